@@ -198,7 +198,7 @@ func versions(l *leaf, collection uint32) map[string]uint64 {
 
 // A reader without room costs nothing and misses nothing. An engine without progress
 // reports none to its readers.
-func TestReadersOfAnEngine_thatHearsNothing(t *testing.T) {
+func TestReadersOfAnEngine_withoutConnector(t *testing.T) {
 	r := newRig(t)
 	r.load(10)
 	l := r.bothLive()
@@ -212,7 +212,7 @@ func TestReadersOfAnEngine_thatHearsNothing(t *testing.T) {
 
 // If a read waits at a reader of an engine, the engine requests progress upstream.
 // Otherwise it would not learn of the version in time.
-func TestC35_AWaitIsMadeKnownAllTheWayUp(t *testing.T) {
+func TestC35_WaitRequestsProgressUpstream(t *testing.T) {
 	r := newRig(t)
 	r.load(3)
 	l := r.leaf(7, 1<<20)
@@ -244,7 +244,7 @@ func (l *leaf) kept(between func()) {
 
 // A reader that is persisted repeatedly misses nothing, receives nothing twice, and
 // lists once.
-func TestG3_ReadersThatAreKept(t *testing.T) {
+func TestG3_PersistedReaders(t *testing.T) {
 	for seed := range int64(20) {
 		random := rand.New(rand.NewSource(seed))
 		r := newRig(t)

@@ -228,7 +228,7 @@ func (c *connection) data(f *wire.StreamData) {
 		frames, err = c.parseMessage(message)
 	}
 	if err == nil {
-		c.heard()
+		c.received()
 		err = c.apply(frames)
 	}
 	if err != nil {
@@ -276,7 +276,7 @@ func (c *connection) apply(frames []func() error) error {
 	return nil
 }
 
-func (c *connection) heard() {
+func (c *connection) received() {
 	if c.phase == connected {
 		c.deadline = c.engine.now + silentPeriods*c.progress
 	}
@@ -311,7 +311,7 @@ func (c *connection) welcome(f *wire.Welcome) error {
 	const maxPeriod = 1 << 31
 	c.cutOff = 0
 	c.phase, c.progress = connected, int64(min(max(f.ProgressMillis, 1), maxPeriod))
-	c.heard()
+	c.received()
 	for _, b := range c.engine.sharedCollections {
 		b.connect(c.engine)
 	}

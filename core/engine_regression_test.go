@@ -87,7 +87,7 @@ func TestListIsAnsweredWhenTheSourceIsReplaced(t *testing.T) {
 
 // A collection that an engine opens for a reader stays open during the back-off of
 // that reader.
-func TestCollectionIsKeptForAReaderThatBacksOff(t *testing.T) {
+func TestCollectionStaysOpenForAReaderInBackOff(t *testing.T) {
 	r := newRig(t)
 	r.load(10)
 	l := r.leaf(7, 1<<20)
@@ -318,7 +318,7 @@ func TestDictionariesCountAsMemory(t *testing.T) {
 
 // A connector that ends the connection with a retry time is not contacted before
 // that time.
-func TestR9_ConnectorThatAsksForTimeGetsIt(t *testing.T) {
+func TestR9_RetryAfterOfTheConnectorIsObserved(t *testing.T) {
 	r := newRig(t)
 	r.load(10)
 	r.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})

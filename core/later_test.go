@@ -55,7 +55,7 @@ func (r *rig) keep(pods, changes int, chunkBytes uint32) (chunks [][]byte, whole
 
 // A restore loads no objects of the persisted state. An event loads only the objects
 // in the body of its own object (R11).
-func TestR11_RestoreLooksAtNothing(t *testing.T) {
+func TestR11_RestoreDoesNotReadObjects(t *testing.T) {
 	r := newRig(t)
 	chunks, _, end := r.keep(100, 30, 1000)
 	require.Greater(t, len(chunks), 10)
@@ -241,7 +241,7 @@ func TestR11_EventOfADamagedBody(t *testing.T) {
 }
 
 // A program that omits a body and cannot load it is refused immediately.
-func TestR11_BodyLeftOutOfAnEngineThatCannotLoad(t *testing.T) {
+func TestR11_OmittedBodyWithoutALoader(t *testing.T) {
 	r := newRig(t)
 	chunks, _, _ := r.keep(20, 0, 1000)
 	again := r.restart()

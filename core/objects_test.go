@@ -98,7 +98,7 @@ func TestK7_AFloorIsForgottenWithItsHistory(t *testing.T) {
 
 // A thousand objects of an open collection need no subscription, and a program that
 // releases everything leaves no state.
-func TestK3_NothingIsLeft(t *testing.T) {
+func TestK3_ReleaseLeavesNoItems(t *testing.T) {
 	r := newRig(t)
 	r.load(1000)
 	r.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})

@@ -85,7 +85,7 @@ func (r *rig) churn(random *rand.Rand, rv *uint64) {
 // The persisted state of a changing collection, in chunks of any size and any number
 // of increments, restores the same collection, byte for byte. Any proper part of it
 // restores nothing (G9, R11).
-func TestR11_RestoreOfWhatWasKept(t *testing.T) {
+func TestR11_RestoreOfAPersistedState(t *testing.T) {
 	for seed := range int64(20) {
 		random := rand.New(rand.NewSource(seed))
 		r := newRig(t)
@@ -149,7 +149,7 @@ func differ(a, b []byte) (n int) {
 
 // Before the last chunk, no persisted state is visible, and the connector receives
 // no request.
-func TestR11_NothingIsHalfRestored(t *testing.T) {
+func TestR11_RestoreIsAtomic(t *testing.T) {
 	r := newRig(t)
 	r.load(100)
 	r.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})

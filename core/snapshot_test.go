@@ -11,7 +11,7 @@ import (
 
 // Repeated snapshots allocate almost no garbage. Otherwise the module's memory would
 // grow and never shrink.
-func TestKeepingAStateReusesItsBuffers(t *testing.T) {
+func TestPersistingAStateReusesItsBuffers(t *testing.T) {
 	r := newRig(t)
 	r.load(10_000)
 	r.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})

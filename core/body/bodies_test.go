@@ -155,7 +155,7 @@ func TestTokensOfAnyTime(t *testing.T) {
 	}
 }
 
-func TestCodecFollowsWhatHelps(t *testing.T) {
+func TestCodecIsTheSmallest(t *testing.T) {
 	random := make([]byte, 4096)
 	for i, r := 0, rand.New(rand.NewPCG(1, 2)); i < len(random); i++ {
 		random[i] = byte(r.Uint32())

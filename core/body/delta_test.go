@@ -63,7 +63,7 @@ func TestDeltaOfEverything(t *testing.T) {
 	}
 }
 
-func TestDeltaKnowsItsLimits(t *testing.T) {
+func TestDeltaLimits(t *testing.T) {
 	e := encoder(t, nil)
 	other := pods(3, 1)[0]
 	packed, ok := e.EncodeDelta(nil, pod, other, 1<<20)
@@ -84,7 +84,7 @@ func TestDeltaWithTheWrongBase(t *testing.T) {
 	require.ErrorContains(t, err, "500 InternalError: body is not a valid block")
 }
 
-func TestDeltaAllocatesNothing(t *testing.T) {
+func TestDeltaDoesNotAllocate(t *testing.T) {
 	e := encoder(t, podSkeleton)
 	changed := []byte(strings.Replace(string(pod), "Running", "Failed", 1))
 	dst := make([]byte, 0, 1000)

@@ -286,7 +286,7 @@ func TestW19_BookmarkBeforeTheDeadline(t *testing.T) {
 	}
 }
 
-func TestW25_NoBookmarksUnlessAskedFor(t *testing.T) {
+func TestW25_BookmarksOnlyOnRequest(t *testing.T) {
 	w := listed(t, 10)
 	x := w.start(fromState)
 	assert.Zero(t, w.NextTick())

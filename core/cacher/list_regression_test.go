@@ -13,7 +13,7 @@ import (
 
 // A blank selector selects everything and does not hide the number of remaining
 // items (rules C42, LS1, FS1).
-func TestC42_BlankSelectorsAreNone(t *testing.T) {
+func TestC42_BlankSelectorMatchesEverything(t *testing.T) {
 	for _, opt := range []cacher.ListOptions{
 		{Limit: 2, Selection: objects.Select(" ", "")}, {Limit: 2, Selection: objects.Select("", ",")}, {Limit: 2, Selection: objects.Select("", "=")},
 	} {

@@ -54,7 +54,7 @@ func running(opt cacher.WatchOptions) cacher.WatchOptions {
 	return opt
 }
 
-func TestB26_MeteredWatchEvaluatesNothingWhileItsMeterIsExhausted(t *testing.T) {
+func TestB26_ExhaustedMeterStopsEvaluation(t *testing.T) {
 	w := listed(t, 10, "ns/a rv=1 phase=Running")
 	m := w.startMetered(running(since("10")))
 	m.grant(1)
@@ -129,7 +129,7 @@ func TestAWatchWithoutSelectorsHasNoUseForAMeter(t *testing.T) {
 
 // A metered watch delivers the same events as a watch without a meter, whatever is
 // granted and when.
-func TestB26_MeteredWatchDeliversWhatOthersDo(t *testing.T) {
+func TestB26_MeteredWatchDeliversTheSameEvents(t *testing.T) {
 	for seed := range uint64(300) {
 		random := lite.NewRand(seed)
 		w := listed(t, 10, "ns/a rv=5 phase=Running", "ns/b rv=6 app=web", "ns/c rv=7 phase=Failed app=web")

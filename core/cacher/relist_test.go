@@ -94,7 +94,7 @@ func TestH6_RelistIsAtomicAndSendsTheDifference(t *testing.T) {
 	w.assertNoLeak()
 }
 
-func TestUnfinishedListChangesNothing(t *testing.T) {
+func TestUnfinishedListHasNoEffect(t *testing.T) {
 	w := listed(t, 10, "ns/a rv=1")
 	w.BeginList()
 	w.ListObject(objects.Put("ns/b rv=11"))
@@ -195,7 +195,7 @@ func TestRelistTerminatesSlowConsumers(t *testing.T) {
 
 // A source restored from a backup goes back in time. Existing watches end; new
 // ones see the new state.
-func TestT12_SourceThatGoesBackInTime(t *testing.T) {
+func TestT12_SourceWithDecreasingVersions(t *testing.T) {
 	w := listed(t, 100, "ns/a rv=90")
 	x := w.start(withMarks)
 	w.list(50, "ns/a rv=40")

@@ -222,7 +222,7 @@ func TestB22_StallingWatchFromTheFuture(t *testing.T) {
 
 // A relist empties the history. A stalled watch receives its unread events first,
 // then the difference.
-func TestB22_StalledWatchOutlivesARelist(t *testing.T) {
+func TestB22_StalledWatchContinuesAfterARelist(t *testing.T) {
 	w := listed(t, 10, "ns/a rv=9", "ns/b rv=10")
 	x := w.consume(1, stalling("10"))
 	want := w.churn("ns/a", 11, 14)

@@ -183,7 +183,7 @@ func TestK7_K12_MaxIdleTimeStopsTheReflector(t *testing.T) {
 	require.Empty(t, w.own, "idle again")
 }
 
-func TestK7_ARestartDoesNotGoBackInTime(t *testing.T) {
+func TestK7_RestartDoesNotDecreaseTheVersion(t *testing.T) {
 	w := newWorld(t, Config{MaxIdleMillis: minute})
 	id := secret("a")
 	w.rv = 9
@@ -257,7 +257,7 @@ func TestK8_ARefusalIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-func TestK9_WhatCannotBeReadIsNotAbsent(t *testing.T) {
+func TestK9_UnreadableObjectIsNotNotFound(t *testing.T) {
 	w := newWorld(t, Config{})
 	id := secret("a")
 	w.add(id, "pod")
@@ -308,7 +308,7 @@ func TestK12_MaxIdleIsAMinuteAtLeast(t *testing.T) {
 	require.Empty(t, w.own)
 }
 
-func TestK12_WhatIsFollowedIsNeverIdle(t *testing.T) {
+func TestK12_FollowedItemIsNeverIdle(t *testing.T) {
 	w := newWorld(t, Config{})
 	id := secret("a")
 	w.put(id, "u", true)

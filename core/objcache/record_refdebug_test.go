@@ -11,7 +11,7 @@ import (
 func mount(w *world)  { w.add(secret("a"), "pod") }
 func forget(w *world) { w.add(secret("a"), "pod") }
 
-func TestRefdebugSaysWhoHoldsEachReference(t *testing.T) {
+func TestRefdebugReportsTheOwnerOfEachReference(t *testing.T) {
 	require.True(t, Debug)
 	w := newWorld(t, Config{})
 	mount(w)

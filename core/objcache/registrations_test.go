@@ -48,7 +48,7 @@ func TestK14_CacheRefcounts(t *testing.T) {
 	}, plain(w.cache.Holders()))
 }
 
-func TestK14_ANameThatCannotBeOneIsLeftOut(t *testing.T) {
+func TestK14_InvalidNameIsOmitted(t *testing.T) {
 	w := newWorld(t, Config{})
 	r := NewRegistrations(w.cache)
 	r.Register(pod("p"), []ID{secret("a"), {"secrets", "default/b"}})

@@ -243,7 +243,7 @@ func TestBackoffOverManyFailures(t *testing.T) {
 
 // Too many requests, internal errors and versions that the connector does not have
 // yet cause a delay. The state stays and nothing is listed again.
-func TestTemporaryErrorsKeepTheStateAndRetry(t *testing.T) {
+func TestTemporaryErrorKeepsTheStateAndRetries(t *testing.T) {
 	for name, c := range map[string]struct {
 		status *api.Status
 		times  int

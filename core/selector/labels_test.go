@@ -223,7 +223,7 @@ func TestLS12_NothingAndEverything(t *testing.T) {
 	}
 }
 
-func TestLS13_ConflictingRequirementsMatchNothing(t *testing.T) {
+func TestLS13_ConflictingRequirementsNeverMatch(t *testing.T) {
 	for _, text := range []string{"a,!a", "a=1,a=2", "a=1,a!=1", "a in (1),a notin (1)", "a>5,a<6"} {
 		l := parseLabels(t, text)
 		assert.False(t, l.Empty(), text)

@@ -25,7 +25,7 @@ func TestMemo_EvaluatesOncePerID(t *testing.T) {
 	}
 }
 
-func TestMemo_ForgetUnknownID(t *testing.T) {
+func TestMemo_InvalidateUnknownID(t *testing.T) {
 	m := selector.NewMemo(parseLabels(t, "a"))
 	m.Forget(7)
 	m.Forget(1 << 31)

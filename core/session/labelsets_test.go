@@ -164,7 +164,7 @@ func TestSharedEncodingIsUsedByReadersThatLackALabelSet(t *testing.T) {
 }
 
 // A remembered label set is not sent again.
-func TestKnownLabelSetIsNotDefinedAgain(t *testing.T) {
+func TestKnownLabelSetIsDefinedOnce(t *testing.T) {
 	c := newLabelled(40, 1)
 	s := c.sessions(t, 1, session.Config{LabelSets: 40}, wire.Subscribe{})[0]
 	for s.Next(1<<20, 1000) != nil {

@@ -46,7 +46,7 @@ func TestSnapshotEndsAfterChangesOfOtherObjects(t *testing.T) {
 
 // A reader may receive one frame more than its credit allows. A persisted session
 // remembers that.
-func TestKeptSessionRemembersItsDebt(t *testing.T) {
+func TestPersistedSessionKeepsItsNegativeCredit(t *testing.T) {
 	w := newWorld(t, 1)
 	w.cacher = cacher.New(cacher.Config{Schema: objects.Pods()})
 	w.cacher.BeginList()

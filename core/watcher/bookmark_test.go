@@ -29,7 +29,7 @@ func TestW15_BookmarkThatFindsAFullQueueIsDropped(t *testing.T) {
 	assert.Equal(t, []string{"ADDED ns/a@2", "ADDED ns/b@3"}, f.take(w))
 }
 
-func TestW16_BookmarkStateNeverGoesBack(t *testing.T) {
+func TestW16_BookmarkStateNeverDecreases(t *testing.T) {
 	f := newFeed(t, 100)
 	assert.Equal(t, "sent", f.watch(watcher.Options{}).State(), "W17: no end bookmark is due")
 

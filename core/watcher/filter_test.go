@@ -91,7 +91,7 @@ func TestW30_FilterMatchesWithinAShard(t *testing.T) {
 
 // A label set must not be judged by the result for an earlier set with the same
 // ID.
-func TestFilterForgetsFreedLabelSets(t *testing.T) {
+func TestFilterInvalidatesFreedLabelSets(t *testing.T) {
 	f := newFeed(t, 100)
 	filter := f.filter("", "app=web", "")
 	web := objects.Version(f.heap, "a app=web")

@@ -77,7 +77,7 @@ func TestW4_StopWithoutDrainDropsTheInput(t *testing.T) {
 	f.assertNoLeak()
 }
 
-func TestT13_NothingIsAdmittedAfterTheEnd(t *testing.T) {
+func TestT13_NoEventIsAdmittedAfterTheEnd(t *testing.T) {
 	f := newFeed(t, 100)
 	w := f.watch(watcher.Options{})
 	require.True(t, w.TryAdd(f.do("ns/a")))

@@ -96,7 +96,7 @@ func checkEnvelope(t *testing.T, o *api.Object) {
 
 // The fast and the slow path to the parts of an envelope agree, wherever it is cut
 // off.
-func TestLayoutOfWhateverThereIs(t *testing.T) {
+func TestLayoutOfEveryFrame(t *testing.T) {
 	long := strings.Repeat("x", 300)
 	for _, key := range []api.Key{"a", "ns/a", api.Key(long[:127]), api.Key(long[:128]), api.Key(long)} {
 		for _, uid := range []string{"", "u", "0f6a7c1e-5d6b-4f2e-9a44-0123456789ab", long} {
@@ -184,7 +184,7 @@ func TestFrameLengths(t *testing.T) {
 
 // A text that occurs earlier in the envelope is not encoded again, and is still
 // decoded.
-func TestEnvelopeSaysThingsOnce(t *testing.T) {
+func TestEnvelopeDoesNotRepeatTexts(t *testing.T) {
 	const uid = "6c3a1b9e-0d7f-4c55-9f64-2f2f3a9f7a01"
 	o := api.Object{
 		Key: "kube-system/coredns", UID: uid, Fields: []string{"coredns", "kube-system", "node-a", "Running", ""},
@@ -209,7 +209,7 @@ func TestEnvelopeSaysThingsOnce(t *testing.T) {
 	checkEnvelope(t, &o)
 }
 
-func TestEnvelopeRefusesToRepeatWhatIsNotThere(t *testing.T) {
+func TestEnvelopeRefusesInvalidTextReferences(t *testing.T) {
 	o := api.Object{Key: "a", Fields: []string{"f"}, Columns: []api.Value{{Kind: api.String, Text: "f"}}}
 	e := Envelope(AppendEnvelope(nil, &o))
 	at := bytes.IndexByte(e, sameAsField)

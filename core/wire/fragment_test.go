@@ -88,7 +88,7 @@ func TestFragmentsThatDoNotFitAreRefused(t *testing.T) {
 	}
 }
 
-func TestFragmentsAreAloneAndFollowEachOther(t *testing.T) {
+func TestFragmentsAreConsecutive(t *testing.T) {
 	first, other := (&Fragment{Rest: 7, Data: []byte("x")}).Append(nil), (&Ping{Mark: 1}).Append(nil)
 	for name, messages := range map[string][][]byte{
 		"a frame between fragments":     {first, other},

@@ -47,7 +47,7 @@ func requireUnchanged(t *testing.T, unchanged api.Cells, previous, current Envel
 
 // A column with the text of a field changes with that field, and no other cell
 // changes.
-func TestPatchKnowsWhatItLeavesAlone(t *testing.T) {
+func TestPatchPreservesUnchangedParts(t *testing.T) {
 	apply := func(fields []string, columns ...api.Value) api.Cells {
 		was := envelope(api.Object{Key: "default/a", Fields: []string{"Pending", "node-1"}, Columns: []api.Value{
 			{Kind: api.Integer, Int: 1}, {Kind: api.String, Text: "Pending"},

@@ -53,7 +53,7 @@ var (
 	secrets = access.Request{Resource: api.Resource{Version: "v1", Name: "secrets"}, Namespace: "a", Name: "db", Verb: "get"}
 )
 
-func TestWhoReadsWhatIsRecorded(t *testing.T) {
+func TestAccessesAreRecorded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
 		r := audit.New(quiet, audit.To(&out))

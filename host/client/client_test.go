@@ -330,7 +330,7 @@ func TestCloseEndsEverything(t *testing.T) {
 	require.NoError(t, view.Close())
 }
 
-func TestWaitSaysWhatItWaitedFor(t *testing.T) {
+func TestWaitReportsTheAwaitedVersion(t *testing.T) {
 	w := newWorld(t)
 	w.cut(true)
 	c, err := w.client.Collection(w.ctx, "v1/pods", CollectionOptions{})

@@ -59,13 +59,13 @@ func TestDialCarriesMessagesAndTheReasonOfTheEnd(t *testing.T) {
 	require.ErrorContains(t, <-closed, strings.Repeat("ä", 61), "what fits a close frame")
 }
 
-func TestDialRefusesWhatIsNoConnector(t *testing.T) {
+func TestDialRefusesOtherServers(t *testing.T) {
 	dial := serveSocket(t, "chat", func(context.Context, *websocket.Conn) {})
 	_, err := dial(dialContext(t))
 	require.ErrorContains(t, err, "does not support watchglass.v1")
 }
 
-func TestDialSaysWhatAnsweredInstead(t *testing.T) {
+func TestDialReportsTheResponseOfOtherServers(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer http.HandlerFunc
 		want   string
@@ -83,7 +83,7 @@ func TestDialSaysWhatAnsweredInstead(t *testing.T) {
 	require.EqualError(t, err, "dial tcp 127.0.0.1:1: connect: connection refused")
 }
 
-func TestDialSaysHowToTrustAnotherCA(t *testing.T) {
+func TestDialExplainsHowToTrustAnotherCA(t *testing.T) {
 	server := httptest.NewTLSServer(http.NotFoundHandler())
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	t.Cleanup(server.Close)
@@ -104,7 +104,7 @@ func TestTextMessagesAreRefused(t *testing.T) {
 	_ = conn.Close("done")
 }
 
-func TestDialBringsTheTokenAndSaysWhyItWasRefused(t *testing.T) {
+func TestDialSendsTheTokenAndReportsRefusals(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusUnauthorized)
 		_, _ = w.Write([]byte(`{"kind":"Status","message":"` + r.Header.Get("Authorization") + ` has expired","code":401}`))

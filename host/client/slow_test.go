@@ -72,7 +72,7 @@ func TestSlowWatchEndsWith410WhereItMayBeTerminated(t *testing.T) {
 	require.EqualValues(t, 1, w.counted("terminatedWatches"))
 }
 
-func TestSlowWatchStallsAndMissesNothing(t *testing.T) {
+func TestSlowWatchStallsWithoutLoss(t *testing.T) {
 	w := newWorld(t)
 	watch, first := slowWatch(w, "", 500)
 	for i := range 500 {
@@ -114,7 +114,7 @@ func TestTimeoutIsAnOrderlyEnd(t *testing.T) {
 	requireEnd(t, watch, api.WatchEndTimeout)
 }
 
-func TestCallersCanTellWhoClosedAWatch(t *testing.T) {
+func TestWatchEndNamesItsCause(t *testing.T) {
 	w := newWorld(t)
 	c := w.collection()
 	closed, err := c.Watch(w.ctx, WatchOptions{})

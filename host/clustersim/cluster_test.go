@@ -85,7 +85,7 @@ func TestSameSeedSameOperations(t *testing.T) {
 }
 
 // Regression: pods were in namespaces that were not there.
-func TestEveryNamespaceIsThere(t *testing.T) {
+func TestEveryNamespaceExists(t *testing.T) {
 	_, w := simulate(t, 3, 1000)
 	require.Len(t, w.objects[namespaces], 2)
 	for key, raw := range w.objects[namespaces] {

@@ -75,7 +75,7 @@ func (w *world) readerAs(token string) (*connectortest.Reader, func() error) {
 
 const inDefault = "v1/pods in namespace default"
 
-func TestReadersGetWhatTheyMayRead(t *testing.T) {
+func TestReadersReceiveOnlyPermittedObjects(t *testing.T) {
 	rules := &book{rights: map[string][]string{"ann": {"v1/pods"}, "ben": {inDefault, "v1/pods pod-00002"}}}
 	run(t, connector.Config{Access: rules}, func(t *testing.T, w *world) {
 		w.fill(3)
@@ -115,7 +115,7 @@ func TestReadersGetWhatTheyMayRead(t *testing.T) {
 }
 
 // Two subscriptions with the same number are authorized separately.
-func TestTwoSubscriptionsOfOneNumberAreJudgedApart(t *testing.T) {
+func TestSubscriptionsWithOneNumberAreAuthorizedSeparately(t *testing.T) {
 	rules := &book{rights: map[string][]string{"ben": {inDefault}}}
 	run(t, connector.Config{Access: rules}, func(t *testing.T, w *world) {
 		w.fill(3)
@@ -135,7 +135,7 @@ func TestTwoSubscriptionsOfOneNumberAreJudgedApart(t *testing.T) {
 	})
 }
 
-func TestARightThatIsWithdrawnEndsItsSubscriptionAlone(t *testing.T) {
+func TestRevokedRightEndsOnlyItsSubscription(t *testing.T) {
 	rules := &book{rights: map[string][]string{"ann": {"v1/pods"}, "ben": {"v1/pods", inDefault}}}
 	run(t, connector.Config{Access: rules}, func(t *testing.T, w *world) {
 		w.fill(3)
@@ -160,7 +160,7 @@ func TestARightThatIsWithdrawnEndsItsSubscriptionAlone(t *testing.T) {
 	})
 }
 
-func TestATokenThatIsWithdrawnEndsTheConnection(t *testing.T) {
+func TestRevokedTokenEndsTheConnection(t *testing.T) {
 	rules := &book{rights: map[string][]string{"ben": {"v1/pods"}}}
 	run(t, connector.Config{Access: rules}, func(t *testing.T, w *world) {
 		w.fill(3)
@@ -183,7 +183,7 @@ func TestATokenThatIsWithdrawnEndsTheConnection(t *testing.T) {
 	})
 }
 
-func TestNobodyCanTell(t *testing.T) {
+func TestUndecidedAccessKeepsGrantedRights(t *testing.T) {
 	rules := &book{rights: map[string][]string{"ben": {"v1/pods"}}}
 	run(t, connector.Config{Access: rules}, func(t *testing.T, w *world) {
 		ben, _ := w.readerAs("ben")
@@ -214,7 +214,7 @@ func TestARefusedTokenIsNotCountedAsMalformed(t *testing.T) {
 	})
 }
 
-func TestALongTokenIsNotLookedAt(t *testing.T) {
+func TestLongTokenIsRefusedWithoutReview(t *testing.T) {
 	limits := limit.NewSet().With(limit.MaxTokenBytes, 1000)
 	rules := &book{rights: map[string][]string{strings.Repeat("x", 1000): {}}}
 	run(t, connector.Config{Access: rules, Limits: limits}, func(t *testing.T, w *world) {
@@ -247,7 +247,7 @@ func (p *regrouped) Authorize(_ context.Context, user *access.User, _ access.Req
 	return time.Time{}, nil
 }
 
-func TestNewSubscriptionsAreJudgedByTheGroupsOfTheLastReview(t *testing.T) {
+func TestNewSubscriptionsUseTheGroupsOfTheLastReview(t *testing.T) {
 	policy := &regrouped{}
 	policy.member.Store(true)
 	run(t, connector.Config{Access: policy}, func(t *testing.T, w *world) {
@@ -264,7 +264,7 @@ func TestNewSubscriptionsAreJudgedByTheGroupsOfTheLastReview(t *testing.T) {
 	})
 }
 
-func TestAReaderIsExpelledAtOnceWhenItsTokenIsRemoved(t *testing.T) {
+func TestRemovedTokenDisconnectsItsReaderImmediately(t *testing.T) {
 	tokens := &access.Tokens{}
 	runBoth(t, connector.Config{Access: tokens}, func(t *testing.T, w *world) {
 		defer tokens.Set(nil) // contexts belong to one bubble

@@ -44,7 +44,7 @@ func selecting(client string, s selector.Selection) kubeapi.ListOptions {
 func failed() selector.Selection  { return objects.Select("", "status.phase=Failed") }
 func running() selector.Selection { return objects.Select("", "status.phase=Running") }
 
-func TestListsSpendTheEvaluationsOfTheirClient(t *testing.T) {
+func TestListsUseTheEvaluationsOfTheirClient(t *testing.T) {
 	const perSecond, count = 1000, 3000
 	for name, o := range map[string]kubeapi.ListOptions{
 		"whole": selecting(eve, failed()),

@@ -49,7 +49,7 @@ func describe(o kubeapi.Object) string { return fmt.Sprintf("%s %s", o.Key(), o.
 
 // The memory of a list whose client does not read is independent of the number of
 // objects.
-func TestAnUnreadListHoldsABoundedNumberOfBytes(t *testing.T) {
+func TestMemoryOfAnUnreadListIsBounded(t *testing.T) {
 	const lists, bound = 30, 100 << 10
 	for _, objects := range []int{1000, 10_000} {
 		run(t, connector.Config{}, func(t *testing.T, w *world) {
@@ -68,7 +68,7 @@ func TestAnUnreadListHoldsABoundedNumberOfBytes(t *testing.T) {
 	}
 }
 
-func TestAListThatIsReadOrLeftHoldsNothing(t *testing.T) {
+func TestFinishedListReleasesItsMemory(t *testing.T) {
 	run(t, connector.Config{}, func(t *testing.T, w *world) {
 		w.fill(2000)
 		read, left := w.list(kubeapi.ListOptions{}), w.list(kubeapi.ListOptions{})
@@ -84,7 +84,7 @@ func TestAListThatIsReadOrLeftHoldsNothing(t *testing.T) {
 
 // A list returns the objects as of its version, although they change while it is
 // read.
-func TestAListThatIsReadSlowlyIsOfOneVersion(t *testing.T) {
+func TestSlowlyReadListHasOneVersion(t *testing.T) {
 	const n = 2000
 	for name, o := range map[string]kubeapi.ListOptions{
 		"all":        {},
@@ -150,7 +150,7 @@ func (w *world) churn(round, objects int) {
 
 // If the history no longer contains the version of a list, the list ends with an
 // error instead of with objects of another version.
-func TestAListWhoseVersionIsForgottenEndsWithAnError(t *testing.T) {
+func TestListBeyondTheHistoryEndsWithAnError(t *testing.T) {
 	causes := map[string]func(w *world){
 		"history": func(w *world) {
 			for range 20 {

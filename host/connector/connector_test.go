@@ -209,7 +209,7 @@ func TestUnsubscribedResourceStopsWhileTheReaderStays(t *testing.T) {
 	})
 }
 
-func TestFaultsStayWithTheirObjects(t *testing.T) {
+func TestFaultAffectsOnlyItsObject(t *testing.T) {
 	run(t, connector.Config{Limits: limit.NewSet().With(limit.MaxObjectBytes, 4096)}, func(t *testing.T, w *world) {
 		w.fill(20)
 		w.source.Put(pods, key("broken"), []byte(`{"metadata":{"name":"broken",}`))
@@ -246,7 +246,7 @@ func TestFaultsStayWithTheirObjects(t *testing.T) {
 	})
 }
 
-func TestRevisionArrivesAsOne(t *testing.T) {
+func TestRevisionArrivesInOneFrame(t *testing.T) {
 	runBoth(t, connector.Config{MessageBytes: 64}, func(t *testing.T, w *world) {
 		w.fill(10)
 		r, s := w.synced()
@@ -302,7 +302,7 @@ func TestSourceThatFailsForAWhileIsResumed(t *testing.T) {
 	})
 }
 
-func TestSourceThatIsDownAtFirst(t *testing.T) {
+func TestSourceThatIsInitiallyDown(t *testing.T) {
 	flaky := &flakySource{Source: memory.New()}
 	flaky.down.Store(true)
 	run(t, connector.Config{Source: flaky}, func(t *testing.T, w *world) {
@@ -383,7 +383,7 @@ func (f *flakySource) Stream(ctx context.Context, resource api.Resource, from ap
 	return f.Source.Stream(ctx, resource, from, sink)
 }
 
-func TestRelistAfterCompactionIsADifference(t *testing.T) {
+func TestRelistAfterCompactionSendsDifferences(t *testing.T) {
 	flaky := &flakySource{Source: memory.New()}
 	run(t, connector.Config{Source: flaky}, func(t *testing.T, w *world) {
 		w.source = flaky.Source
@@ -437,7 +437,7 @@ func TestReadersResumeAtAnotherConnector(t *testing.T) {
 	})
 }
 
-func TestUnknownResourceIsNamed(t *testing.T) {
+func TestUnknownResourceIsReported(t *testing.T) {
 	run(t, connector.Config{}, func(t *testing.T, w *world) {
 		w.fill(3)
 		r := w.reader()
@@ -524,7 +524,7 @@ func (c *changing) Stream(ctx context.Context, resource api.Resource, from api.R
 	}
 }
 
-func TestReadersAreToldOfANewSchema(t *testing.T) {
+func TestReadersReceiveANewSchema(t *testing.T) {
 	src := &changing{Source: memory.New(), change: make(chan struct{})}
 	run(t, connector.Config{Source: src}, func(t *testing.T, w *world) {
 		w.source = src.Source
@@ -551,7 +551,7 @@ func TestReadersAreToldOfANewSchema(t *testing.T) {
 	})
 }
 
-func TestR9_ASourceThatAsksForTimeGetsIt(t *testing.T) {
+func TestR9_RetryAfterOfTheSourceIsObserved(t *testing.T) {
 	run(t, connector.Config{}, func(t *testing.T, w *world) {
 		w.fill(1)
 		r, s := w.synced()
@@ -564,7 +564,7 @@ func TestR9_ASourceThatAsksForTimeGetsIt(t *testing.T) {
 }
 
 // Readers of a connector that shuts down do not all reconnect in the same second.
-func TestGoodbyesSpreadTheReturnOfManyReaders(t *testing.T) {
+func TestClosingStatusSpreadsReconnects(t *testing.T) {
 	const readers = 400
 	run(t, connector.Config{}, func(t *testing.T, w *world) {
 		var all []*connectortest.Reader

@@ -36,7 +36,7 @@ func (w *world) write(name, phase, own string) api.ResourceVersion {
 	return w.source.Put(pods, key(name), []byte(value))
 }
 
-func TestChangesAreDifferences(t *testing.T) {
+func TestChangesAreSentAsDeltas(t *testing.T) {
 	run(t, connector.Config{}, func(t *testing.T, w *world) {
 		w.fill(50)
 		w.change("pod-00007", "Running")
@@ -61,7 +61,7 @@ func TestChangesAreDifferences(t *testing.T) {
 	})
 }
 
-func TestNewBaseWhenDifferencesDoNotPay(t *testing.T) {
+func TestNewBaseWhenDeltasAreLarge(t *testing.T) {
 	run(t, connector.Config{}, func(t *testing.T, w *world) {
 		w.fill(50)
 		w.change("pod-00007", "Running")

@@ -47,7 +47,7 @@ func (w *world) evaluationsOf(user string) (evaluations uint64, oldest api.Resou
 	return evaluations, oldest
 }
 
-func TestEvaluationsOfAUserAreLimitedAndDelayNoOther(t *testing.T) {
+func TestEvaluationsOfAUserAreLimitedWithoutDelayingOthers(t *testing.T) {
 	const perSecond, connections, changes = 1000, 3, 1000
 	limits := limit.NewSet().With(limit.MaxEvaluationRate, perSecond)
 	runBoth(t, connector.Config{Access: twoUsers(), Limits: limits}, func(t *testing.T, w *world) {
@@ -85,7 +85,7 @@ func TestEvaluationsOfAUserAreLimitedAndDelayNoOther(t *testing.T) {
 
 // The snapshot of a selector without matches sends nothing, and still examines all
 // objects.
-func TestSubscribingAgainAndAgainIsPacedByEvaluations(t *testing.T) {
+func TestRepeatedSubscriptionsAreLimitedByEvaluations(t *testing.T) {
 	const perSecond, objects, rounds = 1000, 500, 100
 	limits := limit.NewSet().With(limit.MaxEvaluationRate, perSecond)
 	runBoth(t, connector.Config{Access: twoUsers(), Limits: limits}, func(t *testing.T, w *world) {

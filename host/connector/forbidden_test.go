@@ -72,7 +72,7 @@ func TestAResourceThatTheConnectorMayNotReadIs403(t *testing.T) {
 }
 
 // A different failure after the missing right is temporary.
-func TestAnOutageAfterAMissingRightIsWaitedFor(t *testing.T) {
+func TestReadersWaitDuringAnOutageAfterAMissingRight(t *testing.T) {
 	o := &outage{}
 	runOutage(t, o, func(t *testing.T, w *world) {
 		o.refusal.Store(api.Forbidden("no"))

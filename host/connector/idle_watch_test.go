@@ -27,7 +27,7 @@ func heapOf() int64 {
 }
 
 // An informer opens a watch with initial events, and keeps it open for an hour.
-func TestWatchAtRestHoldsNothingOfItsInitialEvents(t *testing.T) {
+func TestIdleWatchReleasesItsInitialEvents(t *testing.T) {
 	const objects, watches, most = 5000, 40, 4 << 10
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()

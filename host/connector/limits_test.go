@@ -60,7 +60,7 @@ func (w *world) untilEnd(r *connectortest.Reader) {
 
 // A reader that sends requests without reading responses is disconnected at the
 // limit, and finds the reason when it reads.
-func TestAnswersThatAreNotReadAreBounded(t *testing.T) {
+func TestUnreadResponsesAreBounded(t *testing.T) {
 	run(t, connector.Config{}, func(t *testing.T, w *world) {
 		r, _, result := w.connect()
 		require.NoError(t, r.Hello(t.Context(), ""))
@@ -83,7 +83,7 @@ func TestAnswersThatAreNotReadAreBounded(t *testing.T) {
 
 // A reader that reads its responses gets them at the rate at which it may send
 // requests.
-func TestAnswersThatAreReadAreShortAndPaced(t *testing.T) {
+func TestReadResponsesAreShortAndRateLimited(t *testing.T) {
 	runBoth(t, connector.Config{}, func(t *testing.T, w *world) {
 		r := w.reader()
 		reading := make(chan error, 1)
@@ -173,7 +173,7 @@ func TestSelectorsAreLimited(t *testing.T) {
 }
 
 // The limits of a session without a host, as at the edge, equal those of the table.
-func TestSessionDefaultsAreThoseOfTheTable(t *testing.T) {
+func TestSessionDefaultsEqualTheLimits(t *testing.T) {
 	limits := limit.NewSet()
 	c := session.Config{}.WithDefaults()
 	assert.Equal(t, limits.Int(limit.MaxSubscriptions), c.MaxSubscriptions)

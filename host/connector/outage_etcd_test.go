@@ -20,7 +20,7 @@ import (
 
 // While etcd is stopped, the connector serves its state as stale. When etcd is back,
 // the open watch continues and the collection is current.
-func TestConnectorOutlivesAStoppedEtcd(t *testing.T) {
+func TestConnectorContinuesAfterAnEtcdOutage(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	dir := t.TempDir()

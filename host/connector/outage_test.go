@@ -109,7 +109,7 @@ func TestProbesAreOnePerSecondForAllCollections(t *testing.T) {
 
 // A source that responds to probes and fails every stream was not unavailable, so
 // the pauses keep growing.
-func TestSourceThatAnswersAndFailsIsTriedAfterPauses(t *testing.T) {
+func TestFailingSourceIsRetriedWithPauses(t *testing.T) {
 	o := &outage{}
 	runOutage(t, o, func(t *testing.T, w *world) {
 		w.synced()
@@ -139,7 +139,7 @@ func TestNoAttemptBeforeRetryAfter(t *testing.T) {
 	})
 }
 
-func TestReadyWithoutACollectionAsksTheSource(t *testing.T) {
+func TestReadyWithoutACollectionProbesTheSource(t *testing.T) {
 	o := &outage{}
 	runOutage(t, o, func(t *testing.T, w *world) {
 		require.NoError(t, w.connector.Ready(t.Context()))
@@ -179,7 +179,7 @@ func TestCollectionOfASilentSourceIsStale(t *testing.T) {
 	assert.Empty(t, reason)
 }
 
-func TestProbesOfManyCallersAreOne(t *testing.T) {
+func TestConcurrentCallersShareAProbe(t *testing.T) {
 	o := &outage{slow: 2 * time.Second}
 	runOutage(t, o, func(t *testing.T, w *world) {
 		var callers sync.WaitGroup
@@ -196,7 +196,7 @@ func TestProbesOfManyCallersAreOne(t *testing.T) {
 }
 
 // A probe continues for the other callers if its first caller leaves.
-func TestProbeOutlivesItsFirstCaller(t *testing.T) {
+func TestProbeContinuesAfterItsFirstCaller(t *testing.T) {
 	o := &outage{slow: 2 * time.Second}
 	runOutage(t, o, func(t *testing.T, w *world) {
 		first, cancel := context.WithTimeout(t.Context(), time.Second)

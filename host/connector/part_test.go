@@ -26,7 +26,7 @@ func (w *world) part(part connector.Part) *connectortest.Reader {
 // Together the readers of shards have all objects, each only those of its own shard,
 // from one upstream watch. This holds initially, after random changes, and after a
 // namespace is deleted (rules W26 to W30).
-func TestW30_ShardsDivideWhatThereIs(t *testing.T) {
+func TestW30_ShardsPartitionTheObjects(t *testing.T) {
 	const shards, namespaces = 5, 23
 	run(t, connector.Config{}, func(t *testing.T, w *world) {
 		rng := rand.New(rand.NewSource(1))
@@ -106,7 +106,7 @@ func TestFaultsStayInTheirShard(t *testing.T) {
 	})
 }
 
-func TestWhatIsNoPartIsRefused(t *testing.T) {
+func TestInvalidPartIsRefused(t *testing.T) {
 	run(t, connector.Config{}, func(t *testing.T, w *world) {
 		nodes := api.Resource{Version: "v1", Name: "nodes"}
 		r := w.part(connector.Part{Resources: []api.Resource{pods, nodes}, Shard: api.Shard{Index: 1, Count: 2}})

@@ -19,7 +19,7 @@ func (w *world) elsewhere() api.ResourceVersion {
 	return w.source.Put(api.Resource{Version: "v1", Name: "nodes"}, "n1", []byte(`{"metadata":{"name":"n1"}}`))
 }
 
-func TestC35_ProgressIsAskedForWhileAReaderWaits(t *testing.T) {
+func TestC35_ProgressIsRequestedWhileAReaderWaits(t *testing.T) {
 	run(t, connector.Config{}, func(t *testing.T, w *world) {
 		w.fill(3)
 		r, s := w.synced()
@@ -31,7 +31,7 @@ func TestC35_ProgressIsAskedForWhileAReaderWaits(t *testing.T) {
 	})
 }
 
-func TestC35_ProgressIsAskedForUntilTheVersionIsThere(t *testing.T) {
+func TestC35_ProgressIsRequestedUntilTheVersionArrives(t *testing.T) {
 	run(t, connector.Config{}, func(t *testing.T, w *world) {
 		w.fill(3)
 		backend := w.connector.Backend()

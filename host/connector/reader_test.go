@@ -69,7 +69,7 @@ func TestMalformedFramesCloseThatConnectionOnly(t *testing.T) {
 	}
 }
 
-func TestReaderWithoutCredentialsIsToldSo(t *testing.T) {
+func TestReaderWithoutCredentialsReceives401(t *testing.T) {
 	tokens := &access.Tokens{}
 	runBoth(t, connector.Config{Access: tokens}, func(t *testing.T, w *world) {
 		tokens.Set([]string{"secret"})
@@ -101,7 +101,7 @@ func TestSilentConnectionIsClosed(t *testing.T) {
 	})
 }
 
-func TestMessagesWithoutHelloAreSilence(t *testing.T) {
+func TestMessagesWithoutHelloDoNotExtendTheTimeout(t *testing.T) {
 	for name, message := range map[string]raw{
 		"empty":                         {},
 		"a frame that may be skipped":   {0xf0, 0x00},
@@ -123,7 +123,7 @@ func TestMessagesWithoutHelloAreSilence(t *testing.T) {
 	}
 }
 
-func TestOneReaderTooManyIsTurnedAway(t *testing.T) {
+func TestExcessReaderIsRefused(t *testing.T) {
 	limits := limit.NewSet().With(limit.MaxReaders, 2)
 	runBoth(t, connector.Config{Limits: limits}, func(t *testing.T, w *world) {
 		w.connect() // a silent connection does not count
@@ -145,7 +145,7 @@ func TestOneReaderTooManyIsTurnedAway(t *testing.T) {
 	})
 }
 
-func TestCloseSaysGoodbye(t *testing.T) {
+func TestCloseSendsTheClosingStatus(t *testing.T) {
 	runBoth(t, connector.Config{}, func(t *testing.T, w *world) {
 		w.fill(3)
 		r, _ := w.synced()
@@ -161,7 +161,7 @@ func TestCloseSaysGoodbye(t *testing.T) {
 	})
 }
 
-func TestEndOfContextSaysGoodbye(t *testing.T) {
+func TestEndOfContextSendsTheClosingStatus(t *testing.T) {
 	runBoth(t, connector.Config{}, func(t *testing.T, w *world) {
 		ctx, cancel := context.WithCancel(t.Context())
 		served, end := connectortest.Pipe()
@@ -176,7 +176,7 @@ func TestEndOfContextSaysGoodbye(t *testing.T) {
 	})
 }
 
-func TestCloseCutsOffAReaderThatDoesNotRead(t *testing.T) {
+func TestCloseDisconnectsAReaderThatDoesNotRead(t *testing.T) {
 	runBoth(t, connector.Config{MessageBytes: 1024}, func(t *testing.T, w *world) {
 		w.fill(100)
 		r := w.reader()
@@ -191,7 +191,7 @@ func TestCloseCutsOffAReaderThatDoesNotRead(t *testing.T) {
 	})
 }
 
-func TestReaderThatStopsReadingIsDropped(t *testing.T) {
+func TestReaderThatStopsReadingIsDisconnected(t *testing.T) {
 	runBoth(t, connector.Config{MessageBytes: 1024}, func(t *testing.T, w *world) {
 		w.fill(100)
 		r, _, result := w.connect()
@@ -204,7 +204,7 @@ func TestReaderThatStopsReadingIsDropped(t *testing.T) {
 
 // Readers without credit, and readers that do not read, do not delay others and use
 // no memory for missed events.
-func TestSlowReadersHoldNobodyBack(t *testing.T) {
+func TestSlowReadersDoNotDelayOthers(t *testing.T) {
 	runBoth(t, connector.Config{History: history.Limits{MaxCapacity: 256}}, func(t *testing.T, w *world) {
 		w.fill(50)
 		quick, s := w.synced()
@@ -245,7 +245,7 @@ func heap() int {
 	return int(m.HeapAlloc)
 }
 
-func TestProgressComesWithoutChanges(t *testing.T) {
+func TestProgressIsSentWithoutChanges(t *testing.T) {
 	runBoth(t, connector.Config{}, func(t *testing.T, w *world) {
 		w.fill(3)
 		r, s := w.synced()
@@ -351,7 +351,7 @@ func visit(ctx context.Context, r *connectortest.Reader, src *memory.Source, rng
 	return err
 }
 
-func TestAReaderThatTalksTooMuchIsHeldBackAlone(t *testing.T) {
+func TestMessageRateOfAReaderIsLimitedWithoutDelayingOthers(t *testing.T) {
 	runBoth(t, connector.Config{Limits: limit.NewSet().With(limit.MaxMessageRate, 10)}, func(t *testing.T, w *world) {
 		w.fill(1)
 		r, s := w.synced()
@@ -371,7 +371,7 @@ func TestAReaderThatTalksTooMuchIsHeldBackAlone(t *testing.T) {
 
 // Each fragment of a large object has the whole WriteTimeout. A reader that reads
 // one in 50 seconds makes progress, however long the object takes.
-func TestSlowReaderOfALargeObjectLives(t *testing.T) {
+func TestSlowReaderOfALargeObjectStaysConnected(t *testing.T) {
 	for name, before := range map[string]bool{"in the snapshot": true, "as an event": false} {
 		t.Run(name, func(t *testing.T) {
 			runBoth(t, connector.Config{}, func(t *testing.T, w *world) {

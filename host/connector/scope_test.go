@@ -88,7 +88,7 @@ func TestFaultsAreReportedWithinTheAuthorizedScope(t *testing.T) {
 }
 
 // Only readers of a fault are notified when it ends.
-func TestFaultsAreTakenBackWithinTheAuthorizedScope(t *testing.T) {
+func TestFaultsAreRetractedWithinTheAuthorizedScope(t *testing.T) {
 	run(t, connector.Config{}, func(t *testing.T, w *world) {
 		w.putAll("team-a/one", "team-a/two", "team-b/two")
 		r := w.reader()

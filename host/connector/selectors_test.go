@@ -38,7 +38,7 @@ func expensive() []connectortest.Frame {
 
 // The cost of a change for a reader depends only on its own selectors: on the number
 // of their fields, and not on the number of terms.
-func TestEvaluationsOfAReaderAreBoundedAndItsOwn(t *testing.T) {
+func TestEvaluationsOfAReaderAreBoundedSeparately(t *testing.T) {
 	const changes = 50
 	measure := func(abusers int) (healthy, abusive uint64) {
 		run(t, connector.Config{}, func(t *testing.T, w *world) {

@@ -90,7 +90,7 @@ func TestShedDisconnectsTheNewestOfTheHeaviest(t *testing.T) {
 	})
 }
 
-func TestUsersAreShedApart(t *testing.T) {
+func TestShedWeighsUsersSeparately(t *testing.T) {
 	rules := &book{rights: map[string][]string{"ann": {"v1/pods"}, "ben": {"v1/pods"}}}
 	run(t, connector.Config{Access: rules}, func(t *testing.T, w *world) {
 		w.fill(3)

@@ -32,7 +32,7 @@ func within(l *limit.Limit, value time.Duration) (*limit.Set, connector.Config) 
 	return limits, connector.Config{Limits: limits}
 }
 
-func TestTheTimeForAHelloIsALimit(t *testing.T) {
+func TestHelloTimeoutIsALimit(t *testing.T) {
 	limits, config := within(limit.HelloTimeout, 3*time.Second)
 	run(t, config, func(t *testing.T, w *world) {
 		r, _, result := w.connect()
@@ -45,7 +45,7 @@ func TestTheTimeForAHelloIsALimit(t *testing.T) {
 	})
 }
 
-func TestTheTimeForAMessageIsALimit(t *testing.T) {
+func TestWriteTimeoutIsALimit(t *testing.T) {
 	limits, config := within(limit.WriteTimeout, 7*time.Second)
 	run(t, config, func(t *testing.T, w *world) {
 		w.fill(1)
@@ -59,7 +59,7 @@ func TestTheTimeForAMessageIsALimit(t *testing.T) {
 	})
 }
 
-func TestTheTimeThatAResourceLingersIsALimit(t *testing.T) {
+func TestLingerTimeIsALimit(t *testing.T) {
 	_, config := within(limit.Linger, 5*time.Minute)
 	run(t, config, func(t *testing.T, w *world) {
 		release, err := w.connector.Hold(t.Context(), pods)
@@ -72,7 +72,7 @@ func TestTheTimeThatAResourceLingersIsALimit(t *testing.T) {
 	})
 }
 
-func TestTheHistoryIsALimit(t *testing.T) {
+func TestHistoryWindowIsALimit(t *testing.T) {
 	for name, c := range map[string]struct {
 		limits  *limit.Set
 		resumes bool
@@ -115,7 +115,7 @@ func (mute) Schema(ctx context.Context, _ api.Resource) (*api.Schema, error) {
 	return nil, ctx.Err()
 }
 
-func TestTheTimeForALookupIsALimit(t *testing.T) {
+func TestLookupTimeoutIsALimit(t *testing.T) {
 	limits, config := within(limit.LookupTimeout, 4*time.Second)
 	config.Source = mute{memory.New()}
 	run(t, config, func(t *testing.T, w *world) {

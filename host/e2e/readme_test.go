@@ -11,7 +11,7 @@ import (
 
 // The Go snippet of the README equals the tested program in examples/embed-go.
 // Package links checks the files that the README names.
-func TestTheGoSnippetOfTheREADMEIsThatOfTheExample(t *testing.T) {
+func TestREADMESnippetEqualsTheExample(t *testing.T) {
 	readme, err := os.ReadFile("../../README.md")
 	require.NoError(t, err)
 	snippet := regexp.MustCompile("(?s)```go\n(.*?)```").FindSubmatch(readme)

@@ -94,7 +94,7 @@ func TestBackend(t *testing.T) {
 }
 
 // Error responses of an object.
-func TestBackendPassesRefusalsOn(t *testing.T) {
+func TestBackendForwardsRefusals(t *testing.T) {
 	address := workerdtest.Objects(t, "../..")
 	b := edge.NewBackend("test", edge.Cluster{}, func(string) http.RoundTripper { return within{address, "nobody-feeds-this"} })
 	_, err := b.Resources(t.Context())

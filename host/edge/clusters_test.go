@@ -32,7 +32,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-func TestNoObjectHasAllOfWhatIsDivided(t *testing.T) {
+func TestDividedResourceIsNotInOneObject(t *testing.T) {
 	c := Cluster{Shards: []Shard{{Name: "pods", Resources: []string{"v1/pods"}, NamespaceShards: 2}, {Name: "rest"}}}
 	_, status := c.place("v1/pods", "")
 	assert.Equal(t, api.BadRequest("v1/pods is divided by namespace over 2 objects of this edge, which do not answer together: ask for one namespace, or for all of one object over a WebSocket, as watchglass get does with /watch?shard=0-of-2"), status)

@@ -133,7 +133,7 @@ func TestAWatchEndsWhenItsTokenExpires(t *testing.T) {
 	})
 }
 
-func TestAWatchEndsAtOnceWhenItsTokenIsRemoved(t *testing.T) {
+func TestRemovedTokenEndsItsWatchesImmediately(t *testing.T) {
 	tokens := &access.Tokens{}
 	run(t, kubeapi.Config{Access: tokens}, func(t *testing.T, w *world) {
 		tokens.Set([]string{"old", "new"})
@@ -174,7 +174,7 @@ func (u *wavering) Authenticate(context.Context, string) (*access.User, *api.Sta
 	return nil, api.Unauthorized("the token is withdrawn")
 }
 
-func TestAWithdrawnTokenIsReviewedAtIntervalsUntilThereIsADecision(t *testing.T) {
+func TestRevokedTokenIsReviewedUntilThereIsADecision(t *testing.T) {
 	policy := &wavering{Policy: access.Everyone(), decide: 4}
 	run(t, kubeapi.Config{Access: policy}, func(t *testing.T, w *world) {
 		var withdraw context.CancelFunc

@@ -17,7 +17,7 @@ import (
 
 // No answer to a client with a right to one namespace contains a byte of an object
 // of another, whatever the client requests (rule B25).
-func TestAnswersDiscloseNothingOfOtherNamespaces(t *testing.T) {
+func TestResponsesDiscloseNothingOfOtherNamespaces(t *testing.T) {
 	rules := &book{rights: map[string][]string{"ann": {
 		"get v1/configmaps known in namespace team-b", "list v1/configmaps in namespace team-b", "watch v1/configmaps in namespace team-b",
 	}}}

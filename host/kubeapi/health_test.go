@@ -19,7 +19,7 @@ func (refuseAll) Authenticate(context.Context, string) (*access.User, *api.Statu
 	return nil, api.Unauthorized("no token")
 }
 
-func TestHealthIsToldWithoutAToken(t *testing.T) {
+func TestHealthRequiresNoToken(t *testing.T) {
 	run(t, kubeapi.Config{Access: refuseAll{}}, func(t *testing.T, w *world) {
 		for _, path := range []string{"/healthz", "/livez", "/readyz"} {
 			a := w.get(path)

@@ -97,7 +97,7 @@ func TestAuthenticationIsWithinTheRequestLimit(t *testing.T) {
 	})
 }
 
-func TestALongTokenIsNotLookedAt(t *testing.T) {
+func TestLongTokenIsRefusedWithoutReview(t *testing.T) {
 	limits := limit.NewSet().With(limit.MaxTokenBytes, 1000)
 	rules := &book{rights: map[string][]string{strings.Repeat("x", 1000): {"*"}}}
 	run(t, kubeapi.Config{Access: rules, Limits: limits}, func(t *testing.T, w *world) {

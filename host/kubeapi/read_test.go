@@ -70,7 +70,7 @@ func TestC34_P20_AVersionOfTheFutureIs504(t *testing.T) {
 	})
 }
 
-func TestP16_TheListSaysOfWhatVersionItIs(t *testing.T) {
+func TestP16_ListContainsItsVersion(t *testing.T) {
 	run(t, kubeapi.Config{}, func(t *testing.T, w *world) {
 		a := w.get("/api/v1/pods")
 		assert.JSONEq(t, `{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[]}`, a.text)
@@ -328,7 +328,7 @@ func TestP12_AWatchOnATableHasItsDefinitionsOnce(t *testing.T) {
 	})
 }
 
-func TestLargeListsAreCompressedForThoseWhoAsk(t *testing.T) {
+func TestLargeListsAreCompressedOnRequest(t *testing.T) {
 	run(t, kubeapi.Config{}, func(t *testing.T, w *world) {
 		w.put("a/one", "web")
 		plain := w.get("/api/v1/pods")
@@ -371,7 +371,7 @@ func TestWritesAndOtherMethods(t *testing.T) {
 	})
 }
 
-func TestWhatIsNotServedIs404(t *testing.T) {
+func TestUnknownPathIs404(t *testing.T) {
 	run(t, kubeapi.Config{}, func(t *testing.T, w *world) {
 		w.put("a/one", "web")
 		for _, path := range []string{

@@ -47,7 +47,7 @@ func TestWatchFromAVersionLostInARestoreEndsWith410(t *testing.T) {
 	})
 }
 
-func TestWatchFromAVersionThatComesInTimeGoesOn(t *testing.T) {
+func TestWatchFromAVersionThatArrivesInTimeContinues(t *testing.T) {
 	run(t, kubeapi.Config{}, func(t *testing.T, w *world) {
 		w.put("a/one", "web")
 		w.get("/api/v1/pods")

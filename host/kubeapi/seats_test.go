@@ -13,7 +13,7 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-func TestSeatsAreSharedByWhatIsLeft(t *testing.T) {
+func TestClientsShareRemainingSeats(t *testing.T) {
 	limits := limit.NewSet().With(limit.MaxRequests, 400)
 	s := newSeats(limits, limit.MaxRequests)
 	var leave []func()
@@ -39,7 +39,7 @@ func TestSeatsAreSharedByWhatIsLeft(t *testing.T) {
 	assert.Empty(t, s.clients, "those without seats are forgotten")
 }
 
-func TestClientsAreToldApartByUserOrAddress(t *testing.T) {
+func TestClientsAreDistinguishedByUserOrAddress(t *testing.T) {
 	request := func(address string) *http.Request { return &http.Request{RemoteAddr: address} }
 	alice, shared := &access.User{Name: "alice"}, &access.User{Name: "token", Shared: true}
 	assert.Equal(t, clientOf(request("10.0.0.1:1"), alice), clientOf(request("10.0.0.2:1"), alice))

@@ -162,7 +162,7 @@ func TestAListTakesSeatsByTheNumberOfObjects(t *testing.T) {
 }
 
 // A list that is heavier than all seats together takes all of them.
-func TestTheHeaviestListIsServedAlone(t *testing.T) {
+func TestHeaviestListUsesAllSeats(t *testing.T) {
 	limits := limit.NewSet().With(limit.MaxRequests, 3)
 	run(t, kubeapi.Config{Limits: limits}, func(t *testing.T, w *world) {
 		w.fill(5000)

@@ -35,7 +35,7 @@ func TestP1_HeadersLeaveBeforeAnyEvent(t *testing.T) {
 	})
 }
 
-func TestP1_AWatchOnAnObjectSeesThatObjectAlone(t *testing.T) {
+func TestP1_WatchOnAnObjectReceivesOnlyThatObject(t *testing.T) {
 	run(t, kubeapi.Config{}, func(t *testing.T, w *world) {
 		w.put("a/one", "web")
 		w.put("a/two", "web")
@@ -109,7 +109,7 @@ func TestP6_P18_AVersionThatIsTooOldIsAnErrorFrameAndTheEnd(t *testing.T) {
 	})
 }
 
-func TestP7_WhatIsWrongBeforeTheStreamIsAnHTTPStatus(t *testing.T) {
+func TestP7_ErrorBeforeTheStreamIsAnHTTPStatus(t *testing.T) {
 	run(t, kubeapi.Config{}, func(t *testing.T, w *world) {
 		for query, want := range map[string]struct {
 			code   int
@@ -139,7 +139,7 @@ func TestP7_WhatIsWrongBeforeTheStreamIsAnHTTPStatus(t *testing.T) {
 }
 
 // The object of a bookmark has only a kind and a version (W24).
-func TestP8_P9_BookmarksCarryTheVersionAloneAndOneComesBeforeTheEnd(t *testing.T) {
+func TestP8_P9_BookmarksContainOnlyTheVersionAndPrecedeTheEnd(t *testing.T) {
 	run(t, kubeapi.Config{}, func(t *testing.T, w *world) {
 		rv := w.put("a/one", "web")
 		watch := w.watch("/api/v1/pods?watch=1&allowWatchBookmarks=true&timeoutSeconds=90&resourceVersion=" + rv.String())
@@ -234,7 +234,7 @@ func TestP10_ASlowClientIsEndedAndLosesOnlyTheRest(t *testing.T) {
 	})
 }
 
-func TestP10_AClientThatTakesNothingIsGivenUp(t *testing.T) {
+func TestP10_ClientThatReadsNothingIsDisconnected(t *testing.T) {
 	run(t, kubeapi.Config{}, func(t *testing.T, w *world) {
 		watch := w.watch("/api/v1/pods?watch=1&resourceVersion=1")
 		for i := range 100 {
@@ -270,7 +270,7 @@ func metrics(w *world) string {
 	return b.String()
 }
 
-func TestP11_AnEventIsFlushedWhenNothingFollows(t *testing.T) {
+func TestP11_LastPendingEventIsFlushed(t *testing.T) {
 	run(t, kubeapi.Config{}, func(t *testing.T, w *world) {
 		watch := w.watch("/api/v1/pods?watch=1&resourceVersion=1")
 		defer watch.close()
@@ -382,7 +382,7 @@ func TestP13_StatusesAreNeverConverted(t *testing.T) {
 	})
 }
 
-func TestP15_OnlyInitialEventsAreCompressedAndCanBeReadAsTheyCome(t *testing.T) {
+func TestP15_OnlyInitialEventsAreCompressedAndAreFlushed(t *testing.T) {
 	run(t, kubeapi.Config{}, func(t *testing.T, w *world) {
 		w.put("a/one", "web")
 		w.header.Set("Accept-Encoding", "gzip")
@@ -409,7 +409,7 @@ func TestP15_OnlyInitialEventsAreCompressedAndCanBeReadAsTheyCome(t *testing.T) 
 	})
 }
 
-func TestP15_NothingIsCompressedForThoseWhoDoNotAsk(t *testing.T) {
+func TestP15_CompressionIsOnlyOnRequest(t *testing.T) {
 	run(t, kubeapi.Config{}, func(t *testing.T, w *world) {
 		w.put("a/one", "web")
 		for _, encoding := range []string{"", "identity", "br", "gzip;q=0"} {

@@ -55,7 +55,7 @@ func (e *edge) nextOf(t *testing.T, count int) map[string]*edgeFeed {
 
 // One connector feeds every object of the plan from one upstream watch. Each object
 // has its own connection, which carries only its namespaces.
-func TestEveryObjectIsFedItsNamespaces(t *testing.T) {
+func TestEachObjectReceivesItsNamespaces(t *testing.T) {
 	t.Parallel() // closing an unread connection takes seconds
 	e, source := startEdge(t), scattered(30)
 	e.plan = func() string { return divided(shards) }
@@ -83,7 +83,7 @@ func TestEveryObjectIsFedItsNamespaces(t *testing.T) {
 
 // An edge with a new division refuses connections of the old one. Some of its
 // objects may temporarily also refuse those of the new one.
-func TestAnEdgeThatDividesAnewIsFedAnew(t *testing.T) {
+func TestChangedDivisionReplacesConnections(t *testing.T) {
 	t.Parallel() // closing an unread connection takes seconds
 	e, source := startEdge(t), scattered(30)
 	var mu sync.Mutex
@@ -126,7 +126,7 @@ func TestAnEdgeThatDividesAnewIsFedAnew(t *testing.T) {
 
 // If a single object refuses a connection that was accepted before, the connector
 // retries, and the other objects stay connected.
-func TestAnObjectThatRefusesForNowCostsTheOthersNothing(t *testing.T) {
+func TestTemporaryRefusalOfAnObjectDoesNotAffectOthers(t *testing.T) {
 	t.Parallel() // closing an unread connection takes seconds
 	e := startEdge(t)
 	e.plan = func() string { return divided(2) }
@@ -157,7 +157,7 @@ func TestAnObjectThatRefusesForNowCostsTheOthersNothing(t *testing.T) {
 }
 
 // Cluster-scoped resources cannot be divided by namespace.
-func TestWhatHasNoNamespacesIsNotDivided(t *testing.T) {
+func TestClusterScopedResourceCannotBeDivided(t *testing.T) {
 	e := startEdge(t)
 	e.plan = func() string {
 		return `{"objects": [{"resources": ["v1/nodes"], "shard": "0-of-2"}, {"resources": ["v1/nodes"], "shard": "1-of-2"}]}`
@@ -168,7 +168,7 @@ func TestWhatHasNoNamespacesIsNotDivided(t *testing.T) {
 	assert.EqualError(t, err, "the edge divides v1/nodes by namespace, and it has no namespaces: remove it from the shard with namespaceShards in WATCHGLASS_CLUSTERS")
 }
 
-func TestPlansThatMakeNoSense(t *testing.T) {
+func TestInvalidPlans(t *testing.T) {
 	for plan, complaint := range map[string]string{
 		`hello`:           "is it a watchglass edge?",
 		`{"objects": []}`: "the edge has no object for v1/pods",

@@ -188,7 +188,7 @@ func TestEdgeReadsOverAConnectionThatTheConnectorOpened(t *testing.T) {
 }
 
 // An evicted edge begins a new session on the same connection.
-func TestAForgetfulEdgeResumes(t *testing.T) {
+func TestEdgeResumesInNewSessions(t *testing.T) {
 	e, source := startEdge(t), newSource()
 	startCluster(t, e, source).run(t)
 	f := e.next(t)
@@ -204,7 +204,7 @@ func TestAForgetfulEdgeResumes(t *testing.T) {
 	assert.Equal(t, 18, s.Events)
 }
 
-func TestAnEdgeThatIsGoneIsDialledAgainWithAFreshToken(t *testing.T) {
+func TestLostEdgeIsRedialedWithAFreshToken(t *testing.T) {
 	e, source := startEdge(t), newSource()
 	startCluster(t, e, source).run(t)
 	f := e.next(t)
@@ -220,7 +220,7 @@ func TestAnEdgeThatIsGoneIsDialledAgainWithAFreshToken(t *testing.T) {
 	assert.Equal(t, 1, s.Snapshots)
 }
 
-func TestASessionThatBreaksTheProtocolEndsAlone(t *testing.T) {
+func TestProtocolViolationEndsOnlyItsSession(t *testing.T) {
 	e, source := startEdge(t), newSource()
 	startCluster(t, e, source).run(t)
 	f := e.next(t)
@@ -233,7 +233,7 @@ func TestASessionThatBreaksTheProtocolEndsAlone(t *testing.T) {
 	assert.Len(t, synced(t, f.begin(2)).Objects, 20)
 }
 
-func TestAnEdgeThatSpeaksNonsenseIsLeft(t *testing.T) {
+func TestMalformedCommandEndsTheConnection(t *testing.T) {
 	e := startEdge(t)
 	startCluster(t, e, newSource()).run(t)
 	f := e.next(t)
@@ -259,7 +259,7 @@ func TestRefusals(t *testing.T) {
 
 // After the edge has accepted a connection, later refusals are temporary, for
 // example during a token renewal or a deployment.
-func TestALaterRefusalIsWaitedFor(t *testing.T) {
+func TestLaterRefusalIsRetried(t *testing.T) {
 	e := startEdge(t)
 	attempts := 0 // one at a time
 	e.refuse = func(r *http.Request) (int, string) {
@@ -279,7 +279,7 @@ func TestALaterRefusalIsWaitedFor(t *testing.T) {
 }
 
 // The path for readers may be another one than /watch.
-func TestAServerThatTreatsTheConnectorAsAReaderIsNoEdge(t *testing.T) {
+func TestServerForReadersIsRefused(t *testing.T) {
 	c := connector.New(connector.Config{Source: newSource(), Logger: slog.New(slog.DiscardHandler), Limits: limit.NewSet().With(limit.HelloTimeout, int64(time.Millisecond))})
 	s, err := server.New(server.Config{Connector: c, Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
@@ -294,7 +294,7 @@ func TestAServerThatTreatsTheConnectorAsAReaderIsNoEdge(t *testing.T) {
 }
 
 // The token is sent only to the configured URL, never to a redirect target.
-func TestNobodyIsFollowedToAnotherPlace(t *testing.T) {
+func TestRedirectsAreNotFollowed(t *testing.T) {
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		assert.Fail(t, "the redirect was followed", r.Header.Get("Authorization"))
 	}))
@@ -312,7 +312,7 @@ func TestNobodyIsFollowedToAnotherPlace(t *testing.T) {
 	}
 }
 
-func TestEdgesThatAreNone(t *testing.T) {
+func TestInvalidEdgeURLs(t *testing.T) {
 	e := startEdge(t)
 	c := startCluster(t, e, newSource())
 	for text, complaint := range map[string]string{

@@ -184,7 +184,7 @@ func TestMissingLineIsDetected(t *testing.T) {
 }
 
 // An object that the source could not read for a while is not checked.
-func TestVerifyLeavesFaultsOut(t *testing.T) {
+func TestVerifyIgnoresFaults(t *testing.T) {
 	faulty := edit(t, source, `"key":"ns/a","object":{"uid":"a","resourceVersion":"11","labels":{"app":"web","v":"2"}}`,
 		`"key":"ns/a","object":{"resourceVersion":"11","fault":"it is no JSON"}`)
 	_, err := verify(reader, faulty)

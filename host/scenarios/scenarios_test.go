@@ -45,7 +45,7 @@ func test(t *testing.T, replay scenarios.Replay) {
 	t.Logf("scenarios: %d files, %d steps, %d differences", len(transcripts), steps, len(different))
 }
 
-func TestADriverThatComparesNothingIsFound(t *testing.T) {
+func TestDriverWithoutComparisonIsDetected(t *testing.T) {
 	transcripts, err := scenarios.Compile(tree.Scenarios())
 	require.NoError(t, err)
 	blind := func(context.Context, []byte, []*coretest.Transcript) (map[string]error, error) {
@@ -55,7 +55,7 @@ func TestADriverThatComparesNothingIsFound(t *testing.T) {
 	require.ErrorContains(t, err, "does not compare")
 }
 
-func TestAMissingRuntimeSaysHowToInstallIt(t *testing.T) {
+func TestMissingRuntimeErrorExplainsInstallation(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	t.Setenv("CHROMIUM", "")
 	_, err := scenarios.OnChromium(t.Context(), nil, nil)

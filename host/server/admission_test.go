@@ -163,7 +163,7 @@ func TestSilentConnectionsDoNotLockReadersOut(t *testing.T) {
 	assert.Nil(t, first.Status, "and learns nothing")
 }
 
-func TestAHeavyAddressDoesNotShedTheOthers(t *testing.T) {
+func TestHeavyAddressDoesNotDisplaceOthers(t *testing.T) {
 	c := startCrowd(t, limit.NewSet().With(limit.MaxUnauthenticated, 10), server.Config{})
 	slow := c.reader("127.0.0.2")
 	for range 30 {

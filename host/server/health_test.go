@@ -152,7 +152,7 @@ func TestResourceThatIsNotCached(t *testing.T) {
 	<-held
 }
 
-func TestPrivateServerNamesResourcesToOperatorsOnly(t *testing.T) {
+func TestPrivateServerShowsResourcesOnlyToOperators(t *testing.T) {
 	r, _ := startDistantWith(t, false, server.Config{Private: true})
 	release, err := r.connector.Hold(t.Context(), pods)
 	require.NoError(t, err)

@@ -36,14 +36,14 @@ func requireClosed(t *testing.T, r *bufio.Reader) {
 	require.ErrorIs(t, err, io.EOF)
 }
 
-func TestTheTimeForHeadersIsALimit(t *testing.T) {
+func TestHeaderTimeoutIsALimit(t *testing.T) {
 	c := startCrowd(t, limit.NewSet().With(limit.HeaderTimeout, int64(20*time.Millisecond)), server.Config{})
 	for _, address := range []string{c.watch, c.kubeAPI} {
 		requireClosed(t, say(t, address, "GET /version HTTP/1.1\r\nHost: "))
 	}
 }
 
-func TestTheTimeWithoutARequestIsALimit(t *testing.T) {
+func TestIdleTimeoutIsALimit(t *testing.T) {
 	c := startCrowd(t, limit.NewSet().With(limit.IdleTimeout, int64(20*time.Millisecond)), server.Config{})
 	for _, address := range []string{c.watch, c.kubeAPI} {
 		r := say(t, address, "GET /healthz HTTP/1.1\r\nHost: "+address+"\r\n\r\n")
@@ -55,7 +55,7 @@ func TestTheTimeWithoutARequestIsALimit(t *testing.T) {
 	}
 }
 
-func TestTheSizeOfHeadersIsALimit(t *testing.T) {
+func TestHeaderSizeIsALimit(t *testing.T) {
 	c := startCrowd(t, limit.NewSet().With(limit.MaxHeaderBytes, 10<<10), server.Config{})
 	for bytes, code := range map[int]int{8 << 10: 200, 30 << 10: 431} {
 		for _, address := range []string{c.watch, c.kubeAPI} {

@@ -13,7 +13,7 @@ import (
 )
 
 // Each line of the threat model names tests, and all of them exist.
-func TestTheThreatModelNamesTestsThatExist(t *testing.T) {
+func TestThreatModelRefersToExistingTests(t *testing.T) {
 	text, err := os.ReadFile("SECURITY.md")
 	require.NoError(t, err)
 	_, model, found := strings.Cut(string(text), "## Threat model\n")

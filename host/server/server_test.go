@@ -130,7 +130,7 @@ func TestWatchOverWebSocket(t *testing.T) {
 	require.NoError(t, reader.Conn.Close(nil))
 }
 
-func TestShutdownTellsReaders(t *testing.T) {
+func TestShutdownSendsTheClosingStatus(t *testing.T) {
 	r := start(t, server.Config{})
 	reader, _ := r.synced(t)
 	done := make(chan error, 1)
@@ -185,7 +185,7 @@ func TestMessageOverTheLimitClosesWith1009(t *testing.T) {
 
 // A reader that does not read until its socket is full does not affect the others.
 // When it reads again it receives everything in order.
-func TestSlowReaderHoldsNobodyBack(t *testing.T) {
+func TestSlowReaderDoesNotDelayOthers(t *testing.T) {
 	r := start(t, server.Config{})
 	slow, behind := r.synced(t)
 	quick, s := r.synced(t)
@@ -204,7 +204,7 @@ func TestSlowReaderHoldsNobodyBack(t *testing.T) {
 	assert.Equal(t, s.Objects, behind.Objects)
 }
 
-func TestDeadConnectionIsNoticed(t *testing.T) {
+func TestDeadConnectionIsDetected(t *testing.T) {
 	pings := make(chan struct{}, 100)
 	r := start(t, server.Config{PingInterval: 5 * time.Millisecond})
 	ws, _, err := websocket.Dial(t.Context(), r.socket(), &websocket.DialOptions{
@@ -277,7 +277,7 @@ func TestOrigins(t *testing.T) {
 	}
 }
 
-func TestOriginThatIsNone(t *testing.T) {
+func TestInvalidOrigin(t *testing.T) {
 	for _, pattern := range []string{"example.com", "https://", "https://a/b", "https://["} {
 		_, err := server.New(server.Config{Connector: connector.New(connector.Config{}), AllowOrigins: []string{pattern}})
 		assert.ErrorContains(t, err, "https://dashboard.example.com", pattern)
@@ -345,7 +345,7 @@ func TestPage(t *testing.T) {
 	assert.Equal(t, http.StatusMethodNotAllowed, posted.StatusCode)
 }
 
-func TestBinaryWithoutDashboardSaysSo(t *testing.T) {
+func TestBinaryWithoutDashboardExplainsHowToBuildIt(t *testing.T) {
 	r := start(t, server.Config{Page: fstest.MapFS{".gitkeep": {}}})
 	resp, body := r.get(t, "/")
 	assert.Equal(t, 200, resp.StatusCode)

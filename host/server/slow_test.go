@@ -39,7 +39,7 @@ func incompressible(name string, seed uint64) []byte {
 
 // Two objects of 1.4 MB take three minutes at 16 kB/s. The reader gets them, and
 // its connection stays.
-func TestReaderOnASlowLinkLives(t *testing.T) {
+func TestReaderOnASlowLinkStaysConnected(t *testing.T) {
 	for _, rate := range []int{16_000, 60_000, 250_000} {
 		t.Run(fmt.Sprintf("%dkBps", rate/1000), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { readSlowly(t, rate) })
@@ -93,7 +93,7 @@ func readSlowly(t *testing.T, rate int) {
 
 // The same through a real proxy and real sockets. Regression: the library closed the
 // connection five seconds after the first ping.
-func TestReaderBehindASlowProxyLives(t *testing.T) {
+func TestReaderBehindASlowProxyStaysConnected(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: transfers 2.8 MB at 400 kB/s")
 	}

@@ -175,7 +175,7 @@ func fill(t *testing.T, conn connector.TryConn) {
 	}
 }
 
-func TestClaimDoesNotWaitForWhatIsBeingWritten(t *testing.T) {
+func TestClaimDoesNotWaitForAWrite(t *testing.T) {
 	a, conn := acceptTCP(t)
 	fill(t, conn)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -208,7 +208,7 @@ func TestEndOfContextEndsAFlush(t *testing.T) {
 	assert.Error(t, conn.Write(t.Context(), []byte("more")))
 }
 
-func TestNothingIsOfferedToAReaderThatHasGone(t *testing.T) {
+func TestDisconnectedReaderReceivesNoOffer(t *testing.T) {
 	a, conn := acceptTCP(t)
 	require.NoError(t, a.peer.CloseNow())
 	<-a.over

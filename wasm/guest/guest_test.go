@@ -79,7 +79,7 @@ func lastError(t *testing.T, g *guest) string {
 	return reply.Status.Error()
 }
 
-func TestInputComesOutAndIsTakenOnce(t *testing.T) {
+func TestInputIsDeliveredOnce(t *testing.T) {
 	f := &fake{}
 	g := openFake(t, f)
 	require.EqualValues(t, codeOK, g.tick(1234))
@@ -102,7 +102,7 @@ func TestRejectedInputIsDescribedAndHarmless(t *testing.T) {
 	require.EqualValues(t, codeOK, call(t, g, g.step, "good"))
 }
 
-func TestNothingWorksBeforeOpenOrAfterClose(t *testing.T) {
+func TestCallsFailBeforeOpenAndAfterClose(t *testing.T) {
 	notOpen := func(g *guest) {
 		require.EqualValues(t, codeNotOpen, g.tick(1))
 		require.EqualValues(t, codeNotOpen, call(t, g, g.step, "x"))

@@ -22,7 +22,7 @@ func TestSourceTreeIsFoundFromAFolderInIt(t *testing.T) {
 	require.ErrorContains(t, err, "is not in the source tree of watchglass")
 }
 
-func TestCacheForgetsOldFiles(t *testing.T) {
+func TestCacheRemovesOldFiles(t *testing.T) {
 	dir := t.TempDir()
 	now := time.Now()
 	for name, age := range map[string]time.Duration{"old": 25 * time.Hour, "new": 23 * time.Hour} {

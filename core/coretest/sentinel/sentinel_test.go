@@ -32,7 +32,7 @@ func TestPartsOfSentinelsAreFound(t *testing.T) {
 }
 
 // A text that two sentinels share by chance identifies neither.
-func TestEachSentinelIsFoundAlone(t *testing.T) {
+func TestEachSentinelIsFound(t *testing.T) {
 	var s sentinel.Set
 	texts := map[string]string{}
 	for i := range 20_000 {

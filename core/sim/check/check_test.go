@@ -236,7 +236,7 @@ func TestValidators(t *testing.T) {
 }
 
 // Reliable does not depend on the validators that run before it.
-func TestReliableAlone(t *testing.T) {
+func TestReliableIsIndependent(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		watch  check.Watch

@@ -204,7 +204,7 @@ func TestParseKeys(t *testing.T) {
 	assert.Len(t, keys(t, newKey+"\n"+oldKey+"\n"), 2)
 }
 
-func TestSignRefusesWhatGrantsNothing(t *testing.T) {
+func TestSignRefusesEmptyGrants(t *testing.T) {
 	good := token.Claims{Cluster: "demo", Resources: []string{"v1/pods"}, Namespaces: []string{"a"}, Expires: now.Add(1)}
 	for want, spoil := range map[string]func(*token.Claims){
 		"invalid resource":             func(c *token.Claims) { c.Resources = []string{"pods"} },

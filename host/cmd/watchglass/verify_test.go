@@ -171,7 +171,7 @@ func TestVerifyRecordsOfRealProcesses(t *testing.T) {
 }
 
 // A recording that ends before its first state fails, and its file is removed.
-func TestRecordingThatDidNotBeginFails(t *testing.T) {
+func TestRecordingWithoutStateFails(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer silent.Close()

@@ -57,7 +57,7 @@ func cells(t *testing.T, a answer) map[string]any {
 	return byName
 }
 
-func TestColumnsOfTheCatalogShowWhatTheServersDo(t *testing.T) {
+func TestCatalogColumnsMatchTheServer(t *testing.T) {
 	fill(t)
 	p := newTwins(t)
 	compared := 0

@@ -171,7 +171,7 @@ func churned(resource api.Resource, key api.Key, n int) []byte {
 // Each change passes from the server through the connector, the module under wazero
 // and the Kubernetes API to client-go. In the end every client has the objects of
 // the server.
-func TestClientsOfTheModuleHaveWhatTheServerHas(t *testing.T) {
+func TestModuleClientsMatchTheServer(t *testing.T) {
 	for _, watchList := range []bool{true, false} {
 		t.Run(fmt.Sprintf("WatchList=%t", watchList), func(t *testing.T) {
 			featurestesting.SetFeatureDuringTest(t, features.WatchListClient, watchList)

@@ -98,7 +98,7 @@ func (d *direct) converged() holding {
 
 // The package reads a real server without a connector, through churn and a restart.
 // Its token grants only these reads.
-func TestDirectModeHasWhatTheServerHas(t *testing.T) {
+func TestDirectModeMatchesTheServer(t *testing.T) {
 	shared.clear(t)
 	grant(t, "ann", "", "configmaps")
 	t.Cleanup(func() {
@@ -140,7 +140,7 @@ func TestDirectModeHasWhatTheServerHas(t *testing.T) {
 	assert.True(t, quotas.Namespaced)
 }
 
-func TestDirectModeWithATokenThatNobodyKnows(t *testing.T) {
+func TestDirectModeWithAnUnknownToken(t *testing.T) {
 	d := startDirect(t, "nobody")
 	h := d.until("v1/configmaps", func(h holding) bool { return h.State == "forbidden" })
 	assert.Contains(t, h.Error, "the credentials are missing, wrong or expired")

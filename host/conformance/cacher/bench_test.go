@@ -42,7 +42,7 @@ type crowd struct {
 	*world
 	list      []*example.Pod
 	delivered atomic.Int64 // events that the library delivered
-	received      int64        // events that core/cacher delivered
+	received  int64        // events that core/cacher delivered
 }
 
 func newCrowd(b *testing.B) *crowd {

@@ -141,7 +141,7 @@ func TestEveryValueIsInTheSchema(t *testing.T) {
 	require.NoError(t, util.ValidateAgainstSchema(c, c.Values))
 }
 
-func TestHelmLintFindsNothing(t *testing.T) {
+func TestHelmLintPasses(t *testing.T) {
 	result := lint.RunAll(directory, nil, "watchglass")
 	for _, m := range result.Messages {
 		require.Less(t, m.Severity, support.WarningSev, "%v", m)

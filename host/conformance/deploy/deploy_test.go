@@ -228,7 +228,7 @@ func TestTheServiceAccountHasNoOtherRights(t *testing.T) {
 	}
 }
 
-func TestOneNamespaceShowsItAlone(t *testing.T) {
+func TestOneNamespaceShowsOnlyItsObjects(t *testing.T) {
 	c := prepared(t)
 	c.kubectl(t, "", "apply", "--server-side", "-k", examples+"/overlays/one-namespace")
 	server := serving(t, c)

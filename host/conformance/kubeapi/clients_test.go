@@ -132,7 +132,7 @@ func (d *reader) difference(r *rig) error {
 }
 
 // Despite all injected failures, every client finally has the state of the source.
-func TestClientsHaveWhatTheSourceHas(t *testing.T) {
+func TestClientsMatchTheSource(t *testing.T) {
 	for _, watchList := range []bool{true, false} {
 		t.Run(fmt.Sprintf("WatchList=%t", watchList), func(t *testing.T) {
 			featurestesting.SetFeatureDuringTest(t, features.WatchListClient, watchList)

@@ -166,7 +166,7 @@ func (w *worker) catchUp() {
 }
 
 // An informer whose token expires continues with the next one.
-func TestInformersGoOnWithAnotherToken(t *testing.T) {
+func TestInformersContinueWithAnotherToken(t *testing.T) {
 	var edge *worker
 	r := newRig(t, func(r *rig) http.Handler {
 		edge = newWorker(r)

@@ -118,7 +118,7 @@ func (r *rig) complainsNot(args ...string) string {
 	return string(text)
 }
 
-func TestKubectlGetJSONIsWhatTheSourceHas(t *testing.T) {
+func TestKubectlGetJSONMatchesTheSource(t *testing.T) {
 	kubectlRig(t, func(r *rig) {
 		var list unstructured.UnstructuredList
 		require.NoError(r, json.Unmarshal([]byte(r.output("get", "pods", "-A", "-o", "json")), &list))
@@ -245,7 +245,7 @@ func TestKubectlDiscovery(t *testing.T) {
 	})
 }
 
-func TestKubectlIsToldWhatIsWrong(t *testing.T) {
+func TestKubectlShowsErrors(t *testing.T) {
 	kubectlRig(t, func(r *rig) {
 		assert.Contains(r, r.complains("get", "pod", "nine", "-n", "a"), `Error from server (NotFound): pods "nine" not found`)
 		assert.Contains(r, r.complains("get", "unicorns"), `the server doesn't have a resource type "unicorns"`)

@@ -24,7 +24,7 @@ type object struct {
 func (o object) key() string { return o.Metadata.Namespace + "/" + o.Metadata.Name }
 
 // Both sides of a recording yield the same objects.
-func TestBothSidesTellTheSame(t *testing.T) {
+func TestBothSidesDeliverTheSameEvents(t *testing.T) {
 	dir := t.TempDir()
 	d := dataset{pods: 300, updates: 200, batch: 20, bodies: true, metadata: true, kubernetes: true}
 	require.NoError(t, d.record(t.Context(), dir))
@@ -99,7 +99,7 @@ func readOurs(t *testing.T, dir string, names ...string) map[string]object {
 	return all
 }
 
-func TestALineSaysWhatAndWhetherItIsEnough(t *testing.T) {
+func TestLineContainsResultAndVerdict(t *testing.T) {
 	f := figure{id: "P1", targets: []target{{name: "node", atLeast: 20}, {name: "size", atMost: 1.45}}}
 	node := Result{Case: "node", Ratio: 23.44, Sides: []Side{{"ours", 341_000, "/s"}, {"client-node", 14_600, "/s"}}}
 	node.judge(f)
@@ -125,7 +125,7 @@ func TestFiguresAreChosenByName(t *testing.T) {
 	require.ErrorContains(t, err, "there are P1, P2")
 }
 
-func TestAVersionGoesIntoTheMetadata(t *testing.T) {
+func TestVersionIsInsertedIntoTheMetadata(t *testing.T) {
 	value := []byte(`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"},"spec":{"metadata":{}}}`)
 	require.JSONEq(t, `{"apiVersion":"v1","kind":"Pod","metadata":{"resourceVersion":"7","name":"a"},"spec":{"metadata":{}}}`,
 		string(appendVersioned(nil, value, 7)))

@@ -74,7 +74,7 @@ func TestWithoutADatabaseTheChecksAreSkippedWithAReason(t *testing.T) {
 	assert.Regexp(t, `^govulncheck: skipped, the database cannot be reached: .*refused\n$`, out.String())
 }
 
-func TestAnAuditThatTookPlaceIsJudged(t *testing.T) {
+func TestCompletedAuditIsEvaluated(t *testing.T) {
 	failed := errors.New("exit status 1")
 	var out strings.Builder
 	require.NoError(t, judge("js", []byte(`{"message":"405 Method Not Allowed","error":{}}`), failed, &out))

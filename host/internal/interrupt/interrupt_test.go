@@ -17,7 +17,7 @@ func send(t *testing.T, s syscall.Signal) {
 	require.NoError(t, syscall.Kill(os.Getpid(), s))
 }
 
-func TestAHangupThatIsIgnoredEndsNothing(t *testing.T) {
+func TestIgnoredHangupDoesNotEndTheProcess(t *testing.T) {
 	signal.Ignore(syscall.SIGHUP) // as nohup does
 	defer signal.Reset(syscall.SIGHUP)
 	ctx := Context()

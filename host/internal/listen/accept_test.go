@@ -67,7 +67,7 @@ func TestExhaustedFileDescriptorsAreLoggedAndCounted(t *testing.T) {
 	})
 }
 
-func TestServerOutlivesExhaustedFileDescriptors(t *testing.T) {
+func TestServerContinuesAfterExhaustedFileDescriptors(t *testing.T) {
 	base, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	l := Guard(&exhausted{base, 3}, slog.New(slog.DiscardHandler))

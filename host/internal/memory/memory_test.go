@@ -90,7 +90,7 @@ func TestReadersAreShedOnlyWhileMemoryStaysAboveTheLimit(t *testing.T) {
 	assert.Equal(t, 3, measure(100*shedAfter))
 }
 
-func TestTheCeilingIsPartOfTheMemoryThereIs(t *testing.T) {
+func TestCeilingIsAShareOfAvailableMemory(t *testing.T) {
 	bytes, ok := ceiling(1<<30, nil)
 	assert.True(t, ok)
 	assert.EqualValues(t, 1<<30/100*90, bytes)
@@ -106,7 +106,7 @@ func TestTheCeilingIsPartOfTheMemoryThereIs(t *testing.T) {
 	assert.Greater(t, bytes, Used())
 }
 
-func TestUsedIsWhatTheProcessHoldsNow(t *testing.T) {
+func TestUsedIsTheCurrentMemory(t *testing.T) {
 	const size = 64 << 20
 	kept := make([]byte, size)
 	for i := range kept {

@@ -105,7 +105,7 @@ func TestARotationInTwoStepsIsNoFailure(t *testing.T) {
 	})
 }
 
-func TestABrokenPairKeepsThePreviousOne(t *testing.T) {
+func TestInvalidPairKeepsThePreviousOne(t *testing.T) {
 	run(t, func(p *pair) {
 		p.write("a", "2")
 		assert.Equal(t, "1", p.after(Interval))
@@ -125,7 +125,7 @@ func TestABrokenPairKeepsThePreviousOne(t *testing.T) {
 	})
 }
 
-func TestAHangupLoadsAtOnce(t *testing.T) {
+func TestHangupReloadsImmediately(t *testing.T) {
 	run(t, func(p *pair) {
 		p.write("a", "2")
 		p.write("b", "2")

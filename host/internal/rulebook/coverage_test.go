@@ -110,7 +110,7 @@ func TestCitationsOfMissingRulesAreFound(t *testing.T) {
 }
 
 // The tests and scenarios that the rulebook names must exist.
-func TestSemanticsNamesWhatExists(t *testing.T) {
+func TestSemanticsRefersToExistingTests(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, rulebook.SemanticsPath))
 	require.NoError(t, err)
 	for _, m := range regexp.MustCompile(`([a-z0-9-]+\.txt)`).FindAllString(string(text), -1) {

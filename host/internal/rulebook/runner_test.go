@@ -58,7 +58,7 @@ func run(t *testing.T, claimed, replacement string) (*rulebook.Result, error) {
 	return r.Run(t.Context(), m, nil)
 }
 
-func TestRunTellsCaughtFromMissed(t *testing.T) {
+func TestRunDistinguishesCaughtFromMissed(t *testing.T) {
 	result, err := run(t, "TestOne TestPanics TestParts/one TestParts/none", "return 2")
 	require.NoError(t, err)
 	require.Equal(t, []string{"core/a TestOne", "core/a TestPanics", "core/a TestParts/one"}, result.Caught)

@@ -53,7 +53,7 @@ func TestWriterEscapesControls(t *testing.T) {
 	assert.Contains(t, out.String(), "a\tba\nb", "lines and columns stay")
 }
 
-func TestWriterKeepsTextAsItIs(t *testing.T) {
+func TestWriterPreservesText(t *testing.T) {
 	var out bytes.Buffer
 	text := "NAME\tAGE\nnöde 日本語 👩‍👩‍👧 \\u001b\n"
 	n, err := NewWriter(&out).Write([]byte(text))
@@ -63,7 +63,7 @@ func TestWriterKeepsTextAsItIs(t *testing.T) {
 }
 
 // A control in JSON is always inside a string, where its escape has the same value.
-func TestWriterKeepsTheValueOfJSON(t *testing.T) {
+func TestWriterPreservesJSONValues(t *testing.T) {
 	value := "C1 \u009b, DEL \u007f, \u202eright to left\u202c, \u2066isolated\u2069 and \u061c"
 	document, err := json.Marshal(value)
 	require.NoError(t, err)

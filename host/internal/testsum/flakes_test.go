@@ -60,7 +60,7 @@ func TestEveryTestThatFailedOnceHasALine(t *testing.T) {
 	require.Equal(t, "== host/x TestB/sub, run 2\ncause\n\n== host/x TestB/sub, run 5\ncause\n\n", string(text))
 }
 
-func TestNothingFlakyIsSuccess(t *testing.T) {
+func TestSummaryWithoutFlakyTestsIsZero(t *testing.T) {
 	f, out := newFlakes(t)
 	require.NoError(t, f.repeat(t.Context(), scripted("host/y", []result{{test: "TestC"}, {}}), 3))
 	require.Zero(t, f.summary(false))
@@ -211,9 +211,9 @@ test("group", async (t) => {
 	require.Error(t, err)
 }
 
-// TestInterruptLeavesNoProcess interrupts the program while a test hangs. The test has a
+// TestInterruptEndsAllProcesses interrupts the program while a test hangs. The test has a
 // connection, and all processes of the program have a pipe: both close when they end.
-func TestInterruptLeavesNoProcess(t *testing.T) {
+func TestInterruptEndsAllProcesses(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: compiles the program")
 	}

@@ -60,7 +60,7 @@ func TestSlowClientGetsALargeAnswer(t *testing.T) {
 	}
 }
 
-func TestClientThatTakesNothingIsGivenUp(t *testing.T) {
+func TestClientThatReadsNothingIsDisconnected(t *testing.T) {
 	var err error
 	var took time.Duration
 	write := func(w *Writer) {

@@ -209,7 +209,7 @@ func TestPrefixIsolation(t *testing.T) {
 	assert.Equal(t, []api.Key{"a/mine", "a/last"}, keys)
 }
 
-func TestStrangeKeysArePassedOverAndLoggedOnce(t *testing.T) {
+func TestUnknownKeysAreSkippedAndLoggedOnce(t *testing.T) {
 	var log bytes.Buffer
 	config := fresh()
 	config.Logger = slog.New(slog.NewTextHandler(&log, nil))
@@ -239,7 +239,7 @@ func TestStrangeKeysArePassedOverAndLoggedOnce(t *testing.T) {
 	assert.Equal(t, 4, strings.Count(log.String(), "level=WARN"))
 }
 
-func TestResourcesLieWhereKubernetesKeepsThem(t *testing.T) {
+func TestResourceKeysMatchKubernetes(t *testing.T) {
 	config := fresh()
 	src, _ := open(t, config)
 	put(t, config.Prefix+"/minions/node-1", "1")
@@ -248,7 +248,7 @@ func TestResourcesLieWhereKubernetesKeepsThem(t *testing.T) {
 	assert.Equal(t, []api.Key{"a/web"}, list(t, src, api.Resource{Group: "apps", Version: "v1", Name: "deployments"}))
 }
 
-func TestOtherGroupsLieBelowTheirGroup(t *testing.T) {
+func TestCustomResourceKeysContainTheGroup(t *testing.T) {
 	config := fresh()
 	gadgets := api.Resource{Group: "example.com", Version: "v1", Name: "gadgets"}
 	config.Resources = []api.Schema{{Resource: gadgets, Namespaced: true}}
@@ -366,7 +366,7 @@ func TestConfigIsChecked(t *testing.T) {
 
 // Without requests, the interval between progress requests grows: twenty responses
 // would take a day.
-func TestC35_ProgressThatIsWantedIsAskedForAtOnce(t *testing.T) {
+func TestC35_WantedProgressIsRequestedImmediately(t *testing.T) {
 	config := fresh()
 	config.ProgressInterval = time.Hour
 	src, writer := open(t, config)
