@@ -17,7 +17,7 @@ type leaf struct {
 	trunk *rig
 	id    uint32
 	room  int // the initial credit
-	taken  int // number of messages from the trunk
+	taken int // number of messages from the trunk
 }
 
 func (r *rig) leaf(id uint32, room int) *leaf {

@@ -303,9 +303,9 @@ func TestEngine_answers_a_ping(t *testing.T) {
 	require.EqualValues(t, 150, r.engine.sharedCollections[0].cacher.ResourceVersion())
 }
 
-// Regression: a view of outdated rows did not report the next attempt. One that
-// waited for rights could not start it earlier.
-func TestEngine_says_when_it_tries_again(t *testing.T) {
+// The state of a collection contains the time of the next attempt. Reconnect makes the
+// attempt immediately, also while rights are missing.
+func TestEngine_reports_the_next_attempt(t *testing.T) {
 	r := newRig(t)
 	r.load(10)
 	r.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})

@@ -84,7 +84,7 @@ func TestSameSeedSameOperations(t *testing.T) {
 	assert.NotEqual(t, a.log, other.log)
 }
 
-// Regression: pods were in namespaces that were not there.
+// The simulated cluster has a Namespace object for each namespace of its pods.
 func TestEveryNamespaceExists(t *testing.T) {
 	_, w := simulate(t, 3, 1000)
 	require.Len(t, w.objects[namespaces], 2)

@@ -321,8 +321,8 @@ func TestSourceThatIsInitiallyDown(t *testing.T) {
 	})
 }
 
-// Regression: the log contained the beginning of an outage but not its end. An
-// incomplete list was mistaken for a complete one.
+// The log contains the beginning and the end of an outage. An outage ends when the source
+// delivers data, which an incomplete list does not prove.
 func TestEndOfOutageIsLogged(t *testing.T) {
 	flaky := &flakySource{Source: memory.New()}
 	flaky.down.Store(true)

@@ -88,9 +88,8 @@ func askAs(t *testing.T, path string, o *objects, claims token.Claims) *httptest
 	return w
 }
 
-// Regression: objects were queried one after the other. One without a response
-// delayed all others until the platform's timeout, or prevented the rest of the
-// response.
+// Objects are queried concurrently, so an object that does not respond neither delays nor
+// prevents the metrics of the others.
 func TestMetricsDoNotWaitForOneObject(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := &objects{}

@@ -164,7 +164,7 @@ func TestVerifyRefusesDamage(t *testing.T) {
 	}
 }
 
-// Regression 1: a removed line of a list was not detected.
+// The removal of any line of a recording is detected, including a line of a list.
 func TestMissingLineIsDetected(t *testing.T) {
 	for name, content := range map[string]string{"reader": reader, "relisted": relisted, "source": source} {
 		lines := strings.SplitAfter(strings.TrimSuffix(content, "\n"), "\n")

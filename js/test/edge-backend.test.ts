@@ -9,7 +9,7 @@ import { commandTypes } from "../src/wire/commands.js";
 
 const { OpenCollection } = commandTypes;
 
-// Regression: each left data in the engine until the next message of the connector.
+// A dropped request leaves no command in the engine.
 test("a request reaches the engine once it can be answered, and is dropped otherwise", async (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const commands: number[] = [];

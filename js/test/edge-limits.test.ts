@@ -47,7 +47,7 @@ async function deaf(s: Setup, object: string): Promise<WebSocket> {
 }
 
 describe("limits of readers", { concurrency: 3 }, () => {
-  // Regression: only the platform limited the number.
+  // The limit is below that of the platform, so that the reader receives a status.
   test("a reader beyond the limit is refused before the upgrade, and accepted after another has left", options, async (t) => {
     const object = "crowded";
     const s = await setup(t, object);
@@ -71,7 +71,7 @@ describe("limits of readers", { concurrency: 3 }, () => {
     assert.match(await ended(page), /^1001 503 ServiceUnavailable: this object already serves 3 readers/);
   });
 
-  // Regression: the rate of a reader's messages had no limit.
+  // Other readers of the object stay connected and receive their data.
   test("only the reader that exceeds its message rate is disconnected", options, async (t) => {
     const object = "calm";
     const s = await setup(t, object);
@@ -124,8 +124,7 @@ describe("limits of readers", { concurrency: 3 }, () => {
     assert.equal(reader.readyState, WebSocket.OPEN);
   });
 
-  // Regression: the unread data of these readers was in no budget, and grew as long
-  // as they sent messages.
+  // The unread data of readers that still send messages counts as memory, too.
   test("readers with too much unread data are disconnected, and others stay", options, async (t) => {
     const object = "burdened";
     const s = await setup(t, object);
@@ -188,8 +187,8 @@ describe("a backlog", () => {
     assert.equal(backlog.bytes, 150);
   });
 
-  // Regression: each message pinged a reader that had already responded, if others
-  // had not.
+  // A reader that has responded to its Ping is not pinged again because of others that
+  // have not.
   test("does not ping readers again that have acknowledged everything", () => {
     const backlog = new Backlog();
     backlog.room = 1000;

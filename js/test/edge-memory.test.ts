@@ -91,8 +91,7 @@ describe("the memory of an object", { concurrency: 3 }, () => {
     await until(rows, ({ resourceVersion }) => resourceVersion === String(connector.rv));
   });
 
-  // Regression: collections stored without bodies stayed without them, even with
-  // enough memory later.
+  // A collection that was stored without bodies loads them when there is enough memory.
   test("that is larger the next time loads bodies again", options, async (t) => {
     const object = "growing";
     const connector = await TestConnector.start();

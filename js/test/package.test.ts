@@ -72,8 +72,7 @@ before(() => {
   }
 });
 
-// Regression: the package lacked the license, and its README linked to files that it
-// lacked.
+// Links of the README must work in the published package.
 test("the package has a license, and a README without links outside of it", () => {
   const files = packed.files.map(({ path }) => path);
   assert.ok(files.includes("LICENSE"), files.join(" "));

@@ -9,8 +9,8 @@ const options = { url: "", identity: "", token: "", wasm: undefined, maxBytes: u
 const events = { frames() {}, restarted() {}, failed() {}, token: async () => "" };
 const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
 
-// Regression: the platform's own error was reported, and the page still claimed to
-// be alive.
+// A worker that cannot start is reported with a WatchglassError, and leaves no timers
+// running.
 for (const [what, start] of Object.entries<() => WorkerPort>({
   "be made": () => {
     throw new Error("the policy of the page forbids workers");

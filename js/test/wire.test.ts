@@ -179,8 +179,8 @@ test("numbers survive at every length", () => {
   assert.throws(() => new Reader(new Uint8Array(10).fill(0xff), "Test").resourceVersion(), /varint beyond 64 bits/);
 });
 
-// Regression: half a frame stayed, which broke the next command and all of the
-// program's open state.
+// A partial frame would corrupt the next command, and the engine would close everything
+// that the program has open.
 test("a command that cannot be written leaves no bytes behind", () => {
   const w = new Writer();
   writeCommand(w, { type: "Reconnect" });

@@ -267,7 +267,7 @@ func TestDamageIsNoPanic(t *testing.T) {
 	require.NotZero(t, refused)
 }
 
-// Regression 1: the loop for a forged count ran up to that count.
+// A forged count beyond the end of its section is an error, and not a long loop.
 func TestCountBeyondSection(t *testing.T) {
 	many := []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f}
 	for _, section := range [][]byte{many, section10(many)} {

@@ -197,7 +197,7 @@ describe("selectors", () => {
     assert.equal(await dashboard.get("field-selector").getAttribute("aria-invalid"), "true");
   });
 
-  // Regression 1: the header showed a sort by Restarts, but the rows were in the order of keys.
+  // The header shows the order of the rows, and not the sort of a refused query.
   test("a header does not claim an order that was refused with the rest of the query", async () => {
     await open();
     await dashboard.get("field-selector").fill("spec.node=x");
@@ -333,7 +333,7 @@ describe("connection", () => {
     assert.equal(await inPage(() => fake.reconnects), 1);
   });
 
-  // Regression: after an outage the page stayed outdated during the back-off, without a message.
+  // During the back-off the page shows the time of the next attempt, and can make it immediately.
   test("says when it is tried again, and does so now when asked", async () => {
     await open();
     await inPage(() => fake.pods.setStatus({ state: "stale", nextAttempt: Date.now() + 35_000 }));

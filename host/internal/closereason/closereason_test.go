@@ -15,8 +15,7 @@ func TestClip(t *testing.T) {
 	require.Equal(t, "ab", Clip("a\xffb"))
 }
 
-// Regression 1: Clip did not terminate for bytes that start no character. An edge
-// could thus block a connector.
+// Clip terminates for bytes that start no character, which a hostile edge can send.
 func TestReasonWithInvalidUTF8(t *testing.T) {
 	require.Equal(t, "", Clip(strings.Repeat("\x80", 2*most)))
 }

@@ -9,8 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Regression 1: if the address was in use, the error claimed that workerd did not
-// start.
+// If the address is in use, the error names the address, and workerd is not started.
 func TestAddressInUseIsReportedImmediately(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -22,7 +21,8 @@ func TestAddressInUseIsReportedImmediately(t *testing.T) {
 	assert.ErrorContains(t, err, "choose another port with -tls-listen")
 }
 
-// Errors for invalid clusters referred to the runtime's log, which is not shown.
+// Errors for invalid clusters are reported before the runtime starts, because its log is
+// not shown.
 func TestInvalidClustersAreReportedImmediately(t *testing.T) {
 	err := run(t.Context(), config{listen: "127.0.0.1:0", secure: "127.0.0.1:0", clusters: "{bad"}, io.Discard)
 	assert.ErrorContains(t, err, "-clusters: the clusters are not what is expected, such as")

@@ -27,8 +27,8 @@ func through(t *testing.T, hole *blackhole) (*etcd.Source, *clientv3.Client) {
 
 const cannotConnect = "cannot connect: does etcd listen there, and does it want TLS or not?"
 
-// Regression: waiting lists received the error of an unreachable etcd only after
-// half a minute.
+// A waiting list receives the error of an unreachable etcd without waiting for the
+// request timeout of half a minute.
 func TestUnreachableServerIsReportedBeforeRequestTimeout(t *testing.T) {
 	hole := newBlackhole(t)
 	hole.close()

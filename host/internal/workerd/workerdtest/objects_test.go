@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Regression 1: tests hung if the package was older than the connector.
+// A package that is older than the connector's sources is refused, because it may have
+// another version of the protocol.
 func TestOldPackageIsRefused(t *testing.T) {
 	root := t.TempDir()
 	now := time.Now()
