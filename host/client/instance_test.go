@@ -88,7 +88,7 @@ func TestNotAModule(t *testing.T) {
 // may differ and it would be restarted repeatedly.
 func TestModuleOfAnotherRelease(t *testing.T) {
 	for _, version := range []uint32{1, abiVersion + 1<<24, abiVersion ^ 1} {
-		_, err := Open(context.Background(), Config{Module: moduleSaying(version), Dial: func(context.Context) (Conn, error) {
+		_, err := Open(context.Background(), Config{Module: moduleWithVersion(version), Dial: func(context.Context) (Conn, error) {
 			return nil, errors.New("nobody is asked")
 		}})
 		require.ErrorContains(t, err, fmt.Sprintf("the module has version %#08x of the interface", version))
@@ -96,8 +96,8 @@ func TestModuleOfAnotherRelease(t *testing.T) {
 	}
 }
 
-// moduleSaying returns a module with all exports. Each export returns a number.
-func moduleSaying(version uint32) []byte {
+// moduleWithVersion returns a module with all exports. Each export returns a number.
+func moduleWithVersion(version uint32) []byte {
 	section := func(id byte, content ...byte) []byte {
 		return append(binary.AppendUvarint([]byte{id}, uint64(len(content))), content...)
 	}

@@ -60,7 +60,7 @@ func feed(t *testing.T, source *memory.Source, address, name string) {
 	})
 }
 
-// fed feeds the object from the first request on, because the contract fills its
+// fed starts feeding the object with the first request. The contract tests fill their
 // source before that.
 type fed struct {
 	within

@@ -80,7 +80,7 @@ type Object interface {
 
 // ListOptions are the options of a Kubernetes list.
 type ListOptions struct {
-	// Client names the user or address that pays for the evaluation of selectors.
+	// Client names the user or address whose allowance of evaluations is used.
 	Client          string
 	Namespace       string
 	Selection       selector.Selection
@@ -104,7 +104,7 @@ type List struct {
 
 // WatchOptions are the options of a Kubernetes watch.
 type WatchOptions struct {
-	// Client names the user or address that pays for the evaluation of selectors.
+	// Client names the user or address whose allowance of evaluations is used.
 	Client            string
 	Namespace         string
 	Selection         selector.Selection

@@ -37,9 +37,9 @@ func number(n int) code {
 	return append(c, byte(n)&0x7f)
 }
 
-// Of vectors of sixteen bytes.
+// The instructions of vectors of sixteen bytes.
 
-func splat(value code) code   { return vector(0x0f, value) } // a byte to all
+func splat(value code) code   { return vector(0x0f, value) } // copies a byte to all lanes
 func equal(a, b code) code    { return vector(0x23, a, b) }
 func either(a, b code) code   { return vector(0x50, a, b) }  // or
 func bitmask(value code) code { return vector(0x64, value) } // the highest bit of each byte, as a number

@@ -3,9 +3,9 @@
 //
 // Both process the same random sequence of changes, progress, passing time and
 // relists, of a namespaced or a cluster-scoped resource. Both receive the same
-// requests: watches, lists and single objects with random namespaces, selectors,
-// resource versions, modes, limits, timeouts and continue tokens, also before the
-// first list. Every watch must deliver the same events and bookmarks in the same
+// requests, some of them before the first list: watches, lists and single objects.
+// Namespaces, selectors, resource versions, modes, limits, timeouts and continue
+// tokens are random. Every watch must deliver the same events and bookmarks in the same
 // order and end at the same position. Every list must have the same items, resource
 // version, continue token and remaining count. Every error must have the same code
 // and reason. The tests use the library's own functions for the defaulting and

@@ -19,8 +19,8 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 )
 
-// serviceMonitors is the custom resource definition that the chart needs, of the
-// Prometheus operator.
+// serviceMonitors is the custom resource definition of the Prometheus operator that
+// the chart requires.
 const serviceMonitors = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition

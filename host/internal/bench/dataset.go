@@ -20,8 +20,9 @@ import (
 // Its directory contains snapshot.bin and updates.bin, the messages of a connector
 // to a reader. metadata.bin and metadata-updates.bin are those to a reader without
 // bodies. list.json and watch.bin are the same in the format of Kubernetes. A .bin
-// is a sequence of chunks, each after its length in four bytes, little endian. For
-// our side a chunk is a message, and for Kubernetes the lines of a batch.
+// file is a sequence of chunks. Each chunk is preceded by its length as four bytes,
+// little endian. For our side a chunk is a message, and for Kubernetes the lines of a
+// batch.
 type dataset struct {
 	pods, updates, batch         int
 	bodies, metadata, kubernetes bool // what to record

@@ -1,5 +1,6 @@
 // Package slowlink implements an in-memory network with a slow downlink, for tests
-// under testing/synctest. There, hours of a slow transfer take milliseconds.
+// under testing/synctest. With virtual time, a slow transfer of hours takes
+// milliseconds.
 package slowlink
 
 import (
