@@ -62,7 +62,7 @@ func TestAccessesAreRecorded(t *testing.T) {
 		r.Authorized(client(t), ann, secrets, nil)
 		r.Authorized(client(t), ann, access.Request{Resource: api.Resource{Group: "apps", Version: "v1", Name: "deployments"}}, api.Forbidden("ann may not"))
 		r.Authorized(access.Renewing(client(t)), ann, secrets, nil)
-		r.Authorized(access.Renewing(client(t)), ann, secrets, api.Unavailable("nobody knows"))
+		r.Authorized(access.Renewing(client(t)), ann, secrets, api.Unavailable("the review failed"))
 		r.Authorized(access.Renewing(client(t)), ann, secrets, api.Forbidden("not any more"))
 		r.Authenticated(client(t), nil, api.Unauthorized("wrong"))
 		r.Authenticated(access.Renewing(client(t)), nil, api.Unauthorized("expired"))

@@ -159,7 +159,7 @@ func (i *Instance) send(f wasm.Function, input []byte) error {
 		return api.TooLarge(fmt.Sprintf("input of %d bytes is larger than the module takes", len(input)))
 	}
 	if !i.module.Memory().Write(uint32(address), input) {
-		return i.trapped(errors.New("input arena lies outside the memory"))
+		return i.trapped(errors.New("the input arena is outside the memory"))
 	}
 	return i.do(f, uint64(len(input)))
 }
@@ -192,7 +192,7 @@ func (i *Instance) output(n int32) ([]byte, error) {
 	}
 	view, ok := i.module.Memory().Read(uint32(address), uint32(n))
 	if !ok {
-		return nil, i.trapped(errors.New("output lies outside the memory"))
+		return nil, i.trapped(errors.New("the output is outside the memory"))
 	}
 	return view, nil
 }

@@ -89,7 +89,7 @@ func TestNotAModule(t *testing.T) {
 func TestModuleOfAnotherRelease(t *testing.T) {
 	for _, version := range []uint32{1, abiVersion + 1<<24, abiVersion ^ 1} {
 		_, err := Open(context.Background(), Config{Module: moduleWithVersion(version), Dial: func(context.Context) (Conn, error) {
-			return nil, errors.New("nobody is asked")
+			return nil, errors.New("the token must not be requested")
 		}})
 		require.ErrorContains(t, err, fmt.Sprintf("the module has version %#08x of the interface", version))
 		require.ErrorContains(t, err, "use the watchglass.wasm of the same release")

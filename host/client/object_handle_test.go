@@ -78,7 +78,7 @@ func TestK1_K3_HandlesAreReferences(t *testing.T) {
 	require.NoError(t, one.Close())
 	_, err := two.Get(w.ctx)
 	require.NoError(t, err)
-	require.False(t, two.Current().Known, "nothing is told on demand")
+	require.False(t, two.Current().Known, "on-demand handles receive no changes")
 
 	w.collection()
 	require.EqualValues(t, 1, w.number("objects.covered"), "a collection serves it now")

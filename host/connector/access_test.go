@@ -35,7 +35,7 @@ func (b *book) Authenticate(_ context.Context, token string) (*access.User, *api
 	defer b.mu.Unlock()
 	b.asked++
 	if b.down {
-		return nil, api.Unavailable("nobody can tell")
+		return nil, api.Unavailable("the policy cannot decide")
 	}
 	if _, ok := b.rights[token]; !ok {
 		return nil, api.Unauthorized("unknown token")
@@ -47,7 +47,7 @@ func (b *book) Authorize(_ context.Context, user *access.User, r access.Request)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.down {
-		return time.Time{}, api.Unavailable("nobody can tell")
+		return time.Time{}, api.Unavailable("the policy cannot decide")
 	}
 	if !slices.Contains(b.rights[user.Name], r.String()) {
 		return time.Time{}, api.Forbidden(user.Name + " may not read " + r.String())
@@ -169,7 +169,7 @@ func TestRevokedTokenEndsTheConnection(t *testing.T) {
 		w.until(ben, func() bool { return s.Synced })
 
 		rules.set(func() { rules.down = true })
-		last := w.put("while nobody can tell")
+		last := w.put("while the policy cannot decide")
 		w.until(ben, func() bool { return s.ResourceVersion == last })
 		asked := rules.timesAsked()
 		time.Sleep(2 * time.Minute) // virtual time

@@ -157,7 +157,7 @@ func TestListBeyondTheHistoryEndsWithAnError(t *testing.T) {
 				w.put("pod-01999")
 			}
 		},
-		"listed anew": func(w *world) { w.source.Fail(api.Expired("compacted")) },
+		"relisted": func(w *world) { w.source.Fail(api.Expired("compacted")) },
 	}
 	for name, f := range causes {
 		t.Run(name, func(t *testing.T) {

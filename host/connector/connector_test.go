@@ -297,7 +297,7 @@ func TestSourceThatFailsForAWhileIsResumed(t *testing.T) {
 		flaky.down.Store(false)
 		w.until(r, func() bool { return s.ResourceVersion == last })
 		assert.Zero(t, w.connector.Stats().Resources[0].Failures)
-		assert.EqualValues(t, 1, w.connector.Stats().Totals.Lists, "resumed, not listed anew")
+		assert.EqualValues(t, 1, w.connector.Stats().Totals.Lists, "the source is resumed, not relisted")
 		assert.Equal(t, 1, s.Snapshots)
 	})
 }

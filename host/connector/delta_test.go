@@ -45,7 +45,7 @@ func TestChangesAreSentAsDeltas(t *testing.T) {
 		last := w.change("pod-00007", "Failed")
 		w.until(r, func() bool { return s.ResourceVersion == last })
 		o := s.Objects["default/pod-00007"]
-		require.NotZero(t, o.Base, "it is told as the difference from the version before")
+		require.NotZero(t, o.Base, "it is sent as a delta from the previous version")
 		require.Contains(t, o.JSON, `"phase":"Failed"`)
 		require.Less(t, r.Bytes-before, 110)
 

@@ -51,7 +51,7 @@ func TestAResourceThatTheConnectorMayNotReadIs403(t *testing.T) {
 				assert.NotContains(t, err.Error(), account, "it is for the log")
 			}
 		}
-		assert.Zero(t, time.Since(began), "of virtual time: nobody waits")
+		assert.Zero(t, time.Since(began), "no reader waits, in virtual time")
 
 		r := w.reader()
 		s := w.subscribe(r, wire.Subscribe{})

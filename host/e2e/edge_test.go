@@ -46,9 +46,9 @@ func startEdge(t *testing.T, flags ...string) *edge {
 			t.Log(e.out.String())
 		}
 	})
-	said := regexp.MustCompile(`(?s)TOKEN=(\S+)\n.*--server https://(\S+) --certificate-authority (\S+) .*watchglass edge: http://(\S+) `)
-	require.Eventually(t, func() bool { return said.MatchString(e.out.String()) }, within, 50*time.Millisecond, "the edge did not become ready")
-	found := said.FindStringSubmatch(e.out.String())
+	output := regexp.MustCompile(`(?s)TOKEN=(\S+)\n.*--server https://(\S+) --certificate-authority (\S+) .*watchglass edge: http://(\S+) `)
+	require.Eventually(t, func() bool { return output.MatchString(e.out.String()) }, within, 50*time.Millisecond, "the edge did not become ready")
+	found := output.FindStringSubmatch(e.out.String())
 	e.token, e.secure, e.caFile, e.address = found[1], found[2], found[3], found[4]
 	return e
 }
@@ -130,34 +130,34 @@ func TestEdge_divided_by_namespace(t *testing.T) {
 		`{"default": {"shards": [{"name": "pods", "resources": ["v1/pods"], "namespaceShards": 3}, {"name": "rest"}]}}`)
 	get := func(query string, args ...string) (string, error) {
 		args = append([]string{"get", "--server", "ws://" + e.address + "/watch" + query, "--token", e.token, "--no-headers"}, args...)
-		said, err := exec.CommandContext(t.Context(), binary(t), args...).CombinedOutput()
-		return string(said), err
+		output, err := exec.CommandContext(t.Context(), binary(t), args...).CombinedOutput()
+		return string(output), err
 	}
 	perNamespace := map[string]int{}
 	for _, shard := range []string{"0-of-3", "1-of-3", "2-of-3"} {
-		said, err := get("?shard="+shard, "pods", "-A")
-		require.NoError(t, err, said)
-		for line := range strings.Lines(said) {
+		output, err := get("?shard="+shard, "pods", "-A")
+		require.NoError(t, err, output)
+		for line := range strings.Lines(output) {
 			perNamespace[strings.Fields(line)[0]]++
 		}
 	}
 	total := 0
 	for namespace, pods := range perNamespace {
-		said, err := get("", "pods", "-n", namespace)
-		require.NoError(t, err, said)
-		assert.Equal(t, pods, strings.Count(said, "\n"), namespace)
+		output, err := get("", "pods", "-n", namespace)
+		require.NoError(t, err, output)
+		assert.Equal(t, pods, strings.Count(output, "\n"), namespace)
 		total += pods
 	}
 	assert.Equal(t, 60, total)
-	said, err := get("", "pods", "-A")
+	output, err := get("", "pods", "-A")
 	require.Error(t, err)
-	assert.Contains(t, said, "v1/pods is divided by namespace over 3 objects of this edge, 0-of-3 to 2-of-3: connect with ?resource=v1/pods&namespace=NAME")
+	assert.Contains(t, output, "v1/pods is divided by namespace over 3 objects of this edge, 0-of-3 to 2-of-3: connect with ?resource=v1/pods&namespace=NAME")
 	page := openPage(t, "http://"+e.address+"/")
 	signIn(t, page, e.token)
 	waitFor(t, page, `document.body.innerText.includes("v1/pods is divided by namespace over 3 objects")`)
-	said, err = get("", "nodes")
-	require.NoError(t, err, said)
-	assert.NotEmpty(t, said)
+	output, err = get("", "nodes")
+	require.NoError(t, err, output)
+	assert.NotEmpty(t, output)
 }
 
 // An interrupt ends all processes cleanly.

@@ -96,7 +96,7 @@ func TestBackend(t *testing.T) {
 // Error responses of an object.
 func TestBackendForwardsRefusals(t *testing.T) {
 	address := workerdtest.Objects(t, "../..")
-	b := edge.NewBackend("test", edge.Cluster{}, func(string) http.RoundTripper { return within{address, "nobody-feeds-this"} })
+	b := edge.NewBackend("test", edge.Cluster{}, func(string) http.RoundTripper { return within{address, "unfed"} })
 	_, err := b.Resources(t.Context())
 	var status *api.Status
 	require.ErrorAs(t, err, &status)

@@ -169,7 +169,7 @@ func (u *wavering) Authenticate(context.Context, string) (*access.User, *api.Sta
 	case asked == 1:
 		return &access.User{Name: "ben", Valid: u.valid}, nil
 	case asked < u.decide:
-		return nil, api.Unavailable("nobody knows")
+		return nil, api.Unavailable("the review failed")
 	}
 	return nil, api.Unauthorized("the token is withdrawn")
 }

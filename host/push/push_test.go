@@ -83,7 +83,7 @@ func (e *edge) next(t *testing.T) *edgeFeed {
 		t.Cleanup(func() { f.close() })
 		return f
 	case <-t.Context().Done():
-		t.Fatal("nobody connected")
+		t.Fatal("the pusher did not connect")
 		return nil
 	}
 }

@@ -38,7 +38,7 @@ func (r Runtime) Check(ctx context.Context, module []byte, transcripts []*corete
 		return nil, err
 	}
 	if found := different[forged.Name]; found == nil || !strings.Contains(found.Error(), "ready returned - instead of 00") {
-		return nil, fmt.Errorf("the driver does not compare: of a forged transcript it says %v", found)
+		return nil, fmt.Errorf("the driver does not compare transcripts: it reported %v for a forged one", found)
 	}
 	delete(different, forged.Name)
 	return different, nil

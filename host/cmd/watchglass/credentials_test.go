@@ -136,18 +136,18 @@ func TestAuditLogRecordsAccesses(t *testing.T) {
 	require.NoError(t, err)
 	assert.NotContains(t, string(text), strongToken)
 	assert.NotContains(t, string(text), "not the token")
-	var told []string
+	var recorded []string
 	for line := range strings.Lines(string(text)) {
 		var e audit.Event
 		require.NoError(t, json.Unmarshal([]byte(line), &e))
 		assert.False(t, e.Time.IsZero())
-		told = append(told, strings.Join([]string{e.Decision, e.User, e.Address, e.Verb, e.Resource, e.Namespace, e.Name}, " "))
+		recorded = append(recorded, strings.Join([]string{e.Decision, e.User, e.Address, e.Verb, e.Resource, e.Namespace, e.Name}, " "))
 	}
 	assert.Equal(t, []string{
 		"allowed token 127.0.0.1 get v1/pods default one",
 		"denied  127.0.0.1 authenticate   ",
 		"allowed token 127.0.0.1 list,watch v1/pods default ",
-	}, told)
+	}, recorded)
 }
 
 func TestAuditLogCanBeWrittenToStandardOutput(t *testing.T) {

@@ -179,7 +179,7 @@ func TestReadersResumeAfterServeWasRestarted(t *testing.T) {
 
 	hangUp(r)
 	c.stop()
-	putPod(t, store, "while-nobody-looked")
+	putPod(t, store, "without-readers")
 	c = start(t, args...)
 	r = dial(t, c.url(), "")
 	require.NoError(t, r.Resume(t.Context(), s, everyPod))

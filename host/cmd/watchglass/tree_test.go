@@ -21,7 +21,7 @@ type tree struct {
 	store   *embedetcd.Server
 	churn   func()
 	readers []*command
-	said    int
+	changes int
 }
 
 func startTree(t *testing.T) *tree {
@@ -50,8 +50,8 @@ func (r *tree) read(object, name string, args ...string) (file string) {
 func (r *tree) change() {
 	r.Helper()
 	r.churn()
-	r.said++
-	name := fmt.Sprintf("said-%d", r.said)
+	r.changes++
+	name := fmt.Sprintf("changes-%d", r.changes)
 	putPod(r.T, r.store, name)
 	for _, reader := range r.readers {
 		reader.find(`"` + name + `"`)
@@ -94,7 +94,7 @@ func TestReadersOfATreeReceiveEachChangeOnce(t *testing.T) {
 	for _, reader := range r.readers {
 		assert.Zero(t, reader.stop(), reader.log)
 	}
-	untilRecorded(t, atSource, fmt.Sprintf("said-%d", r.said))
+	untilRecorded(t, atSource, fmt.Sprintf("changes-%d", r.changes))
 	assert.Zero(t, source.stop(), source.log)
 	c := start(t, append([]string{"verify", atSource}, files...)...)
 	<-c.ended

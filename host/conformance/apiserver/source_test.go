@@ -181,7 +181,7 @@ func TestACustomResource(t *testing.T) {
 		withVersion(t, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/crontabs.stable.example.com",
 			strings.Replace(crontabs, `"Replicas"`, `"Copies"`, 1)))
 	w.until(r, func() bool { return s.Status != nil })
-	assert.ErrorIs(t, s.Status, api.Expired(""), "the definition has changed: list anew")
+	assert.ErrorIs(t, s.Status, api.Expired(""), "the definition has changed, so readers relist")
 	s = w.subscribe(r, "stable.example.com/v1/crontabs", "", "")
 	w.until(r, func() bool { return s.Synced })
 	assert.Equal(t, "Copies", s.Schema.Columns[0].Name)

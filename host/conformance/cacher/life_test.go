@@ -264,7 +264,7 @@ func (w *world) beginAsked() {
 	for range w.random.Intn(4) {
 		p := w.ourWatch(w.watchRequest(0))
 		if p.our != nil || len(p.ours.events) > 0 {
-			w.t.Fatalf("watch %s: told %q before the first list", p.request, p.ours.events)
+			w.t.Fatalf("watch %s: delivered %q before the first list", p.request, p.ours.events)
 		}
 		watches = append(watches, p)
 		w.seen["a watch before the first list"]++

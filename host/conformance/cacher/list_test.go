@@ -161,7 +161,7 @@ func (w *world) get(key, rv string, waits bool, meanwhile func()) {
 		}
 	})
 	if ours != theirs {
-		w.t.Fatalf("get %s at %s: the library says %s, we say %s", key, rv, theirs, ours)
+		w.t.Fatalf("get %s at %s: the library returns %s, ours %s", key, rv, theirs, ours)
 	}
 	if w.seen["an object"]++; ours == "none" {
 		w.seen["no such object"]++

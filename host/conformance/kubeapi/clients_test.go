@@ -169,7 +169,7 @@ func (r *rig) met(watchList bool, readers int) {
 			}
 		}
 	}
-	r.Logf("requests: %v; told 410: %d", seen, r.expired.Load())
+	r.Logf("requests: %v; answered 410: %d", seen, r.expired.Load())
 	assert.Greater(r, seen["watch=true"], readers, "no watch was started again")
 	if strings.HasSuffix(r.Name(), "/connector") { // the module's history is longer than the churn
 		assert.Positive(r, r.expired.Load())

@@ -138,7 +138,7 @@ func (w *world) agree(what, ours string, theirs func() string) {
 	w.t.Helper()
 	for start := time.Now(); theirs() != ours; time.Sleep(20 * time.Microsecond) {
 		if time.Since(start) > patience {
-			w.t.Fatalf("%s: the kubelet says %q, we say %q", what, theirs(), ours)
+			w.t.Fatalf("%s: the kubelet returns %q, ours %q", what, theirs(), ours)
 		}
 	}
 }

@@ -32,7 +32,7 @@ func newJudge(t testing.TB, seed int64) *judge { return &judge{TB: t, source: ne
 // they accept it.
 func (j *judge) sameVerdict(what string, want, got error) bool {
 	if (want == nil) != (got == nil) {
-		j.Errorf("%q: the library says %v, we say %v", what, want, got)
+		j.Errorf("%q: the library returns %v, ours %v", what, want, got)
 		return false
 	}
 	if want != nil {
@@ -45,13 +45,13 @@ func (j *judge) sameVerdict(what string, want, got error) bool {
 
 func same[T comparable](j *judge, what, question string, want, got T) {
 	if want != got {
-		j.Errorf("%q: %s: the library says %#v, we say %#v", what, question, want, got)
+		j.Errorf("%q: %s: the library returns %#v, ours %#v", what, question, want, got)
 	}
 }
 
 func (j *judge) matches(what string, set map[string]string, want, got bool) {
 	if want != got {
-		j.Errorf("%q: does %q match: the library says %v, we say %v", what, set, want, got)
+		j.Errorf("%q: does %q match: the library returns %v, ours %v", what, set, want, got)
 	}
 	if want {
 		j.matched++

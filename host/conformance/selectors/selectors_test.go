@@ -22,7 +22,7 @@ func (j *judge) finish() {
 	}
 }
 
-// random runs the given functions as often as the flag says.
+// random runs the given functions as often as the flag specifies.
 func random(t *testing.T, tries ...func(*judge)) {
 	t.Parallel()
 	j := newJudge(t, *seed)

@@ -108,7 +108,7 @@ func TestLineContainsResultAndVerdict(t *testing.T) {
 	size := Result{Case: "size", Ratio: 1.5}
 	size.judge(f)
 	require.Regexp(t, `target <= 1.45x +MISSED$`, size.String())
-	require.False(t, size.tooFar, "nothing is said of how far is too far")
+	require.False(t, size.tooFar, "without an allowed value, no result fails")
 	f.targets[1].allowed = 1.48
 	size.judge(f)
 	require.True(t, size.tooFar)

@@ -39,7 +39,7 @@ func runDispatch(ctx context.Context, b *bench) ([]Result, error) {
 	metrics := benchMetrics(out)
 	ratio, ours, theirs := metrics["ratio"], metrics["ours-ns/event"], metrics["theirs-ns/event"]
 	if len(ratio) == 0 || len(ours) == 0 || len(theirs) == 0 {
-		return results, fmt.Errorf("the benchmark against kube-apiserver's cacher says no ratio: %s", out)
+		return results, fmt.Errorf("the benchmark against kube-apiserver's cacher reported no ratio: %s", out)
 	}
 	return append(results, Result{Case: "upstream", Ratio: median(ratio), Sides: []Side{
 		{"ours", median(ours) / 1000, "us/event"}, {"cacher", median(theirs) / 1000, "us/event"},

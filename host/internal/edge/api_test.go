@@ -79,7 +79,7 @@ func TestAPI(t *testing.T) {
 			assert.Contains(t, string(body), resource)
 		}
 	})
-	t.Run("what cannot be served is said as a Status", func(t *testing.T) {
+	t.Run("errors are returned as a Status", func(t *testing.T) {
 		r := &rig{t, r.demo}
 		for path, code := range map[string]int{
 			"/api/v1/unicorns":                                          404,

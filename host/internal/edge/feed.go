@@ -99,7 +99,7 @@ func ready(ctx context.Context, url, reader string) error {
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
-			return fmt.Errorf("%w while the edge says: %s", ctx.Err(), text)
+			return fmt.Errorf("%w while the edge reported: %s", ctx.Err(), text)
 		}
 	}
 }

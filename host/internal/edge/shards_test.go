@@ -126,7 +126,7 @@ func (r *reader) reach(all versions) {
 		require.Nil(r, r.pods.Status)
 		has := versions{}
 		for key, o := range r.pods.Objects {
-			require.True(r, r.covered(key.Namespace()), "a reader was told of %s", key)
+			require.True(r, r.covered(key.Namespace()), "a reader received %s", key)
 			has[key] = o.ResourceVersion
 		}
 		return maps.Equal(want, has)
@@ -265,7 +265,7 @@ func TestShards(t *testing.T) {
 			}
 		}
 	})
-	t.Run("a connector is told what there is to feed", func(t *testing.T) {
+	t.Run("a connector receives the objects to feed", func(t *testing.T) {
 		r := &rig{t, r.demo}
 		path := "/feed?resources=v1/pods,v1/nodes"
 		_, body := r.get(path, r.sign(func(c *token.Claims) { c.Feed = true }))
@@ -275,7 +275,7 @@ func TestShards(t *testing.T) {
 		code, _ = r.get(path, "")
 		assert.Equal(t, 401, code)
 	})
-	t.Run("nobody hears of what is in another shard", func(t *testing.T) {
+	t.Run("readers receive nothing of other shards", func(t *testing.T) {
 		r := &rig{t, r.demo}
 		w := r.watch("/api/v1/namespaces/"+elsewhere+"/pods?watch=true", r.everything())
 		r.divide(10)

@@ -88,7 +88,7 @@ func TestSockets(t *testing.T) {
 		}
 		assert.Equal(t, 426, r.list("/watch").Code)
 	})
-	t.Run("a browser is told by its first message", func(t *testing.T) {
+	t.Run("a browser receives the refusal as its first message", func(t *testing.T) {
 		r := &rig{t, r.demo}
 		conn, _, err := r.dial("/watch", []string{wire.Subprotocol}, "Origin", "https://dashboard.example.com")
 		require.NoError(t, err)

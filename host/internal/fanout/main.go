@@ -32,7 +32,7 @@ func main() {
 	flag.StringVar(&o.profile, "cpuprofile", "", "write a profile of the connector's rounds, and leave the broadcast out; with -share")
 	share := flag.Int("share", 0, "how many readers each change matches; 0 for all cases: 10, 100 and all")
 	child := flag.String("child", "", "be the readers of the server at this URL; used by the program itself")
-	kind := flag.String("kind", "", "what the readers are told by: "+connectorKind+" or "+broadcastKind)
+	kind := flag.String("kind", "", "what sends to the readers: "+connectorKind+" or "+broadcastKind)
 	flag.Parse()
 	o.shares = []int{10, 100, o.readers}
 	if *share > 0 {

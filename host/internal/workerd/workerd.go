@@ -92,7 +92,7 @@ func (p *Process) listening() error {
 		return err
 	}
 	if event.Event != "listen" {
-		return fmt.Errorf("%q was said instead of a port", event.Event)
+		return fmt.Errorf("expected the event listen with a port, got %q", event.Event)
 	}
 	p.port = event.Port
 	return nil

@@ -50,5 +50,5 @@ func (st *stream) expired(compacted int64) error {
 	if compacted > 0 {
 		what += fmt.Sprintf(", compacted at %d", compacted)
 	}
-	return api.Expired(fmt.Sprintf("%s in etcd under %q: list anew", what, st.place.prefix))
+	return api.Expired(fmt.Sprintf("%s in etcd under %q: list again", what, st.place.prefix))
 }

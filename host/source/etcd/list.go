@@ -90,7 +90,7 @@ func (st *stream) checkResume(ctx context.Context) error {
 	newest := api.ResourceVersion(resp.Header.Revision)
 	if st.at > newest {
 		return api.Expired("resource version " + st.at.String() + " is beyond etcd's newest, " + newest.String() +
-			": etcd was restored from a backup or is another cluster; list anew")
+			": etcd was restored from a backup or is another cluster; list again")
 	}
 	return nil
 }

@@ -108,11 +108,11 @@ func (st *stream) next() (next, error) {
 	}
 	if st.at > s.revision {
 		return next{}, api.Expired("resource version " + st.at.String() + " is beyond the newest, " +
-			s.revision.String() + ": list anew")
+			s.revision.String() + ": list again")
 	}
 	if st.at+1 < s.compacted {
 		return next{}, api.Expired("changes after resource version " + st.at.String() +
-			" are gone, compacted at " + s.compacted.String() + ": list anew")
+			" are gone, compacted at " + s.compacted.String() + ": list again")
 	}
 	log := s.log[st.resource]
 	return next{
