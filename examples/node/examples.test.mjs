@@ -48,7 +48,7 @@ test("top prints the pods with the most restarts", async (t) => {
   assert.deepEqual(rows, rows.toSorted((a, b) => b - a));
 });
 
-test("sync prints how long it took and what a pod weighs, and nothing else", async (t) => {
+test("sync prints only its duration and the bytes per pod", async (t) => {
   const { stdout, stderr } = await promisify(execFile)(process.execPath, [at("sync.mjs"), await demo(t)]);
   const [, pods, bytes] = /^(\d+) pods in \d+ ms, (\d+) bytes each\n$/.exec(stdout);
   assert.ok(Number(pods) > 100);
@@ -57,14 +57,14 @@ test("sync prints how long it took and what a pod weighs, and nothing else", asy
 });
 
 for (const program of ["top.mjs", "sync.mjs", "direct.mjs"]) {
-  test(`${program} says that there is nobody to talk to`, async (t) => {
+  test(`${program} reports an unreachable server`, async (t) => {
     const address = program === "direct.mjs" ? "http://127.0.0.1:1" : "ws://127.0.0.1:1/watch";
     await lineWith(lines(t, "stderr", process.execPath, at(program), address), /^connecting: .*127\.0\.0\.1:1/);
   });
 }
 
 for (const program of ["top.mjs", "sync.mjs", "direct.mjs"]) {
-  test(`${program} says once what is wrong, however often it tries`, async (t) => {
+  test(`${program} reports an error once, however often it retries`, async (t) => {
     let attempts = 0;
     let enough;
     const tried = new Promise((resolve) => (enough = resolve));

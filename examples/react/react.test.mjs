@@ -13,7 +13,7 @@ test("the example has fewer than 60 lines", () => {
   assert.ok(readFileSync(at("app.tsx"), "utf8").split("\n").length < 60);
 });
 
-test("a table of pods is live, sorted, searched and counted, and says when it is old", { skip: isBuilt ? false : `${binary} is not built` }, async (t) => {
+test("a table of pods is live, sorted, searched and counted, and reports stale data", { skip: isBuilt ? false : `${binary} is not built` }, async (t) => {
   const demo = await Demo.start({ pods: 500, rate: 20 });
   t.after(() => demo.kill("SIGTERM"));
   const server = spawn(process.execPath, [at("serve.mjs"), demo.url], { env: { ...process.env, PORT: "0" }, stdio: ["ignore", "pipe", "inherit"] });

@@ -24,7 +24,7 @@ async function put(s: Setup, count: number): Promise<void> {
 }
 
 describe("a reader that stops reading", { concurrency: 3 }, () => {
-  test("is sent away, disturbs nobody, and goes on where it stopped", options, async (t) => {
+  test("is disconnected without affecting others, and resumes", options, async (t) => {
     const object = "impatient";
     const s = await setup(t, object);
     const sockets: WebSocket[] = [];
@@ -47,7 +47,7 @@ describe("a reader that stops reading", { concurrency: 3 }, () => {
     assert.equal(await relists(s.wg), 1);
   });
 
-  test("and allowed everything beforehand is sent no more than there is room for", options, async (t) => {
+  test("and with unlimited credit receives no more than there is room for", options, async (t) => {
     const object = "impatient";
     const s = await setup(t, object);
     const slow = await rawReader(s.edge, everything, object);
@@ -72,7 +72,7 @@ describe("a reader that stops reading", { concurrency: 3 }, () => {
     assert.ok(bytes > 15 << 20 && bytes < 17 << 20, `${bytes} bytes of 20 million`);
   });
 
-  test("while the object is out of memory is sent away by its alarm", options, async (t) => {
+  test("while the object is evicted is disconnected by its alarm", options, async (t) => {
     const object = "patient";
     const s = await setup(t, object);
     const slow = await rawReader(s.edge, everything, object);

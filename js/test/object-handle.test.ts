@@ -141,7 +141,7 @@ test("an unreadable body affects only its object", async () => {
   assert.deepEqual([object.error, object.current?.kind], [undefined, "Secret"]);
 });
 
-test("a handle that is forgotten is closed, with one warning; one that is listened to is not forgotten", async (t) => {
+test("an unreferenced handle is closed with one warning, unless it has listeners", async (t) => {
   const warn = t.mock.method(console, "warn", () => {});
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as () => void;

@@ -23,14 +23,14 @@ const adapters = { react: ["react"], informer: [], stores: [], "tanstack-db": []
 // Adapters are layers over the program's main entry, and do not contain a copy of
 // it.
 for (const [name, imports] of Object.entries(adapters)) {
-  test(`the entry ${name} imports ${imports.join() || "nothing"}, and is as small as the README says`, () => {
+  test(`the entry ${name} imports ${imports.join() || "nothing"}, and has the size that the README states`, () => {
     const text = readFileSync(packaged(`dist/${name}.js`), "utf8");
     assert.deepEqual([...new Set([...text.matchAll(/^import .* from "([^"]+)";$/gms)].map(([, from]) => from))], imports);
     checkSize(name, text);
   });
 }
 
-test("the main entry and what it imports are as small as the README says", () => {
+test("the main entry and its imports have the size that the README states", () => {
   const files = ["index.js"];
   // Only a page that runs the engine itself loads a dynamic import.
   for (const file of files) {
@@ -82,7 +82,7 @@ test("the package has a license, and a README without links outside of it", () =
   for (const to of links) assert.ok(/^(https:|#)/.test(to) || files.includes(to), `${to} is not in the package`);
 });
 
-test("publint finds nothing", async () => {
+test("publint reports no problems", async () => {
   const { messages, pkg } = await publint({ pack: { tarball: tarball.buffer }, strict: true });
   assert.deepEqual(messages.map((message) => formatMessage(message, pkg, { color: false })), []);
 });

@@ -105,7 +105,7 @@ test("StrictMode and remounted components share one collection and leave no view
   assert.equal(guest().count("CloseCollection"), 0, "the collection lingers");
 });
 
-test("a server renders the loading state and connects to nothing", async () => {
+test("a server renders the loading state and does not connect", async () => {
   const { Table } = table();
   const client: WatchglassClient = { connect: () => assert.fail("connected"), close() {} };
   assert.equal(renderToString(h(WatchglassProvider, { client }, h(Table))), "<p>connecting loading  of 0</p>");

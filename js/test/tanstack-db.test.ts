@@ -90,7 +90,7 @@ test("changes of a frame are one transaction", options, async (t) => {
   assert.ok(batches.length < 50, `${batches.length} transactions`);
 });
 
-test("a live query filters by what Kubernetes cannot: alternatives and parts of names", options, async (t) => {
+test("a live query evaluates conditions without selectors: alternatives and parts of names", options, async (t) => {
   const { cluster, pods } = await setup(t);
   cluster.apply(pod("web-failed", { phase: "Failed" }));
   cluster.apply(pod("web-pending", { phase: "Pending" }));

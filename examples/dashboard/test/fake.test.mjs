@@ -210,7 +210,7 @@ describe("selectors", () => {
     await dashboard.page.locator("[aria-sort=ascending]").getByText("Restarts").waitFor();
   });
 
-  test("a link with a wrong selector says so and can be repaired", async () => {
+  test("a link with an invalid selector shows the error and can be repaired", async () => {
     await open({ hash: "#/v1/pods?labelSelector=app+web" });
     await dashboard.get("selector-error").waitFor();
     assert.equal(await dashboard.rows.count(), 0);
@@ -226,7 +226,7 @@ describe("selectors", () => {
     assert.equal(await dashboard.get("detail").isVisible(), false);
   });
 
-  test("nothing matching says so and offers a way out", async () => {
+  test("a query without matches shows a message and can be cleared", async () => {
     await open({ hash: "#/v1/pods?labelSelector=app%3Dnone&namespace=web" });
     await dashboard.page.getByText("No pods match").waitFor();
     await dashboard.page.getByRole("button", { name: "Clear filters" }).click();
@@ -268,7 +268,7 @@ describe("phases", () => {
 });
 
 describe("detail", () => {
-  test("shows the whole object, follows it, and says when it is deleted", async () => {
+  test("shows the complete object, updates it, and reports its deletion", async () => {
     await open();
     const key = (await dashboard.keys())[2];
     await dashboard.rows.nth(2).click({ position: { x: 40, y: 10 } });
@@ -287,7 +287,7 @@ describe("detail", () => {
     assert.ok(await body.locator(".line").count());
   });
 
-  test("copies what it shows", async () => {
+  test("copies the shown text", async () => {
     await open({ permissions: ["clipboard-read", "clipboard-write"] });
     await dashboard.rows.first().click({ position: { x: 40, y: 10 } });
     await dashboard.get("detail-body").getByText("apiVersion").waitFor();
@@ -309,7 +309,7 @@ describe("connection", () => {
     assert.match(await dashboard.get("pill").textContent(), /last progress \ds ago/);
   });
 
-  test("a page that cannot start says so and offers to try again", async () => {
+  test("a page that cannot start shows the error and can retry", async () => {
     await open({ query: "?broken", ready: false });
     await dashboard.state("closed");
     await dashboard.page.getByText("no module today").waitFor();
@@ -334,7 +334,7 @@ describe("connection", () => {
   });
 
   // During the back-off the page shows the time of the next attempt, and can make it immediately.
-  test("says when it is tried again, and does so now when asked", async () => {
+  test("shows the next attempt, and makes it immediately on request", async () => {
     await open();
     await inPage(() => fake.pods.setStatus({ state: "stale", nextAttempt: Date.now() + 35_000 }));
     await dashboard.page.getByText(/next attempt in 3[345]s/).waitFor();
@@ -351,7 +351,7 @@ describe("connection", () => {
     assert.doesNotMatch(await dashboard.get("pill").textContent(), /next attempt/);
   });
 
-  test("without rows says when it is tried again", async () => {
+  test("without rows shows the next attempt", async () => {
     await open({ query: "?pods=500&step=never", ready: false });
     const error = { code: 503, reason: "ServiceUnavailable", message: "nobody there" };
     await inPage((error) => fake.pods.setStatus({ state: "connecting", error, nextAttempt: Date.now() + 35_000 }), error);
@@ -381,7 +381,7 @@ describe("connection", () => {
     await dashboard.page.getByText("It says: wrong token.").waitFor();
   });
 
-  test("whose token ends keeps the rows, and can sign in again", async () => {
+  test("whose token expires keeps the rows, and can sign in again", async () => {
     await open();
     await inPage(() => fake.pods.setState("forbidden", { code: 401, reason: "Unauthorized", message: "the token has ended" }));
     await dashboard.get("banner").getByText("the token has ended").waitFor();
