@@ -148,7 +148,7 @@ describe("limits of readers", { concurrency: 3 }, () => {
     const gone = (await s.edge.get(`${object}/status`)).body.counters.readersStalled;
     assert.ok(gone < lazy.length, "no more went than had to");
     for (const socket of lazy) socket.resume();
-    assert.match(await closed, /^1013 429 TooManyRequests: the object has reached its memory limit, and this reader has \d+ unread bytes: connect again and resume$/);
+    assert.match(await closed, /^1013 429 TooManyRequests: the object is short of memory, and this reader has \d+ unread bytes: connect again and resume$/);
     assert.equal((await s.wg.inspect()).reconnects, 0, "who reads, answers");
     assert.equal(await relists(s.wg), 1);
   });

@@ -94,7 +94,7 @@ test("an unresponsive worker is reported and replaced by a dedicated one", async
   assert.equal(dedicated.received.at(-1), "leave");
 });
 
-test("a page does not wait for a worker that never answers", async (t) => {
+test("a page does not wait for an unresponsive worker", async (t) => {
   t.mock.timers.enable({ apis: ["setInterval"] });
   const [hung, good] = [new FakeWorker(), new FakeWorker()];
   hung.attaches = hung.pongs = false;
@@ -112,7 +112,7 @@ test("a page does not wait for a worker that never answers", async (t) => {
   alone.catch(() => {});
   await settle();
   await ticks(t, 4);
-  await assert.rejects(alone, /has not answered for 15 s/);
+  await assert.rejects(alone, /has not responded for 15 s/);
 });
 
 test("the next way to start a worker is tried when its script cannot be loaded", async () => {

@@ -386,7 +386,7 @@ function tooSlow(millis: number): Status {
 }
 
 function behind({ unacknowledged }: Reader): Status {
-  const text = `the object has reached its memory limit, and this reader has ${unacknowledged} unread bytes: connect again and resume`;
+  const text = `the object is short of memory, and this reader has ${unacknowledged} unread bytes: connect again and resume`;
   return { ...status(429, "TooManyRequests", text), retryAfterSeconds: 5 };
 }
 
