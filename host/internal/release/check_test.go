@@ -69,7 +69,7 @@ func TestFilesOfAReleaseAreNotMixedWithOthers(t *testing.T) {
 func TestACommandLineIsComplete(t *testing.T) {
 	for want, args := range map[string][]string{
 		"-version and -out are required":          {"-version", "v1.0.0"},
-		`unexpected argument "v1.0.0"`:            {"-out", "x", "v1.0.0"},
+		`argument "v1.0.0" is one too many`:       {"-out", "x", "v1.0.0"},
 		`platform "linux" is malformed`:           {"-version", "v1.0.0", "-out", "x", "-platforms", "linux"},
 		"flag provided but not defined: -unknown": {"-unknown"},
 	} {

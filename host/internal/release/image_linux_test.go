@@ -24,7 +24,7 @@ func newProbe(t *testing.T) string {
 	return dir
 }
 
-func TestEntrypointRunsAsUserWithoutWriteAccess(t *testing.T) {
+func TestTheEntrypointRunsAsAUserWhoCanWriteNothing(t *testing.T) {
 	path, _ := buildImage(t, newProbe(t))
 	index, err := imagetest.Open(path, t.TempDir())
 	require.NoError(t, err)

@@ -55,7 +55,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 		return options{}, err
 	}
 	if flags.NArg() > 0 {
-		return options{}, fmt.Errorf("unexpected argument %q, expected: release -version VERSION -out DIRECTORY", flags.Arg(0))
+		return options{}, fmt.Errorf("argument %q is one too many, expected: release -version VERSION -out DIRECTORY", flags.Arg(0))
 	}
 	if o.version == "" || o.out == "" {
 		return options{}, errors.New("-version and -out are required, expected: release -version v0.2.0 -out build/release")

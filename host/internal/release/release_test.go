@@ -94,7 +94,7 @@ func TestReleasesOfOneCommitAreEqual(t *testing.T) {
 	require.Equal(t, shell(t, a, "cat checksums.txt"), shell(t, b, "cat checksums.txt"))
 }
 
-func TestFailedReleaseCreatesNoTag(t *testing.T) {
+func TestAFailedReleaseLeavesNoTag(t *testing.T) {
 	dir := newProject(t)
 	shell(t, dir, "echo 'package main' > host/cmd/watchglass/main.go && git commit -qam 'watchglass: break'")
 	_, err := build(t, dir, "v0.2.0")
