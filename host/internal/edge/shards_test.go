@@ -251,7 +251,7 @@ func TestShards(t *testing.T) {
 			}
 			require.NotNil(t, s.Status, namespace)
 			assert.Equal(t, code, s.Status.Code)
-			assert.Contains(t, s.Status.Message, "this one has shard "+home(here).String())
+			assert.Contains(t, s.Status.Message, "This one has shard "+home(here).String())
 			assert.Contains(t, s.Status.Message, "&namespace=NAME")
 			assert.Empty(t, s.Objects)
 		}
