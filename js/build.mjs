@@ -31,7 +31,7 @@ if (process.argv.includes("--test")) {
   await build({ ...common, entryPoints: ["src/worker.ts"], outdir: "dist", platform: "neutral" });
   await build({ ...common, entryPoints: { node: "src/index.ts" }, outdir: "dist", platform: "node", plugins: [onNode], external: ["ws"] });
   // Adapters carry what they share with each other, but nothing of the entry above.
-  await build({ ...common, entryPoints: ["react", "informer", "stores", "tanstack-db", "testing"].map((name) => `src/${name}.ts`), outdir: "dist", platform: "neutral", external: ["react"] });
+  await build({ ...common, entryPoints: ["react", "informer", "inspector", "stores", "tanstack-db", "testing"].map((name) => `src/${name}.ts`), outdir: "dist", platform: "neutral", external: ["react"] });
   // Cloudflare's runtime loads the module by import.
   await build({ ...common, entryPoints: ["src/edge.ts", "src/workerd.ts"], outdir: "dist", platform: "neutral", external: ["./watchglass.wasm"] });
   const module = "watchglass.wasm";

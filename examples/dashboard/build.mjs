@@ -23,12 +23,13 @@ export async function buildPage(entry, outdir, options = {}) {
     format: "esm",
     target: ["es2022"],
     logLevel: "warning",
+    alias: { "watchglass/inspector": join(pkg, "dist/inspector.js"), watchglass: join(pkg, "dist/index.js") },
     ...options,
   });
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const dist = join(here, "dist");
-  await buildPage("src/main.ts", dist, { minify: true, alias: { watchglass: join(pkg, "dist/index.js") } });
+  await buildPage("src/main.ts", dist, { minify: true });
   for (const file of ["worker.js", "watchglass.wasm"]) copyFileSync(join(pkg, "dist", file), join(dist, file));
 }

@@ -3,7 +3,7 @@ import { EngineClient, unexpected, type Attach } from "./engine-client.js";
 import { closedError } from "./errors.js";
 import { idsPerMember } from "./member.js";
 import { openObject } from "./object-handle.js";
-import type { CallOptions, Collection, KubeObject, ObjectHandle, ObjectOptions, Watchglass } from "./types.js";
+import type { CallOptions, Collection, KubeObject, ObjectHandle, ObjectOptions, Opened, Watchglass } from "./types.js";
 
 /** The client side of an engine that the program joined. */
 export class Client implements Watchglass {
@@ -32,6 +32,10 @@ export class Client implements Watchglass {
     const reply = await this.#engine.request((request) => ({ type: "Inspect", request }), signal);
     if (reply.type !== "InspectReply") throw unexpected(reply);
     return Object.fromEntries(reply.entries.map(([name, value]) => [this.#ownName(name), value]));
+  }
+
+  opened(): Opened[] {
+    return this.#engine.opened();
   }
 
   reconnect(): void {

@@ -15,6 +15,7 @@ import type {
   Column,
   ListOptions,
   ListResult,
+  Opened,
   ResourceVersion,
   Schema,
   Selectors,
@@ -258,6 +259,10 @@ export class CollectionHandle<T extends object> implements Collection<T>, OpenCo
         return this.end(statusError(output.status));
     }
     throw unexpected(output);
+  }
+
+  describe(): Opened {
+    return { type: "collection", id: this.id, resource: this.#resource, options: this.#options, collection: this as Collection<any> };
   }
 
   silent(error: Status): void {

@@ -3,7 +3,7 @@ import { Deferred } from "./deferred.js";
 import type { MemberEvents, Membership } from "./engine.js";
 import { internalError, messageOf, protocolError, WatchglassError } from "./errors.js";
 import { batchBytes, idsPerMember } from "./member.js";
-import type { Schema, Status } from "./types.js";
+import type { Opened, Schema, Status } from "./types.js";
 import { split, Writer } from "./wire/codec.js";
 import { writeCommand, type Command } from "./wire/commands.js";
 import { readOutput, type Output } from "./wire/outputs.js";
@@ -18,6 +18,8 @@ export interface Open {
   silent?(status: Status): void;
   /** The client ended, and this resource with it. */
   closed(error: WatchglassError): void;
+  /** Describes the resource for {@link Watchglass.opened}. IDs are those of the engine. Requests are not described. */
+  describe?(): Opened;
 }
 
 /** The interface of a collection to its watches, windows and snapshots. */
@@ -65,6 +67,17 @@ export class EngineClient {
   /** The first ID of this client. IDs are unique among all members of an engine. */
   get baseId(): number {
     return this.#id(0);
+  }
+
+  /** Describes everything that is open, in the order of opening. IDs are relative to the first of this client. */
+  opened(): Opened[] {
+    return [...this.#open.values()].flatMap((open) => {
+      const opened = open.describe?.();
+      if (!opened) return [];
+      opened.id -= this.baseId;
+      if ("of" in opened) opened.of -= this.baseId;
+      return [opened];
+    });
   }
 
   /** Throws if the client has ended or has no IDs left. */

@@ -3,7 +3,7 @@ import { statusError, unexpected, type EngineClient, type Open } from "./engine-
 import { closedError, internalError, messageOf, type WatchglassError } from "./errors.js";
 import { Listeners, offNextFrame, onNextFrame } from "./listeners.js";
 import { toObject } from "./object.js";
-import type { CallOptions, ObjectHandle, ObjectOptions, State, Status } from "./types.js";
+import type { CallOptions, ObjectHandle, ObjectOptions, Opened, State, Status } from "./types.js";
 import type { Output } from "./wire/outputs.js";
 
 /**
@@ -174,6 +174,10 @@ class Reference<T extends object> implements Open {
         return this.#end(statusError(output.status));
     }
     throw unexpected(output);
+  }
+
+  describe(): Opened {
+    return { type: "object", id: this.#id, resource: this.#resource, key: this.#key, owner: this.#owner, state: this.state, error: this.error };
   }
 
   silent(error: Status): void {

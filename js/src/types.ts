@@ -442,6 +442,16 @@ export interface ConnectOptions extends CallOptions {
   WebSocket?: new (url: string, protocols: string[]) => WebSocket;
 }
 
+/**
+ * A resource that this client has open. IDs are those of {@link Watchglass.inspect}. The
+ * collection of a view or watch is given by its ID.
+ */
+export type Opened =
+  | { type: "collection"; id: number; resource: string; options: CollectionOptions; collection: Collection }
+  | { type: "view"; id: number; of: number; options: ViewOptions; rows: number }
+  | { type: "watch"; id: number; of: number; options: WatchOptions; queued: number }
+  | { type: "object"; id: number; resource: string; key: string; owner: string; state: State; error: Status | undefined };
+
 /** A connection to a connector, shared by everything opened on it. */
 export interface Watchglass {
   collection<T extends object = KubeObject>(resource: string, options?: CollectionOptions): Collection<T>;
@@ -449,6 +459,8 @@ export interface Watchglass {
   object<T extends object = KubeObject>(resource: string, key: string, options?: ObjectOptions): ObjectHandle<T>;
   /** Returns statistics of the engine, such as "collection.1.objects". */
   inspect(options?: CallOptions): Promise<Record<string, number>>;
+  /** Returns what this client has open, in the order of opening. */
+  opened(): Opened[];
   /** Makes all scheduled reconnect attempts immediately. */
   reconnect(): void;
   close(): void;

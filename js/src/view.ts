@@ -5,7 +5,7 @@ import { statusError, unexpected, type Open, type OpenCollection } from "./engin
 import { badRequest, closedError, protocolError, type WatchglassError } from "./errors.js";
 import { Listeners, offNextFrame, onNextFrame } from "./listeners.js";
 import { toRow } from "./object.js";
-import type { CallOptions, Row, Status, View, ViewOptions, ViewSnapshot, ViewState } from "./types.js";
+import type { CallOptions, Opened, Row, Status, View, ViewOptions, ViewSnapshot, ViewState } from "./types.js";
 import type { Edit, Output } from "./wire/outputs.js";
 
 const defaultLimit = 100;
@@ -222,6 +222,10 @@ class Window implements Open {
         return this.#events.refused(statusError(output.status));
     }
     throw unexpected(output);
+  }
+
+  describe(): Opened {
+    return { type: "view", id: this.#id, of: this.#collection.id, options: this.#options, rows: this.#rows.length };
   }
 
   restarted(): void {

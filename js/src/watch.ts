@@ -2,7 +2,7 @@ import { checkMatch, checkPolicy, selection, uint32 } from "./check.js";
 import { statusError, unexpected, type Open, type OpenCollection } from "./engine-client.js";
 import { WatchglassError } from "./errors.js";
 import { toObject } from "./object.js";
-import type { ResourceVersion, Status, WatchEnd, WatchEvent, WatchOptions } from "./types.js";
+import type { Opened, ResourceVersion, Status, WatchEnd, WatchEvent, WatchOptions } from "./types.js";
 import { Match, Policy, Tristate, type Command } from "./wire/commands.js";
 import { Flag, type Item } from "./wire/item.js";
 import type { Output, WatchEventFrame } from "./wire/outputs.js";
@@ -88,6 +88,10 @@ export class WatchIterator<T extends object> implements AsyncIterableIterator<Wa
         return this.#finish("Refused", statusError(output.status));
     }
     throw unexpected(output);
+  }
+
+  describe(): Opened {
+    return { type: "watch", id: this.#id, of: this.#collection.id, options: this.#options, queued: this.#events.length - this.#next };
   }
 
   restarted(status: Status): void {

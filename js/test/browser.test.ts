@@ -6,98 +6,12 @@
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
-import type { IncomingMessage, ServerResponse } from "node:http";
-import { extname, join, normalize } from "node:path";
-import { after, test, type TestContext } from "node:test";
-import { chromium, type Browser, type Page } from "playwright-core";
-import type * as api from "../src/index.js";
-import { TestConnector } from "./connector.js";
+import { existsSync } from "node:fs";
+import { test, type TestContext } from "node:test";
+import type { Page } from "playwright-core";
+import { serve, setup, show, shows, skip } from "./browser.js";
 import { Kubernetes, pod as kubernetesPod } from "./kubernetes.js";
-import { built, packaged } from "./paths.js";
-
-const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
-const dist = packaged("dist");
-const skip = !existsSync(executablePath)
-  ? `no browser at ${executablePath}`
-  : !existsSync(join(dist, "watchglass.wasm"))
-    ? 'dist/ is not built; run "npm run build" after "make wasm"'
-    : false;
-
-declare global {
-  // In the page.
-  var watchglass: typeof api;
-  var wg: api.Watchglass;
-  var pods: api.Collection;
-  var view: api.View;
-}
-
-const args = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
-let launched: Promise<Browser> | undefined;
-after(async () => (await launched)?.close());
-
-const types: Record<string, string> = { ".js": "text/javascript", ".wasm": "application/wasm", ".map": "application/json" };
-
-function serve(request: IncomingMessage, response: ServerResponse): void {
-  const path = normalize(new URL(request.url!, "http://test").pathname);
-  const file = join(dist, path);
-  response.setHeader("access-control-allow-origin", "*"); // for sandboxed frames, whose origin is opaque
-  if (path === "/") {
-    response.setHeader("content-type", "text/html");
-    response.end('<!doctype html><link rel="icon" href="data:,"><script type="module">import * as w from "./index.js"; window.watchglass = w</script>');
-  } else if (existsSync(file)) {
-    response.setHeader("content-type", types[extname(file)] ?? "application/octet-stream");
-    response.end(readFileSync(file));
-  } else {
-    response.statusCode = 404;
-    response.end();
-  }
-}
-
-interface Setup {
-  connector: TestConnector;
-  open(): Promise<Page>;
-  browser: Browser;
-}
-
-async function setup(t: TestContext, handler = serve): Promise<Setup> {
-  const connector = await TestConnector.start(handler);
-  connector.put("default/web-1", "web", "Running");
-  connector.put("default/web-2", "web", "Pending");
-  const browser = await (launched ??= chromium.launch({ executablePath, args }));
-  const context = await browser.newContext();
-  t.after(async () => {
-    await context.close();
-    await connector.close();
-  });
-  const open = async (): Promise<Page> => {
-    const page = await context.newPage();
-    page.on("pageerror", (error) => t.diagnostic(`page error: ${error}`));
-    page.on("console", (message) => message.type() === "error" && t.diagnostic(`console: ${message.text()}`));
-    await page.goto(`http://${connector.address}/`);
-    await page.waitForFunction(() => globalThis.watchglass !== undefined);
-    return page;
-  };
-  return { connector, open, browser };
-}
-
-/** Opens pods and a view of them in a page. */
-async function show(page: Page, url: string, worker?: "shared" | "dedicated" | "inline"): Promise<void> {
-  await page.evaluate(
-    async ({ url, worker }) => {
-      globalThis.wg = await watchglass.connect(url, { token: "t0ken", ...(worker && { worker }) });
-      globalThis.pods = wg.collection("v1/pods");
-      globalThis.view = pods.view({ sort: "name" });
-      await view.ready;
-    },
-    { url, worker },
-  );
-}
-
-/** Waits until the page's view has these rows. */
-async function shows(page: Page, rows: string): Promise<void> {
-  await page.waitForFunction((rows) => view.snapshot.rows.map((r) => `${r.name} ${r.columns[0]}`).join(", ") === rows, rows);
-}
+import { built } from "./paths.js";
 
 for (const worker of ["shared", "dedicated", "inline"] as const) {
   test(`a page with a ${worker} engine follows the connector`, { skip }, async (t) => {

@@ -200,6 +200,31 @@ test("get and inspect resolve, or reject with the status", async () => {
   assert.deepEqual(await inspected, { "collection.1.objects": 2 });
 });
 
+test("opened describes what is open, with the IDs of inspect", async () => {
+  const { pods, client, guest } = await withCollection();
+  const view = pods.view({ sort: "name" });
+  const watch = pods.watch({ labelSelector: "app=web" })[Symbol.asyncIterator]();
+  const handle = client.object("v1/configmaps", "default/web", { owner: "detail page" });
+  void client.inspect().catch(() => {}); // a request is not listed
+  await turn();
+  await speak(client, guest(), (w) => say.changes(w, guest().last("OpenWatch").id, 1, [{ key: "default/a", rv: 8, body: named("default/a") }]));
+  const [collection, ...others] = client.opened();
+  assert.ok(collection?.type === "collection" && collection.collection === pods);
+  assert.equal(collection.resource, "v1/pods");
+  const of = collection.id;
+  assert.deepEqual(others, [
+    { type: "view", id: of + 1, of, options: { sort: "name" }, rows: 0 },
+    { type: "watch", id: of + 2, of, options: { labelSelector: "app=web" }, queued: 1 },
+    { type: "object", id: of + 3, resource: "v1/configmaps", key: "default/web", owner: "detail page", state: "connecting", error: undefined },
+  ]);
+  view.close();
+  handle.close();
+  await watch.return?.();
+  assert.deepEqual(client.opened().map(({ type }) => type), ["collection"]);
+  client.close();
+  assert.deepEqual(client.opened(), []);
+});
+
 test("a watch yields events, parses on access, and throws the reason for its end", async () => {
   const { pods, client, guest } = await withCollection();
   const watch = pods.watch({ labelSelector: "app=web" })[Symbol.asyncIterator]();

@@ -7,6 +7,7 @@ import { Facets } from "./facets.ts";
 import { Filters } from "./filters.ts";
 import { count, resourceName, words } from "./format.ts";
 import { schedule } from "./frame.ts";
+import { toggleInspector } from "./inspector.ts";
 import { Notices } from "./notices.ts";
 import { type Message, Overlay } from "./overlay.ts";
 import { NamespacePicker, ResourcePicker } from "./pickers.ts";
@@ -240,10 +241,12 @@ export class Dashboard {
   }
 
   #onKey(event: KeyboardEvent): void {
-    const typing = (event.target as HTMLElement).matches("input, select, textarea");
+    const typing = (event.composedPath()[0] as HTMLElement).matches("input, select, textarea");
     if (event.key === "/" && !typing && !event.ctrlKey && !event.metaKey) {
       event.preventDefault();
       this.#filters.focus();
+    } else if (event.key === "i" && !typing && !event.ctrlKey && !event.metaKey && !event.altKey) {
+      toggleInspector(this.connection, () => this.#table.focus());
     } else if (event.key === "Escape") {
       if (typing) this.#table.focus();
       else if (this.#state.object) this.#change({ object: "" });

@@ -145,6 +145,23 @@ describe("keyboard", () => {
     assert.equal(await inPage(() => document.activeElement.id), "grid");
   });
 
+  test("i opens the inspector, and i or Escape closes it", async () => {
+    await open();
+    await dashboard.get("grid").focus();
+    for (const key of ["i", "Escape"]) {
+      await press("i");
+      await dashboard.page.getByRole("tab", { name: "Collections 1", selected: true }).waitFor();
+      assert.equal(await inPage(() => document.activeElement.localName), "watchglass-inspector");
+      await dashboard.page.getByRole("row").filter({ hasText: "v1/pods" }).waitFor();
+      await press(key);
+      assert.equal(await dashboard.page.locator("watchglass-inspector").count(), 0);
+      assert.equal(await inPage(() => document.activeElement.id), "grid");
+    }
+    await dashboard.get("label-selector").focus();
+    await press("i");
+    assert.equal(await dashboard.page.locator("watchglass-inspector").count(), 0);
+  });
+
   test("a slash goes to the selector box, Escape comes back", async () => {
     await open();
     await press("/");

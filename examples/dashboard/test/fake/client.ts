@@ -1,5 +1,5 @@
 import type {
-  Cell, Collection, CollectionProgress, CollectionStatus, KubeObject, ListResult, Row, Schema, State, Status, View, ViewOptions, ViewSnapshot, Watch, WatchEvent, Watchglass,
+  Cell, Collection, CollectionProgress, CollectionStatus, KubeObject, ListResult, Opened, Row, Schema, State, Status, View, ViewOptions, ViewSnapshot, Watch, WatchEvent, Watchglass,
 } from "watchglass";
 import { type Item, NODES, PODS, makeNode, makePod, objectOf, random } from "./objects.ts";
 import { Refused, parseFields, parseLabels } from "./selectors.ts";
@@ -52,6 +52,10 @@ export class FakeWatchglass implements Watchglass {
 
   async inspect(): Promise<Record<string, number>> {
     return { "collection.1.objects": this.#pods.size };
+  }
+
+  opened(): Opened[] {
+    return [{ type: "collection", id: 1, resource: "v1/pods", options: {}, collection: this.#pods }];
   }
 
   close(): void {}

@@ -1,0 +1,39 @@
+import type { Opened, State, Status } from "../types.js";
+import type { Tone } from "./dom.js";
+
+export function bytes(n: number): string {
+  if (n < 1000) return `${n} B`;
+  const power = Math.min(3, Math.floor(Math.log10(n) / 3));
+  const value = n / 1000 ** power;
+  return `${value < 10 ? value.toFixed(1) : Math.round(value)} ${["kB", "MB", "GB"][power - 1]}`;
+}
+
+/** The age of a time in milliseconds since the epoch; "–" for never. */
+export function age(then: number, now: number): string {
+  if (then === 0) return "–";
+  const seconds = Math.max(0, now - then) / 1000;
+  if (seconds < 10) return `${seconds.toFixed(1)} s`;
+  return seconds < 120 ? `${Math.round(seconds)} s` : `${Math.round(seconds / 60)} min`;
+}
+
+const tones: Partial<Record<State, Tone>> = { live: "good", connecting: "", syncing: "", closed: "", forbidden: "bad" };
+
+export const state = (text: State): { text: string; tone: Tone } => ({ text, tone: tones[text] ?? "warn" });
+
+/** A number that is normally zero. */
+export const alarm = (n: number): { text: string; tone: Tone } => ({ text: n.toLocaleString("en-US"), tone: n > 0 ? "warn" : "" });
+
+export const failure = (status: Status | undefined): { text: string; tone: Tone } => ({ text: status ? `${status.code} ${status.message}` : "", tone: "bad" });
+
+/** The options that differ from their defaults, as "name=value, name=value". */
+export function options(all: object): string {
+  return Object.entries(all)
+    .filter(([name, value]) => value !== undefined && value !== "" && value !== false && name !== "signal" && name !== "restore")
+    .map(([name, value]) => (value === true ? name : `${name}=${typeof value === "object" ? JSON.stringify(value) : value}`))
+    .join(", ");
+}
+
+/** The window of a view, and how many of its rows are present. */
+export function windowOf({ options: { offset = 0 }, rows }: Opened & { type: "view" }): string {
+  return rows === 0 ? "empty" : `${offset + 1}–${offset + rows}`;
+}
