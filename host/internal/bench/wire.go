@@ -3,8 +3,11 @@ package main
 import (
 	"compress/gzip"
 	"context"
+	"errors"
+	"io"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/objectjson"
 	"github.com/watchglass/watchglass/host/clustersim"
 	"github.com/watchglass/watchglass/host/source"
 )
@@ -23,7 +26,7 @@ func runWire(ctx context.Context, b *bench) ([]Result, error) {
 	}
 	b.logf("  snapshot")
 	snapshot, err := measureSnapshot(ctx)
-	return append(list, snapshot), err
+	return append(list, snapshot...), err
 }
 
 // kindOfChange is a kind of modification with its own case in P9.
@@ -73,17 +76,54 @@ func against(name string, ours, theirs, events int) Result {
 	}}
 }
 
-func measureSnapshot(ctx context.Context) (Result, error) {
+// measureSnapshot compares the initial state of a reader with the list of a
+// kube-apiserver: as JSON, and compressed at the level that it uses (1) and at a
+// common one (6). The compressed lists have no managedFields, like our objects.
+func measureSnapshot(ctx context.Context) ([]Result, error) {
 	const objects = 50_000
 	w, err := newWorld(pods, clustersim.Config{Pods: objects})
 	if err != nil {
-		return Result{}, err
+		return nil, err
 	}
-	var ours int
-	var list counter
-	w.tap = (&kubernetes{list: &list, objects: objects}).tap
-	err = play(ctx, w, 0, 1, tape{snapshot: func(message []byte) { ours += len(message) }})
-	return against("snapshot-json", ours, int(list), objects), err
+	scanner, err := objectjson.NewScanner(w.schema)
+	if err != nil {
+		return nil, err
+	}
+	var ours, rows int
+	var plain, fast, small counter
+	level1, err := gzip.NewWriterLevel(&fast, 1)
+	if err != nil {
+		return nil, err
+	}
+	level6, err := gzip.NewWriterLevel(&small, 6)
+	if err != nil {
+		return nil, err
+	}
+	whole := &kubernetes{list: &plain, objects: objects}
+	stripped := &kubernetes{list: io.MultiWriter(level1, level6), objects: objects}
+	var failed error
+	w.tap = func(t api.EventType, c source.Change) {
+		whole.tap(t, c)
+		o, err := scanner.Scan(c.Value, objectjson.Options{})
+		if err != nil {
+			failed = err
+			return
+		}
+		c.Value = o.Body.Data
+		stripped.tap(t, c)
+	}
+	err = play(ctx, w, 0, 1,
+		tape{snapshot: func(message []byte) { ours += len(message) }},
+		tape{metadataOnly: true, snapshot: func(message []byte) { rows += len(message) }})
+	if err := errors.Join(err, failed, level1.Close(), level6.Close()); err != nil {
+		return nil, err
+	}
+	return []Result{
+		against("snapshot-json", ours, int(plain), objects),
+		against("snapshot-gzip1", ours, int(fast), objects),
+		against("snapshot-gzip6", ours, int(small), objects),
+		against("rows-gzip6", rows, int(small), objects),
+	}, nil
 }
 
 // counter is a writer that counts bytes.
