@@ -87,6 +87,7 @@ reads that cluster.`,
 	cmd.Flags().StringVar(&f.dataDir, "data-dir", "", "directory for etcd's data; existing objects in it are replaced (default: a temporary directory)")
 	cmd.Flags().StringVar(&f.etcdListen, "etcd-listen", "127.0.0.1:0", "loopback address of the etcd; port 0 selects a free port")
 	cmd.Flags().StringVar(&f.endpointFile, "etcd-endpoint-file", "", "file to write the etcd's address to when it is ready")
+	f.configurable(cmd)
 	return cmd
 }
 
@@ -127,12 +128,11 @@ func demo(ctx context.Context, f *demoFlags, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	h, err := newHost(listeners, files{}, "a simulated cluster", connector.Config{Source: src, Logger: log, Limits: f.limits, Observer: recorder},
+	h, err := newHost(&f.hostFlags, listeners, files{}, "a simulated cluster", connector.Config{Source: src, Logger: log, Limits: f.limits, Observer: recorder},
 		server.Config{Logger: log, AllowOrigins: f.allowOrigins, TrustedProxies: f.proxies, Private: f.private})
 	if err != nil {
 		return err
 	}
-	h.delay = f.delay
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return h.run(ctx) })
 	group.Go(func() error { return f.live(ctx, h, cluster, stdout) })
@@ -170,12 +170,11 @@ func (f *demoFlags) showCluster(ctx context.Context, log *slog.Logger, stdout io
 		return err
 	}
 	defer recorder.Close()
-	h, err := newHost(listeners, files, up.name, connector.Config{Source: up.source, Logger: log, Limits: f.limits, Observer: recorder},
+	h, err := newHost(&f.hostFlags, listeners, files, up.name, connector.Config{Source: up.source, Logger: log, Limits: f.limits, Observer: recorder},
 		server.Config{Logger: log, AllowOrigins: f.allowOrigins, TrustedProxies: f.proxies, Private: f.private})
 	if err != nil {
 		return err
 	}
-	h.delay = f.delay
 	warnUnreachable(ctx, log, up, servingAnyway)
 	h.announce(stdout)
 	fmt.Fprintf(stdout, "watchglass demo: %s  (%s; Ctrl-C stops)\n", h.url(), up.name)

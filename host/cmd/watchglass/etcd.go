@@ -21,6 +21,7 @@ import (
 
 	"github.com/watchglass/watchglass/host/internal/redact"
 	"github.com/watchglass/watchglass/host/internal/reload"
+	"github.com/watchglass/watchglass/host/internal/settings"
 	"github.com/watchglass/watchglass/host/source/etcd"
 )
 
@@ -33,6 +34,7 @@ type etcdFlags struct {
 
 func (f *etcdFlags) add(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&f.endpoints, "etcd-endpoints", nil, "members of the etcd cluster, as host:port or URL, comma-separated")
+	settings.MarkURLs(flags, "etcd-endpoints")
 	flags.StringVar(&f.prefix, "etcd-prefix", etcd.DefaultPrefix, "common prefix of the keys of all objects")
 	flags.StringVar(&f.cacert, "etcd-cacert", "", "file with the CA certificate to verify etcd's certificates with")
 	flags.StringVar(&f.cert, "etcd-cert", "", "file with the client certificate for etcd")

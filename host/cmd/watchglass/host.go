@@ -21,6 +21,7 @@ import (
 	"github.com/watchglass/watchglass/host/internal/listen"
 	"github.com/watchglass/watchglass/host/internal/memory"
 	"github.com/watchglass/watchglass/host/internal/reload"
+	"github.com/watchglass/watchglass/host/internal/settings"
 	"github.com/watchglass/watchglass/host/limit"
 	"github.com/watchglass/watchglass/host/server"
 )
@@ -40,6 +41,7 @@ type hostFlags struct {
 	private      bool
 	delay        time.Duration // of the shutdown after SIGTERM
 	limits       *limit.Set
+	settings     *settings.Loader
 }
 
 // shutdownDelay is the default of --shutdown-delay. Load balancers and the endpoints
@@ -214,10 +216,10 @@ func guardMemory(limits *limit.Set) {
 type metricsWriter interface{ WriteMetrics(io.Writer) }
 
 // newHost takes ownership of the listeners and closes them if it fails.
-func newHost(l listeners, f files, source string, c connector.Config, s server.Config) (*host, error) {
+func newHost(flags *hostFlags, l listeners, f files, source string, c connector.Config, s server.Config) (*host, error) {
 	c.Session.Server = "watchglass " + versionText()
 	guardMemory(c.Limits)
-	h := &host{connector: connector.New(c), listeners: l, files: f, log: s.Logger}
+	h := &host{connector: connector.New(c), listeners: l, files: f, log: s.Logger, delay: flags.delay}
 	if s.Connector = h.connector; !s.HealthOnly {
 		s.Access, s.Observer = c.Access, c.Observer
 	}

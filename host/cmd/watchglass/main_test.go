@@ -24,6 +24,7 @@ import (
 // signals.
 func TestMain(m *testing.M) {
 	if os.Getenv("WATCHGLASS_MAIN") != "" {
+		os.Unsetenv("WATCHGLASS_MAIN") // not a setting of the command
 		main()
 	}
 	os.Exit(m.Run())

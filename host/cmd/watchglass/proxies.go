@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// proxies is the value of --trusted-proxy. It implements pflag.Value.
+// proxies is the value of --trusted-proxy. It implements pflag.Value and
+// pflag.SliceValue.
 type proxies []netip.Prefix
 
 // Set adds addresses and networks, separated by commas.
@@ -24,12 +25,29 @@ func (p *proxies) Set(text string) error {
 	return nil
 }
 
-func (p *proxies) String() string {
+func (p *proxies) String() string { return strings.Join(p.GetSlice(), ",") }
+
+func (p *proxies) Type() string { return "network" }
+
+// Append implements pflag.SliceValue.
+func (p *proxies) Append(text string) error { return p.Set(text) }
+
+// Replace implements pflag.SliceValue.
+func (p *proxies) Replace(texts []string) error {
+	*p = nil
+	for _, text := range texts {
+		if err := p.Set(text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// GetSlice implements pflag.SliceValue.
+func (p *proxies) GetSlice() []string {
 	texts := make([]string, len(*p))
 	for i, prefix := range *p {
 		texts[i] = prefix.String()
 	}
-	return strings.Join(texts, ",")
+	return texts
 }
-
-func (p *proxies) Type() string { return "network" }

@@ -72,6 +72,7 @@ as serve does. With --admin, inspect shows what it watches and sends.`,
 	cmd.Flags().DurationVar(&f.progress, "progress", 30*time.Second, "how often to confirm to the edge that it is up to date; each confirmation wakes a hibernated edge object")
 	cmd.Flags().BoolVar(&f.replace, "replace", false, "let the edge discard the data of another cluster with the same name")
 	cmd.Flags().BoolVar(&f.allowSecretData, "allow-secret-data", false, "send the data of Secrets, which is withheld otherwise")
+	f.configurable(cmd)
 	return cmd
 }
 
@@ -100,7 +101,7 @@ func pushTo(ctx context.Context, f *pushFlags, url string, stderr io.Writer) err
 	if err != nil {
 		return err
 	}
-	h, err := newHost(listeners, files, up.name,
+	h, err := newHost(&f.hostFlags, listeners, files, up.name,
 		connector.Config{
 			Source:  up.source,
 			Logger:  log,

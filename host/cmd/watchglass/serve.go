@@ -60,6 +60,7 @@ behind a load balancer. Readers resume by resource version.`,
 	f.addDelay(cmd.Flags(), shutdownDelay)
 	f.authFlags.add(cmd.Flags())
 	cmd.Flags().BoolVar(&f.allowSecretData, "allow-secret-data", false, "serve the data of Secrets, which is withheld otherwise")
+	f.configurable(cmd)
 	return cmd
 }
 
@@ -94,7 +95,7 @@ func serve(ctx context.Context, f *serveFlags, stdout, stderr io.Writer) error {
 		return err
 	}
 	defer recorder.Close()
-	h, err := newHost(listeners, files, up.name,
+	h, err := newHost(&f.hostFlags, listeners, files, up.name,
 		connector.Config{
 			Source: up.source,
 			Logger: log,
@@ -106,7 +107,6 @@ func serve(ctx context.Context, f *serveFlags, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	h.delay = f.delay
 	warnUnreachable(ctx, log, up, servingAnyway)
 	h.announce(stdout)
 	fmt.Fprintf(stdout, "watchglass serve: %s  (%s; Ctrl-C stops)\n", h.url(), up.name)

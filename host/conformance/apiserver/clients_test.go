@@ -121,10 +121,10 @@ func (f *follower) difference() error {
 	return clients.Difference(f.store, want, comparable)
 }
 
-// churn writes at random for the duration in WATCHGLASS_CHURN. Halfway it kills and
+// churn writes at random for the duration in CONFORMANCE_CHURN. Halfway it kills and
 // restarts the server.
 func churn(t *testing.T) (writes int) {
-	length, err := time.ParseDuration(os.Getenv("WATCHGLASS_CHURN"))
+	length, err := time.ParseDuration(os.Getenv("CONFORMANCE_CHURN"))
 	if err != nil {
 		length = 5 * time.Second
 	}

@@ -223,11 +223,11 @@ func object(resource api.Resource, key api.Key, n int) []byte {
 	return fmt.Appendf(nil, `{"kind":"ConfigMap","apiVersion":"v1",%s,"data":{"n":"%d"}}`, meta, n)
 }
 
-// churn writes at random for the duration in WATCHGLASS_CHURN. Meanwhile the source
+// churn writes at random for the duration in CONFORMANCE_CHURN. Meanwhile the source
 // fails and compacts, and connections break.
 func (r *rig) churn(seed uint64) {
 	random := rand.New(rand.NewPCG(seed, 0))
-	length, err := time.ParseDuration(os.Getenv("WATCHGLASS_CHURN"))
+	length, err := time.ParseDuration(os.Getenv("CONFORMANCE_CHURN"))
 	if err != nil {
 		length = 5 * time.Second
 	}

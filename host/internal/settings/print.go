@@ -1,0 +1,84 @@
+package settings
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/watchglass/watchglass/host/internal/redact"
+)
+
+// urls is the annotation of flags whose values are URLs or addresses.
+const urls = "watchglass_urls"
+
+// MarkURLs makes [Text] redact everything before the last @ of a flag's values. Other
+// flags are redacted only if they have a scheme, because names of contexts and files
+// may contain an @.
+func MarkURLs(flags *pflag.FlagSet, name string) {
+	flags.Lookup(name).Annotations = map[string][]string{urls: nil}
+}
+
+// PrintRequested reports whether the command line has --print-config.
+func (l *Loader) PrintRequested() bool { return l.print }
+
+// Print writes every setting with its origin, in the format of the file. Defaults are
+// comments, so that a file with the output has the same effect. Secrets are redacted.
+func (l *Loader) Print(w io.Writer) error {
+	var out bytes.Buffer
+	l.Each(func(f *pflag.Flag, origin string) {
+		if origin == "" {
+			out.WriteString("# ")
+		}
+		fmt.Fprintf(&out, "%s: %s # %s\n", f.Name, Text(f), cmp.Or(origin, "default"))
+	})
+	_, err := out.WriteTo(w)
+	return err
+}
+
+// Each calls yield for every setting in the order of names. The origin of a default
+// is empty.
+func (l *Loader) Each(yield func(f *pflag.Flag, origin string)) {
+	l.settings(func(f *pflag.Flag) { yield(f, l.origins[f.Name]) })
+}
+
+// Text returns the value of a flag as YAML in one line, without passwords in URLs.
+func Text(f *pflag.Flag) string {
+	if many, ok := f.Value.(pflag.SliceValue); ok {
+		values := append([]string{}, many.GetSlice()...)
+		for i := range values {
+			values[i] = conceal(f, values[i])
+		}
+		return quote(values)
+	}
+	value := f.Value.String()
+	if f.Value.Type() == "string" {
+		return quote(conceal(f, value))
+	}
+	if !f.Changed {
+		value = f.DefValue // some describe how the default is computed
+	}
+	return value
+}
+
+func conceal(f *pflag.Flag, value string) string {
+	if _, ok := f.Annotations[urls]; ok || strings.Contains(value, "://") {
+		return redact.URL(value)
+	}
+	return value
+}
+
+// quote returns JSON, which is also YAML. JSON has a form for every string and list.
+func quote(value any) string {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil { // impossible for strings
+		return `""`
+	}
+	return strings.TrimSuffix(out.String(), "\n")
+}

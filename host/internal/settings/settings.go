@@ -1,0 +1,172 @@
+// Package settings sets the flags of a command from environment variables and a file.
+//
+// The flag --max-readers has the variable WATCHGLASS_MAX_READERS and the key
+// max-readers in the file. A flag on the command line takes precedence over the
+// variable, the variable over the file, and the file over the default. An unknown
+// variable or key is an error, because a misspelled setting would have no effect.
+package settings
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+const prefix = "WATCHGLASS_"
+
+// The flags of this package, and the flag of cobra, which only the command line sets.
+const (
+	fileFlag  = "config"
+	printFlag = "print-config"
+	helpFlag  = "help"
+)
+
+// serviceLink matches the variables that Kubernetes adds to a pod for a Service with
+// the name watchglass, or with a name that begins with watchglass-.
+var serviceLink = regexp.MustCompile(`^WATCHGLASS_(.+_)?(SERVICE_HOST|SERVICE_PORT(_.+)?|PORT(_\d+_(TCP|UDP|SCTP)(_(PORT|PROTO|ADDR))?)?)$`)
+
+// Loader sets the flags of one command.
+type Loader struct {
+	flags   *pflag.FlagSet
+	origins map[string]string // by the name of the flag
+
+	file  string
+	print bool
+}
+
+// New adds --config and --print-config to flags.
+func New(flags *pflag.FlagSet) *Loader {
+	l := &Loader{flags: flags, origins: map[string]string{}}
+	flags.StringVar(&l.file, fileFlag, "", "YAML file with settings, which are named as the flags without dashes: max-readers: 500")
+	flags.BoolVar(&l.print, printFlag, false, "print the settings with the origin of each, and exit")
+	return l
+}
+
+// Error is a setting of the environment or the file that a flag does not accept.
+type Error struct {
+	Origin string // the variable, or the file and line
+	Err    error
+}
+
+// Error implements error.
+func (e *Error) Error() string { return e.Origin + ": " + e.Err.Error() }
+
+// Unwrap implements the interface of errors.As.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Load sets every flag that the command line has not set. Environ has the format of
+// os.Environ. Variables that foreign accepts, by the name of their flag, belong to
+// other programs and are ignored.
+func (l *Loader) Load(environ []string, foreign func(name string) bool) error {
+	l.settings(func(f *pflag.Flag) {
+		if f.Changed {
+			l.origins[f.Name] = "flag"
+		}
+	})
+	if err := l.loadEnvironment(environ, foreign); err != nil {
+		return err
+	}
+	if l.file == "" {
+		return nil
+	}
+	content, err := read(l.file)
+	if err != nil {
+		return fmt.Errorf("--%s: %w", fileFlag, err)
+	}
+	settings, err := parse(l.file, content)
+	if err != nil {
+		return err
+	}
+	for _, s := range settings {
+		if err := l.set(s); err != nil {
+			return &Error{s.origin, err}
+		}
+	}
+	return nil
+}
+
+func (l *Loader) loadEnvironment(environ []string, foreign func(name string) bool) error {
+	environ = slices.Sorted(slices.Values(environ)) // for deterministic errors
+	for _, variable := range environ {
+		key, value, _ := strings.Cut(variable, "=")
+		name, ours := strings.CutPrefix(key, prefix)
+		if !ours || value == "" {
+			continue
+		}
+		name = strings.ReplaceAll(strings.ToLower(name), "_", "-")
+		if name == fileFlag {
+			if !l.flags.Changed(fileFlag) {
+				l.file = value
+			}
+			continue
+		}
+		if l.flags.Lookup(name) == nil && (serviceLink.MatchString(key) || foreign(name)) {
+			continue
+		}
+		if err := l.set(setting{name: name, values: []string{value}, origin: key}); err != nil {
+			return &Error{key, err}
+		}
+	}
+	return nil
+}
+
+// setting is the value of one key or variable.
+type setting struct {
+	name   string
+	values []string
+	list   bool
+	origin string
+}
+
+// set sets a flag, unless a source with precedence has set it.
+func (l *Loader) set(s setting) error {
+	flag := l.flags.Lookup(s.name)
+	switch {
+	case flag == nil:
+		return l.unknown(s.name)
+	case reserved(s.name):
+		return fmt.Errorf("--%s can be given on the command line only", s.name)
+	case l.origins[s.name] != "":
+		return nil
+	}
+	l.origins[s.name] = s.origin
+	if !s.list {
+		return l.flags.Set(s.name, s.values[0])
+	}
+	many, ok := flag.Value.(pflag.SliceValue)
+	if !ok {
+		return fmt.Errorf("--%s: expected one value, got a list", s.name)
+	}
+	if err := many.Replace(s.values); err != nil {
+		return fmt.Errorf("--%s %w", s.name, err)
+	}
+	flag.Changed = true
+	return nil
+}
+
+// unknown returns an error that suggests flags with a similar name.
+func (l *Loader) unknown(name string) error {
+	names := &cobra.Command{SuggestionsMinimumDistance: 2} // which suggests commands, not flags
+	l.settings(func(f *pflag.Flag) {
+		names.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}})
+	})
+	if near := names.SuggestionsFor(name); len(near) > 0 {
+		return fmt.Errorf("unknown setting %q: did you mean %s?", name, strings.Join(near, " or "))
+	}
+	return fmt.Errorf("unknown setting %q: expected the name of a flag without dashes, such as log-level", name)
+}
+
+// settings calls yield for every flag that can be configured.
+func (l *Loader) settings(yield func(*pflag.Flag)) {
+	l.flags.VisitAll(func(f *pflag.Flag) {
+		if !reserved(f.Name) {
+			yield(f)
+		}
+	})
+}
+
+func reserved(name string) bool { return name == fileFlag || name == printFlag || name == helpFlag }
