@@ -26,6 +26,9 @@ type abuse struct {
 	// refusals are limits: at least one of them must refuse the attempt. Nil means that
 	// the load is legitimate. Each client then acts once.
 	refusals []*limit.Limit
+	// receiveBuffer is the size of the kernel's buffer for data that a client has not
+	// read. Zero means the default, which holds several megabytes.
+	receiveBuffer int
 	// act is one attempt of one client. It ends with ctx at the latest.
 	act func(ctx context.Context, h *host)
 
@@ -40,7 +43,7 @@ func abuses(c Config) []*abuse {
 		{name: "refused subscriptions", clients: c.scaled(4), refusals: []*limit.Limit{limit.MaxControlBytes, limit.MaxMessageFrames}, act: refusedSubscriptions},
 		{name: "huge selectors", clients: c.scaled(8), refusals: []*limit.Limit{limit.MaxSelectorBytes}, act: hugeSelectors},
 		{name: "costly selectors", clients: c.scaled(8), refusals: []*limit.Limit{limit.MaxConnectionRequirements}, act: costlySelectors},
-		{name: "unread lists", clients: c.scaled(300), refusals: []*limit.Limit{limit.MaxRequests}, act: unreadList},
+		{name: "unread lists", clients: c.scaled(300), refusals: []*limit.Limit{limit.MaxRequests}, receiveBuffer: 4 << 10, act: unreadList},
 		{name: "future versions", clients: c.scaled(1500), refusals: []*limit.Limit{limit.MaxWaitingRequests}, act: futureVersion},
 		{name: "no Hello", clients: c.scaled(2000), refusals: []*limit.Limit{limit.MaxUnauthenticatedPerAddress}, act: noHello},
 	}
@@ -55,7 +58,7 @@ func (a *abuse) flood(ctx context.Context, h *host) {
 	for i := range a.clients {
 		h := h
 		if len(a.refusals) == 0 {
-			h = newHost(byte(102+i%90), h.target)
+			h = newHost(byte(102+i%90), h.target, a.receiveBuffer)
 		}
 		all.Go(func() {
 			for ctx.Err() == nil {

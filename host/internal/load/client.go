@@ -5,6 +5,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -12,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/coder/websocket"
@@ -28,8 +30,19 @@ type host struct {
 	target *process
 }
 
-func newHost(last byte, target *process) *host {
+// newHost returns the host 127.0.1.last. If receiveBuffer is not zero, it is the size
+// of the kernel's buffer for data that a connection has received.
+func newHost(last byte, target *process, receiveBuffer int) *host {
 	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 1, last)}, Timeout: time.Minute}
+	if receiveBuffer > 0 {
+		dialer.Control = func(_, _ string, c syscall.RawConn) error {
+			var set error
+			err := c.Control(func(fd uintptr) {
+				set = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, receiveBuffer)
+			})
+			return errors.Join(err, set)
+		}
+	}
 	return &host{target: target, client: &http.Client{Transport: &http.Transport{DialContext: dialer.DialContext, DisableKeepAlives: true}}}
 }
 

@@ -8,6 +8,8 @@
 // The command connects readers of one resource, idle connections and informers. Some
 // readers are slow, and some never read. It changes objects at a fixed rate and
 // prints the memory per kind of client. Then each kind of abuse runs for a while.
+// It runs in a process of its own with the lowest priority, because abusers have other
+// machines and do not take processor time from the healthy readers.
 // Just before, the command measures the latency of healthy readers. The table shows
 // the ratios of the latencies, the connector's memory and processor time, and the
 // limits that refused the abuse.

@@ -5,7 +5,9 @@ package main
 import (
 	"bytes"
 	"errors"
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,6 +17,15 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
+// TestMain runs the main function of the process of a flood.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == floodCommand {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
+
 // A few dozen readers run beside each kind of abuse. The limits are small, so that a
 // little abuse reaches them. The test does not depend on time.
 func TestEachAbuseIsRefusedAndHealthyReadersMissNothing(t *testing.T) {
@@ -22,7 +33,7 @@ func TestEachAbuseIsRefusedAndHealthyReadersMissNothing(t *testing.T) {
 	require.NoError(t, err)
 	require.FileExists(t, binary, `build it first: "make build"`)
 	report, err := Run(t.Context(), Config{
-		Readers: 30, Idle: 10, Informers: 5, FirstSyncs: 10, Objects: 100, Rate: 50, Scale: 10,
+		Readers: 30, Idle: 10, Informers: 5, FirstSyncs: 10, Objects: 1000, Rate: 50, Scale: 10,
 		Binary: binary, Dir: t.TempDir(), Out: t.Output(),
 		Serve: []string{
 			"--max-refused-tokens", "20", "--max-requests", "20", "--max-waiting-requests", "20", "--max-unauthenticated-per-address", "50",
@@ -33,6 +44,7 @@ func TestEachAbuseIsRefusedAndHealthyReadersMissNothing(t *testing.T) {
 	require.Len(t, report.outcomes, len(abuses(Config{})))
 	for _, o := range report.outcomes {
 		assert.Empty(t, o.beside.ended, o.name)
+		assert.Positive(t, o.attempts.Load(), o.name)
 		if len(o.refusals) > 0 {
 			assert.Positive(t, o.refusedBy(o.beside.refused), "%s: %v", o.name, o.beside.refused)
 		}
@@ -73,4 +85,9 @@ func TestLatenciesAreTakenOnce(t *testing.T) {
 	p50, p99, n = l.take()
 	require.Zero(t, p50+p99)
 	require.Zero(t, n)
+}
+
+func TestFloodOfUnknownNameIsRefused(t *testing.T) {
+	err := runFlood([]string{"-name", "nonsense"}, strings.NewReader(""), t.Output())
+	require.EqualError(t, err, `-name "nonsense": no such kind of abuse`)
 }

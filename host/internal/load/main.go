@@ -15,6 +15,12 @@ import (
 
 func main() {
 	log.SetFlags(0)
+	if len(os.Args) > 1 && os.Args[1] == floodCommand {
+		if err := runFlood(os.Args[2:], os.Stdin, os.Stdout); err != nil {
+			log.Fatal("load: ", err)
+		}
+		return
+	}
 	c := Config{Out: os.Stderr}
 	c.add(flag.CommandLine)
 	check := flag.Bool("check", false, "exit with status 1 when a target is missed")

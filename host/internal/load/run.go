@@ -77,7 +77,7 @@ func (m *measurement) close() {
 
 // connect connects all clients, and reports the memory of each kind.
 func (m *measurement) connect(ctx, starting context.Context) error {
-	first, err := m.open(starting, ctx, newHost(1, m.target), 0) // so that the objects exist
+	first, err := m.open(starting, ctx, newHost(1, m.target, 0), 0) // so that the objects exist
 	if err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func (m *measurement) connect(ctx, starting context.Context) error {
 		var opening errgroup.Group
 		opening.SetLimit(64)
 		for i := range kind.n {
-			opening.Go(func() error { return kind.open(newHost(byte(2+i%100), m.target), i) })
+			opening.Go(func() error { return kind.open(newHost(byte(2+i%100), m.target, 0), i) })
 		}
 		if err := opening.Wait(); err != nil {
 			return fmt.Errorf("open each %s: %w", kind.name, err)
@@ -223,7 +223,7 @@ func (m *measurement) abuse(ctx context.Context) error {
 		alone, err := m.window(ctx, nil)
 		var beside sample
 		if err == nil {
-			beside, err = m.beside(ctx, a, newHost(byte(200+i), m.target))
+			beside, err = m.beside(ctx, a, 200+i)
 		}
 		stop()
 		if err = errors.Join(err, <-changed, m.target.running()); err != nil {
@@ -261,17 +261,13 @@ func (m *measurement) window(ctx context.Context, a *abuse) (sample, error) {
 }
 
 // beside measures during an abuse, and returns when the abuse has ended.
-func (m *measurement) beside(ctx context.Context, a *abuse, h *host) (sample, error) {
-	ctx, stop := context.WithCancel(ctx)
-	flooded := make(chan struct{})
-	go func() {
-		defer close(flooded)
-		a.flood(ctx, h)
-	}()
+func (m *measurement) beside(ctx context.Context, a *abuse, address int) (sample, error) {
+	f, err := startFlood(a, address, m.target)
+	if err != nil {
+		return sample{}, err
+	}
 	s, err := m.window(ctx, a)
-	stop()
-	<-flooded
-	return s, err
+	return s, errors.Join(err, f.stop())
 }
 
 // complete waits until every connected healthy reader has received every change

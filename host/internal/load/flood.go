@@ -1,0 +1,113 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// floodCommand is the first argument of a process that runs one kind of abuse.
+const floodCommand = "flood"
+
+// A flood has a process of its own with the lowest priority. Abusers have machines of
+// their own. In the process of the healthy readers, they would delay the
+// measurement, and not only the connector.
+type flood struct {
+	cmd   *exec.Cmd
+	stdin io.Closer // its end stops the flood
+	out   strings.Builder
+	ended chan struct{}
+	err   error // valid once ended is closed
+}
+
+// startFlood runs all clients of an abuse from the loopback address 127.0.1.address.
+func startFlood(a *abuse, address int, target *process) (*flood, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	f := &flood{ended: make(chan struct{})}
+	f.cmd = exec.Command(program, floodCommand, "-name", a.name, "-clients", strconv.Itoa(a.clients),
+		"-address", strconv.Itoa(address), "-watch", target.watch, "-kube-api", target.kubeAPI)
+	f.cmd.Stdout, f.cmd.Stderr = &f.out, os.Stderr
+	if f.stdin, err = f.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	started := make(chan error)
+	go func() {
+		// The child inherits the priority of its thread. The thread ends with this
+		// goroutine, because the goroutine never unlocks it.
+		runtime.LockOSThread()
+		err := syscall.Setpriority(syscall.PRIO_PROCESS, 0, 19)
+		if err == nil {
+			err = f.cmd.Start()
+		}
+		started <- err
+	}()
+	if err := <-started; err != nil {
+		return nil, err
+	}
+	go func() {
+		defer close(f.ended)
+		f.err = f.wait(a)
+	}()
+	return f, nil
+}
+
+// wait waits for the process, and stores the number of attempts.
+func (f *flood) wait(a *abuse) error {
+	if err := f.cmd.Wait(); err != nil {
+		return fmt.Errorf("the process of %s: %w", a.name, err)
+	}
+	attempts, err := strconv.ParseInt(strings.TrimSpace(f.out.String()), 10, 64)
+	if err != nil {
+		return fmt.Errorf("the process of %s printed %q, expected a number of attempts", a.name, f.out.String())
+	}
+	a.attempts.Store(attempts)
+	return nil
+}
+
+// stop stops the flood and waits for its process.
+func (f *flood) stop() error {
+	_ = f.stdin.Close() // the process may have ended
+	<-f.ended
+	return f.err
+}
+
+// runFlood is the main function of the process of a flood. It ends at the end of
+// stdin, and prints the number of attempts.
+func runFlood(args []string, stdin io.Reader, stdout io.Writer) error {
+	flags := flag.NewFlagSet(floodCommand, flag.ContinueOnError)
+	name := flags.String("name", "", "kind of abuse")
+	clients := flags.Int("clients", 1, "number of concurrent clients")
+	address := flags.Int("address", 200, "last byte of the loopback address")
+	target := &process{}
+	flags.StringVar(&target.watch, "watch", "", "address of /watch")
+	flags.StringVar(&target.kubeAPI, "kube-api", "", "address of the Kubernetes API")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	go func() {
+		_, _ = io.Copy(io.Discard, stdin) // any end stops the flood
+		stop()
+	}()
+	for _, a := range abuses(Config{}) {
+		if a.name == *name {
+			a.clients = *clients
+			a.flood(ctx, newHost(byte(*address), target, a.receiveBuffer))
+			_, err := fmt.Fprintln(stdout, a.attempts.Load())
+			return err
+		}
+	}
+	return fmt.Errorf("-name %q: no such kind of abuse", *name)
+}
