@@ -9,6 +9,7 @@ import (
 	"log"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"strconv"
 	"syscall"
 )
@@ -21,6 +22,7 @@ func main() {
 		}
 		return
 	}
+	debug.SetGCPercent(400) // the collector must not delay the readers that measure
 	c := Config{Out: os.Stderr}
 	c.add(flag.CommandLine)
 	check := flag.Bool("check", false, "exit with status 1 when a target is missed")
