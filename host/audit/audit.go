@@ -2,8 +2,6 @@ package audit
 
 import (
 	"context"
-	"fmt"
-	"io"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -171,25 +169,25 @@ func addressOf(c access.Client) string {
 	return c.Address.String()
 }
 
-// WriteMetrics writes the counts in the Prometheus text format.
-func (r *Recorder) WriteMetrics(w io.Writer) {
-	for _, vector := range []struct {
-		name, help string
-		counts     *[results]atomic.Uint64
-	}{
-		{"authentications", "Tokens presented, by what was decided. Withdrawn are those of connected clients.", &r.authentications},
-		{"authorizations", "Reads requested by users, by what was decided. Withdrawn are those that had been accepted.", &r.authorizations},
-	} {
-		fmt.Fprintf(w, "# HELP watchglass_%s_total %s\n# TYPE watchglass_%[1]s_total counter\n", vector.name, vector.help)
-		for i := range vector.counts {
-			fmt.Fprintf(w, "watchglass_%s_total{result=%q} %d\n", vector.name, resultNames[i], vector.counts[i].Load())
+// Stats contains the counts of a Recorder. The results are "accepted", "refused",
+// "limited" by a limit, "undecided" by the policy, and "withdrawn" after a grant.
+type Stats struct {
+	Authentications, Authorizations map[string]uint64 // by result
+	Log                             bool              // there is an audit log
+	Events, Failures                uint64            // written to it, and lost
+}
+
+// Stats returns the current counts.
+func (r *Recorder) Stats() Stats {
+	byName := func(counts *[results]atomic.Uint64) map[string]uint64 {
+		all := make(map[string]uint64, len(counts))
+		for i := range counts {
+			all[resultNames[i]] = counts[i].Load()
 		}
+		return all
 	}
-	if r.log == nil {
-		return
+	return Stats{
+		Authentications: byName(&r.authentications), Authorizations: byName(&r.authorizations),
+		Log: r.log != nil, Events: r.events.Load(), Failures: r.failures.Load(),
 	}
-	fmt.Fprintf(w, "# HELP watchglass_audit_events_total Lines written to the audit log.\n"+
-		"# TYPE watchglass_audit_events_total counter\nwatchglass_audit_events_total %d\n", r.events.Load())
-	fmt.Fprintf(w, "# HELP watchglass_audit_failures_total Events that could not be written to the audit log.\n"+
-		"# TYPE watchglass_audit_failures_total counter\nwatchglass_audit_failures_total %d\n", r.failures.Load())
 }

@@ -31,6 +31,8 @@ type collection struct {
 	clock     *time.Timer     // for the cacher's next tick
 	prompter  *time.Timer     // runs between two requests for progress
 	status    upstream
+	totals    *ResourceTotals
+	opened    time.Time
 	failure   chan struct{} // closed and replaced when the source fails
 }
 
@@ -83,6 +85,12 @@ func (c *Connector) open(schema *api.Schema, decoder *decoder) *collection {
 		cacher:    cacher.New(cacher.Config{Schema: *schema, History: c.config.History, Seed: rand.Uint64(), Bases: rand.Uint64()}),
 		readers:   map[*reader]int{},
 		failure:   make(chan struct{}),
+		totals:    c.counted[schema.Resource],
+		opened:    time.Now(),
+	}
+	if col.totals == nil {
+		col.totals = new(ResourceTotals)
+		c.counted[col.resource] = col.totals
 	}
 	col.cacher.SetDictionary(decoder.dictionary)
 	c.collections[col.resource] = col
@@ -128,8 +136,14 @@ func (col *collection) expire() {
 	col.end()
 }
 
-// end stops the upstream watch permanently. The caller holds the lock.
+// end stops the upstream watch permanently. Counters outlive the collection, unless the
+// resource was never listed: clients choose the names of resources that do not exist. The caller
+// holds the lock.
 func (col *collection) end() {
+	col.totals.Watches.Add(col.cacher.Counts())
+	if col.totals.Lists == 0 {
+		delete(col.connector.counted, col.resource)
+	}
 	col.stop()
 	close(col.gone)
 }
@@ -183,6 +197,14 @@ func (col *collection) locked(f func(now int64)) (woken []*reader) {
 	f(c.now())
 	col.wind()
 	woken, c.woken = c.woken, nil
+	if !c.received.IsZero() {
+		for _, r := range woken {
+			if r.received.IsZero() {
+				r.received = c.received
+			}
+		}
+		c.received = time.Time{}
+	}
 	return c.notify(woken)
 }
 

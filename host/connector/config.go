@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/history"
 	"github.com/watchglass/watchglass/core/objectjson"
 	"github.com/watchglass/watchglass/core/session"
@@ -47,10 +48,28 @@ type Config struct {
 	// message of more than twice this size, such as one with a large object, is sent
 	// in fragments of this size. Zero means DefaultMessageBytes.
 	MessageBytes int
+	// Timings receives measurements. Nil means none.
+	Timings Timings
 	// History limits how far back a reader can resume, per resource. Zeros mean the
 	// values of Limits.
 	History history.Limits
 }
+
+// Timings receives measurements. Its methods return quickly and are safe for
+// concurrent use.
+type Timings interface {
+	// InitialSync is called when the first list of a resource is complete. The time
+	// begins with the first use of the resource.
+	InitialSync(resource api.Resource, took time.Duration)
+	// Delivery is called when changes have been written to a reader's socket. The time
+	// begins when the source delivered the oldest of them.
+	Delivery(took time.Duration)
+}
+
+type noTimings struct{}
+
+func (noTimings) InitialSync(api.Resource, time.Duration) {}
+func (noTimings) Delivery(time.Duration)                  {}
 
 func (c Config) withDefaults() Config {
 	if c.Logger == nil {
@@ -63,6 +82,7 @@ func (c Config) withDefaults() Config {
 		c.Session.Server = "watchglass"
 	}
 	setDefault(&c.MessageBytes, DefaultMessageBytes)
+	setDefault(&c.Timings, Timings(noTimings{}))
 	if c.Limits == nil {
 		c.Limits = limit.NewSet()
 	}

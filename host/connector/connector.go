@@ -35,6 +35,8 @@ type Connector struct {
 	woken       []*reader // readers that the current change may concern
 	sendPool    sendPool
 	totals      Totals
+	counted     map[api.Resource]*ResourceTotals
+	received    time.Time             // when the source delivered the current changes; zero if there are none
 	allowances  map[string]*allowance // by client name
 	listBytes   int                   // size of the copies of lists that are being sent
 }
@@ -49,6 +51,7 @@ func New(config Config) *Connector {
 		start:       time.Now(),
 		collections: map[api.Resource]*collection{},
 		readers:     map[*reader]struct{}{},
+		counted:     map[api.Resource]*ResourceTotals{},
 		allowances:  map[string]*allowance{},
 		sendPool:    newSendPool(),
 	}

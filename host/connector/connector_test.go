@@ -167,7 +167,7 @@ func TestOneUpstreamWatchForManyReaders(t *testing.T) {
 		}
 		stats := w.connector.Stats()
 		assert.Equal(t, 20, stats.Readers)
-		assert.EqualValues(t, 1, stats.Totals.Streams)
+		assert.EqualValues(t, 1, stats.Counted[pods].Streams)
 		require.Len(t, stats.Resources, 1)
 		assert.NotZero(t, stats.Resources[0].Bytes)
 		stats.Resources[0].Bytes = 0
@@ -188,13 +188,13 @@ func TestUpstreamWatchLingersAndThenStops(t *testing.T) {
 		time.Sleep(59 * time.Second)
 		r, _ = w.synced()
 		time.Sleep(10 * time.Minute)
-		assert.EqualValues(t, 1, w.connector.Stats().Totals.Streams, "the linger ended with the new reader")
+		assert.EqualValues(t, 1, w.connector.Stats().Counted[pods].Streams, "the linger ended with the new reader")
 
 		require.NoError(t, r.Conn.Close(nil))
 		time.Sleep(61 * time.Second)
 		assert.Empty(t, w.connector.Stats().Resources)
 		w.synced()
-		assert.EqualValues(t, 2, w.connector.Stats().Totals.Streams)
+		assert.EqualValues(t, 2, w.connector.Stats().Counted[pods].Streams)
 	})
 }
 
@@ -241,8 +241,8 @@ func TestFaultAffectsOnlyItsObject(t *testing.T) {
 		last = w.put("pod-00007")
 		w.until(r, func() bool { return s.ResourceVersion == last })
 		assert.Equal(t, last, s.Objects[key("pod-00007")].ResourceVersion)
-		assert.EqualValues(t, 5, w.connector.Stats().Totals.Faults)
-		assert.EqualValues(t, 1, w.connector.Stats().Totals.Streams, "the stream was never taken down")
+		assert.EqualValues(t, 5, w.connector.Stats().Counted[pods].Faults)
+		assert.EqualValues(t, 1, w.connector.Stats().Counted[pods].Streams, "the stream was never taken down")
 	})
 }
 
@@ -297,7 +297,7 @@ func TestSourceThatFailsForAWhileIsResumed(t *testing.T) {
 		flaky.down.Store(false)
 		w.until(r, func() bool { return s.ResourceVersion == last })
 		assert.Zero(t, w.connector.Stats().Resources[0].Failures)
-		assert.EqualValues(t, 1, w.connector.Stats().Totals.Lists, "the source is resumed, not relisted")
+		assert.EqualValues(t, 1, w.connector.Stats().Counted[pods].Lists, "the source is resumed, not relisted")
 		assert.Equal(t, 1, s.Snapshots)
 	})
 }
@@ -410,7 +410,7 @@ func TestRelistAfterCompactionSendsDifferences(t *testing.T) {
 		assert.NotContains(t, s.Objects, key("pod-00001"))
 		assert.Equal(t, changed, s.Objects[key("pod-00002")].ResourceVersion)
 
-		totals := w.connector.Stats().Totals
+		totals := w.connector.Stats().Counted[pods]
 		assert.EqualValues(t, 2, totals.Lists)
 		assert.EqualValues(t, 1, totals.Expired)
 	})

@@ -85,8 +85,8 @@ func TestW30_ShardsPartitionTheObjects(t *testing.T) {
 			events += s.Events
 		}
 		assert.GreaterOrEqual(t, events, 200, "each change went to one of them")
-		assert.EqualValues(t, 1, w.connector.Stats().Totals.Streams)
-		assert.EqualValues(t, 1, w.connector.Stats().Totals.Lists)
+		assert.EqualValues(t, 1, w.connector.Stats().Counted[pods].Streams)
+		assert.EqualValues(t, 1, w.connector.Stats().Counted[pods].Lists)
 	})
 }
 

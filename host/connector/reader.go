@@ -53,8 +53,8 @@ type TryConn interface {
 // reader is one connection. It is the session's backend.
 type reader struct {
 	// Each message uses the first fields. They share few cache lines, because the
-	// processor's cache does not fit a thousand readers. session, sent and woken are
-	// guarded by connector.mu.
+	// processor's cache does not fit a thousand readers. session, sent, received
+	// and woken are guarded by connector.mu.
 	connector *Connector
 	conn      MessageConn
 	signal    chan struct{} // capacity 1; there may be something to send
@@ -62,7 +62,8 @@ type reader struct {
 	woken     bool          // the reader is in connector.woken
 	session   *session.Session
 	sent      Sent
-	evaluator // of the selectors, with the allowance of the client; that is nil before the Hello
+	received  time.Time // when the source delivered the oldest unsent change; zero if there is none
+	evaluator           // of the selectors, with the allowance of the client; that is nil before the Hello
 	sender    sender
 
 	part    Part

@@ -16,7 +16,7 @@ func (col *collection) run(ctx context.Context, decoder *decoder) {
 	again := retry{probe: col.connector.probe}
 	for ctx.Err() == nil {
 		from := s.at
-		col.update(func(int64) { col.connector.totals.Streams++ })
+		col.update(func(int64) { col.totals.Streams++ })
 		err := col.connector.config.Source.Stream(ctx, col.resource, from, s)
 		if ctx.Err() != nil {
 			return
@@ -63,9 +63,9 @@ func (col *collection) failed(err error, next api.ResourceVersion, wait time.Dur
 			col.status.since = time.Now()
 		}
 		col.status.err = err
-		col.connector.totals.Failures++
+		col.totals.Failures++
 		if expired(err) {
-			col.connector.totals.Expired++
+			col.totals.Expired++
 		}
 	})
 	col.connector.config.Logger.Warn("upstream watch ended, retrying",

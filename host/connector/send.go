@@ -35,6 +35,9 @@ type sender struct {
 	long  []byte      // a message that is being written in fragments
 	alarm *time.Timer // wakes the reader at the time at
 	at    int64       // in milliseconds of the connector's clock
+	// received is the received time of the reader for the message that is being
+	// written.
+	received time.Time
 	// began is the start time of the current write, by the same clock; zero if there
 	// is none.
 	began atomic.Int64
@@ -138,6 +141,7 @@ func (s *sender) sendNext(ctx context.Context) (due due, err error) {
 		if err := s.write(ctx, s.connector.now(), s.try.Flush); err != nil {
 			return due, err
 		}
+		s.delivered()
 	}
 	if len(s.long) > 0 {
 		long := s.long
@@ -158,14 +162,28 @@ func (s *sender) sendNext(ctx context.Context) (due due, err error) {
 // writeMessage writes a message, in fragments if it is long. Each fragment may take
 // the full WriteTimeout, so that slow readers survive as long as they make progress.
 func (s *sender) writeMessage(ctx context.Context, message []byte) error {
-	return wire.Split(message, s.connector.config.MessageBytes, func(piece []byte) error {
+	err := wire.Split(message, s.connector.config.MessageBytes, func(piece []byte) error {
 		return s.write(ctx, s.connector.now(), func(ctx context.Context) error { return s.conn.Write(ctx, piece) })
 	})
+	if err == nil {
+		s.delivered()
+	}
+	return err
+}
+
+// delivered measures the delivery of the message that has been written, if it has
+// changes.
+func (s *sender) delivered() {
+	if !s.received.IsZero() {
+		s.connector.config.Timings.Delivery(time.Since(s.received))
+		s.received = time.Time{}
+	}
 }
 
 func (s *sender) pull(buffer *[]byte) (message []byte, due due) {
 	message, due = s.next((*buffer)[:0], s.bulk)
 	*buffer = message
+	s.received = due.received
 	s.bulk = len(message) >= bulkBytes || due.again
 	return message, due
 }
@@ -201,6 +219,9 @@ func (s *sender) trySend() {
 		s.long, message = slices.Clone(message), nil
 	}
 	s.left = !s.try.Offer(message)
+	if !s.left && len(s.long) == 0 {
+		s.delivered()
+	}
 	if s.left || len(s.long) > 0 || due.again {
 		s.wake()
 		return
@@ -233,9 +254,10 @@ func (s *sender) guard(ctx context.Context, cancel context.CancelCauseFunc) (sto
 
 // due is when to send the next message, unless an event wakes the sender earlier.
 type due struct {
-	again bool  // more is ready now
-	now   int64 // the current time in milliseconds of the connector's clock
-	at    int64 // a later time by the same clock
+	again    bool      // more is ready now
+	received time.Time // of the reader, if the message has its changes
+	now      int64     // the current time in milliseconds of the connector's clock
+	at       int64     // a later time by the same clock
 }
 
 // wakeAt wakes the reader no later than when the next message is due.
@@ -270,6 +292,7 @@ func (r *reader) next(buffer []byte, bulk bool) (message []byte, next due) {
 	if len(message) > 0 {
 		c.totals.Messages++
 		c.totals.BytesOut += uint64(len(message))
+		next.received, r.received = r.received, time.Time{}
 		r.sent.Messages++
 		r.sent.Bytes += uint64(len(message))
 	}

@@ -2,6 +2,7 @@ package connector
 
 import (
 	"bytes"
+	"time"
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
@@ -40,7 +41,7 @@ func (s *sink) Identify(name string) error {
 // BeginList implements source.Sink.
 func (s *sink) BeginList() error {
 	s.col.update(func(int64) {
-		s.col.connector.totals.Lists++
+		s.col.totals.Lists++
 		s.col.cacher.BeginList()
 	})
 	return nil
@@ -77,6 +78,7 @@ func (s *sink) EndList(rv api.ResourceVersion) error {
 		if !s.listed {
 			close(s.col.ready)
 			s.listed = true
+			s.col.connector.config.Timings.InitialSync(s.col.resource, time.Since(s.col.opened))
 		}
 	})
 	s.at, s.newest = rv, rv
@@ -86,6 +88,7 @@ func (s *sink) EndList(rv api.ResourceVersion) error {
 // Changes implements source.Sink. Each revision is decoded before the lock is
 // acquired, and applied atomically under it.
 func (s *sink) Changes(changes []source.Change) error {
+	received := time.Now()
 	for len(changes) > 0 {
 		n := 1
 		for n < len(changes) && changes[n].ResourceVersion == changes[0].ResourceVersion {
@@ -94,7 +97,10 @@ func (s *sink) Changes(changes []source.Change) error {
 		s.apply(changes[:n])
 		changes = changes[n:]
 	}
-	s.col.change(func(int64) { s.col.recovered() })
+	s.col.change(func(int64) {
+		s.col.recovered()
+		s.col.connector.received = received
+	})
 	return nil
 }
 
@@ -167,13 +173,13 @@ func (s *sink) Wanted() <-chan struct{} { return s.col.wanted }
 
 // fault records a fault. The caller holds the lock.
 func (s *sink) fault(key api.Key, rv api.ResourceVersion, status *api.Status, now int64) {
-	s.col.connector.totals.Faults++
+	s.col.totals.Faults++
 	s.col.connector.config.Logger.Warn("object cannot be served; readers keep its last good version", "error", status.Message)
 	s.col.cacher.Fault(key, rv, status, now)
 }
 
 // count counts events. The caller holds the lock.
 func (s *sink) count(bytes int) {
-	s.col.connector.totals.Events++
-	s.col.connector.totals.BytesIn += uint64(bytes)
+	s.col.totals.Events++
+	s.col.totals.BytesIn += uint64(bytes)
 }

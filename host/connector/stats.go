@@ -7,6 +7,7 @@ import (
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/session"
+	"github.com/watchglass/watchglass/core/watcher"
 )
 
 // Stats describes a connector at one point in time.
@@ -14,6 +15,9 @@ type Stats struct {
 	Readers   int             // connections
 	Resources []ResourceStats // one per upstream watch, sorted by name
 	Totals    Totals
+	// Counted contains the counters of each resource that has been listed, also after
+	// its upstream watch has ended.
+	Counted map[api.Resource]ResourceTotals
 	// ListBytes is the memory of the lists of the Kubernetes API that are being
 	// sent.
 	ListBytes int
@@ -24,15 +28,20 @@ type Totals struct {
 	Connections uint64 // of readers, including those without a Hello
 	Refused     uint64 // readers refused because there were too many
 	Malformed   uint64 // readers disconnected for protocol violations, except for refused tokens
-	Streams     uint64 // upstream watches started, including resumed ones
-	Lists       uint64 // lists by upstream watches
-	Failures    uint64 // upstream watches that failed
-	Expired     uint64 // failures with 410
-	Events      uint64 // listed objects and applied changes
-	Faults      uint64 // events that could not be served
-	BytesIn     uint64 // bytes of raw values from the source
 	Messages    uint64 // messages sent to readers
 	BytesOut    uint64 // bytes of those messages
+}
+
+// ResourceTotals are counters of one resource since the connector was created.
+type ResourceTotals struct {
+	Streams  uint64         // upstream watches started, including resumed ones
+	Lists    uint64         // lists by upstream watches
+	Failures uint64         // upstream watches that failed
+	Expired  uint64         // failures with 410
+	Events   uint64         // listed objects and applied changes
+	Faults   uint64         // events that could not be served
+	BytesIn  uint64         // bytes of raw values from the source
+	Watches  watcher.Counts // of the watches of readers and of the Kubernetes API
 }
 
 // ResourceStats describes one upstream watch.
@@ -69,8 +78,14 @@ func (s ResourceStats) Stale() (since time.Duration, reason string) {
 func (c *Connector) Stats() Stats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s := Stats{Readers: c.connected, Totals: c.totals, ListBytes: c.listBytes}
+	s := Stats{Readers: c.connected, Totals: c.totals, ListBytes: c.listBytes, Counted: map[api.Resource]ResourceTotals{}}
+	for resource, totals := range c.counted {
+		s.Counted[resource] = *totals
+	}
 	for _, col := range c.collections {
+		counted := s.Counted[col.resource]
+		counted.Watches.Add(col.cacher.Counts())
+		s.Counted[col.resource] = counted
 		s.Resources = append(s.Resources, ResourceStats{
 			Resource:        col.resource,
 			Readers:         len(col.readers),

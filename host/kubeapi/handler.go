@@ -34,6 +34,9 @@ type Config struct {
 	// Ready returns why requests cannot be served, for /readyz. Nil means that they
 	// always can.
 	Ready func(context.Context) error
+	// Ended is called when a request has ended. The verb and the code are those of the
+	// type Ended. Nil means none.
+	Ended func(verb string, code int, took time.Duration)
 	// Server names this build in /version, as a semantic version's build
 	// metadata.
 	Server string
@@ -90,7 +93,13 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	out := newOutput(w, h.config.Limits)
 	defer out.Finish()
 	request := &request{place: findPlace(r.URL.Path), verb: "other"}
-	defer func() { h.counts.add(request.verb, out.code) }()
+	began := time.Now()
+	defer func() {
+		h.counts.add(Ended{request.verb, out.code})
+		if h.config.Ended != nil {
+			h.config.Ended(request.verb, out.code, time.Since(began))
+		}
+	}()
 	status := h.serve(out, r, request)
 	switch {
 	case status == nil:

@@ -65,7 +65,7 @@ func TestRequestsBeyondTheLimitAre429(t *testing.T) {
 		require.ErrorIs(t, <-left, context.Canceled)
 		synctest.Wait()
 		assert.Equal(t, 200, w.get("/api/v1/namespaces/a/pods/one").StatusCode)
-		assert.Contains(t, metrics(w), `watchglass_kubeapi_requests_total{verb="list",code="499"} 1`, "the client left")
+		assert.Contains(t, metrics(w), `watchglass_kubeapi_requests_total{code="499",verb="list"} 1`, "the client left")
 	})
 }
 

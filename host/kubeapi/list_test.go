@@ -44,7 +44,7 @@ func TestAListThatBreaksOffIsAnErrorToItsClient(t *testing.T) {
 				_, err = io.Copy(io.Discard, response.Body)
 				require.ErrorIs(t, err, io.ErrUnexpectedEOF)
 				w.header = http.Header{}
-				assert.Contains(t, metrics(w), `watchglass_kubeapi_requests_total{verb="list",code="410"} 1`)
+				assert.Contains(t, metrics(w), `watchglass_kubeapi_requests_total{code="410",verb="list"} 1`)
 			})
 		})
 	}

@@ -1,56 +1,52 @@
 package kubeapi
 
 import (
-	"cmp"
-	"fmt"
-	"io"
-	"slices"
+	"maps"
 	"sync"
 )
 
-// counts contains the counters behind the metrics.
+// Stats describes a handler at one point in time.
+type Stats struct {
+	Watches int // open watches
+	// Seats is the number of seats that other requests take, of max-requests.
+	Seats   int
+	Waiting int // requests that wait for a list or for a resource version
+	// Requests counts the requests that have ended.
+	Requests map[Ended]uint64
+}
+
+// Ended is a kind of ended request. There are few kinds: Verb is a verb of the API or
+// "other", and Code is the status code, or 499 if the client left before the response.
+type Ended struct {
+	Verb string
+	Code int
+}
+
+// Stats returns the current statistics.
+func (h *Handler) Stats() Stats {
+	return Stats{
+		Watches: h.watches.inUse(), Seats: h.requests.inUse(), Waiting: h.waiting.inUse(),
+		Requests: h.counts.copy(),
+	}
+}
+
+// counts counts ended requests.
 type counts struct {
-	mu       sync.Mutex
-	answered map[answer]uint64
+	mu    sync.Mutex
+	ended map[Ended]uint64
 }
 
-// answer is a label set of the request counter. The number of label sets is small.
-type answer struct {
-	verb string
-	code int
-}
-
-func (c *counts) add(verb string, code int) {
+func (c *counts) add(e Ended) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.answered == nil {
-		c.answered = map[answer]uint64{}
+	if c.ended == nil {
+		c.ended = map[Ended]uint64{}
 	}
-	c.answered[answer{verb, code}]++
+	c.ended[e]++
 }
 
-// WriteMetrics writes the handler's metrics in the Prometheus text format.
-// Requests are counted when they end.
-func (h *Handler) WriteMetrics(w io.Writer) {
-	gauge := func(name, help string, value int) {
-		fmt.Fprintf(w, "# HELP watchglass_kubeapi_%[1]s %[2]s\n# TYPE watchglass_kubeapi_%[1]s gauge\nwatchglass_kubeapi_%[1]s %[3]d\n", name, help, value)
-	}
-	gauge("watches", "Open watches of the Kubernetes API.", h.watches.inUse())
-	gauge("request_seats", "Seats taken by other requests to the Kubernetes API, of max-requests.", h.requests.inUse())
-	gauge("waiting_requests", "Requests to the Kubernetes API that wait for a list or for a resource version.", h.waiting.inUse())
-	c := &h.counts
+func (c *counts) copy() map[Ended]uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	fmt.Fprint(w, "# HELP watchglass_kubeapi_requests_total Requests to the Kubernetes API that have ended.\n"+
-		"# TYPE watchglass_kubeapi_requests_total counter\n")
-	answers := make([]answer, 0, len(c.answered))
-	for a := range c.answered {
-		answers = append(answers, a)
-	}
-	slices.SortFunc(answers, func(a, b answer) int {
-		return cmp.Or(cmp.Compare(a.verb, b.verb), cmp.Compare(a.code, b.code))
-	})
-	for _, a := range answers {
-		fmt.Fprintf(w, "watchglass_kubeapi_requests_total{verb=%q,code=\"%d\"} %d\n", a.verb, a.code, c.answered[a])
-	}
+	return maps.Clone(c.ended)
 }

@@ -439,8 +439,8 @@ func TestMetricsCountByVerbAndCode(t *testing.T) {
 		w.client.CloseIdleConnections()
 		text := metrics(w)
 		for _, line := range []string{
-			`{verb="discovery",code="200"} 1`, `{verb="get",code="404"} 1`, `{verb="list",code="200"} 2`,
-			`{verb="list",code="400"} 1`, `{verb="other",code="405"} 1`, `{verb="watch",code="200"} 1`,
+			`{code="200",verb="discovery"} 1`, `{code="404",verb="get"} 1`, `{code="200",verb="list"} 2`,
+			`{code="400",verb="list"} 1`, `{code="405",verb="other"} 1`, `{code="200",verb="watch"} 1`,
 		} {
 			assert.Contains(t, text, "watchglass_kubeapi_requests_total"+line+"\n")
 		}

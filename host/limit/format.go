@@ -2,7 +2,6 @@ package limit
 
 import (
 	"fmt"
-	"io"
 	"math"
 	"strconv"
 	"strings"
@@ -58,23 +57,4 @@ func Parse(u Unit, text string) (int64, error) {
 		return 0, fmt.Errorf("%q: expected a whole number from 1 to %d", text, math.MaxInt32)
 	}
 	return n, nil
-}
-
-// WriteMetrics writes the values and counts in the Prometheus text format.
-func (s *Set) WriteMetrics(w io.Writer) {
-	fmt.Fprint(w, "# HELP watchglass_limit The value of each resource limit: a count, bytes or seconds.\n# TYPE watchglass_limit gauge\n")
-	for _, l := range All() {
-		value := float64(s.Value(l))
-		if l.Unit == Duration {
-			value = s.Duration(l).Seconds()
-		}
-		fmt.Fprintf(w, "watchglass_limit{limit=%q} %v\n", l.Name, value)
-	}
-	fmt.Fprint(w, "# HELP watchglass_limit_refusals_total Requests, connections and messages refused, by the limit that acted.\n# TYPE watchglass_limit_refusals_total counter\n")
-	for _, l := range All() {
-		if l.Code == 0 || l.Uncounted {
-			continue
-		}
-		fmt.Fprintf(w, "watchglass_limit_refusals_total{reason=%q} %d\n", l.Name, s.Refusals(l))
-	}
 }

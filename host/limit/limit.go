@@ -44,6 +44,9 @@ type Limit struct {
 	index int
 }
 
+// Counted reports whether refusals by the limit are counted.
+func (l *Limit) Counted() bool { return l.Code != 0 && !l.Uncounted }
+
 var table []*Limit
 
 // define adds a limit to the table. It runs during package initialization.

@@ -1,7 +1,6 @@
 package limit
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -64,16 +63,5 @@ func TestFormatAndParseAgree(t *testing.T) {
 	for text, unit := range map[string]Unit{"": Count, "0": Count, "-1": Count, "1e9": Count, "4KB": Bytes, "9999999999GiB": Bytes, "-1B": Bytes, "5": Duration, "0s": Duration} {
 		_, err := Parse(unit, text)
 		assert.ErrorContains(t, err, "expected a", text)
-	}
-}
-
-func TestMetricsNameEveryLimit(t *testing.T) {
-	s := NewSet()
-	s.Count(MaxReaders)
-	var b strings.Builder
-	s.WriteMetrics(&b)
-	assert.Contains(t, b.String(), `watchglass_limit_refusals_total{reason="max-readers"} 1`)
-	for _, l := range All() {
-		assert.Contains(t, b.String(), `watchglass_limit{limit="`+l.Name+`"} `)
 	}
 }

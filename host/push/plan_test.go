@@ -76,7 +76,7 @@ func TestEachObjectReceivesItsNamespaces(t *testing.T) {
 		}
 	}
 	assert.Equal(t, 31, total)
-	assert.EqualValues(t, 1, c.config.Connector.Stats().Totals.Streams, "upstream")
+	assert.EqualValues(t, 1, c.config.Connector.Stats().Counted[pods].Streams, "upstream")
 	c.stop()
 	require.NoError(t, <-c.done)
 }

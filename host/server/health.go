@@ -7,11 +7,9 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/host/access"
-	"github.com/watchglass/watchglass/host/connector"
 )
 
 // alive answers /healthz. A response shows that the process handles requests.
@@ -107,17 +105,6 @@ func (s *Server) resources(reasons bool) []resourceReadiness {
 	return all
 }
 
-// staleness returns the number of stale resources and the longest time that one of
-// them has been stale.
-func staleness(all []connector.ResourceStats) (stale int, longest time.Duration) {
-	for _, stats := range all {
-		if since, reason := stats.Stale(); stats.Ready && reason != "" {
-			stale, longest = stale+1, max(longest, since)
-		}
-	}
-	return stale, longest
-}
-
 func (r *readiness) text() string {
 	var b strings.Builder
 	for _, one := range r.Resources {
@@ -171,40 +158,5 @@ func (s *Server) authorizedMetrics(w http.ResponseWriter, r *http.Request) {
 		plain(w, refused.Code, refused.Message+"\n")
 		return
 	}
-	s.metrics(w, r)
-}
-
-// metrics answers /metrics in the Prometheus text format.
-func (s *Server) metrics(w http.ResponseWriter, _ *http.Request) {
-	stats := s.config.Connector.Stats()
-	var b strings.Builder
-	metric := func(name, kind, help string, value any) {
-		fmt.Fprintf(&b, "# HELP watchglass_%s %s\n# TYPE watchglass_%[1]s %[3]s\nwatchglass_%[1]s %[4]v\n", name, help, kind, value)
-	}
-	t := stats.Totals
-	metric("readers", "gauge", "Connected readers.", stats.Readers)
-	unauthenticated, authenticated := s.admission.Counts()
-	metric("unauthenticated_connections", "gauge", "Connections that are not authenticated, or wait for a request.", unauthenticated)
-	metric("authenticated_connections", "gauge", "Connections of readers, and of requests to the Kubernetes API.", authenticated)
-	metric("upstream_watches", "gauge", "Resources watched at the source.", len(stats.Resources))
-	stale, longest := staleness(stats.Resources)
-	metric("stale_resources", "gauge", "Cached resources that may have missed changes.", stale)
-	metric("stale_seconds", "gauge", "Longest time for which a cached resource may have missed changes; 0 while all are current.", longest.Seconds())
-	metric("connections_total", "counter", "Connections of readers, including those with refused tokens.", t.Connections)
-	metric("refused_total", "counter", "Readers refused because of the number of readers.", t.Refused)
-	metric("malformed_total", "counter", "Readers disconnected because of protocol violations.", t.Malformed)
-	metric("upstream_streams_total", "counter", "Upstream watches started or resumed.", t.Streams)
-	metric("upstream_lists_total", "counter", "Lists read from the source.", t.Lists)
-	metric("upstream_failures_total", "counter", "Upstream watches that failed.", t.Failures)
-	metric("upstream_expired_total", "counter", "Upstream watches that ended with 410.", t.Expired)
-	metric("upstream_bytes_total", "counter", "Bytes of raw objects from the source.", t.BytesIn)
-	metric("events_total", "counter", "Objects listed and changes applied.", t.Events)
-	metric("faults_total", "counter", "Objects that could not be served.", t.Faults)
-	metric("messages_total", "counter", "Messages sent to readers.", t.Messages)
-	metric("bytes_total", "counter", "Bytes of messages sent to readers.", t.BytesOut)
-	s.config.Connector.Limits().WriteMetrics(&b)
-	if s.config.Metrics != nil {
-		s.config.Metrics(&b)
-	}
-	plain(w, http.StatusOK, b.String())
+	s.metrics.ServeHTTP(w, r)
 }

@@ -105,8 +105,7 @@ func TestReadyWhileStale(t *testing.T) {
 	_, body := r.get(t, "/readyz?verbose")
 	assert.Equal(t, "v1/pods: current at resourceVersion 21\nready\n", body)
 	_, body = r.get(t, "/metrics")
-	assert.Contains(t, body, "\nwatchglass_stale_resources 0\n")
-	assert.Contains(t, body, "\nwatchglass_stale_seconds 0\n")
+	assert.Contains(t, body, "\nwatchglass_stale_seconds{resource=\"v1/pods\"} 0\n")
 
 	away.Store(true)
 	r.source.Fail(errAway)
@@ -123,7 +122,7 @@ func TestReadyWhileStale(t *testing.T) {
 	assert.Regexp(t, `^v1/pods: stale for \d+s at resourceVersion 21\nready\n$`, body)
 
 	_, body = r.get(t, "/metrics")
-	assert.Contains(t, body, "\nwatchglass_stale_resources 1\n")
+	assert.Regexp(t, `\nwatchglass_stale_seconds\{resource="v1/pods"\} [0-9.e-]+[1-9]`, body)
 	code, body := r.private(t, "/readyz?verbose")
 	assert.Equal(t, 200, code)
 	assert.Regexp(t, `^v1/pods: stale for \d+s at resourceVersion 21: `+regexp.QuoteMeta(errAway.Error())+`\nready\n$`, body)

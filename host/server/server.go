@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"errors"
-	"io"
 	"io/fs"
 	"log/slog"
 	"net"
@@ -13,11 +12,14 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/watchglass/watchglass/host/access"
 	"github.com/watchglass/watchglass/host/connector"
 	"github.com/watchglass/watchglass/host/internal/admission"
 	"github.com/watchglass/watchglass/host/internal/writedeadline"
 	"github.com/watchglass/watchglass/host/limit"
+	"github.com/watchglass/watchglass/host/metrics"
 )
 
 // Limits for HTTP requests. Readers have separate limits.
@@ -40,9 +42,9 @@ type Config struct {
 	// TrustedProxies are the addresses of proxies whose X-Forwarded-For header is
 	// used as the client's address, in logs and for the limits per address.
 	TrustedProxies []netip.Prefix
-	// Metrics appends further metrics to /metrics, in the Prometheus text format.
-	// It may be nil.
-	Metrics func(io.Writer)
+	// Metrics are the metrics of /metrics beside those of the connector and of the
+	// server's connections.
+	Metrics []prometheus.Collector
 	// Page is the file system served at /. Nil means the dashboard built into the
 	// binary.
 	Page fs.FS
@@ -70,6 +72,7 @@ type Server struct {
 	access    access.Policy // enforced; nil for everyone
 	origins   origins
 	admission *admission.Control
+	metrics   http.Handler
 	mux       http.Handler
 	http      *http.Server
 
@@ -110,6 +113,11 @@ func New(config Config) (*Server, error) {
 		s.access = access.Enforce(config.Access, config.Connector.Limits(), config.Observer)
 	}
 	s.admission = admission.New(config.Connector.Limits(), config.TrustedProxies)
+	if s.metrics, err = metrics.Handler(config.Logger, append([]prometheus.Collector{
+		metrics.Connector(config.Connector), metrics.Limits(config.Connector.Limits()), metrics.Admission(s.admission.Counts),
+	}, config.Metrics...)...); err != nil {
+		return nil, err
+	}
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	s.mux = s.routes(page)
 	s.http = s.bounded(s)
@@ -155,7 +163,7 @@ func (s *Server) Attach(server *http.Server) { s.admission.Attach(server) }
 func (s *Server) Private() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /readyz", s.readyWithReasons)
-	mux.HandleFunc("GET /metrics", s.metrics)
+	mux.Handle("GET /metrics", s.metrics)
 	return mux
 }
 

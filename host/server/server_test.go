@@ -290,7 +290,7 @@ func TestMetrics(t *testing.T) {
 	resp, body := r.get(t, "/metrics")
 	assert.Equal(t, 200, resp.StatusCode)
 	for _, line := range []string{"watchglass_readers 1\n", "watchglass_upstream_watches 1\n",
-		"# TYPE watchglass_events_total counter\nwatchglass_events_total 20\n"} {
+		"# TYPE watchglass_events_total counter\nwatchglass_events_total{resource=\"v1/pods\"} 20\n"} {
 		assert.Contains(t, body, line)
 	}
 }

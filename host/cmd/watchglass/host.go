@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/pflag"
 
 	"github.com/watchglass/watchglass/host/audit"
@@ -23,7 +24,9 @@ import (
 	"github.com/watchglass/watchglass/host/internal/reload"
 	"github.com/watchglass/watchglass/host/internal/settings"
 	"github.com/watchglass/watchglass/host/limit"
+	"github.com/watchglass/watchglass/host/metrics"
 	"github.com/watchglass/watchglass/host/server"
+	"github.com/watchglass/watchglass/host/source/kube"
 )
 
 // shutdownTimeout is how long a shutdown waits for readers to disconnect.
@@ -145,14 +148,12 @@ func (l listeners) Close() error {
 	return errors.Join(errs...)
 }
 
-// writeMetrics writes the metrics of the listeners in the Prometheus text format.
-func (l listeners) writeMetrics(w io.Writer) {
-	var failures uint64
+// acceptFailures returns the number of connections that could not be accepted.
+func (l listeners) acceptFailures() (failures uint64) {
 	for _, g := range l.guarded {
 		failures += g.Failures()
 	}
-	fmt.Fprintf(w, "# HELP watchglass_accept_failures_total Connections that could not be accepted, for example because file descriptors ran out.\n"+
-		"# TYPE watchglass_accept_failures_total counter\nwatchglass_accept_failures_total %d\n", failures)
+	return failures
 }
 
 // host is a connector with the HTTP servers in front of it.
@@ -164,8 +165,7 @@ type host struct {
 	listeners listeners
 	files     files
 	log       *slog.Logger
-	delay     time.Duration   // of the shutdown after SIGTERM
-	metrics   []metricsWriter // in addition to those of the connector
+	delay     time.Duration // of the shutdown after SIGTERM
 }
 
 // files reloads files when they change, and on SIGHUP. The zero value watches no
@@ -212,29 +212,20 @@ func guardMemory(limits *limit.Set) {
 	memory.Collect(limits)
 }
 
-// metricsWriter writes metrics in the Prometheus text format.
-type metricsWriter interface{ WriteMetrics(io.Writer) }
-
 // newHost takes ownership of the listeners and closes them if it fails.
 func newHost(flags *hostFlags, l listeners, f files, source string, c connector.Config, s server.Config) (*host, error) {
 	c.Session.Server = "watchglass " + versionText()
 	guardMemory(c.Limits)
+	timings := metrics.NewTimings()
+	c.Timings = timings
 	h := &host{connector: connector.New(c), listeners: l, files: f, log: s.Logger, delay: flags.delay}
 	if s.Connector = h.connector; !s.HealthOnly {
 		s.Access, s.Observer = c.Access, c.Observer
 	}
 	if l.kubeAPI != nil {
-		h.kubeAPI = newKubeAPI(h.connector, c)
+		h.kubeAPI = newKubeAPI(h.connector, c, timings)
 	}
-	if f.Watcher != nil {
-		h.metrics = append(h.metrics, f.Watcher)
-	}
-	for _, part := range []any{c.Access, c.Observer} {
-		if m, ok := part.(metricsWriter); ok {
-			h.metrics = append(h.metrics, m)
-		}
-	}
-	s.Metrics = h.writeMetrics
+	s.Metrics = h.collectors(c, timings)
 	if l.admin != nil {
 		h.admin = newAdmin(h.connector, source)
 	}
@@ -252,17 +243,23 @@ func newHost(flags *hostFlags, l listeners, f files, source string, c connector.
 	return h, nil
 }
 
-// writeMetrics writes all metrics of the process except the connector's.
-func (h *host) writeMetrics(w io.Writer) {
-	h.listeners.writeMetrics(w)
-	fmt.Fprintf(w, "# HELP watchglass_memory_bytes Memory of the process that max-memory limits.\n"+
-		"# TYPE watchglass_memory_bytes gauge\nwatchglass_memory_bytes %d\n", memory.Used())
-	for _, m := range h.metrics {
-		m.WriteMetrics(w)
+// collectors returns the metrics of the host beside the server's.
+func (h *host) collectors(c connector.Config, timings *metrics.Timings) []prometheus.Collector {
+	all := append(metrics.Process(versionText()), timings,
+		metrics.Listeners(h.listeners.acceptFailures), metrics.Memory(memory.Used))
+	if h.files.Watcher != nil {
+		all = append(all, metrics.Reloads(h.files.Watcher))
+	}
+	if policy, ok := c.Access.(*kube.Policy); ok {
+		all = append(all, metrics.Reviews(policy))
+	}
+	if recorder, ok := c.Observer.(*audit.Recorder); ok {
+		all = append(all, metrics.Audit(recorder))
 	}
 	if h.kubeAPI != nil {
-		h.kubeAPI.handler.WriteMetrics(w)
+		all = append(all, metrics.KubeAPI(h.kubeAPI.handler))
 	}
+	return all
 }
 
 // run serves until ctx ends or a listener fails. Then it drains, sends readers the

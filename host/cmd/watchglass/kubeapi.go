@@ -8,6 +8,7 @@ import (
 
 	"github.com/watchglass/watchglass/host/connector"
 	"github.com/watchglass/watchglass/host/kubeapi"
+	"github.com/watchglass/watchglass/host/metrics"
 )
 
 // kubeAPI serves the read requests of the Kubernetes API on a separate address.
@@ -16,9 +17,9 @@ type kubeAPI struct {
 	http    *http.Server
 }
 
-func newKubeAPI(c *connector.Connector, config connector.Config) *kubeAPI {
+func newKubeAPI(c *connector.Connector, config connector.Config, timings *metrics.Timings) *kubeAPI {
 	return &kubeAPI{handler: kubeapi.New(kubeapi.Config{
-		Backend: c.Backend(), Access: config.Access, Observer: config.Observer, Ready: c.Ready, Server: "watchglass", Limits: c.Limits(),
+		Backend: c.Backend(), Access: config.Access, Observer: config.Observer, Ready: c.Ready, Server: "watchglass", Limits: c.Limits(), Ended: timings.Ended,
 	})}
 }
 

@@ -66,7 +66,7 @@ func TestServeTheKubernetesAPI(t *testing.T) {
 	require.NoError(t, err)
 	metrics := string(text)
 	assert.Contains(t, metrics, "watchglass_kubeapi_watches 1\n")
-	assert.Contains(t, metrics, `watchglass_kubeapi_requests_total{verb="other",code="401"}`)
+	assert.Contains(t, metrics, `watchglass_kubeapi_requests_total{code="401",verb="other"}`)
 	assert.Contains(t, metrics, `watchglass_authentications_total{result="refused"} 1`)
 
 	assert.Zero(t, c.stop(), c.log)

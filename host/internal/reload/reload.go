@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"strings"
@@ -30,7 +29,7 @@ type Group struct {
 	Load func() error
 }
 
-// Watcher reloads groups of files. WriteMetrics is safe for concurrent use. Add all
+// Watcher reloads groups of files. Stats is safe for concurrent use. Add all
 // groups before Run.
 type Watcher struct {
 	log    *slog.Logger
@@ -121,19 +120,21 @@ func (w *Watcher) count(n *uint64) {
 	w.mu.Unlock()
 }
 
-// WriteMetrics writes counts in the Prometheus text format.
-func (w *Watcher) WriteMetrics(out io.Writer) {
+// Stats are the counts of a group of files.
+type Stats struct {
+	Files           string // the group's name, without leading dashes
+	Loads, Failures uint64 // after the first load
+}
+
+// Stats returns the counts of all groups.
+func (w *Watcher) Stats() []Stats {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.groups) == 0 {
-		return
+	all := make([]Stats, len(w.groups))
+	for i, g := range w.groups {
+		all[i] = Stats{strings.TrimPrefix(g.Name, "--"), g.loads, g.failures}
 	}
-	const name = "watchglass_file_reloads_total"
-	fmt.Fprintf(out, "# HELP %s Certificates, keys and tokens loaded again, by file and result.\n# TYPE %[1]s counter\n", name)
-	for _, g := range w.groups {
-		files := strings.TrimPrefix(g.Name, "--")
-		fmt.Fprintf(out, "%s{files=%q,result=\"loaded\"} %d\n%[1]s{files=%[2]q,result=\"failed\"} %[4]d\n", name, files, g.loads, g.failures)
-	}
+	return all
 }
 
 // digest returns a hash of the contents of files. For an unreadable file it hashes

@@ -75,12 +75,6 @@ func (p *pair) after(d time.Duration) string {
 	return p.inUse
 }
 
-func (p *pair) metrics() string {
-	var b strings.Builder
-	p.WriteMetrics(&b)
-	return b.String()
-}
-
 func TestChangedFilesAreLoadedWithinTheInterval(t *testing.T) {
 	run(t, func(p *pair) {
 		p.write("a", "2")
@@ -89,8 +83,7 @@ func TestChangedFilesAreLoadedWithinTheInterval(t *testing.T) {
 		assert.Equal(t, "2", p.after(time.Millisecond))
 		assert.Equal(t, 1, strings.Count(p.log.String(), "loaded again"))
 		p.after(10 * Interval)
-		assert.Contains(t, p.metrics(), `watchglass_file_reloads_total{files="pair",result="loaded"} 1`+"\n")
-		assert.Contains(t, p.metrics(), `watchglass_file_reloads_total{files="pair",result="failed"} 0`+"\n")
+		assert.Equal(t, []Stats{{Files: "pair", Loads: 1}}, p.Stats())
 	})
 }
 
@@ -101,7 +94,7 @@ func TestARotationInTwoStepsIsNoFailure(t *testing.T) {
 		p.write("b", "2")
 		assert.Equal(t, "2", p.after(Again))
 		assert.NotContains(t, p.log.String(), "cannot be loaded")
-		assert.Contains(t, p.metrics(), `result="failed"} 0`)
+		assert.EqualValues(t, 0, p.Stats()[0].Failures)
 	})
 }
 
@@ -113,7 +106,7 @@ func TestInvalidPairKeepsThePreviousOne(t *testing.T) {
 		assert.Equal(t, "1", p.after(Again))
 		assert.Contains(t, p.log.String(), "level=ERROR")
 		assert.Contains(t, p.log.String(), "the files do not match")
-		assert.Contains(t, p.metrics(), `result="failed"} 1`)
+		assert.EqualValues(t, 1, p.Stats()[0].Failures)
 
 		assert.Equal(t, "1", p.after(10*Interval))
 		assert.Equal(t, 1, strings.Count(p.log.String(), "level=ERROR"), "once for each change")
@@ -134,7 +127,7 @@ func TestHangupReloadsImmediately(t *testing.T) {
 		assert.Equal(t, "2", p.inUse)
 		p.hangup <- struct{}{}
 		synctest.Wait()
-		assert.Contains(t, p.metrics(), `result="loaded"} 2`, "also what has not changed")
+		assert.EqualValues(t, 2, p.Stats()[0].Loads, "also what has not changed")
 	})
 }
 
@@ -152,7 +145,7 @@ func TestFilesBehindALinkAreFollowed(t *testing.T) {
 			require.NoError(t, os.Symlink("data/"+name, p.path(name)))
 		}
 		p.after(Interval)
-		assert.Contains(t, p.metrics(), `result="loaded"} 0`, "the content is the same")
+		assert.EqualValues(t, 0, p.Stats()[0].Loads, "the content is the same")
 		require.NoError(t, os.Symlink("2", p.path("new")))
 		require.NoError(t, os.Rename(p.path("new"), p.path("data")))
 		assert.Equal(t, "2", p.after(Interval))
@@ -163,7 +156,5 @@ func TestTheFirstLoadReportsItsError(t *testing.T) {
 	w := NewWatcher(slog.New(slog.DiscardHandler))
 	err := w.Add(Group{Name: "--pair", Files: func() []string { return nil }, Load: func() error { return errors.New("broken") }})
 	assert.EqualError(t, err, "broken")
-	var b strings.Builder
-	w.WriteMetrics(&b)
-	assert.Empty(t, b.String())
+	assert.Empty(t, w.Stats())
 }

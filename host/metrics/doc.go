@@ -1,0 +1,12 @@
+// Package metrics exposes a connector and its host to Prometheus.
+//
+// It is the only place that names metrics of the host, with their labels and help
+// texts; OPERATIONS.md lists them. Other packages return statistics, and the
+// collectors here read them at every scrape. Durations are histograms, which a
+// [Timings] collects.
+//
+// The label resource has only values of resources that have been listed, so that
+// clients cannot create series. The metrics of the edge have the prefix
+// watchglass_edge and are in package edge, because client_golang would more than
+// double the size of its worker.
+package metrics
