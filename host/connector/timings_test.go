@@ -56,10 +56,13 @@ func TestDeliveryIsMeasuredFromTheSourceToTheSocket(t *testing.T) {
 		synctest.Wait()
 		time.Sleep(3 * time.Second)
 		w.put("pod-00002")
-		last := w.source.Revision()
+		synctest.Wait()
+		time.Sleep(2 * time.Second)
+		last := w.put("pod-00001")
+		synctest.Wait()
 		w.until(r, func() bool { return s.ResourceVersion == last })
 		synctest.Wait()
-		assert.Equal(t, []time.Duration{3 * time.Second, 0}, m.delivered())
+		assert.Equal(t, []time.Duration{5 * time.Second, 2 * time.Second}, m.delivered(), "the time of the oldest change")
 	})
 }
 
