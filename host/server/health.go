@@ -12,7 +12,7 @@ import (
 	"github.com/watchglass/watchglass/host/access"
 )
 
-// alive answers /healthz. A response shows that the process handles requests.
+// alive answers /healthz and /livez. A response shows that the process handles requests.
 func alive(w http.ResponseWriter, _ *http.Request) {
 	plain(w, http.StatusOK, "ok\n")
 }

@@ -128,6 +128,7 @@ func New(config Config) (*Server, error) {
 func (s *Server) routes(page http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /healthz", s.logged(http.HandlerFunc(alive)))
+	mux.Handle("GET /livez", s.logged(http.HandlerFunc(alive)))
 	mux.Handle("GET /readyz", s.logged(http.HandlerFunc(s.ready)))
 	if !s.config.Private {
 		mux.Handle("GET /metrics", s.logged(http.HandlerFunc(s.authorizedMetrics)))

@@ -5,12 +5,17 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
+	"net/http/pprof"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/watchglass/watchglass/core/session"
 	"github.com/watchglass/watchglass/host/connector"
+	"github.com/watchglass/watchglass/host/internal/settings"
 	"github.com/watchglass/watchglass/host/limit"
 )
 
@@ -68,24 +73,50 @@ type inspectedSubscription struct {
 type admin struct {
 	connector *connector.Connector
 	source    string
+	settings  *settings.Loader
+	profiling bool
+	started   time.Time
 	http      *http.Server
+	stop      context.CancelFunc // ends the context of all requests
 }
 
-func newAdmin(c *connector.Connector, source string) *admin {
-	return &admin{connector: c, source: source}
+func newAdmin(c *connector.Connector, source string, flags *hostFlags) *admin {
+	return &admin{connector: c, source: source, settings: flags.settings, profiling: flags.profiling, started: time.Now()}
 }
 
-// handler serves /inspect, and with private the endpoints that the server may omit
-// from its public address.
+// handler serves the pages for operators, and with private the endpoints that the
+// server may omit from its public address.
 func (a *admin) handler(private http.Handler) http.Handler {
+	pages := map[string]http.Handler{
+		"/inspect": http.HandlerFunc(a.inspect),
+		"/flagz":   http.HandlerFunc(a.flagz),
+		"/metrics": private,
+		"/readyz":  private,
+	}
+	if a.profiling {
+		pages["/debug/pprof/"] = http.HandlerFunc(pprof.Index)
+		pages["/debug/pprof/profile"] = http.HandlerFunc(pprof.Profile)
+		pages["/debug/pprof/trace"] = http.HandlerFunc(pprof.Trace)
+	}
+	paths := slices.Sorted(maps.Keys(pages))
+	paths = append(paths, "/statusz")
+	pages["/statusz"] = a.statusz(paths)
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /inspect", a.inspect)
-	mux.Handle("GET /metrics", private)
-	mux.Handle("GET /readyz", private)
+	for path, page := range pages {
+		mux.Handle("GET "+path, page)
+	}
 	mux.HandleFunc("GET /", func(w http.ResponseWriter, r *http.Request) {
-		http.Error(w, fmt.Sprintf("not found: %q; the endpoints are /inspect, /metrics and /readyz", r.URL.Path), http.StatusNotFound)
+		http.Error(w, fmt.Sprintf("not found: %q; the endpoints are %s", r.URL.Path, strings.Join(paths, ", ")), http.StatusNotFound)
 	})
 	return mux
+}
+
+// prepare sets the HTTP server.
+func (a *admin) prepare(server *http.Server) {
+	var ctx context.Context
+	ctx, a.stop = context.WithCancel(context.Background())
+	server.BaseContext = func(net.Listener) context.Context { return ctx }
+	a.http = server
 }
 
 // serve serves requests until shutdown.
@@ -96,7 +127,11 @@ func (a *admin) serve(listener net.Listener) error {
 	return nil
 }
 
-func (a *admin) shutdown(ctx context.Context) error { return a.http.Shutdown(ctx) }
+// shutdown ends running profiles and waits for all requests.
+func (a *admin) shutdown(ctx context.Context) error {
+	a.stop()
+	return a.http.Shutdown(ctx)
+}
 
 func (a *admin) inspect(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")

@@ -42,6 +42,7 @@ type hostFlags struct {
 	proxies      proxies
 	auditLog     string
 	private      bool
+	profiling    bool
 	delay        time.Duration // of the shutdown after SIGTERM
 	limits       *limit.Set
 	settings     *settings.Loader
@@ -55,7 +56,10 @@ func (f *hostFlags) addDelay(flags *pflag.FlagSet, delay time.Duration) {
 	flags.DurationVar(&f.delay, "shutdown-delay", delay, "time to continue serving after SIGTERM, while /readyz reports that the server is not ready; Ctrl-C does not wait")
 }
 
-func (f *hostFlags) addPrivate(flags *pflag.FlagSet) {
+// addAdmin adds the flags of the admin address.
+func (f *hostFlags) addAdmin(flags *pflag.FlagSet) {
+	flags.StringVar(&f.admin, "admin", "", "loopback address for operators, such as 127.0.0.1:8082: watchglass inspect, /statusz and /flagz")
+	flags.BoolVar(&f.profiling, "profiling", false, "serve profiles of the process on --admin at /debug/pprof/")
 	flags.BoolVar(&f.private, "metrics-on-admin", false, "serve /metrics, and the resources of /readyz, on --admin and not on --listen")
 }
 
@@ -63,13 +67,12 @@ func (f *hostFlags) add(flags *pflag.FlagSet) {
 	f.logFlags.add(flags)
 	flags.StringVar(&f.listen, "listen", "127.0.0.1:8080", "address to serve on; port 0 selects a free port")
 	flags.StringVar(&f.kubeAPI, "kube-api", "", "address to serve the read requests of the Kubernetes API on, for kubectl and client-go, such as 127.0.0.1:8081")
-	flags.StringVar(&f.admin, "admin", "", "loopback address for watchglass inspect, such as 127.0.0.1:8082")
 	flags.StringSliceVar(&f.allowOrigins, "allow-origin", nil,
 		`other origin whose pages may connect, such as "https://dashboard.example.com"; "*" allows all (repeatable)`)
 	flags.Var(&f.proxies, "trusted-proxy", "address or network (10.0.0.0/8) of a proxy whose X-Forwarded-For header is trusted, "+
 		"for logs and the limits per address (repeatable)")
 	flags.StringVar(&f.auditLog, "audit-log", "", `file to append the audit log to, with one JSON object per line for each access; "-" for standard output`)
-	f.addPrivate(flags)
+	f.addAdmin(flags)
 	f.limits = addLimits(flags)
 }
 
@@ -111,8 +114,10 @@ func (f *hostFlags) bind(log *slog.Logger) (listeners, error) {
 
 // bindGiven opens a listener for each non-empty address.
 func (f *hostFlags) bindGiven(log *slog.Logger) (listeners, error) {
-	if f.private && f.admin == "" {
-		return listeners{}, errors.New("--metrics-on-admin needs --admin ADDRESS, such as 127.0.0.1:8082")
+	for flag, set := range map[string]bool{"--metrics-on-admin": f.private, "--profiling": f.profiling} {
+		if set && f.admin == "" {
+			return listeners{}, errors.New(flag + " needs --admin ADDRESS, such as 127.0.0.1:8082")
+		}
 	}
 	var l listeners
 	for _, a := range []struct {
@@ -227,7 +232,7 @@ func newHost(flags *hostFlags, l listeners, f files, source string, c connector.
 	}
 	s.Metrics = h.collectors(c, timings)
 	if l.admin != nil {
-		h.admin = newAdmin(h.connector, source)
+		h.admin = newAdmin(h.connector, source, flags)
 	}
 	var err error
 	if h.server, err = server.New(s); err != nil {
@@ -238,7 +243,7 @@ func newHost(flags *hostFlags, l listeners, f files, source string, c connector.
 		h.kubeAPI.http = h.server.Beside(h.kubeAPI.handler)
 	}
 	if h.admin != nil {
-		h.admin.http = h.server.Beside(h.admin.handler(h.server.Private()))
+		h.admin.prepare(h.server.Beside(h.admin.handler(h.server.Private())))
 	}
 	return h, nil
 }

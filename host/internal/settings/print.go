@@ -31,10 +31,14 @@ func (l *Loader) PrintRequested() bool { return l.print }
 func (l *Loader) Print(w io.Writer) error {
 	var out bytes.Buffer
 	l.Each(func(f *pflag.Flag, origin string) {
+		value := Text(f)
 		if origin == "" {
 			out.WriteString("# ")
+			if computed(f) {
+				value = f.DefValue
+			}
 		}
-		fmt.Fprintf(&out, "%s: %s # %s\n", f.Name, Text(f), cmp.Or(origin, "default"))
+		fmt.Fprintf(&out, "%s: %s # %s\n", f.Name, value, cmp.Or(origin, "default"))
 	})
 	_, err := out.WriteTo(w)
 	return err
@@ -59,11 +63,12 @@ func Text(f *pflag.Flag) string {
 	if f.Value.Type() == "string" {
 		return quote(conceal(f, value))
 	}
-	if !f.Changed {
-		value = f.DefValue // some describe how the default is computed
-	}
 	return value
 }
+
+// computed reports whether the default of a flag is a description of a value that the
+// command computes when it starts.
+func computed(f *pflag.Flag) bool { return strings.Contains(f.DefValue, " ") }
 
 func conceal(f *pflag.Flag, value string) string {
 	if _, ok := f.Annotations[urls]; ok || strings.Contains(value, "://") {

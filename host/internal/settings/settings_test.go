@@ -33,6 +33,7 @@ func define(t *testing.T, args ...string) (*values, *Loader) {
 	flags.BoolVar(&v.private, "private", false, "")
 	flags.StringSliceVar(&v.origins, "allow-origin", []string{"https://default.example"}, "")
 	flags.StringVar(&v.context, "context", "", "")
+	flags.Lookup("wait").DefValue = "as long as necessary"
 	flags.StringSliceVar(&v.upstream, "upstream", nil, "")
 	MarkURLs(flags, "upstream")
 	flags.Bool("help", false, "")
@@ -170,6 +171,12 @@ wait: 20s # `+path+":1\n", printed.String())
 	again, l := define(t, "--config", file(t, printed.String()))
 	require.NoError(t, l.Load(nil, none))
 	assert.Equal(t, v, again)
+
+	_, byDefault := define(t)
+	printed.Reset()
+	require.NoError(t, byDefault.Print(&printed))
+	assert.Contains(t, printed.String(), "# wait: as long as necessary # default\n", "the value is computed later")
+	assert.Equal(t, "1s", Text(byDefault.flags.Lookup("wait")))
 }
 
 func TestPrintedSettingsHaveNoPasswords(t *testing.T) {
