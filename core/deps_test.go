@@ -94,11 +94,11 @@ func rooms() map[string][]string {
 		"core/cacher":        stores,
 		"core/view":          keepers, // each of these four uses one cacher
 		"core/reflector":     keepers,
-		"core/direct":        append(slices.Clone(keepers), "core/catalog", "core/reflector"), // it feeds a cacher
+		"core/kubewatch":        append(slices.Clone(keepers), "core/catalog", "core/reflector"), // it feeds a cacher
 		"core/objcache":      keepers,
 		"core/session":       keepers,
 		"core": append(slices.Clone(keepers),
-			"core/view", "core/reflector", "core/direct", "core/objcache", "core/session"),
+			"core/view", "core/reflector", "core/kubewatch", "core/objcache", "core/session"),
 	}
 }
 

@@ -2,7 +2,7 @@ package core
 
 import (
 	"github.com/watchglass/watchglass/core/api"
-	"github.com/watchglass/watchglass/core/direct"
+	"github.com/watchglass/watchglass/core/kubewatch"
 	"github.com/watchglass/watchglass/core/objectjson"
 	"github.com/watchglass/watchglass/core/wire"
 )
@@ -12,7 +12,7 @@ import (
 type kubernetes struct {
 	engine *Engine
 	// feeds serve the shared collections that have subscribed.
-	feeds        map[*sharedCollection]*direct.Feed
+	feeds        map[*sharedCollection]*kubewatch.Feed
 	stream       uint32
 	subscription uint32
 	// requests counts the requests, and refusals the responses other than 200.
@@ -20,7 +20,7 @@ type kubernetes struct {
 }
 
 func newKubernetes(e *Engine) origin {
-	return &kubernetes{engine: e, feeds: map[*sharedCollection]*direct.Feed{}}
+	return &kubernetes{engine: e, feeds: map[*sharedCollection]*kubewatch.Feed{}}
 }
 
 func (k *kubernetes) accept(f *wire.OpenCollection) *api.Status {
@@ -36,7 +36,7 @@ func (k *kubernetes) close(*api.Status) {}
 
 func (k *kubernetes) connected() bool { return true }
 
-func (k *kubernetes) period() int64 { return direct.Period }
+func (k *kubernetes) period() int64 { return kubewatch.Period }
 
 func (k *kubernetes) nextSubscription() uint32 {
 	k.subscription++
@@ -73,11 +73,11 @@ func (k *kubernetes) flush() {
 }
 
 // feed returns the feed of a shared collection.
-func (k *kubernetes) feed(b *sharedCollection) *direct.Feed {
+func (k *kubernetes) feed(b *sharedCollection) *kubewatch.Feed {
 	feed := k.feeds[b]
 	if feed == nil {
 		resource, _ := api.ParseResource(b.scope.Resource) // validated before
-		feed = direct.New(direct.Config{
+		feed = kubewatch.New(kubewatch.Config{
 			Resource: resource, Namespace: b.scope.Namespace, LabelSelector: b.scope.LabelSelector,
 			FieldSelector: b.scope.FieldSelector, MetadataOnly: b.scope.MetadataOnly, Columns: b.columns,
 			Cluster:  k.engine.cfg.Kubernetes,
@@ -116,7 +116,7 @@ func (k *kubernetes) reconnect() {}
 
 // to passes a response to the feed that requested it. It ignores responses to
 // canceled requests. flush first applies pending cancellations.
-func (k *kubernetes) to(stream uint32, take func(*direct.Feed)) {
+func (k *kubernetes) to(stream uint32, take func(*kubewatch.Feed)) {
 	k.flush()
 	for _, b := range k.engine.sharedCollections {
 		if feed := k.feeds[b]; feed != nil && feed.Asks(stream) {
@@ -132,15 +132,15 @@ func (k *kubernetes) fetched(f *wire.Fetched) {
 	if f.Code != 200 {
 		k.refusals++
 	}
-	k.to(f.Stream, func(feed *direct.Feed) { feed.Fetched(f.Stream, f.Code, f.RetryAfterSeconds) })
+	k.to(f.Stream, func(feed *kubewatch.Feed) { feed.Fetched(f.Stream, f.Code, f.RetryAfterSeconds) })
 }
 
 func (k *kubernetes) data(f *wire.StreamData) {
-	k.to(f.Stream, func(feed *direct.Feed) { feed.Data(f.Stream, f.Data) })
+	k.to(f.Stream, func(feed *kubewatch.Feed) { feed.Data(f.Stream, f.Data) })
 }
 
 func (k *kubernetes) closed(f *wire.StreamClosed) {
-	k.to(f.Stream, func(feed *direct.Feed) { feed.Closed(f.Stream, f.Message) })
+	k.to(f.Stream, func(feed *kubewatch.Feed) { feed.Closed(f.Stream, f.Message) })
 }
 
 func (k *kubernetes) inspect(add func(string, int)) {

@@ -1,4 +1,4 @@
-package direct_test
+package kubewatch_test
 
 import (
 	"bytes"

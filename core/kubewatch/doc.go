@@ -1,4 +1,4 @@
-// Package direct reads a collection from a Kubernetes API without a connector. It
+// Package kubewatch reads a collection from a Kubernetes API without a connector. It
 // lists and watches by the rules of the client loop, without I/O.
 //
 // A [Feed] takes the place of a connector. The reflector of the collection
@@ -44,4 +44,4 @@
 // If the watch of a server fails internally for half a minute, the feed requests
 // a relist. Meanwhile the collection reports that it is reconnecting, and later
 // stale.
-package direct
+package kubewatch

@@ -1,4 +1,4 @@
-package direct
+package kubewatch
 
 import (
 	"github.com/watchglass/watchglass/core/api"
