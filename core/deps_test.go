@@ -94,7 +94,7 @@ func rooms() map[string][]string {
 		"core/cacher":        stores,
 		"core/view":          keepers, // each of these four uses one cacher
 		"core/reflector":     keepers,
-		"core/kubewatch":        append(slices.Clone(keepers), "core/catalog", "core/reflector"), // it feeds a cacher
+		"core/kubewatch":     append(slices.Clone(words), "core/catalog"),
 		"core/objcache":      keepers,
 		"core/session":       keepers,
 		"core": append(slices.Clone(keepers),

@@ -12,7 +12,7 @@ import (
 type kubernetes struct {
 	engine *Engine
 	// feeds serve the shared collections that have subscribed.
-	feeds        map[*sharedCollection]*kubewatch.Feed
+	feeds        map[*sharedCollection]*kubernetesFeed
 	stream       uint32
 	subscription uint32
 	// requests counts the requests, and refusals the responses other than 200.
@@ -20,7 +20,7 @@ type kubernetes struct {
 }
 
 func newKubernetes(e *Engine) origin {
-	return &kubernetes{engine: e, feeds: map[*sharedCollection]*kubewatch.Feed{}}
+	return &kubernetes{engine: e, feeds: map[*sharedCollection]*kubernetesFeed{}}
 }
 
 func (k *kubernetes) accept(f *wire.OpenCollection) *api.Status {
@@ -46,7 +46,7 @@ func (k *kubernetes) nextSubscription() uint32 {
 func (k *kubernetes) leave(b *sharedCollection) {
 	b.reflector.Outgoing()
 	if feed := k.feeds[b]; feed != nil {
-		feed.Unsubscribe()
+		feed.Stop()
 		delete(k.feeds, b)
 	}
 }
@@ -63,9 +63,9 @@ func (k *kubernetes) flush() {
 				if err := f.Parse(payload); err != nil {
 					return err
 				}
-				k.feed(b).Subscribe(b.reflector, &f)
+				k.feed(b).subscribe(&f)
 			case wire.TypeUnsubscribe:
-				k.feed(b).Unsubscribe()
+				k.feed(b).Stop()
 			}
 			return nil
 		})
@@ -73,28 +73,20 @@ func (k *kubernetes) flush() {
 }
 
 // feed returns the feed of a shared collection.
-func (k *kubernetes) feed(b *sharedCollection) *kubewatch.Feed {
+func (k *kubernetes) feed(b *sharedCollection) *kubernetesFeed {
 	feed := k.feeds[b]
 	if feed == nil {
-		resource, _ := api.ParseResource(b.scope.Resource) // validated before
-		feed = kubewatch.New(kubewatch.Config{
-			Resource: resource, Namespace: b.scope.Namespace, LabelSelector: b.scope.LabelSelector,
-			FieldSelector: b.scope.FieldSelector, MetadataOnly: b.scope.MetadataOnly, Columns: b.columns,
-			Cluster:  k.engine.cfg.Kubernetes,
-			Describe: func(f *wire.Schema) bool { return k.engine.describe(b, f, nil) },
-			Fetch:    k.fetch,
-			Cancel:   k.cancel,
-		})
+		feed = newKubernetesFeed(k, b)
 		feed.Tick(k.engine.now)
 		k.feeds[b] = feed
 	}
 	return feed
 }
 
-func (k *kubernetes) fetch(path string) uint32 {
+func (k *kubernetes) fetch(r kubewatch.Request) uint32 {
 	k.stream++
 	k.requests++
-	k.engine.out = (&wire.Fetch{Stream: k.stream, Path: path}).Append(k.engine.out)
+	k.engine.out = (&wire.Fetch{Stream: k.stream, Path: r.String()}).Append(k.engine.out)
 	return k.stream
 }
 
@@ -116,11 +108,11 @@ func (k *kubernetes) reconnect() {}
 
 // to passes a response to the feed that requested it. It ignores responses to
 // canceled requests. flush first applies pending cancellations.
-func (k *kubernetes) to(stream uint32, take func(*kubewatch.Feed)) {
+func (k *kubernetes) to(stream uint32, take func(*kubewatch.Client)) {
 	k.flush()
 	for _, b := range k.engine.sharedCollections {
-		if feed := k.feeds[b]; feed != nil && feed.Asks(stream) {
-			take(feed)
+		if feed := k.feeds[b]; feed != nil && feed.Requested(stream) {
+			take(feed.Client)
 			return
 		}
 	}
@@ -132,21 +124,21 @@ func (k *kubernetes) fetched(f *wire.Fetched) {
 	if f.Code != 200 {
 		k.refusals++
 	}
-	k.to(f.Stream, func(feed *kubewatch.Feed) { feed.Fetched(f.Stream, f.Code, f.RetryAfterSeconds) })
+	k.to(f.Stream, func(c *kubewatch.Client) { c.Responded(f.Stream, f.Code, f.RetryAfterSeconds) })
 }
 
 func (k *kubernetes) data(f *wire.StreamData) {
-	k.to(f.Stream, func(feed *kubewatch.Feed) { feed.Data(f.Stream, f.Data) })
+	k.to(f.Stream, func(c *kubewatch.Client) { c.Data(f.Stream, f.Data) })
 }
 
 func (k *kubernetes) closed(f *wire.StreamClosed) {
-	k.to(f.Stream, func(feed *kubewatch.Feed) { feed.Closed(f.Stream, f.Message) })
+	k.to(f.Stream, func(c *kubewatch.Client) { c.Closed(f.Stream, f.Message) })
 }
 
 func (k *kubernetes) inspect(add func(string, int)) {
 	passedOver := 0
 	for _, feed := range k.feeds {
-		passedOver += feed.PassedOver
+		passedOver += feed.passedOver
 	}
 	add("requests", k.requests)
 	add("refusals", k.refusals)

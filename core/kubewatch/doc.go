@@ -1,47 +1,99 @@
-// Package kubewatch reads a collection from a Kubernetes API without a connector. It
-// lists and watches by the rules of the client loop, without I/O.
+// Package kubewatch lists and watches one collection of a Kubernetes API, by the
+// rules of client-go's reflector and without I/O. It is the client of the engine's
+// direct mode and of host/source/kube.
 //
-// A [Feed] takes the place of a connector. The reflector of the collection
-// subscribes, and the feed sends the state, or changes after the given version,
-// and progress. It requests HTTP paths, and receives for each response its status
-// code, its body in pieces of any size, and its end. It scans the objects in
-// place and keeps their JSON, except for the parts that package envelope removes.
+// # Driving a client
 //
-// # The course of a subscription
+// A [Client] has no clock, connections or goroutines. Its driver passes the time to
+// Tick before every other call. [Config.Fetch] starts each [Request], a GET whose
+// limits the driver enforces. For the response to a request, the driver calls
+// Responded once, then Data for pieces of any size, and then Closed or TimedOut. It
+// drops responses that are not [Client.Requested]: an earlier call has ended them.
 //
-// First the feed requests the identity of the cluster, and discovery for a
-// resource that is not in the catalog. It then requests the state as a watch with
-// initial events (rule R4). If the server rejects that, sends other events, or
-// never marks the end of the initial events, the feed uses a classic list from
-// then on. If a continue token expires, it lists without pages (rule R3).
+//	client := kubewatch.New(config)
+//	client.Start(kubewatch.Start{From: rv})
+//	for client.Running() {
+//		client.Tick(now)
+//		// Pass one event of one response to the client.
+//	}
 //
-// The first state is a consistent read. A later one must be at least as new as
-// the last version seen, so that nothing goes back in time. It must also be at
-// least as new as a consistent read directly before it, because the end of a list
-// promises that nothing is missing.
+// The [Handler] receives the objects, scanned in place, with the JSON that the server
+// sent. The client is not safe for concurrent use.
 //
-// Between two requests, a different cluster may become reachable at the address,
-// and responses do not identify their cluster. The feed therefore requests the
-// identity again at the start of the first watch, of a watch after a pause, and
-// when a list replaces an older state. It holds the data back until the identity
-// is confirmed.
+// # Phases
 //
-// Changes arrive from consecutive watches, each from the last version seen (rules
-// R5 to R8). The watches are short, because a server sends a bookmark before the
-// end. Beside each watch, the feed requests the newest version with a consistent
-// read, which a server without access to its storage cannot answer. It reports
-// progress when the watch has reached that version. Changes or the end of a watch
-// alone are no progress: behind one address there may be several servers, and the
+//	identifying ─ discovering ─┬─ raisingFloor ─┐          roaming clients
+//	                           │                ├─ requestingList ─ receivingList ─ confirmingList
+//	checkingResume ─ watching  └────────────────┘                                       │
+//	                    └─ watching (again and again)  ◀─ confirmingWatch ◀─────────────┘
+//
+// Every failure ends the run with a status, and the caller decides when to start
+// another one: immediately with a list after a 410; after the requested pause for a
+// 429; slowly for a 401 or a 403; otherwise with a back-off (rules R9, R10). A
+// Retry-After header and details.retryAfterSeconds become the pause of the status.
+// An invalid response is a 502 that is retried, because responses of aggregated APIs
+// are often invalid only temporarily.
+//
+// # Lists
+//
+// The state is requested as a watch with initial events (rule R4: sendInitialEvents,
+// NotOlderThan, bookmarks). If the server rejects that as invalid, sends other
+// events, ends the initial events early, or never marks their end, the client lists
+// in pages from then on (rule R2). A continue token that expires leads to one list
+// without pages (rule R3).
+//
+// A list after a 410 is not requested at the expired version. It is a consistent read
+// (rule C36), because the end of a list promises that nothing is missing. A list that
+// is older than the last delivered version is rejected, so that nothing goes back in
+// time.
+//
+// # Watches
+//
+// Changes arrive from consecutive watches, each from the last delivered version
+// (rules R5 to R8). A change that is not newer is a repetition, except that several
+// objects may share the version of the previous change. A version therefore counts as
+// complete, and as a version to resume from, only after a later version, a bookmark,
+// or the end of the watch. A watch that ends immediately without an event is a
+// failure.
+//
+// After half a minute of internal errors of the server, and after stored data that
+// the server cannot decode, the client requires a new list.
+//
+// # Progress
+//
+// The watches are short, because a server sends a bookmark before the end. Beside
+// each watch, the client requests the newest version with a consistent read of one
+// object, which a server without access to its storage cannot answer. The position is
+// current when the watch has reached that version. Changes or the end of a watch
+// alone do not suffice: behind one address there may be several servers, and the
 // watched one may lag.
 //
-// Several objects may share a version. A version therefore counts as complete,
-// and as a version to resume from, only after a later version, a bookmark, or the
-// end of the watch.
+// # Resumption
 //
-// Every failure ends the subscription with a status, and the reflector decides
-// how to continue: it relists after a 410, waits as requested after a 429,
-// retries slowly without authorization, and backs off otherwise (rules R9, R10).
-// If the watch of a server fails internally for half a minute, the feed requests
-// a relist. Meanwhile the collection reports that it is reconnecting, and later
-// stale.
+// Before it resumes, the client requests the newest version. It rejects a version that
+// the server has not reached: the server lags, or was restored from a backup.
+//
+// # Roaming clients
+//
+// Between two requests, a different cluster or a server that lags may become
+// reachable at the address of a browser, and responses do not identify their cluster.
+// A roaming client differs in these points:
+//
+//   - It requests the identity of the cluster first, and discovery for a resource that
+//     is not in the catalog.
+//   - It confirms the identity at the start of the first watch, of a watch after a
+//     pause, and when a list replaces an older state. It holds the data back until
+//     then.
+//   - It replaces an older state with a list that is not older than a consistent read
+//     directly before it.
+//   - It resumes without a check, and ends if the newest version, which it requests
+//     concurrently with each watch, is older than its own.
+//
+// # Bodies
+//
+// The boundaries between the pieces of a body have no meaning (rule P2). A watch is
+// split at line feeds, where Kubernetes ends each event. If a line is not a whole
+// event, or if [Config.Validate] is set, the client counts brackets and quotes
+// instead. A list is parsed item by item, with its members in any order. One object may have 16 MiB (rule P5), and a
+// response that is read as a whole 4 MiB.
 package kubewatch

@@ -146,6 +146,10 @@ func (l *items) member(raw []byte) error {
 		l.kind = d.Text()
 	case "metadata":
 		l.version, l.next = d.Member("resourceVersion").Text(), d.Member("continue").Text()
+	case "items":
+		if string(d) != "null" {
+			return broken("the items of the list are no array")
+		}
 	}
 	return nil
 }

@@ -6,145 +6,162 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/internal/lite"
 	"github.com/watchglass/watchglass/core/objectjson"
-	"github.com/watchglass/watchglass/core/wire"
 )
 
-// pageSize is the page size of client-go (rule R2).
-const pageSize = 500
-
-// listAnew relists to replace an older state. The end of the list promises that
-// nothing is missing, so the list must not be older than the newest version now.
-// A lagging server could otherwise send one that is merely not older than the
-// last version seen.
-func (f *Feed) listAnew() { f.request = f.askNewest(floor) }
-
-// raiseFloor handles the response to listAnew.
-func (f *Feed) raiseFloor() {
-	rv := f.newestVersion()
+// raiseFloor handles the newest version before a list that replaces an older state.
+// The end of the list promises that nothing is missing, so the list must not be older
+// than the newest version now. A lagging server could otherwise send one that is
+// merely not older than the last version seen.
+func (c *Client) raiseFloor() {
+	rv := c.newestVersion()
 	if rv == 0 {
-		f.fail(&f.request, broken("it is no list with a resourceVersion"))
+		c.fail(&c.request, broken("it is no list with a resourceVersion"))
 		return
 	}
-	f.floor = max(f.floor, rv)
-	f.list()
+	c.floor = max(c.floor, rv)
+	c.list()
 }
 
-// list requests the complete state.
-func (f *Feed) list() {
-	q := f.collection()
-	if f.floor > 0 {
-		q.set("resourceVersion", f.floor.String())
-		q.set("resourceVersionMatch", "NotOlderThan")
+// list requests the complete state. A client that roams has raised the floor to the
+// newest version before. Otherwise the list is a consistent read (rule C36).
+func (c *Client) list() {
+	c.phase = requestingList
+	r := c.collection()
+	oldest := c.cfg.Roaming && c.floor > 0
+	if oldest {
+		r.set("resourceVersion", c.floor.String())
+		r.set("resourceVersionMatch", "NotOlderThan")
 	}
-	if f.classic {
-		f.items = items{}
-		f.askPage(q)
+	if c.method != byInitialEvents {
+		c.items = items{}
+		c.fetchPage(r)
 		return
 	}
-	if f.floor == 0 {
-		q.set("resourceVersionMatch", "NotOlderThan")
+	if !oldest {
+		r.set("resourceVersionMatch", "NotOlderThan") // the only one allowed (rule C11)
 	}
-	q.set("watch", "1")
-	q.set("sendInitialEvents", "true")
-	q.set("allowWatchBookmarks", "true")
-	q.set("timeoutSeconds", "600") // enough for any state; the end mark comes earlier
-	f.lines = splitter{rest: f.lines.rest[:0]}
-	f.ask(initialEvents, q.b.String())
+	r.set("watch", "1")
+	r.set("sendInitialEvents", "true")
+	r.set("allowWatchBookmarks", "true")
+	r.set("timeoutSeconds", strconv.Itoa(c.cfg.InitialSeconds)) // the end mark comes earlier
+	r.Idle = c.cfg.Patience
+	c.lines = splitter{rest: c.lines.rest[:0], careful: c.cfg.Validate}
+	c.fetch(initialEvents, r)
 }
 
-func (f *Feed) askPage(q *query) {
-	if !f.unpaged {
-		q.set("limit", strconv.Itoa(pageSize))
+func (c *Client) fetchPage(r Request) {
+	if c.method != inOnePage {
+		r.set("limit", strconv.Itoa(c.cfg.PageSize))
 	}
-	f.ask(page, q.b.String())
+	r.Idle = c.cfg.Patience
+	c.fetch(page, r)
+}
+
+// listInPages requests pages from now on, because the server does not send the
+// initial events.
+func (c *Client) listInPages(why *api.Status) {
+	c.method = byPages
+	if c.phase == requestingList || c.cfg.RestartsList {
+		c.drop(&c.request)
+		c.list()
+		return
+	}
+	c.End(api.Unavailable(why.Message))
 }
 
 // beginList starts a new state.
-func (f *Feed) beginList() {
-	f.listing = true
-	// Cannot fail: the reflector has just subscribed.
-	_ = f.reflector.SnapshotBegin(&wire.SnapshotBegin{})
+func (c *Client) beginList() {
+	c.phase = receivingList
+	if err := c.cfg.Handler.BeginList(); err != nil {
+		c.fail(&c.request, api.AsStatus(err))
+	}
 }
 
-// listed processes an item of a list.
-func (f *Feed) listed(raw []byte) error {
-	o, err := f.read(raw)
+// listItem processes an item of a list.
+func (c *Client) listItem(raw []byte) error {
+	o, err := c.read(raw)
 	switch {
 	case err != nil:
 		return asBroken(err)
-	case o.foreign:
-		return broken("an item is of another kind than " + f.schema.Kind)
+	case o.foreign != "":
+		return broken("an item is of another kind than " + c.schema.Kind)
 	}
-	return f.reflector.Object(&o.put)
+	return c.cfg.Handler.Object(o)
 }
 
-// listedPage requests the next page or ends the list.
-func (f *Feed) listedPage() {
-	l := &f.items
+// endPage requests the next page or ends the list.
+func (c *Client) endPage() {
+	l := &c.items
 	switch {
 	case !l.end():
-		f.fail(&f.request, api.Unavailable("the server ended the list too early"))
+		c.fail(&c.request, api.Unavailable("the server ended the list too early"))
 	case l.next != "":
-		q := f.collection()
-		q.set("continue", l.next) // the token contains the version (rule P19)
-		f.items = items{rest: l.rest[:0], next: l.next}
-		f.askPage(q)
+		r := c.collection()
+		r.set("continue", l.next) // the token contains the version (rule P19)
+		c.items = items{rest: l.rest[:0], next: l.next}
+		c.fetchPage(r)
 	default:
-		f.unpaged = false
 		rv, err := api.ParseResourceVersion(l.version)
 		if err != nil {
 			rv = 0
 		}
-		f.endList(rv)
+		c.endList(rv)
 	}
 }
 
 // endList checks and confirms a complete list.
-func (f *Feed) endList(rv api.ResourceVersion) {
+func (c *Client) endList(rv api.ResourceVersion) {
 	switch {
 	case rv == 0:
-		f.fail(&f.request, broken("the list has no resourceVersion that can be watched from"))
-		return
-	case rv < f.floor:
-		f.fail(&f.request, &api.Status{
+		c.fail(&c.request, broken("the list has no resourceVersion that can be watched from"))
+	case rv < c.floor:
+		c.fail(&c.request, &api.Status{
 			Code: api.CodeGatewayTimeout, Reason: api.ReasonTimeout, Cause: "ResourceVersionTooLarge",
-			Message: "the server answers with the state at " + rv.String() + ", older than " + f.floor.String() +
-				", which was seen before: it lags behind, or the cluster was restored from a backup",
+			Message: "the server answers with the state at " + rv.String() + ", older than " + c.floor.String() +
+				", which was seen before: it lags behind, or the cluster was restored from a backup" + c.cfg.Remedy,
 		})
-		return
+	case c.cfg.Roaming && c.floor > 0:
+		c.drop(&c.request)
+		c.phase, c.listed = confirmingList, rv
+		c.confirmCluster()
+	default:
+		c.takeList(rv)
 	}
-	if f.floor > 0 {
-		f.drop(&f.request)
-		f.state = rv
-		f.askAgain()
-		return
-	}
-	f.takeList(rv)
 }
 
-// takeList passes a complete list to the reflector and starts the first watch.
-func (f *Feed) takeList(rv api.ResourceVersion) {
-	if err := f.reflector.SnapshotEnd(&wire.SnapshotEnd{ResourceVersion: rv}); err != nil {
-		f.fail(&f.request, api.AsStatus(err))
+// takeList passes the end of a list to the handler and starts the first watch.
+func (c *Client) takeList(rv api.ResourceVersion) {
+	if err := c.cfg.Handler.EndList(rv); err != nil {
+		c.fail(&c.request, api.AsStatus(err))
 		return
 	}
-	f.listing, f.floor, f.items.rest, f.listedAt = false, 0, nil, f.now
-	f.drop(&f.request)
-	f.at, f.whole, f.failing = rv, rv, 0
-	f.watch(usualWatch)
+	c.floor, c.items.rest = 0, nil
+	if c.method == inOnePage {
+		c.method = byPages
+	}
+	if c.cfg.ListsAtOnce {
+		c.listedAt = c.now
+	}
+	c.drop(&c.request)
+	c.at, c.whole, c.failing = rv, rv, 0
+	first := watching
+	if c.cfg.Roaming {
+		first = confirmingWatch
+	}
+	c.watch(c.cfg.WatchSeconds, first)
 }
 
 // initial processes one of the initial events (rule R4).
-func (f *Feed) initial(kind string, object []byte) error {
+func (c *Client) initial(kind string, object []byte) error {
 	switch kind {
 	case "ADDED":
-		return f.listed(object)
+		return c.listItem(object)
 	case "ERROR":
 		return errorEvent(object)
 	case "BOOKMARK":
 		mark, err := readBookmark(object)
 		if err == nil && mark.end {
-			f.endList(mark.rv)
+			c.endList(mark.rv)
 		}
 		return err
 	}

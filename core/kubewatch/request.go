@@ -5,278 +5,65 @@ import (
 	"strings"
 
 	"github.com/watchglass/watchglass/core/api"
-	"github.com/watchglass/watchglass/core/internal/lite"
-	"github.com/watchglass/watchglass/core/objectjson"
 )
 
-// about is the purpose of a request.
-type about uint8
-
-const (
-	nothing       about = iota
-	identity            // identity of the cluster
-	discovery           // of the resource's group
-	initialEvents       // a watch with initial events
-	page                // a page of a list
-	changes             // a watch
-	newest              // the newest version, beside a watch
-	floor               // the newest version, before a list
-	confirmation        // the identity of the cluster again
-)
-
-var doing = [...]string{"", "asking the cluster who it is", "discovery", "watch list", "list", "watch", "asking for the newest version",
-	"asking for the newest version", "asking the cluster once more who it is"}
-
-// request is a pending request.
-type request struct {
-	about  about
-	stream uint32
-	code   int // of the response; zero before it
-	retry  int
-	body   []byte // of a small response
+// Request is a GET request that accepts JSON. Its limits are in milliseconds; zero
+// means none.
+type Request struct {
+	Path  string
+	Query []Parameter
+	// Timeout limits the request as a whole, and Idle the time to the next byte of
+	// the response. A driver that enforces them reports TimedOut.
+	Timeout, Idle int64
 }
 
-// maxSmall limits responses that are read as a whole.
-const maxSmall = 4 << 20
+// Parameter is a query parameter.
+type Parameter struct{ Name, Value string }
 
-func (f *Feed) ask(what about, path string) {
-	f.request = request{about: what, stream: f.cfg.Fetch(path)}
+// String returns the path with its query.
+func (r Request) String() string {
+	var b strings.Builder
+	b.WriteString(r.Path)
+	for i, p := range r.Query {
+		b.WriteByte("?&"[min(i, 1)])
+		b.WriteString(p.Name)
+		b.WriteByte('=')
+		escape(&b, p.Value)
+	}
+	return b.String()
 }
 
-func (f *Feed) drop(r *request) {
-	if r.stream != 0 {
-		f.cfg.Cancel(r.stream)
-	}
-	*r = request{}
-}
-
-// find returns the request of a response, or nil if it was canceled.
-func (f *Feed) find(stream uint32) *request {
-	switch {
-	case stream == 0:
-	case stream == f.request.stream:
-		return &f.request
-	case stream == f.probe.stream:
-		return &f.probe
-	case stream == f.confirm.stream:
-		return &f.confirm
-	}
-	return nil
-}
-
-// Asks reports whether a response belongs to this feed.
-func (f *Feed) Asks(stream uint32) bool { return f.find(stream) != nil }
-
-// Fetched handles the status code of a response.
-func (f *Feed) Fetched(stream uint32, code, retryAfterSeconds int) {
-	r := f.find(stream)
-	r.code, r.retry = code, retryAfterSeconds
-	if code == 200 && (r.about == initialEvents || r.about == page && !f.listing) {
-		f.beginList()
-	}
-	if code == 200 && r.about == changes && f.unconfirmed {
-		f.askAgain()
-	}
-}
-
-// Data handles a piece of a response body.
-func (f *Feed) Data(stream uint32, piece []byte) {
-	r := f.find(stream)
-	var err error
-	switch {
-	case r.code != 200, r.about == identity, r.about == discovery, r.about == confirmation:
-		if r.body = append(r.body, piece...); len(r.body) > maxSmall {
-			err = broken("it is longer than 4 MiB")
-		}
-	case r.about == changes && f.unconfirmed:
-		if f.held = append(f.held, piece...); len(f.held) > maxHeld {
-			err = api.Expired("more has changed than is held until the cluster has said who it is")
-		}
-	case r.about == initialEvents, r.about == changes:
-		err = f.lines.feed(piece, func(document []byte, careful bool) error {
-			err := f.event(document, careful)
-			if err == nil && !f.Asks(stream) {
-				return errOver
-			}
-			return err
-		})
-	case r.about == page:
-		err = f.items.feed(piece, f.listed)
-	case r.about == newest, r.about == floor:
-		err = f.newestItems.feed(piece, func([]byte) error { return nil })
-	}
-	// Processing the data may have ended the request.
-	if err != nil && f.Asks(stream) {
-		f.fail(r, api.AsStatus(err))
-	}
-}
-
-// errOver stops parsing a body after an event has ended its request.
-var errOver = broken("the request is over")
-
-// Closed handles the end of a response. The message is empty for a normal end.
-func (f *Feed) Closed(stream uint32, message string) {
-	r := f.find(stream)
-	about := r.about
-	if about == changes && r.code == 200 && message == "" && f.unconfirmed {
-		f.ended = true // its data is held back
-		return
-	}
-	r.stream = 0
-	switch {
-	case message != "":
-		f.fail(r, api.Unavailable(message))
-	case r.code != 200 && !(r.identifies() && (r.code == api.CodeForbidden || r.code == api.CodeNotFound)):
-		f.fail(r, refusal(r))
-	case about == identity:
-		f.identified(r)
-	case about == discovery:
-		f.discovered(r)
-	case about == initialEvents:
-		f.classic = true // too many for the server or the client; pages are smaller
-		f.fail(r, api.Unavailable("the server ended the initial events too early"))
-	case about == page:
-		f.listedPage()
-	case about == changes:
-		f.watched()
-	case about == newest:
-		f.probed()
-	case about == floor:
-		f.raiseFloor()
-	case about == confirmation:
-		f.confirmed(r)
-	}
-}
-
-// fail ends the subscription, unless a different request may succeed.
-func (f *Feed) fail(r *request, status *api.Status) {
-	status.Message = "Kubernetes: " + doing[r.about] + " of " + f.cfg.Resource.String() + ": " + status.Message
-	switch {
-	case r.about == newest:
-		f.reflector.Missed(status)
-		f.drop(r)
-		return
-	case r.about == initialEvents && refusesInitialEvents(status):
-		f.classic = true
-		f.drop(&f.request)
-		if !f.listing {
-			f.list()
-			return
-		}
-		status = api.Unavailable(status.Message)
-	case r.about == page && f.items.next != "" && status.Code == api.CodeGone:
-		f.unpaged = true
-	}
-	f.end(status)
-}
-
-// refusesInitialEvents reports whether the server rejects the options of watches
-// with initial events as invalid.
-func refusesInitialEvents(s *api.Status) bool {
-	return s.Code == api.CodeBadRequest || s.Code == api.CodeInvalid || s.Code == 405 || s.Code == 406
-}
-
-// refusal returns the error of a response other than 200.
-func refusal(r *request) *api.Status {
-	d, err := objectjson.ParseDocument(r.body)
-	s := &api.Status{}
-	if err == nil && d.Member("kind").Text() == "Status" {
-		s = statusOf(d)
-	}
-	if s.Code == 0 {
-		s = &api.Status{
-			Code: r.code, Reason: reasonOf(r.code),
-			Message: "the server answers " + strconv.Itoa(r.code) + ": " + lite.Quote(beginning(r.body)),
+// Get returns the value of a query parameter, or the empty string.
+func (r Request) Get(name string) string {
+	for _, p := range r.Query {
+		if p.Name == name {
+			return p.Value
 		}
 	}
-	if r.retry > 0 {
-		s.RetryAfterSeconds = r.retry
-	}
-	if s.Code == api.CodeUnauthorized {
-		s.Message += ": the credentials are missing, wrong or expired"
-	}
-	return s
+	return ""
 }
 
-// statusOf parses a Kubernetes Status. The result has code zero if the code is
-// not an error.
-func statusOf(d objectjson.Document) *api.Status {
-	details := d.Member("details")
-	s := &api.Status{
-		Code: d.Member("code").Int(), Reason: api.Reason(d.Member("reason").Text()), Message: d.Member("message").Text(),
-		RetryAfterSeconds: details.Member("retryAfterSeconds").Int(),
+// set adds a query parameter, unless its value is empty.
+func (r *Request) set(name, value string) {
+	if value != "" {
+		r.Query = append(r.Query, Parameter{name, value})
 	}
-	if s.Code < 400 || s.Code > 599 {
-		s.Code = 0
-	}
-	for _, cause := range details.Member("causes").Elements() {
-		s.Cause = cause.Member("reason").Text()
-		break
-	}
-	if s.Code == api.CodeGone {
-		s.Reason = api.ReasonExpired // some servers use the reason Gone (rule P18)
-	}
-	return s
 }
 
-func beginning(body []byte) string { return string(body[:min(len(body), 300)]) }
-
-func reasonOf(code int) api.Reason {
-	switch code {
-	case api.CodeBadRequest:
-		return api.ReasonBadRequest
-	case api.CodeUnauthorized:
-		return api.ReasonUnauthorized
-	case api.CodeForbidden:
-		return api.ReasonForbidden
-	case api.CodeNotFound:
-		return api.ReasonNotFound
-	case api.CodeGone:
-		return api.ReasonExpired
-	case api.CodeTooManyRequests:
-		return api.ReasonTooManyRequests
-	case api.CodeInternalError:
-		return api.ReasonInternalError
-	case api.CodeGatewayTimeout:
-		return api.ReasonTimeout
+// collection starts a request for the collection.
+func (c *Client) collection() Request {
+	var b strings.Builder
+	b.WriteString(groupPath(c.cfg.Resource))
+	if c.cfg.Namespace != "" {
+		b.WriteString("/namespaces/")
+		escape(&b, c.cfg.Namespace)
 	}
-	return api.ReasonUnavailable
-}
-
-// query builds a path with query parameters.
-type query struct {
-	b   strings.Builder
-	any bool
-}
-
-func (q *query) set(name, value string) {
-	if value == "" {
-		return
-	}
-	sign := byte('?')
-	if q.any {
-		sign = '&'
-	}
-	q.any = true
-	q.b.WriteByte(sign)
-	q.b.WriteString(name)
-	q.b.WriteByte('=')
-	escape(&q.b, value)
-}
-
-// collection starts a query for the collection.
-func (f *Feed) collection() *query {
-	q := &query{}
-	q.b.WriteString(groupPath(f.cfg.Resource))
-	if f.cfg.Namespace != "" {
-		q.b.WriteString("/namespaces/")
-		escape(&q.b, f.cfg.Namespace)
-	}
-	q.b.WriteByte('/')
-	escape(&q.b, f.cfg.Resource.Name)
-	q.set("labelSelector", f.cfg.LabelSelector)
-	q.set("fieldSelector", f.cfg.FieldSelector)
-	return q
+	b.WriteByte('/')
+	escape(&b, c.cfg.Resource.Name)
+	r := Request{Path: b.String()}
+	r.set("labelSelector", c.cfg.LabelSelector)
+	r.set("fieldSelector", c.cfg.FieldSelector)
+	return r
 }
 
 // groupPath returns the path of a group's resources.
@@ -307,3 +94,83 @@ func escape(b *strings.Builder, text string) {
 		b.WriteByte(digits[c&15])
 	}
 }
+
+// purpose is the purpose of a request.
+type purpose uint8
+
+const (
+	none          purpose = iota
+	identity              // identity of the cluster
+	discovery             // of the resource's group
+	initialEvents         // a watch with initial events
+	page                  // a page of a list
+	changes               // a watch
+	newest                // the newest version, beside a watch
+	floor                 // the newest version, before a list
+	resume                // the newest version, before a resumption
+	confirmation          // the identity of the cluster again
+)
+
+var doing = [...]string{
+	identity: "asking the cluster who it is", discovery: "discovery", initialEvents: "watch list", page: "list", changes: "watch",
+	newest: "asking for the newest version", floor: "asking for the newest version", resume: "resume",
+	confirmation: "asking the cluster once more who it is",
+}
+
+// request is a pending request.
+type request struct {
+	purpose purpose
+	stream  uint32
+	Response
+}
+
+func (c *Client) send(p purpose, r Request) request {
+	return request{purpose: p, stream: c.cfg.Fetch(r)}
+}
+
+// fetch sends the request of the phase.
+func (c *Client) fetch(p purpose, r Request) { c.request = c.send(p, r) }
+
+// fetchNewest requests a list with limit 1, whose version is the newest.
+func (c *Client) fetchNewest(p purpose) request {
+	r := c.collection()
+	r.set("limit", strconv.Itoa(1))
+	r.Timeout = c.cfg.RequestTimeout
+	c.newestItems = items{}
+	return c.send(p, r)
+}
+
+// newestVersion returns the version of that list, or zero if the response is
+// invalid.
+func (c *Client) newestVersion() api.ResourceVersion {
+	rv, err := api.ParseResourceVersion(c.newestItems.version)
+	if err != nil || !c.newestItems.end() {
+		return 0
+	}
+	return rv
+}
+
+func (c *Client) drop(r *request) {
+	if r.stream != 0 {
+		c.cfg.Cancel(r.stream)
+	}
+	*r = request{}
+}
+
+// find returns the request of a response, or nil if it was canceled.
+func (c *Client) find(stream uint32) *request {
+	switch {
+	case stream == 0:
+	case stream == c.request.stream:
+		return &c.request
+	case stream == c.probe.stream:
+		return &c.probe
+	case stream == c.confirm.stream:
+		return &c.confirm
+	}
+	return nil
+}
+
+// Requested reports whether the client awaits more of a response. The methods for
+// responses must not be called otherwise.
+func (c *Client) Requested(stream uint32) bool { return c.find(stream) != nil }

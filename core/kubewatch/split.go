@@ -3,7 +3,6 @@ package kubewatch
 import (
 	"bytes"
 
-	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/internal/lite"
 	"github.com/watchglass/watchglass/core/objectjson"
 )
@@ -110,12 +109,6 @@ func (s *splitter) forget(n int) {
 
 // end reports whether the body may end here.
 func (s *splitter) end() bool { return blanks(s.rest) == len(s.rest) }
-
-// broken returns the error for an invalid response body. It is retried, because
-// responses of aggregated APIs are often invalid only temporarily.
-func broken(message string) *api.Status {
-	return &api.Status{Code: 502, Reason: api.ReasonInternalError, Message: "the server's answer is broken: " + message}
-}
 
 // blanks returns the number of leading whitespace bytes.
 func blanks(b []byte) int {

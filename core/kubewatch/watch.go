@@ -5,200 +5,205 @@ import (
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/objectjson"
-	"github.com/watchglass/watchglass/core/wire"
 )
 
-const (
-	// usualWatch is the duration of a watch in seconds. Its bookmark and its end
-	// provide progress within the ten-second period.
-	usualWatch = 9
-	// shortWatch is the duration of the first watch after a disconnect, which
-	// provides progress soon. It is long enough for a bookmark (rules W19, W20).
-	shortWatch = 4
-	// veryShort is the duration below which a watch without events counts as a
-	// failure (rule R8).
-	veryShort = 1000
-)
+// veryShort is the duration below which a watch without events counts as a failure
+// (rule R8).
+const veryShort = 1000
 
 // Period is the interval of progress in milliseconds.
 const Period = 10_000
 
-// watch requests the changes after f.at and, concurrently, the newest version of
-// the server.
-func (f *Feed) watch(seconds int) {
-	q := f.collection()
-	q.set("watch", "1")
-	q.set("resourceVersion", f.at.String())
-	q.set("allowWatchBookmarks", "true")
-	q.set("timeoutSeconds", strconv.Itoa(seconds))
-	f.lines = splitter{rest: f.lines.rest[:0]}
-	f.events, f.begun = 0, f.now
-	f.ask(changes, q.b.String())
+// watch requests the changes after c.at. A roaming client requests the newest version
+// of the server concurrently, others when the server has accepted the watch.
+func (c *Client) watch(seconds int, p phase) {
+	r := c.collection()
+	r.set("watch", "1")
+	r.set("resourceVersion", c.at.String())
+	r.set("allowWatchBookmarks", "true")
+	r.set("timeoutSeconds", strconv.Itoa(seconds))
+	r.Timeout = int64(seconds)*1000 + c.cfg.Patience
+	c.lines = splitter{rest: c.lines.rest[:0], careful: c.cfg.Validate}
+	c.phase, c.events, c.begun, c.changed = p, 0, c.now, 0
+	c.fetch(changes, r)
 
-	f.drop(&f.confirm)
-	f.drop(&f.probe)
-	f.sure, f.asked = false, f.at
-	f.probe = f.askNewest(newest)
-}
-
-// askNewest requests a list with limit 1, whose version is the newest.
-func (f *Feed) askNewest(what about) request {
-	q := f.collection()
-	q.set("limit", "1")
-	f.newestItems = items{}
-	return request{about: what, stream: f.cfg.Fetch(q.b.String())}
-}
-
-// newestVersion returns the version of that list, or zero if the response is
-// invalid.
-func (f *Feed) newestVersion() api.ResourceVersion {
-	rv, err := api.ParseResourceVersion(f.newestItems.version)
-	if err != nil || !f.newestItems.end() {
-		return 0
+	c.drop(&c.confirm)
+	c.drop(&c.probe)
+	c.newest, c.probedAt = 0, c.at
+	if c.cfg.Roaming {
+		c.probeNewest()
 	}
-	return rv
+}
+
+func (c *Client) probeNewest() { c.probe = c.fetchNewest(newest) }
+
+// checkResume handles the newest version before a resumption. It rejects a version
+// that the server has not reached. The server lags behind, or never issued that
+// version.
+func (c *Client) checkResume() {
+	rv := c.newestVersion()
+	switch {
+	case rv == 0:
+		c.fail(&c.request, broken("it is no list with a resourceVersion"))
+	case c.at > rv:
+		status := api.TooLargeResourceVersion(c.at, rv)
+		status.Message += ": the server lags behind, or the cluster was restored from a backup" + c.cfg.Remedy
+		c.fail(&c.request, status)
+	default:
+		c.failing = 0
+		c.watch(c.cfg.FirstWatchSeconds, watching)
+	}
 }
 
 // event processes one document of a watch.
-func (f *Feed) event(document []byte, careful bool) error {
-	kind, object, ok := objectjson.PlainEvent(document)
-	if careful || !ok {
-		var err error
-		if kind, object, err = objectjson.Event(document); err != nil {
-			return f.refuse(err, careful)
+func (c *Client) event(document []byte, careful bool) error {
+	take := c.watchEvent
+	if c.request.purpose == initialEvents {
+		take = c.initial
+	}
+	if !careful || c.cfg.Validate {
+		// PlainEvent does not validate the object, but take does.
+		if kind, object, ok := objectjson.PlainEvent(document); ok {
+			if err := take(kind, object); !isSyntaxError(err) {
+				return err
+			} else if !careful {
+				return errNotPlain
+			}
 		}
 	}
-	take := f.changed
-	if f.request.about == initialEvents {
-		take = f.initial
+	kind, object, err := objectjson.Event(document)
+	if err == nil {
+		err = take(kind, object)
 	}
-	return f.refuse(take(kind, object), careful)
-}
-
-// refuse converts a syntax error in a line to errNotPlain, so that the line is
-// parsed again as part of a larger document.
-func (f *Feed) refuse(err error, careful bool) error {
-	if _, ok := err.(*objectjson.SyntaxError); !ok {
+	switch {
+	case !isSyntaxError(err):
 		return err
-	}
-	if !careful {
-		return errNotPlain
+	case !careful:
+		return errNotPlain // the line is parsed again as part of a larger document
 	}
 	return asBroken(err)
 }
 
-// changed processes one event of a watch (rules R6, R7).
-func (f *Feed) changed(kind string, object []byte) error {
-	f.events++
+func isSyntaxError(err error) bool {
+	_, ok := err.(*objectjson.SyntaxError)
+	return ok
+}
+
+// watchEvent processes one event of a watch (rules R6, R7).
+func (c *Client) watchEvent(kind string, object []byte) error {
+	c.events++
 	switch kind {
 	case "ADDED", "MODIFIED", "DELETED":
-		return f.change(kind, object)
+		return c.change(kind, object)
 	case "BOOKMARK":
 		mark, err := readBookmark(object)
 		if err != nil {
 			return err
 		}
-		f.at, f.whole = max(f.at, mark.rv), max(f.whole, mark.rv)
-		return f.progress()
+		c.at, c.whole = max(c.at, mark.rv), max(c.whole, mark.rv)
+		return c.progress(false)
 	case "ERROR":
 		return errorEvent(object)
 	}
-	f.PassedOver++
+	c.cfg.Handler.Skipped("event of type " + kind)
 	return nil
 }
 
 // change processes one change. An older version is a repetition, or is from a
-// server that went back. An equal version is from the same transaction:
-// kube-apiserver has none with several objects, but compatible servers do. A
-// version therefore counts as complete when a newer one follows.
-func (f *Feed) change(kind string, raw []byte) error {
-	o, err := f.read(raw)
+// server that went back. An equal version is a repetition too, unless the previous
+// change has it: kube-apiserver has no transactions of several objects, but
+// compatible servers do. A version therefore counts as complete when a newer one
+// follows.
+func (c *Client) change(kind string, raw []byte) error {
+	o, err := c.read(raw)
 	switch {
 	case err != nil:
 		return err
-	case o.foreign:
-		f.PassedOver++
+	case o.foreign != "":
+		c.cfg.Handler.Skipped("object of kind " + o.foreign)
 		return nil
-	case o.put.ResourceVersion < f.at:
-		return nil
-	case o.put.ResourceVersion > f.at:
-		f.whole, f.failing = f.at, 0
-		f.at = o.put.ResourceVersion
 	}
-	if kind == "DELETED" {
-		err = f.reflector.Removed(o.key, o.put.ResourceVersion)
-	} else {
-		err = f.reflector.Object(&o.put)
-	}
-	if err != nil {
+	if err := o.Versioned(); err != nil {
 		return err
 	}
-	return f.progress()
-}
-
-// progress reports progress if the server's newest version is known and reached.
-// Changes alone are no progress, because they may be old. Neither is the normal
-// end of a watch before that version: the watched server may be disconnected from
-// its storage, and another server have reported the version. The newest version
-// counts as complete when a newer one has arrived, because several objects may
-// share it.
-func (f *Feed) progress() error {
-	if f.at > f.target {
-		f.whole = max(f.whole, f.target)
-	}
+	rv := o.ResourceVersion
 	switch {
-	case f.unconfirmed:
+	case rv < c.at || rv == c.at && rv != c.changed:
 		return nil
-	case !f.sure || f.at < f.target:
-		// This is no progress, but a version to resume from.
-		return f.reflector.Changes(&wire.Events{ResourceVersion: f.whole}, 0)
+	case rv > c.at:
+		c.whole, c.failing = c.at, 0
+		c.at, c.changed = rv, rv
 	}
-	f.failing = 0
-	return f.reflector.Progress(&wire.Progress{ResourceVersion: f.whole})
+	if err := c.cfg.Handler.Change(o, kind == "DELETED"); err != nil {
+		return err
+	}
+	return c.progress(true)
 }
 
-// watched handles the normal end of a watch.
-func (f *Feed) watched() {
-	r := &f.request
+// progress reports the position. Changes alone are no proof that the position is
+// current, because they may be old. Neither is the normal end of a watch before the
+// newest version: the watched server may be disconnected from its storage, and another
+// server have reported the version. The newest version counts as complete when a newer
+// one has arrived, because several objects may share it.
+func (c *Client) progress(changed bool) error {
+	if c.at > c.newest {
+		c.whole = max(c.whole, c.newest)
+	}
+	if c.phase != watching {
+		return nil
+	}
+	p := Progress{At: c.at, Complete: c.whole, Newest: c.newest, Changed: changed}
+	if p.Current() {
+		c.failing = 0
+	}
+	return c.cfg.Handler.Progress(p)
+}
+
+// endWatch handles the normal end of a watch (rules P9, P10).
+func (c *Client) endWatch() {
+	r := &c.request
 	switch {
-	case !f.lines.end():
-		f.fail(r, api.Unavailable("the server ended the watch within an event"))
-	case f.events == 0 && f.now-f.begun < veryShort:
-		f.fail(r, api.Unavailable("the server ends the watch at once and without a word"))
+	case !c.lines.end():
+		c.fail(r, api.Unavailable("the server ended the watch within an event"))
+	case c.events == 0 && c.now-c.begun < veryShort:
+		c.fail(r, api.Unavailable("the server ends the watch at once and without a word"))
 	default:
-		f.whole = f.at
-		if err := f.progress(); err != nil {
-			f.fail(r, api.AsStatus(err))
+		c.whole = c.at
+		if err := c.progress(false); err != nil {
+			c.fail(r, api.AsStatus(err))
 			return
 		}
-		if f.sure && f.at < f.target {
-			f.reflector.Missed(api.Unavailable("Kubernetes: the server that is watched for " + f.cfg.Resource.String() + " is at " +
-				f.at.String() + ", and there is " + f.target.String() + ": it lags behind"))
+		if c.newest != 0 && c.at < c.newest {
+			c.cfg.Handler.Lagging(api.Unavailable(c.cfg.Server + ": the server that is watched for " + c.cfg.Resource.String() + " is at " +
+				c.at.String() + ", and there is " + c.newest.String() + ": it lags behind"))
 		}
-		// If the end arrives this late, the machine may have been suspended while
-		// a different cluster took over, without any failed request.
-		f.unconfirmed = f.unconfirmed || f.now-f.begun > Period
-		f.watch(usualWatch)
+		next := watching
+		if c.cfg.Roaming && c.now-c.begun > Period {
+			// If the end arrives this late, the machine may have been suspended while
+			// a different cluster took over, without any failed request.
+			next = confirmingWatch
+		}
+		c.watch(c.cfg.WatchSeconds, next)
 	}
 }
 
 // probed handles the response with the newest version.
-func (f *Feed) probed() {
-	rv := f.newestVersion()
+func (c *Client) probed() {
+	rv := c.newestVersion()
 	switch {
 	case rv == 0:
-		f.fail(&f.probe, broken("it is no list with a resourceVersion"))
+		c.fail(&c.probe, broken("it is no list with a resourceVersion"))
 		return
-	case rv < f.asked:
-		f.end(&api.Status{
+	case rv < c.probedAt && c.cfg.Roaming:
+		c.End(&api.Status{
 			Code: api.CodeGatewayTimeout, Reason: api.ReasonTimeout, Cause: "ResourceVersionTooLarge",
-			Message: "Kubernetes: the server is at " + rv.String() + " and " + f.cfg.Resource.String() + " at " + f.asked.String() +
+			Message: c.cfg.Server + ": the server is at " + rv.String() + " and " + c.cfg.Resource.String() + " at " + c.probedAt.String() +
 				": it lags behind, or the cluster was restored from a backup",
 		})
 		return
 	}
-	f.sure, f.target = true, rv
-	if err := f.progress(); err != nil {
-		f.fail(&f.probe, api.AsStatus(err))
+	c.newest = rv
+	if err := c.progress(false); err != nil {
+		c.fail(&c.probe, api.AsStatus(err))
 	}
 }

@@ -1,0 +1,129 @@
+package kubewatch
+
+import (
+	"slices"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/catalog"
+	"github.com/watchglass/watchglass/core/internal/lite"
+	"github.com/watchglass/watchglass/core/objectjson"
+)
+
+// identityPath is the object whose uid identifies the cluster.
+const identityPath = "/api/v1/namespaces/kube-system"
+
+// clusterName returns the identity of the cluster, derived from the uid of its
+// kube-system namespace. If the namespace is not readable, the identity is the
+// configured one.
+func (c *Client) clusterName(r *request) (string, error) {
+	if r.Code == 200 {
+		d, err := objectjson.ParseDocument(r.Body)
+		if err != nil {
+			return "", broken(err.Error())
+		}
+		if uid := d.Member("metadata", "uid").Text(); uid != "" {
+			return "kube-" + uid, nil
+		}
+	}
+	return "kube-" + c.cfg.Cluster, nil
+}
+
+// identified handles the response with the cluster's identity.
+func (c *Client) identified(r *request) {
+	name, err := c.clusterName(r)
+	if err != nil {
+		c.fail(r, api.AsStatus(err))
+		return
+	}
+	if c.cluster != "" && c.cluster != name {
+		c.from, c.at, c.floor = 0, 0, 0 // versions of a different history
+	}
+	c.cluster = name
+	switch known := catalog.Find(c.cfg.Resource); {
+	case c.schema != nil:
+		c.describe(c.schema)
+	case c.cfg.Schema != nil:
+		c.describe(c.cfg.Schema)
+	case known != nil:
+		c.describe(c.layout(known))
+	default:
+		c.phase = discovering
+		c.fetch(discovery, Request{Path: groupPath(c.cfg.Resource), Timeout: c.cfg.RequestTimeout})
+	}
+}
+
+// discovered handles the discovery response for the resource's group.
+func (c *Client) discovered(r *request) {
+	d, err := objectjson.ParseDocument(r.Body)
+	if err != nil {
+		c.fail(r, broken(err.Error()))
+		return
+	}
+	for _, resource := range d.Member("resources").Elements() {
+		if resource.Member("name").Text() != c.cfg.Resource.Name {
+			continue
+		}
+		kind := resource.Member("kind").Text()
+		if !isKind(kind) {
+			c.fail(r, broken(lite.Quote(kind)+" is no name of a kind"))
+			return
+		}
+		c.describe(c.layout(&api.Schema{Kind: kind, Namespaced: resource.Member("namespaced").True()}))
+		return
+	}
+	c.fail(r, api.NotFound("the server has no resource "+c.cfg.Resource.String()))
+}
+
+// isKind reports whether a text is a valid kind, which needs no escaping in JSON.
+func isKind(text string) bool {
+	for i := range len(text) {
+		if c := text[i] | 0x20; (c < 'a' || c > 'z') && (text[i] < '0' || text[i] > '9') && text[i] != '-' {
+			return false
+		}
+	}
+	return text != ""
+}
+
+// layout returns the schema for a resource, given at least its kind and scope.
+func (c *Client) layout(known *api.Schema) *api.Schema {
+	s := &api.Schema{
+		Resource: c.cfg.Resource, Kind: known.Kind, Namespaced: known.Namespaced, Fields: known.Fields, Columns: c.cfg.Columns,
+	}
+	if len(s.Columns) == 0 {
+		s.Columns = known.Columns
+	}
+	if len(s.Fields) == 0 {
+		s.Fields = []string{"metadata.name"}
+		if s.Namespaced {
+			s.Fields = append(s.Fields, "metadata.namespace")
+		}
+	}
+	if len(s.Columns) == 0 {
+		s.Columns = []api.Column{{Name: "Age", Kind: api.Date, Path: ".metadata.creationTimestamp"}}
+	}
+	return s
+}
+
+// describe passes the schema to the handler, and then resumes or lists.
+func (c *Client) describe(schema *api.Schema) {
+	if c.compile(schema) && c.cfg.Handler.Describe(c.schema, c.cluster) {
+		c.begin()
+	}
+}
+
+// compile prepares the scanner for a schema. If the schema is invalid, it ends the run
+// and returns false.
+func (c *Client) compile(schema *api.Schema) bool {
+	if c.schema != nil {
+		return true
+	}
+	scanned := *schema
+	scanned.Fields = append(slices.Clone(schema.Fields), "apiVersion", "kind")
+	scanner, err := objectjson.NewScanner(&scanned)
+	if err != nil {
+		c.End(api.AsStatus(err))
+		return false
+	}
+	c.schema, c.scanner = schema, scanner
+	return true
+}

@@ -1,0 +1,59 @@
+package kubewatch
+
+import (
+	"bytes"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/internal/lite"
+	"github.com/watchglass/watchglass/core/objectjson"
+)
+
+// Object is an object of a list or a watch. It is valid until the handler returns.
+type Object struct {
+	api.Object
+	// Raw is the JSON that the server sent.
+	Raw []byte
+	// head has the kind and the apiVersion that Raw and Body lack.
+	head    string
+	foreign string // apiVersion and kind of an object of another kind, such as Table
+}
+
+// Typed returns the JSON of the object or of its body, with the kind and the
+// apiVersion that the items of a typed list lack.
+func (o *Object) Typed(json []byte) []byte {
+	if o.head == "" {
+		return json
+	}
+	start := bytes.IndexByte(json, '{') + 1
+	typed := make([]byte, 0, len(o.head)+len(json)-start)
+	return append(append(typed, o.head...), json[start:]...)
+}
+
+// read scans an object. The result is valid until the next call.
+func (c *Client) read(raw []byte) (*Object, error) {
+	scanned, err := c.scanner.Scan(raw, objectjson.Options{Unchecked: !c.cfg.Validate, Borrowed: true})
+	if err != nil {
+		return nil, err
+	}
+	declared := len(c.schema.Fields)
+	apiVersion, kind := scanned.Fields[declared], scanned.Fields[declared+1]
+	scanned.Fields = scanned.Fields[:declared]
+	o := &c.object
+	*o = Object{Object: scanned, Raw: raw}
+	switch {
+	case apiVersion == "" && kind == "":
+		// An object with a key has further members.
+		o.head = `{"kind":"` + c.schema.Kind + `","apiVersion":"` + c.schema.Resource.APIVersion() + `",`
+	case apiVersion != c.schema.Resource.APIVersion() || kind != c.schema.Kind:
+		o.foreign = apiVersion + " " + kind
+	}
+	return o, nil
+}
+
+// Versioned returns an error for an object that has no version.
+func (o *Object) Versioned() error {
+	if o.ResourceVersion == 0 {
+		return broken("object " + lite.Quote(string(o.Key)) + " has no resourceVersion")
+	}
+	return nil
+}

@@ -1,0 +1,231 @@
+package kubewatch
+
+import (
+	"strconv"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/internal/lite"
+	"github.com/watchglass/watchglass/core/objectjson"
+)
+
+// Response is a response that is read as a whole: a refusal or a small document.
+type Response struct {
+	Code              int // zero before the response
+	RetryAfterSeconds int
+	Body              []byte
+}
+
+// maxSmall limits responses that are read as a whole.
+const maxSmall = 4 << 20
+
+// Responded handles the status code of a response.
+func (c *Client) Responded(stream uint32, code, retryAfterSeconds int) {
+	r := c.find(stream)
+	r.Code, r.RetryAfterSeconds = code, retryAfterSeconds
+	switch {
+	case code != 200:
+	case c.phase == requestingList:
+		c.beginList()
+	case r.purpose != changes:
+	case c.phase == confirmingWatch:
+		c.confirmCluster()
+	case !c.cfg.Roaming:
+		c.probeNewest()
+	}
+}
+
+// Data handles a piece of a response body.
+func (c *Client) Data(stream uint32, piece []byte) {
+	r := c.find(stream)
+	var err error
+	switch {
+	case r.Code != 200, r.purpose == identity, r.purpose == discovery, r.purpose == confirmation:
+		if r.Body = append(r.Body, piece...); len(r.Body) > maxSmall {
+			err = broken("it is longer than 4 MiB")
+		}
+	case r.purpose == changes && c.phase == confirmingWatch:
+		if c.held = append(c.held, piece...); len(c.held) > maxHeld {
+			err = api.Expired("more has changed than is held until the cluster has said who it is")
+		}
+	case r.purpose == initialEvents, r.purpose == changes:
+		err = c.lines.feed(piece, func(document []byte, careful bool) error {
+			err := c.event(document, careful)
+			if err == nil && !c.Requested(stream) {
+				return errOver
+			}
+			return err
+		})
+	case r.purpose == page:
+		err = c.items.feed(piece, c.listItem)
+	default:
+		err = c.newestItems.feed(piece, func([]byte) error { return nil })
+	}
+	// Processing the data may have ended the request.
+	if err != nil && c.Requested(stream) {
+		c.fail(r, api.AsStatus(err))
+	}
+}
+
+// errOver stops parsing a body after an event has ended its request.
+var errOver = broken("the request is over")
+
+// Closed handles the end of a response. The message is empty for a normal end.
+func (c *Client) Closed(stream uint32, message string) {
+	r := c.find(stream)
+	if r.purpose == changes && r.Code == 200 && message == "" && c.phase == confirmingWatch {
+		c.phase = confirmingEndedWatch
+		return
+	}
+	r.stream = 0
+	switch {
+	case message != "":
+		c.fail(r, api.Unavailable(message))
+	case r.Code != 200 && !(r.identifies() && (r.Code == api.CodeForbidden || r.Code == api.CodeNotFound)):
+		c.fail(r, r.Refusal())
+	default:
+		c.complete(r)
+	}
+}
+
+func (r *request) identifies() bool { return r.purpose == identity || r.purpose == confirmation }
+
+// complete handles the normal end of a response.
+func (c *Client) complete(r *request) {
+	switch r.purpose {
+	case identity:
+		c.identified(r)
+	case discovery:
+		c.discovered(r)
+	case initialEvents:
+		c.listInPages(api.Unavailable(c.about(r) + "the server ended the initial events too early"))
+	case page:
+		c.endPage()
+	case changes:
+		c.endWatch()
+	case newest:
+		c.probed()
+	case floor:
+		c.raiseFloor()
+	case resume:
+		c.checkResume()
+	case confirmation:
+		c.confirmed(r)
+	}
+}
+
+// TimedOut handles the end of a response that exceeded a limit of its request.
+func (c *Client) TimedOut(stream uint32, message string) {
+	if r := c.find(stream); r.purpose == initialEvents && r.Code == 200 {
+		// A server that ignores the option may send the state, but never the mark.
+		r.stream = 0
+		c.listInPages(api.Unavailable(c.about(r) + message))
+		return
+	}
+	c.Closed(stream, message)
+}
+
+// about returns the operation of a request, for messages.
+func (c *Client) about(r *request) string {
+	return c.cfg.Server + ": " + doing[r.purpose] + " of " + c.cfg.Resource.String() + ": "
+}
+
+// fail ends the run, unless a different request may succeed.
+func (c *Client) fail(r *request, status *api.Status) {
+	status.Message = c.about(r) + status.Message
+	switch {
+	case r.purpose == newest:
+		c.cfg.Handler.Lagging(status)
+		c.drop(r)
+		return
+	case r.purpose == initialEvents && refusesInitialEvents(status):
+		c.listInPages(status)
+		return
+	case r.purpose == page && c.items.next != "" && status.Code == api.CodeGone:
+		c.method = inOnePage
+		if c.cfg.RestartsList {
+			c.drop(&c.request)
+			c.list()
+			return
+		}
+	}
+	c.End(status)
+}
+
+// refusesInitialEvents reports whether the server rejects the options of watches
+// with initial events as invalid.
+func refusesInitialEvents(s *api.Status) bool {
+	return s.Code == api.CodeBadRequest || s.Code == api.CodeInvalid || s.Code == 405 || s.Code == 406
+}
+
+// Refusal returns the error of a response other than 200.
+func (r *Response) Refusal() *api.Status {
+	d, err := objectjson.ParseDocument(r.Body)
+	s := &api.Status{}
+	if err == nil && d.Member("kind").Text() == "Status" {
+		s = statusOf(d)
+	}
+	if s.Code == 0 {
+		s = &api.Status{
+			Code: r.Code, Reason: reasonOf(r.Code),
+			Message: "the server answers " + strconv.Itoa(r.Code) + ": " + lite.Quote(beginning(r.Body)),
+		}
+	}
+	if r.RetryAfterSeconds > 0 {
+		s.RetryAfterSeconds = r.RetryAfterSeconds
+	}
+	if s.Code == api.CodeUnauthorized {
+		s.Message += ": the credentials are missing, wrong or expired"
+	}
+	return s
+}
+
+// statusOf parses a Kubernetes Status. The result has code zero if the code is
+// not an error.
+func statusOf(d objectjson.Document) *api.Status {
+	details := d.Member("details")
+	s := &api.Status{
+		Code: d.Member("code").Int(), Reason: api.Reason(d.Member("reason").Text()), Message: d.Member("message").Text(),
+		RetryAfterSeconds: details.Member("retryAfterSeconds").Int(),
+	}
+	if s.Code < 400 || s.Code > 599 {
+		s.Code = 0
+	}
+	for _, cause := range details.Member("causes").Elements() {
+		s.Cause = cause.Member("reason").Text()
+		break
+	}
+	if s.Code == api.CodeGone {
+		s.Reason = api.ReasonExpired // some servers use the reason Gone (rule P18)
+	}
+	return s
+}
+
+func beginning(body []byte) string { return string(body[:min(len(body), 300)]) }
+
+func reasonOf(code int) api.Reason {
+	switch code {
+	case api.CodeBadRequest:
+		return api.ReasonBadRequest
+	case api.CodeUnauthorized:
+		return api.ReasonUnauthorized
+	case api.CodeForbidden:
+		return api.ReasonForbidden
+	case api.CodeNotFound:
+		return api.ReasonNotFound
+	case api.CodeGone:
+		return api.ReasonExpired
+	case api.CodeTooManyRequests:
+		return api.ReasonTooManyRequests
+	case api.CodeInternalError:
+		return api.ReasonInternalError
+	case api.CodeGatewayTimeout:
+		return api.ReasonTimeout
+	}
+	return api.ReasonUnavailable
+}
+
+// broken returns the error for an invalid response body. It is retried, because
+// responses of aggregated APIs are often invalid only temporarily.
+func broken(message string) *api.Status {
+	return &api.Status{Code: 502, Reason: api.ReasonInternalError, Message: "the server's answer is broken: " + message}
+}
