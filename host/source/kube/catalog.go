@@ -27,7 +27,6 @@ type resource struct {
 	api.Resource
 	Kind       string
 	namespaced bool
-	path       string   // path of the collection
 	names      []string // plural, singular and short names
 	described  source.Description
 }
@@ -136,9 +135,8 @@ func toResource(groupVersion string, r *metav1.APIResource) *resource {
 		return nil
 	}
 	group, version, found := strings.Cut(groupVersion, "/")
-	prefix := "/apis/"
 	if !found {
-		group, version, prefix = "", groupVersion, "/api/"
+		group, version = "", groupVersion
 	}
 	names := append([]string{r.Name, r.SingularName}, r.ShortNames...)
 	name := api.Resource{Group: group, Version: version, Name: r.Name}
@@ -146,7 +144,6 @@ func toResource(groupVersion string, r *metav1.APIResource) *resource {
 		Resource:   name,
 		Kind:       r.Kind,
 		namespaced: r.Namespaced,
-		path:       prefix + groupVersion + "/" + r.Name,
 		names:      slices.DeleteFunc(names, func(n string) bool { return n == "" }),
 		described: source.Description{
 			Resource: name, Kind: r.Kind, Singular: r.SingularName, Namespaced: r.Namespaced,

@@ -21,9 +21,6 @@ const (
 	DefaultPatience = 15 * time.Second
 	// DefaultDiscoveryTTL is how long discovery results are cached.
 	DefaultDiscoveryTTL = 30 * time.Second
-
-	// maxFrame is the maximum size of an object in a stream (rule P5).
-	maxFrame = 16 << 20
 )
 
 // Config configures a source. REST is required. Zero selects the default of every

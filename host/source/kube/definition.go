@@ -66,7 +66,7 @@ func (c *directory) read(ctx context.Context, r *resource) (*definition, error) 
 		return &definition{}, nil // the groups of custom resources are domains
 	}
 	var found crd
-	err := c.source.getJSON(ctx, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/"+r.Name+"."+r.Group, nil, &found)
+	err := c.source.getJSON(ctx, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/"+r.Name+"."+r.Group, &found)
 	var status *api.Status
 	switch {
 	case isNotFound(err):

@@ -10,25 +10,17 @@ import (
 	"strings"
 )
 
-// do sends a GET and returns the response if its code is 200. The caller closes the
-// body. about is the prefix of errors.
-func (s *Source) do(ctx context.Context, about, path string, query url.Values, accept string) (*http.Response, error) {
+// get sends a GET, and returns the response whatever its code.
+func (s *Source) get(ctx context.Context, path string, query url.Values) (*http.Response, error) {
 	target := *s.base
 	target.Path = strings.TrimSuffix(target.Path, "/") + path
 	target.RawQuery = query.Encode()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, target.String(), nil)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", about, err)
+		return nil, err
 	}
-	req.Header.Set("Accept", accept)
-	resp, err := s.client.Load().Do(req)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", about, transportError(ctx, err))
-	}
-	if resp.StatusCode != http.StatusOK {
-		return nil, refusal(about, resp)
-	}
-	return resp, nil
+	req.Header.Set("Accept", "application/json")
+	return s.client.Load().Do(req)
 }
 
 // transportError prefers the cause of ctx, and omits the long address, which is
@@ -45,14 +37,17 @@ func transportError(ctx context.Context, err error) error {
 }
 
 // getJSON requests a small document.
-func (s *Source) getJSON(ctx context.Context, path string, query url.Values, into any) error {
+func (s *Source) getJSON(ctx context.Context, path string, into any) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.config.RequestTimeout,
 		fmt.Errorf("no answer within %v", s.config.RequestTimeout))
 	defer cancel()
 	about := "kube-apiserver " + s.base.Host + ": GET " + path
-	resp, err := s.do(ctx, about, path, query, "application/json")
+	resp, err := s.get(ctx, path, nil)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", about, transportError(ctx, err))
+	}
+	if resp.StatusCode != http.StatusOK {
+		return refusal(about, resp)
 	}
 	defer resp.Body.Close()
 	if err := json.NewDecoder(resp.Body).Decode(into); err != nil {

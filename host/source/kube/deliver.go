@@ -1,0 +1,164 @@
+package kube
+
+import (
+	"strings"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/kubewatch"
+	"github.com/watchglass/watchglass/host/source"
+)
+
+// maxBatch is the maximum number of changes that the sink receives at once.
+const maxBatch = 100
+
+// maxKept is the size of the buffer for values that a stream keeps for reuse.
+const maxKept = 1 << 20
+
+// memory is the state of a resource that outlives its streams.
+type memory struct {
+	kubewatch.Memory
+	cluster string
+	// newest is the last delivered version. No list may be older.
+	newest api.ResourceVersion
+}
+
+func (s *Source) remember(resource api.Resource, cluster string) (*memory, kubewatch.Memory) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m := s.memory[resource]
+	if m == nil || m.cluster != cluster {
+		m = &memory{cluster: cluster, Memory: kubewatch.Memory{Pages: s.config.PagedLists}}
+		s.memory[resource] = m
+	}
+	return m, m.Memory
+}
+
+func (st *stream) newestDelivered() api.ResourceVersion {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	return st.memory.newest
+}
+
+// advance records what the stream has delivered and learned.
+func (st *stream) advance(rv api.ResourceVersion) {
+	learned := st.client.Memory()
+	st.mu.Lock()
+	m := st.memory
+	fallback := learned.Pages && !m.Pages
+	m.newest = max(m.newest, rv)
+	m.Pages = m.Pages || learned.Pages
+	m.FailingSince = learned.FailingSince
+	st.mu.Unlock()
+	if fallback {
+		st.config.Logger.Info("the server does not begin watches with the state; listing the classic way", "resource", st.resource.String())
+	}
+}
+
+// note records the error of the sink, which Stream returns unchanged.
+func (st *stream) note(err error) error {
+	if st.err == nil {
+		st.err = err
+	}
+	return err
+}
+
+// Describe implements kubewatch.Handler. The catalog describes the resources.
+func (st *stream) Describe(*api.Schema, string) bool { return true }
+
+// BeginList implements kubewatch.Handler.
+func (st *stream) BeginList() error {
+	st.advance(0)
+	return st.note(st.sink.BeginList())
+}
+
+// Object implements kubewatch.Handler.
+func (st *stream) Object(o *kubewatch.Object) error {
+	return st.note(st.sink.Object(key(o), o.ResourceVersion, o.Typed(o.Raw)))
+}
+
+// key returns a copy of the key, which the sink may keep.
+func key(o *kubewatch.Object) api.Key { return api.Key(strings.Clone(string(o.Key))) }
+
+// EndList implements kubewatch.Handler.
+func (st *stream) EndList(rv api.ResourceVersion) error {
+	if err := st.note(st.sink.EndList(rv)); err != nil {
+		return err
+	}
+	st.advance(rv)
+	return nil
+}
+
+// Change implements kubewatch.Handler. The sink receives the changes of a piece of the
+// response together.
+func (st *stream) Change(o *kubewatch.Object, deleted bool) error {
+	change := source.Change{Key: key(o), ResourceVersion: o.ResourceVersion}
+	if !deleted {
+		start := len(st.values)
+		st.values = append(st.values, o.Typed(o.Raw)...)
+		change.Value = st.values[start:len(st.values):len(st.values)]
+	}
+	st.changes = append(st.changes, change)
+	return nil
+}
+
+// Progress implements kubewatch.Handler.
+func (st *stream) Progress(p kubewatch.Progress) error {
+	st.at = p
+	if p.Changed {
+		if len(st.changes) < maxBatch {
+			return nil
+		}
+		return st.flush()
+	}
+	if err := st.flush(); err != nil || !p.Current() {
+		return err
+	}
+	return st.current()
+}
+
+func (st *stream) current() error {
+	st.advance(st.at.At)
+	return st.note(st.sink.Progress(st.at.At))
+}
+
+// flush delivers the changes. It reports progress once if they have passed the newest
+// version of the server, so that progress need not wait for a bookmark.
+func (st *stream) flush() error {
+	if len(st.changes) == 0 || st.err != nil {
+		return st.err
+	}
+	err := st.sink.Changes(st.changes)
+	clear(st.changes)
+	if st.changes, st.values = st.changes[:0], st.values[:0]; cap(st.values) > maxKept {
+		st.values = nil
+	}
+	if err != nil {
+		return st.note(err)
+	}
+	st.advance(st.at.At)
+	if !st.passed && st.at.Current() && st.at.At > st.at.Newest {
+		st.passed = true
+		return st.current()
+	}
+	return nil
+}
+
+// Lagging implements kubewatch.Handler.
+func (st *stream) Lagging(why *api.Status) {
+	st.config.Logger.Warn("the server does not prove that it is current; readers will call their data stale if that goes on",
+		"resource", st.resource.String(), "error", why)
+}
+
+// Skipped implements kubewatch.Handler.
+func (st *stream) Skipped(what string) {
+	st.config.Logger.Warn("passing over an event", "resource", st.resource.String(), "event", what)
+}
+
+// Ended implements kubewatch.Handler. What came before the error counts.
+func (st *stream) Ended(why *api.Status) {
+	if st.flush() != nil {
+		return
+	}
+	st.advance(0)
+	st.err = why
+}
