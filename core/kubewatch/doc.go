@@ -7,8 +7,8 @@
 // A [Client] has no clock, connections or goroutines. Its driver passes the time to
 // Tick before every other call. [Config.Fetch] starts each [Request], a GET whose
 // limits the driver enforces. For the response to a request, the driver calls
-// Responded once, then Data for pieces of any size, and then Closed or TimedOut. It
-// drops responses that are not [Client.Requested]: an earlier call has ended them.
+// Responded once, then Data for pieces of any size, and then Closed or TimedOut. The
+// client ignores responses to requests that an earlier call has ended.
 //
 //	client := kubewatch.New(config)
 //	client.Start(kubewatch.Start{From: rv})

@@ -171,6 +171,6 @@ func (c *Client) find(stream uint32) *request {
 	return nil
 }
 
-// Requested reports whether the client awaits more of a response. The methods for
-// responses must not be called otherwise.
+// Requested reports whether the client awaits more of a response. It ignores other
+// responses.
 func (c *Client) Requested(stream uint32) bool { return c.find(stream) != nil }

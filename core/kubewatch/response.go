@@ -21,6 +21,9 @@ const maxSmall = 4 << 20
 // Responded handles the status code of a response.
 func (c *Client) Responded(stream uint32, code, retryAfterSeconds int) {
 	r := c.find(stream)
+	if r == nil {
+		return
+	}
 	r.Code, r.RetryAfterSeconds = code, retryAfterSeconds
 	switch {
 	case code != 200:
@@ -37,6 +40,9 @@ func (c *Client) Responded(stream uint32, code, retryAfterSeconds int) {
 // Data handles a piece of a response body.
 func (c *Client) Data(stream uint32, piece []byte) {
 	r := c.find(stream)
+	if r == nil {
+		return
+	}
 	var err error
 	switch {
 	case r.Code != 200, r.purpose == identity, r.purpose == discovery, r.purpose == confirmation:
@@ -72,6 +78,9 @@ var errOver = broken("the request is over")
 // Closed handles the end of a response. The message is empty for a normal end.
 func (c *Client) Closed(stream uint32, message string) {
 	r := c.find(stream)
+	if r == nil {
+		return
+	}
 	if r.purpose == changes && r.Code == 200 && message == "" && c.phase == confirmingWatch {
 		c.phase = confirmingEndedWatch
 		return
@@ -115,7 +124,7 @@ func (c *Client) complete(r *request) {
 
 // TimedOut handles the end of a response that exceeded a limit of its request.
 func (c *Client) TimedOut(stream uint32, message string) {
-	if r := c.find(stream); r.purpose == initialEvents && r.Code == 200 {
+	if r := c.find(stream); r != nil && r.purpose == initialEvents && r.Code == 200 {
 		// A server that ignores the option may send the state, but never the mark.
 		r.stream = 0
 		c.listInPages(api.Unavailable(c.about(r) + message))

@@ -7,33 +7,20 @@
 //
 // # A stream
 //
-// The state is read as a watch that begins with it (rule R4: sendInitialEvents,
-// NotOlderThan, bookmarks). If a server refuses that, ends the initial events early
-// or never marks their end, the package uses paged lists from then on. A continue
-// token that expires meanwhile leads to one list without pages (rule R3). Every
-// state is a consistent read (rule C36), because the end of a list states that the
-// list is complete. A server that lags behind answers 504 and is asked again. A
-// state that is older than the last delivered version is rejected, so that time
-// never goes backwards.
+// Package kubewatch lists and watches. A stream performs its requests and passes the
+// objects to the sink. If the server does not support watches with initial events,
+// later streams of the resource use paged lists as well. No stream delivers a state
+// that is older than the last delivered version.
 //
-// Changes are read by consecutive watches, each from the last delivered version
-// (rules R5, R7, R8). A change that is not newer is dropped. A stream ends with a
-// 410, after which the caller lists again; with an error of the server, to be
-// retried from the same version, or after half a minute of internal errors with a
-// new list (rule R9); or with a watch that the server ends immediately without a
-// reason.
+// Between two watches, the stream checks the definition of a custom resource.
 //
 // # Progress
 //
 // A kube-apiserver sends a bookmark about once a minute, but readers must learn
 // every ten seconds whether their data is current. A watch therefore lasts nine
-// seconds, because the server sends a bookmark shortly before its end. Meanwhile one
-// consistent read of a single object requests the latest version, which a server
-// that has lost its etcd cannot answer. Progress is reported when the watch has
-// reached that version. The end of the watch alone is not sufficient: one address
-// may belong to several servers, and the watched one may lag. This costs the server
-// one small list and one watch per resource in ten seconds, whatever the number of
-// readers.
+// seconds, because the server sends a bookmark shortly before its end. Progress
+// costs the server one small list and one watch per resource in ten seconds,
+// whatever the number of readers.
 //
 // If consistent reads of a server do not advance its watch cache, it may report
 // nothing newer while a resource is idle and others change. Readers then report

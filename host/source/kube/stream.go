@@ -154,8 +154,8 @@ func (st *stream) sameSchema(ctx context.Context) bool {
 
 // take passes a part of a response to the client.
 func (st *stream) take(r received) {
-	if !st.client.Requested(r.stream) {
-		return
+	if r.err != nil {
+		delete(st.cancels, r.stream)
 	}
 	st.client.Tick(time.Now().UnixMilli())
 	switch {
