@@ -13,10 +13,10 @@ type Config struct {
 	FieldSelector string
 
 	// Schema has the kind of the objects, and the fields and columns that the
-	// handler needs. A roaming client determines a missing schema, from package
-	// catalog or from the server.
+	// handler needs. A roaming client determines it itself, from package catalog or
+	// from the server.
 	Schema *api.Schema
-	// Columns replace the columns of a schema that the client determines.
+	// Columns replace the columns of the schema that a roaming client determines.
 	Columns []api.Column
 	// Validate checks the JSON of objects completely, and splits a watch by value
 	// instead of by line. Without it, the parts that the schema does not select are
@@ -207,10 +207,10 @@ func (c *Client) Start(s Start) {
 	c.at, c.whole = c.from, c.from
 	if c.cfg.Roaming {
 		c.phase = identifying
-		c.fetch(identity, Request{Path: identityPath, Timeout: c.cfg.RequestTimeout})
+		c.fetchIdentity(&c.request, identity)
 		return
 	}
-	if c.compile(c.cfg.Schema) {
+	if c.schema != nil || c.compile(c.cfg.Schema) {
 		c.begin()
 	}
 }
@@ -221,9 +221,11 @@ func (c *Client) begin() {
 	case c.from != 0 && c.cfg.Roaming:
 		c.watch(c.cfg.FirstWatchSeconds, confirmingWatch)
 	case c.from != 0:
-		c.phase, c.request = checkingResume, c.fetchNewest(resume)
+		c.phase = checkingResume
+		c.fetchNewest(&c.request, resume)
 	case c.floor > 0 && c.cfg.Roaming:
-		c.phase, c.request = raisingFloor, c.fetchNewest(floor)
+		c.phase = raisingFloor
+		c.fetchNewest(&c.request, floor)
 	default:
 		c.list()
 	}

@@ -11,7 +11,7 @@ const maxHeld = 16 << 20
 // Until then the data is held back, so that it is not added to the state of a
 // different cluster.
 func (c *Client) confirmCluster() {
-	c.confirm = c.send(confirmation, Request{Path: identityPath, Timeout: c.cfg.RequestTimeout})
+	c.fetchIdentity(&c.confirm, confirmation)
 }
 
 // confirmed handles the response to confirmCluster.

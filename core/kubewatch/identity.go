@@ -39,17 +39,13 @@ func (c *Client) identified(r *request) {
 		c.from, c.at, c.floor = 0, 0, 0 // versions of a different history
 	}
 	c.cluster = name
-	switch known := catalog.Find(c.cfg.Resource); {
-	case c.schema != nil:
-		c.describe(c.schema)
-	case c.cfg.Schema != nil:
-		c.describe(c.cfg.Schema)
-	case known != nil:
-		c.describe(c.layout(known))
-	default:
+	known := catalog.Find(c.cfg.Resource)
+	if c.schema == nil && known == nil {
 		c.phase = discovering
 		c.fetch(discovery, Request{Path: groupPath(c.cfg.Resource), Timeout: c.cfg.RequestTimeout})
+		return
 	}
+	c.describe(known)
 }
 
 // discovered handles the discovery response for the resource's group.
@@ -68,7 +64,7 @@ func (c *Client) discovered(r *request) {
 			c.fail(r, broken(lite.Quote(kind)+" is no name of a kind"))
 			return
 		}
-		c.describe(c.layout(&api.Schema{Kind: kind, Namespaced: resource.Member("namespaced").True()}))
+		c.describe(&api.Schema{Kind: kind, Namespaced: resource.Member("namespaced").True()})
 		return
 	}
 	c.fail(r, api.NotFound("the server has no resource "+c.cfg.Resource.String()))
@@ -104,9 +100,13 @@ func (c *Client) layout(known *api.Schema) *api.Schema {
 	return s
 }
 
-// describe passes the schema to the handler, and then resumes or lists.
-func (c *Client) describe(schema *api.Schema) {
-	if c.compile(schema) && c.cfg.Handler.Describe(c.schema, c.cluster) {
+// describe passes the schema to the handler, and then resumes or lists. A schema that
+// is known already takes precedence.
+func (c *Client) describe(known *api.Schema) {
+	if c.schema == nil && !c.compile(c.layout(known)) {
+		return
+	}
+	if c.cfg.Handler.Describe(c.schema, c.cluster) {
 		c.begin()
 	}
 }
@@ -114,9 +114,6 @@ func (c *Client) describe(schema *api.Schema) {
 // compile prepares the scanner for a schema. If the schema is invalid, it ends the run
 // and returns false.
 func (c *Client) compile(schema *api.Schema) bool {
-	if c.schema != nil {
-		return true
-	}
 	scanned := *schema
 	scanned.Fields = append(slices.Clone(schema.Fields), "apiVersion", "kind")
 	scanner, err := objectjson.NewScanner(&scanned)

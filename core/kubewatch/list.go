@@ -115,11 +115,8 @@ func (c *Client) endList(rv api.ResourceVersion) {
 	case rv == 0:
 		c.fail(&c.request, broken("the list has no resourceVersion that can be watched from"))
 	case rv < c.floor:
-		c.fail(&c.request, &api.Status{
-			Code: api.CodeGatewayTimeout, Reason: api.ReasonTimeout, Cause: "ResourceVersionTooLarge",
-			Message: "the server answers with the state at " + rv.String() + ", older than " + c.floor.String() +
-				", which was seen before: it lags behind, or the cluster was restored from a backup" + c.cfg.Remedy,
-		})
+		c.fail(&c.request, c.behind("the server answers with the state at "+rv.String()+", older than "+c.floor.String()+
+			", which was seen before: it"))
 	case c.cfg.Roaming && c.floor > 0:
 		c.drop(&c.request)
 		c.phase, c.listed = confirmingList, rv

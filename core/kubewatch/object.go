@@ -31,15 +31,16 @@ func (o *Object) Typed(json []byte) []byte {
 
 // read scans an object. The result is valid until the next call.
 func (c *Client) read(raw []byte) (*Object, error) {
-	scanned, err := c.scanner.Scan(raw, objectjson.Options{Unchecked: !c.cfg.Validate, Borrowed: true})
+	o := &c.object
+	var err error
+	o.Object, err = c.scanner.Scan(raw, objectjson.Options{Unchecked: !c.cfg.Validate, Borrowed: true})
 	if err != nil {
 		return nil, err
 	}
+	o.Raw, o.head, o.foreign = raw, "", ""
 	declared := len(c.schema.Fields)
-	apiVersion, kind := scanned.Fields[declared], scanned.Fields[declared+1]
-	scanned.Fields = scanned.Fields[:declared]
-	o := &c.object
-	*o = Object{Object: scanned, Raw: raw}
+	apiVersion, kind := o.Fields[declared], o.Fields[declared+1]
+	o.Fields = o.Fields[:declared]
 	switch {
 	case apiVersion == "" && kind == "":
 		// An object with a key has further members.

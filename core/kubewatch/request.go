@@ -1,7 +1,6 @@
 package kubewatch
 
 import (
-	"strconv"
 	"strings"
 
 	"github.com/watchglass/watchglass/core/api"
@@ -10,44 +9,35 @@ import (
 // Request is a GET request that accepts JSON. Its limits are in milliseconds; zero
 // means none.
 type Request struct {
-	Path  string
-	Query []Parameter
+	// Path and Query are encoded.
+	Path, Query string
 	// Timeout limits the request as a whole, and Idle the time to the next byte of
 	// the response. A driver that enforces them reports TimedOut.
 	Timeout, Idle int64
 }
 
-// Parameter is a query parameter.
-type Parameter struct{ Name, Value string }
-
 // String returns the path with its query.
 func (r Request) String() string {
-	var b strings.Builder
-	b.WriteString(r.Path)
-	for i, p := range r.Query {
-		b.WriteByte("?&"[min(i, 1)])
-		b.WriteString(p.Name)
-		b.WriteByte('=')
-		escape(&b, p.Value)
+	if r.Query == "" {
+		return r.Path
 	}
-	return b.String()
-}
-
-// Get returns the value of a query parameter, or the empty string.
-func (r Request) Get(name string) string {
-	for _, p := range r.Query {
-		if p.Name == name {
-			return p.Value
-		}
-	}
-	return ""
+	return r.Path + "?" + r.Query
 }
 
 // set adds a query parameter, unless its value is empty.
 func (r *Request) set(name, value string) {
-	if value != "" {
-		r.Query = append(r.Query, Parameter{name, value})
+	if value == "" {
+		return
 	}
+	var b strings.Builder
+	b.WriteString(r.Query)
+	if r.Query != "" {
+		b.WriteByte('&')
+	}
+	b.WriteString(name)
+	b.WriteByte('=')
+	escape(&b, value)
+	r.Query = b.String()
 }
 
 // collection starts a request for the collection.
@@ -124,20 +114,27 @@ type request struct {
 	Response
 }
 
-func (c *Client) send(p purpose, r Request) request {
-	return request{purpose: p, stream: c.cfg.Fetch(r)}
+// send starts a request and remembers it in pending.
+func (c *Client) send(pending *request, p purpose, r Request) {
+	*pending = request{purpose: p}
+	pending.stream = c.cfg.Fetch(r)
 }
 
 // fetch sends the request of the phase.
-func (c *Client) fetch(p purpose, r Request) { c.request = c.send(p, r) }
+func (c *Client) fetch(p purpose, r Request) { c.send(&c.request, p, r) }
+
+// fetchIdentity requests the identity of the cluster.
+func (c *Client) fetchIdentity(pending *request, p purpose) {
+	c.send(pending, p, Request{Path: identityPath, Timeout: c.cfg.RequestTimeout})
+}
 
 // fetchNewest requests a list with limit 1, whose version is the newest.
-func (c *Client) fetchNewest(p purpose) request {
+func (c *Client) fetchNewest(pending *request, p purpose) {
 	r := c.collection()
-	r.set("limit", strconv.Itoa(1))
+	r.set("limit", "1")
 	r.Timeout = c.cfg.RequestTimeout
 	c.newestItems = items{}
-	return c.send(p, r)
+	c.send(pending, p, r)
 }
 
 // newestVersion returns the version of that list, or zero if the response is

@@ -35,7 +35,7 @@ func (c *Client) watch(seconds int, p phase) {
 	}
 }
 
-func (c *Client) probeNewest() { c.probe = c.fetchNewest(newest) }
+func (c *Client) probeNewest() { c.fetchNewest(&c.probe, newest) }
 
 // checkResume handles the newest version before a resumption. It rejects a version
 // that the server has not reached. The server lags behind, or never issued that
@@ -46,8 +46,8 @@ func (c *Client) checkResume() {
 	case rv == 0:
 		c.fail(&c.request, broken("it is no list with a resourceVersion"))
 	case c.at > rv:
-		status := api.TooLargeResourceVersion(c.at, rv)
-		status.Message += ": the server lags behind, or the cluster was restored from a backup" + c.cfg.Remedy
+		status := c.behind(api.TooLargeResourceVersion(c.at, rv).Message + ": the server")
+		status.RetryAfterSeconds = 1
 		c.fail(&c.request, status)
 	default:
 		c.failing = 0
@@ -195,15 +195,19 @@ func (c *Client) probed() {
 		c.fail(&c.probe, broken("it is no list with a resourceVersion"))
 		return
 	case rv < c.probedAt && c.cfg.Roaming:
-		c.End(&api.Status{
-			Code: api.CodeGatewayTimeout, Reason: api.ReasonTimeout, Cause: "ResourceVersionTooLarge",
-			Message: c.cfg.Server + ": the server is at " + rv.String() + " and " + c.cfg.Resource.String() + " at " + c.probedAt.String() +
-				": it lags behind, or the cluster was restored from a backup",
-		})
+		c.End(c.behind(c.cfg.Server + ": the server is at " + rv.String() + " and " + c.cfg.Resource.String() + " at " + c.probedAt.String() + ": it"))
 		return
 	}
 	c.newest = rv
 	if err := c.progress(false); err != nil {
 		c.fail(&c.probe, api.AsStatus(err))
+	}
+}
+
+// behind returns the error for a server that is older than a known version.
+func (c *Client) behind(who string) *api.Status {
+	return &api.Status{
+		Code: api.CodeGatewayTimeout, Reason: api.ReasonTimeout, Cause: "ResourceVersionTooLarge",
+		Message: who + " lags behind, or the cluster was restored from a backup" + c.cfg.Remedy,
 	}
 }

@@ -44,6 +44,7 @@ type stream struct {
 // pending is a request that has not started yet.
 type pending struct {
 	kubewatch.Request
+	query  url.Values
 	stream uint32
 }
 
@@ -104,7 +105,9 @@ func (st *stream) run(ctx context.Context, from api.ResourceVersion) error {
 
 func (st *stream) fetch(r kubewatch.Request) uint32 {
 	st.last++
-	st.pending = append(st.pending, pending{r, st.last})
+	query, err := url.ParseQuery(r.Query)
+	st.note(err)
+	st.pending = append(st.pending, pending{r, query, st.last})
 	return st.last
 }
 
@@ -122,7 +125,7 @@ func (st *stream) startPending(ctx context.Context) {
 	for st.err == nil && len(st.pending) > 0 {
 		p := st.pending[0]
 		st.pending = st.pending[1:]
-		if p.Get("watch") != "" && p.Get("resourceVersion") != "" {
+		if p.query.Has("watch") && p.query.Has("resourceVersion") {
 			st.passed = false
 			if st.watches++; st.watches > 1 && !st.sameSchema(ctx) {
 				return
@@ -180,11 +183,7 @@ func (st *stream) exchange(ctx context.Context, cancel context.CancelCauseFunc, 
 	defer total.Stop()
 	idle := timeLimit(cancel, p.Idle, "nothing came for %v")
 	defer idle.Stop()
-	query := url.Values{}
-	for _, parameter := range p.Query {
-		query.Set(parameter.Name, parameter.Value)
-	}
-	resp, err := st.get(ctx, p.Path, query)
+	resp, err := st.get(ctx, p.Path, p.query)
 	if err != nil {
 		st.pass(received{stream: p.stream, err: transportError(ctx, err)})
 		return
