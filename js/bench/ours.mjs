@@ -1,7 +1,7 @@
 import { openGuest } from "../src/guest.ts";
 import { split, Writer } from "../src/wire/codec.ts";
-import { writeCommand } from "../src/wire/commands.ts";
-import { readOutput } from "../src/wire/outputs.ts";
+import { writeCommand } from "../src/wire/driver-commands.ts";
+import { readOutput } from "../src/wire/driver-outputs.ts";
 
 const collection = 1;
 const stream = 1;

@@ -30,8 +30,8 @@ import type {
 import { compareResourceVersions } from "./versions.js";
 import { ViewHandle } from "./view.js";
 import { WatchIterator } from "./watch.js";
-import { Match, type Command } from "./wire/commands.js";
-import type { Output } from "./wire/outputs.js";
+import { Match, type MemberCommand } from "./wire/commands.js";
+import type { Delivery } from "./wire/outputs.js";
 
 /**
  * The options of a collection inside of the package, where restored chunks are passed
@@ -164,7 +164,7 @@ export class CollectionHandle<T extends object> implements Collection<T>, OpenCo
     };
   }
 
-  async #page(selectors: Selectors & CallOptions, page: { resourceVersion: string; match: number; limit: number; continue: string }): Promise<Output & { type: "ListReply" }> {
+  async #page(selectors: Selectors & CallOptions, page: { resourceVersion: string; match: number; limit: number; continue: string }): Promise<Delivery & { type: "ListReply" }> {
     const bodies = !this.#options.metadataOnly;
     const reply = await this.#request((request) => ({ type: "List", request, collection: this.id, ...selection(selectors), ...page, bodies }), selectors.signal);
     if (reply.type !== "ListReply") throw unexpected(reply);
@@ -175,7 +175,7 @@ export class CollectionHandle<T extends object> implements Collection<T>, OpenCo
    * Sends a request to the engine. Rejects with the collection's error if it has ended by
    * the time of the response.
    */
-  async #request(command: (request: number) => Command, signal: AbortSignal | undefined): Promise<Output> {
+  async #request(command: (request: number) => MemberCommand, signal: AbortSignal | undefined): Promise<Delivery> {
     this.check();
     try {
       return await this.client.request(command, signal);
@@ -230,7 +230,7 @@ export class CollectionHandle<T extends object> implements Collection<T>, OpenCo
     this.#children.delete(child);
   }
 
-  receive(output: Output): void {
+  receive(output: Delivery): void {
     switch (output.type) {
       case "CollectionState": {
         const { state, resourceVersion, lastProgressMillis: lastProgress, nextAttemptMillis: nextAttempt, objects, loaded, total, status } = output;

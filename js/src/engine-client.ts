@@ -5,13 +5,13 @@ import { internalError, messageOf, protocolError, WatchglassError } from "./erro
 import { batchBytes, idsPerMember } from "./member.js";
 import type { Opened, Schema, Status } from "./types.js";
 import { split, Writer } from "./wire/codec.js";
-import { writeCommand, type Command } from "./wire/commands.js";
-import { readOutput, type Output } from "./wire/outputs.js";
+import { writeMemberCommand, type MemberCommand } from "./wire/commands.js";
+import { readDelivery, type Delivery } from "./wire/outputs.js";
 
 /** A resource that is open at the engine under its own ID. */
 export interface Open {
   /** Receives an output with the ID of this resource. */
-  receive(output: Output): void;
+  receive(output: Delivery): void;
   /** The engine was replaced, and the new one does not know the ID. */
   restarted(status: Status): void;
   /** The engine does not respond and is about to be replaced. Its state may be old. */
@@ -111,9 +111,9 @@ export class EngineClient {
    * Sends a command, batched with all others of the current task and its promises. Has no
    * effect after the end.
    */
-  send(command: Command): void {
+  send(command: MemberCommand): void {
     if (this.#closed) return;
-    writeCommand(this.#writer, command);
+    writeMemberCommand(this.#writer, command);
     // A step has room for batchBytes, and additionally for one command of any size.
     if (this.#writer.length > batchBytes) return this.#membership.send(this.#writer.take());
     if (this.#flushing) return;
@@ -125,12 +125,12 @@ export class EngineClient {
   }
 
   /** Sends a command and resolves with its reply. A replaced engine receives the command again. */
-  request(command: (id: number) => Command, signal?: AbortSignal): Promise<Output> {
+  request(command: (id: number) => MemberCommand, signal?: AbortSignal): Promise<Delivery> {
     return abortable(() => this.#request(command), signal);
   }
 
-  #request(command: (id: number) => Command): Promise<Output> {
-    const answer = new Deferred<Output>();
+  #request(command: (id: number) => MemberCommand): Promise<Delivery> {
+    const answer = new Deferred<Delivery>();
     if (this.#closed) {
       answer.reject(this.#closed);
       return answer.promise;
@@ -168,7 +168,7 @@ export class EngineClient {
     if (this.#closed) return;
     try {
       for (const frame of split(frames)) {
-        const output = readOutput(frame);
+        const output = readDelivery(frame);
         if (output) this.#open.get(idOf(output))?.receive(output);
       }
     } catch (error) {
@@ -191,7 +191,7 @@ export class EngineClient {
   }
 }
 
-function idOf(output: Output): number {
+function idOf(output: Delivery): number {
   switch (output.type) {
     case "CollectionState":
     case "CollectionSchema":
@@ -213,13 +213,7 @@ function idOf(output: Output): number {
     case "ErrorReply":
     case "SnapshotChunk":
       return output.request;
-    case "SendReader":
-    case "CloseReader":
-    case "KeptReader":
-    case "ReaderStalled":
-      return output.reader;
   }
-  return -1;
 }
 
 /** Returns the error for the status of a reply. */
@@ -228,6 +222,6 @@ export function statusError(status: Status | undefined): WatchglassError {
 }
 
 /** Returns the error for an output that does not match the command. */
-export function unexpected(output: Output): WatchglassError {
+export function unexpected(output: Delivery): WatchglassError {
   return protocolError(`${output.type} is not a response to the request`);
 }

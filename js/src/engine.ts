@@ -5,8 +5,8 @@ import type { AnswerEvents, Ask } from "./kubernetes.js";
 import { idsPerMember } from "./member.js";
 import type { Dial, Stream, StreamEvents } from "./transport.js";
 import { concat, Reader, split, Writer, type Frame } from "./wire/codec.js";
-import { commandTypes, writeCommand, type Command } from "./wire/commands.js";
-import { readOutput, recipient, type Output } from "./wire/outputs.js";
+import { commandTypes, writeCommand, type Command } from "./wire/driver-commands.js";
+import { readOutput, recipient, type Output } from "./wire/driver-outputs.js";
 
 /**
  * The maximum size of the stream messages in one step. A step of this size takes some

@@ -2,8 +2,8 @@ import { internalError, messageOf, protocolError } from "./errors.js";
 import { readFile } from "./platform.js";
 import { Wasi } from "./wasi.js";
 import { fingerprint, split, Writer } from "./wire/codec.js";
-import { streamDataHead, writeCommand, type Command } from "./wire/commands.js";
-import { readOutput } from "./wire/outputs.js";
+import { streamDataHead, writeCommand, type Command } from "./wire/driver-commands.js";
+import { readOutput } from "./wire/driver-outputs.js";
 
 /**
  * The version of the module's interface that this package implements, followed by the

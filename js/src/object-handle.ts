@@ -4,7 +4,7 @@ import { closedError, internalError, messageOf, type WatchglassError } from "./e
 import { Listeners, offNextFrame, onNextFrame } from "./listeners.js";
 import { toObject } from "./object.js";
 import type { CallOptions, ObjectHandle, ObjectOptions, Opened, State, Status } from "./types.js";
-import type { Output } from "./wire/outputs.js";
+import type { Delivery } from "./wire/outputs.js";
 
 /**
  * Closes the references of garbage-collected handles. Some edge runtimes do not have
@@ -152,7 +152,7 @@ class Reference<T extends object> implements Open {
     this.client.send({ type: "ReleaseObject", handle: this.#id });
   }
 
-  receive(output: Output): void {
+  receive(output: Delivery): void {
     switch (output.type) {
       case "ObjectChanged":
         this.exists = output.item !== undefined;

@@ -5,13 +5,13 @@ import { badRequest, protocolError, WatchglassError } from "./errors.js";
 import { batchBytes } from "./member.js";
 import type { Position, SnapshotChunk, SnapshotOptions, Status } from "./types.js";
 import { maxMessage } from "./wire/codec.js";
-import type { Output } from "./wire/outputs.js";
+import type { Delivery } from "./wire/outputs.js";
 
 /** Receives the responses to a snapshot request, one at a time. */
 class Answers implements Open {
-  #next = new Deferred<Output>();
+  #next = new Deferred<Delivery>();
 
-  receive(output: Output): void {
+  receive(output: Delivery): void {
     if (output.type === "ErrorReply") this.#next.reject(statusError(output.status));
     else this.#next.resolve(output);
   }
@@ -26,7 +26,7 @@ class Answers implements Open {
   }
 
   /** Waits for the response to the latest request. */
-  async take(): Promise<Output & { type: "SnapshotChunk" }> {
+  async take(): Promise<Delivery & { type: "SnapshotChunk" }> {
     const output = await this.#next.promise;
     this.#next = new Deferred();
     if (output.type !== "SnapshotChunk") throw unexpected(output);

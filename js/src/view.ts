@@ -6,7 +6,7 @@ import { badRequest, closedError, protocolError, type WatchglassError } from "./
 import { Listeners, offNextFrame, onNextFrame } from "./listeners.js";
 import { toRow } from "./object.js";
 import type { CallOptions, Opened, Row, Status, View, ViewOptions, ViewSnapshot, ViewState } from "./types.js";
-import type { Edit, Output } from "./wire/outputs.js";
+import type { Delivery, Edit } from "./wire/outputs.js";
 
 const defaultLimit = 100;
 
@@ -213,7 +213,7 @@ class Window implements Open {
     this.#release();
   }
 
-  receive(output: Output): void {
+  receive(output: Delivery): void {
     switch (output.type) {
       case "ViewPatch":
         return this.#events.changed(this.#patch(output));
@@ -250,7 +250,7 @@ class Window implements Open {
     this.#collection.disown(this);
   }
 
-  #patch(patch: Output & { type: "ViewPatch" }): ViewSnapshot {
+  #patch(patch: Delivery & { type: "ViewPatch" }): ViewSnapshot {
     if (patch.reset) {
       const shown = new Map(this.#events.previous().map((row) => [row.key, row]));
       this.#rows = edited([], patch.edits, (row) => {

@@ -3,9 +3,9 @@ import { statusError, unexpected, type Open, type OpenCollection } from "./engin
 import { WatchglassError } from "./errors.js";
 import { toObject } from "./object.js";
 import type { Opened, ResourceVersion, Status, WatchEnd, WatchEvent, WatchOptions } from "./types.js";
-import { Match, Policy, Tristate, type Command } from "./wire/commands.js";
+import { Match, Policy, Tristate, type MemberCommand } from "./wire/commands.js";
 import { Flag, type Item } from "./wire/item.js";
-import type { Output, WatchEventFrame } from "./wire/outputs.js";
+import type { Delivery, WatchEventFrame } from "./wire/outputs.js";
 
 const defaultCredit = 1000;
 
@@ -77,7 +77,7 @@ export class WatchIterator<T extends object> implements AsyncIterableIterator<Wa
     return Promise.resolve({ done: true, value: undefined });
   }
 
-  receive(output: Output): void {
+  receive(output: Delivery): void {
     switch (output.type) {
       case "WatchEvents":
         for (const event of output.events) this.#take(event);
@@ -119,7 +119,7 @@ export class WatchIterator<T extends object> implements AsyncIterableIterator<Wa
     this.#serve();
   }
 
-  #open(resumed: Partial<Command & { type: "OpenWatch" }> = {}): void {
+  #open(resumed: Partial<MemberCommand & { type: "OpenWatch" }> = {}): void {
     const { resourceVersion = "", resourceVersionMatch, sendInitialEvents: initial, ...o } = this.#options;
     this.#collection.client.send({
       type: "OpenWatch",

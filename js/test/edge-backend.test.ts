@@ -5,7 +5,7 @@ import { test } from "node:test";
 import type { Engine, MemberEvents } from "../src/engine.js";
 import { Backend } from "../src/edge/backend.js";
 import { split } from "../src/wire/codec.js";
-import { commandTypes } from "../src/wire/commands.js";
+import { commandTypes } from "../src/wire/driver-commands.js";
 
 const { OpenCollection } = commandTypes;
 

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { test, type TestContext } from "node:test";
 import { split } from "../src/wire/codec.js";
-import { readOutput, type Output } from "../src/wire/outputs.js";
+import { readOutput, type Output } from "../src/wire/driver-outputs.js";
 import { TestConnector } from "./connector.js";
 import { Edge, everything, until } from "./edge-fixture.js";
 import { packaged } from "./paths.js";

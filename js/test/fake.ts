@@ -4,7 +4,7 @@ import { GuestError, type Guest } from "../src/guest.js";
 import type { Dial, StreamEvents } from "../src/transport.js";
 import type { Cell, WatchEnd } from "../src/types.js";
 import { Reader, split, Writer } from "../src/wire/codec.js";
-import { commandTypes, writeCommand, type Command } from "../src/wire/commands.js";
+import { commandTypes, writeCommand, type Command } from "../src/wire/driver-commands.js";
 import { watchEnds } from "../src/wire/outputs.js";
 
 /** A command that the fake guest received: its name and its leading IDs. */

@@ -9,7 +9,7 @@ import { abi, compile, openGuest } from "../src/guest.js";
 import { connect, type Collection, type KubeObject, type View, WatchglassError, type WatchEvent } from "../src/index.js";
 import { Wasi } from "../src/wasi.js";
 import { Writer } from "../src/wire/codec.js";
-import { writeCommand, type Command } from "../src/wire/commands.js";
+import { writeCommand, type Command } from "../src/wire/driver-commands.js";
 import { TestConnector } from "./connector.js";
 import { built } from "./paths.js";
 

@@ -4,9 +4,10 @@ import { readFileSync, readdirSync } from "node:fs";
 import { test } from "node:test";
 import { WatchglassError } from "../src/errors.js";
 import { fingerprint, frameBytes, Reader, split, Writer } from "../src/wire/codec.js";
-import { commandTypes, writeCommand, type Command } from "../src/wire/commands.js";
+import { commandTypes, writeCommand, type Command } from "../src/wire/driver-commands.js";
 import { Item } from "../src/wire/item.js";
-import { columnKinds, readOutput, recipient, watchEnds } from "../src/wire/outputs.js";
+import { readOutput, recipient } from "../src/wire/driver-outputs.js";
+import { columnKinds, watchEnds } from "../src/wire/outputs.js";
 import { testdata } from "./paths.js";
 
 interface Golden {

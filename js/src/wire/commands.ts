@@ -18,11 +18,11 @@ interface Select {
 }
 
 /**
- * The commands from the program to the engine. The program chooses the IDs, which fit 32
- * bits. core/wire documents every member.
+ * The commands from a member, such as a page, to the engine. The program chooses the IDs,
+ * which fit 32 bits. core/wire documents every member. Those of the driver are in
+ * driver-commands.ts, which pages with a worker do not load.
  */
-export type Command =
-  | { type: "Config"; seed: number | bigint; client: string; maxBytes: number | bigint; maxHistory: number; credit: number | bigint; kubernetes?: string }
+export type MemberCommand =
   | ({ type: "OpenCollection"; collection: number; resource: string; metadataOnly: boolean; restore: boolean; columns?: readonly Column[] } & Select)
   | { type: "CloseCollection"; collection: number }
   | ({
@@ -59,32 +59,13 @@ export type Command =
   | { type: "ReleaseObject"; handle: number }
   | { type: "GetObject"; request: number; resource: string; key: string }
   | { type: "Inspect"; request: number }
-  | { type: "StreamOpened"; stream: number; token: string }
-  | { type: "StreamData"; stream: number; data: Uint8Array }
-  | { type: "StreamClosed"; stream: number; message: string }
-  | { type: "Fetched"; stream: number; code: number; retryAfterSeconds: number }
   | { type: "Reconnect" }
   | { type: "TakeSnapshot"; request: number; collection: number; resourceVersion: string; source: string; chunkBytes: number }
   | { type: "NextChunk"; request: number; stop: boolean }
-  | { type: "RestoreChunk"; collection: number; data: Uint8Array; end: boolean; body: number }
-  | {
-      type: "AttachReader";
-      reader: number;
-      allowed: { resource: string; namespace: string }[];
-      progressMillis: number;
-      maxSubscriptions: number;
-      room: number | bigint;
-      kept: Uint8Array;
-      stalled: boolean;
-    }
-  | { type: "ReaderMessage"; reader: number; data: Uint8Array }
-  | { type: "GrantReader"; reader: number; bytes: number | bigint }
-  | { type: "DetachReader"; reader: number }
-  | { type: "KeepReader"; reader: number };
+  | { type: "RestoreChunk"; collection: number; data: Uint8Array; end: boolean; body: number };
 
-/** The type byte of every command. */
-export const commandTypes: Readonly<Record<Command["type"], number>> = {
-  Config: 0x40,
+/** The type byte of every member's command. */
+export const memberCommandTypes: Readonly<Record<MemberCommand["type"], number>> = {
   OpenCollection: 0x41,
   CloseCollection: 0x42,
   OpenWatch: 0x43,
@@ -100,51 +81,19 @@ export const commandTypes: Readonly<Record<Command["type"], number>> = {
   AcquireObject: 0x4c,
   ReleaseObject: 0x4d,
   GetObject: 0x4e,
-  StreamOpened: 0x50,
-  StreamData: 0x51,
-  StreamClosed: 0x52,
   Reconnect: 0x53,
   TakeSnapshot: 0x54,
   NextChunk: 0x55,
   RestoreChunk: 0x56,
-  AttachReader: 0x57,
-  ReaderMessage: 0x58,
-  GrantReader: 0x59,
-  DetachReader: 0x5a,
-  KeepReader: 0x5b,
-  Fetched: 0x5c,
 };
 
 /** Appends a command as one frame. */
-export function writeCommand(w: Writer, command: Command): void {
-  w.frame(commandTypes[command.type], () => writePayload(w, command));
+export function writeMemberCommand(w: Writer, command: MemberCommand): void {
+  w.frame(memberCommandTypes[command.type], () => writePayload(w, command));
 }
 
-/**
- * Returns the part of a StreamData frame before its data, for callers that do not want to
- * copy the data.
- */
-export function streamDataHead(stream: number, bytes: number): Uint8Array {
-  const payload = varint(stream);
-  const length = varint(bytes);
-  return Uint8Array.from([commandTypes.StreamData, ...varint(payload.length + length.length + bytes), ...payload, ...length]);
-}
-
-function varint(v: number): number[] {
-  const bytes: number[] = [];
-  for (; v >= 0x80; v = Math.floor(v / 0x80)) bytes.push((v % 0x80) | 0x80);
-  return [...bytes, v];
-}
-
-function writePayload(w: Writer, c: Command): void {
+function writePayload(w: Writer, c: MemberCommand): void {
   switch (c.type) {
-    case "Config":
-      w.uvarint(c.seed);
-      w.text(c.client);
-      w.uvarint(c.maxBytes);
-      w.uvarint(c.maxHistory);
-      w.uvarint(c.credit);
-      return w.text(c.kubernetes ?? "");
     case "OpenCollection":
       w.uvarint(c.collection);
       w.text(c.resource);
@@ -214,19 +163,6 @@ function writePayload(w: Writer, c: Command): void {
       return w.text(c.key);
     case "Inspect":
       return w.uvarint(c.request);
-    case "StreamOpened":
-      w.uvarint(c.stream);
-      return w.text(c.token);
-    case "StreamData":
-      w.uvarint(c.stream);
-      return w.bytes(c.data);
-    case "StreamClosed":
-      w.uvarint(c.stream);
-      return w.text(c.message);
-    case "Fetched":
-      w.uvarint(c.stream);
-      w.uvarint(c.code);
-      return w.uvarint(c.retryAfterSeconds);
     case "Reconnect":
       return;
     case "TakeSnapshot":
@@ -243,27 +179,6 @@ function writePayload(w: Writer, c: Command): void {
       w.bytes(c.data);
       w.bool(c.end);
       return w.uvarint(c.body);
-    case "AttachReader":
-      w.uvarint(c.reader);
-      w.uvarint(c.allowed.length);
-      for (const { resource, namespace } of c.allowed) {
-        w.text(resource);
-        w.text(namespace);
-      }
-      w.uvarint(c.progressMillis);
-      w.uvarint(c.maxSubscriptions);
-      w.uvarint(c.room);
-      w.bytes(c.kept);
-      return w.bool(c.stalled);
-    case "ReaderMessage":
-      w.uvarint(c.reader);
-      return w.bytes(c.data);
-    case "GrantReader":
-      w.uvarint(c.reader);
-      return w.uvarint(c.bytes);
-    case "DetachReader":
-    case "KeepReader":
-      return w.uvarint(c.reader);
   }
 }
 

@@ -22,19 +22,15 @@ export interface Edit {
 /** The minimum size of an {@link Edit}. */
 const minEdit = 3;
 
-/** The subject of an {@link Output} of type "Rejected". */
+/** The subject of a {@link Delivery} of type "Rejected". */
 export type Rejectable = "collection" | "watch" | "view" | "object" | "restore" | "reader";
 
 /**
- * The outputs from the engine to the program. Bytes and items alias the message, and
- * everything else is a copy.
+ * The outputs from the engine to a member, such as a page. Bytes and items alias the
+ * message, and everything else is a copy. Those for the driver are in driver-outputs.ts,
+ * which pages with a worker do not load.
  */
-export type Output =
-  | { type: "OpenStream"; stream: number }
-  | { type: "SendStream"; stream: number; data: Uint8Array }
-  | { type: "CloseStream"; stream: number; message: string }
-  | { type: "WakeAt"; millis: number }
-  | { type: "Fetch"; stream: number; path: string }
+export type Delivery =
   | {
       type: "CollectionState";
       collection: number;
@@ -69,11 +65,7 @@ export type Output =
   | { type: "ErrorReply"; request: number; status: Status | undefined }
   | { type: "ObjectChanged"; handle: number; resourceVersion: ResourceVersion; item: Item | undefined }
   | { type: "ObjectState"; handle: number; state: State; status: Status | undefined }
-  | { type: "SnapshotChunk"; request: number; whole: boolean; last: boolean; resourceVersion: ResourceVersion; source: string; data: Uint8Array }
-  | { type: "SendReader"; reader: number; data: Uint8Array }
-  | { type: "CloseReader"; reader: number; status: Status | undefined }
-  | { type: "KeptReader"; reader: number; data: Uint8Array }
-  | { type: "ReaderStalled"; reader: number; stalled: boolean };
+  | { type: "SnapshotChunk"; request: number; whole: boolean; last: boolean; resourceVersion: ResourceVersion; source: string; data: Uint8Array };
 
 const states: readonly State[] = ["connecting", "syncing", "live", "reconnecting", "stale", "forbidden", "closed"];
 /** The kinds of columns, in the order of their numbers on the wire. */
@@ -83,11 +75,12 @@ const eventTypes = [undefined, "ADDED", "MODIFIED", "DELETED", "BOOKMARK"] as co
 export const watchEnds: readonly WatchEnd[] = ["Closed", "CollectionClosed", "EngineReplaced", "Timeout", "Refused", "SlowConsumer", "Overtaken", "HistoryLost", "Corrupt"];
 const rejectables: readonly Rejectable[] = ["collection", "watch", "view", "object", "restore", "reader"];
 
-const parsers: { readonly [type: number]: readonly [name: string, parse: (r: Reader) => Output] } = {
-  0x60: ["OpenStream", (r) => ({ type: "OpenStream", stream: r.uint32() })],
-  0x61: ["SendStream", (r) => ({ type: "SendStream", stream: r.uint32(), data: r.bytes() })],
-  0x62: ["CloseStream", (r) => ({ type: "CloseStream", stream: r.uint32(), message: r.text() })],
-  0x63: ["WakeAt", (r) => ({ type: "WakeAt", millis: r.varint() })],
+/** The parsers of outputs, by the type byte of the frame. */
+export interface Parsers<T> {
+  readonly [type: number]: readonly [name: string, parse: (r: Reader) => T];
+}
+
+export const deliveryParsers: Parsers<Delivery> = {
   0x64: ["CollectionState", collectionState],
   0x65: ["CollectionSchema", (r) => ({ type: "CollectionSchema", collection: r.uint32(), schema: schema(r) })],
   0x66: [
@@ -143,15 +136,12 @@ const parsers: { readonly [type: number]: readonly [name: string, parse: (r: Rea
       data: r.bytes(),
     }),
   ],
-  0x72: ["SendReader", (r) => ({ type: "SendReader", reader: r.uint32(), data: r.bytes() })],
-  0x73: ["CloseReader", (r) => ({ type: "CloseReader", reader: r.uint32(), status: status(r) })],
-  0x74: ["KeptReader", (r) => ({ type: "KeptReader", reader: r.uint32(), data: r.bytes() })],
-  0x75: ["Fetch", (r) => ({ type: "Fetch", stream: r.uint32(), path: r.text() })],
-  0x76: ["ReaderStalled", (r) => ({ type: "ReaderStalled", reader: r.uint32(), stalled: r.bool() })],
 };
 
-/** Parses a frame of the engine. Returns undefined for a type that may be skipped. */
-export function readOutput(frame: Frame): Output | undefined {
+/** Parses a frame for a member. Returns undefined for a type that may be skipped. */
+export const readDelivery = (frame: Frame): Delivery | undefined => parse(frame, deliveryParsers);
+
+export function parse<T>(frame: Frame, parsers: Parsers<T>): T | undefined {
   const known = parsers[frame.type];
   if (!known) {
     if (frame.type >= 0x80) return undefined;
@@ -163,18 +153,7 @@ export function readOutput(frame: Frame): Output | undefined {
   return output;
 }
 
-/**
- * Returns the ID of a delivery without parsing the rest. Returns undefined for an intent,
- * which is for the driver itself.
- */
-export function recipient(frame: Frame): number | undefined {
-  if (frame.type < 0x64 || frame.type === 0x75) return undefined;
-  const r = new Reader(frame.payload, parsers[frame.type]?.[0] ?? "unknown");
-  if (frame.type === 0x6a) r.byte();
-  return r.uint32();
-}
-
-function collectionState(r: Reader): Output {
+function collectionState(r: Reader): Delivery {
   return {
     type: "CollectionState",
     collection: r.uint32(),
@@ -200,7 +179,7 @@ function watchEvent(r: Reader): WatchEventFrame {
   return { type, item: new Item(r) };
 }
 
-function viewPatch(r: Reader): Output {
+function viewPatch(r: Reader): Delivery {
   return {
     type: "ViewPatch",
     view: r.uint32(),
@@ -213,7 +192,7 @@ function viewPatch(r: Reader): Output {
   };
 }
 
-function listReply(r: Reader): Output {
+function listReply(r: Reader): Delivery {
   return {
     type: "ListReply",
     request: r.uint32(),
@@ -225,7 +204,7 @@ function listReply(r: Reader): Output {
 }
 
 /** Reads a status. Returns undefined for code zero. */
-function status(r: Reader): Status | undefined {
+export function status(r: Reader): Status | undefined {
   const s: Status = { code: r.uint32(), reason: r.text(), message: r.text() };
   const cause = r.text();
   const retryAfterSeconds = r.uint32();

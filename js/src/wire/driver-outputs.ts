@@ -1,0 +1,48 @@
+import type { Status } from "../types.js";
+import { Reader, type Frame } from "./codec.js";
+import { deliveryParsers, parse, status, type Delivery, type Parsers } from "./outputs.js";
+
+/**
+ * The outputs from the engine to the driver that runs it: intents for streams and timers,
+ * and the readers of an edge.
+ */
+type Intent =
+  | { type: "OpenStream"; stream: number }
+  | { type: "SendStream"; stream: number; data: Uint8Array }
+  | { type: "CloseStream"; stream: number; message: string }
+  | { type: "WakeAt"; millis: number }
+  | { type: "Fetch"; stream: number; path: string }
+  | { type: "SendReader"; reader: number; data: Uint8Array }
+  | { type: "CloseReader"; reader: number; status: Status | undefined }
+  | { type: "KeptReader"; reader: number; data: Uint8Array }
+  | { type: "ReaderStalled"; reader: number; stalled: boolean };
+
+/** All outputs from the engine. */
+export type Output = Delivery | Intent;
+
+const parsers: Parsers<Output> = {
+  ...deliveryParsers,
+  0x60: ["OpenStream", (r) => ({ type: "OpenStream", stream: r.uint32() })],
+  0x61: ["SendStream", (r) => ({ type: "SendStream", stream: r.uint32(), data: r.bytes() })],
+  0x62: ["CloseStream", (r) => ({ type: "CloseStream", stream: r.uint32(), message: r.text() })],
+  0x63: ["WakeAt", (r) => ({ type: "WakeAt", millis: r.varint() })],
+  0x72: ["SendReader", (r) => ({ type: "SendReader", reader: r.uint32(), data: r.bytes() })],
+  0x73: ["CloseReader", (r) => ({ type: "CloseReader", reader: r.uint32(), status: status(r) })],
+  0x74: ["KeptReader", (r) => ({ type: "KeptReader", reader: r.uint32(), data: r.bytes() })],
+  0x75: ["Fetch", (r) => ({ type: "Fetch", stream: r.uint32(), path: r.text() })],
+  0x76: ["ReaderStalled", (r) => ({ type: "ReaderStalled", reader: r.uint32(), stalled: r.bool() })],
+};
+
+/** Parses a frame of the engine. Returns undefined for a type that may be skipped. */
+export const readOutput = (frame: Frame): Output | undefined => parse(frame, parsers);
+
+/**
+ * Returns the ID of a delivery without parsing the rest. Returns undefined for an intent,
+ * which is for the driver itself.
+ */
+export function recipient(frame: Frame): number | undefined {
+  if (frame.type < 0x64 || frame.type === 0x75) return undefined;
+  const r = new Reader(frame.payload, parsers[frame.type]?.[0] ?? "unknown");
+  if (frame.type === 0x6a) r.byte();
+  return r.uint32();
+}
