@@ -1,13 +1,29 @@
 // Builds the package into dist/, or with --test the tests into build/test/.
 import { execFileSync } from "node:child_process";
-import { copyFileSync, existsSync, readdirSync, rmSync } from "node:fs";
+import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
+
+const module = "../build/watchglass.wasm";
 
 /** Replaces the platform module of browsers by that of Node. */
 const onNode = {
   name: "node platform",
   setup: ({ onResolve }) => onResolve({ filter: /^\.\/platform\.js$/ }, ({ resolveDir }) => ({ path: join(resolveDir, "platform-node.ts") })),
+};
+
+/** Provides the module and the worker's script as texts. */
+const inlineFiles = {
+  name: "inline files",
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^inline:/ }, ({ path }) => ({ path, namespace: "inline" }));
+    onLoad({ filter: /^inline:module$/, namespace: "inline" }, () => ({ loader: "text", contents: gzipSync(readFileSync(module), { level: 9 }).toString("base64") }));
+    onLoad({ filter: /^inline:worker$/, namespace: "inline" }, async () => {
+      const { outputFiles } = await build({ ...common, sourcemap: false, minify: true, entryPoints: ["src/worker.ts"], platform: "neutral", write: false });
+      return { loader: "text", contents: outputFiles[0].text };
+    });
+  },
 };
 
 const common = { bundle: true, format: "esm", target: "es2022", sourcemap: true, logLevel: "warning" };
@@ -23,6 +39,8 @@ if (process.argv.includes("--test")) {
     packages: "external",
     sourcemap: "inline",
   });
+} else if (!existsSync(module)) {
+  throw new Error(`${module} is missing; run "make wasm" first`);
 } else {
   rmSync("dist", { recursive: true, force: true });
   // The entry loads start.js only when the engine runs in its own thread. What both need is in shared.js.
@@ -32,10 +50,12 @@ if (process.argv.includes("--test")) {
   await build({ ...common, entryPoints: { node: "src/index.ts" }, outdir: "dist", platform: "node", plugins: [onNode], external: ["ws"] });
   // Adapters carry what they share with each other, but nothing of the entry above.
   await build({ ...common, entryPoints: ["react", "informer", "inspector", "stores", "tanstack-db", "testing"].map((name) => `src/${name}.ts`), outdir: "dist", platform: "neutral", external: ["react"] });
+  // Both carry the worker and the module, for programs that load one file.
+  const inline = { ...common, sourcemap: false, minify: true, platform: "neutral", plugins: [inlineFiles], define: { "import.meta.url": '""' } };
+  await build({ ...inline, entryPoints: ["src/inline.ts"], outdir: "dist" });
+  await build({ ...inline, entryPoints: { "watchglass.iife": "src/inline.ts" }, outdir: "dist", format: "iife", globalName: "watchglass" });
   // Cloudflare's runtime loads the module by import.
   await build({ ...common, entryPoints: ["src/edge.ts", "src/workerd.ts"], outdir: "dist", platform: "neutral", external: ["./watchglass.wasm"] });
-  const module = "watchglass.wasm";
-  if (existsSync(`../build/${module}`)) copyFileSync(`../build/${module}`, `dist/${module}`);
-  else console.warn(`../build/${module} is missing, and dist/ lacks it. Run "make wasm" first.`);
+  copyFileSync(module, "dist/watchglass.wasm");
   execFileSync("node_modules/.bin/tsc", ["-p", "tsconfig.build.json"], { stdio: "inherit" });
 }

@@ -114,6 +114,7 @@ export async function served(folder, policy, use) {
     const file = join(folder, pathname === "/" ? "index.html" : pathname);
     if (!existsSync(file) || !statSync(file).isFile()) return void response.writeHead(404).end();
     if (policy) response.setHeader("content-security-policy", policy);
+    response.setHeader("access-control-allow-origin", "*"); // for pages of other origins
     response.setHeader("content-type", types[extname(file)] ?? "application/octet-stream");
     createReadStream(file).pipe(response);
   });

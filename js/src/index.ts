@@ -1,4 +1,5 @@
 import { abortable } from "./abort.js";
+import { bootstrap, isRemote } from "./bootstrap.js";
 import { checkWorker, uint32 } from "./check.js";
 import { Client } from "./client.js";
 import type { Attach } from "./engine-client.js";
@@ -98,14 +99,16 @@ async function attachToWorker(url: string, options: ConnectOptions): Promise<Cli
 
 /**
  * Ways to start the worker, in order of preference: the SharedWorker if allowed, then
- * dedicated workers.
+ * dedicated workers. A script of another origin needs the last one.
  */
-function workerCandidates(shared: boolean, at: URL | string | undefined): WorkerCandidate[] {
+function workerCandidates(shared: boolean, at: ConnectOptions["workerURL"]): WorkerCandidate[] {
   const moved = at === undefined ? movedByVite(import.meta.url, "worker.js") : undefined;
   const locations = moved ? [at, moved] : [at];
+  const script = String(at ?? import.meta.url.replace(/[^/]*$/, "worker.js"));
   return [
     ...(shared ? locations.map((location) => ({ shared: true, start: () => sharedWorker(location) })) : []),
     ...locations.map((location) => ({ shared: false, start: () => dedicatedWorker(location) })),
+    ...(isRemote(script) ? [{ shared: false, start: () => dedicatedWorker(bootstrap(script)) }] : []),
   ];
 }
 
@@ -113,16 +116,16 @@ function workerCandidates(shared: boolean, at: URL | string | undefined): Worker
 // options, so both are spelled out each time. The name contains the version, so that
 // a page does not join the worker of an older release in another tab.
 
-function sharedWorker(at: URL | string | undefined): WorkerPort {
+function sharedWorker(at: ConnectOptions["workerURL"]): WorkerPort {
   const worker = at
-    ? new SharedWorker(at, { type: "module", name: "watchglass-0.1.0" })
+    ? new SharedWorker(at as string, { type: "module", name: "watchglass-0.1.0" })
     : new SharedWorker(new URL("./worker.js", import.meta.url), { type: "module", name: "watchglass-0.1.0" });
   return workerPort(worker.port, worker, () => worker.port.close());
 }
 
-function dedicatedWorker(at: URL | string | undefined): WorkerPort {
+function dedicatedWorker(at: ConnectOptions["workerURL"]): WorkerPort {
   const worker = at
-    ? new Worker(at, { type: "module", name: "watchglass-0.1.0" })
+    ? new Worker(at as string, { type: "module", name: "watchglass-0.1.0" })
     : new Worker(new URL("./worker.js", import.meta.url), { type: "module", name: "watchglass-0.1.0" });
   return workerPort(worker, worker, () => worker.terminate());
 }

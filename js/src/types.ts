@@ -394,6 +394,11 @@ export interface ObjectHandle<T extends object = KubeObject> {
   [Symbol.dispose](): void;
 }
 
+/** The URL of a script that a Trusted Types policy of the page has created. */
+export interface TrustedScriptURL {
+  toJSON(): string;
+}
+
 export interface ConnectOptions extends CallOptions {
   /**
    * A bearer token, or a function that returns a fresh one for each connection. Never
@@ -408,8 +413,12 @@ export interface ConnectOptions extends CallOptions {
   wasm?: URL | string | BufferSource | WebAssembly.Module;
   /** Where the engine runs: "shared" (SharedWorker, falls back to "dedicated"), "dedicated" (Worker), or "inline" (this thread; what Node uses). */
   worker?: "shared" | "dedicated" | "inline";
-  /** The URL of the worker script. Default: the file next to the package. */
-  workerURL?: URL | string;
+  /**
+   * The URL of the worker script. Default: the file next to the package. A script of
+   * another origin runs in a dedicated worker, because browsers do not share such
+   * workers. A page with Trusted Types passes a TrustedScriptURL.
+   */
+  workerURL?: URL | string | TrustedScriptURL;
   /**
    * The memory limit for objects in bytes. Default 512 MiB. If pages share an engine, the
    * first page decides.

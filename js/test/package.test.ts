@@ -30,6 +30,16 @@ for (const [name, imports] of Object.entries(adapters)) {
   });
 }
 
+test("the entry inline is one file with everything, and has the size that the README states", () => {
+  const [, stated] = /`watchglass\/inline`[^\n]* (0\.\d+) MB after gzip/.exec(readFileSync(packaged("README.md"), "utf8")) ?? [];
+  for (const name of ["inline.js", "watchglass.iife.js"]) {
+    const text = readFileSync(packaged(`dist/${name}`), "utf8");
+    assert.deepEqual(text.match(/^import .*|[^\w.]import\(["'][^"']*["']\)/gm), null, name);
+    const megabytes = gzipSync(text, { level: 9 }).length / 1e6;
+    assert.ok(Number(stated) >= megabytes && Number(stated) < megabytes * 1.1, `${name}: ${megabytes.toFixed(2)} MB after gzip, and the README says ${stated}`);
+  }
+});
+
 test("the main entry and its imports have the size that the README states", () => {
   const files = ["index.js"];
   // Only a page that runs the engine itself loads a dynamic import.
@@ -94,5 +104,5 @@ test("types resolve for every entry, by bundlers and by Node", async () => {
   const problems = analysis.problems.filter((problem) => !("resolutionKind" in problem) || problem.resolutionKind === "bundler" || problem.resolutionKind === "node16-esm");
   assert.deepEqual(problems, []);
   const entries = Object.keys(analysis.entrypoints);
-  for (const name of [".", "./edge", ...Object.keys(adapters).map((name) => `./${name}`)]) assert.ok(entries.includes(name), `${name} is not in ${entries.join()}`);
+  for (const name of [".", "./edge", "./inline", ...Object.keys(adapters).map((name) => `./${name}`)]) assert.ok(entries.includes(name), `${name} is not in ${entries.join()}`);
 });

@@ -1,0 +1,37 @@
+import type { TrustedScriptURL } from "./types.js";
+
+interface TrustedTypes {
+  createPolicy(name: string, rules: { createScriptURL(url: string): string }): { createScriptURL(url: string): TrustedScriptURL };
+}
+
+let policy: { createScriptURL(url: string): TrustedScriptURL | string } | undefined;
+
+/**
+ * Returns the URL of a script that this package made itself, in the form that pages with
+ * Trusted Types require. Their Content-Security-Policy must allow the policy "watchglass".
+ */
+export function trusted(url: string): TrustedScriptURL | string {
+  if (!policy) {
+    const plain = { createScriptURL: (url: string) => url };
+    try {
+      policy = (globalThis as { trustedTypes?: TrustedTypes }).trustedTypes?.createPolicy("watchglass", plain) ?? plain;
+    } catch {
+      policy = plain; // the page does not allow the policy; it may have a default policy
+    }
+  }
+  return policy.createScriptURL(url);
+}
+
+/** Whether a script is on another origin than the page. */
+export function isRemote(script: string): boolean {
+  const { origin, protocol } = new URL(script, location.href);
+  return /^https?:$/.test(protocol) && origin !== location.origin;
+}
+
+/**
+ * Returns a script of this origin that loads the script of a worker from another one.
+ * Browsers refuse to start a worker from there directly.
+ */
+export function bootstrap(script: string): TrustedScriptURL | string {
+  return trusted(URL.createObjectURL(new Blob([`import ${JSON.stringify(new URL(script, location.href).href)};`], { type: "text/javascript" })));
+}
