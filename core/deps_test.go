@@ -88,11 +88,12 @@ func rooms() map[string][]string {
 		"core/selector":      leaf,
 		"core/objectjson":    append(slices.Clone(leaf), "core/wire"), // it produces the types of wire
 		"core/wire":          leaf,
+		"core/query":         words, // it reads envelopes, and reports errors as selectors do
 		"core/store":         words,
 		"core/history":       append(slices.Clone(words), "core/store"),                 // events refer to stored versions
 		"core/watcher":       append(slices.Clone(words), "core/store", "core/history"), // watches read events
 		"core/cacher":        stores,
-		"core/view":          keepers, // each of these four uses one cacher
+		"core/view":          append(slices.Clone(keepers), "core/query"), // each of these four uses one cacher
 		"core/reflector":     keepers,
 		"core/kubewatch":     append(slices.Clone(words), "core/catalog"),
 		"core/objcache":      keepers,

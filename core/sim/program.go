@@ -161,7 +161,8 @@ func openView(rd *reader, r *lite.Rand) {
 		Offset: uint32(pick(r, 0, 0, 2, 7)), Limit: uint32(pick(r, 3, 10, 100)),
 	}
 	if c.kind == pods {
-		v.open.Sort = pick(r, v.open.Sort, "Restarts", "-Restarts", "status.phase", "-status.phase")
+		v.open.Sort = pick(r, v.open.Sort, "Restarts", "-Restarts", "status.phase", "-status.phase",
+			"status.phase,-Restarts", "spec.nodeName,-name")
 		v.open.CountBy = pick(r, "", "status.phase", "spec.nodeName")
 	}
 	rd.views = append(rd.views, v)

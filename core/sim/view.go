@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/coretest/naive"
 	"github.com/watchglass/watchglass/core/sim/check"
 	"github.com/watchglass/watchglass/core/wire"
 )
@@ -116,13 +117,18 @@ func (v *view) expected(log *check.Log) (rows []row, counts map[string]uint64, t
 	list := log.List(v.collection.reported.ResourceVersion, func(key api.Key, o *check.Object) bool {
 		return v.collection.filter.Match(key, o) && f.Match(key, o)
 	})
-	name, reversed := strings.CutPrefix(v.open.Sort, "-")
 	slices.SortStableFunc(list, func(a, b check.Item) int {
-		order := cmp.Compare(sortValue(name, a), sortValue(name, b))
-		if reversed {
-			order = -order
+		for _, key := range strings.Split(v.open.Sort, ",") {
+			name, reversed := strings.CutPrefix(key, "-")
+			order := compareBy(name, a, b)
+			if reversed {
+				order = -order
+			}
+			if order != 0 {
+				return order
+			}
 		}
-		return cmp.Or(order, cmp.Compare(a.Key, b.Key))
+		return cmp.Compare(a.Key, b.Key)
 	})
 	counts = map[string]uint64{}
 	for _, item := range list {
@@ -139,14 +145,16 @@ func (v *view) expected(log *check.Log) (rows []row, counts map[string]uint64, t
 	return rows, counts, uint64(len(list))
 }
 
-func sortValue(name string, item check.Item) string {
+func compareBy(name string, a, b check.Item) int {
 	switch name {
 	case "":
-		return string(item.Key)
+		return 0
 	case "name":
-		return item.Key.Name()
+		return naive.Natural(a.Key.Name(), b.Key.Name())
 	case "namespace":
-		return item.Key.Namespace()
+		return naive.Natural(a.Key.Namespace(), b.Key.Namespace())
 	}
-	return item.Object.Fields[name]
+	return naive.Compare(textValue(a.Object.Fields[name]), textValue(b.Object.Fields[name]))
 }
+
+func textValue(s string) api.Value { return api.Value{Kind: api.String, Text: s} }

@@ -1,94 +1,116 @@
 package view
 
 import (
-	"strings"
-
 	"github.com/watchglass/watchglass/core/api"
-	"github.com/watchglass/watchglass/core/internal/lite"
+	"github.com/watchglass/watchglass/core/history"
+	"github.com/watchglass/watchglass/core/query"
 	"github.com/watchglass/watchglass/core/store"
 )
 
-// order is the total order that a sort specification defines: a column, a field,
-// "name", "namespace", or "" for key order. A "-" prefix reverses it. Objects
-// with equal values are in key order in either direction. A date sorts by age,
-// youngest first.
-type order struct {
+// level orders rows by one sort key. A view has one level per sort key, or none for
+// the order of the objects' keys.
+type level struct {
 	heap *store.Heap
-	// value returns the value to sort by. It is nil for key order.
-	value func(store.Ref) api.Value
-	// fixed means that the value derives from the key and never changes.
-	fixed bool
-	cell  api.Cells // the cell that contains the value, unless fixed
+	by   query.SortKey
+	// column is the index of the column that the level orders by, or -1.
+	column int
+	// byKey means that the level orders by the keys of the objects, ignoring by.
+	byKey bool
 	// reversed has all bits set if large values come first.
 	reversed sortKey
+	// null is the sort key of rows without a value.
+	null sortKey
+	// a and b are buffers for the values being compared.
+	a, b []byte
 }
 
-func newOrder(heap *store.Heap, schema *api.Schema, sort string) (order, *api.Status) {
-	name, reversed := strings.CutPrefix(sort, "-")
-	o := order{heap: heap}
-	switch {
-	case name == "":
-		o.fixed = true
-		if reversed {
-			o.value = func(ref store.Ref) api.Value { return text(string(heap.Key(ref))) }
+func newLevels(heap *store.Heap, sort query.Sort) []level {
+	if sort.Reversed {
+		return []level{{heap: heap, byKey: true, reversed: ^sortKey(0)}}
+	}
+	levels := make([]level, len(sort.Keys))
+	for i, k := range sort.Keys {
+		l := &levels[i]
+		l.heap, l.by, l.column = heap, k, k.Column()
+		if k.Descending {
+			l.reversed = ^sortKey(0)
 		}
-	case lite.EqualFold(name, "name"):
-		o.fixed, o.value = true, func(ref store.Ref) api.Value { return text(heap.Key(ref).Name()) }
-	case lite.EqualFold(name, "namespace"):
-		o.fixed, o.value = true, func(ref store.Ref) api.Value { return text(heap.Key(ref).Namespace()) }
-	default:
-		if i := schema.Column(name); i >= 0 {
-			o.cell, o.value = api.ColumnCell(i), func(ref store.Ref) api.Value { return heap.Envelope(ref).Column(i) }
-			reversed = reversed != (schema.Columns[i].Kind == api.Date)
-		} else if i := schema.Field(name); i >= 0 {
-			o.cell, o.value = api.FieldCell(i), func(ref store.Ref) api.Value { return text(heap.Envelope(ref).Field(i)) }
-		} else {
-			return o, unknownColumn(schema, "sort", name)
+		if !k.NullsFirst {
+			l.null = ^sortKey(0)
 		}
 	}
-	if reversed {
-		o.reversed = ^sortKey(0)
-	}
-	return o, nil
+	return levels
 }
 
-func text(s string) api.Value { return api.Value{Kind: api.String, Text: s} }
-
-// key returns the sort key of a version. Different keys define the order. For
-// equal keys, exact reports whether the versions must be compared.
-func (o *order) key(ref store.Ref) sortKey {
-	if o.value == nil {
-		return 0
+// value returns the value to sort by. It may alias the heap or the buffer.
+func (l *level) value(ref store.Ref, buffer *[]byte) api.Value {
+	if l.byKey {
+		return api.Value{Kind: api.String, Text: string(l.heap.Key(ref))}
 	}
-	return sortKeyOf(o.value(ref)) ^ o.reversed
+	var v api.Value
+	if l.column >= 0 {
+		v = l.heap.Envelope(ref).Column(l.column) // the common case, without a copy of the row
+	} else {
+		v = l.by.Value(rowOf(l.heap, ref, l.by.NeedsLabels()))
+	}
+	if v.Kind == api.String {
+		v, *buffer = l.by.Comparable(v, *buffer)
+	}
+	return v
+}
+
+// rowOf returns a version as a row, with its labels if they are needed.
+func rowOf(heap *store.Heap, ref store.Ref, labels bool) query.Row {
+	row := query.Row{Envelope: heap.Envelope(ref)}
+	if labels {
+		row.Labels = heap.LabelsOf(ref)
+	}
+	return row
+}
+
+// key returns the sort key of a version. Different keys define the order. For equal
+// keys, exact reports whether the versions must be compared.
+func (l *level) key(ref store.Ref) sortKey {
+	v := l.value(ref, &l.a)
+	if v.Kind == api.Null {
+		return l.null
+	}
+	return sortKeyOf(v) ^ l.reversed
 }
 
 // isText reports whether the sort key belongs to a text.
-func (o *order) isText(key sortKey) bool { return (key^o.reversed)>>valueBits == sortKey(api.String) }
+func (l *level) isText(key sortKey) bool { return (key^l.reversed)>>valueBits == sortKey(api.String) }
 
 // textKey returns the sort key of a version's text from a byte offset on.
-func (o *order) textKey(ref store.Ref, from int) sortKey {
-	return sortKeyOf(text(o.value(ref).Text[from:])) ^ o.reversed
+func (l *level) textKey(ref store.Ref, from int) sortKey {
+	v := l.value(ref, &l.a)
+	v.Text = v.Text[from:]
+	return sortKeyOf(v) ^ l.reversed
 }
 
-// compare orders two versions by value. Zero means that the keys of the objects
-// decide.
-func (o *order) compare(a, b store.Ref) int {
-	c := o.value(a).Compare(o.value(b))
-	if o.reversed != 0 {
+// compare orders two versions by value.
+func (l *level) compare(a, b store.Ref) int {
+	c := l.value(a, &l.a).Compare(l.value(b, &l.b))
+	if l.reversed != 0 {
 		return -c
 	}
 	return c
 }
 
-// same reports whether two versions of an object, which share this sort key, have
-// the same position.
-func (o *order) same(key sortKey, a, b store.Ref) bool {
-	return o.fixed || o.exact(key) || o.compare(a, b) == 0
+// exact reports whether versions with this sort key have equal values.
+func (l *level) exact(key sortKey) bool { return key == l.null || (key ^ l.reversed).exact() }
+
+// same reports whether a change preserves the value, where key is the sort key of
+// both versions.
+func (l *level) same(key sortKey, e *history.Event) bool {
+	return l.exact(key) || l.compare(e.Previous, e.Current) == 0
 }
 
-// exact reports whether versions with this sort key have equal values.
-func (o *order) exact(key sortKey) bool { return o.value == nil || (key ^ o.reversed).exact() }
+// untouched reports whether a change is known to preserve the value without reading
+// it.
+func (l *level) untouched(e *history.Event) bool {
+	return l.byKey || l.by.Same(e.Unchanged, l.by.NeedsLabels() && l.heap.LabelSet(e.Current) == l.heap.LabelSet(e.Previous))
+}
 
 // valueOf returns a function that reads the named column or field, for counting.
 func valueOf(heap *store.Heap, schema *api.Schema, name string) (func(store.Ref) string, *api.Status) {
@@ -98,15 +120,5 @@ func valueOf(heap *store.Heap, schema *api.Schema, name string) (func(store.Ref)
 	if i := schema.Column(name); i >= 0 {
 		return func(ref store.Ref) string { return heap.Envelope(ref).Column(i).String() }, nil
 	}
-	return nil, unknownColumn(schema, "count", name)
-}
-
-func unknownColumn(schema *api.Schema, verb, name string) *api.Status {
-	var names []string
-	for _, c := range schema.Columns {
-		names = append(names, c.Name)
-	}
-	names = append(names, schema.Fields...)
-	return api.BadRequest("cannot " + verb + " " + schema.Resource.String() + " by " + lite.Quote(name) +
-		": there is no such column or field; there are " + lite.Join(names, ", "))
+	return nil, query.UnknownName(schema, "count", name)
 }

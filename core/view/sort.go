@@ -7,33 +7,38 @@ import (
 
 // sort sorts objects, given in key order, into the order of the view. It sorts by
 // the digits of the sort keys, which is stable. Where sort keys are not exact, it
-// sorts texts by their next bytes and other values by comparison.
-func (v *View) sort(ids []store.ID) { v.sortFrom(make([]store.ID, len(ids)), ids, 0) }
+// sorts texts by their next bytes and other values by comparison. Rows with equal
+// values are sorted by the next level.
+func (v *View) sort(ids []store.ID) { v.sortLevel(0, make([]store.ID, len(ids)), ids, 0) }
 
-// sortFrom sorts objects whose sort keys describe their texts from a byte offset
-// on. scratch has the length of ids.
-func (v *View) sortFrom(scratch, ids []store.ID, from int) {
+// sortLevel sorts objects whose sort keys of a level describe their texts from a byte
+// offset on. scratch has the length of ids.
+func (v *View) sortLevel(level int, scratch, ids []store.ID, from int) {
+	if level == len(v.levels) {
+		return
+	}
+	keys := v.keys[level]
 	var all, differ sortKey
 	for i, id := range ids {
 		if i == 0 {
-			all = v.keys[id]
+			all = keys[id]
 		}
-		differ |= v.keys[id] ^ all
+		differ |= keys[id] ^ all
 	}
 	for shift := 0; shift < 64; shift += 8 {
 		if differ>>shift&0xff != 0 {
-			v.sortByDigit(scratch, ids, shift)
+			sortByDigit(keys, scratch, ids, shift)
 			copy(ids, scratch)
 		}
 	}
-	v.sortRuns(scratch, ids, from)
+	v.sortRuns(level, scratch, ids, from)
 }
 
 // sortByDigit is one pass of a radix sort.
-func (v *View) sortByDigit(to, from []store.ID, shift int) {
+func sortByDigit(keys []sortKey, to, from []store.ID, shift int) {
 	var next [256]int
 	for _, id := range from {
-		next[uint8(v.keys[id]>>shift)]++
+		next[uint8(keys[id]>>shift)]++
 	}
 	start := 0
 	for digit, n := range next {
@@ -41,30 +46,33 @@ func (v *View) sortByDigit(to, from []store.ID, shift int) {
 		start += n
 	}
 	for _, id := range from {
-		digit := uint8(v.keys[id] >> shift)
+		digit := uint8(keys[id] >> shift)
 		to[next[digit]] = id
 		next[digit]++
 	}
 }
 
 // fewRows is the number of rows up to which comparison is faster than sorting by
-// the next bytes.
+// digits.
 const fewRows = 32
 
-func (v *View) sortRuns(scratch, ids []store.ID, from int) {
-	state := v.cacher.State()
+func (v *View) sortRuns(level int, scratch, ids []store.ID, from int) {
+	keys, state := v.keys[level], v.cacher.State()
+	l := &v.levels[level]
 	for len(ids) > 0 {
-		key, n := v.keys[ids[0]], 1
-		for n < len(ids) && v.keys[ids[n]] == key {
+		key, n := keys[ids[0]], 1
+		for n < len(ids) && keys[ids[n]] == key {
 			n++
 		}
-		switch {
-		case n == 1 || v.order.exact(key):
-		case n > fewRows && v.order.isText(key):
-			v.sortRest(scratch[:n], ids[:n], from+textBytes)
+		switch exact := l.exact(key); {
+		case n == 1 || exact && level+1 == len(v.levels):
+		case exact && n > fewRows:
+			v.sortLevel(level+1, scratch[:n], ids[:n], 0)
+		case n > fewRows && l.isText(key):
+			v.sortRest(level, scratch[:n], ids[:n], from+textBytes)
 		default:
 			lite.Sort(ids[:n], func(a, b *store.ID) bool {
-				return v.order.compare(state.Version(*a), state.Version(*b)) < 0
+				return v.compare(level, *a, state.Version(*a), *b, state.Version(*b)) < 0
 			})
 		}
 		ids = ids[n:]
@@ -73,13 +81,14 @@ func (v *View) sortRuns(scratch, ids []store.ID, from int) {
 
 // sortRest sorts objects with equal sort keys by their texts from a byte offset
 // on.
-func (v *View) sortRest(scratch, ids []store.ID, from int) {
-	key, state := v.keys[ids[0]], v.cacher.State()
+func (v *View) sortRest(level int, scratch, ids []store.ID, from int) {
+	keys, state := v.keys[level], v.cacher.State()
+	key := keys[ids[0]]
 	for _, id := range ids {
-		v.keys[id] = v.order.textKey(state.Version(id), from)
+		keys[id] = v.levels[level].textKey(state.Version(id), from)
 	}
-	v.sortFrom(scratch, ids, from)
+	v.sortLevel(level, scratch, ids, from)
 	for _, id := range ids {
-		v.keys[id] = key
+		keys[id] = key
 	}
 }

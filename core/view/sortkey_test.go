@@ -9,6 +9,8 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
+func text(s string) api.Value { return api.Value{Kind: api.String, Text: s} }
+
 func cells() []api.Value {
 	values := []api.Value{{}, {Kind: api.Bool}, {Kind: api.Bool, Int: 1}}
 	for _, n := range []int64{

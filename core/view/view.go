@@ -10,6 +10,7 @@ import (
 	"github.com/watchglass/watchglass/core/cacher"
 	"github.com/watchglass/watchglass/core/history"
 	"github.com/watchglass/watchglass/core/internal/lite"
+	"github.com/watchglass/watchglass/core/query"
 	"github.com/watchglass/watchglass/core/selector"
 	"github.com/watchglass/watchglass/core/store"
 	"github.com/watchglass/watchglass/core/watcher"
@@ -21,10 +22,11 @@ type View struct {
 	cacher  *cacher.Cacher
 	heap    *store.Heap
 	filter  *watcher.Filter
-	all     bool // every object passes the filter
-	order   order
+	all     bool    // every object passes the filter
+	levels  []level // of the order
+	fixed   bool    // no change moves a row
 	rows    store.Ordered
-	keys    []sortKey // by object, for those in rows
+	keys    [][]sortKey // by level and object, for those in rows
 	offset  uint32
 	limit   uint32
 	countBy func(store.Ref) string // nil if rows are not counted
@@ -43,10 +45,11 @@ func New(c *cacher.Cacher, q *wire.OpenView) (*View, *api.Status) {
 		return nil, status
 	}
 	v := &View{cacher: c, heap: c.Heap(), offset: q.Offset, limit: q.Limit, changed: true}
-	var status *api.Status
-	if v.order, status = newOrder(v.heap, c.Schema(), strings.Clone(q.Sort)); status != nil {
+	sort, status := query.ParseSort(c.Schema(), strings.Clone(q.Sort))
+	if status != nil {
 		return nil, status
 	}
+	v.order(sort)
 	if q.CountBy != "" {
 		if v.countBy, status = valueOf(v.heap, c.Schema(), q.CountBy); status != nil {
 			return nil, status
@@ -66,6 +69,14 @@ func New(c *cacher.Cacher, q *wire.OpenView) (*View, *api.Status) {
 	return v, nil
 }
 
+func (v *View) order(sort query.Sort) {
+	v.levels, v.fixed = newLevels(v.heap, sort), true
+	for i := range v.levels {
+		v.fixed = v.fixed && (v.levels[i].byKey || v.levels[i].by.Fixed())
+	}
+	v.keys = make([][]sortKey, len(v.levels))
+}
+
 func checkLimit(limit uint32) *api.Status {
 	if limit > wire.MaxViewRows {
 		return api.BadRequest("a view's window has at most " + strconv.Itoa(wire.MaxViewRows) + " rows, not " +
@@ -76,15 +87,17 @@ func checkLimit(limit uint32) *api.Status {
 
 // load sorts all objects at once, which is faster than inserting them one by one.
 func (v *View) load() {
-	v.keys, v.counts = v.keys[:0], map[string]*uint64{}
+	v.counts = map[string]*uint64{}
 	state := v.cacher.State()
 	state.NumberPlaces()
-	v.keys = slices.Grow(v.keys, state.Len()+1)
+	for i := range v.keys {
+		v.keys[i] = slices.Grow(v.keys[i][:0], state.Len()+1)
+	}
 	ids := make([]store.ID, 0, state.Len())
 	state.Objects(func(id store.ID, ref store.Ref) bool {
 		if v.filter.Matches(ref) {
 			ids = append(ids, id)
-			v.setKey(id, v.order.key(ref))
+			v.setKeys(id, ref)
 			v.count(ref, 1)
 		}
 		return true
@@ -93,11 +106,16 @@ func (v *View) load() {
 	v.rows.Load(ids)
 }
 
-func (v *View) setKey(id store.ID, key sortKey) {
-	if n := int(id) + 1; n > len(v.keys) {
-		v.keys = append(v.keys, make([]sortKey, n-len(v.keys))...)
+// setKeys sets the sort keys of an object to those of a version.
+func (v *View) setKeys(id store.ID, ref store.Ref) {
+	for i := range v.levels {
+		keys := v.keys[i]
+		if n := int(id) + 1; n > len(keys) {
+			keys = append(keys, make([]sortKey, n-len(keys))...)
+			v.keys[i] = keys
+		}
+		keys[id] = v.levels[i].key(ref)
 	}
-	v.keys[id] = key
 }
 
 // Replaced implements cacher.Observer.
@@ -124,13 +142,14 @@ func (v *View) Changed(id store.ID, e *history.Event) {
 		if v.countBy != nil {
 			v.recount(e.Previous, e.Current)
 		}
-		if !v.order.fixed && !e.Unchanged.Has(v.order.cell) {
-			v.update(id, e)
+		if !v.fixed && v.moves(id, e) {
+			v.remove(id, e.Previous)
+			v.insert(id, e.Current)
 		}
 		v.touched = true
 	case api.Added:
 		v.count(e.Current, 1)
-		v.insert(id, e.Current, v.order.key(e.Current))
+		v.insert(id, e.Current)
 		v.changed = true
 	case api.Deleted:
 		v.count(e.Previous, -1)
@@ -139,39 +158,68 @@ func (v *View) Changed(id store.ID, e *history.Event) {
 	}
 }
 
-func (v *View) update(id store.ID, e *history.Event) {
-	key := v.order.key(e.Current)
-	if key == v.keys[id] && v.order.same(key, e.Previous, e.Current) {
-		return
+// moves reports whether a change may move the row of an object.
+func (v *View) moves(id store.ID, e *history.Event) bool {
+	for i := range v.levels {
+		l := &v.levels[i]
+		if l.untouched(e) {
+			continue
+		}
+		if key := l.key(e.Current); key != v.keys[i][id] || !l.same(key, e) {
+			return true
+		}
 	}
-	v.remove(id, e.Previous)
-	v.insert(id, e.Current, key)
+	return false
 }
 
-func (v *View) insert(id store.ID, ref store.Ref, key sortKey) {
-	v.setKey(id, key)
+func (v *View) insert(id store.ID, ref store.Ref) {
+	v.setKeys(id, ref)
 	v.rows.Insert(id, v.before(id, ref))
 }
 
 func (v *View) remove(id store.ID, ref store.Ref) { v.rows.Remove(id, v.before(id, ref)) }
 
 // before returns a function that reports whether a row precedes the object, where
-// ref is the version that its sort key belongs to. When a row is removed, the
+// ref is the version that its sort keys belong to. When a row is removed, the
 // state has another version of the object, or none.
 func (v *View) before(id store.ID, ref store.Ref) func(store.ID) bool {
-	key, state := v.keys[id], v.cacher.State()
-	exact := v.order.exact(key)
+	state := v.cacher.State()
+	if len(v.levels) == 0 {
+		return func(other store.ID) bool { return state.Before(other, id) }
+	}
+	keys, key := v.keys[0], v.keys[0][id]
+	decided := len(v.levels) == 1 && v.levels[0].exact(key)
 	return func(other store.ID) bool {
-		if k := v.keys[other]; k != key {
+		if k := keys[other]; k != key {
 			return k < key
 		}
-		if !exact && other != id {
-			if c := v.order.compare(state.Version(other), ref); c != 0 {
+		if !decided && other != id {
+			if c := v.compare(0, other, state.Version(other), id, ref); c != 0 {
 				return c < 0
 			}
 		}
 		return state.Before(other, id)
 	}
+}
+
+// compare orders two rows by their values from a level on. Zero means that the keys
+// of the objects decide.
+func (v *View) compare(from int, a store.ID, aRef store.Ref, b store.ID, bRef store.Ref) int {
+	for i := from; i < len(v.levels); i++ {
+		l, ka, kb := &v.levels[i], v.keys[i][a], v.keys[i][b]
+		switch {
+		case ka < kb:
+			return -1
+		case ka > kb:
+			return 1
+		}
+		if !l.exact(ka) {
+			if c := l.compare(aRef, bRef); c != 0 {
+				return c
+			}
+		}
+	}
+	return 0
 }
 
 // recount moves a row from one count to another.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/core/coretest/naive"
 	"github.com/watchglass/watchglass/core/coretest/objects"
 	"github.com/watchglass/watchglass/core/view"
 	"github.com/watchglass/watchglass/core/wire"
@@ -96,6 +97,44 @@ func (m model) window(q *wire.OpenView, less func(a, b api.Object) int, match fu
 }
 
 func byRestarts(a, b api.Object) int { return a.Columns[2].Compare(b.Columns[2]) }
+func byNode(a, b api.Object) int     { return naive.Compare(text(a.Fields[2]), text(b.Fields[2])) }
+func byPhase(a, b api.Object) int    { return strings.Compare(a.Fields[3], b.Fields[3]) }
+func byName(a, b api.Object) int     { return naive.Natural(a.Key.Name(), b.Key.Name()) }
+func byApp(a, b api.Object) int      { return strings.Compare(app(a), app(b)) }
+func app(o api.Object) string        { v, _ := o.Labels.Get("app"); return v }
+func text(s string) api.Value        { return api.Value{Kind: api.String, Text: s} }
+
+// nullsLast reverses an order except for rows without a value.
+func nullsLast(value func(api.Object) api.Value, less func(a, b api.Object) int) func(a, b api.Object) int {
+	return func(a, b api.Object) int {
+		x, y := naive.Compare(value(a), api.Value{}) == 0, naive.Compare(value(b), api.Value{}) == 0
+		switch {
+		case x && y:
+			return 0
+		case x:
+			return 1
+		case y:
+			return -1
+		}
+		return less(a, b)
+	}
+}
+
+// then orders by several keys.
+func then(keys ...func(a, b api.Object) int) func(a, b api.Object) int {
+	return func(a, b api.Object) int {
+		for _, key := range keys {
+			if c := key(a, b); c != 0 {
+				return c
+			}
+		}
+		return 0
+	}
+}
+
+func reverse(less func(a, b api.Object) int) func(a, b api.Object) int {
+	return func(a, b api.Object) int { return less(b, a) }
+}
 func byKey(api.Object, api.Object) int {
 	return 0
 }
@@ -110,7 +149,7 @@ func randomPod(r *rand.Rand, rv int) api.Object {
 	o := objects.Object(fmt.Sprintf("ns%d/p%d rv=%d app=%s phase=%s nodeName=%s",
 		r.IntN(3), r.IntN(60), rv, []string{"web", "api", "db"}[r.IntN(3)],
 		[]string{"Running", "Pending", "Failed"}[r.IntN(3)],
-		[]string{"", "node-1", "node-10", "node-100", "node-1001", "node-pool-west", "node-pool-west-1", "node-pool-east-1"}[r.IntN(8)]))
+		[]string{"", "node-1", "node-10", "node-100", "node-1001", "node-pool-west", "node-pool-west-1", "node-pool-east-1", "1Gi", "900Mi", "10.0.0.10", "10.0.0.9"}[r.IntN(12)]))
 	restarts := []int64{0, 1, 2, 3, -1, math.MaxInt64, math.MaxInt64 - 1, math.MinInt64}
 	o.Columns[2].Int = restarts[r.IntN(len(restarts))]
 	if r.IntN(10) == 0 {
@@ -127,7 +166,9 @@ func TestView_agrees_with_filter_and_sort(t *testing.T) {
 		less  func(a, b api.Object) int
 		match func(api.Object) bool
 	}
-	app := func(o api.Object) string { v, _ := o.Labels.Get("app"); return v }
+	restarts := func(o api.Object) api.Value { return o.Columns[2] }
+	node := func(o api.Object) api.Value { return text(o.Fields[2]) }
+	everything := func(api.Object) bool { return true }
 	queries := []query{
 		{wire.OpenView{Limit: 10}, byKey, func(api.Object) bool { return true }},
 		{wire.OpenView{Limit: 7, Offset: 3, Sort: "restarts", LabelSelector: "app in (web,db)", CountBy: "status.phase"}, byRestarts,
@@ -135,19 +176,25 @@ func TestView_agrees_with_filter_and_sort(t *testing.T) {
 		{wire.OpenView{Limit: 1000, Sort: "-Restarts", FieldSelector: "status.phase!=Failed", CountBy: "phase"},
 			func(a, b api.Object) int { return -byRestarts(a, b) }, func(o api.Object) bool { return o.Fields[3] != "Failed" }},
 		{wire.OpenView{Limit: 5, Sort: "name", Namespace: "ns1"},
-			func(a, b api.Object) int { return strings.Compare(a.Key.Name(), b.Key.Name()) },
-			func(o api.Object) bool { return o.Key.Namespace() == "ns1" }},
+			byName, func(o api.Object) bool { return o.Key.Namespace() == "ns1" }},
 		{wire.OpenView{Limit: 20, Sort: "-status.phase", LabelSelector: "app!=web"},
 			func(a, b api.Object) int { return -strings.Compare(a.Fields[3], b.Fields[3]) },
 			func(o api.Object) bool { return app(o) != "web" }},
 		{wire.OpenView{Limit: 15, Sort: "-", CountBy: "phase"},
 			func(a, b api.Object) int { return -strings.Compare(string(a.Key), string(b.Key)) }, func(api.Object) bool { return true }},
 		{wire.OpenView{Limit: 25, Sort: "-spec.nodeName"},
-			func(a, b api.Object) int { return -strings.Compare(a.Fields[2], b.Fields[2]) }, func(api.Object) bool { return true }},
+			reverse(byNode), everything},
 		{wire.OpenView{Limit: 25, Sort: "namespace", FieldSelector: "spec.nodeName!=node-1"},
 			func(a, b api.Object) int { return strings.Compare(a.Key.Namespace(), b.Key.Namespace()) },
 			func(o api.Object) bool { return o.Fields[2] != "node-1" }},
-		{wire.OpenView{Limit: 0}, byKey, func(api.Object) bool { return true }},
+		{wire.OpenView{Limit: 0}, byKey, everything},
+		{wire.OpenView{Limit: 12, Sort: "phase,-restarts"}, then(byPhase, reverse(byRestarts)), everything},
+		{wire.OpenView{Limit: 12, Sort: "-spec.nodeName nulls last,labels[app],restarts nulls last"},
+			then(nullsLast(node, reverse(byNode)), byApp, nullsLast(restarts, byRestarts)), everything},
+		{wire.OpenView{Limit: 30, Sort: "spec.nodeName nulls last,-name", LabelSelector: "app!=web"},
+			then(nullsLast(node, byNode), reverse(byName)), func(o api.Object) bool { return app(o) != "web" }},
+		{wire.OpenView{Limit: 30, Sort: "-labels[app],name lexical"},
+			then(reverse(byApp), func(a, b api.Object) int { return strings.Compare(a.Key.Name(), b.Key.Name()) }), everything},
 	}
 	for seed := range uint64(60) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -211,10 +258,14 @@ func TestView_sorts_many_texts_that_begin_alike(t *testing.T) {
 		c.ListObject(put(o))
 	}
 	c.EndList(1, 1)
-	byNode := func(a, b api.Object) int { return strings.Compare(a.Fields[2], b.Fields[2]) }
+	lexically := func(a, b api.Object) int { return strings.Compare(a.Fields[2], b.Fields[2]) }
 	for sort, less := range map[string]func(a, b api.Object) int{
-		"spec.nodeName":  byNode,
-		"-spec.nodeName": func(a, b api.Object) int { return byNode(b, a) },
+		"spec.nodeName":               byNode,
+		"-spec.nodeName":              reverse(byNode),
+		"-spec.nodeName lexical":      reverse(lexically),
+		"spec.nodeName,-name":         then(byNode, reverse(byName)),
+		"namespace,-spec.nodeName":    reverse(byNode),
+		"phase,spec.nodeName lexical": lexically,
 	} {
 		q := wire.OpenView{Sort: sort, Limit: 1000, Offset: 1500}
 		v, status := view.New(c, &q)

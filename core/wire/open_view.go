@@ -8,7 +8,7 @@ type OpenView struct {
 	Namespace     string
 	LabelSelector string
 	FieldSelector string
-	Sort          string // a column, "name", "namespace" or "" for key order; a "-" prefix reverses it
+	Sort          string // as query.ParseSort parses it; "" for key order
 	Offset        uint32
 	Limit         uint32 // at most MaxViewRows
 	CountBy       string // a field or column to count rows by; "" for none

@@ -14,7 +14,7 @@ type ViewOptions struct {
 	Namespace     string
 	LabelSelector string
 	FieldSelector string
-	Sort          string // a column, "name" or "namespace"; a leading "-" reverses. Default: by key
+	Sort          string // sort keys such as "-restarts, name". Default: by key
 	Offset        uint32
 	Limit         uint32 // rows in the window. Default 100, at most wire.MaxViewRows
 	CountBy       string // a field or column to count rows by

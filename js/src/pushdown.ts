@@ -93,6 +93,6 @@ function sortOf(orderBy: readonly Ordering[], columns: Schema["columns"]): strin
   const path = first.expression.path?.join(".");
   const { direction, stringSort } = first.compareOptions;
   const created = columns.find((column) => column.path === ".metadata.creationTimestamp")?.name;
-  const name = path === "metadata.creationTimestamp" ? created : path === "metadata.name" && stringSort === "lexical" ? "name" : undefined;
+  const name = path === "metadata.creationTimestamp" ? created : path === "metadata.name" && stringSort === "lexical" ? "name lexical" : undefined;
   return name && (direction === "desc" ? `-${name}` : name);
 }

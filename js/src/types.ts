@@ -238,9 +238,25 @@ export interface Watch<T extends object = KubeObject> extends AsyncIterable<Watc
   readonly end: WatchEnd | undefined;
 }
 
+/** A sort key of a view. */
+export interface SortKey {
+  /** A column, a field, `"name"`, `"namespace"`, or a label such as `"labels[app]"`. */
+  by: string;
+  /** Default: ascending. Dates ascend by age, youngest first. */
+  descending?: boolean;
+  /** Where rows without a value come. Default: first in ascending order, last in descending order. */
+  nulls?: "first" | "last";
+  /** Compare texts by bytes. By default numbers in texts compare by value, so that node-2 precedes node-10. */
+  lexical?: boolean;
+}
+
 export interface ViewOptions extends Selectors {
-  /** A column, "name" or "namespace"; a "-" prefix reverses the order. Default: by key. */
-  sort?: string;
+  /**
+   * The order of the rows: one sort key or several, as text such as `"-restarts, name"` or
+   * as an array. Rows with equal values are in the order of the next key, and finally of
+   * their object keys. Default: by object key.
+   */
+  sort?: string | readonly (string | SortKey)[];
   /** Default 0. */
   offset?: number;
   /** Default 100. */
@@ -268,7 +284,7 @@ export interface ListResult<T extends object = KubeObject> {
  *
  * - `loading`: {@link View.snapshot} does not match the current query yet. It is empty, or belongs to the previous query.
  * - `ready`: the snapshot matches the current query. A snapshot without rows means that no object matches.
- * - `error`: the query was refused, see {@link View.error}. The last snapshot stays. After a 400, 404 or 422 the view
+ * - `error`: the query was refused, see {@link View.error}. The last snapshot stays. After a 400, 404, 413 or 422 the view
  *   waits for another {@link View.query}; after any other error it sends the query again when the collection recovers.
  * - `closed`: the view or its collection was closed.
  */

@@ -5,6 +5,7 @@ import { statusError, unexpected, type Open, type OpenCollection } from "./engin
 import { badRequest, closedError, protocolError, type WatchglassError } from "./errors.js";
 import { Listeners, offNextFrame, onNextFrame } from "./listeners.js";
 import { toRow } from "./object.js";
+import { sortText } from "./query.js";
 import type { CallOptions, Opened, Row, Status, View, ViewOptions, ViewSnapshot, ViewState } from "./types.js";
 import type { Delivery, Edit } from "./wire/outputs.js";
 
@@ -30,7 +31,7 @@ const empty: ViewSnapshot = Object.freeze({
  * Status codes of invalid queries. After any other refusal, the same query is sent again
  * when the collection recovers.
  */
-const queryErrors = new Set([400, 404, 422]);
+const queryErrors = new Set([400, 404, 413, 422]);
 
 /**
  * A live window. Each query has its own window at the engine. A new window opens beside
@@ -239,8 +240,8 @@ class Window implements Open {
   }
 
   #open(): void {
-    const { sort = "", offset = 0, limit = defaultLimit, countBy = "" } = this.#options;
-    const command = { view: this.#id, collection: this.#collection.id, ...selection(this.#options), sort, offset, limit, countBy };
+    const { sort, offset = 0, limit = defaultLimit, countBy = "" } = this.#options;
+    const command = { view: this.#id, collection: this.#collection.id, ...selection(this.#options), sort: sortText(sort), offset, limit, countBy };
     this.#collection.client.send({ type: "OpenView", ...command });
   }
 

@@ -48,7 +48,7 @@ test("other conditions are evaluated by TanStack DB", () => {
 
 test("a limit is pushed down where the engine has the same order and all conditions", () => {
   const where = eq("metadata.labels.app", "web");
-  assert.deepEqual(down({ where, orderBy: [by("metadata.name", "desc")], limit: 5, offset: 10 }).window, { sort: "-name", offset: 10, limit: 5 });
+  assert.deepEqual(down({ where, orderBy: [by("metadata.name", "desc")], limit: 5, offset: 10 }).window, { sort: "-name lexical", offset: 10, limit: 5 });
   assert.deepEqual(down({ orderBy: [by("metadata.creationTimestamp", "asc", "locale")], limit: 5 }).window, { sort: "Age", offset: 0, limit: 5 });
   for (const query of [
     { where, limit: 5 },
