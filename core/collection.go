@@ -355,7 +355,7 @@ func columnsText(columns []api.Column) string {
 	text := ""
 	for i := range columns {
 		c := &columns[i]
-		text += c.Name + "\n" + c.Path + "\n" + string([]byte{'0' + byte(c.Kind), '0' + c.Priority, '\n'})
+		text += c.Name + "\n" + c.Path + "\n" + c.Printer + "\n" + c.Default + "\n" + string([]byte{'0' + byte(c.Kind), '0' + c.Priority, '\n'})
 	}
 	return text
 }

@@ -83,7 +83,7 @@ func rooms() map[string][]string {
 	return map[string][]string{
 		"core/api":           {"core/internal/lite"},
 		"core/internal/lite": nil,
-		"core/catalog":       leaf,
+		"core/catalog":       append(slices.Clone(leaf), "core/objectjson"), // its printers read objects
 		"core/body":          leaf,
 		"core/selector":      leaf,
 		"core/objectjson":    append(slices.Clone(leaf), "core/wire"), // it produces the types of wire
@@ -99,7 +99,7 @@ func rooms() map[string][]string {
 		"core/objcache":      keepers,
 		"core/session":       keepers,
 		"core": append(slices.Clone(keepers),
-			"core/view", "core/reflector", "core/kubewatch", "core/objcache", "core/session"),
+			"core/catalog", "core/view", "core/reflector", "core/kubewatch", "core/objcache", "core/session"),
 	}
 }
 

@@ -2,8 +2,8 @@ package core
 
 import (
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/catalog"
 	"github.com/watchglass/watchglass/core/kubewatch"
-	"github.com/watchglass/watchglass/core/objectjson"
 	"github.com/watchglass/watchglass/core/wire"
 )
 
@@ -24,7 +24,7 @@ func newKubernetes(e *Engine) origin {
 }
 
 func (k *kubernetes) accept(f *wire.OpenCollection) *api.Status {
-	if _, err := objectjson.NewScanner(&api.Schema{Columns: f.Columns}); err != nil {
+	if _, err := catalog.NewScanner(&api.Schema{Columns: f.Columns}); err != nil {
 		return api.AsStatus(err)
 	}
 	return nil

@@ -44,11 +44,20 @@ func (r Resource) String() string { return r.APIVersion() + "/" + r.Name }
 // the subset that core/objectjson documents. Kind is the type of the cells; a
 // missing value or one of another type becomes Null. Narrow tables show only
 // columns of priority zero.
+//
+// Printer is empty for the value at Path. Otherwise it names a function of
+// core/catalog that computes the cells. Path then contains its arguments: zero or
+// more paths, separated by blanks.
+//
+// Default replaces missing values. In a column of kind Integer or Bool it is the
+// value of the cell. In other columns the cell stays Null, and tables show Default.
 type Column struct {
 	Name     string
 	Kind     ValueKind
 	Path     string
 	Priority uint8
+	Printer  string
+	Default  string
 }
 
 // ColumnKind returns the cell type for the type of a printer column in a

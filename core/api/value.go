@@ -17,19 +17,26 @@ const (
 	Number
 	Date
 	String
+	Duration
 )
 
 // Value is one table cell. Integer and Bool (0 or 1) use Int. Date stores
-// milliseconds since the epoch in Int. Number uses Float, and String uses Text.
+// milliseconds since the epoch in Int, and Duration a number of milliseconds.
+// Number uses Float, and String uses Text.
+//
+// An Integer may count events. Time is then the time of the last one in
+// milliseconds since the epoch, and zero if unknown. Tables show it as an age:
+// "3 (5m ago)".
 type Value struct {
 	Kind  ValueKind
 	Int   int64
+	Time  int64
 	Float float64
 	Text  string
 }
 
-// Compare orders two cells: nulls first, then by type, then by value. The order
-// is total: NaN sorts before all other numbers.
+// Compare orders two cells: nulls first, then by type, then by value. Time does
+// not count. The order is total: NaN sorts before all other numbers.
 func (v Value) Compare(o Value) int {
 	if v.Kind != o.Kind {
 		return cmp.Compare(v.Kind, o.Kind)
@@ -45,8 +52,8 @@ func (v Value) Compare(o Value) int {
 	return cmp.Compare(v.Int, o.Int)
 }
 
-// String formats the cell for a terminal. A Date is formatted as milliseconds,
-// because computing an age requires a clock.
+// String returns the value as text. A Date or a Duration is a number of
+// milliseconds, and Time is omitted.
 func (v Value) String() string {
 	switch v.Kind {
 	case Null:

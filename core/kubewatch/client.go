@@ -187,8 +187,8 @@ const (
 	inOnePage                         // a list without pages, because a continue token expired
 )
 
-// New returns a client that is idle. objectjson.NewScanner must accept the schema and
-// the columns.
+// New returns a client that is idle. catalog.NewScanner must accept the schema and the
+// columns.
 func New(cfg Config) *Client {
 	c := &Client{cfg: cfg, failing: cfg.Memory.FailingSince}
 	if cfg.Memory.Pages {

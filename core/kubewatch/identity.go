@@ -116,7 +116,7 @@ func (c *Client) describe(known *api.Schema) {
 func (c *Client) compile(schema *api.Schema) bool {
 	scanned := *schema
 	scanned.Fields = append(slices.Clone(schema.Fields), "apiVersion", "kind")
-	scanner, err := objectjson.NewScanner(&scanned)
+	scanner, err := catalog.NewScanner(&scanned)
 	if err != nil {
 		c.End(api.AsStatus(err))
 		return false

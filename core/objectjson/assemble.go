@@ -122,9 +122,11 @@ func (s *Scanner) writeTexts() {
 		s.texts.end()
 		slot++
 	}
-	for i, kind := range s.columns {
-		s.object.Columns[i] = s.cell(kind, s.results(slot))
-		slot++
+	for _, p := range s.prints {
+		p.run(s)
+	}
+	for i := range s.columns {
+		s.object.Columns[i] = s.cell(&s.columns[i])
 	}
 	for _, l := range s.labels {
 		s.texts.add(s.body.raw[l.name+1 : l.nameEnd-1])
@@ -177,7 +179,7 @@ func sortLabels(labels api.Labels) api.Labels {
 
 // stringContent returns the bytes between the quotes of a JSON string.
 func stringContent(json []byte) (quoted []byte, ok bool) {
-	if len(json) == 0 || json[0] != '"' {
+	if len(json) < 2 || json[0] != '"' {
 		return nil, false
 	}
 	return json[1 : len(json)-1], true

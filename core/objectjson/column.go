@@ -8,9 +8,90 @@ import (
 	"github.com/watchglass/watchglass/core/internal/lite"
 )
 
-// cell computes a cell of a column from the captures that begin at first. It writes
-// the text of a String to s.texts; takeTexts later sets it in the cell.
-func (s *Scanner) cell(kind api.ValueKind, first int) api.Value {
+// column is a compiled column.
+type column struct {
+	kind api.ValueKind
+	// absent replaces a Null.
+	absent api.Value
+	slot   int    // of the values, without a printer
+	print  *print // nil without a printer
+	cell   int    // the cell of the printer
+}
+
+// columnCompiler compiles the columns of a schema.
+type columnCompiler struct {
+	find    Printers
+	routes  []route
+	slots   int
+	columns []column
+	prints  []*print
+}
+
+func (c *columnCompiler) add(declared *api.Column) error {
+	if declared.Kind == api.Null || declared.Kind > api.Duration {
+		return api.BadRequest("column " + lite.Quote(declared.Name) +
+			": expected a kind of cell, one of Bool, Integer, Number, Date, String, Duration")
+	}
+	compiled := column{kind: declared.Kind, absent: absent(declared)}
+	if declared.Printer != "" {
+		if err := c.addPrint(declared, &compiled); err != nil {
+			return err
+		}
+	} else if declared.Kind == api.Duration {
+		return api.BadRequest("column " + lite.Quote(declared.Name) + ": only a printer computes a Duration")
+	} else {
+		steps, err := parseColumn(declared.Name, declared.Path)
+		if err != nil {
+			return err
+		}
+		compiled.slot = c.route(steps, false)
+	}
+	c.columns = append(c.columns, compiled)
+	return nil
+}
+
+// route adds a route to a new slot.
+func (c *columnCompiler) route(steps []step, counts bool) int {
+	c.routes = append(c.routes, route{steps: steps, slot: c.slots, counts: counts})
+	c.slots++
+	return c.slots - 1
+}
+
+// absent returns the value of a cell without a value.
+func absent(c *api.Column) api.Value {
+	switch c.Kind {
+	case api.Integer:
+		if n, ok := lite.ParseInt(c.Default); ok {
+			return api.Value{Kind: api.Integer, Int: n}
+		}
+	case api.Bool:
+		switch c.Default {
+		case "true":
+			return api.Value{Kind: api.Bool, Int: 1}
+		case "false":
+			return api.Value{Kind: api.Bool}
+		}
+	}
+	return api.Value{}
+}
+
+// cell computes a cell. It writes the text of a String to s.texts; takeTexts later
+// sets it in the cell.
+func (s *Scanner) cell(c *column) api.Value {
+	var v api.Value
+	if c.print != nil {
+		v = s.printed(c)
+	} else {
+		v = s.atPath(c.kind, s.results(c.slot))
+	}
+	if v.Kind == api.Null {
+		return c.absent
+	}
+	return v
+}
+
+// atPath computes the value of a column from the captures that begin at first.
+func (s *Scanner) atPath(kind api.ValueKind, first int) api.Value {
 	switch kind {
 	case api.Bool:
 		return s.boolCell(first)

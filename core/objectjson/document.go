@@ -37,16 +37,8 @@ func (d Document) Member(names ...string) Document {
 
 // Elements returns the elements of an array, and none for other values.
 func (d Document) Elements() []Document {
-	if at(d, 0) != '[' {
-		return nil
-	}
 	var all []Document
-	i, more := open(d, 0, ']')
-	for more {
-		end, _ := skipValue(d, i, 0)
-		all = append(all, d[i:end])
-		i, more, _ = next(d, end, ']')
-	}
+	d.each(func(element Document) { all = append(all, element) })
 	return all
 }
 
@@ -57,6 +49,106 @@ func (d Document) Text() string {
 		return ""
 	}
 	return string(appendText(nil, quoted))
+}
+
+// Is reports whether the value is a string with the given text.
+func (d Document) Is(text string) bool {
+	quoted, ok := stringContent(d)
+	return ok && sameText(quoted, text)
+}
+
+// AppendText appends the text of a string, number or bool, and nothing for other
+// values.
+func (d Document) AppendText(dst []byte) []byte {
+	switch at(d, 0) {
+	case 0, '{', '[', 'n':
+		return dst
+	case '"':
+		quoted, _ := stringContent(d)
+		return appendText(dst, quoted)
+	}
+	return append(dst, d...)
+}
+
+// Date returns the milliseconds since the epoch of an RFC 3339 timestamp, and false
+// for other values.
+func (d Document) Date() (millis int64, ok bool) {
+	quoted, ok := stringContent(d)
+	if !ok {
+		return 0, false
+	}
+	return parseDate(quoted)
+}
+
+// IsNull reports whether the value is missing or null.
+func (d Document) IsNull() bool { return len(d) == 0 || d[0] == 'n' }
+
+// Members calls visit for each member of an object, in document order. name is the
+// member's name in quotes. Members does nothing for other values.
+func (d Document) Members(visit func(name, value Document)) {
+	if at(d, 0) != '{' {
+		return
+	}
+	i, more := open(d, 0, '}')
+	for more {
+		nameEnd, value, f := member(d, i)
+		if f != sound {
+			return
+		}
+		end, f := skipValue(d, value, 1)
+		if f != sound {
+			return
+		}
+		visit(d[i:nameEnd], d[value:end])
+		if i, more, f = next(d, end, '}'); f != sound {
+			return
+		}
+	}
+}
+
+// Pick sets picked[i] to the value of the member with names[i], or to nil. It reads
+// the object once. Of several members with one name, the last counts.
+func (d Document) Pick(picked []Document, names ...string) {
+	for i := range picked {
+		picked[i] = nil
+	}
+	d.Members(func(name, value Document) {
+		for i := range names {
+			if name.Is(names[i]) {
+				picked[i] = value
+			}
+		}
+	})
+}
+
+// Len returns the number of members of an object or of elements of an array, and
+// zero for other values.
+func (d Document) Len() int {
+	n := 0
+	if at(d, 0) == '{' {
+		d.Members(func(Document, Document) { n++ })
+		return n
+	}
+	d.each(func(Document) { n++ })
+	return n
+}
+
+// each calls visit for each element of an array.
+func (d Document) each(visit func(Document)) {
+	if at(d, 0) != '[' {
+		return
+	}
+	i, more := open(d, 0, ']')
+	for more {
+		end, f := skipValue(d, i, 1)
+		if f != sound {
+			return
+		}
+		visit(d[i:end])
+		if i, more, f = next(d, end, ']'); f != sound {
+			return
+		}
+	}
 }
 
 // Int returns a nonnegative integer that fits 31 bits, the range of the frames, and

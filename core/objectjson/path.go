@@ -43,18 +43,15 @@ func parseField(field string) ([]step, error) {
 	return steps, tooLong("field "+lite.Quote(field), steps)
 }
 
-// parseColumn parses the path of a column.
-func parseColumn(c *api.Column) ([]step, error) {
-	if c.Kind == api.Null || c.Kind > api.String {
-		return nil, api.BadRequest("column " + lite.Quote(c.Name) + ": expected a kind of cell, one of Bool, Integer, Number, Date, String")
-	}
-	p := pathParser{text: c.Path}
+// parseColumn parses a path of the column with a name.
+func parseColumn(name, path string) ([]step, error) {
+	p := pathParser{text: path}
 	steps, ok := p.parse()
 	if !ok {
-		return nil, api.BadRequest("column " + lite.Quote(c.Name) + ": path " + lite.Quote(c.Path) +
+		return nil, api.BadRequest("column " + lite.Quote(name) + ": path " + lite.Quote(path) +
 			", offset " + strconv.Itoa(p.pos) + ": expected " + p.expected)
 	}
-	return steps, tooLong("column "+lite.Quote(c.Name), steps)
+	return steps, tooLong("column "+lite.Quote(name), steps)
 }
 
 func tooLong(what string, steps []step) error {

@@ -93,11 +93,13 @@ func TestSchemaErrors(t *testing.T) {
 		_, err := objectjson.NewScanner(&api.Schema{Fields: []string{field}})
 		require.ErrorIs(t, err, api.BadRequest(""), field)
 	}
-	for _, kind := range []api.ValueKind{api.Null, api.String + 1} {
+	for _, kind := range []api.ValueKind{api.Null, api.Duration + 1} {
 		_, err := objectjson.NewScanner(&api.Schema{Columns: []api.Column{{Name: "C", Kind: kind, Path: "a"}}})
 		require.ErrorContains(t, err, "kind of cell")
 	}
-	_, err := objectjson.NewScanner(columnSchema(strings.Repeat(".a", 256)))
+	_, err := objectjson.NewScanner(&api.Schema{Columns: []api.Column{{Name: "C", Kind: api.Duration, Path: "a"}}})
+	require.EqualError(t, err, `400 BadRequest: column "C": only a printer computes a Duration`)
+	_, err = objectjson.NewScanner(columnSchema(strings.Repeat(".a", 256)))
 	require.ErrorContains(t, err, "256 steps")
 }
 

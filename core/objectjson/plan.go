@@ -42,6 +42,7 @@ type node struct {
 
 	slots  []int // slots that select the value here
 	under  []int // slots that select a value here or below
+	counts []int // of slots, those that may select a withheld value
 	labels bool  // every member is a label
 	part   part  // the omissible part of the body that this value is, if any
 }
@@ -81,9 +82,10 @@ func (n *node) wantsElements() bool { return n.each != nil || len(n.elements) > 
 
 // route is a path with its destination: a slot, a part, or (slot < 0) only a part.
 type route struct {
-	steps []step
-	slot  int
-	part  part
+	steps  []step
+	slot   int
+	part   part
+	counts bool // the slot may select a withheld value
 }
 
 func path(names ...string) []step {
@@ -97,40 +99,47 @@ func path(names ...string) []step {
 // wellKnown returns the routes of every schema.
 func wellKnown() []route {
 	return []route{
-		{path("metadata", "name"), slotName, 0},
-		{path("metadata", "namespace"), slotNamespace, 0},
-		{path("metadata", "uid"), slotUID, 0},
-		{path("metadata", "resourceVersion"), slotResourceVersion, partResourceVersion},
-		{path("metadata", "labels"), slotLabels, 0},
-		{path("immutable"), slotImmutable, 0},
-		{path("metadata", "managedFields"), -1, partManagedFields},
-		{path("metadata", "annotations", lastApplied), -1, partLastApplied},
+		{steps: path("metadata", "name"), slot: slotName},
+		{steps: path("metadata", "namespace"), slot: slotNamespace},
+		{steps: path("metadata", "uid"), slot: slotUID},
+		{steps: path("metadata", "resourceVersion"), slot: slotResourceVersion, part: partResourceVersion},
+		{steps: path("metadata", "labels"), slot: slotLabels},
+		{steps: path("immutable"), slot: slotImmutable},
+		{steps: path("metadata", "managedFields"), slot: -1, part: partManagedFields},
+		{steps: path("metadata", "annotations", lastApplied), slot: -1, part: partLastApplied},
 	}
 }
 
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-// compile builds the tree of all values that a schema selects.
-func compile(schema *api.Schema) (*node, error) {
+// compile builds the tree of all values that a schema selects. columns are the
+// compiled columns and prints the printers that they use; slots is the number of
+// slots.
+func compile(schema *api.Schema, find Printers) (root *node, columns []column, prints []*print, slots int, err error) {
 	routes := wellKnown()
 	if isSecret(schema) {
-		routes = append(routes, route{path("data"), -1, partSecretData}, route{path("stringData"), -1, partSecretData})
+		routes = append(routes, route{steps: path("data"), slot: -1, part: partSecretData},
+			route{steps: path("stringData"), slot: -1, part: partSecretData})
 	}
-	slot := firstFieldSlot
+	slots = firstFieldSlot
 	for _, field := range schema.Fields {
 		steps, err := parseField(field)
 		if err != nil {
-			return nil, err
+			return nil, nil, nil, 0, err
 		}
-		routes, slot = append(routes, route{steps, slot, 0}), slot+1
+		routes, slots = append(routes, route{steps: steps, slot: slots}), slots+1
 	}
+	c := columnCompiler{find: find, routes: routes, slots: slots}
 	for i := range schema.Columns {
-		steps, err := parseColumn(&schema.Columns[i])
-		if err != nil {
-			return nil, err
+		if err := c.add(&schema.Columns[i]); err != nil {
+			return nil, nil, nil, 0, err
 		}
-		routes, slot = append(routes, route{steps, slot, 0}), slot+1
 	}
+	root, err = buildTree(schema, c.routes)
+	return root, c.columns, c.prints, c.slots, err
+}
+
+func buildTree(schema *api.Schema, routes []route) (*node, error) {
 	b := builder{}
 	root := b.build(routes, 0)
 	if b.nodes > maxNodes {
@@ -185,6 +194,9 @@ func (n *node) arrive(r route, depth int) {
 		n.labels = true
 	default:
 		n.slots = append(n.slots, r.slot)
+		if r.counts {
+			n.counts = append(n.counts, r.slot)
+		}
 	}
 }
 

@@ -21,7 +21,8 @@ type Options struct {
 // is aliased by the returned Object until the next Scan.
 type Scanner struct {
 	root    *node
-	columns []api.ValueKind
+	columns []column
+	prints  []*print
 	secret  bool
 
 	// State of the current Scan:
@@ -49,18 +50,19 @@ type capture struct {
 // labelCapture contains the offsets of a label's name (in quotes) and value.
 type labelCapture struct{ name, nameEnd, value, end int }
 
-// NewScanner compiles a schema. The error is a 400 [*api.Status] that names the
-// column or field with the invalid path. NewScanner does not retain the schema.
-func NewScanner(schema *api.Schema) (*Scanner, error) {
-	root, err := compile(schema)
+// NewScanner compiles a schema whose columns have no printers. The error is a 400
+// [*api.Status] that names the column or field with the invalid path. NewScanner does
+// not retain the schema.
+func NewScanner(schema *api.Schema) (*Scanner, error) { return NewPrintingScanner(schema, nil) }
+
+// NewPrintingScanner is like NewScanner, for columns with printers.
+func NewPrintingScanner(schema *api.Schema, find Printers) (*Scanner, error) {
+	root, columns, prints, slots, err := compile(schema, find)
 	if err != nil {
 		return nil, err
 	}
-	s := &Scanner{root: root, secret: isSecret(schema)}
-	for i := range schema.Columns {
-		s.columns = append(s.columns, schema.Columns[i].Kind)
-	}
-	s.heads = make([]int, firstFieldSlot+len(schema.Fields)+len(schema.Columns))
+	s := &Scanner{root: root, columns: columns, prints: prints, secret: isSecret(schema)}
+	s.heads = make([]int, slots)
 	s.object.Fields = make([]string, len(schema.Fields))
 	s.object.Columns = make([]api.Value, len(schema.Columns))
 	return s, nil
@@ -118,7 +120,10 @@ func (s *Scanner) reset(raw []byte, opts Options) {
 func (s *Scanner) value(i int, n *node, depth int) (end int, f fault) {
 	switch c := at(s.body.raw, i); {
 	case n.part&s.withhold != 0:
-		return s.skip(i, depth)
+		if end, f = s.skip(i, depth); f == sound {
+			s.capture(n.counts, i, end)
+		}
+		return end, f
 	case c == '"':
 		end, f = skipString(s.body.raw, i)
 	case c == '{' && (n.labels || len(n.names) > 0):

@@ -56,7 +56,13 @@ func appendColumn(dst []byte, fields []string, v api.Value) []byte {
 	return appendValue(dst, v)
 }
 
+// timedInteger is the kind of an Integer that is followed by its time.
+const timedInteger = 0x0f
+
 func appendValue(dst []byte, v api.Value) []byte {
+	if v.Kind == api.Integer && v.Time != 0 {
+		return appendVarint(appendVarint(append(dst, timedInteger), v.Int), v.Time)
+	}
 	dst = append(dst, byte(v.Kind))
 	switch v.Kind {
 	case api.Null:
@@ -84,8 +90,10 @@ func (r *reader) value() api.Value {
 	v := api.Value{Kind: api.ValueKind(r.byte())}
 	switch v.Kind {
 	case api.Null:
-	case api.Bool, api.Integer, api.Date:
+	case api.Bool, api.Integer, api.Date, api.Duration:
 		v.Int = r.varint()
+	case timedInteger:
+		v = api.Value{Kind: api.Integer, Int: r.varint(), Time: r.varint()}
 	case api.Number:
 		v.Float = math.Float64frombits(r.uint64())
 	case api.String:

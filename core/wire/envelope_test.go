@@ -38,12 +38,14 @@ func TestEnvelopeOfRandomObjects(t *testing.T) {
 			o.Fields = append(o.Fields, text())
 		}
 		for range rnd.Intn(8) {
-			v := api.Value{Kind: api.ValueKind(rnd.Intn(6))}
+			v := api.Value{Kind: api.ValueKind(rnd.Intn(7))}
 			switch v.Kind {
 			case api.Bool:
 				v.Int = rnd.Int63n(2)
-			case api.Integer, api.Date:
+			case api.Date, api.Duration:
 				v.Int = int64(rnd.Uint64())
+			case api.Integer:
+				v.Int, v.Time = int64(rnd.Uint64()), rnd.Int63()>>rnd.Intn(64)
 			case api.Number:
 				v.Float = rnd.NormFloat64()
 			case api.String:

@@ -27,7 +27,8 @@ var (
 		Columns: []api.Column{
 			{Name: "Name", Kind: api.String, Path: ".metadata.name"},
 			{Name: "Age", Kind: api.Date, Path: ".metadata.creationTimestamp"},
-			{Name: "IP", Kind: api.String, Path: ".status.podIP", Priority: 1},
+			{Name: "IP", Kind: api.String, Path: ".status.podIP", Priority: 1, Default: "<none>"},
+			{Name: "Ready", Kind: api.String, Path: ".a .b", Printer: "ratio"},
 		},
 	}
 	bareSchema = api.Schema{Resource: api.Resource{Group: "example.io", Version: "v1alpha1", Name: "things"}, Kind: "Thing", Fields: []string{}, Columns: []api.Column{}}
@@ -54,6 +55,8 @@ func pod(body api.Body) Envelope {
 			{Kind: api.Integer, Int: math.MinInt64},
 			{Kind: api.Number, Float: -0.1},
 			{Kind: api.Number, Float: math.Inf(1)},
+			{Kind: api.Duration, Int: 90_000},
+			{Kind: api.Integer, Int: 3, Time: 1_700_000_000_123},
 		},
 		Body: body,
 	})
@@ -84,6 +87,8 @@ var (
 			{Kind: api.Integer, Int: math.MinInt64},
 			{Kind: api.Number, Float: -0.1},
 			{},
+			{Kind: api.Date, Int: 1_700_000_000_123},
+			{Kind: api.Integer, Int: 4, Time: 1_700_000_060_123},
 		},
 	})
 )

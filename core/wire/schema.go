@@ -58,6 +58,8 @@ func appendColumns(dst []byte, columns []api.Column) []byte {
 		dst = append(dst, byte(c.Kind))
 		dst = appendBytes(dst, c.Path)
 		dst = append(dst, c.Priority)
+		dst = appendBytes(dst, c.Printer)
+		dst = appendBytes(dst, c.Default)
 	}
 	return dst
 }
@@ -77,10 +79,11 @@ func (r *reader) schema(s *api.Schema) {
 
 // columns copies its strings.
 func (r *reader) columns() []api.Column {
-	columns := make([]api.Column, r.count(4))
+	columns := make([]api.Column, r.count(6))
 	for i := range columns {
 		columns[i] = api.Column{
-			Name: string(r.bytes()), Kind: api.ValueKind(r.enum(byte(api.String))), Path: string(r.bytes()), Priority: r.byte(),
+			Name: string(r.bytes()), Kind: api.ValueKind(r.enum(byte(api.Duration))), Path: string(r.bytes()), Priority: r.byte(),
+			Printer: string(r.bytes()), Default: string(r.bytes()),
 		}
 	}
 	return columns

@@ -10,6 +10,7 @@ import (
 	"github.com/watchglass/watchglass/core/body"
 	"github.com/watchglass/watchglass/core/body/skeleton"
 	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/core/catalog"
 	"github.com/watchglass/watchglass/core/objectjson"
 	"github.com/watchglass/watchglass/core/wire"
 	"github.com/watchglass/watchglass/host/limit"
@@ -34,7 +35,7 @@ type decoder struct {
 // newDecoder returns a decoder for the objects of a resource. The dictionary depends
 // on the schema alone, because readers receive it independent of their rights.
 func newDecoder(schema *api.Schema, config *Config) (*decoder, error) {
-	scanner, err := objectjson.NewScanner(schema)
+	scanner, err := catalog.NewScanner(schema)
 	if err != nil {
 		return nil, err
 	}

@@ -71,7 +71,7 @@ type stone struct{}
 
 func (stone) Key() api.Key { return "a/one" }
 func (stone) Column(i int) api.Value {
-	return api.Value{Kind: api.ValueKind(i % 6), Text: "\x00\"\xff"}
+	return api.Value{Kind: api.ValueKind(i % 7), Text: "\x00\"\xff"}
 }
 func (stone) JSON() []byte {
 	return []byte(`{"metadata":{"resourceVersion":"7","name":"one","namespace":"a"}}`)

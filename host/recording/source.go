@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/catalog"
 	"github.com/watchglass/watchglass/core/objectjson"
 	"github.com/watchglass/watchglass/host/source"
 )
@@ -18,7 +19,7 @@ func (r *Recorder) Source(ctx context.Context, src source.Source, resource api.R
 	if err != nil {
 		return err
 	}
-	scanner, err := objectjson.NewScanner(schema)
+	scanner, err := catalog.NewScanner(schema)
 	if err != nil {
 		return err
 	}

@@ -31,10 +31,10 @@ export function checkWorker(value: ConnectOptions["worker"]): void {
 
 /** Returns the chosen columns with their defaults. Throws a 400 for invalid ones. */
 export function columns(chosen: CollectionOptions["columns"] = []): readonly Column[] {
-  return chosen.map(({ name, kind, path, priority = 0 }) => {
+  return chosen.map(({ name, kind, path, priority = 0, printer = "", default: missing = "" }) => {
     if (!(uint32(`priority of column ${name}`, priority) <= 0xff)) throw badRequest(`priority of column ${name} is ${priority}, expected at most 255`);
     checkWord(`kind of column ${name}`, kind, columnKinds);
-    return { name, kind, path, priority };
+    return { name, kind, path, priority, printer, default: missing };
   });
 }
 

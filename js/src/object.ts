@@ -42,7 +42,7 @@ function metadataOnly(item: Item, { key, uid }: Envelope, schema: Schema | undef
 
 /** Returns the row of an item, frozen. */
 export function toRow(item: Item): Row {
-  const { key, uid, fields, columns } = item.envelope();
+  const { key, uid, fields, columns, times } = item.envelope();
   return Object.freeze({
     key,
     ...splitKey(key),
@@ -51,6 +51,7 @@ export function toRow(item: Item): Row {
     labels: Object.freeze(item.labels()),
     fields: Object.freeze(fields),
     columns: Object.freeze(columns),
+    times: Object.freeze(times),
   });
 }
 

@@ -45,14 +45,20 @@ export interface KubeObject {
   [member: string]: unknown;
 }
 
-/** A table cell. Dates are milliseconds since the epoch. */
+/** A table cell. Dates are milliseconds since the epoch, and durations milliseconds. */
 export type Cell = string | number | boolean | null;
 
 export interface Column {
   name: string;
-  kind: "null" | "bool" | "integer" | "number" | "date" | "string";
+  kind: "null" | "bool" | "integer" | "number" | "date" | "string" | "duration";
+  /** The JSONPath of the value, or the arguments of the printer. */
   path: string;
+  /** Narrow tables show only columns of priority 0. */
   priority: number;
+  /** The function that computes the cells; "" for the value at `path`. */
+  printer: string;
+  /** What tables show for a cell that is null. */
+  default: string;
 }
 
 /** The fields and columns of a collection's objects, for selectors and tables. */
@@ -79,6 +85,11 @@ export interface Row {
   fields: readonly string[];
   /** In the order of {@link Schema.columns}. */
   columns: readonly Cell[];
+  /**
+   * For columns that count events, such as the restarts of a pod, the time of the last
+   * event in milliseconds since the epoch, by the number of the column.
+   */
+  times: Readonly<Record<number, number>>;
 }
 
 /** The window of a view at one point in time. Frozen. Every change creates a new one. */
@@ -141,7 +152,7 @@ export interface CollectionOptions extends Selectors {
    * connector defines them. Default: the columns of well-known resources, and the age for
    * others.
    */
-  columns?: readonly (Pick<Column, "name" | "kind" | "path"> & { priority?: number })[];
+  columns?: readonly (Pick<Column, "name" | "kind" | "path"> & Partial<Column>)[];
   /**
    * Stored chunks of {@link Collection.snapshot}: those of a complete state, followed by
    * those of later changes. The collection starts with that state, reports how old it is,

@@ -93,8 +93,8 @@ test("invalid options are refused before they reach the engine", async () => {
   const column = (more: object): any => ({ columns: [{ name: "Size", kind: "integer", path: ".spec.size", ...more }] });
   const before = guest().commands.length;
   for (const [attempt, message] of [
-    [() => client.collection("v1/pods", column({ kind: "int" })), 'kind of column Size is "int", expected "null" or "bool" or "integer" or "number" or "date" or "string"'],
-    [() => client.collection("v1/pods", column({ kind: undefined })), 'kind of column Size is undefined, expected "null" or "bool" or "integer" or "number" or "date" or "string"'],
+    [() => client.collection("v1/pods", column({ kind: "int" })), 'kind of column Size is "int", expected "null" or "bool" or "integer" or "number" or "date" or "string" or "duration"'],
+    [() => client.collection("v1/pods", column({ kind: undefined })), 'kind of column Size is undefined, expected "null" or "bool" or "integer" or "number" or "date" or "string" or "duration"'],
     [() => client.collection("v1/pods", column({ priority: 256 })), "priority of column Size is 256, expected at most 255"],
     [() => pods.list({ resourceVersionMatch: wrong("exact") }), 'resourceVersionMatch is "exact", expected "NotOlderThan" or "Exact"'],
     [() => pods.watch({ resourceVersionMatch: wrong("unset") })[Symbol.asyncIterator](), 'resourceVersionMatch is "unset", expected "NotOlderThan" or "Exact"'],

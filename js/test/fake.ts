@@ -243,6 +243,8 @@ export function writeSchema(w: Writer): void {
   w.byte(5);
   w.text(".status.phase");
   w.byte(0);
+  w.text("");
+  w.text("");
 }
 
 export function writeEnvelope(w: Writer, { key, uid = `uid-${key}`, fields = [], cells = [], body }: FakeItem): void {

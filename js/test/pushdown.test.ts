@@ -11,7 +11,7 @@ const isIn = (path: string, value: unknown): Expression => call("in", ref(path),
 const by = (path: string, direction: "asc" | "desc" = "asc", stringSort = "lexical"): Ordering => ({ expression: ref(path), compareOptions: { direction, stringSort } });
 
 const fields = ["metadata.name", "metadata.namespace", "status.phase"];
-const columns = [{ name: "Age", kind: "date", path: ".metadata.creationTimestamp", priority: 0 }] as const;
+const columns = [{ name: "Age", kind: "date", path: ".metadata.creationTimestamp", priority: 0, printer: "", default: "" }] as const;
 const down = (query: Parameters<typeof pushDown>[0]) => pushDown(query, fields, [...columns]);
 const selected = (where: Expression): string => {
   const { namespace, labelSelector, fieldSelector } = down({ where }).selectors;

@@ -115,7 +115,7 @@ function expected(v: any): any {
       kind: v.Kind,
       namespaced: v.Namespaced,
       fields: v.Fields,
-      columns: v.Columns.map((c: any) => ({ name: c.Name, kind: columnKinds[c.Kind], path: c.Path, priority: c.Priority })),
+      columns: v.Columns.map((c: any) => ({ name: c.Name, kind: columnKinds[c.Kind], path: c.Path, priority: c.Priority, printer: c.Printer, default: c.Default })),
     };
   }
   if ("Slot" in v) return [v.Slot, expected(v.Item)];
@@ -140,8 +140,9 @@ function event(v: any): any {
 }
 
 function envelope(v: any): any {
-  const cell = (c: any) => [null, c.Int !== "0", Number(c.Int), Number(c.Float.replace("+Inf", "Infinity")), Number(c.Int), c.Text][c.Kind];
-  return { key: v.Key, uid: v.UID, fields: v.Fields, columns: v.Columns.map(cell), codec: v.Codec, body: v.Body };
+  const cell = (c: any) => [null, c.Int !== "0", Number(c.Int), Number(c.Float.replace("+Inf", "Infinity")), Number(c.Int), c.Text, Number(c.Int)][c.Kind];
+  const times = Object.fromEntries(v.Columns.flatMap((c: any, i: number) => (c.Time === "0" ? [] : [[i, Number(c.Time)]])));
+  return { key: v.Key, uid: v.UID, fields: v.Fields, columns: v.Columns.map(cell), times, codec: v.Codec, body: v.Body };
 }
 
 test("every command and every output has a golden file", () => {

@@ -38,6 +38,7 @@ const KINDS: Record<Column["kind"], ColumnKind> = {
   number: "number",
   date: "age",
   string: "text",
+  duration: "text",
 };
 
 /** Columns whose values have a colour. */

@@ -190,10 +190,12 @@ function writeSelect(w: Writer, c: Select): void {
 
 function writeColumns(w: Writer, columns: readonly Column[]): void {
   w.uvarint(columns.length);
-  for (const { name, kind, path, priority } of columns) {
+  for (const { name, kind, path, priority, printer, default: missing } of columns) {
     w.text(name);
     w.byte(columnKinds.indexOf(kind));
     w.text(path);
     w.byte(priority);
+    w.text(printer);
+    w.text(missing);
   }
 }

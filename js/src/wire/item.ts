@@ -17,6 +17,8 @@ export interface Envelope {
   uid: string;
   fields: string[];
   columns: Cell[];
+  /** The times of cells that count events, by the number of the column. */
+  times: Record<number, number>;
   codec: number;
   body: Uint8Array;
 }
@@ -56,9 +58,11 @@ export class Item {
     const uid = readUID(r);
     const cells = new Reader(r.bytes(), "cells of an item");
     const fields = cells.list(1, () => field(cells, key));
-    const columns = cells.list(1, () => column(cells, fields));
+    const times: Record<number, number> = {};
+    let i = 0;
+    const columns = cells.list(1, () => column(cells, fields, times, i++));
     cells.done();
-    return { key, uid, fields, columns, codec: r.byte(), body: r.rest() };
+    return { key, uid, fields, columns, times, codec: r.byte(), body: r.rest() };
   }
 }
 
@@ -87,7 +91,10 @@ function field(r: Reader, key: string): string {
 /** Column kinds from here on refer to the text of the field with that number. */
 const sameAsField = 0x10;
 
-function column(r: Reader, fields: string[]): Cell {
+/** The kind of an integer that is followed by its time. */
+const timedInteger = 0x0f;
+
+function column(r: Reader, fields: string[], times: Record<number, number>, i: number): Cell {
   const kind = r.byte();
   const shared = fields[kind - sameAsField];
   if (shared !== undefined) return shared;
@@ -98,7 +105,13 @@ function column(r: Reader, fields: string[]): Cell {
       return r.varint() !== 0;
     case 2:
     case 4:
+    case 6:
       return r.varint();
+    case timedInteger: {
+      const count = r.varint();
+      times[i] = r.varint();
+      return count;
+    }
     case 3:
       return r.float();
     case 5:

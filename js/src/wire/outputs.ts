@@ -69,7 +69,7 @@ export type Delivery =
 
 const states: readonly State[] = ["connecting", "syncing", "live", "reconnecting", "stale", "forbidden", "closed"];
 /** The kinds of columns, in the order of their numbers on the wire. */
-export const columnKinds: readonly Column["kind"][] = ["null", "bool", "integer", "number", "date", "string"];
+export const columnKinds: readonly Column["kind"][] = ["null", "bool", "integer", "number", "date", "string", "duration"];
 const eventTypes = [undefined, "ADDED", "MODIFIED", "DELETED", "BOOKMARK"] as const;
 /** Why a watch ended, in the order of the numbers on the wire. */
 export const watchEnds: readonly WatchEnd[] = ["Closed", "CollectionClosed", "EngineReplaced", "Timeout", "Refused", "SlowConsumer", "Overtaken", "HistoryLost", "Corrupt"];
@@ -223,6 +223,13 @@ export function schema(r: Reader): Schema {
     kind: r.text(),
     namespaced: r.bool(),
     fields: r.list(1, () => r.text()),
-    columns: r.list(4, () => ({ name: r.text(), kind: columnKinds[r.option(columnKinds.length)]!, path: r.text(), priority: r.byte() })),
+    columns: r.list(6, () => ({
+      name: r.text(),
+      kind: columnKinds[r.option(columnKinds.length)]!,
+      path: r.text(),
+      priority: r.byte(),
+      printer: r.text(),
+      default: r.text(),
+    })),
   };
 }

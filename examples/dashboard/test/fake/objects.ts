@@ -9,7 +9,7 @@ export function random(seed: number): () => number {
   };
 }
 
-const column = (name: string, kind: Schema["columns"][number]["kind"], path: string, priority = 0) => ({ name, kind, path, priority });
+const column = (name: string, kind: Schema["columns"][number]["kind"], path: string, priority = 0) => ({ name, kind, path, priority, printer: "", default: "" });
 
 export const PODS: Schema = {
   group: "", version: "v1", resource: "pods", kind: "Pod", namespaced: true,
@@ -62,7 +62,7 @@ export function makeNode(i: number): Item {
 
 function item(namespace: string, name: string, uid: number, labels: Record<string, string>, fields: string[], columns: Cell[]): Item {
   const key = namespace ? `${namespace}/${name}` : name;
-  return { row: { key, namespace, name, uid: `uid-${uid}`, resourceVersion: "1", labels, fields, columns }, note: "" };
+  return { row: { key, namespace, name, uid: `uid-${uid}`, resourceVersion: "1", labels, fields, columns, times: {} }, note: "" };
 }
 
 /** The complete object of a row. */

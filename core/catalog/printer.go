@@ -1,0 +1,52 @@
+package catalog
+
+import (
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/objectjson"
+)
+
+// NewScanner compiles a schema whose columns may name printers of this package.
+func NewScanner(schema *api.Schema) (*objectjson.Scanner, error) {
+	return objectjson.NewPrintingScanner(schema, Printer)
+}
+
+// Printer returns a printer by the name that columns use, and the number of its cell.
+// It returns nil for an unknown name.
+func Printer(name string) (p *objectjson.Printer, cell int) {
+	for i := range printers {
+		if printers[i].name == name {
+			return printers[i].printer, printers[i].cell
+		}
+	}
+	return nil, 0
+}
+
+// printers are the printers by name. A printer of several cells has several names.
+var printers = [...]struct {
+	name    string
+	printer *objectjson.Printer
+	cell    int
+}{
+	{"count", &objectjson.Printer{Print: printCount, CountsOnly: true}, 0},
+	{"ratio", &objectjson.Printer{Print: printRatio}, 0},
+	{"first", &objectjson.Printer{Print: printFirst}, 0},
+	{"firstDate", &objectjson.Printer{Print: printFirstDate}, 0},
+	{"slash", &objectjson.Printer{Print: printSlash}, 0},
+	{"labels", &objectjson.Printer{Print: printLabels}, 0},
+	{"selector", &objectjson.Printer{Print: printSelector}, 0},
+	{"trim", &objectjson.Printer{Print: printTrimmed}, 0},
+	{"phase", &objectjson.Printer{Print: printPhase}, 0},
+	{"accessModes", &objectjson.Printer{Print: printAccessModes}, 0},
+	{"title", &objectjson.Printer{Print: printTitle}, 0},
+
+	{"podReady", &podPrinter, podReady},
+	{"podStatus", &podPrinter, podStatus},
+	{"podRestarts", &podPrinter, podRestarts},
+	{"podGates", &podPrinter, podGates},
+
+	{"nodeStatus", &nodePrinter, nodeStatus},
+	{"nodeRoles", &nodePrinter, nodeRoles},
+	{"nodeInternalIP", &nodePrinter, nodeInternalIP},
+	{"nodeExternalIP", &nodePrinter, nodeExternalIP},
+	{"nodeKernel", &nodePrinter, nodeKernel},
+}

@@ -1,0 +1,192 @@
+package objectjson
+
+import (
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/internal/lite"
+)
+
+// Printers finds a printer by name. One printer can compute several columns; cell is
+// the number of the one with this name. It returns nil for an unknown name.
+type Printers func(name string) (p *Printer, cell int)
+
+// Printer computes cells from values of an object. A Scanner calls it once per
+// object, for all columns that it computes.
+type Printer struct {
+	// Paths are the paths of the values, each like that of a column. A printer without
+	// paths uses those in the path of its column.
+	Paths []string
+	// Print computes the cells. The values are valid JSON, except in objects that are
+	// scanned with [Options.Unchecked]. Print is called for those as well.
+	Print func(*Values, *Cells)
+	// CountsOnly states that the cells contain only numbers of members. The printer
+	// then also gets the data of Secrets, which other columns cannot show.
+	CountsOnly bool
+}
+
+// maxPrinted is the maximum number of cells of one printer.
+const maxPrinted = 5
+
+// Values are the values at the paths of a printer.
+type Values struct {
+	documents []Document
+	ends      []int // end in documents, by path
+}
+
+// All returns the values at the i-th path, in document order. It returns more than
+// one only if the path contains [*].
+func (v *Values) All(i int) []Document {
+	start := 0
+	if i > 0 {
+		start = v.ends[i-1]
+	}
+	return v.documents[start:v.ends[i]]
+}
+
+// Get returns the first value at the i-th path, or nil.
+func (v *Values) Get(i int) Document {
+	if all := v.All(i); len(all) > 0 {
+		return all[0]
+	}
+	return nil
+}
+
+// Len returns the number of paths.
+func (v *Values) Len() int { return len(v.ends) }
+
+// Cells receives the cells of a printer. Cells that are not set are Null.
+type Cells struct {
+	// Text collects the text of the next cell that SetText sets.
+	Text  []byte
+	cells [maxPrinted]api.Value
+	start int             // of the next text
+	from  [maxPrinted]int // the texts of the cells in Text
+	to    [maxPrinted]int
+}
+
+// Set sets the value of a cell, which is not a String.
+func (c *Cells) Set(cell int, v api.Value) { c.cells[cell] = v }
+
+// SetInt sets an Integer.
+func (c *Cells) SetInt(cell int, n int) { c.cells[cell] = api.Value{Kind: api.Integer, Int: int64(n)} }
+
+// SetText sets a String that consists of everything added to Text since the last
+// call. A String without text is Null.
+func (c *Cells) SetText(cell int) {
+	c.cells[cell] = api.Value{}
+	if len(c.Text) > c.start {
+		c.cells[cell].Kind = api.String
+	}
+	c.from[cell], c.to[cell] = c.start, len(c.Text)
+	c.start = len(c.Text)
+}
+
+// Empty reports whether the current text is empty.
+func (c *Cells) Empty() bool { return len(c.Text) == c.start }
+
+// Discard removes the current text.
+func (c *Cells) Discard() { c.Text = c.Text[:c.start] }
+
+// Add adds a text to the current one.
+func (c *Cells) Add(text string) { c.Text = append(c.Text, text...) }
+
+// AddValue adds the text of a string, number or bool.
+func (c *Cells) AddValue(d Document) { c.Text = d.AppendText(c.Text) }
+
+// print is a printer in use by a Scanner.
+type print struct {
+	printer *Printer
+	path    string // of the column, if the printer has no paths
+	slots   []int
+	values  Values
+	cells   Cells
+}
+
+// addPrint compiles a column with a printer. Columns of one printer share its
+// values.
+func (c *columnCompiler) addPrint(declared *api.Column, compiled *column) error {
+	if c.find != nil {
+		compiled.print, compiled.cell = c.shared(declared)
+	}
+	if compiled.print == nil {
+		return api.BadRequest("column " + lite.Quote(declared.Name) + ": there is no printer " + lite.Quote(declared.Printer))
+	}
+	if len(compiled.print.slots) > 0 {
+		return nil
+	}
+	paths := compiled.print.printer.Paths
+	if len(paths) == 0 {
+		paths = splitPaths(declared.Path)
+	}
+	for _, path := range paths {
+		steps, err := parseColumn(declared.Name, path)
+		if err != nil {
+			return err
+		}
+		compiled.print.slots = append(compiled.print.slots, c.route(steps, compiled.print.printer.CountsOnly))
+	}
+	c.prints = append(c.prints, compiled.print)
+	return nil
+}
+
+// shared returns the use of a printer by earlier columns, or a new one.
+func (c *columnCompiler) shared(declared *api.Column) (*print, int) {
+	printer, cell := c.find(declared.Printer)
+	if printer == nil {
+		return nil, 0
+	}
+	for _, p := range c.prints {
+		if p.printer == printer && (len(printer.Paths) > 0 || p.path == declared.Path) {
+			return p, cell
+		}
+	}
+	return &print{printer: printer, path: declared.Path}, cell
+}
+
+// splitPaths splits the arguments of a printer. A blank in quotes belongs to a name.
+func splitPaths(text string) []string {
+	var paths []string
+	var quote byte
+	start := 0
+	for i := 0; i <= len(text); i++ {
+		switch {
+		case i == len(text) || text[i] == ' ' && quote == 0:
+			if i > start {
+				paths = append(paths, text[start:i])
+			}
+			start = i + 1
+		case text[i] == '\\' && i+1 < len(text):
+			i++
+		case quote != 0:
+			if text[i] == quote {
+				quote = 0
+			}
+		case text[i] == '\'' || text[i] == '"':
+			quote = text[i]
+		}
+	}
+	return paths
+}
+
+// run computes the cells of an object.
+func (p *print) run(s *Scanner) {
+	p.values.documents, p.values.ends = p.values.documents[:0], p.values.ends[:0]
+	for _, slot := range p.slots {
+		for c := s.results(slot); c >= 0; c = s.captures[c].link {
+			p.values.documents = append(p.values.documents, Document(s.json(c)))
+		}
+		p.values.ends = append(p.values.ends, len(p.values.documents))
+	}
+	p.cells = Cells{Text: p.cells.Text[:0]}
+	p.printer.Print(&p.values, &p.cells)
+}
+
+// printed returns a cell of a printer. It adds its text to s.texts.
+func (s *Scanner) printed(c *column) api.Value {
+	from := &c.print.cells
+	v := from.cells[c.cell]
+	if v.Kind == api.String {
+		s.texts.bytes = append(s.texts.bytes, from.Text[from.from[c.cell]:from.to[c.cell]]...)
+		s.texts.end()
+	}
+	return v
+}
