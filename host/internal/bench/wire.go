@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/catalog"
 	"github.com/watchglass/watchglass/core/objectjson"
 	"github.com/watchglass/watchglass/host/clustersim"
 	"github.com/watchglass/watchglass/host/source"
@@ -85,7 +86,7 @@ func measureSnapshot(ctx context.Context) ([]Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	scanner, err := objectjson.NewScanner(w.schema)
+	scanner, err := catalog.NewScanner(w.schema)
 	if err != nil {
 		return nil, err
 	}
