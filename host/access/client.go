@@ -14,6 +14,9 @@ import (
 type Client struct {
 	// Address is the client's address. It is invalid if the transport has none.
 	Address netip.Addr
+	// RequestID identifies the request, or the WebSocket connection, in logs. It is
+	// empty if the transport assigns none.
+	RequestID string
 	// Renewal marks the repetition of a decision for an admitted client.
 	Renewal bool
 	// Connection is the client's connection; nil if connections are not limited.

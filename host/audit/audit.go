@@ -114,9 +114,9 @@ func (r *Recorder) Authenticated(ctx context.Context, user *access.User, status 
 	if result == undecided {
 		level, message = slog.LevelWarn, "token cannot be checked"
 	}
-	r.logger.Log(ctx, level, message, "remote", addressOf(client), "result", resultNames[result], "reason", status.Message, "suppressed", suppressed)
+	r.logger.Log(ctx, level, message, "remote", addressOf(client), "request", client.RequestID, "result", resultNames[result], "reason", status.Message, "suppressed", suppressed)
 	r.write(&Event{
-		Address: addressOf(client), Verb: "authenticate", Decision: "denied", Reason: status.Message,
+		Address: addressOf(client), RequestID: client.RequestID, Verb: "authenticate", Decision: "denied", Reason: status.Message,
 		Review: client.Renewal, Suppressed: suppressed,
 	})
 }
@@ -133,7 +133,7 @@ func (r *Recorder) Authorized(ctx context.Context, user *access.User, request ac
 		return
 	}
 	e := &Event{
-		User: user.Name, Groups: user.Groups, Address: addressOf(client),
+		User: user.Name, Groups: user.Groups, Address: addressOf(client), RequestID: client.RequestID,
 		Verb: request.Verb, Resource: request.Resource.String(), Namespace: request.Namespace, Name: request.Name,
 		Decision: "allowed", Review: client.Renewal,
 	}

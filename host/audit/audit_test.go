@@ -45,7 +45,7 @@ func lines(t *testing.T, text string) []audit.Event {
 
 func client(t *testing.T) context.Context {
 	t.Helper()
-	return access.WithClient(t.Context(), access.Client{Address: netip.MustParseAddr("192.0.2.1")})
+	return access.WithClient(t.Context(), access.Client{Address: netip.MustParseAddr("192.0.2.1"), RequestID: "R7"})
 }
 
 var (
@@ -67,11 +67,11 @@ func TestAccessesAreRecorded(t *testing.T) {
 		r.Authenticated(client(t), nil, api.Unauthorized("wrong"))
 		r.Authenticated(access.Renewing(client(t)), nil, api.Unauthorized("expired"))
 		assert.Equal(t, []audit.Event{
-			{Time: now, User: "ann", Groups: []string{"devs"}, Address: "192.0.2.1", Verb: "get", Resource: "v1/secrets", Namespace: "a", Name: "db", Decision: "allowed"},
-			{Time: now, User: "ann", Groups: []string{"devs"}, Address: "192.0.2.1", Verb: "list,watch", Resource: "apps/v1/deployments", Decision: "denied", Reason: "ann may not"},
-			{Time: now, User: "ann", Groups: []string{"devs"}, Address: "192.0.2.1", Verb: "get", Resource: "v1/secrets", Namespace: "a", Name: "db", Decision: "denied", Reason: "not any more", Review: true},
-			{Time: now, Address: "192.0.2.1", Verb: "authenticate", Decision: "denied", Reason: "wrong"},
-			{Time: now, Address: "192.0.2.1", Verb: "authenticate", Decision: "denied", Reason: "expired", Review: true},
+			{Time: now, User: "ann", Groups: []string{"devs"}, Address: "192.0.2.1", RequestID: "R7", Verb: "get", Resource: "v1/secrets", Namespace: "a", Name: "db", Decision: "allowed"},
+			{Time: now, User: "ann", Groups: []string{"devs"}, Address: "192.0.2.1", RequestID: "R7", Verb: "list,watch", Resource: "apps/v1/deployments", Decision: "denied", Reason: "ann may not"},
+			{Time: now, User: "ann", Groups: []string{"devs"}, Address: "192.0.2.1", RequestID: "R7", Verb: "get", Resource: "v1/secrets", Namespace: "a", Name: "db", Decision: "denied", Reason: "not any more", Review: true},
+			{Time: now, Address: "192.0.2.1", RequestID: "R7", Verb: "authenticate", Decision: "denied", Reason: "wrong"},
+			{Time: now, Address: "192.0.2.1", RequestID: "R7", Verb: "authenticate", Decision: "denied", Reason: "expired", Review: true},
 		}, lines(t, out.String()))
 
 		each := map[string]uint64{"accepted": 1, "refused": 1, "limited": 0, "undecided": 0, "withdrawn": 1}
@@ -89,7 +89,7 @@ func TestRefusedTokensAreLoggedAtARate(t *testing.T) {
 			r.Authenticated(client(t), nil, api.Unauthorized("wrong"))
 		}
 		assert.Equal(t, 20, strings.Count(log.String(), "\n"))
-		assert.Contains(t, log.String(), `level=INFO msg="token refused" remote=192.0.2.1 result=refused reason=wrong`)
+		assert.Contains(t, log.String(), `level=INFO msg="token refused" remote=192.0.2.1 request=R7 result=refused reason=wrong`)
 		assert.Len(t, lines(t, out.String()), 20)
 		time.Sleep(time.Minute)
 		r.Authenticated(client(t), nil, &api.Status{Code: 429, Message: "too many"})

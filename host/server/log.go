@@ -4,6 +4,8 @@ import (
 	"log/slog"
 	"net/http"
 	"time"
+
+	"github.com/watchglass/watchglass/host/access"
 )
 
 // logged writes one line per request at level debug. The WebSocket endpoint logs
@@ -17,9 +19,14 @@ func (s *Server) logged(next http.Handler) http.Handler {
 		begun := time.Now()
 		seen := &statusWriter{ResponseWriter: w, code: http.StatusOK}
 		next.ServeHTTP(seen, r)
-		s.config.Logger.Debug("request", "remote", r.RemoteAddr, "method", r.Method, "path", r.URL.Path,
+		s.requestLog(r).Debug("request", "method", r.Method, "path", r.URL.Path,
 			"code", seen.code, "took", time.Since(begun))
 	})
+}
+
+// requestLog returns a logger that names the client and the request.
+func (s *Server) requestLog(r *http.Request) *slog.Logger {
+	return s.config.Logger.With("remote", r.RemoteAddr, "request", access.ClientOf(r.Context()).RequestID)
 }
 
 // statusWriter records the status code of the response.

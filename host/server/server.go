@@ -173,6 +173,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r, done := s.admission.Identify(r)
 	defer done()
 	secure(w.Header())
+	identify(w.Header(), r)
 	if err := s.origins.checkHost(r); err != nil {
 		http.Error(w, err.Error(), http.StatusForbidden)
 		return
@@ -184,10 +185,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // of connections and the allowed origins with this server. The caller serves and shuts
 // it down.
 func (s *Server) Beside(handler http.Handler) *http.Server {
-	return s.bounded(s.logged(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		r, done := s.admission.Identify(r)
-		defer done()
-		protect(w.Header())
+	checked := s.logged(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for _, check := range []func(*http.Request) error{s.origins.checkHost, s.origins.check} {
 			if err := check(r); err != nil {
 				http.Error(w, err.Error(), http.StatusForbidden)
@@ -195,7 +193,19 @@ func (s *Server) Beside(handler http.Handler) *http.Server {
 			}
 		}
 		handler.ServeHTTP(w, r)
-	})))
+	}))
+	return s.bounded(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r, done := s.admission.Identify(r)
+		defer done()
+		protect(w.Header())
+		identify(w.Header(), r)
+		checked.ServeHTTP(w, r)
+	}))
+}
+
+// identify sets the header with the ID of the request.
+func identify(h http.Header, r *http.Request) {
+	h.Set(admission.RequestIDHeader, access.ClientOf(r.Context()).RequestID)
 }
 
 // protect sets the headers that keep other pages from using a response.

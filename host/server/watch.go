@@ -19,7 +19,7 @@ import (
 // watch upgrades to a WebSocket and serves one reader.
 func (s *Server) watch(w http.ResponseWriter, r *http.Request) {
 	if code, err := s.checkUpgrade(r); err != nil {
-		s.config.Logger.Debug("connection refused", "remote", r.RemoteAddr, "code", code, "error", err)
+		s.requestLog(r).Debug("connection refused", "code", code, "error", err)
 		w.Header().Set("Upgrade", "websocket")
 		http.Error(w, err.Error(), code)
 		return
@@ -34,7 +34,7 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request) {
 		InsecureSkipVerify: true, // the origin was checked above
 	})
 	if err != nil {
-		s.config.Logger.Debug("WebSocket handshake failed", "remote", r.RemoteAddr, "error", err)
+		s.requestLog(r).Debug("WebSocket handshake failed", "error", err)
 		return
 	}
 	defer admission.ConnOf(r.Context()).Close()
@@ -66,7 +66,7 @@ func hasToken(h http.Header, name, token string) bool {
 }
 
 func (s *Server) serve(conn *socket.Conn, r *http.Request) {
-	log := s.config.Logger.With("remote", r.RemoteAddr)
+	log := s.requestLog(r)
 	log.Debug("reader connected", "userAgent", r.UserAgent())
 	begun := time.Now()
 

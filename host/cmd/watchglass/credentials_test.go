@@ -154,5 +154,5 @@ func TestAuditLogCanBeWrittenToStandardOutput(t *testing.T) {
 	c := start(t, "demo", "--pods", "50", "--rate", "0", "--listen", "127.0.0.1:0", "--kube-api", "127.0.0.1:0", "--audit-log", "-")
 	code, _ := get(t, c.kubeURL()+"/api/v1/pods?limit=1")
 	assert.Equal(t, 200, code)
-	c.find(`\{"time":"[^"]+","user":"system:anonymous","groups":\["system:unauthenticated"\],"address":"127.0.0.1","verb":"list","resource":"v1/pods","decision":"allowed"\}\n`)
+	c.find(`\{"time":"[^"]+","user":"system:anonymous","groups":\["system:unauthenticated"\],"address":"127.0.0.1","requestId":"[A-Z2-7]+","verb":"list","resource":"v1/pods","decision":"allowed"\}\n`)
 }

@@ -267,6 +267,21 @@ func (h *host) collectors(c connector.Config, timings *metrics.Timings) []promet
 	return all
 }
 
+// logRun logs that the host has started. The function stopped logs its end.
+func (h *host) logRun(source string) (stopped func()) {
+	attributes := []any{"version", versionText(), "source", source}
+	for _, served := range []struct {
+		name     string
+		listener net.Listener
+	}{{"listen", h.listeners.main}, {"kubeAPI", h.listeners.kubeAPI}, {"admin", h.listeners.admin}} {
+		if served.listener != nil {
+			attributes = append(attributes, served.name, served.listener.Addr().String())
+		}
+	}
+	h.log.Info("started", attributes...)
+	return func() { h.log.Info("stopped") }
+}
+
 // run serves until ctx ends or a listener fails. Then it drains, sends readers the
 // closing status, and closes the servers and the connector.
 func (h *host) run(ctx context.Context) error {

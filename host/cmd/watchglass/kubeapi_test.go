@@ -72,7 +72,7 @@ func TestServeTheKubernetesAPI(t *testing.T) {
 	assert.Zero(t, c.stop(), c.log)
 	_, err = lines.ReadString('\n')
 	assert.ErrorIs(t, err, io.EOF, "the watch ended in order")
-	assert.Regexp(t, `^.*msg="token refused" remote=127.0.0.1.*\n$`, c.log.String())
+	assert.Regexp(t, `^.*msg=started .*\n.*msg="token refused" remote=127.0.0.1.*\n.*msg=stopped\n$`, c.log.String())
 	assert.NotContains(t, c.log.String(), strongToken)
 }
 

@@ -113,6 +113,7 @@ func pushTo(ctx context.Context, f *pushFlags, url string, stderr io.Writer) err
 	if err != nil {
 		return err
 	}
+	defer h.logRun(up.name)()
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return h.run(ctx) })
 	group.Go(func() error {

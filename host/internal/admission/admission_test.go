@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -192,4 +193,23 @@ func TestTheClientOfATrustedProxy(t *testing.T) {
 	identified, done := c.Identify(r)
 	defer done()
 	assert.False(t, access.ClientOf(identified.Context()).Address.IsValid())
+}
+
+func TestRequestIDsComeFromTrustedProxiesOnly(t *testing.T) {
+	c := New(nil, []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")})
+	id := func(peer, header string) string {
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.RemoteAddr = peer
+		r.Header.Set(RequestIDHeader, header)
+		identified, done := c.Identify(r)
+		defer done()
+		return access.ClientOf(identified.Context()).RequestID
+	}
+	assert.Equal(t, "7f3a-b/1", id("10.0.0.1:5", "7f3a-b/1"))
+	for _, invalid := range []string{"", "a b", "a\nb", "\"", strings.Repeat("x", 65)} {
+		got := id("10.0.0.1:5", invalid)
+		assert.Regexp(t, "^[A-Z2-7]{26}$", got)
+		assert.NotEqual(t, got, id("10.0.0.1:5", invalid), "each request has its own")
+	}
+	assert.NotEqual(t, "7f3a-b/1", id("192.0.2.1:5", "7f3a-b/1"))
 }

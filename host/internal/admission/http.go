@@ -2,10 +2,12 @@ package admission
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/tls"
 	"net"
 	"net/http"
 	"net/netip"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -50,7 +52,7 @@ func ConnOf(ctx context.Context) *Conn {
 // Identify returns the request with its client in the context, and a function to
 // call after the response.
 func (c *Control) Identify(r *http.Request) (identified *http.Request, done func()) {
-	client := access.Client{Address: c.clientAddress(r)}
+	client := access.Client{Address: c.clientAddress(r), RequestID: c.requestID(r)}
 	conn := ConnOf(r.Context())
 	done = func() {}
 	if conn != nil {
@@ -58,6 +60,22 @@ func (c *Control) Identify(r *http.Request) (identified *http.Request, done func
 		client.Connection, done = conn, conn.Release
 	}
 	return r.WithContext(access.WithClient(r.Context(), client)), done
+}
+
+// RequestIDHeader is the header of requests and responses with the ID of the request.
+const RequestIDHeader = "X-Request-Id"
+
+// requestIDs are the IDs that are accepted from a proxy.
+var requestIDs = regexp.MustCompile(`^[A-Za-z0-9._:/+=-]{1,64}$`)
+
+// requestID returns the ID that a trusted proxy has assigned to a request, or a new
+// one. IDs of other clients are ignored, because a client could take that of another
+// request.
+func (c *Control) requestID(r *http.Request) string {
+	if id := r.Header.Get(RequestIDHeader); c.trusts(addressOf(r.RemoteAddr)) && requestIDs.MatchString(id) {
+		return id
+	}
+	return rand.Text()
 }
 
 // clientAddress returns the address that a request comes from: the nearest one that
