@@ -44,10 +44,11 @@ const (
 // Request is a request to list and watch objects. An empty namespace means all of
 // them, an empty name every object.
 type Request struct {
-	Resource  api.Resource
-	Namespace string
-	Name      string
-	Verb      string // get, list or watch; empty for list and watch
+	Resource    api.Resource
+	Subresource string
+	Namespace   string
+	Name        string
+	Verb        string // get, list or watch; empty for list and watch
 	// Path is the path of a request without a resource, such as "/metrics". The verb
 	// is then get, and the other fields are empty.
 	Path string
@@ -63,6 +64,9 @@ func (r Request) String() string {
 		return b.String() + r.Path
 	}
 	b.WriteString(r.Resource.String())
+	if r.Subresource != "" {
+		b.WriteString("/" + r.Subresource)
+	}
 	if r.Name != "" {
 		b.WriteString(" " + r.Name)
 	}
@@ -70,6 +74,19 @@ func (r Request) String() string {
 		b.WriteString(" in namespace " + r.Namespace)
 	}
 	return b.String()
+}
+
+// maxRequestBytes is more than Kubernetes allows for the names of a resource, a
+// namespace and an object together.
+const maxRequestBytes = 1 << 10
+
+// Check returns a 400 if the names of the request are longer than Kubernetes allows.
+func (r Request) Check() *api.Status {
+	if len(r.Resource.Group)+len(r.Resource.Version)+len(r.Resource.Name)+len(r.Subresource)+
+		len(r.Namespace)+len(r.Name)+len(r.Verb)+len(r.Path) > maxRequestBytes {
+		return api.BadRequest("the names of the resource, namespace and object are longer than Kubernetes allows")
+	}
+	return nil
 }
 
 // NewRequest returns the request for a list and watch with a field selector. Package

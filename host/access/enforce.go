@@ -8,10 +8,6 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// maxRequestBytes is more than Kubernetes allows for the names of a resource, a
-// namespace and an object together.
-const maxRequestBytes = 1 << 10
-
 // Observer receives every decision of an enforced Policy. Its methods are called
 // concurrently, and before the client learns the decision.
 type Observer interface {
@@ -85,8 +81,8 @@ func (e *enforced) Authorize(ctx context.Context, user *User, r Request) (time.T
 }
 
 func (e *enforced) authorize(ctx context.Context, user *User, r Request) (time.Time, *api.Status) {
-	if len(r.Resource.Group)+len(r.Resource.Version)+len(r.Resource.Name)+len(r.Namespace)+len(r.Name)+len(r.Path) > maxRequestBytes {
-		return time.Time{}, api.BadRequest("the names of the resource, namespace and object are longer than Kubernetes allows")
+	if refused := r.Check(); refused != nil {
+		return time.Time{}, refused
 	}
 	return e.policy.Authorize(ctx, user, r)
 }

@@ -95,8 +95,8 @@ func allowOrigins(h http.Header) {
 
 func preflight(w http.ResponseWriter) {
 	h := w.Header()
-	h.Set("Access-Control-Allow-Methods", "GET, HEAD, OPTIONS")
-	h.Set("Access-Control-Allow-Headers", "Authorization, Accept")
+	h.Set("Access-Control-Allow-Methods", "GET, HEAD, POST, OPTIONS")
+	h.Set("Access-Control-Allow-Headers", "Authorization, Accept, Content-Type")
 	h.Set("Access-Control-Max-Age", "86400")
 	w.WriteHeader(http.StatusNoContent)
 }

@@ -98,6 +98,8 @@ func TestRequestsAreWeighedOneByOne(t *testing.T) {
 				requireStatus(t, a, 403, "Forbidden")
 			}
 		}
+		status := requireStatus(t, w.get("/apis/apps/v1/namespaces/b/deployments/web"), 403, "Forbidden")
+		assert.Equal(t, map[string]any{"name": "web", "group": "apps", "kind": "deployments"}, status["details"])
 	})
 }
 

@@ -91,7 +91,17 @@ type (
 	}
 )
 
-var verbs = []string{"get", "list", "watch"}
+var (
+	readVerbs   = []string{"get", "list", "watch"}
+	createVerbs = []string{"create"}
+)
+
+func verbsOf(r api.Resource) []string {
+	if isSelfReview(r) {
+		return createVerbs
+	}
+	return readVerbs
+}
 
 var aggregated = conversion{asDiscovery, discoveryGroup, "v2"}
 
@@ -109,6 +119,7 @@ func (h *Handler) discover(w http.ResponseWriter, r *http.Request, p place) *api
 	if err != nil {
 		return asStatus(err)
 	}
+	all = slices.Concat(all, selfReviews)
 	w.Header().Set("Vary", "Accept")
 	if form == aggregated {
 		return reply(w, contentType+aggregated.params(), aggregate(all, p.kind == groups))
@@ -186,7 +197,7 @@ func describeVersion(all []Resource, gv api.Resource) any {
 	for _, r := range inVersion(all, gv.Group, gv.Version) {
 		list.Resources = append(list.Resources, resourceDocument{
 			Name: r.Name, Singular: r.Singular, Namespaced: r.Namespaced, Kind: r.Kind,
-			Verbs: verbs, ShortNames: r.ShortNames, Categories: r.Categories,
+			Verbs: verbsOf(r.Resource), ShortNames: r.ShortNames, Categories: r.Categories,
 		})
 	}
 	if list.Resources == nil {
@@ -236,7 +247,7 @@ func aggregateVersion(resources []Resource, version string) versionDiscovery {
 		d.Resources = append(d.Resources, resourceDiscovery{
 			Resource:     r.Name,
 			ResponseKind: responseKind{r.Group, r.Version, r.Kind},
-			Scope:        scope, Singular: r.Singular, Verbs: verbs,
+			Scope:        scope, Singular: r.Singular, Verbs: verbsOf(r.Resource),
 			ShortNames: r.ShortNames, Categories: r.Categories,
 		})
 	}
@@ -258,12 +269,17 @@ type versionDocument struct {
 
 // reply writes a complete document.
 func reply(w http.ResponseWriter, mediaType string, document any) *api.Status {
+	return replyWith(w, http.StatusOK, mediaType, document)
+}
+
+func replyWith(w http.ResponseWriter, code int, mediaType string, document any) *api.Status {
 	text, err := json.Marshal(document)
 	if err != nil {
 		return asStatus(err)
 	}
 	w.Header().Set("Content-Type", mediaType)
 	w.Header().Set("Cache-Control", "no-cache, private")
+	w.WriteHeader(code)
 	w.Write(append(text, '\n')) // the client may be gone
 	return nil
 }

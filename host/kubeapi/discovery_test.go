@@ -22,8 +22,8 @@ func TestDiscovery(t *testing.T) {
 			groups = append(groups, g.(map[string]any)["name"].(string))
 		}
 		assert.Equal(t, []string{
-			"apiextensions.k8s.io", "apps", "autoscaling", "batch", "coordination.k8s.io", "discovery.k8s.io",
-			"networking.k8s.io", "policy", "rbac.authorization.k8s.io", "storage.k8s.io",
+			"apiextensions.k8s.io", "apps", "authentication.k8s.io", "authorization.k8s.io", "autoscaling", "batch",
+			"coordination.k8s.io", "discovery.k8s.io", "networking.k8s.io", "policy", "rbac.authorization.k8s.io", "storage.k8s.io",
 		}, groups)
 
 		assert.JSONEq(t, `{"kind":"APIGroup","apiVersion":"v1","name":"apps","versions":[{"groupVersion":"apps/v1","version":"v1"}],`+
@@ -40,6 +40,10 @@ func TestDiscovery(t *testing.T) {
 		assert.Contains(t, core["resources"], map[string]any{
 			"name": "nodes", "singularName": "node", "namespaced": false, "kind": "Node",
 			"verbs": []any{"get", "list", "watch"}, "shortNames": []any{"no"},
+		})
+		assert.Contains(t, decode(t, w.get("/apis/authorization.k8s.io/v1").text)["resources"], map[string]any{
+			"name": "selfsubjectaccessreviews", "singularName": "selfsubjectaccessreview", "namespaced": false,
+			"kind": "SelfSubjectAccessReview", "verbs": []any{"create"},
 		})
 		assert.Equal(t, "apps/v1", decode(t, w.get("/apis/apps/v1").text)["groupVersion"])
 
@@ -59,7 +63,7 @@ func TestAggregatedDiscovery(t *testing.T) {
 		list := decode(t, a.text)
 		assert.Equal(t, "APIGroupDiscoveryList", list["kind"])
 		assert.Equal(t, "apidiscovery.k8s.io/v2", list["apiVersion"])
-		require.Len(t, list["items"], 10)
+		require.Len(t, list["items"], 12)
 
 		core := decode(t, w.get("/api").text)["items"].([]any)
 		require.Len(t, core, 1)

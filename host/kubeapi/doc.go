@@ -27,10 +27,19 @@
 // list of many objects counts several times. [limit.MaxWaitingRequests] limits
 // requests that wait for a first list or for a resource version.
 //
+// # Rights
+//
+// Users can ask for their own rights and identity: SelfSubjectAccessReview,
+// SelfSubjectRulesReview and SelfSubjectReview are answered and not stored. The
+// responses describe what this API permits. Writes, subresources and paths that are
+// not served are therefore denied, with a reason, whatever the user may do at the
+// kube-apiserver. Selectors in a review are ignored: the response applies to all
+// objects. Rights to read come from the policy, which may have cached them.
+//
 // # Differences from kube-apiserver
 //
-//   - All methods except GET, including writes, return 405.
-//   - Only JSON is served. A client that accepts only protobuf or CBOR gets 406.
+//   - All methods except GET return 405, and so do all writes except these reviews.
+//   - Only JSON is served. Reviews are also read as protobuf. A client that accepts only protobuf or CBOR gets 406.
 //   - Subresources and /openapi do not exist: 404.
 //   - A read without a resource version returns the state of the cache, not of the
 //     storage behind it (rule C12).

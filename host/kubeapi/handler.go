@@ -103,7 +103,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	status := h.serve(out, r, request)
 	switch {
 	case status == nil:
-	case r.Context().Err() != nil:
+	case r.Context().Err() != nil && status.Code != api.CodeTimeout: // after a read timeout the context has ended as well
 		out.code = codeClientGone
 	default:
 		fail(out, status, request.about(status))
@@ -128,7 +128,8 @@ type request struct {
 
 // about returns the status details of a failure.
 func (r *request) about(s *api.Status) statusDetails {
-	if r.schema == nil || s.Code != http.StatusNotFound && s.Code != http.StatusForbidden {
+	read := r.kind == collection || r.kind == object
+	if s.Code != http.StatusForbidden && (s.Code != http.StatusNotFound || r.schema == nil) || !read {
 		return statusDetails{}
 	}
 	return statusDetails{Name: r.name, Group: r.resource.Group, Kind: r.resource.Name}
@@ -145,6 +146,9 @@ func (h *Handler) serve(w *output, r *http.Request, req *request) *api.Status {
 	status := h.deciding.within(clientOf(r, nil), 1, func() *api.Status { return h.authenticate(w, r, req) })
 	if status != nil {
 		return status
+	}
+	if req.kind == selfReview {
+		return h.selfReview(w, r, req)
 	}
 	switch r.Method {
 	case http.MethodGet, http.MethodHead:

@@ -26,6 +26,7 @@ const (
 	health                 // /healthz, /livez, /readyz; place.name has the name
 	collection             // objects of a resource
 	object                 // one object
+	selfReview             // a review of the user's own rights or identity
 )
 
 // findPlace parses a path. The schema later decides whether the resource exists and
@@ -69,6 +70,9 @@ func findResource(r api.Resource, rest []string) place {
 		return p
 	case 1:
 		p.kind = collection
+		if p.namespace == "" && isSelfReview(api.Resource{Group: r.Group, Version: r.Version, Name: rest[0]}) {
+			p.kind = selfReview
+		}
 	case 2:
 		p.kind, p.name = object, rest[1]
 	default:

@@ -12,6 +12,7 @@ import (
 const (
 	reasonMethodNotAllowed api.Reason = "MethodNotAllowed"
 	reasonNotAcceptable    api.Reason = "NotAcceptable"
+	reasonUnsupportedMedia api.Reason = "UnsupportedMediaType"
 )
 
 // statusObject is a v1 Status as JSON.

@@ -168,6 +168,14 @@ func decode(t *testing.T, text string) map[string]any {
 	return document
 }
 
+// encode formats a JSON value.
+func encode(t *testing.T, v any) []byte {
+	t.Helper()
+	text, err := json.Marshal(v)
+	require.NoError(t, err)
+	return text
+}
+
 // requireStatus requires that a response is a v1 Status, and returns it.
 func requireStatus(t *testing.T, a answer, code int, reason string) map[string]any {
 	t.Helper()

@@ -68,6 +68,10 @@ var (
 		Name: "max-token-bytes", Default: 16 << 10, Unit: Bytes, Code: http.StatusRequestEntityTooLarge,
 		Help: "size of a bearer token; a longer one gets 413 and is not looked at",
 	})
+	MaxReviewBytes = define(Limit{
+		Name: "max-review-bytes", Default: 16 << 10, Unit: Bytes, Code: http.StatusRequestEntityTooLarge,
+		Help: "size of a SelfSubjectAccessReview or another review that a client of the Kubernetes API sends; a larger one gets 413",
+	})
 	MaxReviews = define(Limit{
 		Name: "max-reviews", Default: 200, Unit: Count, Code: http.StatusTooManyRequests,
 		Help: "token and access reviews awaited from kube-apiserver at once (--auth kube); clients that need a further one get 429",

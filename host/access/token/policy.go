@@ -58,12 +58,32 @@ func (p policy) Authorize(_ context.Context, user *access.User, r access.Request
 		if Unrestricted(user) {
 			return time.Time{}, nil
 		}
-		return time.Time{}, api.Forbidden("the token does not grant to " + r.String() + ", which is about every resource in every namespace")
+		return time.Time{}, access.Forbidden(user, r, "the token does not grant every resource in every namespace")
 	}
 	if covers(user.Extra[extraResources], r.Resource.String()) && covers(user.Extra[extraNamespaces], r.Namespace) {
 		return time.Time{}, nil
 	}
-	return time.Time{}, api.Forbidden("the token does not grant to " + r.String() + everywhere(r))
+	return time.Time{}, access.Forbidden(user, r, "the token does not grant it"+everywhere(r))
+}
+
+// Rules implements access.Ruler.
+func (p policy) Rules(_ context.Context, _ string, user *access.User, namespace string) (*access.Rules, *api.Status) {
+	rules := &access.Rules{}
+	if !covers(user.Extra[extraNamespaces], namespace) {
+		return rules, nil
+	}
+	for _, name := range user.Extra[extraResources] {
+		rule := access.ResourceRule{Verbs: []string{"get", "list", "watch"}, APIGroups: []string{Any}, Resources: []string{Any}}
+		if name != Any {
+			resource, err := api.ParseResource(name)
+			if err != nil {
+				continue // grants nothing
+			}
+			rule.APIGroups, rule.Resources = []string{resource.Group}, []string{resource.Name}
+		}
+		rules.Resources = append(rules.Resources, rule)
+	}
+	return rules, nil
 }
 
 // covers reports whether a scope contains a name. Only Any contains the empty name,

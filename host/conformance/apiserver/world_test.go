@@ -157,7 +157,7 @@ func TestRBAC(t *testing.T) {
 		assert.Equal(t, 403, secrets.Status.Code)
 	}
 	assert.Equal(t, 403, everything[ben].Status.Code)
-	assert.Contains(t, everything[ben].Status.Message, `user "ben" may not list v1/configmaps`)
+	assert.Equal(t, `configmaps is forbidden: User "ben" cannot list resource "configmaps" in API group "" at the cluster scope`, everything[ben].Status.Message)
 	w.until(readers[ann], func() bool { return everything[ann].Synced })
 	for _, token := range []string{ann, ben} {
 		assert.Equal(t, kubectl(t, token, "a"), keys(inA[token]))

@@ -233,7 +233,7 @@ func TestKubectlDescribe(t *testing.T) {
 func TestKubectlDiscovery(t *testing.T) {
 	kubectlRig(t, func(r *rig) {
 		resources := columns(r.output("api-resources", "--no-headers", "--sort-by=name"))
-		assert.Len(r, resources, len(catalog.All()))
+		assert.Len(r, resources, len(catalog.All())+3, "the reviews of the user's own rights")
 		assert.Contains(r, resources, []string{"pods", "po", "v1", "true", "Pod"})
 		assert.Contains(r, resources, []string{"nodes", "no", "v1", "false", "Node"})
 		assert.Contains(r, resources, []string{"secrets", "v1", "true", "Secret"})
@@ -266,4 +266,17 @@ func TestKubectlIsWarnedOfFaultyObjects(t *testing.T) {
 	text := r.complainsNot("get", "pods", "-n", "a")
 	assert.Regexp(t, `Warning: v1/pods "a/broken" at resource version \d cannot be served: `, text)
 	assert.Contains(t, text, "one")
+}
+
+// kubectl sends its reviews as protobuf. Each backend permits every read.
+func TestKubectlAuth(t *testing.T) {
+	kubectlRig(t, func(r *rig) {
+		assert.Equal(r, "yes\n", r.output("auth", "can-i", "list", "pods", "-A"))
+		assert.Equal(r, "yes\n", r.output("auth", "can-i", "watch", "deployments.apps/web", "-n", "a"))
+		assert.Contains(r, r.complains("auth", "can-i", "create", "pods"), "no - this server is a read-only cache")
+		rules := columns(r.output("auth", "can-i", "--list", "--no-headers"))
+		assert.Contains(r, rules, []string{"*.*", "[]", "[]", "[get", "list", "watch]"})
+		assert.Contains(r, rules, []string{"selfsubjectreviews.authentication.k8s.io", "[]", "[]", "[create]"})
+		assert.Regexp(r, "^Username +(test|system:anonymous)$", strings.Split(r.output("auth", "whoami"), "\n")[1])
+	})
 }

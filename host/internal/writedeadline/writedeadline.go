@@ -64,6 +64,10 @@ func (w *Writer) Write(data []byte) (written int, err error) {
 // Flush sends buffered data.
 func (w *Writer) Flush() error { return w.timed(w.control.Flush) }
 
+// SetReadDeadline sets the deadline for reading the request, for
+// http.ResponseController.
+func (w *Writer) SetReadDeadline(deadline time.Time) error { return w.control.SetReadDeadline(deadline) }
+
 func (w *Writer) timed(f func() error) error {
 	w.extend()
 	defer w.clear()

@@ -33,6 +33,7 @@ type Policy struct {
 	limits  *limit.Set
 	tokens  verdicts
 	rights  verdicts
+	rules   verdicts
 	flights singleflight.Group
 
 	inFlight *semaphore.Weighted
@@ -43,7 +44,10 @@ type Policy struct {
 	tokenReviews, accessReviews atomic.Uint64
 }
 
-var _ access.Policy = (*Policy)(nil)
+var (
+	_ access.Policy = (*Policy)(nil)
+	_ access.Ruler  = (*Policy)(nil)
+)
 
 const (
 	// grantTTL and access.ReviewTimeout add up to less than a minute.
@@ -53,19 +57,29 @@ const (
 
 	maxGrants   = 10_000
 	maxRefusals = 1_000
+	// maxRules limits the cached rules, each of at most maxReviewBytes.
+	maxRules = 100
 	// maxAddresses limits the addresses whose refused tokens are counted.
 	maxAddresses = 10_000
 	// refusedWindow is the time over which limit.MaxRefusedTokens counts.
 	refusedWindow = time.Minute
 )
 
-// question is the SHA-256 of a token, or of a user and a request.
+// question is the SHA-256 of a token, of a user and a request, or of a token and a
+// namespace.
 type question [sha256.Size]byte
 
-// verdict is the response to a question: a user or a right, or the reason for a
-// refusal.
+// newQuestion hashes a question with its kind, so that no token is equal to a question
+// of another kind.
+func newQuestion(kind string, text []byte) question {
+	return sha256.Sum256(append([]byte(kind+":"), text...))
+}
+
+// verdict is the response to a question: a user, a right or rules, or the reason for
+// a refusal.
 type verdict struct {
 	user   *access.User
+	rules  *access.Rules
 	status *api.Status
 }
 
@@ -75,8 +89,8 @@ type verdicts struct {
 	grants, refusals *cache[question, verdict]
 }
 
-func newVerdicts() verdicts {
-	return verdicts{grants: newCache[question, verdict](maxGrants), refusals: newCache[question, verdict](maxRefusals)}
+func newVerdicts(grants, refusals int) verdicts {
+	return verdicts{grants: newCache[question, verdict](grants), refusals: newCache[question, verdict](refusals)}
 }
 
 func (v *verdicts) get(q question, now time.Time) (found verdict, until time.Time, ok bool) {
@@ -109,7 +123,8 @@ func (v *verdicts) put(q question, decided verdict, asked, now time.Time) (until
 // Policy returns a policy that uses the source's server. Limits may be nil.
 func (s *Source) Policy(limits *limit.Set) *Policy {
 	return &Policy{
-		source: s, limits: limits, tokens: newVerdicts(), rights: newVerdicts(),
+		source: s, limits: limits,
+		tokens: newVerdicts(maxGrants, maxRefusals), rights: newVerdicts(maxGrants, maxRefusals), rules: newVerdicts(maxRules, maxRules),
 		inFlight: semaphore.NewWeighted(limits.Value(limit.MaxReviews)),
 		waiting:  map[netip.Prefix]int{},
 		refused:  newCache[netip.Prefix, *int](maxAddresses),
@@ -121,10 +136,10 @@ func (p *Policy) Authenticate(ctx context.Context, token string) (*access.User, 
 	if token == "" {
 		return nil, api.Unauthorized("a token is required and none was presented: sign in with a bearer token of the cluster")
 	}
-	v, until := p.ask(ctx, &p.tokens, sha256.Sum256([]byte(token)), func(ctx context.Context) verdict {
+	v, until := p.ask(ctx, &p.tokens, newQuestion("token", []byte(token)), func(ctx context.Context) verdict {
 		p.tokenReviews.Add(1)
 		user, status := p.source.reviewToken(ctx, token)
-		return verdict{user, status}
+		return verdict{user: user, status: status}
 	})
 	if v.status != nil {
 		return nil, v.status
@@ -142,22 +157,40 @@ func (p *Policy) Authorize(ctx context.Context, user *access.User, r access.Requ
 	if err != nil {
 		return time.Time{}, api.AsStatus(err)
 	}
-	v, until := p.ask(ctx, &p.rights, sha256.Sum256(key), func(ctx context.Context) verdict {
+	v, until := p.ask(ctx, &p.rights, newQuestion("right", key), func(ctx context.Context) verdict {
 		verbs := []string{r.Verb}
 		if r.Verb == "" {
 			verbs = []string{"list", "watch"}
 		}
-		what := r
-		what.Verb = ""
 		for _, verb := range verbs {
 			p.accessReviews.Add(1)
-			if status := p.source.reviewAccess(ctx, user, verb, what); status != nil {
+			asked := r
+			asked.Verb = verb
+			if status := p.source.reviewAccess(ctx, user, asked); status != nil {
 				return verdict{status: status}
 			}
 		}
 		return verdict{}
 	})
 	return until, v.status
+}
+
+// Rules implements access.Ruler. It presents the reader's own token to the cluster.
+// The rules are cached as other verdicts are.
+func (p *Policy) Rules(ctx context.Context, token string, user *access.User, namespace string) (*access.Rules, *api.Status) {
+	if token == "" {
+		return access.UnknownRules("the rules of a user without a token cannot be listed: use SelfSubjectAccessReview"), nil
+	}
+	key, err := json.Marshal([]string{token, namespace})
+	if err != nil {
+		return nil, api.AsStatus(err)
+	}
+	v, _ := p.ask(ctx, &p.rules, newQuestion("rules", key), func(ctx context.Context) verdict {
+		p.accessReviews.Add(1)
+		rules, status := p.source.reviewRules(ctx, token, namespace)
+		return verdict{rules: rules, status: status}
+	})
+	return v.rules, v.status
 }
 
 // outcome is a verdict with the end of its caching.
@@ -282,7 +315,7 @@ type PolicyStats struct {
 // Stats returns the current counters.
 func (p *Policy) Stats() PolicyStats {
 	s := PolicyStats{TokenReviews: p.tokenReviews.Load(), AccessReviews: p.accessReviews.Load()}
-	for _, v := range []*verdicts{&p.tokens, &p.rights} {
+	for _, v := range []*verdicts{&p.tokens, &p.rights, &p.rules} {
 		v.mu.Lock()
 		s.Grants += v.grants.len()
 		s.Refusals += v.refusals.len()

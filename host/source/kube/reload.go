@@ -36,8 +36,24 @@ func (s *Source) Reconfigure(config *rest.Config) error {
 	if err != nil {
 		return err
 	}
+	anonymous, err := anonymousClient(config)
+	if err != nil {
+		return err
+	}
 	s.client.Swap(client).CloseIdleConnections()
+	s.anonymous.Swap(anonymous).CloseIdleConnections()
 	return nil
+}
+
+// anonymousClient returns a client for the same server that has no credentials. It
+// does not follow redirects, because its requests contain the token of a reader.
+func anonymousClient(config *rest.Config) (*http.Client, error) {
+	client, err := clientOf(rest.AnonymousClientConfig(config))
+	if err != nil {
+		return nil, err
+	}
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return client, nil
 }
 
 // clientOf returns a client with the current content of the files that config names.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"time"
@@ -52,14 +53,15 @@ func expiry(token string) time.Time {
 	return claims.ExpiresAt.Time
 }
 
-func (s *Source) reviewAccess(ctx context.Context, user *access.User, verb string, r access.Request) *api.Status {
+func (s *Source) reviewAccess(ctx context.Context, user *access.User, r access.Request) *api.Status {
 	type attributes struct {
-		Namespace string `json:"namespace,omitempty"`
-		Verb      string `json:"verb"`
-		Group     string `json:"group"`
-		Version   string `json:"version"`
-		Resource  string `json:"resource"`
-		Name      string `json:"name,omitempty"`
+		Namespace   string `json:"namespace,omitempty"`
+		Verb        string `json:"verb"`
+		Group       string `json:"group"`
+		Version     string `json:"version"`
+		Resource    string `json:"resource"`
+		Subresource string `json:"subresource,omitempty"`
+		Name        string `json:"name,omitempty"`
 	}
 	type path struct {
 		Path string `json:"path"`
@@ -81,20 +83,18 @@ func (s *Source) reviewAccess(ctx context.Context, user *access.User, verb strin
 	}
 	question := spec{User: user.Name, Groups: user.Groups, UID: user.UID, Extra: user.Extra}
 	if r.Path != "" {
-		question.NonResourceAttributes = &path{r.Path, verb}
+		question.NonResourceAttributes = &path{r.Path, r.Verb}
 	} else {
-		question.ResourceAttributes = &attributes{r.Namespace, verb, r.Resource.Group, r.Resource.Version, r.Resource.Name, r.Name}
+		question.ResourceAttributes = &attributes{
+			r.Namespace, r.Verb, r.Resource.Group, r.Resource.Version, r.Resource.Name, r.Subresource, r.Name,
+		}
 	}
 	err := s.review(ctx, "authorization.k8s.io/v1", "SubjectAccessReview", question, &answer)
 	switch {
 	case err != nil:
 		return cannotTell(err)
 	case !answer.Status.Allowed:
-		message := fmt.Sprintf("user %q may not %s %s", user.Name, verb, r)
-		if answer.Status.Reason != "" {
-			message += ": " + answer.Status.Reason
-		}
-		return api.Forbidden(message)
+		return access.Forbidden(user, r, answer.Status.Reason)
 	}
 	return nil
 }
@@ -102,11 +102,46 @@ func (s *Source) reviewAccess(ctx context.Context, user *access.User, verb strin
 // cannotTell returns the status of a review that failed, which is not a decision
 // whatever the code of the failure.
 func cannotTell(err error) *api.Status {
-	return api.Unavailable("the cluster does not say who may read what: " + err.Error())
+	return api.Unavailable("the cluster cannot check the access: " + err.Error())
 }
+
+// reviewRules asks the cluster for the rules of the holder of a token, with that
+// token. The credentials of the Source are not sent, because client certificates take
+// precedence over tokens.
+func (s *Source) reviewRules(ctx context.Context, token, namespace string) (*access.Rules, *api.Status) {
+	type spec struct {
+		Namespace string `json:"namespace"`
+	}
+	var answer struct {
+		Status access.Rules `json:"status"`
+	}
+	err := s.reviewAs(ctx, token, "authorization.k8s.io/v1", "SelfSubjectRulesReview", spec{namespace}, &answer)
+	var status *api.Status
+	switch {
+	case errors.As(err, &status) && access.Decided(status):
+		return nil, status
+	case err != nil:
+		return nil, cannotTell(err)
+	}
+	return &answer.Status, nil
+}
+
+// maxReviewBytes is the maximum size of a response to a review. Rules are the largest.
+const maxReviewBytes = 1 << 20
 
 // review creates a review, which the server answers without storing it.
 func (s *Source) review(ctx context.Context, apiVersion, kind string, spec, answer any) error {
+	err := s.reviewAs(ctx, "", apiVersion, kind, spec, answer)
+	var status *api.Status
+	if errors.As(err, &status) && status.Code == http.StatusForbidden {
+		return errors.New(status.Message + ": bind the connector's user to the ClusterRole system:auth-delegator")
+	}
+	return err
+}
+
+// reviewAs creates a review with a token, or with the credentials of the Source if
+// the token is empty.
+func (s *Source) reviewAs(ctx context.Context, token, apiVersion, kind string, spec, answer any) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.config.RequestTimeout,
 		fmt.Errorf("no answer within %v", s.config.RequestTimeout))
 	defer cancel()
@@ -123,17 +158,25 @@ func (s *Source) review(ctx context.Context, apiVersion, kind string, spec, answ
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json")
-	resp, err := s.client.Load().Do(req)
+	client := s.client.Load()
+	if token != "" {
+		client = s.anonymous.Load()
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	resp, err := client.Do(req)
 	if err != nil {
 		return fmt.Errorf("%s: %w", about, transportError(ctx, err))
 	}
 	if resp.StatusCode != http.StatusCreated && resp.StatusCode != http.StatusOK {
-		status := refusal(about, resp)
-		if status.Code == http.StatusForbidden {
-			return errors.New(status.Message + ": bind the connector's user to the ClusterRole system:auth-delegator")
-		}
-		return status
+		return refusal(about, resp)
 	}
 	defer resp.Body.Close()
-	return json.NewDecoder(resp.Body).Decode(answer)
+	text, err := io.ReadAll(io.LimitReader(resp.Body, maxReviewBytes+1))
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s: %w", about, transportError(ctx, err))
+	case len(text) > maxReviewBytes:
+		return fmt.Errorf("%s: the response is larger than %d bytes", about, maxReviewBytes)
+	}
+	return json.Unmarshal(text, answer)
 }

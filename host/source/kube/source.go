@@ -18,10 +18,13 @@ import (
 
 // Source reads a kube-apiserver. It is safe for concurrent use.
 type Source struct {
-	config  Config
-	client  atomic.Pointer[http.Client]
-	base    *url.URL
-	catalog *directory
+	config Config
+	client atomic.Pointer[http.Client]
+	// anonymous connects to the same server without credentials, for requests with
+	// those of a reader.
+	anonymous atomic.Pointer[http.Client]
+	base      *url.URL
+	catalog   *directory
 
 	mu     sync.Mutex
 	memory map[api.Resource]*memory
@@ -44,18 +47,26 @@ func New(config Config) (*Source, error) {
 		return nil, fmt.Errorf("kube source: %w", err)
 	}
 	client.Timeout = 0 // watches have no timeout; other requests have their own
+	anonymous, err := anonymousClient(config.REST)
+	if err != nil {
+		return nil, fmt.Errorf("kube source: %w", err)
+	}
 	base, _, err := rest.DefaultServerUrlFor(config.REST)
 	if err != nil {
 		return nil, fmt.Errorf("kube source: address %q: %w", config.REST.Host, err)
 	}
 	s := &Source{config: config, base: base, memory: map[api.Resource]*memory{}}
 	s.client.Store(client)
+	s.anonymous.Store(anonymous)
 	s.catalog = &directory{source: s, misses: rate.NewLimiter(missesPerSecond, missesAtOnce)}
 	return s, nil
 }
 
 // Close ends idle connections.
-func (s *Source) Close() { s.client.Load().CloseIdleConnections() }
+func (s *Source) Close() {
+	s.client.Load().CloseIdleConnections()
+	s.anonymous.Load().CloseIdleConnections()
+}
 
 // Host returns the server's address, for messages.
 func (s *Source) Host() string { return s.base.Host }

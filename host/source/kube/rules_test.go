@@ -1,0 +1,129 @@
+package kube_test
+
+import (
+	"fmt"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"k8s.io/client-go/rest"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/host/access"
+	"github.com/watchglass/watchglass/host/source/kube"
+)
+
+// listingRules makes the fake serve SelfSubjectRulesReviews. It returns the number of
+// reviews.
+func listingRules(t *testing.T, f *fake) *atomic.Int32 {
+	var asked atomic.Int32
+	f.intercept(func(w http.ResponseWriter, r *http.Request) bool {
+		if r.URL.Path != "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews" {
+			return false
+		}
+		asked.Add(1)
+		assert.Empty(t, r.Header.Get("Impersonate-User"), "the credentials of the connector are not sent")
+		if r.Header.Get("Authorization") != "Bearer t-ann" {
+			status(w, 401, "Unauthorized", "Unauthorized")
+			return true
+		}
+		w.WriteHeader(http.StatusCreated)
+		fmt.Fprint(w, `{"status":{"resourceRules":[{"verbs":["get"],"apiGroups":[""],"resources":["pods"]}],"nonResourceRules":[],"incomplete":false}}`)
+		return true
+	})
+	return &asked
+}
+
+// The cluster lists the rules of the user whom it authenticates. The credentials of
+// the connector would list those of the connector.
+func TestRulesAreReviewedWithTheTokenOfTheReader(t *testing.T) {
+	f := newFake(t)
+	asked := listingRules(t, f)
+	source, err := kube.New(kube.Config{REST: &rest.Config{Host: f.url, BearerToken: "t-connector", Impersonate: rest.ImpersonationConfig{UserName: "connector"}}})
+	require.NoError(t, err)
+	t.Cleanup(source.Close)
+	p := source.Policy(nil)
+	ann := &access.User{Name: "ann"}
+	rules, refused := p.Rules(t.Context(), "t-ann", ann, "a")
+	require.Nil(t, refused)
+	assert.Equal(t, []access.ResourceRule{{Verbs: []string{"get"}, APIGroups: []string{""}, Resources: []string{"pods"}}}, rules.Resources)
+	_, refused = p.Rules(t.Context(), "t-connector", ann, "a")
+	assert.ErrorIs(t, refused, api.Unauthorized(""))
+	assert.EqualValues(t, 2, asked.Load())
+	rules, refused = p.Rules(t.Context(), "", ann, "a")
+	require.Nil(t, refused)
+	assert.True(t, rules.Incomplete, "a user without a token")
+	assert.EqualValues(t, 2, asked.Load(), "the connector does not ask with its own credentials")
+}
+
+func TestRulesAreReviewedOnceForMany(t *testing.T) {
+	f := newFake(t)
+	asked := listingRules(t, f)
+	p := f.source(kube.Config{}).Policy(nil)
+	var readers sync.WaitGroup
+	for range 50 {
+		readers.Go(func() {
+			_, refused := p.Rules(t.Context(), "t-ann", &access.User{Name: "ann"}, "a")
+			assert.Nil(t, refused)
+		})
+	}
+	readers.Wait()
+	assert.EqualValues(t, 1, asked.Load())
+	_, refused := p.Rules(t.Context(), "t-ann", &access.User{Name: "ann"}, "b")
+	assert.Nil(t, refused)
+	assert.EqualValues(t, 2, asked.Load(), "another namespace")
+}
+
+// An attacker who chooses a token that equals the text of another question must not
+// receive the decision about it.
+func TestATokenIsNoOtherQuestion(t *testing.T) {
+	f := newFake(t)
+	listingRules(t, f)
+	p := f.source(kube.Config{}).Policy(nil)
+	_, refused := p.Rules(t.Context(), "t-ann", &access.User{Name: "ann"}, "a")
+	require.Nil(t, refused)
+	block := make(chan struct{})
+	f.intercept(func(w http.ResponseWriter, r *http.Request) bool {
+		if r.Method != http.MethodPost {
+			return false
+		}
+		<-block
+		w.WriteHeader(http.StatusCreated)
+		fmt.Fprint(w, `{"status":{"authenticated":false}}`)
+		return true
+	})
+	var both sync.WaitGroup
+	both.Go(func() { p.Rules(t.Context(), "t-ben", &access.User{Name: "ben"}, "a") })
+	both.Go(func() {
+		_, refused := p.Authenticate(t.Context(), `["t-ben","a"]`)
+		assert.ErrorIs(t, refused, api.Unauthorized(""))
+	})
+	require.Eventually(t, func() bool { return f.seen("reviews") == 3 }, time.Minute, time.Millisecond, "each question has its own review")
+	close(block)
+	both.Wait()
+}
+
+func TestRevokedRightIsDeniedInReviewsWithinAMinute(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &reviewer{}
+		p := r.policy(t, nil)
+		ann, status := p.Authenticate(t.Context(), "t-ann")
+		require.Nil(t, status)
+		request := access.Request{Resource: pods, Verb: "list"}
+		_, status = p.Authorize(t.Context(), ann, request)
+		require.Nil(t, status)
+		r.set(func() { r.badRights = true })
+		begun := time.Now()
+		for status == nil {
+			time.Sleep(time.Second)
+			_, status = p.Authorize(t.Context(), ann, request)
+		}
+		assert.ErrorIs(t, status, api.Forbidden(""))
+		assert.LessOrEqual(t, time.Since(begun), revocationBound)
+	})
+}
