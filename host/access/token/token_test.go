@@ -268,3 +268,27 @@ func TestPolicy(t *testing.T) {
 		assert.Equal(t, c.want, code(c.token, c.request), c.name)
 	}
 }
+
+func TestRulesOfAToken(t *testing.T) {
+	k := keys(t, newKey)
+	policy := token.Policy(k, "demo", func() time.Time { return now })
+	rules := func(c token.Claims, namespace string) []access.ResourceRule {
+		c.Cluster, c.User, c.Expires = "demo", "ada", now.Add(time.Hour)
+		text, err := k.Sign(c, now)
+		require.NoError(t, err)
+		user, status := policy.Authenticate(t.Context(), text)
+		require.Nil(t, status)
+		rules, status := access.RulesOf(t.Context(), policy, text, user, namespace)
+		require.Nil(t, status)
+		assert.False(t, rules.Incomplete)
+		return rules.Resources
+	}
+	verbs := []string{"get", "list", "watch"}
+	shop := token.Claims{Resources: []string{"v1/pods", "apps/v1/deployments"}, Namespaces: []string{"shop"}}
+	assert.Equal(t, []access.ResourceRule{
+		{Verbs: verbs, APIGroups: []string{""}, Resources: []string{"pods"}}, {Verbs: verbs, APIGroups: []string{"apps"}, Resources: []string{"deployments"}},
+	}, rules(shop, "shop"))
+	assert.Empty(t, rules(shop, "bank"))
+	all := token.Claims{Resources: []string{token.Any}, Namespaces: []string{token.Any}}
+	assert.Equal(t, []access.ResourceRule{{Verbs: verbs, APIGroups: []string{"*"}, Resources: []string{"*"}}}, rules(all, "bank"))
+}

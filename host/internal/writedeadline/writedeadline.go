@@ -66,7 +66,9 @@ func (w *Writer) Flush() error { return w.timed(w.control.Flush) }
 
 // SetReadDeadline sets the deadline for reading the request, for
 // http.ResponseController.
-func (w *Writer) SetReadDeadline(deadline time.Time) error { return w.control.SetReadDeadline(deadline) }
+func (w *Writer) SetReadDeadline(deadline time.Time) error {
+	return w.control.SetReadDeadline(deadline)
+}
 
 func (w *Writer) timed(f func() error) error {
 	w.extend()
