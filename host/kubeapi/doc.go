@@ -53,7 +53,8 @@
 //
 // # Where it runs
 //
-// The package imports core, package access and the standard library. The same code
+// The package imports core, package access, the protobuf field decoder and the
+// standard library. The same code
 // serves from a connector, from the module under wazero, and at the edge under
 // GOOS=js.
 package kubeapi
