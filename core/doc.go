@@ -41,11 +41,10 @@
 // closed, so the two sides may close a stream independently.
 //
 // A program can take a snapshot of a collection before it exits or sleeps, and
-// restore the collection later. The data is then available immediately, its state
-// reports since when it is not current, and only changes are transferred. An
-// engine with a [Loader] loads the restored objects on demand. The Loader and the
-// [Decoder] are the only functions that the engine calls. Both must be
-// deterministic.
+// restore the collection later. The data is then available immediately, with the
+// time at which it was last current. Only changes are transferred. An engine with
+// a [Loader] loads the restored objects on demand. The Loader and the [Decoder]
+// are the only functions that the engine calls. Both must be deterministic.
 //
 // An engine can also serve readers from its own collections, with the same
 // sessions as a connector. AttachReader adds a reader with its permissions. The

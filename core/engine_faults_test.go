@@ -47,9 +47,9 @@ func (r *rig) exact() folded {
 	return want
 }
 
-// After disconnects, broken messages, relists and slow connections in any order, a
-// watch that folds its events has exactly the connector's state, and no event is
-// repeated or goes back (G2, G3, R11, H8, R7).
+// After any sequence of disconnects, broken messages, relists and slow
+// connections, a watch that folds its events has exactly the connector's state. No
+// event is repeated or goes back (G2, G3, R11, H8, R7).
 func TestEngine_converges_under_faults(t *testing.T) {
 	for seed := range uint64(60) {
 		r := newRig(t)

@@ -55,10 +55,10 @@ type block struct {
 // the dictionary if there is no base.
 //
 // An operation of type 3 continues in it. If the guide is a base, literals replace
-// as many bytes of it, so the copy has the distance of the last copy from the base.
-// If the guide is a dictionary, literals are insertions, because the values of a
-// skeleton are empty, so the copy starts where the last copy from the dictionary
-// ended.
+// as many bytes of it. The copy therefore has the distance of the last copy from
+// the base. If the guide is a dictionary, literals are insertions, because the
+// values of a skeleton are empty. The copy therefore starts where the last copy
+// from the dictionary ended.
 type guide struct {
 	text     []byte
 	inserts  bool

@@ -1,8 +1,8 @@
 package body
 
-// A token encodes a text of known form in about half its bytes: the UIDs, times and
-// digests that make up most of an object's unique data. The byte after the tag
-// selects the form:
+// A token encodes a text of known form in about half its bytes. UIDs, times and
+// digests make up most of an object's unique data. The byte after the tag selects
+// the form:
 //
 //	0  a UUID in lower case, 16 bytes
 //	1  a time such as 2026-05-01T12:00:00Z, 4 bytes: seconds since 1970

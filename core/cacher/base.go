@@ -7,10 +7,10 @@ import (
 )
 
 // A body may be a delta from the body of an earlier version of the same object,
-// its base. Consecutive versions in the history share a base for a while: the
-// base of a version is the base of the previous version, or the previous version
-// itself. Exceptions are complete bodies and bodies that arrive together with
-// their base. A version and its base are compressed with the same dictionary.
+// its base. Consecutive versions in the history usually share a base: the base
+// of a version is that of the previous version, or the previous version itself.
+// Exceptions are complete bodies and bodies that arrive together with their
+// base. A version and its base are compressed with the same dictionary.
 
 // Bases identifies the assignment of bases in the collection. As long as it is
 // the same, every version of every object has the same base. Zero means that it

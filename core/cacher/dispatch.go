@@ -129,8 +129,8 @@ func (c *Cacher) beginRelist() {
 	}
 }
 
-// endLost ends watches that start at a future version, if the source has not
-// reached it within three seconds and has just confirmed an older one. Such a
+// endLost ends watches from a future version that the source has not reached
+// within three seconds, if the source has just confirmed an older one. Such a
 // version belongs to a lost history, as after a restore from a backup. Without
 // progress the watch stays open, because the source may be disconnected.
 func (c *Cacher) endLost() {

@@ -6,9 +6,9 @@ import (
 )
 
 // Most readers are sent the same events back to back, so the last encodings are
-// cached. There are two caches: one per change, for every reader that has the
-// previous version, and one for the end of the window, for readers without a
-// selector at the same position.
+// cached. One cache has an entry per change, for readers that have the previous
+// version. The other has the end of the window, for readers without a selector
+// at the same position.
 type encoded struct {
 	patches []patch // ring by position; nil until first use
 	events  EncodedEvents

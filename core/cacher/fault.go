@@ -68,8 +68,8 @@ func (c *Cacher) retractFault(key api.Key, rv api.ResourceVersion, how string) {
 
 // Fault records that version rv of key cannot be read. The fault ends when the
 // key changes again or a list contains a readable version. Fault does not advance
-// the resource version: connectors report faults out of order, and a reader that
-// took one for progress would ignore earlier changes as repetitions.
+// the resource version, because connectors report faults out of order. A reader
+// that took one for progress would ignore earlier changes as repetitions.
 func (c *Cacher) Fault(key api.Key, rv api.ResourceVersion, status *api.Status, now int64) {
 	c.now = max(c.now, now)
 	if c.staging != nil {

@@ -7,7 +7,7 @@ import (
 )
 
 // Follower reads the window at its own pace. A follower that has read everything
-// rests at no cost. The first change that matches its filter wakes it.
+// is idle and has no cost. The first change that matches its filter wakes it.
 type Follower struct {
 	// Fields that every event reads come first.
 	entry          watcher.Entry[*Follower]
@@ -49,7 +49,7 @@ func (r *Follower) Close() {
 }
 
 // Position returns the position of the first unread event that may match, or the
-// end of the window if the follower rests.
+// end of the window if the follower is idle.
 func (r *Follower) Position() int { return r.cursor.Position() }
 
 // MoveTo records that everything before a position of the window was read.

@@ -101,8 +101,8 @@ func (c *Cacher) ListDelete(key api.Key, rv api.ResourceVersion) {
 // Watches receive the difference as events in order of resource version, followed
 // by deletions and other missed changes at rv.
 //
-// If rv is older than the current version, the source has gone back in time and
-// all watches end, because no event sequence leads to the new state. Watches that
+// If rv is older than the current version, the source has gone back in time. All
+// watches end, because no event sequence leads to the new state. Watches that
 // start between the two versions end as well: the difference is not what their
 // consumers have missed.
 func (c *Cacher) EndList(rv api.ResourceVersion, now int64) {

@@ -21,18 +21,18 @@
 //	...
 //
 // Everything runs in one goroutine against a virtual clock: a real [core.Engine],
-// real sessions and cachers of a connector, and a network between them that
-// delivers, holds, loses and refuses messages as the scenario directs. After each
-// verb, the harness delivers messages until none is left, and prints each output
-// frame of the engine on one line. It prints the state of a collection only when the
-// state has changed, and wake-ups only for the verb that requests them. After each
-// call the harness overwrites the buffers that it passed to the engine. An engine
-// that wrongly retains them therefore produces wrong output.
+// and real sessions and cachers of a connector. The network between them delivers,
+// holds, loses and refuses messages as the scenario directs. After each verb, the
+// harness delivers messages until none is left, and prints each output frame of the
+// engine on one line. It prints the state of a collection only when the state has
+// changed, and wake-ups only for the verb that requests them. After each call the
+// harness overwrites the buffers that it passed to the engine. An engine that
+// wrongly retains them therefore produces wrong output.
 //
-// The table in verbs.go lists the verbs, grouped by actor: the source behind the
-// connector, the network, a Kubernetes API that the engine reads itself, the clock,
-// and the program that uses the engine. An error in a scenario names the file, the
-// line and the expected input.
+// The table in verbs.go lists the verbs, grouped by actor. The actors are the
+// connector's source, the network, a Kubernetes API that the engine reads directly,
+// the clock, and the program that embeds the engine. An error in a scenario names
+// the file, the line and the expected input.
 //
 //	go test ./core/coretest -run TestScenarios            compare
 //	go test ./core/coretest -run TestScenarios -rewrite   rewrite the outputs
@@ -41,7 +41,7 @@
 // behaviour is worse than none.
 //
 // The same scenarios run in every runtime. [Compile] records all calls into the
-// native engine and all bytes it returned as a [Transcript]; replaying the calls on
+// native engine and all bytes it returned as a [Transcript]. Replaying the calls on
 // another build of the engine must give the same bytes. The directory replay has a
 // driver for JavaScript runtimes; Go's is in host/scenarios.
 package coretest

@@ -137,7 +137,7 @@ func (v *verb) optionDuration(name string) int64 {
 	return 0
 }
 
-// oneOf is option for a word of a list, and returns its position.
+// oneOf returns the position of an option's value in a list.
 func (v *verb) oneOf(name string, values ...string) int {
 	text := v.option(name)
 	i := slices.Index(values, text)

@@ -58,9 +58,9 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// Window is the ring of events. Positions increase without bound: an event keeps
-// its position as long as it is in the window, even when the ring is resized
-// (rules H1, H4).
+// Window is the ring of events. Positions increase without bound. An event keeps
+// its position while it is in the window, even when the ring is resized (rules
+// H1, H4).
 type Window struct {
 	heap       *store.Heap
 	limits     Limits
@@ -210,9 +210,8 @@ func (w *Window) Oldest() (api.ResourceVersion, bool) {
 	return 0, false
 }
 
-// After returns the position of the first event with a resource version above rv,
-// or a 410 if events after rv were evicted (rules H8 to H10). For a future
-// version it returns End.
+// After returns the position of the first event above rv, or a 410 if events
+// after rv were evicted (rules H8 to H10). For a future version it returns End.
 func (w *Window) After(rv api.ResourceVersion) (position int, status *api.Status) {
 	oldest, ok := w.Oldest()
 	if !ok {

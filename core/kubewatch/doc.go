@@ -28,19 +28,19 @@
 //	                    └─ watching (again and again)  ◀─ confirmingWatch ◀─────────────┘
 //
 // Every failure ends the run with a status, and the caller decides when to start
-// another one: immediately with a list after a 410; after the requested pause for a
-// 429; slowly for a 401 or a 403; otherwise with a back-off (rules R9, R10). A
-// Retry-After header and details.retryAfterSeconds become the pause of the status.
-// An invalid response is a 502 that is retried, because responses of aggregated APIs
-// are often invalid only temporarily.
+// another one. After a 410 it starts immediately with a list, after a 429 it waits
+// for the requested pause, and after a 401 or a 403 it retries slowly. Otherwise it
+// backs off (rules R9, R10). A Retry-After header and details.retryAfterSeconds
+// become the pause of the status. An invalid response is a 502 that is retried,
+// because responses of aggregated APIs are often invalid only temporarily.
 //
 // # Lists
 //
 // The state is requested as a watch with initial events (rule R4: sendInitialEvents,
 // NotOlderThan, bookmarks). If the server rejects that as invalid, sends other
-// events, ends the initial events early, or never marks their end, the client lists
-// in pages from then on (rule R2). A continue token that expires leads to one list
-// without pages (rule R3).
+// events, or ends the initial events without a mark, the client switches to paged
+// lists (rule R2). A continue token that expires leads to one list without pages
+// (rule R3).
 //
 // A list after a 410 is not requested at the expired version. It is a consistent read
 // (rule C36), because the end of a list promises that nothing is missing. A list that
@@ -51,10 +51,9 @@
 //
 // Changes arrive from consecutive watches, each from the last delivered version
 // (rules R5 to R8). A change that is not newer is a repetition, except that several
-// objects may share the version of the previous change. A version therefore counts as
-// complete, and as a version to resume from, only after a later version, a bookmark,
-// or the end of the watch. A watch that ends immediately without an event is a
-// failure.
+// objects may share the version of the previous change. A version is therefore
+// complete, and can be resumed from, only after a later version, a bookmark, or the
+// end of the watch. A watch that ends immediately without an event is a failure.
 //
 // After half a minute of internal errors of the server, and after stored data that
 // the server cannot decode, the client requires a new list.
@@ -63,7 +62,7 @@
 //
 // The watches are short, because a server sends a bookmark before the end. Beside
 // each watch, the client requests the newest version with a consistent read of one
-// object, which a server without access to its storage cannot answer. The position is
+// object. A server without access to its storage cannot answer it. The position is
 // current when the watch has reached that version. Changes or the end of a watch
 // alone do not suffice: behind one address there may be several servers, and the
 // watched one may lag.
@@ -75,9 +74,9 @@
 //
 // # Roaming clients
 //
-// Between two requests, a different cluster or a server that lags may become
-// reachable at the address of a browser, and responses do not identify their cluster.
-// A roaming client differs in these points:
+// Between two requests, the address in a browser may begin to lead to a different
+// cluster or to a server that lags. Responses do not identify their cluster. A
+// roaming client differs in these points:
 //
 //   - It requests the identity of the cluster first, and discovery for a resource that
 //     is not in the catalog.

@@ -141,10 +141,10 @@ func (c *Client) change(kind string, raw []byte) error {
 }
 
 // progress reports the position. Changes alone are no proof that the position is
-// current, because they may be old. Neither is the normal end of a watch before the
-// newest version: the watched server may be disconnected from its storage, and another
-// server have reported the version. The newest version counts as complete when a newer
-// one has arrived, because several objects may share it.
+// current, because they may be old. The normal end of a watch before the newest
+// version is no proof either. The watched server may be disconnected from its storage,
+// and another server may have reported the version. The newest version counts as
+// complete when a newer one has arrived, because several objects may share it.
 func (c *Client) progress(changed bool) error {
 	if c.at > c.newest {
 		c.whole = max(c.whole, c.newest)

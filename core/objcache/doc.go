@@ -1,16 +1,16 @@
-// Package objcache keeps individual objects up to date as long as they are
-// referenced: a pod's page references its pod, and each pod that mounts a Secret
-// references it. It is the watch-based manager of the kubelet (rules K1 to K16)
-// without goroutines.
+// Package objcache keeps individual objects up to date while they are
+// referenced. For example, a pod's page references its pod, and each pod that
+// mounts a Secret references the Secret. It is the watch-based manager of the
+// kubelet (rules K1 to K16) without goroutines.
 //
 // A [Cache] has one item per referenced object. Owners add and remove references
 // with [Cache.Add] and [Cache.Remove]. The item exists as long as it has
 // references. A [Source] supplies the item: an open collection that includes the
 // object, or otherwise a list and watch of that object alone. [Cache.Get] reads
 // from the source once it is loaded, and waits up to a second for that. The
-// errors differ on purpose: an object without references is "not registered", a
-// missing object is NotFound, and an object that did not arrive in time is
-// "failed to sync".
+// errors are distinct: an object without references is "not registered", a
+// missing one is NotFound, and one that did not arrive in time is "failed to
+// sync".
 //
 // Watches are expensive for the server, so two kinds of items have none:
 //
@@ -40,16 +40,16 @@
 // to serve the old one (kubernetes/kubernetes#131589). This cache checks a copy
 // with one list when a new owner adds a reference, and at the first Get after
 // MaxIdleMillis without a check. If the check does not finish within the second
-// of a Get, the copy is served: nothing indicates that it is wrong, and its users
-// need it most while the server is unreachable. An open collection that includes
-// the object takes precedence over the copy.
+// of a Get, the copy is served. It is probably correct, and its users need it
+// most while the server is unreachable. An open collection that includes the
+// object takes precedence over the copy.
 //
 // A Get fails immediately if its source was rejected, because the object will not
 // arrive.
 //
-// A reference that is released and added again creates a new item (rule K4), but
-// the program may keep a source open for a while after Close. Such a source is as
-// current as a new list.
+// A reference that is released and added again creates a new item (rule K4). The
+// program may nevertheless keep a source open for a while after Close. Such a
+// source is as current as a new list.
 //
 // # Debugging references
 //

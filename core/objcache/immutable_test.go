@@ -61,7 +61,7 @@ func TestK11_StaleImmutables(t *testing.T) {
 		require.Empty(t, w.own)
 		w.delete(id)
 		w.put(id, "new", true)
-		w.finds(id, 1) // the cache cannot know
+		w.finds(id, 1) // the cache cannot detect the new object
 		return w
 	}
 	id := secret("a")

@@ -1,6 +1,5 @@
-// Package objectjson converts the JSON of a Kubernetes object to an [api.Object]: the
-// envelope, by which the engine selects, sorts and dispatches, and the body, which
-// it only transports.
+// Package objectjson converts the JSON of a Kubernetes object to an [api.Object]. The
+// engine selects, sorts and dispatches by its envelope, and only transports its body.
 //
 // It runs once per change of an object in the connector, and inside the guest if a
 // browser reads a Kubernetes API without a connector. It decodes only the values

@@ -139,8 +139,8 @@ func (s *Span) words(b []byte, i int) (end int, complete bool) {
 func same(x uint64, c byte) uint64 { return ^((x ^ ones*uint64(c)) + ^uint64(highs)) }
 
 // inString marks the bytes of a word that are inside a string, by the parity of the
-// quotes up to each byte. quoted contains the parity of the previous words, in every
-// byte.
+// quotes up to each byte. Every byte of quoted contains the parity of the previous
+// words.
 func inString(quotes, quoted uint64) uint64 { return quotes>>7*ones<<7&highs ^ quoted }
 
 // carried is the parity of the last byte, in every byte.

@@ -134,7 +134,7 @@ func (r *rig) recovers() {
 	require.EqualValues(r.t, 1, r.Missing)
 }
 
-// A base only counts with its dictionary.
+// A base is only usable with the dictionary that it was encoded with.
 func TestDifferencesUnderAnotherDictionary(t *testing.T) {
 	r := holding(t)
 	require.True(t, r.Schema(&wire.Schema{Schema: objects.Pods(), Dictionary: 1}, []byte("another")))

@@ -218,7 +218,7 @@ func (r *Reflector) Tick(now int64) {
 	case r.phase == waiting && now >= r.retryAt:
 		r.subscribe()
 	case r.phase > waiting && r.phase < refused && now >= r.silentAt():
-		// The connection may work and only this subscription be stuck.
+		// Only this subscription may be stuck; the connection may work.
 		r.resubscribe()
 	}
 }

@@ -32,8 +32,8 @@
 // field selector is split at commas, and each term at its operator.
 //
 // Both languages match Kubernetes in every detail, including NUL bytes and
-// doubled commas in value lists, because a kube-apiserver must accept the same
-// text with the same meaning. The rules are LS1-LS14 and FS1-FS10, and the tests
-// carry the number of the rule they check. Parsed selectors keep substrings of
-// their text; a caller that passes a borrowed buffer must copy it first.
+// doubled commas in value lists. A kube-apiserver must accept the same text with
+// the same meaning. The rules are LS1-LS14 and FS1-FS10, and the tests carry the
+// number of the rule they check. Parsed selectors keep substrings of their text;
+// a caller that passes a borrowed buffer must copy it first.
 package selector

@@ -34,10 +34,10 @@ type Requirement struct {
 	bound  int64    // the operand of GreaterThan or LessThan
 }
 
-// NewRequirement returns a requirement after the same validation as for text: a
-// valid key (LS6), valid values (LS7), an integer for GreaterThan and LessThan
-// (LS8), and the number of values that the operator takes. Its error is an
-// [*api.Status] 400. It copies the values.
+// NewRequirement returns a requirement after the same validation as for text.
+// The key and the values must be valid (LS6, LS7), GreaterThan and LessThan
+// take an integer (LS8), and the number of values must fit the operator. Its
+// error is an [*api.Status] 400. It copies the values.
 func NewRequirement(key string, op Operator, values []string) (Requirement, error) {
 	if problem := keyProblem(key); problem != "" {
 		return Requirement{}, api.BadRequest(problem)

@@ -171,8 +171,8 @@ func (r *narrow) check(typ wire.Type, payload []byte) {
 	}
 }
 
-// No frame to a reader contains a byte of an object outside of its subscription's
-// scope, whatever happens to the collection and the connection (rule B25).
+// Whatever happens to the collection and the connection, no frame contains a byte
+// of an object outside its subscription's scope (rule B25).
 func TestFramesContainNoDataOutsideTheScope(t *testing.T) {
 	had := 0
 	for seed := range int64(40) {

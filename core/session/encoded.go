@@ -9,9 +9,9 @@ import (
 )
 
 // Readers without selectors that have caught up receive the same events, except
-// for the subscription number. The changes are encoded for the first such reader
-// and copied for the others, if the conditions below show that they have exactly
-// the same state.
+// for the subscription number. The changes are encoded for the first such
+// reader. They are copied for the others if the conditions below show that they
+// have exactly the same state.
 
 // maxEncoded is the largest encoding that is cached.
 const maxEncoded = 256 << 10

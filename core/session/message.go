@@ -96,7 +96,8 @@ func parsed[F interface{ Parse([]byte) error }](payload []byte, frame F) (any, e
 	return frame, frame.Parse(payload)
 }
 
-// request validates a Subscribe frame as far as possible without the collection.
+// request validates everything in a Subscribe frame that does not depend on the
+// collection.
 func (s *Session) request(f *wire.Subscribe) *Request {
 	r := &Request{Frame: f}
 	if len(f.Resource)+len(f.Namespace)+len(f.Source) > maxScopeBytes {
@@ -116,8 +117,8 @@ func (s *Session) request(f *wire.Subscribe) *Request {
 	return r
 }
 
-// Cost returns the cost of the message for rate limits: one, plus one per 4 KiB,
-// plus one per subscription and one per 64 requirements of its selectors.
+// Cost returns the cost of the message for rate limits. It is one, plus one per
+// 4 KiB, per subscription, and per 64 requirements of its selectors.
 func (m *Message) Cost() int {
 	cost := 1 + m.bytes/costBytes
 	for _, frame := range m.Frames {

@@ -85,7 +85,7 @@ func TestChangesWithoutProgressOnlyMoveTheVersion(t *testing.T) {
 }
 
 // A change costs nothing to readers that it does not match, even if the source never
-// reports progress: it wakes them once a period, not each time.
+// reports progress. Such changes wake them once a period.
 func TestUnmatchedChangesWakeAReaderOncePerPeriod(t *testing.T) {
 	w := newWorld(t, 1)
 	s := follower(t, w, "app=other")

@@ -43,8 +43,8 @@ func New(cfg Config, backend Backend) *Session {
 }
 
 // Receive processes one message. It returns a *api.Status if the reader violates
-// the protocol or is not admitted; the caller sends the remaining output of Next
-// and closes the connection. An invalid message has no other effect.
+// the protocol or is not admitted. The caller then sends the remaining output of
+// Next and closes the connection. An invalid message has no other effect.
 func (s *Session) Receive(message []byte, now int64) error {
 	return s.Apply(s.Parse(message), now)
 }

@@ -42,9 +42,9 @@ type connector struct {
 	feeds     [kinds]*feed
 	lag       int64
 	asks      bool  // it requests progress from its source, and confirms progress only after the response
-	cutOff    int64 // until then it receives no data from the source
-	gone      int64 // since then it knows that it is disconnected; zero if it does not
-	downUntil int64 // until then it accepts no connections
+	cutOff    int64 // when data from the source arrives again
+	gone      int64 // when it detected that it is disconnected; zero if it has not
+	downUntil int64 // when it accepts connections again
 	restarts  int
 	open      int // subscriptions that were not released
 	rand      *lite.Rand

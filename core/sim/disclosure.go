@@ -55,9 +55,9 @@ func (s *source) sentinel(kind int, key api.Key) string {
 	return text
 }
 
-// entitlement describes the data that a session may send to one subscription:
-// objects in its scope that the reader may read and that the selectors matched at
-// some time.
+// entitlement describes the data that a session may send to one subscription. The
+// objects are in its scope, the reader may read them, and the selectors have
+// matched them.
 type entitlement struct {
 	kind       int
 	scope      api.Scope

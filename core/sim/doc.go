@@ -1,5 +1,5 @@
-// Package sim simulates the whole system in one goroutine from one seed: a source
-// with its revisions, connectors (the cachers and sessions of package core), a
+// Package sim simulates the whole system in one goroutine from one seed. It
+// consists of a source, connectors (the cachers and sessions of package core), a
 // network, and readers. Readers are real engines with programs that open watches,
 // views and objects at random. Edge objects, which are also engines, may sit
 // between readers and connectors. Kubernetes API servers may replace both. Clock

@@ -21,8 +21,7 @@ type server interface {
 	at(kind int) (*source, api.ResourceVersion)
 	// blind returns until when the server may miss data without noticing.
 	blind() int64
-	// failing returns since when the server knows that it is disconnected, or
-	// zero.
+	// failing returns when the server detected that it is disconnected, or zero.
 	failing() int64
 	// levels returns the number of hops to the source.
 	levels() int64

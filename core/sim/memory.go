@@ -43,8 +43,8 @@ func (w *world) scarcity() bool {
 // and label set.
 const versionBytes = 64
 
-// growth returns an upper bound of the memory that a message requires: the message,
-// a record for each version, and a complete object for each patch.
+// growth returns an upper bound of the memory that a message requires. It counts
+// the message, a record for each version, and a complete object for each patch.
 func (w *world) growth(message []byte, changes changeCounts) int {
 	return 2*len(message) + changes.versions*versionBytes + changes.patches*w.largestObject()
 }

@@ -262,9 +262,9 @@ func (r *reader) scopeOf(kind int, f check.Filter) *scope {
 }
 
 // checkReason checks that a reader reports the reason if it waits or is stale
-// because its server knows that it is disconnected from the source. The connector
-// reports the source's own error. A suspended program has neither requested nor
-// received anything meanwhile.
+// because its server has lost the source. The connector reports the source's own
+// error. A suspended program has neither requested nor received anything
+// meanwhile.
 func (r *reader) checkReason(c *collection) {
 	w, l := r.world, &r.link
 	if l.server == nil || l.silent || l.breaks != 0 || c.reported.State != api.StateConnecting && c.reported.State != api.StateStale {

@@ -11,9 +11,9 @@ const (
 	keepMillis  = 10_000
 )
 
-// restore opens a collection from storage. Some of the stored state may be
-// corrupt, and is then rejected and read from upstream again, while the sockets
-// have the state of the readers.
+// restore opens a collection from storage. Corrupt parts of the stored state
+// are rejected and read from upstream again. The sockets store the state of the
+// readers.
 func (o *edgeObject) restore(kind int) {
 	k := o.stored[kind]
 	o.step(&wire.OpenCollection{Collection: o.open[kind], Resource: resourceNames[kind], Restore: k != nil})

@@ -252,9 +252,10 @@ func (r *reader) couldBeOvertaken(w *watch) bool {
 // leastQueue is the smallest queue size of a watch.
 const leastQueue = 10
 
-// checkDrained checks that a watch that was terminated for slowness, with a
-// bookmark queued after its initial events, delivered all of these and the marker
-// first. The bookmark is queued if the queue had room at the first tick.
+// checkDrained checks a watch that was terminated for slowness with a bookmark
+// queued after its initial events. It must have delivered all of these events and
+// the marker first. The bookmark is queued if the queue had room at the first
+// tick.
 func (r *reader) checkDrained(w *watch) {
 	if w.end != api.WatchEndSlowConsumer || w.Start != check.FromState || !w.Bookmarks || w.marked ||
 		w.offered == 0 || w.epoch != w.collection.epoch {

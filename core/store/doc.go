@@ -2,10 +2,10 @@
 // collector does not scan.
 //
 // A [Heap] stores object versions. A version is immutable, named by a [Ref] and
-// reference-counted: the current state, the history and the queue of a watcher
-// each hold their own references. The heap frees a version when its last
-// reference is released. Envelopes are stored in large byte chunks, label sets
-// are interned, and the record of a version contains no pointers. To the garbage
+// reference-counted. The current state, the history and the queues of watchers
+// hold references of their own. The heap frees a version when its last reference
+// is released. Envelopes are stored in large byte chunks, label sets are
+// interned, and the record of a version contains no pointers. To the garbage
 // collector, a collection of a million objects is a handful of large slices.
 //
 // A [Store] is a current state: at most one version per key, found by hash or in

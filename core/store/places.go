@@ -8,7 +8,7 @@ type places []uint64 // by ID
 
 const (
 	// placeStep is the gap between adjacent objects. placeRun is the gap between
-	// objects inserted one after the other at the same position: names often end
+	// objects inserted consecutively at the same position, because names often end
 	// in a counter.
 	placeStep = 1 << 32
 	placeRun  = 1 << 16

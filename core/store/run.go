@@ -27,8 +27,8 @@ type runs struct {
 	waiting int
 }
 
-// Wait adds a run. It returns false, and does not add it, unless first sorts
-// after the first keys of all other runs and the store has no loaded objects.
+// Wait adds a run. It adds nothing and returns false if the store has loaded
+// objects, or unless first sorts after the first keys of all other runs.
 func (s *Store) Wait(first api.Key, run Run) bool {
 	r := &s.runs
 	if n := len(r.first); s.order.Len() > 0 || n > 0 && first <= r.first[n-1] {
@@ -99,9 +99,9 @@ func (s *Store) loadFor(key api.Key) {
 	}
 }
 
-// ascendTo yields versions from a key up to the next unloaded run and returns
-// where that run begins. more is false at the end of the store or when yield
-// returned false.
+// ascendTo yields versions from a key up to the next unloaded run, and returns
+// where that run begins. At the end of the store, or when yield returned false,
+// more is false.
 func (s *Store) ascendTo(from api.Key, yield func(Ref) bool) (next api.Key, more bool) {
 	if s.runs.waiting > 0 {
 		i := s.runs.of(from)

@@ -2,7 +2,7 @@
 // filtering and conversion of changes, its bookmarks and its end.
 //
 // A [Watcher] has the two bounded queues of a watch in kube-apiserver's watch
-// cache: the dispatcher admits events to the input queue, and the consumer takes
+// cache. The dispatcher admits events to the input queue, and the consumer takes
 // them from the output queue. It has no goroutines. [Watcher.Run] performs the
 // work that the delivery loop could do now and never blocks. Comments cite the
 // rules W1 to W42 of core/SEMANTICS.md.

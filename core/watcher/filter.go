@@ -122,10 +122,10 @@ func (f *Filter) requirements() []selector.Requirement {
 	return requirements
 }
 
-// Convert returns the event that a client with this filter sees for a change
-// (rules W26 to W28): its type and the version that it carries. It returns false
-// if the client sees no event. A deletion carries the previous content, with the
-// resource version of the event.
+// Convert returns the type and the version of the event that a client with this
+// filter sees for a change (rules W26 to W28). It returns false if the client
+// sees no event. A deletion carries the previous content, with the resource
+// version of the event.
 func (f *Filter) Convert(e *history.Event) (t api.EventType, content store.Ref, ok bool) {
 	if f.same(e) {
 		return api.Modified, e.Current, f.Matches(e.Current)

@@ -24,8 +24,8 @@ type Initial struct {
 	filtered bool // the state contains only matching versions
 }
 
-// Collect passes the next matching versions of a state to add until the meter of the watch
-// is exhausted, and reports whether the state is complete.
+// Collect passes the next matching versions of a state to add, until the meter of the
+// watch is exhausted. It reports whether the state is complete.
 type Collect func(add func(store.Ref)) (done bool, status *api.Status)
 
 // batchSize is the number of events read from the window at once (rule H17). A

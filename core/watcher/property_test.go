@@ -38,9 +38,9 @@ func (d *dumb) see(f *feed, e *history.Event) (string, bool) {
 	return "", false
 }
 
-// A watch that is read at random times, from the start or from a later version,
-// delivers the same events as the model: all of them if it is never too slow, and
-// otherwise a prefix without gaps (W38).
+// A watch that is read at random times, from any version, delivers the same
+// events as the model. If it is ever too slow, it delivers a prefix without gaps
+// (W38).
 func TestW38_WatchAgreesWithASynchronousReader(t *testing.T) {
 	complete, cut := 0, 0
 	for seed := range int64(300) {

@@ -113,7 +113,7 @@ func (w *Watcher) Stopped() bool { return w.inClosed }
 
 // TryAdd admits a change without waiting and reports false if the queue is full
 // (rule W10). A conflating watch makes room. A change that the filter excludes
-// needs no room, nor does the rest of a partially admitted revision: clients
+// needs no room. Neither does the rest of a partially admitted revision: clients
 // resume after the last version received (G8), so a watch must not end inside a
 // revision. If nothing is queued, TryAdd offers the change to the sink directly.
 func (w *Watcher) TryAdd(e *history.Event) bool {
@@ -209,7 +209,7 @@ func (w *Watcher) admit(e *history.Event) {
 }
 
 // AddBookmark queues a bookmark. It drops one before the end of the initial events,
-// and one for which the queue is full; the next tick produces another (rules W11,
+// and one for which the queue is full. The next tick produces another (rules W11,
 // W15, W21).
 func (w *Watcher) AddBookmark(rv api.ResourceVersion) bool {
 	if w.inClosed || rv < w.opt.BookmarkAfter || w.full() || w.stalls && !w.Idle() {

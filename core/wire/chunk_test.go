@@ -28,7 +28,7 @@ func TestChunkNoticesDamage(t *testing.T) {
 	}
 }
 
-// A chunk of another format returns an error that says so, whatever else it
+// A chunk of another format returns an error about the format, whatever else it
 // contains.
 func TestChunkOfAnotherFormat(t *testing.T) {
 	err := new(Chunk).Parse([]byte{ChunkFormat + 1, 1, 2, 3})

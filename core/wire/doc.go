@@ -1,6 +1,5 @@
-// Package wire defines the encoding between all parts of watchglass: between
-// connector and reader over the network, and between the engine and the program
-// that embeds it.
+// Package wire defines the encoding between connector and reader, over the
+// network, and between the engine and the program that embeds it.
 //
 // A frame is a type byte, a varint length and a payload. Integers are
 // little-endian base-128 varints; strings and byte strings start with a varint

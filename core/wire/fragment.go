@@ -28,7 +28,7 @@ func (f *Fragment) Parse(payload []byte) error {
 }
 
 // Split calls send with fragments of size bytes, or with the message itself if it
-// is at most twice as long. send must not retain its argument.
+// has at most twice that size. send must not retain its argument.
 func Split(message []byte, size int, send func(message []byte) error) error {
 	if len(message) <= 2*size {
 		return send(message)

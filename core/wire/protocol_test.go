@@ -272,7 +272,7 @@ func (w *walk) visit(n ast.Node) bool {
 	return true
 }
 
-// define notes what a new local name stands for.
+// define records the meaning of a new local name.
 func (w *walk) define(a *ast.AssignStmt) {
 	name, ok := a.Lhs[0].(*ast.Ident)
 	if !ok {

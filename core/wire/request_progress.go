@@ -1,9 +1,9 @@
 package wire
 
-// RequestProgress requests the next [Progress] of a subscription as soon as there
-// is something new, and not only when it is due, because a read waits for a
-// version (rule C35). A connector without anything new asks its source, if the
-// source supports that.
+// RequestProgress requests the next [Progress] of a subscription as soon as the
+// version advances, instead of when it is due. A read waits for a version (rule
+// C35). A connector without anything new asks its source, if the source supports
+// that.
 type RequestProgress struct {
 	Subscription uint32
 }

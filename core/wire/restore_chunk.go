@@ -1,10 +1,10 @@
 package wire
 
 // RestoreChunk returns a persisted chunk to a collection that was opened with
-// Restore: the chunks of a complete state in order, then those of later changes.
-// End marks the last one. The state is then available immediately, or a
-// [Rejected] frame explains why it was not restored. In both cases the collection
-// connects afterwards.
+// Restore. The chunks of a complete state come first, in order, then those of
+// later changes. End marks the last one. The state is then available immediately,
+// or a [Rejected] frame explains why it was not restored. In both cases the
+// collection connects afterwards.
 //
 // The body of a chunk may be omitted. The engine loads it by its name when one of
 // its objects is read. The body must therefore exist until the collection is

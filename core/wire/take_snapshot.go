@@ -2,12 +2,12 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// TakeSnapshot requests the state of an open collection for persistence. The
-// response contains the changes since the version that the program has, or the
-// complete state if it has none, a version that is too old, or one of a different
-// source. It is a sequence of [SnapshotChunk] frames. The first follows the request,
-// and [NextChunk] requests each further one. An [ErrorReply], which may arrive at any
-// time, invalidates all chunks of the snapshot.
+// TakeSnapshot requests the state of an open collection for persistence. The response
+// contains the changes since the version that the program has. It contains the
+// complete state if the program has no version, one that is too old, or one of a
+// different source. It is a sequence of [SnapshotChunk] frames. The first follows the
+// request, and [NextChunk] requests each further one. An [ErrorReply], which may
+// arrive at any time, invalidates all chunks of the snapshot.
 type TakeSnapshot struct {
 	Request         uint32
 	Collection      uint32

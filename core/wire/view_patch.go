@@ -21,8 +21,8 @@ type Count struct {
 	Rows  uint64
 }
 
-// Edit is one step through the rows of a window, from top to bottom: Keep rows
-// stay, the next Remove rows leave, and the rows of Insert take their place. A
+// Edit is one step through the rows of a window, from top to bottom. It skips
+// Keep rows, removes the next Remove rows, and inserts the rows of Insert. A
 // changed row is removed and inserted. Rows after the last edit stay.
 type Edit struct {
 	Keep, Remove uint32

@@ -34,9 +34,9 @@ type Connection interface {
 	Release()
 }
 
-// Block returns the block of addresses that limits per address treat as one client:
-// one IPv4 address, or the /64 of an IPv6 address, because one host can use all of
-// it. It is invalid if the address is.
+// Block returns the block of addresses that limits per address treat as one client.
+// It is one IPv4 address, or the /64 of an IPv6 address, because one host can use
+// all of it. It is invalid if the address is.
 func (c Client) Block() netip.Prefix {
 	address, bits := c.Address.Unmap().WithZone(""), 32
 	if address.Is6() {

@@ -1,9 +1,9 @@
 // Package access decides which objects a user may read.
 //
-// A [Policy] makes two decisions: which user presents a token, and whether that user
-// may list and watch the objects of a subscription or a request. Policies here admit
-// everyone, or everyone with a valid token. Package kube has the one that asks the
-// cluster. [Enforce] adds the rules that apply to all of them.
+// A [Policy] decides which user presents a token, and whether that user may list and
+// watch the objects of a subscription or a request. Policies here admit everyone, or
+// everyone with a valid token. Package kube has the one that asks the cluster.
+// [Enforce] adds the rules that apply to all of them.
 //
 // # Revocation
 //

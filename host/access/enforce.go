@@ -9,7 +9,7 @@ import (
 )
 
 // Observer receives every decision of an enforced Policy. Its methods are called
-// concurrently, and before the client learns the decision.
+// concurrently, and before the decision is sent to the client.
 type Observer interface {
 	// Authenticated reports a token that was presented. The user is nil if the
 	// token was refused.
@@ -19,8 +19,8 @@ type Observer interface {
 }
 
 // Enforce returns a Policy that wraps p. It refuses oversized tokens and requests,
-// ends the rights of a user when the token expires, applies the limits of
-// connections, and reports every decision to the observer, which may be nil.
+// ends the rights of a user when the token expires, and applies the limits of
+// connections. It reports every decision to the observer, which may be nil.
 func Enforce(p Policy, limits *limit.Set, observer Observer) Policy {
 	if observer == nil {
 		observer = unobserved{}

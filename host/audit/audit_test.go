@@ -79,8 +79,8 @@ func TestAccessesAreRecorded(t *testing.T) {
 	})
 }
 
-// A stranger cannot flood the log or the audit log, and the audit log says how much
-// is missing.
+// An unauthenticated client cannot flood the log or the audit log, and the audit
+// log counts the omitted lines.
 func TestRefusedTokensAreLoggedAtARate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out, log bytes.Buffer

@@ -3,8 +3,8 @@
 //
 // The audit log has one JSON object per line, an [Event]. Every get, list, watch and
 // subscription has a line for its decision, written before the client receives any
-// data, and another one if the right is withdrawn later. A refused token has a line
-// as well. An accepted one has none, because the following reads name the user.
+// data. Another line follows if the right is withdrawn later. A refused token has a
+// line as well. An accepted one has none, because the following reads name the user.
 // Tokens and objects are never written.
 //
 // Lines are written one at a time while the request waits, as kube-apiserver does,

@@ -97,8 +97,8 @@ func (i *Instance) bind() error {
 func (i *Instance) Open(config []byte) error { return i.send(i.open, config) }
 
 // LoadWith sets the source of the bodies that RestoreChunk omits. load returns a
-// body by name and length, which is copied, or nil if it no longer exists. It must
-// not call the instance.
+// body by name and length, or nil if it no longer exists. The body is copied. It
+// must not call the instance.
 func (i *Instance) LoadWith(load func(name, length uint32) []byte) { i.load = load }
 
 // load is the imported function of LoadWith. Its parameters are name, destination

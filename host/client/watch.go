@@ -173,8 +173,8 @@ func (w *Watch) Events(ctx context.Context) iter.Seq2[Event, error] {
 	}
 }
 
-// Next waits for the next event. After the last one it returns why the watch ended:
-// io.EOF after its Timeout, ErrClosed if it or its collection was closed, and
+// Next waits for the next event. After the last one it returns io.EOF if the
+// Timeout passed, ErrClosed if the watch or its collection was closed, and
 // otherwise an *api.Status. The Cause of the status is the name of [Watch.End],
 // unless it has a more specific one. After a 410, list again and watch from the
 // list's version.

@@ -126,8 +126,8 @@ type podJSON struct {
 	}
 }
 
-// TestTheStoreShowsTheState checks after many steps that what was written is
-// what the simulation believes, and that everything interesting came up.
+// TestTheStoreShowsTheState checks after many steps that the store contains the
+// state of the simulation, and that every kind of change has occurred.
 func TestTheStoreShowsTheState(t *testing.T) {
 	c, w := simulate(t, 1, 6000)
 	require.Len(t, w.objects[pods], c.Pods())

@@ -4,8 +4,8 @@
 // size.
 //
 // Populate writes the initial state. Run, or Step in a test, changes it as a cluster
-// does: containers crash and restart, rollouts replace pods one by one, nodes are
-// drained, workloads are scaled, jobs finish. The sequence of operations depends
+// does. Containers crash and restart, rollouts replace pods one by one, nodes are
+// drained, workloads are scaled, and jobs finish. The sequence of operations depends
 // only on the seed. After a failed write the simulation and the store differ, so
 // create a new simulation.
 package clustersim

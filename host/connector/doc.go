@@ -20,7 +20,7 @@
 // # Deltas
 //
 // The body of a modified object is encoded as a delta against an earlier version,
-// its base, if the delta takes at most three quarters of the base. Otherwise the new
+// its base, unless the delta exceeds three quarters of the base. Otherwise the new
 // version becomes a base. The encoding is shared by all readers. Package session
 // decides which readers also need the base. Objects of a list are sent complete.
 //
@@ -48,20 +48,20 @@
 // scanning or compression. Each reader has a second mutex for writing to its
 // connection; only the reader's own goroutine waits for it.
 //
-// The goroutines are: one per upstream watch (run.go), two per reader, one of them
-// the caller of [Connector.Serve] (reader.go), and at most one per processor that
+// There is one goroutine per upstream watch (run.go), and two per reader, one of
+// them the caller of [Connector.Serve] (reader.go). At most one per processor
 // writes for sleeping readers. [Connector.Close] waits for all of them.
 //
 // # Freshness
 //
 // While a read waits for a newer version, here or at a reader, the connector
-// requests progress from the source every tenth of a second (rule C35). Otherwise an
-// idle resource would be confirmed only seconds later.
+// requests progress from the source every 100 ms (rule C35). Otherwise an idle
+// resource would be confirmed only seconds later.
 //
 // # Faults
 //
-// A value that does not parse, is too large or is stored under the key of another
-// object is a fault that affects only this key. Readers receive the key and the
+// A value is a fault if it does not parse, is too large or is stored under the key of
+// another object. A fault affects only its key. Readers receive the key and the
 // reason, keep the last good version, and continue. When a source fails, the connector
 // resumes from its last position after increasing pauses (rule R10). It relists the
 // resource only after a 410. Readers keep the old state until the list is complete,

@@ -13,8 +13,8 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// evaluationChunk is the number of evaluations made under one hold of the lock, and
-// the number taken from the allowance of the client at a time.
+// evaluationChunk is the number of evaluations per hold of the lock. It is also the
+// number that is taken from the allowance of the client at a time.
 const evaluationChunk = 1000
 
 // allowance limits the work that one client causes: its readers, and its lists and

@@ -36,8 +36,8 @@ func expensive() []connectortest.Frame {
 	return all
 }
 
-// The cost of a change for a reader depends only on its own selectors: on the number
-// of their fields, and not on the number of terms.
+// The cost of a change for a reader depends only on its own selectors, and there on
+// the number of fields, not of terms.
 func TestEvaluationsOfAReaderAreBoundedSeparately(t *testing.T) {
 	const changes = 50
 	measure := func(abusers int) (healthy, abusive uint64) {
@@ -83,9 +83,9 @@ func (w *world) abuse(frames ...connectortest.Frame) {
 }
 
 // This benchmark measures the effect of readers with the most expensive permitted
-// selectors on healthy readers: the median time from a change to its delivery, with
-// and without them. Changes alternate between the two connectors, so that the load
-// of the machine is the same for both.
+// selectors on healthy readers. It reports the median time from a change to its
+// delivery, with and without them. Changes alternate between the two connectors, so
+// that the load of the machine is the same for both.
 func BenchmarkHealthyReaderBesideExpensiveSelectors(b *testing.B) {
 	for _, abusers := range []int{1, 10, 50} {
 		b.Run(fmt.Sprintf("abusers=%d", abusers), func(b *testing.B) {

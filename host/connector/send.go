@@ -272,9 +272,9 @@ func (s *sender) wakeAt(due due) {
 const idleMillis = 60 * 60 * 1000
 
 // next appends the bytes to send now to a buffer, and returns when the next ones are
-// due. Readers with long messages take turns, for example when a thousand reconnect at
-// once, so that other users of the lock wait for one of them at most. A reader whose
-// client has used up its selector evaluations waits until more are granted.
+// due. Readers with long messages take turns, so that other users of the lock wait for
+// at most one of them. A thousand readers may reconnect at once. A reader whose client
+// has used up its selector evaluations waits until more are granted.
 func (r *reader) next(buffer []byte, bulk bool) (message []byte, next due) {
 	c := r.connector
 	if bulk {

@@ -17,7 +17,7 @@ type sink struct {
 	at api.ResourceVersion // every change up to this version is applied; zero means a list is needed
 
 	source  string // the source's identity
-	history string // the history that readers see: the source, with a suffix after it went back
+	history string // what readers see as the source: source, with a suffix if it went back in time
 	newest  api.ResourceVersion
 	listed  bool
 }

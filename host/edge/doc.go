@@ -8,8 +8,8 @@
 // A request names a cluster: "/clusters/NAME/api/v1/pods", and without that prefix
 // [DefaultCluster]. [Clusters] maps resources to objects; [Config.Object] reaches an
 // object. Package token verifies the token first, so a request without a valid one
-// learns nothing. The JavaScript entry (js/src/edge/entry.ts) accepts WebSockets and
-// finds their objects by the same rules; testdata/edge/places.json tests both.
+// discloses nothing. The JavaScript entry (js/src/edge/entry.ts) accepts WebSockets
+// and finds their objects by the same rules; testdata/edge/places.json tests both.
 //
 // # Namespaces
 //
@@ -45,8 +45,8 @@
 //
 // # Limits
 //
-// Each request first asks the object for the schema and then for the data, so it
-// costs the worker two subrequests, and discovery costs one per shard. If a shard is
+// Each request first asks the object for the schema and then for the data, which
+// costs the worker two subrequests. Discovery costs one per shard. If a shard is
 // divided by namespace, its first object answers requests for schemas, so it must be
 // fed too. Health and metrics query every object.
 package edge

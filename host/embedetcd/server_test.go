@@ -30,7 +30,7 @@ func TestServerRemovesItsTemporaryDirectory(t *testing.T) {
 	require.NoDirExists(t, server.temp.path)
 }
 
-// A reader tells one history of revisions from another by the cluster's id.
+// Readers distinguish histories of revisions by the ID of the cluster.
 func TestEveryDirectoryIsAClusterOfItsOwn(t *testing.T) {
 	identity := func(config Config) uint64 {
 		config.UnsafeNoFsync = true

@@ -121,8 +121,8 @@ type WatchOptions struct {
 type Watch interface {
 	// Next waits for events and returns the available ones in order: at least one,
 	// and a bounded number. They are valid until the next call. An error reports why
-	// the watch ended: io.EOF for a normal end, such as a timeout, and otherwise an
-	// error that the client receives as an ERROR event.
+	// the watch ended. It is io.EOF for a normal end, such as a timeout. The client
+	// receives any other error as an ERROR event.
 	Next(ctx context.Context) ([]Event, error)
 	// Close ends the watch and drops queued events. It is called once.
 	Close()

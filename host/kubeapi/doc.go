@@ -1,15 +1,15 @@
 // Package kubeapi serves the read requests of the Kubernetes API from any cache:
-// discovery, get, list and watch, as objects, metadata or tables. kubectl, client-go
-// informers and dashboards use it like a kube-apiserver.
+// discovery, get, list and watch, as objects, metadata or tables. To kubectl,
+// client-go informers and dashboards it is a kube-apiserver.
 //
 // # The path of a request
 //
 // [Handler.ServeHTTP] checks the token. route.go parses the path, accept.go the
 // requested representation, params.go the options. [Backend.Resources] answers
 // discovery. Every other request becomes one call of the [Backend] with the options
-// of Kubernetes; the backend implements rules C8 to C12 and C38 to C52. form.go and
-// table.go write the response. Bodies are passed on unmodified. This package decodes
-// no objects.
+// of Kubernetes. The backend implements rules C8 to C12 and C38 to C52. The response
+// is written by form.go and table.go. Bodies are passed on unmodified. This package
+// decodes no objects.
 //
 // # Watches
 //

@@ -18,7 +18,7 @@ import (
 )
 
 // If the version of a list is evicted while a client reads it slowly, the client
-// gets an error, so that it does not accept a partial list.
+// gets an error instead of a partial list.
 func TestAListThatBreaksOffIsAnErrorToItsClient(t *testing.T) {
 	short := connector.Config{History: history.Limits{MinCapacity: 10, MaxCapacity: 10}}
 	for name, header := range map[string]http.Header{

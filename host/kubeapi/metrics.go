@@ -15,8 +15,9 @@ type Stats struct {
 	Requests map[Ended]uint64
 }
 
-// Ended is a kind of ended request. There are few kinds: Verb is a verb of the API or
-// "other", and Code is the status code, or 499 if the client left before the response.
+// Ended is a kind of ended request. Verb is a verb of the API or "other". Code is the
+// status code, or 499 if the client left before the response. The number of kinds is
+// therefore small.
 type Ended struct {
 	Verb string
 	Code int

@@ -2,9 +2,9 @@ package kubeapi
 
 import "github.com/watchglass/watchglass/core/api"
 
-// InPages changes options to those of a first page of at most the given size, for a
-// backend that reads a list from a cache in pages. It reports whether the following
-// pages belong to the list too, because the client did not set a limit.
+// InPages changes options to request a first page of at most the given size. It is
+// for backends that read a list from a cache in pages. It reports whether the
+// following pages belong to the list too, because the client did not set a limit.
 //
 // A limit above the size is reduced, which clients must expect (rule P16). Version
 // zero does not support pages (rule C40), and a version together with a limit would

@@ -19,10 +19,11 @@ var (
 	})
 )
 
-// Limits of connections. A connection to /watch is authenticated after its Hello,
-// one to the Kubernetes API while it serves a request with a token, and any other
-// never. Clients behind a proxy share its address, so the limits per address leave
-// room for many users; server.Config.TrustedProxies distinguishes clients.
+// Limits of connections. A connection to /watch is authenticated after its Hello.
+// A connection to the Kubernetes API is authenticated while it serves a request
+// with a token. Other connections never are. Clients behind a proxy share its
+// address, so the limits per address leave room for many users;
+// server.Config.TrustedProxies distinguishes clients.
 var (
 	MaxConnectionsPerAddress = define(Limit{
 		Name: "max-connections-per-address", Default: 5000, Unit: Count, Code: http.StatusTooManyRequests,

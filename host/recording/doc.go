@@ -27,6 +27,6 @@
 // Without the source, [Verify] checks the properties of a watch alone: filter,
 // order, repetitions, bookmarks and deliveries. With it, Verify checks everything.
 //
-// The snapshots show which versions a reader had to skip: after a relist, a watch is
-// sent the differences between two states, and not the versions between them.
+// The snapshots show which versions a reader had to skip. After a relist, a watch is
+// sent the differences between two states instead of the versions between them.
 package recording

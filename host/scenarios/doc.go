@@ -2,9 +2,9 @@
 // driver, and compares the outputs byte by byte.
 //
 // The engine in this program generates the transcripts. The module
-// build/watchglass.wasm replays them under wazero, Node, Chromium and workerd. A
-// difference means that the module was built from other sources (run make wasm), or
-// that the engine's output depends on something other than its input.
+// build/watchglass.wasm replays them under wazero, Node, Chromium and workerd. If
+// they differ, the module was built from other sources (run make wasm), or the
+// engine's output depends on something other than its input.
 //
 //	make scenarios
 package scenarios

@@ -1,6 +1,6 @@
-// Package server is the HTTP server of a connector: the WebSocket endpoint /watch,
-// /healthz and /readyz for operators, /metrics, and the dashboard at / if it was
-// built into the binary.
+// Package server is the HTTP server of a connector. It serves the WebSocket
+// endpoint /watch, /healthz, /readyz and /metrics for operators, and the dashboard
+// at / if it was built into the binary.
 //
 // # Readiness
 //

@@ -250,7 +250,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		return err
 	}
 	done := make(chan struct{})
-	go func() { // ends with the last of those it waits for
+	go func() { // ends when the last connection has ended
 		s.serving.Wait()
 		close(done)
 	}()

@@ -73,7 +73,7 @@ func (c *Conn) write(ctx context.Context, opcode byte, message []byte) error {
 	return c.line.send(opcode, message)
 }
 
-// begin makes the end of ctx interrupt writes until done.
+// begin makes the end of ctx interrupt writes, until done is called.
 func (c *Conn) begin(ctx context.Context) error {
 	if c.ctx != ctx {
 		c.watch(ctx)

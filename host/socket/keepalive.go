@@ -10,8 +10,8 @@ import (
 // be several hundred kilobytes in buffers.
 const maxUnanswered = 4
 
-// KeepAlive pings the other side at the interval, and closes the connection if there
-// is no response, until stop is called. stop waits for the goroutine to end.
+// KeepAlive pings the other side at the interval until stop is called, and closes
+// the connection if there is no response. stop waits for the goroutine to end.
 // KeepAlive does not ping during a write, which has a time limit.
 func (c *Conn) KeepAlive(interval time.Duration) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())

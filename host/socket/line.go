@@ -139,7 +139,7 @@ func (l *line) ping() (sent bool, err error) {
 }
 
 // pong answers a ping of the other side, without waiting for a running write. It is
-// the library's callback. The result tells whether the library must answer.
+// the library's callback. It reports whether the library must answer.
 func (l *line) pong(_ context.Context, payload []byte) bool {
 	payload = bytes.Clone(payload)
 	l.owed.Store(&payload)

@@ -24,8 +24,8 @@ type Source interface {
 	// after from, without a list.
 	//
 	// A *api.Status 410 means that the changes after the last delivered revision are
-	// gone (compaction, also during a list) or never existed (a from beyond the
-	// latest revision). The caller must list again. A source that may itself lag
+	// gone, because of a compaction, or never existed, because from is beyond the
+	// latest revision. The caller must list again. A source that may itself lag
 	// returns a 504 in the latter case. Any other error can be retried from the last
 	// delivered revision. After the end of ctx, Stream returns the error of ctx. It
 	// returns an error of sink unchanged. A *SchemaChangedError means that the

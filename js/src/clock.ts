@@ -1,6 +1,6 @@
 /**
  * The clock of an engine: milliseconds since the epoch that never decrease. A wall clock
- * that is set back must not delay timeouts, and a monotonic clock that stopped while the
+ * that is set back must not delay timeouts. A monotonic clock that stopped while the
  * machine slept must not hide stale data. Each reading therefore advances by the larger
  * difference.
  */

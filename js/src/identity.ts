@@ -20,8 +20,8 @@ export interface Identity {
 
 /**
  * Identifies the user by the `identity` option, by a token that is a string, or by the
- * issuer and subject of the JWT that a token function returns. A page whose function
- * returns anything else does not share its engine. Pages without a token share one.
+ * issuer and subject of a token function's JWT. A page whose function returns anything
+ * else does not share its engine. Pages without a token share one.
  */
 export async function identify({ identity, token = "" }: Pick<ConnectOptions, "identity" | "token">): Promise<Identity> {
   const named = identity === undefined ? undefined : `named ${identity}`;

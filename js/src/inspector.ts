@@ -87,7 +87,7 @@ export class WatchglassInspector extends Base {
     this.#parts?.stop();
   }
 
-  /** Draws what the page knows, and asks the engine for its numbers. */
+  /** Draws the state of the page, and requests the figures of the engine. */
   #refresh(): void {
     if (document.hidden) return;
     this.#drawSoon();

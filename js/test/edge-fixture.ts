@@ -56,8 +56,8 @@ export class Edge {
 
   /**
    * Evicts an object once it has stored its state, and keeps its sockets, as the platform
-   * does with idle objects. workerd does so by itself after ten seconds, and miniflare by
-   * the same call.
+   * does with idle objects. Without this call, workerd does so after ten seconds;
+   * miniflare uses the same call.
    */
   async evict(object = "one"): Promise<void> {
     await this.until(`${object}/status`, ({ settled }) => settled);

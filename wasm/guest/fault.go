@@ -2,9 +2,9 @@
 
 package main
 
-// faultFrame is an optional frame that no engine knows, and on which a module
-// built with the tag guestfault panics, so that drivers can be tested with the
-// real thing: type 0xff, length 0.
+// faultFrame is an optional frame that no engine knows: type 0xff, length 0. A
+// module built with the tag guestfault panics on it, so that tests of drivers
+// can cause a real panic.
 const faultFrame = "\xff\x00"
 
 type faulty struct{ engine }

@@ -55,8 +55,8 @@ func build(flags ...string) ([]byte, error) {
 const cacheAge = 24 * time.Hour
 
 // CacheDir returns a folder for machine code that wazero compiles. All tests of a source
-// tree share it, so that a module is compiled once, and not once for each package and
-// again for the race detector, where compiling takes ten times as long.
+// tree share it, so that a module is compiled only once. Under the race detector,
+// compiling takes ten times as long.
 var CacheDir = sync.OnceValues(func() (string, error) {
 	root, err := sourceTree()
 	if err != nil {

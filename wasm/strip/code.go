@@ -2,8 +2,8 @@ package strip
 
 import "encoding/binary"
 
-// code is instructions. Here they are put together as expressions, operands first, as
-// a WebAssembly engine wants them.
+// code is instructions. Here they are combined to expressions, operands first, as
+// WebAssembly requires.
 type code []byte
 
 // Instructions for 32-bit integers.
@@ -37,7 +37,7 @@ func number(n int) code {
 	return append(c, byte(n)&0x7f)
 }
 
-// The instructions of vectors of sixteen bytes.
+// Instructions for vectors of sixteen bytes.
 
 func splat(value code) code   { return vector(0x0f, value) } // copies a byte to all lanes
 func equal(a, b code) code    { return vector(0x23, a, b) }
@@ -46,13 +46,13 @@ func bitmask(value code) code { return vector(0x64, value) } // the highest bit 
 
 func vector(op byte, operands ...code) code { return append(join(operands...), 0xfd, op) }
 
-// Locals come by number, first the parameters.
+// Locals are identified by number, beginning with the parameters.
 
 func get(local byte) code             { return code{opLocalGet, local} }
 func set(local byte, value code) code { return join(value, code{opLocalSet, local}) }
 
-// Loads and stores have an offset to the address in a local, without alignment.
-// Bytes and 64-bit values are unsigned.
+// Loads and stores take an offset to the address in a local. They assume no
+// alignment. Bytes and 64-bit values are unsigned.
 
 func load1(local, offset byte) code { return code{opLocalGet, local, 0x2d, 0, offset} }
 func load4(local, offset byte) code { return code{opLocalGet, local, 0x28, 0, offset} }
@@ -71,11 +71,11 @@ var stackPointer = code{0x23, 0}
 
 func setStackPointer(value code) code { return join(value, code{0x24, 0}) }
 
-// memorySize is how much memory there is, in pages of 64 KiB.
+// memorySize is the size of the memory in pages of 64 KiB.
 var memorySize = code{0x3f, 0}
 
-// routine is the code of a function that has so many more locals than parameters,
-// numbers and behind them vectors.
+// routine is the code of a function with the given numbers of additional locals:
+// first integers, then vectors.
 func routine(numbers, vectors byte, parts ...code) code {
 	return join(code{2, numbers, 0x7f, vectors, 0x7b}, join(parts...), code{end})
 }
@@ -91,11 +91,10 @@ func whenElse(condition, then, otherwise code) code {
 	return when(condition, then, code{0x05}, otherwise)
 }
 
-// enclose makes a construct that has no value.
+// enclose returns a construct without a value.
 func enclose(op byte, parts ...code) code { return join(code{op, 0x40}, join(parts...), code{end}) }
 
-// branch leaves constructs, or starts over when the last of them is a loop; so many
-// lie within that one.
+// branch leaves the construct at the given depth, or restarts it if it is a loop.
 func branch(depth uint64) code { return binary.AppendUvarint(code{opBr}, depth) }
 
 func branchIf(depth uint64, condition code) code {

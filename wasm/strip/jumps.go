@@ -8,17 +8,17 @@ import (
 // WebAssembly has no general jump, so Go compiles a function to one loop around all
 // of its basic blocks. A table at the top branches to the block whose number is in
 // the first local. A jump sets that number and restarts the loop. An engine compiles
-// this literally: every jump goes through the table and the check of each loop
+// this literally. Every jump goes through the table and the check of each loop
 // iteration, and few values stay in registers between blocks.
 //
-// The WebAssembly blocks that the table leaves to reach a later basic block are
-// still open there, so a branch reaches it as well. Forward jumps become such
-// branches, and a loop without other jumps becomes a block. Backward jumps stay. So
-// does the table, through which a suspended function resumes.
+// To reach a later basic block, the table leaves WebAssembly blocks that are still
+// open at the jump. A branch therefore reaches it as well. Forward jumps become
+// such branches, and a loop without other jumps becomes a block. Backward jumps
+// stay. So does the table, through which a suspended function resumes.
 
 const codeSection = 10
 
-// The instructions that are looked at.
+// The instructions that the package interprets.
 const (
 	opBlock    = 0x02
 	opLoop     = 0x03
@@ -60,7 +60,7 @@ func branchForward(section []byte) ([]byte, error) {
 	return out, r.err
 }
 
-// body is a function's code while it is read.
+// body parses the code of a function.
 type body struct {
 	reader
 	code  []byte
@@ -68,18 +68,19 @@ type body struct {
 	count int            // of instructions that were read
 	last  [2]instruction // of these, the newest at the end
 
-	// loop is where the loop stands in the code, entry its place in open, zero
-	// until its table was found; as many blocks lie around that table.
+	// loop is the offset of the loop in the code. entry is its index in open, and
+	// the number of blocks around its table; zero until the table is found.
 	loop, entry, blocks int
 	table               []uint64 // by number of a block, which construct to leave; then for all other numbers
 	jumps               []jump
-	loops               bool // some jump goes back
-	// strange marks a function to leave as it is: it starts the loop over, or reads
-	// the number of the block, in an unknown way, or has an unknown instruction.
+	loops               bool // there is a backward jump
+	// strange marks a function to leave unmodified. It restarts the loop or reads
+	// the number of the block in an unknown way, or has an unknown instruction.
 	strange bool
 }
 
-// construct is something that a branch can leave or, when it is a loop, start over.
+// construct is a block, a loop or an if. A branch leaves it, or restarts it if it
+// is a loop.
 type construct struct {
 	op     byte
 	at     int // in the code
@@ -92,8 +93,8 @@ type instruction struct {
 	operand uint64
 }
 
-// jump is three instructions of the code that a branch out of so many constructs
-// can take the place of.
+// jump is a sequence of three instructions that a branch out of the given number
+// of constructs can replace.
 type jump struct{ from, to, depth int }
 
 func (f *body) read() {
@@ -127,7 +128,7 @@ func (f *body) instruction() {
 		i.operand = f.unsigned()
 		f.strange = f.strange || f.entry > 0 && i.operand == 0
 	case opLocalSet, i32Const:
-		i.operand = f.unsigned() // a constant below zero is a number that no block has
+		i.operand = f.unsigned() // no block has a negative number
 	case i64Const:
 		for f.byte() >= 0x80 {
 		}
@@ -178,7 +179,7 @@ func (f *body) reaches(depth uint64) int {
 	return len(f.open) - 1 - int(depth)
 }
 
-// branch takes note of a branch to the loop.
+// branch records a branch to the loop.
 func (f *body) branch(i instruction) {
 	if at := f.reaches(i.operand); f.entry == 0 || at != f.entry {
 		return
@@ -226,12 +227,12 @@ func (f *body) operands(op byte) {
 	}
 }
 
-// skip stops reading a function behind an instruction whose length is unknown.
+// skip stops parsing a function at an instruction of unknown length.
 func (f *body) skip() {
 	f.strange, f.open, f.rest = true, nil, nil
 }
 
-// rewrite is the code with its jumps forward made branches.
+// rewrite returns the code with branches instead of forward jumps.
 func (f *body) rewrite() []byte {
 	if f.strange || f.entry == 0 {
 		return f.code

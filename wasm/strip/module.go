@@ -14,19 +14,20 @@ const (
 	end      = 0x0b
 )
 
-// gap is how many zeros in a row end a segment. Fewer cost more in segments than
-// they save; more make the module larger before it is compressed.
+// gap is the number of consecutive zeros that end a segment. With a smaller
+// gap, the additional segments cost more than they save. With a larger one, the
+// uncompressed module grows.
 const gap = 64
 
 var header = []byte("\x00asm\x01\x00\x00\x00")
 
-// section is one of a module's, its content as it stands in the file.
+// section is a section of a module, with its content as in the file.
 type section struct {
 	id      byte
 	content []byte
 }
 
-// module is a module taken apart, its data as the memory that it fills.
+// module is a parsed module. Its data is the memory that it fills.
 type module struct {
 	sections []section
 	memory   []byte
@@ -72,7 +73,8 @@ func (r *reader) unsigned() uint64 {
 	return v
 }
 
-// vectorLength is how many things follow, each of a byte at the least.
+// vectorLength returns the number of elements that follow. Each has at least
+// one byte.
 func (r *reader) vectorLength() uint64 {
 	n := r.unsigned()
 	if n > uint64(len(r.rest)) {
@@ -82,7 +84,7 @@ func (r *reader) vectorLength() uint64 {
 	return n
 }
 
-// address is a signed number that must be an address of 31 bits.
+// address returns a signed number that must be an address of 31 bits.
 func (r *reader) address() uint64 {
 	v, n := binary.Uvarint(r.rest)
 	if n <= 0 || v >= 1<<31 || v>>(7*n-1) != 0 {
@@ -93,7 +95,7 @@ func (r *reader) address() uint64 {
 	return v
 }
 
-// parse takes a module apart that has one memory, filled from its data section.
+// parse parses a module with one memory, which its data section fills.
 func parse(file []byte) (*module, error) {
 	rest, ok := bytes.CutPrefix(file, header)
 	if !ok {
@@ -120,7 +122,7 @@ func parse(file []byte) (*module, error) {
 	return m, r.err
 }
 
-// fill is the memory as a data section leaves it, up to the last byte that it sets.
+// fill returns the memory that a data section initializes, up to its last byte.
 func fill(data []byte) ([]byte, error) {
 	r := &reader{rest: data}
 	var memory []byte
@@ -144,7 +146,7 @@ func fill(data []byte) ([]byte, error) {
 	return memory, r.err
 }
 
-// encode puts the module together again.
+// encode returns the encoded module.
 func (m *module) encode() []byte {
 	out := bytes.Clone(header)
 	for _, s := range m.sections {
@@ -158,7 +160,7 @@ func (m *module) encode() []byte {
 	return out
 }
 
-// data is a data section that fills the memory.
+// data returns a data section that initializes the memory.
 func (m *module) data() []byte {
 	var segments []byte
 	count := uint64(0)
@@ -186,8 +188,8 @@ func (m *module) data() []byte {
 
 func leadingZeros(b []byte) int { return len(b) - len(bytes.TrimLeft(b, "\x00")) }
 
-// appendSigned appends a number that is not negative as a signed one: its last
-// byte leaves the sign's bit clear.
+// appendSigned appends a non-negative number as a signed one. The sign bit of
+// its last byte is clear.
 func appendSigned(b []byte, v uint64) []byte {
 	for ; v >= 1<<6; v >>= 7 {
 		b = append(b, byte(v)|0x80)
@@ -195,8 +197,8 @@ func appendSigned(b []byte, v uint64) []byte {
 	return append(b, byte(v))
 }
 
-// goRelease is the release of Go that built the module, "go1.26.8", from the
-// custom section producers.
+// goRelease returns the release of Go that built the module, such as
+// "go1.26.8", from the custom section producers.
 func (m *module) goRelease() (string, error) {
 	for _, s := range m.sections {
 		r := &reader{rest: s.content}

@@ -38,9 +38,9 @@ func File(from, to string, required ...string) (warning string, err error) {
 	return warning, os.WriteFile(to, stripped, 0o644)
 }
 
-// Module returns the module without the data that it never reads. It returns an
-// [Unrecognized] error for a module of an unknown Go release, and another error when
-// the file is not a module or a required function is missing.
+// Module returns the module without the data that is not used at run time. It
+// returns an [Unrecognized] error for a module of an unknown Go release. It returns
+// a different error if the file is not a module or lacks a required function.
 func Module(file []byte, required ...string) ([]byte, error) {
 	m, err := parse(file)
 	if err != nil {
@@ -99,7 +99,7 @@ func (t *tables) require(functions []string) error {
 	return nil
 }
 
-// nameTable collects the names that the runtime compares or takes apart.
+// nameTable collects the names that the runtime compares or parses.
 type nameTable struct{ text []byte }
 
 // All other functions share a name. Functions of the runtime share one with the
@@ -112,9 +112,9 @@ const (
 
 func newNameTable() *nameTable { return &nameTable{[]byte("\x00_\x00runtime._\x00")} }
 
-// rename sets the name of a function in the table. The runtime prints the name of a
-// wrapper when a value method was called with a nil pointer, and reflect's assembly
-// functions are recognized by name.
+// rename sets the name of a function in the table. When a value method is called
+// with a nil pointer, the runtime prints the name of the wrapper. It recognizes
+// reflect's assembly functions by name.
 func (n *nameTable) rename(f *function, name string) {
 	switch {
 	case f.ID == wrapper || strings.HasPrefix(name, "reflect."):
@@ -137,8 +137,8 @@ func (t *tables) keepNames(n *nameTable) error {
 	return nil
 }
 
-// dropPositions takes from an entry what leads to files, lines and arguments, and
-// to where a signal may preempt.
+// dropPositions removes from an entry the tables of files, lines, arguments and
+// preemption points.
 func (t *tables) dropPositions(at uint64, f *function) {
 	f.File, f.Line, f.Unit, f.StartLine = 0, 0, 0, 0
 	for _, kind := range []uint32{pcUnsafePoint, pcLiveArgs} {
@@ -157,7 +157,7 @@ func (t *tables) dropPositions(at uint64, f *function) {
 // recover, the runtime counts the functions between a panic and the call of recover,
 // including inlined ones but not wrappers. A function that calls recover is never
 // inlined, and the count of any other exceeds the limit with or without its inlined
-// functions. In a wrapper, however, the inlined function counts, so the list stays
+// functions. In a wrapper, however, the inlined function counts, so the list is kept
 // without the names.
 func (t *tables) dropInlined(at uint64, f function) {
 	start, n := t.inlined(at, f)

@@ -9,8 +9,8 @@ import (
 )
 
 // layouts describes the runtime's tables of each known Go release, in all of its
-// patches. Between them only one thing differs: how many words stand in
-// runtime.moduledata between findfunctab and gofunc.
+// patches. They differ only in the number of words in runtime.moduledata between
+// findfunctab and gofunc.
 var layouts = []layout{
 	{"go1.26", 20},
 	{"go1.27", 23},
@@ -38,7 +38,7 @@ type pcHeader struct {
 
 var magic = []byte{0xf1, 0xff, 0xff, 0xff, 0, 0, 1, 8}
 
-// slice is a slice of Go's.
+// slice is a Go slice.
 type slice struct{ Data, Len, Cap uint64 }
 
 // moduleData contains the used fields of runtime.firstmoduledata.
@@ -53,26 +53,26 @@ type moduleTables struct {
 	Names     slice // of functions, each ended by a zero
 	Units     slice // of 4 bytes: the files of each compilation unit, as offsets into Files
 	Files     slice // names, each ended by a zero
-	PCs       slice // tables of what holds from which program counter on
+	PCs       slice // tables of values by program counter
 	Functions slice // a functab, then function entries
 	FuncTab   slice // of 8 bytes, at the same address: a function's number and the offset of its entry
 	FindFunc  uint64
 }
 
-// moduleEnd follows moduleTables. Between the two stand bounds of program counters
-// and of other linker output, as many words as layout.bounds counts.
+// moduleEnd follows moduleTables. Between the two are layout.bounds words: bounds
+// of program counters and of other linker output.
 type moduleEnd struct {
 	FuncData uint64
 	End      uint64 // of the tables
 }
 
-// size is that of the part of runtime.moduledata that is read.
+// size is the size of the used part of runtime.moduledata.
 func (l layout) size() uint64 {
 	return uint64(binary.Size(moduleTables{})) + 8*l.bounds + uint64(binary.Size(moduleEnd{}))
 }
 
-// function is the fixed part of an entry. Behind it are PCData offsets into PCs
-// and FuncData offsets from moduleData.FuncData.
+// function is the fixed part of an entry. It is followed by PCData offsets into
+// PCs and FuncData offsets from moduleData.FuncData.
 type function struct {
 	Number      uint32
 	Name        uint32 // offset into Names
@@ -95,13 +95,12 @@ const (
 	// Indexes of FuncData.
 	dataInlined, dataArgs, dataLiveArgs, dataWrapped, dataKinds = 3, 5, 6, 7, 8
 
-	none = ^uint32(0) // FuncData that is not there
+	none = ^uint32(0) // missing FuncData
 
 	inlinedSize = 16 // of an entry of dataInlined
-	// The table that finds functions: a bucket has the number of the first function
-	// and sixteen bytes to add to it, and a function has sixteen buckets. The
-	// runtime only looks up the starts of functions, and therefore only uses the
-	// first byte of the first bucket.
+	// The table that finds functions. A bucket has the number of the first function
+	// and sixteen bytes to add to it. The runtime only looks up the starts of
+	// functions, and therefore only uses the first byte of the first bucket.
 	bucketSize, bucketUsed, functionBuckets = 20, 5, 16
 )
 
@@ -117,8 +116,8 @@ type tables struct {
 	entries []uint64 // addresses of functions' entries, by number
 }
 
-// Unrecognized reports that a module's runtime tables are not laid out as in any
-// release that this package knows. Such a module works, and cannot be stripped.
+// Unrecognized reports that the layout of a module's runtime tables is not that
+// of any supported Go release. Such a module works, but cannot be stripped.
 type Unrecognized struct {
 	Release string // of Go that built the module
 	Reason  string
@@ -308,8 +307,9 @@ func (t *tables) pcTables(at uint64, f function) []uint32 {
 }
 
 // pcTable returns where the table at an offset ends, and its greatest value. It
-// is pairs of varints, the differences of a value, which begins at -1, and of a
-// program counter, up to a value that does not change. Offset 0 is no table.
+// is a sequence of pairs of varints: the difference of a value, which begins at
+// -1, and of a program counter. A difference of zero ends it. Offset 0 is no
+// table.
 func (t *tables) pcTable(offset uint32) (end uint64, greatest int64, err error) {
 	if offset == 0 {
 		return 0, -1, nil
@@ -348,10 +348,11 @@ func (t *tables) function(at uint64) function {
 	return f
 }
 
-// pcData is where an entry at an address has an offset into PCs.
+// pcData returns the address of an offset into PCs in the entry at an address.
 func (f function) pcData(at uint64, kind uint32) uint64 { return at + functionSize + 4*uint64(kind) }
 
-// funcData is where an entry at an address has an offset from FuncData.
+// funcData returns the address of an offset from FuncData in the entry at an
+// address.
 func (f function) funcData(at uint64, kind uint32) uint64 {
 	return f.pcData(at, f.PCData) + 4*uint64(kind)
 }

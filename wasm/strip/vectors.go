@@ -70,7 +70,7 @@ func memchr() code {
 			set(at, i32(add, get(at), number(1))),
 			branch(0),
 		),
-		number(0), // never reached, as an engine cannot know
+		number(0), // unreachable, which the engine cannot prove
 	)
 }
 
@@ -125,10 +125,10 @@ func words() code {
 			branchIf(1, i32(above, get(at), get(last))),
 			set(bytes, load16(at)),
 
-			// In a run of backslashes, every other one is escaped: those at odd
-			// positions if the run begins at an even one, and those at even
-			// positions otherwise. The carry of an addition runs through a run and
-			// inverts the odd bits. The bit after a run is the escaped byte.
+			// In a run of backslashes, every other one is escaped. If the run begins at
+			// an even position, these are at odd positions, and otherwise at even ones.
+			// The carry of an addition runs through a run and inverts the odd bits. The
+			// bit after a run is the escaped byte.
 			set(backslash, bitmask(equal(get(bytes), get(backslashes)))),
 			set(rows, i32(and, get(backslash), not(get(escaped)))),
 			set(rows, i32(xor, number(oddBits), i32(sub, i32(or, number(oddBits), i32(shl, get(rows), number(1))), get(rows)))),

@@ -11,14 +11,13 @@
 // Each file in kinds is named after a resource, as in deployments.apps, and contains
 // a sequence of JSON values. The first is an object as Kubernetes writes it, with
 // empty strings for values that differ between objects, and -1 for such numbers. The
-// dictionary contains it twice: in the order of the file, which is that of the
-// built-in kinds, and with sorted members, as custom resources and many tools store
-// them. The other values are optional members; they follow without the braces around
-// them.
+// dictionary contains it twice: in the order of the file, as built-in kinds are
+// stored, and with sorted members, as custom resources and many tools store them.
+// The other values are optional members; they follow without the braces around them.
 //
-// Some values are placeholders: "$metadata" and "$podspec" for the first value of
-// the file with that name, whose other values are appended as well, and
-// "$apiVersion" and "$kind" for those of the resource.
+// Some values are placeholders. "$metadata" and "$podspec" stand for the first
+// value of the file with that name, whose other values are appended as well.
+// "$apiVersion" and "$kind" stand for those of the resource.
 package skeleton
 
 import (

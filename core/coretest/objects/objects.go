@@ -5,8 +5,9 @@
 //
 // is the pod "a" of namespace "default" at resource version 5. The first word is the
 // key. The words rv, uid, body and immutable set the member of that name. A word
-// named like the last part of a schema field, or like a column, sets both (phase=
-// sets the field status.phase and the column Phase). Every other word is a label.
+// with the name of a column, or of the last part of a schema field, sets both:
+// phase= sets the field status.phase and the column Phase. Every other word is a
+// label.
 package objects
 
 import (

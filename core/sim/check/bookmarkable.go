@@ -2,9 +2,10 @@ package check
 
 import "github.com/watchglass/watchglass/core/api"
 
-// Bookmarkable checks that bookmarks do not decrease, that none is below an earlier
-// event or the start version of the watch, that every event after a bookmark is
-// above it, and that the end of the initial events is marked once.
+// Bookmarkable checks that bookmarks never decrease, and that none is below an
+// earlier event or the start version of the watch. It also checks that every event
+// after a bookmark is above it, and that the end of the initial events is marked
+// once.
 func Bookmarkable(l *Log, w *Watch) error {
 	initial, live := w.split()
 	var mark, last Event

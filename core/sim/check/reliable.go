@@ -5,7 +5,7 @@ import (
 )
 
 // Reliable checks that the events are the changes from the start of the watch
-// without a gap, and that all changes up to Complete and up to every bookmark were
+// without a gap. All changes up to Complete and up to every bookmark must have been
 // delivered. A conflating watch that was held back may skip versions, but must reach
 // the same state.
 func Reliable(l *Log, w *Watch) error {

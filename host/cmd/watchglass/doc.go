@@ -2,6 +2,6 @@
 // connector that serves readers, and readers for the terminal.
 //
 // main.go cancels a context on signals. Every command is a function of its flags, a
-// context and two writers, so that tests run commands in the process. host.go
-// contains the common part of serve and demo: a connector behind an HTTP server.
+// context and two writers, so that tests run commands in the process. The common
+// part of serve and demo, a connector behind an HTTP server, is in host.go.
 package main

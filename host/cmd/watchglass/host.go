@@ -321,8 +321,8 @@ func (h *host) run(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// drain reports the host as not ready and continues serving for the delay, so that
-// load balancers route new readers elsewhere before existing readers are disconnected.
+// drain reports the host as not ready and continues serving for the delay. Load
+// balancers thus route new readers elsewhere before existing readers are disconnected.
 // If a listener fails, drain returns its error early.
 func (h *host) drain(ctx context.Context, served <-chan error) error {
 	h.server.Drain()

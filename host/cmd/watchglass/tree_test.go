@@ -58,8 +58,8 @@ func (r *tree) change() {
 	}
 }
 
-// Readers of a home object and of a region receive every change once and in order,
-// whatever fails between them and the cluster (rules G1 to G17).
+// Whatever fails between them and the cluster, readers of a home object and of a
+// region receive every change once and in order (rules G1 to G17).
 func TestReadersOfATreeReceiveEachChangeOnce(t *testing.T) {
 	r := startTree(t)
 	atSource := filepath.Join(t.TempDir(), "source.jsonl")

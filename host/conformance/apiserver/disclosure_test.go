@@ -33,9 +33,9 @@ func plantSentinels(t *testing.T, planted *sentinel.Set) {
 	}
 }
 
-// A user whose RBAC allows one namespace receives no byte of an object of another
-// from the binary: over a WebSocket, from the Kubernetes API, and from the rest of its
-// listeners (rule B25).
+// A user whose RBAC allows one namespace receives no byte of an object of another from
+// the binary (rule B25). This covers the WebSocket, the Kubernetes API, and the other
+// listeners.
 func TestRBACDisclosesNothingOfOtherNamespaces(t *testing.T) {
 	shared.clear(t)
 	grant(t, "ben", "b", "configmaps")

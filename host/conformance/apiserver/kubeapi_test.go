@@ -78,8 +78,8 @@ func (p *twins) same(path, accept string) {
 }
 
 // plain removes the parts that differ by design: managed fields, the kind of list
-// items, resource versions of lists and bookmarks, the text of a Status, and the
-// descriptions of columns.
+// items, resource versions of lists and bookmarks, Status texts, and column
+// descriptions.
 func plain(v any) any {
 	switch v := v.(type) {
 	case []any:
@@ -175,9 +175,9 @@ const (
 	watchList    = "?watch=1&timeoutSeconds=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
 )
 
-// Both respond alike to the same requests. Two requests are left out, because the
-// documentation of host/kubeapi defines another response: a version that is not a
-// number (500 on the server), and a watch on the path of an object.
+// Both respond alike to the same requests. Two requests are omitted, because
+// host/kubeapi documents a different response: a version that is not a number
+// (500 on the server), and a watch on the path of an object.
 func TestTheKubernetesAPIAnswersLikeTheServer(t *testing.T) {
 	shared.clear(t)
 	p := newTwins(t)

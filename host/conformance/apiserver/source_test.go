@@ -18,8 +18,7 @@ import (
 	"github.com/watchglass/watchglass/host/source/sourcetest"
 )
 
-// The suite checks rules R1 to R9 of the source, as far as a well-behaved server
-// exercises them.
+// The suite checks those of rules R1 to R9 that a correct server exercises.
 func TestContract(t *testing.T) {
 	sourcetest.Run(t, func(t *testing.T) sourcetest.Harness {
 		shared.clear(t)

@@ -15,9 +15,9 @@
 //	go test ./cacher -run '^$' -fuzz '^FuzzWorld$'
 //
 // Time is virtual on both sides. The library runs goroutines, so the tests
-// synchronize with its observable state: the counters of dispatched events and of
-// ended watches, the timer of its bookmarks, the signal at the end of a watch's
-// initial events, and the length of its queues.
+// synchronize with its observable state. They read the counters of dispatched
+// events and of ended watches, the timer of its bookmarks, the signal at the end
+// of a watch's initial events, and the length of its queues.
 //
 // The tests do not compare the following. Either core/cacher documents the
 // difference, or the comparison is impossible:

@@ -97,8 +97,8 @@ func (w *world) unread(r *request) *pair {
 
 func (w *world) ended() [2]int { return [2]int{w.ours.Counts().Terminated, w.theirs.terminated()} }
 
-// settle waits after a change until the library has delivered all it can and ours
-// has ended the wait for the slow watch, which advances the clock.
+// settle waits after a change until the library has delivered all it can, and our
+// cacher has ended its wait for the slow watch. It advances the clock.
 func (s *slow) settle(w *world) {
 	w.t.Helper()
 	events := s.their.ResultChan()

@@ -1,4 +1,4 @@
 // Package deploy applies the manifests of examples/deploy, and those that the chart
-// renders, to a kube-apiserver that enforces the restricted Pod Security Standard, and
-// runs watchglass with exactly the rights that they grant.
+// renders, to a kube-apiserver. The server enforces the restricted Pod Security
+// Standard, and watchglass runs with exactly the rights that the manifests grant.
 package deploy

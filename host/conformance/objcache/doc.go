@@ -10,9 +10,9 @@
 // The package is a separate module because the kubelet requires another version of
 // the Kubernetes libraries than the other conformance tests.
 //
-// Deliberate differences of core/objcache are not compared: the release of
-// references that were not held, sweeps of objects that were loaded and never read,
-// and immutable objects that are deleted and created again. Immutable objects never
+// Deliberate differences of core/objcache are not compared. They are the release of
+// references that were not held, sweeps of objects that were never read, and
+// immutable objects that are deleted and created again. Immutable objects never
 // change here. Sweeps and the timeout of a Get use the real clock in the kubelet, so
 // the tests use neither.
 package objcache

@@ -7,8 +7,8 @@
 //
 // The suites and their options are those of kube-apiserver's watch cache. A suite
 // that the cache's own test skips is skipped here for the same reason, unless it
-// passes. In addition, the suite List skips two of its own rows, which it marks as
-// not for a watch cache, under either setting of the gate.
+// passes. In addition, under either setting of the gate, the suite List skips two
+// rows that it marks as not for a watch cache.
 //
 // # Adapter
 //

@@ -173,8 +173,9 @@ func takeSourceError(s *Subscription, f *wire.SourceError) error {
 }
 
 // takeEvents checks that the events are new, in order, and consistent with the
-// state: ADDED for a new object, MODIFIED and DELETED for an existing one. During a
-// snapshot, parts may be newer than events, so events only need to be in order.
+// state. ADDED requires a new object, and MODIFIED and DELETED an existing one.
+// During a snapshot, parts may be newer than events, so events only need to be in
+// order.
 func takeEvents(s *Subscription, f *wire.Events) error {
 	s.Frames++
 	target, last := s.Objects, s.ResourceVersion

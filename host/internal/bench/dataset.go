@@ -17,12 +17,12 @@ import (
 // dataset describes a recording: a number of pods, then a number of their changes,
 // in batches. Each is recorded once per run.
 //
-// Its directory contains snapshot.bin and updates.bin, the messages of a connector
-// to a reader. metadata.bin and metadata-updates.bin are those to a reader without
-// bodies. list.json and watch.bin are the same in the format of Kubernetes. A .bin
-// file is a sequence of chunks. Each chunk is preceded by its length as four bytes,
-// little endian. For our side a chunk is a message, and for Kubernetes the lines of a
-// batch.
+// Its directory contains snapshot.bin and updates.bin, the messages of a connector to
+// a reader. The files metadata.bin and metadata-updates.bin contain those to a reader
+// without bodies. The files list.json and watch.bin have the same data in the format
+// of Kubernetes. A .bin file is a sequence of chunks. Each chunk is preceded by its
+// length as four bytes, little endian. For our side a chunk is a message, and for
+// Kubernetes the lines of a batch.
 type dataset struct {
 	pods, updates, batch         int
 	bodies, metadata, kubernetes bool // what to record

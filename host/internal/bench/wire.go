@@ -78,8 +78,9 @@ func against(name string, ours, theirs, events int) Result {
 }
 
 // measureSnapshot compares the initial state of a reader with the list of a
-// kube-apiserver: as JSON, and compressed at the level that it uses (1) and at a
-// common one (6). The compressed lists have no managedFields, like our objects.
+// kube-apiserver. The list is JSON, and compressed at the level of
+// kube-apiserver (1) and at a common one (6). The compressed lists have no
+// managedFields, like our objects.
 func measureSnapshot(ctx context.Context) ([]Result, error) {
 	const objects = 50_000
 	w, err := newWorld(pods, clustersim.Config{Pods: objects})

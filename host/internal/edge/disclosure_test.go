@@ -48,8 +48,8 @@ func (r *rig) plant(planted *sentinel.Set) {
 }
 
 // No byte that the edge sends to a token for one namespace is derived from an object
-// of another: by the worker, the objects, and the connector that feeds them (rule
-// B25).
+// of another (rule B25). This includes the worker, the objects, and the connector
+// that feeds them.
 func TestRestrictedTokensReceiveNothingOfOtherNamespaces(t *testing.T) {
 	r := start(t, 20)
 	var planted sentinel.Set

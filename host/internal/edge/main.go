@@ -1,6 +1,6 @@
-// Command edge runs a complete edge on this machine: an etcd with a simulated
-// cluster in it, a connector that dials out, and Cloudflare's runtime with the
-// deployed worker and Durable Object. Start it with "make edge".
+// Command edge runs a complete edge on this machine. It starts an etcd with a
+// simulated cluster, a connector that dials out, and Cloudflare's runtime with
+// the deployed worker and Durable Object. Start it with "make edge".
 package main
 
 import (

@@ -6,21 +6,20 @@
 // API. A proxy between them serves the reviews of tokens and rights.
 //
 // The command connects readers of one resource, idle connections and informers. Some
-// readers are slow, and some never read. It changes objects at a fixed rate and
-// prints the memory per kind of client. Then each kind of abuse runs for a while.
-// It runs in a process of its own with the lowest priority, because abusers have other
-// machines and do not take processor time from the healthy readers.
-// Just before, the command measures the latency of healthy readers. The table shows
-// the ratios of the latencies, the connector's memory and processor time, and the
-// limits that refused the abuse.
+// readers are slow, and some never read. It changes objects at a fixed rate and prints
+// the memory per kind of client. Then each kind of abuse runs for a while. It runs in
+// a process of its own with the lowest priority. Real abusers use other machines, and
+// take no processor time from healthy readers. Just before, the command measures the
+// latency of healthy readers. The table shows the ratios of the latencies, the
+// connector's memory and processor time, and the limits that refused the abuse.
 //
 // On two cores the 99th percentile shows mainly whether the connector's garbage
-// collector ran during a window: a cycle takes about one second with 15,000
+// collector ran during a window. A cycle takes about one second with 15,000
 // connections. Memory includes garbage that the collector has not freed.
 //
-// With -check it exits with status 1 in these cases: an abuse increases a latency by
-// more than half, the connector's memory exceeds its ceiling, an abuse is not
-// refused, or a healthy reader is disconnected. First syncs are the work of many
+// With -check it exits with status 1 if an abuse is not refused or increases a
+// latency by more than half. It does so as well if the connector's memory exceeds
+// its ceiling or a healthy reader is disconnected. First syncs are the work of many
 // legitimate clients, so their latencies have no target. A healthy reader that stays
 // connected and misses an event is always an error.
 package main

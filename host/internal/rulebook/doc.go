@@ -15,7 +15,7 @@
 //
 // Scenarios claim mutants in their headers. The runner applies one mutant at a time
 // with the -overlay flag of the go command, so production code needs no hooks. Every
-// claim must hold: each test that the mutant names, each scenario that names the
+// claim must hold. Each test that the mutant names, each scenario that names the
 // mutant, and at least one of the simulation's seeds must fail.
 //
 // Mutants change only Go files. Another tool without overlays bundles the TypeScript

@@ -24,8 +24,8 @@ type unit struct {
 	run func(ctx context.Context, messages io.Writer, each func(result)) error
 }
 
-// findFlakes runs units count times each beside some busy processes, and returns the
-// exit code: 1 if a test failed at least once, 2 if the units cannot be run.
+// findFlakes runs each unit count times beside busy processes. It returns the exit
+// code: 1 if a test failed at least once, 2 if the units cannot be run.
 func findFlakes(ctx context.Context, count, load int, patterns []string) int {
 	fail := func(err error) int {
 		fmt.Fprintln(os.Stderr, "flakes:", err)
@@ -118,8 +118,8 @@ func (f *flakes) once(ctx context.Context, u unit) []result {
 	return failuresOf(u.name, results, err, messages.String())
 }
 
-// failuresOf returns the failures of a run that have a cause of their own: not the tests
-// whose subtests failed, and the unit only if no test failed.
+// failuresOf returns the failures of a run that have a cause of their own. It omits
+// tests whose subtests failed, and includes the unit only if no test failed.
 func failuresOf(unit string, results []result, err error, messages string) []result {
 	var failures []result
 	for _, r := range results {

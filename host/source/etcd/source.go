@@ -30,8 +30,9 @@ var (
 
 // New returns a source that reads with client. The caller closes the client after all
 // Streams have ended. Give the client keep-alive settings
-// (clientv3.Config.DialKeepAliveTime) so that it leaves a dead member soon, and
-// grpc.WithConnectParams with a low MaxDelay so that it soon notices one that is back.
+// (clientv3.Config.DialKeepAliveTime) so that it leaves a dead member soon. Give it
+// grpc.WithConnectParams with a low MaxDelay so that it soon notices a member that is
+// back.
 func New(client *clientv3.Client, config Config) (*Source, error) {
 	config, err := config.withDefaults()
 	if err != nil {

@@ -195,9 +195,9 @@ func (s *Source) Schema(ctx context.Context, name api.Resource) (*api.Schema, er
 }
 
 // Resolve finds a resource by any name that kubectl accepts: plural, singular or
-// short, with or without the group after a dot ("deploy.apps"), and with an optional
-// version between them ("deployments.v1.apps"). It prefers the core group, then
-// groups by name, and the most stable version.
+// short. A group may follow after a dot ("deploy.apps"), with an optional version
+// between them ("deployments.v1.apps"). It prefers the core group, then groups by
+// name, and the most stable version.
 func (s *Source) Resolve(ctx context.Context, text string) (api.Resource, error) {
 	if r, err := api.ParseResource(text); err == nil {
 		return r, nil

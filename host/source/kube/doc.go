@@ -1,9 +1,8 @@
 // Package kube reads a kube-apiserver: list and watch of any resource it serves,
 // with the credentials and the transport of client-go.
 //
-// Objects stay the bytes that the server sent. The package reads the key and the
-// version of each object, and adds apiVersion and kind, which the items of a typed
-// list lack.
+// The JSON of objects is not changed. The package reads the key and the version of
+// each object, and adds apiVersion and kind, which the items of a typed list lack.
 //
 // # A stream
 //

@@ -26,8 +26,8 @@ import (
 // Verdicts are cached for a short time by the SHA-256 of the question. Many readers
 // with one token therefore cause one review, and callers review a grant when its
 // verdict expires. Refusals are cached separately from grants, for a shorter time.
-// The number of reviews in flight is limited, overall and per client address, and so
-// is the number of tokens of one address that the cluster refuses.
+// The number of reviews in flight is limited, overall and per client address. The
+// number of refused tokens of one address is limited as well.
 type Policy struct {
 	source  *Source
 	limits  *limit.Set

@@ -112,8 +112,8 @@ func (w *pipeWriter) Write(b []byte) (int, error) { return w.pipe.Write(b) }
 func (w *pipeWriter) Flush()                      {}
 
 // The worst case: the cluster revokes a token or a right just after it has confirmed
-// it in a slow review. Another client is accepted with a verdict that is about to
-// expire.
+// it in a slow review. Just before the review expires, another client is accepted
+// because of it.
 func TestRevocationEndsWhatWasGrantedWithinAMinute(t *testing.T) {
 	for name, open := range map[string]func(*served, string) func() time.Time{
 		"subscription": (*served).subscribed, "watch": (*served).watching,

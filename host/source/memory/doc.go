@@ -2,7 +2,8 @@
 // retained until Compact, and tests inject faults. It passes the same contract suite
 // as the real sources.
 //
-// Its visible behavior is that of etcd: one revision counter for all resources,
-// transactions that share a revision, compaction that makes older revisions
-// unreachable (rule E19), and progress only on request.
+// Its visible behavior is that of etcd. All resources share one revision
+// counter, and the changes of a transaction share a revision. Compaction makes
+// older revisions unreachable (rule E19), and progress is reported only on
+// request.
 package memory

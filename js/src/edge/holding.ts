@@ -62,7 +62,7 @@ export class Holding {
     return this.#kept?.position.source ?? "";
   }
 
-  /** Resolves when the stored state is loaded, or was unusable and is deleted. */
+  /** Resolves when the stored state has been loaded, or deleted because it was unusable. */
   async restored(): Promise<void> {
     try {
       await this.#collection.restored;

@@ -30,8 +30,9 @@ export interface EdgeOptions {
   /**
    * Bytes of the isolate's 128 MB for the module, its garbage and unread output; default
    * 96 MiB. If unread output of readers exceeds the limit, the slowest are disconnected
-   * with a 429. If the module and HTTP responses exceed it, and a new instance of the
-   * module does not suffice, the object drops data as if it had exceeded memoryBytes.
+   * with a 429. If the module and HTTP responses exceed it, the object replaces the
+   * instance of the module. If that does not suffice, it drops data as if it had
+   * exceeded memoryBytes.
    */
   isolateBytes?: number;
   /**

@@ -8,8 +8,9 @@ import { status } from "./refusal.js";
 const defaultCluster = "default";
 
 /**
- * The resources of a shard, or without names all resources that no earlier shard has. The
- * shard is one object, or several that each hold a part of the namespaces.
+ * The resources of a shard. If none are named, the shard has all resources that no
+ * earlier shard has. A shard is one object, or several that each hold a part of the
+ * namespaces.
  */
 export interface Shard {
   name: string;

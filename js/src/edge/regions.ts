@@ -2,11 +2,11 @@ import type { Upstream } from "./options.js";
 import { isPart, parseClusters, type Clusters } from "./places.js";
 import type { Fetcher } from "./platform.js";
 
-// The second level of the tree: regional objects that read from their home, which is
-// the object that the connector feeds, and serve readers near them. The name of a
-// regional object consists of its home's name, the part of the world, and a number:
-// "default/pods@weur-3", or "default/pods/0-of-16@weur-3" if the home holds a part
-// of the namespaces.
+// The second level of the tree: regional objects, which read from the object that
+// the connector feeds, their home, and serve readers near them. The name of a
+// regional object consists of its home's name, the part of the world, and a number,
+// as in "default/pods@weur-3". If the home holds a part of the namespaces, it is
+// "default/pods/0-of-16@weur-3".
 
 /** The objects of one class. */
 export interface Objects {

@@ -10,7 +10,7 @@ import (
 	"github.com/watchglass/watchglass/core/objectjson"
 )
 
-// findBytes looks for bytes in memory that has them before and behind as well.
+// findBytes searches memory for a byte that also occurs before and after it.
 func findBytes() {
 	var result []byte // fmt would take more time than the tested code
 	for length := range 70 {
@@ -38,7 +38,7 @@ func findBytes() {
 	}
 }
 
-// findEnds looks for the ends of values, sound ones and others, that come in pieces.
+// findEnds finds the ends of valid and invalid values that arrive in pieces.
 func findEnds() {
 	alphabets := []string{`{{{}}}[[]]""""\\\\ az#|,:` + "\x00\x7f\xfb\xdb\xdd\xa2\xdc", `{}[]"",:`, `{}"\`, `\\\\\"{}`, `{[ab]}`}
 	chance := rand.New(rand.NewPCG(1, 6))

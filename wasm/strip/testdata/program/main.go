@@ -111,7 +111,8 @@ type catcher struct{ name string }
 
 func (c catcher) catch() { fmt.Println(c.name, "recovers", recover()) }
 
-// A wrapper of catch has all of catch in it, and is no function in between; catch is.
+// The wrapper of catch contains all of catch. For recover the wrapper does not count
+// as a function, and catch does.
 type helped struct{ name string }
 
 func (h helped) catch() { catcher{h.name}.catch() }
@@ -127,7 +128,7 @@ func result() (text string) {
 	panic("panicked")
 }
 
-// deep needs more stack than there is at first, and has a pointer into it.
+// deep makes the stack grow while a pointer refers to it.
 func deep(n int, up *int) int {
 	local := n
 	if up != nil {
