@@ -2,6 +2,7 @@ package edge
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -19,7 +20,7 @@ import (
 
 const (
 	// Root is the path prefix of the requests to an object, for example
-	// "/backend/list".
+	// "/backend/schemas".
 	Root = "/backend/"
 	// pageSize is the number of objects that are read from an object at a time. The
 	// memory of the object never shrinks below the largest page.
@@ -74,12 +75,17 @@ func (b *backend) fetch(ctx context.Context, object, path string) (*http.Respons
 }
 
 // ask sends a request to an object.
-func (b *backend) ask(ctx context.Context, object, question string, options url.Values) (*reply, error) {
-	response, err := b.fetch(ctx, object, Root+question+"?"+options.Encode())
+func (b *backend) ask(ctx context.Context, object, path string, query url.Values) (*reply, error) {
+	response, err := b.fetch(ctx, object, Root+path+"?"+query.Encode())
 	if err != nil {
 		return nil, err
 	}
 	return &reply{objectName(b.name, object), response.Body, newFrames(response.Body)}, nil
+}
+
+// command returns the query of a request with a frame for a collection of a resource.
+func command(resource api.Resource, frame []byte) url.Values {
+	return url.Values{"resource": {resource.String()}, "command": {base64.RawURLEncoding.EncodeToString(frame)}}
 }
 
 // refusal parses the Status in an object's error response.
@@ -120,19 +126,6 @@ func unanswered(object string, err error) *api.Status {
 	return status
 }
 
-// one requests a single frame.
-func (b *backend) one(ctx context.Context, object, question string, options url.Values, want wire.Type, frame interface{ Parse([]byte) error }) error {
-	r, err := b.ask(ctx, object, question, options)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	if err := r.expect(want, frame); err != nil {
-		return unanswered(r.object, broken(err))
-	}
-	return nil
-}
-
 // Resources implements kubeapi.Backend. It returns the resources of all shards. The
 // objects of a shard have the same resources, so it queries only the first.
 func (b *backend) Resources(ctx context.Context) ([]kubeapi.Resource, error) {
@@ -155,9 +148,11 @@ func (b *backend) Resources(ctx context.Context) ([]kubeapi.Resource, error) {
 
 // schemas requests the schemas of all resources of an object, or of one.
 func (b *backend) schemas(ctx context.Context, object, resource string) ([]api.Schema, error) {
-	options := url.Values{}
-	set(options, "resource", resource)
-	r, err := b.ask(ctx, object, "schemas", options)
+	query := url.Values{}
+	if resource != "" {
+		query.Set("resource", resource)
+	}
+	r, err := b.ask(ctx, object, "schemas", query)
 	if err != nil {
 		return nil, err
 	}
@@ -198,12 +193,15 @@ func (b *backend) Get(ctx context.Context, resource api.Resource, key api.Key, v
 	if version != "" && version != "0" {
 		return kubeapi.GetNotOlder(ctx, b, resource, key, version)
 	}
-	options := url.Values{}
-	set(options, "resource", resource.String())
-	set(options, "key", string(key))
-	var frame wire.ObjectReply
-	if err := b.one(ctx, object, "get", options, wire.TypeObjectReply, &frame); err != nil {
+	get := wire.Get{Key: key}
+	r, err := b.ask(ctx, object, "command", command(resource, get.Append(nil)))
+	if err != nil {
 		return nil, err
+	}
+	defer r.Close()
+	var frame wire.ObjectReply
+	if err := r.expect(wire.TypeObjectReply, &frame); err != nil {
+		return nil, unanswered(r.object, broken(err))
 	}
 	return open(frame.Item)
 }
@@ -221,17 +219,4 @@ func open(item wire.Item) (kubeapi.Object, error) {
 		return nil, api.Internal("the body of " + strconv.Quote(string(item.Envelope.Key())) + " cannot be decoded")
 	}
 	return object{item.Envelope}, nil
-}
-
-// set sets an option that has a value.
-func set(options url.Values, name, value string) {
-	if value != "" {
-		options.Set(name, value)
-	}
-}
-
-func setNumber(options url.Values, name string, value uint64) {
-	if value != 0 {
-		options.Set(name, strconv.FormatUint(value, 10))
-	}
 }

@@ -22,23 +22,18 @@
 //
 // # Requests to an object
 //
-// There are four requests, each a GET on [Root] with the options as the query. A
-// reply is a stream of frames of package wire, as the engine in the object emits
-// them:
+// There are two requests, each a GET on [Root]. A reply is a stream of frames of
+// package wire, as the engine in the object emits them:
 //
-//	schemas  resource, or none for all          CollectionSchema, one for each
-//	get      resource key                       ObjectReply
-//	list     resource namespace labelSelector   ListReply, one for each page
-//	         fieldSelector resourceVersion
-//	         match limit continue all
-//	watch    the same without limit, continue   WatchEvents, and at the end
-//	         and all, and sendInitialEvents     WatchClosed with the reason
-//	         bookmarks timeoutSeconds
+//	schemas?resource=R             CollectionSchema of a resource, or of all of them
+//	command?resource=R&command=F   the reply to a command
 //
-// Match and sendInitialEvents are numbers, as on the wire. With all=true, the reply
-// contains all pages of a list, as of the same version. A refusal is a Status in
-// JSON with its HTTP code, as from kube-apiserver. A later failure breaks the
-// stream. The other side is js/src/edge/backend.ts.
+// F is a command frame in base64url without padding, whose IDs the object replaces: Get
+// (ObjectReply), List (ListReply) or OpenWatch (WatchEvents, and at the end WatchClosed
+// with the reason). The object also sets the credit of a watch. With all=true, the reply
+// to List contains all pages, as of the same version. A refusal is a Status in JSON with
+// its HTTP code, as from kube-apiserver. A later failure breaks the stream. The other
+// side is js/src/edge/backend.ts.
 //
 // Neither side buffers: an object sends the next page or event when the stream has
 // room. Its watch ends with 410, as slow, if that takes too long (rule P10).

@@ -2,10 +2,8 @@ package edge
 
 import (
 	"context"
-	"net/url"
 
 	"github.com/watchglass/watchglass/core/api"
-	"github.com/watchglass/watchglass/core/selector"
 	"github.com/watchglass/watchglass/core/wire"
 	"github.com/watchglass/watchglass/host/kubeapi"
 )
@@ -18,13 +16,15 @@ func (b *backend) List(ctx context.Context, resource api.Resource, o kubeapi.Lis
 		return nil, status
 	}
 	all := o.InPages(pageSize)
-	options := scope(resource, o.Namespace, o.Selection, o.ResourceVersion, o.Match)
-	setNumber(options, "limit", uint64(o.Limit))
-	set(options, "continue", o.Continue)
-	if all {
-		options.Set("all", "true")
+	frame := wire.List{
+		Namespace: o.Namespace, LabelSelector: o.Selection.Labels.String(), FieldSelector: o.Selection.Fields.String(),
+		ResourceVersion: o.ResourceVersion, Match: o.Match, Limit: o.Limit, Continue: o.Continue, Bodies: true,
 	}
-	r, err := b.ask(ctx, object, "list", options)
+	query := command(resource, frame.Append(nil))
+	if all {
+		query.Set("all", "true")
+	}
+	r, err := b.ask(ctx, object, "command", query)
 	if err != nil {
 		return nil, err
 	}
@@ -61,16 +61,4 @@ func (r *reply) items(page *wire.ListReply, last bool, yield func(kubeapi.Object
 			return
 		}
 	}
-}
-
-// scope returns the common options of lists and watches.
-func scope(resource api.Resource, namespace string, s selector.Selection, version string, match api.Match) url.Values {
-	options := url.Values{}
-	set(options, "resource", resource.String())
-	set(options, "namespace", namespace)
-	set(options, "labelSelector", s.Labels.String())
-	set(options, "fieldSelector", s.Fields.String())
-	set(options, "resourceVersion", version)
-	setNumber(options, "match", uint64(match))
-	return options
 }

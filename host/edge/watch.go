@@ -15,15 +15,14 @@ func (b *backend) Watch(ctx context.Context, resource api.Resource, o kubeapi.Wa
 	if status != nil {
 		return nil, status
 	}
-	options := scope(resource, o.Namespace, o.Selection, o.ResourceVersion, o.Match)
-	setNumber(options, "sendInitialEvents", uint64(o.SendInitialEvents))
-	setNumber(options, "timeoutSeconds", uint64(o.TimeoutSeconds))
-	if o.Bookmarks {
-		options.Set("bookmarks", "true")
+	frame := wire.OpenWatch{
+		Namespace: o.Namespace, LabelSelector: o.Selection.Labels.String(), FieldSelector: o.Selection.Fields.String(),
+		ResourceVersion: o.ResourceVersion, Match: o.Match, SendInitialEvents: o.SendInitialEvents,
+		Bookmarks: o.Bookmarks, TimeoutSeconds: o.TimeoutSeconds, Bodies: true, Policy: api.PolicyTerminate,
 	}
 	// The context of the call does not apply to the watch: Close ends it.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	r, err := b.ask(ctx, object, "watch", options)
+	r, err := b.ask(ctx, object, "command", command(resource, frame.Append(nil)))
 	if err != nil {
 		cancel()
 		return nil, err

@@ -10,10 +10,41 @@ import { connect, type Collection, type CollectionProgress, type CollectionStatu
 import { inPart } from "../src/edge/places.js";
 import { TestConnector, type Feed } from "./connector.js";
 import { Reader, split, Writer } from "../src/wire/codec.js";
+import { Match, Policy, Tristate } from "../src/wire/commands.js";
+import { writeCommand, type Command } from "../src/wire/driver-commands.js";
 import { built, packaged } from "./paths.js";
 import { serveWorkerd, type Workerd } from "./workerd.js";
 
 export const everything = { resources: ["*"], namespaces: ["*"], expires: 4e9, cluster: "test", user: "tester", feed: false };
+
+/** The path of a request for pods with a command, as host/edge sends it. */
+export function backendPath(frame: Uint8Array): string {
+  return `/backend/command?resource=v1/pods&command=${Buffer.from(frame).toString("base64url")}`;
+}
+
+/** The bytes of a command. */
+export function commandFrame(command: Command): Uint8Array<ArrayBuffer> {
+  const w = new Writer();
+  writeCommand(w, command);
+  return w.take().slice();
+}
+
+const scope = { collection: 0, namespace: "", labelSelector: "", fieldSelector: "", resourceVersion: "", match: Match.unset, bodies: true };
+
+/** The commands that host/edge sends. */
+export const getCommand = (key: string): Command => ({ type: "Get", request: 0, collection: 0, key });
+export const listCommand = (options: Partial<Command & { type: "List" }> = {}): Command => ({ type: "List", request: 0, ...scope, limit: 0, continue: "", ...options });
+export const watchCommand = (options: Partial<Command & { type: "OpenWatch" }> = {}): Command => ({
+  type: "OpenWatch",
+  watch: 0,
+  ...scope,
+  sendInitialEvents: Tristate.unset,
+  bookmarks: false,
+  timeoutSeconds: 0,
+  policy: Policy.terminate,
+  credit: 0,
+  ...options,
+});
 
 /** An edge in workerd, with a directory that outlives it. */
 export class Edge {

@@ -7,7 +7,7 @@ import { existsSync } from "node:fs";
 import { describe, test } from "node:test";
 import type { WebSocket } from "ws";
 import { Reader, split, Writer } from "../src/wire/codec.js";
-import { caughtUp, everything, hello, rawReader, relists, setup, subscribe, type Setup } from "./edge-fixture.js";
+import { backendPath, caughtUp, commandFrame, everything, hello, listCommand, rawReader, relists, setup, subscribe, watchCommand, type Setup } from "./edge-fixture.js";
 import { packaged } from "./paths.js";
 
 const skip = existsSync(packaged("dist", "watchglass.wasm")) ? false : 'dist/ is not built; run "npm run build" after "make wasm"';
@@ -110,12 +110,12 @@ describe("hostile clients of the edge", { concurrency: 3 }, () => {
   // that serves all HTTP requests.
   test("an invalid request is refused, and the next one answered", options, async (t) => {
     const s = await setup(t);
-    for (const question of ["list?resource=v1/pods&match=3", "list?resource=v1/pods&match=256", "watch?resource=v1/pods&match=9", "watch?resource=v1/pods&sendInitialEvents=3", "list?resource=v1/pods&limit=-1"]) {
-      const { code, body } = await s.edge.get(`one/backend/${question}`);
-      assert.deepEqual([code, body.reason], [400, "BadRequest"], question);
-      assert.match(body.message, /^(match|sendInitialEvents|limit) is "-?\d+", expected a whole number from 0 to \d+$/);
+    for (const broken of [listCommand({ match: 3 }), listCommand({ match: 255 }), watchCommand({ match: 9 }), watchCommand({ sendInitialEvents: 3 }), watchCommand({ policy: 3 })]) {
+      const { code, body } = await s.edge.get(`one${backendPath(commandFrame(broken))}`);
+      assert.deepEqual([code, body.reason], [400, "BadRequest"]);
+      assert.match(body.message, /^the parameter command is invalid: command frame: unknown option value at byte \d+$/);
     }
-    const list = await fetch(s.edge.url("one/backend/list?resource=v1/pods"), { headers: { "x-watchglass-grant": JSON.stringify(everything) } });
+    const list = await fetch(s.edge.url(`one${backendPath(commandFrame(listCommand()))}`), { headers: { "x-watchglass-grant": JSON.stringify(everything) } });
     assert.equal(list.status, 200);
     assert.ok((await list.arrayBuffer()).byteLength > 1000);
   });

@@ -7,7 +7,7 @@ import { get } from "node:http";
 import { setTimeout } from "node:timers/promises";
 import { describe, test } from "node:test";
 import { TestConnector } from "./connector.js";
-import { caughtUp, Edge, everything, relists, setup, until } from "./edge-fixture.js";
+import { backendPath, caughtUp, commandFrame, Edge, everything, listCommand, relists, setup, until, watchCommand } from "./edge-fixture.js";
 import { packaged } from "./paths.js";
 import { relief, restartMillis } from "../src/edge/memory.js";
 
@@ -130,7 +130,7 @@ describe("the memory of an object", { concurrency: 3 }, () => {
 
   test("limits unread responses", options, async (t) => {
     const s = await setup(t);
-    const path = "one/backend/watch?resource=v1/pods&resourceVersion=130";
+    const path = `one${backendPath(commandFrame(watchCommand({ resourceVersion: "130" })))}`;
     const ended: boolean[] = [];
     const watches = Array.from({ length: 4 }, () =>
       new Promise<import("node:http").IncomingMessage>((resolve) => {
@@ -155,7 +155,7 @@ describe("the memory of an object", { concurrency: 3 }, () => {
     assert.ok(most < 17 * MiB, `${most} bytes waited`);
     for (const response of responses) response.resume();
     while (ended.length === 0) await setTimeout(20);
-    const list = await fetch(s.edge.url("one/backend/list?resource=v1/pods&limit=500&all=true"), { headers: { "x-watchglass-grant": JSON.stringify(everything) } });
+    const list = await fetch(s.edge.url(`one${backendPath(commandFrame(listCommand({ limit: 500 })))}&all=true`), { headers: { "x-watchglass-grant": JSON.stringify(everything) } });
     assert.ok((await list.arrayBuffer()).byteLength > 3_000_000, "answers come again");
     await s.edge.until("one/status", ({ memory }) => memory.buffers === 0);
   });

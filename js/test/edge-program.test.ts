@@ -103,7 +103,7 @@ test("an interrupted list does not look like a complete one", { skip }, async ()
     const begun = await ask("/clusters/demo/api/v1/namespaces/shop/pods");
     assert.equal(begun.status, 200);
     await assert.rejects(begun.text());
-    assert.deepEqual(asked, ["demo/all/backend/schemas", "demo/all/backend/list"]);
+    assert.deepEqual(asked, ["demo/all/backend/schemas", "demo/all/backend/command"]);
     const early = await (await worker(broken(10))).ask("/clusters/demo/api/v1/namespaces/shop/pods");
     assert.deepEqual([early.status, early.headers.get("Retry-After")], [503, "1"]);
   });

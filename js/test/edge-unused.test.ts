@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { setTimeout } from "node:timers/promises";
 import { describe, test } from "node:test";
-import { Edge, everything, setup, type Setup } from "./edge-fixture.js";
+import { backendPath, commandFrame, Edge, everything, getCommand, setup, type Setup } from "./edge-fixture.js";
 import { packaged } from "./paths.js";
 
 const skip = existsSync(packaged("dist", "watchglass.wasm")) ? false : 'dist/ is not built; run "npm run build" after "make wasm"';
@@ -69,7 +69,7 @@ describe("an unused object", { concurrency: 4 }, () => {
     wg.close();
     for (let i = 0; i < 3; i++) {
       await setTimeout(unusedMillis / 2);
-      const { status } = await fetch(s.edge.url(`${object}/backend/get?resource=v1/pods&key=default/web-1`), { headers: { "x-watchglass-grant": JSON.stringify(everything) } });
+      const { status } = await fetch(s.edge.url(object + backendPath(commandFrame(getCommand("default/web-1")))), { headers: { "x-watchglass-grant": JSON.stringify(everything) } });
       assert.equal(status, 200);
     }
     await s.edge.feed(s.connector, { object });

@@ -6,7 +6,7 @@ import { test, type TestContext } from "node:test";
 import { split } from "../src/wire/codec.js";
 import { readOutput, type Output } from "../src/wire/driver-outputs.js";
 import { TestConnector } from "./connector.js";
-import { Edge, everything, until } from "./edge-fixture.js";
+import { backendPath, commandFrame, Edge, everything, listCommand, until } from "./edge-fixture.js";
 import { packaged } from "./paths.js";
 
 const skip = existsSync(packaged("dist", "watchglass.wasm")) ? false : 'dist/ is not built; run "npm run build" after "make wasm"';
@@ -37,15 +37,15 @@ test("the pages of a list have one version despite thousands of changes", { skip
   await edge.feed(connector);
   const pods = (await edge.read()).collection("v1/pods");
   await pods.synced;
-  const page = async (query: string): Promise<Output> => {
-    const response = await fetch(edge.url(`one/backend/list?resource=v1/pods&limit=1${query}`), { headers: { "x-watchglass-grant": JSON.stringify(everything) } });
+  const page = async (token: string): Promise<Output> => {
+    const response = await fetch(edge.url(`one${backendPath(commandFrame(listCommand({ limit: 1, continue: token })))}`), { headers: { "x-watchglass-grant": JSON.stringify(everything) } });
     const [frame] = split(new Uint8Array(await response.arrayBuffer()));
     return readOutput(frame!)!;
   };
   const first = (await page("")) as Output & { type: "ListReply" };
   for (let i = 0; i < 3_000; i++) connector.put("default/api-1", "api", `phase-${i}`);
   await until(pods, ({ resourceVersion }) => resourceVersion === String(connector.rv));
-  const second = (await page(`&continue=${first.continue}`)) as Output & { type: "ListReply" };
+  const second = (await page(first.continue)) as Output & { type: "ListReply" };
   assert.deepEqual([second.resourceVersion, second.items.length, second.continue], [first.resourceVersion, 1, ""]);
 });
 

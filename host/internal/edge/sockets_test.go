@@ -82,7 +82,7 @@ func TestSockets(t *testing.T) {
 			assert.Equal(t, c.code, r.refused(c.path, c.token), "%s with %q", c.path, c.token)
 			assert.Equal(t, c.code, r.refused(c.path, c.token, "X-Watchglass-Grant", forged), "a grant of one's own counts for nothing")
 		}
-		for _, path := range []string{"/backend/list?resource=v1/pods", "/clusters/default/backend/list?resource=v1/pods", "/clusters/default/status"} {
+		for _, path := range []string{"/backend/schemas?resource=v1/pods", "/clusters/default/backend/schemas?resource=v1/pods", "/clusters/default/status"} {
 			code, _ := r.get(path, r.everything(), "X-Watchglass-Grant", forged)
 			assert.Equal(t, 404, code, "objects answer the worker alone")
 		}

@@ -3,10 +3,10 @@ import { idsPerMember } from "../member.js";
 import { WatchglassError } from "../errors.js";
 import type { Status } from "../types.js";
 import { Reader, Writer, type Frame } from "../wire/codec.js";
-import { Match, Policy, Tristate } from "../wire/commands.js";
 import { writeCommand, type Command } from "../wire/driver-commands.js";
 import { readOutput, type Output } from "../wire/driver-outputs.js";
 import { PageStream, WatchStream, type Page } from "./answers.js";
+import { readCommand } from "./command.js";
 import type { Holdings } from "./holdings.js";
 import { status } from "./refusal.js";
 
@@ -26,7 +26,9 @@ const maxWaiting = 16 << 20;
 /** The approximate size of a page that is requested from the engine. */
 const pageBytes = 1 << 20;
 
+type Get = Command & { type: "Get" };
 type List = Command & { type: "List" };
+type OpenWatch = Command & { type: "OpenWatch" };
 
 /** A frame, both unmodified for the response and parsed. */
 interface Answer {
@@ -87,48 +89,38 @@ export class Backend {
 
   /** Throws a {@link WatchglassError} to refuse a request. */
   async answer({ pathname, searchParams: query }: URL): Promise<Response> {
-    switch (pathname) {
-      case `${backendRoot}schemas`:
-        return this.#schemas(query);
-      case `${backendRoot}get`:
-        return this.#get(query);
-      case `${backendRoot}list`:
-        return this.#list(query);
-      case `${backendRoot}watch`:
-        return this.#watch(query);
+    if (pathname === `${backendRoot}schemas`) return this.#schemas(query.get("resource"));
+    if (pathname !== `${backendRoot}command`) throw new WatchglassError(status(404, "NotFound", `there is no request ${pathname}`));
+    const resource = query.get("resource");
+    if (resource === null) throw new WatchglassError(status(400, "BadRequest", "the parameter resource is missing"));
+    const command = readCommand(query.get("command"));
+    switch (command.type) {
+      case "Get":
+        return this.#get(resource, command);
+      case "List":
+        return this.#list(resource, command, query.get("all") === "true");
+      case "OpenWatch":
+        return this.#watch(resource, command);
     }
-    throw new WatchglassError(status(404, "NotFound", `there is no request ${pathname}`));
   }
 
-  async #schemas(query: URLSearchParams): Promise<Response> {
-    const one = query.get("resource");
+  async #schemas(one: string | null): Promise<Response> {
     const resources = one === null ? this.#holdings.resources : [one];
     if (resources.length === 0) throw unfed();
     const schemas = await within(Promise.all(resources.map((resource) => this.#hold(resource).schema)));
     return reply(...schemas);
   }
 
-  async #get(query: URLSearchParams): Promise<Response> {
-    const collection = await this.#described(resourceOf(query));
-    return reply(await this.#ask((request) => ({ type: "Get", request, collection, key: query.get("key") ?? "" })));
+  async #get(resource: string, command: Get): Promise<Response> {
+    const collection = await this.#described(resource);
+    return reply(await this.#ask((request) => ({ ...command, request, collection })));
   }
 
-  async #list(query: URLSearchParams): Promise<Response> {
-    const options: Omit<List, "collection"> = {
-      type: "List",
-      request: 0,
-      ...select(query),
-      resourceVersion: query.get("resourceVersion") ?? "",
-      match: number(query, "match", Match.Exact),
-      limit: number(query, "limit"),
-      continue: query.get("continue") ?? "",
-      bodies: true,
-    };
-    const collection = await this.#described(resourceOf(query));
-    const first = await this.#page({ ...options, collection });
-    const all = query.get("all") === "true";
+  async #list(resource: string, command: List, all: boolean): Promise<Response> {
+    const options = { ...command, collection: await this.#described(resource) };
+    const first = await this.#page(options);
     const stream = new PageStream(all ? first : { ...first, next: "" }, {
-      follow: (next) => this.#page({ ...options, collection, resourceVersion: "", match: 0, continue: next }),
+      follow: (next) => this.#page({ ...options, resourceVersion: "", match: 0, continue: next }),
       done: () => this.#lists.delete(stream),
     });
     this.#lists.add(stream);
@@ -146,19 +138,8 @@ export class Backend {
     }
   }
 
-  #watch(query: URLSearchParams): Response {
-    const options = {
-      ...select(query),
-      resourceVersion: query.get("resourceVersion") ?? "",
-      match: number(query, "match", Match.Exact),
-      sendInitialEvents: number(query, "sendInitialEvents", Tristate.true),
-      bookmarks: query.get("bookmarks") === "true",
-      timeoutSeconds: number(query, "timeoutSeconds"),
-      bodies: true,
-      policy: Policy.terminate,
-      credit: watchCredit,
-    };
-    const { id: collection } = this.#hold(resourceOf(query));
+  #watch(resource: string, command: OpenWatch): Response {
+    const { id: collection } = this.#hold(resource);
     const watch = this.#newId();
     const stream = new WatchStream({
       grant: (events) => this.#send({ type: "GrantWatch", watch, events }),
@@ -168,7 +149,7 @@ export class Backend {
       },
     });
     this.#watches.set(watch, stream);
-    this.#send({ type: "OpenWatch", watch, collection, ...options });
+    this.#send({ ...command, watch, collection, credit: watchCredit });
     // The engine refuses invalid watches immediately.
     if (stream.failure) throw stream.failure;
     return new Response(stream.readable);
@@ -362,27 +343,4 @@ function unfed(): WatchglassError {
 
 function asError(why: Status | undefined): WatchglassError {
   return new WatchglassError(why ?? status(500, "InternalError", "the engine refused without a reason"));
-}
-
-function resourceOf(query: URLSearchParams): string {
-  const resource = query.get("resource");
-  if (resource === null) throw new WatchglassError(status(400, "BadRequest", "the parameter resource is missing"));
-  return resource;
-}
-
-function select(query: URLSearchParams): { namespace: string; labelSelector: string; fieldSelector: string } {
-  return { namespace: query.get("namespace") ?? "", labelSelector: query.get("labelSelector") ?? "", fieldSelector: query.get("fieldSelector") ?? "" };
-}
-
-/**
- * Reads a number for a command. The engine ends members that send invalid numbers, so
- * this throws a 400 instead.
- */
-function number(query: URLSearchParams, name: string, most = 0xffff_ffff): number {
-  const text = query.get(name) ?? "0";
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < 0 || value > most) {
-    throw new WatchglassError(status(400, "BadRequest", `${name} is ${JSON.stringify(text)}, expected a whole number from 0 to ${most}`));
-  }
-  return value;
 }

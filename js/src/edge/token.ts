@@ -1,4 +1,5 @@
 import type { Status } from "../types.js";
+import { decodeBase64url } from "./base64url.js";
 import { status } from "./refusal.js";
 
 // Verifies tokens of host/access/token. The tests of both read
@@ -49,8 +50,8 @@ export async function verify(keys: readonly CryptoKey[], token: string, now: num
   if (token === "") return refused("missing");
   if (token.length > maxTokenBytes) return refused("long");
   const parts = token.split(".");
-  const [header, payload] = [parts[0], parts[1]].map((part) => parseJSON(decode(part)));
-  const signature = decode(parts[2]);
+  const [header, payload] = [parts[0], parts[1]].map((part) => parseJSON(decodeBase64url(part)));
+  const signature = decodeBase64url(parts[2]);
   if (parts.length !== 3 || header === undefined || !signature) return refused("malformed");
   const claims = readClaims(payload);
   if (!claims) return refused("malformed");
@@ -105,15 +106,6 @@ function readClaims(value: unknown): Signed | undefined {
 
 function refused(why: keyof typeof refusals): Status {
   return status(401, "Unauthorized", refusals[why]);
-}
-
-/** Decodes canonical base64url without padding. Returns undefined for anything else. */
-function decode(text: string | undefined): Uint8Array<ArrayBuffer> | undefined {
-  if (text === undefined || !/^[\w-]*$/.test(text) || text.length % 4 === 1) return undefined;
-  const standard = text.replace(/-/g, "+").replace(/_/g, "/");
-  const decoded = atob(standard);
-  if (btoa(decoded).replace(/=+$/, "") !== standard) return undefined; // bits after the last byte are not zero
-  return Uint8Array.from(decoded, (c) => c.charCodeAt(0));
 }
 
 function parseJSON(bytes: Uint8Array | undefined): unknown {
