@@ -141,6 +141,11 @@ func (e *Engine) Tick(nowMillis int64) {
 		b.cacher.Tick(e.now)
 	}
 	e.objects.Tick(e.now)
+	for _, v := range e.views {
+		if v.view != nil {
+			v.view.Tick(e.now)
+		}
+	}
 	e.dropIdle()
 }
 
@@ -189,6 +194,11 @@ func (e *Engine) appendWake(out []byte) []byte {
 	next := earlier(e.origin.nextTick(), e.objects.NextTick())
 	for _, b := range e.sharedCollections {
 		next = earlier(next, b.nextTick())
+	}
+	for _, v := range e.views {
+		if v.view != nil {
+			next = earlier(next, v.view.NextTick())
+		}
 	}
 	for _, r := range e.readers {
 		if r.room > 0 {

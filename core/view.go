@@ -46,7 +46,7 @@ func (v *liveView) ask(e *Engine, c *collection, query wire.OpenView) {
 
 func cloneQuery(f *wire.OpenView) wire.OpenView {
 	q := *f
-	for _, s := range []*string{&q.Namespace, &q.LabelSelector, &q.FieldSelector, &q.Sort, &q.CountBy} {
+	for _, s := range []*string{&q.Namespace, &q.LabelSelector, &q.FieldSelector, &q.Search, &q.Where, &q.Sort, &q.CountBy} {
 		*s = strings.Clone(*s)
 	}
 	return q
@@ -61,7 +61,7 @@ func (v *liveView) open(e *Engine, c *collection, query *wire.OpenView, status *
 	}
 	var opened *view.View
 	if status == nil {
-		opened, status = view.New(c.shared.cacher, query)
+		opened, status = view.New(c.shared.cacher, query, e.now)
 	}
 	if status != nil {
 		e.reject(wire.ObjectView, v.id, status)

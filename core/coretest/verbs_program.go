@@ -88,7 +88,7 @@ func doView(h *harness, v *verb) error {
 	f := &wire.OpenView{
 		View: v.takeNumber("a number for the view"), Collection: v.collection(),
 		Namespace: v.option("ns"), LabelSelector: v.option("labels"), FieldSelector: v.option("fields"),
-		Sort: v.option("sort"), Offset: uint32(v.optionNumber("offset")), Limit: v.limit(), CountBy: v.option("count-by"),
+		Search: v.option("search"), Where: v.option("where"), Sort: v.option("sort"), Offset: uint32(v.optionNumber("offset")), Limit: v.limit(), CountBy: v.option("count-by"),
 	}
 	if err := v.done(); err != nil {
 		return err

@@ -162,7 +162,7 @@ func (s *Scanner) dateCell(c int) api.Value {
 		if !isPlain(quoted) {
 			quoted = appendText(buf[:0], quoted)
 		}
-		if millis, ok := parseDate(quoted); ok {
+		if millis, ok := ParseDate(quoted); ok {
 			return api.Value{Kind: api.Date, Int: millis}
 		}
 	}

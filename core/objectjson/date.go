@@ -1,9 +1,9 @@
 package objectjson
 
-// parseDate parses an RFC 3339 timestamp such as "2026-10-01T12:00:00.25+02:00" to
+// ParseDate parses an RFC 3339 timestamp such as "2026-10-01T12:00:00.25+02:00" to
 // milliseconds since the epoch. It is as strict as the standard, truncates to
 // milliseconds, and refuses leap seconds.
-func parseDate(text []byte) (millis int64, ok bool) {
+func ParseDate(text []byte) (millis int64, ok bool) {
 	if len(text) < len("2006-01-02T15:04:05Z") ||
 		text[4] != '-' || text[7] != '-' || text[10] != 'T' || text[13] != ':' || text[16] != ':' {
 		return 0, false

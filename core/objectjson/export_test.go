@@ -1,10 +1,7 @@
 package objectjson
 
-// Internals that the tests use.
-var (
-	ParseDate      = parseDate
-	DaysSinceEpoch = daysSinceEpoch
-)
+// DaysSinceEpoch is an internal that the tests use.
+var DaysSinceEpoch = daysSinceEpoch
 
 // Remembered returns how many bytes of names a Scanner stores for its guesses.
 func (s *Scanner) Remembered() int { return s.root.remembered() }

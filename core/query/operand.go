@@ -12,6 +12,8 @@ import (
 type Row struct {
 	Envelope wire.Envelope
 	Labels   api.Labels
+	// Now is the time that ages refer to, in milliseconds since the epoch.
+	Now int64
 }
 
 // Operand is a value that every row of a resource has: its name, its namespace, a

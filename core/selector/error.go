@@ -17,7 +17,13 @@ type SyntaxError struct {
 	// Message states what was expected and what was found.
 	Message string
 
-	language string // "label selector" or "field selector"
+	language string // such as "label selector"
+}
+
+// NewSyntaxError returns an error about a text in another language, such as
+// "condition".
+func NewSyntaxError(language, text string, offset int, message string) *SyntaxError {
+	return &SyntaxError{Text: text, Offset: offset, Message: message, language: language}
 }
 
 // Error returns a line such as

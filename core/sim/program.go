@@ -163,6 +163,7 @@ func openView(rd *reader, r *lite.Rand) {
 	if c.kind == pods {
 		v.open.Sort = pick(r, v.open.Sort, "Restarts", "-Restarts", "status.phase", "-status.phase",
 			"status.phase,-Restarts", "spec.nodeName,-name")
+		v.open.Where = pick(r, "", "", "Restarts>0 and spec.nodeName exists", "not (status.phase~run or restarts=0)")
 		v.open.CountBy = pick(r, "", "status.phase", "spec.nodeName")
 	}
 	rd.views = append(rd.views, v)

@@ -115,7 +115,7 @@ func (w *world) undetermined(log *check.Log) bool {
 func (v *view) expected(log *check.Log) (rows []row, counts map[string]uint64, total uint64) {
 	f := check.Filter{Namespace: v.open.Namespace, Labels: v.open.LabelSelector, Fields: v.open.FieldSelector}
 	list := log.List(v.collection.reported.ResourceVersion, func(key api.Key, o *check.Object) bool {
-		return v.collection.filter.Match(key, o) && f.Match(key, o)
+		return v.collection.filter.Match(key, o) && f.Match(key, o) && conditions[v.open.Where](o)
 	})
 	slices.SortStableFunc(list, func(a, b check.Item) int {
 		for _, key := range strings.Split(v.open.Sort, ",") {
@@ -143,6 +143,18 @@ func (v *view) expected(log *check.Log) (rows []row, counts map[string]uint64, t
 		}
 	}
 	return rows, counts, uint64(len(list))
+}
+
+// conditions are the conditions of views, and what they mean.
+var conditions = map[string]func(*check.Object) bool{
+	"": func(*check.Object) bool { return true },
+	"Restarts>0 and spec.nodeName exists": func(o *check.Object) bool {
+		restarts, _ := naive.Quantity(o.Fields["Restarts"])
+		return restarts > 0 && o.Fields["spec.nodeName"] != ""
+	},
+	"not (status.phase~run or restarts=0)": func(o *check.Object) bool {
+		return !naive.Includes(o.Fields["status.phase"], "run") && o.Fields["Restarts"] != "0"
+	},
 }
 
 func compareBy(name string, a, b check.Item) int {

@@ -42,7 +42,7 @@ func BenchmarkView_change(b *testing.B) {
 			}
 			b.Run(strconv.Itoa(n)+" "+sort, func(b *testing.B) {
 				c := benchCollection(n)
-				v, status := view.New(c, &wire.OpenView{Sort: sort, Limit: 50})
+				v, status := view.New(c, &wire.OpenView{Sort: sort, Limit: 50}, 0)
 				if status != nil {
 					b.Fatal(status)
 				}
@@ -73,7 +73,7 @@ func BenchmarkView_open(b *testing.B) {
 		b.Run(strconv.Quote(sort), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				v, status := view.New(c, &wire.OpenView{Sort: sort, Limit: 50})
+				v, status := view.New(c, &wire.OpenView{Sort: sort, Limit: 50}, 0)
 				if status != nil {
 					b.Fatal(status)
 				}

@@ -11,9 +11,7 @@ import (
 	"github.com/watchglass/watchglass/core/history"
 	"github.com/watchglass/watchglass/core/internal/lite"
 	"github.com/watchglass/watchglass/core/query"
-	"github.com/watchglass/watchglass/core/selector"
 	"github.com/watchglass/watchglass/core/store"
-	"github.com/watchglass/watchglass/core/watcher"
 	"github.com/watchglass/watchglass/core/wire"
 )
 
@@ -21,8 +19,9 @@ import (
 type View struct {
 	cacher  *cacher.Cacher
 	heap    *store.Heap
-	filter  *watcher.Filter
-	all     bool    // every object passes the filter
+	match   matcher
+	ages    ages
+	ticked  int64   // time of the last evaluation of ages
 	levels  []level // of the order
 	fixed   bool    // no change moves a row
 	rows    store.Ordered
@@ -39,8 +38,9 @@ type View struct {
 }
 
 // New opens a view on a collection with a known schema, or returns why the query
-// is invalid. It copies the strings that it keeps.
-func New(c *cacher.Cacher, q *wire.OpenView) (*View, *api.Status) {
+// is invalid. It copies the strings that it keeps. now is the time that ages refer
+// to, in milliseconds since the epoch.
+func New(c *cacher.Cacher, q *wire.OpenView, now int64) (*View, *api.Status) {
 	if status := checkLimit(q.Limit); status != nil {
 		return nil, status
 	}
@@ -55,14 +55,12 @@ func New(c *cacher.Cacher, q *wire.OpenView) (*View, *api.Status) {
 			return nil, status
 		}
 	}
-	selection, status := selector.Limits{}.Parse(strings.Clone(q.LabelSelector), strings.Clone(q.FieldSelector))
-	if status != nil {
+	if v.match, status = newMatcher(c, q, now); status != nil {
 		return nil, status
 	}
-	if v.filter, status = c.NewFilter(strings.Clone(q.Namespace), selection); status != nil {
-		return nil, status
+	if v.match.where.Ages() {
+		v.ages.at = map[store.ID]int64{}
 	}
-	v.all = v.filter.Everything()
 	v.load()
 	v.shown.heap = v.heap
 	v.detach = c.Observe(v)
@@ -88,6 +86,8 @@ func checkLimit(limit uint32) *api.Status {
 // load sorts all objects at once, which is faster than inserting them one by one.
 func (v *View) load() {
 	v.counts = map[string]*uint64{}
+	clear(v.ages.at)
+	v.ages.next = 0
 	state := v.cacher.State()
 	state.NumberPlaces()
 	for i := range v.keys {
@@ -95,7 +95,8 @@ func (v *View) load() {
 	}
 	ids := make([]store.ID, 0, state.Len())
 	state.Objects(func(id store.ID, ref store.Ref) bool {
-		if v.filter.Matches(ref) {
+		v.trackAge(id, ref)
+		if v.match.matches(ref) {
 			ids = append(ids, id)
 			v.setKeys(id, ref)
 			v.count(ref, 1)
@@ -130,10 +131,10 @@ func (v *View) Replaced() {
 // Changed implements cacher.Observer. Most changes do not move a row and cost one
 // comparison of sort keys.
 func (v *View) Changed(id store.ID, e *history.Event) {
-	kind, ok := api.Modified, true
-	if e.Current == 0 || e.Previous == 0 || !v.all {
-		kind, _, ok = v.filter.Convert(e)
+	if v.ages.at != nil {
+		defer v.trackAge(id, e.Current)
 	}
+	kind, ok := v.match.convert(e)
 	if !ok {
 		return
 	}
@@ -148,14 +149,22 @@ func (v *View) Changed(id store.ID, e *history.Event) {
 		}
 		v.touched = true
 	case api.Added:
-		v.count(e.Current, 1)
-		v.insert(id, e.Current)
-		v.changed = true
+		v.add(id, e.Current)
 	case api.Deleted:
-		v.count(e.Previous, -1)
-		v.remove(id, e.Previous)
-		v.changed = true
+		v.drop(id, e.Previous)
 	}
+}
+
+func (v *View) add(id store.ID, ref store.Ref) {
+	v.count(ref, 1)
+	v.insert(id, ref)
+	v.changed = true
+}
+
+func (v *View) drop(id store.ID, ref store.Ref) {
+	v.count(ref, -1)
+	v.remove(id, ref)
+	v.changed = true
 }
 
 // moves reports whether a change may move the row of an object.

@@ -15,6 +15,7 @@ import (
 	"github.com/watchglass/watchglass/core/cacher"
 	"github.com/watchglass/watchglass/core/coretest/naive"
 	"github.com/watchglass/watchglass/core/coretest/objects"
+	"github.com/watchglass/watchglass/core/history"
 	"github.com/watchglass/watchglass/core/view"
 	"github.com/watchglass/watchglass/core/wire"
 )
@@ -188,6 +189,19 @@ func TestView_agrees_with_filter_and_sort(t *testing.T) {
 			func(a, b api.Object) int { return strings.Compare(a.Key.Namespace(), b.Key.Namespace()) },
 			func(o api.Object) bool { return o.Fields[2] != "node-1" }},
 		{wire.OpenView{Limit: 0}, byKey, everything},
+		{wire.OpenView{Limit: 20, Search: "web -p1", CountBy: "phase"}, byKey, func(o api.Object) bool {
+			return app(o) == "web" && !strings.Contains(o.Key.Name(), "p1")
+		}},
+		{wire.OpenView{Limit: 20, Search: "app=d n s2", Sort: "name"}, byName, func(o api.Object) bool {
+			return app(o) == "db" && o.Key.Namespace() == "ns2"
+		}},
+		{wire.OpenView{Limit: 20, Where: "restarts>1 and (phase~ING or labels[app]=db)", Sort: "-restarts", CountBy: "phase"}, reverse(byRestarts),
+			func(o api.Object) bool {
+				return o.Columns[2].Kind != api.Null && o.Columns[2].Int > 1 && (o.Fields[3] != "Failed" || app(o) == "db")
+			}},
+		{wire.OpenView{Limit: 20, Where: "spec.nodeName < node-pool", LabelSelector: "app!=web", Search: "-fail"}, byKey, func(o api.Object) bool {
+			return app(o) != "web" && o.Fields[3] != "Failed" && o.Fields[2] != "" && naive.Natural(o.Fields[2], "node-pool") < 0
+		}},
 		{wire.OpenView{Limit: 12, Sort: "phase,-restarts"}, then(byPhase, reverse(byRestarts)), everything},
 		{wire.OpenView{Limit: 12, Sort: "-spec.nodeName nulls last,labels[app],restarts nulls last"},
 			then(nullsLast(node, reverse(byNode)), byApp, nullsLast(restarts, byRestarts)), everything},
@@ -203,7 +217,7 @@ func TestView_agrees_with_filter_and_sort(t *testing.T) {
 		c.BeginList()
 		c.EndList(1, 1)
 		q := queries[r.IntN(len(queries))]
-		v, status := view.New(c, &q.OpenView)
+		v, status := view.New(c, &q.OpenView, 0)
 		require.Nil(t, status)
 		shown := &client{}
 		for rv := 2; rv < 400; rv++ {
@@ -225,7 +239,7 @@ func TestView_agrees_with_filter_and_sort(t *testing.T) {
 				require.Nil(t, v.Move(q.Offset, q.Limit))
 			case n < 92:
 				next := queries[r.IntN(len(queries))]
-				replaced, status := view.New(c, &next.OpenView)
+				replaced, status := view.New(c, &next.OpenView, 0)
 				require.Nil(t, status)
 				replaced.Adopt(v)
 				v, q = replaced, next
@@ -268,7 +282,7 @@ func TestView_sorts_many_texts_that_begin_alike(t *testing.T) {
 		"phase,spec.nodeName lexical": lexically,
 	} {
 		q := wire.OpenView{Sort: sort, Limit: 1000, Offset: 1500}
-		v, status := view.New(c, &q)
+		v, status := view.New(c, &q, 0)
 		require.Nil(t, status)
 		shown := &client{}
 		shown.check(t, v, m, q, less, func(api.Object) bool { return true })
@@ -293,6 +307,7 @@ func relist(c *cacher.Cacher, m model, r *rand.Rand, rv int) model {
 		case 1:
 			again := randomPod(r, rv)
 			again.Key, again.Fields[0], again.Fields[1] = o.Key, o.Key.Name(), o.Key.Namespace()
+			again.Columns[0].Text = o.Key.Name()
 			o = again
 		}
 		next[k] = o
@@ -307,7 +322,7 @@ func (c *client) check(t *testing.T, v *view.View, m model, q wire.OpenView, les
 		return
 	}
 	rows, total, counts := m.window(&q, less, match)
-	require.Equal(t, rows, c.rows)
+	require.Equal(t, rows, c.rows, "%+v", q)
 	require.EqualValues(t, total, c.total)
 	if q.CountBy != "" {
 		require.Equal(t, counts, c.counts)
@@ -323,7 +338,7 @@ func TestView_sends_only_rows_that_changed(t *testing.T) {
 		c.ListObject(put(objects.Object(fmt.Sprintf("a/p%02d rv=1 phase=Running", i))))
 	}
 	c.EndList(1, 1)
-	v, status := view.New(c, &wire.OpenView{Limit: 10})
+	v, status := view.New(c, &wire.OpenView{Limit: 10}, 0)
 	require.Nil(t, status)
 	shown := &client{}
 	require.True(t, shown.apply(t, v))
@@ -358,7 +373,7 @@ func TestViewSendsARowThatMovesOnce(t *testing.T) {
 		c.ListObject(restarts(fmt.Sprintf("p%02d", i), 1, int64(10*i)))
 	}
 	c.EndList(1, 1)
-	v, status := view.New(c, &wire.OpenView{Sort: "restarts", Limit: 50})
+	v, status := view.New(c, &wire.OpenView{Sort: "restarts", Limit: 50}, 0)
 	require.Nil(t, status)
 	shown := &client{}
 	require.True(t, shown.apply(t, v))
@@ -393,12 +408,12 @@ func TestView_errors_name_what_is_wrong(t *testing.T) {
 		"at most 10000 rows":               {Limit: 10_001},
 	}
 	for want, q := range cases {
-		_, status := view.New(c, &q)
+		_, status := view.New(c, &q, 0)
 		require.NotNil(t, status, want)
 		require.Equal(t, 400, status.Code)
 		require.Contains(t, status.Message, want)
 	}
-	v, status := view.New(c, &wire.OpenView{})
+	v, status := view.New(c, &wire.OpenView{}, 0)
 	require.Nil(t, status)
 	require.Equal(t, 400, v.Move(0, 10_001).Code)
 }
@@ -412,9 +427,31 @@ func TestView_date_sorts_by_age(t *testing.T) {
 		c.ListObject(put(o))
 	}
 	c.EndList(1, 1)
-	v, status := view.New(c, &wire.OpenView{Sort: "created", Limit: 10})
+	v, status := view.New(c, &wire.OpenView{Sort: "created", Limit: 10}, 0)
 	require.Nil(t, status)
 	shown := &client{}
 	shown.apply(t, v)
 	require.Equal(t, []string{"a/p2@1", "a/p0@1", "a/p1@1"}, shown.rows, "the youngest first")
+}
+
+// A search caches the words of label sets. The ID of a freed set is used again for
+// another set.
+func TestViewSearchesLabelSetsWhoseIDsAreReused(t *testing.T) {
+	c := cacher.New(cacher.Config{Schema: objects.Pods(), History: history.Limits{MinCapacity: 4, MaxCapacity: 4}})
+	c.BeginList()
+	c.EndList(1, 1)
+	v, status := view.New(c, &wire.OpenView{Search: "match", Limit: 10}, 0)
+	require.Nil(t, status)
+	shown, ids := &client{}, map[uint32]int{}
+	for rv := 2; rv < 200; rv++ {
+		label, want := fmt.Sprintf("other-%d", rv), []string(nil)
+		if rv%3 == 0 {
+			label, want = fmt.Sprintf("match-%d", rv), []string{fmt.Sprintf("a/p@%d", rv)}
+		}
+		c.Apply(put(objects.Object(fmt.Sprintf("a/p rv=%d x=%s", rv, label))), int64(rv))
+		ids[c.Heap().LabelSet(c.State().Version(c.State().Find("a/p")))]++
+		shown.apply(t, v)
+		require.Equal(t, want, shown.rows)
+	}
+	require.Less(t, len(ids), 50, "IDs are reused")
 }

@@ -8,6 +8,8 @@ type OpenView struct {
 	Namespace     string
 	LabelSelector string
 	FieldSelector string
+	Search        string // as query.ParseSearch parses it; "" for all objects
+	Where         string // as query.ParseWhere parses it; "" for all objects
 	Sort          string // as query.ParseSort parses it; "" for key order
 	Offset        uint32
 	Limit         uint32 // at most MaxViewRows
@@ -22,6 +24,8 @@ func (f *OpenView) Append(dst []byte) []byte {
 	dst = appendBytes(dst, f.Namespace)
 	dst = appendBytes(dst, f.LabelSelector)
 	dst = appendBytes(dst, f.FieldSelector)
+	dst = appendBytes(dst, f.Search)
+	dst = appendBytes(dst, f.Where)
 	dst = appendBytes(dst, f.Sort)
 	dst = appendUvarint(dst, uint64(f.Offset))
 	dst = appendUvarint(dst, uint64(f.Limit))
@@ -37,6 +41,8 @@ func (f *OpenView) Parse(payload []byte) error {
 	f.Namespace = r.string()
 	f.LabelSelector = r.string()
 	f.FieldSelector = r.string()
+	f.Search = r.string()
+	f.Where = r.string()
 	f.Sort = r.string()
 	f.Offset = r.uint32()
 	f.Limit = r.uint32()

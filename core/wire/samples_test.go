@@ -177,7 +177,7 @@ var samples = []sample{
 	{"", &Get{Request: 1, Collection: 1, Key: "default/web-1"}},
 	{"", &List{Request: 2, Collection: 1, Namespace: "default", LabelSelector: "app=web", FieldSelector: "metadata.name=x", ResourceVersion: "42", Match: api.MatchExact, Limit: 500, Continue: "eyJ2IjoxfQ", Bodies: true}},
 	{"zero", &List{}},
-	{"", &OpenView{View: 3, Collection: 1, Namespace: "default", LabelSelector: "app=web", FieldSelector: "metadata.name=x", Sort: "-Age", Offset: 100, Limit: MaxViewRows, CountBy: "status.phase"}},
+	{"", &OpenView{View: 3, Collection: 1, Namespace: "default", LabelSelector: "app=web", FieldSelector: "metadata.name=x", Search: `pay -"old api"`, Where: "restarts>3", Sort: "-Age, name", Offset: 100, Limit: MaxViewRows, CountBy: "status.phase"}},
 	{"", &GrantView{View: 3}},
 	{"", &MoveView{View: 3, Offset: 127, Limit: 128}},
 	{"", &CloseView{View: 3}},

@@ -14,6 +14,8 @@ type ViewOptions struct {
 	Namespace     string
 	LabelSelector string
 	FieldSelector string
+	Search        string // words that the texts of a row contain, such as "pay -test"
+	Where         string // a condition such as "restarts>3 and not status.phase=Running"
 	Sort          string // sort keys such as "-restarts, name". Default: by key
 	Offset        uint32
 	Limit         uint32 // rows in the window. Default 100, at most wire.MaxViewRows
@@ -57,7 +59,7 @@ type viewState struct {
 func (c *Collection) View(ctx context.Context, opts ViewOptions) (*View, error) {
 	v := &View{collection: c, open: wire.OpenView{
 		Collection: c.id, Namespace: opts.Namespace, LabelSelector: opts.LabelSelector, FieldSelector: opts.FieldSelector,
-		Sort: opts.Sort, Offset: opts.Offset, Limit: opts.Limit, CountBy: opts.CountBy,
+		Search: opts.Search, Where: opts.Where, Sort: opts.Sort, Offset: opts.Offset, Limit: opts.Limit, CountBy: opts.CountBy,
 	}}
 	if v.open.Limit == 0 {
 		v.open.Limit = defaultLimit

@@ -12,6 +12,7 @@ import type { ConnectOptions, Watchglass } from "./types.js";
 
 export { WatchglassError } from "./errors.js";
 export type { WatchglassClient } from "./lazy.js";
+export { highlighter, whereText, type MatchRange } from "./query.js";
 export type * from "./types.js";
 export { compareResourceVersions } from "./versions.js";
 

@@ -261,7 +261,37 @@ export interface SortKey {
   lexical?: boolean;
 }
 
+/** A value in a {@link Condition}. A Date is compared with times. */
+export type ConditionValue = string | number | boolean | Date;
+
+/**
+ * A condition on rows, as text or as an object. Names are as in {@link SortKey.by}.
+ *
+ *     "restarts > 3 and (status ~ Crash or not ready)"
+ *     { and: [["restarts", ">", 3], { or: [["status", "~", "Crash"], { not: ["ready"] }] }] }
+ *
+ * `~` means: contains, ignoring case. A name alone is true for `true`, for numbers but 0,
+ * and for complete ratios such as 2/2. Dates are compared with times (`2026-11-23`) or with
+ * ages (`5m`, `2d`): `age < 1h`.
+ */
+export type Condition =
+  | string
+  | readonly [name: string, operator?: "exists"]
+  | readonly [name: string, operator: "=" | "!=" | "~" | "!~" | "<" | "<=" | ">" | ">=", value: ConditionValue]
+  | readonly [name: string, operator: "in" | "notin", values: readonly ConditionValue[]]
+  | { readonly and: readonly Condition[] }
+  | { readonly or: readonly Condition[] }
+  | { readonly not: Condition };
+
 export interface ViewOptions extends Selectors {
+  /**
+   * Words that a row contains in its name, namespace, labels (as `key=value`) and text
+   * columns, ignoring case. `-word` excludes rows, and double quotes keep spaces. See
+   * `highlighter`.
+   */
+  search?: string;
+  /** A condition on columns, fields and labels. */
+  where?: Condition;
   /**
    * The order of the rows: one sort key or several, as text such as `"-restarts, name"` or
    * as an array. Rows with equal values are in the order of the next key, and finally of

@@ -5,7 +5,7 @@ import { statusError, unexpected, type Open, type OpenCollection } from "./engin
 import { badRequest, closedError, protocolError, type WatchglassError } from "./errors.js";
 import { Listeners, offNextFrame, onNextFrame } from "./listeners.js";
 import { toRow } from "./object.js";
-import { sortText } from "./query.js";
+import { sortText, whereText } from "./query.js";
 import type { CallOptions, Opened, Row, Status, View, ViewOptions, ViewSnapshot, ViewState } from "./types.js";
 import type { Delivery, Edit } from "./wire/outputs.js";
 
@@ -183,11 +183,17 @@ interface WindowEvents {
   previous(): readonly Row[];
 }
 
+/** Returns the query of a view in the form of commands. */
+function queryOf({ search = "", where, sort, countBy = "", ...selectors }: ViewOptions) {
+  return { ...selection(selectors), search, where: whereText(where), sort: sortText(sort), countBy };
+}
+
 /** A window at the engine, and a copy of its rows. */
 class Window implements Open {
   readonly #collection: OpenCollection;
   readonly #events: WindowEvents;
   readonly #id: number;
+  readonly #query: ReturnType<typeof queryOf>;
   #options: ViewOptions;
   #rows: readonly Row[] = empty.rows;
   // The engine sends one patch per grant. A page that draws no frames has one patch
@@ -197,6 +203,7 @@ class Window implements Open {
   constructor(collection: OpenCollection, options: ViewOptions, events: WindowEvents) {
     checkRange(options.offset ?? 0, options.limit ?? defaultLimit);
     this.#collection = collection;
+    this.#query = queryOf(options);
     this.#options = { ...options };
     this.#events = events;
     this.#id = collection.client.register(this);
@@ -240,9 +247,8 @@ class Window implements Open {
   }
 
   #open(): void {
-    const { sort, offset = 0, limit = defaultLimit, countBy = "" } = this.#options;
-    const command = { view: this.#id, collection: this.#collection.id, ...selection(this.#options), sort: sortText(sort), offset, limit, countBy };
-    this.#collection.client.send({ type: "OpenView", ...command });
+    const { offset = 0, limit = defaultLimit } = this.#options;
+    this.#collection.client.send({ type: "OpenView", view: this.#id, collection: this.#collection.id, ...this.#query, offset, limit });
   }
 
   #release(): void {

@@ -1,11 +1,13 @@
 // Queries of views, evaluated by the module.
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test, type TestContext } from "node:test";
-import { sortText } from "../src/query.js";
+import { highlighter, sortText, splitSearch, whereText } from "../src/query.js";
 import { TestCluster } from "../src/testing.js";
 import type { Collection, ViewOptions, ViewSnapshot } from "../src/types.js";
-import { connected, skip } from "./cluster.js";
+import { connected, skip, until } from "./cluster.js";
+import { testdata } from "./paths.js";
 
 const options = { skip, timeout: 60_000 };
 
@@ -64,4 +66,66 @@ test("sort keys are printed as text", () => {
   assert.equal(sortText([{ by: "Last Seen", descending: true, lexical: true, nulls: "last" }]), '-"Last Seen" lexical nulls last');
   assert.equal(sortText([{ by: "-a,b" }]), '"-a,b"');
   assert.throws(() => sortText([{ by: 'a"b' }]), { code: 400 });
+});
+
+test("a view searches names, namespaces, labels and columns", options, async (t) => {
+  const { cluster, collection } = await pods(t, {
+    "shop/pay-1": { app: "web", phase: "Running" },
+    "shop/pay-2": { app: "web", phase: "Pending" },
+    "test/pay-3": { app: "api", phase: "Running" },
+    "shop/web-1": { app: "pay", phase: "Running" },
+  });
+  assert.equal(names(await show(collection, { search: "PAY running" })), "pay-1 web-1 pay-3");
+  assert.equal(names(await show(collection, { search: "pay -test -app=pay" })), "pay-1 pay-2");
+  assert.equal(names(await show(collection, { search: '"pay 1"' })), "");
+  using view = collection.view({ search: "pending" });
+  await view.ready;
+  assert.equal(names(view.snapshot), "pay-2");
+  cluster.update("v1/pods", "shop/pay-1", (pod) => (pod.status.phase = "Pending"));
+  await until(view, () => names(view.snapshot) === "pay-1 pay-2");
+  await assert.rejects(show(collection, { search: "a ".repeat(31) }), { code: 413, message: /max-search-words/ });
+});
+
+test("a view has conditions, as text and as objects", options, async (t) => {
+  const { collection } = await pods(t, {
+    "shop/web-1": { app: "web", node: "node-2", phase: "Running" },
+    "shop/web-2": { app: "web", node: "node-10", phase: "Pending" },
+    "shop/api-1": { app: "api", phase: "Failed" },
+  });
+  assert.equal(names(await show(collection, { where: "status.phase ~ ing and not spec.nodeName < node-3" })), "web-2");
+  assert.equal(names(await show(collection, { where: { or: [["status.phase", "in", ["Failed", "Pending"]], ["labels[none]", "exists"]] } })), "api-1 web-2");
+  assert.equal(names(await show(collection, { where: { and: [["age", "<", "1h"], ["age", "<=", new Date(Date.now() + 60_000)], { not: ["labels[app]", "=", "web"] }] } })), "api-1");
+  await assert.rejects(show(collection, { where: "status.phase ~" }), { code: 400, message: /at offset 14: expected a value after ~, found the end/ });
+});
+
+test("conditions are printed as text", () => {
+  assert.equal(whereText(), "");
+  assert.equal(whereText("a=b"), "a=b");
+  assert.equal(whereText(["ready"]), "ready");
+  assert.equal(whereText(["labels[app.kubernetes.io/name]", "exists"]), "labels[app.kubernetes.io/name] exists");
+  assert.equal(whereText(["Last Seen", "<", "5m"]), '"Last Seen" < 5m');
+  assert.equal(whereText(["phase", "!=", 'say "\\"']), 'phase != "say \\"\\\\\\""');
+  assert.equal(whereText(["phase", "in", ["and", 3, true]]), 'phase in ("and", 3, true)');
+  assert.equal(whereText(["age", ">", new Date(0)]), 'age > "1970-01-01T00:00:00.000Z"');
+  assert.equal(whereText({ and: [["a"], { or: ["b=1", ["c", "~", "x y"]] }, "", { not: ["d"] }] }), '(a) and ((b=1) or (c ~ "x y")) and (not (d))');
+  assert.equal(whereText({ and: [] }), "");
+  assert.equal(whereText({ and: [["a"]] }), "a");
+  assert.equal(whereText({ or: ["", "a"] }), "");
+  assert.throws(() => whereText({ or: [] }), { code: 400 });
+  assert.throws(() => whereText({ not: "" }), { code: 400 });
+  assert.throws(() => whereText(["a", "in", []]), { code: 400 });
+  assert.throws(() => whereText(["a", "like" as "=", "b"]), { code: 400, message: /expected one of = != ~/ });
+});
+
+test("searches are split as the engine does", () => {
+  const cases = JSON.parse(readFileSync(testdata("query", "searches.json"), "utf8")) as { search: string; words: string[]; excluded: string[] }[];
+  for (const { search, ...expected } of cases) assert.deepEqual(splitSearch(search), expected, JSON.stringify(search));
+});
+
+test("the words of a search are found in a text", () => {
+  assert.deepEqual(highlighter("PAY run -x")("pay-1 Running payPAY"), [[0, 3], [6, 9], [14, 20]]);
+  assert.deepEqual(highlighter("aa")("aaa"), [[0, 3]]);
+  assert.deepEqual(highlighter("")("abc"), []);
+  assert.deepEqual(highlighter("-a")("abc"), []);
+  assert.deepEqual(highlighter("İ i")("İi"), [[0, 2]]);
 });

@@ -102,3 +102,63 @@ func ipv6(s string) netip.Addr {
 	}
 	return a
 }
+
+// Truthy decides a condition that is only a name.
+func Truthy(v api.Value) bool {
+	switch v.Kind {
+	case api.Null:
+		return false
+	case api.Number:
+		return v.Float != 0
+	case api.String:
+		parts := strings.Split(v.Text, "/")
+		ready := len(parts) == 2 && parts[0] == parts[1] && regexp.MustCompile(`^[0-9]*[1-9][0-9]*$`).MatchString(parts[0])
+		return ready || strings.EqualFold(v.Text, "true")
+	}
+	return v.Int != 0
+}
+
+// Includes reports whether a text contains another, ignoring ASCII case.
+func Includes(text, part string) bool { return strings.Contains(lower(text), lower(part)) }
+
+func lower(s string) string {
+	return strings.Map(func(r rune) rune {
+		if 'A' <= r && r <= 'Z' {
+			r += 'a' - 'A'
+		}
+		return r
+	}, s)
+}
+
+// Search reports whether texts match a search of words. A word with "-" in front must
+// be in none of them.
+func Search(words []string, texts []string) bool {
+	for _, word := range words {
+		word, excluded := strings.CutPrefix(word, "-")
+		found := false
+		for _, text := range texts {
+			found = found || Includes(text, word)
+		}
+		if found == excluded {
+			return false
+		}
+	}
+	return true
+}
+
+// Holds reports whether an order satisfies one of = != < <= > >=.
+func Holds(op string, order int) bool {
+	switch op {
+	case "=":
+		return order == 0
+	case "!=":
+		return order != 0
+	case "<":
+		return order < 0
+	case "<=":
+		return order <= 0
+	case ">":
+		return order > 0
+	}
+	return order >= 0
+}

@@ -51,7 +51,7 @@ export type MemberCommand =
       continue: string;
       bodies: boolean;
     } & Select)
-  | ({ type: "OpenView"; view: number; collection: number; sort: string; offset: number; limit: number; countBy: string } & Select)
+  | ({ type: "OpenView"; view: number; collection: number; search: string; where: string; sort: string; offset: number; limit: number; countBy: string } & Select)
   | { type: "GrantView"; view: number }
   | { type: "MoveView"; view: number; offset: number; limit: number }
   | { type: "CloseView"; view: number }
@@ -137,6 +137,8 @@ function writePayload(w: Writer, c: MemberCommand): void {
       w.uvarint(c.view);
       w.uvarint(c.collection);
       writeSelect(w, c);
+      w.text(c.search);
+      w.text(c.where);
       w.text(c.sort);
       w.uvarint(c.offset);
       w.uvarint(c.limit);

@@ -1,0 +1,159 @@
+package query
+
+import (
+	"strings"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// The limits of a search, and the Causes of their errors.
+const (
+	MaxSearchBytes   = 1024
+	MaxSearchWords   = 30
+	LimitSearchBytes = "max-search-bytes"
+	LimitSearchWords = "max-search-words"
+)
+
+// Search is a full-text search. It matches a row if the name, the namespace, a label
+// or a text column contains each word, and none of them contains an excluded word.
+// ASCII case is ignored. The zero value matches every row.
+type Search struct {
+	words   []string // in lower case
+	exclude Words    // the excluded ones
+}
+
+// Words is a set of words of a search.
+type Words uint32
+
+// ParseSearch parses a search: words separated by spaces. "-" in front of a word
+// excludes it. Double quotes keep spaces; a missing closing quote ends with the text,
+// because people see results while they type. A label matches as key=value.
+func ParseSearch(source string) (Search, *api.Status) {
+	var s Search
+	if len(source) > MaxSearchBytes {
+		return s, api.LimitReached(413, LimitSearchBytes, "the search is longer than 1024 bytes")
+	}
+	for i := 0; i < len(source); {
+		if isSpace(source[i]) {
+			i++
+			continue
+		}
+		excluded := source[i] == '-' && i+1 < len(source) && !isSpace(source[i+1])
+		if excluded {
+			i++
+		}
+		var word []byte
+		for quoted := false; i < len(source) && (quoted || !isSpace(source[i])); i++ {
+			if source[i] == '"' {
+				quoted = !quoted
+			} else {
+				word = append(word, lower(source[i]))
+			}
+		}
+		if len(word) == 0 {
+			continue
+		}
+		if len(s.words) == MaxSearchWords {
+			return Search{}, api.LimitReached(413, LimitSearchWords, "the search has more than 30 words")
+		}
+		if excluded {
+			s.exclude |= 1 << len(s.words)
+		}
+		s.words = append(s.words, string(word))
+	}
+	return s, nil
+}
+
+func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
+
+func lower(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		c += 'a' - 'A'
+	}
+	return c
+}
+
+// Empty reports whether the search matches every row.
+func (s *Search) Empty() bool { return len(s.words) == 0 }
+
+// InLabels returns the words that labels contain. Callers may cache the result.
+func (s *Search) InLabels(labels api.Labels) Words {
+	var found Words
+	var text []byte
+	for i := range labels {
+		text = append(append(append(text[:0], labels[i].Key...), '='), labels[i].Value...)
+		found |= s.in(borrow(text), found)
+	}
+	return found
+}
+
+// Matches reports whether a row matches whose labels contain the words inLabels.
+func (s *Search) Matches(envelope wire.Envelope, inLabels Words) bool {
+	found := inLabels
+	if found&s.exclude != 0 {
+		return false
+	}
+	wanted := (Words(1)<<len(s.words) - 1) &^ s.exclude
+	key := envelope.Key()
+	found |= s.in(key.Name(), found)
+	found |= s.in(key.Namespace(), found)
+	if found&s.exclude == 0 && (found != wanted || s.exclude != 0) {
+		envelope.Texts(func(text string) bool {
+			found |= s.in(text, found)
+			return found&s.exclude == 0 && (found != wanted || s.exclude != 0)
+		})
+	}
+	return found == wanted
+}
+
+// in returns the words that a text contains, without those already found.
+func (s *Search) in(text string, found Words) Words {
+	var more Words
+	for i, word := range s.words {
+		if found>>i&1 == 0 && contains(text, word) {
+			more |= 1 << i
+		}
+	}
+	return more
+}
+
+// contains reports whether a text contains a word in lower case, ignoring ASCII case.
+func contains(text, word string) bool {
+	if word == "" {
+		return true
+	}
+	first := word[0]
+	for i := 0; i+len(word) <= len(text); i++ {
+		if lower(text[i]) == first && equalLower(text[i+1:i+len(word)], word[1:]) {
+			return true
+		}
+	}
+	return false
+}
+
+func equalLower(text, word string) bool {
+	for i := range len(word) {
+		if lower(text[i]) != word[i] {
+			return false
+		}
+	}
+	return true
+}
+
+func toLower(s string) string {
+	b := make([]byte, len(s))
+	for i := range b {
+		b[i] = lower(s[i])
+	}
+	return string(b)
+}
+
+// leadingNumber returns the quantity before the first space of a text such as
+// "3 (5m ago)".
+func leadingNumber(s string) (float64, bool) {
+	if i := strings.IndexByte(s, ' '); i > 0 {
+		s = s[:i]
+	}
+	return ParseQuantity(s)
+}

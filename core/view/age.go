@@ -1,0 +1,81 @@
+package view
+
+import (
+	"github.com/watchglass/watchglass/core/store"
+)
+
+// ages are the objects that enter or leave a view because time passes.
+type ages struct {
+	// at is when the condition may next change, by object.
+	at map[store.ID]int64
+	// next is the earliest time of all, or zero.
+	next int64
+}
+
+// minTickMillis is the minimum time between two evaluations of ages.
+const minTickMillis = 1000
+
+// NextTick returns when the view needs the next Tick, or zero if it needs none.
+func (v *View) NextTick() int64 {
+	if v.ages.next == 0 {
+		return 0
+	}
+	return max(v.ages.next, v.ticked+minTickMillis)
+}
+
+// Tick advances the time that ages refer to.
+func (v *View) Tick(now int64) {
+	if next := v.NextTick(); next == 0 || now < next {
+		if v.ages.next == 0 || now < v.ages.next {
+			v.match.now = max(v.match.now, now) // no condition changes until then
+		}
+		return
+	}
+	v.ticked = now
+	var due []store.ID
+	var was []bool
+	for id, at := range v.ages.at {
+		if at <= now {
+			due, was = append(due, id), append(was, v.match.matches(v.cacher.State().Version(id)))
+		}
+	}
+	v.match.now = now
+	for i, id := range due {
+		ref := v.cacher.State().Version(id)
+		switch is := v.match.matches(ref); {
+		case is && !was[i]:
+			v.add(id, ref)
+		case was[i] && !is:
+			v.drop(id, ref)
+		}
+		v.trackAge(id, ref)
+	}
+	v.ages.next = 0
+	for _, at := range v.ages.at {
+		v.ages.expect(at)
+	}
+}
+
+// trackAge records when the condition may next change for an object. The zero Ref
+// removes the object.
+func (v *View) trackAge(id store.ID, ref store.Ref) {
+	if v.ages.at == nil {
+		return
+	}
+	var at int64
+	if ref != 0 {
+		at = v.match.where.Flip(v.match.row(ref))
+	}
+	if at == 0 {
+		delete(v.ages.at, id)
+		return
+	}
+	v.ages.at[id] = at
+	v.ages.expect(at)
+}
+
+func (a *ages) expect(at int64) {
+	if a.next == 0 || at < a.next {
+		a.next = at
+	}
+}
