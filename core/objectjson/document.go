@@ -77,7 +77,7 @@ func (d Document) Date() (millis int64, ok bool) {
 	if !ok {
 		return 0, false
 	}
-	return parseDate(quoted)
+	return ParseDate(quoted)
 }
 
 // IsNull reports whether the value is missing or null.

@@ -65,8 +65,8 @@ type literal struct {
 func newLiteral(o *Operand, op operator, source string) (l literal, message string) {
 	l.text = source
 	if op == includes {
-		if l.text = toLower(source); o.kind == api.Date {
-			return l, "a date has no text to search; compare it with < <= > >="
+		if l.text = toLower(source); o.kind == api.Date || o.kind == api.Duration {
+			return l, "a time has no text to search; compare it with < <= > >="
 		}
 		return l, ""
 	}
@@ -77,6 +77,12 @@ func newLiteral(o *Operand, op operator, source string) (l literal, message stri
 		return numberLiteral(l)
 	case api.Date:
 		return dateLiteral(l)
+	case api.Duration:
+		millis, ok := parseDuration(source)
+		if l.value = (api.Value{Kind: api.Duration, Int: millis}); !ok {
+			return l, "expected a duration such as 90s, 5m, 1h30m or 7d, found " + lite.Quote(source)
+		}
+		return l, ""
 	}
 	if f, ok := ParseQuantity(source); ok && !o.Fixed() {
 		l.value = api.Value{Kind: api.Number, Float: f}

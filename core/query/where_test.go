@@ -1,6 +1,7 @@
 package query_test
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -23,6 +24,7 @@ func wide() *api.Schema {
 		api.Column{Name: "Ready", Kind: api.Bool},
 		api.Column{Name: "CPU", Kind: api.Number},
 		api.Column{Name: "Memory", Kind: api.String},
+		api.Column{Name: "Took", Kind: api.Duration},
 	)
 	return s
 }
@@ -55,6 +57,8 @@ func randomObject(r *rand.Rand) api.Object {
 			v.Float = pickOne(r, 0, 0.1, 0.25, 1, 3, 512*1024*1024)
 		case "Memory":
 			v.Text = pickOne(r, memories...)
+		case "Took":
+			v.Int = pickOne[int64](r, 0, 60_000, 300_001)
 		case "Created", "Last Seen":
 			v.Int = now - pickOne[int64](r, 0, 1, 60_000, 300_000, 300_001, 86_400_000)
 		}
@@ -124,13 +128,17 @@ func numeric(r *rand.Rand) conditionOf {
 
 func date(r *rand.Rand) conditionOf {
 	op, age := pickOne(r, "=", "!=", "<", "<=", ">", ">="), pickOne(r, int64(0), 60_000, 300_000, 86_400_000)
+	name, value := "Created", func(o api.Object) (int64, bool) { return now - o.Columns[3].Int, o.Columns[3].Kind != api.Null }
+	if r.IntN(3) == 0 {
+		name, value = "took", func(o api.Object) (int64, bool) { return o.Columns[10].Int, o.Columns[10].Kind != api.Null }
+	}
 	literal := map[int64]string{0: "0s", 60_000: "1m", 300_000: "4m60s", 86_400_000: "24h"}[age]
-	return conditionOf{"Created " + op + " " + literal, func(o api.Object) bool {
-		v := o.Columns[3]
-		if v.Kind == api.Null {
+	return conditionOf{name + " " + op + " " + literal, func(o api.Object) bool {
+		millis, ok := value(o)
+		if !ok {
 			return op == "!="
 		}
-		return naive.Holds(op, api.Value{Kind: api.Integer, Int: now - v.Int}.Compare(api.Value{Kind: api.Integer, Int: age}))
+		return naive.Holds(op, cmp.Compare(millis, age))
 	}}
 }
 
@@ -312,7 +320,8 @@ func TestConditionErrorsHaveAPosition(t *testing.T) {
 		"ready = yes":          `at offset 8: expected true or false, found "yes"`,
 		"created > soon":       `at offset 10: expected an age such as 90s`,
 		"created > 2026-13-01": `at offset 10: expected an age`,
-		"created ~ 2026":       `at offset 10: a date has no text to search`,
+		"created ~ 2026":       `at offset 10: a time has no text to search`,
+		"took > 5":             `at offset 7: expected a duration such as 90s, 5m, 1h30m or 7d, found "5"`,
 		"ready)":               `at offset 5: expected "and", "or" or the end, found ")"`,
 		"annotations[a] = b":   `at offset 0: "annotations[a]": there is no column that shows this annotation`,
 		"and":                  `at offset 0: "and": there is no such column`,

@@ -274,7 +274,7 @@ class FakeView implements View {
 
   #matching(): Row[] {
     const rows = this.#collection.keys.map((key) => this.#collection.item(key).row).filter(this.#accepts);
-    const sort = this.#options.sort ?? "";
+    const sort = String(this.#options.sort ?? ""); // the page sorts by one key
     if (!sort) return rows;
     const value = this.#value(sort.replace(/^-/, ""));
     const sign = sort.startsWith("-") ? -1 : 1;
