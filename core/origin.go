@@ -63,7 +63,7 @@ func (e *Engine) describe(b *sharedCollection, f *wire.Schema, dictionary []byte
 	}
 	b.reflector.Close()
 	e.origin.leave(b)
-	b.renew(e, api.WatchEndHistoryLost, api.Expired("the resource is described differently now, or comes from another source; list and watch it anew"))
+	b.renew(e, api.WatchEndHistoryLost, api.Expired("the schema or the source of the resource has changed: list and watch again"))
 	b.reflector.Connected(e.origin.period())
 	return false
 }

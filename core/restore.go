@@ -53,7 +53,7 @@ func (r *restore) take(e *Engine, b *sharedCollection, f *wire.RestoreChunk) *ap
 	case err != nil:
 		return api.AsStatus(err)
 	case t != wire.TypeChunk:
-		return api.BadRequest("the data is not exactly one chunk of a snapshot")
+		return api.BadRequest("the data is not exactly one snapshot chunk")
 	}
 	if err := chunk.Parse(payload); err != nil {
 		return api.AsStatus(err)
@@ -114,9 +114,9 @@ func (e *Engine) bodyOf(chunk *wire.Chunk, f *wire.RestoreChunk, behind []byte) 
 	case f.Body == 0 && uint64(len(behind)) == uint64(info.Bytes) && wire.BodySum(behind) == info.Sum:
 		body.Frames = behind
 	case f.Body == 0 && uint64(len(behind)) == uint64(info.Bytes):
-		return nil, api.BadRequest("the body of a chunk is damaged: its checksum does not match")
+		return nil, api.BadRequest("the body of a chunk is corrupt: its checksum does not match")
 	default:
-		return nil, api.BadRequest("the data is not exactly one chunk of a snapshot with its body")
+		return nil, api.BadRequest("the data is not exactly one snapshot chunk with its body")
 	}
 	return body, nil
 }
@@ -127,17 +127,17 @@ func (r *restore) place(e *Engine, b *sharedCollection, chunk *wire.Chunk) *api.
 	case scopeOf(chunk, b.scope.Columns) != b.scope:
 		return api.BadRequest("a chunk is of " + scopeText(scopeOf(chunk, "")) + ", and the collection of " + scopeText(b.scope))
 	case chunk.Previous != r.previous:
-		return api.BadRequest("a chunk does not follow the one before it: one is missing, or they are of different snapshots")
+		return api.BadRequest("a chunk does not follow the previous one: one is missing, or they belong to different snapshots")
 	case r.previous != 0:
 		return nil
 	case chunk.From == 0:
 		r.reflector = e.newReflector(b.scope, objcache.Version{})
 		return nil
 	case r.reflector == nil:
-		return api.BadRequest("changes were handed in without the state that they lead on from, which is version " + chunk.From.String())
+		return api.BadRequest("a chunk has changes after a version whose state is missing: " + chunk.From.String())
 	}
 	if c := r.reflector.Cacher(); c.ResourceVersion() != chunk.From || c.Source() != chunk.Source {
-		return api.BadRequest("changes lead on from version " + chunk.From.String() + ", and the state before them ends at version " +
+		return api.BadRequest("a chunk has changes after version " + chunk.From.String() + ", but the state has version " +
 			c.ResourceVersion().String() + " or is of another source")
 	}
 	return nil
@@ -165,7 +165,7 @@ func (r *restore) check() *api.Status {
 	case r.previous != 0:
 		return api.BadRequest("the last chunk of a snapshot is missing")
 	case r.reflector != nil && !r.reflector.Replayed():
-		return api.BadRequest("the chunks hold no whole state")
+		return api.BadRequest("the chunks do not contain a complete state")
 	}
 	return nil
 }

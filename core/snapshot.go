@@ -36,7 +36,7 @@ func (e *Engine) takeSnapshot(f *wire.TakeSnapshot) {
 		e.replyError(f.Request, api.NotFound("the collection is not open"))
 		return
 	case e.findExport(f.Request) != nil:
-		e.replyError(f.Request, api.BadRequest("a snapshot with this number is being taken"))
+		e.replyError(f.Request, api.BadRequest("a snapshot with this number already exists"))
 		return
 	case !c.shared.cacher.Ready():
 		e.replyError(f.Request, api.Unavailable("the collection has no state yet that could be kept"))
@@ -61,7 +61,7 @@ func (e *Engine) nextChunk(f *wire.NextChunk) {
 	switch {
 	case x == nil && f.Stop: // it has already ended
 	case x == nil:
-		e.replyError(f.Request, api.NotFound("no snapshot with this number is being taken"))
+		e.replyError(f.Request, api.NotFound("there is no snapshot with this number"))
 	case f.Stop:
 		x.close(e)
 	default:

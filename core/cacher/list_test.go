@@ -199,7 +199,7 @@ func TestC34_FailedWaits(t *testing.T) {
 		w.WhenFresh(11, func(status *api.Status) {
 			got = append(got, status)
 			if len(got) == 1 {
-				w.WhenFresh(12, func(*api.Status) { t.Error("nobody ended this one") })
+				w.WhenFresh(12, func(*api.Status) { t.Error("this watch did not end") })
 			}
 		})
 	}

@@ -26,7 +26,7 @@ func object(apiVersion, kind, metadata string) string {
 
 // A response that does not match the request is reported and requested again, and
 // none of it enters the state.
-func TestAnswersThatAreNone(t *testing.T) {
+func TestInvalidResponses(t *testing.T) {
 	const versioned = `,"resourceVersion":"7"`
 	for name, c := range map[string]struct {
 		classic bool
@@ -41,7 +41,7 @@ func TestAnswersThatAreNone(t *testing.T) {
 		"an object of another group":             {word: initial, with: sent(string(watchEvent("ADDED", object("x/v1", "Pod", versioned)))), message: "another kind than Pod"},
 		"a mark without a version":               {word: initial, with: sent(string(watchEvent("BOOKMARK", `{"metadata":{"annotations":{"k8s.io/initial-events-end":"true"}}}`))), message: "without a resourceVersion"},
 		"a list that is cut off":                 {classic: true, word: "limit=500", with: sent(`{"metadata":{"resourceVersion":"7"},"items":[`), message: "ended the list too early"},
-		"a list without a version":               {classic: true, word: "limit=500", with: sent(`{"metadata":{},"items":[]}`), message: "no resourceVersion that can be watched from"},
+		"a list without a version":               {classic: true, word: "limit=500", with: sent(`{"metadata":{},"items":[]}`), message: "the list has no resourceVersion"},
 		"a list without a first member":          {classic: true, word: "limit=500", with: sent(`{,"metadata":{"resourceVersion":"7"},"items":[]}`), message: `a list with ","`},
 		"a list of something else":               {classic: true, word: "limit=500", with: sent(`{"metadata":{"resourceVersion":"7"},"items":[` + object("v1", "Node", versioned) + `]}`), message: "another kind than Pod"},
 		"an item without an end":                 {classic: true, word: "limit=500", with: sent(`{"items":["` + strings.Repeat("x", 17<<20)), message: "more than 16 MiB"},
@@ -73,14 +73,14 @@ func TestAListHasMembersOfAllKinds(t *testing.T) {
 
 // A state that is older than the known one is rejected, even from a server that
 // ignores the requested version.
-func TestAStateFromThePastIsNotTaken(t *testing.T) {
+func TestOlderStateIsRejected(t *testing.T) {
 	r := following(t, 3)
 	want := r.list()
 	r.server.answers(initial, sent(string(bookmarkEvent(50, true))))
 	r.cut(func() { r.server.log, r.server.compacted = nil, r.server.rv+1 })
 	r.pass(5_000)
 	require.Equal(t, want, r.list())
-	require.Contains(t, r.state.Status.Message, "it lags behind")
+	require.Contains(t, r.state.Status.Message, "the server lags behind")
 	r.server.compacted = 0
 	r.recovers(60_000)
 }
@@ -218,10 +218,10 @@ func TestWhoHasCaughtUpIsLiveAtOnce(t *testing.T) {
 }
 
 // The status of a stale collection says that the server does not report its version.
-func TestWhyThereIsNoProgressIsSaid(t *testing.T) {
+func TestReasonForMissingProgressIsReported(t *testing.T) {
 	for word, with := range map[string]func() *answer{
-		"slow down": func() *answer { return refuse(429, "TooManyRequests", "slow down") },
-		"no list":   sent(`{"metadata":{}}`),
+		"slow down":       func() *answer { return refuse(429, "TooManyRequests", "slow down") },
+		"expected a list": sent(`{"metadata":{}}`),
 	} {
 		r := following(t, 3)
 		r.server.answers(newer, with)

@@ -194,7 +194,7 @@ func TestR9InternalErrorsAreRetriedForHalfAMinuteThenListed(t *testing.T) {
 	r.recovers(70_000)
 }
 
-func TestR8AWatchThatEndsAtOnceIsNotRepeatedInALoop(t *testing.T) {
+func TestR8_AWatchThatEndsImmediatelyIsNotRepeatedInALoop(t *testing.T) {
 	r := newRig(t)
 	fill(r.server, 3)
 	r.server.answers(watches, func() *answer { return &answer{code: 200, end: true} })
@@ -202,7 +202,7 @@ func TestR8AWatchThatEndsAtOnceIsNotRepeatedInALoop(t *testing.T) {
 	r.pass(60_000)
 	require.Less(t, r.server.count(watches), 12)
 	require.Contains(t, r.states, api.StateStale)
-	require.Contains(t, r.state.Status.Message, "at once and without a word")
+	require.Contains(t, r.state.Status.Message, "immediately, without an event")
 	require.Equal(t, r.server.versions(), r.list(), "what was there stays")
 	r.recovers(60_000)
 }
@@ -249,7 +249,7 @@ func TestBrokenJSONIsSaidAndWaitedFor(t *testing.T) {
 	})
 	r.pass(60_000)
 	require.Equal(t, api.StateStale, r.state.State)
-	require.Contains(t, r.state.Status.Message, "watch of v1/pods: the server's answer is broken")
+	require.Contains(t, r.state.Status.Message, "watch of v1/pods: the server's response is invalid")
 	require.Contains(t, r.state.Status.Message, "expected a value, found ','")
 	require.Equal(t, want, r.list())
 	r.recovers(60_000)
@@ -347,7 +347,7 @@ func TestAResourceThatTheServerDescribes(t *testing.T) {
 		r.collection(func(f *wire.OpenCollection) { f.Resource = "example.com/v1/gadgets" })
 		if !known {
 			require.Equal(t, api.StateConnecting, r.state.State)
-			require.Contains(t, r.state.Status.Message, "is no name of a kind")
+			require.Contains(t, r.state.Status.Message, "is not the name of a kind")
 			continue
 		}
 		require.Equal(t, api.StateLive, r.state.State, "%v", r.state.Status)

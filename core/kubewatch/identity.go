@@ -61,7 +61,7 @@ func (c *Client) discovered(r *request) {
 		}
 		kind := resource.Member("kind").Text()
 		if !isKind(kind) {
-			c.fail(r, broken(lite.Quote(kind)+" is no name of a kind"))
+			c.fail(r, broken(lite.Quote(kind)+" is not the name of a kind"))
 			return
 		}
 		c.describe(&api.Schema{Kind: kind, Namespaced: resource.Member("namespaced").True()})

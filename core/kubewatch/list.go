@@ -15,7 +15,7 @@ import (
 func (c *Client) raiseFloor() {
 	rv := c.newestVersion()
 	if rv == 0 {
-		c.fail(&c.request, broken("it is no list with a resourceVersion"))
+		c.fail(&c.request, broken("expected a list with a resourceVersion"))
 		return
 	}
 	c.floor = max(c.floor, rv)
@@ -113,10 +113,10 @@ func (c *Client) endPage() {
 func (c *Client) endList(rv api.ResourceVersion) {
 	switch {
 	case rv == 0:
-		c.fail(&c.request, broken("the list has no resourceVersion that can be watched from"))
+		c.fail(&c.request, broken("the list has no resourceVersion"))
 	case rv < c.floor:
-		c.fail(&c.request, c.behind("the server answers with the state at "+rv.String()+", older than "+c.floor.String()+
-			", which was seen before: it"))
+		c.fail(&c.request, c.behind("the server returned the state at "+rv.String()+", older than "+c.floor.String()+
+			", which it returned before: the server"))
 	case c.cfg.Roaming && c.floor > 0:
 		c.drop(&c.request)
 		c.phase, c.listed = confirmingList, rv

@@ -51,7 +51,7 @@ func (c *Client) Data(stream uint32, piece []byte) {
 		}
 	case r.purpose == changes && c.phase == confirmingWatch:
 		if c.held = append(c.held, piece...); len(c.held) > maxHeld {
-			err = api.Expired("more has changed than is held until the cluster has said who it is")
+			err = api.Expired("too many changes arrived before the identity of the cluster")
 		}
 	case r.purpose == initialEvents, r.purpose == changes:
 		err = c.lines.feed(piece, func(document []byte, careful bool) error {
@@ -236,5 +236,5 @@ func reasonOf(code int) api.Reason {
 // broken returns the error for an invalid response body. It is retried, because
 // responses of aggregated APIs are often invalid only temporarily.
 func broken(message string) *api.Status {
-	return &api.Status{Code: 502, Reason: api.ReasonInternalError, Message: "the server's answer is broken: " + message}
+	return &api.Status{Code: 502, Reason: api.ReasonInternalError, Message: "the server's response is invalid: " + message}
 }

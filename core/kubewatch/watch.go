@@ -44,7 +44,7 @@ func (c *Client) checkResume() {
 	rv := c.newestVersion()
 	switch {
 	case rv == 0:
-		c.fail(&c.request, broken("it is no list with a resourceVersion"))
+		c.fail(&c.request, broken("expected a list with a resourceVersion"))
 	case c.at > rv:
 		status := c.behind(api.TooLargeResourceVersion(c.at, rv).Message + ": the server")
 		status.RetryAfterSeconds = 1
@@ -164,9 +164,9 @@ func (c *Client) endWatch() {
 	r := &c.request
 	switch {
 	case !c.lines.end():
-		c.fail(r, api.Unavailable("the server ended the watch within an event"))
+		c.fail(r, api.Unavailable("the server ended the watch in the middle of an event"))
 	case c.events == 0 && c.now-c.begun < veryShort:
-		c.fail(r, api.Unavailable("the server ends the watch at once and without a word"))
+		c.fail(r, api.Unavailable("the server ended the watch immediately, without an event"))
 	default:
 		c.whole = c.at
 		if err := c.progress(false); err != nil {
@@ -192,7 +192,7 @@ func (c *Client) probed() {
 	rv := c.newestVersion()
 	switch {
 	case rv == 0:
-		c.fail(&c.probe, broken("it is no list with a resourceVersion"))
+		c.fail(&c.probe, broken("expected a list with a resourceVersion"))
 		return
 	case rv < c.probedAt && c.cfg.Roaming:
 		c.End(c.behind(c.cfg.Server + ": the server is at " + rv.String() + " and " + c.cfg.Resource.String() + " at " + c.probedAt.String() + ": it"))

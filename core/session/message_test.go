@@ -77,9 +77,9 @@ func TestInvalidMessageHasNoEffect(t *testing.T) {
 		code    int
 		cause   string
 	}{
-		"a frame that is cut short": {append(message(hello), byte(wire.TypeCredit), 5, 1), 400, ""},
-		"an unknown frame":          {append(message(hello), 0x3f, 0), 400, ""},
-		"too many frames":           {message(hello, &wire.Credit{}, &wire.Credit{}, &wire.Credit{}), 413, session.LimitFrames},
+		"a truncated frame": {append(message(hello), byte(wire.TypeCredit), 5, 1), 400, ""},
+		"an unknown frame":  {append(message(hello), 0x3f, 0), 400, ""},
+		"too many frames":   {message(hello, &wire.Credit{}, &wire.Credit{}, &wire.Credit{}), 413, session.LimitFrames},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := session.New(session.Config{MaxFrames: 3}, one{newCollection(1).Cacher})

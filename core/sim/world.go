@@ -22,7 +22,7 @@ var (
 	ErrStale     = errors.New("stale: a collection is silently stale")
 	ErrReason    = errors.New("reason: a waiting reader does not receive the reason")
 	ErrView      = errors.New("view: a view is not the filtered, sorted list")
-	ErrList      = errors.New("list: an answer is not the list as of its version")
+	ErrList      = errors.New("list: a response differs from the state at its version")
 	ErrObject    = errors.New("object: a handle does not show the object")
 	ErrTimeout   = errors.New("timeout: a watch ran longer than its timeout")
 	ErrCredit    = errors.New("credit: a delivery exceeds the granted credit")

@@ -140,7 +140,7 @@ func (r *reader) skipColumns(n, fields int) {
 		if i, ok := r.sharing(); !ok {
 			r.value()
 		} else if i >= fields {
-			r.fail("cell that repeats a field there is not")
+			r.fail("cell that repeats a missing field")
 		}
 	}
 }

@@ -80,7 +80,7 @@ func (r *reader) content(c *Change) {
 	if marks&markBaseBody != 0 {
 		c.Base.Body = api.Body{Codec: api.Codec(r.byte()), Data: r.bytes()}
 		if codec := c.Base.Body.Codec; codec == api.NoBody || codec >= api.Delta || marks&markBase == 0 {
-			r.fail("body that can be no base")
+			r.fail("body that cannot be a base")
 		}
 	}
 	var codec api.Codec
@@ -93,7 +93,7 @@ func (r *reader) content(c *Change) {
 		c.Key = c.Envelope.Key()
 	}
 	if r.err == nil && (codec == api.Delta) != (marks&markBase != 0) {
-		r.fail("difference without a base, or base without a difference")
+		r.fail("delta without a base, or base without a delta")
 	}
 }
 
@@ -101,7 +101,7 @@ func (r *reader) content(c *Change) {
 func (r *reader) before(rv api.ResourceVersion) api.ResourceVersion {
 	behind := r.rv()
 	if behind == 0 || behind >= rv {
-		r.fail("an earlier version that is none")
+		r.fail("invalid previous version")
 		return 0
 	}
 	return rv - behind

@@ -75,10 +75,10 @@ func (f *Chunk) Append(dst []byte) []byte {
 func (f *Chunk) Parse(payload []byte) error {
 	r := reader{b: payload}
 	if format := r.uvarint(); r.err == nil && format != ChunkFormat {
-		r.fail("written in another format, by another release of watchglass,")
+		r.fail("written by a different release of watchglass, in another format,")
 	}
 	if at := len(payload) - checksumBytes; r.err == nil && (at < r.off || checksum(payload[:at]) != ChunkSum(payload)) {
-		r.fail("damaged: the checksum does not match,")
+		r.fail("corrupt: the checksum does not match,")
 	}
 	f.Resource = r.string()
 	f.Namespace = r.string()
@@ -116,7 +116,7 @@ func (b *ChunkBody) parse(r *reader, frames int) {
 	b.At, b.Bytes = r.uint32(), r.uint32()
 	b.Sum = r.uint64()
 	if int64(b.At) > int64(frames) || b.Bytes == 0 || b.Bytes > MaxMessage || b.First == "" {
-		r.fail("body that cannot be")
+		r.fail("invalid body")
 	}
 }
 

@@ -32,7 +32,7 @@ func TestChunkNoticesDamage(t *testing.T) {
 // contains.
 func TestChunkOfAnotherFormat(t *testing.T) {
 	err := new(Chunk).Parse([]byte{ChunkFormat + 1, 1, 2, 3})
-	if err == nil || !strings.Contains(err.Error(), "another release") {
+	if err == nil || !strings.Contains(err.Error(), "a different release") {
 		t.Error(err)
 	}
 }

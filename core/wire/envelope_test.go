@@ -216,7 +216,7 @@ func TestEnvelopeRefusesInvalidTextReferences(t *testing.T) {
 	e := Envelope(AppendEnvelope(nil, &o))
 	at := bytes.IndexByte(e, sameAsField)
 	e[at]++
-	if err := e.Validate(); err == nil || !strings.Contains(err.Error(), "repeats a field") {
+	if err := e.Validate(); err == nil || !strings.Contains(err.Error(), "repeats a missing field") {
 		t.Fatal(err)
 	}
 	if v := e.Column(0); v.Text != "" {

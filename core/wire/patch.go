@@ -220,7 +220,7 @@ func (r *reader) edits() bool {
 func (r *reader) edited(dst []byte, was string) []byte {
 	head, tail, between := r.uvarint(), r.uvarint(), r.bytes()
 	if size := uint64(len(was)); head > size || tail > size-head {
-		r.fail("more text kept than there is")
+		r.fail("more text kept than exists")
 		return dst
 	}
 	dst = append(append(dst, was[:head]...), between...)

@@ -11,7 +11,7 @@ import (
 
 // ErrClosed is returned by the methods of a closed client, collection, watch or
 // view.
-var ErrClosed = errors.New("guest: closed")
+var ErrClosed = errors.New("client: closed")
 
 // Client holds collections of one connector.
 type Client struct {

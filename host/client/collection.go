@@ -294,10 +294,10 @@ func (c *Collection) state(f *wire.CollectionState) {
 func (c *Collection) fault(log *slog.Logger, f *wire.CollectionError) {
 	log = log.With("resource", c.resource, "key", strings.Clone(string(f.Key)), "resourceVersion", f.ResourceVersion.String())
 	if f.Status != nil && f.Status.Code == 404 {
-		log.Info("object that could not be brought up to date is gone")
+		log.Info("object with a fault was deleted")
 		return
 	}
-	log.Warn("object cannot be brought up to date", "error", f.Status)
+	log.Warn("object cannot be updated", "error", f.Status)
 }
 
 // unconnected adds the cause to a state without a connection, unless the engine has

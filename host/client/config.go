@@ -67,7 +67,7 @@ func (c *Config) validate() error {
 		c.Dial = tapped(c.Dial, c.Tap)
 	}
 	if c.MaxHistory < 0 || c.MaxHistory > math.MaxInt32 {
-		return fmt.Errorf("guest: MaxHistory is %d, expected 0 (the default) to %d", c.MaxHistory, math.MaxInt32)
+		return fmt.Errorf("client: MaxHistory is %d, expected 0 (the default) to %d", c.MaxHistory, math.MaxInt32)
 	}
 	if c.Client == "" {
 		c.Client = "watchglass-go"
@@ -93,19 +93,19 @@ func tapped(dial func(ctx context.Context) (Conn, error), tap func(Conn) Conn) f
 
 func checkURL(text string) error {
 	if text == "" {
-		return errors.New(`guest: no connector URL given, such as "ws://localhost:8080/watch"`)
+		return errors.New(`client: no connector URL given, such as "ws://localhost:8080/watch"`)
 	}
 	u, err := url.Parse(text)
 	switch shown := redact.URL(text); {
 	case shown != text: // other errors might quote the URL
-		return fmt.Errorf("guest: connector URL %q carries credentials, which end up in logs: use Config.Token", shown)
+		return fmt.Errorf("client: connector URL %q carries credentials, which end up in logs: use Config.Token", shown)
 	case err != nil:
-		return fmt.Errorf("guest: connector URL: %w", err)
+		return fmt.Errorf("client: connector URL: %w", err)
 	}
 	switch u.Scheme {
 	case "ws", "wss", "http", "https":
 	default:
-		return fmt.Errorf("guest: connector URL %q: scheme must be ws, wss, http or https", text)
+		return fmt.Errorf("client: connector URL %q: scheme must be ws, wss, http or https", text)
 	}
 	return nil
 }

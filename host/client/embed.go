@@ -15,7 +15,7 @@ var embedded embed.FS
 func EmbeddedModule() ([]byte, error) {
 	module, err := embedded.ReadFile("module/watchglass.wasm")
 	if err != nil {
-		return nil, errors.New("guest: this program was built without the wasm module: run make wasm and build again")
+		return nil, errors.New("client: this program was built without the wasm module: run make wasm and build again")
 	}
 	return module, nil
 }

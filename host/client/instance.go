@@ -26,7 +26,7 @@ const (
 
 // ErrPoisoned reports that an instance panicked or trapped. Its state is lost and
 // every later call fails. Close it and create a new one.
-var ErrPoisoned = errors.New("guest: instance is poisoned")
+var ErrPoisoned = errors.New("client: instance is poisoned")
 
 // Instance is a running engine. It is not safe for concurrent use. Its calls are
 // short and cannot be interrupted. The same input yields the same output: Tick is
@@ -60,7 +60,7 @@ func (m *Module) NewInstance(ctx context.Context) (*Instance, error) {
 	config := wazero.NewModuleConfig().WithName("").WithStartFunctions("_initialize").WithStderr(&i.lastGasp).WithEnv("GOGC", gogc)
 	module, err := m.runtime.InstantiateModule(ctx, m.compiled, config)
 	if err != nil {
-		return nil, fmt.Errorf("guest: module does not start: %w%s", err, i.lastGasp.suffix())
+		return nil, fmt.Errorf("client: module does not start: %w%s", err, i.lastGasp.suffix())
 	}
 	i.module = module
 	if err := i.bind(); err != nil {
@@ -84,11 +84,11 @@ func (i *Instance) bind() error {
 	i.reserve, i.open, i.step, i.tick = export("wg_reserve"), export("wg_open"), export("wg_step"), export("wg_tick")
 	i.ready, i.out, i.advance, i.lastError = export("wg_ready"), export("wg_out"), export("wg_advance"), export("wg_error")
 	if missing != "" {
-		return fmt.Errorf("guest: not a watchglass module: export %s is missing", missing)
+		return fmt.Errorf("client: not a watchglass module: export %s is missing", missing)
 	}
 	got, err := i.call(version, 0)
 	if err == nil && got != abiVersion {
-		err = fmt.Errorf("guest: the module has version %#08x of the interface, and this program requires version %#08x: use the watchglass.wasm of the same release", uint32(got), abiVersion)
+		err = fmt.Errorf("client: the module has version %#08x of the interface, and this program requires version %#08x: use the watchglass.wasm of the same release", uint32(got), abiVersion)
 	}
 	return err
 }

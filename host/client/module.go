@@ -34,7 +34,7 @@ func Compile(ctx context.Context, module []byte, cacheDir string) (*Module, erro
 	if cacheDir != "" {
 		cache, err := wazero.NewCompilationCacheWithDir(cacheDir)
 		if err != nil {
-			return nil, fmt.Errorf("guest: cache of compiled modules: %w", err)
+			return nil, fmt.Errorf("client: cache of compiled modules: %w", err)
 		}
 		m.cache = cache
 		config = config.WithCompilationCache(cache)
@@ -49,16 +49,16 @@ func Compile(ctx context.Context, module []byte, cacheDir string) (*Module, erro
 
 func (m *Module) compile(ctx context.Context, module []byte) (err error) {
 	if _, err = wasi_snapshot_preview1.Instantiate(ctx, m.runtime); err != nil {
-		return fmt.Errorf("guest: %w", err)
+		return fmt.Errorf("client: %w", err)
 	}
 	numbers := []wasm.ValueType{wasm.ValueTypeI32, wasm.ValueTypeI32, wasm.ValueTypeI32}
 	_, err = m.runtime.NewHostModuleBuilder("watchglass").NewFunctionBuilder().
 		WithGoModuleFunction(wasm.GoModuleFunc(load), numbers, numbers[:1]).Export("load").Instantiate(ctx)
 	if err != nil {
-		return fmt.Errorf("guest: %w", err)
+		return fmt.Errorf("client: %w", err)
 	}
 	if m.compiled, err = m.runtime.CompileModule(ctx, module); err != nil {
-		return fmt.Errorf("guest: module does not compile: %w", err)
+		return fmt.Errorf("client: module does not compile: %w", err)
 	}
 	return nil
 }

@@ -43,7 +43,7 @@ func (r *restart) failed(now time.Time) {
 
 // failed discards the instance and notifies all open resources.
 func (l *loop) failed(err error) {
-	l.config.Logger.Error("the engine failed and is started again", "error", err)
+	l.config.Logger.Error("the engine failed; restarting it", "error", err)
 	if l.instance != nil {
 		_ = l.instance.Close(context.WithoutCancel(l.ctx))
 		l.instance = nil

@@ -55,7 +55,7 @@ func (s *stream) send(message []byte) {
 	select {
 	case s.out <- message:
 	default:
-		s.end(errors.New("connection takes no more messages"))
+		s.end(errors.New("the connection is closing"))
 	}
 }
 

@@ -55,7 +55,7 @@ func ParseClusters(text string) (Clusters, error) {
 	decoder.DisallowUnknownFields()
 	var clusters Clusters
 	if err := decoder.Decode(&clusters); err != nil {
-		return nil, fmt.Errorf(`the clusters are not what is expected, such as {"default": {"shards": [{"name": "pods", "resources": ["v1/pods"]}, {"name": "rest"}]}}: %w`, err)
+		return nil, fmt.Errorf(`invalid clusters, expected an object such as {"default": {"shards": [{"name": "pods", "resources": ["v1/pods"]}, {"name": "rest"}]}}: %w`, err)
 	}
 	for cluster, c := range clusters {
 		if err := c.check(cluster); err != nil {
@@ -158,7 +158,7 @@ func (c Cluster) place(resource, namespace string) (string, *api.Status) {
 	case s.NamespaceShards == 0:
 		return s.Name, nil
 	case namespace == "":
-		return "", api.BadRequest(fmt.Sprintf("%s is divided by namespace over %d objects of this edge, which do not answer together: ask for one namespace, or for all of one object over a WebSocket, as watchglass get does with /watch?shard=0-of-%d",
+		return "", api.BadRequest(fmt.Sprintf("%s is divided by namespace over %d objects of this edge: request one namespace, or all of one object over a WebSocket, as watchglass get does with /watch?shard=0-of-%d",
 			resource, s.NamespaceShards, s.NamespaceShards))
 	}
 	return s.object(api.ShardOf(namespace, s.NamespaceShards).Index), nil

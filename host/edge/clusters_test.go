@@ -35,7 +35,7 @@ func TestPlaces(t *testing.T) {
 func TestDividedResourceIsNotInOneObject(t *testing.T) {
 	c := Cluster{Shards: []Shard{{Name: "pods", Resources: []string{"v1/pods"}, NamespaceShards: 2}, {Name: "rest"}}}
 	_, status := c.place("v1/pods", "")
-	assert.Equal(t, api.BadRequest("v1/pods is divided by namespace over 2 objects of this edge, which do not answer together: ask for one namespace, or for all of one object over a WebSocket, as watchglass get does with /watch?shard=0-of-2"), status)
+	assert.Equal(t, api.BadRequest("v1/pods is divided by namespace over 2 objects of this edge: request one namespace, or all of one object over a WebSocket, as watchglass get does with /watch?shard=0-of-2"), status)
 	assert.Equal(t, []string{"pods/0-of-2", "pods/1-of-2", "rest"}, c.objects())
 }
 
@@ -44,7 +44,7 @@ func TestParseClusters(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, Clusters{DefaultCluster: {}}, one)
 	for text, want := range map[string]string{
-		`[]`:                                   "the clusters are not what is expected",
+		`[]`:                                   "invalid clusters",
 		`{"a": {"b": 1}}`:                      "unknown field",
 		`{"A": {}}`:                            `cluster "A": expected lower case`,
 		`{"": {}}`:                             `cluster "": expected`,
@@ -56,7 +56,7 @@ func TestParseClusters(t *testing.T) {
 		`{"a": {"shards": [{"name": "x", "resources": ["pods"]}]}}`:                            `cluster a, shard x: 400 BadRequest: invalid resource "pods"`,
 		`{"a": {"shards": [{"name": "x", "resources": ["v1/pods"], "namespaceShards": 1}]}}`:   "cluster a, shard x: 1 namespaceShards, expected 2 to 256, or none for one object",
 		`{"a": {"shards": [{"name": "x", "resources": ["v1/pods"], "namespaceShards": 257}]}}`: "257 namespaceShards, expected 2 to 256",
-		`{"a": {"shards": [{"name": "x", "resources": ["v1/pods"], "namespaceShards": -1}]}}`:  "the clusters are not what is expected",
+		`{"a": {"shards": [{"name": "x", "resources": ["v1/pods"], "namespaceShards": -1}]}}`:  "invalid clusters",
 		`{"a": {"shards": [{"name": "x", "namespaceShards": 2}]}}`:                             "cluster a, shard x: it is divided by namespace, so it must name its resources",
 	} {
 		_, err := ParseClusters(text)

@@ -281,7 +281,7 @@ func (r *request) asks() access.Request {
 }
 
 func notServed(path string) *api.Status {
-	return api.NotFound("the server could not find the requested resource: there is nothing at " + strconv.Quote(path) +
+	return api.NotFound("the server could not find the requested resource: " + strconv.Quote(path) +
 		"; /api/v1 and /apis list what is served")
 }
 

@@ -28,8 +28,8 @@ func (o *output) WriteHeader(code int) {
 }
 
 const (
-	// gzipFrom is the minimum size of a compressed response. Below, time is more
-	// important.
+	// gzipFrom is the minimum size of a compressed response. Below it, compression
+	// takes more time than it saves.
 	gzipFrom = 128 << 10
 	// chunkBytes is the size of a write to the network.
 	chunkBytes = 64 << 10

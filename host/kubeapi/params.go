@@ -37,7 +37,7 @@ const (
 func parseParams(query string, limits selector.Limits) (params, *api.Status) {
 	values, err := url.ParseQuery(query)
 	if err != nil {
-		return params{}, api.BadRequest("the query of the URL cannot be read: " + err.Error())
+		return params{}, api.BadRequest("the query of the URL is invalid: " + err.Error())
 	}
 	p := params{
 		watch:           boolean(values, "watch") == api.True,

@@ -33,7 +33,7 @@ func (s *seats) take(client string, n int) (leave func(), refused *api.Status) {
 	total := s.limits.Int(s.limit)
 	n = min(n, total)
 	if s.clients[client]+n > total-s.taken {
-		return nil, s.limits.Refuse(s.limit, "the server answers as many requests of this client as it can at once: try again")
+		return nil, s.limits.Refuse(s.limit, "this client has too many concurrent requests: try again")
 	}
 	s.taken += n
 	s.clients[client] += n

@@ -10,8 +10,8 @@ import (
 var MaxMemory = define(Limit{
 	Name: "max-memory", Default: 1 << 62, Unit: Bytes, Code: http.StatusServiceUnavailable,
 	Automatic: "90% of the memory limit of the cgroup, or of the machine's memory",
-	Help: "memory of the process; above it new readers, subscriptions, lists and watches get 503, and while that does not help, " +
-		"the newest readers and watches of the heaviest users or addresses are ended, half of all at most",
+	Help: "memory of the process; above it new readers, subscriptions, lists and watches get 503. If it stays above, " +
+		"the newest readers and watches of the heaviest users or addresses are ended, up to half of them",
 })
 
 // SetReached records whether the process has reached a limit.

@@ -7,7 +7,7 @@ import "net/http"
 var (
 	MaxSubscriptions = define(Limit{
 		Name: "max-subscriptions", Default: 256, Unit: Count, Code: http.StatusTooManyRequests,
-		Help: "subscriptions open at once on one connection; further ones are refused",
+		Help: "subscriptions open at once on one connection; more are refused",
 	})
 	MaxMessageFrames = define(Limit{
 		Name: "max-message-frames", Default: 1024, Unit: Count, Code: http.StatusRequestEntityTooLarge,
@@ -15,10 +15,10 @@ var (
 	})
 	MaxControlBytes = define(Limit{
 		Name: "max-control-bytes", Default: 256 << 10, Unit: Bytes, Code: http.StatusTooManyRequests,
-		Help: "answers to refused subscriptions that wait for one reader to take them; at the limit the connection is closed",
+		Help: "responses to refused subscriptions that one reader has not read; at the limit the connection is closed",
 	})
 	MaxConnectionRequirements = define(Limit{
 		Name: "max-connection-requirements", Default: 2048, Unit: Count, Code: http.StatusTooManyRequests,
-		Help: "label requirements with their values, and field terms, of all subscriptions open on one connection; further subscriptions are refused",
+		Help: "label requirements with their values, and field terms, of all subscriptions open on one connection; more subscriptions are refused",
 	})
 )

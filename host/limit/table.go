@@ -6,7 +6,7 @@ import "net/http"
 var (
 	MaxReaders = define(Limit{
 		Name: "max-readers", Default: 10_000, Unit: Count, Code: http.StatusTooManyRequests,
-		Help: "WebSocket readers served at once, from their Hello on; further ones get 429",
+		Help: "WebSocket readers served at once, from their Hello on; more get 429",
 	})
 	MaxMessageBytes = define(Limit{
 		Name: "max-message-bytes", Default: 1 << 20, Unit: Bytes, Code: http.StatusRequestEntityTooLarge,
@@ -14,8 +14,8 @@ var (
 	})
 	MaxMessageRate = define(Limit{
 		Name: "max-message-rate", Default: 1000, Unit: Count, Code: http.StatusTooManyRequests,
-		Help: "messages per second read from one reader, after a burst of as many; further ones wait in the network; " +
-			"a message counts once more for each 4KiB, for each subscription, and for each 64 requirements of its selectors",
+		Help: "messages per second read from one reader, after a burst of the same number; the rest waits in the network. " +
+			"A message counts once, and once more per 4KiB, per subscription, and per 64 requirements of its selectors",
 	})
 )
 
@@ -27,20 +27,20 @@ var (
 var (
 	MaxConnectionsPerAddress = define(Limit{
 		Name: "max-connections-per-address", Default: 5000, Unit: Count, Code: http.StatusTooManyRequests,
-		Help: "authenticated connections of one client address (of one /64 network in IPv6); further ones get 429. " +
+		Help: "authenticated connections of one client address (of one /64 network in IPv6); more get 429. " +
 			"Clients behind one proxy share its address, unless --trusted-proxy names the proxy",
 	})
 	MaxConnectionsPerUser = define(Limit{
 		Name: "max-connections-per-user", Default: 1000, Unit: Count, Code: http.StatusTooManyRequests,
-		Help: "authenticated connections of one user (--auth kube); further ones get 429",
+		Help: "authenticated connections of one user (--auth kube); more get 429",
 	})
 	MaxUnauthenticated = define(Limit{
 		Name: "max-unauthenticated", Default: 1000, Unit: Count, Code: http.StatusTooManyRequests,
-		Help: "connections that are not authenticated, or serve no request; a further one closes the oldest of the address that has the most",
+		Help: "connections that are not authenticated, or serve no request; one more closes the oldest of the address that has the most",
 	})
 	MaxUnauthenticatedPerAddress = define(Limit{
 		Name: "max-unauthenticated-per-address", Default: 500, Unit: Count, Code: http.StatusTooManyRequests,
-		Help: "connections of one client address that are not authenticated, or serve no request; a further one closes the oldest of them",
+		Help: "connections of one client address that are not authenticated, or serve no request; one more closes the oldest of them",
 	})
 )
 
@@ -48,18 +48,18 @@ var (
 var (
 	MaxWatches = define(Limit{
 		Name: "max-watches", Default: 10_000, Unit: Count, Code: http.StatusTooManyRequests,
-		Help: "watches of the Kubernetes API open at once; further ones get 429, and so does a user or address that has more than are left for others",
+		Help: "watches of the Kubernetes API open at once; more get 429, and so does a user or address that has more than remain for others",
 	})
 	// The default of kube-apiserver for concurrent non-mutating requests.
 	MaxRequests = define(Limit{
 		Name: "max-requests", Default: 400, Unit: Count, Code: http.StatusTooManyRequests,
-		Help: "other requests of the Kubernetes API answered at once; a list counts once for every 1000 objects that it looks at, 10 times at most. " +
-			"Further requests get 429, and so do those of a user or address that has more than are left for others",
+		Help: "other requests of the Kubernetes API served at once; a list counts once per 1000 objects that it examines, up to 10 times. " +
+			"More requests get 429, and so do those of a user or address that has more than remain for others",
 	})
 	MaxWaitingRequests = define(Limit{
 		Name: "max-waiting-requests", Default: 1000, Unit: Count, Code: http.StatusTooManyRequests,
 		Help: "requests of the Kubernetes API that wait for a resource's first list or for a later resource version; " +
-			"further ones get 429, and so do those of a user or address that has more than are left for others",
+			"more get 429, and so do those of a user or address that has more than remain for others",
 	})
 )
 
@@ -67,7 +67,7 @@ var (
 var (
 	MaxTokenBytes = define(Limit{
 		Name: "max-token-bytes", Default: 16 << 10, Unit: Bytes, Code: http.StatusRequestEntityTooLarge,
-		Help: "size of a bearer token; a longer one gets 413 and is not looked at",
+		Help: "size of a bearer token; a longer one gets 413 and is not examined",
 	})
 	MaxReviewBytes = define(Limit{
 		Name: "max-review-bytes", Default: 16 << 10, Unit: Bytes, Code: http.StatusRequestEntityTooLarge,
@@ -75,11 +75,11 @@ var (
 	})
 	MaxReviews = define(Limit{
 		Name: "max-reviews", Default: 200, Unit: Count, Code: http.StatusTooManyRequests,
-		Help: "token and access reviews awaited from kube-apiserver at once (--auth kube); clients that need a further one get 429",
+		Help: "token and access reviews awaited from kube-apiserver at once (--auth kube); clients that need another one get 429",
 	})
 	MaxReviewsPerAddress = define(Limit{
 		Name: "max-reviews-per-address", Default: 50, Unit: Count, Code: http.StatusTooManyRequests,
-		Help: "token and access reviews awaited at once for clients of one address (--auth kube); further ones get 429",
+		Help: "token and access reviews awaited at once for clients of one address (--auth kube); more get 429",
 	})
 	MaxRefusedTokens = define(Limit{
 		Name: "max-refused-tokens", Default: 600, Unit: Count, Code: http.StatusTooManyRequests,

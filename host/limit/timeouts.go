@@ -13,7 +13,7 @@ var (
 	})
 	WriteTimeout = define(Limit{
 		Name: "write-timeout", Default: int64(time.Minute), Unit: Duration, Code: http.StatusRequestTimeout,
-		Help: "time that a client may take to accept one message, or one piece of an answer; a slower client is disconnected",
+		Help: "time that a client may take to accept one message, or one piece of a response; a slower client is disconnected",
 	})
 	LookupTimeout = define(Limit{
 		Name: "lookup-timeout", Default: int64(5 * time.Second), Unit: Duration, Code: http.StatusServiceUnavailable,

@@ -16,10 +16,10 @@ import (
 
 // A malformed file yields one of these errors, with details.
 var (
-	ErrFormat    = errors.New("format: not a recorded history")
-	ErrTruncated = errors.New("truncated: the recording does not come to its end")
-	ErrGap       = errors.New("gap: the recording has a hole")
-	ErrMismatch  = errors.New("mismatch: the recordings do not cover the same")
+	ErrFormat    = errors.New("format: not a recording")
+	ErrTruncated = errors.New("truncated: the recording has no end")
+	ErrGap       = errors.New("gap: changes are missing from the recording")
+	ErrMismatch  = errors.New("mismatch: the recordings do not cover the same versions or objects")
 )
 
 // History contains the contents of one or more recordings.
@@ -63,7 +63,7 @@ func (h *History) Load(name string, in io.Reader) error {
 		f.line++
 		switch {
 		case err == io.EOF && f.line == 1:
-			return fmt.Errorf("%w: %s: it has no line that is whole", ErrFormat, name)
+			return fmt.Errorf("%w: %s: it has no complete line", ErrFormat, name)
 		case err == io.EOF:
 			return fmt.Errorf("%w: %s: after line %d; was the recorder still running?", ErrTruncated, name, f.line-1)
 		case err != nil:
@@ -74,7 +74,7 @@ func (h *History) Load(name string, in io.Reader) error {
 		}
 	}
 	if rest, _ := lines.Peek(1); len(rest) > 0 {
-		return f.wrong(ErrFormat, "there is more after the end")
+		return f.wrong(ErrFormat, "there are lines after the end")
 	}
 	for _, w := range f.watches {
 		w.Relists = w.scope.relists

@@ -10,7 +10,7 @@ import (
 )
 
 // ErrList reports a list that differs from the state at its version.
-var ErrList = errors.New("list: an answer is not the list as of its version")
+var ErrList = errors.New("list: a response differs from the state at its version")
 
 // alone contains the validators that do not need the source.
 var alone = []check.Validator{check.Filtered, check.Unique, check.Ordered, check.Bookmarkable, check.Atomic}
@@ -51,12 +51,12 @@ func (h *History) verifyWatch(w *check.Watch) error {
 		return nil
 	}
 	if w.Start == check.FromVersion && w.ResourceVersion < h.from {
-		return fmt.Errorf("%w: %s starts after version %d, and the recording of the source at %d: begin to record the source first",
+		return fmt.Errorf("%w: %s starts after version %d, but the recording of the source begins at %d: record the source first",
 			ErrMismatch, w.Name, w.ResourceVersion, h.from)
 	}
 	for _, e := range w.Events {
 		if e.ResourceVersion > h.to {
-			return fmt.Errorf("%w: %s has got as far as version %d, and the recording of the source ends at %d: record the source for longer",
+			return fmt.Errorf("%w: %s reached version %d, but the recording of the source ends at %d: record the source for longer",
 				ErrMismatch, w.Name, e.ResourceVersion, h.to)
 		}
 	}
@@ -87,9 +87,9 @@ func (h *History) verifyList(l *list) error {
 		case o.Key <= before:
 			return fmt.Errorf("%w: %s: %s comes after %s", ErrList, l.name, o.Key, before)
 		case !match(o.Key, o.check()):
-			return fmt.Errorf("%w: %s: %s was not asked for", ErrList, l.name, o.Key)
+			return fmt.Errorf("%w: %s: %s does not match the request", ErrList, l.name, o.Key)
 		case o.ResourceVersion > l.rv:
-			return fmt.Errorf("%w: %s: %s is of version %d, and the list of %d", ErrList, l.name, o.Key, o.ResourceVersion, l.rv)
+			return fmt.Errorf("%w: %s: %s has version %d, but the list has version %d", ErrList, l.name, o.Key, o.ResourceVersion, l.rv)
 		}
 		before = o.Key
 	}
@@ -97,7 +97,7 @@ func (h *History) verifyList(l *list) error {
 		return nil
 	}
 	if l.rv < h.from || l.rv > h.to {
-		return fmt.Errorf("%w: %s is of version %d, and the source was recorded from %d to %d", ErrMismatch, l.name, l.rv, h.from, h.to)
+		return fmt.Errorf("%w: %s has version %d, but the source was recorded from %d to %d", ErrMismatch, l.name, l.rv, h.from, h.to)
 	}
 	return h.compare(l, match)
 }
@@ -116,12 +116,12 @@ func (h *History) compare(l *list, match func(api.Key, *check.Object) bool) erro
 		want := item.Object
 		if got == nil || got.ResourceVersion != want.ResourceVersion || got.UID != want.UID ||
 			!maps.Equal(got.Labels, want.Labels) || !maps.Equal(got.Fields, want.Fields) {
-			return fmt.Errorf("%w: %s, at version %d: %s is listed as %+v and was %+v", ErrList, l.name, l.rv, item.Key, got, want)
+			return fmt.Errorf("%w: %s, at version %d: %s is listed as %+v, expected %+v", ErrList, l.name, l.rv, item.Key, got, want)
 		}
 	}
 	for key := range listed {
 		if !h.log.Tainted(key) {
-			return fmt.Errorf("%w: %s, at version %d: %s was not there", ErrList, l.name, l.rv, key)
+			return fmt.Errorf("%w: %s, at version %d: %s did not exist", ErrList, l.name, l.rv, key)
 		}
 	}
 	return nil

@@ -132,7 +132,7 @@ func TestVerifyRefusesDamage(t *testing.T) {
 
 		{"it ends in a line", []string{reader[:len(reader)-100], source}, recording.ErrTruncated, "reader: after line 12"},
 		{"it ends between lines", []string{edit(t, reader, line(reader, 14), "")}, recording.ErrTruncated, "after line 13"},
-		{"nothing", []string{""}, recording.ErrFormat, "no line that is whole"},
+		{"nothing", []string{""}, recording.ErrFormat, "no complete line"},
 		{"nonsense", []string{"hello\n"}, recording.ErrFormat, "reader, line 1"},
 		{"another program's lines", []string{"{\"level\":\"info\"}\n"}, recording.ErrFormat, `unknown field "level"`},
 		{"no beginning", []string{edit(t, reader, line(reader, 1), "")}, recording.ErrFormat, `begins with a line of kind "history"`},
@@ -150,7 +150,7 @@ func TestVerifyRefusesDamage(t *testing.T) {
 		{"only the source", []string{source}, recording.ErrMismatch, "no watch and no list"},
 		{"of another resource", []string{reader, edit(t, source, "v1/pods", "v1/nodes")}, recording.ErrMismatch, "v1/nodes"},
 		{"of another source", []string{reader, edit(t, source, "etcd-1", "etcd-2")}, recording.ErrMismatch, `"etcd-2"`},
-		{"the source was recorded too late", []string{edit(t, reader, line(reader, 5), ""), edit(t, source, `"resourceVersion":"10"`, `"resourceVersion":"11"`)}, recording.ErrMismatch, "begin to record the source first"},
+		{"the source was recorded too late", []string{edit(t, reader, line(reader, 5), ""), edit(t, source, `"resourceVersion":"10"`, `"resourceVersion":"11"`)}, recording.ErrMismatch, "record the source first"},
 		{"the source was not recorded for long enough", []string{reader, edit(t, source, `"resourceVersion":"20"`, `"resourceVersion":"14"`)}, recording.ErrMismatch, "record the source for longer"},
 		{"a list before the source was recorded", []string{reader, edit(t, source, `"resourceVersion":"10"`, `"resourceVersion":"11"`)}, recording.ErrMismatch, "from 11 to 20"},
 		{"the source was listed twice", []string{reader, edit(t, source, line(source, 9), line(source, 3))}, recording.ErrGap, "listed again"},
@@ -178,7 +178,7 @@ func TestMissingLineIsDetected(t *testing.T) {
 		}
 	}
 	_, err := verifyAsIs(edit(t, reader, line(reader, 5), ""))
-	require.EqualError(t, err, "gap: the recording has a hole: reader, line 13: the recorder wrote 14 lines, and here are 13")
+	require.EqualError(t, err, "gap: changes are missing from the recording: reader, line 13: the recorder wrote 14 lines, and here are 13")
 	_, err = verifyAsIs(reader, source)
 	require.NoError(t, err)
 }

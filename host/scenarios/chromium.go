@@ -35,7 +35,7 @@ func OnChromium(ctx context.Context, module []byte, transcripts []*coretest.Tran
 	if different, ok := verdicts(out, transcripts); ok {
 		return different, nil
 	}
-	return nil, fmt.Errorf("the driver did not come to an end:\n%s", out)
+	return nil, fmt.Errorf("the driver did not finish:\n%s", out)
 }
 
 func findChromium() (string, error) {
@@ -44,7 +44,7 @@ func findChromium() (string, error) {
 			return path, nil
 		}
 	}
-	return "", errors.New("no Chromium is installed, and the scenarios must hold there as well; install it with: make scenarios (or set CHROMIUM to its path)")
+	return "", errors.New("no Chromium is installed, and the scenarios must pass in it; install it with: make scenarios (or set CHROMIUM to its path)")
 }
 
 // visit opens a page and returns its driver's report. It closes the browser before

@@ -16,7 +16,7 @@ import (
 func OnNode(ctx context.Context, module []byte, transcripts []*coretest.Transcript) (map[string]error, error) {
 	node, err := exec.LookPath("node")
 	if err != nil {
-		return nil, errors.New("node is not installed, and the scenarios must hold there as well; any version from 20 on will do")
+		return nil, errors.New("node is not installed, and the scenarios must pass in it; install version 20 or later")
 	}
 	dir, err := layOut(module, transcripts)
 	if err != nil {
@@ -30,5 +30,5 @@ func OnNode(ctx context.Context, module []byte, transcripts []*coretest.Transcri
 	if different, ok := verdicts(string(out), transcripts); ok {
 		return different, nil
 	}
-	return nil, fmt.Errorf("the driver did not come to an end: %w\n%s%s", err, out, complaint.String())
+	return nil, fmt.Errorf("the driver did not finish: %w\n%s%s", err, out, complaint.String())
 }

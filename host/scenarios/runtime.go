@@ -38,7 +38,7 @@ func (r Runtime) Check(ctx context.Context, module []byte, transcripts []*corete
 		return nil, err
 	}
 	if found := different[forged.Name]; found == nil || !strings.Contains(found.Error(), "ready returned - instead of 00") {
-		return nil, fmt.Errorf("the driver does not compare transcripts: it reported %v for a forged one", found)
+		return nil, fmt.Errorf("the driver does not compare transcripts: it reported %v for a modified one", found)
 	}
 	delete(different, forged.Name)
 	return different, nil
@@ -57,5 +57,5 @@ func forge(transcripts []*coretest.Transcript) (*coretest.Transcript, error) {
 		forged.Calls[last].Ready = "00"
 		return &forged, nil
 	}
-	return nil, errors.New("no transcript ends with an output that could be forged")
+	return nil, errors.New("no transcript ends with an output that can be modified")
 }

@@ -36,7 +36,7 @@ func (t Tree) OnWorkerd(ctx context.Context, module []byte, transcripts []*coret
 	if different, ok := verdicts(out, transcripts); ok {
 		return different, nil
 	}
-	return nil, fmt.Errorf("the driver did not report on everything:\n%s", out)
+	return nil, fmt.Errorf("the driver did not report every scenario:\n%s", out)
 }
 
 // post sends the transcripts one by one, so that no request is large, and

@@ -16,7 +16,7 @@ async function ours(recording, options) {
   const reader = await Ours.open(await compile(bytes), options);
   for (const message of messages) reader.receive(message);
   const millis = performance.now() - start;
-  if (!reader.live) throw new Error("the snapshot did not make the guest live");
+  if (!reader.live) throw new Error("the guest is not live after the snapshot");
   return { millis, calls: reader.calls, bytes: reader.bytes / objects };
 }
 
@@ -26,7 +26,7 @@ async function peer() {
   const start = performance.now();
   const reader = await Peer.open(list);
   const millis = performance.now() - start;
-  if (reader.informer.list().length !== objects) throw new Error("client-node did not take the whole list");
+  if (reader.informer.list().length !== objects) throw new Error("client-node did not process the whole list");
   list = undefined;
   return { millis, bytes: (heap() - before) / objects, kept: reader.informer.list().length };
 }

@@ -24,7 +24,7 @@ const open = {
       parts: chunks(await read("watch.bin")),
       receive: (chunk) => peer.receive(chunk),
       check() {
-        if (peer.updates !== updates) throw new Error(`client-node saw ${peer.updates} updates of ${updates}`);
+        if (peer.updates !== updates) throw new Error(`client-node received ${peer.updates} of ${updates} updates`);
       },
     };
   },
@@ -32,7 +32,7 @@ const open = {
 
 /** A guest that has its first state. */
 function guest(ours, recording, updates) {
-  if (!ours.live) throw new Error("the first state did not make the guest live");
+  if (!ours.live) throw new Error("the guest is not live after the first state");
   ours.attach({ watch: "app=web", sort: "-Restarts" });
   const listed = ours.version;
   return {
@@ -40,8 +40,8 @@ function guest(ours, recording, updates) {
     receive: (message) => ours.receive(message),
     check() {
       const seen = ours.version - listed; // each update has a version of its own
-      if (seen !== updates) throw new Error(`the guest saw ${seen} updates of ${updates}`);
-      if (!(ours.frames.WatchEvents > 1 && ours.frames.ViewPatch > 1)) throw new Error("the watch or the view said nothing");
+      if (seen !== updates) throw new Error(`the guest delivered ${seen} of ${updates} updates`);
+      if (!(ours.frames.WatchEvents > 1 && ours.frames.ViewPatch > 1)) throw new Error("the watch or the view sent no output");
     },
   };
 }

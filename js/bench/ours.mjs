@@ -50,7 +50,7 @@ export class Ours {
   /** The next request that was asked for, of those whose path begins like this. */
   fetched(path) {
     const at = this.#fetches.findIndex((f) => f.path.startsWith(path));
-    if (at < 0) throw new Error(`the guest did not ask for ${path}, but for ${this.#fetches.map((f) => f.path)}`);
+    if (at < 0) throw new Error(`the guest did not request ${path}, but ${this.#fetches.map((f) => f.path)}`);
     return this.#fetches.splice(at, 1)[0];
   }
 

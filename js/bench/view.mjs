@@ -12,7 +12,7 @@ export async function openView(module, data) {
   const { objects, updatesPerBatch } = JSON.parse(readFileSync(join(data, "manifest.json")));
   const reader = await Ours.open(module, { metadataOnly: true });
   for (const message of chunks(readFileSync(join(data, "metadata.bin")))) reader.receive(message);
-  if (!reader.live) throw new Error("the snapshot did not make the guest live");
+  if (!reader.live) throw new Error("the guest is not live after the snapshot");
   reader.attach({ sort: "-Restarts" });
   return { objects, updatesPerBatch, reader, updates: chunks(readFileSync(join(data, "metadata-updates.bin"))) };
 }

@@ -33,7 +33,7 @@ test("a token expires at its second", async () => {
 });
 
 test("weak keys are refused without showing them", async () => {
-  for (const [text, want] of [["", /there is no key/], [" \n", /there is no key/], ["too-short", /^Error: key 1 has 9 bytes, expected at least 32/]] as const) {
+  for (const [text, want] of [["", /no key is given/], [" \n", /no key is given/], ["too-short", /^Error: key 1 has 9 bytes, expected at least 32/]] as const) {
     await assert.rejects(async () => parseKeys(text), (error: Error) => want.test(String(error)) && !error.message.includes("too-short"));
   }
 });

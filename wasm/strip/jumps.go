@@ -107,7 +107,7 @@ func (f *body) read() {
 		f.instruction()
 	}
 	if len(f.rest) > 0 {
-		f.fail("its code goes on behind its end")
+		f.fail("its code continues after its end")
 	}
 }
 
@@ -173,7 +173,7 @@ func (f *body) branchTable() {
 // or -1.
 func (f *body) reaches(depth uint64) int {
 	if depth >= uint64(len(f.open)) {
-		f.fail("it branches out of more than there is")
+		f.fail("a branch leaves more constructs than exist")
 		return -1
 	}
 	return len(f.open) - 1 - int(depth)

@@ -55,7 +55,7 @@ func (r *reader) byte() byte {
 
 func (r *reader) bytes(n uint64) []byte {
 	if n > uint64(len(r.rest)) {
-		r.fail("the module is cut short")
+		r.fail("the module is truncated")
 		return nil
 	}
 	b := r.rest[:n]
@@ -66,7 +66,7 @@ func (r *reader) bytes(n uint64) []byte {
 func (r *reader) unsigned() uint64 {
 	v, n := binary.Uvarint(r.rest)
 	if n <= 0 {
-		r.fail("the module is cut short")
+		r.fail("the module is truncated")
 		return 0
 	}
 	r.rest = r.rest[n:]
@@ -78,7 +78,7 @@ func (r *reader) unsigned() uint64 {
 func (r *reader) vectorLength() uint64 {
 	n := r.unsigned()
 	if n > uint64(len(r.rest)) {
-		r.fail("the module is cut short")
+		r.fail("the module is truncated")
 		return 0
 	}
 	return n
@@ -88,7 +88,7 @@ func (r *reader) vectorLength() uint64 {
 func (r *reader) address() uint64 {
 	v, n := binary.Uvarint(r.rest)
 	if n <= 0 || v >= 1<<31 || v>>(7*n-1) != 0 {
-		r.fail("a data segment is at no address below 2 GiB")
+		r.fail("the address of a data segment is not below 2 GiB")
 		return 0
 	}
 	r.rest = r.rest[n:]

@@ -232,7 +232,7 @@ func TestFileThatIsNoModuleIsRefused(t *testing.T) {
 	}{
 		{nil, "not a WebAssembly module"},
 		{file[:8], "the module has no data"},
-		{file[:len(file)/2], "cut short"},
+		{file[:len(file)/2], "truncated"},
 	} {
 		path := write(t, c.file)
 		_, err := File(path, path)
@@ -272,10 +272,10 @@ func TestCountBeyondSection(t *testing.T) {
 	many := []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f}
 	for _, section := range [][]byte{many, section10(many)} {
 		_, err := branchForward(section)
-		require.ErrorContains(t, err, "cut short")
+		require.ErrorContains(t, err, "truncated")
 	}
 	_, err := fill(many)
-	require.ErrorContains(t, err, "cut short")
+	require.ErrorContains(t, err, "truncated")
 	for _, fields := range [][]byte{many, append([]byte{1, 0}, many...)} {
 		m := &module{sections: []section{{customSection, append([]byte("\x09producers"), fields...)}}}
 		_, err := m.goRelease()

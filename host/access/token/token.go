@@ -57,7 +57,7 @@ func ParseKeys(text string) (Keys, error) {
 		keys = append(keys, []byte(key))
 	}
 	if len(keys) == 0 {
-		return nil, errors.New("there is no key; make one with: openssl rand -base64 48")
+		return nil, errors.New("no key is given; make one with: openssl rand -base64 48")
 	}
 	return keys, nil
 }
@@ -77,16 +77,16 @@ func (k Keys) Sign(c Claims, now time.Time) (string, error) {
 	case c.Cluster == "":
 		return "", errors.New("a token is for one cluster: name it")
 	case c.Feed && !slices.Equal(c.Namespaces, []string{Any}):
-		return "", errors.New("a connector brings all of its namespaces: a token for feeding cannot be for some")
+		return "", errors.New("a token for feeding cannot be limited to namespaces, because a connector feeds all of them")
 	case !c.Expires.After(now):
-		return "", errors.New("the token would have ended before it is signed")
+		return "", errors.New("the token would expire before it is signed")
 	}
 	signed, err := jwt.NewWithClaims(jwt.SigningMethodHS256, claims{
 		jwt.RegisteredClaims{Issuer: issuer, Subject: c.User, IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(c.Expires)},
 		c.Cluster, c.Resources, c.Namespaces, c.Feed,
 	}).SignedString(k[0])
 	if len(signed) > MaxBytes {
-		return "", fmt.Errorf("the token would have %d bytes, more than the %d that are looked at: grant all with %s, or less", len(signed), MaxBytes, Any)
+		return "", fmt.Errorf("the token would have %d bytes, more than the maximum of %d: grant all with %s, or less", len(signed), MaxBytes, Any)
 	}
 	return signed, err
 }

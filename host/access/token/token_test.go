@@ -32,8 +32,8 @@ const (
 
 var now = time.Unix(1_800_000_000, 0)
 
-// vector is a token and what is to be made of it. Both Go and JavaScript are
-// held to the file of them.
+// vector is a token with the expected result. The tests of Go and JavaScript
+// read the same file of vectors.
 type vector struct {
 	Name    string  `json:"name"`
 	Token   string  `json:"token"`
@@ -193,8 +193,8 @@ func rewrite(t *testing.T, all token.Keys) {
 
 func TestParseKeys(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                   "there is no key",
-		" \n":                "there is no key",
+		"":                   "no key is given",
+		" \n":                "no key is given",
 		"short":              "key 1 has 5 bytes, expected at least 32",
 		newKey + "\nshort\n": "key 2 has 5 bytes",
 	} {
@@ -207,13 +207,13 @@ func TestParseKeys(t *testing.T) {
 func TestSignRefusesEmptyGrants(t *testing.T) {
 	good := token.Claims{Cluster: "demo", Resources: []string{"v1/pods"}, Namespaces: []string{"a"}, Expires: now.Add(1)}
 	for want, spoil := range map[string]func(*token.Claims){
-		"invalid resource":             func(c *token.Claims) { c.Resources = []string{"pods"} },
-		"without resources":            func(c *token.Claims) { c.Resources = nil },
-		"without namespaces":           func(c *token.Claims) { c.Namespaces = nil },
-		"for one cluster":              func(c *token.Claims) { c.Cluster = "" },
-		"would have ended":             func(c *token.Claims) { c.Expires = now },
-		"brings all of its namespaces": func(c *token.Claims) { c.Feed = true },
-		"more than the 8192 that are looked at": func(c *token.Claims) {
+		"invalid resource":                func(c *token.Claims) { c.Resources = []string{"pods"} },
+		"without resources":               func(c *token.Claims) { c.Resources = nil },
+		"without namespaces":              func(c *token.Claims) { c.Namespaces = nil },
+		"for one cluster":                 func(c *token.Claims) { c.Cluster = "" },
+		"would expire before":             func(c *token.Claims) { c.Expires = now },
+		"cannot be limited to namespaces": func(c *token.Claims) { c.Feed = true },
+		"more than the maximum of 8192": func(c *token.Claims) {
 			c.Namespaces = slices.Repeat([]string{"namespace"}, 1000)
 		},
 	} {

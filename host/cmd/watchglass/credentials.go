@@ -55,7 +55,7 @@ func (f *authFlags) warn(log *slog.Logger, l listeners) {
 		warnReadable(log, "--tls-private-key-file", f.tlsKey)
 	}
 	if public := l.public(); public != nil && !l.secure {
-		log.Warn("tokens arrive over plain HTTP, and the network can read them; "+
+		log.Warn("tokens arrive over plain HTTP, so the network can read them; "+
 			"give --tls-cert-file and --tls-private-key-file, unless a proxy on this machine or in this pod terminates TLS",
 			"address", strings.Join(public, " "))
 	}

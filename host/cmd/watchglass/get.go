@@ -261,7 +261,7 @@ func explainUnauthorized(err error, f *readFlags) error {
 	case f.token == "":
 		return fmt.Errorf("--server %s: %w; give one with --token or in $WATCHGLASS_TOKEN", f.server, status)
 	}
-	return fmt.Errorf("--server %s: the token was refused: %w; give another one with --token or in $WATCHGLASS_TOKEN", f.server, status)
+	return fmt.Errorf("--server %s: the token was refused: %w; give another token with --token or in $WATCHGLASS_TOKEN", f.server, status)
 }
 
 func asksForRetry(err error) bool {

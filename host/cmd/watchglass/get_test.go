@@ -225,7 +225,7 @@ func TestGetReportsARefusedToken(t *testing.T) {
 		for _, command := range []func() *cobra.Command{newGetCommand, newWatchCommand} {
 			_, _, err := asked.of.command(t, command(), "pods --token wrong")
 			require.EqualError(t, err, "--server "+asked.of.url+": the token was refused: 401 Unauthorized: "+asked.whyWithToken+
-				"; give another one with --token or in $WATCHGLASS_TOKEN")
+				"; give another token with --token or in $WATCHGLASS_TOKEN")
 			_, _, err = asked.of.command(t, command(), "pods")
 			require.EqualError(t, err, "--server "+asked.of.url+": 401 Unauthorized: "+asked.why+
 				"; give one with --token or in $WATCHGLASS_TOKEN")
@@ -350,7 +350,7 @@ func TestUnreadableObjectsAreReported(t *testing.T) {
 	stdout, stderr, err := c.command(t, newGetCommand(), "pods -o name")
 	require.NoError(t, err)
 	require.Equal(t, "pod/a\n", stdout)
-	require.Contains(t, stderr, `level=WARN msg="object cannot be brought up to date" resource=v1/pods key=default/broken`)
+	require.Contains(t, stderr, `level=WARN msg="object cannot be updated" resource=v1/pods key=default/broken`)
 	require.Equal(t, 1, strings.Count(stderr, "\n"), stderr)
 
 	run, stop := c.follow(t, newWatchCommand(), "pods")

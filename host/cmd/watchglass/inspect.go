@@ -59,11 +59,11 @@ func inspect(ctx context.Context, address, output string, stdout io.Writer) erro
 	resp, err := http.DefaultClient.Do(req)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("%s did not answer within %v: is it the address of serve --admin?", redact.URL(address), inspectTimeout)
+		return fmt.Errorf("%s did not respond within %v: is it the address of serve --admin?", redact.URL(address), inspectTimeout)
 	case ctx.Err() != nil:
-		return errors.New("interrupted before the connector answered")
+		return errors.New("interrupted before the connector responded")
 	case err != nil:
-		return fmt.Errorf("no connector answered: %w; start it with serve --admin or push --admin, and give that address", err)
+		return fmt.Errorf("no connector responded: %w; start it with serve --admin or push --admin, and give that address", err)
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {

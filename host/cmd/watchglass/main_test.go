@@ -170,7 +170,7 @@ func TestInvalidArgumentsAreReported(t *testing.T) {
 		"version extra":                                     `unexpected argument "extra", expected: watchglass version`,
 		"serve":                                             "no source is selected: give --kubeconfig FILE",
 		"serve --etcd-endpoints x:1 --etcd-cert c":                    "--etcd-cert and --etcd-key belong together",
-		"serve --in-cluster":                                          "this is no pod of a cluster",
+		"serve --in-cluster":                                          "not running in a pod",
 		"serve --kubeconfig /no/file":                                 "/no/file",
 		"serve --etcd-endpoints x:1 --listen :0":                      "every client that can reach",
 		"serve --etcd-endpoints x:1 --admin :0":                       "expected a loopback address",

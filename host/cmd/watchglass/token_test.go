@@ -43,7 +43,7 @@ func TestTokenReportsInvalidFlags(t *testing.T) {
 	}{
 		{`required flag(s) "key-file", "resources" not set`, nil},
 		{"--key-file: open", []string{"--key-file", filepath.Join(t.TempDir(), "none"), "--resources", "*"}},
-		{"there is no key", []string{"--key-file", keyFile(t, "\n"), "--resources", "*"}},
+		{"no key is given", []string{"--key-file", keyFile(t, "\n"), "--resources", "*"}},
 		{"expected at least 32", []string{"--key-file", keyFile(t, "secret"), "--resources", "*"}},
 		{"--ttl 0s: expected at least a second", []string{"--key-file", good, "--resources", "*", "--ttl", "0"}},
 		{`--resources: resource "unicorns" is not a built-in resource`, []string{"--key-file", good, "--resources", "unicorns"}},

@@ -154,7 +154,7 @@ func TestVerifyRecordsOfRealProcesses(t *testing.T) {
 	require.NoError(t, os.WriteFile(damaged, []byte(strings.Join(kept, "")), 0o600))
 	c = verify(damaged)
 	assert.Equal(t, 1, c.code)
-	assert.Contains(t, c.log.String(), "Error: gap: the recording has a hole: "+damaged)
+	assert.Contains(t, c.log.String(), "Error: gap: changes are missing from the recording: "+damaged)
 
 	// The event was never delivered.
 	counted := func(lines int) string { return fmt.Sprintf(`"lines":%d`, lines) }

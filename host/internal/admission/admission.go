@@ -116,9 +116,9 @@ func (c *Conn) Admit(user *access.User) *api.Status {
 	case c.state == admitted:
 		return nil
 	case c.block.IsValid() && control.addresses[c.block] >= control.limits.Int(limit.MaxConnectionsPerAddress):
-		return control.limits.Refuse(limit.MaxConnectionsPerAddress, "your address has as many connections as it may have: close some, or try again later")
+		return control.limits.Refuse(limit.MaxConnectionsPerAddress, "your address has too many connections: close some, or try again later")
 	case name != "" && control.users[name] >= control.limits.Int(limit.MaxConnectionsPerUser):
-		return control.limits.Refuse(limit.MaxConnectionsPerUser, "you have as many connections as a user may have: close some, or try again later")
+		return control.limits.Refuse(limit.MaxConnectionsPerUser, "you have too many connections: close some, or try again later")
 	}
 	c.leave()
 	c.user = name

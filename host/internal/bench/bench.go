@@ -62,7 +62,7 @@ func findNode() (string, error) {
 			return name, nil
 		}
 	}
-	return "", fmt.Errorf("client-node needs Node %d or newer, and npm has none for this platform: install it", nodeRelease)
+	return "", fmt.Errorf("client-node needs Node %d or newer, and npm has no build of it for this platform: install it", nodeRelease)
 }
 
 // logf prints the progress of the run.

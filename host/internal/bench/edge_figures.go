@@ -307,7 +307,7 @@ func (e *edge) passed(ctx context.Context, d *delivery, kind string, encoding we
 		go func() { // ends with ctx
 			for {
 				if _, _, err := ws.Read(ctx); err != nil {
-					e.lose(fmt.Errorf("a reader was cut off: %w", err))
+					e.lose(fmt.Errorf("a reader was disconnected: %w", err))
 					return
 				}
 				got <- struct{}{}

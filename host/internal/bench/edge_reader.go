@@ -49,7 +49,7 @@ func (e *edge) read(ctx context.Context, object string, arrived func(api.Resourc
 	go func() {
 		defer close(r.done)
 		if err := r.run(ctx); ctx.Err() == nil && !r.closed.Load() {
-			e.lose(fmt.Errorf("a reader was cut off: %w", err))
+			e.lose(fmt.Errorf("a reader was disconnected: %w", err))
 		}
 	}()
 	select {
@@ -64,7 +64,7 @@ func (e *edge) read(ctx context.Context, object string, arrived func(api.Resourc
 func (r *edgeReader) until(rv api.ResourceVersion) error {
 	for deadline := time.Now().Add(edgePatience); api.ResourceVersion(r.rv.Load()) < rv; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
-			return fmt.Errorf("a reader is at version %d, and does not get to %s", r.rv.Load(), rv)
+			return fmt.Errorf("a reader stopped at version %d, before %s", r.rv.Load(), rv)
 		}
 	}
 	return nil

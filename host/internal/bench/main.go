@@ -87,7 +87,7 @@ func choose(only string) ([]figure, error) {
 			for _, f := range all {
 				ids = append(ids, f.id)
 			}
-			return nil, fmt.Errorf("there is no figure %q; there are %s", id, strings.Join(ids, ", "))
+			return nil, fmt.Errorf("unknown figure %q; the figures are %s", id, strings.Join(ids, ", "))
 		}
 		chosen = append(chosen, all[i])
 	}

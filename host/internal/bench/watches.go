@@ -62,7 +62,7 @@ func flatness(ctx context.Context, cachers, selectors string) (Result, error) {
 			}
 			nanos := benchMetrics(out)["cpu-ns/op"]
 			if len(nanos) != 1 {
-				return Result{}, fmt.Errorf("no benchmark is called %s", name)
+				return Result{}, fmt.Errorf("there is no benchmark named %s", name)
 			}
 			*side.into = append(*side.into, nanos[0])
 		}

@@ -110,7 +110,7 @@ const maxSteps = 1000
 func (w *world) hand(ctx context.Context, n int) error {
 	for steps := 0; len(w.queue) < n; steps++ {
 		if steps == maxSteps*n {
-			return fmt.Errorf("the simulated cluster changed %d of %d objects in %d steps: it has replaced the others, ask for fewer updates", len(w.queue), n, steps)
+			return fmt.Errorf("the simulated cluster changed %d of %d objects in %d steps, because it replaced the others: request fewer updates", len(w.queue), n, steps)
 		}
 		if _, err := w.cluster.Step(ctx); err != nil {
 			return err

@@ -111,7 +111,7 @@ func (d *dependency) read() error {
 		}
 	}
 	if d.license == "" {
-		return fmt.Errorf("%s %s: no license that is allowed was found in its LICENSE files; allowed are %s", d.name, d.version, allowed())
+		return fmt.Errorf("%s %s: found no allowed license in its LICENSE files; allowed are %s", d.name, d.version, allowed())
 	}
 	return nil
 }

@@ -25,5 +25,5 @@ func TestAddressInUseIsReportedImmediately(t *testing.T) {
 // not shown.
 func TestInvalidClustersAreReportedImmediately(t *testing.T) {
 	err := run(t.Context(), config{listen: "127.0.0.1:0", secure: "127.0.0.1:0", clusters: "{bad"}, io.Discard)
-	assert.ErrorContains(t, err, "-clusters: the clusters are not what is expected, such as")
+	assert.ErrorContains(t, err, "-clusters: invalid clusters, expected an object such as")
 }

@@ -200,7 +200,7 @@ func TestShards(t *testing.T) {
 	})
 	t.Run("the Kubernetes API refuses what no object has all of", func(t *testing.T) {
 		r := &rig{t, r.demo}
-		const want = "v1/pods is divided by namespace over 2 objects of this edge, which do not answer together: ask for one namespace, or for all of one object over a WebSocket, as watchglass get does with /watch?shard=0-of-2"
+		const want = "v1/pods is divided by namespace over 2 objects of this edge: request one namespace, or all of one object over a WebSocket, as watchglass get does with /watch?shard=0-of-2"
 		for _, path := range []string{
 			"/api/v1/pods", "/api/v1/pods?limit=2", "/api/v1/pods?resourceVersion=0", "/api/v1/pods?watch=true",
 			"/api/v1/pods?fieldSelector=metadata.namespace%3D" + here,

@@ -159,7 +159,7 @@ func (s *connectorSide) settle() error {
 			return nil
 		}
 		if time.Now().After(end) {
-			return fmt.Errorf("%d messages were sent and not %d", messages, s.delivered)
+			return fmt.Errorf("%d messages were sent, expected %d", messages, s.delivered)
 		}
 	}
 }
@@ -177,7 +177,7 @@ func (s *connectorSide) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	if err := errors.Join(s.connector.Close(ctx), s.server.Shutdown(ctx)); err != nil {
-		slog.Warn("the connector did not close well", "error", err)
+		slog.Warn("the connector did not close cleanly", "error", err)
 	}
 	<-s.served
 }

@@ -55,7 +55,7 @@ func startReaders(ctx context.Context, url, kind string, readers, share int) (*r
 	p := &readerProcess{command, stdin}
 	if line, err := bufio.NewReader(stdout).ReadString('\n'); err != nil || line != "ready\n" {
 		p.close()
-		return nil, errors.New("the process with the readers did not come up")
+		return nil, errors.New("the process with the readers did not start")
 	}
 	return p, nil
 }

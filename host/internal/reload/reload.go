@@ -109,7 +109,7 @@ func (w *Watcher) check(g *watched, asked bool) (again bool) {
 	}
 	g.due = false
 	w.count(&g.failures)
-	w.log.Error("the files have changed and cannot be loaded; what was loaded before stays in use until they are repaired",
+	w.log.Error("the changed files cannot be loaded; the previous content stays in use until they are repaired",
 		"files", g.Name, "error", err)
 	return false
 }

@@ -43,7 +43,7 @@ func LoadClaims(root string) (*Claims, error) {
 	for _, s := range c.all {
 		for _, name := range s.Mutants {
 			if !known[name] {
-				return nil, fmt.Errorf("%s/%s.txt claims the mutant %q, and there is no %s/%s.mutant", ScenarioDir, s.Name, name, MutantDir, name)
+				return nil, fmt.Errorf("%s/%s.txt claims the mutant %q, but %s/%s.mutant does not exist", ScenarioDir, s.Name, name, MutantDir, name)
 			}
 			c.Scenarios[name] = append(c.Scenarios[name], s.Name)
 		}
@@ -56,12 +56,12 @@ func LoadClaims(root string) (*Claims, error) {
 func (c *Claims) Check() error {
 	for _, m := range c.Mutants {
 		if len(m.Tests) == 0 && m.Seeds == 0 && len(c.Scenarios[m.Name]) == 0 {
-			return fmt.Errorf("%s: nothing claims to catch it; add a \"test:\" or \"sim:\" line, or name it in the header of a scenario", m.path)
+			return fmt.Errorf("%s: no test claims it; add a \"test:\" or \"sim:\" line, or name it in the header of a scenario", m.path)
 		}
 	}
 	for _, s := range c.all {
 		if len(s.Rules) == 0 || len(s.Mutants) == 0 {
-			return fmt.Errorf("%s/%s.txt: the header must have a line \"# Rules: \" with the rules that it shows and a line \"# Mutants: \" with mutants that it must notice",
+			return fmt.Errorf("%s/%s.txt: the header must have a line \"# Rules: \" with the rules that it covers and a line \"# Mutants: \" with mutants that it must catch",
 				ScenarioDir, s.Name)
 		}
 	}

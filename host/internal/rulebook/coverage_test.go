@@ -23,7 +23,7 @@ func TestParseRules(t *testing.T) {
 		"- **W1** kept. A.\n- **W1** kept. B.\n":   "core/SEMANTICS.md:2: W1 is also defined in line 1",
 		"- **W1** done. A.\n":                      "core/SEMANTICS.md:1: expected \"- **ID** STATUS. Text\"",
 		"W1 kept. A.\n":                            "core/SEMANTICS.md:1: expected \"- **ID** STATUS. Text\"",
-		"- **W1** kept differently. Nothing more.": "core/SEMANTICS.md:1: W1 is kept differently and does not say what happens \"*Here:*\"",
+		"- **W1** kept differently. Nothing more.": "core/SEMANTICS.md:1: W1 is kept differently and must describe the difference after \"*Here:*\"",
 	} {
 		_, err := rulebook.ParseRules(text)
 		require.ErrorContains(t, err, want)

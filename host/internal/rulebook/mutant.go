@@ -153,7 +153,7 @@ func (m *Mutant) check() error {
 	}
 	for _, h := range m.hunks {
 		if len(h.find) == 0 {
-			return fmt.Errorf("%s:%d: the hunk finds nothing; add the lines to replace", m.path, h.line)
+			return fmt.Errorf("%s:%d: the hunk has no lines to replace; add them", m.path, h.line)
 		}
 	}
 	return nil

@@ -29,7 +29,7 @@ func TestParseMutantErrors(t *testing.T) {
 		{"rules: W7\n@@ a.go\n-x\n", "name.mutant: no description"},
 		{"# A.\n@@ a.go\n-x\n", "name.mutant: names no rule"},
 		{"# A.\nrules: W7\n", "name.mutant: changes nothing"},
-		{"# A.\nrules: W7\n@@ a.go\n+x\n", "name.mutant:3: the hunk finds nothing"},
+		{"# A.\nrules: W7\n@@ a.go\n+x\n", "name.mutant:3: the hunk has no lines to replace"},
 		{"# A.\nrules: W7\n@@ a.go\nx\n", "name.mutant:4: unexpected line \"x\" in a hunk"},
 		{"# A.\nrule: W7\n", "name.mutant:2: unexpected line \"rule: W7\""},
 		{"# A.\ntest: core/a\n", "name.mutant:2: \"test: core/a\": expected a package and at least one test"},

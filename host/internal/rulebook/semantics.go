@@ -73,7 +73,7 @@ func ParseRules(text string) ([]*Rule, error) {
 	}
 	for _, r := range rules {
 		if r.Status != Kept && !strings.Contains(r.Text, "*Here:*") {
-			return nil, fmt.Errorf("%s:%d: %s is %s and does not say what happens \"*Here:*\"", SemanticsPath, r.Line, r.ID, r.Status)
+			return nil, fmt.Errorf("%s:%d: %s is %s and must describe the difference after \"*Here:*\"", SemanticsPath, r.Line, r.ID, r.Status)
 		}
 	}
 	return rules, nil

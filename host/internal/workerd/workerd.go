@@ -86,7 +86,7 @@ func (p *Process) listening() error {
 	}
 	err := json.NewDecoder(p.control).Decode(&event)
 	if errors.Is(err, io.EOF) {
-		return errors.New("it ended before it listened")
+		return errors.New("it ended before it was listening")
 	}
 	if err != nil {
 		return err

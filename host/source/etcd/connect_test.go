@@ -25,7 +25,7 @@ func through(t *testing.T, hole *blackhole) (*etcd.Source, *clientv3.Client) {
 	return src, client
 }
 
-const cannotConnect = "cannot connect: does etcd listen there, and does it want TLS or not?"
+const cannotConnect = "cannot connect: check that etcd listens on this address, and whether it requires TLS"
 
 // A waiting list receives the error of an unreachable etcd without waiting for the
 // request timeout of half a minute.

@@ -334,7 +334,7 @@ func TestAStoppedServerEndsTheStream(t *testing.T) {
 	require.ErrorContains(t, err, "/registry/configmaps/")
 
 	err = src.Stream(t.Context(), configMaps, 0, &sink{})
-	require.ErrorContains(t, err, "cannot connect: does etcd listen there, and does it want TLS or not?")
+	require.ErrorContains(t, err, "cannot connect: check that etcd listens on this address, and whether it requires TLS")
 	assert.NotErrorIs(t, err, context.DeadlineExceeded, "the caller's context did not end")
 }
 
@@ -349,7 +349,7 @@ func TestReady(t *testing.T) {
 	src, err = etcd.New(client, etcd.Config{RequestTimeout: 100 * time.Millisecond})
 	require.NoError(t, err)
 	require.EqualError(t, src.Ready(t.Context()),
-		"etcd 127.0.0.1:1: cannot connect: does etcd listen there, and does it want TLS or not?")
+		"etcd 127.0.0.1:1: cannot connect: check that etcd listens on this address, and whether it requires TLS")
 	_, err = src.Identity(t.Context())
 	require.ErrorContains(t, err, "cannot connect")
 	ctx, cancel := context.WithCancel(t.Context())

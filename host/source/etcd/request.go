@@ -8,7 +8,7 @@ import (
 	"google.golang.org/grpc/connectivity"
 )
 
-var errCannotConnect = errors.New("cannot connect: does etcd listen there, and does it want TLS or not?")
+var errCannotConnect = errors.New("cannot connect: check that etcd listens on this address, and whether it requires TLS")
 
 // request reads keys. It takes at most RequestTimeout, and fails after
 // ConnectTimeout without a connection, because etcd's client would wait longer for

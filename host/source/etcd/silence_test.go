@@ -95,7 +95,7 @@ func TestASilentConnectionEndsTheStream(t *testing.T) {
 		hole.swallow()
 		return nil
 	}})
-	require.ErrorContains(t, err, "no word for "+(4*config.ProgressInterval).String())
+	require.ErrorContains(t, err, "no response to requests for progress within "+(4*config.ProgressInterval).String())
 
 	_, err = src.Identity(t.Context())
 	require.EqualError(t, err, "etcd "+hole.Addr().String()+": no answer within 1s")

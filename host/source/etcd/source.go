@@ -130,9 +130,9 @@ func (s *strangeKeys) report(key []byte) {
 		s.seen = map[string]struct{}{}
 	}
 	s.seen[string(key)] = struct{}{}
-	s.logger.Warn("passing over an etcd key that is not shaped like an object's; is another program writing under this prefix?",
+	s.logger.Warn("ignoring an etcd key that does not have the form of an object's key; is another program writing under this prefix?",
 		"key", string(key))
 	if len(s.seen) == maxStrangeKeys {
-		s.logger.Warn("too many strange etcd keys; further ones are passed over without a word", "limit", maxStrangeKeys)
+		s.logger.Warn("too many invalid etcd keys; further ones are ignored without a log message", "limit", maxStrangeKeys)
 	}
 }

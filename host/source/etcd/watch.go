@@ -171,7 +171,7 @@ func (a *asker) run(ctx context.Context, interval time.Duration) {
 		}
 		since := a.waiting.Load()
 		if since != nil && time.Since(*since) > silence {
-			a.cancel(fmt.Errorf("no word for %v, though asked", silence))
+			a.cancel(fmt.Errorf("no response to requests for progress within %v", silence))
 			return
 		}
 		if since != nil && open && a.remote.Send(progressRequest) != nil {

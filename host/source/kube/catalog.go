@@ -102,7 +102,7 @@ func (c *directory) discover(ctx context.Context) ([]*resource, error) {
 	var partial *discovery.ErrGroupDiscoveryFailed
 	switch {
 	case errors.As(err, &partial):
-		c.source.config.Logger.Warn("some API groups do not say what they have", "error", err)
+		c.source.config.Logger.Warn("discovery of some API groups failed", "error", err)
 	case err != nil:
 		return nil, fmt.Errorf("kube-apiserver %s: discovery: %w", c.source.base.Host, discoveryError(ctx, err))
 	}

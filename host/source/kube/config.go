@@ -62,7 +62,7 @@ func (c Config) withDefaults() (Config, error) {
 	setDefault(&c.Patience, DefaultPatience)
 	setDefault(&c.DiscoveryTTL, DefaultDiscoveryTTL)
 	if c.WatchTimeout < 4*time.Second {
-		return c, fmt.Errorf("kube source: watch timeout %v: expected 4s or more, for a server sends its bookmark two seconds before the end", c.WatchTimeout)
+		return c, fmt.Errorf("kube source: watch timeout %v: expected 4s or more, because a server sends its bookmark two seconds before the end", c.WatchTimeout)
 	}
 	if c.Logger == nil {
 		c.Logger = slog.Default()

@@ -72,7 +72,7 @@ func (c *directory) read(ctx context.Context, r *resource) (*definition, error) 
 	case isNotFound(err):
 		return &definition{}, nil
 	case errors.As(err, &status) && status.Code == http.StatusForbidden:
-		c.source.config.Logger.Warn("custom resource definitions may not be read; the resource has no columns but its age",
+		c.source.config.Logger.Warn("reading custom resource definitions is forbidden; the resource has only the column Age",
 			"resource", r.String(), "error", status.Message)
 		return &definition{}, nil
 	case err != nil:
@@ -95,7 +95,7 @@ func (c *directory) translate(r *resource, found *crd) *definition {
 		for _, column := range v.AdditionalPrinterColumns {
 			translated := api.Column{Name: column.Name, Kind: api.ColumnKind(column.Type), Path: column.JSONPath, Priority: uint8(min(max(column.Priority, 0), 255))}
 			if _, err := objectjson.NewScanner(&api.Schema{Resource: r.Resource, Columns: []api.Column{translated}}); err != nil {
-				c.source.config.Logger.Warn("leaving out a column whose path cannot be followed",
+				c.source.config.Logger.Warn("omitting a column with an unsupported path",
 					"resource", r.String(), "column", column.Name, "jsonPath", column.JSONPath, "error", err)
 				continue
 			}

@@ -50,7 +50,7 @@ func (st *stream) advance(rv api.ResourceVersion) {
 	m.FailingSince = learned.FailingSince
 	st.mu.Unlock()
 	if fallback {
-		st.config.Logger.Info("the server does not begin watches with the state; listing the classic way", "resource", st.resource.String())
+		st.config.Logger.Info("the server does not support watches with initial events; listing instead", "resource", st.resource.String())
 	}
 }
 
@@ -145,13 +145,13 @@ func (st *stream) flush() error {
 
 // Lagging implements kubewatch.Handler.
 func (st *stream) Lagging(why *api.Status) {
-	st.config.Logger.Warn("the server does not prove that it is current; readers will call their data stale if that goes on",
+	st.config.Logger.Warn("the server does not confirm that it is current; if this continues, readers report stale data",
 		"resource", st.resource.String(), "error", why)
 }
 
 // Skipped implements kubewatch.Handler.
 func (st *stream) Skipped(what string) {
-	st.config.Logger.Warn("passing over an event", "resource", st.resource.String(), "event", what)
+	st.config.Logger.Warn("ignoring an event", "resource", st.resource.String(), "event", what)
 }
 
 // Ended implements kubewatch.Handler. What came before the error counts.

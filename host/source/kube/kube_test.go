@@ -395,11 +395,11 @@ func TestR9_RetryAfterIsPassedOn(t *testing.T) {
 	assert.Contains(t, got.Message, "watch list of v1/pods: come back later")
 }
 
-func TestR8_AWatchThatEndsAtOnceIsAFailure(t *testing.T) {
+func TestR8_AWatchThatEndsImmediatelyIsAFailure(t *testing.T) {
 	f := newFake(t)
 	f.intercept(func(w http.ResponseWriter, r *http.Request) bool { return isWatch(r) })
 	_, ended := stream(t, f.source(kube.Config{}), 0)
-	assert.ErrorContains(t, <-ended, "ends the watch at once")
+	assert.ErrorContains(t, <-ended, "ended the watch immediately")
 }
 
 func TestAWatchThatIsCutInAnObjectIsResumed(t *testing.T) {
@@ -654,10 +654,10 @@ func TestConfigIsChecked(t *testing.T) {
 	nowhere := filepath.Join(t.TempDir(), "config")
 	t.Setenv("KUBECONFIG", nowhere)
 	_, err = kube.Load(kube.Access{Context: "shop"})
-	assert.ErrorContains(t, err, "there is no kubeconfig at "+nowhere)
+	assert.ErrorContains(t, err, "no kubeconfig exists at "+nowhere)
 
 	_, err = kube.Load(kube.Access{InCluster: true})
-	assert.ErrorContains(t, err, "this is no pod of a cluster")
+	assert.ErrorContains(t, err, "not running in a pod")
 }
 
 // A resource that is created a moment after a failed request is found then.

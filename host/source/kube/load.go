@@ -29,7 +29,7 @@ func Load(a Access) (*rest.Config, error) {
 	if a.InCluster {
 		config, err := rest.InClusterConfig()
 		if errors.Is(err, rest.ErrNotInCluster) {
-			return nil, errors.New("this is no pod of a cluster: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set; use a kubeconfig")
+			return nil, errors.New("not running in a pod: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set; use a kubeconfig")
 		}
 		if err != nil {
 			return nil, fmt.Errorf("the service account of this pod: %w", err)
@@ -54,7 +54,7 @@ func explainLoading(a Access, rules *clientcmd.ClientConfigLoadingRules, err err
 	broken := malformed(rules)
 	switch {
 	case a.Kubeconfig == "" && !slices.ContainsFunc(rules.Precedence, exists):
-		return fmt.Errorf("there is no kubeconfig at %s: name one", from)
+		return fmt.Errorf("no kubeconfig exists at %s: name one", from)
 	case broken != nil:
 		return broken
 	case a.Context != "":
@@ -81,7 +81,7 @@ func malformed(rules *clientcmd.ClientConfigLoadingRules) error {
 		if _, syntax, found := strings.Cut(err.Error(), "yaml: "); found {
 			where = " (" + syntax + ")"
 		}
-		return fmt.Errorf("%s is no kubeconfig%s: expected YAML or JSON with apiVersion v1 and kind Config, such as kubectl config view --raw prints", path, where)
+		return fmt.Errorf("%s is not a kubeconfig%s: expected YAML or JSON with apiVersion v1 and kind Config, such as kubectl config view --raw prints", path, where)
 	}
 	return nil
 }

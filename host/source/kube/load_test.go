@@ -24,7 +24,7 @@ func TestFileThatIsNotKubeconfig(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "config")
 			require.NoError(t, os.WriteFile(path, []byte(c.content), 0o600))
-			want := path + " is no kubeconfig" + c.where + expected
+			want := path + " is not a kubeconfig" + c.where + expected
 			_, err := kube.Load(kube.Access{Kubeconfig: path})
 			assert.EqualError(t, err, want)
 			_, err = kube.Load(kube.Access{Kubeconfig: path, Context: "dev"})

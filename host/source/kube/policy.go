@@ -252,7 +252,7 @@ func (p *Policy) begin(ctx context.Context, token bool) (done func(*api.Status),
 		return func(*api.Status) { p.inFlight.Release(1) }, nil
 	}
 	if !p.inFlight.TryAcquire(1) {
-		return nil, p.limits.Refuse(limit.MaxReviews, "the server checks as many tokens and rights as it can at once: try again")
+		return nil, p.limits.Refuse(limit.MaxReviews, "the server is checking too many tokens and rights: try again")
 	}
 	done, refused = p.beginFor(client.Block(), token)
 	if refused != nil {

@@ -51,7 +51,7 @@ func (s *Source) getJSON(ctx context.Context, path string, into any) error {
 	}
 	defer resp.Body.Close()
 	if err := json.NewDecoder(resp.Body).Decode(into); err != nil {
-		return fmt.Errorf("%s: the answer is not the JSON expected: %w", about, transportError(ctx, err))
+		return fmt.Errorf("%s: the response is not the expected JSON: %w", about, transportError(ctx, err))
 	}
 	return nil
 }

@@ -61,7 +61,7 @@ type received struct {
 const pieceSize = 32 << 10
 
 // errSilent reports that a server has exceeded a limit of a request.
-var errSilent = errors.New("the server has fallen silent")
+var errSilent = errors.New("the server does not respond")
 
 func (s *Source) newStream(found *resource, sink source.Sink, cluster string) *stream {
 	m, learned := s.remember(found.Resource, cluster)

@@ -26,7 +26,7 @@ export interface Claims {
 /** Parses one or more keys, separated by white space. Errors do not contain the keys. */
 export function parseKeys(text: string): Promise<CryptoKey[]> {
   const keys = text.split(/\s+/).filter(Boolean).map((key) => new TextEncoder().encode(key));
-  if (keys.length === 0) throw new Error("there is no key; make one with: openssl rand -base64 48");
+  if (keys.length === 0) throw new Error("no key is given; make one with: openssl rand -base64 48");
   const short = keys.findIndex((key) => key.length < minKeyBytes);
   if (short >= 0) throw new Error(`key ${short + 1} has ${keys[short]!.length} bytes, expected at least ${minKeyBytes}; make one with: openssl rand -base64 48`);
   return Promise.all(keys.map((key) => crypto.subtle.importKey("raw", key, { name: "HMAC", hash: "SHA-256" }, false, ["verify"])));

@@ -39,10 +39,10 @@ func Difference(store cache.Store, want map[string]any, plain func(any) any) err
 		}
 		expected, ok := want[key]
 		if !ok {
-			return fmt.Errorf("%s is there and should not be", key)
+			return fmt.Errorf("%s exists, expected none", key)
 		}
 		if got := plain(o); !equality.Semantic.DeepEqual(expected, got) {
-			return fmt.Errorf("%s is\n%+v, and should be\n%+v", key, got, expected)
+			return fmt.Errorf("%s is\n%+v, expected\n%+v", key, got, expected)
 		}
 		here[key] = true
 	}
