@@ -99,7 +99,7 @@ func TestRestoreOfDamagedState(t *testing.T) {
 	spoilt := slices.Clone(disk.chunks)
 	spoilt[1] = slices.Clone(spoilt[1])
 	spoilt[1][len(spoilt[1])/2] ^= 1
-	require.ErrorContains(t, restored(CollectionOptions{Restore: slices.Values(spoilt)}).RestoreError(), "damaged")
+	require.ErrorContains(t, restored(CollectionOptions{Restore: slices.Values(spoilt)}).RestoreError(), "corrupt")
 	require.ErrorContains(t, restored(CollectionOptions{Restore: slices.Values(disk.chunks[:2])}).RestoreError(), "the last chunk of a snapshot is missing")
 	require.ErrorContains(t, restored(CollectionOptions{Namespace: "default", Restore: slices.Values(disk.chunks)}).RestoreError(), "of v1/pods namespace=default")
 	require.Error(t, restored(CollectionOptions{Restore: slices.Values([][]byte{make([]byte, 32<<20)})}).RestoreError())

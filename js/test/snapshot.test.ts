@@ -76,7 +76,7 @@ test("a corrupt state is refused, and listed instead", { skip }, async (t) => {
   const damaged = disk.chunks.map((c) => c.slice());
   damaged[1]![100]! ^= 1;
   for (const [chunks, why] of [
-    [damaged, /cannot be restored: .*damaged/],
+    [damaged, /cannot be restored: .*corrupt/],
     [disk.chunks.slice(0, 2), /the last chunk of a snapshot is missing/],
     [[new Uint8Array(16 << 20)], /more than the maximum/],
   ] as const) {

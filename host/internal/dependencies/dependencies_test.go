@@ -32,9 +32,9 @@ func TestLicensesAreRecognizedByTheirText(t *testing.T) {
 func TestADependencyWithoutAnAllowedLicenseIsNamed(t *testing.T) {
 	dir := t.TempDir()
 	d := dependency{name: "example.com/m", version: "v1.0.0", dir: dir}
-	assert.ErrorContains(t, d.read(), "example.com/m v1.0.0: no license")
+	assert.ErrorContains(t, d.read(), "example.com/m v1.0.0: found no allowed license")
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "COPYING"), []byte("GNU GENERAL PUBLIC LICENSE"), 0o600))
-	assert.ErrorContains(t, d.read(), "no license that is allowed")
+	assert.ErrorContains(t, d.read(), "found no allowed license")
 }
 
 func TestTheListingHasEachTextOnce(t *testing.T) {
