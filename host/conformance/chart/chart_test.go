@@ -36,6 +36,7 @@ var cases = map[string]string{
   podDisruptionBudget: {minAvailable: 50%},
   networkPolicy: {enabled: true, ingressFrom: [{namespaceSelector: {matchLabels: {team: web}}}], apiServerPorts: [6443]},
   serviceMonitor: {enabled: true, tokenSecret: prometheus, labels: {release: prometheus}},
+  prometheusRule: {enabled: true, labels: {release: prometheus}},
   metricsReaders: [{kind: ServiceAccount, name: prometheus, namespace: monitoring}],
   podAnnotations: {g: h}, podLabels: {i: j}, nodeSelector: {k: l}, tolerations: [{key: m, operator: Exists}],
   affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: []}}, priorityClassName: system-cluster-critical}`,

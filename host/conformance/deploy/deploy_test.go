@@ -19,19 +19,21 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 )
 
-// serviceMonitors is the custom resource definition of the Prometheus operator that
-// the chart requires.
-const serviceMonitors = `
+// operator returns a custom resource definition of the Prometheus operator, which the
+// chart requires.
+func operator(kind, plural string) string {
+	return `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
-metadata: {name: servicemonitors.monitoring.coreos.com}
+metadata: {name: ` + plural + `.monitoring.coreos.com}
 spec:
   group: monitoring.coreos.com
-  names: {kind: ServiceMonitor, plural: servicemonitors}
+  names: {kind: ` + kind + `, plural: ` + plural + `}
   scope: Namespaced
   versions:
     - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}
 `
+}
 
 // prepared returns a cluster with the namespaces that the manifests refer to.
 func prepared(t *testing.T) *cluster {
@@ -40,8 +42,10 @@ func prepared(t *testing.T) *cluster {
 	c.kubectl(t, "", "apply", "--server-side", "-f", examples+"/base/namespace.yaml")
 	c.kubectl(t, "", "create", "serviceaccount", "default", "--namespace=watchglass") // clusters with controllers create it
 	c.kubectl(t, "", "create", "namespace", "shop")
-	c.kubectl(t, serviceMonitors, "apply", "-f", "-")
-	c.kubectl(t, "", "wait", "--for=condition=Established", "crd/servicemonitors.monitoring.coreos.com", "--timeout=1m")
+	for kind, plural := range map[string]string{"ServiceMonitor": "servicemonitors", "PrometheusRule": "prometheusrules"} {
+		c.kubectl(t, operator(kind, plural), "apply", "-f", "-")
+		c.kubectl(t, "", "wait", "--for=condition=Established", "crd/"+plural+".monitoring.coreos.com", "--timeout=1m")
+	}
 	return c
 }
 

@@ -43,6 +43,7 @@ func conformance() []suite {
 		test("kube-apiserver", module, "-skip", "^TestRBAC$", "./apiserver"),
 		test("RBAC", module, "-run", "^TestRBAC$", "./apiserver"),
 		test("the Helm chart", module+"/chart", "."),
+		test("alerts and dashboard", module+"/monitoring", "."),
 		test("manifests in kube-apiserver", module, "./deploy"),
 	}
 }
