@@ -53,6 +53,14 @@ rules: ## Check that a test proves every rule of core/SEMANTICS.md (RULE=W13 exp
 packaging: js/dist/index.js js/packaging/node_modules ## Install the packed npm tarball into tiny projects and run each: Vite, webpack, Rollup, esbuild, Next.js, Node, TypeScript
 	@CHROMIUM="$$(sh js/scripts/chromium.sh)" node --test --test-reporter=spec js/packaging/*.test.mjs
 
+headlamp: $(BINARY) js/dist/index.js examples/headlamp/node_modules ## Build the plugin of examples/headlamp with Headlamp's tools (850 MB), and test it in Chromium
+	@rm -rf $(BUILD)/headlamp examples/headlamp/node_modules/watchglass
+	@mkdir -p $(BUILD)/headlamp examples/headlamp/node_modules/watchglass
+	@cd js && npm pack --ignore-scripts --silent --pack-destination ../$(BUILD)/headlamp >/dev/null
+	@tar -xzf $(BUILD)/headlamp/*.tgz -C examples/headlamp/node_modules/watchglass --strip-components=1
+	cd examples/headlamp && npm run --silent tsc && npm run --silent build && node test/host/build.mjs
+	@CHROMIUM="$$(sh js/scripts/chromium.sh)" node --test --test-reporter=spec examples/headlamp/test/*.test.mjs
+
 flakes: $(BINARY) $(BUILD)/edge js/build/test examples/edge/node_modules ## Run each package and test file COUNT times (default 20) beside LOAD busy processes (default 2), all or PKGS='./host/server js/build/test/wire.test.js', and list the tests that failed
 	@CHROMIUM="$$(sh js/scripts/chromium.sh)" go run ./host/internal/testsum -flakes -count $(COUNT) -load $(LOAD) $(PKGS)
 
@@ -197,6 +205,10 @@ examples/edge/node_modules: examples/edge/package-lock.json
 	cd examples/edge && npm ci --no-audit --no-fund --loglevel=error
 	@touch $@
 
+examples/headlamp/node_modules: examples/headlamp/package-lock.json
+	cd examples/headlamp && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
+
 js/packaging/node_modules: js/packaging/package-lock.json
 	cd js/packaging && npm ci --no-audit --no-fund --loglevel=error
 	@touch $@
@@ -216,4 +228,4 @@ js/build/bench: js/node_modules js/bench/node_modules $(JS_SRC) $(shell git ls-f
 help: ## List the targets
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' Makefile
 
-.PHONY: release image test-release embedded demo edge build test test-edge flakes lint scenarios sim chaos load rules packaging mutants bench bench-json bench-edge fuzz conformance golden docs licenses clean wasm js dashboard worker help
+.PHONY: release image test-release embedded demo edge build test test-edge flakes lint scenarios sim chaos load rules packaging headlamp mutants bench bench-json bench-edge fuzz conformance golden docs licenses clean wasm js dashboard worker help

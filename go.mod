@@ -2,6 +2,8 @@ module github.com/watchglass/watchglass
 
 go 1.26.0
 
+ignore ./examples/headlamp/node_modules // tools of npm that contain Go files
+
 toolchain go1.27.2
 
 require (

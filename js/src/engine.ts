@@ -433,9 +433,9 @@ function eachTask(act: () => void): { run(): void; close(): void } {
     due = false;
     act();
   };
-  if (typeof setImmediate === "function") {
-    return { run: () => void (due ||= (setImmediate(fire), true)), close() {} };
-  }
+  // A property, because bundlers that add polyfills replace the global name.
+  const { setImmediate: immediately } = globalThis as { setImmediate?: (act: () => void) => void };
+  if (immediately) return { run: () => void (due ||= (immediately(fire), true)), close() {} };
   // A message arrives sooner than a timer, which browsers throttle.
   const { port1, port2 } = new MessageChannel();
   port1.onmessage = fire;
