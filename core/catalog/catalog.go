@@ -1,6 +1,6 @@
-// Package catalog contains the schemas of the well-known Kubernetes resources. A
-// connector on etcd and an engine that reads Kubernetes directly use it, because
-// they have no discovery.
+// Package catalog contains the schemas of the built-in Kubernetes resources, and the
+// printers that compute the cells of their columns as kube-apiserver does for
+// kubectl. Every source uses the same columns.
 package catalog
 
 import (
@@ -8,15 +8,12 @@ import (
 	"github.com/watchglass/watchglass/core/internal/lite"
 )
 
-// All returns the schemas of the well-known Kubernetes resources: the fields that
-// Kubernetes selectors support, and columns like those of kubectl. The result is
-// a fresh copy.
+// All returns the schemas of the built-in Kubernetes resources of stable versions: the
+// fields that Kubernetes selectors support, and the columns of kubectl with the same
+// cells. The result is a fresh copy.
 //
-// A column is the value at a path. Values that kube-apiserver computes are
-// therefore missing, such as the status of a pod, the data of a config map or the
-// selector of a network policy. Some are split into several columns: a volume's
-// claim, the reference of an autoscaler, the role of a binding. A missing value
-// is null, where the server prints words or zeros.
+// A resource that tables sort or name in another way has a column called Name, which
+// replaces the name of the object; see [NameColumn].
 //
 // A field is omitted if its value differs from the value at its path, so a
 // selector on it is rejected instead of giving wrong results. These are
@@ -101,15 +98,37 @@ func parse(name, words, columns string) api.Schema {
 		if line, columns, _ = lite.Cut(columns, '\n'); line == "" {
 			return s
 		}
-		var c api.Column
-		var word, width string
-		c.Name, line, _ = lite.Cut(line, '|')
-		word, line, _ = lite.Cut(line, '|')
-		c.Path, width, _ = lite.Cut(line, '|')
-		c.Kind = api.ColumnKind(word)
-		if width == "wide" {
-			c.Priority = 1
-		}
-		s.Columns = append(s.Columns, c)
+		s.Columns = append(s.Columns, parseColumn(line))
 	}
+}
+
+// parseColumn parses the line of a column.
+func parseColumn(line string) api.Column {
+	var c api.Column
+	var word, value, width string
+	c.Name, line, _ = lite.Cut(line, '|')
+	word, line, _ = lite.Cut(line, '|')
+	value, line, _ = lite.Cut(line, '|')
+	c.Default, width, _ = lite.Cut(line, '|')
+	if c.Kind = api.ColumnKind(word); word == "duration" {
+		c.Kind = api.Duration
+	}
+	if c.Path = value; value[0] != '.' {
+		c.Printer, c.Path, _ = lite.Cut(value[:len(value)-1], '(')
+	}
+	if width == "wide" {
+		c.Priority = 1
+	}
+	return c
+}
+
+// NameColumn returns the number of the column that tables show instead of the name of
+// an object, or -1.
+func NameColumn(s *api.Schema) int {
+	for i := range s.Columns {
+		if s.Columns[i].Name == "Name" && s.Columns[i].Printer != "" {
+			return i
+		}
+	}
+	return -1
 }

@@ -20,12 +20,13 @@ func TestCatalogIsConsistent(t *testing.T) {
 			assert.NotEmpty(t, s.Kind)
 			assert.Equal(t, 0, s.Field("metadata.name"))
 			assert.Equal(t, s.Namespaced, s.Field("metadata.namespace") == 1)
-			assert.True(t, s.Column("age") >= 0 || s.Column("last seen") >= 0, "no column to sort by time")
 			for i, c := range s.Columns {
 				assert.Equal(t, i, s.Column(c.Name), "column %s twice", c.Name)
-				assert.True(t, strings.HasPrefix(c.Path, "."), c.Path)
+				assert.True(t, strings.HasPrefix(c.Path, ".") || c.Printer != "" && c.Path == "", c.Path)
 				assert.NotEqual(t, api.Null, c.Kind, c.Name)
 			}
+			_, err := NewScanner(&s)
+			assert.NoError(t, err)
 		})
 	}
 }
@@ -36,10 +37,32 @@ func TestColumnsHaveTypes(t *testing.T) {
 	for line := range strings.Lines(table) {
 		if parts := strings.Split(strings.TrimSpace(line), "|"); len(parts) > 1 {
 			columns++
-			assert.Contains(t, []string{"string", "integer", "number", "boolean", "date"}, parts[1], line)
+			assert.Contains(t, []string{"string", "integer", "number", "boolean", "date", "duration"}, parts[1], line)
 		}
 	}
 	assert.Greater(t, columns, 100)
+}
+
+func TestEveryPrinterIsUsed(t *testing.T) {
+	used := map[string]bool{}
+	for _, s := range All() {
+		for _, c := range s.Columns {
+			used[c.Printer] = true
+		}
+	}
+	for _, p := range printers {
+		assert.True(t, used[p.name], p.name)
+	}
+	assert.Len(t, used, len(printers)+1)
+}
+
+func TestNameColumnReplacesTheName(t *testing.T) {
+	for resource, want := range map[string]int{"v1/pods": -1, "v1/events": 9, "storage.k8s.io/v1/storageclasses": 0} {
+		r, err := api.ParseResource(resource)
+		require.NoError(t, err)
+		assert.Equal(t, want, NameColumn(Find(r)), resource)
+	}
+	assert.Equal(t, -1, NameColumn(&api.Schema{Columns: []api.Column{{Name: "Name", Path: ".spec.name"}}}), "of a custom resource")
 }
 
 func TestCatalogIsAFreshCopy(t *testing.T) {

@@ -43,6 +43,16 @@ func printFirst(v *objectjson.Values, out *objectjson.Cells) {
 	out.SetText(0)
 }
 
+// printFirstInteger prints the first value that exists, which is a number.
+func printFirstInteger(v *objectjson.Values, out *objectjson.Cells) {
+	for i := range v.Len() {
+		if !v.Get(i).IsNull() {
+			out.SetInt(0, v.Get(i).Int())
+			return
+		}
+	}
+}
+
 // printFirstDate prints the first value that is a time.
 func printFirstDate(v *objectjson.Values, out *objectjson.Cells) {
 	for i := range v.Len() {

@@ -3,7 +3,6 @@ package catalog
 import (
 	"strings"
 
-	"github.com/watchglass/watchglass/core/internal/lite"
 	"github.com/watchglass/watchglass/core/objectjson"
 )
 
@@ -73,14 +72,7 @@ func roles(labels objectjson.Document) []string {
 			found = append(found, role)
 		}
 	}
-	lite.SortStrings(found)
-	distinct := found[:0]
-	for i, role := range found {
-		if i == 0 || role != found[i-1] {
-			distinct = append(distinct, role)
-		}
-	}
-	return distinct
+	return distinct(found)
 }
 
 // printAddress prints the first address of a type.

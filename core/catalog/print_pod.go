@@ -215,18 +215,8 @@ func (p *pod) hasCondition(kind, member, value string) bool {
 }
 
 // isInitialized reports whether the first Initialized condition is true.
-func (p *pod) isInitialized() bool { return p.conditionStatus("Initialized").Is("True") }
-
-// conditionStatus returns the status of the first condition of a type.
-func (p *pod) conditionStatus(kind string) objectjson.Document {
-	for _, condition := range p.values.All(podConditions) {
-		var parts [2]objectjson.Document
-		condition.Pick(parts[:], "type", "status")
-		if parts[0].Is(kind) {
-			return parts[1]
-		}
-	}
-	return nil
+func (p *pod) isInitialized() bool {
+	return conditionStatus(p.values.All(podConditions), "Initialized").Is("True")
 }
 
 // isSidecarNamed reports whether the init container with a name restarts always.
@@ -248,7 +238,7 @@ func isSidecar(container objectjson.Document) bool {
 func (p *pod) printGates(out *objectjson.Cells) {
 	gates, passed := p.values.All(podReadinessGates), 0
 	for _, gate := range gates {
-		if p.conditionStatus(gate.Text()).Is("True") {
+		if conditionStatus(p.values.All(podConditions), gate.Text()).Is("True") {
 			passed++
 		}
 	}

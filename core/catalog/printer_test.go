@@ -56,6 +56,8 @@ func TestGenericPrinters(t *testing.T) {
 		{"first", ".v.a .v.b", `"a":"","b":"x"`, "-"},
 		{"firstDate", ".v.a .v.b .v.c", `"a":null,"b":"2026-01-02T03:04:05.678901Z","c":"2027-01-02T03:04:05Z"`, "1767323045678"},
 		{"firstDate", ".v.a", ``, "-"},
+		{"firstInteger", ".v.a .v.b", `"a":null,"b":3`, "3"},
+		{"firstInteger", ".v.a .v.b", ``, "-"},
 		{"slash", ".v.a .v.b", `"a":"Role","b":"x"`, "Role/x"},
 		{"slash", ".v.a .v.b", `"b":"x"`, "/x"},
 		{"slash", ".v.a .v.b", ``, "-"},

@@ -2,195 +2,360 @@ package catalog
 
 // table has an entry for each resource. Its first line has the name, kind, scope
 // and selectable fields other than name and namespace. Each further line is a
-// column with name, type and path, as in a CustomResourceDefinition. The module
-// contains the table as text because that is smaller than code.
+// column with name, type, value, default and the word "wide" for columns of priority
+// one. The value is a path, or a printer with its paths in parentheses. The columns
+// are those of kubectl for Kubernetes 1.36. The module contains the table as text
+// because that is smaller than code.
 const table = `v1/pods Pod namespaced spec.nodeName spec.restartPolicy spec.schedulerName spec.serviceAccountName status.phase status.podIP status.nominatedNodeName
-Phase|string|.status.phase
-Restarts|integer|.status.containerStatuses[*].restartCount
-Node|string|.spec.nodeName
-Age|date|.metadata.creationTimestamp
-IP|string|.status.podIP|wide
-Containers|string|.spec.containers[*].name|wide
-Images|string|.spec.containers[*].image|wide
+Ready|string|podReady()
+Status|string|podStatus()
+Restarts|integer|podRestarts()
+Age|date|.metadata.creationTimestamp|<unknown>
+IP|string|.status.podIP|<none>|wide
+Node|string|.spec.nodeName|<none>|wide
+Nominated Node|string|.status.nominatedNodeName|<none>|wide
+Readiness Gates|string|podGates()|<none>|wide
 
 v1/nodes Node cluster
-Unschedulable|boolean|.spec.unschedulable
+Status|string|nodeStatus()
+Roles|string|nodeRoles()|<none>
+Age|date|.metadata.creationTimestamp|<unknown>
 Version|string|.status.nodeInfo.kubeletVersion
-CPU|string|.status.capacity.cpu
-Memory|string|.status.capacity.memory
-Age|date|.metadata.creationTimestamp
-Addresses|string|.status.addresses[*].address|wide
-OS|string|.status.nodeInfo.osImage|wide
-Kernel|string|.status.nodeInfo.kernelVersion|wide
-Runtime|string|.status.nodeInfo.containerRuntimeVersion|wide
+Internal-IP|string|nodeInternalIP()|<none>|wide
+External-IP|string|nodeExternalIP()|<none>|wide
+OS-Image|string|.status.nodeInfo.osImage|<unknown>|wide
+Kernel-Version|string|nodeKernel()||wide
+Container-Runtime|string|.status.nodeInfo.containerRuntimeVersion|<unknown>|wide
 
 v1/namespaces Namespace cluster status.phase
 Status|string|.status.phase
-Age|date|.metadata.creationTimestamp
+Age|date|.metadata.creationTimestamp|<unknown>
 
 v1/services Service namespaced spec.clusterIP spec.type
 Type|string|.spec.type
-Cluster-IP|string|.spec.clusterIP
-External-IP|string|.status.loadBalancer.ingress[*].ip
-Age|date|.metadata.creationTimestamp
+Cluster-IP|string|.spec.clusterIP|<none>
+External-IP|string|serviceExternal()|<none>
+Port(s)|string|servicePorts()|<none>
+Age|date|.metadata.creationTimestamp|<unknown>
+Selector|string|labels(.spec.selector)|<none>|wide
 
 v1/configmaps ConfigMap namespaced
-Immutable|boolean|.immutable
-Age|date|.metadata.creationTimestamp
+Data|integer|count(.data .binaryData)
+Age|date|.metadata.creationTimestamp|<unknown>
 
 v1/secrets Secret namespaced type
 Type|string|.type
-Immutable|boolean|.immutable
-Age|date|.metadata.creationTimestamp
+Data|integer|count(.data)
+Age|date|.metadata.creationTimestamp|<unknown>
 
 v1/events Event namespaced involvedObject.kind involvedObject.namespace involvedObject.name involvedObject.uid involvedObject.apiVersion involvedObject.resourceVersion involvedObject.fieldPath reason reportingComponent type
-Last Seen|date|.lastTimestamp
+Last Seen|date|firstDate(.series.lastObservedTime .lastTimestamp .firstTimestamp .eventTime)|<unknown>
 Type|string|.type
 Reason|string|.reason
-Kind|string|.involvedObject.kind
-Object|string|.involvedObject.name
-Message|string|.message
-Source|string|.source.component|wide
-First Seen|date|.firstTimestamp|wide
-Count|integer|.count|wide
+Object|string|eventObject()
+Subobject|string|.involvedObject.fieldPath||wide
+Source|string|eventSource()||wide
+Message|string|trim(.message)
+First Seen|date|firstDate(.firstTimestamp .eventTime)|<unknown>|wide
+Count|integer|firstInteger(.series.count .count)|1|wide
+Name|string|first(.metadata.name)||wide
 
 v1/persistentvolumeclaims PersistentVolumeClaim namespaced
-Status|string|.status.phase
+Status|string|phase(.status.phase .metadata.deletionTimestamp)
 Volume|string|.spec.volumeName
-Capacity|string|.status.capacity.storage
-Access Modes|string|.spec.accessModes[*]
-StorageClass|string|.spec.storageClassName
-Age|date|.metadata.creationTimestamp
-VolumeMode|string|.spec.volumeMode|wide
+Capacity|string|bound(.spec.volumeName .status.capacity.storage)
+Access Modes|string|accessModes(.status.accessModes[*] .spec.volumeName)
+StorageClass|string|first(.metadata.annotations['volume.beta.kubernetes.io/storage-class'] .spec.storageClassName)
+VolumeAttributesClass|string|.spec.volumeAttributesClassName|<unset>
+Age|date|.metadata.creationTimestamp|<unknown>
+VolumeMode|string|.spec.volumeMode|<unset>|wide
 
 v1/serviceaccounts ServiceAccount namespaced
-Age|date|.metadata.creationTimestamp
+Age|date|.metadata.creationTimestamp|<unknown>
+
+v1/endpoints Endpoints namespaced
+Endpoints|string|endpoints()
+Age|date|.metadata.creationTimestamp|<unknown>
+
+v1/limitranges LimitRange namespaced
+Created At|string|.metadata.creationTimestamp
+
+v1/podtemplates PodTemplate namespaced
+Containers|string|.template.spec.containers[*].name
+Images|string|.template.spec.containers[*].image
+Pod Labels|string|labels(.template.metadata.labels)|<none>
+
+v1/replicationcontrollers ReplicationController namespaced status.replicas
+Desired|integer|.spec.replicas|0
+Current|integer|.status.replicas|0
+Ready|integer|.status.readyReplicas|0
+Age|date|.metadata.creationTimestamp|<unknown>
+Containers|string|.spec.template.spec.containers[*].name||wide
+Images|string|.spec.template.spec.containers[*].image||wide
+Selector|string|labels(.spec.selector)|<none>|wide
+
+v1/resourcequotas ResourceQuota namespaced
+Request|string|quotaRequests()
+Limit|string|quotaLimits()
+Age|date|.metadata.creationTimestamp|<unknown>
 
 apps/v1/deployments Deployment namespaced
-Ready|integer|.status.readyReplicas
-Desired|integer|.spec.replicas
-Up-to-date|integer|.status.updatedReplicas
-Available|integer|.status.availableReplicas
-Age|date|.metadata.creationTimestamp
-Containers|string|.spec.template.spec.containers[*].name|wide
-Images|string|.spec.template.spec.containers[*].image|wide
+Ready|string|ratio(.status.readyReplicas .spec.replicas)
+Up-to-date|integer|.status.updatedReplicas|0
+Available|integer|.status.availableReplicas|0
+Age|date|.metadata.creationTimestamp|<unknown>
+Containers|string|.spec.template.spec.containers[*].name||wide
+Images|string|.spec.template.spec.containers[*].image||wide
+Selector|string|selector(.spec.selector)||wide
 
 apps/v1/replicasets ReplicaSet namespaced status.replicas
-Desired|integer|.spec.replicas
-Current|integer|.status.replicas
-Ready|integer|.status.readyReplicas
-Age|date|.metadata.creationTimestamp
-Containers|string|.spec.template.spec.containers[*].name|wide
-Images|string|.spec.template.spec.containers[*].image|wide
+Desired|integer|.spec.replicas|0
+Current|integer|.status.replicas|0
+Ready|integer|.status.readyReplicas|0
+Age|date|.metadata.creationTimestamp|<unknown>
+Containers|string|.spec.template.spec.containers[*].name||wide
+Images|string|.spec.template.spec.containers[*].image||wide
+Selector|string|selector(.spec.selector)|<none>|wide
 
 apps/v1/statefulsets StatefulSet namespaced
-Ready|integer|.status.readyReplicas
-Desired|integer|.spec.replicas
-Age|date|.metadata.creationTimestamp
-Containers|string|.spec.template.spec.containers[*].name|wide
-Images|string|.spec.template.spec.containers[*].image|wide
+Ready|string|ratio(.status.readyReplicas .spec.replicas)
+Age|date|.metadata.creationTimestamp|<unknown>
+Containers|string|.spec.template.spec.containers[*].name||wide
+Images|string|.spec.template.spec.containers[*].image||wide
 
 apps/v1/daemonsets DaemonSet namespaced
-Desired|integer|.status.desiredNumberScheduled
-Current|integer|.status.currentNumberScheduled
-Ready|integer|.status.numberReady
-Up-to-date|integer|.status.updatedNumberScheduled
-Available|integer|.status.numberAvailable
-Age|date|.metadata.creationTimestamp
-Containers|string|.spec.template.spec.containers[*].name|wide
-Images|string|.spec.template.spec.containers[*].image|wide
+Desired|integer|.status.desiredNumberScheduled|0
+Current|integer|.status.currentNumberScheduled|0
+Ready|integer|.status.numberReady|0
+Up-to-date|integer|.status.updatedNumberScheduled|0
+Available|integer|.status.numberAvailable|0
+Node Selector|string|labels(.spec.template.spec.nodeSelector)|<none>
+Age|date|.metadata.creationTimestamp|<unknown>
+Containers|string|.spec.template.spec.containers[*].name||wide
+Images|string|.spec.template.spec.containers[*].image||wide
+Selector|string|selector(.spec.selector)|<none>|wide
+
+apps/v1/controllerrevisions ControllerRevision namespaced
+Controller|string|controller()|<none>
+Revision|integer|.revision|0
+Age|date|.metadata.creationTimestamp|<unknown>
 
 batch/v1/jobs Job namespaced
-Succeeded|integer|.status.succeeded
-Completions|integer|.spec.completions
-Active|integer|.status.active
-Failed|integer|.status.failed
-Started|date|.status.startTime
-Age|date|.metadata.creationTimestamp
-Images|string|.spec.template.spec.containers[*].image|wide
+Status|string|jobStatus()
+Completions|string|jobCompletions()
+Duration|duration|jobDuration()
+Age|date|.metadata.creationTimestamp|<unknown>
+Containers|string|.spec.template.spec.containers[*].name||wide
+Images|string|.spec.template.spec.containers[*].image||wide
+Selector|string|selector(.spec.selector)|<none>|wide
 
 batch/v1/cronjobs CronJob namespaced
 Schedule|string|.spec.schedule
-Timezone|string|.spec.timeZone
-Suspend|boolean|.spec.suspend
-Last Schedule|date|.status.lastScheduleTime
-Age|date|.metadata.creationTimestamp
-Images|string|.spec.jobTemplate.spec.template.spec.containers[*].image|wide
+Timezone|string|.spec.timeZone|<none>
+Suspend|string|title(.spec.suspend)|<unset>
+Active|integer|count(.status.active)
+Last Schedule|date|.status.lastScheduleTime|<none>
+Age|date|.metadata.creationTimestamp|<unknown>
+Containers|string|.spec.jobTemplate.spec.template.spec.containers[*].name||wide
+Images|string|.spec.jobTemplate.spec.template.spec.containers[*].image||wide
+Selector|string|selector(.spec.jobTemplate.spec.selector)|<none>|wide
 
 networking.k8s.io/v1/ingresses Ingress namespaced
-Class|string|.spec.ingressClassName
-Hosts|string|.spec.rules[*].host
-Address|string|.status.loadBalancer.ingress[*].ip
-Age|date|.metadata.creationTimestamp
+Class|string|.spec.ingressClassName|<none>
+Hosts|string|hosts(.spec.rules[*])|*
+Address|string|loadBalancer(.status.loadBalancer.ingress[*])
+Ports|string|tls(.spec.tls)
+Age|date|.metadata.creationTimestamp|<unknown>
+
+networking.k8s.io/v1/ingressclasses IngressClass cluster
+Name|string|default(.metadata.name .metadata.annotations['ingressclass.kubernetes.io/is-default-class'])
+Controller|string|.spec.controller
+Parameters|string|ingressClass()|<none>
+Age|date|.metadata.creationTimestamp|<unknown>
 
 networking.k8s.io/v1/networkpolicies NetworkPolicy namespaced
-Policy Types|string|.spec.policyTypes[*]
-Age|date|.metadata.creationTimestamp
+Pod-Selector|string|selector(.spec.podSelector)|<none>
+Age|date|.metadata.creationTimestamp|<unknown>
+
+networking.k8s.io/v1/ipaddresses IPAddress cluster
+ParentRef|string|parent()|<none>
+
+networking.k8s.io/v1/servicecidrs ServiceCIDR cluster
+CIDRs|string|.spec.cidrs[*]
+Age|date|.metadata.creationTimestamp|<unknown>
 
 v1/persistentvolumes PersistentVolume cluster
-Capacity|string|.spec.capacity.storage
-Access Modes|string|.spec.accessModes[*]
+Capacity|string|.spec.capacity.storage|0
+Access Modes|string|accessModes(.spec.accessModes[*])
 Reclaim Policy|string|.spec.persistentVolumeReclaimPolicy
-Status|string|.status.phase
-Claim Namespace|string|.spec.claimRef.namespace
-Claim|string|.spec.claimRef.name
-StorageClass|string|.spec.storageClassName
-VolumeAttributesClass|string|.spec.volumeAttributesClassName
+Status|string|phase(.status.phase .metadata.deletionTimestamp)
+Claim|string|slash(.spec.claimRef.namespace .spec.claimRef.name)
+StorageClass|string|first(.metadata.annotations['volume.beta.kubernetes.io/storage-class'] .spec.storageClassName)
+VolumeAttributesClass|string|.spec.volumeAttributesClassName|<unset>
 Reason|string|.status.reason
-Age|date|.metadata.creationTimestamp
-VolumeMode|string|.spec.volumeMode|wide
+Age|date|.metadata.creationTimestamp|<unknown>
+VolumeMode|string|.spec.volumeMode|<unset>|wide
 
 storage.k8s.io/v1/storageclasses StorageClass cluster
+Name|string|default(.metadata.name .metadata.annotations['storageclass.kubernetes.io/is-default-class'] .metadata.annotations['storageclass.beta.kubernetes.io/is-default-class'])
 Provisioner|string|.provisioner
-ReclaimPolicy|string|.reclaimPolicy
-VolumeBindingMode|string|.volumeBindingMode
-AllowVolumeExpansion|boolean|.allowVolumeExpansion
-Age|date|.metadata.creationTimestamp
+ReclaimPolicy|string|.reclaimPolicy|Delete
+VolumeBindingMode|string|.volumeBindingMode|Immediate
+AllowVolumeExpansion|boolean|.allowVolumeExpansion|false
+Age|date|.metadata.creationTimestamp|<unknown>
+
+storage.k8s.io/v1/csidrivers CSIDriver cluster
+AttachRequired|boolean|.spec.attachRequired|true
+PodInfoOnMount|boolean|.spec.podInfoOnMount|false
+StorageCapacity|boolean|.spec.storageCapacity|false
+TokenRequests|string|.spec.tokenRequests[*].audience|<unset>
+RequiresRepublish|boolean|.spec.requiresRepublish|false
+Modes|string|.spec.volumeLifecycleModes[*]|<none>
+Age|date|.metadata.creationTimestamp|<unknown>
+
+storage.k8s.io/v1/csinodes CSINode cluster
+Drivers|integer|count(.spec.drivers)
+Age|date|.metadata.creationTimestamp|<unknown>
+
+storage.k8s.io/v1/csistoragecapacities CSIStorageCapacity namespaced
+StorageClassName|string|.storageClassName
+Capacity|string|.capacity|<unset>
+
+storage.k8s.io/v1/volumeattachments VolumeAttachment cluster
+Attacher|string|.spec.attacher
+PV|string|.spec.source.persistentVolumeName
+Node|string|.spec.nodeName
+Attached|boolean|.status.attached|false
+Age|date|.metadata.creationTimestamp|<unknown>
+
+storage.k8s.io/v1/volumeattributesclasses VolumeAttributesClass cluster
+DriverName|string|.driverName
+Age|date|.metadata.creationTimestamp|<unknown>
 
 rbac.authorization.k8s.io/v1/roles Role namespaced
-Age|date|.metadata.creationTimestamp
-
-rbac.authorization.k8s.io/v1/rolebindings RoleBinding namespaced
-Role Kind|string|.roleRef.kind
-Role|string|.roleRef.name
-Age|date|.metadata.creationTimestamp
-Subjects|string|.subjects[*].name|wide
+Created At|string|.metadata.creationTimestamp
 
 rbac.authorization.k8s.io/v1/clusterroles ClusterRole cluster
-Age|date|.metadata.creationTimestamp
+Created At|string|.metadata.creationTimestamp
+
+rbac.authorization.k8s.io/v1/rolebindings RoleBinding namespaced
+Role|string|slash(.roleRef.kind .roleRef.name)
+Age|date|.metadata.creationTimestamp|<unknown>
+Users|string|users()||wide
+Groups|string|groups()||wide
+ServiceAccounts|string|accounts()||wide
 
 rbac.authorization.k8s.io/v1/clusterrolebindings ClusterRoleBinding cluster
-Role Kind|string|.roleRef.kind
-Role|string|.roleRef.name
-Age|date|.metadata.creationTimestamp
-Subjects|string|.subjects[*].name|wide
+Role|string|slash(.roleRef.kind .roleRef.name)
+Age|date|.metadata.creationTimestamp|<unknown>
+Users|string|users()||wide
+Groups|string|groups()||wide
+ServiceAccounts|string|accounts()||wide
 
 discovery.k8s.io/v1/endpointslices EndpointSlice namespaced
 AddressType|string|.addressType
-Ports|string|.ports[*].port
-Endpoints|string|.endpoints[*].addresses[*]
-Age|date|.metadata.creationTimestamp
+Ports|string|slicePorts(.ports[*])|<unset>
+Endpoints|string|list(.endpoints[*].addresses[*])|<unset>
+Age|date|.metadata.creationTimestamp|<unknown>
 
 autoscaling/v2/horizontalpodautoscalers HorizontalPodAutoscaler namespaced
-Reference Kind|string|.spec.scaleTargetRef.kind
-Reference|string|.spec.scaleTargetRef.name
-MinPods|integer|.spec.minReplicas
-MaxPods|integer|.spec.maxReplicas
-Replicas|integer|.status.currentReplicas
-Age|date|.metadata.creationTimestamp
+Reference|string|slash(.spec.scaleTargetRef.kind .spec.scaleTargetRef.name)
+Targets|string|metrics()|<none>
+MinPods|integer|.spec.minReplicas|<unset>
+MaxPods|integer|.spec.maxReplicas|0
+Replicas|integer|.status.currentReplicas|0
+Age|date|.metadata.creationTimestamp|<unknown>
 
 policy/v1/poddisruptionbudgets PodDisruptionBudget namespaced
-Min Available|string|.spec.minAvailable
-Max Unavailable|string|.spec.maxUnavailable
-Allowed Disruptions|integer|.status.disruptionsAllowed
-Age|date|.metadata.creationTimestamp
+Min Available|string|.spec.minAvailable|N/A
+Max Unavailable|string|.spec.maxUnavailable|N/A
+Allowed Disruptions|integer|.status.disruptionsAllowed|0
+Age|date|.metadata.creationTimestamp|<unknown>
 
 coordination.k8s.io/v1/leases Lease namespaced
 Holder|string|.spec.holderIdentity
-Age|date|.metadata.creationTimestamp
+Age|date|.metadata.creationTimestamp|<unknown>
 
 apiextensions.k8s.io/v1/customresourcedefinitions CustomResourceDefinition cluster
-Group|string|.spec.group
-Kind|string|.spec.names.kind
-Scope|string|.spec.scope
-Age|date|.metadata.creationTimestamp`
+Created At|string|.metadata.creationTimestamp
+
+apiregistration.k8s.io/v1/apiservices APIService cluster
+Service|string|slash(.spec.service.namespace .spec.service.name)|Local
+Available|string|apiService()|Unknown
+Age|date|.metadata.creationTimestamp|<unknown>
+
+admissionregistration.k8s.io/v1/mutatingwebhookconfigurations MutatingWebhookConfiguration cluster
+Webhooks|integer|count(.webhooks)
+Age|date|.metadata.creationTimestamp|<unknown>
+
+admissionregistration.k8s.io/v1/validatingwebhookconfigurations ValidatingWebhookConfiguration cluster
+Webhooks|integer|count(.webhooks)
+Age|date|.metadata.creationTimestamp|<unknown>
+
+admissionregistration.k8s.io/v1/mutatingadmissionpolicies MutatingAdmissionPolicy cluster
+Mutations|integer|count(.spec.mutations)
+ParamKind|string|slash(.spec.paramKind.apiVersion .spec.paramKind.kind)|<unset>
+Age|date|.metadata.creationTimestamp|<unknown>
+
+admissionregistration.k8s.io/v1/mutatingadmissionpolicybindings MutatingAdmissionPolicyBinding cluster
+PolicyName|string|.spec.policyName
+ParamRef|string|param()|<unset>
+Age|date|.metadata.creationTimestamp|<unknown>
+
+admissionregistration.k8s.io/v1/validatingadmissionpolicies ValidatingAdmissionPolicy cluster
+Validations|integer|count(.spec.validations)
+ParamKind|string|slash(.spec.paramKind.apiVersion .spec.paramKind.kind)|<unset>
+Age|date|.metadata.creationTimestamp|<unknown>
+
+admissionregistration.k8s.io/v1/validatingadmissionpolicybindings ValidatingAdmissionPolicyBinding cluster
+PolicyName|string|.spec.policyName
+ParamRef|string|param()|<unset>
+Age|date|.metadata.creationTimestamp|<unknown>
+
+certificates.k8s.io/v1/certificatesigningrequests CertificateSigningRequest cluster spec.signerName
+Age|date|.metadata.creationTimestamp|<unknown>
+SignerName|string|.spec.signerName|<none>
+Requestor|string|.spec.username
+RequestedDuration|duration|requestDuration()|<none>
+Condition|string|requestCondition()
+
+flowcontrol.apiserver.k8s.io/v1/flowschemas FlowSchema cluster
+PriorityLevel|string|.spec.priorityLevelConfiguration.name
+MatchingPrecedence|integer|.spec.matchingPrecedence|0
+DistinguisherMethod|string|.spec.distinguisherMethod.type|<none>
+Age|date|.metadata.creationTimestamp|<unknown>
+MissingPL|string|dangling()|?
+
+flowcontrol.apiserver.k8s.io/v1/prioritylevelconfigurations PriorityLevelConfiguration cluster
+Type|string|.spec.type
+NominalConcurrencyShares|integer|.spec.limited.nominalConcurrencyShares|<none>
+Queues|integer|.spec.limited.limitResponse.queuing.queues|<none>
+HandSize|integer|.spec.limited.limitResponse.queuing.handSize|<none>
+QueueLengthLimit|integer|.spec.limited.limitResponse.queuing.queueLengthLimit|<none>
+Age|date|.metadata.creationTimestamp|<unknown>
+
+node.k8s.io/v1/runtimeclasses RuntimeClass cluster
+Handler|string|.handler
+Age|date|.metadata.creationTimestamp|<unknown>
+
+scheduling.k8s.io/v1/priorityclasses PriorityClass cluster
+Value|integer|.value|0
+Global-Default|boolean|.globalDefault|false
+Age|date|.metadata.creationTimestamp|<unknown>
+PreemptionPolicy|string|.preemptionPolicy
+
+resource.k8s.io/v1/deviceclasses DeviceClass cluster
+Age|date|.metadata.creationTimestamp|<unknown>
+
+resource.k8s.io/v1/resourceclaims ResourceClaim namespaced
+State|string|claim()
+Age|date|.metadata.creationTimestamp|<unknown>
+
+resource.k8s.io/v1/resourceclaimtemplates ResourceClaimTemplate namespaced
+Age|date|.metadata.creationTimestamp|<unknown>
+
+resource.k8s.io/v1/resourceslices ResourceSlice cluster spec.nodeName spec.driver
+Node|string|.spec.nodeName
+Driver|string|.spec.driver
+Pool|string|.spec.pool.name
+Age|date|.metadata.creationTimestamp|<unknown>`

@@ -1,12 +1,9 @@
 package kubeapi
 
 import (
-	"math"
-	"strconv"
-	"time"
-
 	"github.com/watchglass/watchglass/core/api"
-	"github.com/watchglass/watchglass/host/internal/age"
+	"github.com/watchglass/watchglass/core/catalog"
+	"github.com/watchglass/watchglass/host/internal/cells"
 )
 
 // columnDefinition is a column definition in a table.
@@ -23,11 +20,20 @@ var nameColumn = columnDefinition{
 }
 
 func definitions(s *api.Schema) []columnDefinition {
-	all := []columnDefinition{nameColumn}
-	for _, c := range s.Columns {
-		all = append(all, columnDefinition{
-			Name: c.Name, Type: columnType(c.Kind), Description: "The value at " + c.Path + ".", Priority: c.Priority,
-		})
+	var all []columnDefinition
+	name := catalog.NameColumn(s)
+	if name < 0 {
+		all = append(all, nameColumn)
+	}
+	for i, c := range s.Columns {
+		d := columnDefinition{Name: c.Name, Type: columnType(c.Kind), Description: "The value at " + c.Path + ".", Priority: c.Priority}
+		if c.Printer != "" {
+			d.Description = "What kubectl prints."
+		}
+		if i == name {
+			d.Format = nameColumn.Format
+		}
+		all = append(all, d)
 	}
 	return all
 }
@@ -63,9 +69,16 @@ func (f *form) appendTableHead(dst []byte, meta listMeta) []byte {
 
 // appendRow appends an object as a row.
 func (f *form) appendRow(dst []byte, o Object, include include) []byte {
-	dst = appendText(append(dst, `{"cells":[`...), o.Key().Name())
-	for i, c := range f.schema.Columns {
-		dst = f.appendCell(append(dst, ','), c.Kind, o.Column(i))
+	dst = append(dst, `{"cells":[`...)
+	name := catalog.NameColumn(f.schema)
+	if name < 0 {
+		dst = appendText(dst, o.Key().Name())
+	}
+	for i := range f.schema.Columns {
+		if i > 0 || name < 0 {
+			dst = append(dst, ',')
+		}
+		dst = f.appendCell(dst, &f.schema.Columns[i], o.Column(i))
 	}
 	dst = append(dst, `],"object":`...)
 	switch include {
@@ -79,24 +92,15 @@ func (f *form) appendRow(dst []byte, o Object, include include) []byte {
 	return append(dst, '}')
 }
 
-// appendCell appends a value. Dates become ages, in the format of clients.
-func (f *form) appendCell(dst []byte, kind api.ValueKind, v api.Value) []byte {
-	switch v.Kind {
-	case api.Bool:
-		return strconv.AppendBool(dst, v.Int != 0)
-	case api.Integer:
-		return appendInt(dst, v.Int)
-	case api.Number:
-		if !math.IsNaN(v.Float) && !math.IsInf(v.Float, 0) {
-			return strconv.AppendFloat(dst, v.Float, 'g', -1, 64)
-		}
-	case api.Date:
-		return appendText(dst, age.String(time.Duration(f.now-v.Int)*time.Millisecond))
-	case api.String:
-		return appendText(dst, v.Text)
+// appendCell appends a value. Numbers and bools keep their type. A missing value
+// without a default is null.
+func (f *form) appendCell(dst []byte, c *api.Column, v api.Value) []byte {
+	text := cells.Text(c, v, f.now)
+	switch {
+	case v.Kind == api.Null && text == "":
+		return append(dst, "null"...)
+	case v.Kind == api.Bool, v.Kind == api.Integer && v.Time == 0, v.Kind == api.Number && text != "" && text != c.Default:
+		return append(dst, text...)
 	}
-	if kind == api.Date {
-		return append(dst, `"<unknown>"`...)
-	}
-	return append(dst, "null"...)
+	return appendText(dst, text)
 }

@@ -10,7 +10,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/watchglass/watchglass/core/api"
-	"github.com/watchglass/watchglass/host/internal/age"
+	"github.com/watchglass/watchglass/core/catalog"
+	"github.com/watchglass/watchglass/host/internal/cells"
 	"github.com/watchglass/watchglass/host/internal/terminal"
 )
 
@@ -81,53 +82,45 @@ func (p *printer) event(t api.EventType, o object) error {
 }
 
 func (p *printer) header() []string {
-	var cells []string
+	var row []string
 	if p.events {
-		cells = append(cells, "EVENT")
+		row = append(row, "EVENT")
 	}
 	if p.namespaces {
-		cells = append(cells, "NAMESPACE")
+		row = append(row, "NAMESPACE")
 	}
-	cells = append(cells, "NAME")
+	if catalog.NameColumn(&p.schema) < 0 {
+		row = append(row, "NAME")
+	}
 	for _, c := range p.schema.Columns {
 		if p.shown(c) {
-			cells = append(cells, strings.ToUpper(c.Name))
+			row = append(row, strings.ToUpper(c.Name))
 		}
 	}
-	return cells
+	return row
 }
 
 func (p *printer) row(t api.EventType, o object) []string {
-	var cells []string
+	var row []string
 	if p.events {
-		cells = append(cells, t.String())
+		row = append(row, t.String())
 	}
 	if p.namespaces {
-		cells = append(cells, terminal.Text(o.Key().Namespace()))
+		row = append(row, terminal.Text(o.Key().Namespace()))
 	}
-	cells = append(cells, terminal.Text(o.Key().Name()))
-	for i, c := range p.schema.Columns {
-		if p.shown(c) {
-			cells = append(cells, p.cell(c, o.Column(i)))
+	if catalog.NameColumn(&p.schema) < 0 {
+		row = append(row, terminal.Text(o.Key().Name()))
+	}
+	now := p.now().UnixMilli()
+	for i := range p.schema.Columns {
+		if c := &p.schema.Columns[i]; p.shown(*c) {
+			row = append(row, terminal.Text(cells.Text(c, o.Column(i), now)))
 		}
 	}
-	return cells
+	return row
 }
 
 func (p *printer) shown(c api.Column) bool { return c.Priority == 0 || p.format == formatWide }
-
-// cell formats a value like kubectl: dates as ages, and missing values as <none>.
-func (p *printer) cell(c api.Column, v api.Value) string {
-	switch {
-	case v.Kind == api.Date:
-		return age.String(p.now().Sub(time.UnixMilli(v.Int)))
-	case v.Kind == api.Null && c.Kind == api.Date:
-		return "<unknown>"
-	case v.Kind == api.Null, v.Kind == api.String && v.Text == "":
-		return "<none>"
-	}
-	return terminal.Text(v.String())
-}
 
 func (p *printer) table(rows [][]string) error {
 	p.measure(rows)

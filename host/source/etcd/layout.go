@@ -13,12 +13,14 @@ import (
 func KubernetesPaths() map[api.Resource]string {
 	paths := map[api.Resource]string{
 		{Version: "v1", Name: "nodes"}:                                 "minions",
+		{Version: "v1", Name: "endpoints"}:                             "services/endpoints",
+		{Version: "v1", Name: "replicationcontrollers"}:                "controllers",
 		{Version: "v1", Name: "services"}:                              "services/specs",
 		{Group: "networking.k8s.io", Version: "v1", Name: "ingresses"}: "ingress",
 	}
 	for _, s := range catalog.All() {
 		_, special := paths[s.Resource]
-		if !special && s.Resource.Group != "" && s.Resource.Group != "apiextensions.k8s.io" {
+		if !special && s.Resource.Group != "" && s.Resource.Group != "apiextensions.k8s.io" && s.Resource.Group != "apiregistration.k8s.io" {
 			paths[s.Resource] = s.Resource.Name
 		}
 	}

@@ -1,0 +1,225 @@
+package catalog
+
+import (
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/objectjson"
+)
+
+// The cells of an event.
+const (
+	eventObject = iota
+	eventSource
+)
+
+var eventPrinter = objectjson.Printer{
+	Paths: []string{
+		".involvedObject.kind", ".involvedObject.name", ".source.component", ".reportingComponent", ".source.host", ".reportingInstance",
+	},
+	Print: func(v *objectjson.Values, out *objectjson.Cells) {
+		addLower(out, v.Get(0).Text())
+		if name := v.Get(1).Text(); name != "" {
+			out.Add("/" + name)
+		}
+		out.SetText(eventObject)
+
+		out.Add(firstText(v.Get(2), v.Get(3)))
+		if host := firstText(v.Get(4), v.Get(5)); host != "" {
+			out.Add(", " + host)
+		}
+		out.SetText(eventSource)
+	},
+}
+
+// firstText returns the first text that is not empty.
+func firstText(documents ...objectjson.Document) string {
+	for _, d := range documents {
+		if text := d.Text(); text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+// printDefault prints the name of an object, with a mark if one of the annotations
+// declares it as the default of its kind.
+func printDefault(v *objectjson.Values, out *objectjson.Cells) {
+	out.AddValue(v.Get(0))
+	for i := 1; i < v.Len(); i++ {
+		if v.Get(i).Is("true") {
+			out.Add(" (default)")
+			break
+		}
+	}
+	out.SetText(0)
+}
+
+// The cells of a role binding, one for each kind of subject.
+const (
+	subjectUsers = iota
+	subjectGroups
+	subjectAccounts
+)
+
+var subjectPrinter = objectjson.Printer{
+	Paths: []string{".subjects[*]"},
+	Print: func(v *objectjson.Values, out *objectjson.Cells) {
+		for cell, kind := range [...]string{subjectUsers: "User", subjectGroups: "Group", subjectAccounts: "ServiceAccount"} {
+			for _, subject := range v.All(0) {
+				var parts [3]objectjson.Document
+				subject.Pick(parts[:], "kind", "name", "namespace")
+				if !parts[0].Is(kind) {
+					continue
+				}
+				if !out.Empty() {
+					out.Add(", ")
+				}
+				if cell == subjectAccounts {
+					out.AddValue(parts[2])
+					out.Add("/")
+				}
+				out.AddValue(parts[1])
+			}
+			out.SetText(cell)
+		}
+	},
+}
+
+// The cells of a certificate signing request.
+const (
+	requestCondition = iota
+	requestDuration
+)
+
+var requestPrinter = objectjson.Printer{
+	Paths: []string{".status.conditions[*].type", ".status.certificate", ".spec.expirationSeconds"},
+	Print: func(v *objectjson.Values, out *objectjson.Cells) {
+		approved, denied, failed := false, false, false
+		for _, condition := range v.All(0) {
+			approved = approved || condition.Is("Approved")
+			denied = denied || condition.Is("Denied")
+			failed = failed || condition.Is("Failed")
+		}
+		switch {
+		case denied:
+			out.Add("Denied")
+		case approved:
+			out.Add("Approved")
+		default:
+			out.Add("Pending")
+		}
+		if failed {
+			out.Add(",Failed")
+		}
+		if len(v.Get(1)) > len(`""`) {
+			out.Add(",Issued")
+		}
+		out.SetText(requestCondition)
+		if seconds := v.Get(2); !seconds.IsNull() {
+			out.Set(requestDuration, api.Value{Kind: api.Duration, Int: int64(seconds.Int()) * 1000})
+		}
+	},
+}
+
+// apiServicePrinter prints whether an APIService is available, and the reason if it is
+// not.
+var apiServicePrinter = objectjson.Printer{
+	Paths: []string{".status.conditions[*]"},
+	Print: func(v *objectjson.Values, out *objectjson.Cells) {
+		for _, condition := range v.All(0) {
+			var parts [3]objectjson.Document
+			condition.Pick(parts[:], "type", "status", "reason")
+			if !parts[0].Is("Available") {
+				continue
+			}
+			out.AddValue(parts[1])
+			if reason := parts[2].Text(); reason != "" && !parts[1].Is("True") {
+				out.Add(" (" + reason + ")")
+			}
+			break
+		}
+		out.SetText(0)
+	},
+}
+
+// paramPrinter prints the parameter of an admission policy binding.
+var paramPrinter = objectjson.Printer{
+	Paths: []string{".spec.paramRef"},
+	Print: func(v *objectjson.Values, out *objectjson.Cells) {
+		var parts [3]objectjson.Document
+		v.Get(0).Pick(parts[:], "name", "namespace", "selector")
+		if name := parts[0].Text(); name != "" {
+			namespace := parts[1].Text()
+			if namespace == "" {
+				namespace = "*" // the parameter may have no namespace
+			}
+			out.Add(namespace + "/" + name)
+		} else if !parts[2].IsNull() {
+			addStruct(out, parts[2])
+		}
+		out.SetText(0)
+	},
+}
+
+// addStruct adds a LabelSelector in the notation of Go, which is what kube-apiserver
+// prints for it.
+func addStruct(out *objectjson.Cells, selector objectjson.Document) {
+	var parts [2]objectjson.Document
+	selector.Pick(parts[:], "matchLabels", "matchExpressions")
+	out.Add("&LabelSelector{MatchLabels:map[string]string{")
+	for _, label := range sortedMap(parts[0]) {
+		out.Add(label.key + ": " + label.value + ",")
+	}
+	out.Add("},MatchExpressions:[]LabelSelectorRequirement{")
+	for _, expression := range parts[1].Elements() {
+		var e [3]objectjson.Document
+		expression.Pick(e[:], "key", "operator", "values")
+		out.Add("LabelSelectorRequirement{Key:" + e[0].Text() + ",Operator:" + e[1].Text() + ",Values:[")
+		for i, value := range e[2].Elements() {
+			if i > 0 {
+				out.Add(" ")
+			}
+			out.AddValue(value)
+		}
+		out.Add("],},")
+	}
+	out.Add("},}")
+}
+
+// danglingPrinter prints whether the priority level of a FlowSchema is missing.
+var danglingPrinter = objectjson.Printer{
+	Paths: []string{".status.conditions[*]"},
+	Print: func(v *objectjson.Values, out *objectjson.Cells) {
+		out.AddValue(conditionStatus(v.All(0), "Dangling"))
+		out.SetText(0)
+	},
+}
+
+// claimPrinter prints the state of a ResourceClaim.
+var claimPrinter = objectjson.Printer{
+	Paths: []string{".metadata.deletionTimestamp", ".status.allocation", ".status.reservedFor"},
+	Print: func(v *objectjson.Values, out *objectjson.Cells) {
+		deleted, allocated := !v.Get(0).IsNull(), !v.Get(1).IsNull()
+		if deleted {
+			out.Add("deleted")
+		}
+		switch {
+		case allocated:
+			addListed(out, "allocated")
+			if v.Get(2).Len() > 0 {
+				out.Add(",reserved")
+			}
+		case !deleted:
+			out.Add("pending")
+		}
+		out.SetText(0)
+	},
+}
+
+// printBound prints the second value if the first is a text that is not empty. A
+// missing second value is zero.
+func printBound(v *objectjson.Values, out *objectjson.Cells) {
+	if len(v.Get(0)) > len(`""`) {
+		addNumber(out, v.Get(1))
+	}
+	out.SetText(0)
+}
