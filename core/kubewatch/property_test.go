@@ -163,7 +163,7 @@ func TestColumnsOfOnesOwn(t *testing.T) {
 	require.Contains(t, f.Status.Message, `".a[-1]"`)
 	r.step(&wire.OpenCollection{Collection: 3, Resource: "v1/pods"})
 	r.settle()
-	require.Equal(t, "Phase", r.schema.Schema.Columns[0].Name, "another layout has another store")
+	require.Equal(t, "Ready", r.schema.Schema.Columns[0].Name, "another layout has another store")
 }
 
 func TestMetadataOnlyHasNoBodies(t *testing.T) {
@@ -175,7 +175,7 @@ func TestMetadataOnlyHasNoBodies(t *testing.T) {
 	var reply wire.ObjectReply
 	require.NoError(t, reply.Parse(r.seen[wire.TypeObjectReply][0]))
 	require.Equal(t, api.NoBody, reply.Item.Envelope.Body().Codec)
-	require.Equal(t, "Running", reply.Item.Envelope.Column(0).Text)
+	require.Equal(t, "Running", reply.Item.Envelope.Column(1).Text)
 }
 
 // FuzzAnswers checks that the engine survives any bytes from a server, in any

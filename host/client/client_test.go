@@ -44,7 +44,7 @@ func TestListAndGet(t *testing.T) {
 	require.Equal(t, rv, pod.ResourceVersion())
 	require.Equal(t, "app=web,phase=Pending", pod.Labels().String())
 	schema := c.Schema()
-	require.Equal(t, "Pending", pod.Column(schema.Column("Phase")).Text)
+	require.Equal(t, "Pending", pod.Column(schema.Column("Status")).Text)
 	require.Equal(t, "n1", pod.Field(schema.Field("spec.nodeName")))
 	var object struct {
 		Metadata struct{ Name, ResourceVersion string }

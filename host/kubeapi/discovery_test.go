@@ -22,8 +22,11 @@ func TestDiscovery(t *testing.T) {
 			groups = append(groups, g.(map[string]any)["name"].(string))
 		}
 		assert.Equal(t, []string{
-			"apiextensions.k8s.io", "apps", "authentication.k8s.io", "authorization.k8s.io", "autoscaling", "batch",
-			"coordination.k8s.io", "discovery.k8s.io", "networking.k8s.io", "policy", "rbac.authorization.k8s.io", "storage.k8s.io",
+			"admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io", "apps",
+			"authentication.k8s.io", "authorization.k8s.io", "autoscaling", "batch",
+			"certificates.k8s.io", "coordination.k8s.io", "discovery.k8s.io", "flowcontrol.apiserver.k8s.io",
+			"networking.k8s.io", "node.k8s.io", "policy", "rbac.authorization.k8s.io", "resource.k8s.io",
+			"scheduling.k8s.io", "storage.k8s.io",
 		}, groups)
 
 		assert.JSONEq(t, `{"kind":"APIGroup","apiVersion":"v1","name":"apps","versions":[{"groupVersion":"apps/v1","version":"v1"}],`+
@@ -63,7 +66,7 @@ func TestAggregatedDiscovery(t *testing.T) {
 		list := decode(t, a.text)
 		assert.Equal(t, "APIGroupDiscoveryList", list["kind"])
 		assert.Equal(t, "apidiscovery.k8s.io/v2", list["apiVersion"])
-		require.Len(t, list["items"], 12)
+		require.Len(t, list["items"], 19)
 
 		core := decode(t, w.get("/api").text)["items"].([]any)
 		require.Len(t, core, 1)

@@ -280,15 +280,15 @@ func TestP12_ATable(t *testing.T) {
 			column := c.(map[string]any)
 			columns = append(columns, fmt.Sprintf("%v/%v/%v", column["name"], column["type"], column["priority"]))
 		}
-		assert.Equal(t, "Name/string/0 Phase/string/0 Restarts/integer/0 Node/string/0 Age/date/0 IP/string/1 Containers/string/1 Images/string/1",
+		assert.Equal(t, "Name/string/0 Ready/string/0 Status/string/0 Restarts/integer/0 Age/date/0 IP/string/1 Node/string/1 Nominated Node/string/1 Readiness Gates/string/1",
 			strings.Join(columns, " "))
 		row := table["rows"].([]any)[0].(map[string]any)
-		assert.Equal(t, []any{"one", "Running", nil, "n1", "10h", nil, nil, nil}, row["cells"])
+		assert.Equal(t, []any{"one", "0/0", "Running", 0.0, "10h", "<none>", "n1", "<none>", "<none>"}, row["cells"])
 		assert.Equal(t, "PartialObjectMetadata", row["object"].(map[string]any)["kind"])
 
 		table = decode(t, w.get("/api/v1/namespaces/a/pods/two?includeObject=Object").text)
 		row = table["rows"].([]any)[0].(map[string]any)
-		assert.Equal(t, []any{"two", nil, nil, nil, "<unknown>", nil, nil, nil}, row["cells"])
+		assert.Equal(t, []any{"two", "0/0", nil, 0.0, "<unknown>", "<none>", "<none>", "<none>", "<none>"}, row["cells"])
 		assert.Equal(t, "Pod", row["object"].(map[string]any)["kind"])
 		assert.Equal(t, map[string]any{"resourceVersion": "3"}, table["metadata"])
 
@@ -306,7 +306,7 @@ func TestP12_AWatchOnATableHasItsDefinitionsOnce(t *testing.T) {
 		for _, include := range []string{"None", "Metadata", "Object"} {
 			watch := w.watch("/api/v1/pods?watch=1&includeObject=" + include + initialEvents)
 			first := watch.next().Object
-			assert.Len(t, first["columnDefinitions"], 8)
+			assert.Len(t, first["columnDefinitions"], 9)
 			row := first["rows"].([]any)[0].(map[string]any)
 			assert.Equal(t, "one", row["cells"].([]any)[0])
 			kind := map[string]any{"None": nil, "Metadata": "PartialObjectMetadata", "Object": "Pod"}[include]
@@ -318,7 +318,7 @@ func TestP12_AWatchOnATableHasItsDefinitionsOnce(t *testing.T) {
 			assert.Nil(t, second.Object["columnDefinitions"])
 			assert.Equal(t, map[string]any{"resourceVersion": "2"}, second.Object["metadata"])
 			row = second.Object["rows"].([]any)[0].(map[string]any)
-			assert.Len(t, row["cells"], 8)
+			assert.Len(t, row["cells"], 9)
 			metadata := row["object"].(map[string]any)["metadata"]
 			assert.Equal(t, map[string]any{
 				"resourceVersion": "2", "annotations": map[string]any{"k8s.io/initial-events-end": "true"},

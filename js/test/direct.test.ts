@@ -42,7 +42,7 @@ test("a watch receives the state and changes, with the token on every request", 
   const wg = await connectDirect(t, kubernetes.url, "s3cret");
   const pods = wg.collection("v1/pods", { namespace: "default", labelSelector: "app=web" });
   await pods.synced;
-  assert.equal(pods.schema?.columns[0]?.name, "Phase");
+  assert.equal(pods.schema?.columns[1]?.name, "Status");
   const { metadata, ...rest } = await pods.get("default/web-1");
   assert.deepEqual(rest, { kind: "Pod", apiVersion: "v1", status: { phase: "Running" } });
   assert.equal(metadata.resourceVersion, "5");

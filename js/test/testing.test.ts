@@ -19,7 +19,7 @@ test("a view shows the objects of the cluster, with the columns of kubectl, and 
   await view.ready;
   assert.equal(names(view.snapshot.rows), "web-2,web-1");
   assert.deepEqual(view.snapshot.counts, [["Pending", 1], ["Running", 1]]);
-  const phase = pods.schema!.columns.findIndex(({ name }) => name === "Phase");
+  const phase = pods.schema!.columns.findIndex(({ name }) => name === "Status");
   assert.equal(view.snapshot.rows[0]!.columns[phase], "Pending");
   cluster.update("v1/pods", "default/web-2", (object) => (object.status.phase = "Running"));
   cluster.delete("v1/pods", "default/web-1");

@@ -99,10 +99,10 @@ func TestGet(t *testing.T) {
 		[]byte(`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web","namespace":"default","uid":"u"}}`))
 
 	for args, want := range map[string]string{
-		"po":                              "NAME   PHASE     RESTARTS   NODE   AGE\na      Running   <none>     n1     <unknown>\nb      Pending   <none>     n1     <unknown>\n",
-		"po --no-headers -n shop":         "c   Running   <none>   n1   <unknown>\n",
+		"po":                              "NAME   READY   STATUS    RESTARTS   AGE\na      0/0     Running   0          <unknown>\nb      0/0     Pending   0          <unknown>\n",
+		"po --no-headers -n shop":         "c   0/0   Running   0   <unknown>\n",
 		"pods -A -o name":                 "pod/a\npod/b\npod/c\n",
-		"pods -A --no-headers -l app=web": "default   a   Running   <none>   n1   <unknown>\ndefault   b   Pending   <none>   n1   <unknown>\nshop      c   Running   <none>   n1   <unknown>\n",
+		"pods -A --no-headers -l app=web": "default   a   0/0   Running   0   <unknown>\ndefault   b   0/0   Pending   0   <unknown>\nshop      c   0/0   Running   0   <unknown>\n",
 		"pods -o name --field-selector status.phase=Pending": "pod/b\n",
 		"pod b -o name":      "pod/b\n",
 		"nodes -o name":      "node/n1\n",
@@ -276,7 +276,7 @@ func TestWatch(t *testing.T) {
 	c := newCluster(t)
 	c.pod("default/a", "Pending")
 	run, stop := c.follow(t, newWatchCommand(), "pods --output-watch-events")
-	run.find(`EVENT +NAME +PHASE.*\nADDED +a +Pending.*\n`)
+	run.find(`EVENT +NAME +READY +STATUS.*\nADDED +a +0/0 +Pending.*\n`)
 	c.pod("default/a", "Running")
 	run.find(`MODIFIED +a +Running.*\n`)
 	c.pod("shop/other", "Running")

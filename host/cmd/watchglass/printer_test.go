@@ -41,14 +41,17 @@ func (o printed) JSON() []byte {
 
 func str(s string) api.Value { return api.Value{Kind: api.String, Text: s} }
 func number(n int) api.Value { return api.Value{Kind: api.Integer, Int: int64(n)} }
+func restarted(n int, ago time.Duration) api.Value {
+	return api.Value{Kind: api.Integer, Int: int64(n), Time: printedAt.Add(-ago).UnixMilli()}
+}
 func before(d time.Duration) api.Value {
 	return api.Value{Kind: api.Date, Int: printedAt.Add(-d).UnixMilli()}
 }
 
 var printedPods = []object{
-	printed{"shop/cart-7d9f", []api.Value{str("Running"), number(0), str("node-0001"), before(26 * time.Hour), str("10.1.2.3"), str("cart"), str("cart:1")}},
-	printed{"shop/mailer-with-a-long-name-0", []api.Value{str("Pending"), {}, {}, before(41 * time.Second)}},
-	printed{"ops/evil", []api.Value{str("Run\x1b[2Jning"), number(12), str("nöde"), {}}},
+	printed{"shop/cart-7d9f", []api.Value{str("1/1"), str("Running"), number(0), before(26 * time.Hour), str("10.1.2.3"), str("node-0001")}},
+	printed{"shop/mailer-with-a-long-name-0", []api.Value{str("0/1"), str("Pending"), restarted(7, 5*time.Minute), before(41 * time.Second)}},
+	printed{"ops/evil", []api.Value{str("0/1"), str("Run\x1b[2Jning"), number(12), {}, {}, str("nöde")}},
 }
 
 func newPrinter(t *testing.T, out *bytes.Buffer, format string) *printer {

@@ -88,10 +88,10 @@ func kubectlRig(t *testing.T, test func(r *rig)) {
 
 func TestKubectlGet(t *testing.T) {
 	kubectlRig(t, func(r *rig) {
-		header := []string{"NAMESPACE", "NAME", "PHASE", "RESTARTS", "NODE", "AGE"}
-		one := []string{"a", "one", "Running", "node-1", "<unknown>"}
-		two := []string{"a", "two", "Pending", "node-2", "<unknown>"}
-		other := []string{"b", "one", "Running", "node-2", "<unknown>"}
+		header := []string{"NAMESPACE", "NAME", "READY", "STATUS", "RESTARTS", "AGE"}
+		one := []string{"a", "one", "0/1", "Running", "0", "<unknown>"}
+		two := []string{"a", "two", "0/1", "Pending", "0", "<unknown>"}
+		other := []string{"b", "one", "0/1", "Running", "0", "<unknown>"}
 		assert.Equal(r, [][]string{header, one, two, other}, columns(r.output("get", "pods", "-A")))
 		assert.Equal(r, [][]string{header, one, other}, columns(r.output("get", "po", "-A", "-l", "app=web")))
 		assert.Equal(r, [][]string{header, two}, columns(r.output("get", "pod", "-A", "-l", "app in (api,db),app!=web")))
@@ -100,10 +100,10 @@ func TestKubectlGet(t *testing.T) {
 		assert.Equal(r, "pod/one\npod/two\n", r.output("get", "pods", "-n", "a", "-o", "name"))
 		assert.Equal(r, "Running", r.output("get", "pod", "one", "-n", "b", "-o", "jsonpath={.status.phase}"))
 		assert.Equal(r, [][]string{
-			append(header, "IP", "CONTAINERS", "IMAGES"),
-			append(one, "10.0.0.1", "main", "registry.example.com/app:1"),
-			append(two, "10.0.0.2", "main", "registry.example.com/app:1"),
-			append(other, "10.0.0.2", "main", "registry.example.com/app:1"),
+			append(header, "IP", "NODE", "NOMINATED", "NODE", "READINESS", "GATES"),
+			append(one, "10.0.0.1", "node-1", "<none>", "<none>"),
+			append(two, "10.0.0.2", "node-2", "<none>", "<none>"),
+			append(other, "10.0.0.2", "node-2", "<none>", "<none>"),
 		}, columns(r.output("get", "pods", "-A", "-o", "wide")))
 		assert.Equal(r, append(header, "LABELS"), columns(r.output("get", "pods", "-A", "--show-labels"))[0])
 		assert.Equal(r, "No resources found in c namespace.\n", r.complainsNot("get", "pods", "-n", "c"))
@@ -194,10 +194,11 @@ func following(r *rig, stdout interface{ Read([]byte) (int, error) }, output str
 	}
 	lines := bufio.NewScanner(stdout)
 	require.True(r, lines.Scan())
-	require.Equal(r, []string{"EVENT", "NAME", "PHASE", "RESTARTS", "NODE", "AGE"}, strings.Fields(lines.Text()))
+	require.Equal(r, []string{"EVENT", "NAME", "READY", "STATUS", "RESTARTS", "AGE"}, strings.Fields(lines.Text()))
 	return func() string {
 		require.True(r, lines.Scan())
-		return strings.Join(strings.Fields(lines.Text())[:3], " ")
+		cells := strings.Fields(lines.Text())
+		return strings.Join([]string{cells[0], cells[1], cells[3]}, " ")
 	}
 }
 

@@ -100,11 +100,13 @@ func (s *suite) resources() {
 
 func (s *suite) get() {
 	s.put("a/one", "web")
+	schema, err := s.backend.Schema(s.ctx, pods)
+	require.NoError(s, err)
 	for _, version := range []string{"", "0", "2"} {
 		o, err := s.backend.Get(s.ctx, pods, "a/one", version)
 		require.NoError(s, err)
 		assert.Equal(s, api.Key("a/one"), o.Key())
-		assert.Equal(s, "Running", o.Column(0).Text)
+		assert.Equal(s, "Running", o.Column(schema.Column("Status")).Text)
 		assert.Contains(s, string(o.JSON()), `"resourceVersion":"2"`)
 	}
 	rv := s.put("a/one", "api")
