@@ -76,9 +76,7 @@ type reader struct {
 	cause    error            // why receiving ended; valid after ended is closed
 	expelled chan *api.Status // capacity 1; the reader may no longer be connected
 
-	// granted signals a new grant, so that its review is scheduled. Its capacity is
-	// 1.
-	granted chan struct{}
+	reviews reviews
 
 	// Guarded by connector.mu.
 	since  time.Time
@@ -124,7 +122,6 @@ func (c *Connector) ServePart(ctx context.Context, conn MessageConn, part Part) 
 		signal:    make(chan struct{}, 1),
 		ended:     make(chan struct{}),
 		expelled:  make(chan *api.Status, 1),
-		granted:   make(chan struct{}, 1),
 		rights:    map[uint32]grant{},
 	}
 	config := c.config.session()
@@ -152,18 +149,12 @@ func (r *reader) serve(ctx context.Context) error {
 		close(r.ended)
 		r.end()
 	}()
-	reviewed := make(chan struct{})
-	go func() {
-		defer close(reviewed)
-		if r.connector.config.Access != access.Everyone() {
-			r.review(working)
-		}
-	}()
+	stopReviews := r.startReviews(working)
 	reason := r.sender.send(ctx, working)
 	r.conn.Close(reason)
 	cancel()
 	<-r.ended
-	<-reviewed
+	stopReviews()
 	return reason
 }
 

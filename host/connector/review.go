@@ -45,39 +45,76 @@ func (r *reader) currentUser() *access.User {
 	return r.user
 }
 
-// scheduleReview wakes review. It does not block.
+// reviews repeats the expired decisions of one reader. It has a timer and no
+// goroutine, whose stack would cost an idle reader memory.
+type reviews struct {
+	running   sync.Mutex // held during a review
+	notBefore time.Time  // of the next review; guarded by running
+	// timer starts the next review. It is nil before start and for a policy that
+	// decides once. Guarded by connector.mu.
+	timer *time.Timer
+}
+
+// startReviews repeats expired decisions until stop is called, which ctx must precede:
+// stop waits for a running review. If the policy cannot decide, the rights stay
+// granted.
+func (r *reader) startReviews(ctx context.Context) (stop func()) {
+	c := r.connector
+	if c.config.Access == access.Everyone() {
+		return func() {}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r.reviews.timer = time.AfterFunc(c.config.ReviewInterval, func() { r.review(ctx) })
+	return func() {
+		c.mu.Lock()
+		r.reviews.timer.Stop()
+		c.mu.Unlock()
+		r.reviews.running.Lock()
+		r.reviews.running.Unlock()
+	}
+}
+
+// scheduleReview adapts the time of the next review to a new decision. The caller
+// holds the lock of the connector.
 func (r *reader) scheduleReview() {
-	select {
-	case r.granted <- struct{}{}:
-	default:
+	if r.reviews.timer != nil {
+		r.reviews.timer.Reset(0)
 	}
 }
 
-// review repeats expired decisions until ctx ends. If the policy cannot decide, the
-// rights stay granted.
+// review repeats the decisions that have expired, and schedules the next review.
 func (r *reader) review(ctx context.Context) {
-	timer := time.NewTimer(r.connector.config.ReviewInterval)
-	defer timer.Stop()
-	var notBefore time.Time
-	for {
-		select {
-		case <-timer.C:
-			notBefore = time.Now().Add(r.reviewOnce(ctx))
-		case <-r.granted:
-		case <-ctx.Done():
-			return
-		}
-		timer.Reset(time.Until(r.reviewDue(notBefore)))
+	v := &r.reviews
+	v.running.Lock()
+	defer v.running.Unlock()
+	for r.reviewIsDue(ctx) {
+		v.notBefore = time.Now().Add(r.reviewOnce(ctx))
 	}
 }
 
-// reviewDue returns when the first decision expires, or notBefore if that is later.
-func (r *reader) reviewDue(notBefore time.Time) time.Time {
+// reviewIsDue reports whether the first decision has expired, but never before the
+// minimum time after the last review. Otherwise it schedules a review for then.
+func (r *reader) reviewIsDue(ctx context.Context) bool {
 	c := r.connector
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if ctx.Err() != nil {
+		return false
+	}
+	wait := time.Until(r.reviewDue(r.reviews.notBefore))
+	if wait <= 0 {
+		return true
+	}
+	r.reviews.timer.Reset(wait)
+	return false
+}
+
+// reviewDue returns when the first decision expires, or notBefore if that is later.
+// The caller holds the lock.
+func (r *reader) reviewDue(notBefore time.Time) time.Time {
 	if r.user == nil {
-		return c.reviewBy(time.Time{})
+		return r.connector.reviewBy(time.Time{})
 	}
 	due := r.tokenReviewAt
 	for _, g := range r.rights {
@@ -150,8 +187,8 @@ func (r *reader) setUser(user *access.User) {
 // tokenWithdrawn schedules an immediate review of the token.
 func (r *reader) tokenWithdrawn() {
 	r.connector.mu.Lock()
+	defer r.connector.mu.Unlock()
 	r.tokenReviewAt = time.Now()
-	r.connector.mu.Unlock()
 	r.scheduleReview()
 }
 

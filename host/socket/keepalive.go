@@ -1,7 +1,7 @@
 package socket
 
 import (
-	"context"
+	"sync"
 	"time"
 )
 
@@ -11,52 +11,63 @@ import (
 const maxUnanswered = 4
 
 // KeepAlive pings the other side at the interval until stop is called, and closes
-// the connection if there is no response. stop waits for the goroutine to end.
+// the connection if there is no response. stop waits for a ping that is being sent.
 // KeepAlive does not ping during a write, which has a time limit.
+//
+// It has a timer and no goroutine, whose stack would cost an idle connection memory.
 func (c *Conn) KeepAlive(interval time.Duration) (stop func()) {
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		c.keepAlive(ctx, interval)
-	}()
-	return func() {
-		cancel()
-		<-done
-	}
+	k := &keepAlive{conn: c, interval: interval}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.timer = time.AfterFunc(interval, k.tick)
+	return k.stop
 }
 
-func (c *Conn) keepAlive(ctx context.Context, interval time.Duration) {
-	ticker := time.NewTicker(interval)
-	defer ticker.Stop()
-	var lastReads uint64
-	unanswered := 0
-	for {
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			return
-		}
-		if reads := c.line.reads.Load(); reads != lastReads {
-			lastReads, unanswered = reads, 0
-		}
-		if unanswered >= maxUnanswered {
-			c.ws.CloseNow()
-			return
-		}
-		sent, err := c.ping(maxUnanswered * interval)
-		if err != nil {
-			c.ws.CloseNow()
-			return
-		}
-		if sent {
-			unanswered++
-		}
-	}
+type keepAlive struct {
+	conn     *Conn
+	interval time.Duration
+
+	mu         sync.Mutex // held while a ping is sent
+	timer      *time.Timer
+	stopped    bool
+	lastReads  uint64
+	unanswered int
 }
 
-// ping closes a connection that does not accept a ping in time.
-func (c *Conn) ping(timeout time.Duration) (sent bool, err error) {
-	defer time.AfterFunc(timeout, func() { c.ws.CloseNow() }).Stop()
-	return c.line.ping()
+func (k *keepAlive) stop() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.timer.Stop()
+	k.stopped = true
+}
+
+// tick runs in a goroutine of the timer, and starts the timer again.
+func (k *keepAlive) tick() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.stopped {
+		return
+	}
+	if !k.ping() {
+		k.conn.ws.CloseNow()
+		return
+	}
+	k.timer.Reset(k.interval)
+}
+
+// ping reports whether the other side responds. Without room in the network, its
+// time is limited.
+func (k *keepAlive) ping() bool {
+	if reads := k.conn.line.reads.Load(); reads != k.lastReads {
+		k.lastReads, k.unanswered = reads, 0
+	}
+	if k.unanswered >= maxUnanswered {
+		return false
+	}
+	defer time.AfterFunc(maxUnanswered*k.interval, func() { k.conn.ws.CloseNow() }).Stop()
+	sent, err := k.conn.line.ping()
+	if sent {
+		k.unanswered++
+	}
+	return err == nil
 }
