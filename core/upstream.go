@@ -28,6 +28,10 @@ func (c *connection) parseUpstream(t wire.Type, payload []byte) (apply func() er
 			defer c.keepChanges(f.Objects)
 			return c.to(f.Subscription, func(b *sharedCollection) error { return b.reflector.SnapshotPart(f, wire.Size(len(payload))) })
 		})
+	case wire.TypeSnapshotBlock:
+		return parsed(payload, &wire.SnapshotBlock{}, func(f *wire.SnapshotBlock) error {
+			return c.to(f.Subscription, func(b *sharedCollection) error { return b.reflector.SnapshotBlock(f, wire.Size(len(payload))) })
+		})
 	case wire.TypeSnapshotEnd:
 		return parsed(payload, &wire.SnapshotEnd{}, func(f *wire.SnapshotEnd) error {
 			return c.to(f.Subscription, func(b *sharedCollection) error { return b.reflector.SnapshotEnd(f) })

@@ -2,6 +2,7 @@ package cacher
 
 import (
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/store"
 	"github.com/watchglass/watchglass/core/wire"
 )
 
@@ -12,6 +13,7 @@ import (
 type encoded struct {
 	patches []patch // ring by position; nil until first use
 	events  EncodedEvents
+	blocks  encodedBlocks
 	frame   Frame
 }
 
@@ -49,6 +51,9 @@ type EncodedEvents struct {
 type Frame struct {
 	Changes []wire.Change
 	Bytes   []byte // data that changes refer to and that is stored nowhere else
+	Refs    []store.Ref
+	// Envelopes and Bodies are the sections of a block before compression.
+	Envelopes, Bodies []byte
 }
 
 // Frame returns the collection's scratch space for frames.

@@ -59,6 +59,8 @@ func (p *printer) travel(message []byte, who func(subscription uint32) string) {
 		switch t {
 		case wire.TypeSnapshotPart:
 			err = show(payload, &wire.SnapshotPart{}, func(f *wire.SnapshotPart) { p.bodies(who(f.Subscription), f.Objects) })
+		case wire.TypeSnapshotBlock:
+			err = show(payload, &wire.SnapshotBlock{}, func(f *wire.SnapshotBlock) { p.bodies(who(f.Subscription), expand(f)) })
 		case wire.TypeEvents:
 			err = show(payload, &wire.Events{}, func(f *wire.Events) { p.bodies(who(f.Subscription), f.Changes) })
 		}

@@ -126,6 +126,8 @@ func (p *printer) servedFrame(who string, t wire.Type, payload []byte) error {
 		return show(payload, &wire.SnapshotBegin{}, func(f *wire.SnapshotBegin) { p.line("%s %d: snapshot begins", who, f.Subscription) })
 	case wire.TypeSnapshotPart:
 		return show(payload, &wire.SnapshotPart{}, func(f *wire.SnapshotPart) { p.changes(who, f.Subscription, f.Objects) })
+	case wire.TypeSnapshotBlock:
+		return show(payload, &wire.SnapshotBlock{}, func(f *wire.SnapshotBlock) { p.changes(who, f.Subscription, expand(f)) })
 	case wire.TypeSnapshotEnd:
 		return show(payload, &wire.SnapshotEnd{}, func(f *wire.SnapshotEnd) {
 			p.line("%s %d: snapshot ends, rv=%d", who, f.Subscription, f.ResourceVersion)
@@ -159,4 +161,14 @@ func (p *printer) changes(who string, subscription uint32, changes []wire.Change
 		c := &changes[i]
 		p.line("%s %d: %s %s rv=%d", who, subscription, c.Type, c.Key, c.ResourceVersion)
 	}
+}
+
+// expand returns the objects of a block, or none if it is corrupt, which its
+// recipient reports.
+func expand(f *wire.SnapshotBlock) []wire.Change {
+	var b wire.Block
+	if status := f.Expand(&b); status != nil {
+		return nil
+	}
+	return b.Objects
 }

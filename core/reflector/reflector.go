@@ -76,8 +76,10 @@ type Reflector struct {
 	bases      uint64      // of the versions above basesSince, as named by the connector
 	// Versions up to basesSince have other bases.
 	basesSince api.ResourceVersion
-	head       []byte     // scratch
-	prefetched []store.ID // prefetched objects of the changes being applied
+	head       []byte      // scratch
+	block      *wire.Block // buffer for the blocks of a snapshot; nil between snapshots
+	numbers    []uint32    // buffer for the label sets of a block
+	prefetched []store.ID  // prefetched objects of the changes being applied
 	out        []byte
 	// requested means that progress was requested for a waiting read and has not
 	// arrived since.

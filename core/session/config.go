@@ -44,6 +44,11 @@ type Config struct {
 	// LabelSets limits the label set definitions that a subscription remembers to
 	// have sent; default 1024. A forgotten definition is sent again.
 	LabelSets int
+	// Deflate appends a deflate stream of envelopes and bodies to dst. The first
+	// envelopesEnd bytes of the stream, without dst, must be sufficient to decompress
+	// the envelopes. It must not retain its arguments. Nil disables compressed
+	// blocks in snapshots.
+	Deflate func(dst, envelopes, bodies []byte) (data []byte, envelopesEnd int)
 	// Shard restricts the reader to a shard of the namespaces; zero means all.
 	Shard api.Shard
 	// Authenticate checks the token of a Hello; nil accepts every token.

@@ -278,6 +278,9 @@ func otherSource() *api.Status {
 func (s *subscription) advance(message []byte, limit int) []byte {
 	switch s.phase {
 	case listing:
+		if s.sendsBlocks() {
+			return s.appendBlock(message)
+		}
 		return s.appendPart(message, limit)
 	case replaying:
 		if s.follower.Position() < s.cacher.Window().End() {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/core/coretest/deflate"
 	"github.com/watchglass/watchglass/core/history"
 	"github.com/watchglass/watchglass/core/internal/lite"
 	"github.com/watchglass/watchglass/core/session"
@@ -47,6 +48,7 @@ type connector struct {
 	downUntil int64 // when it accepts connections again
 	restarts  int
 	open      int // subscriptions that were not released
+	accepted  int // sessions
 	rand      *lite.Rand
 }
 
@@ -327,7 +329,11 @@ func (c *connector) accept(l *link) peer {
 		return nil
 	}
 	l.woken = true
-	return session.New(session.Config{Server: "sim", ProgressMillis: progressMillis, LabelSets: 2, Meter: l.allowance.limit()}, backend{c, l})
+	config := session.Config{Server: "sim", ProgressMillis: progressMillis, LabelSets: 2, Meter: l.allowance.limit()}
+	if c.accepted++; c.accepted%4 != 0 { // the others receive parts
+		config.Deflate = deflate.Sections
+	}
+	return session.New(config, backend{c, l})
 }
 
 // backend is a connector for one session.

@@ -80,6 +80,7 @@ const (
 	APIPiece
 	APICutInLine
 	Narrow
+	NarrowBlock
 	Unpacked
 	Trespassed
 	Starved
@@ -158,6 +159,7 @@ var situationNames = [situations]string{
 	APIPiece:           "direct: answer in pieces",
 	APICutInLine:       "direct: cut in a line",
 	Narrow:             "frame of a narrow subscription",
+	NarrowBlock:        "block of a snapshot for a narrow subscription",
 	Unpacked:           "body unpacked for what it discloses",
 	Trespassed:         "scope without a right refused",
 	Starved:            "session that waits for evaluations",

@@ -140,6 +140,8 @@ func (t *tap) disclose(kind wire.Type, payload []byte) {
 	switch kind {
 	case wire.TypeSnapshotPart:
 		t.unpack(g, parse(payload, &wire.SnapshotPart{}).Objects)
+	case wire.TypeSnapshotBlock:
+		t.expand(g, parse(payload, &wire.SnapshotBlock{}))
 	case wire.TypeEvents:
 		t.unpack(g, parse(payload, &wire.Events{}).Changes)
 	}
@@ -148,7 +150,7 @@ func (t *tap) disclose(kind wire.Type, payload []byte) {
 // ofSubscription reports whether frames of a type start with a subscription.
 func ofSubscription(kind wire.Type) bool {
 	switch kind {
-	case wire.TypeSchema, wire.TypeLabelSet, wire.TypeSnapshotBegin, wire.TypeSnapshotPart, wire.TypeSnapshotEnd,
+	case wire.TypeSchema, wire.TypeLabelSet, wire.TypeSnapshotBegin, wire.TypeSnapshotPart, wire.TypeSnapshotBlock, wire.TypeSnapshotEnd,
 		wire.TypeEvents, wire.TypeProgress, wire.TypeObjectError, wire.TypeSourceError, wire.TypeSubscriptionStatus:
 		return true
 	}
@@ -177,6 +179,24 @@ func (t *tap) describe(g *entitlement, kind wire.Type, payload []byte) {
 			}
 		}
 	}
+}
+
+// expand checks the objects of a block, and that the block does not disclose
+// others by the number of its label sets.
+func (t *tap) expand(g *entitlement, f *wire.SnapshotBlock) {
+	w := t.link.driver.world
+	var b wire.Block
+	if status := f.Expand(&b); status != nil {
+		must(status)
+	}
+	if len(b.LabelSets) > len(b.Objects) {
+		w.fail(ErrDisclosed, "%s received %d label sets with %d objects", t.link.driver.name, len(b.LabelSets), len(b.Objects))
+	}
+	envelopes, bodies := b.AppendSections(nil, nil)
+	t.hold(g, wire.TypeSnapshotBlock, envelopes)
+	t.hold(g, wire.TypeSnapshotBlock, bodies)
+	t.unpack(g, b.Objects)
+	w.saw(NarrowBlock)
 }
 
 // unpack checks compressed bodies that do not refer to another version. In a

@@ -56,7 +56,11 @@ func (f *Filter) Everything() bool { return f.CoversAll() && !f.Selective() }
 
 // Selective reports whether a selector or shard may exclude objects in the
 // scope's namespace.
-func (f *Filter) Selective() bool { return f.labelled || !f.fields.Empty() || !f.shard.Whole() }
+func (f *Filter) Selective() bool { return f.Selects() || !f.shard.Whole() }
+
+// Selects reports whether there is a selector. Without one, the filter matches all
+// or no objects of a namespace.
+func (f *Filter) Selects() bool { return f.labelled || !f.fields.Empty() }
 
 // Evaluations returns an upper bound of the requirements and fields evaluated so
 // far. It measures the cost of the filter.

@@ -29,6 +29,7 @@ var blank = map[Type]func() frame{
 	TypeSourceError:        func() frame { return new(SourceError) },
 	TypePing:               func() frame { return new(Ping) },
 	TypeFragment:           func() frame { return new(Fragment) },
+	TypeSnapshotBlock:      func() frame { return new(SnapshotBlock) },
 
 	TypeChunk:            func() frame { return new(Chunk) },
 	TypeKeptSubscription: func() frame { return new(KeptSubscription) },

@@ -45,6 +45,7 @@ const (
 	TypeSourceError        Type = Optional | 0x1b
 	TypePing               Type = Optional | 0x1c
 	TypeFragment           Type = 0x1d
+	TypeSnapshotBlock      Type = 0x1e
 
 	TypeChunk            Type = 0x30
 	TypeKeptSubscription Type = 0x31

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/watchglass/watchglass/core/api"
@@ -35,6 +36,23 @@ var (
 
 	webLabels = api.Labels{{Key: "app", Value: "web"}, {Key: "tier", Value: ""}}
 )
+
+// sampleBlock has objects of one namespace, one of them with a delta.
+var sampleBlock = Block{
+	LabelSets: []api.Labels{webLabels, {}},
+	Objects: []Change{
+		{ResourceVersion: 41, LabelSet: 1, Flags: api.Immutable, Envelope: envelope(api.Object{Key: "default/a", Body: api.Body{Codec: api.Packed, Data: []byte{0, 1, 2}}})},
+		{ResourceVersion: 40, Envelope: pod(api.Body{Codec: api.Delta, Data: []byte{4}}), Base: Base{ResourceVersion: 1, Body: api.Body{Codec: api.Packed, Data: []byte{3}}}},
+	},
+}
+
+var blockEnvelopes, blockBodies = sampleBlock.AppendSections(nil, nil)
+
+// storedBlock is a deflate stream without compression.
+func storedBlock(data []byte) []byte {
+	n := len(data)
+	return append([]byte{1, byte(n), byte(n >> 8), ^byte(n), ^byte(n >> 8)}, data...)
+}
 
 func envelope(o api.Object) Envelope { return AppendEnvelope(nil, &o) }
 
@@ -159,6 +177,8 @@ var samples = []sample{
 	{"", &Ping{Mark: math.MaxUint64}},
 	{"", &Fragment{Rest: 1_336_000, Data: []byte("\x16\xff\x00 and so on")}},
 	{"last", &Fragment{Data: []byte{0}}},
+	{"", &SnapshotBlock{Subscription: 1, Objects: 2, Envelopes: uint32(len(blockEnvelopes)), Bodies: uint32(len(blockBodies)), Data: storedBlock(append(slices.Clone(blockEnvelopes), blockBodies...))}},
+	{"metadata", &SnapshotBlock{Subscription: 1, Objects: 2, Envelopes: uint32(len(blockEnvelopes)), Data: storedBlock(blockEnvelopes)}},
 
 	{"", keptChunk},
 	{"zero", &Chunk{}},

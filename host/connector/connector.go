@@ -39,6 +39,7 @@ type Connector struct {
 	received    time.Time             // when the source delivered the current changes; zero if there are none
 	allowances  map[string]*allowance // by client name
 	listBytes   int                   // size of the copies of lists that are being sent
+	deflater    deflater
 }
 
 // New returns a connector. It does nothing until a resource is read. The caller

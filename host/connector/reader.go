@@ -126,6 +126,7 @@ func (c *Connector) ServePart(ctx context.Context, conn MessageConn, part Part) 
 	}
 	config := c.config.session()
 	config.Authenticate, config.Shard, config.Meter = r.authenticate, part.Shard, &r.meter
+	config.Deflate = c.deflater.sections
 	r.session = session.New(config, r)
 	r.meter.Grant(1) // readers without selectors never need more
 	r.sender.init(r)

@@ -39,6 +39,8 @@ func (r *Reader) take(t wire.Type, payload []byte) error {
 		return takeFor(r, payload, &wire.SnapshotBegin{}, takeBegin)
 	case wire.TypeSnapshotPart:
 		return takeFor(r, payload, &wire.SnapshotPart{}, takePart)
+	case wire.TypeSnapshotBlock:
+		return takeFor(r, payload, &wire.SnapshotBlock{}, takeBlock)
 	case wire.TypeSnapshotEnd:
 		return takeFor(r, payload, &wire.SnapshotEnd{}, takeEnd)
 	case wire.TypeEvents:
@@ -138,6 +140,28 @@ func takePart(s *Subscription, f *wire.SnapshotPart) error {
 		s.staged[key] = o
 	}
 	return nil
+}
+
+// takeBlock applies a block like a part. Its label sets have numbers of the block.
+func takeBlock(s *Subscription, f *wire.SnapshotBlock) error {
+	var b wire.Block
+	if status := f.Expand(&b); status != nil {
+		return status
+	}
+	for i := range b.Objects {
+		if namespace := b.Objects[i].Key.Namespace(); namespace != b.Objects[0].Key.Namespace() {
+			return fmt.Errorf("a block has objects of the namespaces %q and %q", b.Objects[0].Key.Namespace(), namespace)
+		}
+	}
+	labels := s.labels
+	s.labels = map[uint32]api.Labels{}
+	defer func() { s.labels = labels }()
+	for i, set := range b.LabelSets {
+		if err := takeLabelSet(s, &wire.LabelSet{ID: uint32(i), Labels: set}); err != nil {
+			return err
+		}
+	}
+	return takePart(s, &wire.SnapshotPart{Objects: b.Objects})
 }
 
 func takeEnd(s *Subscription, f *wire.SnapshotEnd) error {

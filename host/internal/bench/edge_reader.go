@@ -114,7 +114,7 @@ func (r *edgeReader) take(ctx context.Context, message []byte, at time.Time) err
 			if err := r.ws.Write(ctx, websocket.MessageBinary, (&wire.Pong{Mark: f.Mark}).Append(nil)); err != nil {
 				return err
 			}
-		case wire.TypeSnapshotPart, wire.TypeEvents:
+		case wire.TypeSnapshotPart, wire.TypeSnapshotBlock, wire.TypeEvents:
 			r.received += uint64(len(message) - len(rest))
 		case wire.TypeSnapshotEnd:
 			close(r.live)

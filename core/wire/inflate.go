@@ -1,0 +1,309 @@
+package wire
+
+// inflater decompresses deflate streams (RFC 1951). The standard library's decoder
+// needs package fmt and several times the code.
+type inflater struct {
+	src  []byte
+	s    int
+	bits uint64 // read from src and not used; the next bit is the lowest
+	n    uint   // number of these bits
+	dst  []byte
+	d    int
+
+	literals, distances huffman
+}
+
+// fastBits is the length of the codes that one table lookup decodes.
+const fastBits = 9
+
+// huffman is a code with canonical numbering.
+type huffman struct {
+	fast    [1 << fastBits]uint16 // symbol<<4 | length, by the next bits; zero for longer codes
+	count   [16]uint16            // number of codes, by length
+	symbols [288]uint16           // in the order of their codes
+}
+
+const (
+	endOfBlock  = 256
+	firstLength = 257
+	mostLengths = 29
+	mostDists   = 30
+)
+
+// The lengths and distances of copies: the base of each symbol, and the number of
+// bits that are added to it.
+var (
+	lengthBase = [mostLengths]uint16{
+		3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 15, 17, 19, 23, 27, 31, 35, 43, 51, 59, 67, 83, 99, 115, 131, 163, 195, 227, 258,
+	}
+	codeLengthOrder = [19]uint8{16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15}
+)
+
+func lengthBits(i uint) uint {
+	if i < 8 || i == mostLengths-1 {
+		return 0
+	}
+	return i/4 - 1
+}
+
+func distance(i uint) (base int, bits uint) {
+	if i < 4 {
+		return int(i) + 1, 0
+	}
+	bits = i/2 - 1
+	return int(2+i%2)<<bits + 1, bits
+}
+
+// inflate fills dst. It returns false if the stream is invalid or ends before, and
+// does not read what follows.
+func (f *inflater) inflate(dst, src []byte) bool {
+	f.src, f.s, f.bits, f.n, f.dst, f.d = src, 0, 0, 0, dst, 0
+	for last := false; f.d < len(dst); {
+		if last {
+			return false
+		}
+		last = f.take(1) == 1
+		ok := false
+		switch f.take(2) {
+		case 0:
+			ok = f.stored()
+		case 1:
+			ok = f.fixed() && f.block()
+		case 2:
+			ok = f.dynamic() && f.block()
+		}
+		if !ok || f.overrun() {
+			return false
+		}
+	}
+	return true
+}
+
+// refill reads until at least 48 bits are available. It appends zeros after the
+// end of src.
+func (f *inflater) refill() {
+	for f.n <= 56 {
+		if f.s < len(f.src) {
+			f.bits |= uint64(f.src[f.s]) << f.n
+		}
+		f.s++
+		f.n += 8
+	}
+}
+
+// overrun reports whether bits after the end of src were used.
+func (f *inflater) overrun() bool { return f.s-int(f.n/8) > len(f.src) }
+
+// take reads at most 16 bits.
+func (f *inflater) take(n uint) uint {
+	if f.n < n {
+		f.refill()
+	}
+	v := uint(f.bits & (1<<n - 1))
+	f.bits >>= n
+	f.n -= n
+	return v
+}
+
+// stored copies an uncompressed block.
+func (f *inflater) stored() bool {
+	f.take(f.n % 8)
+	n := int(f.take(16))
+	if n != int(f.take(16))^0xffff {
+		return false
+	}
+	from := f.s - int(f.n/8)
+	f.bits, f.n = 0, 0
+	if from > len(f.src) || n > len(f.src)-from || n > len(f.dst)-f.d {
+		return false
+	}
+	f.s = from + n
+	f.d += copy(f.dst[f.d:], f.src[from:f.s])
+	return true
+}
+
+func (f *inflater) fixed() bool {
+	var lengths [288]uint8
+	for i := range lengths {
+		switch {
+		case i < 144, i >= 280:
+			lengths[i] = 8
+		case i < 256:
+			lengths[i] = 9
+		default:
+			lengths[i] = 7
+		}
+	}
+	var distances [mostDists]uint8
+	for i := range distances {
+		distances[i] = 5
+	}
+	return f.literals.set(lengths[:]) && f.distances.set(distances[:])
+}
+
+// dynamic reads the codes of a block.
+func (f *inflater) dynamic() bool {
+	literals, distances, codes := int(f.take(5))+firstLength, int(f.take(5))+1, int(f.take(4))+4
+	if literals > firstLength+mostLengths || distances > mostDists {
+		return false
+	}
+	var lengths [firstLength + mostLengths + mostDists]uint8
+	for i := range codes {
+		lengths[codeLengthOrder[i]] = uint8(f.take(3))
+	}
+	if !f.literals.set(lengths[:len(codeLengthOrder)]) {
+		return false
+	}
+	clear(lengths[:len(codeLengthOrder)])
+	for i := 0; i < literals+distances; {
+		symbol := f.symbol(&f.literals)
+		value, times := uint8(0), 1
+		switch {
+		case symbol < 16:
+			value = uint8(symbol)
+		case symbol == 16:
+			if i == 0 {
+				return false
+			}
+			value, times = lengths[i-1], 3+int(f.take(2))
+		case symbol == 17:
+			times = 3 + int(f.take(3))
+		case symbol == 18:
+			times = 11 + int(f.take(7))
+		default:
+			return false
+		}
+		if times > literals+distances-i {
+			return false
+		}
+		for ; times > 0; times-- {
+			lengths[i] = value
+			i++
+		}
+	}
+	return lengths[endOfBlock] != 0 && f.literals.set(lengths[:literals]) && f.distances.set(lengths[literals:literals+distances])
+}
+
+// set builds the tables of a code from the lengths of its symbols. It returns
+// false if there are more codes of a length than possible. An incomplete code is
+// valid; its unused codes are errors when they occur.
+func (h *huffman) set(lengths []uint8) bool {
+	h.count = [16]uint16{}
+	for _, n := range lengths {
+		h.count[n]++
+	}
+	h.count[0] = 0
+	var next, code [16]uint16 // index in symbols, and code, of the next symbol of each length
+	left := 1
+	for n := 1; n < 16; n++ {
+		left = left<<1 - int(h.count[n])
+		if left < 0 {
+			return false
+		}
+		next[n] = next[n-1] + h.count[n-1]
+		code[n] = (code[n-1] + h.count[n-1]) << 1
+	}
+	h.fast = [1 << fastBits]uint16{}
+	for symbol, n := range lengths {
+		if n == 0 {
+			continue
+		}
+		h.symbols[next[n]] = uint16(symbol)
+		next[n]++
+		if n <= fastBits {
+			for i := reverse(code[n], n); i < 1<<fastBits; i += 1 << n {
+				h.fast[i] = uint16(symbol)<<4 | uint16(n)
+			}
+		}
+		code[n]++
+	}
+	return true
+}
+
+// reverse reverses the lowest n bits.
+func reverse(code uint16, n uint8) (reversed uint16) {
+	for ; n > 0; n-- {
+		reversed = reversed<<1 | code&1
+		code >>= 1
+	}
+	return reversed
+}
+
+// noSymbol is an invalid code.
+const noSymbol = 1 << 15
+
+// symbol reads one symbol.
+func (f *inflater) symbol(h *huffman) uint {
+	if f.n < 15 {
+		f.refill()
+	}
+	if e := h.fast[f.bits&(1<<fastBits-1)]; e != 0 {
+		f.bits >>= e & 15
+		f.n -= uint(e & 15)
+		return uint(e >> 4)
+	}
+	return f.longSymbol(h)
+}
+
+// longSymbol reads a symbol bit by bit.
+func (f *inflater) longSymbol(h *huffman) uint {
+	code, first, index := 0, 0, 0
+	for n := 1; n < 16; n++ {
+		code |= int(f.bits & 1)
+		f.bits >>= 1
+		f.n--
+		count := int(h.count[n])
+		if code-first < count {
+			return uint(h.symbols[index+code-first])
+		}
+		index += count
+		first = (first + count) << 1
+		code <<= 1
+	}
+	return noSymbol
+}
+
+// block decodes literals and copies.
+func (f *inflater) block() bool {
+	for {
+		symbol := f.symbol(&f.literals)
+		switch {
+		case symbol < endOfBlock:
+			if f.d == len(f.dst) {
+				return false
+			}
+			f.dst[f.d] = byte(symbol)
+			f.d++
+		case symbol == endOfBlock:
+			return true
+		case symbol >= firstLength+mostLengths || !f.copy(symbol-firstLength):
+			return false
+		}
+		if f.s > len(f.src)+16 {
+			return false // the zeros after the end
+		}
+	}
+}
+
+// copy repeats earlier output.
+func (f *inflater) copy(i uint) bool {
+	n := int(lengthBase[i])
+	if bits := lengthBits(i); bits > 0 {
+		n += int(f.take(bits))
+	}
+	symbol := f.symbol(&f.distances)
+	if symbol >= mostDists {
+		return false
+	}
+	back, bits := distance(symbol)
+	back += int(f.take(bits))
+	if back > f.d || n > len(f.dst)-f.d {
+		return false
+	}
+	for n > 0 { // an overlapping copy repeats its own output
+		k := copy(f.dst[f.d:f.d+n], f.dst[f.d-back:f.d])
+		f.d += k
+		n -= k
+	}
+	return true
+}
