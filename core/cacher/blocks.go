@@ -70,6 +70,9 @@ func (c *Cacher) CacheBlock(refs []store.Ref, b *EncodedBlock) {
 	cache.byFirst[api.Key(strings.Clone(string(first)))] = b
 }
 
+// BlockBytes returns the memory of the cached blocks.
+func (c *Cacher) BlockBytes() int { return c.encoded.blocks.bytes }
+
 func (b *EncodedBlock) size() int {
 	return blockSize + len(b.Frame.Data) + blockObjectSize*len(b.versions)
 }

@@ -12,7 +12,7 @@ var verbs map[string]func(*harness, *verb) error
 func init() {
 	verbs = map[string]func(*harness, *verb) error{
 		// Configuration, before all other verbs.
-		"config": doConfig, // seed= client= max-bytes= max-history= credit= connector-history= bases= progress= message= subscriptions= kubernetes=
+		"config": doConfig, // seed= client= max-bytes= max-history= credit= connector-history= bases= progress= message= subscriptions= blocks= kubernetes=
 
 		// The source behind the connector.
 		"load":     doLoad,     // RESOURCE rv= source=, then objects: the first list

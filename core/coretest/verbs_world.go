@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/coretest/deflate"
 	"github.com/watchglass/watchglass/core/history"
 )
 
@@ -29,6 +30,13 @@ func doConfig(h *harness, v *verb) error {
 	h.connector.reset()
 	h.connector.session.ProgressMillis = v.optionDuration("progress")
 	h.connector.session.MaxSubscriptions = int(v.optionNumber("subscriptions"))
+	switch blocks := v.option("blocks"); blocks {
+	case "yes":
+		h.connector.session.Deflate = deflate.Sections
+	case "":
+	default:
+		v.fail("blocks is yes or absent, not %q", blocks)
+	}
 	if n := v.optionNumber("message"); n != 0 {
 		h.network.limit = int(n)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/core/coretest/deflate"
 	"github.com/watchglass/watchglass/core/coretest/objects"
 	"github.com/watchglass/watchglass/core/history"
 	"github.com/watchglass/watchglass/core/session"
@@ -171,7 +172,11 @@ func (r *reader) connect() {
 	if r.session != nil {
 		r.session.Close()
 	}
-	r.session, r.queue, r.staged, r.labels = session.New(session.Config{ProgressMillis: 1000, Shard: r.shard}, r.world), nil, nil, map[uint32]string{}
+	config := session.Config{ProgressMillis: 1000, Shard: r.shard}
+	if r.rand.Intn(2) == 0 {
+		config.Deflate = deflate.Sections
+	}
+	r.session, r.queue, r.staged, r.labels = session.New(config, r.world), nil, nil, map[uint32]string{}
 	r.send((&wire.Hello{Version: wire.Version}).Append(nil))
 	r.open()
 }
@@ -208,7 +213,7 @@ func (r *reader) pull() bool {
 	for rest := message; len(rest) > 0; {
 		frameType, payload, next, err := wire.Next(rest)
 		require.NoError(r.t, err)
-		if frameType == wire.TypeSnapshotPart || frameType == wire.TypeEvents {
+		if frameType == wire.TypeSnapshotPart || frameType == wire.TypeSnapshotBlock || frameType == wire.TypeEvents {
 			require.Positive(r.t, r.credit, "nothing is sent without credit")
 			r.credit -= int64(wire.Size(len(payload)))
 		}
@@ -248,6 +253,15 @@ func (r *reader) take(frameType wire.Type, payload []byte) {
 		var f wire.SnapshotPart
 		require.NoError(t, f.Parse(payload))
 		r.stage(f.Objects)
+	case wire.TypeSnapshotBlock:
+		b := expanded(t, payload)
+		labels := r.labels
+		r.labels = map[uint32]string{}
+		for i, set := range b.LabelSets {
+			r.labels[uint32(i)] = set[0].Value
+		}
+		r.stage(b.Objects)
+		r.labels = labels
 	case wire.TypeSnapshotEnd:
 		var f wire.SnapshotEnd
 		require.NoError(t, f.Parse(payload))

@@ -1,0 +1,121 @@
+package reflector_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/coretest/deflate"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// block returns a block of objects with one label set.
+func block(label string, list ...string) *wire.SnapshotBlock {
+	b := wire.Block{LabelSets: []api.Labels{{{Key: "app", Value: label}}}, Objects: changes(api.Added, list...)}
+	for i := range b.Objects {
+		b.Objects[i].LabelSet = 0
+	}
+	envelopes, bodies := b.AppendSections(nil, nil)
+	data, _ := deflate.Sections(nil, envelopes, bodies)
+	return &wire.SnapshotBlock{Objects: uint32(len(list)), Envelopes: uint32(len(envelopes)), Bodies: uint32(len(bodies)), Data: data}
+}
+
+func TestBlocksAreListedLikeParts(t *testing.T) {
+	r := newRig(t)
+	r.Connected(5000)
+	r.asked()
+	r.described()
+	require.NoError(t, r.SnapshotBegin(&wire.SnapshotBegin{ResourceVersion: 5}))
+	require.NoError(t, r.SnapshotBlock(block("db", "default/a rv=3", "default/b rv=2"), 1))
+	require.NoError(t, r.SnapshotPart(&wire.SnapshotPart{Objects: changes(api.Added, "default/c rv=4")}, 1))
+	require.NoError(t, r.SnapshotBlock(block("dns", "kube-system/d rv=5"), 1))
+	require.Zero(t, r.cacher.Len())
+	require.NoError(t, r.SnapshotEnd(&wire.SnapshotEnd{ResourceVersion: 5}))
+	heap := r.cacher.Heap()
+	for key, want := range map[api.Key]string{"default/a": "db", "default/b": "db", "default/c": "web", "kube-system/d": "dns"} {
+		ref := r.cacher.Get(key)
+		require.NotZero(t, ref, key)
+		require.Equal(t, api.Labels{{Key: "app", Value: want}}, heap.LabelsOf(ref), key)
+	}
+	require.Equal(t, 4, heap.Labels.Len(), "three, and the empty set")
+	require.Equal(t, 4, heap.Versions())
+}
+
+func TestLabelSetsOfABlockEndWithItsObjects(t *testing.T) {
+	r := newRig(t)
+	r.Connected(5000)
+	r.asked()
+	r.described()
+	require.NoError(t, r.SnapshotBegin(&wire.SnapshotBegin{ResourceVersion: 5}))
+	require.NoError(t, r.SnapshotBlock(block("db", "default/a rv=3"), 1))
+	require.NoError(t, r.SnapshotEnd(&wire.SnapshotEnd{ResourceVersion: 5}))
+	r.cacher.Delete("default/a", 6, r.now)
+	require.Equal(t, 2, r.cacher.Heap().Labels.Len(), "the history has the object")
+	r.cacher.AbortList()
+	r.cacher.BeginList()
+	r.cacher.EndList(7, r.now)
+	require.Equal(t, 1, r.cacher.Heap().Labels.Len())
+}
+
+func TestCorruptBlockStartsOver(t *testing.T) {
+	truncated := block("db", "default/x rv=8")
+	truncated.Data = truncated.Data[:8]
+	for name, f := range map[string]*wire.SnapshotBlock{
+		"garbage":                {Objects: 1, Envelopes: 9, Data: []byte{0xff}},
+		"truncated":              truncated,
+		"more objects":           {Objects: 2, Envelopes: truncated.Envelopes, Bodies: truncated.Bodies, Data: block("db", "default/x rv=8").Data},
+		"a base that is missing": blockOfDelta(t),
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := following(t)
+			r.Ended(api.Expired("too old"))
+			given := r.asked().Subscription
+			r.described()
+			require.NoError(t, r.SnapshotBegin(&wire.SnapshotBegin{ResourceVersion: 8}))
+			require.NoError(t, r.SnapshotBlock(block("db", "default/a rv=8"), 1))
+			require.NoError(t, r.SnapshotBlock(f, 1))
+			require.Equal(t, given, r.unsubscribed())
+			_, listing := r.cacher.Listing()
+			require.False(t, listing)
+			require.Equal(t, 2, r.cacher.Len(), "the state stays")
+			require.Contains(t, r.State().Status.Message, "corrupt")
+			require.EqualValues(t, 1, r.Missing)
+			for r.asked() == nil {
+				r.at(r.NextTick())
+			}
+			r.listed(9, "default/a rv=8")
+			require.Nil(t, r.State().Status)
+		})
+	}
+}
+
+// blockOfDelta returns a block whose delta has an empty base.
+func blockOfDelta(t *testing.T) *wire.SnapshotBlock {
+	t.Helper()
+	c := delta(api.Added, "default/x rv=8", 3)
+	c.LabelSet = 0
+	b := wire.Block{LabelSets: []api.Labels{nil}, Objects: []wire.Change{c}}
+	envelopes, bodies := b.AppendSections(nil, nil)
+	data, _ := deflate.Sections(nil, envelopes, bodies)
+	return &wire.SnapshotBlock{Objects: 1, Envelopes: uint32(len(envelopes)), Bodies: uint32(len(bodies)), Data: data}
+}
+
+func TestBlockOutsideOfASnapshotIsRefused(t *testing.T) {
+	r := following(t)
+	require.ErrorIs(t, r.SnapshotBlock(block("db", "default/x rv=8"), 1), api.Protocol(""))
+}
+
+func TestBlocksUseCredit(t *testing.T) {
+	r := newRig(t)
+	r.Connected(5000)
+	r.asked()
+	r.described()
+	require.NoError(t, r.SnapshotBegin(&wire.SnapshotBegin{ResourceVersion: 5}))
+	require.NoError(t, r.SnapshotBlock(block("db", "default/a rv=3"), 1<<19))
+	_, payload, _, err := wire.Next(r.Outgoing())
+	require.NoError(t, err)
+	var f wire.Credit
+	require.NoError(t, f.Parse(payload))
+	require.EqualValues(t, 1<<19, f.Bytes)
+}

@@ -1,0 +1,228 @@
+package session_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/core/coretest/deflate"
+	"github.com/watchglass/watchglass/core/coretest/objects"
+	"github.com/watchglass/watchglass/core/history"
+	"github.com/watchglass/watchglass/core/session"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// expanded returns the objects of a SnapshotBlock.
+func expanded(t *testing.T, payload []byte) *wire.Block {
+	t.Helper()
+	var f wire.SnapshotBlock
+	require.NoError(t, f.Parse(payload))
+	var b wire.Block
+	require.Nil(t, f.Expand(&b))
+	return &b
+}
+
+// blockWorld is a collection of many pods in three namespaces. It counts the blocks
+// that are encoded.
+type blockWorld struct {
+	*cacher.Cacher
+	t       *testing.T
+	rv      api.ResourceVersion
+	encoded int
+}
+
+const podsOfNamespace = 400
+
+func newBlockWorld(t *testing.T) *blockWorld {
+	w := &blockWorld{t: t}
+	w.Cacher = cacher.New(cacher.Config{Schema: objects.Pods(), History: history.Limits{MinCapacity: 100, MaxCapacity: 100}, Bases: 1})
+	w.BeginList()
+	for _, namespace := range []string{"team-a", "team-b", "team-c"} {
+		for i := range podsOfNamespace {
+			require.Nil(t, w.ListObject(w.pod(fmt.Sprintf("%s/pod-%04d", namespace, i), "first")))
+		}
+	}
+	w.EndList(w.rv, 1000)
+	return w
+}
+
+func (w *blockWorld) pod(key, body string) *cacher.Put {
+	w.rv++
+	return objects.Put(fmt.Sprintf("%s rv=%d uid=%s app=app-%d nodeName=n%d body=%s", key, w.rv, key, w.rv%3, w.rv%5, body))
+}
+
+func (w *blockWorld) apply(p *cacher.Put) {
+	require.Nil(w.t, w.Apply(p, 1000))
+	w.Progress(w.rv, 1000)
+}
+
+// snapshot is what a reader received up to SnapshotEnd.
+type snapshot struct {
+	objects       []string
+	blocks, parts int
+	data          []string // of the blocks
+}
+
+// read returns the snapshot of a subscription, with or without blocks.
+func (w *blockWorld) read(f wire.Subscribe, blocks bool) (s snapshot) {
+	config := session.Config{}
+	if blocks {
+		config.Deflate = func(dst, envelopes, bodies []byte) ([]byte, int) {
+			w.encoded++
+			return deflate.Sections(dst, envelopes, bodies)
+		}
+	}
+	reader := session.New(config, one{w.Cacher})
+	defer reader.Close()
+	f.Subscription, f.Resource, f.Credit = 1, "v1/pods", 1<<40
+	require.NoError(w.t, reader.Receive(f.Append((&wire.Hello{Version: wire.Version}).Append(nil)), 1000))
+	labels := map[uint32]api.Labels{}
+	for {
+		message := reader.Next(4<<10, 1000)
+		require.NotNil(w.t, message)
+		for len(message) > 0 {
+			typ, payload, rest, err := wire.Next(message)
+			require.NoError(w.t, err)
+			message = rest
+			switch typ {
+			case wire.TypeLabelSet:
+				var f wire.LabelSet
+				require.NoError(w.t, f.Parse(payload))
+				labels[f.ID] = f.Labels
+			case wire.TypeSnapshotPart:
+				var f wire.SnapshotPart
+				require.NoError(w.t, f.Parse(payload))
+				s.parts += len(f.Objects)
+				for i := range f.Objects {
+					s.add(&f.Objects[i], labels[f.Objects[i].LabelSet])
+				}
+			case wire.TypeSnapshotBlock:
+				s.blocks++
+				s.data = append(s.data, string(payload))
+				b := expanded(w.t, payload)
+				for i := range b.Objects {
+					require.Equal(w.t, b.Objects[0].Key.Namespace(), b.Objects[i].Key.Namespace())
+					s.add(&b.Objects[i], b.LabelSets[b.Objects[i].LabelSet])
+				}
+			case wire.TypeSnapshotEnd:
+				return s
+			}
+		}
+	}
+}
+
+func (s *snapshot) add(c *wire.Change, labels api.Labels) {
+	s.objects = append(s.objects, fmt.Sprintf("%s %d %d %v %d %x %v", c.Key, c.ResourceVersion, c.Flags, labels, c.Base.ResourceVersion, c.Envelope, c.Base.Body))
+}
+
+func TestBlocksContainTheObjectsOfParts(t *testing.T) {
+	w := newBlockWorld(t)
+	w.SetDictionary([]byte(`{"kind":"Pod"`)) // other bodies in the middle of blocks
+	for i := 0; i < podsOfNamespace; i += 7 {
+		w.apply(w.pod(fmt.Sprintf("team-a/pod-%04d", i), "second"))
+		o := objects.Object(fmt.Sprintf("team-a/pod-%04d rv=%d body=third", i, w.rv+1))
+		w.rv++
+		o.Body.Codec = api.Delta
+		p := objects.PutOf(o)
+		p.Base.ResourceVersion = w.Heap().ResourceVersion(w.BaseFor(o.Key))
+		w.apply(p)
+	}
+	for _, f := range []wire.Subscribe{{}, {Namespace: "team-a"}, {Namespace: "team-b"}, {MetadataOnly: true}, {Namespace: "team-a", MetadataOnly: true}} {
+		blocks, parts := w.read(f, true), w.read(f, false)
+		require.Equal(t, parts.objects, blocks.objects)
+		require.Positive(t, blocks.blocks)
+		require.Zero(t, parts.blocks)
+		require.Zero(t, blocks.parts)
+	}
+}
+
+func TestReadersWithSelectorsReceiveNoBlocks(t *testing.T) {
+	w := newBlockWorld(t)
+	for _, f := range []wire.Subscribe{
+		{LabelSelector: "app=app-1"}, {Namespace: "team-a", LabelSelector: "app"}, {FieldSelector: "spec.nodeName=n1"},
+		{FieldSelector: "metadata.name=pod-0001"}, {Namespace: "team-a", FieldSelector: "metadata.name!=pod-0001"},
+	} {
+		s := w.read(f, true)
+		require.Zero(t, s.blocks, f)
+		require.NotEmpty(t, s.objects, f)
+	}
+	require.Zero(t, w.encoded)
+}
+
+func TestBlocksAreEncodedOnceForAllReaders(t *testing.T) {
+	w := newBlockWorld(t)
+	whole := w.read(wire.Subscribe{}, true)
+	encoded := w.encoded
+	require.Equal(t, whole.blocks, encoded)
+	require.Greater(t, encoded, 3)
+	again := w.read(wire.Subscribe{}, true)
+	require.Equal(t, whole, again)
+	of := 0
+	for _, namespace := range []string{"team-a", "team-b", "team-c"} {
+		of += w.read(wire.Subscribe{Namespace: namespace}, true).blocks
+	}
+	require.Equal(t, whole.blocks, of)
+	w.read(wire.Subscribe{MetadataOnly: true}, true)
+	require.Equal(t, encoded, w.encoded)
+}
+
+func TestChangeRenewsOnlyItsBlock(t *testing.T) {
+	w := newBlockWorld(t)
+	w.read(wire.Subscribe{}, true)
+	for _, change := range []func(){
+		func() { w.apply(w.pod("team-b/pod-0200", "second")) },
+		func() { w.apply(w.pod("team-b/pod-0200-new", "first")) },
+		func() { w.rv++; w.Delete("team-b/pod-0200-new", w.rv, 1000); w.Progress(w.rv, 1000) },
+	} {
+		before := w.encoded
+		change()
+		blocks, parts := w.read(wire.Subscribe{}, true), w.read(wire.Subscribe{}, false)
+		require.Equal(t, parts.objects, blocks.objects)
+		require.Positive(t, w.encoded-before)
+		require.LessOrEqual(t, w.encoded-before, 4, "the block, and those after it up to a key that starts one")
+	}
+}
+
+func TestListRenewsAllBlocks(t *testing.T) {
+	w := newBlockWorld(t)
+	w.read(wire.Subscribe{}, true)
+	w.BeginList()
+	w.rv = 0 // the same versions again, with other contents
+	for i := range podsOfNamespace {
+		require.Nil(t, w.ListObject(w.pod(fmt.Sprintf("team-a/pod-%04d", i), "other")))
+	}
+	w.EndList(w.rv, 1000)
+	blocks, parts := w.read(wire.Subscribe{}, true), w.read(wire.Subscribe{}, false)
+	require.Equal(t, parts.objects, blocks.objects)
+}
+
+func TestLargeObjectIsSentOutsideOfBlocks(t *testing.T) {
+	w := newBlockWorld(t)
+	w.apply(w.pod("team-b/pod-0200", strings.Repeat("x", 2<<20)))
+	w.apply(w.pod("team-b/pod-0300", strings.Repeat("x", 200<<10)))
+	w.apply(w.pod("team-b/pod-0301", strings.Repeat("x", 200<<10)))
+	p := w.pod("team-c/pod-0000", "labels")
+	for i := range 50_000 {
+		p.Labels = append(p.Labels, api.Label{Key: fmt.Sprintf("z%05d", i), Value: strings.Repeat("v", 20)})
+	}
+	w.apply(p)
+	blocks, parts := w.read(wire.Subscribe{}, true), w.read(wire.Subscribe{}, false)
+	require.Equal(t, parts.objects, blocks.objects)
+	require.Equal(t, 2, blocks.parts)
+}
+
+func TestObsoleteBlocksAreDropped(t *testing.T) {
+	w := newBlockWorld(t)
+	for i := range 300 { // each name is before all others of its namespace
+		w.apply(w.pod(fmt.Sprintf("team-b/a-%04d", 1000-i), strings.Repeat("0123456789", 5000)))
+		w.read(wire.Subscribe{Namespace: "team-b"}, true)
+		w.rv++
+		w.Delete(api.Key(fmt.Sprintf("team-b/a-%04d", 1000-i)), w.rv, 1000)
+	}
+	require.LessOrEqual(t, w.BlockBytes(), 3*(podsOfNamespace+1)*512+64<<10)
+	require.Positive(t, w.BlockBytes())
+}
