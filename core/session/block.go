@@ -1,3 +1,5 @@
+//go:build !wasip1
+
 package session
 
 import (
@@ -28,19 +30,48 @@ const (
 	maxBlockBytes   = 256 << 10
 )
 
-// sendsBlocks reports whether the snapshot is sent in blocks.
-func (s *subscription) sendsBlocks() bool {
-	return s.session.cfg.Deflate != nil && !s.filter.Selects()
+// tryBlock sends the next block of a snapshot, unless it is sent in parts.
+func (s *subscription) tryBlock(message []byte) ([]byte, bool) {
+	if s.session.cfg.Deflate == nil || s.filter.Selects() {
+		return message, false
+	}
+	return s.appendBlock(message), true
 }
 
 // appendBlock sends the next block in key order.
 func (s *subscription) appendBlock(message []byte) []byte {
 	s.reset()
-	refs, size := s.frame.Refs[:0], 0
-	heap := s.cacher.Heap()
+	refs, size := s.nextBlock()
+	switch {
+	case len(refs) == 0:
+		return s.charge(message, &wire.SnapshotPart{Subscription: s.id}) // as in appendPart
+	case size > maxBlockBytes:
+		message = s.addObject(message, api.Added, refs[0], 0, 0)
+		return s.charge(message, &wire.SnapshotPart{Subscription: s.id, Objects: s.frame.Changes})
+	}
+	if s.usesOtherDictionary(refs[0]) {
+		message = s.appendSchema(message, s.cacher.Heap().Dictionary(refs[0]), s.cacher.Dictionary(refs[0]))
+	}
+	block := s.cacher.EncodedBlock(refs)
+	if block == nil {
+		block = s.encodeBlock(refs)
+		s.cacher.CacheBlock(refs, block)
+	}
+	f := block.Frame
+	f.Subscription = s.id
+	if s.metadataOnly {
+		f.Bodies, f.Data = 0, f.Data[:block.EnvelopesEnd]
+	}
+	return s.charge(message, &f)
+}
+
+// nextBlock returns the versions of the next block, and their estimated size, and
+// moves behind them.
+func (s *subscription) nextBlock() (refs []store.Ref, size int) {
+	refs = s.frame.Refs[:0]
 	last, done := api.Key(""), true
 	s.cacher.Ascend(s.next, func(ref store.Ref) bool {
-		key := heap.Key(ref)
+		key := s.cacher.Heap().Key(ref)
 		if !key.InNamespace(s.namespace) {
 			return false
 		}
@@ -61,27 +92,7 @@ func (s *subscription) appendBlock(message []byte) []byte {
 	} else {
 		s.next = api.Key(string(last) + "\x00")
 	}
-	switch {
-	case len(refs) == 0:
-		return s.charge(message, &wire.SnapshotPart{Subscription: s.id}) // as in appendPart
-	case size > maxBlockBytes:
-		message = s.addObject(message, api.Added, refs[0], 0, 0)
-		return s.charge(message, &wire.SnapshotPart{Subscription: s.id, Objects: s.frame.Changes})
-	}
-	if s.usesOtherDictionary(refs[0]) {
-		message = s.appendSchema(message, heap.Dictionary(refs[0]), s.cacher.Dictionary(refs[0]))
-	}
-	block := s.cacher.EncodedBlock(refs)
-	if block == nil {
-		block = s.encodeBlock(refs)
-		s.cacher.CacheBlock(refs, block)
-	}
-	f := block.Frame
-	f.Subscription = s.id
-	if s.metadataOnly {
-		f.Bodies, f.Data = 0, f.Data[:block.EnvelopesEnd]
-	}
-	return s.charge(message, &f)
+	return refs, size
 }
 
 // startsBlock reports whether a version starts a new block after refs.

@@ -278,8 +278,8 @@ func otherSource() *api.Status {
 func (s *subscription) advance(message []byte, limit int) []byte {
 	switch s.phase {
 	case listing:
-		if s.sendsBlocks() {
-			return s.appendBlock(message)
+		if message, ok := s.tryBlock(message); ok {
+			return message
 		}
 		return s.appendPart(message, limit)
 	case replaying:

@@ -94,7 +94,9 @@ func (f *inflater) refill() {
 // overrun reports whether bits after the end of src were used.
 func (f *inflater) overrun() bool { return f.s-int(f.n/8) > len(f.src) }
 
-// take reads at most 16 bits.
+// take reads at most 16 bits. Inlining at every number would add to the module.
+//
+//go:noinline
 func (f *inflater) take(n uint) uint {
 	if f.n < n {
 		f.refill()
@@ -233,6 +235,8 @@ func reverse(code uint16, n uint8) (reversed uint16) {
 const noSymbol = 1 << 15
 
 // symbol reads one symbol.
+//
+//go:noinline
 func (f *inflater) symbol(h *huffman) uint {
 	if f.n < 15 {
 		f.refill()
