@@ -10,7 +10,8 @@
 // A packed body depends on the JSON of one object and on the dictionary. A delta
 // also depends on an earlier version of that object. The dictionary is public text
 // (package skeleton). Therefore neither the content of a body nor its length discloses
-// anything about another object. A dictionary trained on objects would make bodies
+// anything about another object. A snapshot compresses bodies once more, in blocks
+// whose readers may read all of their objects (package session). A dictionary trained on objects would make bodies
 // smaller, and would disclose those objects to every reader.
 //
 // # Format

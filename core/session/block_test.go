@@ -119,6 +119,7 @@ func (s *snapshot) add(c *wire.Change, labels api.Labels) {
 	s.objects = append(s.objects, fmt.Sprintf("%s %d %d %v %d %x %v", c.Key, c.ResourceVersion, c.Flags, labels, c.Base.ResourceVersion, c.Envelope, c.Base.Body))
 }
 
+// A block has objects of one namespace, and the same objects as parts (rule B27).
 func TestBlocksContainTheObjectsOfParts(t *testing.T) {
 	w := newBlockWorld(t)
 	w.SetDictionary([]byte(`{"kind":"Pod"`)) // other bodies in the middle of blocks
@@ -140,6 +141,7 @@ func TestBlocksContainTheObjectsOfParts(t *testing.T) {
 	}
 }
 
+// A reader with selectors cannot receive an object that they exclude (rules B25, B27).
 func TestReadersWithSelectorsReceiveNoBlocks(t *testing.T) {
 	w := newBlockWorld(t)
 	for _, f := range []wire.Subscribe{

@@ -18,6 +18,9 @@
 // the exact state at the version that ends the snapshot. No reader needs a copy
 // of the state.
 //
+// Neighboring objects of a snapshot are compressed together, in blocks (block.go).
+// A block is encoded once for all readers without selectors.
+//
 // The frames of a subscription contain no data of objects outside its scope: this
 // includes label sets, faults and totals. Label sets have IDs that are private to
 // the subscription, unless it covers everything. A dictionary is sent to all

@@ -1,0 +1,49 @@
+package reflector
+
+import (
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// SnapshotBlock adds the objects of a block to the list. If the block is corrupt,
+// the subscription starts over.
+func (r *Reflector) SnapshotBlock(f *wire.SnapshotBlock, bytes int) error {
+	if r.phase != listing {
+		return api.Protocol("received SnapshotBlock outside of a snapshot")
+	}
+	r.asked = r.now
+	r.consumed(bytes)
+	if r.block == nil {
+		r.block = &wire.Block{}
+	}
+	status := f.Expand(r.block)
+	if status == nil {
+		status = r.listBlock(r.block)
+	}
+	if status != nil {
+		r.startOver(status)
+	}
+	return nil
+}
+
+// listBlock adds objects to the list. Their label sets are numbers of the block.
+func (r *Reflector) listBlock(b *wire.Block) (status *api.Status) {
+	sets := &r.cacher.Heap().Labels
+	r.numbers = r.numbers[:0]
+	for _, labels := range b.LabelSets {
+		r.numbers = append(r.numbers, sets.Intern(labels))
+	}
+	var p cacher.Put
+	for i := 0; i < len(b.Objects) && status == nil; i++ {
+		c := &b.Objects[i]
+		p = cacher.Put{
+			ResourceVersion: c.ResourceVersion, Flags: c.Flags, Base: c.Base, Envelope: c.Envelope, LabelSet: r.numbers[c.LabelSet],
+		}
+		status = r.cacher.ListObject(&p)
+	}
+	for _, number := range r.numbers {
+		sets.Release(number)
+	}
+	return status
+}
