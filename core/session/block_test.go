@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"fmt"
+	"math/rand"
 	"strings"
 	"testing"
 
@@ -189,15 +190,27 @@ func TestChangeRenewsOnlyItsBlock(t *testing.T) {
 	}
 }
 
+// After a list, other versions may have the Refs and resource versions of those in
+// cached blocks.
 func TestListRenewsAllBlocks(t *testing.T) {
-	w := newBlockWorld(t)
-	w.read(wire.Subscribe{}, true)
-	w.BeginList()
-	w.rv = 0 // the same versions again, with other contents
-	for i := range podsOfNamespace {
-		require.Nil(t, w.ListObject(w.pod(fmt.Sprintf("team-a/pod-%04d", i), "other")))
+	w := &blockWorld{t: t}
+	w.Cacher = cacher.New(cacher.Config{Schema: objects.Pods(), History: history.Limits{MinCapacity: 1, MaxCapacity: 1}, Bases: 1})
+	list := func(body string, descending bool) {
+		w.BeginList()
+		for n := range podsOfNamespace {
+			i := n
+			if descending { // the order in which the heap reuses Refs
+				i = podsOfNamespace - 1 - n
+			}
+			w.rv = api.ResourceVersion(i)
+			require.Nil(t, w.ListObject(w.pod(fmt.Sprintf("team-a/pod-%04d", i), body)))
+		}
+		w.EndList(podsOfNamespace, 1000)
 	}
-	w.EndList(w.rv, 1000)
+	list("first", false)
+	w.read(wire.Subscribe{}, true)
+	list("second", false)
+	list("third", true)
 	blocks, parts := w.read(wire.Subscribe{}, true), w.read(wire.Subscribe{}, false)
 	require.Equal(t, parts.objects, blocks.objects)
 }
@@ -219,8 +232,10 @@ func TestLargeObjectIsSentOutsideOfBlocks(t *testing.T) {
 
 func TestObsoleteBlocksAreDropped(t *testing.T) {
 	w := newBlockWorld(t)
-	for i := range 300 { // each name is before all others of its namespace
-		w.apply(w.pod(fmt.Sprintf("team-b/a-%04d", 1000-i), strings.Repeat("0123456789", 5000)))
+	noise := make([]byte, 20_000)
+	rand.New(rand.NewSource(1)).Read(noise)
+	for i := range 100 { // each name is before all others of its namespace
+		w.apply(w.pod(fmt.Sprintf("team-b/a-%04d", 1000-i), fmt.Sprintf("%x", noise)))
 		w.read(wire.Subscribe{Namespace: "team-b"}, true)
 		w.rv++
 		w.Delete(api.Key(fmt.Sprintf("team-b/a-%04d", 1000-i)), w.rv, 1000)

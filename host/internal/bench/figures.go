@@ -40,7 +40,7 @@ var figures = []figure{
 		{name: "status-json", atMost: 1.0 / 15}, {name: "status-gzip", atMost: 0.6},
 		{name: "labels-json", atMost: 1.0 / 15}, {name: "labels-gzip", atMost: 0.6},
 		{name: "rollout-json", atMost: 1.0 / 15}, {name: "rollout-gzip", atMost: 0.6},
-		{name: "snapshot-json", atMost: 1.0 / 6},
+		{name: "snapshot-json", atMost: 1.0 / 6}, {name: "snapshot-gzip6", atMost: 1}, {name: "rows-gzip6", atMost: 0.4},
 	}, runWire},
 	{"P10", "ingest of the same frames in the native core, under wazero and in V8", []target{
 		{name: "wazero", atMost: 6},
