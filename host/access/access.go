@@ -16,6 +16,8 @@ type User struct {
 	UID    string
 	Groups []string
 	Extra  map[string][]string
+	// Impersonator is the name of the user who acts as this one. It may be empty.
+	Impersonator string
 	// Shared marks a user that represents many clients, because the policy cannot
 	// distinguish them.
 	Shared bool
@@ -105,6 +107,14 @@ type Policy interface {
 	// Authorize returns nil if the user may make the request, and then when to
 	// authorize it again; zero is as for User.ReviewAt.
 	Authorize(ctx context.Context, user *User, r Request) (reviewAt time.Time, refused *api.Status)
+}
+
+// Unwrap returns the policy that p wraps, or nil.
+func Unwrap(p Policy) Policy {
+	if wrapper, ok := p.(interface{ Unwrap() Policy }); ok {
+		return wrapper.Unwrap()
+	}
+	return nil
 }
 
 // Decided reports whether a status is a decision against the user.

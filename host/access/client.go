@@ -2,6 +2,7 @@ package access
 
 import (
 	"context"
+	"crypto/tls"
 	"net/http"
 	"net/netip"
 	"strings"
@@ -19,6 +20,10 @@ type Client struct {
 	RequestID string
 	// Renewal marks the repetition of a decision for an admitted client.
 	Renewal bool
+	// Header contains the headers of the client's request, and TLS describes its TLS
+	// connection. Policies may find credentials in them. Both may be nil.
+	Header http.Header
+	TLS    *tls.ConnectionState
 	// Connection is the client's connection; nil if connections are not limited.
 	Connection Connection
 }
@@ -64,6 +69,26 @@ func Renewing(ctx context.Context) context.Context {
 	c := ClientOf(ctx)
 	c.Renewal = true
 	return WithClient(ctx, c)
+}
+
+// Impersonator is a Policy that honors the headers of impersonation. Requests with
+// such headers are refused for all other policies.
+type Impersonator interface{ Impersonates() bool }
+
+// Impersonates reports whether a policy honors the headers of impersonation.
+func Impersonates(p Policy) bool {
+	i, ok := p.(Impersonator)
+	return ok && i.Impersonates()
+}
+
+// AsksToImpersonate reports whether headers ask to act as another user.
+func AsksToImpersonate(h http.Header) bool {
+	for name := range h {
+		if strings.HasPrefix(name, "Impersonate-") {
+			return true
+		}
+	}
+	return false
 }
 
 // BearerToken returns the token of a request's Authorization header, or "".

@@ -18,7 +18,8 @@ type Observer interface {
 	Authorized(ctx context.Context, user *User, r Request, refused *api.Status)
 }
 
-// Enforce returns a Policy that wraps p. It refuses oversized tokens and requests,
+// Enforce returns a Policy that wraps p. It refuses oversized tokens and requests, and
+// impersonation that p does not support,
 // ends the rights of a user when the token expires, and applies the limits of
 // connections. It reports every decision to the observer, which may be nil.
 func Enforce(p Policy, limits *limit.Set, observer Observer) Policy {
@@ -44,6 +45,9 @@ func (e *enforced) Authenticate(ctx context.Context, token string) (*User, *api.
 func (e *enforced) authenticate(ctx context.Context, token string) (*User, *api.Status) {
 	if len(token) > e.limits.Int(limit.MaxTokenBytes) {
 		return nil, e.limits.Refuse(limit.MaxTokenBytes, "the token is too long")
+	}
+	if AsksToImpersonate(ClientOf(ctx).Header) && !Impersonates(e.policy) {
+		return nil, api.Forbidden("the server does not support impersonation with this --auth: remove the Impersonate- headers")
 	}
 	user, refused := e.policy.Authenticate(ctx, token)
 	if refused != nil {

@@ -133,7 +133,7 @@ func (r *Recorder) Authorized(ctx context.Context, user *access.User, request ac
 		return
 	}
 	e := &Event{
-		User: user.Name, Groups: user.Groups, Address: addressOf(client), RequestID: client.RequestID,
+		User: user.Name, Groups: user.Groups, Impersonator: user.Impersonator, Address: addressOf(client), RequestID: client.RequestID,
 		Verb: request.Verb, Resource: request.Resource.String(), Namespace: request.Namespace, Name: request.Name,
 		Decision: "allowed", Review: client.Renewal,
 	}

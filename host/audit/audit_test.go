@@ -102,6 +102,16 @@ func TestRefusedTokensAreLoggedAtARate(t *testing.T) {
 	})
 }
 
+func TestBothUsersOfAnImpersonationAreRecorded(t *testing.T) {
+	var out bytes.Buffer
+	r := audit.New(quiet, audit.To(&out))
+	r.Authorized(client(t), &access.User{Name: "bob", Groups: []string{"devs"}, Impersonator: "backend"}, secrets, nil)
+	events := lines(t, out.String())
+	require.Len(t, events, 1)
+	assert.Equal(t, "bob", events[0].User)
+	assert.Equal(t, "backend", events[0].Impersonator)
+}
+
 func TestALineIsBounded(t *testing.T) {
 	var out bytes.Buffer
 	r := audit.New(quiet, audit.To(&out))

@@ -17,6 +17,8 @@ type Event struct {
 	// User and Groups are empty if no token was accepted.
 	User   string   `json:"user,omitempty"`
 	Groups []string `json:"groups,omitempty"`
+	// Impersonator is the user who acts as User. It may be empty.
+	Impersonator string `json:"impersonator,omitempty"`
 	// Address is that of the client, if it is known.
 	Address string `json:"address,omitempty"`
 	// RequestID is that of the request or connection, as in the log and in the header
@@ -45,7 +47,7 @@ const (
 
 // bound clips texts that clients choose.
 func (e *Event) bound() {
-	for _, text := range []*string{&e.User, &e.Resource, &e.Namespace, &e.Name} {
+	for _, text := range []*string{&e.User, &e.Impersonator, &e.Resource, &e.Namespace, &e.Name} {
 		*text = clip(*text, maxText)
 	}
 	e.Reason = clip(e.Reason, maxReason)

@@ -90,6 +90,10 @@ const allowed = "GET, HEAD, OPTIONS"
 
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if client := access.ClientOf(r.Context()); client.Header == nil { // without host/server
+		client.Header, client.TLS = r.Header, r.TLS
+		r = r.WithContext(access.WithClient(r.Context(), client))
+	}
 	out := newOutput(w, h.config.Limits)
 	defer out.Finish()
 	request := &request{place: findPlace(r.URL.Path), verb: "other"}

@@ -69,6 +69,10 @@ var (
 		Name: "max-token-bytes", Default: 16 << 10, Unit: Bytes, Code: http.StatusRequestEntityTooLarge,
 		Help: "size of a bearer token; a longer one gets 413 and is not examined",
 	})
+	MaxImpersonations = define(Limit{
+		Name: "max-impersonations", Default: 64, Unit: Count, Code: http.StatusRequestEntityTooLarge,
+		Help: "rights to impersonate that one request needs: one for the user, and one for each group, UID and extra value; more get 413",
+	})
 	MaxReviewBytes = define(Limit{
 		Name: "max-review-bytes", Default: 16 << 10, Unit: Bytes, Code: http.StatusRequestEntityTooLarge,
 		Help: "size of a SelfSubjectAccessReview or another review that a client of the Kubernetes API sends; a larger one gets 413",

@@ -138,6 +138,9 @@ func (s *Server) mayReadMetrics(r *http.Request) *api.Status {
 	if s.access == nil {
 		return nil
 	}
+	if err := s.checkOrigin(r); err != nil {
+		return api.Forbidden(err.Error())
+	}
 	policy, token := s.access, access.BearerToken(r)
 	if token == "" {
 		policy = s.config.Access // not counted as a refused token, because the probe presents none

@@ -1,12 +1,14 @@
 package server
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -50,12 +52,40 @@ func (o *origins) check(r *http.Request) error {
 			return nil
 		}
 	}
-	for _, pattern := range o.allowed {
-		if ok, _ := path.Match(pattern, origin); ok {
-			return nil
-		}
+	if o.lists(origin) {
+		return nil
 	}
 	return fmt.Errorf("pages from %q may not connect: to allow them, start the server with --allow-origin %s", origin, origin)
+}
+
+// checkSession returns an error unless a request comes from a page of this server or
+// of an allowed origin. Unlike check, it accepts neither every page on loopback nor
+// requests without an origin, because browsers have added the credentials. They send
+// no Origin with GET to the same origin, and Sec-Fetch-Site instead.
+func (o *origins) checkSession(r *http.Request) error {
+	origin := strings.ToLower(r.Header.Get("Origin"))
+	if origin == "" {
+		if r.Header.Get("Sec-Fetch-Site") == "same-origin" && r.Header.Get("Upgrade") == "" {
+			return nil
+		}
+		return errors.New("a request with a session cookie must have an Origin: only pages may use the session, others send a token")
+	}
+	u, err := url.Parse(origin)
+	if err == nil && strings.EqualFold(u.Host, r.Host) && u.Host != "" && (r.TLS == nil || u.Scheme == "https") {
+		return nil
+	}
+	if o.lists(origin) {
+		return nil
+	}
+	return fmt.Errorf("pages from %q may not use the session: to allow them, start the server with --allow-origin %s", origin, origin)
+}
+
+// lists reports whether a pattern allows the origin.
+func (o *origins) lists(origin string) bool {
+	return slices.ContainsFunc(o.allowed, func(pattern string) bool {
+		ok, _ := path.Match(pattern, origin)
+		return ok
+	})
 }
 
 // checkHost refuses a request that reached a loopback address under a name that

@@ -55,6 +55,13 @@ type Config struct {
 	// /readyz?verbose. Nil allows everyone. HealthOnly ignores it, because the clients
 	// have no tokens.
 	Access access.Policy
+	// SessionCookie is the name of the cookie in which Access finds a token. Requests
+	// with the cookie must come from pages of this server or of AllowOrigins, which
+	// must not be "*". Empty means none.
+	SessionCookie string
+	// ProxySessions reports that a front proxy authenticates clients, such as by
+	// cookies. Requests of pages are then checked as with SessionCookie.
+	ProxySessions bool
 	// Observer receives the decisions of Access. It may be nil.
 	Observer access.Observer
 	// Private serves /metrics and the resources of /readyz?verbose only from the
@@ -103,6 +110,9 @@ func New(config Config) (*Server, error) {
 	origins, err := parseOrigins(config.AllowOrigins)
 	if err != nil {
 		return nil, err
+	}
+	if origins.any && (config.SessionCookie != "" || config.ProxySessions) {
+		return nil, errors.New(`allowed origin "*": with session cookies every page could act as the user; list the origins`)
 	}
 	page, err := newPage(config.Page)
 	if err != nil {
@@ -186,7 +196,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // it down.
 func (s *Server) Beside(handler http.Handler) *http.Server {
 	checked := s.logged(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		for _, check := range []func(*http.Request) error{s.origins.checkHost, s.origins.check} {
+		for _, check := range []func(*http.Request) error{s.origins.checkHost, s.checkOrigin} {
 			if err := check(r); err != nil {
 				http.Error(w, err.Error(), http.StatusForbidden)
 				return
@@ -206,6 +216,17 @@ func (s *Server) Beside(handler http.Handler) *http.Server {
 // identify sets the header with the ID of the request.
 func identify(h http.Header, r *http.Request) {
 	h.Set(admission.RequestIDHeader, access.ClientOf(r.Context()).RequestID)
+}
+
+// checkOrigin returns an error if a request comes from a page that must not connect, or
+// must not use the session of its user.
+func (s *Server) checkOrigin(r *http.Request) error {
+	cookie := s.config.SessionCookie
+	ambient := cookie != "" && len(r.CookiesNamed(cookie)) > 0 || s.config.ProxySessions && r.Header.Get("Origin") != ""
+	if ambient {
+		return s.origins.checkSession(r)
+	}
+	return s.origins.check(r)
 }
 
 // protect sets the headers that keep other pages from using a response.

@@ -48,7 +48,7 @@ func (s *Server) checkUpgrade(r *http.Request) (code int, err error) {
 	if !hasToken(r.Header, "Upgrade", "websocket") {
 		return http.StatusUpgradeRequired, errors.New("this is a WebSocket endpoint: connect with subprotocol " + wire.Subprotocol)
 	}
-	if err := s.origins.check(r); err != nil {
+	if err := s.checkOrigin(r); err != nil {
 		return http.StatusForbidden, err
 	}
 	if !hasToken(r.Header, "Sec-WebSocket-Protocol", wire.Subprotocol) {

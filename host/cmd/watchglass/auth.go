@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/watchglass/watchglass/host/access"
 	"github.com/watchglass/watchglass/host/internal/reload"
 	"github.com/watchglass/watchglass/host/limit"
+	"github.com/watchglass/watchglass/host/signin"
 	"github.com/watchglass/watchglass/host/source/kube"
 )
 
@@ -21,6 +23,7 @@ const (
 	authNone  = "none"
 	authToken = "token-file"
 	authKube  = "kube"
+	authProxy = "proxy"
 )
 
 // authFlags select who may read, and the encryption of connections.
@@ -29,15 +32,21 @@ type authFlags struct {
 	tokenFile string
 	tlsCert   string
 	tlsKey    string
-	weakness  string // why a token can be guessed; empty if none can
+	cookie    string
+	proxyFlags
+	weakness string // why a token can be guessed; empty if none can
 }
 
 func (f *authFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.auth, "auth", "", `who may read: "none" permits everything to everyone, on loopback only; `+
 		`"token-file" requires a token of --token-file; "kube" permits what the reader's own token may list and watch, `+
-		`according to TokenReview and SubjectAccessReview in the cluster of --kubeconfig (default "token-file" with --token-file, else "none")`)
+		`according to TokenReview and SubjectAccessReview in the cluster of --kubeconfig; "proxy" permits what the user named by an `+
+		`authenticating proxy may, according to SubjectAccessReview (default "token-file" with --token-file, else "none")`)
 	flags.StringVar(&f.tokenFile, "token-file", "", "file with the tokens that readers may present, one per line; "+
 		"when a token is removed, its connections end within seconds")
+	flags.StringVar(&f.cookie, "auth-cookie", "", "name of a cookie that contains the reader's token, for pages that sign in with an HttpOnly cookie, "+
+		"such as __Host-session; only pages of this server and of --allow-origin may use it")
+	f.proxyFlags.add(flags)
 	flags.StringVar(&f.tlsCert, "tls-cert-file", "", "file with the certificate to serve TLS with, followed by its intermediate certificates")
 	flags.StringVar(&f.tlsKey, "tls-private-key-file", "", "file with the key of --tls-cert-file")
 }
@@ -52,8 +61,8 @@ func (f *authFlags) policy(up *upstream, public []string, limits *limit.Set, fil
 	case auth == "":
 		auth = authNone
 	}
-	if auth != authToken && f.tokenFile != "" {
-		return nil, fmt.Errorf("--token-file requires --auth %s, and --auth is %s", authToken, auth)
+	if err := f.check(auth); err != nil {
+		return nil, err
 	}
 	switch auth {
 	case authNone:
@@ -63,15 +72,51 @@ func (f *authFlags) policy(up *upstream, public []string, limits *limit.Set, fil
 		}
 		return access.Everyone(), nil
 	case authToken:
-		return f.tokenPolicy(public, files)
-	case authKube:
-		src, ok := up.source.(*kube.Source)
-		if !ok {
-			return nil, errors.New("--auth kube requires a kube-apiserver, and the source is an etcd: give --kubeconfig or --in-cluster instead of --etcd-endpoints")
-		}
-		return src.Policy(limits), nil
+		policy, err := f.tokenPolicy(public, files)
+		return f.withCookie(policy, limits), err
 	}
-	return nil, fmt.Errorf("--auth %q: expected %s, %s or %s", f.auth, authNone, authToken, authKube)
+	src, ok := up.source.(*kube.Source)
+	if !ok {
+		return nil, fmt.Errorf("--auth %s requires a kube-apiserver, and the source is an etcd: give --kubeconfig or --in-cluster instead of --etcd-endpoints", auth)
+	}
+	policy := access.Policy(src.Policy(limits))
+	switch auth {
+	case authKube:
+		policy = f.withCookie(policy, limits)
+	case authProxy:
+		proxied, err := f.proxyPolicy(policy, files)
+		if err != nil {
+			return nil, err
+		}
+		policy = proxied
+	}
+	return signin.Impersonation(policy, limits), nil
+}
+
+// check returns an error for flags that the value of --auth does not support.
+func (f *authFlags) check(auth string) error {
+	switch {
+	case !slices.Contains([]string{authNone, authToken, authKube, authProxy}, auth):
+		return fmt.Errorf("--auth %q: expected %s, %s, %s or %s", f.auth, authNone, authToken, authKube, authProxy)
+	case auth != authToken && f.tokenFile != "":
+		return fmt.Errorf("--token-file requires --auth %s, and --auth is %s", authToken, auth)
+	case f.cookie != "" && auth != authToken && auth != authKube:
+		return fmt.Errorf("--auth-cookie requires --auth %s or %s, and --auth is %s", authToken, authKube, auth)
+	case auth == authProxy && f.tlsCert == "":
+		return errors.New("--auth proxy requires --tls-cert-file: the proxy identifies itself by a client certificate")
+	case auth == authProxy && f.clientCA == "":
+		return errors.New("--auth proxy requires --requestheader-client-ca-file, with the authorities of the proxy's certificate")
+	case auth != authProxy && f.clientCA != "":
+		return fmt.Errorf("--requestheader-client-ca-file requires --auth %s, and --auth is %s", authProxy, auth)
+	}
+	return nil
+}
+
+func (f *authFlags) withCookie(policy access.Policy, limits *limit.Set) access.Policy {
+	if f.cookie == "" || policy == nil {
+		return policy
+	}
+	return signin.Cookie(f.cookie, policy, limits)
 }
 
 func (f *authFlags) tokenPolicy(public []string, files *reload.Watcher) (access.Policy, error) {
@@ -158,6 +203,9 @@ func (f *authFlags) protect(l *listeners, files *reload.Watcher) error {
 		MinVersion:     tls.VersionTLS12,
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return current.Load(), nil },
 		NextProtos:     []string{"http/1.1"}, // WebSocket upgrades need it
+	}
+	if f.auth == authProxy {
+		config.ClientAuth = tls.RequestClientCert // the policy verifies it, with the current authorities
 	}
 	l.main, l.secure = tls.NewListener(l.main, config), true
 	if l.kubeAPI != nil {

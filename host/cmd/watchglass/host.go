@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/pflag"
 
+	"github.com/watchglass/watchglass/host/access"
 	"github.com/watchglass/watchglass/host/audit"
 	"github.com/watchglass/watchglass/host/connector"
 	"github.com/watchglass/watchglass/host/internal/interrupt"
@@ -255,8 +256,10 @@ func (h *host) collectors(c connector.Config, timings *metrics.Timings) []promet
 	if h.files.Watcher != nil {
 		all = append(all, metrics.Reloads(h.files.Watcher))
 	}
-	if policy, ok := c.Access.(*kube.Policy); ok {
-		all = append(all, metrics.Reviews(policy))
+	for policy := c.Access; policy != nil; policy = access.Unwrap(policy) {
+		if reviews, ok := policy.(*kube.Policy); ok {
+			all = append(all, metrics.Reviews(reviews))
+		}
 	}
 	if recorder, ok := c.Observer.(*audit.Recorder); ok {
 		all = append(all, metrics.Audit(recorder))

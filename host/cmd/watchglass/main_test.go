@@ -199,6 +199,12 @@ func TestInvalidArgumentsAreReported(t *testing.T) {
 		"serve --etcd-endpoints x:1 --etcd-cacert main.go":            "the file contains no PEM certificate",
 		"serve --etcd-endpoints x:1 --allow-origin foo.test":          `allowed origin "foo.test": expected scheme and host`,
 
+		"serve --etcd-endpoints x:1 --auth nonsense":                  `--auth "nonsense": expected none, token-file, kube or proxy`,
+		"serve --etcd-endpoints x:1 --auth proxy":                     "--auth proxy requires --tls-cert-file",
+		"serve --etcd-endpoints x:1 --auth proxy --tls-cert-file c":   "--auth proxy requires --requestheader-client-ca-file",
+		"serve --etcd-endpoints x:1 --requestheader-client-ca-file c": "--requestheader-client-ca-file requires --auth proxy, and --auth is none",
+		"serve --etcd-endpoints x:1 --auth-cookie c":                  "--auth-cookie requires --auth token-file or kube, and --auth is none",
+
 		"serve --etcd-endpoints http://a:hunter2@x:1":                          `--etcd-endpoints "http://xxxxx@x:1": expected host:port`,
 		"get pods --server ws://a:hunter2%zz@x/watch":                          `--server "ws://xxxxx@x/watch": expected a URL`,
 		"get pods --server ws://a:hunter2@x/watch":                             `"ws://xxxxx@x/watch?`,

@@ -103,7 +103,8 @@ func serve(ctx context.Context, f *serveFlags, stdout, stderr io.Writer) error {
 			Limits: f.limits,
 			Keep:   objectjson.Options{KeepSecretData: f.allowSecretData},
 		},
-		server.Config{Logger: log, AllowOrigins: f.allowOrigins, TrustedProxies: f.proxies, Private: f.private})
+		server.Config{Logger: log, AllowOrigins: f.allowOrigins, TrustedProxies: f.proxies, Private: f.private,
+			SessionCookie: f.cookie, ProxySessions: f.auth == authProxy})
 	if err != nil {
 		return err
 	}

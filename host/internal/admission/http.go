@@ -52,7 +52,7 @@ func ConnOf(ctx context.Context) *Conn {
 // Identify returns the request with its client in the context, and a function to
 // call after the response.
 func (c *Control) Identify(r *http.Request) (identified *http.Request, done func()) {
-	client := access.Client{Address: c.clientAddress(r), RequestID: c.requestID(r)}
+	client := access.Client{Address: c.clientAddress(r), RequestID: c.requestID(r), Header: r.Header, TLS: r.TLS}
 	conn := ConnOf(r.Context())
 	done = func() {}
 	if conn != nil {

@@ -152,7 +152,7 @@ func (p *Policy) Authenticate(ctx context.Context, token string) (*access.User, 
 // Authorize implements access.Policy.
 func (p *Policy) Authorize(ctx context.Context, user *access.User, r access.Request) (time.Time, *api.Status) {
 	who := *user
-	who.ReviewAt, who.Expires = time.Time{}, time.Time{}
+	who.ReviewAt, who.Expires, who.Impersonator = time.Time{}, time.Time{}, ""
 	key, err := json.Marshal([]any{who, r})
 	if err != nil {
 		return time.Time{}, api.AsStatus(err)

@@ -1,0 +1,62 @@
+package signin
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/host/access"
+	"github.com/watchglass/watchglass/host/limit"
+)
+
+// Cookie returns a policy that takes the bearer token from a cookie if the client
+// presents none in another way. The server that receives the requests must check
+// their origin, because browsers add cookies to the requests of any page.
+func Cookie(name string, p access.Policy, limits *limit.Set) access.Policy {
+	return &cookie{p, name, limits}
+}
+
+type cookie struct {
+	access.Policy
+	name   string
+	limits *limit.Set
+}
+
+// Authenticate implements access.Policy.
+func (c *cookie) Authenticate(ctx context.Context, token string) (*access.User, *api.Status) {
+	token, refused := c.token(ctx, token)
+	if refused != nil {
+		return nil, refused
+	}
+	return c.Policy.Authenticate(ctx, token)
+}
+
+// Rules implements access.Ruler.
+func (c *cookie) Rules(ctx context.Context, token string, user *access.User, namespace string) (*access.Rules, *api.Status) {
+	token, refused := c.token(ctx, token)
+	if refused != nil {
+		return nil, refused
+	}
+	return access.RulesOf(ctx, c.Policy, token, user, namespace)
+}
+
+// token returns the presented token, or that of the cookie. It refuses two cookies of
+// the name, because another host of the domain may have set one of them.
+func (c *cookie) token(ctx context.Context, presented string) (string, *api.Status) {
+	if presented != "" {
+		return presented, nil
+	}
+	cookies := (&http.Request{Header: access.ClientOf(ctx).Header}).CookiesNamed(c.name)
+	switch {
+	case len(cookies) == 0:
+		return "", nil
+	case len(cookies) > 1:
+		return "", api.Unauthorized("the request has several cookies " + c.name + ": sign in again, and use a name that begins with __Host-")
+	case len(cookies[0].Value) > c.limits.Int(limit.MaxTokenBytes):
+		return "", c.limits.Refuse(limit.MaxTokenBytes, "the token in the cookie is too long")
+	}
+	return cookies[0].Value, nil
+}
+
+// Unwrap returns the policy that decides about rights, for [access.Unwrap].
+func (c *cookie) Unwrap() access.Policy { return c.Policy }

@@ -1,0 +1,125 @@
+package signin
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"net/http"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/host/access"
+)
+
+// ProxyConfig configures a Proxy as the request-header flags of kube-apiserver do.
+type ProxyConfig struct {
+	// AllowedNames are the common names of certificates that may name users. Empty
+	// allows every certificate of the authorities.
+	AllowedNames []string
+	// UsernameHeaders, UIDHeaders and GroupHeaders are names of headers. The first
+	// username and UID, and all groups, are used.
+	UsernameHeaders, UIDHeaders, GroupHeaders []string
+	// ExtraHeaderPrefixes are prefixes of the names of headers with extra attributes.
+	ExtraHeaderPrefixes []string
+}
+
+// Proxy is a policy for the users of a front proxy, which it names in headers. The
+// proxy identifies itself by a client certificate. Requests without one are refused,
+// and their headers are ignored.
+type Proxy struct {
+	authorizer access.Policy
+	config     ProxyConfig
+	roots      atomic.Pointer[x509.CertPool]
+}
+
+// NewProxy returns a policy that uses authorizer for the rights of users. It refuses
+// all clients until SetAuthorities has been called.
+func NewProxy(config ProxyConfig, authorizer access.Policy) *Proxy {
+	return &Proxy{authorizer: authorizer, config: config}
+}
+
+// SetAuthorities sets the authorities of the proxy's certificates, in PEM. Users of a
+// proxy whose certificate is not valid any more are disconnected at their next review.
+func (p *Proxy) SetAuthorities(pem []byte) error {
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(pem) {
+		return errors.New("the file contains no certificate: expected those of the authorities in PEM")
+	}
+	p.roots.Store(roots)
+	return nil
+}
+
+// Authenticate implements access.Policy.
+func (p *Proxy) Authenticate(ctx context.Context, _ string) (*access.User, *api.Status) {
+	client := access.ClientOf(ctx)
+	if refused := p.verify(client); refused != nil {
+		return nil, refused
+	}
+	user := &access.User{
+		Name: first(client.Header, p.config.UsernameHeaders), UID: first(client.Header, p.config.UIDHeaders), Extra: map[string][]string{},
+	}
+	if user.Name == "" {
+		return nil, api.Unauthorized("the proxy has not named a user: expected one of the headers of --requestheader-username-headers")
+	}
+	for _, name := range p.config.GroupHeaders {
+		user.Groups = append(user.Groups, client.Header.Values(name)...)
+	}
+	for _, prefix := range p.config.ExtraHeaderPrefixes {
+		for key, values := range prefixed(client.Header, prefix) {
+			user.Extra[key] = append(user.Extra[key], values...)
+		}
+	}
+	if user.Name != anonymous {
+		addAuthenticated(user)
+	}
+	return user, nil
+}
+
+// verify checks the certificate of the proxy with the current authorities and time.
+func (p *Proxy) verify(client access.Client) *api.Status {
+	if client.TLS == nil || len(client.TLS.PeerCertificates) == 0 {
+		return api.Unauthorized("the client has not presented a certificate: connect through the authenticating proxy")
+	}
+	certificate := client.TLS.PeerCertificates[0]
+	options := x509.VerifyOptions{
+		Roots: p.roots.Load(), Intermediates: x509.NewCertPool(), CurrentTime: time.Now(),
+		KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	}
+	for _, c := range client.TLS.PeerCertificates[1:] {
+		options.Intermediates.AddCert(c)
+	}
+	if options.Roots == nil {
+		options.Roots = x509.NewCertPool() // nil would be the authorities of the system
+	}
+	if _, err := certificate.Verify(options); err != nil {
+		return api.Unauthorized("the certificate of the client is not one of the authenticating proxy: " + err.Error())
+	}
+	if len(p.config.AllowedNames) > 0 && !slices.Contains(p.config.AllowedNames, certificate.Subject.CommonName) {
+		return api.Unauthorized("the certificate of the client has a name that --requestheader-allowed-names does not contain")
+	}
+	return nil
+}
+
+func first(h http.Header, names []string) string {
+	for _, name := range names {
+		if value := h.Get(name); value != "" {
+			return value
+		}
+	}
+	return ""
+}
+
+// Authorize implements access.Policy.
+func (p *Proxy) Authorize(ctx context.Context, user *access.User, r access.Request) (time.Time, *api.Status) {
+	return p.authorizer.Authorize(ctx, user, r)
+}
+
+// Rules implements access.Ruler.
+func (p *Proxy) Rules(ctx context.Context, _ string, user *access.User, namespace string) (*access.Rules, *api.Status) {
+	return access.RulesOf(ctx, p.authorizer, "", user, namespace)
+}
+
+// Unwrap returns the policy that decides about rights, for [access.Unwrap].
+func (p *Proxy) Unwrap() access.Policy { return p.authorizer }
