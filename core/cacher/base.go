@@ -12,14 +12,14 @@ import (
 // Exceptions are complete bodies and bodies that arrive together with their
 // base. A version and its base are compressed with the same dictionary.
 
-// Bases identifies the assignment of bases in the collection. As long as it is
+// DeltaEpoch identifies the assignment of bases in the collection. As long as it is
 // the same, every version of every object has the same base. Zero means that it
 // has no identity.
-func (c *Cacher) Bases() uint64 {
-	if c.bases == 0 {
+func (c *Cacher) DeltaEpoch() uint64 {
+	if c.deltaEpoch == 0 {
 		return 0
 	}
-	return max(c.bases+uint64(c.generation), 1)
+	return max(c.deltaEpoch+uint64(c.generation), 1)
 }
 
 // BaseFor returns the version that the next body of an object may be a delta

@@ -15,9 +15,9 @@ type Config struct {
 	Schema  api.Schema
 	History history.Limits
 	Seed    uint64
-	// Bases is a seed for [Cacher.Bases]. Cachers with different input must use
+	// DeltaEpoch is a seed for [Cacher.DeltaEpoch]. Cachers with different input must use
 	// different values. Zero disables the identity.
-	Bases uint64
+	DeltaEpoch uint64
 }
 
 // Observer is notified of every change after the cacher applied it and before any
@@ -33,18 +33,18 @@ type Observer interface {
 
 // Cacher is the cache of one collection.
 type Cacher struct {
-	schema  api.Schema
-	heap    *store.Heap
-	state   *store.Store
-	window  *history.Window
-	encoded encoded
-	staging *staging
-	source  string
-	listed  string // the source of the state
-	bases   uint64
-	rv      api.ResourceVersion
-	ready   bool
-	now     int64
+	schema     api.Schema
+	heap       *store.Heap
+	state      *store.Store
+	window     *history.Window
+	encoded    encoded
+	staging    *staging
+	source     string
+	listed     string // the source of the state
+	deltaEpoch uint64
+	rv         api.ResourceVersion
+	ready      bool
+	now        int64
 	// generation counts the lists. progressed is the time of the last progress
 	// report from the source.
 	generation int
@@ -69,7 +69,7 @@ type Cacher struct {
 
 // New returns an empty cacher that is not ready.
 func New(cfg Config) *Cacher {
-	c := &Cacher{schema: cfg.Schema, bases: cfg.Bases, heap: store.NewHeap()}
+	c := &Cacher{schema: cfg.Schema, deltaEpoch: cfg.DeltaEpoch, heap: store.NewHeap()}
 	c.state = store.New(c.heap)
 	c.window = history.New(c.heap, cfg.History)
 	c.followed = watcher.NewIndex[*Follower](c.heap)

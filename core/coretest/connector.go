@@ -23,10 +23,10 @@ type resource struct {
 // connector is the serving side: the state of each resource and the configuration of
 // its sessions.
 type connector struct {
-	session   session.Config
-	history   history.Limits
-	bases     uint64 // the delta epoch; zero if unnamed
-	resources []*resource
+	session    session.Config
+	history    history.Limits
+	deltaEpoch uint64 // the delta epoch; zero if unnamed
+	resources  []*resource
 }
 
 func newConnector() *connector {
@@ -62,7 +62,7 @@ func (c *connector) reset() {
 }
 
 func (c *connector) empty(r *resource) *cacher.Cacher {
-	return cacher.New(cacher.Config{Schema: r.schema, History: c.history, Bases: c.bases})
+	return cacher.New(cacher.Config{Schema: r.schema, History: c.history, DeltaEpoch: c.deltaEpoch})
 }
 
 // restart discards the history and keeps the state with its bases.

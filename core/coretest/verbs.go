@@ -12,7 +12,7 @@ var verbs map[string]func(*harness, *verb) error
 func init() {
 	verbs = map[string]func(*harness, *verb) error{
 		// Configuration, before all other verbs.
-		"config": doConfig, // seed= client= max-bytes= max-history= credit= connector-history= bases= progress= message= subscriptions= blocks= kubernetes=
+		"config": doConfig, // seed= client= max-bytes= max-history= credit= connector-history= epoch= progress= message= subscriptions= blocks= kubernetes=
 
 		// The source behind the connector.
 		"load":     doLoad,     // RESOURCE rv= source=, then objects: the first list
@@ -40,8 +40,8 @@ func init() {
 		"deliver":           doDeliver,          // N: delivers this many of the held messages
 		"lock":              doLock,             // MESSAGE: the connector refuses all connections
 		"unlock":            doUnlock,           // ends lock
-		"restart-connector": doRestartConnector, // bases=: the connector loses its history and connections, and gets this delta epoch
-		"replica":           doReplica,          // RESOURCE rv= columns= source= bases=, then objects: another connector takes over with this state
+		"restart-connector": doRestartConnector, // epoch=: the connector loses its history and connections, and gets this delta epoch
+		"replica":           doReplica,          // RESOURCE rv= columns= source= epoch=, then objects: another connector takes over with this state
 		"tap":               doTap,              // from now on, prints how bodies are encoded
 		"send-garbage":      doSendGarbage,      // HEX: the connector sends these bytes
 

@@ -15,10 +15,10 @@ func doTap(h *harness, v *verb) error {
 	return v.done()
 }
 
-// newBases sets the connector's delta epoch, unless it is zero.
-func (c *connector) newBases(name uint64) {
+// newDeltaEpoch sets the connector's delta epoch, unless it is zero.
+func (c *connector) newDeltaEpoch(name uint64) {
 	if name != 0 {
-		c.bases = name
+		c.deltaEpoch = name
 	}
 }
 

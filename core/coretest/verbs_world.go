@@ -26,7 +26,7 @@ func doConfig(h *harness, v *verb) error {
 	if n := int(v.optionNumber("connector-history")); n != 0 {
 		h.connector.history = history.Limits{MinCapacity: n, MaxCapacity: n}
 	}
-	h.connector.newBases(v.optionNumber("bases"))
+	h.connector.newDeltaEpoch(v.optionNumber("epoch"))
 	h.connector.reset()
 	h.connector.session.ProgressMillis = v.optionDuration("progress")
 	h.connector.session.MaxSubscriptions = int(v.optionNumber("subscriptions"))
@@ -106,11 +106,11 @@ func doUnlock(h *harness, v *verb) error {
 }
 
 func doRestartConnector(h *harness, v *verb) error {
-	bases := v.optionNumber("bases")
+	epoch := v.optionNumber("epoch")
 	if err := v.done(); err != nil {
 		return err
 	}
-	h.connector.newBases(bases)
+	h.connector.newDeltaEpoch(epoch)
 	h.connector.restart(h.now)
 	return h.lose("the connector has gone away")
 }
@@ -119,7 +119,7 @@ func doRestartConnector(h *harness, v *verb) error {
 // the same.
 func doReplica(h *harness, v *verb) error {
 	r, rv, columns, source := h.source(v), v.rv(), v.option("columns"), v.option("source")
-	bases := v.optionNumber("bases")
+	epoch := v.optionNumber("epoch")
 	if v.err != nil {
 		return v.err
 	}
@@ -130,7 +130,7 @@ func doReplica(h *harness, v *verb) error {
 	if err := v.done(); err != nil {
 		return err
 	}
-	h.connector.newBases(bases)
+	h.connector.newDeltaEpoch(epoch)
 	h.connector.restart(h.now)
 	r.cacher = h.connector.empty(r)
 	r.list(source, rv, puts, h.now)

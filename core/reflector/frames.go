@@ -20,9 +20,9 @@ func (r *Reflector) Schema(f *wire.Schema, dictionary []byte) bool {
 		return false
 	}
 	r.cacher.SetDictionary(dictionary)
-	if f.Bases != r.bases {
+	if f.DeltaEpoch != r.deltaEpoch {
 		// Stored versions keep their bases.
-		r.bases, r.basesSince = f.Bases, r.cacher.ResourceVersion()
+		r.deltaEpoch, r.deltaEpochSince = f.DeltaEpoch, r.cacher.ResourceVersion()
 	}
 	if !r.schema {
 		r.schema, r.source = true, f.Source
@@ -189,7 +189,7 @@ func (r *Reflector) SnapshotEnd(f *wire.SnapshotEnd) error {
 	}
 	r.block = nil
 	r.cacher.EndList(f.ResourceVersion, r.now)
-	r.basesSince = 0
+	r.deltaEpochSince = 0
 	r.Relists++
 	r.progress()
 	return nil

@@ -73,14 +73,14 @@ type Reflector struct {
 	schema     bool        // the schema is known
 	source     string      // of the resource versions, as named by the connector
 	labels     *labelSets  // of the current subscription
-	bases      uint64      // of the versions above basesSince, as named by the connector
-	// Versions up to basesSince have other bases.
-	basesSince api.ResourceVersion
-	head       []byte      // scratch
-	block      *wire.Block // buffer for the blocks of a snapshot; nil between snapshots
-	numbers    []uint32    // buffer for the label sets of a block
-	prefetched []store.ID  // prefetched objects of the changes being applied
-	out        []byte
+	deltaEpoch uint64      // of the versions above deltaEpochSince, as named by the connector
+	// Versions up to deltaEpochSince have other bases.
+	deltaEpochSince api.ResourceVersion
+	head            []byte      // scratch
+	block           *wire.Block // buffer for the blocks of a snapshot; nil between snapshots
+	numbers         []uint32    // buffer for the label sets of a block
+	prefetched      []store.ID  // prefetched objects of the changes being applied
+	out             []byte
 	// requested means that progress was requested for a waiting read and has not
 	// arrived since.
 	requested bool
@@ -185,7 +185,7 @@ func (r *Reflector) subscribe() {
 		Subscription: r.sub, Resource: r.cfg.Scope.Resource, Namespace: r.cfg.Scope.Namespace,
 		LabelSelector: r.cfg.Scope.LabelSelector, FieldSelector: r.cfg.Scope.FieldSelector,
 		MetadataOnly: r.cfg.Scope.MetadataOnly, Credit: r.cfg.Credit,
-		Source: r.source, NotOlderThan: r.cacher.ResourceVersion(), Bases: r.bases, BasesSince: r.basesSince,
+		Source: r.source, NotOlderThan: r.cacher.ResourceVersion(), DeltaEpoch: r.deltaEpoch, DeltaEpochSince: r.deltaEpochSince,
 	}
 	if r.source == r.cfg.Source {
 		f.NotOlderThan = max(f.NotOlderThan, r.cfg.MinResourceVersion)

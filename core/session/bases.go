@@ -13,9 +13,9 @@ import (
 //   - A reader that receives a Modified event has the previous version, because
 //     it received that as well (rules W26 to W32) or resumed from it.
 //   - It has that version with the same base as this cacher if this subscription,
-//     or an earlier one with the same Bases, sent it: versions above basesSince.
+//     or an earlier one with the same DeltaEpoch, sent it: versions above deltaEpochSince.
 //     After a snapshot these are all versions. After a resumption with different
-//     Bases (another connector, or before a relist), older versions have unknown
+//     DeltaEpoch (another connector, or before a relist), older versions have unknown
 //     bases or none.
 //   - It may have a newer version from another connector if this one could not
 //     read the object for a while. Such a change is sent complete.
@@ -32,7 +32,7 @@ func (s *subscription) held(t api.EventType, e *history.Event) store.Ref {
 	if s.phase != live || t != api.Modified || e.AfterFault {
 		return 0
 	}
-	if s.cacher.Heap().ResourceVersion(e.Previous) <= s.basesSince {
+	if s.cacher.Heap().ResourceVersion(e.Previous) <= s.deltaEpochSince {
 		return 0
 	}
 	return e.Previous

@@ -40,7 +40,7 @@ const podsOfNamespace = 400
 
 func newBlockWorld(t *testing.T) *blockWorld {
 	w := &blockWorld{t: t}
-	w.Cacher = cacher.New(cacher.Config{Schema: objects.Pods(), History: history.Limits{MinCapacity: 100, MaxCapacity: 100}, Bases: 1})
+	w.Cacher = cacher.New(cacher.Config{Schema: objects.Pods(), History: history.Limits{MinCapacity: 100, MaxCapacity: 100}, DeltaEpoch: 1})
 	w.BeginList()
 	for _, namespace := range []string{"team-a", "team-b", "team-c"} {
 		for i := range podsOfNamespace {
@@ -194,7 +194,7 @@ func TestChangeRenewsOnlyItsBlock(t *testing.T) {
 // cached blocks.
 func TestListRenewsAllBlocks(t *testing.T) {
 	w := &blockWorld{t: t}
-	w.Cacher = cacher.New(cacher.Config{Schema: objects.Pods(), History: history.Limits{MinCapacity: 1, MaxCapacity: 1}, Bases: 1})
+	w.Cacher = cacher.New(cacher.Config{Schema: objects.Pods(), History: history.Limits{MinCapacity: 1, MaxCapacity: 1}, DeltaEpoch: 1})
 	list := func(body string, descending bool) {
 		w.BeginList()
 		for n := range podsOfNamespace {

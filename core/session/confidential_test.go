@@ -34,7 +34,7 @@ type secretive struct {
 func newSecretive(t *testing.T, seed int64) *secretive {
 	c := &secretive{t: t, rand: rand.New(rand.NewSource(seed)), there: map[api.Key]bool{}}
 	c.Cacher = cacher.New(cacher.Config{
-		Schema: objects.Pods(), History: history.Limits{MinCapacity: 30, MaxCapacity: 30}, Bases: uint64(seed) + 1,
+		Schema: objects.Pods(), History: history.Limits{MinCapacity: 30, MaxCapacity: 30}, DeltaEpoch: uint64(seed) + 1,
 	})
 	c.SetDictionary([]byte(`{"kind":"Pod","metadata":{"name":""`))
 	c.relist(12)

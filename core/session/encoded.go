@@ -26,7 +26,7 @@ func (s *subscription) sharesEncoding() bool {
 func (s *subscription) appendEncoded(message []byte, room int) ([]byte, bool) {
 	e := s.cacher.EncodedEvents()
 	if e.Count == 0 || e.From != s.follower.Position() || e.To != s.cacher.Window().End() ||
-		len(e.Changes) > room || e.Dictionary != s.dictionary || e.Held <= s.basesSince || !s.sharesEncoding() {
+		len(e.Changes) > room || e.Dictionary != s.dictionary || e.Held <= s.deltaEpochSince || !s.sharesEncoding() {
 		return message, false
 	}
 	for _, id := range e.LabelSets {
@@ -41,7 +41,7 @@ func (s *subscription) appendEncoded(message []byte, room int) ([]byte, bool) {
 // other readers.
 func (s *subscription) encode(message []byte, from, to int, held api.ResourceVersion) []byte {
 	f := wire.Events{Subscription: s.id, ResourceVersion: s.rv, Changes: s.frame.Changes}
-	if to != s.cacher.Window().End() || held <= s.basesSince || !s.sharesEncoding() {
+	if to != s.cacher.Window().End() || held <= s.deltaEpochSince || !s.sharesEncoding() {
 		return s.charge(message, &f)
 	}
 	e := s.cacher.EncodedEvents()

@@ -306,7 +306,7 @@ func FuzzResume(f *testing.F) {
 			&wire.KeptSubscription{Subscribe: wire.Subscribe{Subscription: 3, Resource: "v1/pots"}, Live: true, ReportedMillis: 1 << 50},
 			&wire.KeptSubscription{
 				Subscribe: wire.Subscribe{
-					Subscription: 4, Resource: "v1/pods", ResourceVersion: 1, NotOlderThan: 1, Credit: math.MaxUint64, Bases: 1, BasesSince: 1,
+					Subscription: 4, Resource: "v1/pods", ResourceVersion: 1, NotOlderThan: 1, Credit: math.MaxUint64, DeltaEpoch: 1, DeltaEpochSince: 1,
 				},
 				Live: true, Debt: math.MaxUint64,
 			},

@@ -42,8 +42,8 @@ type subscription struct {
 	rv              api.ResourceVersion
 	generation      int    // of the cacher, for the follower's position
 	source          string // of the versions: the reader's, then the cacher's
-	bases           uint64 // that the reader has above basesSince, then the cacher's
-	basesSince      api.ResourceVersion
+	deltaEpoch      uint64 // that the reader has above deltaEpochSince, then the cacher's
+	deltaEpochSince api.ResourceVersion
 	progressed      int64        // the cacher's Progressed in the last report
 	reported        int64        // time of the last report; zero for a reader that resumed or asked, which causes an immediate report
 	awaited         confirmation // the next progress to report
@@ -84,7 +84,7 @@ func newSubscription(session *Session, r *Request, c *cacher.Cacher, wake func()
 		session: session, id: f.Subscription, resource: r.Resource, cacher: c, filter: filter, frame: c.Frame(), namespace: namespace,
 		labels: f.LabelSelector, fields: f.FieldSelector, cost: r.Selection.Cost(), metadataOnly: f.MetadataOnly, from: f.ResourceVersion,
 		notOlderThan: max(f.NotOlderThan, f.ResourceVersion), source: strings.Clone(f.Source),
-		bases: f.Bases, basesSince: f.BasesSince,
+		deltaEpoch: f.DeltaEpoch, deltaEpochSince: f.DeltaEpochSince,
 	}
 	sub.follower = c.Follow(filter, wake)
 	sub.grant(f.Credit)
@@ -183,11 +183,11 @@ func (s *subscription) begin(now int64) (ready bool, status *api.Status) {
 		return false, api.TooLargeResourceVersion(s.notOlderThan, c.ResourceVersion())
 	}
 	s.generation = c.Generation()
-	if s.bases != c.Bases() || s.bases == 0 {
-		s.bases, s.basesSince = c.Bases(), s.from
+	if s.deltaEpoch != c.DeltaEpoch() || s.deltaEpoch == 0 {
+		s.deltaEpoch, s.deltaEpochSince = c.DeltaEpoch(), s.from
 	}
 	if s.from == 0 {
-		s.basesSince = 0
+		s.deltaEpochSince = 0
 		s.phase, s.rv = listing, c.ResourceVersion()
 		s.follower.MoveTo(c.Window().End())
 		if s.namespace != "" {
@@ -220,7 +220,7 @@ func (s *subscription) appendStart(message []byte) []byte {
 // follow.
 func (s *subscription) appendSchema(message []byte, number uint32, dictionary []byte) []byte {
 	s.dictionary = number
-	schema := wire.Schema{Subscription: s.id, Schema: *s.cacher.Schema(), Source: s.source, Bases: s.bases}
+	schema := wire.Schema{Subscription: s.id, Schema: *s.cacher.Schema(), Source: s.source, DeltaEpoch: s.deltaEpoch}
 	if len(dictionary) > 0 && !s.metadataOnly {
 		schema.Dictionary = dictionaryID(dictionary)
 		message = s.session.appendDictionary(message, schema.Dictionary, dictionary)
@@ -257,7 +257,7 @@ func (s *subscription) checkPosition() *api.Status {
 		position, status := window.After(s.rv)
 		s.follower.MoveTo(position)
 		s.generation = s.cacher.Generation()
-		s.basesSince = s.rv
+		s.deltaEpochSince = s.rv
 		return status
 	}
 	if s.credit > 0 && s.follower.Position() < window.Start() {

@@ -57,7 +57,7 @@ func (c *connector) start() {
 	c.rand = lite.NewRand(c.world.lineage)
 	for k := range kinds {
 		limits := history.Limits{MinCapacity: c.world.setup.History, MaxCapacity: c.world.setup.History}
-		f := &feed{cacher: cacher.New(cacher.Config{Schema: schemaOf(k), History: limits, Bases: c.world.lineage << 32}), kind: k, encode: c.world.codecs[k].Encode}
+		f := &feed{cacher: cacher.New(cacher.Config{Schema: schemaOf(k), History: limits, DeltaEpoch: c.world.lineage << 32}), kind: k, encode: c.world.codecs[k].Encode}
 		if f.encode != nil {
 			f.cacher.SetDictionary(c.world.codecs[k].Dictionary)
 		}

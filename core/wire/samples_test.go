@@ -139,7 +139,7 @@ var keptChunk = &Chunk{
 var samples = []sample{
 	{"", &Hello{Version: Version, Token: "s3cr3t", Client: "watchglass-js/0.1.0"}},
 	{"zero", &Hello{}},
-	{"", &Subscribe{Subscription: 1, Resource: "apps/v1/deployments", Namespace: "default", LabelSelector: "app in (web,api),!canary", FieldSelector: "metadata.name!=x", ResourceVersion: 42, NotOlderThan: maxRV, Source: "etcd-1", Bases: math.MaxUint64, BasesSince: 41, MetadataOnly: true, Credit: 4 << 20}},
+	{"", &Subscribe{Subscription: 1, Resource: "apps/v1/deployments", Namespace: "default", LabelSelector: "app in (web,api),!canary", FieldSelector: "metadata.name!=x", ResourceVersion: 42, NotOlderThan: maxRV, Source: "etcd-1", DeltaEpoch: math.MaxUint64, DeltaEpochSince: 41, MetadataOnly: true, Credit: 4 << 20}},
 	{"zero", &Subscribe{}},
 	{"", &Unsubscribe{Subscription: math.MaxUint32}},
 	{"", &Credit{Subscription: 1, Bytes: math.MaxUint64}},
@@ -147,7 +147,7 @@ var samples = []sample{
 	{"", &Pong{Mark: math.MaxUint64}},
 
 	{"", &Welcome{Version: Version, Server: "watchglass/0.1.0", ProgressMillis: 10_000}},
-	{"", &Schema{Subscription: 1, Schema: podSchema, Dictionary: 7, Source: "etcd-1", Bases: math.MaxUint64}},
+	{"", &Schema{Subscription: 1, Schema: podSchema, Dictionary: 7, Source: "etcd-1", DeltaEpoch: math.MaxUint64}},
 	{"bare", &Schema{Subscription: 2, Schema: bareSchema}},
 	{"", &Dictionary{ID: 7, Data: []byte("\x00\xff dictionary")}},
 	{"", &LabelSet{Subscription: 1, ID: 300, Labels: webLabels}},

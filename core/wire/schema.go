@@ -10,10 +10,10 @@ type Schema struct {
 	// Source identifies the history that resource versions belong to, such as an
 	// etcd cluster. Versions of different sources are not comparable.
 	Source string
-	// Bases identifies the assignment of bases: two subscriptions with the same
+	// DeltaEpoch identifies the assignment of bases: two subscriptions with the same
 	// value have the same base for every version of every object. Zero means that
 	// it has no identity.
-	Bases uint64
+	DeltaEpoch uint64
 }
 
 // Append writes the whole frame.
@@ -23,7 +23,7 @@ func (f *Schema) Append(dst []byte) []byte {
 	dst = appendSchema(dst, &f.Schema)
 	dst = appendUvarint(dst, uint64(f.Dictionary))
 	dst = appendBytes(dst, f.Source)
-	dst = appendUvarint(dst, f.Bases)
+	dst = appendUvarint(dst, f.DeltaEpoch)
 	return end(dst, start)
 }
 
@@ -34,7 +34,7 @@ func (f *Schema) Parse(payload []byte) error {
 	r.schema(&f.Schema)
 	f.Dictionary = r.uint32()
 	f.Source = string(r.bytes()) // a schema outlives the frame
-	f.Bases = r.uvarint()
+	f.DeltaEpoch = r.uvarint()
 	return r.done("Schema")
 }
 

@@ -17,13 +17,13 @@ type Subscribe struct {
 	ResourceVersion api.ResourceVersion
 	NotOlderThan    api.ResourceVersion
 	Source          string // of both versions, as in the last Schema; "" if there are none
-	// Bases is the identity of the bases of versions above BasesSince, as in the
-	// last Schema. It is zero if the reader has none. Versions up to BasesSince
+	// DeltaEpoch is the identity of the bases of versions above DeltaEpochSince, as in the
+	// last Schema. It is zero if the reader has none. Versions up to DeltaEpochSince
 	// have other bases.
-	Bases        uint64
-	BasesSince   api.ResourceVersion
-	MetadataOnly bool   // omit bodies
-	Credit       uint64 // bytes of data frames that the reader accepts before it grants more
+	DeltaEpoch      uint64
+	DeltaEpochSince api.ResourceVersion
+	MetadataOnly    bool   // omit bodies
+	Credit          uint64 // bytes of data frames that the reader accepts before it grants more
 }
 
 // Append writes the whole frame.
@@ -41,8 +41,8 @@ func (f *Subscribe) appendPayload(dst []byte) []byte {
 	dst = appendUvarint(dst, uint64(f.ResourceVersion))
 	dst = appendUvarint(dst, uint64(f.NotOlderThan))
 	dst = appendBytes(dst, f.Source)
-	dst = appendUvarint(dst, f.Bases)
-	dst = appendUvarint(dst, uint64(f.BasesSince))
+	dst = appendUvarint(dst, f.DeltaEpoch)
+	dst = appendUvarint(dst, uint64(f.DeltaEpochSince))
 	dst = appendBool(dst, f.MetadataOnly)
 	return appendUvarint(dst, f.Credit)
 }
@@ -63,8 +63,8 @@ func (f *Subscribe) read(r *reader) {
 	f.ResourceVersion = r.rv()
 	f.NotOlderThan = r.rv()
 	f.Source = r.string()
-	f.Bases = r.uvarint()
-	f.BasesSince = r.rv()
+	f.DeltaEpoch = r.uvarint()
+	f.DeltaEpochSince = r.rv()
 	f.MetadataOnly = r.bool()
 	f.Credit = r.uvarint()
 }

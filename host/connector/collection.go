@@ -82,7 +82,7 @@ func (c *Connector) open(schema *api.Schema, decoder *decoder) *collection {
 		ready:     make(chan struct{}),
 		gone:      make(chan struct{}),
 		wanted:    make(chan struct{}, 1),
-		cacher:    cacher.New(cacher.Config{Schema: *schema, History: c.config.History, Seed: rand.Uint64(), Bases: rand.Uint64()}),
+		cacher:    cacher.New(cacher.Config{Schema: *schema, History: c.config.History, Seed: rand.Uint64(), DeltaEpoch: rand.Uint64()}),
 		readers:   map[*reader]int{},
 		failure:   make(chan struct{}),
 		totals:    c.counted[schema.Resource],

@@ -39,8 +39,8 @@ type Subscription struct {
 	ID              uint32
 	Schema          *api.Schema
 	Source          string // of the resource versions
-	Bases           uint64 // of the versions above BasesSince
-	BasesSince      api.ResourceVersion
+	DeltaEpoch      uint64 // of the versions above DeltaEpochSince
+	DeltaEpochSince api.ResourceVersion
 	Objects         map[api.Key]Object
 	ResourceVersion api.ResourceVersion // safe to resume from
 	Synced          bool                // a snapshot is complete, or the subscription has resumed
@@ -112,7 +112,7 @@ func (r *Reader) Resume(ctx context.Context, s *Subscription, f wire.Subscribe) 
 		f.ResourceVersion = s.ResourceVersion
 	}
 	if f.Source == "" {
-		f.Source, f.Bases, f.BasesSince = s.Source, s.Bases, s.BasesSince
+		f.Source, f.DeltaEpoch, f.DeltaEpochSince = s.Source, s.DeltaEpoch, s.DeltaEpochSince
 	}
 	s.ID, s.Status, s.Schema = f.Subscription, nil, nil
 	s.labels, s.Faults, s.staged = map[uint32]api.Labels{}, map[api.Key]*api.Status{}, nil

@@ -94,8 +94,8 @@ func (r *Reader) takeStatus(payload []byte) error {
 
 func (r *Reader) takeSchema(s *Subscription, f *wire.Schema) error {
 	s.Schema, s.Source = &f.Schema, f.Source
-	if f.Bases != s.Bases {
-		s.Bases, s.BasesSince = f.Bases, s.ResourceVersion
+	if f.DeltaEpoch != s.DeltaEpoch {
+		s.DeltaEpoch, s.DeltaEpochSince = f.DeltaEpoch, s.ResourceVersion
 	}
 	if f.Dictionary == 0 {
 		s.dictionary = nil
@@ -171,7 +171,7 @@ func takeEnd(s *Subscription, f *wire.SnapshotEnd) error {
 	if f.ResourceVersion < s.stagedRV {
 		return fmt.Errorf("a snapshot that ends at %s, before %s", f.ResourceVersion, s.stagedRV)
 	}
-	s.Objects, s.staged, s.BasesSince = s.staged, nil, 0
+	s.Objects, s.staged, s.DeltaEpochSince = s.staged, nil, 0
 	s.ResourceVersion, s.Synced = f.ResourceVersion, true
 	s.Snapshots++
 	return nil
