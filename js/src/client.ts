@@ -50,6 +50,14 @@ export class Client implements Watchglass {
     this.close();
   }
 
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.close();
+  }
+
+  hide(hidden: boolean): void {
+    this.#engine.hide(hidden);
+  }
+
   /** Calls a function when the client ends. */
   onClose(act: () => void): void {
     this.#engine.onClose(act);

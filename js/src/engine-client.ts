@@ -86,6 +86,11 @@ export class EngineClient {
     if (this.#open.size >= idsPerMember - 1) throw internalError(`more than ${idsPerMember - 1} watches, views and requests are open at once`);
   }
 
+  /** Reports whether the page is hidden. */
+  hide(hidden: boolean): void {
+    this.#membership.hide(hidden);
+  }
+
   /** Calls a function when the client ends. */
   onClose(act: () => void): void {
     this.#onClose.push(act);

@@ -25,6 +25,12 @@ const restartReset = 120_000;
 
 const defaultTokenMillis = 2_000;
 
+const defaultPauseMillis = 60_000;
+const pausedMessage = "paused while all pages are hidden";
+
+/** The longest time of a timer, in milliseconds. */
+const maxTimer = 0x7fff_ffff;
+
 /** The callbacks of a program that shares the engine. */
 export interface MemberEvents {
   /** Receives complete frames. The member owns them. */
@@ -56,6 +62,11 @@ export interface Membership {
   readonly member: number;
   /** Sends complete frames. The engine owns them. */
   send(frames: Uint8Array<ArrayBuffer>): void;
+  /**
+   * Reports whether the member's page is hidden. While all are, the engine closes its
+   * connections after {@link EngineOptions.pauseMillis}.
+   */
+  hide(hidden: boolean): void;
   /** Closes everything that the member has open. Idempotent. */
   leave(): void;
 }
@@ -82,12 +93,18 @@ export interface EngineOptions {
    * milliseconds. Default 2000.
    */
   tokenMillis?: number;
+  /**
+   * How long all members must be hidden until the engine closes its connections, in
+   * milliseconds. Default 60,000. Infinity for never.
+   */
+  pauseMillis?: number;
 }
 
 interface Member {
   readonly events: MemberEvents;
   readonly collections: Set<number>;
   readonly handles: Set<number>;
+  hidden: boolean;
 }
 
 /**
@@ -109,6 +126,8 @@ export class Engine {
   #brokeAt = 0;
   #closed = false;
   #lastToken: string | undefined;
+  #pause: ReturnType<typeof setTimeout> | undefined;
+  #paused = false;
 
   private constructor(options: EngineOptions, guest: Guest) {
     this.#options = options;
@@ -136,10 +155,12 @@ export class Engine {
   attach(events: MemberEvents, wanted?: number): Membership {
     const member = wanted ?? this.#newMember();
     if (this.#members.has(member)) throw internalError("the member number is in use; reload the page");
-    this.#members.set(member, { events, collections: new Set(), handles: new Set() });
+    this.#members.set(member, { events, collections: new Set(), handles: new Set(), hidden: false });
+    this.#checkHidden();
     return {
       member,
       send: (frames) => this.#command(member, frames),
+      hide: (hidden) => this.#hide(member, hidden),
       leave: () => this.#leave(member),
     };
   }
@@ -162,6 +183,7 @@ export class Engine {
     this.#closed = true;
     this.#discard("the program closed the connection");
     clearTimeout(this.#restart);
+    clearTimeout(this.#pause);
     this.#members.clear();
     this.#schedule.close();
   }
@@ -170,10 +192,45 @@ export class Engine {
     const left = this.#members.get(member);
     if (!left) return;
     this.#members.delete(member);
+    this.#checkHidden();
     const w = new Writer();
     for (const collection of left.collections) writeCommand(w, { type: "CloseCollection", collection });
     for (const handle of left.handles) writeCommand(w, { type: "ReleaseObject", handle });
     if (w.length > 0) this.#run((guest) => guest.step(w.take()));
+  }
+
+  #hide(member: number, hidden: boolean): void {
+    const found = this.#members.get(member);
+    if (!found) return;
+    found.hidden = hidden;
+    this.#checkHidden();
+  }
+
+  /** Starts the time to the pause when the last visible member is hidden, and ends the pause when one is visible. */
+  #checkHidden(): void {
+    const { pauseMillis = defaultPauseMillis } = this.#options;
+    const hidden = this.#members.size > 0 && [...this.#members.values()].every((member) => member.hidden);
+    if (hidden) {
+      if (pauseMillis <= maxTimer) this.#pause ??= setTimeout(() => this.#closeStreams(), pauseMillis);
+      return;
+    }
+    clearTimeout(this.#pause);
+    this.#pause = undefined;
+    if (!this.#paused) return;
+    this.#paused = false;
+    const w = new Writer();
+    writeCommand(w, { type: "Reconnect" });
+    this.flush();
+    this.#run((guest) => guest.step(w.take()));
+  }
+
+  /** Closes all streams. Until the end of the pause, attempts to open one fail. */
+  #closeStreams(): void {
+    this.#paused = true;
+    for (const [stream, open] of [...this.#streams]) {
+      open?.close(pausedMessage);
+      this.#ended(stream, pausedMessage);
+    }
   }
 
   #command(member: number, frames: Uint8Array): void {
@@ -252,7 +309,7 @@ export class Engine {
       case "WakeAt":
         if (this.#options.wake) return this.#options.wake(intent.millis);
         clearTimeout(this.#wake);
-        this.#wake = setTimeout(() => this.tick(), Math.min(Math.max(0, intent.millis - this.#clock.now()), 0x7fff_ffff));
+        this.#wake = setTimeout(() => this.tick(), Math.min(Math.max(0, intent.millis - this.#clock.now()), maxTimer));
         return;
     }
   }
@@ -283,6 +340,7 @@ export class Engine {
   async #begin(stream: number, begin: (token: string, current: () => boolean) => Stream | undefined): Promise<void> {
     const guest = this.#guest;
     const current = (): boolean => this.#guest === guest && this.#streams.has(stream);
+    if (this.#paused) return this.#ended(stream, pausedMessage);
     let token: string;
     try {
       token = await this.#token();

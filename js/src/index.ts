@@ -32,7 +32,7 @@ export async function connect(url: string | URL, options: ConnectOptions = {}): 
   const target = options.kubernetes ? kubernetesURL(url) : webSocketURL(url);
   const attach = (): Promise<Client> => (runsInline(options) ? attachInline(target, options) : attachToWorker(target, options));
   const client = await abortable(attach, options.signal, (late) => late.close());
-  reconnectWhenOnline(client);
+  followPage(client);
   return client;
 }
 
@@ -70,6 +70,7 @@ function attachInline(url: string, options: ConnectOptions): Promise<Client> {
     return {
       member: membership.member,
       send: (frames) => membership.send(frames),
+      hide: (hidden) => membership.hide(hidden),
       leave: () => {
         membership.leave();
         engine.close();
@@ -90,11 +91,11 @@ async function loadStart(): Promise<typeof import("./start.js")> {
 }
 
 async function attachToWorker(url: string, options: ConnectOptions): Promise<Client> {
-  const { wasm, maxBytes, maxHistory, kubernetes } = options;
+  const { wasm, maxBytes, maxHistory, pauseMillis, kubernetes } = options;
   const shared = options.worker !== "dedicated" && typeof SharedWorker === "function" && !(wasm instanceof WebAssembly.Module);
   const workers = workerCandidates(shared, options.workerURL);
   const user = await identify(options);
-  const port = { url, identity: user.name, token: user.fixed, wasm: absolute(wasm), maxBytes, maxHistory, kubernetes, workers };
+  const port = { url, identity: user.name, token: user.fixed, wasm: absolute(wasm), maxBytes, maxHistory, pauseMillis, kubernetes, workers };
   return Client.attach((events) => attachWorker(port, events), user.token);
 }
 
@@ -179,11 +180,23 @@ function parseURL(url: string | URL, example: string): URL {
   return target;
 }
 
-/** Reconnects when the network returns, without waiting for the backoff. */
-function reconnectWhenOnline(client: Client): void {
+/**
+ * Reconnects when the network returns, without waiting for the backoff, and reports when
+ * the page is hidden or shown. A page that is kept for the back button is hidden.
+ */
+function followPage(client: Client): void {
   if (typeof window !== "object") return;
   const page = window; // jsdom may remove it before the client is closed
+  const { document } = page;
   const online = (): void => client.reconnect();
+  const look = (): void => client.hide(document.hidden);
   page.addEventListener("online", online);
-  client.onClose(() => page.removeEventListener("online", online));
+  page.addEventListener("pageshow", look);
+  document.addEventListener("visibilitychange", look);
+  if (document.hidden) look();
+  client.onClose(() => {
+    page.removeEventListener("online", online);
+    page.removeEventListener("pageshow", look);
+    document.removeEventListener("visibilitychange", look);
+  });
 }

@@ -11,6 +11,8 @@ export interface WatchglassClient {
   connect(options?: CallOptions): Promise<Watchglass>;
   /** Closes the connection and everything opened on it. */
   close(): void;
+  /** Closes the connection. Resolves when an attempt to connect that was pending has ended. */
+  [Symbol.asyncDispose](): Promise<void>;
 }
 
 /** Returns a client that connects with the given function. */
@@ -25,12 +27,14 @@ export function lazy(open: () => Promise<Watchglass>): WatchglassClient {
     });
     return opened;
   };
+  const close = (): Promise<void> | undefined => {
+    const opened = connection;
+    connection = undefined;
+    return opened?.then((wg) => wg.close(), () => {}); // the caller of connect receives the error
+  };
   return {
     connect: ({ signal } = {}) => abortable(connect, signal),
-    close() {
-      const opened = connection;
-      connection = undefined;
-      opened?.then((wg) => wg.close(), () => {}); // the caller of connect receives the error
-    },
+    close: () => void close(),
+    [Symbol.asyncDispose]: async () => close(),
   };
 }

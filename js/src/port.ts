@@ -15,6 +15,7 @@ export type ToWorker =
       wasm: string | BufferSource | WebAssembly.Module | undefined;
       maxBytes: number | undefined;
       maxHistory: number | undefined;
+      pauseMillis: number | undefined;
       kubernetes: boolean | undefined;
       /**
        * The name of a lock that is held while the page lives; empty where locks do not
@@ -31,6 +32,7 @@ export type ToWorker =
   | { op: "no token"; request: number; message: string }
   /** Requests a "pong". It also shows a worker without locks that the page is alive. */
   | { op: "ping" }
+  | { op: "hide"; hidden: boolean }
   | { op: "leave" };
 
 /** The messages from the worker to a page. */
@@ -69,6 +71,7 @@ export interface PortOptions {
   wasm: string | BufferSource | WebAssembly.Module | undefined;
   maxBytes: number | undefined;
   maxHistory: number | undefined;
+  pauseMillis?: number | undefined;
   kubernetes: boolean | undefined;
   /** The token, if it never changes. */
   token: string | undefined;
@@ -124,6 +127,7 @@ class WorkerMembership implements Membership {
   #epoch = 0;
   #member: number | undefined;
   #left = false;
+  #hidden = false;
 
   constructor(options: PortOptions, events: MemberEvents, page: Lock) {
     this.#options = options;
@@ -137,6 +141,11 @@ class WorkerMembership implements Membership {
 
   send(frames: Uint8Array<ArrayBuffer>): void {
     this.#post({ op: "frames", epoch: this.#epoch, frames }, [frames.buffer]);
+  }
+
+  hide(hidden: boolean): void {
+    this.#hidden = hidden;
+    this.#post({ op: "hide", hidden });
   }
 
   leave(): void {
@@ -181,8 +190,8 @@ class WorkerMembership implements Membership {
           silent.heard();
           this.#receive(port, data, attached, reject);
         };
-        const { url, identity, wasm, maxBytes, maxHistory, kubernetes, token } = this.#options;
-        this.#post({ op: "attach", url, identity, wasm, maxBytes, maxHistory, kubernetes, lock: this.#page.name, member: this.#member, token });
+        const { url, identity, wasm, maxBytes, maxHistory, pauseMillis, kubernetes, token } = this.#options;
+        this.#post({ op: "attach", url, identity, wasm, maxBytes, maxHistory, pauseMillis, kubernetes, lock: this.#page.name, member: this.#member, token });
       } catch (error) {
         reject(new WorkerFailure(messageOf(error)));
       }
@@ -193,6 +202,7 @@ class WorkerMembership implements Membership {
     switch (data.op) {
       case "attached":
         this.#member = data.member;
+        if (this.#hidden) this.hide(true);
         port.onfailure = null; // a running worker reports its own errors
         if (data.lock) onRelease(data.lock, () => this.#replace(port, "the worker ended"));
         return attached();

@@ -13,6 +13,7 @@ export interface StartOptions {
   wasm?: ModuleSource | undefined;
   maxBytes?: number | undefined;
   maxHistory?: number | undefined;
+  pauseMillis?: number | undefined;
   /** The URL is that of a Kubernetes API, not of a connector. */
   kubernetes?: boolean | undefined;
   fetch?: typeof globalThis.fetch | undefined;
@@ -23,13 +24,14 @@ export interface StartOptions {
 const client = "watchglass-js/0.1.0";
 
 /** Loads the module and starts an engine. Rejects if the module cannot be loaded. */
-export async function startEngine({ url, wasm, maxBytes = 0, maxHistory = 0, kubernetes = false, fetch = (input, init) => globalThis.fetch(input, init), WebSocket }: StartOptions): Promise<Engine> {
+export async function startEngine({ url, wasm, maxBytes = 0, maxHistory = 0, pauseMillis = 60_000, kubernetes = false, fetch = (input, init) => globalThis.fetch(input, init), WebSocket }: StartOptions): Promise<Engine> {
   const [module, dial] = await Promise.all([
     compile(wasm ?? movedByVite(import.meta.url, "watchglass.wasm") ?? new URL("./watchglass.wasm", import.meta.url)),
     kubernetes ? noDial : Promise.resolve(WebSocket ?? findWebSocket()).then((Socket) => webSocketDial(Socket, inBrowser() ? undefined : askWhy(fetch))),
   ]);
   return Engine.start({
     url,
+    pauseMillis,
     dial,
     ask: fetchAsk(fetch),
     guest: () => {

@@ -487,6 +487,12 @@ export interface ConnectOptions extends CallOptions {
    */
   maxHistory?: number;
   /**
+   * How long all pages that share the engine must be hidden until it closes its
+   * connections, in milliseconds. A visible page resumes them. Default 60,000; Infinity
+   * for never. The first page decides.
+   */
+  pauseMillis?: number;
+  /**
    * Identifies the user. Pages share an engine, and the data that its token may read, if
    * URL and identity are equal. Default: the token if it is a string; the issuer and
    * subject if a token function returns JWTs; unique to this page if it returns anything
@@ -531,4 +537,6 @@ export interface Watchglass {
   reconnect(): void;
   close(): void;
   [Symbol.dispose](): void;
+  /** Closes the connection, for programs that declare it with `await using`. */
+  [Symbol.asyncDispose](): Promise<void>;
 }

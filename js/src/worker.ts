@@ -72,6 +72,8 @@ class Page {
         return this.#token(message.request)?.reject(new Error(message.message));
       case "ping":
         return this.#post({ op: "pong" });
+      case "hide":
+        return this.#membership?.hide(message.hidden);
       case "leave":
         return this.#leave();
     }

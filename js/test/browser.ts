@@ -63,11 +63,11 @@ export interface Setup {
   context: BrowserContext;
 }
 
-export async function setup(t: TestContext, handler = serve): Promise<Setup> {
+export async function setup(t: TestContext, handler = serve, own?: Browser): Promise<Setup> {
   const connector = await TestConnector.start(handler);
   connector.put("default/web-1", "web", "Running");
   connector.put("default/web-2", "web", "Pending");
-  const browser = await (launched ??= launch());
+  const browser = own ?? (await (launched ??= launch()));
   const context = await browser.newContext();
   t.after(async () => {
     await context.close();

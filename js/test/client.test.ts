@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { WatchglassError } from "../src/errors.js";
 import { connect } from "../src/index.js";
+import { lazy } from "../src/lazy.js";
 import type { KubeObject, WatchEvent } from "../src/types.js";
 import { Reader } from "../src/wire/codec.js";
 import { clientAt, fakeEngine, GuestError, say, speak, turn } from "./fake.js";
@@ -198,6 +199,21 @@ test("get and inspect resolve, or reject with the status", async () => {
   await turn();
   await speak(client, guest(), (w) => say.inspect(w, guest().last("Inspect").id, "collection.1.objects", 2));
   assert.deepEqual(await inspected, { "collection.1.objects": 2 });
+});
+
+test("a connection and a client are closed at the end of the block that declares them", async () => {
+  const { engine, client } = await setup();
+  assert.equal(engine.members, 1);
+  {
+    await using declared = client;
+    declared.collection("v1/pods");
+  }
+  assert.equal(engine.members, 0);
+  {
+    await using declared = lazy(() => clientAt(engine));
+    void declared.connect(); // still pending at the end of the block
+  }
+  assert.equal(engine.members, 0);
 });
 
 test("opened describes what is open, with the IDs of inspect", async () => {

@@ -138,3 +138,36 @@ test("a member that does not return a token is skipped", async (t) => {
   assert.equal(dialled[2], "late", "a late answer serves the next connection");
   seat.leave();
 });
+
+test("the engine pauses while all members are hidden, and resumes when one is shown", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const { engine, guest, network, client, stream } = await connected();
+  const other = await clientAt(engine);
+  client.hide(true);
+  t.mock.timers.tick(120_000);
+  assert.equal(stream.closed, undefined, "another member is visible");
+  other.hide(true);
+  t.mock.timers.tick(59_999);
+  other.hide(false);
+  other.hide(true);
+  t.mock.timers.tick(59_999);
+  assert.equal(stream.closed, undefined, "the time starts again");
+  t.mock.timers.tick(1);
+  await turn();
+  assert.equal(stream.closed, "paused while all pages are hidden");
+  assert.equal(guest().last("StreamClosed").id, 1);
+  await speak(client, guest(), (w) => say.openStream(w, 2));
+  assert.equal(network.dials.length, 1, "no connection is opened during the pause");
+  assert.equal(guest().last("StreamClosed").id, 2);
+  const reconnects = guest().count("Reconnect"); // "speak" sends some, too
+  client.hide(false);
+  assert.equal(guest().count("Reconnect"), reconnects + 1);
+  await speak(client, guest(), (w) => say.openStream(w, 3));
+  assert.equal(network.dials.length, 2);
+  client.hide(true);
+  t.mock.timers.tick(60_000);
+  await turn();
+  const before = guest().count("Reconnect");
+  await clientAt(engine); // a page that opens is visible
+  assert.equal(guest().count("Reconnect"), before + 1);
+});

@@ -156,7 +156,7 @@ test("stop ends reports, and another start reports the changes since", options, 
   const cluster = new TestCluster();
   for (const name of ["a", "b", "c"]) cluster.apply(pod(name));
   // Each start has its own connection, so that no state of the previous one remains.
-  const informer = new ListWatch<KubeObject>("/api/v1/pods", { connect: () => connected(t, cluster), close() {} }, undefined, false);
+  const informer = new ListWatch<KubeObject>("/api/v1/pods", { connect: () => connected(t, cluster), close() {}, async [Symbol.asyncDispose]() {} }, undefined, false);
   t.after(() => informer.stop());
   const events = record(informer);
   await informer.start();
@@ -269,7 +269,7 @@ test("an unknown resource is reported, and ends start", options, async (t) => {
 });
 
 test("a failed connection is reported", async () => {
-  const informer = makeInformer({ connect: () => Promise.reject(new Error("no module")), close() {} }, "/api/v1/pods");
+  const informer = makeInformer({ connect: () => Promise.reject(new Error("no module")), close() {}, async [Symbol.asyncDispose]() {} }, "/api/v1/pods");
   const errors: string[] = [];
   informer.on("error", ({ message }) => errors.push(message));
   await informer.start();

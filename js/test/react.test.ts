@@ -107,7 +107,7 @@ test("StrictMode and remounted components share one collection and leave no view
 
 test("a server renders the loading state and does not connect", async () => {
   const { Table } = table();
-  const client: WatchglassClient = { connect: () => assert.fail("connected"), close() {} };
+  const client: WatchglassClient = { connect: () => assert.fail("connected"), close() {}, async [Symbol.asyncDispose]() {} };
   assert.equal(renderToString(h(WatchglassProvider, { client }, h(Table))), "<p>connecting loading  of 0</p>");
 });
 

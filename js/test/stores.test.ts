@@ -84,7 +84,7 @@ test("stores of objects, of one object and of the status", options, async (t) =>
 });
 
 test("subscribing and unsubscribing immediately does not connect", async () => {
-  const store = viewStore({ connect: () => assert.fail("connected"), close() {} }, "v1/pods");
+  const store = viewStore({ connect: () => assert.fail("connected"), close() {}, async [Symbol.asyncDispose]() {} }, "v1/pods");
   assert.equal(get(store).state, "connecting");
   await new Promise(setImmediate);
 });

@@ -60,6 +60,7 @@ export class FakeWatchglass implements Watchglass {
 
   close(): void {}
   [Symbol.dispose](): void {}
+  async [Symbol.asyncDispose](): Promise<void> {}
 }
 
 /** The common part of the fake stores: objects, listeners, and one notification per frame. */

@@ -1,0 +1,60 @@
+// Pages that are hidden, and pages that the browser keeps for the back button.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Page } from "playwright-core";
+import { launch, setup, shows, skip } from "./browser.js";
+
+/** Opens pods and a view of them, in an engine that pauses as soon as all pages are hidden. */
+async function showPausing(page: Page): Promise<void> {
+  await page.evaluate(async () => {
+    globalThis.wg = await watchglass.connect("/watch", { pauseMillis: 0 });
+    globalThis.pods = wg.collection("v1/pods");
+    globalThis.view = pods.view({ sort: "name" });
+    await view.ready;
+  });
+}
+
+/** Headless pages are always visible, so the test changes what the page sees. */
+const hide = (page: Page, hidden: boolean) =>
+  page.evaluate((hidden) => {
+    Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
+    document.dispatchEvent(new Event("visibilitychange"));
+  }, hidden);
+
+const paused = (page: Page) => page.waitForFunction(() => pods.status.state === "reconnecting" && /paused while all pages are hidden/.test(pods.status.error!.message));
+
+test("the connection is closed while all pages are hidden, and resumes from the same version", { skip }, async (t) => {
+  const { connector, open } = await setup(t);
+  const [first, second] = [await open(), await open()];
+  for (const page of [first, second]) await showPausing(page);
+  await hide(first, true);
+  connector.put("default/web-2", "web", "Running");
+  await shows(second, "web-1 Running, web-2 Running"); // one page is visible
+  assert.equal(connector.hellos.length, 1);
+  await hide(second, true);
+  await paused(second);
+  connector.put("default/web-3", "web", "Running");
+  await hide(second, false);
+  await shows(second, "web-1 Running, web-2 Running, web-3 Running");
+  await second.waitForFunction(() => pods.status.state === "live");
+  const { "collection.1.relists": relists, "collection.1.resumes": resumes } = await second.evaluate(() => wg.inspect());
+  assert.deepEqual({ relists, resumes }, { relists: 1, resumes: 1 });
+  assert.equal(connector.hellos.length, 2);
+});
+
+test("a page that the browser kept for the back button is current when it returns", { skip }, async (t) => {
+  const kept = await launch({ ignoreDefaultArgs: ["--disable-back-forward-cache"] });
+  t.after(() => kept.close());
+  const { connector, open } = await setup(t, undefined, kept);
+  const page = await open();
+  await showPausing(page);
+  await page.evaluate(() => addEventListener("pageshow", ({ persisted }) => ((globalThis as any).persisted = persisted)));
+  await page.goto(`http://${connector.address}/page.js`);
+  connector.put("default/web-3", "web", "Running");
+  await page.evaluate(() => history.back()).catch(() => {}); // the context of the call ends
+  await page.waitForFunction(() => (globalThis as any).persisted === true);
+  await shows(page, "web-1 Running, web-2 Pending, web-3 Running");
+  await page.waitForFunction(() => pods.status.state === "live");
+  assert.equal(await page.evaluate(async () => (await wg.inspect())["views"]), 1);
+});
