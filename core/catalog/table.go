@@ -61,7 +61,7 @@ Count|integer|firstInteger(.series.count .count)|1|wide
 Name|string|first(.metadata.name)||wide
 
 v1/persistentvolumeclaims PersistentVolumeClaim namespaced
-Status|string|phase(.status.phase .metadata.deletionTimestamp)
+Status|string|phase(.status.phase .metadata.deletionTimestamp)|Pending
 Volume|string|.spec.volumeName
 Capacity|string|bound(.spec.volumeName .status.capacity.storage)
 Access Modes|string|accessModes(.status.accessModes[*] .spec.volumeName)
@@ -188,7 +188,7 @@ v1/persistentvolumes PersistentVolume cluster
 Capacity|string|.spec.capacity.storage|0
 Access Modes|string|accessModes(.spec.accessModes[*])
 Reclaim Policy|string|.spec.persistentVolumeReclaimPolicy
-Status|string|phase(.status.phase .metadata.deletionTimestamp)
+Status|string|phase(.status.phase .metadata.deletionTimestamp)|Pending
 Claim|string|slash(.spec.claimRef.namespace .spec.claimRef.name)
 StorageClass|string|first(.metadata.annotations['volume.beta.kubernetes.io/storage-class'] .spec.storageClassName)
 VolumeAttributesClass|string|.spec.volumeAttributesClassName|<unset>
@@ -218,8 +218,7 @@ Drivers|integer|count(.spec.drivers)
 Age|date|.metadata.creationTimestamp|<unknown>
 
 storage.k8s.io/v1/csistoragecapacities CSIStorageCapacity namespaced
-StorageClassName|string|.storageClassName
-Capacity|string|.capacity|<unset>
+Created At|string|.metadata.creationTimestamp
 
 storage.k8s.io/v1/volumeattachments VolumeAttachment cluster
 Attacher|string|.spec.attacher

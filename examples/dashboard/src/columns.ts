@@ -19,6 +19,8 @@ export interface TableColumn {
    */
   width: Width;
   value(row: Row): Cell;
+  /** The column of the schema that the values are from. */
+  own?: { column: Column; index: number };
 }
 
 const WIDTHS: Record<ColumnKind, Width> = {
@@ -41,11 +43,8 @@ const KINDS: Record<Column["kind"], ColumnKind> = {
   duration: "text",
 };
 
-/** Columns whose values have a colour. */
-const STATUS_PATHS = new Set([".status.phase", ".type"]);
-
-/** The column order where kubectl's is harder to read. */
-const FIRST: Record<string, string[]> = { pods: ["Node", "Phase", "Restarts"] };
+/** Columns whose values have a colour: those of kubectl called Status, and the type of events. */
+const isStatus = (c: Column): boolean => c.path === ".status.phase" || c.path === ".type" || c.name === "Status";
 
 /** The columns of a resource: name, namespace, its own columns with the age last, labels. */
 export function tableColumns(schema: Schema, wide: boolean): TableColumn[] {
@@ -95,17 +94,20 @@ export function hasWideColumns(schema: Schema): boolean {
 }
 
 function ownColumns(schema: Schema, wide: boolean): number[] {
-  const first = FIRST[schema.resource] ?? [];
-  const rank = (name: string) => (name === "Age" ? 1000 : first.includes(name) ? first.indexOf(name) : first.length);
+  const last = (index: number) => Number(schema.columns[index]!.name === "Age");
   return schema.columns
     .map((_, index) => index)
-    .filter((index) => wide || schema.columns[index]!.priority === 0)
-    .sort((a, b) => rank(schema.columns[a]!.name) - rank(schema.columns[b]!.name) || a - b);
+    .filter((index) => (wide || schema.columns[index]!.priority === 0) && !isName(schema.columns[index]!))
+    .sort((a, b) => last(a) - last(b) || a - b);
 }
 
+/** Whether kubectl shows the column instead of the name of the object. */
+const isName = (c: Column): boolean => c.name === "Name" && c.printer !== "";
+
 function ownColumn(c: Column, index: number): TableColumn {
-  const kind = STATUS_PATHS.has(c.path) ? "status" : KINDS[c.kind];
+  const kind = isStatus(c) ? "status" : KINDS[c.kind];
   const made = column(c.name, kind, c.name, (row) => row.columns[index] ?? null);
+  made.own = { column: c, index };
   if (c.name === "Message") made.width = { min: 280, grow: 5 };
   return made;
 }

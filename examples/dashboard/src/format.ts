@@ -1,4 +1,4 @@
-import type { Cell } from "watchglass";
+import type { Column, Row } from "watchglass";
 
 const SECOND = 1000, MINUTE = 60 * SECOND, HOUR = 60 * MINUTE, DAY = 24 * HOUR, YEAR = 365 * DAY;
 
@@ -28,11 +28,20 @@ export function count(n: number): string {
   return numbers.format(n);
 }
 
-/** Formats a cell. A date becomes an age. */
-export function cellText(cell: Cell, isDate: boolean, now: number): string {
-  if (cell === null || cell === "") return "";
-  if (isDate && typeof cell === "number") return age(now - cell);
-  return String(cell);
+/** Formats the cell of a row like kubectl: "3 (5m ago)" counts events, and a missing value has the column's default. */
+export function rowText(column: Column, row: Row, index: number, now: number): string {
+  const cell = row.columns[index] ?? null;
+  if (cell === null || cell === "") return column.default;
+  if (typeof cell === "number" && (column.kind === "date" || column.kind === "duration")) return durationText(column, cell, now);
+  const time = row.times[index];
+  return time === undefined ? String(cell) : `${cell} (${age(now - time)} ago)`;
+}
+
+/** No duration is longer. The duration of a job that runs is the time of its start, which is a larger number. */
+const LONGEST = 20 * YEAR;
+
+function durationText(column: Column, cell: number, now: number): string {
+  return age(column.kind === "date" || cell > LONGEST ? now - cell : cell);
 }
 
 /** Formats a reason of a Kubernetes Status, such as "NotFound", as a heading. */

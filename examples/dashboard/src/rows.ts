@@ -1,7 +1,7 @@
 import type { Row } from "watchglass";
 import type { TableColumn } from "./columns.ts";
 import { create, setAttribute, setText } from "./dom.ts";
-import { cellText } from "./format.ts";
+import { rowText } from "./format.ts";
 
 /** How a row is highlighted. */
 export interface RowMarks {
@@ -52,23 +52,32 @@ export class RowElement {
   /** Updates the ages, which change without the object. */
   updateAges(now: number): void {
     this.#columns.forEach((column, i) => {
-      if (column.kind === "age" && this.#row) setText(this.#cells[i]!, cellText(column.value(this.#row), true, now));
+      if (this.#row && isAging(column, this.#row)) setText(this.#cells[i]!, cellText(column, this.#row, now));
     });
   }
 
   #write(column: TableColumn, i: number, row: Row, now: number, same: boolean): void {
     const value = column.value(row);
     const changed = value !== this.#values[i];
-    if (!changed && column.kind !== "age") return;
+    if (!changed && !isAging(column, row)) return;
     this.#values[i] = value;
     const cell = this.#cells[i]!;
     if (column.kind === "labels") cell.replaceChildren(...labelChips(row));
-    else setText(cell, cellText(value, column.kind === "age", now));
+    else setText(cell, cellText(column, row, now));
     if (column.kind === "status") setAttribute(cell, "data-status", String(value ?? ""));
     if (column.kind === "number") cell.classList.toggle("zero", value === 0);
     if (!same) delete cell.dataset.flash;
     else if (changed) flash(cell);
   }
+}
+
+function cellText(column: TableColumn, row: Row, now: number): string {
+  return column.own ? rowText(column.own.column, row, column.own.index, now) : String(column.value(row) ?? "");
+}
+
+/** Whether the text of a cell changes with time. */
+function isAging({ kind, own }: TableColumn, row: Row): boolean {
+  return kind === "age" || own?.column.kind === "duration" || (own !== undefined && row.times[own.index] !== undefined);
 }
 
 function newCell(column: TableColumn): HTMLElement {

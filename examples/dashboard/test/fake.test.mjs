@@ -61,10 +61,10 @@ describe("table", () => {
   test("shows the columns of kubectl, and more when wide", async () => {
     await open();
     const titles = () => dashboard.page.locator("[role=columnheader]").allTextContents();
-    assert.deepEqual(await titles(), ["Name", "Namespace", "Node", "Phase", "Restarts", "Age", "Labels"]);
+    assert.deepEqual(await titles(), ["Name", "Namespace", "Phase", "Restarts", "Node", "Age", "Labels"]);
     await dashboard.get("wide").click();
     await dashboard.frames();
-    assert.deepEqual(await titles(), ["Name", "Namespace", "Node", "Phase", "Restarts", "IP", "Images", "Age", "Labels"]);
+    assert.deepEqual(await titles(), ["Name", "Namespace", "Phase", "Restarts", "Node", "IP", "Images", "Age", "Labels"]);
     assert.ok(await dashboard.rows.count());
   });
 

@@ -62,6 +62,32 @@ var specs = map[string]string{
 	"autoscaling/v2/horizontalpodautoscalers":   `"spec":{"scaleTargetRef":{"kind":"Deployment","name":"x","apiVersion":"apps/v1"},"minReplicas":2,"maxReplicas":5}`,
 	"policy/v1/poddisruptionbudgets":            `"spec":{"minAvailable":1,"selector":{"matchLabels":{"a":"b"}}}`,
 	"coordination.k8s.io/v1/leases":             `"spec":{"holderIdentity":"me"}`,
+	"v1/endpoints":                              `"subsets":[{"addresses":[{"ip":"10.0.0.1"},{"ip":"10.0.0.2"}],"ports":[{"name":"a","port":80},{"name":"b","port":81}]}]`,
+	"v1/limitranges":                            `"spec":{"limits":[]}`,
+	"v1/podtemplates":                           `"template":` + template,
+	"v1/replicationcontrollers":                 `"spec":{"replicas":2,"selector":{"a":"b"},"template":` + template + `}`,
+	"v1/resourcequotas":                         `"spec":{"hard":{"pods":"4","limits.cpu":"2","requests.memory":"1Gi"}}`,
+	"apps/v1/controllerrevisions":               `"revision":7,"data":{}`,
+	"networking.k8s.io/v1/ingressclasses":       `"spec":{"controller":"example.com/c","parameters":{"apiGroup":"example.com","kind":"Params","name":"p"}}`,
+	"storage.k8s.io/v1/csidrivers":              `"spec":{"tokenRequests":[{"audience":"a"},{"audience":"b"}],"volumeLifecycleModes":["Persistent","Ephemeral"]}`,
+	"storage.k8s.io/v1/csinodes":                `"spec":{"drivers":[{"name":"d","nodeID":"n"}]}`,
+	"storage.k8s.io/v1/csistoragecapacities":    `"storageClassName":"x","capacity":"10Gi"`,
+	"storage.k8s.io/v1/volumeattachments":       `"spec":{"attacher":"a.example.com","nodeName":"x","source":{"persistentVolumeName":"x"}}`,
+	"storage.k8s.io/v1/volumeattributesclasses": `"driverName":"example.com/d","parameters":{"a":"b"}`,
+	"admissionregistration.k8s.io/v1/mutatingwebhookconfigurations":   `"webhooks":[]`,
+	"admissionregistration.k8s.io/v1/validatingwebhookconfigurations": `"webhooks":[]`,
+	"admissionregistration.k8s.io/v1/validatingadmissionpolicies": `"spec":{"paramKind":{"apiVersion":"v1","kind":"ConfigMap"},"validations":[{"expression":"true"}],` +
+		`"matchConstraints":{"resourceRules":[{"apiGroups":[""],"apiVersions":["v1"],"operations":["CREATE"],"resources":["bindings"]}]}}`,
+	"admissionregistration.k8s.io/v1/mutatingadmissionpolicies": `"spec":{"reinvocationPolicy":"Never","mutations":[{"patchType":"JSONPatch","jsonPatch":{"expression":"[JSONPatch{op: \"remove\", path: \"/x\"}]"}}],` +
+		`"matchConstraints":{"resourceRules":[{"apiGroups":[""],"apiVersions":["v1"],"operations":["CREATE"],"resources":["bindings"]}]}}`,
+	"admissionregistration.k8s.io/v1/validatingadmissionpolicybindings": `"spec":{"policyName":"none","validationActions":["Deny"],"paramRef":{"name":"p","namespace":"all","parameterNotFoundAction":"Deny"}}`,
+	"admissionregistration.k8s.io/v1/mutatingadmissionpolicybindings":   `"spec":{"policyName":"none","paramRef":{"name":"p","parameterNotFoundAction":"Deny"}}`,
+	"node.k8s.io/v1/runtimeclasses":                                     `"handler":"runc"`,
+	"resource.k8s.io/v1/deviceclasses":                                  `"spec":{}`,
+	"resource.k8s.io/v1/resourceclaims":                                 `"spec":{}`,
+	"resource.k8s.io/v1/resourceclaimtemplates":                         `"spec":{"spec":{}}`,
+	"resource.k8s.io/v1/resourceslices":                                 `"spec":{"driver":"example.com","nodeName":"x","pool":{"name":"p","generation":1,"resourceSliceCount":1}}`,
+	"certificates.k8s.io/v1/certificatesigningrequests":                 `"spec":{"signerName":"example.com/s","usages":["client auth"],"expirationSeconds":7200,"request":"` + certificateRequest + `"}`,
 	"apiextensions.k8s.io/v1/customresourcedefinitions": `"spec":{"group":"example.org","scope":"Cluster","names":{"plural":"things","singular":"thing","kind":"Thing"},` +
 		`"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object"}}}]}`,
 }
@@ -95,7 +121,7 @@ func fill(t *testing.T) {
 		head := fmt.Sprintf(`{"apiVersion":%q,"kind":%q,"metadata":{"name":%q,"namespace":%q},`,
 			s.Resource.APIVersion(), s.Kind, key.Name(), key.Namespace())
 		_, err = shared.put(s.Resource, key, []byte(head+spec+"}"))
-		require.NoError(t, err, s.Resource.String())
+		assert.NoError(t, err, s.Resource.String())
 		if s.Resource == pods {
 			t.Cleanup(func() { shared.must(t, http.MethodDelete, path+"?gracePeriodSeconds=0", "") })
 		}

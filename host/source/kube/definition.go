@@ -113,7 +113,7 @@ func (d *definition) schema(r *resource) *api.Schema {
 	}
 	s.Fields = append(s.Fields, d.fields...)
 	s.Columns = append(s.Columns, d.columns...)
-	if s.Column("Age") < 0 {
+	if len(d.columns) == 0 { // as kube-apiserver does
 		s.Columns = append(s.Columns, api.Column{Name: "Age", Kind: api.Date, Path: ".metadata.creationTimestamp"})
 	}
 	return s

@@ -581,7 +581,6 @@ func TestACustomResourceLooksLikeItsDefinition(t *testing.T) {
 	assert.Equal(t, []api.Column{
 		{Name: "Spec", Kind: api.String, Path: ".spec.cronSpec"},
 		{Name: "Replicas", Kind: api.Integer, Path: ".spec.replicas", Priority: 1},
-		{Name: "Age", Kind: api.Date, Path: ".metadata.creationTimestamp"},
 	}, schema.Columns, "the column that cannot be followed is left out")
 
 	s := newSink(t)

@@ -1,0 +1,285 @@
+package apiserver
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/catalog"
+	"github.com/watchglass/watchglass/host/connector"
+	"github.com/watchglass/watchglass/host/kubeapi"
+	"github.com/watchglass/watchglass/host/source"
+	"github.com/watchglass/watchglass/host/source/etcd"
+	"github.com/watchglass/watchglass/host/source/kube"
+)
+
+// certificateRequest is a certificate signing request, which the server validates.
+var certificateRequest = newCertificateRequest()
+
+func newCertificateRequest() string {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		panic(err)
+	}
+	der, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{Subject: pkix.Name{CommonName: "x"}}, key)
+	if err != nil {
+		panic(err)
+	}
+	return base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der}))
+}
+
+// section is the table of one resource in the output of kubectl: the header, and the
+// rows sorted.
+type section struct {
+	header []string
+	rows   [][]string
+}
+
+var gap = regexp.MustCompile(`\s{3,}`)
+
+// sections splits the output of kubectl get for several resources.
+func sections(output string) []section {
+	var all []section
+	for table := range strings.SplitSeq(strings.TrimSpace(output), "\n\n") {
+		lines := strings.Split(table, "\n")
+		starts := []int{0}
+		for _, g := range gap.FindAllStringIndex(strings.TrimRight(lines[0], " "), -1) {
+			starts = append(starts, g[1])
+		}
+		s := section{header: cut(lines[0], starts)}
+		for _, line := range lines[1:] {
+			s.rows = append(s.rows, cut(line, starts))
+		}
+		slices.SortFunc(s.rows, slices.Compare)
+		all = append(all, s)
+	}
+	return all
+}
+
+// cut cuts a line at the starts of columns.
+func cut(line string, starts []int) []string {
+	var cells []string
+	for i, start := range starts {
+		end := len(line)
+		if i+1 < len(starts) {
+			end = min(end, starts[i+1])
+		}
+		cells = append(cells, strings.TrimSpace(line[min(start, len(line)):end]))
+	}
+	return cells
+}
+
+var someAge = regexp.MustCompile(`^(?:\d+ \()?((?:\d+[ydhms])+)(?: ago\))?$`)
+
+// sameCell reports whether two cells are equal, or ages that differ by no more than a
+// tolerance.
+func sameCell(a, b string, tolerance time.Duration) bool {
+	if a == b {
+		return true
+	}
+	first, second := someAge.FindStringSubmatch(a), someAge.FindStringSubmatch(b)
+	if first == nil || second == nil || strings.Replace(a, first[1], "", 1) != strings.Replace(b, second[1], "", 1) {
+		return false
+	}
+	difference := duration(first[1]) - duration(second[1])
+	return max(difference, -difference) <= tolerance
+}
+
+func duration(text string) time.Duration {
+	units := map[byte]time.Duration{'s': time.Second, 'm': time.Minute, 'h': time.Hour, 'd': 24 * time.Hour, 'y': 365 * 24 * time.Hour}
+	var total, n time.Duration
+	for i := range len(text) {
+		if unit := units[text[i]]; unit != 0 {
+			total, n = total+n*unit, 0
+		} else {
+			n = 10*n + time.Duration(text[i]-'0')
+		}
+	}
+	return total
+}
+
+// sameTables compares the outputs of kubectl cell by cell. Ages may differ by the time
+// between the two, and a second.
+func sameTables(t *testing.T, theirs, ours string, elapsed time.Duration) (cells int) {
+	t.Helper()
+	want, got := sections(theirs), sections(ours)
+	require.Len(t, got, len(want), "%s\n%s", theirs, ours)
+	for i := range want {
+		if !assert.Equal(t, want[i].header, got[i].header) || !assert.Len(t, got[i].rows, len(want[i].rows), "%v", want[i].rows) {
+			continue
+		}
+		for j, row := range want[i].rows {
+			for k, cell := range row {
+				cells++
+				assert.True(t, sameCell(cell, got[i].rows[j][k], elapsed+time.Second),
+					"%s of %v: kube-apiserver has %q, and we have %q", want[i].header[k], row, cell, got[i].rows[j][k])
+			}
+		}
+	}
+	return cells
+}
+
+// served serves the Kubernetes API of a source.
+func served(t *testing.T, src source.Source) string {
+	c := connector.New(connector.Config{Source: src, Logger: slog.New(slog.DiscardHandler)})
+	handler := kubeapi.New(kubeapi.Config{Backend: c.Backend()})
+	server := httptest.NewServer(handler)
+	t.Cleanup(func() {
+		handler.Stop()
+		server.Close()
+		assert.NoError(t, c.Close(context.Background()))
+	})
+	return server.URL
+}
+
+// get runs kubectl get for resources of a server.
+func get(t *testing.T, server, resources, format string) string {
+	t.Helper()
+	args := []string{"get", resources, "--all-namespaces", "--cache-dir", filepath.Join(t.TempDir(), "cache")}
+	if server == "" {
+		args = append(args, "--kubeconfig", shared.kubeconfig(t, admin))
+	} else {
+		args = append(args, "--server", server)
+	}
+	if format != "" {
+		args = append(args, "-o", format)
+	}
+	var complaint strings.Builder
+	command := exec.Command("../kubernetes/bin/kubectl-v1.36.3", args...)
+	command.Stderr = &complaint
+	command.Env = []string{"HOME=" + t.TempDir(), "PATH=" + os.Getenv("PATH")} // no other configuration
+	out, err := command.Output()
+	require.NoError(t, err, complaint.String())
+	return string(out)
+}
+
+// names returns resources in the form of kubectl, such as "deployments.v1.apps".
+func names(schemas []api.Schema) string {
+	var all []string
+	for _, s := range schemas {
+		name := s.Resource.Name
+		if s.Resource.Group != "" {
+			name += "." + s.Resource.Version + "." + s.Resource.Group
+		}
+		all = append(all, name)
+	}
+	return strings.Join(all, ",")
+}
+
+// kubectl prints the same cells for watchglass as for kube-apiserver, for every
+// built-in resource and for two custom ones.
+func TestKubectlPrintsTheCellsOfTheServer(t *testing.T) {
+	fill(t)
+	hard(t)
+	fromEtcd, err := etcd.New(shared.Etcd.Client(), etcd.Config{Logger: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	builtin := names(catalog.All())
+	for name, c := range map[string]struct {
+		source    source.Source
+		resources string
+	}{
+		"etcd": {fromEtcd, builtin},
+		"kube": {newSource(t, admin, kube.Config{}), builtin + ",gauges.v1.stable.example.com,plains.v1.stable.example.com"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := served(t, c.source)
+			for _, format := range []string{"", "wide"} {
+				began := time.Now()
+				theirs := get(t, "", c.resources, format)
+				cells := sameTables(t, theirs, get(t, server, c.resources, format), time.Since(began))
+				t.Logf("%d cells in %d tables", cells, len(sections(theirs)))
+				assert.Len(t, sections(theirs), strings.Count(c.resources, ",")+1)
+			}
+		})
+	}
+}
+
+// hard creates objects whose cells are hard to compute, and deletes them after the
+// test.
+func hard(t *testing.T) {
+	t.Helper()
+	create := func(resource, namespace, object string) {
+		t.Helper()
+		r, err := api.ParseResource(resource)
+		require.NoError(t, err)
+		path := collectionPath(r, namespace)
+		var o struct {
+			Metadata struct {
+				Name       string
+				Finalizers []string
+			}
+			Deleted bool
+			Status  json.RawMessage
+		}
+		require.NoError(t, json.Unmarshal([]byte(object), &o))
+		shared.must(t, http.MethodPost, path, object)
+		t.Cleanup(func() { discard(t, path+"/"+o.Metadata.Name) })
+		if o.Status != nil {
+			var current map[string]any
+			require.NoError(t, json.Unmarshal(shared.must(t, http.MethodGet, path+"/"+o.Metadata.Name, ""), &current))
+			current["status"] = o.Status
+			body, err := json.Marshal(current)
+			require.NoError(t, err)
+			shared.must(t, http.MethodPut, path+"/"+o.Metadata.Name+"/status", string(body))
+		}
+		if slices.Contains(o.Metadata.Finalizers, "example.com/keep") {
+			shared.must(t, http.MethodDelete, path+"/"+o.Metadata.Name, "")
+		}
+	}
+	for _, o := range hardObjects {
+		create(o.resource, o.namespace, o.object)
+	}
+	for _, definition := range []string{gauges, plains} {
+		create("apiextensions.k8s.io/v1/customresourcedefinitions", "", definition)
+	}
+	for _, name := range []string{"gauges", "plains"} {
+		kind := strings.ToUpper(name[:1]) + name[1:len(name)-1]
+		object := `{"apiVersion":"stable.example.com/v1","kind":"` + kind + `","metadata":{"name":"g"},"spec":{"level":3,"ratio":0.5,"on":true,"since":"2026-01-02T03:04:05Z","text":"a b"}}`
+		require.Eventually(t, func() bool {
+			code, _, err := shared.request(http.MethodPost, "/apis/stable.example.com/v1/namespaces/all/"+name, []byte(object))
+			return err == nil && code < 300
+		}, patience, pollInterval)
+	}
+}
+
+// discard deletes an object at once, without its finalizers.
+func discard(t *testing.T, path string) {
+	var current map[string]any
+	code, text, err := shared.request(http.MethodGet, path, nil)
+	require.NoError(t, err)
+	if code == http.StatusNotFound {
+		return
+	}
+	require.NoError(t, json.Unmarshal(text, &current))
+	metadata := current["metadata"].(map[string]any)
+	if metadata["finalizers"] != nil && metadata["deletionTimestamp"] != nil {
+		delete(metadata, "finalizers")
+		body, err := json.Marshal(current)
+		require.NoError(t, err)
+		shared.must(t, http.MethodPut, path, string(body))
+	}
+	code, text, err = shared.request(http.MethodDelete, path+"?gracePeriodSeconds=0", nil)
+	require.NoError(t, err)
+	require.True(t, code < 300 || code == http.StatusNotFound, "%s", text)
+}
