@@ -30,6 +30,20 @@ describe("ages read as kubectl's", () => {
   for (const [ms, text] of cases) test(text, () => assert.equal(m.age(ms), text));
 });
 
+describe("cells read as kubectl's", () => {
+  const now = 1_800_000_000_000, minute = 60_000;
+  const cases = [
+    ["integer", 7, "7"], ["integer", 7, "7 (5m ago)", now - 5 * minute], ["string", null, "<none>"], ["string", "", "<none>"],
+    ["date", now - 3 * minute, "3m"], ["duration", 90_000, "90s"], ["duration", now - 90_000, "90s"], ["bool", false, "false"],
+  ];
+  for (const [kind, cell, text, time] of cases) {
+    test(`${kind} ${cell} as ${text}`, () => {
+      const row = { columns: ["", cell], times: time === undefined ? {} : { 1: time } };
+      assert.equal(m.rowText({ kind, default: "<none>" }, row, 1, now), text);
+    });
+  }
+});
+
 test("the URL keeps the state", () => {
   const state = {
     resource: "apps/v1/deployments", namespace: "web", labelSelector: "app in (a, b)", fieldSelector: "metadata.name!=x&y",
