@@ -95,8 +95,8 @@ type evaluator struct {
 	grantedAt time.Time  // when the next evaluations are granted; zero if none are requested
 }
 
-// use makes the evaluator use the allowance of a client if a request has selectors. It
-// runs under the lock.
+// use charges a request with selectors to the allowance of its client. It runs under
+// the lock.
 func (c *Connector) use(e *evaluator, client string, s selector.Selection) {
 	if !s.Labels.Empty() || !s.Fields.Empty() {
 		e.allowance = c.joinAllowance(client)

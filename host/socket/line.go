@@ -13,8 +13,8 @@ import (
 )
 
 // line is the connection below a WebSocket. All frames except close frames bypass
-// the library when they are written. The library cannot write on condition that it
-// need not wait. It also closes a connection on which a ping or its response waits
+// the library when they are written. The library has no write that fails instead
+// of waiting. It also closes a connection on which a ping or its response waits
 // for five seconds, as behind a long message on a slow link.
 type line struct {
 	mu      sync.Mutex // held during a write, even if that waits
