@@ -151,7 +151,7 @@ func TestEngine_main_job(t *testing.T) {
 	r.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
 	require.Equal(t, api.StateLive, r.state().State)
 	require.EqualValues(t, 1000, r.state().Objects)
-	r.step(&wire.OpenView{View: 1, Collection: 1, LabelSelector: "app=web", Sort: "-restarts", Limit: 10, CountBy: "status.phase"})
+	r.step(&wire.OpenView{View: 1, Collection: 1, LabelSelector: "app=web", Sort: "-restarts", Limit: 10, Facets: []wire.Facet{{By: "status.phase"}}})
 	var p wire.ViewPatch
 	require.NoError(t, p.Parse(r.seen[wire.TypeViewPatch][0]))
 	require.EqualValues(t, 500, p.Total)

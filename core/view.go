@@ -46,8 +46,15 @@ func (v *liveView) ask(e *Engine, c *collection, query wire.OpenView) {
 
 func cloneQuery(f *wire.OpenView) wire.OpenView {
 	q := *f
-	for _, s := range []*string{&q.Namespace, &q.LabelSelector, &q.FieldSelector, &q.Search, &q.Where, &q.Sort, &q.CountBy} {
+	for _, s := range []*string{&q.LabelSelector, &q.FieldSelector, &q.Search, &q.Where, &q.Sort} {
 		*s = strings.Clone(*s)
+	}
+	q.Namespaces, q.Facets = slices.Clone(q.Namespaces), slices.Clone(q.Facets)
+	for i := range q.Namespaces {
+		q.Namespaces[i] = strings.Clone(q.Namespaces[i])
+	}
+	for i := range q.Facets {
+		q.Facets[i].By = strings.Clone(q.Facets[i].By)
 	}
 	return q
 }

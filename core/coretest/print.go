@@ -202,8 +202,8 @@ func (p *printer) patch(f *wire.ViewPatch) {
 	if f.Offset != 0 {
 		text += fmt.Sprintf(", from %d", f.Offset)
 	}
-	for i, c := range f.Counts {
-		text += [...]string{"; ", ", "}[min(i, 1)] + fmt.Sprintf("%s %d", c.Value, c.Rows)
+	for _, facet := range f.Facets {
+		text += facetText(facet)
 	}
 	if f.Reset {
 		text += ", reset"
@@ -274,3 +274,13 @@ func (p *printer) inspection(f *wire.InspectReply) {
 }
 
 func duration(millis int64) string { return (time.Duration(millis) * time.Millisecond).String() }
+
+func facetText(f wire.FacetCounts) (text string) {
+	for i, c := range f.Values {
+		text += [...]string{"; ", ", "}[min(i, 1)] + fmt.Sprintf("%s %d", c.Value, c.Rows)
+	}
+	if f.OtherValues > 0 {
+		text += fmt.Sprintf(", %d other values %d", f.OtherValues, f.OtherRows)
+	}
+	return text
+}

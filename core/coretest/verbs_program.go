@@ -1,6 +1,7 @@
 package coretest
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/watchglass/watchglass/core/api"
@@ -87,14 +88,33 @@ func (v *verb) limit() uint32 {
 func doView(h *harness, v *verb) error {
 	f := &wire.OpenView{
 		View: v.takeNumber("a number for the view"), Collection: v.collection(),
-		Namespace: v.option("ns"), LabelSelector: v.option("labels"), FieldSelector: v.option("fields"),
-		Search: v.option("search"), Where: v.option("where"), Sort: v.option("sort"), Offset: uint32(v.optionNumber("offset")), Limit: v.limit(), CountBy: v.option("count-by"),
+		Namespaces: words(v.option("ns")), LabelSelector: v.option("labels"), FieldSelector: v.option("fields"),
+		Search: v.option("search"), Where: v.option("where"), Sort: v.option("sort"), Offset: uint32(v.optionNumber("offset")), Limit: v.limit(), Facets: facets(v.option("facets")),
 	}
 	if err := v.done(); err != nil {
 		return err
 	}
 	h.printer.viewOf(f.View, f.Collection)
 	return h.toEngine(f)
+}
+
+// words splits a list such as "a,b".
+func words(list string) []string {
+	if list == "" {
+		return nil
+	}
+	return strings.Split(list, ",")
+}
+
+// facets parses a list such as "phase,labels[app]:3", where 3 is the number of values.
+func facets(list string) []wire.Facet {
+	var facets []wire.Facet
+	for _, word := range words(list) {
+		name, limit, _ := strings.Cut(word, ":")
+		n, _ := strconv.Atoi(limit)
+		facets = append(facets, wire.Facet{By: name, Limit: uint32(n)})
+	}
+	return facets
 }
 
 func doHoldView(h *harness, v *verb) error {

@@ -156,7 +156,7 @@ func openView(rd *reader, r *lite.Rand) {
 	v := &view{id: rd.id32(), collection: c}
 	f := randomFilter(r, c.kind)
 	v.open = wire.OpenView{
-		View: v.id, Collection: c.id, Namespace: f.Namespace, LabelSelector: f.Labels, FieldSelector: f.Fields,
+		View: v.id, Collection: c.id, Namespaces: namespacesOf(f.Namespace, r), LabelSelector: f.Labels, FieldSelector: f.Fields,
 		Sort:   pick(r, "", "name", "-name", "namespace"),
 		Offset: uint32(pick(r, 0, 0, 2, 7)), Limit: uint32(pick(r, 3, 10, 100)),
 	}
@@ -164,10 +164,24 @@ func openView(rd *reader, r *lite.Rand) {
 		v.open.Sort = pick(r, v.open.Sort, "Restarts", "-Restarts", "status.phase", "-status.phase",
 			"status.phase,-Restarts", "spec.nodeName,-name")
 		v.open.Where = pick(r, "", "", "Restarts>0 and spec.nodeName exists", "not (status.phase~run or restarts=0)")
-		v.open.CountBy = pick(r, "", "status.phase", "spec.nodeName")
+		if by := pick(r, "", "status.phase", "spec.nodeName"); by != "" {
+			v.open.Facets = []wire.Facet{{By: by, Limit: wire.MaxFacetValues}}
+		}
 	}
 	rd.views = append(rd.views, v)
 	rd.step(&v.open)
+}
+
+// namespacesOf returns the namespaces of a view, sometimes with one that it does not
+// need.
+func namespacesOf(namespace string, r *lite.Rand) []string {
+	switch {
+	case namespace == "":
+		return nil
+	case r.Int63n(2) == 0:
+		return []string{namespace, "absent"}
+	}
+	return []string{namespace}
 }
 
 func moveView(rd *reader, r *lite.Rand) {

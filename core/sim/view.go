@@ -45,8 +45,10 @@ func (r *reader) patch(v *view, f *wire.ViewPatch) {
 	}
 	v.owed = true
 	v.patched, v.total, v.counts = true, f.Total, map[string]uint64{}
-	for _, c := range f.Counts {
-		v.counts[string([]byte(c.Value))] = c.Rows
+	for _, facet := range f.Facets {
+		for _, c := range facet.Values {
+			v.counts[string([]byte(c.Value))] = c.Rows
+		}
 	}
 	old := v.rows
 	if f.Reset {
@@ -113,9 +115,10 @@ func (w *world) undetermined(log *check.Log) bool {
 }
 
 func (v *view) expected(log *check.Log) (rows []row, counts map[string]uint64, total uint64) {
-	f := check.Filter{Namespace: v.open.Namespace, Labels: v.open.LabelSelector, Fields: v.open.FieldSelector}
+	f := check.Filter{Labels: v.open.LabelSelector, Fields: v.open.FieldSelector}
 	list := log.List(v.collection.reported.ResourceVersion, func(key api.Key, o *check.Object) bool {
-		return v.collection.filter.Match(key, o) && f.Match(key, o) && conditions[v.open.Where](o)
+		return v.collection.filter.Match(key, o) && f.Match(key, o) &&
+			(len(v.open.Namespaces) == 0 || slices.Contains(v.open.Namespaces, key.Namespace())) && conditions[v.open.Where](o)
 	})
 	slices.SortStableFunc(list, func(a, b check.Item) int {
 		for _, key := range strings.Split(v.open.Sort, ",") {
@@ -132,8 +135,8 @@ func (v *view) expected(log *check.Log) (rows []row, counts map[string]uint64, t
 	})
 	counts = map[string]uint64{}
 	for _, item := range list {
-		if v.open.CountBy != "" {
-			counts[item.Object.Fields[v.open.CountBy]]++
+		for _, facet := range v.open.Facets {
+			counts[item.Object.Fields[facet.By]]++
 		}
 	}
 	rows = []row{}

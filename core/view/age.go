@@ -1,6 +1,7 @@
 package view
 
 import (
+	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/store"
 )
 
@@ -33,21 +34,17 @@ func (v *View) Tick(now int64) {
 	}
 	v.ticked = now
 	var due []store.ID
-	var was []bool
+	var was []failures
 	for id, at := range v.ages.at {
 		if at <= now {
-			due, was = append(due, id), append(was, v.match.matches(v.cacher.State().Version(id)))
+			due, was = append(due, id), append(was, v.match.failures(v.cacher.State().Version(id)))
 		}
 	}
 	v.match.now = now
 	for i, id := range due {
 		ref := v.cacher.State().Version(id)
-		switch is := v.match.matches(ref); {
-		case is && !was[i]:
-			v.add(id, ref)
-		case was[i] && !is:
-			v.drop(id, ref)
-		}
+		t := transition{previous: ref, current: ref, was: was[i], is: v.match.failures(ref), unchanged: api.AllCells, sameLabels: true}
+		v.apply(id, &t, nil)
 		v.trackAge(id, ref)
 	}
 	v.ages.next = 0

@@ -62,7 +62,7 @@ func TestViewWithAgesAgreesWithANewView(t *testing.T) {
 		c.BeginList()
 		c.EndList(1, 1)
 		now := int64(100_000)
-		q := wire.OpenView{Where: "created<20s or created>=1m and created<=70s", Sort: "-created,name", CountBy: "created", Limit: 100}
+		q := wire.OpenView{Where: "created<20s or created>=1m and created<=70s", Sort: "-created,name", Facets: []wire.Facet{{By: "created"}}, Limit: 100}
 		v, status := view.New(c, &q, now)
 		require.Nil(t, status)
 		shown := &client{}

@@ -6,6 +6,7 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
 	"github.com/watchglass/watchglass/core/history"
+	"github.com/watchglass/watchglass/core/internal/lite"
 	"github.com/watchglass/watchglass/core/query"
 	"github.com/watchglass/watchglass/core/selector"
 	"github.com/watchglass/watchglass/core/store"
@@ -15,25 +16,45 @@ import (
 
 // matcher decides which versions are rows of a view.
 type matcher struct {
-	heap   *store.Heap
-	filter *watcher.Filter
-	all    bool // every object passes the filter
-	search searcher
-	where  query.Where
-	labels bool // the condition reads labels
-	// plain means that there is neither a search nor a condition.
+	heap       *store.Heap
+	filter     *watcher.Filter
+	namespaces []string // sorted, at least two; or nil
+	all        bool     // every object passes the filter
+	search     searcher
+	where      query.Where
+	rest       query.Where   // the part of where that belongs to no facet
+	own        []query.Where // the other parts, by facet
+	labels     bool          // the condition reads labels
+	// plain means that there are neither namespaces, a search nor a condition.
 	plain bool
 	// now is the time that ages refer to.
 	now int64
 }
 
-func newMatcher(c *cacher.Cacher, q *wire.OpenView, now int64) (matcher, *api.Status) {
+// failures are the parts of a query that exclude a version: bit i for the conditions
+// of facet i alone, and other for anything else. Zero means that it is a row.
+type failures uint32
+
+const other failures = 1 << 31
+
+// transition is a change of an object for a view.
+type transition struct {
+	previous, current store.Ref
+	was, is           failures
+	unchanged         api.Cells
+	sameLabels        bool
+}
+
+func newMatcher(c *cacher.Cacher, q *wire.OpenView, facets []query.Operand, now int64) (matcher, *api.Status) {
 	m := matcher{heap: c.Heap(), now: now}
 	selection, status := selector.Limits{}.Parse(strings.Clone(q.LabelSelector), strings.Clone(q.FieldSelector))
 	if status != nil {
 		return m, status
 	}
-	if m.filter, status = c.NewFilter(strings.Clone(q.Namespace), selection); status != nil {
+	if len(q.Namespaces) > maxNamespaces {
+		return m, api.LimitReached(api.CodeTooLarge, LimitNamespaces, "the view has more than 1000 namespaces")
+	}
+	if m.filter, status = c.NewFilter(m.scope(q.Namespaces, c.Schema()), selection); status != nil {
 		return m, status
 	}
 	m.all = m.filter.Everything()
@@ -44,14 +65,67 @@ func newMatcher(c *cacher.Cacher, q *wire.OpenView, now int64) (matcher, *api.St
 		return m, status
 	}
 	m.search.heap, m.search.freed = m.heap, m.heap.Labels.Freed()
+	m.rest, m.own = m.where.Split(facets)
 	m.where.Operands(func(o *query.Operand) { m.labels = m.labels || o.NeedsLabels() })
-	m.plain = m.search.Empty() && m.where.Empty()
+	m.plain = m.namespaces == nil && m.search.Empty() && m.where.Empty()
 	return m, nil
 }
 
-// matches reports whether a version is a row. The zero Ref is none.
-func (m *matcher) matches(ref store.Ref) bool {
-	return m.filter.Matches(ref) && (m.plain || m.search.matches(ref) && m.where.Holds(m.row(ref)))
+// LimitNamespaces is the Cause of the error for too many namespaces.
+const LimitNamespaces = "max-view-namespaces"
+
+const maxNamespaces = 1000
+
+// scope returns the namespace of the filter, which refuses it for a resource without
+// namespaces. Of several namespaces it keeps all, and returns none.
+func (m *matcher) scope(namespaces []string, schema *api.Schema) string {
+	switch {
+	case len(namespaces) == 0:
+		return ""
+	case len(namespaces) == 1 || !schema.Namespaced:
+		return strings.Clone(namespaces[0])
+	}
+	for _, name := range namespaces {
+		m.namespaces = append(m.namespaces, strings.Clone(name))
+	}
+	lite.SortStrings(m.namespaces)
+	return ""
+}
+
+// failures returns why a version is not a row. The zero Ref is none.
+func (m *matcher) failures(ref store.Ref) failures {
+	switch {
+	case !m.filter.Matches(ref):
+		return other
+	case m.plain:
+		return 0
+	case m.namespaces != nil && !contains(m.namespaces, m.heap.Key(ref).Namespace()), !m.search.matches(ref):
+		return other
+	}
+	row := m.row(ref)
+	if !m.rest.Holds(row) {
+		return other
+	}
+	var failed failures
+	for i := range m.own {
+		if !m.own[i].Holds(row) {
+			failed |= 1 << i
+		}
+	}
+	return failed
+}
+
+// contains reports whether a sorted list contains a text.
+func contains(list []string, text string) bool {
+	lo, hi := 0, len(list)
+	for lo < hi {
+		if mid := (lo + hi) / 2; list[mid] < text {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return lo < len(list) && list[lo] == text
 }
 
 func (m *matcher) row(ref store.Ref) query.Row {
@@ -60,29 +134,34 @@ func (m *matcher) row(ref store.Ref) query.Row {
 	return row
 }
 
-// convert returns what a change is to the rows. It returns false if it is nothing.
-func (m *matcher) convert(e *history.Event) (kind api.EventType, ok bool) {
-	if !m.plain {
-		return changeOf(m.matches(e.Previous), m.matches(e.Current))
+// transition returns what a change is to the view.
+func (m *matcher) transition(e *history.Event) transition {
+	t := transition{previous: e.Previous, current: e.Current, was: other, is: other}
+	if e.Current == 0 || e.Previous == 0 {
+		t.was, t.is = m.failures(e.Previous), m.failures(e.Current)
+		return t
 	}
-	if m.all && e.Current != 0 && e.Previous != 0 {
-		return api.Modified, true
-	}
-	kind, _, ok = m.filter.Convert(e)
-	return kind, ok
-}
-
-// changeOf returns what happens to a row that was and is now in the view or not.
-func changeOf(was, is bool) (kind api.EventType, ok bool) {
+	t.unchanged, t.sameLabels = e.Unchanged, m.heap.LabelSet(e.Current) == m.heap.LabelSet(e.Previous)
 	switch {
-	case was && is:
-		return api.Modified, true
-	case is:
-		return api.Added, true
-	case was:
-		return api.Deleted, true
+	case m.plain && m.all:
+		t.was, t.is = 0, 0
+	case m.plain:
+		switch kind, _, ok := m.filter.Convert(e); {
+		case !ok:
+		case kind == api.Modified:
+			t.was, t.is = 0, 0
+		case kind == api.Added:
+			t.is = 0
+		default:
+			t.was = 0
+		}
+	case t.sameLabels && t.unchanged == api.AllCells:
+		t.is = m.failures(e.Current)
+		t.was = t.is
+	default:
+		t.was, t.is = m.failures(e.Previous), m.failures(e.Current)
 	}
-	return 0, false
+	return t
 }
 
 // searcher evaluates a search. It caches the words that each label set contains.

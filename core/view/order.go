@@ -111,14 +111,3 @@ func (l *level) same(key sortKey, e *history.Event) bool {
 func (l *level) untouched(e *history.Event) bool {
 	return l.byKey || l.by.Same(e.Unchanged, l.by.NeedsLabels() && l.heap.LabelSet(e.Current) == l.heap.LabelSet(e.Previous))
 }
-
-// valueOf returns a function that reads the named column or field, for counting.
-func valueOf(heap *store.Heap, schema *api.Schema, name string) (func(store.Ref) string, *api.Status) {
-	if i := schema.Field(name); i >= 0 {
-		return func(ref store.Ref) string { return heap.Envelope(ref).Field(i) }, nil
-	}
-	if i := schema.Column(name); i >= 0 {
-		return func(ref store.Ref) string { return heap.Envelope(ref).Column(i).String() }, nil
-	}
-	return nil, query.UnknownName(schema, "count", name)
-}

@@ -1,7 +1,6 @@
 package view
 
 import (
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,7 +8,6 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
 	"github.com/watchglass/watchglass/core/history"
-	"github.com/watchglass/watchglass/core/internal/lite"
 	"github.com/watchglass/watchglass/core/query"
 	"github.com/watchglass/watchglass/core/store"
 	"github.com/watchglass/watchglass/core/wire"
@@ -17,20 +15,19 @@ import (
 
 // View is one live window.
 type View struct {
-	cacher  *cacher.Cacher
-	heap    *store.Heap
-	match   matcher
-	ages    ages
-	ticked  int64   // time of the last evaluation of ages
-	levels  []level // of the order
-	fixed   bool    // no change moves a row
-	rows    store.Ordered
-	keys    [][]sortKey // by level and object, for those in rows
-	offset  uint32
-	limit   uint32
-	countBy func(store.Ref) string // nil if rows are not counted
-	counts  map[string]*uint64
-	shown   window
+	cacher *cacher.Cacher
+	heap   *store.Heap
+	match  matcher
+	ages   ages
+	ticked int64   // time of the last evaluation of ages
+	levels []level // of the order
+	fixed  bool    // no change moves a row
+	rows   store.Ordered
+	keys   [][]sortKey // by level and object, for those in rows
+	offset uint32
+	limit  uint32
+	facets []facet
+	shown  window
 	// changed means that a patch is needed even if the window's rows are equal.
 	// touched means that the rows may differ, which Patch checks.
 	changed, touched bool
@@ -50,21 +47,33 @@ func New(c *cacher.Cacher, q *wire.OpenView, now int64) (*View, *api.Status) {
 		return nil, status
 	}
 	v.order(sort)
-	if q.CountBy != "" {
-		if v.countBy, status = valueOf(v.heap, c.Schema(), q.CountBy); status != nil {
-			return nil, status
-		}
+	facets, status := query.ParseFacets(c.Schema(), facetNames(q.Facets))
+	if status != nil {
+		return nil, status
 	}
-	if v.match, status = newMatcher(c, q, now); status != nil {
+	if v.facets, status = newFacets(v.heap, facets, q.Facets); status != nil {
+		return nil, status
+	}
+	if v.match, status = newMatcher(c, q, facets, now); status != nil {
 		return nil, status
 	}
 	if v.match.where.Ages() {
 		v.ages.at = map[store.ID]int64{}
 	}
+	v.resetFacets()
 	v.load()
 	v.shown.heap = v.heap
 	v.detach = c.Observe(v)
 	return v, nil
+}
+
+// facetNames copies the names of facets.
+func facetNames(facets []wire.Facet) []string {
+	names := make([]string, len(facets))
+	for i := range facets {
+		names[i] = strings.Clone(facets[i].By)
+	}
+	return names
 }
 
 func (v *View) order(sort query.Sort) {
@@ -85,7 +94,6 @@ func checkLimit(limit uint32) *api.Status {
 
 // load sorts all objects at once, which is faster than inserting them one by one.
 func (v *View) load() {
-	v.counts = map[string]*uint64{}
 	clear(v.ages.at)
 	v.ages.next = 0
 	state := v.cacher.State()
@@ -96,10 +104,15 @@ func (v *View) load() {
 	ids := make([]store.ID, 0, state.Len())
 	state.Objects(func(id store.ID, ref store.Ref) bool {
 		v.trackAge(id, ref)
-		if v.match.matches(ref) {
+		failed := v.match.failures(ref)
+		if failed == 0 {
 			ids = append(ids, id)
 			v.setKeys(id, ref)
-			v.count(ref, 1)
+		}
+		for i := range v.facets {
+			if v.facets[i].counted(failed) {
+				v.facets[i].count(ref, 1)
+			}
 		}
 		return true
 	})
@@ -119,12 +132,24 @@ func (v *View) setKeys(id store.ID, ref store.Ref) {
 	}
 }
 
+// resetFacets removes all counts, and returns the previous ones.
+func (v *View) resetFacets() []map[string]*uint64 {
+	before := make([]map[string]*uint64, len(v.facets))
+	for i := range v.facets {
+		before[i] = v.facets[i].reset()
+	}
+	return before
+}
+
 // Replaced implements cacher.Observer.
 func (v *View) Replaced() {
-	total, counts := v.rows.Len(), v.counts
+	total, counts := v.rows.Len(), v.resetFacets()
 	v.load()
 	v.shown.renumber(v.cacher.State())
-	v.changed = v.changed || total != v.rows.Len() || !maps.EqualFunc(counts, v.counts, func(a, b *uint64) bool { return *a == *b })
+	v.changed = v.changed || total != v.rows.Len()
+	for i := range v.facets {
+		v.changed = v.changed || !v.facets[i].equals(counts[i])
+	}
 	v.touched = true
 }
 
@@ -134,37 +159,31 @@ func (v *View) Changed(id store.ID, e *history.Event) {
 	if v.ages.at != nil {
 		defer v.trackAge(id, e.Current)
 	}
-	kind, ok := v.match.convert(e)
-	if !ok {
-		return
-	}
-	switch kind {
-	case api.Modified:
-		if v.countBy != nil {
-			v.recount(e.Previous, e.Current)
+	t := v.match.transition(e)
+	v.apply(id, &t, e)
+}
+
+// apply updates rows and facets for a change. The event is nil if only time has passed.
+func (v *View) apply(id store.ID, t *transition, e *history.Event) {
+	for i := range v.facets {
+		if v.facets[i].change(t) {
+			v.changed = true
 		}
-		if !v.fixed && v.moves(id, e) {
-			v.remove(id, e.Previous)
-			v.insert(id, e.Current)
+	}
+	switch was, is := t.was == 0, t.is == 0; {
+	case was && is:
+		if e != nil && !v.fixed && v.moves(id, e) {
+			v.remove(id, t.previous)
+			v.insert(id, t.current)
 		}
 		v.touched = true
-	case api.Added:
-		v.add(id, e.Current)
-	case api.Deleted:
-		v.drop(id, e.Previous)
+	case is:
+		v.insert(id, t.current)
+		v.changed = true
+	case was:
+		v.remove(id, t.previous)
+		v.changed = true
 	}
-}
-
-func (v *View) add(id store.ID, ref store.Ref) {
-	v.count(ref, 1)
-	v.insert(id, ref)
-	v.changed = true
-}
-
-func (v *View) drop(id store.ID, ref store.Ref) {
-	v.count(ref, -1)
-	v.remove(id, ref)
-	v.changed = true
 }
 
 // moves reports whether a change may move the row of an object.
@@ -231,31 +250,6 @@ func (v *View) compare(from int, a store.ID, aRef store.Ref, b store.ID, bRef st
 	return 0
 }
 
-// recount moves a row from one count to another.
-func (v *View) recount(previous, current store.Ref) {
-	if v.countBy(previous) != v.countBy(current) {
-		v.count(previous, -1)
-		v.count(current, 1)
-		v.changed = true
-	}
-}
-
-func (v *View) count(ref store.Ref, by int) {
-	if v.countBy == nil {
-		return
-	}
-	value := v.countBy(ref)
-	n := v.counts[value]
-	if n == nil {
-		n = new(uint64)
-		v.counts[strings.Clone(value)] = n // value aliases the heap
-	}
-	*n += uint64(by)
-	if *n == 0 {
-		delete(v.counts, value)
-	}
-}
-
 // Move moves the window.
 func (v *View) Move(offset, limit uint32) *api.Status {
 	if status := checkLimit(limit); status != nil {
@@ -297,11 +291,10 @@ func (v *View) Patch(f *wire.ViewPatch) bool {
 	f.ResourceVersion = v.cacher.ResourceVersion()
 	f.Total = uint64(v.rows.Len())
 	f.Offset = v.offset
-	f.Counts = f.Counts[:0]
-	for value, n := range v.counts {
-		f.Counts = append(f.Counts, wire.Count{Value: value, Rows: *n})
+	f.Facets = f.Facets[:0]
+	for i := range v.facets {
+		f.Facets = append(f.Facets, v.facets[i].report())
 	}
-	lite.Sort(f.Counts, func(a, b *wire.Count) bool { return a.Value < b.Value })
 	v.shown.move(rows, f)
 	return true
 }

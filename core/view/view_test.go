@@ -58,8 +58,10 @@ func (c *client) apply(t *testing.T, v *view.View) bool {
 	}
 	c.rows, c.total, c.edits = append(rows, old...), got.Total, c.edits+len(got.Edits)
 	c.counts = ""
-	for _, n := range got.Counts {
-		c.counts += fmt.Sprintf("%s=%d ", n.Value, n.Rows)
+	for _, facet := range got.Facets {
+		for _, n := range facet.Values {
+			c.counts += fmt.Sprintf("%s=%d ", n.Value, n.Rows)
+		}
 	}
 	return true
 }
@@ -172,16 +174,16 @@ func TestView_agrees_with_filter_and_sort(t *testing.T) {
 	everything := func(api.Object) bool { return true }
 	queries := []query{
 		{wire.OpenView{Limit: 10}, byKey, func(api.Object) bool { return true }},
-		{wire.OpenView{Limit: 7, Offset: 3, Sort: "restarts", LabelSelector: "app in (web,db)", CountBy: "status.phase"}, byRestarts,
+		{wire.OpenView{Limit: 7, Offset: 3, Sort: "restarts", LabelSelector: "app in (web,db)", Facets: []wire.Facet{{By: "status.phase"}}}, byRestarts,
 			func(o api.Object) bool { return app(o) != "api" }},
-		{wire.OpenView{Limit: 1000, Sort: "-Restarts", FieldSelector: "status.phase!=Failed", CountBy: "phase"},
+		{wire.OpenView{Limit: 1000, Sort: "-Restarts", FieldSelector: "status.phase!=Failed", Facets: []wire.Facet{{By: "phase"}}},
 			func(a, b api.Object) int { return -byRestarts(a, b) }, func(o api.Object) bool { return o.Fields[3] != "Failed" }},
-		{wire.OpenView{Limit: 5, Sort: "name", Namespace: "ns1"},
+		{wire.OpenView{Limit: 5, Sort: "name", Namespaces: []string{"ns1"}},
 			byName, func(o api.Object) bool { return o.Key.Namespace() == "ns1" }},
 		{wire.OpenView{Limit: 20, Sort: "-status.phase", LabelSelector: "app!=web"},
 			func(a, b api.Object) int { return -strings.Compare(a.Fields[3], b.Fields[3]) },
 			func(o api.Object) bool { return app(o) != "web" }},
-		{wire.OpenView{Limit: 15, Sort: "-", CountBy: "phase"},
+		{wire.OpenView{Limit: 15, Sort: "-", Facets: []wire.Facet{{By: "phase"}}},
 			func(a, b api.Object) int { return -strings.Compare(string(a.Key), string(b.Key)) }, func(api.Object) bool { return true }},
 		{wire.OpenView{Limit: 25, Sort: "-spec.nodeName"},
 			reverse(byNode), everything},
@@ -189,13 +191,13 @@ func TestView_agrees_with_filter_and_sort(t *testing.T) {
 			func(a, b api.Object) int { return strings.Compare(a.Key.Namespace(), b.Key.Namespace()) },
 			func(o api.Object) bool { return o.Fields[2] != "node-1" }},
 		{wire.OpenView{Limit: 0}, byKey, everything},
-		{wire.OpenView{Limit: 20, Search: "web -p1", CountBy: "phase"}, byKey, func(o api.Object) bool {
+		{wire.OpenView{Limit: 20, Search: "web -p1", Facets: []wire.Facet{{By: "phase"}}}, byKey, func(o api.Object) bool {
 			return app(o) == "web" && !strings.Contains(o.Key.Name(), "p1")
 		}},
 		{wire.OpenView{Limit: 20, Search: "app=d n s2", Sort: "name"}, byName, func(o api.Object) bool {
 			return app(o) == "db" && o.Key.Namespace() == "ns2"
 		}},
-		{wire.OpenView{Limit: 20, Where: "restarts>1 and (phase~ING or labels[app]=db)", Sort: "-restarts", CountBy: "phase"}, reverse(byRestarts),
+		{wire.OpenView{Limit: 20, Where: "restarts>1 and (phase~ING or labels[app]=db)", Sort: "-restarts", Facets: []wire.Facet{{By: "phase"}}}, reverse(byRestarts),
 			func(o api.Object) bool {
 				return o.Columns[2].Kind != api.Null && o.Columns[2].Int > 1 && (o.Fields[3] != "Failed" || app(o) == "db")
 			}},
@@ -324,7 +326,7 @@ func (c *client) check(t *testing.T, v *view.View, m model, q wire.OpenView, les
 	rows, total, counts := m.window(&q, less, match)
 	require.Equal(t, rows, c.rows, "%+v", q)
 	require.EqualValues(t, total, c.total)
-	if q.CountBy != "" {
+	if len(q.Facets) > 0 {
 		require.Equal(t, counts, c.counts)
 	} else {
 		require.Empty(t, c.counts)
@@ -402,7 +404,7 @@ func TestView_errors_name_what_is_wrong(t *testing.T) {
 	c := cacher.New(cacher.Config{Schema: objects.Pods()})
 	cases := map[string]wire.OpenView{
 		`cannot sort v1/pods by "colour"`:  {Sort: "-colour"},
-		`cannot count v1/pods by "colour"`: {CountBy: "colour"},
+		`cannot count v1/pods by "colour"`: {Facets: []wire.Facet{{By: "colour"}}},
 		"label selector":                   {LabelSelector: "a in b"},
 		"spec.colour":                      {FieldSelector: "spec.colour=x"},
 		"at most 10000 rows":               {Limit: 10_001},

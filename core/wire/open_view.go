@@ -5,7 +5,7 @@ package wire
 type OpenView struct {
 	View          uint32
 	Collection    uint32
-	Namespace     string
+	Namespaces    []string // empty for all
 	LabelSelector string
 	FieldSelector string
 	Search        string // as query.ParseSearch parses it; "" for all objects
@@ -13,15 +13,27 @@ type OpenView struct {
 	Sort          string // as query.ParseSort parses it; "" for key order
 	Offset        uint32
 	Limit         uint32 // at most MaxViewRows
-	CountBy       string // a field or column to count rows by; "" for none
+	Facets        []Facet
 }
+
+// Facet requests the counts of the rows by value.
+type Facet struct {
+	By    string // a name as query.Resolve resolves it
+	Limit uint32 // of values, at most MaxFacetValues; zero means 100
+}
+
+// MaxFacetValues is the maximum number of values of a facet.
+const MaxFacetValues = 1000
 
 // Append writes the whole frame.
 func (f *OpenView) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeOpenView)
 	dst = appendUvarint(dst, uint64(f.View))
 	dst = appendUvarint(dst, uint64(f.Collection))
-	dst = appendBytes(dst, f.Namespace)
+	dst = appendUvarint(dst, uint64(len(f.Namespaces)))
+	for _, name := range f.Namespaces {
+		dst = appendBytes(dst, name)
+	}
 	dst = appendBytes(dst, f.LabelSelector)
 	dst = appendBytes(dst, f.FieldSelector)
 	dst = appendBytes(dst, f.Search)
@@ -29,7 +41,10 @@ func (f *OpenView) Append(dst []byte) []byte {
 	dst = appendBytes(dst, f.Sort)
 	dst = appendUvarint(dst, uint64(f.Offset))
 	dst = appendUvarint(dst, uint64(f.Limit))
-	dst = appendBytes(dst, f.CountBy)
+	dst = appendUvarint(dst, uint64(len(f.Facets)))
+	for i := range f.Facets {
+		dst = appendUvarint(appendBytes(dst, f.Facets[i].By), uint64(f.Facets[i].Limit))
+	}
 	return end(dst, start)
 }
 
@@ -38,7 +53,10 @@ func (f *OpenView) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.View = r.uint32()
 	f.Collection = r.uint32()
-	f.Namespace = r.string()
+	f.Namespaces = grow(f.Namespaces, r.count(1))
+	for i := range f.Namespaces {
+		f.Namespaces[i] = r.string()
+	}
 	f.LabelSelector = r.string()
 	f.FieldSelector = r.string()
 	f.Search = r.string()
@@ -46,6 +64,9 @@ func (f *OpenView) Parse(payload []byte) error {
 	f.Sort = r.string()
 	f.Offset = r.uint32()
 	f.Limit = r.uint32()
-	f.CountBy = r.string()
+	f.Facets = grow(f.Facets, r.count(2))
+	for i := range f.Facets {
+		f.Facets[i] = Facet{By: r.string(), Limit: r.uint32()}
+	}
 	return r.done("OpenView")
 }

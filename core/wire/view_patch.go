@@ -9,11 +9,20 @@ type ViewPatch struct {
 	ResourceVersion api.ResourceVersion // version of the view until the next patch
 	Total           uint64              // matching rows, inside and outside the window
 	Offset          uint32              // of the first row in the window
-	Counts          []Count             // by value, if the query has CountBy
+	Facets          []FacetCounts       // in the order of the query
 	// Reset means that the edits start from an empty window.
 	Reset bool
 	Edits []Edit
 }
+
+// FacetCounts are the most frequent values of a facet, sorted by value, and the
+// number of values and rows beyond them.
+type FacetCounts struct {
+	Values                 []Count
+	OtherValues, OtherRows uint64
+}
+
+const minFacetCounts = 3
 
 // Count is the number of rows of a view with a value.
 type Count struct {
@@ -38,9 +47,14 @@ func (f *ViewPatch) Append(dst []byte) []byte {
 	dst = appendUvarint(dst, uint64(f.ResourceVersion))
 	dst = appendUvarint(dst, f.Total)
 	dst = appendUvarint(dst, uint64(f.Offset))
-	dst = appendUvarint(dst, uint64(len(f.Counts)))
-	for _, c := range f.Counts {
-		dst = appendUvarint(appendBytes(dst, c.Value), c.Rows)
+	dst = appendUvarint(dst, uint64(len(f.Facets)))
+	for i := range f.Facets {
+		facet := &f.Facets[i]
+		dst = appendUvarint(dst, uint64(len(facet.Values)))
+		for _, c := range facet.Values {
+			dst = appendUvarint(appendBytes(dst, c.Value), c.Rows)
+		}
+		dst = appendUvarint(appendUvarint(dst, facet.OtherValues), facet.OtherRows)
 	}
 	dst = appendBool(dst, f.Reset)
 	dst = appendUvarint(dst, uint64(len(f.Edits)))
@@ -62,9 +76,14 @@ func (f *ViewPatch) Parse(payload []byte) error {
 	f.ResourceVersion = r.rv()
 	f.Total = r.uvarint()
 	f.Offset = r.uint32()
-	f.Counts = grow(f.Counts, r.count(2))
-	for i := range f.Counts {
-		f.Counts[i] = Count{Value: r.string(), Rows: r.uvarint()}
+	f.Facets = grow(f.Facets, r.count(minFacetCounts))
+	for i := range f.Facets {
+		facet := &f.Facets[i]
+		facet.Values = grow(facet.Values, r.count(2))
+		for j := range facet.Values {
+			facet.Values[j] = Count{Value: r.string(), Rows: r.uvarint()}
+		}
+		facet.OtherValues, facet.OtherRows = r.uvarint(), r.uvarint()
 	}
 	f.Reset = r.bool()
 	f.Edits = grow(f.Edits, r.count(minEdit))

@@ -14,7 +14,7 @@ function Pods() {
   const [offset, setOffset] = useState(0);
   const fieldSelector = phase && `status.phase=${phase}`;
   const { rows, total, state, error, schema } = useView("v1/pods", { labelSelector: search, fieldSelector, sort, offset, limit });
-  const all = useView("v1/pods", { labelSelector: search, countBy: "status.phase", limit: 0 });
+  const all = useView("v1/pods", { labelSelector: search, facets: ["status.phase"], limit: 0 });
   const columns = schema?.columns.filter((column) => column.priority === 0) ?? [];
   const names = ["namespace", "name", ...columns.map((column) => column.name)];
   const from = (change: () => void) => () => (change(), setOffset(0));
@@ -24,7 +24,7 @@ function Pods() {
       <p role="status" data-state={state}>{state}, {total} pods {error && <em role="alert">{error.message}</em>}</p>
       <label>Labels <input value={search} placeholder="app in (web,api)" onChange={(event) => from(() => setSearch(event.target.value))()} /></label>
       <nav aria-label="Phases">
-        {all.counts.map(([value, n]) => (
+        {all.facets["status.phase"]?.values.map(([value, n]) => (
           <button key={value} aria-pressed={value === phase} onClick={from(() => setPhase(value === phase ? "" : value))}>{value || "(none)"} {n}</button>
         ))}
       </nav>

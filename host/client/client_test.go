@@ -201,7 +201,7 @@ func TestViewShowsItsWindow(t *testing.T) {
 		w.put(api.NewKey("shop", fmt.Sprintf("p-%d", i)), "Running")
 	}
 	c := w.collection()
-	view, err := c.View(w.ctx, ViewOptions{Sort: "-name", Limit: 2, CountBy: "status.phase"})
+	view, err := c.View(w.ctx, ViewOptions{Sort: "-name", Limit: 2, Facets: []string{"status.phase"}})
 	require.NoError(t, err)
 	until := func(want string) *Snapshot {
 		t.Helper()
@@ -214,11 +214,11 @@ func TestViewShowsItsWindow(t *testing.T) {
 		return nil
 	}
 	snapshot := until("p-4 p-3 of 5")
-	require.Equal(t, []Count{{"Running", 5}}, snapshot.Counts)
+	require.Equal(t, []Count{{"Running", 5}}, snapshot.Facets[0].Values)
 
 	w.put("shop/p-9", "Pending")
 	snapshot = until("p-9 p-4 of 6")
-	require.Equal(t, []Count{{"Pending", 1}, {"Running", 5}}, snapshot.Counts)
+	require.Equal(t, []Count{{"Pending", 1}, {"Running", 5}}, snapshot.Facets[0].Values)
 
 	require.NoError(t, view.Move(w.ctx, 1, 3))
 	until("p-4 p-3 p-2 of 6")

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/watchglass/watchglass/core/api"
@@ -11,15 +12,15 @@ import (
 
 // ViewOptions describe a live window over a collection.
 type ViewOptions struct {
-	Namespace     string
+	Namespaces    []string // default: all
 	LabelSelector string
 	FieldSelector string
 	Search        string // words that the texts of a row contain, such as "pay -test"
 	Where         string // a condition such as "restarts>3 and not status.phase=Running"
 	Sort          string // sort keys such as "-restarts, name". Default: by key
 	Offset        uint32
-	Limit         uint32 // rows in the window. Default 100, at most wire.MaxViewRows
-	CountBy       string // a field or column to count rows by
+	Limit         uint32   // rows in the window. Default 100, at most wire.MaxViewRows
+	Facets        []string // columns, fields or labels to count rows by
 }
 
 const defaultLimit = 100
@@ -29,10 +30,17 @@ type Snapshot struct {
 	Rows   []Object // without JSON
 	Total  uint64   // number of matching rows, in the window or not
 	Offset uint32   // of the first row
-	Counts []Count  // by value, if CountBy is set
+	Facets []Facet  // in the order of the options
 	// ResourceVersion is that of the newest change in the window. Later changes are
 	// outside of the window.
 	ResourceVersion api.ResourceVersion
+}
+
+// Facet is the number of rows by value. It includes the rows that only the conditions
+// on the same name exclude.
+type Facet struct {
+	Values                 []Count // the 100 most frequent values, sorted by value
+	OtherValues, OtherRows uint64
 }
 
 // Count is the number of rows with a value.
@@ -58,9 +66,12 @@ type viewState struct {
 // View opens a view. Close it when done.
 func (c *Collection) View(ctx context.Context, opts ViewOptions) (*View, error) {
 	v := &View{collection: c, open: wire.OpenView{
-		Collection: c.id, Namespace: opts.Namespace, LabelSelector: opts.LabelSelector, FieldSelector: opts.FieldSelector,
-		Search: opts.Search, Where: opts.Where, Sort: opts.Sort, Offset: opts.Offset, Limit: opts.Limit, CountBy: opts.CountBy,
+		Collection: c.id, Namespaces: slices.Clone(opts.Namespaces), LabelSelector: opts.LabelSelector, FieldSelector: opts.FieldSelector,
+		Search: opts.Search, Where: opts.Where, Sort: opts.Sort, Offset: opts.Offset, Limit: opts.Limit,
 	}}
+	for _, by := range opts.Facets {
+		v.open.Facets = append(v.open.Facets, wire.Facet{By: by})
+	}
 	if v.open.Limit == 0 {
 		v.open.Limit = defaultLimit
 	}
@@ -172,8 +183,12 @@ func (v *View) apply(f *wire.ViewPatch) error {
 		return err
 	}
 	s := &Snapshot{Rows: rows, Total: f.Total, Offset: f.Offset, ResourceVersion: f.ResourceVersion}
-	for _, c := range f.Counts {
-		s.Counts = append(s.Counts, Count{strings.Clone(c.Value), c.Rows})
+	for i := range f.Facets {
+		facet := Facet{OtherValues: f.Facets[i].OtherValues, OtherRows: f.Facets[i].OtherRows}
+		for _, c := range f.Facets[i].Values {
+			facet.Values = append(facet.Values, Count{strings.Clone(c.Value), c.Rows})
+		}
+		s.Facets = append(s.Facets, facet)
 	}
 	v.newest.update(func(state *viewState) { state.snapshot = s })
 	return nil

@@ -160,7 +160,7 @@ export interface ViewValue {
   /** The number of matching rows, inside and outside of the window. */
   total: number;
   offset: number;
-  counts: ViewSnapshot["counts"];
+  facets: ViewSnapshot["facets"];
   /**
    * `loading` until the rows match the current query. The rows of the previous query stay
    * until then.
@@ -178,7 +178,7 @@ export const emptyView: ViewValue = Object.freeze({
   rows: Object.freeze([]),
   total: 0,
   offset: 0,
-  counts: Object.freeze([]),
+  facets: Object.freeze({}),
   view: "loading",
   state: "connecting",
   error: undefined,
@@ -239,9 +239,9 @@ export class LiveView extends Live<ViewValue> {
         const view = (opened.view = collection.view(opened.query));
         view.ready.catch(() => {}); // the view reports the error
         const show = (): void => {
-          const { rows, total, offset, counts } = view.snapshot;
+          const { rows, total, offset, facets } = view.snapshot;
           const { state, error } = collection.status;
-          this.set({ rows, total, offset, counts, view: view.state, state, error: view.error ?? error, schema: collection.schema });
+          this.set({ rows, total, offset, facets, view: view.state, state, error: view.error ?? error, schema: collection.schema });
         };
         this.onStop(() => view.close());
         this.onStop(view.subscribe(show));

@@ -41,7 +41,7 @@ function metadataOnly(item: Item, { key, uid }: Envelope, schema: Schema | undef
 }
 
 /** Returns the row of an item, frozen. */
-export function toRow(item: Item): Row {
+export function toRow(item: Item, schema: Schema | undefined): Row {
   const { key, uid, fields, columns, times } = item.envelope();
   return Object.freeze({
     key,
@@ -52,6 +52,10 @@ export function toRow(item: Item): Row {
     fields: Object.freeze(fields),
     columns: Object.freeze(columns),
     times: Object.freeze(times),
+    // Computed on demand, because tables read cells by position.
+    get cells() {
+      return Object.freeze(Object.fromEntries(columns.map((cell, i) => [schema?.columns[i]?.name ?? String(i), cell])));
+    },
   });
 }
 

@@ -61,7 +61,7 @@ function useLive<Value, Args extends unknown[]>(make: (client: WatchglassClient)
 /**
  * Returns the live rows of a resource: a sorted window of the matching objects.
  *
- * The component renders again when the window, its total, its counts or its state
+ * The component renders again when the window, its total, its facets or its state
  * changes, at most once per animation frame. Unchanged rows keep their identity. On a
  * server, and until the first rows arrive, `view` is `loading`.
  */

@@ -90,6 +90,17 @@ export interface Row {
    * event in milliseconds since the epoch, by the number of the column.
    */
   times: Readonly<Record<number, number>>;
+  /** The columns by name, such as `cells.Restarts`. */
+  readonly cells: Readonly<Record<string, Cell>>;
+}
+
+/** The number of rows of a view by value. Frozen. */
+export interface Facet {
+  /** The most frequent values, sorted by value. */
+  values: ReadonlyArray<readonly [value: string, rows: number]>;
+  /** The number of further values, and of the rows with them. */
+  otherValues: number;
+  otherRows: number;
 }
 
 /** The window of a view at one point in time. Frozen. Every change creates a new one. */
@@ -99,8 +110,8 @@ export interface ViewSnapshot {
   total: number;
   /** The position of the first row of the window. */
   offset: number;
-  /** Rows by value of `countBy`, sorted by value. */
-  counts: ReadonlyArray<readonly [value: string, rows: number]>;
+  /** The counts of {@link ViewOptions.facets}, by name. */
+  facets: Readonly<Record<string, Facet>>;
   /**
    * The version of the newest change in the window. {@link Progress.resourceVersion} is that
    * of the newest change in the collection.
@@ -284,6 +295,8 @@ export type Condition =
   | { readonly not: Condition };
 
 export interface ViewOptions extends Selectors {
+  /** Several namespaces instead of one. Empty for all. */
+  namespaces?: readonly string[];
   /**
    * Words that a row contains in its name, namespace, labels (as `key=value`) and text
    * columns, ignoring case. `-word` excludes rows, and double quotes keep spaces. See
@@ -302,8 +315,12 @@ export interface ViewOptions extends Selectors {
   offset?: number;
   /** Default 100. */
   limit?: number;
-  /** The field or column whose values are counted. */
-  countBy?: string;
+  /**
+   * The names whose values are counted, as in {@link SortKey.by}, at most 16. A facet
+   * reports the `limit` most frequent values, by default 100 and at most 1000. It includes
+   * the rows that only the parts of {@link where} that concern just this name exclude.
+   */
+  facets?: readonly (string | { by: string; limit?: number })[];
 }
 
 export interface ListOptions extends Selectors, CallOptions {

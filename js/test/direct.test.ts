@@ -71,10 +71,10 @@ test("custom columns", { skip }, async (t) => {
   const kubernetes = await Kubernetes.start(t);
   const wg = await connectDirect(t, kubernetes.url);
   const pods = wg.collection("v1/pods", { columns: [{ name: "App", kind: "string", path: ".metadata.labels.app" }] });
-  const view = pods.view({ countBy: "App" });
+  const view = pods.view({ facets: ["App"] });
   await view.ready;
   assert.deepEqual(view.snapshot.rows[0]?.columns, ["web"]);
-  assert.deepEqual(view.snapshot.counts, [["web", 1]]);
+  assert.deepEqual(view.snapshot.facets["App"]?.values, [["web", 1]]);
   const broken = wg.collection("v1/pods", { columns: [{ name: "X", kind: "string", path: ".a[-1]" }] });
   await assert.rejects(broken.synced, /column "X": path ".a\[-1\]"/);
 });

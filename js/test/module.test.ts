@@ -102,10 +102,10 @@ test("a module that cannot be loaded is a clear error", async () => {
 
 test("a view follows the connector, filtered and sorted", { skip }, async (t) => {
   const { connector, pods } = await setup(t);
-  const view = pods.view({ labelSelector: "app=web", sort: "-name", countBy: "Phase" });
+  const view = pods.view({ labelSelector: "app=web", sort: "-name", facets: ["Phase"] });
   await view.ready;
   assert.deepEqual(view.snapshot.rows.map((r) => r.key), ["default/web-2", "default/web-1"]);
-  assert.deepEqual(view.snapshot.counts, [["Pending", 1], ["Running", 1]]);
+  assert.deepEqual(view.snapshot.facets["Phase"]?.values, [["Pending", 1], ["Running", 1]]);
   assert.deepEqual(view.snapshot.rows[0]!.labels, { app: "web" });
   const kept = view.snapshot.rows[1];
   connector.put("default/web-2", "web", "Running");

@@ -98,6 +98,39 @@ test("a view has conditions, as text and as objects", options, async (t) => {
   await assert.rejects(show(collection, { where: "status.phase ~" }), { code: 400, message: /at offset 14: expected a value after ~, found the end/ });
 });
 
+test("a view counts several facets, each without its own condition", options, async (t) => {
+  const { cluster, collection } = await pods(t, {
+    "shop/web-1": { app: "web", phase: "Running" },
+    "shop/web-2": { app: "web", phase: "Pending" },
+    "shop/api-1": { app: "api", phase: "Running" },
+    "pay/api-1": { app: "api", phase: "Failed" },
+    "test/api-1": { app: "api", phase: "Running" },
+  });
+  using view = collection.view({
+    namespaces: ["shop", "pay"],
+    where: "status.phase = Running",
+    facets: ["status.phase", "labels[app]", { by: "namespace", limit: 1 }],
+    sort: "name",
+  });
+  await view.ready;
+  assert.equal(names(view.snapshot), "api-1 web-1");
+  assert.deepEqual(view.snapshot.facets["status.phase"], { values: [["Failed", 1], ["Pending", 1], ["Running", 2]], otherValues: 0, otherRows: 0 });
+  assert.deepEqual(view.snapshot.facets["labels[app]"]?.values, [["api", 1], ["web", 1]]);
+  cluster.update("v1/pods", "pay/api-1", (pod) => (pod.status.phase = "Running"));
+  await until(view, () => names(view.snapshot) === "api-1 api-1 web-1");
+  assert.deepEqual(view.snapshot.facets["namespace"], { values: [["shop", 2]], otherValues: 1, otherRows: 1 });
+  assert.equal(names(await show(collection, { namespaces: [], sort: "name" })), "api-1 api-1 api-1 web-1 web-2");
+  assert.throws(() => collection.view({ namespace: "shop", namespaces: ["pay"] }), { code: 400 });
+  await assert.rejects(show(collection, { facets: Array(17).fill("name") }), { code: 413, message: /max-facets/ });
+});
+
+test("a row has its cells by name", options, async (t) => {
+  const { collection } = await pods(t, { "shop/web-1": { phase: "Running" } });
+  const [row] = (await show(collection, {})).rows;
+  for (const [i, { name }] of collection.schema!.columns.entries()) assert.equal(row!.cells[name], row!.columns[i], name);
+  assert.ok(Object.keys(row!.cells).length > 0);
+});
+
 test("conditions are printed as text", () => {
   assert.equal(whereText(), "");
   assert.equal(whereText("a=b"), "a=b");

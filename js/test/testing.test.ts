@@ -15,10 +15,10 @@ test("a view shows the objects of the cluster, with the columns of kubectl, and 
   cluster.apply(pod("api-1", { labels: { app: "api" } }));
   const wg = await connected(t, cluster);
   const pods = wg.collection("v1/pods");
-  const view = pods.view({ labelSelector: "app=web", sort: "-name", countBy: "status.phase" });
+  const view = pods.view({ labelSelector: "app=web", sort: "-name", facets: ["status.phase"] });
   await view.ready;
   assert.equal(names(view.snapshot.rows), "web-2,web-1");
-  assert.deepEqual(view.snapshot.counts, [["Pending", 1], ["Running", 1]]);
+  assert.deepEqual(view.snapshot.facets["status.phase"]?.values, [["Pending", 1], ["Running", 1]]);
   const phase = pods.schema!.columns.findIndex(({ name }) => name === "Status");
   assert.equal(view.snapshot.rows[0]!.columns[phase], "Pending");
   cluster.update("v1/pods", "default/web-2", (object) => (object.status.phase = "Running"));

@@ -175,7 +175,7 @@ export class Dashboard {
       facets: new LiveView(collection, () => schedule(this.#draw)),
       namespaces: new LiveView(collection, () => schedule(this.#draw)),
     };
-    if (this.#schema?.namespaced) quietly(this.#views.namespaces.apply({ countBy: "metadata.namespace", limit: 1 }));
+    if (this.#schema?.namespaced) quietly(this.#views.namespaces.apply({ facets: [{ by: "metadata.namespace", limit: 1000 }], limit: 1 }));
     this.#applyQuery();
   }
 
@@ -187,7 +187,7 @@ export class Dashboard {
     const facet = facetField(this.#schema);
     if (!facet) return;
     const others = withoutField(fieldSelector, facet);
-    quietly(this.#views.facets.apply({ namespace, labelSelector, fieldSelector: others, countBy: facet, limit: 1 }));
+    quietly(this.#views.facets.apply({ namespace, labelSelector, fieldSelector: others, facets: [facet], limit: 1 }));
   }
 
   async #applyRows(options: ViewOptions & { offset: number; limit: number; sort: string }): Promise<void> {
@@ -264,9 +264,9 @@ export class Dashboard {
     if (!collection) return;
     this.#pill.draw({ ...collection.status, ...collection.progress }, Date.now(), this.snapshot !== undefined);
     const facet = this.#schema && facetField(this.#schema);
-    const counts = this.#views?.facets.snapshot?.counts;
+    const counts = facet && this.#views?.facets.snapshot?.facets[facet]?.values;
     if (facet && counts) this.#facets.draw(counts, demandedValue(this.#state.fieldSelector, facet));
-    const namespaces = this.#views?.namespaces.snapshot?.counts.map(([name]) => name) ?? [];
+    const namespaces = this.#views?.namespaces.snapshot?.facets["metadata.namespace"]?.values.map(([name]) => name) ?? [];
     this.#namespaces.draw(namespaces, this.#state.namespace, this.#schema?.namespaced ?? true);
     this.#drawOverlay(collection);
   }

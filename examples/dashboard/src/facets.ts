@@ -1,4 +1,4 @@
-import type { ViewSnapshot } from "watchglass";
+import type { Facet } from "watchglass";
 import { byId, create, setAttribute, setText } from "./dom.ts";
 import { count } from "./format.ts";
 
@@ -18,7 +18,7 @@ export class Facets {
   }
 
   /** `counts` cover the whole query except the phase, so every phase keeps its chip. */
-  draw(counts: ViewSnapshot["counts"], chosen: string | undefined): void {
+  draw(counts: Facet["values"], chosen: string | undefined): void {
     const values = counts.map(([value]) => value);
     if (chosen !== undefined && !values.includes(chosen)) counts = [...counts, [chosen, 0]];
     this.#keepOnly(new Set(counts.map(([value]) => value)));

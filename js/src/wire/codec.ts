@@ -5,7 +5,7 @@ import type { ResourceVersion } from "../types.js";
 export const maxMessage = 16 << 20;
 
 /** Identifies the layout of the frames to and from the module, as in core/wire. */
-export const fingerprint = 0xd193ec;
+export const fingerprint = 0x6193a4;
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });

@@ -51,7 +51,20 @@ export type MemberCommand =
       continue: string;
       bodies: boolean;
     } & Select)
-  | ({ type: "OpenView"; view: number; collection: number; search: string; where: string; sort: string; offset: number; limit: number; countBy: string } & Select)
+  | {
+      type: "OpenView";
+      view: number;
+      collection: number;
+      namespaces: readonly string[];
+      labelSelector: string;
+      fieldSelector: string;
+      search: string;
+      where: string;
+      sort: string;
+      offset: number;
+      limit: number;
+      facets: readonly { by: string; limit: number }[];
+    }
   | { type: "GrantView"; view: number }
   | { type: "MoveView"; view: number; offset: number; limit: number }
   | { type: "CloseView"; view: number }
@@ -136,13 +149,21 @@ function writePayload(w: Writer, c: MemberCommand): void {
     case "OpenView":
       w.uvarint(c.view);
       w.uvarint(c.collection);
-      writeSelect(w, c);
+      w.uvarint(c.namespaces.length);
+      for (const namespace of c.namespaces) w.text(namespace);
+      w.text(c.labelSelector);
+      w.text(c.fieldSelector);
       w.text(c.search);
       w.text(c.where);
       w.text(c.sort);
       w.uvarint(c.offset);
       w.uvarint(c.limit);
-      return w.text(c.countBy);
+      w.uvarint(c.facets.length);
+      for (const { by, limit } of c.facets) {
+        w.text(by);
+        w.uvarint(limit);
+      }
+      return;
     case "GrantView":
       return w.uvarint(c.view);
     case "MoveView":

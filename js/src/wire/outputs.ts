@@ -1,5 +1,5 @@
 import { protocolError } from "../errors.js";
-import type { Column, ResourceVersion, Schema, State, Status, WatchEnd } from "../types.js";
+import type { Column, Facet, ResourceVersion, Schema, State, Status, WatchEnd } from "../types.js";
 import { Reader, type Frame } from "./codec.js";
 import { Item, minItem } from "./item.js";
 
@@ -53,7 +53,7 @@ export type Delivery =
       resourceVersion: ResourceVersion;
       total: number;
       offset: number;
-      counts: [value: string, rows: number][];
+      facets: Facet[];
       /** The edits build the window from an empty one. */
       reset: boolean;
       edits: Edit[];
@@ -186,7 +186,7 @@ function viewPatch(r: Reader): Delivery {
     resourceVersion: r.resourceVersion(),
     total: r.uvarint(),
     offset: r.uint32(),
-    counts: r.list(2, (): [string, number] => [r.text(), r.uvarint()]),
+    facets: r.list(3, (): Facet => ({ values: r.list(2, (): [string, number] => [r.text(), r.uvarint()]), otherValues: r.uvarint(), otherRows: r.uvarint() })),
     reset: r.bool(),
     edits: r.list(minEdit, (): Edit => ({ keep: r.uint32(), remove: r.uint32(), insert: r.list(minItem, () => new Item(r)) })),
   };

@@ -218,7 +218,7 @@ export class FakeCollection implements Collection {
   }
 }
 
-const EMPTY: ViewSnapshot = Object.freeze({ rows: [], total: 0, offset: 0, counts: [], resourceVersion: "0" });
+const EMPTY: ViewSnapshot = Object.freeze({ rows: [], total: 0, offset: 0, facets: {}, resourceVersion: "0" });
 
 class FakeView implements View {
   readonly #collection: FakeCollection;
@@ -261,13 +261,13 @@ class FakeView implements View {
   [Symbol.dispose](): void { this.close(); }
 
   update(): void {
-    const { offset = 0, limit = 100, countBy } = this.#options;
+    const { offset = 0, limit = 100, facets = [] } = this.#options;
     const matching = this.#matching();
     this.snapshot = Object.freeze({
       rows: Object.freeze(matching.slice(offset, offset + limit)),
       total: matching.length,
       offset: Math.min(offset, matching.length),
-      counts: countBy ? this.#count(matching, countBy) : [],
+      facets: Object.fromEntries(facets.map((facet) => (typeof facet === "string" ? facet : facet.by)).map((by) => [by, { values: this.#count(matching, by), otherValues: 0, otherRows: 0 }])),
       resourceVersion: this.#collection.progress.resourceVersion,
     });
     for (const listener of this.#listeners) listener();

@@ -62,7 +62,7 @@ export function makeNode(i: number): Item {
 
 function item(namespace: string, name: string, uid: number, labels: Record<string, string>, fields: string[], columns: Cell[]): Item {
   const key = namespace ? `${namespace}/${name}` : name;
-  return { row: { key, namespace, name, uid: `uid-${uid}`, resourceVersion: "1", labels, fields, columns, times: {} }, note: "" };
+  return { row: { key, namespace, name, uid: `uid-${uid}`, resourceVersion: "1", labels, fields, columns, times: {}, cells: {} }, note: "" };
 }
 
 /** The complete object of a row. */
