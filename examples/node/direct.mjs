@@ -5,10 +5,10 @@ import { tellTrouble } from "./trouble.mjs";
 
 const wg = await connectKubernetes(process.argv[2] ?? "http://127.0.0.1:8001", { token: process.env.TOKEN });
 const pods = wg.collection("v1/pods");
-const view = pods.view({ countBy: "spec.nodeName", limit: 1 });
+const view = pods.view({ facets: ["spec.nodeName"], limit: 1 });
 
 tellTrouble(pods);
 view.subscribe(() => {
   console.log(`${pods.status.state}, ${view.snapshot.total} pods`);
-  for (const [node, count] of view.snapshot.counts) console.log(`  ${node || "(none)"} ${count}`);
+  for (const [node, count] of view.snapshot.facets["spec.nodeName"]?.values ?? []) console.log(`  ${node || "(none)"} ${count}`);
 });

@@ -62,7 +62,7 @@ export class Ours {
         sendInitialEvents: 0, bookmarks: false, timeoutSeconds: 0, bodies: false, policy: 0, credit: 0,
       });
     }
-    this.send({ type: "OpenView", view: 1, collection, ...everything, sort, offset: 0, limit: 50, countBy: "" });
+    this.send({ type: "OpenView", view: 1, collection, ...everything, namespaces: [], search: "", where: "", sort, offset: 0, limit: 50, facets: [] });
   }
 
   send(command) {

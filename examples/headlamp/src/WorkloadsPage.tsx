@@ -9,7 +9,7 @@ import { useStores } from "./stores";
 import { useLiveList } from "./useLiveList";
 
 const kinds = [
-  { label: "Pods", resource: "v1/pods", route: "pod", countBy: "status.phase" },
+  { label: "Pods", resource: "v1/pods", route: "pod", facet: "status.phase" },
   { label: "Deployments", resource: "apps/v1/deployments", route: "deployment" },
   { label: "StatefulSets", resource: "apps/v1/statefulsets", route: "statefulset" },
   { label: "DaemonSets", resource: "apps/v1/daemonsets", route: "daemonset" },
@@ -26,7 +26,7 @@ export function WorkloadsPage() {
   const [labels, setLabels] = useState("");
   const [sort, setSort] = useState("name");
   const [page, setPage] = useState(0);
-  const query = { labelSelector: labels, sort, offset: page * perPage, limit: perPage, countBy: "countBy" in kind ? kind.countBy : undefined };
+  const query = { labelSelector: labels, sort, offset: page * perPage, limit: perPage, facets: "facet" in kind ? [kind.facet] : [] };
   const [value] = useStores(JSON.stringify([cluster, kind.resource, query]), () => [viewStore(clientOf(cluster), kind.resource, query)]);
   return (
     <SectionBox title="Live workloads" headerProps={{ actions: [<Freshness key="state" value={value!} />] }}>
@@ -41,7 +41,7 @@ export function WorkloadsPage() {
           {["name", "namespace", ...(value!.schema?.columns ?? []).map(({ name }) => `-${name}`), ...(sort.startsWith("-") && !value!.schema ? [sort] : [])]
             .map((name) => <MenuItem key={name} value={name}>{name}</MenuItem>)}
         </TextField>
-        {value!.counts.map(([phase, count]) => <Chip key={phase} label={`${phase || "–"} ${count}`} />)}
+        {Object.values(value!.facets).flatMap(({ values }) => values).map(([phase, count]) => <Chip key={phase} label={`${phase || "–"} ${count}`} />)}
         <Nodes />
       </Stack>
       {value!.error && <Alert severity={value!.rows.length > 0 ? "warning" : "error"}>{value!.error.message}</Alert>}
