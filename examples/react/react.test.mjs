@@ -42,7 +42,9 @@ test("a table of pods is live, sorted, searched and counted, and reports stale d
   await page.getByRole("button", { name: "name", exact: true }).click();
   await page.locator('th[aria-sort="ascending"]', { hasText: "name" }).waitFor();
   await page.waitForFunction((i) => {
-    const shown = [...document.querySelectorAll(`tbody td:nth-child(${i})`)].map((cell) => cell.textContent);
+    // In natural order, web-2 is before web-10.
+    const comparable = (name) => name.replace(/\d+/g, (digits) => digits.padStart(40, "0"));
+    const shown = [...document.querySelectorAll(`tbody td:nth-child(${i})`)].map((cell) => comparable(cell.textContent));
     return shown.every((name, j) => j === 0 || name >= shown[j - 1]);
   }, names.indexOf("name") + 1);
 

@@ -70,8 +70,8 @@ func (r *reader) startReviews(ctx context.Context) (stop func()) {
 		c.mu.Lock()
 		r.reviews.timer.Stop()
 		c.mu.Unlock()
-		r.reviews.running.Lock()
-		r.reviews.running.Unlock()
+		r.reviews.running.Lock() // waits
+		defer r.reviews.running.Unlock()
 	}
 }
 

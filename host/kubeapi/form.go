@@ -2,7 +2,6 @@ package kubeapi
 
 import (
 	"encoding/json"
-	"strconv"
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/objectjson"
@@ -169,5 +168,3 @@ func appendText(dst []byte, text string) []byte {
 	}
 	return append(append(append(dst, '"'), text...), '"')
 }
-
-func appendInt(dst []byte, n int64) []byte { return strconv.AppendInt(dst, n, 10) }

@@ -191,14 +191,15 @@ for (const worker of ["shared", "dedicated", "inline"] as const) {
       globalThis.view = pods.view({ sort: "name" });
       await view.ready;
     }, worker);
-    await shows(page, "web-1 Running");
+    const status = await page.evaluate(() => pods.schema!.columns.findIndex(({ name }) => name === "Status"));
+    await shows(page, "web-1 Running", status);
     kubernetes.send(await kubernetes.watch(0), "ADDED", kubernetesPod("web-2", 9, "Pending"));
-    await shows(page, "web-1 Running, web-2 Pending");
+    await shows(page, "web-1 Running, web-2 Pending", status);
     (await kubernetes.watch(0)).destroy();
     await page.waitForFunction(() => pods.status.state === "reconnecting");
     await page.evaluate(() => wg.reconnect());
     kubernetes.send(await kubernetes.watch(1), "DELETED", kubernetesPod("web-1", 12));
-    await shows(page, "web-2 Pending");
+    await shows(page, "web-2 Pending", status);
   });
 }
 

@@ -97,7 +97,7 @@ export async function show(page: Page, url: string, worker?: "shared" | "dedicat
   );
 }
 
-/** Waits until the page's view has these rows. */
-export async function shows(page: Page, rows: string): Promise<void> {
-  await page.waitForFunction((rows) => view.snapshot.rows.map((r) => `${r.name} ${r.columns[0]}`).join(", ") === rows, rows);
+/** Waits until the page's view has these rows: the name and one cell of each. */
+export async function shows(page: Page, rows: string, column = 0): Promise<void> {
+  await page.waitForFunction(({ rows, column }) => view.snapshot.rows.map((r) => `${r.name} ${r.columns[column]}`).join(", ") === rows, { rows, column });
 }

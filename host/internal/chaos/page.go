@@ -83,7 +83,7 @@ func findChromium() (string, error) {
 			return path, nil
 		}
 	}
-	return "", errors.New("Chromium was not found: install it, or set CHROMIUM to its path")
+	return "", errors.New("there is no Chromium: install it, or set CHROMIUM to its path")
 }
 
 func (r *pageReader) close() {
