@@ -236,7 +236,7 @@ func firstSync(ctx context.Context, c *client.Collection, f *readFlags) error {
 	for {
 		status, changed := c.StatusChange()
 		if status.State == api.StateConnecting && status.Err != nil && !(retry && asksForRetry(status.Err)) {
-			return fmt.Errorf("--server %s: no answer: %w", f.server, status.Err)
+			return fmt.Errorf("--server %s: no data: %w", f.server, status.Err)
 		}
 		if status.State != api.StateConnecting && status.State != api.StateSyncing {
 			return explainUnauthorized(c.WaitForSync(ctx), f)

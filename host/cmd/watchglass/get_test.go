@@ -157,12 +157,12 @@ func TestGetReportsErrors(t *testing.T) {
 
 	absent := &cluster{url: "ws://127.0.0.1:1/watch"}
 	_, _, err = absent.command(t, newGetCommand(), "pods")
-	require.ErrorContains(t, err, "--server ws://127.0.0.1:1/watch: no answer")
+	require.ErrorContains(t, err, "--server ws://127.0.0.1:1/watch: no data")
 	require.ErrorContains(t, err, "refused")
 
 	name := filepath.Join(t.TempDir(), "reader.jsonl")
 	_, _, err = absent.command(t, newWatchCommand(), "pods --record "+name)
-	require.ErrorContains(t, err, "no answer")
+	require.ErrorContains(t, err, "no data")
 	assert.NoFileExists(t, name, "the empty recording is removed, so that the command can be repeated")
 }
 
@@ -183,9 +183,9 @@ func TestGetReportsWhyTheSourceFails(t *testing.T) {
 	require.NoError(t, err)
 	c.serving.Store(handler)
 	_, _, err = c.command(t, newGetCommand(), "pods -A")
-	require.ErrorContains(t, err, "--server "+c.url+": no answer: 503 ServiceUnavailable: the source of v1/pods fails: etcd 10.0.0.1:2379: connection refused")
+	require.ErrorContains(t, err, "--server "+c.url+": no data: 503 ServiceUnavailable: the source of v1/pods fails: etcd 10.0.0.1:2379: connection refused")
 	_, _, err = c.command(t, newGetCommand(), "pods")
-	require.ErrorContains(t, err, "--server "+c.url+": no answer: 503 ServiceUnavailable: the source of v1/pods fails; the reason is withheld")
+	require.ErrorContains(t, err, "--server "+c.url+": no data: 503 ServiceUnavailable: the source of v1/pods fails; the reason is withheld")
 	require.NotContains(t, err.Error(), "10.0.0.1")
 }
 
