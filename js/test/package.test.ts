@@ -87,6 +87,7 @@ test("the package has a license, and a README without links outside of it", () =
   const files = packed.files.map(({ path }) => path);
   assert.ok(files.includes("LICENSE"), files.join(" "));
   assert.ok(files.includes("README.md"));
+  assert.ok(files.includes("llms.txt")); // for coding agents
   const links = [...readFileSync(packaged("README.md"), "utf8").matchAll(/\]\(([^)]+)\)/g)].map(([, to]) => to!);
   assert.ok(links.length > 0);
   for (const to of links) assert.ok(/^(https:|#)/.test(to) || files.includes(to), `${to} is not in the package`);
