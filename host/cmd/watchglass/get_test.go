@@ -278,17 +278,17 @@ func TestWatch(t *testing.T) {
 	run, stop := c.follow(t, newWatchCommand(), "pods --output-watch-events")
 	run.find(`EVENT +NAME +READY +STATUS.*\nADDED +a +0/0 +Pending.*\n`)
 	c.pod("default/a", "Running")
-	run.find(`MODIFIED +a +Running.*\n`)
+	run.find(`MODIFIED +a +0/0 +Running.*\n`)
 	c.pod("shop/other", "Running")
 	c.Delete(podResource, "default/a")
-	run.find(`DELETED +a +Running.*\n`)
+	run.find(`DELETED +a +0/0 +Running.*\n`)
 	require.NotContains(t, run.out.String(), "other")
 	require.NoError(t, stop(), "an interrupted watch succeeds")
 
 	run, _ = c.follow(t, newGetCommand(), "pods -w -A")
-	run.find(`shop +other +Running`)
+	run.find(`shop +other +0/0 +Running`)
 	c.pod("shop/another", "Running")
-	run.find(`shop +another +Running`)
+	run.find(`shop +another +0/0 +Running`)
 }
 
 // Rule P2: a watch writes one document per event, followed by a newline.
@@ -307,7 +307,7 @@ func TestWatchReportsStaleData(t *testing.T) {
 	c := newCluster(t)
 	rv := c.pod("default/a", "Pending")
 	run, stop := c.follow(t, newWatchCommand(), "pods")
-	run.find(`a +Pending`)
+	run.find(`a +0/0 +Pending`)
 	c.close(t)
 	for !strings.Contains(run.log.String(), "watchglass: reconnecting") {
 		select {
@@ -354,10 +354,10 @@ func TestUnreadableObjectsAreReported(t *testing.T) {
 	require.Equal(t, 1, strings.Count(stderr, "\n"), stderr)
 
 	run, stop := c.follow(t, newWatchCommand(), "pods")
-	run.find(`a +Running`)
+	run.find(`a +0/0 +Running`)
 	c.Put(podResource, "default/a", []byte(`[]`))
 	c.pod("default/b", "Running")
-	run.find(`b +Running`)
+	run.find(`b +0/0 +Running`)
 	require.NoError(t, stop())
 	require.Contains(t, run.log.String(), "key=default/a")
 }

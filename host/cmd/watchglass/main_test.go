@@ -174,7 +174,7 @@ func TestInvalidArgumentsAreReported(t *testing.T) {
 		"serve --kubeconfig /no/file":                                 "/no/file",
 		"serve --etcd-endpoints x:1 --listen :0":                      "every client that can reach",
 		"serve --etcd-endpoints x:1 --admin :0":                       "expected a loopback address",
-		"serve --etcd-endpoints x:1 --auth what":                      `--auth "what": expected none, token-file or kube`,
+		"serve --etcd-endpoints x:1 --auth what":                      `--auth "what": expected none, token-file, kube or proxy`,
 		"serve --etcd-endpoints x:1 --auth kube":                      "--auth kube requires a kube-apiserver",
 		"serve --etcd-endpoints x:1 --auth token-file":                "--auth token-file needs --token-file FILE",
 		"serve --etcd-endpoints x:1 --tls-cert-file x":                "belong together",

@@ -122,7 +122,7 @@ func TestFiguresAreChosenByName(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"P9", "P1"}, []string{chosen[0].id, chosen[1].id})
 	_, err = choose("P99")
-	require.ErrorContains(t, err, "there are P1, P2")
+	require.ErrorContains(t, err, "the figures are P1, P2")
 }
 
 func TestVersionIsInsertedIntoTheMetadata(t *testing.T) {

@@ -2,7 +2,7 @@
 // from Kubernetes itself, and in a Durable Object that outlives its requests.
 import { connect, connectKubernetes } from "./workerd.js";
 
-const lines = (view) => view.snapshot.rows.map((row) => `${row.name} ${row.columns[0]}`).join(", ") + "\n";
+const lines = (view) => view.snapshot.rows.map((row) => `${row.name} ${row.cells.Status ?? row.columns[0]}`).join(", ") + "\n";
 
 /** Streams every state of a view until the reader disconnects. */
 async function follow(wg) {
