@@ -19,9 +19,9 @@ type Observer interface {
 }
 
 // Enforce returns a Policy that wraps p. It refuses oversized tokens and requests, and
-// impersonation that p does not support,
-// ends the rights of a user when the token expires, and applies the limits of
-// connections. It reports every decision to the observer, which may be nil.
+// impersonation that p does not support. It ends the rights of a user when the token
+// expires, and applies the limits of connections. It reports every decision to the
+// observer, which may be nil.
 func Enforce(p Policy, limits *limit.Set, observer Observer) Policy {
 	if observer == nil {
 		observer = unobserved{}
@@ -89,6 +89,11 @@ func (e *enforced) authorize(ctx context.Context, user *User, r Request) (time.T
 		return time.Time{}, refused
 	}
 	return e.policy.Authorize(ctx, user, r)
+}
+
+// Rules implements Ruler.
+func (e *enforced) Rules(ctx context.Context, token string, user *User, namespace string) (*Rules, *api.Status) {
+	return RulesOf(ctx, e.policy, token, user, namespace)
 }
 
 // Expired reports whether the user's token has expired.

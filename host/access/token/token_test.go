@@ -271,7 +271,7 @@ func TestPolicy(t *testing.T) {
 
 func TestRulesOfAToken(t *testing.T) {
 	k := keys(t, newKey)
-	policy := token.Policy(k, "demo", func() time.Time { return now })
+	policy := access.Enforce(token.Policy(k, "demo", func() time.Time { return now }), nil, nil) // as at the edge
 	rules := func(c token.Claims, namespace string) []access.ResourceRule {
 		c.Cluster, c.User, c.Expires = "demo", "ada", now.Add(time.Hour)
 		text, err := k.Sign(c, now)
