@@ -44,15 +44,17 @@ func (w *world) scarcity() bool {
 const versionBytes = 64
 
 // growth returns an upper bound of the memory that a message requires. It counts
-// the message, a record for each version, and a complete object for each patch.
+// the message and its blocks after decompression, a record for each version, and a
+// complete object for each patch.
 func (w *world) growth(message []byte, changes changeCounts) int {
-	return 2*len(message) + changes.versions*versionBytes + changes.patches*w.largestObject()
+	return 2*(len(message)+changes.expanded) + changes.versions*versionBytes + changes.patches*w.largestObject()
 }
 
 // changeCounts counts the changes in a message.
 type changeCounts struct {
 	versions int // including bases
 	patches  int // changes sent as a patch of the envelope
+	expanded int // bytes of blocks after decompression
 }
 
 func (n *changeCounts) add(changes []wire.Change) {

@@ -256,6 +256,14 @@ func (t *tap) sent(data []byte) (counts changeCounts) {
 					w.saw(BaseInSnapshot)
 				}
 			}
+		case wire.TypeSnapshotBlock:
+			f := parse(payload, &wire.SnapshotBlock{})
+			var b wire.Block
+			if status := f.Expand(&b); status != nil {
+				must(status)
+			}
+			counts.add(b.Objects)
+			counts.expanded += int(f.Envelopes + f.Bodies)
 		case wire.TypeEvents:
 			var f wire.Events
 			must(f.Parse(payload))
