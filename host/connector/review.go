@@ -55,9 +55,9 @@ type reviews struct {
 	timer *time.Timer
 }
 
-// startReviews repeats expired decisions until stop is called, which ctx must precede:
-// stop waits for a running review. If the policy cannot decide, the rights stay
-// granted.
+// startReviews repeats expired decisions until ctx ends. If the policy cannot decide,
+// the rights stay granted. The caller ends ctx before it calls stop, which waits for
+// a running review.
 func (r *reader) startReviews(ctx context.Context) (stop func()) {
 	c := r.connector
 	if c.config.Access == access.Everyone() {

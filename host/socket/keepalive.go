@@ -55,8 +55,8 @@ func (k *keepAlive) tick() {
 	k.timer.Reset(k.interval)
 }
 
-// ping reports whether the other side responds. Without room in the network, its
-// time is limited.
+// ping sends a ping, unless a write is in progress. It reports false if the other side
+// does not respond, or if the connection does not accept the ping in time.
 func (k *keepAlive) ping() bool {
 	if reads := k.conn.line.reads.Load(); reads != k.lastReads {
 		k.lastReads, k.unanswered = reads, 0
