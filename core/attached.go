@@ -236,7 +236,7 @@ func (r *attached) report(e *Engine, out []byte) []byte {
 			r.room -= int64(len(e.message))
 			out = r.send(e.message, out)
 		}
-		r.due = len(e.message) >= limit // a shorter message is the last one for now
+		r.due = r.session.More()
 	}
 	if !r.due {
 		r.wakeAt = r.session.Wake()

@@ -62,6 +62,7 @@ func (s *subscription) appendBlock(message []byte) []byte {
 	if s.metadataOnly {
 		f.Bodies, f.Data = 0, f.Data[:block.EnvelopesEnd]
 	}
+	s.session.inflated += max(0, int(f.Envelopes+f.Bodies)-len(f.Data))
 	return s.charge(message, &f)
 }
 

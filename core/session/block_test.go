@@ -27,6 +27,14 @@ func expanded(t *testing.T, payload []byte) *wire.Block {
 	return &b
 }
 
+// inflated returns the length of a SnapshotBlock after decompression.
+func inflated(t *testing.T, payload []byte) int {
+	t.Helper()
+	var f wire.SnapshotBlock
+	require.NoError(t, f.Parse(payload))
+	return int(f.Envelopes + f.Bodies)
+}
+
 // blockWorld is a collection of many pods in three namespaces. It counts the blocks
 // that are encoded.
 type blockWorld struct {
@@ -37,6 +45,10 @@ type blockWorld struct {
 }
 
 const podsOfNamespace = 400
+
+// messageBytes is the limit of a message of read, and the decompressed size of about
+// 40 pods.
+const messageBytes = 4 << 10
 
 func newBlockWorld(t *testing.T) *blockWorld {
 	w := &blockWorld{t: t}
@@ -66,6 +78,7 @@ type snapshot struct {
 	objects       []string
 	blocks, parts int
 	data          []string // of the blocks
+	longest       int      // bytes of the longest message after decompression
 }
 
 // read returns the snapshot of a subscription, with or without blocks.
@@ -83,8 +96,9 @@ func (w *blockWorld) read(f wire.Subscribe, blocks bool) (s snapshot) {
 	require.NoError(w.t, reader.Receive(f.Append((&wire.Hello{Version: wire.Version}).Append(nil)), 1000))
 	labels := map[uint32]api.Labels{}
 	for {
-		message := reader.Next(4<<10, 1000)
+		message := reader.Next(messageBytes, 1000)
 		require.NotNil(w.t, message)
+		size := len(message)
 		for len(message) > 0 {
 			typ, payload, rest, err := wire.Next(message)
 			require.NoError(w.t, err)
@@ -105,6 +119,7 @@ func (w *blockWorld) read(f wire.Subscribe, blocks bool) (s snapshot) {
 				s.blocks++
 				s.data = append(s.data, string(payload))
 				b := expanded(w.t, payload)
+				size += inflated(w.t, payload) - len(payload)
 				for i := range b.Objects {
 					require.Equal(w.t, b.Objects[0].Key.Namespace(), b.Objects[i].Key.Namespace())
 					s.add(&b.Objects[i], b.LabelSets[b.Objects[i].LabelSet])
@@ -113,11 +128,25 @@ func (w *blockWorld) read(f wire.Subscribe, blocks bool) (s snapshot) {
 				return s
 			}
 		}
+		s.longest = max(s.longest, size)
 	}
 }
 
 func (s *snapshot) add(c *wire.Change, labels api.Labels) {
 	s.objects = append(s.objects, fmt.Sprintf("%s %d %d %v %d %x %v", c.Key, c.ResourceVersion, c.Flags, labels, c.Base.ResourceVersion, c.Envelope, c.Base.Body))
+}
+
+// A reader's memory and the time of a call depend on what a message contains, not on
+// how small it is on the wire.
+func TestMessageIsLimitedAfterDecompression(t *testing.T) {
+	w := newBlockWorld(t)
+	s := w.read(wire.Subscribe{}, true)
+	largest := 0
+	for _, payload := range s.data {
+		largest = max(largest, inflated(t, []byte(payload)))
+	}
+	require.Greater(t, len(s.data), 3)
+	require.Less(t, s.longest, messageBytes+largest)
 }
 
 // A block has objects of one namespace, and the same objects as parts (rule B27).

@@ -35,6 +35,10 @@ type Session struct {
 	greeted      bool
 	// dictionaries are the IDs that the connection has sent.
 	dictionaries []uint32
+	// inflated is by how much the blocks of the current message grow when its reader
+	// decompresses them. more means that the last message reached its limit.
+	inflated int
+	more     bool
 }
 
 // New returns a session for a new connection.
@@ -213,10 +217,9 @@ func (s *Session) drop(sub *subscription) {
 	s.subs = lite.Remove(s.subs, sub)
 }
 
-// Next returns the next message of about limit bytes, or nil if there is nothing
-// to send now. Call it after Receive, after the backend's Wake, and at the time
-// that Wake returns. A message shorter than the limit is the last one for now,
-// unless Config.Meter is exhausted. The caller owns the bytes.
+// Next returns the next message of about limit bytes after decompression, or nil if
+// there is nothing to send now. Call it after Receive, after the backend's Wake, at
+// the time that Wake returns, and while More. The caller owns the bytes.
 func (s *Session) Next(limit int, now int64) []byte {
 	if message := s.AppendNext(nil, limit, now); len(message) > 0 {
 		return message
@@ -229,7 +232,8 @@ func (s *Session) AppendNext(message []byte, limit int, now int64) []byte {
 	s.now = max(s.now, now)
 	message = append(message, s.control...)
 	s.control = s.control[:0]
-	for left := len(s.subs); left > 0 && len(message) < limit; left-- {
+	s.inflated = 0
+	for left := len(s.subs); left > 0 && !s.full(message, limit); left-- {
 		s.turn++
 		sub := s.subs[s.turn%len(s.subs)]
 		var status *api.Status
@@ -240,8 +244,18 @@ func (s *Session) AppendNext(message []byte, limit int, now int64) []byte {
 			left = len(s.subs) + 1 // the order has changed, so start over
 		}
 	}
+	s.more = s.full(message, limit)
 	return message
 }
+
+// full reports whether a message has reached its limit. Blocks count as decompressed,
+// which limits the work and the memory that one message costs its reader.
+func (s *Session) full(message []byte, limit int) bool { return len(message)+s.inflated >= limit }
+
+// More reports whether the last message reached its limit, so that Next may return
+// another one immediately. Otherwise it was the last one for now, unless Config.Meter
+// is exhausted.
+func (s *Session) More() bool { return s.more }
 
 // Wake returns the time in milliseconds at which Next has something to send even
 // without a change, or zero.

@@ -139,7 +139,7 @@ func (s *subscription) appendData(message []byte, limit int) ([]byte, *api.Statu
 		return message, status
 	}
 	message = s.appendFaults(message)
-	for len(message) < limit && s.credit > 0 && !s.filter.Exhausted() {
+	for !s.session.full(message, limit) && s.credit > 0 && !s.filter.Exhausted() {
 		before := len(message)
 		message = s.advance(message, limit)
 		if len(message) == before {

@@ -85,6 +85,8 @@ func (a *attachment) Next(int, int64) []byte {
 	return message
 }
 
+func (a *attachment) More() bool { return len(a.out) > 0 }
+
 func (a *attachment) Wake() int64 {
 	if len(a.out) > 0 {
 		return a.object.world.now

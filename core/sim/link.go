@@ -31,6 +31,7 @@ type server interface {
 type peer interface {
 	Receive(message []byte, now int64) error
 	Next(limit int, now int64) []byte
+	More() bool
 	Wake() int64
 	Close()
 }
@@ -122,7 +123,7 @@ func (l *link) pull() bool {
 		l.driver.world.trace(data)
 		l.growth = max(l.growth, l.driver.world.growth(data, l.tap.sent(data)))
 		l.send(&l.down, data)
-		if len(data) < l.driver.world.setup.Message && !l.allowance.spent() {
+		if !l.session.More() && !l.allowance.spent() {
 			l.rest()
 			break
 		}

@@ -296,7 +296,7 @@ func (r *reader) next(buffer []byte, bulk bool) (message []byte, next due) {
 		r.sent.Messages++
 		r.sent.Bytes += uint64(len(message))
 	}
-	next.again = len(message) >= c.config.MessageBytes || r.meter.Exhausted()
+	next.again = r.session.More() || r.meter.Exhausted()
 	next.at = next.now + idleMillis
 	if at := r.session.Wake(); at > 0 {
 		next.at = max(at, next.now+1)
