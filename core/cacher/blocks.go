@@ -31,12 +31,12 @@ type encodedBlocks struct {
 	bytes   int
 }
 
-// Blocks of former states stay until the cache exceeds maxBlockBytes for each
-// object, twice the usual size of an object in a block, and is cleared.
+// Blocks of former states stay until the cache exceeds cachedBytesPerObject for each
+// object of the collection, and is cleared. An object usually takes half of that.
 const (
-	maxBlockBytes   = 512
-	blockObjectSize = 16
-	blockSize       = 256
+	cachedBytesPerObject = 512
+	blockVersionBytes    = 16  // size of a blockVersion
+	blockOverhead        = 256 // memory of an EncodedBlock without data and versions
 )
 
 // EncodedBlock returns the cached block of exactly these versions, or nil.
@@ -64,7 +64,7 @@ func (c *Cacher) CacheBlock(refs []store.Ref, b *EncodedBlock) {
 	if was := cache.byFirst[first]; was != nil {
 		cache.bytes -= was.size()
 	}
-	if cache.bytes += b.size(); cache.byFirst == nil || cache.bytes > maxBlockBytes*c.Len()+b.size() {
+	if cache.bytes += b.size(); cache.byFirst == nil || cache.bytes > cachedBytesPerObject*c.Len()+b.size() {
 		*cache = encodedBlocks{byFirst: map[api.Key]*EncodedBlock{}, bytes: b.size()}
 	}
 	cache.byFirst[api.Key(strings.Clone(string(first)))] = b
@@ -74,5 +74,5 @@ func (c *Cacher) CacheBlock(refs []store.Ref, b *EncodedBlock) {
 func (c *Cacher) BlockBytes() int { return c.encoded.blocks.bytes }
 
 func (b *EncodedBlock) size() int {
-	return blockSize + len(b.Frame.Data) + blockObjectSize*len(b.versions)
+	return blockOverhead + len(b.Frame.Data) + blockVersionBytes*len(b.versions)
 }
