@@ -140,8 +140,6 @@ func (t *tap) disclose(kind wire.Type, payload []byte) {
 	switch kind {
 	case wire.TypeSnapshotPart:
 		t.unpack(g, parse(payload, &wire.SnapshotPart{}).Objects)
-	case wire.TypeSnapshotBlock:
-		t.expand(g, parse(payload, &wire.SnapshotBlock{}))
 	case wire.TypeEvents:
 		t.unpack(g, parse(payload, &wire.Events{}).Changes)
 	}
@@ -181,14 +179,17 @@ func (t *tap) describe(g *entitlement, kind wire.Type, payload []byte) {
 	}
 }
 
-// expand checks the objects of a block, and that the block does not disclose
+// discloseBlock checks the objects of a block, and that the block does not disclose
 // others by the number of its label sets.
-func (t *tap) expand(g *entitlement, f *wire.SnapshotBlock) {
-	w := t.link.driver.world
-	var b wire.Block
-	if status := f.Expand(&b); status != nil {
-		must(status)
+func (t *tap) discloseBlock(subscription uint32, b *wire.Block) {
+	g := t.disclosed.entitled[subscription]
+	if g == nil {
+		g = &entitlement{}
 	}
+	if !g.narrow() {
+		return
+	}
+	w := t.link.driver.world
 	if len(b.LabelSets) > len(b.Objects) {
 		w.fail(ErrDisclosed, "%s received %d label sets with %d objects", t.link.driver.name, len(b.LabelSets), len(b.Objects))
 	}

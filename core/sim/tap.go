@@ -258,10 +258,12 @@ func (t *tap) sent(data []byte) (counts changeCounts) {
 			}
 		case wire.TypeSnapshotBlock:
 			f := parse(payload, &wire.SnapshotBlock{})
+			t.charge(f.Subscription, len(payload))
 			var b wire.Block
 			if status := f.Expand(&b); status != nil {
 				must(status)
 			}
+			t.discloseBlock(f.Subscription, &b)
 			counts.add(b.Objects)
 			counts.expanded += int(f.Envelopes + f.Bodies)
 		case wire.TypeEvents:
