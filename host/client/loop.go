@@ -87,7 +87,7 @@ func (l *loop) run() {
 	}
 }
 
-// maxIdle is the longest time without a tick.
+// maxIdle is the time between ticks while there is no deadline.
 const maxIdle = time.Minute
 
 // idle returns the time until the next deadline.
@@ -99,7 +99,7 @@ func (l *loop) idle(now time.Time) time.Duration {
 	if next.IsZero() {
 		return maxIdle
 	}
-	return min(max(next.Sub(now), 0), maxIdle)
+	return max(next.Sub(now), 0)
 }
 
 func (l *loop) timeout() {
