@@ -308,10 +308,19 @@ export class Engine {
         return;
       case "WakeAt":
         if (this.#options.wake) return this.#options.wake(intent.millis);
-        clearTimeout(this.#wake);
-        this.#wake = setTimeout(() => this.tick(), Math.min(Math.max(0, intent.millis - this.#clock.now()), maxTimer));
-        return;
+        return this.#wakeAt(intent.millis);
     }
+  }
+
+  /**
+   * Ticks at a time of the clock; zero for never. The guest does not repeat its request,
+   * and timers of Node and browsers may fire a millisecond early, so wait again then.
+   */
+  #wakeAt(millis: number): void {
+    clearTimeout(this.#wake);
+    if (millis === 0) return;
+    const left = Math.max(0, millis - this.#clock.now());
+    this.#wake = setTimeout(() => (this.#clock.now() < millis ? this.#wakeAt(millis) : this.tick()), Math.min(left, maxTimer));
   }
 
   async #open(stream: number): Promise<void> {

@@ -52,6 +52,19 @@ test("a message that the guest refuses closes only its stream", async () => {
   assert.equal(guests.length, 1);
 });
 
+test("a timer that fires early does not lose the guest's request to wake", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const { client, guest } = await connected();
+  const wakeAt = Date.now() + 3_600_000;
+  await speak(client, guest(), (w) => say.wakeAt(w, wakeAt));
+  t.mock.timers.tick(3_600_000); // real time does not advance
+  assert.ok(guest().now < wakeAt);
+  const now = t.mock.method(Date, "now", () => wakeAt);
+  t.mock.timers.tick(3_600_000);
+  assert.ok(guest().now >= wakeAt);
+  now.mock.restore();
+});
+
 test("a failing token function closes the stream", async () => {
   const { engine, guest, network } = await fakeEngine();
   const { Client } = await import("../src/client.js");

@@ -23,6 +23,8 @@ export class FakeGuest implements Guest {
   readonly steps: number[] = [];
   out = new Writer();
   closed = false;
+  /** The time of the last tick. */
+  now = 0;
   /** The next step throws it. */
   fault: GuestError | undefined;
   /** Called for each command, after it was recorded. */
@@ -54,7 +56,9 @@ export class FakeGuest implements Guest {
     this.step(w.take());
   }
 
-  tick(): void {}
+  tick(millis: number): void {
+    this.now = millis;
+  }
 
   take(): Uint8Array<ArrayBuffer> | undefined {
     return this.out.length > 0 ? this.out.take() : undefined;
@@ -220,6 +224,9 @@ export const say = {
       w.byte(state);
       writeStatus(w, status);
     });
+  },
+  wakeAt(w: Writer, millis: number): void {
+    w.frame(0x63, () => w.uvarint(2 * millis));
   },
   openStream(w: Writer, stream: number): void {
     w.frame(0x60, () => w.uvarint(stream));
