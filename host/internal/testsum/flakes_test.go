@@ -196,7 +196,7 @@ test("group", async (t) => {
 		results = nil
 		err = nodeUnit(hangs, "./reporter.mjs", limit).run(t.Context(), io.Discard, func(r result) { results = append(results, r) })
 		require.ErrorContains(t, err, "hangs.test.mjs did not end within "+limit.String())
-		if strings.Contains(results[len(results)-1].output, "the process is connected") {
+		if n := len(results); n > 0 && strings.Contains(results[n-1].output, "the process is connected") {
 			break
 		}
 	}

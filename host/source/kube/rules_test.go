@@ -39,8 +39,8 @@ func listingRules(t *testing.T, f *fake) *atomic.Int32 {
 	return &asked
 }
 
-// The cluster lists the rules of the user whom it authenticates. The credentials of
-// the connector would list those of the connector.
+// A SelfSubjectRulesReview lists the rules of its sender. With the credentials of the
+// connector it would list the connector's rules.
 func TestRulesAreReviewedWithTheTokenOfTheReader(t *testing.T) {
 	f := newFake(t)
 	asked := listingRules(t, f)
