@@ -237,6 +237,37 @@ func TestViewShowsItsWindow(t *testing.T) {
 	require.ErrorIs(t, err, api.BadRequest(""))
 }
 
+func TestViewReturnsAllObjectsOfOneVersion(t *testing.T) {
+	w := newWorld(t)
+	for i := range 12 {
+		w.put(api.NewKey("shop", fmt.Sprintf("p-%d", i)), "Running")
+	}
+	rv := w.put("shop/p-3", "Failed")
+	bodies := w.collection()
+	rows, err := w.client.Collection(w.ctx, "v1/pods", CollectionOptions{MetadataOnly: true})
+	require.NoError(t, err)
+	require.NoError(t, rows.WaitForSync(w.ctx))
+	for _, c := range []*Collection{bodies, rows} {
+		view, err := c.View(w.ctx, ViewOptions{Where: "status.phase = Running", Sort: "-name", Limit: 2})
+		require.NoError(t, err)
+		list, err := view.All(w.ctx)
+		require.NoError(t, err)
+		require.Equal(t, rv, list.ResourceVersion)
+		require.Len(t, list.Items, 11)
+		require.Equal(t, "p-11", list.Items[0].Key().Name())
+		require.Equal(t, "p-0", list.Items[10].Key().Name())
+		require.Equal(t, c == bodies, len(list.Items[0].JSON()) > 0)
+		require.NoError(t, view.Close())
+		_, err = view.All(w.ctx)
+		require.ErrorIs(t, err, ErrClosed)
+	}
+	view, err := bodies.View(w.ctx, ViewOptions{Search: "nothing"})
+	require.NoError(t, err)
+	list, err := view.All(w.ctx)
+	require.NoError(t, err)
+	require.Empty(t, list.Items)
+}
+
 func rows(s *Snapshot) string {
 	text := ""
 	for _, row := range s.Rows {

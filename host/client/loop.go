@@ -142,10 +142,28 @@ func (l *loop) step(frames []byte) error {
 	if l.instance == nil {
 		return nil
 	}
+	return l.handled(l.advance(frames))
+}
+
+// command is like step, but does not advance the clock.
+func (l *loop) command(frames []byte) error {
+	if l.instance == nil {
+		return nil
+	}
+	return l.handled(l.instance.Step(frames))
+}
+
+func (l *loop) advance(frames []byte) error {
 	err := l.instance.Tick(l.now().UnixMilli())
 	if err == nil && len(frames) > 0 {
 		err = l.instance.Step(frames)
 	}
+	return err
+}
+
+// handled handles the output of a call of the engine that returned err. It returns the
+// engine's refusal.
+func (l *loop) handled(err error) error {
 	var refusal *api.Status
 	if errors.Is(err, ErrPoisoned) || err != nil && !errors.As(err, &refusal) {
 		l.failed(err)
@@ -222,6 +240,23 @@ func (l *loop) request(p *pending, command func(id uint32) []byte) error {
 		delete(l.requests, p.id)
 	}
 	return err
+}
+
+// exchange sends a command that the engine answers immediately, without advancing the
+// clock.
+func (l *loop) exchange(command func(id uint32) []byte, take func(reply any)) error {
+	p := &pending{id: l.newID(), take: take, done: make(chan error, 1)}
+	l.requests[p.id] = p
+	defer delete(l.requests, p.id)
+	if err := l.command(command(p.id)); err != nil {
+		return err
+	}
+	select {
+	case err := <-p.done:
+		return err
+	default:
+		return restarting() // there is no instance, or it failed
+	}
 }
 
 // newID returns a number for a resource that the program opens. Four billion are

@@ -148,6 +148,69 @@ func (v *View) Move(ctx context.Context, offset, limit uint32) error {
 	})
 }
 
+// All returns every matching row in order, all as of one resource version, with their
+// JSON unless the collection has none. It moves the window.
+func (v *View) All(ctx context.Context) (List, error) {
+	var list List
+	err := v.collection.client.call(ctx, func(l *loop) (err error) {
+		if l.views[v.id] == nil {
+			return ErrClosed
+		}
+		// The engine receives no data and no time before this function returns.
+		if list.ResourceVersion, err = v.resourceVersion(l); err != nil {
+			return err
+		}
+		if list.Items, err = v.rows(l); err != nil || v.collection.opts.MetadataOnly {
+			return err
+		}
+		for i := range list.Items {
+			get := wire.Get{Collection: v.collection.id, Key: list.Items[i].Key()}
+			err := l.exchange(func(id uint32) []byte {
+				get.Request = id
+				return get.Append(nil)
+			}, func(reply any) { list.Items[i] = newObject(&reply.(*wire.ObjectReply).Item) })
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return List{}, err
+	}
+	return list, nil
+}
+
+// resourceVersion returns the version of the state that the view shows.
+func (v *View) resourceVersion(l *loop) (rv api.ResourceVersion, err error) {
+	command := wire.List{Collection: v.collection.id, Limit: 1}
+	err = l.exchange(func(id uint32) []byte {
+		command.Request = id
+		return command.Append(nil)
+	}, func(reply any) { rv = reply.(*wire.ListReply).ResourceVersion })
+	return rv, err
+}
+
+// rows returns all rows, one window after the other.
+func (v *View) rows(l *loop) ([]Object, error) {
+	var rows []Object
+	for {
+		offset := uint32(len(rows))
+		if err := l.command((&wire.MoveView{View: v.id, Offset: offset, Limit: wire.MaxViewRows}).Append(nil)); err != nil {
+			return nil, err
+		}
+		v.open.Offset, v.open.Limit = offset, wire.MaxViewRows
+		s := v.Snapshot()
+		if l.instance == nil || s == nil || s.Offset != offset {
+			return nil, restarting()
+		}
+		rows = append(rows, s.Rows...)
+		if len(s.Rows) == 0 || uint64(len(rows)) >= s.Total {
+			return rows, nil
+		}
+	}
+}
+
 // Close ends the view. Its last snapshot stays readable.
 func (v *View) Close() error {
 	err := v.collection.client.call(context.Background(), func(l *loop) error {

@@ -29,6 +29,7 @@ type readFlags struct {
 	allNamespaces bool
 	labels        string
 	fields        string
+	query         queryFlags
 	output        string
 	noHeaders     bool
 	watch         bool
@@ -44,6 +45,7 @@ func (f *readFlags) add(cmd *cobra.Command) {
 	flags.BoolVarP(&f.allNamespaces, "all-namespaces", "A", false, "read all namespaces")
 	flags.StringVarP(&f.labels, "selector", "l", "", "label selector, such as app=web,tier!=db")
 	flags.StringVar(&f.fields, "field-selector", "", "field selector, such as status.phase=Running")
+	f.query.add(cmd)
 	flags.StringVarP(&f.output, "output", "o", "", "output format: wide, name or json (default: a table)")
 	flags.BoolVar(&f.noHeaders, "no-headers", false, "print no table header")
 }
@@ -54,6 +56,9 @@ func (f *readFlags) check() error {
 	case formatTable, formatWide, formatName, formatJSON:
 	default:
 		return fmt.Errorf("--output %q: expected wide, name or json", f.output)
+	}
+	if err := f.checkQuery(); err != nil {
+		return err
 	}
 	if f.namespace == "" && !f.allNamespaces {
 		return errors.New(`--namespace "": expected a name; -A reads all namespaces`)
@@ -81,9 +86,10 @@ func newGetCommand() *cobra.Command {
 
 A resource is a name or short name as in kubectl (pods, po, deploy), a plural with
 its group (deployments.apps), or group/version/plural (example.com/v1/gadgets). The
-name is a separate argument: get pods web-1, not get pods/web-1.`,
+name is a separate argument: get pods web-1, not get pods/web-1.` + queryHelp,
 		Example: `  watchglass get pods -A
   watchglass get po -n shop -l app=web -o wide
+  watchglass get pods -A --search pay --where 'restarts>3' --sort-by node,-age
   watchglass get deploy web -o json`,
 		Args: arguments(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error { return read(cmd, &f, args) },
@@ -276,7 +282,7 @@ func getObjects(ctx context.Context, r *reading) error {
 	}
 	if r.name != "" {
 		if len(objects) == 0 {
-			return notFound(r.printer.schema.Resource, r.name)
+			return r.notFound()
 		}
 		if r.flags.output == formatJSON && len(objects) == 1 {
 			return r.printer.single(objects[0])
@@ -304,6 +310,9 @@ func (r *reading) print(objects []object, rv api.ResourceVersion) error {
 const pageSize = 500
 
 func (r *reading) list(ctx context.Context) ([]object, api.ResourceVersion, error) {
+	if r.flags.query.isSet() {
+		return r.listMatching(ctx)
+	}
 	var objects []object
 	var items []client.Object
 	opts := client.ListOptions{Limit: pageSize}
@@ -323,12 +332,16 @@ func (r *reading) list(ctx context.Context) ([]object, api.ResourceVersion, erro
 	}
 }
 
-func notFound(resource api.Resource, name string) error {
+func (r *reading) notFound() error {
+	resource := r.printer.schema.Resource
 	plural := resource.Name
 	if resource.Group != "" {
 		plural += "." + resource.Group
 	}
-	return fmt.Errorf("%s %q not found", plural, name)
+	if r.flags.query.isSet() {
+		return fmt.Errorf("%s %q not found among the objects that match --search and --where", plural, r.name)
+	}
+	return fmt.Errorf("%s %q not found", plural, r.name)
 }
 
 // resolveArgument resolves the RESOURCE argument. For the syntax RESOURCE/NAME its

@@ -26,9 +26,14 @@ stale.
 
 With -o json, every line is one watch event as Kubernetes sends it, and existing
 objects are ADDED events. In a table, an object that changes faster than the
-terminal can show is printed in its newest state.`,
+terminal can show is printed in its newest state.
+
+With --search or --where, an object is added when it begins to match, and deleted
+when it no longer does. --sort-by orders the existing objects. A query shows at most
+10000 objects, and excludes -o json.` + queryHelp,
 		Example: `  watchglass watch pods -A
   watchglass watch po -l app=web -o json | jq -r .object.status.phase
+  watchglass watch pods -A --where 'status~crash or restarts>3'
   watchglass watch pods -A --record pods.jsonl`,
 		Args: arguments(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error { return read(cmd, &f, args) },
@@ -41,19 +46,23 @@ terminal can show is printed in its newest state.`,
 
 // watchObjects prints the list and then changes until ctx ends.
 func watchObjects(ctx context.Context, r *reading) error {
-	objects, rv, err := r.list(ctx)
-	if err != nil {
-		return err
-	}
-	if err := r.printFirst(objects, rv); err != nil {
-		return err
+	follow := r.watchMatching
+	if !r.flags.query.isSet() {
+		objects, rv, err := r.list(ctx)
+		if err != nil {
+			return err
+		}
+		if err := r.printFirst(objects, rv); err != nil {
+			return err
+		}
+		follow = func(ctx context.Context) error { return r.follow(ctx, rv) }
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	var states sync.WaitGroup
 	states.Go(func() { reportStates(ctx, r.collection, r.stderr) })
 	defer states.Wait()
 	defer cancel()
-	return r.follow(ctx, rv)
+	return follow(ctx)
 }
 
 func (r *reading) printFirst(objects []object, rv api.ResourceVersion) error {
