@@ -23,7 +23,11 @@ export async function buildPage(entry, outdir, options = {}) {
     format: "esm",
     target: ["es2022"],
     logLevel: "warning",
-    alias: { "watchglass/inspector": join(pkg, "dist/inspector.js"), watchglass: join(pkg, "dist/index.js") },
+    alias: {
+      "watchglass/inspector": join(pkg, "dist/inspector.js"),
+      "watchglass/testing": join(pkg, "dist/testing.js"),
+      watchglass: join(pkg, "dist/index.js"),
+    },
     ...options,
   });
 }

@@ -1,8 +1,9 @@
-// The page in a real browser, with a cluster in the page's memory (test/fake).
+// The page in a real browser, with a cluster in the page's memory (test/cluster).
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
+import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { after, afterEach, before, describe, test } from "node:test";
 import { buildPage } from "../build.mjs";
 import { launch } from "./support/browser.mjs";
@@ -11,11 +12,12 @@ import { serve } from "./support/static.mjs";
 
 const PODS = 1000; // enough for tests of anything but the number of rows
 const MANY = 10_000;
-const folder = mkdtempSync(join(tmpdir(), "dashboard-fake-"));
+const folder = mkdtempSync(join(tmpdir(), "dashboard-page-"));
 let browser, server, dashboard;
 
 before(async () => {
-  await buildPage("test/fake/main.ts", folder);
+  await buildPage("test/cluster/main.ts", folder);
+  copyFileSync(fileURLToPath(new URL("../../../js/dist/watchglass.wasm", import.meta.url)), join(folder, "watchglass.wasm"));
   [server, browser] = await Promise.all([serve(folder), launch()]);
 });
 after(async () => {
@@ -61,15 +63,16 @@ describe("table", () => {
   test("shows the columns of kubectl, and more when wide", async () => {
     await open();
     const titles = () => dashboard.page.locator("[role=columnheader]").allTextContents();
-    assert.deepEqual(await titles(), ["Name", "Namespace", "Phase", "Restarts", "Node", "Age", "Labels"]);
+    assert.deepEqual(await titles(), ["Name", "Namespace", "Ready", "Status", "Restarts", "Age", "Labels"]);
     await dashboard.get("wide").click();
     await dashboard.frames();
-    assert.deepEqual(await titles(), ["Name", "Namespace", "Phase", "Restarts", "Node", "IP", "Images", "Age", "Labels"]);
+    assert.deepEqual(await titles(), ["Name", "Namespace", "Ready", "Status", "Restarts", "IP", "Node", "Nominated Node", "Readiness Gates", "Age", "Labels"]);
     assert.ok(await dashboard.rows.count());
   });
 
   test("offers no wide columns where there are none", async () => {
-    await open({ hash: "#/v1/nodes" });
+    await open({ hash: "#/v1/configmaps" });
+    await dashboard.hasTotal(30);
     assert.equal(await dashboard.get("wide").isVisible(), false);
   });
 
@@ -90,11 +93,11 @@ describe("table", () => {
   test("keeps an element per object and writes what changed", async () => {
     await open();
     const key = (await dashboard.keys())[3];
-    await inPage((key) => { document.querySelector(`[data-key="${key}"]`).marked = true; fake.pods.touch(key, "Failed"); }, key);
+    await inPage((key) => { document.querySelector(`[data-key="${key}"]`).marked = true; cluster.touch(key, "Failed"); }, key);
     await until((key) => document.querySelector(`[data-key="${key}"] .status`).textContent === "Failed", key);
     assert.equal(await inPage((key) => document.querySelector(`[data-key="${key}"]`).marked, key), true);
     assert.equal(await inPage((key) => Boolean(document.querySelector(`[data-key="${key}"] .status`).dataset.flash), key), true);
-    await inPage((key) => fake.pods.delete(key), key);
+    await inPage((key) => cluster.delete("v1/pods", key), key);
     await until((key) => !document.querySelector(`[data-key="${key}"]`), key);
     await dashboard.hasTotal(PODS - 1);
   });
@@ -106,10 +109,10 @@ describe("table", () => {
       new MutationObserver(() => records++).observe(document.querySelector("[data-testid=rows]"), { subtree: true, childList: true, characterData: true });
       const count = () => { frames++; if (running) requestAnimationFrame(count); };
       requestAnimationFrame(count);
-      fake.pods.churn(5000);
+      cluster.churn(5000);
       await new Promise((done) => setTimeout(done, 1500));
       running = false;
-      fake.pods.churn(0);
+      cluster.churn(0);
       return { records, frames };
     });
     assert.ok(passes.records > 0 && passes.records <= passes.frames + 2, JSON.stringify(passes)); // updates of ages add records
@@ -280,7 +283,11 @@ describe("phases", () => {
   test("follow the objects", async () => {
     await open();
     const before = await counts();
-    await inPage(() => fake.pods.touch(fake.pods.keys.find((key) => fake.pods.item(key).row.fields[3] === "Running"), "Failed"));
+    await inPage(async () => {
+      const { items } = await watchglassDashboard.collection.list();
+      const { metadata } = items.find(({ status }) => status.phase === "Running");
+      cluster.touch(`${metadata.namespace}/${metadata.name}`, "Failed");
+    });
     await until((n) => Number(document.querySelector(".chip[data-facet=Failed] .chip-count").textContent.replaceAll(",", "")) === n, before.Failed + 1);
   });
 });
@@ -292,14 +299,14 @@ describe("detail", () => {
     await dashboard.rows.nth(2).click({ position: { x: 40, y: 10 } });
     const body = dashboard.get("detail-body");
     await body.getByText("apiVersion").waitFor();
-    await inPage((key) => { fake.pods.touch(key); }, key);
+    await inPage((key) => { cluster.touch(key); }, key);
     await body.getByText(/touched at \d+/).waitFor();
     assert.ok(await body.locator(".changed").count() > 0 && await body.locator(".changed").count() < 6);
     await dashboard.page.getByRole("button", { name: "JSON" }).click();
     await body.getByText('"apiVersion"').waitFor();
     const shown = JSON.parse((await body.locator(".line").allTextContents()).join("\n"));
     assert.deepEqual(shown, await inPage((key) => watchglassDashboard.collection.get(key), key));
-    await inPage((key) => fake.pods.delete(key), key);
+    await inPage((key) => cluster.delete("v1/pods", key), key);
     await dashboard.page.locator("[data-testid=detail][data-deleted=true]").waitFor();
     assert.match(await dashboard.get("detail-note").textContent(), /^Deleted/);
     assert.ok(await body.locator(".line").count());
@@ -317,11 +324,11 @@ describe("detail", () => {
 
 describe("connection", () => {
   test("loads with a skeleton and its progress", async () => {
-    await open({ query: "?pods=500&step=never", ready: false });
+    await open({ query: "?pods=500&wait", ready: false });
     await dashboard.state("connecting");
-    await inPage(() => fake.pods.setStatus({ state: "syncing", loaded: 200, total: 500 }));
+    await inPage(() => cluster.shown.set({ state: "syncing", loaded: 200, total: 500 }));
     await dashboard.page.getByText("Loading 200 of 500").waitFor();
-    await inPage(() => fake.sync(0));
+    await inPage(() => cluster.load());
     await dashboard.state("live");
     await dashboard.hasTotal(500);
     assert.match(await dashboard.get("pill").textContent(), /last progress \ds ago/);
@@ -340,7 +347,7 @@ describe("connection", () => {
   test("stale rows stay and are marked until the connection is back", async () => {
     await open();
     const keys = await dashboard.keys();
-    await inPage(() => fake.pods.setStatus({ state: "stale", lastProgress: Date.now() - 40_000 }));
+    await inPage(() => cluster.shown.set({ state: "stale", lastProgress: Date.now() - 40_000 }));
     await dashboard.state("stale");
     assert.match(await dashboard.get("pill").textContent(), /last progress 4\ds ago/);
     assert.equal(await dashboard.get("banner").isVisible(), true);
@@ -348,60 +355,63 @@ describe("connection", () => {
     await dashboard.get("reconnect").click();
     await dashboard.state("live");
     assert.equal(await dashboard.get("banner").isVisible(), false);
-    assert.equal(await inPage(() => fake.reconnects), 1);
+    assert.equal(await inPage(() => cluster.shown.reconnects), 1);
   });
 
   // During the back-off the page shows the time of the next attempt, and can make it immediately.
   test("shows the next attempt, and makes it immediately on request", async () => {
     await open();
-    await inPage(() => fake.pods.setStatus({ state: "stale", nextAttempt: Date.now() + 35_000 }));
+    await inPage(() => cluster.shown.set({ state: "stale", nextAttempt: Date.now() + 35_000 }));
     await dashboard.page.getByText(/next attempt in 3[345]s/).waitFor();
     assert.equal(await dashboard.get("reconnect").textContent(), "Try now");
     await dashboard.page.getByText(/next attempt in 3[012]s/).waitFor(); // the countdown changes
-    await inPage(() => fake.pods.setStatus({ state: "stale", nextAttempt: undefined }));
+    await inPage(() => cluster.shown.set({ state: "stale", nextAttempt: undefined }));
     await until(() => !document.body.textContent.includes("next attempt"));
     assert.equal(await dashboard.get("reconnect").textContent(), "Reconnect");
-    await inPage(() => fake.pods.setStatus({ state: "stale", nextAttempt: Date.now() + 35_000 }));
+    await inPage(() => cluster.shown.set({ state: "stale", nextAttempt: Date.now() + 35_000 }));
     await dashboard.page.getByRole("button", { name: "Try now" }).click();
     await dashboard.state("live");
-    assert.equal(await inPage(() => fake.reconnects), 1);
+    assert.equal(await inPage(() => cluster.shown.reconnects), 1);
     assert.equal(await dashboard.get("reconnect").isVisible(), false);
     assert.doesNotMatch(await dashboard.get("pill").textContent(), /next attempt/);
   });
 
   test("without rows shows the next attempt", async () => {
-    await open({ query: "?pods=500&step=never", ready: false });
+    await open({ query: "?pods=500&wait", ready: false });
     const error = { code: 503, reason: "ServiceUnavailable", message: "nobody there" };
-    await inPage((error) => fake.pods.setStatus({ state: "connecting", error, nextAttempt: Date.now() + 35_000 }), error);
+    await inPage((error) => cluster.shown.set({ state: "connecting", error, nextAttempt: Date.now() + 35_000 }), error);
     await dashboard.page.getByText("nobody there").waitFor();
     await dashboard.page.getByText(/^next attempt in 3[345]s$/).waitFor();
     await dashboard.page.getByRole("button", { name: "Try now" }).click();
+    await inPage(() => cluster.load());
     await dashboard.state("live");
   });
 
-  test("an unknown resource is an error with a way out", async () => {
-    await open({ hash: "#/apps/v1/gizmos", ready: false });
-    await dashboard.page.getByText("resource apps/v1/gizmos is not served here").waitFor();
+  test("a resource that the user may not read is an error with a way out", async () => {
+    await open();
+    await inPage(() => cluster.deny("v1/secrets"));
+    await dashboard.get("resource").selectOption("v1/secrets");
+    await dashboard.page.getByText("v1/secrets is forbidden").first().waitFor();
     await dashboard.page.getByRole("button", { name: "Show pods" }).click();
     await dashboard.hasTotal(PODS);
   });
 
   test("a server that asks for a token gets one", async () => {
-    await open({ query: "?pods=500&step=never", ready: false });
-    await inPage(() => fake.pods.setState("forbidden", { code: 401, reason: "Unauthorized", message: "a token is needed" }));
+    await open({ query: "?pods=500&wait", ready: false });
+    await inPage(() => cluster.shown.set({ state: "forbidden", error: { code: 401, reason: "Unauthorized", message: "a token is needed" } }));
     await dashboard.page.getByLabel("Bearer token").waitFor();
     await dashboard.page.keyboard.type("s3cret");
     await Promise.all([dashboard.page.waitForEvent("load"), dashboard.page.keyboard.press("Enter")]);
     assert.equal(await inPage(() => sessionStorage.getItem("watchglass.token")), "s3cret");
     assert.ok(!dashboard.page.url().includes("s3cret"));
-    await inPage(() => fake.pods.setState("forbidden", { code: 401, reason: "Unauthorized", message: "wrong token" }));
+    await inPage(() => cluster.shown.set({ state: "forbidden", error: { code: 401, reason: "Unauthorized", message: "wrong token" } }));
     await dashboard.page.getByText("This server does not accept the token").waitFor();
     await dashboard.page.getByText("It says: wrong token.").waitFor();
   });
 
   test("whose token expires keeps the rows, and can sign in again", async () => {
     await open();
-    await inPage(() => fake.pods.setState("forbidden", { code: 401, reason: "Unauthorized", message: "the token has ended" }));
+    await inPage(() => cluster.shown.set({ state: "forbidden", error: { code: 401, reason: "Unauthorized", message: "the token has ended" } }));
     await dashboard.get("banner").getByText("the token has ended").waitFor();
     assert.ok((await dashboard.keys()).length > 0);
     await Promise.all([dashboard.page.waitForEvent("load"), dashboard.page.getByRole("button", { name: "Sign in" }).click()]);
@@ -409,7 +419,7 @@ describe("connection", () => {
 
   test("objects that cannot be read are listed and can be dismissed", async () => {
     await open();
-    await inPage(() => fake.pods.failObject("web/broken", "cannot decode"));
+    await inPage(() => cluster.shown.failObject("web/broken", "cannot decode"));
     await dashboard.get("notice").getByText("web/broken").waitFor();
     await dashboard.page.getByRole("button", { name: "Dismiss" }).click();
     await dashboard.get("notice").waitFor({ state: "hidden" });
@@ -436,7 +446,7 @@ describe("page", () => {
     await open();
     await dashboard.get("resource").selectOption("v1/nodes");
     await dashboard.hasTotal(120);
-    assert.deepEqual(await dashboard.page.locator("[role=columnheader]").allTextContents(), ["Name", "Version", "Age", "Labels"]);
+    assert.deepEqual(await dashboard.page.locator("[role=columnheader]").allTextContents(), ["Name", "Status", "Roles", "Version", "Age", "Labels"]);
     assert.equal(await dashboard.page.locator("#namespace-picker").isVisible(), false);
     await dashboard.page.goBack();
     await dashboard.hasTotal(PODS);
@@ -458,7 +468,7 @@ describe("page", () => {
   for (const width of [400, 700]) test(`fits ${width} pixels`, async () => {
     await open({ viewport: { width, height: 760 } });
     for (const status of [{}, { state: "reconnecting", lastProgress: Date.now() - 500_000, nextAttempt: Date.now() + 35_000 }]) {
-      await inPage((status) => fake.pods.setStatus(status), status);
+      await inPage((status) => cluster.shown.set(status), status);
       await dashboard.frames();
       assert.equal(await inPage(() => document.documentElement.scrollWidth), width);
       const box = await dashboard.get("theme").boundingBox();
@@ -470,7 +480,7 @@ describe("page", () => {
 
 test("smoothness under 1,000 changes a second", async (t) => {
   await open({ pods: MANY });
-  await inPage(() => fake.pods.churn(1000));
+  await inPage(() => cluster.churn(1000));
   await dashboard.smoothness(500); // the first frames include compilation
   t.diagnostic(`standing: ${JSON.stringify(await dashboard.smoothness(3000))}`);
   await dashboard.sortBy("Restarts");

@@ -1,0 +1,80 @@
+import { connect } from "watchglass";
+import { TestCluster } from "watchglass/testing";
+import { start } from "../../src/start.ts";
+import { makeConfigMap, makeNode, makePod, random } from "./objects.ts";
+import { Shown } from "./shown.ts";
+
+/** The cluster of the page, for tests. */
+class Cluster extends TestCluster {
+  readonly shown = new Shown();
+  readonly pods: string[];
+  #load = () => {};
+  readonly #loaded: Promise<void>;
+  #timer: ReturnType<typeof setInterval> | undefined;
+
+  constructor(pods: number, loaded: boolean) {
+    super();
+    const next = random(7);
+    this.pods = Array.from({ length: pods }, (_, i) => keyOf(this.apply(makePod(i, next))));
+    for (let i = 0; i < 120; i++) this.apply(makeNode(i));
+    for (let i = 0; i < 30; i++) this.apply(makeConfigMap(i));
+    this.#loaded = loaded ? Promise.resolve() : new Promise((resolve) => { this.#load = resolve; });
+  }
+
+  /** Responds to requests, if the page was opened with ?wait. */
+  load(): void {
+    this.shown.reset();
+    this.#load();
+  }
+
+  async connect() {
+    const { fetch, ...options } = this.options;
+    const delayed: typeof globalThis.fetch = async (...args) => {
+      await this.#loaded;
+      return fetch!(...args);
+    };
+    return this.shown.connection(await connect(this.url, { ...options, fetch: delayed, wasm: new URL("watchglass.wasm", location.href) }));
+  }
+
+  /** Changes one pod: its restarts, and its phase if one is given. */
+  touch(key: string, phase?: string): void {
+    this.update("v1/pods", key, ({ metadata, status }) => {
+      metadata.annotations["example.com/note"] = `touched at ${this.resourceVersion}`;
+      status.containerStatuses[0].restartCount++;
+      if (phase) status.phase = phase;
+    });
+  }
+
+  /** Makes this many changes per second, spread over time. */
+  churn(perSecond: number): void {
+    clearInterval(this.#timer);
+    if (!perSecond) return;
+    const next = random(1);
+    const tick = 20;
+    this.#timer = setInterval(() => {
+      for (let i = 0; i < (perSecond * tick) / 1000; i++) {
+        this.touch(this.pods[Math.floor(next() * this.pods.length)]!, next() < 0.1 ? "Running" : undefined);
+      }
+    }, tick);
+  }
+}
+
+function keyOf({ metadata: { namespace, name } }: { metadata: { namespace?: string; name: string } }): string {
+  return `${namespace}/${name}`;
+}
+
+declare global {
+  var cluster: Cluster;
+}
+
+/**
+ * ?pods=10000 sets the number of pods. With ?wait nothing loads until the test calls
+ * cluster.load(), and with ?broken connecting fails.
+ */
+const params = new URLSearchParams(location.search);
+globalThis.cluster = new Cluster(Number(params.get("pods") ?? 3000), !params.has("wait"));
+
+void start(async () => {
+  if (params.has("broken")) throw new Error("no module today");
+  return globalThis.cluster.connect();
+});

@@ -1,0 +1,79 @@
+import type { Collection, CollectionProgress, CollectionStatus, Status, Watchglass } from "watchglass";
+
+type Part = Partial<CollectionStatus & CollectionProgress>;
+
+/**
+ * Replaces what a connection reports about its collections, for states that take long to
+ * reach, such as `stale`. Everything else is that of the connection.
+ */
+export class Shown {
+  reconnects = 0;
+  #part: Part = {};
+  readonly #listeners = new Set<() => void>();
+  readonly #errorListeners = new Set<(key: string, status: Status) => void>();
+
+  /** Reports these members instead of the real ones. They add to those of earlier calls. */
+  set(part: Part): void {
+    this.#part = { ...this.#part, ...part };
+    for (const listener of this.#listeners) listener();
+  }
+
+  /** Reports what the connection reports. */
+  reset(): void {
+    this.#part = {};
+    this.set({});
+  }
+
+  failObject(key: string, message: string): void {
+    for (const listener of this.#errorListeners) listener(key, { code: 500, reason: "InternalError", message });
+  }
+
+  connection(real: Watchglass): Watchglass {
+    const overrides = {
+      collection: (resource: string) => this.#collection(real.collection(resource)),
+      reconnect: () => {
+        this.reconnects++;
+        this.reset();
+        real.reconnect();
+      },
+    };
+    return over(real, overrides);
+  }
+
+  #collection(real: Collection): Collection {
+    const shown = this;
+    return over(real, {
+      get status() {
+        const { state, error, nextAttempt } = { ...real.status, ...shown.#part };
+        return { state, error, nextAttempt };
+      },
+      get progress() {
+        return { ...real.progress, ...shown.#part };
+      },
+      subscribe: (listener: () => void) => both(real.subscribe(listener), add(this.#listeners, listener)),
+      onObjectError: (listener: (key: string, status: Status) => void) => both(real.onObjectError(listener), add(this.#errorListeners, listener)),
+    });
+  }
+}
+
+/** An object with the members of another one, except for these. */
+function over<T extends object>(real: T, overrides: object): T {
+  return new Proxy(real, {
+    get(_, name) {
+      if (name in overrides) return Reflect.get(overrides, name);
+      const value = Reflect.get(real, name, real);
+      return typeof value === "function" ? value.bind(real) : value;
+    },
+  });
+}
+
+function add<T>(listeners: Set<T>, listener: T): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+function both(...ends: (() => void)[]): () => void {
+  return () => {
+    for (const end of ends) end();
+  };
+}
