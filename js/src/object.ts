@@ -43,6 +43,7 @@ function metadataOnly(item: Item, { key, uid }: Envelope, schema: Schema | undef
 /** Returns the row of an item, frozen. */
 export function toRow(item: Item, schema: Schema | undefined): Row {
   const { key, uid, fields, columns, times } = item.envelope();
+  let cells: Row["cells"] | undefined;
   return Object.freeze({
     key,
     ...splitKey(key),
@@ -52,9 +53,9 @@ export function toRow(item: Item, schema: Schema | undefined): Row {
     fields: Object.freeze(fields),
     columns: Object.freeze(columns),
     times: Object.freeze(times),
-    // Computed on demand, because tables read cells by position.
+    // Built when it is first read, because many tables read cells by position.
     get cells() {
-      return Object.freeze(Object.fromEntries(columns.map((cell, i) => [schema?.columns[i]?.name ?? String(i), cell])));
+      return (cells ??= Object.freeze(Object.fromEntries(columns.map((cell, i) => [schema?.columns[i]?.name ?? String(i), cell]))));
     },
   });
 }

@@ -90,7 +90,7 @@ export interface Row {
    * event in milliseconds since the epoch, by the number of the column.
    */
   times: Readonly<Record<number, number>>;
-  /** The columns by name, such as `cells.Restarts`. */
+  /** The columns by name, such as `cells.Restarts`. Frozen. Always the same object of a row. */
   readonly cells: Readonly<Record<string, Cell>>;
 }
 
@@ -299,8 +299,8 @@ export interface ViewOptions extends Selectors {
   namespaces?: readonly string[];
   /**
    * Words that a row contains in its name, namespace, labels (as `key=value`) and text
-   * columns, ignoring case. `-word` excludes rows, and double quotes keep spaces. See
-   * `highlighter`.
+   * columns, ignoring case. `-word` excludes rows, and double quotes keep spaces. To show
+   * the matches, see `highlighter` of `watchglass/search`.
    */
   search?: string;
   /** A condition on columns, fields and labels. */
