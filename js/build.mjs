@@ -26,6 +26,12 @@ const inlineFiles = {
   },
 };
 
+/** Leaves a dynamic import of the engine's code to the program that loads the entry. */
+const engineApart = {
+  name: "engine apart",
+  setup: ({ onResolve }) => onResolve({ filter: /^\.\/start\.js$/ }, ({ path, kind }) => (kind === "dynamic-import" ? { path, external: true } : undefined)),
+};
+
 const common = { bundle: true, format: "esm", target: "es2022", sourcemap: true, logLevel: "warning" };
 
 if (process.argv.includes("--test")) {
@@ -43,13 +49,15 @@ if (process.argv.includes("--test")) {
   throw new Error(`${module} is missing; run "make wasm" first`);
 } else {
   rmSync("dist", { recursive: true, force: true });
-  // The entry loads start.js only when the engine runs in its own thread. What both need is in shared.js.
-  await build({ ...common, entryPoints: ["src/index.ts", "src/start.ts"], outdir: "dist", platform: "neutral", splitting: true, chunkNames: "shared" });
+  // The entry loads start.js only when the engine runs in its own thread. Each has its own copy of what both need,
+  // because a common file would make the entry a kilobyte larger.
+  await build({ ...common, entryPoints: ["src/index.ts"], outdir: "dist", platform: "neutral", plugins: [engineApart] });
+  await build({ ...common, entryPoints: ["src/start.ts"], outdir: "dist", platform: "neutral" });
   // One file, so that it can be served from anywhere.
   await build({ ...common, entryPoints: ["src/worker.ts"], outdir: "dist", platform: "neutral" });
   await build({ ...common, entryPoints: { node: "src/index.ts" }, outdir: "dist", platform: "node", plugins: [onNode], external: ["ws"] });
   // Adapters carry what they share with each other, but nothing of the entry above.
-  await build({ ...common, entryPoints: ["react", "informer", "inspector", "stores", "tanstack-db", "testing"].map((name) => `src/${name}.ts`), outdir: "dist", platform: "neutral", external: ["react"] });
+  await build({ ...common, entryPoints: ["react", "informer", "inspector", "search", "stores", "tanstack-db", "testing"].map((name) => `src/${name}.ts`), outdir: "dist", platform: "neutral", external: ["react"] });
   // Both carry the worker and the module, for programs that load one file.
   const inline = { ...common, sourcemap: false, minify: true, platform: "neutral", plugins: [inlineFiles], define: { "import.meta.url": '""' } };
   await build({ ...inline, entryPoints: ["src/inline.ts"], outdir: "dist" });

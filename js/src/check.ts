@@ -1,19 +1,31 @@
 // Checks of arguments that untyped programs may get wrong. The engine cannot report
 // such errors: it closes everything that the program has open if a frame is invalid.
-import { badRequest } from "./errors.js";
+import { badRequest, type WatchglassError } from "./errors.js";
 import type { CollectionOptions, Column, ConnectOptions, ListOptions, Selectors, WatchOptions } from "./types.js";
 import { columnKinds } from "./wire/outputs.js";
 
 /** Returns a number that fits 32 bits. Throws a 400 otherwise. */
 export function uint32(name: string, value: number): number {
   if (Number.isInteger(value) && value >= 0 && value <= 0xffff_ffff) return value;
-  throw badRequest(`${name} is ${value}, expected a whole number from 0 to 4294967295`);
+  throw wrongType(name, value, "a whole number from 0 to 4294967295");
+}
+
+/** Returns the error for an argument of the wrong type. */
+export function wrongType(name: string, value: unknown, expected: string): WatchglassError {
+  const shown = typeof value === "object" || typeof value === "string" ? JSON.stringify(value) : String(value);
+  return badRequest(`${name} is ${shown}, expected ${expected}`);
+}
+
+/** Returns a string. Throws a 400 otherwise. */
+export function text(name: string, value: string): string {
+  if (typeof value === "string") return value;
+  throw wrongType(name, value, "a string");
 }
 
 /** Throws a 400 unless the value is one of the given words. */
-function checkWord<T extends string>(name: string, value: T, words: readonly T[]): void {
+export function checkWord<T extends string>(name: string, value: T, words: readonly T[]): void {
   if (words.includes(value)) return;
-  throw badRequest(`${name} is ${JSON.stringify(value)}, expected ${words.map((word) => JSON.stringify(word)).join(" or ")}`);
+  throw wrongType(name, value, words.map((word) => JSON.stringify(word)).join(" or "));
 }
 
 export function checkMatch(value: ListOptions["resourceVersionMatch"]): void {
@@ -38,7 +50,11 @@ export function columns(chosen: CollectionOptions["columns"] = []): readonly Col
   });
 }
 
-/** Returns selectors in the form of commands. */
+/** Returns selectors in the form of commands. Throws a 400 for invalid ones. */
 export function selection({ namespace = "", labelSelector = "", fieldSelector = "" }: Selectors): Required<Selectors> {
-  return { namespace, labelSelector, fieldSelector };
+  return {
+    namespace: text("namespace", namespace),
+    labelSelector: text("labelSelector", labelSelector),
+    fieldSelector: text("fieldSelector", fieldSelector),
+  };
 }

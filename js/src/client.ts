@@ -1,5 +1,5 @@
 import { CollectionHandle, type OpenOptions } from "./collection.js";
-import { EngineClient, unexpected, type Attach } from "./engine-client.js";
+import { EngineClient, type Attach } from "./engine-client.js";
 import { closedError } from "./errors.js";
 import { idsPerMember } from "./member.js";
 import { openObject } from "./object-handle.js";
@@ -29,8 +29,7 @@ export class Client implements Watchglass {
   }
 
   async inspect({ signal }: CallOptions = {}): Promise<Record<string, number>> {
-    const reply = await this.#engine.request((request) => ({ type: "Inspect", request }), signal);
-    if (reply.type !== "InspectReply") throw unexpected(reply);
+    const reply = await this.#engine.request("InspectReply", (request) => ({ type: "Inspect", request }), signal);
     return Object.fromEntries(reply.entries.map(([name, value]) => [this.#ownName(name), value]));
   }
 

@@ -138,8 +138,7 @@ export class CollectionHandle<T extends object> implements Collection<T>, OpenCo
   }
 
   async get(key: string, { signal }: CallOptions = {}): Promise<T> {
-    const reply = await this.#request((request) => ({ type: "Get", request, collection: this.id, key }), signal);
-    if (reply.type !== "ObjectReply") throw unexpected(reply);
+    const reply = await this.#request("ObjectReply", (request) => ({ type: "Get", request, collection: this.id, key }), signal);
     return toObject<T>(reply.item, this.#schema);
   }
 
@@ -166,19 +165,17 @@ export class CollectionHandle<T extends object> implements Collection<T>, OpenCo
 
   async #page(selectors: Selectors & CallOptions, page: { resourceVersion: string; match: number; limit: number; continue: string }): Promise<Delivery & { type: "ListReply" }> {
     const bodies = !this.#options.metadataOnly;
-    const reply = await this.#request((request) => ({ type: "List", request, collection: this.id, ...selection(selectors), ...page, bodies }), selectors.signal);
-    if (reply.type !== "ListReply") throw unexpected(reply);
-    return reply;
+    return this.#request("ListReply", (request) => ({ type: "List", request, collection: this.id, ...selection(selectors), ...page, bodies }), selectors.signal);
   }
 
   /**
    * Sends a request to the engine. Rejects with the collection's error if it has ended by
    * the time of the response.
    */
-  async #request(command: (request: number) => MemberCommand, signal: AbortSignal | undefined): Promise<Delivery> {
+  async #request<Type extends Delivery["type"]>(type: Type, command: (request: number) => MemberCommand, signal: AbortSignal | undefined): Promise<Delivery & { type: Type }> {
     this.check();
     try {
-      return await this.client.request(command, signal);
+      return await this.client.request(type, command, signal);
     } catch (error) {
       throw this.#ended ?? error;
     }

@@ -129,13 +129,16 @@ export class EngineClient {
     });
   }
 
-  /** Sends a command and resolves with its reply. A replaced engine receives the command again. */
-  request(command: (id: number) => MemberCommand, signal?: AbortSignal): Promise<Delivery> {
-    return abortable(() => this.#request(command), signal);
+  /**
+   * Sends a command and resolves with its reply, which must be of the given type. A
+   * replaced engine receives the command again.
+   */
+  request<Type extends Delivery["type"]>(type: Type, command: (id: number) => MemberCommand, signal?: AbortSignal): Promise<Delivery & { type: Type }> {
+    return abortable(() => this.#request(type, command), signal);
   }
 
-  #request(command: (id: number) => MemberCommand): Promise<Delivery> {
-    const answer = new Deferred<Delivery>();
+  #request<Type extends Delivery["type"]>(type: Type, command: (id: number) => MemberCommand): Promise<Delivery & { type: Type }> {
+    const answer = new Deferred<Delivery & { type: Type }>();
     if (this.#closed) {
       answer.reject(this.#closed);
       return answer.promise;
@@ -143,11 +146,10 @@ export class EngineClient {
     const id = this.register({
       receive: (output) => {
         this.release(id);
-        if (output.type === "ErrorReply") answer.reject(statusError(output.status));
-        else answer.resolve(output);
+        settle(answer, type, output);
       },
       restarted: () => this.send(command(id)),
-      closed: (error) => answer.reject(error),
+      closed: answer.reject,
     });
     this.send(command(id));
     return answer.promise;
@@ -174,7 +176,7 @@ export class EngineClient {
     try {
       for (const frame of split(frames)) {
         const output = readDelivery(frame);
-        if (output) this.#open.get(idOf(output))?.receive(output);
+        if (output) this.#open.get(output.id)?.receive(output);
       }
     } catch (error) {
       this.end(error instanceof WatchglassError ? error : internalError(messageOf(error), error));
@@ -196,29 +198,10 @@ export class EngineClient {
   }
 }
 
-function idOf(output: Delivery): number {
-  switch (output.type) {
-    case "CollectionState":
-    case "CollectionSchema":
-    case "CollectionError":
-      return output.collection;
-    case "WatchEvents":
-    case "WatchClosed":
-      return output.watch;
-    case "ViewPatch":
-      return output.view;
-    case "ObjectChanged":
-    case "ObjectState":
-      return output.handle;
-    case "Rejected":
-      return output.id;
-    case "ObjectReply":
-    case "ListReply":
-    case "InspectReply":
-    case "ErrorReply":
-    case "SnapshotChunk":
-      return output.request;
-  }
+/** Settles a promise with the reply to its request. */
+export function settle<Type extends Delivery["type"]>(answer: Deferred<Delivery & { type: Type }>, type: Type, output: Delivery): void {
+  if (output.type === type) answer.resolve(output as Delivery & { type: Type });
+  else answer.reject(output.type === "ErrorReply" ? statusError(output.status) : unexpected(output));
 }
 
 /** Returns the error for the status of a reply. */

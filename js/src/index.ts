@@ -3,7 +3,7 @@ import { bootstrap, isRemote } from "./bootstrap.js";
 import { checkWorker, uint32 } from "./check.js";
 import { Client } from "./client.js";
 import type { Attach } from "./engine-client.js";
-import { badRequest, internalError, messageOf } from "./errors.js";
+import { badRequest, internalError, messageOf, WatchglassError } from "./errors.js";
 import { identify } from "./identity.js";
 import { lazy, type WatchglassClient } from "./lazy.js";
 import { attachWorker, type ToPage, type WorkerCandidate, type WorkerPort } from "./port.js";
@@ -12,7 +12,7 @@ import type { ConnectOptions, Watchglass } from "./types.js";
 
 export { WatchglassError } from "./errors.js";
 export type { WatchglassClient } from "./lazy.js";
-export { highlighter, whereText, type MatchRange } from "./query.js";
+export { whereText } from "./query.js";
 export type * from "./types.js";
 export { compareResourceVersions } from "./versions.js";
 
@@ -64,30 +64,18 @@ const runsInline = ({ worker }: ConnectOptions): boolean => (worker ?? (typeof d
 
 function attachInline(url: string, options: ConnectOptions): Promise<Client> {
   const attach: Attach = async (events) => {
-    const { startEngine } = await loadStart();
-    const engine = await startEngine({ ...options, url });
-    const membership = engine.attach(events);
-    return {
-      member: membership.member,
-      send: (frames) => membership.send(frames),
-      hide: (hidden) => membership.hide(hidden),
-      leave: () => {
-        membership.leave();
-        engine.close();
-      },
-    };
+    try {
+      // A page whose engine runs in a worker does without this code.
+      const { attachEngine } = await import("./start.js");
+      return await attachEngine({ ...options, url }, events);
+    } catch (error) {
+      // The file has its own copy of the class.
+      const { status } = error as Partial<WatchglassError>;
+      throw status ? new WatchglassError(status, { cause: error }) : internalError(`the engine cannot be started: ${messageOf(error)}`, error);
+    }
   };
   const { token = "" } = options;
   return Client.attach(attach, async () => (typeof token === "function" ? token() : token));
-}
-
-/** Loads the engine's code. A page whose engine runs in a worker does without it. */
-async function loadStart(): Promise<typeof import("./start.js")> {
-  try {
-    return await import("./start.js");
-  } catch (error) {
-    throw internalError(`the engine cannot be loaded: ${messageOf(error)}`, error);
-  }
 }
 
 async function attachToWorker(url: string, options: ConnectOptions): Promise<Client> {

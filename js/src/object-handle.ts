@@ -141,8 +141,7 @@ class Reference<T extends object> implements Open {
 
   async get({ signal }: CallOptions): Promise<T> {
     if (this.#ended) throw this.#ended;
-    const reply = await this.client.request((request) => ({ type: "GetObject", request, resource: this.#resource, key: this.#key }), signal);
-    if (reply.type !== "ObjectReply") throw unexpected(reply);
+    const reply = await this.client.request("ObjectReply", (request) => ({ type: "GetObject", request, resource: this.#resource, key: this.#key }), signal);
     return toObject<T>(reply.item, undefined);
   }
 

@@ -1,38 +1,11 @@
 import { abortable } from "./abort.js";
 import { Deferred } from "./deferred.js";
-import { statusError, unexpected, type EngineClient, type Open, type OpenCollection } from "./engine-client.js";
+import { settle, type EngineClient, type Open, type OpenCollection } from "./engine-client.js";
 import { badRequest, protocolError, WatchglassError } from "./errors.js";
 import { batchBytes } from "./member.js";
-import type { Position, SnapshotChunk, SnapshotOptions, Status } from "./types.js";
+import type { Position, SnapshotChunk, SnapshotOptions } from "./types.js";
 import { maxMessage } from "./wire/codec.js";
 import type { Delivery } from "./wire/outputs.js";
-
-/** Receives the responses to a snapshot request, one at a time. */
-class Answers implements Open {
-  #next = new Deferred<Delivery>();
-
-  receive(output: Delivery): void {
-    if (output.type === "ErrorReply") this.#next.reject(statusError(output.status));
-    else this.#next.resolve(output);
-  }
-
-  /** A new engine cannot continue a snapshot of the old one. */
-  restarted(status: Status): void {
-    this.#next.reject(new WatchglassError(status));
-  }
-
-  closed(error: WatchglassError): void {
-    this.#next.reject(error);
-  }
-
-  /** Waits for the response to the latest request. */
-  async take(): Promise<Delivery & { type: "SnapshotChunk" }> {
-    const output = await this.#next.promise;
-    this.#next = new Deferred();
-    if (output.type !== "SnapshotChunk") throw unexpected(output);
-    return output;
-  }
-}
 
 /**
  * Reads the chunks of a collection's state. Requests each chunk when the caller has
@@ -45,14 +18,20 @@ export async function* takeSnapshot(collection: OpenCollection, options: Snapsho
   const { resourceVersion, source }: Position = options.since ?? { resourceVersion: "0", source: "" };
   if (!/^\d+$/.test(resourceVersion)) throw badRequest(`since.resourceVersion is ${JSON.stringify(resourceVersion)}, expected a decimal number`);
   const chunkBytes = options.chunkBytes ?? 0;
-  const answers = new Answers();
+  let answer = new Deferred<Delivery & { type: "SnapshotChunk" }>();
+  const answers: Open = {
+    receive: (output) => settle(answer, "SnapshotChunk", output),
+    restarted: (status) => answer.reject(new WatchglassError(status)), // the new engine cannot continue the snapshot
+    closed: (error) => answer.reject(error),
+  };
   const request = client.register(answers);
   collection.adopt(answers);
   let under = true;
   try {
     client.send({ type: "TakeSnapshot", request, collection: collection.id, resourceVersion, source, chunkBytes });
     for (;;) {
-      const { whole, last, resourceVersion, source, data } = await abortable(() => answers.take(), options.signal);
+      const { whole, last, resourceVersion, source, data } = await abortable(() => answer.promise, options.signal);
+      answer = new Deferred();
       if (last) under = false;
       yield { data: data.slice(), whole, last, position: last ? { resourceVersion, source } : undefined };
       if (last) return;
@@ -92,6 +71,6 @@ export async function restore(client: EngineClient, collection: number, chunks: 
   // The engine refuses an incomplete snapshot, and accepts an empty one.
   client.send({ type: "RestoreChunk", collection, data: new Uint8Array(), end: true, body: 0 });
   // Responses arrive in order, so this one follows every report about the state.
-  await client.request((request) => ({ type: "Inspect", request }));
+  await client.request("InspectReply", (request) => ({ type: "Inspect", request }));
   if (refused) throw refused;
 }

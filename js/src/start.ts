@@ -1,4 +1,4 @@
-import { Engine } from "./engine.js";
+import { Engine, type MemberEvents, type Membership } from "./engine.js";
 import { compile, openGuest, type ModuleSource } from "./guest.js";
 import { fetchAsk } from "./kubernetes.js";
 import { findWebSocket } from "./platform.js";
@@ -39,6 +39,19 @@ export async function startEngine({ url, wasm, maxBytes = 0, maxHistory = 0, pau
       return openGuest(module, { type: "Config", seed, client, maxBytes, maxHistory, credit: 0, kubernetes: kubernetes ? url : "" });
     },
   });
+}
+
+/** Starts an engine with one member. The engine ends when the member leaves. */
+export async function attachEngine(options: StartOptions, events: MemberEvents): Promise<Membership> {
+  const engine = await startEngine(options);
+  const membership = engine.attach(events);
+  return {
+    ...membership,
+    leave: () => {
+      membership.leave();
+      engine.close();
+    },
+  };
 }
 
 /** Pages and their workers have a location. */

@@ -1,5 +1,5 @@
 import { abortable } from "./abort.js";
-import { selection, uint32 } from "./check.js";
+import { selection, text, uint32, wrongType } from "./check.js";
 import { Deferred } from "./deferred.js";
 import { statusError, unexpected, type Open, type OpenCollection } from "./engine-client.js";
 import { badRequest, closedError, protocolError, type WatchglassError } from "./errors.js";
@@ -184,20 +184,26 @@ interface WindowEvents {
   previous(): readonly Row[];
 }
 
-/** Returns the query of a view in the form of commands. */
-function queryOf({ namespaces, search = "", where, sort, facets = [], ...selectors }: ViewOptions) {
+/** Returns the query of a view in the form of commands. Throws a 400 for invalid options. */
+function queryOf({ namespaces = [], search = "", where, sort, facets = [], ...selectors }: ViewOptions) {
   const { namespace, labelSelector, fieldSelector } = selection(selectors);
-  if (namespace && namespaces?.length) throw badRequest("namespace and namespaces exclude each other");
-  const list = facets.map((facet) => (typeof facet === "string" ? { by: facet, limit: 0 } : { by: facet.by, limit: uint32(`limit of facet ${facet.by}`, facet.limit ?? 0) }));
+  if (!Array.isArray(namespaces)) throw wrongType("namespaces", namespaces, "an array of strings");
+  if (!Array.isArray(facets)) throw wrongType("facets", facets, "an array of names and { by, limit }");
+  if (namespace && namespaces.length) throw badRequest("namespace and namespaces exclude each other");
   return {
-    namespaces: namespaces?.length ? namespaces : namespace ? [namespace] : [],
+    namespaces: namespaces.length ? namespaces.map((one: string) => text("a member of namespaces", one)) : namespace ? [namespace] : [],
     labelSelector,
     fieldSelector,
-    search,
+    search: text("search", search),
     where: whereText(where),
     sort: sortText(sort),
-    facets: list,
+    facets: facets.map((facet: NonNullable<ViewOptions["facets"]>[number]) => facetOf(facet)),
   };
+}
+
+function facetOf(facet: NonNullable<ViewOptions["facets"]>[number]): { by: string; limit: number } {
+  const { by, limit = 0 }: { by: string; limit?: number } = typeof facet === "string" ? { by: facet } : (facet ?? {});
+  return { by: text("the name of a facet", by), limit: uint32(`limit of facet ${by}`, limit) };
 }
 
 /** Returns the facets of a patch by name, frozen. */
@@ -224,6 +230,7 @@ class Window implements Open {
   readonly #grant = (): void => this.#collection.client.send({ type: "GrantView", view: this.#id });
 
   constructor(collection: OpenCollection, options: ViewOptions, events: WindowEvents) {
+    if (typeof options !== "object" || !options) throw wrongType("options", options, "an object");
     checkRange(options.offset ?? 0, options.limit ?? defaultLimit);
     this.#collection = collection;
     this.#query = queryOf(options);

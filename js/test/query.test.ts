@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test, type TestContext } from "node:test";
-import { highlighter, sortText, splitSearch, whereText } from "../src/query.js";
+import { sortText, whereText } from "../src/query.js";
+import { highlighter, splitSearch } from "../src/search.js";
 import { TestCluster } from "../src/testing.js";
 import type { Collection, ViewOptions, ViewSnapshot } from "../src/types.js";
 import { connected, skip, until } from "./cluster.js";
@@ -129,6 +130,22 @@ test("a row has its cells by name", options, async (t) => {
   const [row] = (await show(collection, {})).rows;
   for (const [i, { name }] of collection.schema!.columns.entries()) assert.equal(row!.cells[name], row!.columns[i], name);
   assert.ok(Object.keys(row!.cells).length > 0);
+});
+
+test("the cells of a row are one frozen object, until the row changes", options, async (t) => {
+  const { cluster, collection } = await pods(t, { "shop/web-1": { phase: "Running" }, "shop/web-2": { phase: "Running" } });
+  const view = collection.view({ sort: "name" });
+  await view.ready;
+  const [first, second] = view.snapshot.rows.map((row) => ({ row, cells: row.cells }));
+  assert.equal(first!.row.cells, first!.cells);
+  assert.ok(Object.isFrozen(first!.cells));
+  assert.throws(() => Object.assign(first!.cells, { Status: "Failed" }), TypeError);
+  cluster.update("v1/pods", "shop/web-1", (pod) => void ((pod as { status?: object }).status = { phase: "Failed" }));
+  await until(view, () => view.snapshot.rows[0]!.resourceVersion !== first!.row.resourceVersion);
+  assert.notEqual(view.snapshot.rows[0]!.cells, first!.cells);
+  assert.equal(view.snapshot.rows[0]!.cells.Status, "Failed");
+  assert.equal(first!.cells.Status, "Running");
+  assert.equal(view.snapshot.rows[1]!.cells, second!.cells, "the cells of an unchanged row");
 });
 
 test("conditions are printed as text", () => {

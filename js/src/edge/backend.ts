@@ -214,13 +214,13 @@ export class Backend {
     switch (output?.type) {
       case "ObjectReply":
       case "ListReply":
-        this.#take(output.request)?.resolve({ bytes: frame.bytes.slice(), output });
+        this.#take(output.id)?.resolve({ bytes: frame.bytes.slice(), output });
         return;
       case "ErrorReply":
-        this.#take(output.request)?.reject(asError(output.status));
+        this.#take(output.id)?.reject(asError(output.status));
         return;
       case "CollectionSchema": {
-        const held = this.#find(output.collection);
+        const held = this.#find(output.id);
         if (!held) return;
         const answer = { bytes: frame.bytes.slice(), output };
         held.described.resolve(answer);
@@ -228,14 +228,14 @@ export class Backend {
         return;
       }
       case "CollectionState":
-        if (output.state === "forbidden") this.#drop(output.collection, output.status);
+        if (output.state === "forbidden") this.#drop(output.id, output.status);
         return;
       case "Rejected":
         if (output.object === "collection") this.#drop(output.id, output.status);
         else if (output.object === "watch") this.#end(output.id, (stream) => stream.fail(asError(output.status)));
         return;
       case "WatchClosed":
-        this.#end(output.watch, (stream) => stream.close(frame.bytes.slice()));
+        this.#end(output.id, (stream) => stream.close(frame.bytes.slice()));
         return;
     }
   }

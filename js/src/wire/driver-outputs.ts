@@ -22,15 +22,15 @@ export type Output = Delivery | Intent;
 
 const parsers: Parsers<Output> = {
   ...deliveryParsers,
-  0x60: ["OpenStream", (r) => ({ type: "OpenStream", stream: r.uint32() })],
-  0x61: ["SendStream", (r) => ({ type: "SendStream", stream: r.uint32(), data: r.bytes() })],
-  0x62: ["CloseStream", (r) => ({ type: "CloseStream", stream: r.uint32(), message: r.text() })],
-  0x63: ["WakeAt", (r) => ({ type: "WakeAt", millis: r.varint() })],
-  0x72: ["SendReader", (r) => ({ type: "SendReader", reader: r.uint32(), data: r.bytes() })],
-  0x73: ["CloseReader", (r) => ({ type: "CloseReader", reader: r.uint32(), status: status(r) })],
-  0x74: ["KeptReader", (r) => ({ type: "KeptReader", reader: r.uint32(), data: r.bytes() })],
-  0x75: ["Fetch", (r) => ({ type: "Fetch", stream: r.uint32(), path: r.text() })],
-  0x76: ["ReaderStalled", (r) => ({ type: "ReaderStalled", reader: r.uint32(), stalled: r.bool() })],
+  0x60: ["OpenStream", (r) => ({ stream: r.uint32() })],
+  0x61: ["SendStream", (r) => ({ stream: r.uint32(), data: r.bytes() })],
+  0x62: ["CloseStream", (r) => ({ stream: r.uint32(), message: r.text() })],
+  0x63: ["WakeAt", (r) => ({ millis: r.varint() })],
+  0x72: ["SendReader", (r) => ({ reader: r.uint32(), data: r.bytes() })],
+  0x73: ["CloseReader", (r) => ({ reader: r.uint32(), status: status(r) })],
+  0x74: ["KeptReader", (r) => ({ reader: r.uint32(), data: r.bytes() })],
+  0x75: ["Fetch", (r) => ({ stream: r.uint32(), path: r.text() })],
+  0x76: ["ReaderStalled", (r) => ({ reader: r.uint32(), stalled: r.bool() })],
 };
 
 /** Parses a frame of the engine. Returns undefined for a type that may be skipped. */

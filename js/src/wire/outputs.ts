@@ -26,14 +26,15 @@ const minEdit = 3;
 export type Rejectable = "collection" | "watch" | "view" | "object" | "restore" | "reader";
 
 /**
- * The outputs from the engine to a member, such as a page. Bytes and items alias the
- * message, and everything else is a copy. Those for the driver are in driver-outputs.ts,
+ * The outputs from the engine to a member, such as a page. The ID is that of the
+ * collection, watch, view, object handle or request. Bytes and items alias the message,
+ * and everything else is a copy. Those for the driver are in driver-outputs.ts,
  * which pages with a worker do not load.
  */
 export type Delivery =
   | {
       type: "CollectionState";
-      collection: number;
+      id: number;
       state: State;
       resourceVersion: ResourceVersion;
       lastProgressMillis: number;
@@ -43,13 +44,13 @@ export type Delivery =
       total: number;
       status: Status | undefined;
     }
-  | { type: "CollectionSchema"; collection: number; schema: Schema }
-  | { type: "CollectionError"; collection: number; key: string; resourceVersion: ResourceVersion; status: Status | undefined }
-  | { type: "WatchEvents"; watch: number; events: WatchEventFrame[] }
-  | { type: "WatchClosed"; watch: number; end: WatchEnd; status: Status | undefined }
+  | { type: "CollectionSchema"; id: number; schema: Schema }
+  | { type: "CollectionError"; id: number; key: string; resourceVersion: ResourceVersion; status: Status | undefined }
+  | { type: "WatchEvents"; id: number; events: WatchEventFrame[] }
+  | { type: "WatchClosed"; id: number; end: WatchEnd; status: Status | undefined }
   | {
       type: "ViewPatch";
-      view: number;
+      id: number;
       resourceVersion: ResourceVersion;
       total: number;
       offset: number;
@@ -59,13 +60,13 @@ export type Delivery =
       edits: Edit[];
     }
   | { type: "Rejected"; object: Rejectable; id: number; status: Status | undefined }
-  | { type: "ObjectReply"; request: number; item: Item }
-  | { type: "ListReply"; request: number; resourceVersion: ResourceVersion; continue: string; remaining: number; items: Item[] }
-  | { type: "InspectReply"; request: number; entries: [name: string, value: number][] }
-  | { type: "ErrorReply"; request: number; status: Status | undefined }
-  | { type: "ObjectChanged"; handle: number; resourceVersion: ResourceVersion; item: Item | undefined }
-  | { type: "ObjectState"; handle: number; state: State; status: Status | undefined }
-  | { type: "SnapshotChunk"; request: number; whole: boolean; last: boolean; resourceVersion: ResourceVersion; source: string; data: Uint8Array };
+  | { type: "ObjectReply"; id: number; item: Item }
+  | { type: "ListReply"; id: number; resourceVersion: ResourceVersion; continue: string; remaining: number; items: Item[] }
+  | { type: "InspectReply"; id: number; entries: [name: string, value: number][] }
+  | { type: "ErrorReply"; id: number; status: Status | undefined }
+  | { type: "ObjectChanged"; id: number; resourceVersion: ResourceVersion; item: Item | undefined }
+  | { type: "ObjectState"; id: number; state: State; status: Status | undefined }
+  | { type: "SnapshotChunk"; id: number; whole: boolean; last: boolean; resourceVersion: ResourceVersion; source: string; data: Uint8Array };
 
 const states: readonly State[] = ["connecting", "syncing", "live", "reconnecting", "stale", "forbidden", "closed"];
 /** The kinds of columns, in the order of their numbers on the wire. */
@@ -75,60 +76,56 @@ const eventTypes = [undefined, "ADDED", "MODIFIED", "DELETED", "BOOKMARK"] as co
 export const watchEnds: readonly WatchEnd[] = ["Closed", "CollectionClosed", "EngineReplaced", "Timeout", "Refused", "SlowConsumer", "Overtaken", "HistoryLost", "Corrupt"];
 const rejectables: readonly Rejectable[] = ["collection", "watch", "view", "object", "restore", "reader"];
 
-/** The parsers of outputs, by the type byte of the frame. */
-export interface Parsers<T> {
-  readonly [type: number]: readonly [name: string, parse: (r: Reader) => T];
+/** The parsers of outputs without their type, by the type byte of the frame. */
+export interface Parsers<T extends { type: string }> {
+  readonly [type: number]: { [Name in T["type"]]: readonly [name: Name, parse: (r: Reader) => Omit<Extract<T, { type: Name }>, "type">] }[T["type"]];
 }
 
 export const deliveryParsers: Parsers<Delivery> = {
   0x64: ["CollectionState", collectionState],
-  0x65: ["CollectionSchema", (r) => ({ type: "CollectionSchema", collection: r.uint32(), schema: schema(r) })],
+  0x65: ["CollectionSchema", (r) => ({ id: r.uint32(), schema: schema(r) })],
   0x66: [
     "CollectionError",
     (r) => ({
-      type: "CollectionError",
-      collection: r.uint32(),
+      id: r.uint32(),
       key: r.text(),
       resourceVersion: r.resourceVersion(),
       status: status(r),
     }),
   ],
-  0x67: ["WatchEvents", (r) => ({ type: "WatchEvents", watch: r.uint32(), events: r.list(3, () => watchEvent(r)) })],
-  0x68: ["WatchClosed", (r) => ({ type: "WatchClosed", watch: r.uint32(), end: watchEnds[r.option(watchEnds.length)]!, status: status(r) })],
+  0x67: ["WatchEvents", (r) => ({ id: r.uint32(), events: r.list(3, () => watchEvent(r)) })],
+  0x68: ["WatchClosed", (r) => ({ id: r.uint32(), end: watchEnds[r.option(watchEnds.length)]!, status: status(r) })],
   0x69: ["ViewPatch", viewPatch],
   0x6a: [
     "Rejected",
-    (r) => ({ type: "Rejected", object: rejectables[r.option(rejectables.length)]!, id: r.uint32(), status: status(r) }),
+    (r) => ({ object: rejectables[r.option(rejectables.length)]!, id: r.uint32(), status: status(r) }),
   ],
-  0x6b: ["ObjectReply", (r) => ({ type: "ObjectReply", request: r.uint32(), item: new Item(r) })],
+  0x6b: ["ObjectReply", (r) => ({ id: r.uint32(), item: new Item(r) })],
   0x6c: ["ListReply", listReply],
   0x6d: [
     "InspectReply",
     (r) => ({
-      type: "InspectReply",
-      request: r.uint32(),
+      id: r.uint32(),
       entries: r.list(2, (): [string, number] => [r.text(), r.varint()]),
     }),
   ],
-  0x6e: ["ErrorReply", (r) => ({ type: "ErrorReply", request: r.uint32(), status: status(r) })],
+  0x6e: ["ErrorReply", (r) => ({ id: r.uint32(), status: status(r) })],
   0x6f: [
     "ObjectChanged",
     (r) => ({
-      type: "ObjectChanged",
-      handle: r.uint32(),
+      id: r.uint32(),
       resourceVersion: r.resourceVersion(),
       item: r.bool() ? new Item(r) : undefined,
     }),
   ],
   0x70: [
     "ObjectState",
-    (r) => ({ type: "ObjectState", handle: r.uint32(), state: states[r.option(states.length)]!, status: status(r) }),
+    (r) => ({ id: r.uint32(), state: states[r.option(states.length)]!, status: status(r) }),
   ],
   0x71: [
     "SnapshotChunk",
     (r) => ({
-      type: "SnapshotChunk",
-      request: r.uint32(),
+      id: r.uint32(),
       whole: r.bool(),
       last: r.bool(),
       resourceVersion: r.resourceVersion(),
@@ -141,22 +138,22 @@ export const deliveryParsers: Parsers<Delivery> = {
 /** Parses a frame for a member. Returns undefined for a type that may be skipped. */
 export const readDelivery = (frame: Frame): Delivery | undefined => parse(frame, deliveryParsers);
 
-export function parse<T>(frame: Frame, parsers: Parsers<T>): T | undefined {
+export function parse<T extends { type: string }>(frame: Frame, parsers: Parsers<T>): T | undefined {
   const known = parsers[frame.type];
   if (!known) {
     if (frame.type >= 0x80) return undefined;
     throw protocolError(`frame of type 0x${frame.type.toString(16)} is unknown or not allowed here`);
   }
-  const r = new Reader(frame.payload, known[0]);
-  const output = known[1](r);
+  const [type, read]: readonly [type: string, read: (r: Reader) => object] = known;
+  const r = new Reader(frame.payload, type);
+  const output = { type, ...read(r) } as T;
   r.done();
   return output;
 }
 
-function collectionState(r: Reader): Delivery {
+function collectionState(r: Reader): Omit<Delivery & { type: "CollectionState" }, "type"> {
   return {
-    type: "CollectionState",
-    collection: r.uint32(),
+    id: r.uint32(),
     state: states[r.option(states.length)]!,
     resourceVersion: r.resourceVersion(),
     lastProgressMillis: r.varint(),
@@ -179,10 +176,9 @@ function watchEvent(r: Reader): WatchEventFrame {
   return { type, item: new Item(r) };
 }
 
-function viewPatch(r: Reader): Delivery {
+function viewPatch(r: Reader): Omit<Delivery & { type: "ViewPatch" }, "type"> {
   return {
-    type: "ViewPatch",
-    view: r.uint32(),
+    id: r.uint32(),
     resourceVersion: r.resourceVersion(),
     total: r.uvarint(),
     offset: r.uint32(),
@@ -192,10 +188,9 @@ function viewPatch(r: Reader): Delivery {
   };
 }
 
-function listReply(r: Reader): Delivery {
+function listReply(r: Reader): Omit<Delivery & { type: "ListReply" }, "type"> {
   return {
-    type: "ListReply",
-    request: r.uint32(),
+    id: r.uint32(),
     resourceVersion: r.resourceVersion(),
     continue: r.text(),
     remaining: r.uvarint(),

@@ -1,0 +1,49 @@
+/**
+ * Finds the words of a search box in texts that the page draws. The entry
+ * `watchglass/search`.
+ */
+import type { ViewOptions } from "./types.js";
+
+/** The half-open range of a match: the indices in the text. */
+export type MatchRange = readonly [start: number, end: number];
+
+/**
+ * Returns a function that finds the words of a {@link ViewOptions.search} in a text, for
+ * highlighting. Its ranges are sorted and do not overlap. A label matches as `key=value`.
+ */
+export function highlighter(search: string): (text: string) => MatchRange[] {
+  const { words } = splitSearch(search);
+  return (text) => {
+    const folded = lower(text);
+    const ranges = words.flatMap((word) => occurrences(folded, word)).sort(([a], [b]) => a - b);
+    const merged: [number, number][] = [];
+    for (const [start, end] of ranges) {
+      const last = merged.at(-1);
+      if (last && start <= last[1]) last[1] = Math.max(last[1], end);
+      else merged.push([start, end]);
+    }
+    return merged;
+  };
+}
+
+function occurrences(text: string, word: string): MatchRange[] {
+  const found: MatchRange[] = [];
+  for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + 1)) found.push([at, at + word.length]);
+  return found;
+}
+
+/** Splits a search as the engine does. A missing closing quote ends with the text. */
+export function splitSearch(search: string): { words: string[]; excluded: string[] } {
+  const words: string[] = [];
+  const excluded: string[] = [];
+  for (const [, minus, quotedWord] of search.matchAll(/(-(?=[^ \t\n\r]))?((?:"[^"]*(?:"|$)|[^" \t\n\r])+)/g)) {
+    const word = lower(quotedWord!.replaceAll('"', ""));
+    if (word) (minus ? excluded : words).push(word);
+  }
+  return { words, excluded };
+}
+
+/** Lower case for ASCII, as the engine does. Other letters may change length. */
+function lower(text: string): string {
+  return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
+}
