@@ -394,7 +394,13 @@ export interface Collection<T extends object = KubeObject> {
    * reason. Returns a function that unsubscribes.
    */
   onObjectError(listener: (key: string, status: Status) => void): () => void;
-  /** Resolves when the collection is live for the first time. */
+  /**
+   * Resolves when the collection is live for the first time. Rejects when it is closed, such
+   * as by a 404. It stays pending while the collection is `forbidden`, by a 401 as well as by
+   * a 403: the collection tries again, so a sign-in or a granted right resolves it. Programs
+   * that must not wait observe {@link status}; {@link View.ready}, {@link get} and
+   * {@link list} reject.
+   */
   readonly synced: Promise<void>;
   /**
    * Resolves when the state given as {@link CollectionOptions.restore} is loaded, or

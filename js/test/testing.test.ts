@@ -110,6 +110,26 @@ test("rights are revoked and restored", options, async (t) => {
   await until(pods, () => pods.status.state === "live");
 });
 
+test("a collection without the right to its resource is synced once the right is granted", options, async (t) => {
+  const cluster = new TestCluster();
+  cluster.apply(pod("a"));
+  cluster.deny("v1/pods");
+  const wg = await connected(t, cluster);
+  const pods = wg.collection("v1/pods");
+  let synced = "pending";
+  pods.synced.then(() => (synced = "resolved"), () => (synced = "rejected"));
+  await until(pods, () => pods.status.state === "forbidden");
+  await assert.rejects(pods.view().ready, { code: 403 });
+  await assert.rejects(pods.get("default/a"), { code: 403 });
+  await assert.rejects(pods.list(), { code: 403 });
+  assert.deepEqual([pods.status.state, pods.status.error!.code, synced], ["forbidden", 403, "pending"]);
+  cluster.allow("v1/pods");
+  wg.reconnect();
+  await pods.synced;
+  assert.equal((await pods.list()).items.length, 1);
+  await assert.rejects(wg.collection("v1/absents").synced, { code: 404 });
+});
+
 test("the cluster applies selectors of a collection, and reports mistakes with their position", options, async (t) => {
   const cluster = new TestCluster();
   cluster.apply(pod("a", { labels: { app: "web", tier: "data" } }));
