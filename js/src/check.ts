@@ -29,15 +29,15 @@ export function checkWord<T extends string>(name: string, value: T, words: reado
 }
 
 export function checkMatch(value: ListOptions["resourceVersionMatch"]): void {
-  if (value !== undefined) checkWord("resourceVersionMatch", value, ["NotOlderThan", "Exact"]);
+  checkWord("resourceVersionMatch", value ?? "Exact", ["NotOlderThan", "Exact"]);
 }
 
 export function checkPolicy(value: WatchOptions["policy"]): void {
-  if (value !== undefined) checkWord("policy", value, ["stall", "terminate", "conflate"]);
+  checkWord("policy", value ?? "stall", ["stall", "terminate", "conflate"]);
 }
 
 export function checkWorker(value: ConnectOptions["worker"]): void {
-  if (value !== undefined) checkWord("worker", value, ["shared", "dedicated", "inline"]);
+  checkWord("worker", value ?? "shared", ["shared", "dedicated", "inline"]);
   if (value === "dedicated" && typeof Worker !== "function") throw badRequest('worker is "dedicated", and this platform has no dedicated workers: omit the option');
 }
 

@@ -1,8 +1,7 @@
 import { abortable } from "./abort.js";
 import { Deferred } from "./deferred.js";
-import type { MemberEvents, Membership } from "./engine.js";
 import { internalError, messageOf, protocolError, WatchglassError } from "./errors.js";
-import { batchBytes, idsPerMember } from "./member.js";
+import { batchBytes, idsPerMember, type MemberEvents, type Membership } from "./member.js";
 import type { Opened, Schema, Status } from "./types.js";
 import { split, Writer } from "./wire/codec.js";
 import { writeMemberCommand, type MemberCommand } from "./wire/commands.js";

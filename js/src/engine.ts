@@ -1,11 +1,12 @@
 import { Clock } from "./clock.js";
-import { internalError, messageOf } from "./errors.js";
+import { messageOf } from "./errors.js";
 import { GuestError, type Guest } from "./guest.js";
 import type { AnswerEvents, Ask } from "./kubernetes.js";
-import { idsPerMember } from "./member.js";
+import { idsPerMember, type MemberEvents, type Membership } from "./member.js";
+import { Members, noteOpen } from "./members.js";
 import type { Dial, Stream, StreamEvents } from "./transport.js";
-import { concat, Reader, split, Writer, type Frame } from "./wire/codec.js";
-import { commandTypes, writeCommand, type Command } from "./wire/driver-commands.js";
+import { concat, split, Writer } from "./wire/codec.js";
+import { writeCommand, type Command } from "./wire/driver-commands.js";
 import { readOutput, recipient, type Output } from "./wire/driver-outputs.js";
 
 /**
@@ -30,46 +31,6 @@ const pausedMessage = "paused while all pages are hidden";
 
 /** The longest time of a timer, in milliseconds. */
 const maxTimer = 0x7fff_ffff;
-
-/** The callbacks of a program that shares the engine. */
-export interface MemberEvents {
-  /** Receives complete frames. The member owns them. */
-  frames(frames: Uint8Array<ArrayBuffer>): void;
-  /**
-   * Receives one frame instead, in the same isolate and without a copy. It aliases the
-   * engine's output.
-   */
-  frame?(frame: Frame): void;
-  /**
-   * The engine failed, and a new, empty one replaces it. The member must open its
-   * resources and send its requests again. Commands sent before this call are lost.
-   */
-  restarted(message: string): void;
-  /** The member sent an invalid frame, and was removed. */
-  failed(message: string): void;
-  /**
-   * The worker of the engine does not respond and is being replaced. The known state may
-   * be old.
-   */
-  silent?(message: string): void;
-  /** Returns the token for the next connection. */
-  token(): Promise<string>;
-}
-
-/** A member's access to the engine. */
-export interface Membership {
-  /** The member chooses IDs that start at {@link idsPerMember} times this number. */
-  readonly member: number;
-  /** Sends complete frames. The engine owns them. */
-  send(frames: Uint8Array<ArrayBuffer>): void;
-  /**
-   * Reports whether the member's page is hidden. While all are, the engine closes its
-   * connections after {@link EngineOptions.pauseMillis}.
-   */
-  hide(hidden: boolean): void;
-  /** Closes everything that the member has open. Idempotent. */
-  leave(): void;
-}
 
 export interface EngineOptions {
   url: string;
@@ -100,20 +61,13 @@ export interface EngineOptions {
   pauseMillis?: number;
 }
 
-interface Member {
-  readonly events: MemberEvents;
-  readonly collections: Set<number>;
-  readonly handles: Set<number>;
-  hidden: boolean;
-}
-
 /**
  * Drives one guest for one origin. It executes the guest's intents, passes the results
  * back, and routes deliveries to the members. It replaces a guest that fails.
  */
 export class Engine {
   readonly #options: EngineOptions;
-  readonly #members = new Map<number, Member>();
+  readonly #members = new Members();
   readonly #streams = new Map<number, Stream | undefined>();
   readonly #inbox = new Writer();
   readonly #schedule = eachTask(() => this.flush());
@@ -125,7 +79,6 @@ export class Engine {
   #breaks = 0;
   #brokeAt = 0;
   #closed = false;
-  #lastToken: string | undefined;
   #pause: ReturnType<typeof setTimeout> | undefined;
   #paused = false;
 
@@ -153,9 +106,7 @@ export class Engine {
    * free.
    */
   attach(events: MemberEvents, wanted?: number): Membership {
-    const member = wanted ?? this.#newMember();
-    if (this.#members.has(member)) throw internalError("the member number is in use; reload the page");
-    this.#members.set(member, { events, collections: new Set(), handles: new Set(), hidden: false });
+    const member = this.#members.add(events, wanted);
     this.#checkHidden();
     return {
       member,
@@ -163,18 +114,6 @@ export class Engine {
       hide: (hidden) => this.#hide(member, hidden),
       leave: () => this.#leave(member),
     };
-  }
-
-  /**
-   * A random number, so that members that return after a worker died find their numbers
-   * free.
-   */
-  #newMember(): number {
-    if (this.#members.size > 1000) throw internalError("more than a thousand clients share this engine");
-    for (;;) {
-      const member = crypto.getRandomValues(new Uint16Array(1))[0]!;
-      if (member > 0 && !this.#members.has(member)) return member;
-    }
   }
 
   /** Ends the guest and its streams. Members receive nothing after this. Idempotent. */
@@ -191,7 +130,7 @@ export class Engine {
   #leave(member: number): void {
     const left = this.#members.get(member);
     if (!left) return;
-    this.#members.delete(member);
+    this.#members.remove(member);
     this.#checkHidden();
     const w = new Writer();
     for (const collection of left.collections) writeCommand(w, { type: "CloseCollection", collection });
@@ -209,8 +148,7 @@ export class Engine {
   /** Starts the time to the pause when the last visible member is hidden, and ends the pause when one is visible. */
   #checkHidden(): void {
     const { pauseMillis = defaultPauseMillis } = this.#options;
-    const hidden = this.#members.size > 0 && [...this.#members.values()].every((member) => member.hidden);
-    if (hidden) {
+    if (this.#members.hidden) {
       if (pauseMillis <= maxTimer) this.#pause ??= setTimeout(() => this.#closeStreams(), pauseMillis);
       return;
     }
@@ -352,7 +290,7 @@ export class Engine {
     if (this.#paused) return this.#ended(stream, pausedMessage);
     let token: string;
     try {
-      token = await this.#token();
+      token = await this.#members.token(this.#options.tokenMillis ?? defaultTokenMillis);
     } catch (error) {
       if (current()) this.#ended(stream, `no token to connect with: ${messageOf(error)}`);
       return;
@@ -363,26 +301,6 @@ export class Engine {
   #ended(stream: number, message: string): void {
     this.#queue({ type: "StreamClosed", stream, message });
     this.#streams.delete(stream);
-  }
-
-  /**
-   * Asks the members for a token, the newest one first, because its token is the
-   * freshest. A member that does not answer in time, such as a page that shows a dialog,
-   * is skipped. If none answers, the last token is used again.
-   */
-  async #token(): Promise<string> {
-    let failure: unknown = new Error("no page is connected");
-    for (const member of [...this.#members.values()].reverse()) {
-      const answer = Promise.resolve(member.events.token());
-      answer.then((token) => (this.#lastToken = token)).catch(() => {}); // a late token serves the next connection
-      try {
-        return await within(answer, this.#options.tokenMillis ?? defaultTokenMillis);
-      } catch (error) {
-        failure = error;
-      }
-    }
-    if (this.#lastToken !== undefined) return this.#lastToken;
-    throw failure;
   }
 
   /** Queues an event of a stream, for one step together with others of the same task. */
@@ -432,7 +350,7 @@ export class Engine {
     console.error(`watchglass: the engine is restarted: ${message}`);
     this.#discard("the reader restarts");
     this.#replaceSoon();
-    for (const { events, collections, handles } of [...this.#members.values()]) {
+    for (const { events, collections, handles } of this.#members.list()) {
       collections.clear();
       handles.clear();
       events.restarted(message);
@@ -475,22 +393,6 @@ export class Engine {
       // The guest is discarded in any case.
     }
   }
-}
-
-/** Tracks the collections and handles that a member has open, for cleaning up after it. */
-function noteOpen({ collections, handles }: Member, type: number, payload: Uint8Array): void {
-  if (type === commandTypes.OpenCollection) collections.add(new Reader(payload, "OpenCollection").uint32());
-  if (type === commandTypes.CloseCollection) collections.delete(new Reader(payload, "CloseCollection").uint32());
-  if (type === commandTypes.AcquireObject) handles.add(new Reader(payload, "AcquireObject").uint32());
-  if (type === commandTypes.ReleaseObject) handles.delete(new Reader(payload, "ReleaseObject").uint32());
-}
-
-/** Resolves like the promise, and rejects if that takes too long. */
-function within(answer: Promise<string>, millis: number): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const late = setTimeout(() => reject(new Error(`a page did not return a token within ${millis / 1000} s`)), millis);
-    answer.then(resolve, reject).finally(() => clearTimeout(late));
-  });
 }
 
 /** Runs a function in a separate task, once for all calls before that. */

@@ -1,5 +1,6 @@
 // Pages share an engine, and with it the data that one token may read, only if they
 // have proved to be the same user.
+import { decodeBase64url } from "./base64url.js";
 import { WatchglassError } from "./errors.js";
 import type { ConnectOptions } from "./types.js";
 
@@ -66,8 +67,7 @@ async function firstToken(token: () => string | Promise<string>): Promise<string
 export function jwtSubject(token: string): string | undefined {
   try {
     const [, payload = ""] = token.split(".");
-    const bytes = Uint8Array.from(atob(payload.replace(/-/g, "+").replace(/_/g, "/")), (c) => c.charCodeAt(0));
-    const { iss, sub } = JSON.parse(new TextDecoder().decode(bytes)) as { iss?: unknown; sub?: unknown };
+    const { iss, sub } = JSON.parse(new TextDecoder().decode(decodeBase64url(payload))) as { iss?: unknown; sub?: unknown };
     if (typeof iss !== "string" || typeof sub !== "string" || iss === "" || sub === "") return undefined;
     return `jwt ${JSON.stringify([iss, sub])}`;
   } catch {

@@ -1,5 +1,5 @@
-import type { MemberEvents, Membership } from "./engine.js";
 import { internalError, messageOf, type WatchglassError } from "./errors.js";
+import type { MemberEvents, Membership } from "./member.js";
 
 // The messages between a page and the worker of its engine. Frames are transferred
 // without a copy. The epoch counts the engine's restarts. The worker drops commands

@@ -6,7 +6,7 @@ import type { Condition, ConditionValue, SortKey, ViewOptions } from "./types.js
 /** Returns a sort as text. */
 export function sortText(sort: ViewOptions["sort"] = ""): string {
   if (typeof sort === "string") return sort;
-  if (!Array.isArray(sort)) throw wrongType("sort", sort, 'text such as "-restarts, name", or an array of keys');
+  if (!Array.isArray(sort)) throw wrongType("sort", sort, 'text or an array of keys');
   return sort.map((key: string | SortKey) => (typeof key === "string" ? key : sortKeyText(key))).join(", ");
 }
 
@@ -14,7 +14,7 @@ function sortKeyText(key: SortKey): string {
   const { by, descending, nulls, lexical } = key ?? {};
   if (typeof by !== "string") throw wrongType("a key of sort", key, "text or { by, descending, nulls, lexical }");
   if (by.includes('"')) throw badRequest(`sort key ${JSON.stringify(by)} contains a double quote`);
-  if (nulls !== undefined) checkWord("nulls of sort", nulls, ["first", "last"]);
+  checkWord("nulls of sort", nulls ?? "first", ["first", "last"]);
   const name = /[,\s]|^-/.test(by) ? `"${by}"` : by;
   return `${descending ? "-" : ""}${name}${lexical ? " lexical" : ""}${nulls ? ` nulls ${nulls}` : ""}`;
 }
@@ -35,7 +35,7 @@ export function whereText(where: Condition = ""): string {
     return `not (${negated})`;
   }
   const parts = and ?? or;
-  if (!Array.isArray(parts)) throw wrongType("a condition of where", where, "text, [name, operator, value], { and: […] }, { or: […] } or { not: … }");
+  if (!Array.isArray(parts)) throw wrongType("a condition of where", where, "text, [name, operator, value], { and }, { or } or { not }");
   const texts = parts.map((part: Condition) => whereText(part)).filter((text) => text.trim());
   // An empty part of "and" excludes nothing, but an empty part of "or" includes everything.
   if (!and && texts.length < parts.length) return "";

@@ -1,6 +1,7 @@
-import { Engine, type MemberEvents, type Membership } from "./engine.js";
+import { Engine } from "./engine.js";
 import { compile, openGuest, type ModuleSource } from "./guest.js";
 import { fetchAsk } from "./kubernetes.js";
+import type { MemberEvents, Membership } from "./member.js";
 import { findWebSocket } from "./platform.js";
 import { askWhy } from "./refused.js";
 import { webSocketDial, type Dial, type WebSocketClass } from "./transport.js";

@@ -1,3 +1,4 @@
+import { encodeBase64url } from "./base64url.js";
 import { messageOf } from "./errors.js";
 import type { AskWhy } from "./refused.js";
 import { maxMessage } from "./wire/codec.js";
@@ -36,8 +37,7 @@ export type WebSocketClass = new (url: string, protocols: string[]) => WebSocket
 
 function protocols(token: string): string[] {
   if (token === "") return [subprotocol];
-  const bytes = Array.from(new TextEncoder().encode(token), (byte) => String.fromCharCode(byte)).join("");
-  return [subprotocol, bearerProtocol + btoa(bytes).replace(/\+/g, "-").replace(/\//g, "_").replace(/=/g, "")];
+  return [subprotocol, bearerProtocol + encodeBase64url(new TextEncoder().encode(token))];
 }
 
 /** Returns a Dial for WebSockets. If a refusal carries no reason, askWhy finds it out. */

@@ -1,8 +1,9 @@
 // The script of the worker that runs the engines: one for each connector and user,
 // shared by all pages. It runs as a SharedWorker or as a dedicated Worker.
 
-import type { Engine, MemberEvents, Membership } from "./engine.js";
+import type { Engine } from "./engine.js";
 import { messageOf } from "./errors.js";
+import type { MemberEvents, Membership } from "./member.js";
 import { holdLock, onRelease, type Port, type ToPage, type ToWorker } from "./port.js";
 import { startEngine } from "./start.js";
 

@@ -178,20 +178,22 @@ test("a worker that cannot be loaded is reported", { skip }, async (t) => {
 
 // The file of the engine is loaded separately, with classes of its own.
 test("an engine that cannot start in the page's thread is reported as a WatchglassError", { skip }, async (t) => {
-  const page = await (await setup(t)).open();
-  const failure = (wasm: string | Uint8Array<ArrayBuffer>) =>
+  const { open } = await setup(t);
+  const failure = (page: Page, wasm?: string): Promise<string> =>
     page.evaluate(
       (wasm) =>
-        watchglass.connect("/watch", { worker: "inline", wasm: typeof wasm === "string" ? wasm : new Uint8Array() }).then(
+        watchglass.connect("/watch", { worker: "inline", wasm: wasm ?? new Uint8Array() }).then(
           () => "connected",
           (e: unknown) => (e instanceof watchglass.WatchglassError ? `${e.code} ${e.message}` : `another error: ${String(e)}`),
         ),
       wasm,
     );
-  assert.match(await failure("/absent.wasm"), /^500 cannot load the watchglass module from .*absent.wasm: HTTP 404/);
-  assert.match(await failure(new Uint8Array()), /^500 the engine cannot be started: .*WebAssembly/);
-  await page.route("**/start.js", (route) => route.abort());
-  assert.match(await failure("/watchglass.wasm"), /^500 the engine cannot be started: .*start\.js/);
+  const page = await open();
+  await page.route("**/start.js", (route) => route.abort(), { times: 1 });
+  assert.match(await failure(page), /^500 the engine cannot be started: .*start\.js/);
+  const another = await open(); // a page does not load a module again that failed
+  assert.match(await failure(another, "/absent.wasm"), /^500 cannot load the watchglass module from .*absent.wasm: HTTP 404/);
+  assert.match(await failure(another), /^500 the engine cannot be started: .*WebAssembly/);
 });
 
 for (const worker of ["shared", "dedicated", "inline"] as const) {

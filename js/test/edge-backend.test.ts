@@ -2,9 +2,10 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Engine, MemberEvents } from "../src/engine.js";
+import type { Engine } from "../src/engine.js";
 import { Backend } from "../src/edge/backend.js";
 import { readCommand } from "../src/edge/command.js";
+import type { MemberEvents } from "../src/member.js";
 import { split } from "../src/wire/codec.js";
 import { commandTypes } from "../src/wire/driver-commands.js";
 import { backendPath, commandFrame, getCommand, listCommand, watchCommand } from "./edge-fixture.js";

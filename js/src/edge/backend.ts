@@ -1,5 +1,5 @@
-import type { Engine, Membership } from "../engine.js";
-import { idsPerMember } from "../member.js";
+import type { Engine } from "../engine.js";
+import { idsPerMember, type Membership } from "../member.js";
 import { WatchglassError } from "../errors.js";
 import type { Status } from "../types.js";
 import { Reader, Writer, type Frame } from "../wire/codec.js";

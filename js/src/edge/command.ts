@@ -2,7 +2,7 @@ import { WatchglassError } from "../errors.js";
 import { Reader, split, type Frame } from "../wire/codec.js";
 import { Match, Policy, Tristate } from "../wire/commands.js";
 import { commandTypes, type Command } from "../wire/driver-commands.js";
-import { decodeBase64url } from "./base64url.js";
+import { decodeCanonicalBase64url } from "../base64url.js";
 import { status } from "./refusal.js";
 
 /** A command that the edge's HTTP server sends. */
@@ -27,7 +27,7 @@ export function readCommand(text: string | null): ReadCommand {
 }
 
 function frames(text: string | null): Frame[] {
-  const message = decodeBase64url(text ?? "");
+  const message = decodeCanonicalBase64url(text ?? "");
   try {
     return message ? [...split(message)] : [];
   } catch {

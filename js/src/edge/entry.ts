@@ -1,3 +1,4 @@
+import { decodeBase64url } from "../base64url.js";
 import { bearerProtocol, subprotocol } from "../transport.js";
 import type { Status } from "../types.js";
 import { reject } from "./reject.js";
@@ -124,8 +125,7 @@ function presented(headers: Headers): string {
   const name = offered(headers).find((name) => name.startsWith(bearerProtocol));
   if (name === undefined) return "";
   try {
-    const text = atob(name.slice(bearerProtocol.length).replace(/-/g, "+").replace(/_/g, "/"));
-    return new TextDecoder().decode(Uint8Array.from(text, (c) => c.charCodeAt(0)));
+    return new TextDecoder().decode(decodeBase64url(name.slice(bearerProtocol.length)));
   } catch {
     return "malformed";
   }

@@ -1,5 +1,5 @@
-import type { Engine, Membership } from "../engine.js";
-import { idsPerMember } from "../member.js";
+import type { Engine } from "../engine.js";
+import { idsPerMember, type Membership } from "../member.js";
 import type { Status } from "../types.js";
 import { Writer, type Frame } from "../wire/codec.js";
 import { writeCommand, type Command } from "../wire/driver-commands.js";

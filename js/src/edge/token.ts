@@ -1,5 +1,5 @@
 import type { Status } from "../types.js";
-import { decodeBase64url } from "./base64url.js";
+import { decodeCanonicalBase64url } from "../base64url.js";
 import { status } from "./refusal.js";
 
 // Verifies tokens of host/access/token. The tests of both read
@@ -50,8 +50,8 @@ export async function verify(keys: readonly CryptoKey[], token: string, now: num
   if (token === "") return refused("missing");
   if (token.length > maxTokenBytes) return refused("long");
   const parts = token.split(".");
-  const [header, payload] = [parts[0], parts[1]].map((part) => parseJSON(decodeBase64url(part)));
-  const signature = decodeBase64url(parts[2]);
+  const [header, payload] = [parts[0], parts[1]].map((part) => parseJSON(decodeCanonicalBase64url(part)));
+  const signature = decodeCanonicalBase64url(parts[2]);
   if (parts.length !== 3 || header === undefined || !signature) return refused("malformed");
   const claims = readClaims(payload);
   if (!claims) return refused("malformed");

@@ -1,0 +1,103 @@
+import { internalError } from "./errors.js";
+import type { MemberEvents } from "./member.js";
+import { Reader } from "./wire/codec.js";
+import { commandTypes } from "./wire/driver-commands.js";
+
+/** A program that shares the engine, and what it has open. */
+export interface Member {
+  readonly events: MemberEvents;
+  readonly collections: Set<number>;
+  readonly handles: Set<number>;
+  hidden: boolean;
+}
+
+/** The members of an engine, by number, in the order of their arrival. */
+export class Members {
+  readonly #byNumber = new Map<number, Member>();
+  #lastToken: string | undefined;
+
+  get size(): number {
+    return this.#byNumber.size;
+  }
+
+  /** Whether there are members, and the pages of all of them are hidden. */
+  get hidden(): boolean {
+    return this.size > 0 && this.list().every((member) => member.hidden);
+  }
+
+  get(number: number): Member | undefined {
+    return this.#byNumber.get(number);
+  }
+
+  /** Returns a copy, because callbacks of members may add and remove others. */
+  list(): Member[] {
+    return [...this.#byNumber.values()];
+  }
+
+  /**
+   * Adds a member, with the number that it had at a previous engine if that is given and
+   * free. Returns its number.
+   */
+  add(events: MemberEvents, wanted?: number): number {
+    const number = wanted ?? this.#newNumber();
+    if (this.#byNumber.has(number)) throw internalError("the member number is in use; reload the page");
+    this.#byNumber.set(number, { events, collections: new Set(), handles: new Set(), hidden: false });
+    return number;
+  }
+
+  remove(number: number): void {
+    this.#byNumber.delete(number);
+  }
+
+  clear(): void {
+    this.#byNumber.clear();
+  }
+
+  /**
+   * Asks the members for a token, the newest one first, because its token is the
+   * freshest. A member that does not answer in time, such as a page that shows a dialog,
+   * is skipped. If none answers, the last token is used again.
+   */
+  async token(timeoutMillis: number): Promise<string> {
+    let failure: unknown = new Error("no page is connected");
+    for (const { events } of this.list().reverse()) {
+      const answer = Promise.resolve(events.token());
+      answer.then((token) => (this.#lastToken = token)).catch(() => {}); // a late token serves the next connection
+      try {
+        return await within(answer, timeoutMillis);
+      } catch (error) {
+        failure = error;
+      }
+    }
+    if (this.#lastToken !== undefined) return this.#lastToken;
+    throw failure;
+  }
+
+  /**
+   * Returns a random number, so that members that return after a worker died find their
+   * numbers free.
+   */
+  #newNumber(): number {
+    if (this.size > 1000) throw internalError("more than a thousand clients share this engine");
+    for (;;) {
+      const number = crypto.getRandomValues(new Uint16Array(1))[0]!;
+      if (number > 0 && !this.#byNumber.has(number)) return number;
+    }
+  }
+}
+
+/** Tracks the collections and handles that a member has open, for cleaning up after it. */
+export function noteOpen({ collections, handles }: Member, type: number, payload: Uint8Array): void {
+  if (type === commandTypes.OpenCollection) collections.add(new Reader(payload, "OpenCollection").uint32());
+  if (type === commandTypes.CloseCollection) collections.delete(new Reader(payload, "CloseCollection").uint32());
+  if (type === commandTypes.AcquireObject) handles.add(new Reader(payload, "AcquireObject").uint32());
+  if (type === commandTypes.ReleaseObject) handles.delete(new Reader(payload, "ReleaseObject").uint32());
+}
+
+/** Resolves like the promise, and rejects if that takes too long. */
+function within(answer: Promise<string>, millis: number): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const late = setTimeout(() => reject(new Error(`a page did not return a token within ${millis / 1000} s`)), millis);
+    answer.then(resolve, reject).finally(() => clearTimeout(late));
+  });
+}

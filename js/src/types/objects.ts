@@ -1,0 +1,80 @@
+/** Objects and their schema, errors, and what all calls and queries have in common. */
+
+/** A resource version: an unsigned 64-bit integer as a decimal string. */
+export type ResourceVersion = string;
+
+/** How current a collection is. The existing data stays visible in every state. */
+export type State = "connecting" | "syncing" | "live" | "reconnecting" | "stale" | "forbidden" | "closed";
+
+/** An error in the format of a Kubernetes Status. */
+export interface Status {
+  code: number;
+  reason: string;
+  message: string;
+  cause?: string;
+  retryAfterSeconds?: number;
+  /**
+   * On a 410 for a continue token: the token that continues at the same key with the
+   * latest state.
+   */
+  continue?: string;
+}
+
+/** Metadata that every Kubernetes object has. */
+export interface ObjectMeta {
+  name: string;
+  namespace?: string;
+  uid: string;
+  resourceVersion: ResourceVersion;
+  labels?: Record<string, string>;
+  [member: string]: unknown;
+}
+
+/**
+ * Any Kubernetes object. Type parameters replace it by a more specific type, such as
+ * V1Pod.
+ */
+export interface KubeObject {
+  apiVersion: string;
+  kind: string;
+  metadata: ObjectMeta;
+  [member: string]: unknown;
+}
+
+/** A table cell. Dates are milliseconds since the epoch, and durations milliseconds. */
+export type Cell = string | number | boolean | null;
+
+export interface Column {
+  name: string;
+  kind: "null" | "bool" | "integer" | "number" | "date" | "string" | "duration";
+  /** The JSONPath of the value, or the arguments of the printer. */
+  path: string;
+  /** Narrow tables show only columns of priority 0. */
+  priority: number;
+  /** The function that computes the cells; "" for the value at `path`. */
+  printer: string;
+  /** What tables show for a cell that is null. */
+  default: string;
+}
+
+/** The fields and columns of a collection's objects, for selectors and tables. */
+export interface Schema {
+  group: string;
+  version: string;
+  resource: string;
+  kind: string;
+  namespaced: boolean;
+  fields: string[];
+  columns: Column[];
+}
+
+export interface Selectors {
+  namespace?: string;
+  labelSelector?: string;
+  fieldSelector?: string;
+}
+
+/** Options of a call that waits. When the signal is aborted, the call rejects with the signal's reason. */
+export interface CallOptions {
+  signal?: AbortSignal | undefined;
+}

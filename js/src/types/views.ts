@@ -1,0 +1,155 @@
+/// <reference lib="esnext.disposable" preserve="true" />
+/** Views: their queries, their rows and their state. */
+import type { CallOptions, Cell, ResourceVersion, Selectors, Status } from "./objects.js";
+
+/** A row of a view. Frozen. The same object as long as the row is unchanged. */
+export interface Row {
+  /** "namespace/name", or "name" for a cluster-scoped object. */
+  key: string;
+  namespace: string;
+  name: string;
+  uid: string;
+  resourceVersion: ResourceVersion;
+  labels: Readonly<Record<string, string>>;
+  /** In the order of {@link Schema.fields}. */
+  fields: readonly string[];
+  /** In the order of {@link Schema.columns}. */
+  columns: readonly Cell[];
+  /**
+   * For columns that count events, such as the restarts of a pod, the time of the last
+   * event in milliseconds since the epoch, by the number of the column.
+   */
+  times: Readonly<Record<number, number>>;
+  /** The columns by name, such as `cells.Restarts`. Frozen. Always the same object of a row. */
+  readonly cells: Readonly<Record<string, Cell>>;
+}
+
+/** The number of rows of a view by value. Frozen. */
+export interface Facet {
+  /** The most frequent values, sorted by value. */
+  values: ReadonlyArray<readonly [value: string, rows: number]>;
+  /** The number of further values, and of the rows with them. */
+  otherValues: number;
+  otherRows: number;
+}
+
+/** The window of a view at one point in time. Frozen. Every change creates a new one. */
+export interface ViewSnapshot {
+  rows: readonly Row[];
+  /** The number of matching rows, inside and outside of the window. */
+  total: number;
+  /** The position of the first row of the window. */
+  offset: number;
+  /** The counts of {@link ViewOptions.facets}, by name. */
+  facets: Readonly<Record<string, Facet>>;
+  /**
+   * The version of the newest change in the window. The collection's progress has that of the
+   * newest change in the collection.
+   */
+  resourceVersion: ResourceVersion;
+}
+
+/** A sort key of a view. */
+export interface SortKey {
+  /** A column, a field, `"name"`, `"namespace"`, or a label such as `"labels[app]"`. */
+  by: string;
+  /** Default: ascending. Dates ascend by age, youngest first. */
+  descending?: boolean;
+  /** Where rows without a value come. Default: first in ascending order, last in descending order. */
+  nulls?: "first" | "last";
+  /** Compare texts by bytes. By default numbers in texts compare by value, so that node-2 precedes node-10. */
+  lexical?: boolean;
+}
+
+/** A value in a {@link Condition}. A Date is compared with times. */
+export type ConditionValue = string | number | boolean | Date;
+
+/**
+ * A condition on rows, as text or as an object. Names are as in {@link SortKey.by}.
+ *
+ *     "restarts > 3 and (status ~ Crash or not ready)"
+ *     { and: [["restarts", ">", 3], { or: [["status", "~", "Crash"], { not: ["ready"] }] }] }
+ *
+ * `~` means: contains, ignoring case. A name alone is true for `true`, for numbers but 0,
+ * and for complete ratios such as 2/2. Dates are compared with times (`2026-11-23`) or with
+ * ages (`5m`, `2d`): `age < 1h`.
+ */
+export type Condition =
+  | string
+  | readonly [name: string, operator?: "exists"]
+  | readonly [name: string, operator: "=" | "!=" | "~" | "!~" | "<" | "<=" | ">" | ">=", value: ConditionValue]
+  | readonly [name: string, operator: "in" | "notin", values: readonly ConditionValue[]]
+  | { readonly and: readonly Condition[] }
+  | { readonly or: readonly Condition[] }
+  | { readonly not: Condition };
+
+export interface ViewOptions extends Selectors {
+  /** Several namespaces instead of one. Empty for all. */
+  namespaces?: readonly string[];
+  /**
+   * Words that a row contains in its name, namespace, labels (as `key=value`) and text
+   * columns, ignoring case. `-word` excludes rows, and double quotes keep spaces. To show
+   * the matches, see `highlighter` of `watchglass/search`.
+   */
+  search?: string;
+  /** A condition on columns, fields and labels. */
+  where?: Condition;
+  /**
+   * The order of the rows: one sort key or several, as text such as `"-restarts, name"` or
+   * as an array. Rows with equal values are in the order of the next key, and finally of
+   * their object keys. Default: by object key.
+   */
+  sort?: string | readonly (string | SortKey)[];
+  /** Default 0. */
+  offset?: number;
+  /** Default 100. */
+  limit?: number;
+  /**
+   * The names whose values are counted, as in {@link SortKey.by}, at most 16. A facet
+   * reports the `limit` most frequent values, by default 100 and at most 1000. It includes
+   * the rows that only the parts of {@link where} that concern just this name exclude.
+   */
+  facets?: readonly (string | { by: string; limit?: number })[];
+}
+
+/**
+ * The state of a view:
+ *
+ * - `loading`: {@link View.snapshot} does not match the current query yet. It is empty, or belongs to the previous query.
+ * - `ready`: the snapshot matches the current query. A snapshot without rows means that no object matches.
+ * - `error`: the query was refused, see {@link View.error}. The last snapshot stays. After a 400, 404, 413 or 422 the view
+ *   waits for another {@link View.query}; after any other error it sends the query again when the collection recovers.
+ * - `closed`: the view or its collection was closed.
+ */
+export type ViewState = "loading" | "ready" | "error" | "closed";
+
+/**
+ * A live window over a collection. It survives reconnects and replacements of the engine,
+ * as its collection does.
+ */
+export interface View {
+  readonly state: ViewState;
+  /**
+   * Why the latest query was refused or the view ended; undefined once a query is
+   * accepted.
+   */
+  readonly error: Status | undefined;
+  readonly snapshot: ViewSnapshot;
+  /** Calls a listener after every change of {@link snapshot}, {@link state} or {@link error}, at most once per animation frame. Returns a function that unsubscribes. Bound to the view. */
+  readonly subscribe: (listener: () => void) => () => void;
+  /** Moves the window. */
+  move(offset: number, limit: number): void;
+  /**
+   * Replaces the query. The rows of the old query stay until the new ones arrive. Rejects
+   * with a {@link WatchglassError} if a selector or column is invalid; the old query then
+   * stays. A signal ends the wait; the view keeps the new query.
+   */
+  query(options: ViewOptions, call?: CallOptions): Promise<void>;
+  /**
+   * Resolves with the first snapshot of the current query. Rejects if the query was
+   * refused.
+   */
+  readonly ready: Promise<void>;
+  close(): void;
+  [Symbol.dispose](): void;
+}
