@@ -117,6 +117,23 @@ func Unwrap(p Policy) Policy {
 	return nil
 }
 
+// Readier is a Policy that depends on a service, such as an issuer of tokens.
+type Readier interface {
+	// Ready returns an error while the policy cannot authenticate clients.
+	Ready() error
+}
+
+// Ready returns the error of the first Readier that p is or wraps. Nil means that the
+// policy can authenticate clients.
+func Ready(p Policy) error {
+	for ; p != nil; p = Unwrap(p) {
+		if r, ok := p.(Readier); ok {
+			return r.Ready()
+		}
+	}
+	return nil
+}
+
 // Decided reports whether a status is a decision against the user.
 func Decided(status *api.Status) bool {
 	return status != nil && (status.Code == 401 || status.Code == 403)

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/watchglass/watchglass/host/access"
 )
 
 // readyTimeout limits the response time of the source.
@@ -29,6 +31,7 @@ func (h *Handler) health(w http.ResponseWriter, r *http.Request, name string) {
 	check("ping", nil)
 	if name == "readyz" {
 		check("source", h.reachSource(r.Context()))
+		check("sign-in", access.Ready(h.config.Access))
 		check("shutdown", h.shutdown())
 	}
 	header := w.Header()

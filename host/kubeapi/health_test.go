@@ -28,7 +28,7 @@ func TestHealthRequiresNoToken(t *testing.T) {
 			assert.Equal(t, "text/plain; charset=utf-8", a.Header.Get("Content-Type"))
 			assert.Equal(t, "no-cache, private", a.Header.Get("Cache-Control"))
 		}
-		assert.Equal(t, "[+]ping ok\n[+]source ok\n[+]shutdown ok\nreadyz check passed\n", w.get("/readyz?verbose").text)
+		assert.Equal(t, "[+]ping ok\n[+]source ok\n[+]sign-in ok\n[+]shutdown ok\nreadyz check passed\n", w.get("/readyz?verbose").text)
 		assert.Equal(t, "[+]ping ok\nlivez check passed\n", w.get("/livez?verbose=1").text)
 		requireStatus(t, w.get("/readyz/nothing"), 401, "Unauthorized")
 	})
@@ -43,7 +43,7 @@ func TestNotReadyWithoutItsSource(t *testing.T) {
 	run(t, kubeapi.Config{Ready: ready}, func(t *testing.T, w *world) {
 		a := w.get("/readyz")
 		assert.Equal(t, 500, a.StatusCode)
-		assert.Equal(t, "[+]ping ok\n[-]source failed: reason withheld\n[+]shutdown ok\nreadyz check failed\n", a.text)
+		assert.Equal(t, "[+]ping ok\n[-]source failed: reason withheld\n[+]sign-in ok\n[+]shutdown ok\nreadyz check failed\n", a.text)
 		assert.Equal(t, "ok", w.get("/livez").text, "a restart would not help")
 		assert.Equal(t, "ok", w.get("/healthz").text)
 	})

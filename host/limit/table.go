@@ -87,7 +87,7 @@ var (
 	})
 	MaxRefusedTokens = define(Limit{
 		Name: "max-refused-tokens", Default: 600, Unit: Count, Code: http.StatusTooManyRequests,
-		Help: "tokens of one address that kube-apiserver refuses within a minute (--auth kube); " +
+		Help: "tokens of one address that are refused within a minute (--auth kube or oidc); " +
 			"further tokens of that address get 429 until the minute is over, unless they were accepted within the last minute",
 	})
 )

@@ -66,13 +66,17 @@ func (s *Server) readiness(ctx context.Context, reasons bool) readiness {
 	if s.draining.Load() || s.stopping.Err() != nil {
 		state.Reasons = append(state.Reasons, "the server is shutting down")
 	}
-	if err := s.config.Connector.Ready(ctx); err != nil {
-		reason := "the source cannot be reached"
-		if reasons {
-			reason += ": " + err.Error()
+	check := func(failure string, err error) {
+		if err == nil {
+			return
 		}
-		state.Reasons = append(state.Reasons, reason)
+		if reasons {
+			failure += ": " + err.Error()
+		}
+		state.Reasons = append(state.Reasons, failure)
 	}
+	check("the source cannot be reached", s.config.Connector.Ready(ctx))
+	check("users cannot sign in", access.Ready(s.config.Access))
 	state.Ready = len(state.Reasons) == 0
 	return state
 }

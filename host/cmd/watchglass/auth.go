@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"slices"
 	"strings"
@@ -24,6 +25,7 @@ const (
 	authToken = "token-file"
 	authKube  = "kube"
 	authProxy = "proxy"
+	authOIDC  = "oidc"
 )
 
 // authFlags select who may read, and the encryption of connections.
@@ -34,6 +36,7 @@ type authFlags struct {
 	tlsKey    string
 	cookie    string
 	proxyFlags
+	oidcFlags
 	weakness string // why a token can be guessed; empty if none can
 }
 
@@ -41,19 +44,20 @@ func (f *authFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.auth, "auth", "", `who may read: "none" permits everything to everyone, on loopback only; `+
 		`"token-file" requires a token of --token-file; "kube" permits what the reader's own token may list and watch, `+
 		`according to TokenReview and SubjectAccessReview in the cluster of --kubeconfig; "proxy" permits what the user named by an `+
-		`authenticating proxy may, according to SubjectAccessReview (default "token-file" with --token-file, else "none")`)
+		`authenticating proxy may, according to SubjectAccessReview; "oidc" does the same for the user of an ID token (default "token-file" with --token-file, else "none")`)
 	flags.StringVar(&f.tokenFile, "token-file", "", "file with the tokens that readers may present, one per line; "+
 		"when a token is removed, its connections end within seconds")
 	flags.StringVar(&f.cookie, "auth-cookie", "", "name of a cookie that contains the reader's token, for pages that sign in with an HttpOnly cookie, "+
 		"such as __Host-session; only pages of this server and of --allow-origin may use it")
 	f.proxyFlags.add(flags)
+	f.oidcFlags.add(flags)
 	flags.StringVar(&f.tlsCert, "tls-cert-file", "", "file with the certificate to serve TLS with, followed by its intermediate certificates")
 	flags.StringVar(&f.tlsKey, "tls-private-key-file", "", "file with the key of --tls-cert-file")
 }
 
 // policy returns the policy that --auth selects. public contains the addresses that
 // other machines can reach.
-func (f *authFlags) policy(up *upstream, public []string, limits *limit.Set, files *reload.Watcher) (access.Policy, error) {
+func (f *authFlags) policy(up *upstream, public []string, limits *limit.Set, files *reload.Watcher, log *slog.Logger) (access.Policy, error) {
 	auth := f.auth
 	switch {
 	case auth == "" && f.tokenFile != "":
@@ -75,33 +79,40 @@ func (f *authFlags) policy(up *upstream, public []string, limits *limit.Set, fil
 		policy, err := f.tokenPolicy(public, files)
 		return f.withCookie(policy, limits), err
 	}
+	policy, err := f.clusterPolicy(auth, up, limits, files, log)
+	if err != nil {
+		return nil, err
+	}
+	return signin.Impersonation(policy, limits), nil
+}
+
+// clusterPolicy returns a policy whose users have the rights that the cluster grants.
+func (f *authFlags) clusterPolicy(auth string, up *upstream, limits *limit.Set, files *reload.Watcher, log *slog.Logger) (access.Policy, error) {
 	src, ok := up.source.(*kube.Source)
 	if !ok {
 		return nil, fmt.Errorf("--auth %s requires a kube-apiserver, and the source is an etcd: give --kubeconfig or --in-cluster instead of --etcd-endpoints", auth)
 	}
-	policy := access.Policy(src.Policy(limits))
 	switch auth {
-	case authKube:
-		policy = f.withCookie(policy, limits)
 	case authProxy:
-		proxied, err := f.proxyPolicy(policy, files)
-		if err != nil {
+		return f.proxyPolicy(src.Policy(limits), files)
+	case authOIDC:
+		if err := f.oidcFlags.open(log, files); err != nil {
 			return nil, err
 		}
-		policy = proxied
+		return f.withCookie(src.PolicyFor(f.issuer, limits), limits), nil
 	}
-	return signin.Impersonation(policy, limits), nil
+	return f.withCookie(src.Policy(limits), limits), nil
 }
 
 // check returns an error for flags that the value of --auth does not support.
 func (f *authFlags) check(auth string) error {
 	switch {
-	case !slices.Contains([]string{authNone, authToken, authKube, authProxy}, auth):
-		return fmt.Errorf("--auth %q: expected %s, %s, %s or %s", f.auth, authNone, authToken, authKube, authProxy)
+	case !slices.Contains([]string{authNone, authToken, authKube, authProxy, authOIDC}, auth):
+		return fmt.Errorf("--auth %q: expected %s, %s, %s, %s or %s", f.auth, authNone, authToken, authKube, authProxy, authOIDC)
 	case auth != authToken && f.tokenFile != "":
 		return fmt.Errorf("--token-file requires --auth %s, and --auth is %s", authToken, auth)
-	case f.cookie != "" && auth != authToken && auth != authKube:
-		return fmt.Errorf("--auth-cookie requires --auth %s or %s, and --auth is %s", authToken, authKube, auth)
+	case f.cookie != "" && !slices.Contains([]string{authToken, authKube, authOIDC}, auth):
+		return fmt.Errorf("--auth-cookie requires --auth %s, %s or %s, and --auth is %s", authToken, authKube, authOIDC, auth)
 	case auth == authProxy && f.tlsCert == "":
 		return errors.New("--auth proxy requires --tls-cert-file: the proxy identifies itself by a client certificate")
 	case auth == authProxy && f.clientCA == "":
@@ -109,7 +120,7 @@ func (f *authFlags) check(auth string) error {
 	case auth != authProxy && f.clientCA != "":
 		return fmt.Errorf("--requestheader-client-ca-file requires --auth %s, and --auth is %s", authProxy, auth)
 	}
-	return nil
+	return f.oidcFlags.check(auth)
 }
 
 func (f *authFlags) withCookie(policy access.Policy, limits *limit.Set) access.Policy {

@@ -174,7 +174,7 @@ func TestInvalidArgumentsAreReported(t *testing.T) {
 		"serve --kubeconfig /no/file":                                 "/no/file",
 		"serve --etcd-endpoints x:1 --listen :0":                      "every client that can reach",
 		"serve --etcd-endpoints x:1 --admin :0":                       "expected a loopback address",
-		"serve --etcd-endpoints x:1 --auth what":                      `--auth "what": expected none, token-file, kube or proxy`,
+		"serve --etcd-endpoints x:1 --auth what":                      `--auth "what": expected none, token-file, kube, proxy or oidc`,
 		"serve --etcd-endpoints x:1 --auth kube":                      "--auth kube requires a kube-apiserver",
 		"serve --etcd-endpoints x:1 --auth token-file":                "--auth token-file needs --token-file FILE",
 		"serve --etcd-endpoints x:1 --tls-cert-file x":                "belong together",
@@ -199,11 +199,16 @@ func TestInvalidArgumentsAreReported(t *testing.T) {
 		"serve --etcd-endpoints x:1 --etcd-cacert main.go":            "the file contains no PEM certificate",
 		"serve --etcd-endpoints x:1 --allow-origin foo.test":          `allowed origin "foo.test": expected scheme and host`,
 
-		"serve --etcd-endpoints x:1 --auth nonsense":                  `--auth "nonsense": expected none, token-file, kube or proxy`,
+		"serve --etcd-endpoints x:1 --auth nonsense":                  `--auth "nonsense": expected none, token-file, kube, proxy or oidc`,
 		"serve --etcd-endpoints x:1 --auth proxy":                     "--auth proxy requires --tls-cert-file",
 		"serve --etcd-endpoints x:1 --auth proxy --tls-cert-file c":   "--auth proxy requires --requestheader-client-ca-file",
 		"serve --etcd-endpoints x:1 --requestheader-client-ca-file c": "--requestheader-client-ca-file requires --auth proxy, and --auth is none",
-		"serve --etcd-endpoints x:1 --auth-cookie c":                  "--auth-cookie requires --auth token-file or kube, and --auth is none",
+		"serve --etcd-endpoints x:1 --auth-cookie c":                  "--auth-cookie requires --auth token-file, kube or oidc, and --auth is none",
+		"serve --etcd-endpoints x:1 --auth oidc":                      "--auth oidc requires --oidc-issuer-url",
+		"serve --etcd-endpoints x:1 --oidc-issuer-url https://i":      "--oidc-issuer-url requires --auth oidc, and --auth is none",
+
+		"serve --etcd-endpoints x:1 --auth oidc --oidc-issuer-url https://i":                    "--auth oidc requires --oidc-client-id",
+		"serve --etcd-endpoints x:1 --auth oidc --oidc-issuer-url https://i --oidc-client-id c": "--auth oidc requires a kube-apiserver",
 
 		"serve --etcd-endpoints http://a:hunter2@x:1":                          `--etcd-endpoints "http://xxxxx@x:1": expected host:port`,
 		"get pods --server ws://a:hunter2%zz@x/watch":                          `--server "ws://xxxxx@x/watch": expected a URL`,

@@ -79,7 +79,7 @@ func serve(ctx context.Context, f *serveFlags, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	policy, err := f.policy(up, listeners.public(), f.limits, files.Watcher)
+	policy, err := f.policy(up, listeners.public(), f.limits, files.Watcher, log)
 	if err != nil {
 		listeners.Close()
 		return err
@@ -109,6 +109,7 @@ func serve(ctx context.Context, f *serveFlags, stdout, stderr io.Writer) error {
 		return err
 	}
 	defer h.logRun(up.name)()
+	defer f.contact()()
 	warnUnreachable(ctx, log, up, servingAnyway)
 	h.announce(stdout)
 	fmt.Fprintf(stdout, "watchglass serve: %s  (%s; Ctrl-C stops)\n", h.url(), up.name)

@@ -23,6 +23,8 @@ import (
 // make a request. The credentials of the Source need the right to create reviews,
 // which the ClusterRole system:auth-delegator grants.
 //
+// A TokenVerifier replaces the TokenReviews for tokens that the cluster does not know.
+//
 // Verdicts are cached for a short time by the SHA-256 of the question. Many readers
 // with one token therefore cause one review, and callers review a grant when its
 // verdict expires. Refusals are cached separately from grants, for a shorter time.
@@ -31,6 +33,7 @@ import (
 type Policy struct {
 	source  *Source
 	limits  *limit.Set
+	verify  TokenVerifier // nil for TokenReviews
 	tokens  verdicts
 	rights  verdicts
 	rules   verdicts
@@ -45,9 +48,20 @@ type Policy struct {
 }
 
 var (
-	_ access.Policy = (*Policy)(nil)
-	_ access.Ruler  = (*Policy)(nil)
+	_ access.Policy  = (*Policy)(nil)
+	_ access.Ruler   = (*Policy)(nil)
+	_ access.Readier = (*Policy)(nil)
 )
+
+// TokenVerifier verifies tokens, such as those of an OpenID Connect issuer. It is safe
+// for concurrent use.
+type TokenVerifier interface {
+	// Verify returns the user of a token that is not empty. The verdict is cached until
+	// the user's ReviewAt, or for as long as that of a TokenReview if that is earlier.
+	Verify(ctx context.Context, token string) (*access.User, *api.Status)
+	// Ready returns an error while no token can be verified.
+	Ready() error
+}
 
 const (
 	// grantTTL and access.ReviewTimeout add up to less than a minute.
@@ -112,6 +126,9 @@ func (v *verdicts) put(q question, decided verdict, asked, now time.Time) (until
 		// Readers that connected together, as after a restart, are not reviewed
 		// together.
 		until = asked.Add(grantTTL - rand.N(grantTTL/5))
+		if user := decided.user; user != nil && !user.ReviewAt.IsZero() && user.ReviewAt.Before(until) {
+			until = user.ReviewAt
+		}
 		v.grants.put(q, decided, until, now)
 	case access.Decided(decided.status):
 		until = asked.Add(refusalTTL)
@@ -121,9 +138,13 @@ func (v *verdicts) put(q question, decided verdict, asked, now time.Time) (until
 }
 
 // Policy returns a policy that uses the source's server. Limits may be nil.
-func (s *Source) Policy(limits *limit.Set) *Policy {
+func (s *Source) Policy(limits *limit.Set) *Policy { return s.PolicyFor(nil, limits) }
+
+// PolicyFor returns a policy for the users of a TokenVerifier. The source's server
+// decides about their rights. Nil means TokenReviews. Limits may be nil.
+func (s *Source) PolicyFor(verify TokenVerifier, limits *limit.Set) *Policy {
 	return &Policy{
-		source: s, limits: limits,
+		source: s, limits: limits, verify: verify,
 		tokens: newVerdicts(maxGrants, maxRefusals), rights: newVerdicts(maxGrants, maxRefusals), rules: newVerdicts(maxRules, maxRules),
 		inFlight: semaphore.NewWeighted(limits.Value(limit.MaxReviews)),
 		waiting:  map[netip.Prefix]int{},
@@ -134,11 +155,10 @@ func (s *Source) Policy(limits *limit.Set) *Policy {
 // Authenticate implements access.Policy.
 func (p *Policy) Authenticate(ctx context.Context, token string) (*access.User, *api.Status) {
 	if token == "" {
-		return nil, api.Unauthorized("a token is required and none was presented: sign in with a bearer token of the cluster")
+		return nil, api.Unauthorized("a token is required and none was presented: sign in with " + p.expected())
 	}
 	v, until := p.ask(ctx, &p.tokens, newQuestion("token", []byte(token)), func(ctx context.Context) verdict {
-		p.tokenReviews.Add(1)
-		user, status := p.source.reviewToken(ctx, token)
+		user, status := p.reviewToken(ctx, token)
 		return verdict{user: user, status: status}
 	})
 	if v.status != nil {
@@ -147,6 +167,29 @@ func (p *Policy) Authenticate(ctx context.Context, token string) (*access.User, 
 	user := *v.user
 	user.ReviewAt = until
 	return &user, nil
+}
+
+func (p *Policy) expected() string {
+	if p.verify != nil {
+		return "an ID token of the issuer"
+	}
+	return "a bearer token of the cluster"
+}
+
+func (p *Policy) reviewToken(ctx context.Context, token string) (*access.User, *api.Status) {
+	if p.verify != nil {
+		return p.verify.Verify(ctx, token)
+	}
+	p.tokenReviews.Add(1)
+	return p.source.reviewToken(ctx, token)
+}
+
+// Ready implements access.Readier.
+func (p *Policy) Ready() error {
+	if p.verify == nil {
+		return nil
+	}
+	return p.verify.Ready()
 }
 
 // Authorize implements access.Policy.
@@ -178,8 +221,11 @@ func (p *Policy) Authorize(ctx context.Context, user *access.User, r access.Requ
 // Rules implements access.Ruler. It presents the reader's own token to the cluster.
 // The rules are cached as other verdicts are.
 func (p *Policy) Rules(ctx context.Context, token string, user *access.User, namespace string) (*access.Rules, *api.Status) {
-	if token == "" {
+	switch {
+	case token == "":
 		return access.UnknownRules("the rules of a user without a token cannot be listed: use SelfSubjectAccessReview"), nil
+	case p.verify != nil: // the token is not for the cluster
+		return access.UnknownRules("the rules of a user of another issuer cannot be listed: use SelfSubjectAccessReview"), nil
 	}
 	key, err := json.Marshal([]string{token, namespace})
 	if err != nil {

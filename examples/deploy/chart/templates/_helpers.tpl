@@ -43,3 +43,8 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- define "watchglass.scheme" -}}
 {{ if .Values.tlsSecret }}https{{ else }}http{{ end }}
 {{- end }}
+
+{{/* The ConfigMap with the authorities of the issuer's certificate, or nothing. */}}
+{{- define "watchglass.issuerCA" -}}
+{{- if eq .Values.auth.mode "oidc" }}{{ .Values.auth.oidc.caConfigMap }}{{ end }}
+{{- end }}

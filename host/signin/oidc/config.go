@@ -1,0 +1,110 @@
+package oidc
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	jose "github.com/go-jose/go-jose/v4"
+)
+
+// Algorithms are the signing algorithms that Config.SigningAlgorithms may contain.
+// They are asymmetric: a public key of the issuer is not accepted as a shared secret.
+func Algorithms() []string {
+	return []string{"RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "PS256", "PS384", "PS512"}
+}
+
+const (
+	// DefaultUsernameClaim is the claim with the name of the user.
+	DefaultUsernameClaim = "sub"
+	// DefaultSigningAlgorithm is the algorithm that every issuer supports.
+	DefaultSigningAlgorithm = "RS256"
+	// NoPrefix is the UsernamePrefix that adds none.
+	NoPrefix = "-"
+
+	emailClaim = "email"
+)
+
+// Config configures a Verifier. IssuerURL and ClientID are required.
+type Config struct {
+	// IssuerURL is the https URL of the issuer, as in the claim iss of its tokens.
+	IssuerURL string
+	// ClientID must be in the audience of every token.
+	ClientID string
+	// UsernameClaim is the claim with the name of the user. Empty means
+	// DefaultUsernameClaim. With the claim email, email_verified must not be false.
+	UsernameClaim string
+	// UsernamePrefix is added to names, so that they differ from those of other
+	// authenticators. Empty means the issuer URL and "#", except for the claim email,
+	// to which nothing is added. NoPrefix adds nothing.
+	UsernamePrefix string
+	// GroupsClaim is the claim with a list of groups, or one. Empty means no groups.
+	GroupsClaim string
+	// GroupsPrefix is added to groups.
+	GroupsPrefix string
+	// RequiredClaims are claims with the text that each must have.
+	RequiredClaims map[string]string
+	// SigningAlgorithms are the accepted ones of Algorithms. Empty means
+	// DefaultSigningAlgorithm.
+	SigningAlgorithms []string
+	// Transport sends requests to the issuer. Nil means HTTPS with the authorities of
+	// the system, or of Verifier.SetAuthorities.
+	Transport http.RoundTripper
+	// Logger receives changes of the issuer's availability. Nil means slog.Default.
+	Logger *slog.Logger
+}
+
+func (c Config) withDefaults() (Config, error) {
+	if err := checkURL(c.IssuerURL); err != nil {
+		return c, fmt.Errorf("issuer URL %q: %w", c.IssuerURL, err)
+	}
+	if c.ClientID == "" {
+		return c, fmt.Errorf("the client ID is missing: expected the audience of the tokens of %s", c.IssuerURL)
+	}
+	if c.UsernameClaim == "" {
+		c.UsernameClaim = DefaultUsernameClaim
+	}
+	switch {
+	case c.UsernamePrefix == NoPrefix:
+		c.UsernamePrefix = ""
+	case c.UsernamePrefix == "" && c.UsernameClaim != emailClaim:
+		c.UsernamePrefix = c.IssuerURL + "#"
+	}
+	if len(c.SigningAlgorithms) == 0 {
+		c.SigningAlgorithms = []string{DefaultSigningAlgorithm}
+	}
+	for _, a := range c.SigningAlgorithms {
+		if !slices.Contains(Algorithms(), a) {
+			return c, fmt.Errorf("signing algorithm %q: expected one of %s", a, strings.Join(Algorithms(), ", "))
+		}
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	return c, nil
+}
+
+// checkURL returns an error unless a URL can be that of an issuer.
+func checkURL(text string) error {
+	u, err := url.Parse(text)
+	switch {
+	case err != nil:
+		return fmt.Errorf("expected a URL such as https://issuer.example.com")
+	case u.Scheme != "https" || u.Host == "":
+		return fmt.Errorf("expected an https URL such as https://issuer.example.com, because its keys decide who may read")
+	case u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
+		return fmt.Errorf("expected a URL without credentials, query and fragment")
+	}
+	return nil
+}
+
+func (c Config) algorithms() []jose.SignatureAlgorithm {
+	var all []jose.SignatureAlgorithm
+	for _, a := range c.SigningAlgorithms {
+		all = append(all, jose.SignatureAlgorithm(a))
+	}
+	return all
+}
