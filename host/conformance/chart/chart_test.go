@@ -121,7 +121,7 @@ func TestWrongValuesAreRefused(t *testing.T) {
 		`{auth: {mode: oidc, oidc: {issuerURL: "https://i"}}}`:                          "at '/auth/oidc/clientID': minLength",
 		`{auth: {mode: oidc, oidc: {issuerURL: "http://i", clientID: c}}}`:              "at '/auth/oidc/issuerURL': 'http://i' does not match pattern",
 		`{auth: {oidc: {signingAlgs: [HS256]}}}`:                                        "at '/auth/oidc/signingAlgs/0': value must be one of",
-		`{auth: {oidc: {requiredClaims: {a: "1,2"}}}}`: "at '/auth/oidc/requiredClaims/a': '1,2' does not match pattern",
+		`{auth: {oidc: {requiredClaims: {a: "1,2"}}}}`:                                  "at '/auth/oidc/requiredClaims/a': '1,2' does not match pattern",
 		`{auth: {oidc: {issuer: a}}}`:                                                   "additional properties 'issuer' not allowed",
 		`{image: {digest: latest}}`:                                                     "at '/image/digest': 'latest' does not match pattern",
 		`{image: {repository: ""}}`:                                                     "at '/image/repository': minLength",
