@@ -223,7 +223,7 @@ func (c *connection) data(f *wire.StreamData) {
 		return
 	}
 	message, err := c.join(f.Data)
-	var frames []func() error
+	var frames []upstreamFrame
 	if err == nil {
 		frames, err = c.parseMessage(message)
 	}
@@ -251,25 +251,38 @@ func (c *connection) join(data []byte) (message []byte, err error) {
 	return message, err
 }
 
-// parseMessage parses a whole message before any frame is applied.
-func (c *connection) parseMessage(message []byte) (frames []func() error, err error) {
-	err = each(message, func(t wire.Type, payload []byte) error {
-		apply, err := c.parseUpstream(t, payload)
-		if apply != nil {
-			frames = append(frames, apply)
-		}
-		return err
-	})
-	return frames, err
+// upstreamFrame is a parsed frame from the connector, and its size.
+type upstreamFrame struct {
+	wire.Frame
+	size int
 }
 
-func (c *connection) apply(frames []func() error) error {
+// parseMessage parses a whole message before any frame is applied.
+func (c *connection) parseMessage(message []byte) (frames []upstreamFrame, err error) {
+	for len(message) > 0 {
+		t, payload, rest, err := wire.Next(message)
+		if err != nil {
+			return nil, err
+		}
+		f, err := c.parseUpstream(t, payload)
+		if err != nil {
+			return nil, err
+		}
+		if f != nil {
+			frames = append(frames, upstreamFrame{f, len(message) - len(rest)})
+		}
+		message = rest
+	}
+	return frames, nil
+}
+
+func (c *connection) apply(frames []upstreamFrame) error {
 	stream := c.stream
-	for _, apply := range frames {
+	for _, f := range frames {
 		if c.stream != stream || c.phase < greeting {
 			return nil // an earlier frame ended the stream
 		}
-		if err := apply(); err != nil {
+		if err := c.applyUpstream(f.Frame, f.size); err != nil {
 			return err
 		}
 	}

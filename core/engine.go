@@ -108,24 +108,17 @@ func (e *Engine) LoadWith(load Loader) { e.load = load }
 // identifies the invalid frame, and none of the frames was applied. All other
 // failures of commands are reported by frames from Ready.
 func (e *Engine) Step(frames []byte) error {
-	if err := each(frames, func(t wire.Type, payload []byte) error { return decodeCommand(t, payload, nil) }); err != nil {
-		return err
-	}
-	return each(frames, func(t wire.Type, payload []byte) error { return decodeCommand(t, payload, e) })
-}
-
-func each(frames []byte, f func(wire.Type, []byte) error) error {
-	for len(frames) > 0 {
-		t, payload, rest, err := wire.Next(frames)
-		if err != nil {
-			return err
+	var parsed []wire.Frame
+	err := wire.FromProgram.Each(frames, func(_ wire.Type, f wire.Frame) error {
+		parsed = append(parsed, f)
+		return nil
+	})
+	if err == nil {
+		for _, f := range parsed {
+			e.apply(f)
 		}
-		if err := f(t, payload); err != nil {
-			return err
-		}
-		frames = rest
 	}
-	return nil
+	return err
 }
 
 // Tick sets the time in milliseconds since the epoch.

@@ -329,3 +329,18 @@ func TestEngine_reports_the_next_attempt(t *testing.T) {
 	r.step(&wire.Reconnect{})
 	require.NotEqual(t, api.StateForbidden, r.state().State)
 }
+
+// each passes the type and payload of each frame to f.
+func each(frames []byte, f func(wire.Type, []byte) error) error {
+	for len(frames) > 0 {
+		t, payload, rest, err := wire.Next(frames)
+		if err == nil {
+			err = f(t, payload)
+		}
+		if err != nil {
+			return err
+		}
+		frames = rest
+	}
+	return nil
+}

@@ -56,15 +56,11 @@ func (k *kubernetes) flush() {
 		// Reflector output is always well formed. Only Subscribe and Unsubscribe
 		// matter here; credit and progress requests have no effect without a
 		// connector.
-		_ = each(b.reflector.Outgoing(), func(t wire.Type, payload []byte) error {
-			switch t {
-			case wire.TypeSubscribe:
-				var f wire.Subscribe
-				if err := f.Parse(payload); err != nil {
-					return err
-				}
-				k.feed(b).subscribe(&f)
-			case wire.TypeUnsubscribe:
+		_ = wire.FromReader.Each(b.reflector.Outgoing(), func(_ wire.Type, f wire.Frame) error {
+			switch f := f.(type) {
+			case *wire.Subscribe:
+				k.feed(b).subscribe(f)
+			case *wire.Unsubscribe:
 				k.feed(b).Stop()
 			}
 			return nil

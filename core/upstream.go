@@ -5,70 +5,56 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// parseUpstream parses a frame from the connector and returns a function that
-// applies it, or nil for an unknown optional frame.
-func (c *connection) parseUpstream(t wire.Type, payload []byte) (apply func() error, err error) {
-	switch t {
-	case wire.TypeWelcome:
-		return parsed(payload, &wire.Welcome{}, c.welcome)
-	case wire.TypeDictionary:
-		return parsed(payload, &wire.Dictionary{}, c.dictionary)
-	case wire.TypeSchema:
-		return parsed(payload, &wire.Schema{}, c.schema)
-	case wire.TypeLabelSet:
-		return parsed(payload, &wire.LabelSet{}, func(f *wire.LabelSet) error {
-			return c.to(f.Subscription, func(b *sharedCollection) error { b.reflector.LabelSet(f); return nil })
-		})
-	case wire.TypeSnapshotBegin:
-		return parsed(payload, &wire.SnapshotBegin{}, func(f *wire.SnapshotBegin) error {
-			return c.to(f.Subscription, func(b *sharedCollection) error { return b.reflector.SnapshotBegin(f) })
-		})
-	case wire.TypeSnapshotPart:
-		return parsed(payload, &wire.SnapshotPart{Objects: c.takeChanges()}, func(f *wire.SnapshotPart) error {
-			defer c.keepChanges(f.Objects)
-			return c.to(f.Subscription, func(b *sharedCollection) error { return b.reflector.SnapshotPart(f, wire.Size(len(payload))) })
-		})
-	case wire.TypeSnapshotBlock:
-		return parsed(payload, &wire.SnapshotBlock{}, func(f *wire.SnapshotBlock) error {
-			return c.to(f.Subscription, func(b *sharedCollection) error { return b.reflector.SnapshotBlock(f, wire.Size(len(payload))) })
-		})
-	case wire.TypeSnapshotEnd:
-		return parsed(payload, &wire.SnapshotEnd{}, func(f *wire.SnapshotEnd) error {
-			return c.to(f.Subscription, func(b *sharedCollection) error { return b.reflector.SnapshotEnd(f) })
-		})
-	case wire.TypeEvents:
-		return parsed(payload, &wire.Events{Changes: c.takeChanges()}, func(f *wire.Events) error {
-			defer c.keepChanges(f.Changes)
-			return c.to(f.Subscription, func(b *sharedCollection) error { return b.reflector.Changes(f, wire.Size(len(payload))) })
-		})
-	case wire.TypeProgress:
-		return parsed(payload, &wire.Progress{}, func(f *wire.Progress) error {
-			return c.to(f.Subscription, func(b *sharedCollection) error { return b.reflector.Progress(f) })
-		})
-	case wire.TypeSubscriptionStatus:
-		return parsed(payload, &wire.SubscriptionStatus{}, c.ended)
-	case wire.TypeObjectError:
-		return parsed(payload, &wire.ObjectError{}, func(f *wire.ObjectError) error {
-			return c.to(f.Subscription, func(b *sharedCollection) error { b.reflector.Fault(f); return nil })
-		})
-	case wire.TypeSourceError:
-		return parsed(payload, &wire.SourceError{}, func(f *wire.SourceError) error {
-			return c.to(f.Subscription, func(b *sharedCollection) error { b.reflector.SourceError(f); return nil })
-		})
-	case wire.TypePing:
-		return parsed(payload, &wire.Ping{}, c.ping)
+// parseUpstream parses a frame from the connector. It returns nil for an unknown
+// optional frame.
+func (c *connection) parseUpstream(t wire.Type, payload []byte) (wire.Frame, error) {
+	f, err := wire.FromConnector.New(t)
+	switch f := f.(type) {
+	case nil:
+		return nil, err
+	case *wire.SnapshotPart:
+		f.Objects = c.takeChanges()
+	case *wire.Events:
+		f.Changes = c.takeChanges()
 	}
-	if t >= wire.Optional {
-		return nil, nil
-	}
-	return nil, wire.Unknown(t)
+	return f, f.Parse(payload)
 }
 
-func parsed[F interface{ Parse([]byte) error }](payload []byte, frame F, handle func(F) error) (func() error, error) {
-	if err := frame.Parse(payload); err != nil {
-		return nil, err
+// applyUpstream applies a frame from the connector with the given size.
+func (c *connection) applyUpstream(f wire.Frame, size int) error {
+	switch f := f.(type) {
+	case *wire.Welcome:
+		return c.welcome(f)
+	case *wire.Dictionary:
+		return c.dictionary(f)
+	case *wire.Schema:
+		return c.schema(f)
+	case *wire.LabelSet:
+		return c.to(f.Subscription, func(b *sharedCollection) error { b.reflector.LabelSet(f); return nil })
+	case *wire.SnapshotBegin:
+		return c.to(f.Subscription, func(b *sharedCollection) error { return b.reflector.SnapshotBegin(f) })
+	case *wire.SnapshotPart:
+		defer c.keepChanges(f.Objects)
+		return c.to(f.Subscription, func(b *sharedCollection) error { return b.reflector.SnapshotPart(f, size) })
+	case *wire.SnapshotBlock:
+		return c.to(f.Subscription, func(b *sharedCollection) error { return b.reflector.SnapshotBlock(f, size) })
+	case *wire.SnapshotEnd:
+		return c.to(f.Subscription, func(b *sharedCollection) error { return b.reflector.SnapshotEnd(f) })
+	case *wire.Events:
+		defer c.keepChanges(f.Changes)
+		return c.to(f.Subscription, func(b *sharedCollection) error { return b.reflector.Changes(f, size) })
+	case *wire.Progress:
+		return c.to(f.Subscription, func(b *sharedCollection) error { return b.reflector.Progress(f) })
+	case *wire.SubscriptionStatus:
+		return c.ended(f)
+	case *wire.ObjectError:
+		return c.to(f.Subscription, func(b *sharedCollection) error { b.reflector.Fault(f); return nil })
+	case *wire.SourceError:
+		return c.to(f.Subscription, func(b *sharedCollection) error { b.reflector.SourceError(f); return nil })
+	case *wire.Ping:
+		return c.ping(f)
 	}
-	return func() error { return handle(frame) }, nil
+	return nil
 }
 
 // maxKeptChanges is more than a connector's message usually contains.

@@ -169,15 +169,8 @@ func (w *run) load(state *store.Store) *api.Status {
 		return status
 	}
 	into := loading{run: w, state: state}
-	for len(frames) > 0 {
-		t, payload, rest, err := wire.Next(frames)
-		if err == nil {
-			err = into.frame(t, payload)
-		}
-		if err != nil {
-			return api.AsStatus(err)
-		}
-		frames = rest
+	if err := wire.FromConnector.Each(frames, into.frame); err != nil {
+		return api.AsStatus(err)
 	}
 	for i := range w.changes {
 		if status := into.change(&w.changes[i]); status != nil {
@@ -195,14 +188,15 @@ type loading struct {
 	head   []byte    // scratch
 }
 
-func (l *loading) frame(t wire.Type, payload []byte) error {
-	switch t {
-	case wire.TypeSchema:
-		return parsed(payload, &wire.Schema{}, l.describe)
-	case wire.TypeLabelSet:
-		return parsed(payload, &wire.LabelSet{}, func(f *wire.LabelSet) error { l.labels.define(f); return nil })
-	case wire.TypeSnapshotPart:
-		return parsed(payload, &wire.SnapshotPart{}, l.part)
+func (l *loading) frame(t wire.Type, f wire.Frame) error {
+	switch f := f.(type) {
+	case *wire.Schema:
+		return l.describe(f)
+	case *wire.LabelSet:
+		l.labels.define(f)
+		return nil
+	case *wire.SnapshotPart:
+		return l.part(f)
 	}
 	return wire.Unknown(t)
 }

@@ -34,44 +34,45 @@ func (r *Reflector) Replay(frames []byte, progressAt int64) error {
 }
 
 func (r *Reflector) replay(t wire.Type, payload []byte) error {
-	switch t {
-	case wire.TypeDictionary:
-		return parsed(payload, &wire.Dictionary{}, func(f *wire.Dictionary) error {
-			r.replayed = append(r.replayed, wire.Dictionary{ID: f.ID, Data: append([]byte(nil), f.Data...)})
-			return nil
-		})
-	case wire.TypeSchema:
-		return parsed(payload, &wire.Schema{}, r.replaySchema)
-	case wire.TypeLabelSet:
-		return parsed(payload, &wire.LabelSet{}, func(f *wire.LabelSet) error { r.LabelSet(f); return nil })
-	case wire.TypeObjectError:
-		r.loadAll()
-		return parsed(payload, &wire.ObjectError{}, func(f *wire.ObjectError) error { r.Fault(f); return nil })
-	case wire.TypeSnapshotBegin:
-		return parsed(payload, &wire.SnapshotBegin{}, r.SnapshotBegin)
-	case wire.TypeSnapshotPart:
-		return parsed(payload, &wire.SnapshotPart{Objects: r.parts}, func(f *wire.SnapshotPart) error {
-			r.parts = f.Objects
-			return r.SnapshotPart(f, 0)
-		})
-	case wire.TypeSnapshotEnd:
-		return parsed(payload, &wire.SnapshotEnd{}, r.SnapshotEnd)
-	case wire.TypeEvents:
+	f, err := wire.FromConnector.New(t)
+	switch f := f.(type) {
+	case nil:
+		return err
+	case *wire.SnapshotPart:
+		f.Objects = r.parts
+	case *wire.Events:
 		if r.follows() && r.lazy.waiting > 0 {
 			return r.deferChanges(payload)
 		}
-		return parsed(payload, &wire.Events{}, func(f *wire.Events) error { return r.Changes(f, 0) })
-	case wire.TypeProgress:
-		return parsed(payload, &wire.Progress{}, r.Progress)
 	}
-	return wire.Unknown(t)
-}
-
-func parsed[F interface{ Parse([]byte) error }](payload []byte, frame F, handle func(F) error) error {
-	if err := frame.Parse(payload); err != nil {
+	if err := f.Parse(payload); err != nil {
 		return err
 	}
-	return handle(frame)
+	switch f := f.(type) {
+	case *wire.Dictionary:
+		r.replayed = append(r.replayed, wire.Dictionary{ID: f.ID, Data: append([]byte(nil), f.Data...)})
+	case *wire.Schema:
+		return r.replaySchema(f)
+	case *wire.LabelSet:
+		r.LabelSet(f)
+	case *wire.ObjectError:
+		r.loadAll()
+		r.Fault(f)
+	case *wire.SnapshotBegin:
+		return r.SnapshotBegin(f)
+	case *wire.SnapshotPart:
+		r.parts = f.Objects
+		return r.SnapshotPart(f, 0)
+	case *wire.SnapshotEnd:
+		return r.SnapshotEnd(f)
+	case *wire.Events:
+		return r.Changes(f, 0)
+	case *wire.Progress:
+		return r.Progress(f)
+	default:
+		return wire.Unknown(t)
+	}
+	return nil
 }
 
 func (r *Reflector) replaySchema(f *wire.Schema) error {

@@ -44,10 +44,10 @@ func (s *subscription) appendBlock(message []byte) []byte {
 	refs, size := s.nextBlock()
 	switch {
 	case len(refs) == 0:
-		return s.charge(message, &wire.SnapshotPart{Subscription: s.id}) // as in appendPart
+		return s.charge(message, (&wire.SnapshotPart{Subscription: s.id}).Append(message)) // as in appendPart
 	case size > maxBlockBytes:
 		message = s.addObject(message, api.Added, refs[0], 0, 0)
-		return s.charge(message, &wire.SnapshotPart{Subscription: s.id, Objects: s.frame.Changes})
+		return s.charge(message, (&wire.SnapshotPart{Subscription: s.id, Objects: s.frame.Changes}).Append(message))
 	}
 	if s.usesOtherDictionary(refs[0]) {
 		message = s.appendSchema(message, s.cacher.Heap().Dictionary(refs[0]), s.cacher.Dictionary(refs[0]))
@@ -63,7 +63,7 @@ func (s *subscription) appendBlock(message []byte) []byte {
 		f.Bodies, f.Data = 0, f.Data[:block.EnvelopesEnd]
 	}
 	s.session.inflated += max(0, int(f.Envelopes+f.Bodies)-len(f.Data))
-	return s.charge(message, &f)
+	return s.charge(message, f.Append(message))
 }
 
 // nextBlock returns the versions of the next block, and their estimated size, and

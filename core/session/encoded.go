@@ -34,7 +34,7 @@ func (s *subscription) appendEncoded(message []byte, room int) ([]byte, bool) {
 	}
 	s.rv = e.ResourceVersion
 	s.follower.MoveTo(e.To)
-	return s.charge(message, &encodedFrame{wire.Events{Subscription: s.id, ResourceVersion: s.rv}, e}), true
+	return s.charge(message, (&encodedFrame{wire.Events{Subscription: s.id, ResourceVersion: s.rv}, e}).Append(message)), true
 }
 
 // encode appends the events of a range of the window and caches the encoding for
@@ -42,7 +42,7 @@ func (s *subscription) appendEncoded(message []byte, room int) ([]byte, bool) {
 func (s *subscription) encode(message []byte, from, to int, held api.ResourceVersion) []byte {
 	f := wire.Events{Subscription: s.id, ResourceVersion: s.rv, Changes: s.frame.Changes}
 	if to != s.cacher.Window().End() || held <= s.deltaEpochSince || !s.sharesEncoding() {
-		return s.charge(message, &f)
+		return s.charge(message, f.Append(message))
 	}
 	e := s.cacher.EncodedEvents()
 	*e = cacher.EncodedEvents{
@@ -54,7 +54,7 @@ func (s *subscription) encode(message []byte, from, to int, held api.ResourceVer
 			e.LabelSets = append(e.LabelSets, c.LabelSet)
 		}
 	}
-	message = s.charge(message, &encodedFrame{f, e})
+	message = s.charge(message, (&encodedFrame{f, e}).Append(message))
 	if cap(e.Changes) > maxEncoded {
 		*e = cacher.EncodedEvents{}
 	}

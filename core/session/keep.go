@@ -68,70 +68,48 @@ func (s *Session) Resume(kept []byte, now int64) error {
 }
 
 // keptFrame is a frame in the output of Keep.
-type keptFrame interface{ resume(*Session) *api.Status }
-
-type (
-	keptHello      struct{}
-	keptDictionary struct{ wire.Dictionary }
-	keptWelcome    struct{ wire.Welcome }
-	keptStatus     struct{ wire.SubscriptionStatus }
-	keptRequest    struct {
-		*Request
-		frame wire.KeptSubscription
-	}
-)
+type keptFrame struct {
+	wire.Frame
+	request *Request // of a wire.KeptSubscription
+}
 
 func (s *Session) parseKept(t wire.Type, payload []byte) (any, error) {
-	switch t {
-	case wire.TypeHello:
-		return keptHello{}, (&wire.Hello{}).Parse(payload)
-	case wire.TypeDictionary:
-		return parsed(payload, &keptDictionary{})
-	case wire.TypeWelcome:
-		return parsed(payload, &keptWelcome{})
-	case wire.TypeSubscriptionStatus:
-		return parsed(payload, &keptStatus{})
-	case wire.TypeKeptSubscription:
-		f := &keptRequest{}
-		if err := f.frame.Parse(payload); err != nil {
-			return nil, err
-		}
-		f.Request = s.request(&f.frame.Subscribe)
-		return f, nil
+	f, err := wire.Stored.Parse(t, payload)
+	if err != nil || f == nil {
+		return nil, err
 	}
-	return nil, wire.Unknown(t)
+	if subscription, ok := f.(*wire.KeptSubscription); ok {
+		return keptFrame{f, s.request(&subscription.Subscribe)}, nil
+	}
+	return keptFrame{Frame: f}, nil
 }
 
-func (keptHello) resume(s *Session) *api.Status {
-	s.greeted = true
+func (s *Session) resume(kept keptFrame) *api.Status {
+	switch f := kept.Frame.(type) {
+	case *wire.Hello:
+		s.greeted = true
+	case *wire.Dictionary:
+		s.dictionaries = append(s.dictionaries, f.ID)
+	case *wire.Welcome:
+		s.control = f.Append(s.control)
+	case *wire.SubscriptionStatus:
+		s.control = f.Append(s.control)
+	case *wire.KeptSubscription:
+		return s.resumeSubscription(f, kept.request)
+	}
 	return nil
 }
 
-func (f *keptDictionary) resume(s *Session) *api.Status {
-	s.dictionaries = append(s.dictionaries, f.ID)
-	return nil
-}
-
-func (f *keptWelcome) resume(s *Session) *api.Status {
-	s.control = f.Append(s.control)
-	return nil
-}
-
-func (f *keptStatus) resume(s *Session) *api.Status {
-	s.control = f.Append(s.control)
-	return nil
-}
-
-func (f *keptRequest) resume(s *Session) *api.Status {
-	status := s.subscribe(f.Request)
-	sub := s.find(f.frame.Subscription)
+func (s *Session) resumeSubscription(f *wire.KeptSubscription, r *Request) *api.Status {
+	status := s.subscribe(r)
+	sub := s.find(f.Subscription)
 	if sub == nil {
 		return status
 	}
-	sub.credit -= int64(min(f.frame.Debt, math.MaxInt64/2))
-	if f.frame.Live {
+	sub.credit -= int64(min(f.Debt, math.MaxInt64/2))
+	if f.Live {
 		sub.restored = true
-		sub.reported = min(f.frame.ReportedMillis, s.now)
+		sub.reported = min(f.ReportedMillis, s.now)
 	}
 	return nil
 }

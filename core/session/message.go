@@ -70,30 +70,11 @@ func parse(message []byte, maxFrames int, parseFrame func(wire.Type, []byte) (an
 
 // parseFrame returns nil for an optional frame that it does not know.
 func (s *Session) parseFrame(t wire.Type, payload []byte) (any, error) {
-	switch t {
-	case wire.TypeHello:
-		return parsed(payload, &wire.Hello{})
-	case wire.TypeSubscribe:
-		f := &wire.Subscribe{}
-		if err := f.Parse(payload); err != nil {
-			return nil, err
-		}
-		return s.request(f), nil
-	case wire.TypeUnsubscribe:
-		return parsed(payload, &wire.Unsubscribe{})
-	case wire.TypeCredit:
-		return parsed(payload, &wire.Credit{})
-	case wire.TypeRequestProgress:
-		return parsed(payload, &wire.RequestProgress{})
+	f, err := wire.FromReader.Parse(t, payload)
+	if subscribe, ok := f.(*wire.Subscribe); ok && err == nil {
+		return s.request(subscribe), nil
 	}
-	if t >= wire.Optional {
-		return nil, nil
-	}
-	return nil, wire.Unknown(t)
-}
-
-func parsed[F interface{ Parse([]byte) error }](payload []byte, frame F) (any, error) {
-	return frame, frame.Parse(payload)
+	return f, err
 }
 
 // request validates everything in a Subscribe frame that does not depend on the

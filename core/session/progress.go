@@ -33,7 +33,7 @@ func (s *subscription) appendProgress(message []byte) []byte {
 		return (&wire.Progress{Subscription: s.id, ResourceVersion: s.rv}).Append(message)
 	case sent.rv > s.rv && s.credit > 0 && now >= s.moves:
 		s.rv, s.moves = sent.rv, now+period
-		return s.charge(message, &wire.Events{Subscription: s.id, ResourceVersion: s.rv})
+		return s.charge(message, (&wire.Events{Subscription: s.id, ResourceVersion: s.rv}).Append(message))
 	}
 	return message
 }

@@ -82,7 +82,7 @@ func (s *Session) apply(frame any) *api.Status {
 	case *wire.RequestProgress:
 		return s.requestProgress(f)
 	case keptFrame:
-		return f.resume(s)
+		return s.resume(f)
 	}
 	return nil
 }

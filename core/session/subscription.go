@@ -335,18 +335,16 @@ func (s *subscription) appendPart(message []byte, limit int) []byte {
 	if len(s.frame.Changes) == 0 {
 		// Nothing in this range matched. An empty part reports progress to the
 		// reader and keeps the caller's loop going.
-		return s.charge(message, &wire.SnapshotPart{Subscription: s.id})
+		return s.charge(message, (&wire.SnapshotPart{Subscription: s.id}).Append(message))
 	}
-	return s.charge(message, &wire.SnapshotPart{Subscription: s.id, Objects: s.frame.Changes})
+	return s.charge(message, (&wire.SnapshotPart{Subscription: s.id, Objects: s.frame.Changes}).Append(message))
 }
 
-// charge appends a data frame and subtracts its size from the credit. The reader
-// counts the same frames.
-func (s *subscription) charge(message []byte, f interface{ Append([]byte) []byte }) []byte {
-	before := len(message)
-	message = f.Append(message)
-	s.credit -= int64(len(message) - before)
-	return message
+// charge subtracts what a data frame has added to a message from the credit. The
+// reader counts the same frames.
+func (s *subscription) charge(before, after []byte) []byte {
+	s.credit -= int64(len(after) - len(before))
+	return after
 }
 
 // appendEvents sends the next events: as many whole revisions as fit, and at

@@ -13,27 +13,8 @@
 // those of the frame it parses into. The strings and byte slices of a parsed
 // frame alias the payload. Copy them to keep them longer than the payload.
 //
-// The frames by sender:
-//
-//   - reader to connector: [Hello], [Subscribe], [Unsubscribe], [Credit],
-//     [RequestProgress], [Pong]
-//   - connector to reader: [Welcome], [Schema], [Dictionary], [LabelSet],
-//     [SnapshotBegin], [SnapshotPart], [SnapshotEnd], [Events], [Progress],
-//     [SubscriptionStatus], [ObjectError], [SourceError], [Ping], [Fragment]
-//   - program to engine, commands: [Config], [OpenCollection],
-//     [CloseCollection], [OpenWatch], [GrantWatch], [CloseWatch], [Get], [List],
-//     [OpenView], [GrantView], [MoveView], [CloseView], [AcquireObject],
-//     [ReleaseObject], [GetObject], [Inspect], [TakeSnapshot], [NextChunk],
-//     [RestoreChunk], [AttachReader], [ReaderMessage], [GrantReader],
-//     [DetachReader], [KeepReader]; results of I/O: [StreamOpened],
-//     [StreamData], [StreamClosed], [Fetched], [Reconnect]
-//   - engine to program, requests for I/O: [OpenStream], [SendStream],
-//     [CloseStream], [Fetch], [WakeAt]; deliveries: [CollectionState],
-//     [CollectionSchema], [CollectionError], [WatchEvents], [WatchClosed],
-//     [ViewPatch], [ObjectChanged], [ObjectState], [Rejected], [ObjectReply],
-//     [ListReply], [InspectReply], [ErrorReply], [SnapshotChunk], [SendReader],
-//     [CloseReader], [KeptReader], [ReaderStalled]
-//   - persisted: [Chunk], [KeptSubscription]
+// [FromReader], [FromConnector], [FromProgram], [FromEngine] and [Stored] list the
+// frames by direction. Receivers parse with them. PROTOCOL.md describes each frame.
 //
 // The files in testdata/wire contain the expected bytes of every frame.
 package wire

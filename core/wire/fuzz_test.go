@@ -16,18 +16,18 @@ func FuzzFrame(f *testing.F) {
 	used := map[Type]frame{}
 	f.Fuzz(func(t *testing.T, message []byte) {
 		typ, payload, _, err := Next(message)
-		if err != nil || blank[typ] == nil {
+		if err != nil || blank(typ) == nil {
 			return
 		}
-		first := blank[typ]()
+		first := blank(typ)
 		if err := first.Parse(payload); err != nil {
 			return
 		}
 		canonical := first.Append(nil)
 		if used[typ] == nil {
-			used[typ] = blank[typ]()
+			used[typ] = blank(typ)
 		}
-		for _, again := range []frame{blank[typ](), used[typ]} {
+		for _, again := range []frame{blank(typ), used[typ]} {
 			_, payload, rest, err := Next(canonical)
 			if err != nil || len(rest) > 0 {
 				t.Fatalf("Next of what Append wrote: %v, %d bytes left", err, len(rest))
@@ -95,7 +95,7 @@ func TestForgedCounts(t *testing.T) {
 func parseBytes(typ Type, payload []byte) uint64 {
 	least := uint64(math.MaxUint64)
 	for range 3 {
-		f := blank[typ]()
+		f := blank(typ)
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		_ = f.Parse(payload)

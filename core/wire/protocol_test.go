@@ -201,9 +201,9 @@ var enums = map[string]int{
 // sections returns what the document has to say, by the title of the section.
 func (c code) sections(t *testing.T) map[string][]tableRow {
 	all := map[string][]tableRow{}
-	for typ, blankOf := range blank {
-		name := reflect.TypeOf(blankOf()).Elem().Name()
-		all[fmt.Sprintf("%s `0x%02x`", name, byte(typ))] = c.rows(t, name+".Parse")
+	for _, row := range everyFrame {
+		name := reflect.TypeOf(row.New()).Elem().Name()
+		all[fmt.Sprintf("%s `0x%02x`", name, byte(row.Type))] = c.rows(t, name+".Parse")
 	}
 	for title, method := range structures {
 		all[title] = c.rows(t, method)
