@@ -186,15 +186,8 @@ func (h *harness) stabilise() error {
 // requests.
 func (h *harness) drain() error {
 	for out := h.take(); out != nil; out = h.take() {
-		for len(out) > 0 {
-			t, payload, rest, err := wire.Next(out)
-			if err == nil {
-				err = h.output(t, payload)
-			}
-			if err != nil {
-				return fmt.Errorf("the engine put out a broken frame: %w", err)
-			}
-			out = rest
+		if err := wire.FromEngine.Each(out, h.output); err != nil {
+			return fmt.Errorf("the engine put out a broken frame: %w", err)
 		}
 	}
 	return nil
@@ -202,61 +195,33 @@ func (h *harness) drain() error {
 
 // output processes one frame of the engine. It executes requests and prints every
 // frame.
-func (h *harness) output(t wire.Type, payload []byte) error {
+func (h *harness) output(t wire.Type, frame wire.Frame) error {
 	n := &h.network
-	switch t {
-	case wire.TypeWakeAt:
-		var f wire.WakeAt
-		if err := f.Parse(payload); err != nil {
-			return err
-		}
+	switch f := frame.(type) {
+	case *wire.WakeAt:
 		h.wake = f.Millis
 		return nil
-	case wire.TypeOpenStream:
-		var f wire.OpenStream
-		if err := f.Parse(payload); err != nil {
-			return err
-		}
+	case *wire.OpenStream:
 		n.forget()
 		n.opening = f.Stream
-	case wire.TypeViewPatch:
-		var f wire.ViewPatch
-		if err := f.Parse(payload); err != nil {
-			return err
-		}
+	case *wire.ViewPatch:
 		if !h.held[f.View] {
 			h.patched = append(h.patched, f.View)
 		}
-	case wire.TypeCloseStream:
+	case *wire.CloseStream:
 		n.forget()
 		n.opening = 0
-	case wire.TypeSendStream:
-		var f wire.SendStream
-		if err := f.Parse(payload); err != nil {
-			return err
-		}
+	case *wire.SendStream:
 		if f.Stream != n.stream {
 			return fmt.Errorf("stream %d is not open, and something is sent on it", f.Stream)
 		}
 		n.send(message{up: true, data: append([]byte(nil), f.Data...)})
-	case wire.TypeSnapshotChunk:
-		var f wire.SnapshotChunk
-		if err := f.Parse(payload); err != nil {
-			return err
-		}
-		return h.takeChunk(&f)
-	case wire.TypeKeptReader:
-		var f wire.KeptReader
-		if err := f.Parse(payload); err != nil {
-			return err
-		}
+	case *wire.SnapshotChunk:
+		return h.takeChunk(f)
+	case *wire.KeptReader:
 		h.kept[f.Reader] = slices.Clone(f.Data)
-	case wire.TypeListReply:
-		var f wire.ListReply
-		if err := f.Parse(payload); err != nil {
-			return err
-		}
+	case *wire.ListReply:
 		h.token = f.Continue
 	}
-	return h.printer.frame(t, payload, h.now+h.skew)
+	return h.printer.frame(t, frame, h.now+h.skew)
 }

@@ -56,70 +56,54 @@ func (p *printer) take() string {
 }
 
 // frame prints one frame of the engine.
-func (p *printer) frame(t wire.Type, payload []byte, now int64) error {
-	switch t {
-	case wire.TypeOpenStream:
-		return show(payload, &wire.OpenStream{}, func(f *wire.OpenStream) { p.line("open stream %d", f.Stream) })
-	case wire.TypeCloseStream:
-		return show(payload, &wire.CloseStream{}, func(f *wire.CloseStream) { p.line("close stream %d: %s", f.Stream, f.Message) })
-	case wire.TypeFetch:
-		return show(payload, &wire.Fetch{}, func(f *wire.Fetch) { p.line("fetch %d %s", f.Stream, f.Path) })
-	case wire.TypeSendStream:
-		var f wire.SendStream
-		if err := f.Parse(payload); err != nil {
-			return err
-		}
+func (p *printer) frame(t wire.Type, frame wire.Frame, now int64) error {
+	switch f := frame.(type) {
+	case *wire.OpenStream:
+		p.line("open stream %d", f.Stream)
+	case *wire.CloseStream:
+		p.line("close stream %d: %s", f.Stream, f.Message)
+	case *wire.Fetch:
+		p.line("fetch %d %s", f.Stream, f.Path)
+	case *wire.SendStream:
 		return p.sent(f.Data)
-	case wire.TypeCollectionState:
-		return show(payload, &wire.CollectionState{}, func(f *wire.CollectionState) { p.state(f, now) })
-	case wire.TypeCollectionSchema:
-		return show(payload, &wire.CollectionSchema{}, p.schema)
-	case wire.TypeCollectionError:
-		return show(payload, &wire.CollectionError{}, func(f *wire.CollectionError) {
-			p.line("collection %d: %s rv=%d cannot be shown: %s", f.Collection, f.Key, f.ResourceVersion, status(f.Status))
-		})
-	case wire.TypeWatchEvents:
-		return show(payload, &wire.WatchEvents{}, p.events)
-	case wire.TypeWatchClosed:
-		return show(payload, &wire.WatchClosed{}, p.closed)
-	case wire.TypeViewPatch:
-		return show(payload, &wire.ViewPatch{}, p.patch)
-	case wire.TypeRejected:
-		return show(payload, &wire.Rejected{}, func(f *wire.Rejected) {
-			p.line("%s %d rejected: %s", [...]string{"collection", "watch", "view", "object", "restore", "reader"}[f.Object], f.ID, status(f.Status))
-		})
+	case *wire.CollectionState:
+		p.state(f, now)
+	case *wire.CollectionSchema:
+		p.schema(f)
+	case *wire.CollectionError:
+		p.line("collection %d: %s rv=%d cannot be shown: %s", f.Collection, f.Key, f.ResourceVersion, status(f.Status))
+	case *wire.WatchEvents:
+		p.events(f)
+	case *wire.WatchClosed:
+		p.closed(f)
+	case *wire.ViewPatch:
+		p.patch(f)
+	case *wire.Rejected:
+		p.line("%s %d rejected: %s", [...]string{"collection", "watch", "view", "object", "restore", "reader"}[f.Object], f.ID, status(f.Status))
+	case *wire.SendReader:
+		return p.served(fmt.Sprintf("reader %d receives", f.Reader), f.Data)
+	default:
+		if !p.object(f) && !p.reader(f) && !p.reply(f) {
+			return wire.Unknown(t)
+		}
 	}
-	if known, err := p.objects(t, payload); known {
-		return err
-	}
-	if known, err := p.readers(t, payload); known {
-		return err
-	}
-	return p.reply(t, payload)
-}
-
-func (p *printer) reply(t wire.Type, payload []byte) error {
-	switch t {
-	case wire.TypeObjectReply:
-		return show(payload, &wire.ObjectReply{}, func(f *wire.ObjectReply) {
-			p.line("reply %d: %s", f.Request, p.item(p.requests[f.Request], &f.Item))
-		})
-	case wire.TypeListReply:
-		return show(payload, &wire.ListReply{}, p.list)
-	case wire.TypeErrorReply:
-		return show(payload, &wire.ErrorReply{}, func(f *wire.ErrorReply) { p.line("reply %d: %s", f.Request, status(f.Status)) })
-	case wire.TypeInspectReply:
-		return show(payload, &wire.InspectReply{}, p.inspection)
-	}
-	return wire.Unknown(t)
-}
-
-func show[F interface{ Parse([]byte) error }](payload []byte, f F, print func(F)) error {
-	if err := f.Parse(payload); err != nil {
-		return err
-	}
-	print(f)
 	return nil
+}
+
+func (p *printer) reply(frame wire.Frame) bool {
+	switch f := frame.(type) {
+	case *wire.ObjectReply:
+		p.line("reply %d: %s", f.Request, p.item(p.requests[f.Request], &f.Item))
+	case *wire.ListReply:
+		p.list(f)
+	case *wire.ErrorReply:
+		p.line("reply %d: %s", f.Request, status(f.Status))
+	case *wire.InspectReply:
+		p.inspection(f)
+	default:
+		return false
+	}
+	return true
 }
 
 // state prints a collection's state if its text has changed.

@@ -67,37 +67,25 @@ func cells(schema api.Schema, e wire.Envelope) []string {
 
 // sent prints a message from the engine to the connector.
 func (p *printer) sent(message []byte) error {
-	for len(message) > 0 {
-		t, payload, rest, err := wire.Next(message)
-		if err != nil {
-			return err
-		}
-		message = rest
-		switch t {
-		case wire.TypeHello:
-			err = show(payload, &wire.Hello{}, func(f *wire.Hello) { p.line("send hello from %q", f.Client) })
-		case wire.TypeSubscribe:
-			err = show(payload, &wire.Subscribe{}, func(f *wire.Subscribe) { p.line("send subscribe %s", subscribe(f)) })
-		case wire.TypeUnsubscribe:
-			err = show(payload, &wire.Unsubscribe{}, func(f *wire.Unsubscribe) { p.line("send unsubscribe %d", f.Subscription) })
-		case wire.TypeCredit:
-			err = show(payload, &wire.Credit{}, func(f *wire.Credit) {
-				p.line("send credit %d: %d bytes more", f.Subscription, f.Bytes)
-			})
-		case wire.TypeRequestProgress:
-			err = show(payload, &wire.RequestProgress{}, func(f *wire.RequestProgress) {
-				p.line("send request for progress of %d", f.Subscription)
-			})
-		case wire.TypePong:
-			err = show(payload, &wire.Pong{}, func(f *wire.Pong) { p.line("send pong %d", f.Mark) })
+	return wire.FromReader.Each(message, func(t wire.Type, frame wire.Frame) error {
+		switch f := frame.(type) {
+		case *wire.Hello:
+			p.line("send hello from %q", f.Client)
+		case *wire.Subscribe:
+			p.line("send subscribe %s", subscribe(f))
+		case *wire.Unsubscribe:
+			p.line("send unsubscribe %d", f.Subscription)
+		case *wire.Credit:
+			p.line("send credit %d: %d bytes more", f.Subscription, f.Bytes)
+		case *wire.RequestProgress:
+			p.line("send request for progress of %d", f.Subscription)
+		case *wire.Pong:
+			p.line("send pong %d", f.Mark)
 		default:
-			err = wire.Unknown(t)
+			return wire.Unknown(t)
 		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+		return nil
+	})
 }
 
 func subscribe(f *wire.Subscribe) string {

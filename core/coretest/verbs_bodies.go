@@ -50,24 +50,17 @@ func label(subscription uint32) string { return fmt.Sprintf("hear %d", subscript
 // travel prints the encoding of a message's objects, with their recipients. It skips
 // malformed parts, which the recipient reports.
 func (p *printer) travel(message []byte, who func(subscription uint32) string) {
-	for len(message) > 0 {
-		t, payload, rest, err := wire.Next(message)
-		if err != nil {
-			return
+	_ = wire.FromConnector.Each(message, func(_ wire.Type, frame wire.Frame) error {
+		switch f := frame.(type) {
+		case *wire.SnapshotPart:
+			p.bodies(who(f.Subscription), f.Objects)
+		case *wire.SnapshotBlock:
+			p.bodies(who(f.Subscription), expand(f))
+		case *wire.Events:
+			p.bodies(who(f.Subscription), f.Changes)
 		}
-		message = rest
-		switch t {
-		case wire.TypeSnapshotPart:
-			err = show(payload, &wire.SnapshotPart{}, func(f *wire.SnapshotPart) { p.bodies(who(f.Subscription), f.Objects) })
-		case wire.TypeSnapshotBlock:
-			err = show(payload, &wire.SnapshotBlock{}, func(f *wire.SnapshotBlock) { p.bodies(who(f.Subscription), expand(f)) })
-		case wire.TypeEvents:
-			err = show(payload, &wire.Events{}, func(f *wire.Events) { p.bodies(who(f.Subscription), f.Changes) })
-		}
-		if err != nil {
-			return
-		}
-	}
+		return nil
+	})
 }
 
 // kept prints the encoding of the objects in a chunk.
@@ -76,12 +69,15 @@ func (p *printer) kept(data []byte) error {
 	if err != nil {
 		return err
 	}
-	return show(payload, &wire.Chunk{}, func(c *wire.Chunk) {
-		before, behind := c.Split()
-		for _, frames := range [...][]byte{before, body, behind} {
-			p.travel(frames, func(uint32) string { return "keep" })
-		}
-	})
+	var c wire.Chunk
+	if err := c.Parse(payload); err != nil {
+		return err
+	}
+	before, behind := c.Split()
+	for _, frames := range [...][]byte{before, body, behind} {
+		p.travel(frames, func(uint32) string { return "keep" })
+	}
+	return nil
 }
 
 func (p *printer) bodies(who string, changes []wire.Change) {

@@ -22,25 +22,23 @@ func doGetObject(h *harness, v *verb) error {
 	return h.command(v, f)
 }
 
-// objects prints the output about acquired objects.
-func (p *printer) objects(t wire.Type, payload []byte) (known bool, err error) {
-	switch t {
-	case wire.TypeObjectChanged:
-		return true, show(payload, &wire.ObjectChanged{}, func(f *wire.ObjectChanged) {
-			if f.Item == nil {
-				p.line("object %d: absent as of rv=%d", f.Handle, f.ResourceVersion)
-				return
-			}
-			p.line("object %d: %s", f.Handle, p.item(0, f.Item))
-		})
-	case wire.TypeObjectState:
-		return true, show(payload, &wire.ObjectState{}, func(f *wire.ObjectState) {
-			text := f.State.String()
-			if f.Status != nil {
-				text += ", " + status(f.Status)
-			}
-			p.line("object %d: %s", f.Handle, text)
-		})
+// object prints the output about acquired objects.
+func (p *printer) object(frame wire.Frame) bool {
+	switch f := frame.(type) {
+	case *wire.ObjectChanged:
+		if f.Item == nil {
+			p.line("object %d: absent as of rv=%d", f.Handle, f.ResourceVersion)
+			return true
+		}
+		p.line("object %d: %s", f.Handle, p.item(0, f.Item))
+	case *wire.ObjectState:
+		text := f.State.String()
+		if f.Status != nil {
+			text += ", " + status(f.Status)
+		}
+		p.line("object %d: %s", f.Handle, text)
+	default:
+		return false
 	}
-	return false, nil
+	return true
 }

@@ -1,7 +1,6 @@
 package coretest
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/watchglass/watchglass/core/api"
@@ -70,90 +69,60 @@ func doReader(h *harness, v *verb) error {
 	return h.command(v, f)
 }
 
-// readers prints the output for attached readers.
-func (p *printer) readers(t wire.Type, payload []byte) (known bool, err error) {
-	switch t {
-	case wire.TypeSendReader:
-		var f wire.SendReader
-		if err := f.Parse(payload); err != nil {
-			return true, err
+// reader prints the output about attached readers.
+func (p *printer) reader(frame wire.Frame) bool {
+	switch f := frame.(type) {
+	case *wire.KeptReader:
+		p.line("reader %d is kept", f.Reader)
+	case *wire.ReaderStalled:
+		if f.Stalled {
+			p.line("reader %d lets data wait", f.Reader)
+		} else {
+			p.line("reader %d takes data again", f.Reader)
 		}
-		return true, p.served(fmt.Sprintf("reader %d receives", f.Reader), f.Data)
-	case wire.TypeKeptReader:
-		return true, show(payload, &wire.KeptReader{}, func(f *wire.KeptReader) { p.line("reader %d is kept", f.Reader) })
-	case wire.TypeReaderStalled:
-		return true, show(payload, &wire.ReaderStalled{}, func(f *wire.ReaderStalled) {
-			if f.Stalled {
-				p.line("reader %d lets data wait", f.Reader)
-			} else {
-				p.line("reader %d takes data again", f.Reader)
-			}
-		})
-	case wire.TypeCloseReader:
-		return true, show(payload, &wire.CloseReader{}, func(f *wire.CloseReader) {
-			p.line("reader %d is closed: %s", f.Reader, status(f.Status))
-		})
+	case *wire.CloseReader:
+		p.line("reader %d is closed: %s", f.Reader, status(f.Status))
+	default:
+		return false
 	}
-	return false, nil
+	return true
 }
 
 // served prints a message of a session, one frame per line.
 func (p *printer) served(who string, message []byte) error {
-	for len(message) > 0 {
-		t, payload, rest, err := wire.Next(message)
-		if err == nil {
-			err = p.servedFrame(who, t, payload)
-		}
-		if err != nil {
-			return err
-		}
-		message = rest
-	}
-	return nil
+	return wire.FromConnector.Each(message, func(t wire.Type, f wire.Frame) error { return p.servedFrame(who, t, f) })
 }
 
-func (p *printer) servedFrame(who string, t wire.Type, payload []byte) error {
-	switch t {
-	case wire.TypeWelcome:
-		return show(payload, &wire.Welcome{}, func(f *wire.Welcome) {
-			p.line("%s welcome, progress every %s", who, duration(int64(f.ProgressMillis)))
-		})
-	case wire.TypeSchema:
-		return show(payload, &wire.Schema{}, func(f *wire.Schema) { p.line("%s %d: schema of %s", who, f.Subscription, f.Schema.Kind) })
-	case wire.TypeLabelSet:
-		return nil
-	case wire.TypeSnapshotBegin:
-		return show(payload, &wire.SnapshotBegin{}, func(f *wire.SnapshotBegin) { p.line("%s %d: snapshot begins", who, f.Subscription) })
-	case wire.TypeSnapshotPart:
-		return show(payload, &wire.SnapshotPart{}, func(f *wire.SnapshotPart) { p.changes(who, f.Subscription, f.Objects) })
-	case wire.TypeSnapshotBlock:
-		return show(payload, &wire.SnapshotBlock{}, func(f *wire.SnapshotBlock) { p.changes(who, f.Subscription, expand(f)) })
-	case wire.TypeSnapshotEnd:
-		return show(payload, &wire.SnapshotEnd{}, func(f *wire.SnapshotEnd) {
-			p.line("%s %d: snapshot ends, rv=%d", who, f.Subscription, f.ResourceVersion)
-		})
-	case wire.TypeEvents:
-		return show(payload, &wire.Events{}, func(f *wire.Events) {
-			if len(f.Changes) == 0 {
-				p.line("%s %d: nothing up to rv=%d", who, f.Subscription, f.ResourceVersion)
-			}
-			p.changes(who, f.Subscription, f.Changes)
-		})
-	case wire.TypeProgress:
-		return show(payload, &wire.Progress{}, func(f *wire.Progress) { p.line("%s %d: progress rv=%d", who, f.Subscription, f.ResourceVersion) })
-	case wire.TypeSourceError:
-		return show(payload, &wire.SourceError{}, func(f *wire.SourceError) {
-			p.line("%s %d: no news, %s", who, f.Subscription, status(f.Status))
-		})
-	case wire.TypeSubscriptionStatus:
-		return show(payload, &wire.SubscriptionStatus{}, func(f *wire.SubscriptionStatus) {
-			p.line("%s %d: ended, %s", who, f.Subscription, status(f.Status))
-		})
+func (p *printer) servedFrame(who string, t wire.Type, frame wire.Frame) error {
+	switch f := frame.(type) {
+	case *wire.Welcome:
+		p.line("%s welcome, progress every %s", who, duration(int64(f.ProgressMillis)))
+	case *wire.Schema:
+		p.line("%s %d: schema of %s", who, f.Subscription, f.Schema.Kind)
+	case *wire.LabelSet:
+	case *wire.SnapshotBegin:
+		p.line("%s %d: snapshot begins", who, f.Subscription)
+	case *wire.SnapshotPart:
+		p.changes(who, f.Subscription, f.Objects)
+	case *wire.SnapshotBlock:
+		p.changes(who, f.Subscription, expand(f))
+	case *wire.SnapshotEnd:
+		p.line("%s %d: snapshot ends, rv=%d", who, f.Subscription, f.ResourceVersion)
+	case *wire.Events:
+		if len(f.Changes) == 0 {
+			p.line("%s %d: nothing up to rv=%d", who, f.Subscription, f.ResourceVersion)
+		}
+		p.changes(who, f.Subscription, f.Changes)
+	case *wire.Progress:
+		p.line("%s %d: progress rv=%d", who, f.Subscription, f.ResourceVersion)
+	case *wire.SourceError:
+		p.line("%s %d: no news, %s", who, f.Subscription, status(f.Status))
+	case *wire.SubscriptionStatus:
+		p.line("%s %d: ended, %s", who, f.Subscription, status(f.Status))
+	default:
+		return wire.Unknown(t)
 	}
-	if t >= wire.Optional {
-		return nil
-	}
-	return wire.Unknown(t)
+	return nil
 }
 
 func (p *printer) changes(who string, subscription uint32, changes []wire.Change) {

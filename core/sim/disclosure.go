@@ -119,56 +119,52 @@ func (t *tap) granted(f *wire.Subscribe) {
 }
 
 // disclose checks a frame of a session.
-func (t *tap) disclose(kind wire.Type, payload []byte) {
+func (t *tap) disclose(frame wire.Frame, payload []byte) {
 	d := &t.disclosed
-	if kind == wire.TypeDictionary {
-		f := parse(payload, &wire.Dictionary{})
+	if f, ok := frame.(*wire.Dictionary); ok {
 		d.dictionaries[f.ID] = append([]byte(nil), f.Data...)
 	}
 	id, _ := binary.Uvarint(payload)
 	g := d.entitled[uint32(id)]
-	if !ofSubscription(kind) || g == nil {
-		t.hold(&entitlement{}, kind, payload)
+	if !ofSubscription(frame) || g == nil {
+		t.hold(&entitlement{}, frame, payload)
 		return
 	}
-	t.describe(g, kind, payload)
+	t.describe(g, frame)
 	if !g.narrow() {
 		return
 	}
 	t.link.driver.world.saw(Narrow)
-	t.hold(g, kind, payload)
-	switch kind {
-	case wire.TypeSnapshotPart:
-		t.unpack(g, parse(payload, &wire.SnapshotPart{}).Objects)
-	case wire.TypeEvents:
-		t.unpack(g, parse(payload, &wire.Events{}).Changes)
+	t.hold(g, frame, payload)
+	switch f := frame.(type) {
+	case *wire.SnapshotPart:
+		t.unpack(g, f.Objects)
+	case *wire.Events:
+		t.unpack(g, f.Changes)
 	}
 }
 
-// ofSubscription reports whether frames of a type start with a subscription.
-func ofSubscription(kind wire.Type) bool {
-	switch kind {
-	case wire.TypeSchema, wire.TypeLabelSet, wire.TypeSnapshotBegin, wire.TypeSnapshotPart, wire.TypeSnapshotBlock, wire.TypeSnapshotEnd,
-		wire.TypeEvents, wire.TypeProgress, wire.TypeObjectError, wire.TypeSourceError, wire.TypeSubscriptionStatus:
-		return true
+// ofSubscription reports whether a frame starts with a subscription.
+func ofSubscription(frame wire.Frame) bool {
+	switch frame.(type) {
+	case *wire.Welcome, *wire.Dictionary, *wire.Ping:
+		return false
 	}
-	return false
+	return true
 }
 
 // describe checks frames that could disclose objects by counts or IDs.
-func (t *tap) describe(g *entitlement, kind wire.Type, payload []byte) {
+func (t *tap) describe(g *entitlement, frame wire.Frame) {
 	w := t.link.driver.world
-	switch kind {
-	case wire.TypeSchema:
-		f := parse(payload, &wire.Schema{})
+	switch f := frame.(type) {
+	case *wire.Schema:
 		g.source, g.dictionary = f.Source, f.Dictionary
-	case wire.TypeLabelSet:
-		if f := parse(payload, &wire.LabelSet{}); g.narrow() && !g.scope.Whole() && f.ID > g.labelSets {
+	case *wire.LabelSet:
+		if g.narrow() && !g.scope.Whole() && f.ID > g.labelSets {
 			w.fail(ErrDisclosed, "%s has %d label sets of %+v, and the next has the number %d", t.link.driver.name, g.labelSets, g.scope, f.ID)
 		}
 		g.labelSets++
-	case wire.TypeSnapshotBegin:
-		f := parse(payload, &wire.SnapshotBegin{})
+	case *wire.SnapshotBegin:
 		s := w.sourceNamed(g.source)
 		covers := func(key api.Key, o *check.Object) bool { return o != nil && g.scope.Has(key) }
 		if log := s.logs[g.kind]; log.Exact(f.ResourceVersion) && !w.undetermined(log) && !g.scope.Whole() {
@@ -194,8 +190,8 @@ func (t *tap) discloseBlock(subscription uint32, b *wire.Block) {
 		w.fail(ErrDisclosed, "%s received %d label sets with %d objects", t.link.driver.name, len(b.LabelSets), len(b.Objects))
 	}
 	envelopes, bodies := b.AppendSections(nil, nil)
-	t.hold(g, wire.TypeSnapshotBlock, envelopes)
-	t.hold(g, wire.TypeSnapshotBlock, bodies)
+	t.hold(g, b, envelopes)
+	t.hold(g, b, bodies)
 	t.unpack(g, b.Objects)
 	w.saw(NarrowBlock)
 }
@@ -221,15 +217,18 @@ func (t *tap) unpackBody(g *entitlement, packed api.Body) {
 	must(err)
 	d.plain = plain
 	t.link.driver.world.saw(Unpacked)
-	t.hold(g, wire.TypeSnapshotPart, plain)
+	t.hold(g, packed, plain)
 }
 
-// hold fails if bytes contain a sentinel that the entitlement does not allow.
-func (t *tap) hold(g *entitlement, kind wire.Type, data []byte) {
+// hold fails if the bytes of a frame, or of a part of one, contain a sentinel that the
+// entitlement does not allow.
+func (t *tap) hold(g *entitlement, part any, data []byte) {
 	w := t.link.driver.world
+	_, objectError := part.(*wire.ObjectError)
+	_, sourceError := part.(*wire.SourceError)
 	for _, name := range w.planted.set.Find(data) {
-		if !g.allows(w.planted.owners[name], kind == wire.TypeObjectError || kind == wire.TypeSourceError) {
-			w.fail(ErrDisclosed, "%s received %q of %s in a frame of type %#x for %+v %+v", t.link.driver.name, data, name, byte(kind), g.scope, g.filter)
+		if !g.allows(w.planted.owners[name], objectError || sourceError) {
+			w.fail(ErrDisclosed, "%s received %q of %s in a %T for %+v %+v", t.link.driver.name, data, name, part, g.scope, g.filter)
 		}
 	}
 }

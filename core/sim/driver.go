@@ -22,7 +22,7 @@ type driver struct {
 	busyUntil int64
 	batch     int
 	// onOutput processes the engine's output; settled is called after all of it.
-	onOutput func(wire.Type, []byte)
+	onOutput func(wire.Frame)
 	settled  func()
 	// The engine is nil while evicted from memory; rouse then creates another.
 	// lost is called after the stream broke.
@@ -104,7 +104,7 @@ func (d *driver) drain() bool {
 		moved = true
 		d.batch++
 		d.world.trace(out)
-		frames(append([]byte(nil), out...), d.output)
+		frames(wire.FromEngine, append([]byte(nil), out...), d.output)
 		d.engine.Advance()
 	}
 	if moved {
@@ -113,30 +113,26 @@ func (d *driver) drain() bool {
 	return moved
 }
 
-func (d *driver) output(t wire.Type, payload []byte) {
+func (d *driver) output(frame wire.Frame) {
 	l := &d.link
-	switch t {
-	case wire.TypeWakeAt:
-		f := parse(payload, &wire.WakeAt{})
+	switch f := frame.(type) {
+	case *wire.WakeAt:
 		if d.wake = 0; f.Millis != 0 {
 			d.wake = max(f.Millis-d.skew, d.world.now)
 		}
-	case wire.TypeOpenStream:
-		f := parse(payload, &wire.OpenStream{})
+	case *wire.OpenStream:
 		l.forget()
 		l.opening = f.Stream
-	case wire.TypeCloseStream:
+	case *wire.CloseStream:
 		if d.fetches != nil {
-			d.fetches.abandon(parse(payload, &wire.CloseStream{}).Stream)
+			d.fetches.abandon(f.Stream)
 			return
 		}
 		l.forget()
 		l.opening = 0
-	case wire.TypeFetch:
-		f := parse(payload, &wire.Fetch{})
+	case *wire.Fetch:
 		d.fetches.ask(f.Stream, strings.Clone(f.Path))
-	case wire.TypeSendStream:
-		f := parse(payload, &wire.SendStream{})
+	case *wire.SendStream:
 		if f.Stream != l.stream {
 			d.world.fail(ErrProtocol, "%s sends on stream %d, and %d is open", d.name, f.Stream, l.stream)
 			return
@@ -144,7 +140,7 @@ func (d *driver) output(t wire.Type, payload []byte) {
 		l.tap.asked(f.Data)
 		l.send(&l.up, f.Data)
 	default:
-		d.onOutput(t, payload)
+		d.onOutput(f)
 	}
 }
 

@@ -85,10 +85,9 @@ func (o *edgeObject) hold() {
 }
 
 // handleOutput processes the engine's output.
-func (o *edgeObject) handleOutput(t wire.Type, payload []byte) {
-	switch t {
-	case wire.TypeCollectionState:
-		f := parse(payload, &wire.CollectionState{})
+func (o *edgeObject) handleOutput(frame wire.Frame) {
+	switch f := frame.(type) {
+	case *wire.CollectionState:
 		for kind, id := range o.open {
 			if id == f.Collection {
 				o.states[kind] = *f
@@ -97,8 +96,7 @@ func (o *edgeObject) handleOutput(t wire.Type, payload []byte) {
 				}
 			}
 		}
-	case wire.TypeSendReader:
-		f := parse(payload, &wire.SendReader{})
+	case *wire.SendReader:
 		if a := o.attachment(f.Reader); a != nil {
 			if a.room <= 0 {
 				o.world.fail(ErrCredit, "%s sends reader %d %d bytes without room", o.name, a.id, len(f.Data))
@@ -107,29 +105,25 @@ func (o *edgeObject) handleOutput(t wire.Type, payload []byte) {
 			a.out = append(a.out, append([]byte(nil), f.Data...))
 			a.stirred, a.link.woken = true, true
 		}
-	case wire.TypeReaderStalled:
-		f := parse(payload, &wire.ReaderStalled{})
+	case *wire.ReaderStalled:
 		if a := o.attachment(f.Reader); a != nil {
 			o.stall(a, f.Stalled)
 		}
-	case wire.TypeKeptReader:
-		f := parse(payload, &wire.KeptReader{})
+	case *wire.KeptReader:
 		if a := o.attachment(f.Reader); a != nil {
 			a.kept, a.stirred = append([]byte{}, f.Data...), false
 		}
-	case wire.TypeSnapshotChunk:
-		f := parse(payload, &wire.SnapshotChunk{})
+	case *wire.SnapshotChunk:
 		f.Data = append([]byte(nil), f.Data...)
 		f.Source = string([]byte(f.Source))
 		o.chunk = f
-	case wire.TypeInspectReply:
-		o.inspected = readInspected(payload)
-	case wire.TypeErrorReply:
-		o.refused = parse(payload, &wire.ErrorReply{}).Status
-	case wire.TypeRejected:
-		o.refused = parse(payload, &wire.Rejected{}).Status
-	case wire.TypeCloseReader:
-		f := parse(payload, &wire.CloseReader{})
+	case *wire.InspectReply:
+		o.inspected = readInspected(f)
+	case *wire.ErrorReply:
+		o.refused = f.Status
+	case *wire.Rejected:
+		o.refused = f.Status
+	case *wire.CloseReader:
 		o.world.fail(ErrProtocol, "%s disconnects reader %d: %v", o.name, f.Reader, f.Status)
 	}
 }

@@ -10,9 +10,9 @@ import (
 // inspected is the last InspectReply of an engine.
 type inspected map[string]int64
 
-func readInspected(payload []byte) inspected {
+func readInspected(f *wire.InspectReply) inspected {
 	all := inspected{}
-	for _, e := range parse(payload, &wire.InspectReply{}).Entries {
+	for _, e := range f.Entries {
 		all[e.Name] = e.Value
 	}
 	return all

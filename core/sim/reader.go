@@ -61,42 +61,40 @@ func (r *reader) id32() uint32 {
 }
 
 // handleOutput processes the engine's output.
-func (r *reader) handleOutput(t wire.Type, payload []byte) {
-	switch t {
-	case wire.TypeCollectionState:
-		r.collectionState(parse(payload, &wire.CollectionState{}))
-	case wire.TypeWatchEvents:
-		r.watchEvents(parse(payload, &wire.WatchEvents{}))
-	case wire.TypeWatchClosed:
-		r.watchClosed(parse(payload, &wire.WatchClosed{}))
-	case wire.TypeViewPatch:
-		r.viewPatch(parse(payload, &wire.ViewPatch{}))
-	case wire.TypeRejected:
-		r.rejected(parse(payload, &wire.Rejected{}))
-	case wire.TypeListReply:
-		r.listReply(parse(payload, &wire.ListReply{}))
-	case wire.TypeCollectionError:
-		r.collectionError(parse(payload, &wire.CollectionError{}))
-	case wire.TypeObjectReply:
-		r.objectReply(parse(payload, &wire.ObjectReply{}))
-	case wire.TypeErrorReply:
-		f := parse(payload, &wire.ErrorReply{})
+func (r *reader) handleOutput(frame wire.Frame) {
+	switch f := frame.(type) {
+	case *wire.CollectionState:
+		r.collectionState(f)
+	case *wire.WatchEvents:
+		r.watchEvents(f)
+	case *wire.WatchClosed:
+		r.watchClosed(f)
+	case *wire.ViewPatch:
+		r.viewPatch(f)
+	case *wire.Rejected:
+		r.rejected(f)
+	case *wire.ListReply:
+		r.listReply(f)
+	case *wire.CollectionError:
+		r.collectionError(f)
+	case *wire.ObjectReply:
+		r.objectReply(f)
+	case *wire.ErrorReply:
 		if !r.snapshotFailed(f) {
 			r.refusedRequest(f)
 		}
-	case wire.TypeSnapshotChunk:
-		r.snapshotChunk(parse(payload, &wire.SnapshotChunk{}))
-	case wire.TypeObjectChanged:
-		r.objectChanged(parse(payload, &wire.ObjectChanged{}))
-	case wire.TypeObjectState:
-		f := parse(payload, &wire.ObjectState{})
+	case *wire.SnapshotChunk:
+		r.snapshotChunk(f)
+	case *wire.ObjectChanged:
+		r.objectChanged(f)
+	case *wire.ObjectState:
 		for _, h := range r.handles {
 			if h.id == f.Handle {
 				h.state = f.State
 			}
 		}
-	case wire.TypeInspectReply:
-		r.inspected = readInspected(payload)
+	case *wire.InspectReply:
+		r.inspected = readInspected(f)
 	}
 }
 

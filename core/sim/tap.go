@@ -83,11 +83,9 @@ func (s *scope) renew() { s.epoch = &epoch{kind: s.kind} }
 
 // asked parses the engine's output.
 func (t *tap) asked(data []byte) {
-	frames(data, func(kind wire.Type, payload []byte) {
-		switch kind {
-		case wire.TypeSubscribe:
-			var f wire.Subscribe
-			must(f.Parse(payload))
+	frames(wire.FromReader, data, func(frame wire.Frame) {
+		switch f := frame.(type) {
+		case *wire.Subscribe:
 			s := t.scope(f.Resource, check.Filter{Namespace: f.Namespace, Labels: f.LabelSelector, Fields: f.FieldSelector}, f.MetadataOnly)
 			// The state of a single object may have been released together with
 			// its source.
@@ -95,9 +93,7 @@ func (t *tap) asked(data []byte) {
 				s.renew()
 			}
 			t.subs = append(t.subs, subscription{id: f.Subscription, scope: s, resumed: f.ResourceVersion != 0, again: f.ResourceVersion != 0})
-		case wire.TypeUnsubscribe:
-			var f wire.Unsubscribe
-			must(f.Parse(payload))
+		case *wire.Unsubscribe:
 			if sub := t.find(f.Subscription); sub != nil {
 				sub.dead = true
 			}
@@ -108,18 +104,16 @@ func (t *tap) asked(data []byte) {
 // up reads what arrives at the connector.
 func (t *tap) up(data []byte) {
 	w := t.link.driver.world
-	frames(data, func(kind wire.Type, payload []byte) {
-		if kind == wire.TypeCredit {
-			f := parse(payload, &wire.Credit{})
+	frames(wire.FromReader, data, func(frame wire.Frame) {
+		if f, ok := frame.(*wire.Credit); ok {
 			t.credit[f.Subscription] += int64(f.Bytes)
 		}
-		if kind != wire.TypeSubscribe {
+		f, ok := frame.(*wire.Subscribe)
+		if !ok {
 			return
 		}
-		var f wire.Subscribe
-		must(f.Parse(payload))
 		t.credit[f.Subscription] = int64(f.Credit)
-		t.granted(&f)
+		t.granted(f)
 		for k, name := range resourceNames {
 			source, rv := t.link.server.at(k)
 			if name == f.Resource && source != nil && source.name == f.Source && rv < f.NotOlderThan {
@@ -140,39 +134,30 @@ func (t *tap) find(id uint32) *subscription {
 
 func (t *tap) isSchema(data []byte) bool {
 	found := false
-	frames(data, func(kind wire.Type, _ []byte) { found = found || kind == wire.TypeSchema })
+	frames(wire.FromConnector, data, func(f wire.Frame) {
+		_, is := f.(*wire.Schema)
+		found = found || is
+	})
 	return found
 }
 
 // down reads what arrives at the reader.
 func (t *tap) down(data []byte) {
-	frames(data, func(kind wire.Type, payload []byte) {
-		switch kind {
-		case wire.TypeSchema:
-			var f wire.Schema
-			must(f.Parse(payload))
-			t.schema(&f)
-		case wire.TypeSnapshotBegin:
-			var f wire.SnapshotBegin
-			must(f.Parse(payload))
+	frames(wire.FromConnector, data, func(frame wire.Frame) {
+		switch f := frame.(type) {
+		case *wire.Schema:
+			t.schema(f)
+		case *wire.SnapshotBegin:
 			if sub := t.find(f.Subscription); sub != nil {
 				sub.listing, sub.resumed = true, false
 			}
-		case wire.TypeSnapshotEnd:
-			var f wire.SnapshotEnd
-			must(f.Parse(payload))
-			t.snapshot(&f)
-		case wire.TypeEvents:
-			var f wire.Events
-			must(f.Parse(payload))
-			t.events(&f)
-		case wire.TypeProgress:
-			var f wire.Progress
-			must(f.Parse(payload))
-			t.progress(&f)
-		case wire.TypeSubscriptionStatus:
-			var f wire.SubscriptionStatus
-			must(f.Parse(payload))
+		case *wire.SnapshotEnd:
+			t.snapshot(f)
+		case *wire.Events:
+			t.events(f)
+		case *wire.Progress:
+			t.progress(f)
+		case *wire.SubscriptionStatus:
 			if f.Status != nil && f.Status.Code == 410 {
 				t.link.driver.world.saw(Expired)
 			}
@@ -244,21 +229,23 @@ func (t *tap) progressed(sub *subscription, rv api.ResourceVersion) {
 // the changes.
 func (t *tap) sent(data []byte) (counts changeCounts) {
 	w := t.link.driver.world
-	frames(data, func(kind wire.Type, payload []byte) {
-		t.disclose(kind, payload)
-		switch kind {
-		case wire.TypeSnapshotPart:
-			f := parse(payload, &wire.SnapshotPart{})
-			t.charge(f.Subscription, len(payload))
+	for len(data) > 0 {
+		kind, payload, rest, err := wire.Next(data)
+		must(err)
+		frame, err := wire.FromConnector.Parse(kind, payload)
+		must(err)
+		t.disclose(frame, payload)
+		switch f := frame.(type) {
+		case *wire.SnapshotPart:
+			t.charge(f.Subscription, wire.Size(len(payload)))
 			counts.add(f.Objects)
 			for i := range f.Objects {
 				if f.Objects[i].Base.ResourceVersion != 0 {
 					w.saw(BaseInSnapshot)
 				}
 			}
-		case wire.TypeSnapshotBlock:
-			f := parse(payload, &wire.SnapshotBlock{})
-			t.charge(f.Subscription, len(payload))
+		case *wire.SnapshotBlock:
+			t.charge(f.Subscription, wire.Size(len(payload)))
 			var b wire.Block
 			if status := f.Expand(&b); status != nil {
 				must(status)
@@ -266,10 +253,8 @@ func (t *tap) sent(data []byte) (counts changeCounts) {
 			t.discloseBlock(f.Subscription, &b)
 			counts.add(b.Objects)
 			counts.expanded += int(f.Envelopes + f.Bodies)
-		case wire.TypeEvents:
-			var f wire.Events
-			must(f.Parse(payload))
-			t.charge(f.Subscription, len(payload))
+		case *wire.Events:
+			t.charge(f.Subscription, wire.Size(len(payload)))
 			counts.add(f.Changes)
 			for i := range f.Changes {
 				t.difference(f.Subscription, &f.Changes[i])
@@ -279,25 +264,24 @@ func (t *tap) sent(data []byte) (counts changeCounts) {
 				}
 			}
 			t.sentRV[f.Subscription] = f.ResourceVersion
-		case wire.TypeProgress:
-			var f wire.Progress
-			must(f.Parse(payload))
+		case *wire.Progress:
 			if f.ResourceVersion < t.sentRV[f.Subscription] {
 				w.fail(ErrWire, "progress %d after all changes up to %d were sent", f.ResourceVersion, t.sentRV[f.Subscription])
 			}
 			t.sentRV[f.Subscription] = f.ResourceVersion
 		}
-	})
+		data = rest
+	}
 	return counts
 }
 
 // charge checks that a session sends data only while it has credit, so at most
 // one frame exceeds it.
-func (t *tap) charge(subscription uint32, payload int) {
+func (t *tap) charge(subscription uint32, size int) {
 	if t.credit[subscription] <= 0 {
 		t.link.driver.world.fail(ErrCredit, "data of subscription %d, which has no credit left", subscription)
 	}
-	t.credit[subscription] -= int64(wire.Size(payload))
+	t.credit[subscription] -= int64(size)
 }
 
 // difference records the form of a body.
@@ -337,13 +321,12 @@ func multiKey(payload []byte) bool {
 	return false
 }
 
-func frames(data []byte, f func(wire.Type, []byte)) {
-	for len(data) > 0 {
-		t, payload, rest, err := wire.Next(data)
-		must(err)
-		f(t, payload)
-		data = rest
-	}
+// frames passes each frame of a direction to handle.
+func frames(set wire.Set, data []byte, handle func(wire.Frame)) {
+	must(set.Each(data, func(_ wire.Type, f wire.Frame) error {
+		handle(f)
+		return nil
+	}))
 }
 
 func must(err error) {

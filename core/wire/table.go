@@ -28,9 +28,6 @@ func (s Set) New(t Type) (Frame, error) {
 			return s[i].New(), nil
 		}
 	}
-	if t >= Optional {
-		return nil, nil
-	}
 	return nil, Unknown(t)
 }
 
@@ -64,9 +61,12 @@ func (s Set) Each(message []byte, handle func(Type, Frame) error) error {
 	return nil
 }
 
-// Unknown returns the error for a mandatory frame type that is not in a set, or that
-// its receiver does not expect.
+// Unknown returns the error for a frame type that its receiver does not expect, or nil
+// for an optional type.
 func Unknown(t Type) error {
+	if t >= Optional {
+		return nil
+	}
 	return api.Protocol("frame of type 0x" + strconv.FormatUint(uint64(t), 16) + " is unknown or not allowed here")
 }
 

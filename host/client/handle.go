@@ -7,85 +7,23 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// frame is any frame that the engine sends.
-type frame interface{ Parse(payload []byte) error }
-
 // handle processes frames of the engine. They alias the instance's memory, so it
 // copies retained data and does not call the instance meanwhile. An error means that
 // the output is malformed.
 func (l *loop) handle(frames []byte) error {
-	for len(frames) > 0 {
-		t, payload, rest, err := wire.Next(frames)
-		if err != nil {
-			return err
-		}
-		frames = rest
-		f := newFrame(t)
-		if f == nil {
-			if t < wire.Optional {
-				return wire.Unknown(t)
-			}
-			continue
-		}
-		if err := f.Parse(payload); err != nil {
-			return err
-		}
+	return wire.FromEngine.Each(frames, func(t wire.Type, f wire.Frame) error {
 		if patch, ok := f.(*wire.ViewPatch); ok {
-			err = l.patch(patch)
-		} else if !l.intent(f) && !l.delivery(f) {
-			l.reply(f)
+			return l.patch(patch)
 		}
-		if err != nil {
-			return err
+		if l.intent(f) || l.delivery(f) || l.reply(f) {
+			return nil
 		}
-	}
-	return nil
-}
-
-func newFrame(t wire.Type) frame {
-	switch t {
-	case wire.TypeOpenStream:
-		return &wire.OpenStream{}
-	case wire.TypeSendStream:
-		return &wire.SendStream{}
-	case wire.TypeCloseStream:
-		return &wire.CloseStream{}
-	case wire.TypeWakeAt:
-		return &wire.WakeAt{}
-	case wire.TypeCollectionState:
-		return &wire.CollectionState{}
-	case wire.TypeCollectionSchema:
-		return &wire.CollectionSchema{}
-	case wire.TypeCollectionError:
-		return &wire.CollectionError{}
-	case wire.TypeWatchEvents:
-		return &wire.WatchEvents{}
-	case wire.TypeWatchClosed:
-		return &wire.WatchClosed{}
-	case wire.TypeViewPatch:
-		return &wire.ViewPatch{}
-	case wire.TypeObjectChanged:
-		return &wire.ObjectChanged{}
-	case wire.TypeObjectState:
-		return &wire.ObjectState{}
-	case wire.TypeRejected:
-		return &wire.Rejected{}
-	case wire.TypeObjectReply:
-		return &wire.ObjectReply{}
-	case wire.TypeListReply:
-		return &wire.ListReply{}
-	case wire.TypeInspectReply:
-		return &wire.InspectReply{}
-	case wire.TypeErrorReply:
-		return &wire.ErrorReply{}
-	case wire.TypeSnapshotChunk:
-		return &wire.SnapshotChunk{}
-	}
-	return nil
+		return wire.Unknown(t)
+	})
 }
 
 // intent executes an I/O request of the engine.
-func (l *loop) intent(f frame) bool {
+func (l *loop) intent(f wire.Frame) bool {
 	switch f := f.(type) {
 	case *wire.OpenStream:
 		l.startStream(f.Stream)
@@ -110,7 +48,7 @@ func (l *loop) intent(f frame) bool {
 }
 
 // delivery routes a frame to an open resource. It drops frames for closed ones.
-func (l *loop) delivery(f frame) bool {
+func (l *loop) delivery(f wire.Frame) bool {
 	switch f := f.(type) {
 	case *wire.CollectionState:
 		if c := l.collections[f.Collection]; c != nil {
@@ -161,7 +99,8 @@ func (l *loop) patch(f *wire.ViewPatch) error {
 	return v.apply(f)
 }
 
-func (l *loop) reply(f frame) {
+// reply completes the request that a frame answers.
+func (l *loop) reply(f wire.Frame) bool {
 	switch f := f.(type) {
 	case *wire.ObjectReply:
 		l.answer(f.Request, f, nil)
@@ -173,10 +112,13 @@ func (l *loop) reply(f frame) {
 		l.answer(f.Request, f, nil)
 	case *wire.ErrorReply:
 		l.answer(f.Request, nil, f.Status)
+	default:
+		return false
 	}
+	return true
 }
 
-func (l *loop) answer(id uint32, reply frame, err error) {
+func (l *loop) answer(id uint32, reply wire.Frame, err error) {
 	p := l.requests[id]
 	if p == nil {
 		return

@@ -158,17 +158,12 @@ func (r *Reader) Receive(ctx context.Context) error {
 	if message, err = r.assembly.Join(message); err != nil {
 		return err
 	}
-	for len(message) > 0 {
-		var t wire.Type
-		var payload []byte
-		if t, payload, message, err = wire.Next(message); err != nil {
-			return err
-		}
-		if err := r.take(t, payload); err != nil {
+	return wire.FromConnector.Each(message, func(t wire.Type, f wire.Frame) error {
+		if err := r.take(t, f); err != nil {
 			return fmt.Errorf("frame of type %#x: %w", byte(t), err)
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // Keys returns the keys of the objects, sorted.

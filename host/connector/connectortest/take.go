@@ -1,7 +1,6 @@
 package connectortest
 
 import (
-	"encoding/binary"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,58 +10,48 @@ import (
 )
 
 // take applies one frame and checks that it is consistent with the state.
-func (r *Reader) take(t wire.Type, payload []byte) error {
-	switch t {
-	case wire.TypeWelcome:
-		if err := r.Welcome.Parse(payload); err != nil {
-			return err
-		}
-		r.Welcome.Server = strings.Clone(r.Welcome.Server)
-		return nil
-	case wire.TypeDictionary:
-		var f wire.Dictionary
-		if err := f.Parse(payload); err != nil {
-			return err
-		}
+func (r *Reader) take(t wire.Type, frame wire.Frame) error {
+	switch f := frame.(type) {
+	case *wire.Welcome:
+		r.Welcome = *f
+		r.Welcome.Server = strings.Clone(f.Server)
+	case *wire.Dictionary:
 		if _, known := r.dictionaries[f.ID]; known {
 			return fmt.Errorf("dictionary %d was sent twice on one connection", f.ID)
 		}
 		r.dictionaries[f.ID] = slices.Clone(f.Data)
-		return nil
-	case wire.TypeSubscriptionStatus:
-		return r.takeStatus(payload)
-	case wire.TypeSchema:
-		return takeFor(r, payload, &wire.Schema{}, r.takeSchema)
-	case wire.TypeLabelSet:
-		return takeFor(r, payload, &wire.LabelSet{}, takeLabelSet)
-	case wire.TypeSnapshotBegin:
-		return takeFor(r, payload, &wire.SnapshotBegin{}, takeBegin)
-	case wire.TypeSnapshotPart:
-		return takeFor(r, payload, &wire.SnapshotPart{}, takePart)
-	case wire.TypeSnapshotBlock:
-		return takeFor(r, payload, &wire.SnapshotBlock{}, takeBlock)
-	case wire.TypeSnapshotEnd:
-		return takeFor(r, payload, &wire.SnapshotEnd{}, takeEnd)
-	case wire.TypeEvents:
-		return takeFor(r, payload, &wire.Events{}, takeEvents)
-	case wire.TypeProgress:
-		return takeFor(r, payload, &wire.Progress{}, takeProgress)
-	case wire.TypeObjectError:
-		return takeFor(r, payload, &wire.ObjectError{}, takeFault)
-	case wire.TypeSourceError:
-		return takeFor(r, payload, &wire.SourceError{}, takeSourceError)
+	case *wire.SubscriptionStatus:
+		return r.takeStatus(f)
+	case *wire.Schema:
+		return takeFor(r, f.Subscription, f, r.takeSchema)
+	case *wire.LabelSet:
+		return takeFor(r, f.Subscription, f, takeLabelSet)
+	case *wire.SnapshotBegin:
+		return takeFor(r, f.Subscription, f, takeBegin)
+	case *wire.SnapshotPart:
+		return takeFor(r, f.Subscription, f, takePart)
+	case *wire.SnapshotBlock:
+		return takeFor(r, f.Subscription, f, takeBlock)
+	case *wire.SnapshotEnd:
+		return takeFor(r, f.Subscription, f, takeEnd)
+	case *wire.Events:
+		return takeFor(r, f.Subscription, f, takeEvents)
+	case *wire.Progress:
+		return takeFor(r, f.Subscription, f, takeProgress)
+	case *wire.ObjectError:
+		return takeFor(r, f.Subscription, f, takeFault)
+	case *wire.SourceError:
+		return takeFor(r, f.Subscription, f, takeSourceError)
+	default:
+		return wire.Unknown(t)
 	}
-	return wire.Unknown(t)
+	return nil
 }
 
-// takeFor parses a frame of a subscription and applies it. It skips frames that were
-// sent before the subscription ended.
-func takeFor[F interface{ Parse([]byte) error }](r *Reader, payload []byte, f F, take func(*Subscription, F) error) error {
-	if err := f.Parse(payload); err != nil {
-		return err
-	}
-	id, _ := binary.Uvarint(payload) // all of these frames begin with it
-	s := r.subscriptions[uint32(id)]
+// takeFor applies a frame of a subscription. It skips frames that were sent before
+// the subscription ended.
+func takeFor[F wire.Frame](r *Reader, id uint32, f F, take func(*Subscription, F) error) error {
+	s := r.subscriptions[id]
 	if s == nil || s.Status != nil {
 		return nil
 	}
@@ -76,11 +65,7 @@ func takeFor[F interface{ Parse([]byte) error }](r *Reader, payload []byte, f F,
 	return take(s, f)
 }
 
-func (r *Reader) takeStatus(payload []byte) error {
-	var f wire.SubscriptionStatus
-	if err := f.Parse(payload); err != nil {
-		return err
-	}
+func (r *Reader) takeStatus(f *wire.SubscriptionStatus) error {
 	if f.Status == nil {
 		return fmt.Errorf("a status without a code")
 	}
