@@ -98,6 +98,23 @@ func TestEveryFrameHasASample(t *testing.T) {
 	}
 }
 
+// Programs in other languages derive the direction of a frame from its number.
+func TestNumberOfAFrameTellsItsDirection(t *testing.T) {
+	for name, d := range map[string]struct {
+		set         Set
+		first, last Type
+	}{
+		"FromReader": {FromReader, 0x01, 0x0f}, "FromConnector": {FromConnector, 0x10, 0x2f},
+		"FromProgram": {FromProgram, 0x41, 0x5f}, "FromEngine": {FromEngine, 0x60, 0x7f},
+	} {
+		for _, row := range d.set {
+			if number := row.Type &^ Optional; number < d.first || number > d.last {
+				t.Errorf("%s: the number of type %#x is not between %#x and %#x", name, row.Type, d.first, d.last)
+			}
+		}
+	}
+}
+
 func TestSamplesRoundTrip(t *testing.T) {
 	for _, s := range samples {
 		b := s.frame.Append(nil)

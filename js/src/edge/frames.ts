@@ -2,19 +2,14 @@
 // passes all others between the engine, the connector and the readers.
 
 import type { Status } from "../types.js";
-import { concat, Reader, split, Writer } from "../wire/codec.js";
+import { concat, Reader, readerFrames, split, Writer } from "../wire/codec.js";
 import { schema } from "../wire/outputs.js";
 import { writeSubscriptionStatus } from "../wire/status.js";
-
-const subscribe = 0x02;
-const pong = 0x86;
-const schemaFrame = 0x11;
-const ping = 0x9c;
 
 /** Yields the resources of a connector's message, with the history of each. */
 export function* sources(message: Uint8Array): Generator<{ resource: string; source: string }, void, void> {
   for (const { type, payload } of split(message)) {
-    if (type !== schemaFrame) continue;
+    if (type !== readerFrames.Schema) continue;
     const r = new Reader(payload, "Schema");
     r.uint32();
     const { group, version, resource } = schema(r);
@@ -32,7 +27,7 @@ export function countFrames(message: Uint8Array): { frames: number; subscription
   try {
     for (const { type } of split(message)) {
       count.frames++;
-      if (type === subscribe) count.subscriptions++;
+      if (type === readerFrames.Subscribe) count.subscriptions++;
     }
   } catch {
     // The engine refuses the rest.
@@ -53,7 +48,7 @@ export function refuseSubscriptions(message: Uint8Array, refused: (subscribed: S
   const answers = new Writer();
   const left: Uint8Array[] = [];
   for (const { type, payload, bytes } of split(message)) {
-    const status = type === subscribe ? refused(subscribed(payload)) : undefined;
+    const status = type === readerFrames.Subscribe ? refused(subscribed(payload)) : undefined;
     if (status) writeSubscriptionStatus(answers, new Reader(payload, "Subscribe").uint32(), status);
     else left.push(bytes);
   }
@@ -75,7 +70,7 @@ function subscribed(payload: Uint8Array): Subscribed {
 
 /** Writes a Ping with a mark, which the reader returns after reading it. */
 export function writePing(w: Writer, mark: number): void {
-  w.frame(ping, () => w.uvarint(mark));
+  w.frame(readerFrames.Ping, () => w.uvarint(mark));
 }
 
 /**
@@ -84,7 +79,7 @@ export function writePing(w: Writer, mark: number): void {
  */
 export function* pongs(message: Uint8Array): Generator<number | bigint, void, void> {
   try {
-    for (const { type, payload } of split(message)) if (type === pong) yield new Reader(payload, "Pong").uvarint();
+    for (const { type, payload } of split(message)) if (type === readerFrames.Pong) yield new Reader(payload, "Pong").uvarint();
   } catch {
     // The engine refuses the rest.
   }

@@ -20,7 +20,7 @@ type Intent =
 /** All outputs from the engine. */
 export type Output = Delivery | Intent;
 
-const parsers: Parsers<Output> = {
+export const outputParsers: Parsers<Output> = {
   ...deliveryParsers,
   0x60: ["OpenStream", (r) => ({ stream: r.uint32() })],
   0x61: ["SendStream", (r) => ({ stream: r.uint32(), data: r.bytes() })],
@@ -34,7 +34,7 @@ const parsers: Parsers<Output> = {
 };
 
 /** Parses a frame of the engine. Returns undefined for a type that may be skipped. */
-export const readOutput = (frame: Frame): Output | undefined => parse(frame, parsers);
+export const readOutput = (frame: Frame): Output | undefined => parse(frame, outputParsers);
 
 /**
  * Returns the ID of a delivery without parsing the rest. Returns undefined for an intent,
@@ -42,7 +42,7 @@ export const readOutput = (frame: Frame): Output | undefined => parse(frame, par
  */
 export function recipient(frame: Frame): number | undefined {
   if (frame.type < 0x64 || frame.type === 0x75) return undefined;
-  const r = new Reader(frame.payload, parsers[frame.type]?.[0] ?? "unknown");
+  const r = new Reader(frame.payload, outputParsers[frame.type]?.[0] ?? "unknown");
   if (frame.type === 0x6a) r.byte();
   return r.uint32();
 }

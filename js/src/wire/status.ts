@@ -1,11 +1,9 @@
 import type { Status } from "../types.js";
-import type { Writer } from "./codec.js";
-
-const subscriptionStatus = 0x19;
+import { readerFrames, type Writer } from "./codec.js";
 
 /** Writes the frame that ends a subscription, or the connection if the number is zero. */
 export function writeSubscriptionStatus(w: Writer, subscription: number, status: Status): void {
-  w.frame(subscriptionStatus, () => {
+  w.frame(readerFrames.SubscriptionStatus, () => {
     w.uvarint(subscription);
     w.uvarint(status.code);
     w.text(status.reason);
