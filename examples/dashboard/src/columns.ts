@@ -63,29 +63,60 @@ export function layout(columns: readonly TableColumn[]): { tracks: string; width
   };
 }
 
-/**
- * Whether a column's sort is descending. Ages increase where dates decrease, so "-" has
- * the opposite meaning for them.
- */
-export function isDescending(column: TableColumn, sort: string): boolean {
-  return sort.startsWith("-") !== (column.kind === "age");
+/** The keys of a sort: the text between its commas outside of quotes. */
+export function sortKeys(sort: string): string[] {
+  const keys = sort.match(/(?:"[^"]*"?|[^",])+/g) ?? [];
+  return keys.map((key) => key.trim()).filter(Boolean);
 }
 
-/** The sort after a click: ascending, then descending, then the order of keys. */
-export function nextSort(column: TableColumn, sort: string): string {
-  const [ascending, descending] = column.kind === "age" ? [`-${column.sort}`, column.sort] : [column.sort, `-${column.sort}`];
-  if (sort === ascending) return descending;
-  return sort === descending ? "" : ascending;
+/** How the rows are sorted by a column. */
+export interface Order {
+  /** The position among the sort keys. */
+  index: number;
+  descending: boolean;
+}
+
+/** The order by a column, or undefined if it is not a sort key. */
+export function orderOf({ sort: name }: TableColumn, sort: string): Order | undefined {
+  const keys = sortKeys(sort);
+  const index = keys.findIndex((key) => key.replace(/^-/, "").toLowerCase() === name.toLowerCase());
+  if (!name || index < 0) return undefined;
+  return { index, descending: keys[index]!.startsWith("-") };
+}
+
+/**
+ * The sort after a click on a column: ascending, then descending, then the order of keys.
+ * With `add`, the other sort keys stay.
+ */
+export function nextSort(column: TableColumn, sort: string, add: boolean): string {
+  const order = orderOf(column, sort);
+  const next = !order ? column.sort : order.descending ? "" : `-${column.sort}`;
+  if (!add) return next;
+  const keys = sortKeys(sort);
+  keys[order?.index ?? keys.length] = next;
+  return keys.filter(Boolean).join(", ");
 }
 
 /** The initial order: events start with the newest. */
 export function firstSort(resource: string): string {
-  return resource === "v1/events" ? "-Last Seen" : "";
+  return resource === "v1/events" ? "Last Seen" : ""; // dates ascend by age
 }
 
-/** The field whose values are counted; empty if there is none. */
-export function facetField(schema: Schema): string {
-  return ["status.phase", "type", "spec.type"].find((field) => schema.fields.includes(field)) ?? "";
+/** Columns with a value for almost every object, which are useless to count. */
+const UNIQUE = new Set([
+  "name", "ip", "cluster-ip", "external-ip", "internal-ip", "port(s)", "ports", "selector", "message", "object", "subobject",
+  "containers", "images", "hosts", "address", "volume", "claim", "nominated node", "readiness gates", "kernel-version",
+]);
+
+/** The most facets of columns, because each takes time for every change. */
+const MAX_FACETS = 4;
+
+/** The columns whose values are counted, the status first, and the namespace. */
+export function facetNames(schema: Schema): string[] {
+  const columns = schema.columns.filter((c) => (c.kind === "string" || c.kind === "bool") && !UNIQUE.has(c.name.toLowerCase()));
+  columns.sort((a, b) => Number(isStatus(b)) - Number(isStatus(a)) || a.priority - b.priority);
+  const names = columns.slice(0, MAX_FACETS).map(({ name }) => name);
+  return schema.namespaced ? [...names, "namespace"] : names;
 }
 
 /** Whether the resource has more columns than kubectl get shows without -o wide. */

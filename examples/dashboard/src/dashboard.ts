@@ -1,5 +1,5 @@
-import type { Collection, Schema, ViewOptions, Watchglass } from "watchglass";
-import { facetField, firstSort, hasWideColumns, nextSort, tableColumns } from "./columns.ts";
+import { type Collection, type Schema, type Watchglass, highlighter } from "watchglass";
+import { facetNames, firstSort, hasWideColumns, nextSort, tableColumns } from "./columns.ts";
 import { ConnectionState } from "./connection.ts";
 import { Detail } from "./detail.ts";
 import { byId, setAttribute, setText } from "./dom.ts";
@@ -11,9 +11,9 @@ import { toggleInspector } from "./inspector.ts";
 import { Notices } from "./notices.ts";
 import { type Message, Overlay } from "./overlay.ts";
 import { NamespacePicker, ResourcePicker } from "./pickers.ts";
-import { LiveView } from "./query.ts";
-import { demandedValue, withField, withLabel, withoutField } from "./selectors.ts";
-import { DEFAULT_RESOURCE, type PageState, formatHash, freshState, parseHash } from "./state.ts";
+import { LiveView, rowsQuery } from "./query.ts";
+import { withLabel } from "./selectors.ts";
+import { DEFAULT_RESOURCE, type PageState, formatHash, freshState, parseHash, withValue, withoutValue } from "./state.ts";
 import { Table } from "./table.ts";
 import { signIn, storedToken } from "./token.ts";
 
@@ -26,10 +26,9 @@ function signInMessage(why: string): Message {
   };
 }
 
-/** The live views of one resource: its rows, its count by phase, and its namespaces. */
+/** The live views of one resource: its rows with their facets, and all its namespaces. */
 interface Views {
   rows: LiveView;
-  facets: LiveView;
   namespaces: LiveView;
 }
 
@@ -38,8 +37,11 @@ export class Dashboard {
   readonly connection: Watchglass;
   readonly #draw = () => this.#render();
   readonly #table: Table;
-  readonly #facets = new Facets((value) => this.#toggleFacet(value));
-  readonly #filters = new Filters((selection) => this.#change(selection));
+  readonly #facets = new Facets(
+    (name, value, chosen) => this.#change({ facets: (chosen ? withValue : withoutValue)(this.#state.facets, name, value) }),
+    () => this.#change({ facets: {} }),
+  );
+  readonly #filters = new Filters((query) => this.#change(query), () => this.#clearFilters());
   readonly #resources = new ResourcePicker((resource) => this.#pick(resource));
   readonly #namespaces = new NamespacePicker((namespace) => this.#change({ namespace }));
   readonly #pill: ConnectionState;
@@ -56,9 +58,9 @@ export class Dashboard {
     this.connection = connection;
     this.#pill = new ConnectionState(() => this.#reconnect());
     this.#table = new Table({
-      onSort: (column) => this.#change({ sort: nextSort(column, this.#state.sort) }),
+      onSort: (column, add) => this.#change({ sort: nextSort(column, this.#state.sort, add) }),
       onOpen: (object) => this.#change({ object }),
-      onLabel: (key, value) => this.#change({ labelSelector: withLabel(this.#state.labelSelector, key, value) }),
+      onLabel: (key, value) => this.#change({ labelSelector: withLabel(this.#filters.query.labelSelector, key, value) }),
       onWindow: (window) => this.#views?.rows.move(window),
       onRange: (first, last, total) => this.#drawRange(first, last, total),
     });
@@ -91,10 +93,10 @@ export class Dashboard {
 
   /**
    * A change by the user. It updates the URL, and another resource adds an entry to the
-   * history.
+   * history. It includes texts that the user is still typing.
    */
   #change(part: Partial<PageState>): void {
-    const state = { ...this.#state, ...part };
+    const state = { ...this.#state, ...this.#filters.query, ...part };
     const hash = formatHash(state);
     if (state.resource !== this.#state.resource) history.pushState(null, "", hash);
     else history.replaceState(null, "", hash);
@@ -106,6 +108,7 @@ export class Dashboard {
     this.#state = state;
     this.#resources.set(state.resource);
     this.#filters.set(state, this.#isFiltered());
+    this.#facets.setNames(this.#facetNames());
     setAttribute(byId("wide"), "aria-pressed", String(state.wide));
     if (state.resource !== old.resource) this.#openCollection();
     else {
@@ -117,7 +120,9 @@ export class Dashboard {
   }
 
   #pick(resource: string): void {
-    this.#change({ ...freshState(resource), namespace: this.#state.namespace, sort: firstSort(resource) });
+    // The words of a search may occur in every resource, but not the names in the other texts.
+    const { search } = this.#filters.query;
+    this.#change({ ...freshState(resource), namespace: this.#state.namespace, search, sort: firstSort(resource) });
   }
 
   #openCollection(): void {
@@ -138,17 +143,17 @@ export class Dashboard {
     this.#collection?.close();
     this.#collection = this.#schema = this.#views = undefined;
     this.#notices.clear();
-    this.#facets.clear();
+    this.#facets.setNames([]);
     this.#table.setColumns([]);
     this.#table.setSort("");
+    this.#table.setSearch(undefined);
     this.#table.setSnapshot(undefined);
     this.#setRefusal(undefined);
   }
 
-  /** A closed collection does not reopen by itself. */
   /**
    * A user whose token has expired signs in on a new page. The rows stay until the user
-   * asks for that.
+   * asks for that. A closed collection does not reopen by itself.
    */
   #reconnect(): void {
     if (this.status?.error?.code === 401) location.reload();
@@ -162,7 +167,8 @@ export class Dashboard {
     schedule(this.#draw);
     if (!collection.schema || collection.schema === this.#schema) return;
     this.#schema = collection.schema;
-    this.#filters.setFields(collection.schema.fields);
+    this.#filters.setSchema(collection.schema);
+    this.#facets.setNames(this.#facetNames());
     this.#showColumns();
     this.#openViews(collection);
     this.#showObject();
@@ -171,31 +177,35 @@ export class Dashboard {
   #openViews(collection: Collection): void {
     for (const view of Object.values(this.#views ?? {})) view.close();
     this.#views = {
-      rows: new LiveView(collection, () => this.#table.setSnapshot(this.snapshot)),
-      facets: new LiveView(collection, () => schedule(this.#draw)),
+      rows: new LiveView(collection, () => this.#onRows()),
       namespaces: new LiveView(collection, () => schedule(this.#draw)),
     };
-    if (this.#schema?.namespaced) quietly(this.#views.namespaces.apply({ facets: [{ by: "metadata.namespace", limit: 1000 }], limit: 1 }));
+    if (this.#schema?.namespaced) quietly(this.#views.namespaces.apply({ facets: [{ by: "namespace", limit: 1000 }], limit: 1 }));
     this.#applyQuery();
   }
 
-  #applyQuery(): void {
-    if (!this.#views || !this.#schema) return;
-    const { labelSelector, fieldSelector, sort } = this.#state;
-    const namespace = this.#schema.namespaced ? this.#state.namespace : "";
-    this.#applyRows({ namespace, labelSelector, fieldSelector, sort, offset: 0, limit: this.#table.limit });
-    const facet = facetField(this.#schema);
-    if (!facet) return;
-    const others = withoutField(fieldSelector, facet);
-    quietly(this.#views.facets.apply({ namespace, labelSelector, fieldSelector: others, facets: [facet], limit: 1 }));
+  #onRows(): void {
+    this.#table.setSnapshot(this.snapshot);
+    schedule(this.#draw);
   }
 
-  async #applyRows(options: ViewOptions & { offset: number; limit: number; sort: string }): Promise<void> {
-    const { rows } = this.#views!;
+  /** The facets of the resource, and of further names in the URL. */
+  #facetNames(): string[] {
+    return this.#schema ? [...new Set([...facetNames(this.#schema), ...Object.keys(this.#state.facets)])] : [];
+  }
+
+  async #applyQuery(): Promise<void> {
+    if (!this.#views || !this.#schema) return;
+    const { rows } = this.#views;
+    const state = this.#state;
+    const window = { offset: 0, limit: this.#table.limit };
+    const typed = Object.keys(state.facets).length ? state.where : "";
     try {
-      if (!(await rows.apply(options)) || rows !== this.#views?.rows) return;
-      this.#table.setSort(options.sort);
-      this.#table.toTop(options);
+      const query = rowsQuery(state, this.#facetNames(), this.#schema.namespaced);
+      if (!(await rows.apply({ ...query, ...window }, typed)) || rows !== this.#views?.rows) return;
+      this.#table.setSort(state.sort);
+      this.#table.setSearch(state.search ? highlighter(state.search) : undefined);
+      this.#table.toTop(window);
       this.#setRefusal(undefined);
     } catch (error) {
       if (rows === this.#views?.rows) this.#setRefusal((error as Error).message);
@@ -225,23 +235,20 @@ export class Dashboard {
     }
   }
 
-  #toggleFacet(value: string): void {
-    const field = facetField(this.#schema!);
-    const { fieldSelector } = this.#state;
-    const chosen = demandedValue(fieldSelector, field) === value;
-    this.#change({ fieldSelector: chosen ? withoutField(fieldSelector, field) : withField(fieldSelector, field, value) });
-  }
-
   #isFiltered(): boolean {
-    return Boolean(this.#state.labelSelector || this.#state.fieldSelector);
+    const { labelSelector, fieldSelector, search, where, facets } = this.#state;
+    return Boolean(labelSelector || fieldSelector || search || where || Object.keys(facets).length);
   }
 
+  /** Shows all objects. A sort stays unless the query was refused, which may be because of it. */
   #clearFilters(): void {
-    this.#change({ namespace: "", labelSelector: "", fieldSelector: "" });
+    const sort = this.#refusal === undefined ? this.#state.sort : firstSort(this.#state.resource);
+    this.#change({ namespace: "", labelSelector: "", fieldSelector: "", search: "", where: "", facets: {}, sort });
   }
 
   #onKey(event: KeyboardEvent): void {
-    const typing = (event.composedPath()[0] as HTMLElement).matches("input, select, textarea");
+    const [target] = event.composedPath(); // may be the document or the window
+    const typing = target instanceof Element && target.matches("input, select, textarea");
     if (event.key === "/" && !typing && !event.ctrlKey && !event.metaKey) {
       event.preventDefault();
       this.#filters.focus();
@@ -263,10 +270,8 @@ export class Dashboard {
     const collection = this.#collection;
     if (!collection) return;
     this.#pill.draw({ ...collection.status, ...collection.progress }, Date.now(), this.snapshot !== undefined);
-    const facet = this.#schema && facetField(this.#schema);
-    const counts = facet && this.#views?.facets.snapshot?.facets[facet]?.values;
-    if (facet && counts) this.#facets.draw(counts, demandedValue(this.#state.fieldSelector, facet));
-    const namespaces = this.#views?.namespaces.snapshot?.facets["metadata.namespace"]?.values.map(([name]) => name) ?? [];
+    this.#facets.draw(this.snapshot?.facets ?? {}, this.#state.facets);
+    const namespaces = this.#views?.namespaces.snapshot?.facets["namespace"]?.values.map(([name]) => name) ?? [];
     this.#namespaces.draw(namespaces, this.#state.namespace, this.#schema?.namespaced ?? true);
     this.#drawOverlay(collection);
   }
@@ -280,7 +285,7 @@ export class Dashboard {
     if (rows && rows.total > 0) this.#overlay.hide();
     else if (!rows && error?.code === 401) this.#overlay.showMessage(signInMessage(error.message));
     else if (!rows && error) this.#overlay.showMessage({ title: words(error.reason), text: error.message, action: this.#wayOut() });
-    else if (!rows && this.#refusal) this.#overlay.showMessage({ title: "This query was not accepted", text: "Its error is above." });
+    else if (!rows && this.#refusal) this.#overlay.showMessage({ title: "This query was not accepted", text: "Its error is above.", action: this.#clearAction() });
     else if (!rows || loading) this.#overlay.showLoading(total ? `Loading ${count(loaded)} of ${count(total)}` : "Loading");
     else this.#overlay.showMessage(this.#emptyMessage());
   }
@@ -289,7 +294,11 @@ export class Dashboard {
     const name = resourceName(this.#state.resource);
     const narrowed = this.#isFiltered() || (this.#state.namespace && this.#schema?.namespaced);
     if (!narrowed) return { title: `No ${name}`, text: "New ones appear here by themselves." };
-    return { title: `No ${name} match`, action: { text: "Clear filters", run: () => this.#clearFilters() } };
+    return { title: `No ${name} match`, action: this.#clearAction() };
+  }
+
+  #clearAction() {
+    return { text: "Clear filters", run: () => this.#clearFilters() };
   }
 
   #wayOut() {
@@ -306,8 +315,8 @@ export class Dashboard {
 }
 
 /** The part of the state that determines the rows. */
-function queryText(s: PageState): string {
-  return [s.namespace, s.labelSelector, s.fieldSelector, s.sort].join("\n");
+function queryText({ resource, wide, object, ...query }: PageState): string {
+  return JSON.stringify(query);
 }
 
 /** For views whose rejection the rows' view already reports. */

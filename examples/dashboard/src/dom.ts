@@ -19,6 +19,22 @@ export function button(className: string, text: string, onClick: () => void): HT
   return element;
 }
 
+/** The ranges of a text to mark, sorted and without overlaps. */
+export type Ranges = readonly (readonly [start: number, end: number])[];
+
+/** The part of a text from `start` to `end`, with marks at the ranges of the whole text. */
+export function withMarks(text: string, ranges: Ranges, start = 0, end = text.length): (string | HTMLElement)[] {
+  const nodes: (string | HTMLElement)[] = [];
+  let at = start;
+  for (const [from, to] of ranges) {
+    const [first, last] = [Math.max(from, at), Math.min(to, end)];
+    if (first >= last) continue;
+    nodes.push(text.slice(at, first), create("mark", "", text.slice(first, last)));
+    at = last;
+  }
+  return [...nodes, text.slice(at, end)].filter((node) => node !== "");
+}
+
 /** Writes only if the text differs, because an equal write would still cost a style pass. */
 export function setText(element: HTMLElement, text: string): void {
   if (element.textContent !== text) element.textContent = text;

@@ -1,76 +1,94 @@
+import type { Schema } from "watchglass";
 import { byId, create } from "./dom.ts";
-import { faultOf } from "./selectors.ts";
-
-export interface Selection {
-  labelSelector: string;
-  fieldSelector: string;
-}
+import { type Query, faultOf } from "./selectors.ts";
 
 const HINTS: Record<string, string> = {
   "spec.nodeName": "=node-1", "status.phase": "!=Running", "spec.type": "=ClusterIP", "involvedObject.kind": "=Pod", reason: "=Killing",
 };
 
 /** Long enough to type a word, short enough to feel live. */
-const DEBOUNCE_MILLIS = 250;
+const DEBOUNCE_MILLIS = 200;
 
 /**
- * The selector box: kubectl's -l and --field-selector side by side. It applies changes
- * while the user types, on Enter immediately, and shows the engine's error below.
+ * The inputs of the query: a search, a condition, and kubectl's -l and --field-selector.
+ * They apply changes while the user types, on Enter immediately, and the engine's error
+ * appears below.
  */
 export class Filters {
-  readonly #label = byId<HTMLInputElement>("label-selector");
-  readonly #field = byId<HTMLInputElement>("field-selector");
-  readonly #error = byId("selector-error");
-  readonly #clear = byId("clear");
-  readonly #onSelect: (selection: Selection) => void;
+  readonly #inputs: Record<keyof Query, HTMLInputElement> = {
+    search: byId("search"), where: byId("where"), labelSelector: byId("label-selector"), fieldSelector: byId("field-selector"),
+  };
+  readonly #error = byId("query-error");
+  readonly #clear = byId<HTMLButtonElement>("clear");
+  readonly #onQuery: (query: Query) => void;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(onSelect: (selection: Selection) => void) {
-    this.#onSelect = onSelect;
-    for (const input of [this.#label, this.#field]) {
+  constructor(onQuery: (query: Query) => void, onClear: () => void) {
+    this.#onQuery = onQuery;
+    for (const input of Object.values(this.#inputs)) {
       input.addEventListener("input", () => this.#applySoon());
       input.addEventListener("keydown", (event) => {
         if (event.key === "Enter") this.#apply();
       });
     }
-    this.#clear.addEventListener("click", () => onSelect({ labelSelector: "", fieldSelector: "" }));
+    this.#inputs.search.addEventListener("keydown", (event) => this.#onSearchKey(event));
+    this.#clear.addEventListener("click", onClear);
   }
 
   focus(): void {
-    this.#label.focus();
-    this.#label.select();
+    this.#inputs.search.focus();
+    this.#inputs.search.select();
   }
 
-  /** The available fields for selection, as a hint. */
-  setFields(fields: readonly string[]): void {
+  /** The texts of the inputs, some of which may not be applied yet. */
+  get query(): Query {
+    const { search, where, labelSelector, fieldSelector } = this.#inputs;
+    return { search: search.value.trim(), where: where.value.trim(), labelSelector: labelSelector.value.trim(), fieldSelector: fieldSelector.value.trim() };
+  }
+
+  /** Shows the available names as hints. */
+  setSchema({ columns, fields }: Schema): void {
+    const { where, fieldSelector } = this.#inputs;
     const hints = fields.filter((field) => HINTS[field]).map((field) => field + HINTS[field]);
-    this.#field.placeholder = hints.join(", ") || "metadata.name=";
-    this.#field.title = `Fields to select by: ${fields.join(", ")}`;
+    fieldSelector.placeholder = hints.join(", ") || "metadata.name=";
+    fieldSelector.title = `Fields: ${fields.join(", ")}`;
+    const number = columns.find(({ kind }) => kind === "integer");
+    where.placeholder = [number && `${number.name.toLowerCase()} > 3`, "age < 2h", "not name ~ test"].filter(Boolean).join(" and ");
+    where.title = `Columns: ${columns.map(({ name }) => name).join(", ")}\nFields: ${fields.join(", ")}\nalso name, namespace, labels[key]`;
   }
 
-  /** Shows the selection, except in an input that the user is editing. */
-  set(selection: Selection, clearable: boolean): void {
+  /** Shows a query. Spaces around the text that the user is typing stay. */
+  set(query: Query, clearable: boolean): void {
     clearTimeout(this.#timer);
-    if (this.#label.value !== selection.labelSelector) this.#label.value = selection.labelSelector;
-    if (this.#field.value !== selection.fieldSelector) this.#field.value = selection.fieldSelector;
-    this.#clear.hidden = !clearable;
+    for (const [name, input] of Object.entries(this.#inputs)) {
+      const text = query[name as keyof Query];
+      if (input.value.trim() !== text) input.value = text;
+    }
+    this.#clear.disabled = !clearable;
   }
 
   /**
    * Shows why a query was rejected, and the position if the error has one. Undefined
    * removes the error.
    */
-  setError(message: string | undefined, selection: Selection): void {
-    const fault = message === undefined ? undefined : faultOf(message, selection.labelSelector, selection.fieldSelector);
-    this.#label.setAttribute("aria-invalid", String(fault?.language === "label"));
-    this.#field.setAttribute("aria-invalid", String(fault?.language === "field"));
+  setError(message: string | undefined, query: Query): void {
+    const fault = message === undefined ? undefined : faultOf(message, query);
+    for (const [name, input] of Object.entries(this.#inputs)) input.setAttribute("aria-invalid", String(fault?.input === name));
     this.#error.hidden = message === undefined;
     this.#error.replaceChildren();
     if (message === undefined) return;
-    if (fault?.offset !== undefined) {
-      this.#error.append(marked(fault.language === "label" ? selection.labelSelector : selection.fieldSelector, fault.offset));
-    }
+    if (fault?.offset !== undefined) this.#error.append(marked(query[fault.input], fault.offset));
     this.#error.append(create("span", "", message));
+  }
+
+  /** Escape clears the search, and leaves it if it is empty. */
+  #onSearchKey(event: KeyboardEvent): void {
+    const { search } = this.#inputs;
+    if (event.key !== "Escape" || !search.value) return;
+    event.stopPropagation();
+    event.preventDefault();
+    search.value = "";
+    this.#apply();
   }
 
   #applySoon(): void {
@@ -80,14 +98,14 @@ export class Filters {
 
   #apply(): void {
     clearTimeout(this.#timer);
-    this.#onSelect({ labelSelector: this.#label.value.trim(), fieldSelector: this.#field.value.trim() });
+    this.#onQuery(this.query);
   }
 }
 
-/** The selector with a mark at the position of the error. */
-function marked(selector: string, offset: number): HTMLElement {
+/** The text with a mark at the position of the error. */
+function marked(text: string, offset: number): HTMLElement {
   const code = create("code", "");
   code.setAttribute("aria-hidden", "true"); // the message contains it as text
-  code.append(selector.slice(0, offset), create("mark", "", selector.slice(offset) || " "));
+  code.append(text.slice(0, offset), create("mark", "", text.slice(offset) || " "));
   return code;
 }

@@ -1,5 +1,18 @@
 import type { Collection, View, ViewOptions, ViewSnapshot } from "watchglass";
+import type { PageState } from "./state.ts";
 import type { Window } from "./window.ts";
+
+/** The query of the page's rows, with the facets of `names` and of the chosen values. */
+export function rowsQuery(state: PageState, names: readonly string[], namespaced: boolean): ViewOptions {
+  const { labelSelector, fieldSelector, search, where, sort, facets } = state;
+  const chosen = Object.entries(facets);
+  return {
+    namespace: namespaced ? state.namespace : "",
+    labelSelector, fieldSelector, search, sort,
+    where: { and: [where, ...chosen.map(([name, values]) => [name, "in", values] as const)] },
+    facets: [...new Set([...names, ...chosen.map(([name]) => name)])],
+  };
+}
 
 /**
  * A view whose query may be rejected. The last accepted query stays, or none if the first
@@ -24,10 +37,16 @@ export class LiveView {
   /**
    * Applies a query. Resolves to true if the view now shows it, and to false if a newer
    * query replaced it. Rejects if the query was rejected.
+   *
+   * `typed` is the condition that the user typed, if `options` contain it with others. It
+   * is checked alone, so that an error has its position in that text, and its parentheses
+   * cannot enclose the others.
    */
-  async apply(options: ViewOptions): Promise<boolean> {
+  async apply(options: ViewOptions, typed = ""): Promise<boolean> {
     const asked = ++this.#newest;
     try {
+      if (typed) await this.#check(typed);
+      if (!this.#isNewest(asked)) return false;
       if (this.#view) await this.#view.query(options);
       else await this.#open(options, asked);
     } catch (error) {
@@ -43,6 +62,15 @@ export class LiveView {
   close(): void {
     this.#closed = true;
     this.#view?.close();
+  }
+
+  async #check(where: string): Promise<void> {
+    const view = this.#collection.view({ where, limit: 1 });
+    try {
+      await view.ready;
+    } finally {
+      view.close();
+    }
   }
 
   async #open(options: ViewOptions, asked: number): Promise<void> {

@@ -1,13 +1,17 @@
 import type { Row } from "watchglass";
 import type { TableColumn } from "./columns.ts";
-import { create, setAttribute, setText } from "./dom.ts";
+import { type Ranges, create, setAttribute, setText, withMarks } from "./dom.ts";
 import { rowText } from "./format.ts";
 
 /** How a row is highlighted. */
 export interface RowMarks {
   active: boolean;
   opened: boolean;
+  /** Finds the words of the search in a text. Undefined without a search. */
+  found: Finder | undefined;
 }
+
+export type Finder = (text: string) => Ranges;
 
 let ids = 0;
 
@@ -22,6 +26,7 @@ export class RowElement {
   readonly #cells: HTMLElement[];
   readonly #values: unknown[];
   #row: Row | undefined;
+  #found: Finder | undefined;
 
   constructor(columns: readonly TableColumn[]) {
     this.#columns = columns;
@@ -40,9 +45,12 @@ export class RowElement {
     setAttribute(this.element, "aria-selected", String(marks.opened));
     this.element.classList.toggle("active", marks.active);
     this.element.classList.toggle("odd", index % 2 === 1);
-    if (row === this.#row) return;
-    const same = this.#row !== undefined && row.uid === this.#row.uid && row.key === this.#row.key;
+    const isFound = marks.found === this.#found;
+    if (row === this.#row && isFound) return;
+    if (!isFound) this.#values.fill(undefined); // writes all cells
+    const same = isFound && this.#row !== undefined && row.uid === this.#row.uid && row.key === this.#row.key;
     this.#row = row;
+    this.#found = marks.found;
     this.key = row.key;
     setAttribute(this.element, "data-key", row.key);
     setAttribute(this.element, "data-rv", row.resourceVersion);
@@ -62,12 +70,20 @@ export class RowElement {
     if (!changed && !isAging(column, row)) return;
     this.#values[i] = value;
     const cell = this.#cells[i]!;
-    if (column.kind === "labels") cell.replaceChildren(...labelChips(row));
-    else setText(cell, cellText(column, row, now));
+    if (column.kind === "labels") cell.replaceChildren(...labelChips(row, this.#found));
+    else this.#writeText(cell, column, cellText(column, row, now));
     if (column.kind === "status") setAttribute(cell, "data-status", String(value ?? ""));
     if (column.kind === "number") cell.classList.toggle("zero", value === 0);
     if (!same) delete cell.dataset.flash;
     else if (changed) flash(cell);
+  }
+
+  /** A search finds names and texts only. */
+  #writeText(cell: HTMLElement, { kind, own }: TableColumn, text: string): void {
+    const ranges = kind === "name" || !own || own.column.kind === "string" ? this.#found?.(text) : undefined;
+    if (ranges?.length) cell.replaceChildren(...withMarks(text, ranges));
+    else if (cell.firstElementChild) cell.replaceChildren(text);
+    else setText(cell, text);
   }
 }
 
@@ -94,14 +110,18 @@ function flash(cell: HTMLElement): void {
 /** Labels that controllers generate. They come last, where they may be truncated. */
 const MACHINE_MADE = /(?:-hash|-generation|controller-uid)$/;
 
-function labelChips(row: Row): HTMLElement[] {
+function labelChips(row: Row, found: Finder | undefined): HTMLElement[] {
   const labels = Object.entries(row.labels);
   labels.sort(([a], [b]) => Number(MACHINE_MADE.test(a)) - Number(MACHINE_MADE.test(b)));
   return labels.map(([key, value]) => {
     const chip = create("span", "label");
     chip.dataset.label = key;
     chip.dataset.value = value;
-    chip.append(create("span", "label-key", key), `=${value}`);
+    const text = `${key}=${value}`;
+    const ranges = found?.(text) ?? [];
+    const name = create("span", "label-key");
+    name.append(...withMarks(text, ranges, 0, key.length));
+    chip.append(name, ...withMarks(text, ranges, key.length));
     return chip;
   });
 }

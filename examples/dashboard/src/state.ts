@@ -7,6 +7,11 @@ export interface PageState {
   namespace: string;
   labelSelector: string;
   fieldSelector: string;
+  search: string;
+  where: string;
+  /** The chosen values of facets, by the name of the facet. */
+  facets: Readonly<Record<string, readonly string[]>>;
+  /** Sort keys such as "-Restarts, name". */
   sort: string;
   /** Also show the columns of kubectl's -o wide. */
   wide: boolean;
@@ -16,11 +21,14 @@ export interface PageState {
 
 export const DEFAULT_RESOURCE = "v1/pods";
 
-const TEXTS = ["namespace", "labelSelector", "fieldSelector", "sort", "object"] as const;
+const TEXTS = ["namespace", "labelSelector", "fieldSelector", "search", "where", "sort", "object"] as const;
+
+/** The prefix of the parameters for facets: facet.Status=Failed. */
+const FACET = "facet.";
 
 /** The initial state of a resource. */
 export function freshState(resource: string): PageState {
-  return { resource, namespace: "", labelSelector: "", fieldSelector: "", sort: "", wide: false, object: "" };
+  return { resource, namespace: "", labelSelector: "", fieldSelector: "", search: "", where: "", facets: {}, sort: "", wide: false, object: "" };
 }
 
 /** Parses "#/apps/v1/deployments?namespace=web&sort=-Age". Missing parts are empty. */
@@ -30,15 +38,32 @@ export function parseHash(hash: string): PageState {
   const state = freshState(path || DEFAULT_RESOURCE);
   for (const name of TEXTS) state[name] = params.get(name) ?? "";
   state.wide = params.has("wide");
+  for (const [name, value] of params) {
+    if (name.length > FACET.length && name.startsWith(FACET)) state.facets = withValue(state.facets, name.slice(FACET.length), value);
+  }
   return state;
 }
 
 export function formatHash(state: PageState): string {
   const params = new URLSearchParams();
   for (const name of TEXTS) if (state[name]) params.set(name, state[name]);
+  for (const [name, values] of Object.entries(state.facets)) for (const value of values) params.append(FACET + name, value);
   if (state.wide) params.set("wide", "");
   const query = params.toString();
   return `#/${state.resource}${query ? `?${query}` : ""}`;
+}
+
+/** The chosen values with one more value of a facet. */
+export function withValue(facets: PageState["facets"], name: string, value: string): PageState["facets"] {
+  const values = Object.hasOwn(facets, name) ? facets[name]! : [];
+  return values.includes(value) ? facets : { ...facets, [name]: [...values, value] };
+}
+
+/** The chosen values without one value of a facet. */
+export function withoutValue(facets: PageState["facets"], name: string, value: string): PageState["facets"] {
+  const { [name]: values = [], ...rest } = facets;
+  const others = values.filter((other) => other !== value);
+  return others.length ? { ...rest, [name]: others } : rest;
 }
 
 function split(text: string, separator: string): [string, string] {

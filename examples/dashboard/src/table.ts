@@ -1,12 +1,13 @@
 import type { Row, ViewSnapshot } from "watchglass";
-import { type TableColumn, isDescending, layout } from "./columns.ts";
+import { type TableColumn, layout, orderOf } from "./columns.ts";
 import { byId, create, setAttribute } from "./dom.ts";
 import { schedule } from "./frame.ts";
-import { RowElement } from "./rows.ts";
+import { type Finder, RowElement } from "./rows.ts";
 import { type Geometry, type Window, contentHeight, firstVisible, scrollTopFor, visibleRows, wantedWindow } from "./window.ts";
 
 export interface TableEvents {
-  onSort(column: TableColumn): void;
+  /** A click on a header; with `add` the other sort keys stay. */
+  onSort(column: TableColumn, add: boolean): void;
   onOpen(key: string): void;
   onLabel(key: string, value: string): void;
   /** The range of rows that the snapshot should contain has changed. */
@@ -41,6 +42,7 @@ export class Table {
   #active = { index: -1, key: "" };
   #opened = "";
   #sort = "";
+  #found: Finder | undefined;
   #viewport = 0;
   #rowHeight = 1;
 
@@ -72,14 +74,24 @@ export class Table {
     this.#measure();
   }
 
-  /** Marks the column that determines the order of the rows. */
+  /** Marks the columns that determine the order of the rows, with their positions if there are several. */
   setSort(sort: string): void {
     this.#sort = sort;
-    this.#columns.forEach((column, i) => {
-      const sorted = column.sort !== "" && column.sort === sort.replace(/^-/, "");
-      const order = isDescending(column, sort) ? "descending" : "ascending";
-      setAttribute(this.#head.children[i] as HTMLElement, "aria-sort", sorted ? order : "none");
-    });
+    const orders = this.#columns.map((column) => orderOf(column, sort));
+    const several = orders.filter(Boolean).length > 1;
+    for (const [i, order] of orders.entries()) {
+      const header = this.#head.children[i] as HTMLElement;
+      setAttribute(header, "aria-sort", order ? (order.descending ? "descending" : "ascending") : "none");
+      const control = header.firstElementChild as HTMLElement | null;
+      if (order && several) setAttribute(control!, "data-order", String(order.index + 1));
+      else control?.removeAttribute("data-order");
+    }
+  }
+
+  /** Marks the texts that a search found. */
+  setSearch(found: Finder | undefined): void {
+    this.#found = found;
+    schedule(this.#render);
   }
 
   setSnapshot(snapshot: ViewSnapshot | undefined): void {
@@ -142,7 +154,7 @@ export class Table {
     shown.forEach((row, i) => {
       const drawn = this.#rowFor(row);
       const active = from + i === this.#active.index;
-      drawn.update(row, from + i, now, { active, opened: row.key === this.#opened });
+      drawn.update(row, from + i, now, { active, opened: row.key === this.#opened, found: this.#found });
       if (active) setAttribute(this.#grid, "aria-activedescendant", drawn.element.id);
       place = this.#putAt(place, drawn.element);
     });
@@ -240,7 +252,8 @@ export class Table {
     const control = create("button", "sort", column.title) as HTMLButtonElement;
     control.type = "button";
     control.dataset.sort = column.sort;
-    control.addEventListener("click", () => this.#events.onSort(column));
+    control.title = "Shift-click to sort by several columns";
+    control.addEventListener("click", (event) => this.#events.onSort(column, event.shiftKey));
     cell.append(control);
     return cell;
   }

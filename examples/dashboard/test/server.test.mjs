@@ -47,11 +47,11 @@ describe("served by watchglass", { skip: isBuilt ? false : `${binary} is not bui
   test("the engine's own error is under the selector box", async () => {
     const page = await open();
     await page.get("label-selector").fill("app in web");
-    await page.get("selector-error").waitFor();
-    assert.match(await page.get("selector-error").textContent(), /label selector "app in web": at offset 7: expected "\("/);
+    await page.get("query-error").waitFor();
+    assert.match(await page.get("query-error").textContent(), /label selector "app in web": at offset 7: expected "\("/);
     assert.ok(await page.rows.count());
     await page.get("label-selector").fill("tier in (data)");
-    await page.get("selector-error").waitFor({ state: "hidden" });
+    await page.get("query-error").waitFor({ state: "hidden" });
     assert.ok((await page.column("Labels")).every((text) => text.includes("tier=data")));
   });
 

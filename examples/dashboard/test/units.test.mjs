@@ -8,7 +8,7 @@ import { after, before, describe, test } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
 const at = (path) => fileURLToPath(new URL(path, import.meta.url));
-const modules = ["columns", "format", "json", "lines", "selectors", "state", "window", "yaml"];
+const modules = ["columns", "dom", "format", "json", "lines", "query", "selectors", "state", "window", "yaml"];
 const folder = mkdtempSync(join(tmpdir(), "dashboard-units-"));
 const m = {};
 
@@ -47,38 +47,70 @@ describe("cells read as kubectl's", () => {
 test("the URL keeps the state", () => {
   const state = {
     resource: "apps/v1/deployments", namespace: "web", labelSelector: "app in (a, b)", fieldSelector: "metadata.name!=x&y",
-    sort: "-Age", wide: true, object: "web/x",
+    search: 'pay -"a b"', where: 'restarts > 3 and (labels[a/b] = "x&y" or not ready)', facets: { Status: ["Failed", ""], "Port(s)": ["80/TCP"] },
+    sort: "-Age, name", wide: true, object: "web/x",
   };
   assert.deepEqual(m.parseHash(m.formatHash(state)), state);
   assert.deepEqual(m.parseHash(""), m.freshState("v1/pods"));
   assert.equal(m.formatHash(m.freshState("v1/nodes")), "#/v1/nodes");
+  assert.deepEqual(m.parseHash("#/v1/pods?facet.=x&facet.A=b&facet.A=b&facet.__proto__=c&nonsense").facets, Object.fromEntries([["A", ["b"]], ["__proto__", ["c"]]]));
 });
 
-describe("field selectors are edited, not judged", () => {
-  test("a demanded value is found", () => {
-    assert.equal(m.demandedValue("a=b, status.phase==Running", "status.phase"), "Running");
-    assert.equal(m.demandedValue("status.phase!=Running", "status.phase"), undefined);
-    assert.equal(m.demandedValue("status.phase=", "status.phase"), "");
-    assert.equal(m.demandedValue("type=a\\,b", "type"), "a,b");
-  });
-  test("a value replaces what was there", () => {
-    assert.equal(m.withField("a=b,status.phase!=Failed", "status.phase", "Running"), "a=b,status.phase=Running");
-    assert.equal(m.withField("", "type", "a,b"), "type=a\\,b");
-    assert.equal(m.withoutField("status.phase=Running,a=b", "status.phase"), "a=b");
-    assert.equal(m.withoutField("status.phaseX=1", "status.phase"), "status.phaseX=1");
-  });
-  test("a label is added once", () => {
-    assert.equal(m.withLabel("", "app", "web"), "app=web");
-    assert.equal(m.withLabel("tier in (a,b)", "app", "web"), "tier in (a,b),app=web");
-    assert.equal(m.withLabel("x, app=web", "app", "web"), "x, app=web");
-  });
+test("values of facets are added and removed", () => {
+  const both = m.withValue(m.withValue({}, "Status", "Failed"), "Status", "Pending");
+  assert.deepEqual(both, { Status: ["Failed", "Pending"] });
+  assert.deepEqual(m.withValue(both, "Status", "Failed"), both);
+  assert.deepEqual(m.withoutValue(both, "Status", "Failed"), { Status: ["Pending"] });
+  assert.deepEqual(m.withoutValue({ Status: ["Failed"], Node: ["n"] }, "Status", "Failed"), { Node: ["n"] });
+  assert.deepEqual(m.withValue({}, "constructor", "x"), { constructor: ["x"] });
+});
+
+test("a query joins what the user typed and chose", () => {
+  const state = { ...m.freshState("v1/pods"), namespace: "web", where: "a or b", search: "pay", sort: "-Age, name", facets: { Status: ["Failed", ""] } };
+  const query = m.rowsQuery(state, ["Status", "namespace"], true);
+  assert.deepEqual(query.where, { and: ["a or b", ["Status", "in", ["Failed", ""]]] });
+  assert.deepEqual([query.namespace, query.search, query.sort, query.facets], ["web", "pay", "-Age, name", ["Status", "namespace"]]);
+  assert.deepEqual(m.rowsQuery({ ...state, facets: { Other: ["x"] } }, ["Status"], false).facets, ["Status", "Other"]);
+  assert.equal(m.rowsQuery(state, [], false).namespace, "");
+});
+
+test("facets are columns with few values, and the namespace", () => {
+  const text = (name, priority = 0, kind = "string") => ({ name, kind, priority, path: "" });
+  const columns = [text("Name"), text("Ready"), text("Status"), text("Restarts", 0, "integer"), text("IP", 1), text("Node", 1), text("Suspend", 0, "bool"), text("A"), text("B")];
+  assert.deepEqual(m.facetNames({ columns, namespaced: true }), ["Status", "Ready", "Suspend", "A", "namespace"]);
+  assert.deepEqual(m.facetNames({ columns: [], namespaced: false }), []);
+});
+
+test("a label is added once", () => {
+  assert.equal(m.withLabel("", "app", "web"), "app=web");
+  assert.equal(m.withLabel("tier in (a,b)", "app", "web"), "tier in (a,b),app=web");
+  assert.equal(m.withLabel("x, app=web", "app", "web"), "x, app=web");
 });
 
 test("the place of a parser's error is found in its text", () => {
+  const query = { search: "s", where: "ö > and", labelSelector: "ä in b", fieldSelector: "x=1" };
   const message = 'label selector "ä in b": at offset 6: expected "(" after in, found "b"';
-  assert.deepEqual(m.faultOf(message, "ä in b", ""), { language: "label", offset: 5 });
-  assert.deepEqual(m.faultOf('field selector: unknown field "x"; …', "", "x=1"), { language: "field" });
-  assert.equal(m.faultOf("something else", "", ""), undefined);
+  assert.deepEqual(m.faultOf(message, query), { input: "labelSelector", offset: 5 });
+  assert.deepEqual(m.faultOf('field selector: unknown field "x"; …', query), { input: "fieldSelector" });
+  assert.deepEqual(m.faultOf('condition "ö > and": at offset 5: expected a value', query), { input: "where", offset: 4 });
+  assert.deepEqual(m.faultOf("the condition is longer than 4096 bytes", query), { input: "where" });
+  assert.deepEqual(m.faultOf("the search has more than 30 words", query), { input: "search" });
+  assert.equal(m.faultOf('cannot sort v1/pods by "x"', query), undefined);
+});
+
+describe("marks", () => {
+  before(() => { globalThis.document = { createElement: (tag) => ({ tag }) }; });
+  after(() => { delete globalThis.document; });
+  const marked = (...args) => m.withMarks(...args).map((node) => (typeof node === "string" ? node : `[${node.textContent}]`)).join("");
+  test("are at the ranges", () => {
+    assert.equal(marked("pay-1 payment", [[0, 3], [6, 9]]), "[pay]-1 [pay]ment");
+    assert.equal(marked("abc", []), "abc");
+    assert.equal(marked("", []), "");
+  });
+  test("are cut at the ends of a part", () => {
+    assert.equal(marked("app=web", [[1, 5]], 0, 3), "a[pp]");
+    assert.equal(marked("app=web", [[1, 5]], 3), "[=w]eb");
+  });
 });
 
 describe("the window follows the scrollbar", () => {
@@ -126,13 +158,20 @@ describe("documents", () => {
 });
 
 describe("sorting", () => {
-  const column = { sort: "Restarts", kind: "number" }, age = { sort: "Age", kind: "age" };
+  const restarts = { sort: "Restarts" }, age = { sort: "Age" };
   test("goes up, down, and back to keys", () => {
-    assert.deepEqual(["", "Restarts", "-Restarts"].map((sort) => m.nextSort(column, sort)), ["Restarts", "-Restarts", ""]);
+    assert.deepEqual(["", "Restarts", "-restarts", "-Age, Restarts"].map((sort) => m.nextSort(restarts, sort, false)), ["Restarts", "-Restarts", "", "-Restarts"]);
   });
-  test("reads ages from young to old", () => {
-    assert.equal(m.nextSort(age, ""), "-Age");
-    assert.equal(m.isDescending(age, "-Age"), false);
-    assert.equal(m.isDescending(age, "Age"), true);
+  test("adds, reverses and removes one of several keys", () => {
+    const sorts = [""];
+    for (const column of [restarts, age, restarts, restarts]) sorts.push(m.nextSort(column, sorts.at(-1), true));
+    assert.deepEqual(sorts.slice(1), ["Restarts", "Restarts, Age", "-Restarts, Age", "Age"]);
+  });
+  test("knows the position and direction of a column", () => {
+    assert.deepEqual(m.orderOf(age, 'name, -age, "a,b"'), { index: 1, descending: true });
+    assert.equal(m.orderOf(age, "name"), undefined);
+    assert.equal(m.orderOf({ sort: "" }, "-"), undefined);
+    assert.deepEqual(m.sortKeys(' name,, "a,b" nulls last , -Age'), ["name", '"a,b" nulls last', "-Age"]);
+    assert.deepEqual(m.sortKeys('"a,b'), ['"a,b']);
   });
 });

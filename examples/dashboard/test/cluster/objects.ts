@@ -44,7 +44,7 @@ export function makePod(i: number, next: () => number): ObjectInput {
       phase,
       podIP: node && `10.${i >> 16 & 255}.${i >> 8 & 255}.${i & 255}`,
       conditions: [{ type: "Ready", status: phase === "Running" ? "True" : "False", lastTransitionTime: "2026-01-05T10:00:00Z" }],
-      containerStatuses: [{ name: "main", image, ready: phase === "Running", restartCount: next() < 0.8 ? 0 : Math.floor(next() * 20) }],
+      containerStatuses: [{ name: "main", image, ready: phase === "Running", state: phase === "Running" ? { running: {} } : {}, restartCount: next() < 0.8 ? 0 : Math.floor(next() * 20) }],
     },
   };
 }
