@@ -44,7 +44,7 @@ describe("served by watchglass", { skip: isBuilt ? false : `${binary} is not bui
     assert.deepEqual(page.problems, []);
   });
 
-  test("the engine's own error is under the selector box", async () => {
+  test("the engine's own error is shown", async () => {
     const page = await open();
     await page.get("label-selector").fill("app in web");
     await page.get("query-error").waitFor();
