@@ -39,11 +39,11 @@ afterEach(async () => {
 export async function open({ hash = "", pods = PODS, query = `?pods=${pods}`, ready = true, ...context } = {}) {
   dashboard = await DashboardPage.open(browser, server.url + query + hash, context);
   if (ready) {
-    await dashboard.state("live", 60_000);
+    await dashboard.state("live");
     await dashboard.frames();
   }
   return dashboard;
 }
 
 export const inPage = (work, argument) => dashboard.page.evaluate(work, argument);
-export const until = (work, argument) => dashboard.page.waitForFunction(work, argument, { timeout: 60_000 });
+export const until = (work, argument) => dashboard.page.waitForFunction(work, argument);

@@ -1,9 +1,13 @@
 // The interface of tests to the dashboard.
 
+/** How long anything may take, on a machine that does much else. */
+const TIMEOUT = 120_000;
+
 export class DashboardPage {
   /** Opens the dashboard in a new browser context, and collects its errors in `problems`. */
   static async open(browser, url, context = {}) {
     const opened = await browser.newContext({ viewport: { width: 1400, height: 800 }, ...context });
+    opened.setDefaultTimeout(TIMEOUT);
     const dashboard = new DashboardPage(await opened.newPage());
     await dashboard.page.goto(url);
     return dashboard;
@@ -48,12 +52,12 @@ export class DashboardPage {
   }
 
   /** Waits for a pill's state. */
-  state(state, timeout = 20_000) {
+  state(state, timeout = TIMEOUT) {
     return this.page.waitForSelector(`[data-testid=pill][data-state=${state}]`, { timeout });
   }
 
   /** Waits for a number of matching rows. */
-  async hasTotal(total, timeout = 20_000) {
+  async hasTotal(total, timeout = TIMEOUT) {
     await this.page.waitForSelector(`[data-testid=range][data-total="${total}"]`, { timeout, state: "attached" });
     await this.frames();
   }

@@ -27,7 +27,7 @@ export class Demo {
   }
 
   /** Starts the process and waits until it serves. */
-  async start(timeout = 60_000) {
+  async start(timeout = 180_000) {
     let output = "";
     this.#process = spawn(binary, this.#arguments, { stdio: ["ignore", "pipe", "pipe"] });
     for (const stream of [this.#process.stdout, this.#process.stderr]) stream.on("data", (data) => { output = (output + data).slice(-4000); });
