@@ -55,6 +55,17 @@ describe("served by watchglass", { skip: isBuilt ? false : `${binary} is not bui
     assert.ok((await page.column("Labels")).every((text) => text.includes("tier=data")));
   });
 
+  test("a link with a query shows the rows that the engine in the worker selects", async () => {
+    const page = await open(`${demo.url}#/v1/pods?search=web&where=restarts+%3E%3D+0&sort=-Restarts%2C+name&facet.Status=Running`);
+    await page.page.locator("[data-testid=rows] mark").first().waitFor();
+    assert.deepEqual([...new Set(await page.column("Status"))], ["Running"]);
+    assert.ok(Number(await page.page.locator(".chip[data-facet=Running] .chip-count").textContent().then((text) => text.replaceAll(",", ""))) > 0);
+    await page.get("where").fill("restarts >");
+    await page.get("query-error").getByText("at offset 10: expected a value after >").waitFor();
+    assert.ok(await page.rows.count());
+    assert.deepEqual(page.problems, []);
+  });
+
   test("counts are those of the objects, and a whole object opens", async () => {
     const page = await open();
     await page.page.locator(".chip[data-facet=Running]").click();
