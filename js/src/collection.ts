@@ -263,11 +263,11 @@ export class CollectionHandle<T extends object> implements Collection<T>, OpenCo
   }
 
   silent(error: Status): void {
-    this.#update({ ...settled(this.#status), state: "stale", error });
+    this.#update({ state: "stale", error });
   }
 
   restarted(error: Status): void {
-    this.#update({ ...settled(this.#status), state: "reconnecting", error });
+    this.#update({ state: "reconnecting", error });
     this.#restored.reject(new WatchglassError(error)); // no effect if it was resolved before
     this.#open(false);
   }
@@ -287,7 +287,7 @@ export class CollectionHandle<T extends object> implements Collection<T>, OpenCo
     this.client.release(this.id);
     this.#synced.reject(error);
     this.#restored.reject(error);
-    this.#update({ ...settled(this.#status), state: "closed", error: error.status });
+    this.#update({ state: "closed", error: error.status });
   }
 
   #open(restore: boolean): void {
@@ -323,9 +323,4 @@ function sameStatus(a: CollectionStatus, b: CollectionStatus): boolean {
 
 function sameError(a: Status | undefined, b: Status | undefined): boolean {
   return a === b || (a !== undefined && b !== undefined && JSON.stringify(a) === JSON.stringify(b));
-}
-
-/** Returns a status without the scheduled attempt. */
-function settled({ nextAttempt, ...rest }: CollectionStatus): CollectionStatus {
-  return rest;
 }
