@@ -25,6 +25,7 @@ export async function buildPage(entry, outdir, options = {}) {
     logLevel: "warning",
     alias: {
       "watchglass/inspector": join(pkg, "dist/inspector.js"),
+      "watchglass/search": join(pkg, "dist/search.js"),
       "watchglass/testing": join(pkg, "dist/testing.js"),
       watchglass: join(pkg, "dist/index.js"),
     },

@@ -1,4 +1,5 @@
-import { type Collection, type Schema, type Watchglass, highlighter } from "watchglass";
+import type { Collection, Schema, Watchglass } from "watchglass";
+import { highlighter } from "watchglass/search";
 import { facetNames, firstSort, hasWideColumns, nextSort, tableColumns } from "./columns.ts";
 import { ConnectionState } from "./connection.ts";
 import { Detail } from "./detail.ts";
