@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"runtime"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -54,6 +56,53 @@ $`, status)
 		code, body = get(t, url+path)
 		assert.Equal(t, http.StatusOK, code)
 		assert.Equal(t, "ok\n", body)
+	}
+}
+
+func TestProgramsReadTheStatusAsJSON(t *testing.T) {
+	admin := freeAddress(t)
+	c := start(t, "serve", "--etcd-endpoints", noEtcd, "--listen", "127.0.0.1:0", "--admin", admin)
+	c.url()
+	for name, c := range map[string]struct{ query, accept, kind string }{
+		"query":              {"?format=json", "", "application/json"},
+		"header":             {"", "application/json", "application/json"},
+		"header of client":   {"", "application/json, */*", "application/json"},
+		"query over header":  {"?format=text", "application/json", "text/plain; charset=utf-8"},
+		"a browser":          {"", "text/html,*/*;q=0.8", "text/plain; charset=utf-8"},
+		"neither":            {"", "", "text/plain; charset=utf-8"},
+		"a format not known": {"?format=yaml", "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+admin+"/statusz"+c.query, nil)
+			require.NoError(t, err)
+			request.Header.Set("Accept", c.accept)
+			response, err := http.DefaultClient.Do(request)
+			require.NoError(t, err)
+			defer response.Body.Close()
+			if c.kind == "" {
+				assert.Equal(t, http.StatusBadRequest, response.StatusCode)
+				return
+			}
+			assert.Equal(t, http.StatusOK, response.StatusCode)
+			assert.Equal(t, c.kind, response.Header.Get("Content-Type"))
+			assert.Equal(t, "no-store", response.Header.Get("Cache-Control"))
+			assert.Contains(t, response.Header.Values("Vary"), "Accept")
+			if c.kind != "application/json" {
+				return
+			}
+			var got map[string]any
+			require.NoError(t, json.NewDecoder(response.Body).Decode(&got))
+			started, err := time.Parse(time.RFC3339, got["startTime"].(string))
+			require.NoError(t, err)
+			assert.False(t, started.After(time.Now()))
+			assert.GreaterOrEqual(t, got["uptimeSeconds"], 0.0)
+			delete(got, "startTime")
+			delete(got, "uptimeSeconds")
+			assert.Equal(t, map[string]any{
+				"kind": "Statusz", "metadata": map[string]any{"name": "watchglass"}, "goVersion": runtime.Version(), "binaryVersion": versionText(),
+				"source": "etcd 127.0.0.1:1", "paths": []any{"/flagz", "/inspect", "/metrics", "/readyz", "/statusz"},
+			}, got)
+		})
 	}
 }
 
