@@ -12,21 +12,27 @@ import (
 	"github.com/watchglass/watchglass/host/access/token"
 )
 
-// objectMetrics are the metrics of each object. Counters end with _total.
+// The metrics have the names of those of the connector where the meaning is the same,
+// and the prefix watchglass_edge otherwise. Counters end with _total. Rows with the
+// same name follow each other.
+
+// objectMetrics are the metrics of each object.
 var objectMetrics = []struct {
 	name, help string
+	limit      string // value of the label limit; empty for none
 	value      func(*report) int
 }{
-	{"readers", "Connected readers.", func(r *report) int { return r.Readers }},
-	{"readers_limit", "Readers that may be connected at a time; more are refused.", func(r *report) int { return r.MaxReaders }},
-	{"readers_stalled_total", "Readers disconnected because they did not accept pending data.", func(r *report) int { return r.Counters.ReadersStalled }},
-	{"readers_rate_limited_total", "Readers disconnected because they exceeded the message rate.", func(r *report) int { return r.Counters.ReadersRateLimited }},
-	{"feeds", "Connected connectors.", func(r *report) int { return len(r.Feeds.Connected) }},
-	{"feeds_active", "Connectors that deliver; the others stand by.", (*report).active},
-	{"memory_bytes", "Bytes of memory of the module and of pending responses.", func(r *report) int { return r.Memory.Module + r.Memory.Buffers }},
-	{"unacknowledged_bytes", "Bytes sent to readers that they have not acknowledged.", func(r *report) int { return r.Memory.Unacknowledged }},
-	{"restarts_total", "Replacements of the module to release memory.", func(r *report) int { return r.Counters.Restarts }},
-	{"storage_bytes", "Bytes of storage in use.", func(r *report) int { return r.Storage.Bytes }},
+	{"watchglass_readers", "Connected readers.", "", func(r *report) int { return r.Readers }},
+	{"watchglass_memory_bytes", "Bytes of memory that max-memory limits: of the module and of pending responses.", "", func(r *report) int { return r.Memory.Module + r.Memory.Buffers }},
+	{"watchglass_limit", "Value of each limit.", "max-memory", func(r *report) int { return r.Memory.Limit }},
+	{"watchglass_limit", "Value of each limit.", "max-readers", func(r *report) int { return r.MaxReaders }},
+	{"watchglass_edge_readers_stalled_total", "Readers disconnected because they did not accept pending data.", "", func(r *report) int { return r.Counters.ReadersStalled }},
+	{"watchglass_edge_readers_rate_limited_total", "Readers disconnected because they exceeded the message rate.", "", func(r *report) int { return r.Counters.ReadersRateLimited }},
+	{"watchglass_edge_feeds", "Connected connectors.", "", func(r *report) int { return len(r.Feeds.Connected) }},
+	{"watchglass_edge_feeds_active", "Connectors that deliver; the others stand by.", "", (*report).active},
+	{"watchglass_edge_unacknowledged_bytes", "Bytes sent to readers that they have not acknowledged.", "", func(r *report) int { return r.Memory.Unacknowledged }},
+	{"watchglass_edge_restarts_total", "Replacements of the module to release memory.", "", func(r *report) int { return r.Counters.Restarts }},
+	{"watchglass_edge_storage_bytes", "Bytes of storage in use.", "", func(r *report) int { return r.Storage.Bytes }},
 }
 
 // resourceMetrics are the metrics of each resource of each object.
@@ -34,9 +40,9 @@ var resourceMetrics = []struct {
 	name, help string
 	value      func(held) int
 }{
-	{"objects", "Objects held.", func(h held) int { return h.Objects }},
-	{"live", "Whether the resource is current.", func(h held) int { return number(h.State == live) }},
-	{"metadata_only", "Whether the resource is held without bodies, for lack of memory.", func(h held) int { return number(h.MetadataOnly) }},
+	{"watchglass_objects", "Cached objects.", func(h held) int { return h.Objects }},
+	{"watchglass_edge_live", "Whether the resource is current.", func(h held) int { return number(h.State == live) }},
+	{"watchglass_edge_metadata_only", "Whether the resource is held without bodies, for lack of memory.", func(h held) int { return number(h.MetadataOnly) }},
 }
 
 func number(yes bool) int {
@@ -57,36 +63,50 @@ func (c *cluster) metrics(w http.ResponseWriter, r *http.Request, user *access.U
 		return
 	}
 	all := c.backend.reports(r.Context())
-	var b strings.Builder
-	begin(&b, "up", "Whether the object answered in time.")
+	e := exposition{cluster: c.backend.name}
 	for _, a := range all {
 		if a.err != nil {
-			fmt.Fprintf(&b, "# %q\n", a.err.Error())
+			fmt.Fprintf(&e.text, "# %q\n", a.err.Error())
 		}
-		fmt.Fprintf(&b, "watchglass_edge_up{cluster=%q,shard=%q} %d\n", c.backend.name, a.object, number(a.err == nil))
+		e.sample("watchglass_edge_up", "Whether the object answered in time.", a.object, "", "", number(a.err == nil))
 	}
 	all = slices.DeleteFunc(all, func(a answered) bool { return a.err != nil })
 	for _, m := range objectMetrics {
-		begin(&b, m.name, m.help)
 		for _, a := range all {
-			fmt.Fprintf(&b, "watchglass_edge_%s{cluster=%q,shard=%q} %d\n", m.name, c.backend.name, a.object, m.value(a.report))
+			e.sample(m.name, m.help, a.object, "limit", m.limit, m.value(a.report))
 		}
 	}
 	for _, m := range resourceMetrics {
-		begin(&b, m.name, m.help)
 		for _, a := range all {
 			for _, resource := range slices.Sorted(maps.Keys(a.report.Resources)) {
-				fmt.Fprintf(&b, "watchglass_edge_%s{cluster=%q,shard=%q,resource=%q} %d\n", m.name, c.backend.name, a.object, resource, m.value(a.report.Resources[resource]))
+				e.sample(m.name, m.help, a.object, "resource", resource, m.value(a.report.Resources[resource]))
 			}
 		}
 	}
-	plain(w, http.StatusOK, b.String())
+	plain(w, http.StatusOK, e.text.String())
 }
 
-func begin(b *strings.Builder, name, help string) {
-	kind := "gauge"
-	if strings.HasSuffix(name, "_total") {
-		kind = "counter"
+// exposition writes metrics of a cluster in the Prometheus text format.
+type exposition struct {
+	cluster string
+	text    strings.Builder
+	last    string // name of the last sample
+}
+
+// sample writes a value with the labels cluster and shard, and with another one unless
+// its value is empty. Samples of one name follow each other.
+func (e *exposition) sample(name, help, shard, label, value string, number int) {
+	if name != e.last {
+		kind := "gauge"
+		if strings.HasSuffix(name, "_total") {
+			kind = "counter"
+		}
+		fmt.Fprintf(&e.text, "# HELP %s %s\n# TYPE %[1]s %[3]s\n", name, help, kind)
+		e.last = name
 	}
-	fmt.Fprintf(b, "# HELP watchglass_edge_%s %s\n# TYPE watchglass_edge_%[1]s %[3]s\n", name, help, kind)
+	fmt.Fprintf(&e.text, "%s{cluster=%q,shard=%q", name, e.cluster, shard)
+	if value != "" {
+		fmt.Fprintf(&e.text, ",%s=%q", label, value)
+	}
+	fmt.Fprintf(&e.text, "} %d\n", number)
 }

@@ -3,6 +3,7 @@ package edge_test
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -14,8 +15,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/host/access/token"
+	"github.com/watchglass/watchglass/host/connector"
 	"github.com/watchglass/watchglass/host/edge"
+	"github.com/watchglass/watchglass/host/metrics"
+	"github.com/watchglass/watchglass/host/source/memory"
 )
 
 // objects serves /status for every object.
@@ -51,7 +56,7 @@ func (o oneOf) RoundTrip(r *http.Request) (*http.Response, error) {
 func healthy(string, *http.Request) (*http.Response, error) {
 	w := httptest.NewRecorder()
 	fmt.Fprint(w, `{"feeds":{"connected":[{"active":true}]},"resources":{"v1/pods":{"state":"live","objects":3}},
-		"readers":2,"maxReaders":4096,"counters":{"readersRateLimited":1},"memory":{"module":5,"unacknowledged":7}}`)
+		"readers":2,"maxReaders":4096,"counters":{"readersRateLimited":1},"memory":{"module":5,"unacknowledged":7,"limit":90}}`)
 	return w.Result(), nil
 }
 
@@ -114,13 +119,57 @@ func TestMetricsDoNotWaitForOneObject(t *testing.T) {
 		assert.Contains(t, body, "it took more than 2s")
 		assert.Contains(t, body, `watchglass_edge_up{cluster="default",shard="pods/9-of-256"} 0`)
 		assert.Contains(t, body, "it broke")
-		assert.Equal(t, 254, strings.Count(body, "\nwatchglass_edge_readers{"))
+		assert.Equal(t, 254, strings.Count(body, "\nwatchglass_readers{"))
 		assert.NotContains(t, body, `readers{cluster="default",shard="pods/7-of-256"}`)
-		for _, line := range []string{"up", "readers_limit", "readers_rate_limited_total", "unacknowledged_bytes"} {
-			value := map[string]string{"up": "1", "readers_limit": "4096", "readers_rate_limited_total": "1", "unacknowledged_bytes": "7"}[line]
-			assert.Contains(t, body, "watchglass_edge_"+line+`{cluster="default",shard="pods/255-of-256"} `+value+"\n")
+		of := `cluster="default",shard="pods/255-of-256"`
+		for _, line := range []string{
+			`watchglass_edge_up{` + of + `} 1`, `watchglass_readers{` + of + `} 2`, `watchglass_memory_bytes{` + of + `} 5`,
+			`watchglass_limit{` + of + `,limit="max-readers"} 4096`, `watchglass_limit{` + of + `,limit="max-memory"} 90`,
+			`watchglass_edge_readers_rate_limited_total{` + of + `} 1`, `watchglass_edge_unacknowledged_bytes{` + of + `} 7`,
+			`watchglass_objects{` + of + `,resource="v1/pods"} 3`, `watchglass_edge_live{` + of + `,resource="v1/pods"} 1`,
+		} {
+			assert.Contains(t, body, "\n"+line+"\n")
 		}
 	})
+}
+
+// The edge uses the names of the connector where both have the metric, with its type and
+// labels. Dashboards and alerts therefore work for both.
+func TestMetricsHaveTheNamesOfTheConnector(t *testing.T) {
+	types := func(text string) map[string]string {
+		all := map[string]string{}
+		for line := range strings.Lines(text) {
+			if name, ok := strings.CutPrefix(line, "# TYPE "); ok {
+				name, kind, _ := strings.Cut(strings.TrimSpace(name), " ")
+				assert.NotContains(t, all, name, "samples of one name follow each other")
+				all[name] = kind
+			}
+		}
+		return all
+	}
+	c := connector.New(connector.Config{Source: memory.New(), Logger: slog.New(slog.DiscardHandler)})
+	defer c.Close(t.Context())
+	release, err := c.Hold(t.Context(), api.Resource{Version: "v1", Name: "pods"})
+	require.NoError(t, err)
+	defer release()
+	handler, err := metrics.Handler(slog.New(slog.DiscardHandler), metrics.Connector(c), metrics.Limits(c.Limits()), metrics.Memory(func() int64 { return 1 }))
+	require.NoError(t, err)
+	w := httptest.NewRecorder()
+	handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	ofConnector := types(w.Body.String())
+	require.NotEmpty(t, ofConnector)
+	var shared []string
+	ofEdge := types(ask(t, "/metrics", &objects{answer: healthy}).Body.String())
+	for name, kind := range ofEdge {
+		own, edgeOnly := strings.CutPrefix(name, "watchglass_edge_")
+		if edgeOnly {
+			assert.NotContains(t, ofConnector, "watchglass_"+own, "the connector has this metric: %s", name)
+			continue
+		}
+		assert.Equal(t, ofConnector[name], kind, name)
+		shared = append(shared, name)
+	}
+	assert.ElementsMatch(t, []string{"watchglass_limit", "watchglass_memory_bytes", "watchglass_objects", "watchglass_readers"}, shared)
 }
 
 func TestReadinessDoesNotWaitForOneObject(t *testing.T) {
@@ -148,7 +197,7 @@ func TestRestrictedTokensReceiveNeitherMetricsNorReasons(t *testing.T) {
 			w := askAs(t, "/metrics", o, claims)
 			assert.Equal(t, http.StatusForbidden, w.Code)
 			assert.Contains(t, w.Body.String(), "mint one with --resources '*' --namespaces '*'")
-			assert.NotContains(t, w.Body.String(), "watchglass_edge_")
+			assert.NotContains(t, w.Body.String(), "watchglass_")
 			w = askAs(t, "/readyz", unready, claims)
 			assert.Equal(t, http.StatusServiceUnavailable, w.Code)
 			assert.Equal(t, "not ready\n", w.Body.String())

@@ -48,6 +48,7 @@ type report struct {
 		Module         int `json:"module"`
 		Buffers        int `json:"buffers"`
 		Unacknowledged int `json:"unacknowledged"`
+		Limit          int `json:"limit"`
 	} `json:"memory"`
 	Storage struct {
 		Bytes int `json:"bytes"`

@@ -6,7 +6,7 @@
 // [Timings] collects.
 //
 // The label resource has only values of resources that have been listed, so that
-// clients cannot create series. The metrics of the edge have the prefix
-// watchglass_edge and are in package edge, because client_golang would more than
-// double the size of its worker.
+// clients cannot create series. The metrics of the edge are in package edge, because
+// client_golang would more than double the size of its worker. They have the same names
+// where the meaning is the same, and the prefix watchglass_edge otherwise.
 package metrics

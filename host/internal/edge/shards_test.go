@@ -297,7 +297,7 @@ func TestShardsInRegions(t *testing.T) {
 	r.divide(10)
 	for i := range shards {
 		_, body := r.get("/metrics", r.everything())
-		assert.Contains(t, string(body), fmt.Sprintf(`watchglass_edge_readers{cluster="default",shard="pods/%d-of-%d"} 1`+"\n", i, shards),
+		assert.Contains(t, string(body), fmt.Sprintf(`watchglass_readers{cluster="default",shard="pods/%d-of-%d"} 1`+"\n", i, shards),
 			"home serves its region alone")
 	}
 	namespace := r.truth().namespaces()[0]

@@ -149,7 +149,7 @@ func TestRegions(t *testing.T) {
 		await(r, conn, wire.TypeSnapshotEnd)
 	}
 	_, metrics := r.get("/metrics", r.everything())
-	found := regexp.MustCompile(`watchglass_edge_readers\{.*\} (\d+)`).FindSubmatch(metrics)
+	found := regexp.MustCompile(`watchglass_readers\{.*\} (\d+)`).FindSubmatch(metrics)
 	require.NotNil(t, found, string(metrics))
 	assert.LessOrEqual(t, string(found[1]), strconv.Itoa(regions))
 	assert.NotEqual(t, "0", string(found[1]))
