@@ -13,12 +13,16 @@ var byteUnits = []struct {
 	size   int64
 }{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"B", 1}}
 
-// Format formats a value in the syntax of Parse.
+// Format formats a value in the syntax of Parse. Unlimited is "unlimited", which Parse
+// refuses.
 func Format(u Unit, value int64) string {
 	switch u {
 	case Duration:
 		return time.Duration(value).String()
 	case Bytes:
+		if value == Unlimited {
+			return "unlimited"
+		}
 		for _, b := range byteUnits {
 			if value >= b.size && value%b.size == 0 {
 				return strconv.FormatInt(value/b.size, 10) + b.suffix

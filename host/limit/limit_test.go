@@ -46,6 +46,14 @@ func TestNilSetHasDefaults(t *testing.T) {
 	assert.Zero(t, s.Refusals(MaxReaders))
 }
 
+// Without a ceiling, no byte size describes the limit.
+func TestUnlimitedMemoryIsNotASize(t *testing.T) {
+	assert.Equal(t, "unlimited", Format(Bytes, MaxMemory.Default))
+	assert.Equal(t, "4294967295GiB", Format(Bytes, MaxMemory.Default-1<<30))
+	_, err := Parse(Bytes, "unlimited")
+	assert.ErrorContains(t, err, "expected a positive size", "no flag removes a limit")
+}
+
 func TestFormatAndParseAgree(t *testing.T) {
 	for _, c := range []struct {
 		unit  Unit

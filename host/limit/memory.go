@@ -6,9 +6,12 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
+// Unlimited is the value of MaxMemory if the memory of the machine is not known.
+const Unlimited = 1 << 62
+
 // MaxMemory is the ceiling of the process. Package memory measures and applies it.
 var MaxMemory = define(Limit{
-	Name: "max-memory", Default: 1 << 62, Unit: Bytes, Code: http.StatusServiceUnavailable,
+	Name: "max-memory", Default: Unlimited, Unit: Bytes, Code: http.StatusServiceUnavailable,
 	Automatic: "90% of the memory limit of the cgroup, or of the machine's memory",
 	Help: "memory of the process; above it new readers, subscriptions, lists and watches get 503. If it stays above, " +
 		"the newest readers and watches of the heaviest users or addresses are ended, up to half of them",

@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"math"
 	"runtime"
 	"strconv"
 
@@ -38,20 +39,27 @@ func Memory(used func() int64) prometheus.Collector {
 
 // Limits returns the values of the limits and how often they refused something.
 func Limits(set *limit.Set) prometheus.Collector {
-	values := gauge("limit", "The value of each resource limit: a count, bytes or seconds.", "limit")
+	values := gauge("limit", "The value of each resource limit: a count, bytes or seconds; +Inf for none.", "limit")
 	refusals := counter("limit_refusals", "Requests, connections and messages refused, by the limit that acted.", "reason")
 	return &collector{[]metric{values, refusals}, func(send sample) {
 		for _, l := range limit.All() {
-			value := float64(set.Value(l))
-			if l.Unit == limit.Duration {
-				value = set.Duration(l).Seconds()
-			}
-			send(values, value, l.Name)
+			send(values, limitValue(set, l), l.Name)
 			if l.Counted() {
 				send(refusals, float64(set.Refusals(l)), l.Name)
 			}
 		}
 	}}
+}
+
+// limitValue returns a value in base units, and infinity for limit.Unlimited.
+func limitValue(set *limit.Set, l *limit.Limit) float64 {
+	switch {
+	case l.Unit == limit.Duration:
+		return set.Duration(l).Seconds()
+	case set.Value(l) == limit.Unlimited:
+		return math.Inf(1)
+	}
+	return float64(set.Value(l))
 }
 
 // KubeAPI returns the metrics of a handler of the Kubernetes API.

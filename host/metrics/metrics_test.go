@@ -77,6 +77,7 @@ func TestScrapeHasTheStateOfTheHost(t *testing.T) {
 		`watchglass_list_duration_seconds_count{code="200"} 1`,
 		`watchglass_kubeapi_requests_total{code="200",verb="list"} 1`, `watchglass_kubeapi_watches 0`,
 		`watchglass_limit{limit="max-readers"} 10000`, `watchglass_limit{limit="write-timeout"} 60`,
+		`watchglass_limit{limit="max-memory"} +Inf`,
 		`watchglass_limit_refusals_total{reason="max-readers"} 1`,
 		`watchglass_authentications_total{result="refused"} 0`,
 		`watchglass_file_reloads_total{files="tokens",result="loaded"} 0`,
