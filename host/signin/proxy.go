@@ -1,6 +1,7 @@
 package signin
 
 import (
+	"cmp"
 	"context"
 	"crypto/x509"
 	"errors"
@@ -18,8 +19,8 @@ type ProxyConfig struct {
 	// AllowedNames are the common names of certificates that may name users. Empty
 	// allows every certificate of the authorities.
 	AllowedNames []string
-	// UsernameHeaders, UIDHeaders and GroupHeaders are names of headers. The first
-	// username and UID, and all groups, are used.
+	// UsernameHeaders, UIDHeaders and GroupHeaders are names of headers. All groups are
+	// used. Requests with different usernames or UIDs are refused.
 	UsernameHeaders, UIDHeaders, GroupHeaders []string
 	// ExtraHeaderPrefixes are prefixes of the names of headers with extra attributes.
 	ExtraHeaderPrefixes []string
@@ -57,10 +58,14 @@ func (p *Proxy) Authenticate(ctx context.Context, _ string) (*access.User, *api.
 	if refused := p.verify(client); refused != nil {
 		return nil, refused
 	}
-	user := &access.User{
-		Name: first(client.Header, p.config.UsernameHeaders), UID: first(client.Header, p.config.UIDHeaders), Extra: map[string][]string{},
-	}
-	if user.Name == "" {
+	user := &access.User{Extra: map[string][]string{}}
+	var sameName, sameUID bool
+	user.Name, sameName = only(client.Header, p.config.UsernameHeaders)
+	user.UID, sameUID = only(client.Header, p.config.UIDHeaders)
+	switch {
+	case !sameName || !sameUID:
+		return nil, api.Unauthorized("the request names several users: the proxy must remove the headers of its clients before it adds its own")
+	case user.Name == "":
 		return nil, api.Unauthorized("the proxy has not named a user: expected one of the headers of --requestheader-username-headers")
 	}
 	for _, name := range p.config.GroupHeaders {
@@ -82,16 +87,17 @@ func (p *Proxy) verify(client access.Client) *api.Status {
 	if client.TLS == nil || len(client.TLS.PeerCertificates) == 0 {
 		return api.Unauthorized("the client has not presented a certificate: connect through the authenticating proxy")
 	}
+	roots := p.roots.Load()
+	if roots == nil { // Verify would use the authorities of the system
+		return api.Unauthorized("the server has no authorities for the certificate of the authenticating proxy")
+	}
 	certificate := client.TLS.PeerCertificates[0]
 	options := x509.VerifyOptions{
-		Roots: p.roots.Load(), Intermediates: x509.NewCertPool(), CurrentTime: time.Now(),
+		Roots: roots, Intermediates: x509.NewCertPool(), CurrentTime: time.Now(),
 		KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 	}
 	for _, c := range client.TLS.PeerCertificates[1:] {
 		options.Intermediates.AddCert(c)
-	}
-	if options.Roots == nil {
-		options.Roots = x509.NewCertPool() // nil would be the authorities of the system
 	}
 	if _, err := certificate.Verify(options); err != nil {
 		return api.Unauthorized("the certificate of the client is not one of the authenticating proxy: " + err.Error())
@@ -102,13 +108,18 @@ func (p *Proxy) verify(client access.Client) *api.Status {
 	return nil
 }
 
-func first(h http.Header, names []string) string {
+// only returns the value of the headers with these names, which is empty without one. It
+// returns false if they have different values.
+func only(h http.Header, names []string) (value string, ok bool) {
 	for _, name := range names {
-		if value := h.Get(name); value != "" {
-			return value
+		for _, v := range h.Values(name) {
+			if value != "" && v != "" && v != value {
+				return "", false
+			}
+			value = cmp.Or(value, v)
 		}
 	}
-	return ""
+	return value, true
 }
 
 // Authorize implements access.Policy.

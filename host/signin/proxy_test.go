@@ -11,6 +11,8 @@ import (
 	"encoding/pem"
 	"log/slog"
 	"math/big"
+	"os"
+	"path/filepath"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -136,6 +138,67 @@ func TestHeadersWithoutAVerifiedProxyAreIgnored(t *testing.T) {
 	require.Nil(t, refused)
 	assert.Equal(t, "ann", user.Name)
 	assert.ErrorContains(t, p.SetAuthorities([]byte("nonsense")), "expected those of the authorities in PEM")
+}
+
+// Certificates of the system's authorities do not identify the proxy: everyone can
+// obtain one.
+func TestAuthoritiesOfTheSystemDoNotIdentifyTheProxy(t *testing.T) {
+	ca := newAuthority(t)
+	file := filepath.Join(t.TempDir(), "ca.pem")
+	require.NoError(t, os.WriteFile(file, ca.pem(), 0o600))
+	t.Setenv("SSL_CERT_FILE", file) // crypto/x509 reads it at the first use of the authorities of the system
+	t.Setenv("SSL_CERT_DIR", t.TempDir())
+	client := through(t, ca.client(t, "proxy", time.Hour), "X-Remote-User", "ann")
+	p := signin.NewProxy(defaults, &cluster{})
+	for _, pem := range [][]byte{nil, []byte("\n"), []byte("-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n")} {
+		user, refused := p.Authenticate(client, "")
+		assert.Nil(t, user)
+		assert.ErrorIs(t, refused, api.Unauthorized(""))
+		assert.ErrorContains(t, refused, "no authorities")
+		assert.ErrorContains(t, p.SetAuthorities(pem), "contains no certificate")
+	}
+	require.NoError(t, p.SetAuthorities(newAuthority(t).pem()))
+	_, refused := p.Authenticate(client, "")
+	assert.ErrorIs(t, refused, api.Unauthorized(""), "other authorities are configured")
+	require.NoError(t, p.SetAuthorities(ca.pem()))
+	user, refused := p.Authenticate(client, "")
+	require.Nil(t, refused)
+	assert.Equal(t, "ann", user.Name)
+}
+
+// A proxy that adds headers to those of its client, instead of replacing them, names
+// two users. Neither is trusted.
+func TestTwoNamesOfAUserAreRefused(t *testing.T) {
+	ca := newAuthority(t)
+	config := defaults
+	config.UsernameHeaders, config.UIDHeaders = []string{"X-Remote-User", "X-Forwarded-User"}, []string{"X-Remote-Uid", "X-Forwarded-Uid"}
+	p := signin.NewProxy(config, &cluster{})
+	require.NoError(t, p.SetAuthorities(ca.pem()))
+	proxy := ca.client(t, "proxy", time.Hour)
+	for name, headers := range map[string][]string{
+		"twice":               {"X-Remote-User", "root", "X-Remote-User", "ann"},
+		"in two headers":      {"X-Remote-User", "root", "X-Forwarded-User", "ann"},
+		"empty first":         {"X-Remote-User", "", "X-Remote-User", "root", "X-Remote-User", "ann"},
+		"in another case":     {"x-remote-user", "root", "X-REMOTE-USER", "ann"},
+		"two UIDs":            {"X-Remote-User", "ann", "X-Remote-Uid", "0", "X-Remote-Uid", "7"},
+		"UIDs in two headers": {"X-Remote-User", "ann", "X-Remote-Uid", "7", "X-Forwarded-Uid", "0"},
+	} {
+		user, refused := p.Authenticate(through(t, proxy, headers...), "")
+		assert.Nil(t, user, name)
+		assert.ErrorIs(t, refused, api.Unauthorized(""), name)
+		if refused != nil {
+			assert.NotContains(t, refused.Message, "root", name)
+		}
+	}
+	for _, headers := range [][]string{
+		{"X-Remote-User", "ann", "X-Forwarded-User", "ann", "X-Remote-Uid", "7", "X-Remote-Uid", "7"},
+		{"X-Remote-User", "", "X-Forwarded-User", "ann", "X-Forwarded-Uid", "7"},
+		{"X-Remote-User", "ann", "X-Remote-Uid", "7", "X_Remote_User", "root", "X-Remote_user", "root", "X_Remote_Group", "system:masters", "X_Remote_Extra_Scopes", "all"},
+	} {
+		user, refused := p.Authenticate(through(t, proxy, headers...), "")
+		require.Nil(t, refused, headers)
+		assert.Equal(t, &access.User{Name: "ann", UID: "7", Groups: []string{"system:authenticated"}, Extra: map[string][]string{}}, user, headers)
+	}
 }
 
 // subscribed connects a reader with a subscription, and returns a function that waits

@@ -22,8 +22,8 @@ func (f *proxyFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.clientCA, "requestheader-client-ca-file", "", "file with the authorities of the client certificate of the authenticating proxy (--auth proxy)")
 	flags.StringSliceVar(&f.proxy.AllowedNames, "requestheader-allowed-names", nil,
 		"common name of a client certificate that may name users; without it, every certificate of the authorities may (repeatable)")
-	flags.StringSliceVar(&f.proxy.UsernameHeaders, "requestheader-username-headers", []string{"X-Remote-User"}, "header with the name of the user; the first one with a value is used (repeatable)")
-	flags.StringSliceVar(&f.proxy.UIDHeaders, "requestheader-uid-headers", []string{"X-Remote-Uid"}, "header with the UID of the user; the first one with a value is used (repeatable)")
+	flags.StringSliceVar(&f.proxy.UsernameHeaders, "requestheader-username-headers", []string{"X-Remote-User"}, "header with the name of the user (repeatable); requests with different names are refused")
+	flags.StringSliceVar(&f.proxy.UIDHeaders, "requestheader-uid-headers", []string{"X-Remote-Uid"}, "header with the UID of the user (repeatable); requests with different UIDs are refused")
 	flags.StringSliceVar(&f.proxy.GroupHeaders, "requestheader-group-headers", []string{"X-Remote-Group"}, "header with a group of the user (repeatable)")
 	flags.StringSliceVar(&f.proxy.ExtraHeaderPrefixes, "requestheader-extra-headers-prefix", []string{"X-Remote-Extra-"}, "prefix of headers with extra attributes of the user (repeatable)")
 }
