@@ -47,6 +47,7 @@ type connection struct {
 	dictionaries []wire.Dictionary
 	send         []byte
 	changes      []wire.Change // buffer for the changes of the next message
+	growth       int           // bytes of decompressed blocks since the memory limit was enforced
 	assembly     wire.Assembly // of a fragmented message
 	// cutOff is when attached readers are notified that there is no connection.
 	// It is zero while connected and after the notification.
@@ -222,6 +223,7 @@ func (c *connection) data(f *wire.StreamData) {
 	if f.Stream != c.stream || c.phase < greeting {
 		return
 	}
+	c.growth = 0
 	message, err := c.join(f.Data)
 	var frames []upstreamFrame
 	if err == nil {

@@ -37,6 +37,7 @@ func (c *connection) applyUpstream(f wire.Frame, size int) error {
 		defer c.keepChanges(f.Objects)
 		return c.to(f.Subscription, func(b *sharedCollection) error { return b.reflector.SnapshotPart(f, size) })
 	case *wire.SnapshotBlock:
+		defer c.grown(int(f.Envelopes) + int(f.Bodies))
 		return c.to(f.Subscription, func(b *sharedCollection) error { return b.reflector.SnapshotBlock(f, size) })
 	case *wire.SnapshotEnd:
 		return c.to(f.Subscription, func(b *sharedCollection) error { return b.reflector.SnapshotEnd(f) })
@@ -73,6 +74,18 @@ func (c *connection) keepChanges(changes []wire.Change) {
 	if cap(changes) <= maxKeptChanges && cap(changes) > cap(c.changes) {
 		clear(changes)
 		c.changes = changes[:0]
+	}
+}
+
+// maxGrowth is how much the blocks of a message may decompress to before the memory
+// limit is enforced. The messages of a connector have less.
+const maxGrowth = 2 << 20
+
+// grown counts a decompressed block.
+func (c *connection) grown(bytes int) {
+	if c.growth += bytes; c.growth >= maxGrowth {
+		c.growth = 0
+		c.engine.enforceMemoryLimit()
 	}
 }
 

@@ -28,6 +28,9 @@ func (r *reader) item(it *Item) {
 	it.Envelope, _ = r.envelope()
 }
 
+// usualLabels is more labels than objects usually have.
+const usualLabels = 64
+
 func appendLabels(dst []byte, labels api.Labels) []byte {
 	dst = appendUvarint(dst, uint64(len(labels)))
 	for _, l := range labels {
@@ -41,8 +44,11 @@ func appendLabels(dst []byte, labels api.Labels) []byte {
 // requires.
 func (r *reader) labels(into api.Labels) api.Labels {
 	n := r.count(2)
-	into = grow(into, n)
-	for i := range into {
+	into = grow(into, min(n, usualLabels)) // n may be a false claim
+	for i := 0; i < n && r.err == nil; i++ {
+		if i == len(into) {
+			into = append(into, api.Label{})
+		}
 		into[i] = api.Label{Key: r.string(), Value: r.string()}
 		if i > 0 && r.err == nil && into[i-1].Key >= into[i].Key {
 			r.fail("labels not in order")

@@ -6,6 +6,10 @@ import "github.com/watchglass/watchglass/core/api"
 // compression.
 const maxBlock = 1 << 20
 
+// maxBlockObjects is the maximum number of objects of a block, and of its label sets.
+// Decoded, they take more memory than their sections. A connector sends 192 at most.
+const maxBlockObjects = 1 << 10
+
 // SnapshotBlock contains neighboring objects of a snapshot, like [SnapshotPart],
 // compressed together. All of them belong to one namespace, or to the cluster
 // scope.
@@ -41,6 +45,9 @@ func (f *SnapshotBlock) Parse(payload []byte) error {
 	f.Data = r.bytes()
 	if f.Envelopes > maxBlock || f.Bodies > maxBlock {
 		r.fail("section of a block beyond 1 MiB")
+	}
+	if f.Objects > maxBlockObjects {
+		r.fail("more than 1024 objects in a block")
 	}
 	return r.done("SnapshotBlock")
 }
@@ -111,7 +118,12 @@ func (f *SnapshotBlock) Expand(b *Block) *api.Status {
 }
 
 func (b *Block) parse(envelopes, bodies *reader, objects int) {
-	b.LabelSets = grow(b.LabelSets, envelopes.count(1))
+	sets := envelopes.count(1)
+	if sets > objects {
+		envelopes.fail("more label sets than objects")
+		return
+	}
+	b.LabelSets = grow(b.LabelSets, sets)
 	for i := range b.LabelSets {
 		b.LabelSets[i] = envelopes.labels(b.LabelSets[i])
 	}

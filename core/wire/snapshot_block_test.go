@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -75,6 +76,43 @@ func TestCorruptBlockIsAnError(t *testing.T) {
 		}
 	}
 	require.Contains(t, (&SnapshotBlock{Envelopes: 3, Data: []byte{7}}).Expand(&b).Message, "corrupt")
+}
+
+// A block of a kilobyte can claim a million objects or label sets. None of them is
+// allocated.
+func TestClaimsOfABlockAllocateNothing(t *testing.T) {
+	zeros := make([]byte, maxBlock-8)
+	claims := map[string]*SnapshotBlock{
+		"objects of the frame": {Objects: maxBlockObjects + 1, Envelopes: maxBlock, Data: deflated(t, 6, make([]byte, maxBlock))},
+		"objects":              {Objects: 1 << 31, Envelopes: maxBlock, Data: deflated(t, 6, make([]byte, maxBlock))},
+		"label sets":           block(t, append(appendUvarint(nil, uint64(len(zeros))), zeros...), nil, 1),
+		"unused label sets":    block(t, append([]byte{3, 0, 0, 0}, blockEnvelopes[1:]...), nil, 2),
+		"labels":               block(t, append(appendUvarint([]byte{1}, uint64(len(zeros)/2)), zeros...), nil, 1),
+	}
+	for name, f := range claims {
+		_, payload, _, err := Next(f.Append(nil))
+		require.NoError(t, err)
+		parsed := new(SnapshotBlock)
+		if parsed.Parse(payload) != nil {
+			continue
+		}
+		var b Block
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		status := parsed.Expand(&b)
+		require.NotNil(t, status, name)
+		require.Contains(t, status.Message, "corrupt", name)
+		runtime.ReadMemStats(&after)
+		require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(4*maxBlock), name)
+	}
+	most := block(t, appendUvarint(nil, 0), nil, maxBlockObjects)
+	_, payload, _, err := Next(most.Append(nil))
+	require.NoError(t, err)
+	require.NoError(t, new(SnapshotBlock).Parse(payload))
+	most.Objects++
+	_, payload, _, err = Next(most.Append(nil))
+	require.NoError(t, err)
+	require.ErrorContains(t, new(SnapshotBlock).Parse(payload), "objects")
 }
 
 func TestBlockOfMoreThanAMebibyteIsRefused(t *testing.T) {
