@@ -1,7 +1,7 @@
 // Builds the package into dist/, or with --test the tests into build/test/.
 import { execFileSync } from "node:child_process";
 import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 
@@ -10,7 +10,8 @@ const module = "../build/watchglass.wasm";
 /** Replaces the platform module of browsers by that of Node. */
 const onNode = {
   name: "node platform",
-  setup: ({ onResolve }) => onResolve({ filter: /^\.\/platform\.js$/ }, ({ resolveDir }) => ({ path: join(resolveDir, "platform-node.ts") })),
+  setup: ({ onResolve }) =>
+    onResolve({ filter: /^\.\/platform\.js$/ }, ({ resolveDir }) => (basename(resolveDir) === "src" ? { path: join(resolveDir, "platform-node.ts") } : undefined)),
 };
 
 /** Provides the module and the worker's script as texts. */

@@ -52,6 +52,11 @@ export function covers({ resources, namespaces }: Grant, resource: string, names
   return (resources.includes("*") || resources.includes(resource)) && (namespaces.includes("*") || namespaces.includes(namespace));
 }
 
+/** Reports whether a grant allows reading all data of its cluster. */
+export function unrestricted({ resources, namespaces, feed }: Grant): boolean {
+  return !feed && resources.includes("*") && namespaces.includes("*");
+}
+
 function isNames(value: unknown): value is string[] {
   return Array.isArray(value) && value.every((name) => typeof name === "string" && name !== "");
 }

@@ -8,7 +8,7 @@ import { Backend, backendRoot } from "./backend.js";
 import { Counters } from "./counters.js";
 import { IdleTracker } from "./idle-tracker.js";
 import { Feeds } from "./feeds.js";
-import { readGrant, type Grant } from "./grant.js";
+import { readGrant, unrestricted, type Grant } from "./grant.js";
 import type { Degraded } from "./holding.js";
 import { Holdings } from "./holdings.js";
 import { Debouncer } from "./debouncer.js";
@@ -35,7 +35,7 @@ const leastOutputBytes = 8 << 20;
 
 /**
  * A Durable Object that holds resources of one cluster and serves them to readers. It
- * accepts requests that carry a {@link Grant}:
+ * accepts requests that carry a {@link Grant}, the last two only an unrestricted one:
  *
  * - `/feed?resources=v1/pods,…&source=ID`: the WebSocket of a connector,
  * - `/watch`: the WebSocket of a reader,
@@ -153,6 +153,10 @@ export class WatchglassObject {
   async #route(request: Request, grant: Grant): Promise<Response> {
     const url = new URL(request.url);
     const { pathname } = url;
+    const ofAll = pathname === "/status" || pathname.startsWith(backendRoot);
+    if (ofAll && !unrestricted(grant)) {
+      return refuse(status(403, "Forbidden", `${pathname} discloses all data of the object, and the grant does not include all of it`));
+    }
     if (pathname.startsWith(backendRoot)) {
       this.#idle.again(Date.now());
       return this.#backend.answer(url);

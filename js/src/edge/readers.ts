@@ -95,7 +95,11 @@ export class Readers {
     this.#state = state;
     this.#settings = settings;
     this.#holdings = holdings;
-    const restart = (message: string): void => this.endAll(status(503, "ServiceUnavailable", `connect again: ${message}`));
+    // The cause may name objects that readers may not read.
+    const restart = (cause: string): void => {
+      console.error(`watchglass: the readers are disconnected: ${cause}`);
+      this.endAll(status(503, "ServiceUnavailable", "connect again: the object restarts"));
+    };
     this.#membership = engine.attach({
       frames: () => {},
       frame: (frame) => this.#handleOutput(frame),
@@ -310,8 +314,12 @@ export class Readers {
   #answerable(reader: Reader, message: Uint8Array): Uint8Array {
     if (!this.#holdings.scarce && !reader.part) return message;
     try {
-      const { left, answers } = refuseSubscriptions(message, (subscribed) =>
-        misplaced(reader, subscribed) ?? this.#holdings.refused(subscribed.resource, subscribed.metadataOnly));
+      const { left, answers } = refuseSubscriptions(message, (subscribed) => {
+        const { resource, namespace, metadataOnly } = subscribed;
+        // The engine refuses subscriptions without permission.
+        if (!covers(reader.grant, resource, namespace)) return undefined;
+        return misplaced(reader, subscribed) ?? this.#holdings.refused(resource, metadataOnly);
+      });
       if (answers.length > 0) send(reader.socket, answers);
       return left;
     } catch {
@@ -365,12 +373,9 @@ function keep({ socket, serial, grant, part, whole, sent, stalledAt, silentSince
   if (keepWith(socket, { ...attachment, kept } satisfies Attachment)) keepWith(socket, attachment);
 }
 
-/**
- * Returns why a subscription is refused because this object holds less than it selects.
- * The engine refuses subscriptions without permission.
- */
-function misplaced({ grant, part, whole }: Reader, { resource, namespace }: Subscribed): Status | undefined {
-  if (!part || (namespace ? inPart(namespace, part) : whole) || !covers(grant, resource, namespace)) return undefined;
+/** Returns why a subscription is refused because this object holds less than it selects. */
+function misplaced({ part, whole }: Reader, { resource, namespace }: Subscribed): Status | undefined {
+  if (!part || (namespace ? inPart(namespace, part) : whole)) return undefined;
   const lacks = namespace ? `${namespace} is not in it` : "a subscription must name a namespace";
   return status(400, "BadRequest", `the namespaces are divided over several objects of this edge. This one has shard ${part}, and ${lacks}: connect with ?resource=${resource}&namespace=NAME, or once for each object with &shard=`);
 }

@@ -18,8 +18,12 @@ export function refuse({ code, reason, message, retryAfterSeconds, cause, contin
   return Response.json({ kind: "Status", apiVersion: "v1", metadata, status: "Failure", message, reason, details, code }, { status: code, headers });
 }
 
-/** Returns the response for a thrown error. */
+/**
+ * Returns the response for a thrown error. The text of an unexpected error is logged and
+ * not sent, because it may name objects that the client may not read.
+ */
 export function refusal(error: unknown): Response {
   if (error instanceof WatchglassError) return refuse(error.status);
-  return refuse(status(500, "InternalError", error instanceof Error ? error.message : String(error)));
+  console.error("watchglass: a request failed:", error);
+  return refuse(status(500, "InternalError", "the request failed; the log of the object has the reason"));
 }
