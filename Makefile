@@ -93,7 +93,7 @@ chaos: $(BINARY) js/dist/index.js ## Inject faults into real processes for DURAT
 load: $(BINARY) ## Measure memory per reader, and what abuse costs healthy readers (LOAD_FLAGS="-check -readers 1000")
 	@go run ./host/internal/load $(LOAD_FLAGS)
 
-mutants: js/dist/index.js ## Apply each mutant (or MUTANTS=regexp) and check that the tests that claim it fail
+mutants: js/dist/index.js $(BUILD)/edge ## Apply each mutant (or MUTANTS=regexp) and check that the tests that claim it fail
 	@go run ./host/internal/rulebook/cmd/mutants -run '$(MUTANTS)'
 
 bench: $(WASM) js/build/bench ## Compare with the alternatives: all figures, or BENCH=P1,P9

@@ -1,4 +1,5 @@
-// Builds the package into dist/, or with --test the tests into build/test/.
+// Builds the package into dist/, with --edge only its part for the edge, or with --test
+// the tests into build/test/.
 import { execFileSync } from "node:child_process";
 import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -33,6 +34,12 @@ const engineApart = {
   setup: ({ onResolve }) => onResolve({ filter: /^\.\/start\.js$/ }, ({ path, kind }) => (kind === "dynamic-import" ? { path, external: true } : undefined)),
 };
 
+/** The edge. Cloudflare's runtime loads the module by import. */
+async function buildEdge() {
+  await build({ ...common, entryPoints: ["src/edge.ts", "src/workerd.ts"], outdir: "dist", platform: "neutral", external: ["./watchglass.wasm"] });
+  copyFileSync(module, "dist/watchglass.wasm");
+}
+
 const common = { bundle: true, format: "esm", target: "es2022", sourcemap: true, logLevel: "warning" };
 
 if (process.argv.includes("--test")) {
@@ -48,6 +55,8 @@ if (process.argv.includes("--test")) {
   });
 } else if (!existsSync(module)) {
   throw new Error(`${module} is missing; run "make wasm" first`);
+} else if (process.argv.includes("--edge")) {
+  await buildEdge();
 } else {
   rmSync("dist", { recursive: true, force: true });
   // The entry loads start.js only when the engine runs in its own thread. Each has its own copy of what both need,
@@ -63,8 +72,6 @@ if (process.argv.includes("--test")) {
   const inline = { ...common, sourcemap: false, minify: true, platform: "neutral", plugins: [inlineFiles], define: { "import.meta.url": '""' } };
   await build({ ...inline, entryPoints: ["src/inline.ts"], outdir: "dist" });
   await build({ ...inline, entryPoints: { "watchglass.iife": "src/inline.ts" }, outdir: "dist", format: "iife", globalName: "watchglass" });
-  // Cloudflare's runtime loads the module by import.
-  await build({ ...common, entryPoints: ["src/edge.ts", "src/workerd.ts"], outdir: "dist", platform: "neutral", external: ["./watchglass.wasm"] });
-  copyFileSync(module, "dist/watchglass.wasm");
+  await buildEdge();
   execFileSync("node_modules/.bin/tsc", ["-p", "tsconfig.build.json"], { stdio: "inherit" });
 }

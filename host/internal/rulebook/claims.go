@@ -105,7 +105,7 @@ func (r *Runner) Baseline(ctx context.Context, c *Claims) error {
 	}
 	groups := byPackage(unique(tests), unique(scenarios))
 	for _, pkg := range slices.Sorted(maps.Keys(groups)) {
-		failed, err := r.Failing(ctx, "none", "", pkg, groups[pkg])
+		failed, err := r.failing(ctx, variant{name: "none", root: r.Root}, pkg, groups[pkg])
 		if err != nil {
 			return err
 		}

@@ -18,8 +18,7 @@
 // claim must hold. Each test that the mutant names, each scenario that names the
 // mutant, and at least one of the simulation's seeds must fail.
 //
-// Mutants change only Go files. Another tool without overlays bundles the TypeScript
-// of the edge (js/src/edge), whose tests run the bundle in workerd. For the
-// confidentiality of its Durable Objects, host/internal/edge
-// TestRestrictedTokensReceiveNothingOfOtherNamespaces plants sentinels.
+// A mutant can also change the TypeScript of the edge (js/src/edge), which is bundled
+// without overlays. Its Go tests then run in a copy of the repository that has only links
+// and the changed bundles.
 package rulebook

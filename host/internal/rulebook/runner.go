@@ -43,13 +43,13 @@ type Result struct {
 
 // Run applies a mutant and runs the claimed tests, scenarios and seeds.
 func (r *Runner) Run(ctx context.Context, m *Mutant, scenarios []string) (*Result, error) {
-	overlay, err := r.overlay(m)
+	v, err := r.variant(ctx, m)
 	if err != nil {
 		return nil, err
 	}
 	result := &Result{Mutant: m}
 	for pkg, names := range byPackage(m.Tests, scenarios) {
-		failed, err := r.Failing(ctx, m.Name, overlay, pkg, names)
+		failed, err := r.failing(ctx, v, pkg, names)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", m.path, err)
 		}
@@ -58,7 +58,7 @@ func (r *Runner) Run(ctx context.Context, m *Mutant, scenarios []string) (*Resul
 		}
 	}
 	if m.Seeds > 0 {
-		seed, err := r.simulate(ctx, m, overlay)
+		seed, err := r.simulate(ctx, m, v.overlay)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", m.path, err)
 		}
@@ -71,6 +71,21 @@ func (r *Runner) Run(ctx context.Context, m *Mutant, scenarios []string) (*Resul
 	slices.Sort(result.Caught)
 	slices.Sort(result.Missed)
 	return result, nil
+}
+
+// variant is the repository with a mutant, or without one.
+type variant struct {
+	name    string
+	overlay string // of the go command; empty for none
+	root    string // where the tests run
+}
+
+func (r *Runner) variant(ctx context.Context, m *Mutant) (v variant, err error) {
+	v = variant{name: m.Name, root: r.Root}
+	if v.overlay, err = r.overlay(m); err == nil && m.hasScripts() {
+		v.root, err = r.mirror(ctx, m)
+	}
+	return v, err
 }
 
 func (r *Result) count(caught bool, claim string) {
@@ -116,6 +131,9 @@ func (r *Runner) overlay(m *Mutant) (file string, err error) {
 	}
 	replace := map[string]string{}
 	for name, text := range files {
+		if isScript(name) {
+			continue
+		}
 		changed := filepath.Join(dir, strings.ReplaceAll(name, "/", "_"))
 		if err := os.WriteFile(changed, []byte(text), 0o644); err != nil {
 			return "", err
@@ -130,25 +148,26 @@ func (r *Runner) overlay(m *Mutant) (file string, err error) {
 	return file, os.WriteFile(file, list, 0o644)
 }
 
-// Failing builds a package's tests with an overlay, or without one if overlay is
-// empty. It returns which of the named tests fail. A missing test is an error.
-func (r *Runner) Failing(ctx context.Context, name, overlay, pkg string, tests []string) (failed []string, err error) {
-	binary := filepath.Join(r.Temp, name, strings.ReplaceAll(pkg, "/", "_")+".test")
+// failing builds a package's tests and returns which of the named tests fail. A missing
+// test is an error.
+func (r *Runner) failing(ctx context.Context, v variant, pkg string, tests []string) (failed []string, err error) {
+	binary := filepath.Join(r.Temp, v.name, strings.ReplaceAll(pkg, "/", "_")+".test")
 	args := []string{"test", "-c", "-ldflags=-s -w", "-o", binary}
-	if overlay != "" {
-		args = append(args, "-overlay", overlay)
+	if v.overlay != "" {
+		args = append(args, "-overlay", v.overlay)
 	}
 	if err := r.build(ctx, append(args, "./"+pkg)); err != nil {
 		return nil, err
 	}
 	defer os.Remove(binary)
+	dir := filepath.Join(v.root, filepath.FromSlash(pkg))
 	verdicts := map[string]string{}
 	for _, siblings := range byParent(tests) {
-		r.verdicts(ctx, binary, pkg, siblings, verdicts)
+		record(ctx, binary, dir, siblings, verdicts)
 	}
 	for _, test := range tests {
 		if verdicts[test] == "" { // another test ended the process before this one
-			r.verdicts(ctx, binary, pkg, []string{test}, verdicts)
+			record(ctx, binary, dir, []string{test}, verdicts)
 		}
 		switch verdicts[test] {
 		case "FAIL":
@@ -163,11 +182,11 @@ func (r *Runner) Failing(ctx context.Context, name, overlay, pkg string, tests [
 
 var verdictLine = regexp.MustCompile(`(?m)^\s*--- (PASS|FAIL|SKIP): (\S+)`)
 
-// verdicts runs tests in one process and records their results. A test that was
+// record runs tests in one process and records their verdicts. A test that was
 // running when the process ended counts as failed.
-func (r *Runner) verdicts(ctx context.Context, binary, pkg string, siblings []string, verdicts map[string]string) {
+func record(ctx context.Context, binary, dir string, siblings []string, verdicts map[string]string) {
 	cmd := exec.CommandContext(ctx, binary, "-test.v", "-test.timeout="+testTimeout, "-test.run="+pattern(siblings))
-	cmd.Dir = filepath.Join(r.Root, filepath.FromSlash(pkg))
+	cmd.Dir = dir
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err := cmd.Run()
