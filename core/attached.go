@@ -187,7 +187,7 @@ func (e *Engine) serves(f *wire.Subscribe) *sharedCollection {
 	for _, b := range e.sharedCollections {
 		s := &b.scope
 		if s.Resource == f.Resource && (s.Namespace == "" || s.Namespace == f.Namespace) &&
-			s.LabelSelector == "" && s.FieldSelector == "" && (!s.MetadataOnly || f.MetadataOnly) {
+			s.LabelSelector == "" && s.FieldSelector == "" && (!s.MetadataOnly || f.MetadataOnly) && !b.refusedForOthers() {
 			return b
 		}
 	}

@@ -290,3 +290,38 @@ func TestSlowReaderWithoutSubscriptionsIsNotSlowAfterARestart(t *testing.T) {
 	require.NoError(t, f.Parse(r.seen[wire.TypeReaderStalled][0]))
 	require.False(t, f.Stalled)
 }
+
+// An object of the edge holds a collection that was refused because its resource did
+// not exist. Readers ask again, and are refused once if it still does not exist (rule
+// B11).
+func TestReadersDoNotReceiveTheRefusalThatAnotherUserHolds(t *testing.T) {
+	r := newRig(t)
+	r.load(10)
+	r.backend.refused = api.NotFound("there is no resource v1/pods")
+	r.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
+	require.Equal(t, api.StateClosed, r.state().State)
+	asked := r.subscriptions
+
+	early := r.leaf(7, 1<<20)
+	early.do(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
+	early.wait(1500) // the first response asks for a retry
+	require.Equal(t, api.StateClosed, early.state().State)
+	require.Equal(t, 404, early.state().Status.Code)
+	require.Equal(t, asked+1, r.subscriptions, "the reader's request is asked once")
+
+	r.backend.refused = nil
+	for range 10 {
+		early.wait(1500) // the refusal of a moment ago is forgotten
+	}
+	late := r.leaf(8, 1<<20)
+	late.do(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
+	late.wait(1500)
+	require.Equal(t, api.StateLive, late.state().State)
+	require.EqualValues(t, 10, late.state().Objects)
+	require.Equal(t, api.StateClosed, r.state().State, "a collection that was closed stays closed")
+
+	again := r.leaf(9, 1<<20)
+	again.do(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
+	require.Equal(t, api.StateLive, again.state().State)
+	require.Equal(t, asked+2, r.subscriptions, "both share one subscription")
+}

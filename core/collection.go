@@ -77,7 +77,7 @@ func (e *Engine) openCollection(f *wire.OpenCollection) {
 // floor.
 func (e *Engine) acquire(scope reflector.Scope, floor objcache.Version) (b *sharedCollection, fresh bool) {
 	for _, b := range e.sharedCollections {
-		if b.scope == scope {
+		if b.scope == scope && !b.refusedForOthers() {
 			return b, false
 		}
 	}
@@ -257,6 +257,13 @@ func (e *Engine) dropIdle() {
 // users. Opening the scope again then asks again: the resource may exist by now.
 func (e *Engine) dropRefused(scope reflector.Scope) {
 	e.drop(func(b *sharedCollection) bool { return b.scope == scope && b.reflector.Refused() != nil })
+}
+
+// refusedForOthers reports whether the collection was refused and still has users. New
+// users ask again, because the resource may exist by now. A collection that was given
+// up because of memory is shared, because its objects stay readable.
+func (b *sharedCollection) refusedForOthers() bool {
+	return b.users > 0 && b.reflector.Refused() != nil && !b.tooLarge()
 }
 
 // drop closes the shared collections without users that match.

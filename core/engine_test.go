@@ -18,13 +18,16 @@ var podSchema = api.Schema{
 	Columns: []api.Column{{Name: "Phase", Kind: api.String, Path: ".status.phase"}, {Name: "Restarts", Kind: api.Integer}},
 }
 
-type backend struct{ pods *cacher.Cacher }
+type backend struct {
+	pods    *cacher.Cacher
+	refused *api.Status // of all subscriptions; nil for none
+}
 
 func (b backend) Collection(r *session.Request) (*cacher.Cacher, *api.Status) {
 	if r.Resource != podSchema.Resource {
 		return nil, api.NotFound("no such resource " + r.Resource.String() + "; there is v1/pods")
 	}
-	return b.pods, nil
+	return b.pods, b.refused
 }
 func (backend) Release(api.Resource) {}
 
@@ -110,7 +113,7 @@ func (r *rig) handle(t wire.Type, payload []byte) {
 		var f wire.OpenStream
 		require.NoError(r.t, f.Parse(payload))
 		r.stream = f.Stream
-		r.session = session.New(session.Config{}, r.backend)
+		r.session = session.New(session.Config{}, &r.backend)
 		require.NoError(r.t, r.engine.Step((&wire.StreamOpened{Stream: f.Stream}).Append(nil)))
 	case wire.TypeSendStream:
 		var f wire.SendStream
