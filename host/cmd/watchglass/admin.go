@@ -33,7 +33,7 @@ type inspection struct {
 type inspectedLimit struct {
 	Name     string `json:"name"`
 	Value    int64  `json:"value"` // a count, bytes, or nanoseconds
-	Text     string `json:"text"`  // the value in the syntax of the flag
+	Text     string `json:"text"`  // the value in the syntax of the flag, or unlimited
 	Refusals uint64 `json:"refusals"`
 }
 

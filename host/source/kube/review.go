@@ -35,7 +35,7 @@ func (s *Source) reviewToken(ctx context.Context, token string) (*access.User, *
 	err := s.review(ctx, "authentication.k8s.io/v1", "TokenReview", spec{token}, &answer)
 	switch {
 	case err != nil:
-		return nil, cannotTell(err)
+		return nil, s.cannotTell(err)
 	case !answer.Status.Authenticated:
 		return nil, api.Unauthorized("the cluster does not accept the token: it is wrong, or has expired")
 	}
@@ -92,7 +92,7 @@ func (s *Source) reviewAccess(ctx context.Context, user *access.User, r access.R
 	err := s.review(ctx, "authorization.k8s.io/v1", "SubjectAccessReview", question, &answer)
 	switch {
 	case err != nil:
-		return cannotTell(err)
+		return s.cannotTell(err)
 	case !answer.Status.Allowed:
 		return access.Forbidden(user, r, answer.Status.Reason)
 	}
@@ -100,9 +100,13 @@ func (s *Source) reviewAccess(ctx context.Context, user *access.User, r access.R
 }
 
 // cannotTell returns the status of a review that failed, which is not a decision
-// whatever the code of the failure.
-func cannotTell(err error) *api.Status {
-	return api.Unavailable("the cluster cannot check the access: " + err.Error())
+// whatever the code of the failure. The error names the server and the account of the
+// connector, and the client need not be authenticated. Therefore only the log has it.
+func (s *Source) cannotTell(err error) *api.Status {
+	if s.failures.Allow() {
+		s.config.Logger.Warn("the cluster cannot check tokens or rights", "error", err)
+	}
+	return api.Unavailable("the cluster cannot check the access now; the log of the server has the reason")
 }
 
 // reviewRules asks the cluster for the rules of the holder of a token, with that
@@ -121,7 +125,7 @@ func (s *Source) reviewRules(ctx context.Context, token, namespace string) (*acc
 	case errors.As(err, &status) && access.Decided(status):
 		return nil, status
 	case err != nil:
-		return nil, cannotTell(err)
+		return nil, s.cannotTell(err)
 	}
 	return &answer.Status, nil
 }

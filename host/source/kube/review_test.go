@@ -1,8 +1,10 @@
 package kube_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"strings"
 	"sync"
@@ -105,14 +107,27 @@ func TestPolicyAsksOnceForMany(t *testing.T) {
 func TestAClusterThatDoesNotAnswerIsNoDecision(t *testing.T) {
 	f := newFake(t)
 	f.intercept(func(w http.ResponseWriter, r *http.Request) bool {
-		status(w, 403, "Forbidden", "cannot create resource tokenreviews")
+		status(w, 403, "Forbidden", `User "connector" cannot create resource tokenreviews`)
 		return true
 	})
-	p := f.source(kube.Config{}).Policy(nil)
+	var log bytes.Buffer
+	p := f.source(kube.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))}).Policy(nil)
 	_, refused := p.Authenticate(t.Context(), "t-ann")
 	require.NotNil(t, refused)
 	assert.Equal(t, 503, refused.Code)
-	assert.Contains(t, refused.Message, "system:auth-delegator")
+	_, undecided := p.Authorize(t.Context(), &access.User{Name: "ann"}, access.Request{Resource: pods})
+	for _, status := range []*api.Status{refused, undecided} {
+		require.NotNil(t, status)
+		assert.NotContains(t, status.Message, "connector", "the client may be anyone")
+		assert.NotContains(t, status.Message, strings.TrimPrefix(f.url, "http://"))
+	}
+	assert.Contains(t, log.String(), "system:auth-delegator")
+	assert.Contains(t, log.String(), "connector")
+	assert.NotContains(t, log.String(), "t-ann")
+	for range 100 {
+		_, _ = p.Authenticate(t.Context(), "t-ann")
+	}
+	assert.Less(t, strings.Count(log.String(), "\n"), 50, "the log is limited")
 
 	reviewing(t, f, func(string, string, string, string, string) bool { return true })
 	_, refused = p.Authenticate(t.Context(), "t-ann")

@@ -25,6 +25,7 @@ type Source struct {
 	anonymous atomic.Pointer[http.Client]
 	base      *url.URL
 	catalog   *directory
+	failures  *rate.Limiter // of log lines about reviews that failed
 
 	mu     sync.Mutex
 	memory map[api.Resource]*memory
@@ -33,6 +34,12 @@ type Source struct {
 var (
 	_ source.Source     = (*Source)(nil)
 	_ source.Identifier = (*Source)(nil)
+)
+
+// Limits of the log lines about reviews that failed, because clients cause them.
+const (
+	failuresPerSecond = 1
+	failuresAtOnce    = 10
 )
 
 // New returns a source. It does not connect yet. Close it after all Streams have
@@ -58,6 +65,7 @@ func New(config Config) (*Source, error) {
 	s := &Source{config: config, base: base, memory: map[api.Resource]*memory{}}
 	s.client.Store(client)
 	s.anonymous.Store(anonymous)
+	s.failures = rate.NewLimiter(failuresPerSecond, failuresAtOnce)
 	s.catalog = &directory{source: s, misses: rate.NewLimiter(missesPerSecond, missesAtOnce)}
 	return s, nil
 }
