@@ -114,6 +114,35 @@ func TestReadersReceiveOnlyPermittedObjects(t *testing.T) {
 	})
 }
 
+// A reader without a right receives the same answer, at the same time, whether others
+// have the resource open, nobody has, or it does not exist.
+func TestRefusalsDoNotDependOnWhatOthersHaveOpen(t *testing.T) {
+	rules := &book{rights: map[string][]string{"ann": {"v1/pods"}, "ben": {}}}
+	run(t, connector.Config{Access: rules}, func(t *testing.T, w *world) {
+		w.fill(3)
+		ben, _ := w.readerAs("ben")
+		id := uint32(0)
+		refusal := func(resource, namespace string) string {
+			began := time.Now()
+			id++
+			s := w.subscribe(ben, wire.Subscribe{Subscription: id, Resource: resource, Namespace: namespace})
+			require.NoError(t, ben.UntilSynced(t.Context(), s))
+			require.NotNil(t, s.Status, resource)
+			assert.Zero(t, time.Since(began), "in virtual time")
+			return strings.ReplaceAll(s.Status.Error(), resource, "RESOURCE")
+		}
+		closed := refusal("v1/pods", "default")
+		ann, _ := w.readerAs("ann")
+		all := w.subscribe(ann, wire.Subscribe{Subscription: 1})
+		require.NoError(t, ann.UntilSynced(t.Context(), all))
+		require.Len(t, w.connector.Stats().Resources, 1)
+		assert.Equal(t, closed, refusal("v1/pods", "default"), "held by ann")
+		assert.Equal(t, closed, refusal("v1/nothing", "default"), "does not exist")
+		assert.Contains(t, closed, "403")
+		require.Len(t, w.connector.Stats().Resources, 1, "a refused request opens nothing")
+	})
+}
+
 // Two subscriptions with the same number are authorized separately.
 func TestSubscriptionsWithOneNumberAreAuthorizedSeparately(t *testing.T) {
 	rules := &book{rights: map[string][]string{"ben": {inDefault}}}
