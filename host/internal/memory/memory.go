@@ -1,10 +1,3 @@
-// Package memory keeps the process below the limit max-memory, so that it refuses
-// work before the kernel kills it.
-//
-// It measures the memory that the Go runtime has obtained from the system and not
-// returned. Unlike the resident set, this excludes pages of files, which the kernel
-// can drop by itself. The garbage collector's target is below the ceiling, so memory
-// above the ceiling is in use.
 package memory
 
 import (
