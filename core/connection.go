@@ -2,6 +2,7 @@ package core
 
 import (
 	"slices"
+	"strconv"
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/reflector"
@@ -49,6 +50,7 @@ type connection struct {
 	changes      []wire.Change // buffer for the changes of the next message
 	growth       int           // bytes of decompressed blocks since the memory limit was enforced
 	assembly     wire.Assembly // of a fragmented message
+	server       string        // release of the last connector
 	// cutOff is when attached readers are notified that there is no connection.
 	// It is zero while connected and after the notification.
 	cutOff int64
@@ -235,7 +237,7 @@ func (c *connection) data(f *wire.StreamData) {
 	}
 	if err != nil {
 		c.refusals++
-		c.retry(api.AsStatus(err))
+		c.retry(api.AsStatus(wire.WithReleases(err, c.server, c.engine.cfg.Client)))
 	}
 }
 
@@ -321,10 +323,10 @@ func (c *connection) welcome(f *wire.Welcome) error {
 		return api.Protocol("Welcome came twice")
 	}
 	if f.Version != wire.Version {
-		return api.Protocol("the connector speaks another version of the protocol than " + wire.Subprotocol)
+		return wire.OtherVersion(wire.SubprotocolPrefix + strconv.FormatUint(uint64(f.Version), 10))
 	}
 	const maxPeriod = 1 << 31
-	c.cutOff = 0
+	c.cutOff, c.server = 0, wire.Release(f.Server)
 	c.phase, c.progress = connected, int64(min(max(f.ProgressMillis, 1), maxPeriod))
 	c.received()
 	for _, b := range c.engine.sharedCollections {

@@ -38,7 +38,7 @@ func BenchmarkEngine_ingest(b *testing.B) {
 	}
 	step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
 	step(&wire.StreamOpened{Stream: 1})
-	receive((&wire.Welcome{Version: 1, ProgressMillis: 5000}).Append(nil))
+	receive((&wire.Welcome{Version: wire.Version, ProgressMillis: 5000}).Append(nil))
 	receive((&wire.Schema{Subscription: 1, Schema: podSchema}).Append(nil))
 	for i := range 50 {
 		receive((&wire.LabelSet{Subscription: 1, ID: uint32(i), Labels: api.Labels{{Key: "app", Value: strconv.Itoa(i)}}}).Append(nil))

@@ -137,7 +137,7 @@ func FuzzEngine_upstream(f *testing.F) {
 	}
 	r := newRig(&testing.T{})
 	r.load(5)
-	hello := (&wire.Hello{Version: 1}).Append(nil)
+	hello := (&wire.Hello{Version: wire.Version}).Append(nil)
 	sub := (&wire.Subscribe{Subscription: 1, Resource: "v1/pods", Credit: 1 << 20}).Append(hello)
 	f.Add(sample(session.New(session.Config{}, r.backend), sub))
 	f.Add((&wire.SubscriptionStatus{Status: api.Unavailable("bye")}).Append(nil))

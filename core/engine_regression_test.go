@@ -43,7 +43,7 @@ func TestWatchClosedWhileItWaitsNeverStarts(t *testing.T) {
 	step := func(f interface{ Append([]byte) []byte }) { require.NoError(t, r.engine.Step(f.Append(nil))) }
 	step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
 	step(&wire.StreamOpened{Stream: 1})
-	receive(&wire.Welcome{Version: 1, ProgressMillis: 5000}, &wire.Schema{Subscription: 1, Schema: podSchema})
+	receive(&wire.Welcome{Version: wire.Version, ProgressMillis: 5000}, &wire.Schema{Subscription: 1, Schema: podSchema})
 	step(&wire.OpenWatch{Watch: 1, Collection: 1})
 	step(&wire.CloseWatch{Watch: 1})
 	part := wire.SnapshotPart{Subscription: 1, Objects: []wire.Change{{
@@ -68,7 +68,7 @@ func TestListIsAnsweredWhenTheSourceIsReplaced(t *testing.T) {
 	}
 	step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
 	step(&wire.StreamOpened{Stream: 1})
-	receive(&wire.Welcome{Version: 1, ProgressMillis: 5000})
+	receive(&wire.Welcome{Version: wire.Version, ProgressMillis: 5000})
 	receive(&wire.Schema{Subscription: 1, Schema: podSchema, Source: "one"})
 	step(&wire.List{Request: 7, Collection: 1})
 	receive(&wire.SubscriptionStatus{Subscription: 1, Status: api.Expired("listed anew")})

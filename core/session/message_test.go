@@ -78,7 +78,7 @@ func TestInvalidMessageHasNoEffect(t *testing.T) {
 		cause   string
 	}{
 		"a truncated frame": {append(message(hello), byte(wire.TypeCredit), 5, 1), 400, ""},
-		"an unknown frame":  {append(message(hello), 0x3f, 0), 400, ""},
+		"an unknown frame":  {append(message(hello), 0x3f, 0), 400, "UnknownFrame"},
 		"too many frames":   {message(hello, &wire.Credit{}, &wire.Credit{}, &wire.Credit{}), 413, session.LimitFrames},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -2,6 +2,7 @@ package session
 
 import (
 	"slices"
+	"strconv"
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
@@ -33,6 +34,7 @@ type Session struct {
 	cfg          Config
 	backend      Backend
 	greeted      bool
+	client       string // the release of the reader; empty after Resume
 	// dictionaries are the IDs that the connection has sent.
 	dictionaries []uint32
 	// inflated is by how much the blocks of the current message grow when its reader
@@ -64,6 +66,7 @@ func (s *Session) Apply(m *Message, now int64) error {
 		}
 	}
 	if err != nil {
+		err = wire.WithReleases(err, s.cfg.Server, s.client)
 		s.fail(api.AsStatus(err))
 	}
 	return err
@@ -98,7 +101,7 @@ func (s *Session) hello(f *wire.Hello) *api.Status {
 		return api.Protocol("received a second Hello")
 	}
 	if f.Version != wire.Version {
-		return api.Protocol("the protocol version of the reader is not " + wire.Subprotocol)
+		return wire.OtherVersion(wire.SubprotocolPrefix + strconv.FormatUint(uint64(f.Version), 10))
 	}
 	if s.cfg.Authenticate != nil {
 		if status := s.cfg.Authenticate(f.Token); status != nil {
@@ -106,6 +109,7 @@ func (s *Session) hello(f *wire.Hello) *api.Status {
 		}
 	}
 	s.greeted = true
+	s.client = wire.Release(f.Client)
 	s.control = (&wire.Welcome{
 		Version: wire.Version, Server: s.cfg.Server, ProgressMillis: uint64(s.cfg.ProgressMillis),
 	}).Append(s.control)

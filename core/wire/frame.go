@@ -2,11 +2,14 @@ package wire
 
 import "strconv"
 
+// SubprotocolPrefix is what the WebSocket subprotocols of all versions start with.
+const SubprotocolPrefix = "watchglass.v"
+
 // Subprotocol is the WebSocket subprotocol of this package.
-const Subprotocol = "watchglass.v1"
+const Subprotocol = SubprotocolPrefix + "2"
 
 // Version is the protocol version that [Hello] and [Welcome] carry.
-const Version = 1
+const Version = 2
 
 // MaxMessage is the maximum size of a message in either direction. It is
 // sufficient for the largest etcd transaction with its envelopes.

@@ -67,7 +67,42 @@ func Unknown(t Type) error {
 	if t >= Optional {
 		return nil
 	}
-	return api.Protocol("frame of type 0x" + strconv.FormatUint(uint64(t), 16) + " is unknown or not allowed here")
+	s := api.Protocol("frame of type 0x" + strconv.FormatUint(uint64(t), 16) + " is unknown or not allowed here" + remedy)
+	s.Cause = unknownFrame
+	return s
+}
+
+const (
+	unknownFrame = "UnknownFrame"
+	remedy       = ": both ends must be of the same release of watchglass; reload the page, or upgrade the older one"
+	maxRelease   = 64
+)
+
+// Release returns a copy of the release that a peer reports, or "" if it is longer than
+// 64 bytes.
+func Release(text string) string {
+	if len(text) > maxRelease {
+		return ""
+	}
+	return string([]byte(text))
+}
+
+// WithReleases adds the releases of both ends to the error for an unknown frame. It
+// returns other errors unchanged, and any error if a release is not known.
+func WithReleases(err error, connector, reader string) error {
+	s, ok := err.(*api.Status)
+	if !ok || s.Cause != unknownFrame || connector == "" || reader == "" {
+		return err
+	}
+	named := *s
+	named.Message += " (connector " + connector + ", reader " + reader + ")"
+	return &named
+}
+
+// OtherVersion returns the error for a peer with another version of the protocol, such
+// as "watchglass.v1".
+func OtherVersion(peers string) *api.Status {
+	return api.Protocol("the other end speaks " + peers + ", and this end " + Subprotocol + remedy)
 }
 
 // The frame types are part of the wire format; do not renumber them.

@@ -33,7 +33,7 @@ func dialer(endpoint, token string) func(ctx context.Context) (Conn, error) {
 		}
 		if conn.Subprotocol() != wire.Subprotocol {
 			_ = conn.CloseNow()
-			return nil, fmt.Errorf("%s does not support %s: is it a watchglass connector's watch endpoint?", endpoint, wire.Subprotocol)
+			return nil, fmt.Errorf("%s does not support %s: is it the watch endpoint of a watchglass connector of the same release?", endpoint, wire.Subprotocol)
 		}
 		conn.SetReadLimit(wire.MaxMessage)
 		return socket{conn}, nil

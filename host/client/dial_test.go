@@ -62,7 +62,7 @@ func TestDialCarriesMessagesAndTheReasonOfTheEnd(t *testing.T) {
 func TestDialRefusesOtherServers(t *testing.T) {
 	dial := serveSocket(t, "chat", func(context.Context, *websocket.Conn) {})
 	_, err := dial(dialContext(t))
-	require.ErrorContains(t, err, "does not support watchglass.v1")
+	require.ErrorContains(t, err, "does not support watchglass.v2")
 }
 
 func TestDialReportsTheResponseOfOtherServers(t *testing.T) {

@@ -43,7 +43,7 @@ func TestMalformedFramesCloseThatConnectionOnly(t *testing.T) {
 		"truncated frame":        hello[:len(hello)-1],
 		"trailing bytes":         append(bytes.Clone(hello), 0),
 		"hello twice":            append(bytes.Clone(hello), hello...),
-		"a connector's frame":    (&wire.Welcome{Version: 1}).Append(nil),
+		"a connector's frame":    (&wire.Welcome{Version: wire.Version}).Append(nil),
 		"half a subscribe":       append(bytes.Clone(hello), subscribe[:len(subscribe)/2]...),
 		"subscribe before hello": subscribe,
 	} {

@@ -90,7 +90,7 @@ func (p *Pusher) dial(ctx context.Context, part connector.Part) (*socket.Conn, e
 	ws := conn.WebSocket()
 	if ws.Subprotocol() != wire.Subprotocol {
 		ws.CloseNow()
-		return nil, errors.New("the server does not support " + wire.Subprotocol + ": is it a watchglass edge?")
+		return nil, errors.New("the server does not support " + wire.Subprotocol + ": is it a watchglass edge of the same release?")
 	}
 	ws.SetReadLimit(wire.MaxMessage)
 	return conn, nil

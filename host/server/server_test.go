@@ -153,7 +153,7 @@ func TestMalformedFramesCloseWith1002(t *testing.T) {
 			return ws.Write(t.Context(), websocket.MessageBinary, []byte("garbage"))
 		},
 		"text": func(ws *websocket.Conn) error {
-			return ws.Write(t.Context(), websocket.MessageText, (&wire.Hello{Version: 1}).Append(nil))
+			return ws.Write(t.Context(), websocket.MessageText, (&wire.Hello{Version: wire.Version}).Append(nil))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -236,6 +236,35 @@ func TestUpgradeRequirements(t *testing.T) {
 	resp, body = r.get(t, "/watch", append(upgrade, "Sec-WebSocket-Protocol", wire.Subprotocol, "Origin", "https://evil.example")...)
 	assert.Equal(t, http.StatusForbidden, resp.StatusCode)
 	assert.Contains(t, body, "--allow-origin https://evil.example")
+}
+
+// Browsers do not expose the response to an upgrade, so a page of another release gets
+// the reason as a frame.
+func TestClientOfAnotherVersionGetsTheReason(t *testing.T) {
+	r := start(t, server.Config{})
+	for _, version := range []string{"watchglass.v1", "watchglass.v99"} {
+		ws, _, err := websocket.Dial(t.Context(), r.socket(), &websocket.DialOptions{Subprotocols: []string{version}})
+		require.NoError(t, err)
+		_, message, err := ws.Read(t.Context())
+		require.NoError(t, err)
+		kind, payload, rest, err := wire.Next(message)
+		require.NoError(t, err)
+		require.Empty(t, rest)
+		require.Equal(t, wire.TypeSubscriptionStatus, kind)
+		var f wire.SubscriptionStatus
+		require.NoError(t, f.Parse(payload))
+		assert.Zero(t, f.Subscription)
+		assert.Equal(t, api.ReasonProtocol, f.Status.Reason)
+		for _, part := range []string{version, wire.Subprotocol, "same release", "reload the page"} {
+			assert.Contains(t, f.Status.Message, part)
+		}
+		_, _, err = ws.Read(t.Context())
+		assert.Equal(t, websocket.StatusProtocolError, websocket.CloseStatus(err), "%v", err)
+	}
+	ws, _, err := websocket.Dial(t.Context(), r.socket(), &websocket.DialOptions{Subprotocols: []string{"watchglass.v99", wire.Subprotocol}})
+	require.NoError(t, err)
+	assert.Equal(t, wire.Subprotocol, ws.Subprotocol(), "the server chooses its own version if it is offered")
+	require.NoError(t, ws.CloseNow())
 }
 
 func TestOrigins(t *testing.T) {

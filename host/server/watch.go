@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"slices"
@@ -30,7 +31,7 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request) {
 	}
 	defer s.serving.Done()
 	conn, err := socket.Accept(w, r, websocket.AcceptOptions{
-		Subprotocols:       []string{wire.Subprotocol},
+		Subprotocols:       []string{offered(r.Header)},
 		InsecureSkipVerify: true, // the origin was checked above
 	})
 	if err != nil {
@@ -38,6 +39,10 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer admission.ConnOf(r.Context()).Close()
+	if version := conn.WebSocket().Subprotocol(); version != wire.Subprotocol {
+		s.refuseVersion(conn, r, version)
+		return
+	}
 	conn.WebSocket().SetReadLimit(s.config.Connector.Limits().Value(limit.MaxMessageBytes))
 	s.serve(conn, r)
 }
@@ -51,18 +56,50 @@ func (s *Server) checkUpgrade(r *http.Request) (code int, err error) {
 	if err := s.checkOrigin(r); err != nil {
 		return http.StatusForbidden, err
 	}
-	if !hasToken(r.Header, "Sec-WebSocket-Protocol", wire.Subprotocol) {
+	if offered(r.Header) == "" {
 		return http.StatusBadRequest, errors.New("the WebSocket subprotocol must be " + wire.Subprotocol)
 	}
 	return 0, nil
 }
 
+// offered returns the offered version of the subprotocol: the one that the server
+// speaks, another one, or "" for none.
+func offered(h http.Header) (version string) {
+	for _, name := range tokens(h, "Sec-WebSocket-Protocol") {
+		if name == wire.Subprotocol || version == "" && strings.HasPrefix(name, wire.SubprotocolPrefix) {
+			version = name
+		}
+	}
+	return version
+}
+
+// refuseVersion sends a client of another version why it is not served. The client
+// gets a connection for that, because browsers do not expose the response to an
+// upgrade. All versions have the frame.
+func (s *Server) refuseVersion(conn *socket.Conn, r *http.Request, version string) {
+	status := wire.OtherVersion(version)
+	s.requestLog(r).Debug("connection refused", "code", status.Code, "error", status)
+	ctx, cancel := context.WithTimeout(s.stopping, refusalTimeout)
+	defer cancel()
+	_ = conn.Write(ctx, (&wire.SubscriptionStatus{Status: status}).Append(nil)) // the client may be gone
+	_ = conn.Close(status)
+}
+
+// refusalTimeout limits how long a refused client may take to read the reason.
+const refusalTimeout = 5 * time.Second
+
 func hasToken(h http.Header, name, token string) bool {
-	return slices.ContainsFunc(h.Values(name), func(line string) bool {
-		return slices.ContainsFunc(strings.Split(line, ","), func(t string) bool {
-			return strings.EqualFold(strings.TrimSpace(t), token)
-		})
-	})
+	return slices.ContainsFunc(tokens(h, name), func(t string) bool { return strings.EqualFold(t, token) })
+}
+
+// tokens returns the elements of a header that contains a list.
+func tokens(h http.Header, name string) (list []string) {
+	for _, line := range h.Values(name) {
+		for _, t := range strings.Split(line, ",") {
+			list = append(list, strings.TrimSpace(t))
+		}
+	}
+	return list
 }
 
 func (s *Server) serve(conn *socket.Conn, r *http.Request) {

@@ -4,7 +4,10 @@ import type { AskWhy } from "./refused.js";
 import { maxMessage } from "./wire/codec.js";
 
 /** The WebSocket subprotocol of both ends. */
-export const subprotocol = "watchglass.v1";
+export const subprotocol = "watchglass.v2";
+
+/** What to do about two ends of different releases. */
+export const sameRelease = "both ends must be of the same release of watchglass; reload the page, or upgrade the older one";
 
 /**
  * The prefix of a second subprotocol, which carries the token in base64url. Browsers
@@ -66,7 +69,7 @@ export function webSocketDial(Socket: WebSocketClass, askWhy?: AskWhy): Dial {
     socket.binaryType = "arraybuffer";
     socket.onopen = () => {
       if (done) return;
-      if (socket.protocol !== subprotocol) return refuse(`${url} does not support ${subprotocol}`);
+      if (socket.protocol !== subprotocol) return refuse(`${url} does not support ${subprotocol}: ${sameRelease}`);
       open = true;
       events.opened();
     };

@@ -54,7 +54,7 @@ export class TestConnector {
     this.#http = http;
     const server = new WebSocketServer({
       server: http,
-      handleProtocols: (offered) => (offered.has("watchglass.v1") ? "watchglass.v1" : false),
+      handleProtocols: (offered) => (offered.has("watchglass.v2") ? "watchglass.v2" : false),
       verifyClient: () => this.refusals === 0 || this.refusals-- < 0,
     });
     server.on("connection", (socket) => {
@@ -90,7 +90,7 @@ export class TestConnector {
    * with the HTTP status of a refusal.
    */
   feed(url: string, headers: Record<string, string>, has = (_key: string): boolean => true): Promise<Feed> {
-    const socket = new WebSocket(url, "watchglass.v1", { headers });
+    const socket = new WebSocket(url, "watchglass.v2", { headers });
     this.#has.set(socket, has);
     socket.binaryType = "arraybuffer";
     const feed = { socket, begun: 0, closed: new Promise<string>((resolve) => socket.on("close", (code, reason) => resolve(`${code} ${reason}`))) };
@@ -139,7 +139,7 @@ export class TestConnector {
         this.#subscribers.set(socket, new Map());
         this.#send(socket, (w) =>
           w.frame(0x10, () => {
-            w.uvarint(1);
+            w.uvarint(2);
             w.text("test");
             w.uvarint(this.progressMillis);
           }),

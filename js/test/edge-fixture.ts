@@ -189,14 +189,14 @@ export async function relists(wg: Watchglass): Promise<number | undefined> {
 
 /** A reader whose frames the test writes. */
 export async function rawReader(edge: Edge, grant: object, object = "one"): Promise<Socket> {
-  const socket = new Socket(edge.url(`${object}/watch`, "ws"), "watchglass.v1", { headers: { "x-watchglass-grant": JSON.stringify(grant) } });
+  const socket = new Socket(edge.url(`${object}/watch`, "ws"), "watchglass.v2", { headers: { "x-watchglass-grant": JSON.stringify(grant) } });
   await once(socket, "open");
   return socket;
 }
 
 export function hello(w: Writer): void {
   w.frame(0x01, () => {
-    w.uvarint(1);
+    w.uvarint(2);
     w.text("");
     w.text("test");
   });

@@ -23,7 +23,7 @@ const ended = (socket: WebSocket): Promise<string> => new Promise((resolve) => s
 function refusal(edge: Edge, object: string): Promise<{ code: number; retryAfter: string | undefined; body: any }> {
   const headers = {
     "x-watchglass-grant": JSON.stringify(everything), Connection: "Upgrade", Upgrade: "websocket", "Sec-WebSocket-Version": "13",
-    "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA==", "Sec-WebSocket-Protocol": "watchglass.v1",
+    "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA==", "Sec-WebSocket-Protocol": "watchglass.v2",
   };
   return new Promise((resolve, reject) =>
     get(edge.url(`${object}/watch`), { headers }, async (response) => {
@@ -67,7 +67,7 @@ describe("limits of readers", { concurrency: 3 }, () => {
     const s = await setup(t, object);
     await Promise.all([rawReader(s.edge, everything, object), rawReader(s.edge, everything, object)]);
     const headers = { "x-watchglass-grant": JSON.stringify(everything), Origin: "https://example.com" };
-    const page = new WebSocket(s.edge.url(`${object}/watch`, "ws"), "watchglass.v1", { headers });
+    const page = new WebSocket(s.edge.url(`${object}/watch`, "ws"), "watchglass.v2", { headers });
     assert.match(await ended(page), /^1001 503 ServiceUnavailable: this object already serves 3 readers/);
   });
 

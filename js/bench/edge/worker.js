@@ -16,7 +16,7 @@ export class Plain {
   fetch(request) {
     const { 0: client, 1: server } = new WebSocketPair();
     this.#state.acceptWebSocket(server, [new URL(request.url).pathname.slice(1)]);
-    return new Response(null, { status: 101, webSocket: client, headers: { "Sec-WebSocket-Protocol": "watchglass.v1" } });
+    return new Response(null, { status: 101, webSocket: client, headers: { "Sec-WebSocket-Protocol": "watchglass.v2" } });
   }
 
   webSocketMessage(_socket, message) {

@@ -7,6 +7,7 @@ import { feeds, parseClusters, place, route, type Wanted } from "./places.js";
 import type { Fetcher } from "./platform.js";
 import { refuse, status } from "./refusal.js";
 import { region, type Objects } from "./regions.js";
+import { offered, otherVersion } from "./sockets.js";
 import { parseKeys, verify, type Claims } from "./token.js";
 
 /** The bindings of the edge. */
@@ -66,6 +67,8 @@ function protect(response: Response): Response {
 async function takeIn(request: Request, env: EdgeEnv, url: URL, cluster: string, path: "/watch" | "/feed"): Promise<Response> {
   const claims = await verify(await parseKeys(env.WATCHGLASS_KEY ?? ""), presented(request.headers), Date.now());
   const no = path === "/watch" ? reject : (_: Request, refused: Status) => refuse(refused);
+  const other = otherVersion(request.headers);
+  if (other) return no(request, other);
   if ("code" in claims) return no(request, claims);
   const wanted = parseQuery(url.searchParams);
   const forbidden = mayNot(claims, cluster, path, wanted);
@@ -112,8 +115,6 @@ function parseQuery(query: URLSearchParams): Wanted {
   const resources = [...query.getAll("resource"), ...query.getAll("resources").flatMap((list) => list.split(","))].filter(Boolean);
   return { resources, namespace: query.get("namespace"), part: query.get("shard") };
 }
-
-const offered = (headers: Headers): string[] => (headers.get("Sec-WebSocket-Protocol") ?? "").split(",").map((name) => name.trim());
 
 /**
  * Returns the token of a request: a bearer token or, as browsers cannot set headers of

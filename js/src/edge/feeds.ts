@@ -109,7 +109,7 @@ export class Feeds {
     this.#holdings.hold(resources);
     if (this.#stream && !this.#active) this.#begin();
     this.#client.reconnect();
-    return upgraded(client);
+    return upgraded(client, request);
   }
 
   message(socket: HibernatableSocket, message: string | Uint8Array): void {

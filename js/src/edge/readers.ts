@@ -172,7 +172,7 @@ export class Readers {
     if (unkept) return refuse(unkept);
     this.#state.acceptWebSocket(server, [tag]);
     this.#attach(server, attachment);
-    return upgraded(client);
+    return upgraded(client, request);
   }
 
   message(socket: HibernatableSocket, message: string | Uint8Array): void {

@@ -18,5 +18,5 @@ export function reject(request: Request, refused: Status): Response {
   writeSubscriptionStatus(w, 0, refused);
   server.send(w.take());
   closeSocket(server, refused);
-  return upgraded(client);
+  return upgraded(client, request);
 }

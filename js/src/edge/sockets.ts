@@ -1,5 +1,5 @@
 import { messageOf } from "../errors.js";
-import { closeReason, subprotocol } from "../transport.js";
+import { closeReason, sameRelease, subprotocol } from "../transport.js";
 import type { Status } from "../types.js";
 import type { HibernatableSocket } from "./platform.js";
 import { refuse, status } from "./refusal.js";
@@ -9,9 +9,24 @@ export function upgradeRefused(request: Request): Response | undefined {
   if (request.headers.get("Upgrade")?.toLowerCase() !== "websocket") {
     return refuse(status(426, "UpgradeRequired", `this is a WebSocket endpoint: connect with subprotocol ${subprotocol}`));
   }
-  const offered = (request.headers.get("Sec-WebSocket-Protocol") ?? "").split(",").map((name) => name.trim());
-  if (!offered.includes(subprotocol)) return refuse(status(400, "BadRequest", `the WebSocket subprotocol must be ${subprotocol}`));
+  if (offeredVersion(request.headers) === undefined) return refuse(status(400, "BadRequest", `the WebSocket subprotocol must be ${subprotocol}`));
   return undefined;
+}
+
+/** Returns the names in the header for subprotocols. */
+export const offered = (headers: Headers): string[] => (headers.get("Sec-WebSocket-Protocol") ?? "").split(",").map((name) => name.trim());
+
+/** Returns the offered version of the protocol: this one, or else another one. */
+const offeredVersion = (headers: Headers): string | undefined => {
+  const names = offered(headers);
+  return names.find((name) => name === subprotocol) ?? names.find((name) => name.startsWith("watchglass.v"));
+};
+
+/** Returns the status for a client that only offers other versions of the protocol. */
+export function otherVersion(headers: Headers): Status | undefined {
+  const version = offeredVersion(headers);
+  if (version === undefined || version === subprotocol) return undefined;
+  return status(400, "ProtocolError", `the other end speaks ${version}, and this end ${subprotocol}: ${sameRelease}`);
 }
 
 /**
@@ -28,8 +43,8 @@ export function keepWith(socket: HibernatableSocket, value: unknown): Status | u
 }
 
 /** Responds to such a request with the client's end. */
-export function upgraded(client: HibernatableSocket): Response {
-  const init = { status: 101, webSocket: client, headers: { "Sec-WebSocket-Protocol": subprotocol } };
+export function upgraded(client: HibernatableSocket, { headers }: Request): Response {
+  const init = { status: 101, webSocket: client, headers: { "Sec-WebSocket-Protocol": offeredVersion(headers) ?? subprotocol } };
   return new Response(null, init);
 }
 
