@@ -110,7 +110,12 @@ function chip(value: string, onToggle: (chosen: boolean) => void): Entry {
   const number = create("span", "chip-count");
   element.append(create("span", "chip-name", value || "none"), number);
   element.addEventListener("click", () => onToggle(element.getAttribute("aria-pressed") !== "true"));
-  return { element, count: number, choose: (chosen) => setAttribute(element, "aria-pressed", String(chosen)) };
+  const choose = (chosen: boolean) => {
+    const isNew = chosen && element.getAttribute("aria-pressed") !== "true";
+    setAttribute(element, "aria-pressed", String(chosen));
+    if (isNew) element.scrollIntoView({ block: "nearest", inline: "nearest" });
+  };
+  return { element, count: number, choose };
 }
 
 function line(value: string, onToggle: (chosen: boolean) => void): Entry {

@@ -219,6 +219,13 @@ describe("facets", () => {
     assert.equal(await chip.count(), 0);
   });
 
+  test("a chosen value is in sight on a narrow page", async () => {
+    await open({ hash: "#/v1/pods?facet.Status=Succeeded", viewport: { width: 400, height: 760 } });
+    await isNarrowed();
+    const box = await dashboard.page.locator(".chip[data-facet=Succeeded]").boundingBox();
+    assert.ok(box.x >= 0 && box.x + box.width <= 400, JSON.stringify(box));
+  });
+
   test("an unknown facet in a link is an error, and can be cleared", async () => {
     await open({ hash: "#/v1/pods?facet.Stauts=Failed" });
     await dashboard.get("query-error").getByText("did you mean Status?").waitFor();
