@@ -50,7 +50,7 @@ export class Facets {
     for (const [i, { name, menu, values }] of this.#facets.entries()) {
       const own = Object.hasOwn(chosen, name) ? chosen[name]! : [];
       const facet = counts[name];
-      const shown = withChosen(facet?.values ?? [], own);
+      const shown = facet ? withChosen(facet.values, own) : [];
       menu.setChosen(own.length);
       menu.setNote(facet?.otherValues ? `${count(facet.otherValues)} more values in ${count(facet.otherRows)} rows` : "");
       values.draw(shown, own);
