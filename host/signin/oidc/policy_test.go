@@ -191,6 +191,28 @@ func TestWhatWasGrantedEndsWithinAMinute(t *testing.T) {
 	}
 }
 
+// A client that connects before the withdrawal of its key is noticed has no longer than
+// the others.
+func TestAKeyThatIsAlreadyWithdrawnGrantsLessThanAMinute(t *testing.T) {
+	for name, open := range signIns {
+		t.Run(name, func(t *testing.T) {
+			serve(t, func(s *served) {
+				first := open(s, good(nil))
+				s.issuer.set(func() { s.issuer.keys = s.issuer.keys[1:] })
+				withdrawn := time.Now()
+				time.Sleep(keysAge)
+				second := open(s, good(claims{"jti": "second"}))
+				for n, ended := range []func() time.Time{first, second} {
+					assert.LessOrEqual(t, ended().Sub(withdrawn), revocationBound, "client %d", n)
+				}
+			})
+		})
+	}
+}
+
+// keysAge is an age at which keys are still in use.
+const keysAge = 38 * time.Second
+
 func TestExpiryOfTheTokenEndsWhatWasGrantedAtOnce(t *testing.T) {
 	for name, open := range signIns {
 		for _, down := range []bool{false, true} {
