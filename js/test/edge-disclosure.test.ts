@@ -3,13 +3,14 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { test } from "node:test";
-import type { Engine, MemberEvents } from "../src/engine.js";
+import type { Engine } from "../src/engine.js";
 import type { Counters } from "../src/edge/counters.js";
 import type { Holdings } from "../src/edge/holdings.js";
 import { withDefaults } from "../src/edge/options.js";
 import type { HibernatableSocket, ObjectState } from "../src/edge/platform.js";
 import { Readers } from "../src/edge/readers.js";
 import { refusal, status } from "../src/edge/refusal.js";
+import type { MemberEvents } from "../src/member.js";
 import { WatchglassError } from "../src/errors.js";
 import { Reader, split, Writer } from "../src/wire/codec.js";
 import { TestConnector } from "./connector.js";
