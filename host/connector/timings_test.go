@@ -2,6 +2,7 @@ package connector_test
 
 import (
 	"context"
+	"maps"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -41,6 +42,12 @@ func (m *measured) delivered() []time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return append([]time.Duration(nil), m.deliveries...)
+}
+
+func (m *measured) synced() map[api.Resource][]time.Duration {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return maps.Clone(m.syncs)
 }
 
 // The time ends when the reader has accepted the message, and not when the connector
@@ -99,7 +106,7 @@ func TestInitialSyncIsMeasuredOnce(t *testing.T) {
 		defer release()
 		w.source.Fail(api.Unavailable("gone for a while"))
 		time.Sleep(time.Minute)
-		assert.Equal(t, map[api.Resource][]time.Duration{pods: {5 * time.Second}}, m.syncs)
+		assert.Equal(t, map[api.Resource][]time.Duration{pods: {5 * time.Second}}, m.synced())
 	})
 }
 

@@ -45,7 +45,7 @@ func feed(t *testing.T, source *memory.Source, address, name string) {
 	p, err := push.New(push.Config{
 		Connector: c, URL: "ws://" + address + "/" + name + "/feed", Resources: []api.Resource{{Version: "v1", Name: "pods"}},
 		Source: source.Identity,
-		Token:  func() (string, error) { return workerdtest.Grant, nil },
+		Token:  func() (string, error) { return workerdtest.FeedGrant, nil },
 	})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())

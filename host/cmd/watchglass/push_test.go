@@ -21,7 +21,7 @@ func TestPush(t *testing.T) {
 	address := workerdtest.Objects(t, "../../..")
 	store := startEtcd(t)
 	putPod(t, store, "one")
-	token := file(t, "token", workerdtest.Grant+"\n")
+	token := file(t, "token", workerdtest.FeedGrant+"\n")
 	health, admin := freeAddress(t), freeAddress(t)
 	c := start(t, "push", "ws://"+address+"/pushed/feed", "--resources", "pods", "--token-file", token,
 		"--etcd-endpoints", strings.Join(store.Endpoints(), ","), "--listen", health, "--admin", admin)
@@ -44,7 +44,7 @@ func TestPush(t *testing.T) {
 	assert.Zero(t, c.stop(), c.log.String())
 	assert.Contains(t, c.log.String(), "feeding the edge")
 
-	require.NoError(t, os.WriteFile(token, []byte(strings.Replace(workerdtest.Grant, "true", "false", 1)), 0o600))
+	require.NoError(t, os.WriteFile(token, []byte(workerdtest.Grant), 0o600))
 	c = start(t, "push", "ws://"+address+"/pushed/feed", "--resources", "pods", "--token-file", token,
 		"--etcd-endpoints", strings.Join(store.Endpoints(), ","))
 	<-c.ended

@@ -15,9 +15,12 @@ import (
 	"github.com/watchglass/watchglass/host/internal/workerd"
 )
 
-// Grant is a token for the test objects. It is the plain text of a grant of
-// everything.
-const Grant = `{"resources":["*"],"namespaces":["*"],"expires":4000000000,"cluster":"test","user":"test","feed":true}`
+// Grant and FeedGrant are tokens for the test objects: the plain text of a grant to read
+// everything, and of a connector's.
+const (
+	Grant     = `{"resources":["*"],"namespaces":["*"],"expires":4000000000,"cluster":"test","user":"test"}`
+	FeedGrant = `{"resources":["*"],"namespaces":["*"],"expires":4000000000,"cluster":"test","user":"test","feed":true}`
+)
 
 // Objects runs the Durable Objects of the package built in the checkout at root,
 // until the test ends. Their URLs are /NAME/… at the address.
