@@ -43,7 +43,7 @@ export async function identify({ identity, token = "" }: Pick<ConnectOptions, "i
 }
 
 const otherUser = (): WatchglassError =>
-  new WatchglassError({ code: 401, reason: "Unauthorized", message: "the token function returned a token of another user: close this client and connect again" });
+  new WatchglassError({ code: 401, reason: "Unauthorized", message: "the new token is of another user: connect again" });
 
 /** Returns the page's first token, or undefined if there is none in time. */
 async function firstToken(token: () => string | Promise<string>): Promise<string | undefined> {
