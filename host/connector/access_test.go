@@ -114,8 +114,9 @@ func TestReadersReceiveOnlyPermittedObjects(t *testing.T) {
 	})
 }
 
-// A reader without a right receives the same answer, at the same time, whether others
-// have the resource open, nobody has, or it does not exist.
+// A reader without the right to a resource receives the same refusal, after the same
+// time, for a resource that another reader has open, one that is not open, and one that
+// does not exist.
 func TestRefusalsDoNotDependOnWhatOthersHaveOpen(t *testing.T) {
 	rules := &book{rights: map[string][]string{"ann": {"v1/pods"}, "ben": {}}}
 	run(t, connector.Config{Access: rules}, func(t *testing.T, w *world) {
