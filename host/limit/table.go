@@ -32,7 +32,7 @@ var (
 	})
 	MaxConnectionsPerUser = define(Limit{
 		Name: "max-connections-per-user", Default: 1000, Unit: Count, Code: http.StatusTooManyRequests,
-		Help: "authenticated connections of one user (--auth kube); more get 429",
+		Help: "authenticated connections of one user (--auth kube, proxy or oidc); more get 429",
 	})
 	MaxUnauthenticated = define(Limit{
 		Name: "max-unauthenticated", Default: 1000, Unit: Count, Code: http.StatusTooManyRequests,
@@ -79,11 +79,16 @@ var (
 	})
 	MaxReviews = define(Limit{
 		Name: "max-reviews", Default: 200, Unit: Count, Code: http.StatusTooManyRequests,
-		Help: "token and access reviews awaited from kube-apiserver at once (--auth kube); clients that need another one get 429",
+		Help: "token and access reviews awaited from kube-apiserver at once (--auth kube, proxy or oidc); clients that need another one get 429",
 	})
 	MaxReviewsPerAddress = define(Limit{
 		Name: "max-reviews-per-address", Default: 50, Unit: Count, Code: http.StatusTooManyRequests,
-		Help: "token and access reviews awaited at once for clients of one address (--auth kube); more get 429",
+		Help: "token and access reviews awaited at once for clients of one address (--auth kube, proxy or oidc); more get 429",
+	})
+	MaxReviewRate = define(Limit{
+		Name: "max-review-rate", Default: 200, Unit: Count, Code: http.StatusTooManyRequests,
+		Help: "access reviews per second, after a burst of the same number, that new requests of one user cause (--auth kube, proxy or oidc); " +
+			"more get 429. Cached decisions and renewed ones do not count",
 	})
 	MaxRefusedTokens = define(Limit{
 		Name: "max-refused-tokens", Default: 600, Unit: Count, Code: http.StatusTooManyRequests,

@@ -307,3 +307,44 @@ func TestAnAcceptedJWTEndsWithItsExpiry(t *testing.T) {
 		}
 	})
 }
+
+func TestReviewsOfOneUsersRightsAreLimitedBySecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &reviewer{}
+		limits := limit.NewSet().With(limit.MaxReviewRate, 5)
+		p := r.policy(t, limits)
+		asked := 0
+		ask := func(client access.Client, user access.User) *api.Status {
+			asked++
+			_, status := p.Authorize(access.WithClient(t.Context(), client), &user,
+				access.Request{Verb: "get", Resource: api.Resource{Version: "v1", Name: "pods"}, Namespace: fmt.Sprintf("ns-%d", asked)})
+			return status
+		}
+		ann, bob := access.User{Name: "ann"}, access.User{Name: "bob"}
+		for i := range 8 {
+			address := netip.AddrFrom4([4]byte{192, 0, 2, byte(i)})
+			status := ask(access.Client{Address: address}, ann)
+			if i < 5 {
+				require.Nil(t, status)
+				continue
+			}
+			require.NotNil(t, status, "another address is no other user")
+			assert.Equal(t, 429, status.Code)
+			assert.Equal(t, "max-review-rate", status.Cause)
+			assert.NotRegexp(t, `\d`, status.Message, "the refusal has no numbers")
+		}
+		_, rights := r.seen()
+		assert.Equal(t, 5, rights)
+
+		require.Nil(t, ask(access.Client{}, bob), "another user")
+		require.Nil(t, ask(access.Client{Renewal: true}, ann), "the renewal of a grant")
+		require.NotNil(t, ask(access.Client{}, access.User{Name: "carol", Impersonator: "ann"}), "ann pays for those whom she impersonates")
+		require.Nil(t, ask(access.Client{}, access.User{Name: "carol"}))
+
+		time.Sleep(time.Second)
+		for range 5 {
+			require.Nil(t, ask(access.Client{}, ann))
+		}
+		require.NotNil(t, ask(access.Client{}, ann))
+	})
+}

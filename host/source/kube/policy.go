@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -12,6 +13,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 	"golang.org/x/sync/singleflight"
+	"golang.org/x/time/rate"
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/host/access"
@@ -29,7 +31,8 @@ import (
 // with one token therefore cause one review, and callers review a grant when its
 // verdict expires. Refusals are cached separately from grants, for a shorter time.
 // The number of reviews in flight is limited, overall and per client address. The
-// number of refused tokens of one address is limited as well.
+// number of refused tokens of one address is limited as well, and so is the rate of
+// reviews about the rights of one user.
 type Policy struct {
 	source  *Source
 	limits  *limit.Set
@@ -43,6 +46,7 @@ type Policy struct {
 	mu       sync.Mutex
 	waiting  map[netip.Prefix]int // reviews in flight by address
 	refused  *cache[netip.Prefix, *int]
+	rates    *cache[string, *rate.Limiter] // of reviews of rights, by user
 
 	tokenReviews, accessReviews atomic.Uint64
 }
@@ -75,6 +79,8 @@ const (
 	maxRules = 100
 	// maxAddresses limits the addresses whose refused tokens are counted.
 	maxAddresses = 10_000
+	// maxUsers limits the users whose reviews are counted.
+	maxUsers = 10_000
 	// refusedWindow is the time over which limit.MaxRefusedTokens counts.
 	refusedWindow = time.Minute
 )
@@ -149,6 +155,7 @@ func (s *Source) PolicyFor(verify TokenVerifier, limits *limit.Set) *Policy {
 		inFlight: semaphore.NewWeighted(limits.Value(limit.MaxReviews)),
 		waiting:  map[netip.Prefix]int{},
 		refused:  newCache[netip.Prefix, *int](maxAddresses),
+		rates:    newCache[string, *rate.Limiter](maxUsers),
 	}
 }
 
@@ -157,7 +164,7 @@ func (p *Policy) Authenticate(ctx context.Context, token string) (*access.User, 
 	if token == "" {
 		return nil, api.Unauthorized("a token is required and none was presented: sign in with " + p.expected())
 	}
-	v, until := p.ask(ctx, &p.tokens, newQuestion("token", []byte(token)), func(ctx context.Context) verdict {
+	v, until := p.ask(ctx, &p.tokens, nil, newQuestion("token", []byte(token)), func(ctx context.Context) verdict {
 		user, status := p.reviewToken(ctx, token)
 		return verdict{user: user, status: status}
 	})
@@ -200,7 +207,7 @@ func (p *Policy) Authorize(ctx context.Context, user *access.User, r access.Requ
 	if err != nil {
 		return time.Time{}, api.AsStatus(err)
 	}
-	v, until := p.ask(ctx, &p.rights, newQuestion("right", key), func(ctx context.Context) verdict {
+	v, until := p.ask(ctx, &p.rights, user, newQuestion("right", key), func(ctx context.Context) verdict {
 		verbs := []string{r.Verb}
 		if r.Verb == "" {
 			verbs = []string{"list", "watch"}
@@ -231,7 +238,7 @@ func (p *Policy) Rules(ctx context.Context, token string, user *access.User, nam
 	if err != nil {
 		return nil, api.AsStatus(err)
 	}
-	v, _ := p.ask(ctx, &p.rules, newQuestion("rules", key), func(ctx context.Context) verdict {
+	v, _ := p.ask(ctx, &p.rules, user, newQuestion("rules", key), func(ctx context.Context) verdict {
 		p.accessReviews.Add(1)
 		rules, status := p.source.reviewRules(ctx, token, namespace)
 		return verdict{rules: rules, status: status}
@@ -248,10 +255,11 @@ type outcome struct {
 	limited bool
 }
 
-// ask responds from the cache or asks the cluster. Concurrent callers with the same
-// question share one review. A review does not end with ctx, because others may wait
-// for it.
-func (p *Policy) ask(ctx context.Context, v *verdicts, q question, review func(context.Context) verdict) (verdict, time.Time) {
+// ask responds from the cache or asks the cluster. The user is the one whose rights
+// are in question, and nil if the question is about a token. Concurrent callers with
+// the same question share one review. A review does not end with ctx, because others
+// may wait for it.
+func (p *Policy) ask(ctx context.Context, v *verdicts, user *access.User, q question, review func(context.Context) verdict) (verdict, time.Time) {
 	for {
 		if found, until, ok := v.get(q, time.Now()); ok {
 			return found, until
@@ -259,7 +267,7 @@ func (p *Policy) ask(ctx context.Context, v *verdicts, q question, review func(c
 		led := false
 		flight := p.flights.DoChan(string(q[:]), func() (any, error) {
 			led = true
-			return p.review(ctx, v, q, review), nil
+			return p.review(ctx, v, user, q, review), nil
 		})
 		select {
 		case result := <-flight:
@@ -272,11 +280,11 @@ func (p *Policy) ask(ctx context.Context, v *verdicts, q question, review func(c
 	}
 }
 
-func (p *Policy) review(ctx context.Context, v *verdicts, q question, review func(context.Context) verdict) outcome {
+func (p *Policy) review(ctx context.Context, v *verdicts, user *access.User, q question, review func(context.Context) verdict) outcome {
 	if found, until, ok := v.get(q, time.Now()); ok { // another review has just ended
 		return outcome{found, until, false}
 	}
-	done, status := p.begin(ctx, v == &p.tokens)
+	done, status := p.begin(ctx, user)
 	if status != nil {
 		return outcome{verdict{status: status}, time.Time{}, true}
 	}
@@ -289,7 +297,7 @@ func (p *Policy) review(ctx context.Context, v *verdicts, q question, review fun
 // begin waits for its turn if the review renews a grant. For a new client it
 // returns the limit that is reached, if there is one, and does not wait. The caller
 // calls done with the outcome.
-func (p *Policy) begin(ctx context.Context, token bool) (done func(*api.Status), refused *api.Status) {
+func (p *Policy) begin(ctx context.Context, user *access.User) (done func(*api.Status), refused *api.Status) {
 	client := access.ClientOf(ctx)
 	if client.Renewal {
 		if p.inFlight.Acquire(ctx, 1) != nil {
@@ -300,7 +308,11 @@ func (p *Policy) begin(ctx context.Context, token bool) (done func(*api.Status),
 	if !p.inFlight.TryAcquire(1) {
 		return nil, p.limits.Refuse(limit.MaxReviews, "the server is checking too many tokens and rights: try again")
 	}
-	done, refused = p.beginFor(client.Block(), token)
+	if user != nil && !p.rateOf(user).Allow() {
+		p.inFlight.Release(1)
+		return nil, p.limits.Refuse(limit.MaxReviewRate, "too many of your rights are being checked: try again in a second")
+	}
+	done, refused = p.beginFor(client.Block(), user == nil)
 	if refused != nil {
 		p.inFlight.Release(1)
 	}
@@ -348,6 +360,23 @@ func (p *Policy) refusedTokens(block netip.Prefix) *int {
 	n := new(int)
 	p.refused.put(block, n, now.Add(refusedWindow), now)
 	return n
+}
+
+// rateOf returns the limiter of the reviews that a user causes. An impersonator causes
+// those about the users that it impersonates.
+func (p *Policy) rateOf(user *access.User) *rate.Limiter {
+	const remembered = time.Minute // a bucket is full again after a second
+	name := cmp.Or(user.Impersonator, user.Name)
+	now := time.Now()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	limiter, _, ok := p.rates.get(name, now)
+	if !ok {
+		perSecond := p.limits.Int(limit.MaxReviewRate)
+		limiter = rate.NewLimiter(rate.Limit(perSecond), perSecond)
+	}
+	p.rates.put(name, limiter, now.Add(remembered), now)
+	return limiter
 }
 
 // PolicyStats contains the counters of a Policy.
