@@ -1,6 +1,8 @@
 package cacher_test
 
 import (
+	"math"
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -243,4 +245,14 @@ func TestListOfOneNameHasNoContinueToken(t *testing.T) {
 			assert.Empty(t, p.next)
 		}
 	}
+}
+
+func TestFalseNumberOfObjectsAllocatesLittle(t *testing.T) {
+	c := cacher.New(cacher.Config{Schema: objects.Pods()})
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	c.BeginList()
+	c.Expect(math.MaxUint64)
+	runtime.ReadMemStats(&after)
+	assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(2<<20))
 }

@@ -25,9 +25,10 @@ func (c *Cacher) BeginList() {
 }
 
 // Expect allocates space for the announced number of objects of the list in
-// progress, up to a limit.
+// progress. A false announcement costs at most about a megabyte, because this
+// space is not part of the memory budget until objects fill it.
 func (c *Cacher) Expect(objects uint64) {
-	const believed = 1 << 20
+	const believed = 1 << 16
 	c.staging.state.Expect(int(min(objects, believed)))
 }
 
