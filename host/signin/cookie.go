@@ -28,7 +28,11 @@ func (c *cookie) Authenticate(ctx context.Context, token string) (*access.User, 
 	if refused != nil {
 		return nil, refused
 	}
-	return c.Policy.Authenticate(ctx, token)
+	user, refused := c.Policy.Authenticate(ctx, token)
+	if token == "" && refused != nil && refused.Code == api.CodeUnauthorized {
+		return nil, api.Unauthorized("the request has neither a token nor the cookie " + c.name + ": sign in")
+	}
+	return user, refused
 }
 
 // Rules implements access.Ruler.

@@ -86,7 +86,7 @@ func TestTokenOfTheCookie(t *testing.T) {
 		assert.NotContains(t, refused.Message, "t-ann", "tokens are not repeated")
 	}
 	_, refused := p.Authenticate(t.Context(), "")
-	assert.ErrorIs(t, refused, api.Unauthorized(""), "a client without headers")
+	assert.Equal(t, api.Unauthorized("the request has neither a token nor the cookie session: sign in"), refused, "a client without headers")
 	rules, _ := access.RulesOf(from(t, "Cookie", "session=t-ann"), p, "", &access.User{Name: "ann"}, "a")
 	assert.Equal(t, "t-ann ann a", rules.EvaluationError)
 }
