@@ -140,7 +140,7 @@ func (r *attached) grant(bytes uint64) {
 // Collection implements session.Backend. It returns an open collection that
 // contains everything requested, or opens one of the whole resource or namespace.
 // Until its schema is known, the reader is asked to retry.
-func (r *attached) Collection(asked *session.Request) (*cacher.Cacher, *api.Status) {
+func (r *attached) Collection(asked *session.Request) (*session.Collection, *api.Status) {
 	f := asked.Frame
 	if !r.mayRead(f) {
 		where := ""
@@ -172,7 +172,7 @@ func (r *attached) Collection(asked *session.Request) (*cacher.Cacher, *api.Stat
 	}
 	b.users++
 	r.serving = append(r.serving, serving{f.Subscription, b})
-	return b.cacher, nil
+	return b.serve(), nil
 }
 
 func (r *attached) mayRead(f *wire.Subscribe) bool {

@@ -10,6 +10,7 @@ import (
 	"github.com/watchglass/watchglass/core/internal/lite"
 	"github.com/watchglass/watchglass/core/objcache"
 	"github.com/watchglass/watchglass/core/reflector"
+	"github.com/watchglass/watchglass/core/session"
 	"github.com/watchglass/watchglass/core/wire"
 )
 
@@ -20,6 +21,7 @@ type sharedCollection struct {
 	floor     objcache.Version
 	cacher    *cacher.Cacher
 	reflector *reflector.Reflector
+	served    *session.Collection // of the cacher; nil before the first session
 	users     int
 	idleSince int64 // while there are no users
 	// pending requests wait for the schema. Each is called once, with the reason
@@ -159,7 +161,7 @@ func (e *Engine) newReflector(scope reflector.Scope, floor objcache.Version) *re
 
 // adopt installs a reflector and its cacher.
 func (b *sharedCollection) adopt(e *Engine, r *reflector.Reflector) {
-	b.reflector, b.cacher = r, r.Cacher()
+	b.reflector, b.cacher, b.served = r, r.Cacher(), nil
 	b.cacher.Tick(e.now)
 	b.reflector.Tick(e.now)
 	b.reflector.OnSchema = func() { b.described(e) }
@@ -168,6 +170,14 @@ func (b *sharedCollection) adopt(e *Engine, r *reflector.Reflector) {
 		b.settle(why)
 		e.expireReaders(b.cacher, why)
 	}
+}
+
+// serve returns the cacher for sessions.
+func (b *sharedCollection) serve() *session.Collection {
+	if b.served == nil {
+		b.served = session.NewCollection(b.cacher)
+	}
+	return b.served
 }
 
 // whenDescribed calls f once the schema is known, or with the reason why it will

@@ -9,6 +9,7 @@ import (
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/core/session"
 	"github.com/watchglass/watchglass/core/wire"
 )
 
@@ -167,7 +168,7 @@ func TestReadersOfAnEngineLearnThatItsConnectorRefusesIt(t *testing.T) {
 	r := newRig(t)
 	r.load(10)
 	l := r.live()
-	r.backend.pods = cacher.New(cacher.Config{Schema: podSchema})
+	r.backend.pods = session.NewCollection(cacher.New(cacher.Config{Schema: podSchema}))
 	r.backend.pods.BeginList()
 	r.backend.pods.EndList(50, r.now)
 	r.session = nil

@@ -19,11 +19,11 @@ var podSchema = api.Schema{
 }
 
 type backend struct {
-	pods    *cacher.Cacher
+	pods    *session.Collection
 	refused *api.Status // of all subscriptions; nil for none
 }
 
-func (b backend) Collection(r *session.Request) (*cacher.Cacher, *api.Status) {
+func (b backend) Collection(r *session.Request) (*session.Collection, *api.Status) {
 	if r.Resource != podSchema.Resource {
 		return nil, api.NotFound("no such resource " + r.Resource.String() + "; there is v1/pods")
 	}
@@ -64,7 +64,7 @@ func newRig(t *testing.T) *rig {
 	})
 	require.NoError(t, err)
 	r := &rig{t: t, engine: e, now: 1_000_000, seen: map[wire.Type][][]byte{}}
-	r.backend.pods = cacher.New(cacher.Config{Schema: podSchema})
+	r.backend.pods = session.NewCollection(cacher.New(cacher.Config{Schema: podSchema}))
 	e.Tick(r.now)
 	return r
 }
@@ -217,7 +217,7 @@ func TestEngine_starts_over_on_another_source(t *testing.T) {
 			other.ListObject(pod("default/other", 4, "web", "Running"))
 			other.SetSource("etcd-b")
 			other.EndList(api.ResourceVersion(to), r.now)
-			r.backend.pods = other
+			r.backend.pods = session.NewCollection(other)
 			r.now += 10_000
 			r.engine.Tick(r.now)
 			r.settle()

@@ -107,7 +107,7 @@ func Example() {
 }
 
 // connector is the other side, which has one pod and then another.
-type connector struct{ pods *cacher.Cacher }
+type connector struct{ served *session.Collection }
 
 func newConnector() connector {
 	pods := cacher.New(cacher.Config{Schema: api.Schema{Resource: api.Resource{Version: "v1", Name: "pods"}, Namespaced: true}})
@@ -121,11 +121,11 @@ func newConnector() connector {
 		})
 	}
 	pods.EndList(2, 0)
-	return connector{pods}
+	return connector{session.NewCollection(pods)}
 }
 
-func (c connector) Collection(*session.Request) (*cacher.Cacher, *api.Status) {
-	return c.pods, nil
+func (c connector) Collection(*session.Request) (*session.Collection, *api.Status) {
+	return c.served, nil
 }
 func (c connector) Release(api.Resource) {}
 func (c connector) Wake()                {}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/core/session"
 	"github.com/watchglass/watchglass/core/wire"
 )
 
@@ -89,7 +90,7 @@ func TestK7_AFloorIsForgottenWithItsHistory(t *testing.T) {
 	other.BeginList()
 	other.ListObject(pod("default/p1", 1, "web", "Failed"))
 	other.EndList(5, r.now)
-	r.backend.pods = other
+	r.backend.pods = session.NewCollection(other)
 	r.getObject("default/p1")
 	item, status = r.getObject("default/p1")
 	require.Nil(t, status)

@@ -42,7 +42,7 @@ func (e *Engine) takeSnapshot(f *wire.TakeSnapshot) {
 		e.replyError(f.Request, api.Unavailable("the collection has no state yet that could be kept"))
 		return
 	}
-	copied, status := session.NewSnapshotReader(c.shared.cacher, f.ResourceVersion, f.Source)
+	copied, status := session.NewSnapshotReader(c.shared.serve(), f.ResourceVersion, f.Source)
 	if status != nil {
 		e.replyError(f.Request, status)
 		return

@@ -37,7 +37,6 @@ type Cacher struct {
 	heap       *store.Heap
 	state      *store.Store
 	window     *history.Window
-	encoded    encoded
 	staging    *staging
 	source     string
 	listed     string // the source of the state

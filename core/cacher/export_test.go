@@ -30,16 +30,5 @@ func (c *Cacher) Watches() int { return len(c.watches) }
 // Waiting returns the number of reads that wait for a version.
 func (c *Cacher) Waiting() int { return len(c.waits) }
 
-// MaxPatches is the number of cached patches.
-const MaxPatches = maxPatches
-
-// PatchBytes returns the memory of the cached patches.
-func (c *Cacher) PatchBytes() (bytes int) {
-	for i := range c.encoded.patches {
-		bytes += cap(c.encoded.patches[i].of)
-	}
-	return bytes
-}
-
 // Dictionaries returns the number of stored dictionaries.
 func (c *Cacher) Dictionaries() int { return len(c.dictionaries.known) }

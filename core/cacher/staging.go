@@ -138,7 +138,6 @@ func (c *Cacher) EndList(rv api.ResourceVersion, now int64) {
 	old.Clear()
 	c.ready, c.held = true, false
 	c.generation++
-	c.encoded.blocks = encodedBlocks{}
 	c.advance(rv)
 	c.progress()
 	c.wakeEveryone()

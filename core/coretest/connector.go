@@ -17,7 +17,8 @@ import (
 type resource struct {
 	schema api.Schema
 	cacher *cacher.Cacher
-	refuse *api.Status // subscribers receive this instead
+	served *session.Collection // of the cacher
+	refuse *api.Status         // subscribers receive this instead
 }
 
 // connector is the serving side: the state of each resource and the configuration of
@@ -57,19 +58,21 @@ func schemas() []api.Schema {
 // reset discards all state of the connector.
 func (c *connector) reset() {
 	for _, r := range c.resources {
-		r.cacher = c.empty(r)
+		c.empty(r)
 	}
 }
 
-func (c *connector) empty(r *resource) *cacher.Cacher {
-	return cacher.New(cacher.Config{Schema: r.schema, History: c.history, DeltaEpoch: c.deltaEpoch})
+// empty gives a resource an empty cacher.
+func (c *connector) empty(r *resource) {
+	r.cacher = cacher.New(cacher.Config{Schema: r.schema, History: c.history, DeltaEpoch: c.deltaEpoch})
+	r.served = session.NewCollection(r.cacher)
 }
 
 // restart discards the history and keeps the state with its bases.
 func (c *connector) restart(now int64) {
 	for _, r := range c.resources {
 		old := r.cacher
-		r.cacher = c.empty(r)
+		c.empty(r)
 		if old.Ready() {
 			r.cacher.BeginList()
 			old.Ascend("", func(ref store.Ref) bool {
@@ -111,12 +114,12 @@ func (c *connector) progress(now int64) {
 }
 
 // Collection implements session.Backend.
-func (c *connector) Collection(asked *session.Request) (*cacher.Cacher, *api.Status) {
+func (c *connector) Collection(asked *session.Request) (*session.Collection, *api.Status) {
 	r, err := c.find(asked.Resource.String())
 	if err != nil {
 		return nil, api.NotFound(err.Error())
 	}
-	return r.cacher, r.refuse
+	return r.served, r.refuse
 }
 
 // Release implements session.Backend.

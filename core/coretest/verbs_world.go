@@ -132,7 +132,7 @@ func doReplica(h *harness, v *verb) error {
 	}
 	h.connector.newDeltaEpoch(epoch)
 	h.connector.restart(h.now)
-	r.cacher = h.connector.empty(r)
+	h.connector.empty(r)
 	r.list(source, rv, puts, h.now)
 	return h.lose("the connector has gone away")
 }

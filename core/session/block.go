@@ -4,7 +4,6 @@ package session
 
 import (
 	"github.com/watchglass/watchglass/core/api"
-	"github.com/watchglass/watchglass/core/cacher"
 	"github.com/watchglass/watchglass/core/store"
 	"github.com/watchglass/watchglass/core/wire"
 )
@@ -52,15 +51,15 @@ func (s *subscription) appendBlock(message []byte) []byte {
 	if s.usesOtherDictionary(refs[0]) {
 		message = s.appendSchema(message, s.cacher.Heap().Dictionary(refs[0]), s.cacher.Dictionary(refs[0]))
 	}
-	block := s.cacher.EncodedBlock(refs)
+	block := s.collection.encodedBlock(refs)
 	if block == nil {
 		block = s.encodeBlock(refs)
-		s.cacher.CacheBlock(refs, block)
+		s.collection.cacheBlock(refs, block)
 	}
-	f := block.Frame
+	f := block.frame
 	f.Subscription = s.id
 	if s.metadataOnly {
-		f.Bodies, f.Data = 0, f.Data[:block.EnvelopesEnd]
+		f.Bodies, f.Data = 0, f.Data[:block.envelopesEnd]
 	}
 	s.session.inflated += max(0, int(f.Envelopes+f.Bodies)-len(f.Data))
 	return s.charge(message, f.Append(message))
@@ -125,7 +124,7 @@ func hash(key api.Key) uint32 {
 }
 
 // encodeBlock encodes versions of the current state.
-func (s *subscription) encodeBlock(refs []store.Ref) *cacher.EncodedBlock {
+func (s *subscription) encodeBlock(refs []store.Ref) *encodedBlock {
 	heap := s.cacher.Heap()
 	block := wire.Block{Objects: s.frame.Changes[:0]}
 	var sets []uint32 // IDs of block.LabelSets
@@ -147,11 +146,11 @@ func (s *subscription) encodeBlock(refs []store.Ref) *cacher.EncodedBlock {
 	f.Envelopes, f.Bodies = block.AppendSections(f.Envelopes[:0], f.Bodies[:0])
 	data, end := s.session.cfg.Deflate(f.Bytes[:0], f.Envelopes, f.Bodies)
 	f.Bytes = data
-	return &cacher.EncodedBlock{
-		Frame: wire.SnapshotBlock{
+	return &encodedBlock{
+		frame: wire.SnapshotBlock{
 			Objects: uint32(len(refs)), Envelopes: uint32(len(f.Envelopes)), Bodies: uint32(len(f.Bodies)),
 			Data: append([]byte(nil), data...),
 		},
-		EnvelopesEnd: end,
+		envelopesEnd: end,
 	}
 }

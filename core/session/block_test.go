@@ -38,7 +38,7 @@ func inflated(t *testing.T, payload []byte) int {
 // blockWorld is a collection of many pods in three namespaces. It counts the blocks
 // that are encoded.
 type blockWorld struct {
-	*cacher.Cacher
+	*session.Collection
 	t       *testing.T
 	rv      api.ResourceVersion
 	encoded int
@@ -52,7 +52,7 @@ const messageBytes = 4 << 10
 
 func newBlockWorld(t *testing.T) *blockWorld {
 	w := &blockWorld{t: t}
-	w.Cacher = cacher.New(cacher.Config{Schema: objects.Pods(), History: history.Limits{MinCapacity: 100, MaxCapacity: 100}, DeltaEpoch: 1})
+	w.Collection = session.NewCollection(cacher.New(cacher.Config{Schema: objects.Pods(), History: history.Limits{MinCapacity: 100, MaxCapacity: 100}, DeltaEpoch: 1}))
 	w.BeginList()
 	for _, namespace := range []string{"team-a", "team-b", "team-c"} {
 		for i := range podsOfNamespace {
@@ -90,7 +90,7 @@ func (w *blockWorld) read(f wire.Subscribe, blocks bool) (s snapshot) {
 			return deflate.Sections(dst, envelopes, bodies)
 		}
 	}
-	reader := session.New(config, one{w.Cacher})
+	reader := session.New(config, one{w.Collection})
 	defer reader.Close()
 	f.Subscription, f.Resource, f.Credit = 1, "v1/pods", 1<<40
 	require.NoError(w.t, reader.Receive(f.Append((&wire.Hello{Version: wire.Version}).Append(nil)), 1000))
@@ -223,7 +223,7 @@ func TestChangeRenewsOnlyItsBlock(t *testing.T) {
 // cached blocks.
 func TestListRenewsAllBlocks(t *testing.T) {
 	w := &blockWorld{t: t}
-	w.Cacher = cacher.New(cacher.Config{Schema: objects.Pods(), History: history.Limits{MinCapacity: 1, MaxCapacity: 1}, DeltaEpoch: 1})
+	w.Collection = session.NewCollection(cacher.New(cacher.Config{Schema: objects.Pods(), History: history.Limits{MinCapacity: 1, MaxCapacity: 1}, DeltaEpoch: 1}))
 	list := func(body string, descending bool) {
 		w.BeginList()
 		for n := range podsOfNamespace {

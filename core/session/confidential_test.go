@@ -23,7 +23,7 @@ import (
 // secretive is a collection whose objects have a sentinel in each of their parts:
 // name, uid, labels, fields and body.
 type secretive struct {
-	*cacher.Cacher
+	*session.Collection
 	t       *testing.T
 	rand    *rand.Rand
 	planted sentinel.Set
@@ -33,9 +33,9 @@ type secretive struct {
 
 func newSecretive(t *testing.T, seed int64) *secretive {
 	c := &secretive{t: t, rand: rand.New(rand.NewSource(seed)), there: map[api.Key]bool{}}
-	c.Cacher = cacher.New(cacher.Config{
+	c.Collection = session.NewCollection(cacher.New(cacher.Config{
 		Schema: objects.Pods(), History: history.Limits{MinCapacity: 30, MaxCapacity: 30}, DeltaEpoch: uint64(seed) + 1,
-	})
+	}))
 	c.SetDictionary([]byte(`{"kind":"Pod","metadata":{"name":""`))
 	c.relist(12)
 	return c
@@ -110,7 +110,7 @@ func (r *narrow) open(resume bool) {
 	if r.session != nil {
 		r.session.Close()
 	}
-	r.session, r.defined = session.New(session.Config{LabelSets: 4, Deflate: deflate.Sections}, one{r.of.Cacher}), 0
+	r.session, r.defined = session.New(session.Config{LabelSets: 4, Deflate: deflate.Sections}, one{r.of.Collection}), 0
 	f := r.subscribe
 	f.Subscription, f.Resource, f.Credit = 1, "v1/pods", 1<<40
 	if resume {
@@ -123,7 +123,7 @@ func (r *narrow) open(resume bool) {
 func (r *narrow) keep() {
 	kept := r.session.Keep()
 	r.session.Close()
-	r.session, r.defined = session.New(session.Config{}, one{r.of.Cacher}), 0
+	r.session, r.defined = session.New(session.Config{}, one{r.of.Collection}), 0
 	require.NoError(r.of.t, r.session.Resume(kept, 1000))
 }
 

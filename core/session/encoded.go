@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/watchglass/watchglass/core/api"
-	"github.com/watchglass/watchglass/core/cacher"
 	"github.com/watchglass/watchglass/core/wire"
 )
 
@@ -16,15 +15,29 @@ import (
 // maxEncoded is the largest encoding that is cached.
 const maxEncoded = 256 << 10
 
+// encodedEvents is the cached encoding of the end of the window, for readers
+// without a selector.
+type encodedEvents struct {
+	From, To        int
+	ResourceVersion api.ResourceVersion // of the last revision
+	// Held is the oldest version that a reader must have, with its base, to use
+	// the encoding. It is the maximum if there is no such version.
+	Held       api.ResourceVersion
+	Dictionary uint32
+	LabelSets  []uint32 // of the changes; the events of the window reference them
+	Count      int
+	Changes    []byte // in the format of wire.Events
+}
+
 // sharesEncoding reports whether the subscription can share encodings with others.
 func (s *subscription) sharesEncoding() bool {
-	return s.phase == live && !s.metadataOnly && s.filter.Everything() && s.cacher.Shared()
+	return s.phase == live && !s.metadataOnly && s.filter.Everything() && s.collection.subscriptions > 1
 }
 
 // appendEncoded appends the events encoded for another reader if they are exactly
 // the next events of this one.
 func (s *subscription) appendEncoded(message []byte, room int) ([]byte, bool) {
-	e := s.cacher.EncodedEvents()
+	e := &s.collection.events
 	if e.Count == 0 || e.From != s.follower.Position() || e.To != s.cacher.Window().End() ||
 		len(e.Changes) > room || e.Dictionary != s.dictionary || e.Held <= s.deltaEpochSince || !s.sharesEncoding() {
 		return message, false
@@ -44,8 +57,8 @@ func (s *subscription) encode(message []byte, from, to int, held api.ResourceVer
 	if to != s.cacher.Window().End() || held <= s.deltaEpochSince || !s.sharesEncoding() {
 		return s.charge(message, f.Append(message))
 	}
-	e := s.cacher.EncodedEvents()
-	*e = cacher.EncodedEvents{
+	e := &s.collection.events
+	*e = encodedEvents{
 		From: from, To: to, ResourceVersion: s.rv, Held: held, Dictionary: s.dictionary,
 		LabelSets: e.LabelSets[:0], Count: len(s.frame.Changes), Changes: f.AppendChanges(e.Changes[:0]),
 	}
@@ -56,7 +69,7 @@ func (s *subscription) encode(message []byte, from, to int, held api.ResourceVer
 	}
 	message = s.charge(message, (&encodedFrame{f, e}).Append(message))
 	if cap(e.Changes) > maxEncoded {
-		*e = cacher.EncodedEvents{}
+		*e = encodedEvents{}
 	}
 	return message
 }
@@ -64,7 +77,7 @@ func (s *subscription) encode(message []byte, from, to int, held api.ResourceVer
 // encodedFrame is an Events frame with encoded changes.
 type encodedFrame struct {
 	events wire.Events
-	of     *cacher.EncodedEvents
+	of     *encodedEvents
 }
 
 func (f *encodedFrame) Append(dst []byte) []byte {

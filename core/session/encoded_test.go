@@ -10,22 +10,21 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/watchglass/watchglass/core/api"
-	"github.com/watchglass/watchglass/core/cacher"
 	"github.com/watchglass/watchglass/core/session"
 	"github.com/watchglass/watchglass/core/wire"
 )
 
 // one serves sessions from one collection.
-type one struct{ *cacher.Cacher }
+type one struct{ of *session.Collection }
 
-func (o one) Collection(*session.Request) (*cacher.Cacher, *api.Status) {
-	return o.Cacher, nil
+func (o one) Collection(*session.Request) (*session.Collection, *api.Status) {
+	return o.of, nil
 }
 func (one) Release(api.Resource) {}
 func (one) Wake()                {}
 
 func (c *collection) session(t *testing.T, f wire.Subscribe) *session.Session {
-	s := session.New(session.Config{}, one{c.Cacher})
+	s := session.New(session.Config{}, one{c.Collection})
 	f.Resource, f.Source, f.Credit = "v1/pods", "here", 1<<40
 	message := f.Append((&wire.Hello{Version: wire.Version}).Append(nil))
 	require.NoError(t, s.Receive(message, 1000))

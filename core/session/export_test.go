@@ -1,4 +1,29 @@
 package session
 
+import "github.com/watchglass/watchglass/core/wire"
+
 // ControlBytes returns the size of the responses that wait to be sent.
 func (s *Session) ControlBytes() int { return len(s.control) }
+
+// MaxPatches is the number of cached patches.
+const MaxPatches = maxPatches
+
+// Patch returns the change at a position of the window as a patch, or nil.
+func (c *Collection) Patch(position int, bodies bool) wire.Patch { return c.patch(position, bodies) }
+
+// PatchBytes returns the memory of the cached patches.
+func (c *Collection) PatchBytes() (bytes int) {
+	for i := range c.patches {
+		bytes += cap(c.patches[i].of)
+	}
+	return bytes
+}
+
+// BlockBytes returns the memory of the cached blocks.
+func (c *Collection) BlockBytes() int { return c.blocks.bytes }
+
+// EncodedEvents returns the cached encoding of the end of the window.
+func (c *Collection) EncodedEvents() *EncodedEvents { return &c.events }
+
+// EncodedEvents is the type of a cached encoding.
+type EncodedEvents = encodedEvents

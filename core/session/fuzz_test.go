@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/watchglass/watchglass/core/api"
-	"github.com/watchglass/watchglass/core/cacher"
 	"github.com/watchglass/watchglass/core/selector"
 	"github.com/watchglass/watchglass/core/session"
 	"github.com/watchglass/watchglass/core/wire"
@@ -58,7 +57,7 @@ type hostile struct {
 }
 
 // Collection implements session.Backend.
-func (h *hostile) Collection(r *session.Request) (*cacher.Cacher, *api.Status) {
+func (h *hostile) Collection(r *session.Request) (*session.Collection, *api.Status) {
 	if r.Resource.Name != "pods" {
 		return nil, api.NotFound("there is no resource " + r.Resource.String())
 	}

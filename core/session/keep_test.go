@@ -25,7 +25,7 @@ func types(t *testing.T, message []byte) (all []wire.Type) {
 // moved continues a reader in another session.
 func (c *collection) moved(t *testing.T, s *session.Session) *session.Session {
 	t.Helper()
-	again := session.New(session.Config{}, one{c.Cacher})
+	again := session.New(session.Config{}, one{c.Collection})
 	require.NoError(t, again.Resume(s.Keep(), 1000))
 	s.Close()
 	return again
@@ -47,7 +47,7 @@ func TestRestoredReaderWithoutMatchingChangesIsCurrent(t *testing.T) {
 // A session may be persisted while its reader accepts no data (rules B11, B16).
 func TestRestoredSessionSendsTheResponsesThatWait(t *testing.T) {
 	c := newCollection(20)
-	s := session.New(session.Config{}, one{c.Cacher})
+	s := session.New(session.Config{}, one{c.Collection})
 	require.NoError(t, s.Receive((&wire.Hello{Version: wire.Version}).Append(nil), 1000))
 	s = c.moved(t, c.moved(t, s))
 	require.Equal(t, []wire.Type{wire.TypeWelcome}, types(t, s.Next(1<<20, 1000)))

@@ -21,7 +21,7 @@ import (
 // labelled is a collection in which a label of each object contains its version.
 // Most objects have a unique label set.
 type labelled struct {
-	*cacher.Cacher
+	*session.Collection
 	rand *rand.Rand
 	rv   api.ResourceVersion
 	apps map[string]string // by key and version
@@ -29,7 +29,7 @@ type labelled struct {
 
 func newLabelled(n int, seed int64) *labelled {
 	c := &labelled{rand: rand.New(rand.NewSource(seed)), apps: map[string]string{}}
-	c.Cacher = cacher.New(cacher.Config{Schema: objects.Pods(), History: history.Limits{MinCapacity: 64, MaxCapacity: 64}})
+	c.Collection = session.NewCollection(cacher.New(cacher.Config{Schema: objects.Pods(), History: history.Limits{MinCapacity: 64, MaxCapacity: 64}}))
 	c.BeginList()
 	c.SetSource("here")
 	for i := range n {
@@ -54,7 +54,7 @@ func (c *labelled) sessions(t testing.TB, n int, config session.Config, f wire.S
 	f.Subscription, f.Resource, f.Source, f.Credit = 1, "v1/pods", "here", 1<<40
 	all := make([]*session.Session, n)
 	for i := range all {
-		all[i] = session.New(config, one{c.Cacher})
+		all[i] = session.New(config, one{c.Collection})
 		require.NoError(t, all[i].Receive(f.Append((&wire.Hello{Version: wire.Version}).Append(nil)), 1000))
 	}
 	return all

@@ -54,7 +54,7 @@ func TestCostOfAMessage(t *testing.T) {
 // form.
 func TestSelectorsAreParsedOnce(t *testing.T) {
 	c := newCollection(20)
-	s := session.New(session.Config{}, one{c.Cacher})
+	s := session.New(session.Config{}, one{c.Collection})
 	m := s.Parse(message(&wire.Hello{Version: wire.Version}, &wire.Subscribe{
 		Subscription: 1, Resource: "v1/pods", LabelSelector: "app=0", FieldSelector: "metadata.name!=002", Credit: 1 << 20,
 	}))
@@ -82,7 +82,7 @@ func TestInvalidMessageHasNoEffect(t *testing.T) {
 		"too many frames":   {message(hello, &wire.Credit{}, &wire.Credit{}, &wire.Credit{}), 413, session.LimitFrames},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := session.New(session.Config{MaxFrames: 3}, one{newCollection(1).Cacher})
+			s := session.New(session.Config{MaxFrames: 3}, one{newCollection(1).Collection})
 			err := s.Receive(c.message, 1000)
 			require.Error(t, err)
 			assert.Equal(t, c.code, api.AsStatus(err).Code)
@@ -97,7 +97,7 @@ func TestLongNamesAreRejected(t *testing.T) {
 	long := strings.Repeat("x", 1025)
 	for _, f := range []wire.Subscribe{{Resource: "v1/" + long}, {Resource: "v1/pods", Namespace: long}, {Resource: "v1/pods", Source: long}} {
 		f.Subscription = 1
-		s := session.New(session.Config{}, one{newCollection(1).Cacher})
+		s := session.New(session.Config{}, one{newCollection(1).Collection})
 		require.NoError(t, s.Receive(message(&wire.Hello{Version: wire.Version}, &f), 1000))
 		answer := s.Next(1<<20, 1000)
 		assert.Equal(t, []wire.Type{wire.TypeWelcome, wire.TypeSubscriptionStatus}, types(t, answer))

@@ -6,7 +6,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/watchglass/watchglass/core/cacher"
 	"github.com/watchglass/watchglass/core/session"
 	"github.com/watchglass/watchglass/core/watcher"
 	"github.com/watchglass/watchglass/core/wire"
@@ -22,7 +21,7 @@ type metered struct {
 	meter *watcher.Meter
 }
 
-func newMetered(t *testing.T, c *cacher.Cacher, f wire.Subscribe) *metered {
+func newMetered(t *testing.T, c *session.Collection, f wire.Subscribe) *metered {
 	m := &metered{t: t, meter: &watcher.Meter{}}
 	m.Session = session.New(session.Config{Meter: m.meter}, one{c})
 	f.Subscription, f.Resource, f.Source, f.Credit = 1, "v1/pods", "here", 1<<40
@@ -64,7 +63,7 @@ func TestASnapshotStopsWhereTheMeterIsExhausted(t *testing.T) {
 	for selected, labels := range map[int]string{0: "app=none", 1: "app=app-700"} {
 		t.Run(labels, func(t *testing.T) {
 			c := newLabelled(objects, 1)
-			m := newMetered(t, c.Cacher, wire.Subscribe{LabelSelector: labels})
+			m := newMetered(t, c.Collection, wire.Subscribe{LabelSelector: labels})
 			assert.Empty(t, m.frames(), "nothing is granted")
 			assert.Zero(t, m.evaluations())
 			var all []string
@@ -85,7 +84,7 @@ func TestASnapshotStopsWhereTheMeterIsExhausted(t *testing.T) {
 
 func TestEventsWaitWhileTheMeterIsExhausted(t *testing.T) {
 	c := newLabelled(10, 1)
-	m := newMetered(t, c.Cacher, wire.Subscribe{FieldSelector: "metadata.name!=x,status.phase=Running"})
+	m := newMetered(t, c.Collection, wire.Subscribe{FieldSelector: "metadata.name!=x,status.phase=Running"})
 	m.meter.Grant(1000)
 	require.Contains(t, m.frames(), synced)
 	m.meter.Grant(-1000)
@@ -108,7 +107,7 @@ func TestEventsWaitWhileTheMeterIsExhausted(t *testing.T) {
 
 func TestWithoutSelectorsTheMeterIsNotSpent(t *testing.T) {
 	c := newLabelled(100, 1)
-	m := newMetered(t, c.Cacher, wire.Subscribe{Namespace: "ns"})
+	m := newMetered(t, c.Collection, wire.Subscribe{Namespace: "ns"})
 	assert.Len(t, m.frames(), 101)
 	c.Apply(c.put(1, 10), 1000)
 	assert.Len(t, m.frames(), 1)
@@ -116,7 +115,7 @@ func TestWithoutSelectorsTheMeterIsNotSpent(t *testing.T) {
 
 func TestFindingTheScopeSpendsTheMeter(t *testing.T) {
 	c := newLabelled(100, 1)
-	m := newMetered(t, c.Cacher, wire.Subscribe{FieldSelector: "metadata.name=00007"})
+	m := newMetered(t, c.Collection, wire.Subscribe{FieldSelector: "metadata.name=00007"})
 	m.meter.Grant(1)
 	assert.Empty(t, m.frames())
 	m.meter.Grant(98)

@@ -37,7 +37,7 @@ type change struct {
 type world struct {
 	t       *testing.T
 	rand    *rand.Rand
-	cacher  *cacher.Cacher
+	cacher  *session.Collection
 	rv      api.ResourceVersion
 	now     int64
 	state   rows
@@ -51,13 +51,13 @@ func newWorld(t *testing.T, seed int64) *world {
 		t: t, rand: rand.New(rand.NewSource(seed)), rv: 1, now: 1_000_000, state: rows{},
 		states: map[api.ResourceVersion]rows{1: {}}, changes: map[api.ResourceVersion][]change{},
 	}
-	w.cacher = cacher.New(cacher.Config{Schema: objects.Pods(), History: history.Limits{MinCapacity: 12, MaxCapacity: 12}})
+	w.cacher = session.NewCollection(cacher.New(cacher.Config{Schema: objects.Pods(), History: history.Limits{MinCapacity: 12, MaxCapacity: 12}}))
 	w.relist(0)
 	return w
 }
 
 // Collection and Release implement session.Backend.
-func (w *world) Collection(*session.Request) (*cacher.Cacher, *api.Status) {
+func (w *world) Collection(*session.Request) (*session.Collection, *api.Status) {
 	return w.cacher, nil
 }
 func (w *world) Release(api.Resource) {}

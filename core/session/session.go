@@ -12,10 +12,10 @@ import (
 
 // Backend provides the collections that a session serves.
 type Backend interface {
-	// Collection returns the cacher of a resource, which may not be ready yet.
+	// Collection returns the collection of a resource, which may not be ready yet.
 	// The error is 404 for an unknown resource and 403 for a reader that is not
 	// authorized. Collection does not change or retain the request's frame.
-	Collection(r *Request) (*cacher.Cacher, *api.Status)
+	Collection(r *Request) (*Collection, *api.Status)
 	// Release reports the end of a subscription that Collection was called for.
 	Release(resource api.Resource)
 	// Wake reports that Next may return a message. It is called while a

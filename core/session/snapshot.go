@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/watchglass/watchglass/core/api"
-	"github.com/watchglass/watchglass/core/cacher"
 	"github.com/watchglass/watchglass/core/wire"
 )
 
@@ -23,7 +22,7 @@ const snapshotSubscription = 1
 // NewSnapshotReader starts a copy of a collection that is ready. It contains the changes
 // since the version from of the given source. It contains everything if from is
 // zero, too old or of a different source. The caller must call Close.
-func NewSnapshotReader(c *cacher.Cacher, from api.ResourceVersion, source string) (*SnapshotReader, *api.Status) {
+func NewSnapshotReader(c *Collection, from api.ResourceVersion, source string) (*SnapshotReader, *api.Status) {
 	if _, status := c.Window().After(from); status != nil || source != c.Source() || from > c.ResourceVersion() {
 		from = 0
 	}

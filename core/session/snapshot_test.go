@@ -91,13 +91,13 @@ func (k *kept) changes(list []wire.Change) {
 
 // collection is a cacher whose bodies have changing dictionaries.
 type collection struct {
-	*cacher.Cacher
+	*session.Collection
 	rv api.ResourceVersion
 }
 
 func newCollection(n int) *collection {
 	limits := history.Limits{MinCapacity: 32, MaxCapacity: 32}
-	c := &collection{cacher.New(cacher.Config{Schema: objects.Pods(), History: limits}), 1}
+	c := &collection{session.NewCollection(cacher.New(cacher.Config{Schema: objects.Pods(), History: limits})), 1}
 	c.relist(n)
 	return c
 }
@@ -140,7 +140,7 @@ func (c *collection) whole() map[api.Key]string {
 
 func (k *kept) copy(c *collection, limit int, between func()) (from api.ResourceVersion, status *api.Status) {
 	k.dictionaries, k.labels = map[uint32]string{}, map[uint32]api.Labels{}
-	x, status := session.NewSnapshotReader(c.Cacher, k.rv, "here")
+	x, status := session.NewSnapshotReader(c.Collection, k.rv, "here")
 	require.Nil(k.t, status)
 	defer x.Close()
 	for {

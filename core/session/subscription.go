@@ -37,7 +37,8 @@ type subscription struct {
 	cacher          *cacher.Cacher
 	filter          *watcher.Filter
 	follower        *cacher.Follower // positioned at the next event to send
-	frame           *cacher.Frame    // the cacher's
+	collection      *Collection
+	frame           *frameBuffer // the collection's
 	credit          int64
 	rv              api.ResourceVersion
 	generation      int    // of the cacher, for the follower's position
@@ -65,8 +66,8 @@ type subscription struct {
 	next         api.Key // next key of the snapshot
 }
 
-func newSubscription(session *Session, r *Request, c *cacher.Cacher, wake func()) (*subscription, *api.Status) {
-	f, namespace := r.Frame, strings.Clone(r.Frame.Namespace)
+func newSubscription(session *Session, r *Request, collection *Collection, wake func()) (*subscription, *api.Status) {
+	c, f, namespace := collection.Cacher, r.Frame, strings.Clone(r.Frame.Namespace)
 	filter, status := c.NewFilter(namespace, r.Selection)
 	if status != nil {
 		return nil, status
@@ -81,17 +82,22 @@ func newSubscription(session *Session, r *Request, c *cacher.Cacher, wake func()
 		filter.Meter(meter)
 	}
 	sub := &subscription{
-		session: session, id: f.Subscription, resource: r.Resource, cacher: c, filter: filter, frame: c.Frame(), namespace: namespace,
+		session: session, id: f.Subscription, resource: r.Resource, cacher: c, filter: filter, namespace: namespace,
+		collection: collection, frame: &collection.frame,
 		labels: f.LabelSelector, fields: f.FieldSelector, cost: r.Selection.Cost(), metadataOnly: f.MetadataOnly, from: f.ResourceVersion,
 		notOlderThan: max(f.NotOlderThan, f.ResourceVersion), source: strings.Clone(f.Source),
 		deltaEpoch: f.DeltaEpoch, deltaEpochSince: f.DeltaEpochSince,
 	}
 	sub.follower = c.Follow(filter, wake)
+	collection.subscriptions++
 	sub.grant(f.Credit)
 	return sub, nil
 }
 
-func (s *subscription) close() { s.follower.Close() }
+func (s *subscription) close() {
+	s.follower.Close()
+	s.collection.subscriptions--
+}
 
 func (s *subscription) grant(bytes uint64) {
 	if bytes > math.MaxInt64/2 {
@@ -250,6 +256,7 @@ func (s *subscription) checkPosition() *api.Status {
 		return otherSource()
 	}
 	if s.generation != s.cacher.Generation() {
+		s.collection.relisted()
 		if s.phase != live {
 			return api.Expired("the collection was relisted while the snapshot was being sent")
 		}
@@ -427,7 +434,7 @@ func (s *subscription) addObject(message []byte, t api.EventType, ref, held stor
 func (s *subscription) setEnvelope(c *wire.Change, ref, held store.Ref, position int, body api.Body) {
 	heap := s.cacher.Heap()
 	if held != 0 {
-		if patch := s.cacher.Patch(position, !s.metadataOnly); patch != nil {
+		if patch := s.collection.patch(position, !s.metadataOnly); patch != nil {
 			at := len(s.frame.Bytes)
 			s.frame.Bytes = append(s.frame.Bytes, patch...)
 			c.Patch, c.Previous = s.frame.Bytes[at:], heap.ResourceVersion(held)

@@ -26,6 +26,7 @@ const lostLeader = "the source has lost its leader"
 // feed is a connector's watch of one resource.
 type feed struct {
 	cacher *cacher.Cacher
+	served *session.Collection // of the cacher
 	kind   int
 	encode func(dst, json []byte) api.Body // nil for plain bodies
 	source *source                         // the source of its state; nil before the first list
@@ -58,6 +59,7 @@ func (c *connector) start() {
 	for k := range kinds {
 		limits := history.Limits{MinCapacity: c.world.setup.History, MaxCapacity: c.world.setup.History}
 		f := &feed{cacher: cacher.New(cacher.Config{Schema: schemaOf(k), History: limits, DeltaEpoch: c.world.lineage << 32}), kind: k, encode: c.world.codecs[k].Encode}
+		f.served = session.NewCollection(f.cacher)
 		if f.encode != nil {
 			f.cacher.SetDictionary(c.world.codecs[k].Dictionary)
 		}
@@ -310,11 +312,11 @@ func (c *connector) failing() int64 { return c.gone }
 func (c *connector) levels() int64 { return 1 }
 
 // Collection implements session.Backend.
-func (c *connector) Collection(r *session.Request) (*cacher.Cacher, *api.Status) {
+func (c *connector) Collection(r *session.Request) (*session.Collection, *api.Status) {
 	for k, f := range c.feeds {
 		if resourceNames[k] == r.Resource.String() {
 			c.open++
-			return f.cacher, nil
+			return f.served, nil
 		}
 	}
 	return nil, api.NotFound("no such resource")
@@ -347,7 +349,7 @@ func (b backend) Wake() { b.link.woken = true }
 
 // Collection implements session.Backend. The reader is authorized for one
 // namespace or for everything.
-func (b backend) Collection(r *session.Request) (*cacher.Cacher, *api.Status) {
+func (b backend) Collection(r *session.Request) (*session.Collection, *api.Status) {
 	if !b.link.driver.mayRead(api.Scope{Namespace: r.Frame.Namespace}) {
 		return nil, api.Forbidden("this reader may read one namespace")
 	}

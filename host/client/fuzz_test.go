@@ -15,11 +15,11 @@ import (
 )
 
 // served serves sessions from one collection.
-type served struct{ *cacher.Cacher }
+type served struct{ of *session.Collection }
 
-func (s served) Collection(*session.Request) (*cacher.Cacher, *api.Status) { return s.Cacher, nil }
-func (served) Release(api.Resource)                                        {}
-func (served) Wake()                                                       {}
+func (s served) Collection(*session.Request) (*session.Collection, *api.Status) { return s.of, nil }
+func (served) Release(api.Resource)                                             {}
+func (served) Wake()                                                            {}
 
 // conversation returns the messages of a connector to a reader of two pods. One of
 // them is changed and one is deleted.
@@ -30,7 +30,7 @@ func conversation(t testing.TB) (snapshot, events []byte) {
 		require.Nil(t, c.ListObject(objects.Put(text)))
 	}
 	c.EndList(2, 1000)
-	s := session.New(session.Config{}, served{c})
+	s := session.New(session.Config{}, served{session.NewCollection(c)})
 	message := (&wire.Hello{Version: wire.Version}).Append(nil)
 	message = (&wire.Subscribe{Subscription: 1, Resource: "v1/pods", Credit: 1 << 20}).Append(message)
 	require.NoError(t, s.Receive(message, 1000))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/core/session"
 	"github.com/watchglass/watchglass/host/limit"
 )
 
@@ -24,12 +25,13 @@ type collection struct {
 
 	// Guarded by connector.mu.
 	cacher    *cacher.Cacher
-	readers   map[*reader]int // number of subscriptions per reader
-	holds     int             // number of users that are not readers
-	idleSince time.Time       // time of the last use
-	linger    *time.Timer     // runs while the collection is unused
-	clock     *time.Timer     // for the cacher's next tick
-	prompter  *time.Timer     // runs between two requests for progress
+	served    *session.Collection // of the cacher
+	readers   map[*reader]int     // number of subscriptions per reader
+	holds     int                 // number of users that are not readers
+	idleSince time.Time           // time of the last use
+	linger    *time.Timer         // runs while the collection is unused
+	clock     *time.Timer         // for the cacher's next tick
+	prompter  *time.Timer         // runs between two requests for progress
 	status    upstream
 	totals    *ResourceTotals
 	opened    time.Time
@@ -45,13 +47,13 @@ type upstream struct {
 
 // acquire adds a subscription of r. The first one starts the upstream watch. The
 // caller holds the lock.
-func (c *Connector) acquire(r *reader, schema *api.Schema) (*cacher.Cacher, *api.Status) {
+func (c *Connector) acquire(r *reader, schema *api.Schema) (*session.Collection, *api.Status) {
 	col, status := c.present(schema)
 	if status != nil {
 		return nil, status
 	}
 	col.readers[r]++
-	return col.cacher, nil
+	return col.served, nil
 }
 
 // present returns the collection of a resource, and starts it if necessary. The
@@ -92,6 +94,7 @@ func (c *Connector) open(schema *api.Schema, decoder *decoder) *collection {
 		col.totals = new(ResourceTotals)
 		c.counted[col.resource] = col.totals
 	}
+	col.served = session.NewCollection(col.cacher)
 	col.cacher.SetDictionary(decoder.dictionary)
 	c.collections[col.resource] = col
 	c.running.Go(func() { col.run(ctx, decoder) })

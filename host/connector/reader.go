@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/watchglass/watchglass/core/api"
-	"github.com/watchglass/watchglass/core/cacher"
 	"github.com/watchglass/watchglass/core/session"
 	"github.com/watchglass/watchglass/host/access"
 	"github.com/watchglass/watchglass/host/limit"
@@ -256,7 +255,7 @@ func (r *reader) authenticate(string) *api.Status {
 }
 
 // Collection implements session.Backend. The caller holds the lock.
-func (r *reader) Collection(asked *session.Request) (*cacher.Cacher, *api.Status) {
+func (r *reader) Collection(asked *session.Request) (*session.Collection, *api.Status) {
 	resource, request := asked.Resource, accessRequest(asked)
 	right, known := r.found.rights[request]
 	found := r.found.schemas[resource]

@@ -1,0 +1,90 @@
+package session
+
+import (
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/core/store"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// Collection is a cacher with the encodings that the sessions on it share. All
+// backends of a cacher must return the same Collection.
+//
+// Most readers are sent the same events back to back, so the last encodings are
+// cached. One cache has an entry per change, for readers that have the previous
+// version. Another has the end of the window, for readers without a selector at
+// the same position. The third has the blocks of snapshots.
+type Collection struct {
+	*cacher.Cacher
+	subscriptions int
+	patches       []cachedPatch // ring by position; nil until first use
+	events        encodedEvents
+	blocks        encodedBlocks
+	frame         frameBuffer
+}
+
+// NewCollection returns a cacher's collection without readers.
+func NewCollection(c *cacher.Cacher) *Collection { return &Collection{Cacher: c} }
+
+// frameBuffer is the scratch space for building one reader's frame after the other.
+// Sharing it keeps it in the processor cache.
+type frameBuffer struct {
+	Changes []wire.Change
+	Bytes   []byte // data that changes refer to and that is stored nowhere else
+	Refs    []store.Ref
+	// Envelopes and Bodies are the sections of a block before compression.
+	Envelopes, Bodies []byte
+}
+
+const (
+	// maxPatches is the number of cached changes. It covers a burst, which one
+	// reader is sent completely before the next.
+	maxPatches = 256
+	// maxPatch is the size limit of a cached patch. A larger patch is hardly a
+	// difference and would take as much memory as the object.
+	maxPatch = 4 << 10
+)
+
+type cachedPatch struct {
+	position int
+	bodies   bool
+	of       wire.Patch // empty if there is none, nil if not cached
+}
+
+// patch returns the change at a position of the window as a difference between
+// its versions, including the body if bodies is set. It returns nil if there is
+// no such difference. The bytes are read-only and valid until the next call.
+func (c *Collection) patch(position int, bodies bool) wire.Patch {
+	if c.patches == nil {
+		c.patches = make([]cachedPatch, maxPatches)
+	}
+	p := &c.patches[position%maxPatches]
+	if p.position != position || p.bodies != bodies || p.of == nil {
+		*p = cachedPatch{position, bodies, c.appendPatch(p.of[:0], position, bodies)}
+	}
+	of := p.of
+	if len(of) > maxPatch {
+		p.of = nil
+	}
+	if len(of) == 0 {
+		return nil
+	}
+	return of
+}
+
+// appendPatch never returns nil, because nil means not cached.
+func (c *Collection) appendPatch(dst wire.Patch, position int, bodies bool) wire.Patch {
+	if dst == nil {
+		dst = wire.Patch{}
+	}
+	e, heap := c.Window().At(position), c.Heap()
+	if e.Current == 0 || e.Previous == 0 {
+		return dst
+	}
+	current, body := heap.Envelope(e.Current), api.Body{}
+	if bodies {
+		body = current.Body()
+	}
+	dst, _ = wire.AppendPatch(dst, heap.Envelope(e.Previous), current, body)
+	return dst
+}

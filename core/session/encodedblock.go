@@ -1,0 +1,84 @@
+package session
+
+import (
+	"strings"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/store"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// encodedBlock is a cached block of a snapshot.
+type encodedBlock struct {
+	// frame is the frame for readers with bodies, without the subscription. The
+	// first envelopesEnd bytes of its data contain the envelopes.
+	frame        wire.SnapshotBlock
+	envelopesEnd int
+	versions     []blockVersion
+}
+
+// blockVersion identifies a version while the state is not replaced. A Ref is
+// reused only for newer resource versions meanwhile.
+type blockVersion struct {
+	ref store.Ref
+	rv  api.ResourceVersion
+}
+
+// encodedBlocks are the blocks of the last snapshots, by their first key. They
+// hold no references to versions.
+type encodedBlocks struct {
+	generation int // of the cacher
+	byFirst    map[api.Key]*encodedBlock
+	bytes      int
+}
+
+// Blocks of former states stay until the cache exceeds cachedBytesPerObject for each
+// object of the collection, and is cleared. An object usually takes half of that.
+const (
+	cachedBytesPerObject = 512
+	blockVersionBytes    = 16  // size of a blockVersion
+	blockOverhead        = 256 // memory of an encodedBlock without data and versions
+)
+
+// relisted drops the blocks of a state that a list has replaced.
+func (c *Collection) relisted() {
+	if g := c.Generation(); c.blocks.generation != g {
+		c.blocks = encodedBlocks{generation: g}
+	}
+}
+
+// encodedBlock returns the cached block of exactly these versions, or nil.
+func (c *Collection) encodedBlock(refs []store.Ref) *encodedBlock {
+	c.relisted()
+	b := c.blocks.byFirst[c.Heap().Key(refs[0])]
+	if b == nil || len(b.versions) != len(refs) {
+		return nil
+	}
+	for i, ref := range refs {
+		if b.versions[i] != (blockVersion{ref, c.Heap().ResourceVersion(ref)}) {
+			return nil
+		}
+	}
+	return b
+}
+
+// cacheBlock caches the block of some versions of the current state.
+func (c *Collection) cacheBlock(refs []store.Ref, b *encodedBlock) {
+	cache := &c.blocks
+	b.versions = make([]blockVersion, len(refs))
+	for i, ref := range refs {
+		b.versions[i] = blockVersion{ref, c.Heap().ResourceVersion(ref)}
+	}
+	first := c.Heap().Key(refs[0])
+	if was := cache.byFirst[first]; was != nil {
+		cache.bytes -= was.size()
+	}
+	if cache.bytes += b.size(); cache.byFirst == nil || cache.bytes > cachedBytesPerObject*c.Len()+b.size() {
+		*cache = encodedBlocks{generation: cache.generation, byFirst: map[api.Key]*encodedBlock{}, bytes: b.size()}
+	}
+	cache.byFirst[api.Key(strings.Clone(string(first)))] = b
+}
+
+func (b *encodedBlock) size() int {
+	return blockOverhead + len(b.frame.Data) + blockVersionBytes*len(b.versions)
+}
