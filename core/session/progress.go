@@ -122,7 +122,9 @@ func (s *subscription) wake() int64 {
 	now := s.session.now
 	switch {
 	case s.phase == opening:
-		at = s.deadline
+		if !s.filter.Exhausted() {
+			at = s.deadline
+		}
 	case !s.caughtUp():
 	case now < s.nextReport():
 		at = s.nextReport() // progress by then causes no wake-up

@@ -84,6 +84,7 @@ const (
 	Unpacked
 	Trespassed
 	Starved
+	SentWhileStarved
 	CaughtUp
 	situations
 )
@@ -163,6 +164,7 @@ var situationNames = [situations]string{
 	Unpacked:           "body unpacked for what it discloses",
 	Trespassed:         "scope without a right refused",
 	Starved:            "session that waits for evaluations",
+	SentWhileStarved:   "session that waits for evaluations sends something else",
 	CaughtUp:           "session that waited for evaluations catches up",
 }
 

@@ -107,8 +107,12 @@ func (l *link) pull() bool {
 	if l.wake != 0 && l.driver.world.now >= l.wake {
 		l.woken = true
 	}
-	for l.session != nil && len(l.down) < l.room && l.mayEvaluate() {
+	for l.session != nil && len(l.down) < l.room {
+		granted := l.mayEvaluate()
 		data := l.session.Next(l.driver.world.setup.Message, l.driver.world.now)
+		if data == nil && !granted {
+			break
+		}
 		if data == nil && l.woken && l.allowance.spent() {
 			continue
 		}
@@ -123,6 +127,9 @@ func (l *link) pull() bool {
 		l.driver.world.trace(data)
 		l.growth = max(l.growth, l.driver.world.growth(data, l.tap.sent(data)))
 		l.send(&l.down, data)
+		if !granted {
+			l.driver.world.saw(SentWhileStarved)
+		}
 		if !l.session.More() && !l.allowance.spent() {
 			l.rest()
 			break
@@ -131,7 +138,8 @@ func (l *link) pull() bool {
 	return moved
 }
 
-// mayEvaluate reports whether the session need not wait for evaluations.
+// mayEvaluate reports whether the session need not wait for evaluations. Otherwise it
+// sends only what needs none.
 func (l *link) mayEvaluate() bool {
 	if l.woken && !l.allowance.grant(l.driver.world.now) {
 		l.starved = true

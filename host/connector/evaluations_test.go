@@ -139,3 +139,23 @@ func TestConnectionsOfAUserShareTheirMessages(t *testing.T) {
 		assert.Zero(t, limits.Refusals(limit.MaxMessageRate))
 	})
 }
+
+func TestReaderWithoutEvaluationsReceivesRefusalsAndErrors(t *testing.T) {
+	limits := limit.NewSet().With(limit.MaxEvaluationRate, 1)
+	run(t, connector.Config{Access: twoUsers(), Limits: limits}, func(t *testing.T, w *world) {
+		w.fill(20 * chunk)
+		eve, _ := w.readerAs("eve")
+		none := w.subscribe(eve, wire.Subscribe{Subscription: 1, FieldSelector: "status.phase=Failed"})
+		w.until(eve, func() bool { return none.Parts > 0 }) // the rest takes hours
+		synctest.Wait()
+		began := time.Now()
+
+		refused := w.subscribe(eve, wire.Subscribe{Subscription: 2, FieldSelector: "spec.nope=1"})
+		w.until(eve, func() bool { return refused.Status != nil })
+		assert.Equal(t, 400, refused.Status.Code)
+		w.source.Fail(api.Unavailable("gone for a while"))
+		w.until(eve, func() bool { return none.Excuse != nil })
+		assert.Less(t, time.Since(began), time.Minute)
+		assert.False(t, none.Synced)
+	})
+}

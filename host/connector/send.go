@@ -274,7 +274,8 @@ const idleMillis = 60 * 60 * 1000
 // next appends the bytes to send now to a buffer, and returns when the next ones are
 // due. Readers with long messages take turns, so that other users of the lock wait for
 // at most one of them. A thousand readers may reconnect at once. A reader whose client
-// has used up its selector evaluations waits until more are granted.
+// has used up its selector evaluations receives only what needs none, such as refusals
+// and errors of the source, until more are granted.
 func (r *reader) next(buffer []byte, bulk bool) (message []byte, next due) {
 	c := r.connector
 	if bulk {
@@ -284,10 +285,7 @@ func (r *reader) next(buffer []byte, bulk bool) (message []byte, next due) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	next.now = c.now()
-	if wait := c.evaluate(&r.evaluator); wait > 0 {
-		next.at = next.now + wait.Milliseconds() + 1
-		return buffer, next
-	}
+	wait := c.evaluate(&r.evaluator)
 	message = r.session.AppendNext(buffer, c.config.MessageBytes, next.now)
 	if len(message) > 0 {
 		c.totals.Messages++
@@ -296,10 +294,13 @@ func (r *reader) next(buffer []byte, bulk bool) (message []byte, next due) {
 		r.sent.Messages++
 		r.sent.Bytes += uint64(len(message))
 	}
-	next.again = r.session.More() || r.meter.Exhausted()
+	next.again = r.session.More() || wait == 0 && r.meter.Exhausted()
 	next.at = next.now + idleMillis
 	if at := r.session.Wake(); at > 0 {
 		next.at = max(at, next.now+1)
+	}
+	if wait > 0 {
+		next.at = min(next.at, next.now+wait.Milliseconds()+1)
 	}
 	return message, next
 }
