@@ -100,7 +100,7 @@ func (e *Engine) openWatch(f *wire.OpenWatch) {
 	opt := cacher.WatchOptions{
 		Namespace: strings.Clone(f.Namespace), Selection: selection, ResourceVersion: strings.Clone(f.ResourceVersion),
 		Match: f.Match, SendInitialEvents: f.SendInitialEvents, Bookmarks: f.Bookmarks,
-		TimeoutSeconds: f.TimeoutSeconds, Policy: f.Policy,
+		TimeoutSeconds: f.TimeoutSeconds, Policy: f.Policy, Previous: f.Previous,
 		Sink: func(d watcher.Delivery) bool { return w.take(e, d) },
 		Closed: func() {
 			e.watches.active--
@@ -204,10 +204,16 @@ func (e *Engine) dropWatch(w *watch) {
 
 // discard drops the pending events.
 func (w *watch) discard() {
-	for _, d := range w.pending {
-		w.cacher.Heap().Release(d.Content)
-	}
+	w.release(w.pending)
 	w.pending = nil
+}
+
+func (w *watch) release(deliveries []watcher.Delivery) {
+	for _, d := range deliveries {
+		heap := w.cacher.Heap()
+		heap.Release(d.Content)
+		heap.Release(d.Previous)
+	}
 }
 
 func (e *Engine) removeWatch(w *watch) { delete(e.watches.byID, w.id) }
@@ -261,7 +267,6 @@ func (w *watch) report(e *Engine, out []byte) []byte {
 // reportPending appends one frame of deliveries with at most about readyBytes of
 // objects.
 func (w *watch) reportPending(e *Engine, out []byte) []byte {
-	heap := w.cacher.Heap()
 	frame := wire.WatchEvents{Watch: w.id}
 	e.plain = e.plain[:0]
 	n := 0
@@ -272,13 +277,15 @@ func (w *watch) reportPending(e *Engine, out []byte) []byte {
 			event.Item = e.item(w.collection, w.cacher, d.Content, d.ResourceVersion, w.bodies)
 			event.Item.Flags = d.Flags
 		}
+		if d.Previous != 0 {
+			previous := e.item(w.collection, w.cacher, d.Previous, w.cacher.Heap().ResourceVersion(d.Previous), w.bodies)
+			event.Previous = &previous
+		}
 		frame.Events = append(frame.Events, event)
 		n++
 	}
 	out = frame.Append(out)
-	for _, d := range w.pending[:n] {
-		heap.Release(d.Content)
-	}
+	w.release(w.pending[:n])
 	w.pending = w.pending[:copy(w.pending, w.pending[n:])]
 	return out
 }

@@ -20,6 +20,7 @@ type WatchOptions struct {
 	Bookmarks         bool
 	TimeoutSeconds    uint32
 	Policy            api.Policy
+	Previous          bool // see watcher.Options
 	Sink              func(watcher.Delivery) bool
 	Initialized       func(events int)
 	Closed            func()
@@ -88,7 +89,7 @@ func (o *WatchOptions) normalise() (api.ResourceVersion, *api.Status) {
 func (c *Cacher) startWatch(o *WatchOptions, rv api.ResourceVersion, filter *watcher.Filter) (*watcher.Watcher, *api.Status) {
 	opt := watcher.Options{
 		Filter: filter, QueueSize: c.queueSize(), Policy: o.Policy, Sink: o.Sink, Initialized: o.Initialized, Closed: o.Closed,
-		Exhausted: o.Exhausted, Counts: &c.counts, Bookmarks: o.Bookmarks,
+		Exhausted: o.Exhausted, Counts: &c.counts, Bookmarks: o.Bookmarks, Previous: o.Previous,
 	}
 	if status := c.begin(&opt, o, rv); status != nil {
 		return nil, status

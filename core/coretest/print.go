@@ -161,6 +161,9 @@ func (p *printer) events(f *wire.WatchEvents) {
 		default:
 			text += p.item(p.watches[f.Watch], &e.Item)
 		}
+		if e.Previous != nil {
+			text += ", was " + p.item(p.watches[f.Watch], e.Previous)
+		}
 		p.line("watch %d: %s", f.Watch, text)
 	}
 }

@@ -59,7 +59,7 @@ func init() {
 		// The program.
 		"collection":       doCollection, // ID RESOURCE ns= labels= fields= restore= metadata-only
 		"close-collection": doCloseCollection,
-		"watch":            doWatch, // ID collection= ns= labels= fields= rv= match= initial= timeout= policy= credit= bookmarks bodies
+		"watch":            doWatch, // ID collection= ns= labels= fields= rv= match= initial= timeout= policy= credit= bookmarks bodies previous
 		"grant":            doGrant, // ID EVENTS
 		"close-watch":      doCloseWatch,
 		"view":             doView,      // ID collection= ns= labels= fields= sort= offset= limit= facets=

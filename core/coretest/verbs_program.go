@@ -58,7 +58,7 @@ func doWatch(h *harness, v *verb) error {
 		TimeoutSeconds:    uint32(v.optionDuration("timeout") / 1000),
 		Policy:            api.Policy(max(v.oneOf("policy", "", "terminate", "conflate", "stall"), 1) - 1),
 		Credit:            uint32(v.optionNumber("credit")),
-		Bookmarks:         v.flag("bookmarks"), Bodies: v.flag("bodies"),
+		Bookmarks:         v.flag("bookmarks"), Bodies: v.flag("bodies"), Previous: v.flag("previous"),
 	}
 	if err := v.done(); err != nil {
 		return err

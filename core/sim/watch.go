@@ -59,6 +59,7 @@ func (r *reader) watch(id uint32) *watch {
 func (r *reader) openWatch(c *collection, f wire.OpenWatch, follow bool, before *watch) {
 	r.drain()
 	f.Watch, f.Collection = r.id32(), c.id
+	f.Previous = f.Watch%2 == 0
 	rv, _ := api.ParseResourceVersion(f.ResourceVersion)
 	w := &watch{id: f.Watch, open: f, collection: c, kind: c.kind, follow: follow, granted: f.Credit, held: map[api.Key]api.ResourceVersion{}}
 	if before != nil {
@@ -144,10 +145,30 @@ func (r *reader) watchEvent(w *watch, f *wire.WatchEvent) {
 	} else {
 		e.Key = api.Key(string([]byte(f.Item.Envelope.Key())))
 		e.Object = versionOf(schemaOf(w.kind), r.schema(w.kind), e.ResourceVersion, f.Item.Labels, f.Item.Envelope)
+		r.checkPrevious(w, e, f.Previous)
 		w.apply(e)
 		r.checkBody(w.kind, &f.Item, f.Type == api.Deleted, w.open.Bodies)
 	}
 	w.Events = append(w.Events, e)
+}
+
+// checkPrevious checks that an update has the version that the watch delivered
+// before it, if the program asked for it. A watch from a version in the past has not
+// delivered one at first.
+func (r *reader) checkPrevious(w *watch, e check.Event, previous *wire.Item) {
+	if asked := w.open.Previous && e.Type == api.Modified; asked != (previous != nil) {
+		r.world.fail(ErrPrevious, "%s: %s of %s at %d: previous %v", w.Name, e.Type, e.Key, e.ResourceVersion, previous)
+		return
+	}
+	if previous == nil {
+		return
+	}
+	held := w.held[e.Key]
+	if key := previous.Envelope.Key(); key != e.Key || held != 0 && !w.inherited && previous.ResourceVersion != held {
+		r.world.fail(ErrPrevious, "%s: %s at %d follows %d, and its previous version is %s at %d",
+			w.Name, e.Key, e.ResourceVersion, held, key, previous.ResourceVersion)
+	}
+	r.checkBody(w.kind, previous, false, w.open.Bodies)
 }
 
 // apply updates the data of a simple client.

@@ -27,6 +27,7 @@ var (
 	ErrTimeout   = errors.New("timeout: a watch ran longer than its timeout")
 	ErrCredit    = errors.New("credit: a delivery exceeds the granted credit")
 	ErrConverge  = errors.New("converge: a reader did not reach the state of the source")
+	ErrPrevious  = errors.New("previous: an update does not have the version that the watch delivered before it")
 	ErrMemory    = errors.New("memory: usage exceeds the limits")
 	ErrLeak      = errors.New("leak: an unused resource is still held")
 	ErrNotWoken  = errors.New("not woken: a session has output and its reader was not woken")

@@ -20,6 +20,9 @@ type Options struct {
 	// Watermark is the requested version. Live events and bookmarks must be newer
 	// than it and than every initial event (rules W34, W35).
 	Watermark api.ResourceVersion
+	// Previous adds the version before a change to MODIFIED events. A conflating
+	// watch adds the version that it delivered last.
+	Previous bool
 	// Bookmarks enables periodic bookmarks (rule W25).
 	Bookmarks bool
 	// BookmarkAfter is the version that the end-of-initial-events bookmark must

@@ -10,11 +10,13 @@ import (
 
 // Delivery is one event for the consumer. It holds a reference to Content, which
 // is zero for a bookmark. ResourceVersion is the version that the consumer sees;
-// for a deletion it is that of the event, not of the content.
+// for a deletion it is that of the event, not of the content. Previous is the
+// version before a MODIFIED event, with a reference, if [Options.Previous] is set.
 type Delivery struct {
 	Type            api.EventType
 	Flags           api.Flags
 	Content         store.Ref
+	Previous        store.Ref
 	ResourceVersion api.ResourceVersion
 }
 
@@ -414,6 +416,9 @@ func (w *Watcher) deliver(e *history.Event) {
 func (w *Watcher) delivery(e *history.Event, t api.EventType, content store.Ref) Delivery {
 	d := Delivery{Type: t, Content: w.heap.Retain(content), Flags: w.heap.Flags(content)}
 	d.ResourceVersion = w.heap.ResourceVersion(content)
+	if t == api.Modified && w.opt.Previous {
+		d.Previous = w.heap.Retain(e.Previous)
+	}
 	if t == api.Deleted {
 		d.ResourceVersion = e.ResourceVersion
 		if e.FinalStateUnknown {
@@ -451,7 +456,9 @@ func (w *Watcher) Discard() {
 	w.Stop(false)
 	w.close()
 	for w.out.len() > 0 {
-		w.heap.Release(w.out.pop().Content)
+		d := w.out.pop()
+		w.heap.Release(d.Content)
+		w.heap.Release(d.Previous)
 	}
 }
 

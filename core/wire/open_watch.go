@@ -18,6 +18,7 @@ type OpenWatch struct {
 	Bodies            bool       // deliver the objects' JSON, decoded
 	Policy            api.Policy // what happens if the consumer is slow
 	Credit            uint32     // events that the consumer accepts before it grants more; zero for no limit
+	Previous          bool       // MODIFIED events also have the version before the change
 }
 
 // Append writes the whole frame.
@@ -36,6 +37,7 @@ func (f *OpenWatch) Append(dst []byte) []byte {
 	dst = appendBool(dst, f.Bodies)
 	dst = append(dst, byte(f.Policy))
 	dst = appendUvarint(dst, uint64(f.Credit))
+	dst = appendBool(dst, f.Previous)
 	return end(dst, start)
 }
 
@@ -55,5 +57,6 @@ func (f *OpenWatch) Parse(payload []byte) error {
 	f.Bodies = r.bool()
 	f.Policy = api.Policy(r.enum(byte(api.PolicyStall)))
 	f.Credit = r.uint32()
+	f.Previous = r.bool()
 	return r.done("OpenWatch")
 }

@@ -7,7 +7,12 @@ import "github.com/watchglass/watchglass/core/api"
 type WatchEvent struct {
 	Type api.EventType
 	Item Item
+	// Previous is the version before a MODIFIED event, if the watch asks for it.
+	Previous *Item
 }
+
+// withPrevious is added to the type of an event that has a previous version.
+const withPrevious = 0x80
 
 // WatchEvents delivers events of a watch in order. The status of [WatchClosed]
 // replaces the ERROR event of Kubernetes.
@@ -33,6 +38,10 @@ func appendWatchEvent(dst []byte, e *WatchEvent) []byte {
 		dst = appendUvarint(dst, uint64(e.Item.ResourceVersion))
 		return append(dst, byte(e.Item.Flags))
 	}
+	if e.Previous != nil {
+		dst[len(dst)-1] |= withPrevious
+		dst = appendItem(dst, e.Previous)
+	}
 	return appendItem(dst, &e.Item)
 }
 
@@ -49,6 +58,10 @@ func (f *WatchEvents) Parse(payload []byte) error {
 
 func (r *reader) watchEvent(e *WatchEvent) {
 	*e = WatchEvent{Type: api.EventType(r.byte())}
+	if e.Type == api.Modified|withPrevious {
+		e.Type, e.Previous = api.Modified, &Item{}
+		r.item(e.Previous)
+	}
 	switch e.Type {
 	case api.Added, api.Modified, api.Deleted:
 		r.item(&e.Item)

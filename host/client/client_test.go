@@ -90,7 +90,7 @@ func TestWatchFollowsChanges(t *testing.T) {
 	w := newWorld(t)
 	first := w.put("shop/a", "Pending")
 	c := w.collection()
-	watch, err := c.Watch(w.ctx, WatchOptions{ResourceVersion: first.String(), LabelSelector: "phase=Running"})
+	watch, err := c.Watch(w.ctx, WatchOptions{ResourceVersion: first.String(), LabelSelector: "phase=Running", Previous: true})
 	require.NoError(t, err)
 
 	second := w.put("shop/a", "Running")
@@ -100,6 +100,7 @@ func TestWatchFollowsChanges(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, fmt.Sprintf("MODIFIED shop/a %s", third), describe(event))
 	require.Contains(t, string(event.Object.JSON()), `"resourceVersion":"`+third.String()+`"`)
+	require.Contains(t, string(event.Previous.JSON()), `"resourceVersion":"`+second.String()+`"`)
 	fourth := w.source.Delete(pods, "shop/a")
 	require.Equal(t, fmt.Sprintf("DELETED shop/a %s", fourth), w.next(watch))
 

@@ -26,6 +26,7 @@ type WatchOptions struct {
 	AllowWatchBookmarks  bool
 	Timeout              time.Duration // in whole seconds; zero for none
 	MetadataOnly         bool          // omit the objects' JSON
+	Previous             bool          // add the object before the change to MODIFIED events
 
 	// Policy selects what happens when the buffer is full. The default is Stall.
 	Policy WatchPolicy
@@ -67,6 +68,9 @@ func (p WatchPolicy) wire() (api.Policy, error) {
 type Event struct {
 	Type   api.EventType
 	Object Object // of an ADDED, MODIFIED or DELETED event
+	// Previous is the object before a MODIFIED event, if WatchOptions.Previous is set. A
+	// conflating watch skips versions; Previous is then the one that it delivered last.
+	Previous *Object
 	// ResourceVersion is the object's, or the bookmark's.
 	ResourceVersion api.ResourceVersion
 	// InitialEventsEnd marks the bookmark that ends the initial events.
@@ -140,6 +144,7 @@ func (c *Collection) openWatch(opts WatchOptions) (wire.OpenWatch, error) {
 		TimeoutSeconds: uint32(min(max(opts.Timeout/time.Second, 0), math.MaxUint32)),
 		Bodies:         !opts.MetadataOnly && !c.opts.MetadataOnly,
 		Credit:         defaultBuffer,
+		Previous:       opts.Previous,
 	}
 	if opts.SendInitialEvents != nil {
 		open.SendInitialEvents = api.False
@@ -310,6 +315,10 @@ func newEvents(from []wire.WatchEvent) []Event {
 		events[i] = Event{Type: e.Type, ResourceVersion: e.Item.ResourceVersion}
 		if e.Type.IsChange() {
 			events[i].Object = newObject(&e.Item)
+		}
+		if e.Previous != nil {
+			previous := newObject(e.Previous)
+			events[i].Previous = &previous
 		}
 		events[i].InitialEventsEnd = e.Type == api.Bookmark && e.Item.Flags&api.EndOfInitialEvents != 0
 	}

@@ -303,7 +303,7 @@ export class CollectionHandle<T extends object> implements Collection<T>, OpenCo
   }
 
   #update(status: CollectionStatus): void {
-    if (sameStatus(status, this.#status)) return;
+    if (JSON.stringify(status) === JSON.stringify(this.#status)) return;
     this.#status = Object.freeze(status);
     // Listeners are called with the final status immediately, because nothing may
     // run after a close.
@@ -315,12 +315,4 @@ export class CollectionHandle<T extends object> implements Collection<T>, OpenCo
     this.#progressListeners.clear();
     this.#errorListeners.clear();
   }
-}
-
-function sameStatus(a: CollectionStatus, b: CollectionStatus): boolean {
-  return a.state === b.state && a.nextAttempt === b.nextAttempt && sameError(a.error, b.error);
-}
-
-function sameError(a: Status | undefined, b: Status | undefined): boolean {
-  return a === b || (a !== undefined && b !== undefined && JSON.stringify(a) === JSON.stringify(b));
 }

@@ -5,18 +5,24 @@ import type { MemberEvents, Membership } from "./member.js";
 // without a copy. The epoch counts the engine's restarts. The worker drops commands
 // of an older epoch.
 
+/** The engine that a page needs. */
+export interface EngineRequest {
+  url: string;
+  /** Identifies the page's user; see `identity` in ConnectOptions. */
+  identity: string;
+  wasm: string | BufferSource | WebAssembly.Module | undefined;
+  maxBytes?: number | undefined;
+  maxHistory?: number | undefined;
+  pauseMillis?: number | undefined;
+  kubernetes?: boolean | undefined;
+  /** The token, if it never changes. The worker then does not ask for one. */
+  token: string | undefined;
+}
+
 /** The messages from a page to the worker. */
 export type ToWorker =
-  | {
+  | (EngineRequest & {
       op: "attach";
-      url: string;
-      /** Identifies the page's user; see `identity` in ConnectOptions. */
-      identity: string;
-      wasm: string | BufferSource | WebAssembly.Module | undefined;
-      maxBytes: number | undefined;
-      maxHistory: number | undefined;
-      pauseMillis: number | undefined;
-      kubernetes: boolean | undefined;
       /**
        * The name of a lock that is held while the page lives; empty where locks do not
        * exist.
@@ -24,9 +30,7 @@ export type ToWorker =
       lock: string;
       /** The previous member number, for a page whose worker died. */
       member: number | undefined;
-      /** The token, if it never changes. The worker then does not ask for one. */
-      token: string | undefined;
-    }
+    })
   | { op: "frames"; epoch: number; frames: Uint8Array<ArrayBuffer> }
   | { op: "token"; request: number; token: string }
   | { op: "no token"; request: number; message: string }
@@ -65,16 +69,7 @@ export interface WorkerPort extends Port<ToPage, ToWorker> {
   close(): void;
 }
 
-export interface PortOptions {
-  url: string;
-  identity: string;
-  wasm: string | BufferSource | WebAssembly.Module | undefined;
-  maxBytes: number | undefined;
-  maxHistory: number | undefined;
-  pauseMillis?: number | undefined;
-  kubernetes: boolean | undefined;
-  /** The token, if it never changes. */
-  token: string | undefined;
+export interface PortOptions extends EngineRequest {
   /**
    * The ways to start a worker, in order of preference. The next one is tried if a worker
    * cannot be loaded or does not respond.
@@ -190,8 +185,8 @@ class WorkerMembership implements Membership {
           silent.heard();
           this.#receive(port, data, attached, reject);
         };
-        const { url, identity, wasm, maxBytes, maxHistory, pauseMillis, kubernetes, token } = this.#options;
-        this.#post({ op: "attach", url, identity, wasm, maxBytes, maxHistory, pauseMillis, kubernetes, lock: this.#page.name, member: this.#member, token });
+        const { workers, ...request } = this.#options; // functions cannot be sent
+        this.#post({ op: "attach", ...request, lock: this.#page.name, member: this.#member });
       } catch (error) {
         reject(new WorkerFailure(messageOf(error)));
       }

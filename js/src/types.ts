@@ -109,12 +109,24 @@ export interface WatchOptions extends Selectors {
   policy?: "stall" | "terminate" | "conflate";
   /** The maximum number of undelivered events taken from the engine. Default 1000. */
   credit?: number;
+  /** `MODIFIED` events have the object before the change. It is decoded when it is first read. Default false. */
+  previous?: boolean;
   signal?: AbortSignal;
 }
 
 /** An event of a watch. Kubernetes' ERROR events are thrown as a {@link WatchglassError}. */
 export type WatchEvent<T extends object = KubeObject> =
-  | { type: "ADDED" | "MODIFIED" | "DELETED"; object: T; finalStateUnknown?: boolean }
+  | {
+      type: "ADDED" | "MODIFIED" | "DELETED";
+      /** The object after the event. For `DELETED`, its last known state. */
+      object: T;
+      /**
+       * For `MODIFIED` with {@link WatchOptions.previous}: the object before the change. The
+       * policy `"conflate"` skips states, and this is then the one that the watch delivered last.
+       */
+      previous?: T | undefined;
+      finalStateUnknown?: boolean;
+    }
   | { type: "BOOKMARK"; resourceVersion: ResourceVersion; initialEventsEnd: boolean };
 
 /**

@@ -4,8 +4,8 @@ import { WatchglassError } from "./errors.js";
 import { toObject } from "./object.js";
 import type { Opened, ResourceVersion, Status, WatchEnd, WatchEvent, WatchOptions } from "./types.js";
 import { Match, Policy, Tristate, type MemberCommand } from "./wire/commands.js";
-import { Flag, type Item } from "./wire/item.js";
-import type { Delivery, WatchEventFrame } from "./wire/outputs.js";
+import { Flag } from "./wire/item.js";
+import type { ChangeFrame, Delivery, WatchEventFrame } from "./wire/outputs.js";
 
 const defaultCredit = 1000;
 
@@ -135,6 +135,7 @@ export class WatchIterator<T extends object> implements AsyncIterableIterator<Wa
       bodies: !this.#collection.metadataOnly,
       policy: Policy[o.policy ?? "stall"],
       credit: this.#credit,
+      previous: o.previous ?? false,
       ...resumed,
     });
   }
@@ -194,19 +195,23 @@ export class WatchIterator<T extends object> implements AsyncIterableIterator<Wa
   }
 
   #toEvent(event: WatchEventFrame): WatchEvent<T> {
-    if (event.type !== "BOOKMARK") return this.#change(event.type, event.item);
+    if (event.type !== "BOOKMARK") return this.#change(event);
     const initialEventsEnd = (event.flags & Flag.endOfInitialEvents) !== 0;
     return { type: event.type, resourceVersion: event.resourceVersion, initialEventsEnd };
   }
 
-  /** Returns the event of a change. Its object is parsed when it is first read. */
-  #change(type: "ADDED" | "MODIFIED" | "DELETED", item: Item): WatchEvent<T> {
+  /** Returns the event of a change. Its objects are parsed when they are first read. */
+  #change({ type, item, previous }: ChangeFrame): WatchEvent<T> {
     const collection = this.#collection;
     let object: T | undefined;
+    let before: T | undefined;
     return {
       type,
       get object(): T {
         return (object ??= toObject<T>(item, collection.schema));
+      },
+      get previous(): T | undefined {
+        return previous && (before ??= toObject<T>(previous, collection.schema));
       },
       ...((item.flags & Flag.finalStateUnknown) !== 0 && { finalStateUnknown: true }),
     };

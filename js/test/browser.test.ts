@@ -29,6 +29,13 @@ for (const worker of ["shared", "dedicated", "inline"] as const) {
     });
     connector.put("default/web-3", "web", "Running");
     assert.equal(await event, "web-3");
+    const versions = await page.evaluate(async () => {
+      for await (const event of pods.watch({ resourceVersion: "102", previous: true })) {
+        if (event.type === "MODIFIED") return [event.previous, event.object].map((pod) => pod?.metadata.resourceVersion);
+      }
+      return [];
+    });
+    assert.deepEqual(versions, ["102", "103"]);
     connector.cut();
     await page.waitForFunction(() => pods.status.state === "reconnecting");
     connector.delete("default/web-1");

@@ -241,6 +241,28 @@ test("opened describes what is open, with the IDs of inspect", async () => {
   assert.deepEqual(client.opened(), []);
 });
 
+test("an update has the previous object if the watch asks for it, parsed on access", async () => {
+  const { pods, client, guest } = await withCollection();
+  const watch = pods.watch({ previous: true })[Symbol.asyncIterator]();
+  await turn();
+  const { id, payload } = guest().last("OpenWatch");
+  assert.equal(payload.at(-1), 1);
+  await speak(client, guest(), (w) => {
+    say.changes(w, id, 1, [{ key: "default/a", rv: 8, body: named("default/a") }]);
+    say.update(w, id, { key: "default/a", rv: 9, body: named("default/a") }, { key: "default/a", rv: 8, body: "no object" });
+    say.update(w, id, { key: "default/a", rv: 10, body: named("default/a") }, { key: "default/a", rv: 9, body: named("default/a") });
+  });
+  const added = await next(watch);
+  assert.ok(added.type === "ADDED" && added.previous === undefined);
+  const broken = await next(watch);
+  assert.ok(broken.type === "MODIFIED" && broken.object.metadata.resourceVersion === "9");
+  assert.throws(() => broken.previous);
+  const modified = await next(watch);
+  assert.ok(modified.type === "MODIFIED");
+  assert.equal(modified.previous?.metadata.resourceVersion, "9");
+  assert.equal(modified.previous, modified.previous);
+});
+
 test("a watch yields events, parses on access, and throws the reason for its end", async () => {
   const { pods, client, guest } = await withCollection();
   const watch = pods.watch({ labelSelector: "app=web" })[Symbol.asyncIterator]();

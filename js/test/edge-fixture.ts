@@ -43,6 +43,7 @@ export const watchCommand = (options: Partial<Command & { type: "OpenWatch" }> =
   timeoutSeconds: 0,
   policy: Policy.terminate,
   credit: 0,
+  previous: false,
   ...options,
 });
 

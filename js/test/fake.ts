@@ -135,6 +135,15 @@ export const say = {
       }
     });
   },
+  update(w: Writer, watch: number, item: FakeItem, previous: FakeItem): void {
+    w.frame(0x67, () => {
+      w.uvarint(watch);
+      w.uvarint(1);
+      w.byte(0x82);
+      writeItem(w, previous);
+      writeItem(w, item);
+    });
+  },
   bookmark(w: Writer, watch: number, rv: number, flags = 0): void {
     w.frame(0x67, () => {
       w.uvarint(watch);

@@ -144,7 +144,7 @@ function expected(v: any): any {
 function event(v: any): any {
   const type = ["", "ADDED", "MODIFIED", "DELETED", "BOOKMARK"][v.Type];
   if (type === "BOOKMARK") return { type, resourceVersion: v.Item.ResourceVersion, flags: v.Item.Flags };
-  return { type, item: expected(v.Item) };
+  return { type, item: expected(v.Item), previous: expected(v.Previous) };
 }
 
 function envelope(v: any): any {

@@ -61,6 +61,7 @@ function readPayload(type: number, r: Reader): ReadCommand | undefined {
         bodies: r.bool(),
         policy: r.option(Policy.stall + 1),
         credit: r.uint32(),
+        previous: r.bool(),
       };
   }
   return undefined;

@@ -37,6 +37,7 @@ export type MemberCommand =
       bodies: boolean;
       policy: number;
       credit: number;
+      previous: boolean;
     } & Select)
   | { type: "GrantWatch"; watch: number; events: number }
   | { type: "CloseWatch"; watch: number }
@@ -127,7 +128,8 @@ function writePayload(w: Writer, c: MemberCommand): void {
       w.uvarint(c.timeoutSeconds);
       w.bool(c.bodies);
       w.byte(c.policy);
-      return w.uvarint(c.credit);
+      w.uvarint(c.credit);
+      return w.bool(c.previous);
     case "GrantWatch":
       w.uvarint(c.watch);
       return w.uvarint(c.events);

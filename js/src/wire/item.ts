@@ -74,7 +74,7 @@ function readUID(r: Reader): string {
   const n = r.uvarint();
   if (n > 0) return r.text(n - 1);
   const digits = Array.from(r.bytes(16), (b) => b.toString(16).padStart(2, "0")).join("");
-  return [digits.slice(0, 8), digits.slice(8, 12), digits.slice(12, 16), digits.slice(16, 20), digits.slice(20)].join("-");
+  return digits.replace(/(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
 }
 
 /**

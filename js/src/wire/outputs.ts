@@ -5,8 +5,15 @@ import { Item, minItem } from "./item.js";
 
 /** One event of a WatchEvents frame. */
 export type WatchEventFrame =
-  | { type: "ADDED" | "MODIFIED" | "DELETED"; item: Item }
+  | ChangeFrame
   | { type: "BOOKMARK"; resourceVersion: ResourceVersion; flags: number };
+
+export interface ChangeFrame {
+  type: "ADDED" | "MODIFIED" | "DELETED";
+  item: Item;
+  /** The version before the change, if the watch asks for it. */
+  previous: Item | undefined;
+}
 
 /**
  * An edit of the rows of a window. Edits apply from top to bottom: the next `keep` rows
@@ -72,6 +79,8 @@ const states: readonly State[] = ["connecting", "syncing", "live", "reconnecting
 /** The kinds of columns, in the order of their numbers on the wire. */
 export const columnKinds: readonly Column["kind"][] = ["null", "bool", "integer", "number", "date", "string", "duration"];
 const eventTypes = [undefined, "ADDED", "MODIFIED", "DELETED", "BOOKMARK"] as const;
+const modified = 2;
+const modifiedWithPrevious = 0x80 | modified;
 /** Why a watch ended, in the order of the numbers on the wire. */
 export const watchEnds: readonly WatchEnd[] = ["Closed", "CollectionClosed", "EngineReplaced", "Timeout", "Refused", "SlowConsumer", "Overtaken", "HistoryLost", "Corrupt"];
 const rejectables: readonly Rejectable[] = ["collection", "watch", "view", "object", "restore", "reader"];
@@ -166,14 +175,20 @@ function collectionState(r: Reader): Omit<Delivery & { type: "CollectionState" }
 }
 
 function watchEvent(r: Reader): WatchEventFrame {
-  const type = eventTypes[r.byte()];
+  let n = r.byte();
+  let previous: Item | undefined;
+  if (n === modifiedWithPrevious) {
+    previous = new Item(r);
+    n = modified;
+  }
+  const type = eventTypes[n];
   switch (type) {
     case undefined:
       return r.fail("unknown event type");
     case "BOOKMARK":
       return { type, resourceVersion: r.resourceVersion(), flags: r.byte() };
   }
-  return { type, item: new Item(r) };
+  return { type, item: new Item(r), previous };
 }
 
 function viewPatch(r: Reader): Omit<Delivery & { type: "ViewPatch" }, "type"> {
