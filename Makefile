@@ -206,7 +206,7 @@ examples/edge/node_modules: examples/edge/package-lock.json
 	@touch $@
 
 examples/headlamp/node_modules: examples/headlamp/package-lock.json
-	cd examples/headlamp && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	cd examples/headlamp && npm install --no-save --ignore-scripts --no-audit --no-fund --loglevel=error # npm ci requires the packages of all platforms
 	@touch $@
 
 js/packaging/node_modules: js/packaging/package-lock.json
