@@ -126,7 +126,7 @@ func (w *watch) start(e *Engine, opt cacher.WatchOptions, status *api.Status) {
 			switch {
 			case !e.isOpen(w):
 				if started != nil {
-					w.cacher.StopWatch(started)
+					w.cacher.Watches().Stop(started)
 				}
 			case status != nil:
 				w.end(e, api.WatchEndRefused, status)
@@ -160,7 +160,7 @@ func (w *watch) take(e *Engine, d watcher.Delivery) bool {
 // end ends the watch after its pending events. Only the first end counts.
 func (w *watch) end(e *Engine, reason api.WatchEnd, status *api.Status) {
 	if w.watcher != nil {
-		w.cacher.StopWatch(w.watcher)
+		w.cacher.Watches().Stop(w.watcher)
 		w.watcher = nil
 	}
 	if w.closed == nil {
@@ -182,7 +182,7 @@ func (e *Engine) grantWatch(f *wire.GrantWatch) {
 func (w *watch) run() {
 	if w.watcher != nil {
 		w.watcher.Run()
-		w.cacher.Resume()
+		w.cacher.Watches().Resume()
 	}
 }
 
@@ -196,7 +196,7 @@ func (e *Engine) closeWatch(f *wire.CloseWatch) {
 func (e *Engine) dropWatch(w *watch) {
 	w.finished = true
 	if w.watcher != nil {
-		w.cacher.StopWatch(w.watcher)
+		w.cacher.Watches().Stop(w.watcher)
 	}
 	w.discard()
 	e.removeWatch(w)

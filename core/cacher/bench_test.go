@@ -151,7 +151,7 @@ func BenchmarkOpenClose(b *testing.B) {
 					open[i] = benchWatch(c, selectors[0].watch(i, 10_000), &seen)
 				}
 				for _, w := range open {
-					c.StopWatch(w)
+					c.Watches().Stop(w)
 				}
 			}
 			b.StopTimer()

@@ -2,8 +2,8 @@ package cacher
 
 import (
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/dispatch"
 	"github.com/watchglass/watchglass/core/history"
-	"github.com/watchglass/watchglass/core/internal/lite"
 	"github.com/watchglass/watchglass/core/selector"
 	"github.com/watchglass/watchglass/core/store"
 	"github.com/watchglass/watchglass/core/watcher"
@@ -41,9 +41,8 @@ type Cacher struct {
 	source     string
 	listed     string // the source of the state
 	deltaEpoch uint64
-	rv         api.ResourceVersion
+	at         dispatch.Moment
 	ready      bool
-	now        int64
 	// generation counts the lists. progressed is the time of the last progress
 	// report from the source.
 	generation int
@@ -56,14 +55,12 @@ type Cacher struct {
 	corruption        *api.Status // error of every read after the restored state turned out to be invalid
 	corruptionCause   *api.Status
 	observers         []Observer
-	followers         []*Follower
-	followed          watcher.Index[*Follower]
-	notifyNext        []*Follower // followers to wake on the next update
+	followers         dispatch.Followers
+	watches           dispatch.Dispatcher
 	waits             []wait
 	held              bool // a revision is incomplete, so waits must not end
 	progressRequested bool // a follower waits for a newer version
 	scratch           []byte
-	dispatcher
 }
 
 // New returns an empty cacher that is not ready.
@@ -71,12 +68,8 @@ func New(cfg Config) *Cacher {
 	c := &Cacher{schema: cfg.Schema, deltaEpoch: cfg.DeltaEpoch, heap: store.NewHeap()}
 	c.state = store.New(c.heap)
 	c.window = history.New(c.heap, cfg.History)
-	c.followed = watcher.NewIndex[*Follower](c.heap)
-	c.dispatcher = dispatcher{
-		index:   watcher.NewIndex[*registration](c.heap),
-		watches: map[*watcher.Watcher]*registration{},
-		jitter:  lite.NewRand(cfg.Seed),
-	}
+	c.followers = dispatch.NewFollowers(c.heap, c.window, &c.at)
+	c.watches = dispatch.New(c.heap, c.window, &c.at, cfg.Seed)
 	return c
 }
 
@@ -99,8 +92,8 @@ func (c *Cacher) SetSource(source string) {
 	}
 	c.source = source
 	if c.ready {
-		c.finishDispatch()
-		c.failWatches(otherHistory(), func(*registration) bool { return true })
+		c.watches.Finish()
+		c.watches.Fail(otherHistory(), nil)
 	}
 }
 
@@ -112,7 +105,7 @@ func otherHistory() *api.Status {
 func (c *Cacher) Ready() bool { return c.ready }
 
 // ResourceVersion returns the newest version applied.
-func (c *Cacher) ResourceVersion() api.ResourceVersion { return c.rv }
+func (c *Cacher) ResourceVersion() api.ResourceVersion { return c.at.Version }
 
 // Generation returns how many lists have replaced the state. Positions in the
 // window are not comparable across generations.
@@ -213,7 +206,7 @@ func (c *Cacher) store(p *Put, held store.Ref) (store.Ref, *api.Status) {
 // not newer than the current one. It fails, without any change, if the base of
 // the body is missing.
 func (c *Cacher) Apply(p *Put, now int64) *api.Status {
-	c.now = max(c.now, now)
+	c.at.Now = max(c.at.Now, now)
 	id := p.Object
 	if id == 0 {
 		id = c.state.Find(p.Envelope.Key())
@@ -259,7 +252,7 @@ func (c *Cacher) unchanged(p *Put, previous store.Ref) api.Cells {
 // Delete removes an object. It emits no event if the object does not exist (rule
 // W29) or is newer than the deletion.
 func (c *Cacher) Delete(key api.Key, rv api.ResourceVersion, now int64) {
-	c.now = max(c.now, now)
+	c.at.Now = max(c.at.Now, now)
 	c.retractFault(key, rv, "deleted")
 	id := c.state.Find(key)
 	if id == 0 || c.heap.ResourceVersion(c.state.Version(id)) >= rv {
@@ -272,24 +265,20 @@ func (c *Cacher) Delete(key api.Key, rv api.ResourceVersion, now int64) {
 // commit records a change that the store already contains (rule H12). It takes
 // ownership of the event's reference to Previous.
 func (c *Cacher) commit(id store.ID, e history.Event) {
-	if c.parked != nil {
-		c.makeRoom()
-	}
+	c.watches.MakeRoom()
 	recorded := c.window.Append(e)
 	for _, o := range c.observers {
 		o.Changed(id, recorded)
 	}
-	if len(c.followers) > 0 {
-		c.wakeFollowers(&e, c.window.End()-1)
-	}
+	c.followers.Wake(&e, c.window.End()-1)
 	c.advance(e.ResourceVersion)
-	c.dispatch()
+	c.watches.Dispatch()
 }
 
 // Fail records why there is no progress. The next progress clears it.
 func (c *Cacher) Fail(status *api.Status) {
 	c.failure = status
-	c.wakeEveryone()
+	c.followers.WakeAll()
 }
 
 // Failure returns the status given to Fail, or nil if there was progress since.
@@ -305,33 +294,37 @@ func (c *Cacher) Progress(rv api.ResourceVersion, now int64) {
 
 // EndRevision reports that everything up to rv has been applied, and ends a BeginRevision.
 func (c *Cacher) EndRevision(rv api.ResourceVersion, now int64) {
-	c.now = max(c.now, now)
+	c.at.Now = max(c.at.Now, now)
 	c.dropDeletedFaults(rv)
 	c.held = false
 	c.advance(rv)
 }
 
 func (c *Cacher) progress() {
-	c.progressed = c.now
-	c.endLost()
-	c.wakeOnProgress()
+	c.progressed = c.at.Now
+	c.watches.EndLost()
+	c.followers.Progressed()
 	if c.failure != nil {
 		c.Fail(nil)
 	}
 }
 
 func (c *Cacher) advance(rv api.ResourceVersion) {
-	c.rv = max(c.rv, rv)
-	if len(c.ahead) > 0 {
-		c.forgetReached()
-	}
-	if len(c.notifyNext) > 0 {
-		c.wakeNotified()
-	}
+	c.at.Version = max(c.at.Version, rv)
+	c.watches.Reached()
+	c.followers.Updated()
 	if c.ready && !c.held {
 		c.wakeFresh()
 	}
 }
+
+// Follow adds a follower that has read everything; see [dispatch.Followers.Add].
+func (c *Cacher) Follow(f *watcher.Filter, wake func()) *dispatch.Follower {
+	return c.followers.Add(f, wake)
+}
+
+// Watches returns the watches of the collection.
+func (c *Cacher) Watches() *dispatch.Dispatcher { return &c.watches }
 
 // Observe adds an observer and returns a function that removes it.
 func (c *Cacher) Observe(o Observer) (remove func()) {
@@ -346,18 +339,18 @@ func (c *Cacher) NewFilter(namespace string, s selector.Selection) (*watcher.Fil
 
 // Tick sets the time in milliseconds and performs the work that is due.
 func (c *Cacher) Tick(now int64) {
-	c.now = max(c.now, now)
+	c.at.Now = max(c.at.Now, now)
 	if c.held {
 		c.held = false
 		c.wakeFresh()
 	}
 	c.expireWaits()
-	c.tickDispatcher()
+	c.watches.Tick()
 }
 
 // NextTick returns when Tick has work to do, or zero.
 func (c *Cacher) NextTick() int64 {
-	next := c.dispatcher.nextTick(c.now)
+	next := c.watches.NextTick()
 	for i := range c.waits {
 		next = earlier(next, c.waits[i].deadline)
 	}

@@ -13,20 +13,6 @@ import (
 	"github.com/watchglass/watchglass/core/watcher"
 )
 
-func TestC27_Budget(t *testing.T) {
-	var b cacher.Budget
-	assert.Zero(t, b.Take(0), "starts empty")
-	assert.Zero(t, b.Take(999))
-	assert.EqualValues(t, 50, b.Take(1000))
-	assert.Zero(t, b.Take(1999), "taking takes all, and fractions of a second wait for the whole")
-	assert.EqualValues(t, 100, b.Take(60_000), "capped")
-	b.GiveBack(30)
-	b.GiveBack(-80)
-	assert.EqualValues(t, 30, b.Take(60_000))
-	b.GiveBack(1000)
-	assert.EqualValues(t, 100, b.Take(60_000), "capped when returned")
-}
-
 // fill fills the queues of a watch, so that one more event blocks.
 func (w *world) fill(x *watcher.Watcher) {
 	rv := w.ResourceVersion()
@@ -57,7 +43,7 @@ func TestC26_SlowConsumerIsWaitedFor(t *testing.T) {
 	w.now++
 	w.Tick(w.now)
 	assert.True(t, slow.Stopped())
-	assert.Equal(t, 1, w.Counts().Terminated)
+	assert.Equal(t, 1, w.Watches().Counts().Terminated)
 	assert.Equal(t, []string{"ADDED ns/b@32"}, w.take(fast))
 	assert.Len(t, w.take(slow), 10, "W9: its output")
 	w.assertNoLeak()
@@ -74,7 +60,7 @@ func TestC26_SlowConsumerThatMakesRoomContinues(t *testing.T) {
 	got := w.take(slow)
 	assert.Equal(t, []string{"ADDED ns/a@31", "ADDED ns/b@32"}, append(got, w.take(slow)...)[20:], "nothing is missing")
 	assert.False(t, slow.Stopped())
-	assert.Zero(t, w.Counts().Terminated)
+	assert.Zero(t, w.Watches().Counts().Terminated)
 
 	w.fill(slow)
 	w.do("ns/c rv=53")
@@ -140,8 +126,8 @@ func TestBlockedConsumerThatStopsUnblocksDispatch(t *testing.T) {
 	w.pass(5000)
 	w.fill(slow)
 	w.do("ns/a rv=31", "ns/b rv=32")
-	w.StopWatch(slow)
-	assert.Zero(t, w.Counts().Terminated, "it was not cut off, it left")
+	w.Watches().Stop(slow)
+	assert.Zero(t, w.Watches().Counts().Terminated, "it was not cut off, it left")
 	got := w.take(fast)
 	assert.Equal(t, []string{"ADDED ns/a@31", "ADDED ns/b@32"}, got[len(got)-2:])
 	w.assertNoLeak()
@@ -174,7 +160,7 @@ func TestW34_ConflatingWatchStartedWhileDispatchIsBehind(t *testing.T) {
 	w.fill(slow)
 	w.do("ns/a rv=31", "ns/b rv=32")
 	x := w.start(conflating("30"))
-	w.StopWatch(slow)
+	w.Watches().Stop(slow)
 	for rv := 33; rv < 60; rv++ {
 		w.do("ns/a rv=" + strconv.Itoa(rv))
 	}
@@ -341,7 +327,7 @@ func TestT15_ClosedWatchesHoldNoMemory(t *testing.T) {
 		x := w.start(opt)
 		w.do("ns/a rv=" + strconv.Itoa(11+i))
 		if i%3 == 0 {
-			w.StopWatch(x)
+			w.Watches().Stop(x)
 		}
 	}
 	assert.Equal(t, api.ResourceVersion(110), w.ResourceVersion())

@@ -15,18 +15,6 @@ func ParseContinue(text string) (rv api.ResourceVersion, start string, status *a
 func EncodeBase64(s string) string         { return encodeBase64(s) }
 func DecodeBase64(s string) (string, bool) { return decodeBase64(s) }
 
-// Budget is the budget of the dispatcher.
-type Budget = budget
-
-// Take takes the available time.
-func (b *Budget) Take(now int64) int64 { return b.take(now) }
-
-// GiveBack returns unused time.
-func (b *Budget) GiveBack(millis int64) { b.giveBack(millis) }
-
-// Watches returns the number of registered watches.
-func (c *Cacher) Watches() int { return len(c.watches) }
-
 // Waiting returns the number of reads that wait for a version.
 func (c *Cacher) Waiting() int { return len(c.waits) }
 

@@ -62,7 +62,7 @@ func (f *faults) since(key api.Key, rv api.ResourceVersion) bool {
 func (c *Cacher) retractFault(key api.Key, rv api.ResourceVersion, how string) {
 	if len(c.faults.list) > 0 && c.faults.clear(key, rv) {
 		c.faults.add(Fault{key, rv, api.NotFound(string(key) + " was " + how)})
-		c.wakeEveryone()
+		c.followers.WakeAll()
 	}
 }
 
@@ -71,13 +71,13 @@ func (c *Cacher) retractFault(key api.Key, rv api.ResourceVersion, how string) {
 // the resource version, because connectors report faults out of order. A reader
 // that took one for progress would ignore earlier changes as repetitions.
 func (c *Cacher) Fault(key api.Key, rv api.ResourceVersion, status *api.Status, now int64) {
-	c.now = max(c.now, now)
+	c.at.Now = max(c.at.Now, now)
 	if c.staging != nil {
 		c.staging.faults.add(Fault{key, rv, status})
 		return
 	}
 	c.faults.add(Fault{key, rv, status})
-	c.wakeEveryone()
+	c.followers.WakeAll()
 }
 
 // dropDeletedFaults removes the last good versions of faulty objects that are known to be
@@ -88,7 +88,7 @@ func (c *Cacher) dropDeletedFaults(rv api.ResourceVersion) {
 		id := c.state.Find(f.Key)
 		if f.Retracted() && f.ResourceVersion <= rv && id != 0 && c.heap.ResourceVersion(c.state.Version(id)) < f.ResourceVersion {
 			c.BeginRevision()
-			c.commit(id, history.Event{ResourceVersion: max(rv, c.rv), Previous: c.state.Remove(f.Key), Millis: c.now})
+			c.commit(id, history.Event{ResourceVersion: max(rv, c.at.Version), Previous: c.state.Remove(f.Key), Millis: c.at.Now})
 		}
 	}
 }

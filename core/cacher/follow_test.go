@@ -8,13 +8,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/watchglass/watchglass/core/api"
-	"github.com/watchglass/watchglass/core/cacher"
 	"github.com/watchglass/watchglass/core/coretest/objects"
+	"github.com/watchglass/watchglass/core/dispatch"
 	"github.com/watchglass/watchglass/core/history"
 )
 
 // follow adds a follower and counts its wake-ups.
-func (w *world) follow(labels string) (*cacher.Follower, *int) {
+func (w *world) follow(labels string) (*dispatch.Follower, *int) {
 	filter, status := w.NewFilter("", objects.Select(labels, ""))
 	require.Nil(w.t, status)
 	woken := new(int)

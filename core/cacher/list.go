@@ -180,7 +180,7 @@ func (c *Cacher) list(p *listPlan, filter *watcher.Filter) (*ListResult, *api.St
 
 // openList returns the state to list.
 func (c *Cacher) openList(p *listPlan, filter *watcher.Filter) (*ListResult, *past, *api.Status) {
-	r := &ListResult{ResourceVersion: c.rv, Paged: p.limit > 0, prefix: p.prefix, counts: !filter.Selective()}
+	r := &ListResult{ResourceVersion: c.at.Version, Paged: p.limit > 0, prefix: p.prefix, counts: !filter.Selective()}
 	if p.exact == 0 {
 		return r, c.stateNow(), nil
 	}

@@ -266,7 +266,7 @@ func (d *duel) read() {
 		for range d.random.Intn(30) {
 			d.readOne(r)
 		}
-		d.Resume()
+		d.Watches().Resume()
 	}
 }
 
@@ -330,7 +330,7 @@ func (d *duel) readAll(r *reader) {
 	for d.readOne(r) {
 	}
 	d.noteEnd(r)
-	d.Resume()
+	d.Watches().Resume()
 }
 
 // settle checks a reader that has read everything.
@@ -368,7 +368,7 @@ func (d *duel) settle(r *reader) {
 func (d *duel) leave() {
 	if n := len(d.readers); n > 0 {
 		i := d.random.Intn(n)
-		d.StopWatch(d.readers[i].Watcher)
+		d.Watches().Stop(d.readers[i].Watcher)
 		d.readers = slices.Delete(d.readers, i, i+1)
 	}
 }

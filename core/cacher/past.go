@@ -29,7 +29,7 @@ func (c *Cacher) stateNow() *past {
 
 // stateAt returns the collection as it was at a resource version.
 func (c *Cacher) stateAt(rv api.ResourceVersion) (*past, *api.Status) {
-	if rv >= c.rv {
+	if rv >= c.at.Version {
 		return c.stateNow(), nil
 	}
 	position, status := c.window.After(rv)

@@ -27,13 +27,13 @@ func (c *Cacher) LoadAll() {
 // Reserve reserves the next event for a change that an unloaded run contains.
 // Loading the run passes the returned position to ChangeRestored.
 func (c *Cacher) Reserve(rv api.ResourceVersion, now int64) (position int) {
-	c.now = max(c.now, now)
+	c.at.Now = max(c.at.Now, now)
 	state := c.state
 	position = c.window.Reserve(rv, now, func() *api.Status {
 		state.LoadAll()
 		return c.corruption
 	})
-	c.dispatched = c.window.End()
+	c.watches.Skip()
 	return position
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/watchglass/watchglass/core/history"
 	"github.com/watchglass/watchglass/core/internal/lite"
 	"github.com/watchglass/watchglass/core/store"
+	"github.com/watchglass/watchglass/core/watcher"
 )
 
 // staging is the next state while a list is in progress. It shares the heap with
@@ -107,8 +108,8 @@ func (c *Cacher) ListDelete(key api.Key, rv api.ResourceVersion) {
 // start between the two versions end as well: the difference is not what their
 // consumers have missed.
 func (c *Cacher) EndList(rv api.ResourceVersion, now int64) {
-	c.now = max(c.now, now)
-	c.finishDispatch()
+	c.at.Now = max(c.at.Now, now)
+	c.watches.Finish()
 	old := c.state
 	if c.listed == c.source { // last good versions of another history are not comparable
 		c.keepLastGood(old)
@@ -119,29 +120,29 @@ func (c *Cacher) EndList(rv api.ResourceVersion, now int64) {
 	c.state, c.faults.list = c.staging.state, c.staging.faults.list
 	c.faults.next += c.staging.faults.next
 	c.staging = nil
-	c.failWatches(otherHistory(), func(r *registration) bool {
-		return rv < c.rv || r.Watermark() > c.rv && r.Watermark() < rv
+	c.watches.Fail(otherHistory(), func(w *watcher.Watcher) bool {
+		return rv < c.at.Version || w.Watermark() > c.at.Version && w.Watermark() < rv
 	})
-	c.beginRelist()
+	c.watches.BeginRelist()
 	var changes []history.Event
-	if len(c.watches) > 0 {
+	if c.watches.Len() > 0 {
 		changes = c.difference(old, rv)
 	}
-	c.endRests()
+	c.followers.EndRests()
 	c.window.Relist(rv)
-	c.dispatched = c.window.End()
+	c.watches.Skip()
 	for _, o := range c.observers {
 		o.Replaced()
 	}
-	c.rv = rv
-	c.offerAll(changes)
+	c.at.Version = rv
+	c.watches.OfferAll(changes)
 	old.Clear()
 	c.ready, c.held = true, false
 	c.generation++
 	c.advance(rv)
 	c.progress()
-	c.wakeEveryone()
-	c.restartClock()
+	c.followers.WakeAll()
+	c.watches.StartClock()
 }
 
 // keepLastGood keeps the last good version of objects whose newest version the list
@@ -158,7 +159,7 @@ func (c *Cacher) keepLastGood(old *store.Store) {
 // the newest version of an object is unreadable and the sender of the list has an
 // older last good version. An object never goes back in time.
 func (c *Cacher) keepNewer(old *store.Store, rv api.ResourceVersion) {
-	if rv < c.rv {
+	if rv < c.at.Version {
 		return // the whole state goes back
 	}
 	for _, key := range c.staging.older {
@@ -174,12 +175,12 @@ func (c *Cacher) keepNewer(old *store.Store, rv api.ResourceVersion) {
 // The sender of the list did not see the deletion, which happened before the
 // unreadable version.
 func (c *Cacher) dropStaleFaults(old *store.Store, rv api.ResourceVersion) {
-	if rv < c.rv {
+	if rv < c.at.Version {
 		return // the whole state goes back
 	}
 	for _, f := range c.staging.faults.list {
 		listed := c.staging.state.Get(f.Key)
-		if listed != 0 && old.Get(f.Key) == 0 && c.heap.ResourceVersion(listed) <= c.rv {
+		if listed != 0 && old.Get(f.Key) == 0 && c.heap.ResourceVersion(listed) <= c.at.Version {
 			c.heap.Release(c.staging.state.Remove(f.Key))
 		}
 	}
@@ -192,10 +193,10 @@ func (c *Cacher) difference(old *store.Store, rv api.ResourceVersion) []history.
 	c.state.Ascend("", func(ref store.Ref) bool {
 		if previous := old.Get(c.heap.Key(ref)); previous != ref {
 			at := c.heap.ResourceVersion(ref)
-			if at <= c.rv {
+			if at <= c.at.Version {
 				at = rv
 			}
-			changes = append(changes, history.Event{ResourceVersion: at, Current: ref, Previous: previous, Millis: c.now})
+			changes = append(changes, history.Event{ResourceVersion: at, Current: ref, Previous: previous, Millis: c.at.Now})
 		}
 		return true
 	})
@@ -203,7 +204,7 @@ func (c *Cacher) difference(old *store.Store, rv api.ResourceVersion) []history.
 	old.Ascend("", func(ref store.Ref) bool {
 		if c.state.Get(c.heap.Key(ref)) == 0 {
 			changes = append(changes, history.Event{
-				ResourceVersion: rv, Previous: ref, Millis: c.now, FinalStateUnknown: true,
+				ResourceVersion: rv, Previous: ref, Millis: c.at.Now, FinalStateUnknown: true,
 			})
 		}
 		return true

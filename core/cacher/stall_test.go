@@ -52,7 +52,7 @@ func (w *world) consume(room int, opt cacher.WatchOptions) *consumer {
 func (c *consumer) grant(room int) []string {
 	c.room += room
 	c.Run()
-	c.w.Resume()
+	c.w.Watches().Resume()
 	got := c.got
 	c.got = nil
 	return append([]string{}, got...)
@@ -86,7 +86,7 @@ func TestB22_StalledWatchContinuesWhereItWas(t *testing.T) {
 	want = append(want, w.churn("ns/a", 91, 95)...)
 	assert.Equal(t, want[5:], x.grant(plenty))
 	assert.Equal(t, w.churn("ns/a", 96, 97), x.grant(0), "it is live again")
-	assert.Equal(t, watcher.Counts{Stalls: 2}, w.Counts())
+	assert.Equal(t, watcher.Counts{Stalls: 2}, w.Watches().Counts())
 	w.assertNoLeak()
 }
 
@@ -98,9 +98,9 @@ func TestB23_EventsDoNotTouchAStalledWatch(t *testing.T) {
 	offers := x.offers
 	w.churn("ns/a", 14, 90)
 	assert.Equal(t, offers, x.offers)
-	assert.Equal(t, 1, w.StalledWatches())
-	w.StopWatch(x.Watcher)
-	assert.Zero(t, w.StalledWatches())
+	assert.Equal(t, 1, w.Watches().Stalled())
+	w.Watches().Stop(x.Watcher)
+	assert.Zero(t, w.Watches().Stalled())
 	w.assertNoLeak()
 }
 
@@ -148,7 +148,7 @@ func TestB22_StalledWatchEndsWhenItsNextEventIsEvicted(t *testing.T) {
 	assert.Equal(t, api.WatchEndOvertaken.Expired("the history has moved past the watch, which is at resourceVersion 14: "+
 		"the oldest that it can continue from is 15, and 20 events are kept; list again and watch from the list's resourceVersion, "+
 		"and take events faster or keep a longer history"), x.Status())
-	assert.Equal(t, 1, w.Counts().Overtaken)
+	assert.Equal(t, 1, w.Watches().Counts().Overtaken)
 	w.assertNoLeak()
 }
 
@@ -188,7 +188,7 @@ func TestB22_StallingWatchStartsWithTheState(t *testing.T) {
 	assert.Equal(t, []string{"ADDED ns/a@8", "ADDED ns/b@9", "ADDED ns/c@10", "BOOKMARK @10 end", "MODIFIED ns/b@11"}, x.grant(4))
 	assert.Equal(t, []string{"DELETED ns/c@12"}, x.grant(plenty))
 	assert.Equal(t, []int{3}, x.initialized)
-	assert.Equal(t, 3, w.Counts().InitialEvents)
+	assert.Equal(t, 3, w.Watches().Counts().InitialEvents)
 	w.pass(2000)
 	assert.Equal(t, []string{"BOOKMARK @12"}, x.grant(0))
 	w.assertNoLeak()

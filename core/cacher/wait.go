@@ -22,7 +22,7 @@ func (c *Cacher) WhenFresh(rv api.ResourceVersion, done func(*api.Status)) {
 	}
 	w := wait{rv: rv, done: done}
 	if c.ready {
-		w.deadline = c.now + freshnessMillis
+		w.deadline = c.at.Now + freshnessMillis
 	}
 	c.waits = append(c.waits, w)
 }
@@ -33,7 +33,7 @@ func (c *Cacher) WhenFresh(rv api.ResourceVersion, done func(*api.Status)) {
 func (c *Cacher) BeginRevision() { c.held = true }
 
 // Fresh reports whether the collection is ready and at rv or later.
-func (c *Cacher) Fresh(rv api.ResourceVersion) bool { return c.ready && rv <= c.rv }
+func (c *Cacher) Fresh(rv api.ResourceVersion) bool { return c.ready && rv <= c.at.Version }
 
 // RequestProgress records that a follower waits for a newer version.
 func (c *Cacher) RequestProgress() { c.progressRequested = true }
@@ -41,7 +41,7 @@ func (c *Cacher) RequestProgress() { c.progressRequested = true }
 // HasWaiters reports whether a local read, or a follower that called RequestProgress since
 // the last update, waits for a newer version (rule C35).
 func (c *Cacher) HasWaiters() bool {
-	return c.ready && (c.progressRequested || len(c.waits) > 0 || c.suspectsLost(c.now))
+	return c.ready && (c.progressRequested || len(c.waits) > 0 || c.watches.SuspectsLost())
 }
 
 func (c *Cacher) wakeFresh() {
@@ -53,7 +53,7 @@ func (c *Cacher) wakeFresh() {
 	}
 	c.settle(func(w *wait) (bool, *api.Status) {
 		if w.deadline == 0 {
-			w.deadline = c.now + freshnessMillis
+			w.deadline = c.at.Now + freshnessMillis
 		}
 		return c.Fresh(w.rv), nil
 	})
@@ -61,10 +61,10 @@ func (c *Cacher) wakeFresh() {
 
 func (c *Cacher) expireWaits() {
 	c.settle(func(w *wait) (bool, *api.Status) {
-		if w.deadline == 0 || c.now < w.deadline {
+		if w.deadline == 0 || c.at.Now < w.deadline {
 			return false, nil
 		}
-		return true, api.TooLargeResourceVersion(w.rv, c.rv)
+		return true, api.TooLargeResourceVersion(w.rv, c.at.Version)
 	})
 }
 

@@ -89,23 +89,21 @@ func (o *WatchOptions) normalise() (api.ResourceVersion, *api.Status) {
 func (c *Cacher) startWatch(o *WatchOptions, rv api.ResourceVersion, filter *watcher.Filter) (*watcher.Watcher, *api.Status) {
 	opt := watcher.Options{
 		Filter: filter, QueueSize: c.queueSize(), Policy: o.Policy, Sink: o.Sink, Initialized: o.Initialized, Closed: o.Closed,
-		Exhausted: o.Exhausted, Counts: &c.counts, Bookmarks: o.Bookmarks, Previous: o.Previous,
+		Exhausted: o.Exhausted, Bookmarks: o.Bookmarks, Previous: o.Previous,
 	}
 	if status := c.begin(&opt, o, rv); status != nil {
 		return nil, status
 	}
 	if o.SendInitialEvents == api.True && o.Bookmarks {
-		opt.EndBookmark = c.rv
+		opt.EndBookmark = c.at.Version
 		if opt.BookmarkAfter = rv; o.ResourceVersion == "" || rv == 0 {
-			opt.BookmarkAfter = c.rv
+			opt.BookmarkAfter = c.at.Version
 		}
 	}
 	if o.TimeoutSeconds > 0 {
-		opt.DeadlineMillis = c.now + int64(o.TimeoutSeconds)*1000
+		opt.DeadlineMillis = c.at.Now + int64(o.TimeoutSeconds)*1000
 	}
-	w := watcher.New(c.heap, opt)
-	c.register(w)
-	return w, nil
+	return c.watches.Start(opt), nil
 }
 
 // begin chooses between the state and the history (rule C14), and sets the
@@ -116,10 +114,10 @@ func (c *Cacher) begin(opt *watcher.Options, o *WatchOptions, rv api.ResourceVer
 	case o.SendInitialEvents != api.True:
 		return c.beginHistory(opt, rv)
 	case o.Meter != nil:
-		opt.Initial, opt.Watermark = watcher.FromCollection(c.heap, c.collector(opt.Filter), c.rv), c.rv
+		opt.Initial, opt.Watermark = watcher.FromCollection(c.heap, c.collector(opt.Filter), c.at.Version), c.at.Version
 	default:
 		refs := c.capture(o.Namespace, opt.Filter)
-		opt.Initial, opt.Watermark = watcher.FromState(c.heap, refs, c.rv), c.rv
+		opt.Initial, opt.Watermark = watcher.FromState(c.heap, refs, c.at.Version), c.at.Version
 	}
 	return c.corruption
 }
@@ -127,7 +125,7 @@ func (c *Cacher) begin(opt *watcher.Options, o *WatchOptions, rv api.ResourceVer
 // beginHistory starts a watch with the events after a version.
 func (c *Cacher) beginHistory(opt *watcher.Options, rv api.ResourceVersion) *api.Status {
 	if rv == 0 {
-		rv = c.rv
+		rv = c.at.Version
 	}
 	position, status := c.window.After(rv)
 	if status != nil {
@@ -162,7 +160,7 @@ func (c *Cacher) capture(namespace string, filter *watcher.Filter) []store.Ref {
 func (c *Cacher) collector(filter *watcher.Filter) watcher.Collect {
 	plan := &listPlan{}
 	plan.from, plan.to = c.span(filter.Scope())
-	pages := &Pages{ListResult: ListResult{ResourceVersion: c.rv}, cacher: c, plan: *plan, filter: filter, state: c.stateNow(), next: plan.from}
+	pages := &Pages{ListResult: ListResult{ResourceVersion: c.at.Version}, cacher: c, plan: *plan, filter: filter, state: c.stateNow(), next: plan.from}
 	return func(add func(store.Ref)) (done bool, status *api.Status) {
 		return pages.Next(func(_ *Cacher, ref store.Ref) bool { add(ref); return true })
 	}
@@ -174,27 +172,4 @@ func (c *Cacher) queueSize() int {
 	seconds := max(c.window.WindowMillis()/1000, 1)
 	perSecond := (int64(c.window.Capacity()) + seconds - 1) / seconds
 	return int(min(max(perSecond, 10), 100))
-}
-
-// StopWatch ends a watch whose consumer is gone, and drops its undelivered
-// events.
-func (c *Cacher) StopWatch(w *watcher.Watcher) {
-	w.Discard()
-	if r := c.watches[w]; r != nil {
-		c.forget(r)
-	}
-	c.Resume()
-}
-
-// Counts returns the counters of the collection's watches.
-func (c *Cacher) Counts() watcher.Counts { return c.counts }
-
-// StalledWatches returns the number of watches whose consumers accept no events.
-func (c *Cacher) StalledWatches() (n int) {
-	for w := range c.watches {
-		if w.Stalled() {
-			n++
-		}
-	}
-	return n
 }

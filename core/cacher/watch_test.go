@@ -186,7 +186,7 @@ func TestP9_TimeoutEndsTheWatch(t *testing.T) {
 	w.pass(1)
 	assert.Equal(t, []string{"ADDED ns/a@11"}, w.take(x), "W9")
 	assert.True(t, x.Finished())
-	assert.Zero(t, w.Watches())
+	assert.Zero(t, w.Watches().Len())
 	assert.Zero(t, w.NextTick())
 	w.assertNoLeak()
 }
@@ -215,8 +215,8 @@ func TestStopWatchReleasesEverything(t *testing.T) {
 	w := listed(t, 10, "ns/a rv=1", "ns/b rv=2")
 	x := w.start(fromState)
 	w.do("ns/a rv=11", "-ns/b rv=12")
-	w.StopWatch(x)
-	w.StopWatch(x)
+	w.Watches().Stop(x)
+	w.Watches().Stop(x)
 	assert.True(t, x.Finished())
 	w.assertNoLeak()
 }
@@ -266,7 +266,7 @@ func TestWatchFromAFutureVersionContinuesWhenItIsReached(t *testing.T) {
 
 func TestStoppedWatchFromALostVersionIsForgotten(t *testing.T) {
 	w := listed(t, 23)
-	w.StopWatch(w.start(since("71")))
+	w.Watches().Stop(w.start(since("71")))
 	w.pass(3000)
 	assert.False(t, w.HasWaiters())
 	w.assertNoLeak()

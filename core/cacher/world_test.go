@@ -98,7 +98,7 @@ func (w *world) tryStart(opt cacher.WatchOptions) (started *watcher.Watcher, sta
 
 func (w *world) take(x *watcher.Watcher) []string {
 	list := objects.Take(w.Heap(), x)
-	w.Resume()
+	w.Watches().Resume()
 	return list
 }
 
@@ -137,7 +137,7 @@ func (w *world) tryPage(opt cacher.ListOptions) (p *page, status *api.Status) {
 func (w *world) assertNoLeak() {
 	w.t.Helper()
 	for _, x := range w.open {
-		w.StopWatch(x)
+		w.Watches().Stop(x)
 	}
 	held := map[store.Ref]bool{}
 	w.Ascend("", func(ref store.Ref) bool {
@@ -150,7 +150,7 @@ func (w *world) assertNoLeak() {
 	}
 	delete(held, 0)
 	assert.Equal(w.t, len(held), w.Heap().Versions(), "versions that nobody holds")
-	assert.Zero(w.t, w.Watches())
+	assert.Zero(w.t, w.Watches().Len())
 	w.list(w.ResourceVersion() + 1)
 	assert.Zero(w.t, w.Heap().Versions(), "an empty list leaves nothing")
 	assert.Zero(w.t, w.Heap().UsedBytes())

@@ -6,6 +6,7 @@ import (
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/core/dispatch"
 	"github.com/watchglass/watchglass/core/store"
 	"github.com/watchglass/watchglass/core/watcher"
 	"github.com/watchglass/watchglass/core/wire"
@@ -36,7 +37,7 @@ type subscription struct {
 	dictionary      uint32 // the cacher's number of the dictionary in the last schema
 	cacher          *cacher.Cacher
 	filter          *watcher.Filter
-	follower        *cacher.Follower // positioned at the next event to send
+	follower        *dispatch.Follower // positioned at the next event to send
 	collection      *Collection
 	frame           *frameBuffer // the collection's
 	credit          int64

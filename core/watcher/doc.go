@@ -7,9 +7,6 @@
 // work that the delivery loop could do now and never blocks. Comments cite the
 // rules W1 to W42 of core/SEMANTICS.md.
 //
-// An [Index] finds the filters that may match a change without evaluating the
-// others.
-//
 // A [Filter] decides whether a version matches a watch. [Filter.Convert] turns a
 // change of the collection into the event that a filtered client receives. Views
 // and sessions also use both, so selectors have the same meaning for every

@@ -8,12 +8,3 @@ func (w *Watcher) State() string { return [...]string{"waiting", "received", "se
 
 // Conflate makes room as for a full input queue.
 func (w *Watcher) Conflate() { w.conflate() }
-
-// Held returns the number of references from the index to entries.
-func (x *Index[T]) Held() int {
-	held := len(x.all.entries)
-	for _, b := range x.places {
-		held += len(b.entries)
-	}
-	return held
-}

@@ -120,8 +120,11 @@ func (f *Filter) matchesLabels(ref store.Ref) bool {
 	return f.labels.Matches(f.heap.LabelSet(ref), f.heap.LabelsOf(ref))
 }
 
-// requirements returns the requirements of the label selector.
-func (f *Filter) requirements() []selector.Requirement {
+// EachExact calls yield with each field that must have a certain value.
+func (f *Filter) EachExact(yield func(field int, value string)) { f.fields.EachExact(yield) }
+
+// Requirements returns the requirements of the label selector.
+func (f *Filter) Requirements() []selector.Requirement {
 	requirements, _ := f.labels.Labels().Requirements()
 	return requirements
 }

@@ -66,7 +66,7 @@ func (w *watch) started(started *watcher.Watcher, status *api.Status) {
 	case status != nil:
 		w.status = status
 	case w.closed:
-		w.col.cacher.StopWatch(started)
+		w.col.cacher.Watches().Stop(started)
 	default:
 		w.watcher = started
 	}
@@ -163,7 +163,7 @@ func (w *watch) next() (events []taken, wait time.Duration, err error) {
 func (w *watch) run() {
 	if w.watcher != nil {
 		w.watcher.Run()
-		w.col.cacher.Resume()
+		w.col.cacher.Watches().Resume()
 	}
 	w.signal() // there may be more events, or the end
 }
@@ -206,7 +206,7 @@ func (w *watch) Close() {
 	w.closed = true
 	c.leaveAllowance(w.allowance)
 	if w.watcher != nil {
-		w.col.cacher.StopWatch(w.watcher)
+		w.col.cacher.Watches().Stop(w.watcher)
 	}
 	for _, d := range w.pending {
 		w.col.cacher.Heap().Release(d.Content)

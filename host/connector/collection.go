@@ -143,7 +143,7 @@ func (col *collection) expire() {
 // resource was never listed: clients choose the names of resources that do not exist. The caller
 // holds the lock.
 func (col *collection) end() {
-	col.totals.Watches.Add(col.cacher.Counts())
+	col.totals.Watches.Add(col.cacher.Watches().Counts())
 	if col.totals.Lists == 0 {
 		delete(col.connector.counted, col.resource)
 	}

@@ -84,7 +84,7 @@ func (c *Connector) Stats() Stats {
 	}
 	for _, col := range c.collections {
 		counted := s.Counted[col.resource]
-		counted.Watches.Add(col.cacher.Counts())
+		counted.Watches.Add(col.cacher.Watches().Counts())
 		s.Counted[col.resource] = counted
 		s.Resources = append(s.Resources, ResourceStats{
 			Resource:        col.resource,

@@ -118,11 +118,11 @@ func (p *pair) read(w *world) {
 	}
 	if p.our.Finished() {
 		p.ours.end("CLOSED")
-		w.ours.StopWatch(p.our)
+		w.ours.Watches().Stop(p.our)
 		p.our = nil
 		return
 	}
-	w.ours.Resume()
+	w.ours.Watches().Resume()
 }
 
 // leaveLost stops the library's side of a watch that ours has ended with a 410 (rule
@@ -133,7 +133,7 @@ func (p *pair) leaveLost(w *world) {
 		w.t.Fatalf("watch %s: its history is lost at %d, and the newest version is %d", p.request, from, newest)
 	}
 	w.seen["a watch from a lost history"]++
-	w.ours.StopWatch(p.our)
+	w.ours.Watches().Stop(p.our)
 	p.our = nil
 	p.holds(func() bool { p.stopped = true; return true })
 	p.cancel()
@@ -222,7 +222,7 @@ func (p *pair) stop(w *world) {
 	p.waitForEnd(w)
 	p.compare(w)
 	if p.our != nil {
-		w.ours.StopWatch(p.our)
+		w.ours.Watches().Stop(p.our)
 		p.our = nil
 	}
 }

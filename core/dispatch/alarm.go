@@ -1,4 +1,4 @@
-package cacher
+package dispatch
 
 import "container/heap"
 

@@ -1,8 +1,9 @@
-package cacher
+package dispatch
 
 import (
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/history"
+	"github.com/watchglass/watchglass/core/store"
 	"github.com/watchglass/watchglass/core/watcher"
 )
 
@@ -10,42 +11,57 @@ import (
 // is idle and has no cost. The first change that matches its filter wakes it.
 type Follower struct {
 	// Fields that every event reads come first.
-	entry          watcher.Entry[*Follower]
+	entry          Entry[*Follower]
 	cursor         history.Cursor
-	notify         bool // registered in cacher.notifyNext
+	notify         bool // registered in of.notifyNext
 	awaitsProgress bool // waits for progress
 	closed         bool
 	filter         *watcher.Filter
 	wake           func()
-	cacher         *Cacher
-	slot           int // index in cacher.followers
+	of             *Followers
+	slot           int // index in of.all
 	rested         api.ResourceVersion
 }
 
-// Follow adds a follower that has read everything. The cacher calls wake when the
-// follower should read again; wake must not call the cacher itself. The caller
-// closes the follower.
-func (c *Cacher) Follow(f *watcher.Filter, wake func()) *Follower {
-	r := &Follower{cacher: c, filter: f, wake: wake, slot: len(c.followers), cursor: history.NewCursor(c.window)}
+// Followers are the followers of one window. They are woken by changes that match
+// their filters, and by progress.
+type Followers struct {
+	window     *history.Window
+	at         *Moment
+	all        []*Follower
+	index      Index[*Follower]
+	notifyNext []*Follower // to wake on the next update
+}
+
+// NewFollowers returns an empty set.
+func NewFollowers(heap *store.Heap, window *history.Window, at *Moment) Followers {
+	return Followers{window: window, at: at, index: NewIndex[*Follower](heap)}
+}
+
+// Add adds a follower that has read everything. The set calls wake when the follower
+// should read again; wake must not change the collection. The caller closes the
+// follower.
+func (s *Followers) Add(f *watcher.Filter, wake func()) *Follower {
+	r := &Follower{of: s, filter: f, wake: wake, slot: len(s.all), cursor: history.NewCursor(s.window)}
 	r.entry.Value = r
-	c.followers = append(c.followers, r)
-	c.followed.Add(f, &r.entry)
+	s.all = append(s.all, r)
+	s.index.Add(f, &r.entry)
 	return r
 }
 
 // Close removes the follower.
 func (r *Follower) Close() {
-	c := r.cacher
+	s := r.of
 	if r.closed {
 		return
 	}
 	r.closed = true
-	c.followed.Remove(&r.entry)
-	last := len(c.followers) - 1
-	c.followers[r.slot] = c.followers[last]
-	c.followers[r.slot].slot = r.slot
-	c.followers[last] = nil
-	c.followers = c.followers[:last]
+	s.index.Remove(&r.entry)
+	last := len(s.all) - 1
+	s.all[r.slot] = s.all[last]
+	s.all[r.slot].slot = r.slot
+	s.all[last] = nil
+	s.all = s.all[:last]
 }
 
 // Position returns the position of the first unread event that may match, or the
@@ -64,7 +80,7 @@ func (r *Follower) Rested() api.ResourceVersion { return r.rested }
 func (r *Follower) NotifyNext() {
 	if !r.notify {
 		r.notify = true
-		r.cacher.notifyNext = append(r.cacher.notifyNext, r)
+		r.of.notifyNext = append(r.of.notifyNext, r)
 	}
 }
 
@@ -72,11 +88,14 @@ func (r *Follower) NotifyNext() {
 // not wake it.
 func (r *Follower) NotifyOnProgress() { r.awaitsProgress = true }
 
-// wakeFollowers wakes the resting followers that the event at a position matches. A
+// Wake wakes the resting followers that the event at a position matches. A
 // follower whose filter has exhausted its meter is not evaluated: it is woken, and
 // reads the event when it is granted more.
-func (c *Cacher) wakeFollowers(e *history.Event, position int) {
-	for _, found := range c.followed.Find(e) {
+func (s *Followers) Wake(e *history.Event, position int) {
+	if len(s.all) == 0 {
+		return
+	}
+	for _, found := range s.index.Find(e) {
 		r := found.Value
 		if r.cursor.Behind() {
 			continue
@@ -91,10 +110,16 @@ func (c *Cacher) wakeFollowers(e *history.Event, position int) {
 	}
 }
 
-// wakeNotified wakes followers that called NotifyNext.
-func (c *Cacher) wakeNotified() {
-	awaiting := c.notifyNext
-	c.notifyNext = nil
+// Updated wakes followers that called NotifyNext.
+func (s *Followers) Updated() {
+	if len(s.notifyNext) > 0 {
+		s.wakeNotified()
+	}
+}
+
+func (s *Followers) wakeNotified() {
+	awaiting := s.notifyNext
+	s.notifyNext = nil
 	for _, r := range awaiting {
 		if r.notify = false; !r.closed {
 			r.wake()
@@ -102,10 +127,10 @@ func (c *Cacher) wakeNotified() {
 	}
 }
 
-// wakeOnProgress wakes followers that called NotifyOnProgress. Progress is rare, and
+// Progressed wakes followers that called NotifyOnProgress. Progress is rare, and
 // usually either many followers wait for it or none.
-func (c *Cacher) wakeOnProgress() {
-	for _, r := range c.followers {
+func (s *Followers) Progressed() {
+	for _, r := range s.all {
 		if r.awaitsProgress {
 			r.awaitsProgress = false
 			r.wake()
@@ -113,19 +138,19 @@ func (c *Cacher) wakeOnProgress() {
 	}
 }
 
-// wakeEveryone wakes all followers.
-func (c *Cacher) wakeEveryone() {
-	for _, r := range c.followers {
+// WakeAll wakes all followers.
+func (s *Followers) WakeAll() {
+	for _, r := range s.all {
 		r.wake()
 	}
 }
 
-// endRests fixes resting followers at the end of the window before a list
+// EndRests fixes resting followers at the end of the window before a list
 // replaces the state and invalidates positions.
-func (c *Cacher) endRests() {
-	for _, r := range c.followers {
+func (s *Followers) EndRests() {
+	for _, r := range s.all {
 		if !r.cursor.Behind() {
-			r.rested = c.rv
+			r.rested = s.at.Version
 			r.cursor.Anchor()
 		}
 	}

@@ -1,4 +1,4 @@
-package watcher_test
+package dispatch_test
 
 import (
 	"math/rand"
@@ -12,11 +12,54 @@ import (
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/coretest/objects"
+	"github.com/watchglass/watchglass/core/dispatch"
 	"github.com/watchglass/watchglass/core/history"
 	"github.com/watchglass/watchglass/core/selector"
 	"github.com/watchglass/watchglass/core/store"
 	"github.com/watchglass/watchglass/core/watcher"
 )
+
+// feed is a collection that generates events. Each event is valid until the next.
+type feed struct {
+	t     *testing.T
+	heap  *store.Heap
+	state *store.Store
+	last  history.Event
+	rv    api.ResourceVersion
+}
+
+func newFeed(t *testing.T) *feed {
+	heap := store.NewHeap()
+	return &feed{t: t, heap: heap, state: store.New(heap), rv: 1}
+}
+
+// do applies one change: an object in the short notation, or a deletion such as
+// "-default/a".
+func (f *feed) do(text string) *history.Event {
+	f.heap.Release(f.last.Previous)
+	f.rv++
+	text, deleted := strings.CutPrefix(text, "-")
+	text += " rv=" + f.rv.String()
+	e := history.Event{ResourceVersion: f.rv}
+	if deleted {
+		e.Previous = f.state.Remove(objects.Object(text).Key)
+		require.NotZero(f.t, e.Previous, "%s is not there to be deleted", text)
+	} else {
+		e.Current = objects.Version(f.heap, text)
+		if e.Previous = f.state.Set(e.Current); e.Previous != 0 {
+			e.Unchanged = objects.Unchanged(f.heap.Envelope(e.Previous), f.heap.Envelope(e.Current))
+		}
+	}
+	f.last = e
+	return &f.last
+}
+
+func (f *feed) filter(namespace, labels, fields string) *watcher.Filter {
+	schema := objects.Pods()
+	filter, status := watcher.NewFilter(f.heap, &schema, namespace, objects.Select(labels, fields))
+	require.Nil(f.t, status)
+	return filter
+}
 
 // wish is the specification of a filter.
 type wish struct {
@@ -92,16 +135,16 @@ func TestC25_IndexFindsAllMatchingFilters(t *testing.T) {
 	found, matched := 0, 0
 	for seed := range int64(30) {
 		random := rand.New(rand.NewSource(seed))
-		f := newFeed(t, 3)
-		index := watcher.NewIndex[*wish](f.heap)
+		f := newFeed(t)
+		index := dispatch.NewIndex[*wish](f.heap)
 		filters := map[*wish]*watcher.Filter{}
-		var open []*watcher.Entry[*wish]
+		var open []*dispatch.Entry[*wish]
 		for step := range 300 {
 			for range random.Intn(5) {
 				w := randomWish(random)
 				w.number = step
 				filters[&w] = f.filter(w.namespace, w.labels, w.fields)
-				open = append(open, &watcher.Entry[*wish]{Value: &w})
+				open = append(open, &dispatch.Entry[*wish]{Value: &w})
 				index.Add(filters[&w], open[len(open)-1])
 			}
 			for len(open) > 0 && random.Intn(2+200/len(open)) == 0 {
@@ -141,11 +184,11 @@ func TestC25_IndexFindsAllMatchingFilters(t *testing.T) {
 
 // A filter uses few index keys, however many values it allows.
 func TestFilterOfManyValuesUsesFewIndexKeys(t *testing.T) {
-	f := newFeed(t, 10)
-	index := watcher.NewIndex[int](f.heap)
+	f := newFeed(t)
+	index := dispatch.NewIndex[int](f.heap)
 	for i := range 100 {
-		index.Add(f.filter("", "app in ("+manyValues+"),tier=web,zone in ("+manyValues+")", ""), &watcher.Entry[int]{Value: i})
-		index.Add(f.filter("", "app in ("+manyValues+")", ""), &watcher.Entry[int]{Value: i})
+		index.Add(f.filter("", "app in ("+manyValues+"),tier=web,zone in ("+manyValues+")", ""), &dispatch.Entry[int]{Value: i})
+		index.Add(f.filter("", "app in ("+manyValues+")", ""), &dispatch.Entry[int]{Value: i})
 	}
 	assert.Equal(t, 2*200, index.Held(), "each once by its place and once in the list of all")
 	without := objects.Version(f.heap, "ns/a rv=1 tier=db")
@@ -171,12 +214,12 @@ func TestC24_IndexFindsFew(t *testing.T) {
 		{"a namespace", func(i string) wish { return wish{namespace: "ns-" + i, labels: "!canary"} }, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			f := newFeed(t, 10)
-			index := watcher.NewIndex[string](f.heap)
+			f := newFeed(t)
+			index := dispatch.NewIndex[string](f.heap)
 			for i := range 1000 {
 				text := strconv.Itoa(i)
 				w := c.wish(text)
-				index.Add(f.filter(w.namespace, w.labels, w.fields), &watcher.Entry[string]{Value: text})
+				index.Add(f.filter(w.namespace, w.labels, w.fields), &dispatch.Entry[string]{Value: text})
 			}
 			object := func(i string) store.Ref {
 				key := "ns/pod"

@@ -1,10 +1,11 @@
-package watcher
+package dispatch
 
 import (
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/history"
 	"github.com/watchglass/watchglass/core/selector"
 	"github.com/watchglass/watchglass/core/store"
+	"github.com/watchglass/watchglass/core/watcher"
 )
 
 // Index finds those of many filters that may match a change. The cost depends on
@@ -109,7 +110,7 @@ func NewIndex[T any](heap *store.Heap) Index[T] {
 }
 
 // Add adds a filter. The entry must not be in an index.
-func (x *Index[T]) Add(f *Filter, e *Entry[T]) {
+func (x *Index[T]) Add(f *watcher.Filter, e *Entry[T]) {
 	e.order, e.gone, e.places = x.order, false, x.choose(f)
 	x.order++
 	x.all.entries = append(x.all.entries, e)
@@ -150,13 +151,13 @@ func (x *Index[T]) count(p place, n int) {
 // choose returns the index keys for a filter: those of the condition with the
 // fewest other filters. The first one wins a tie, so conditions that are usually
 // more selective come first.
-func (x *Index[T]) choose(f *Filter) []place {
+func (x *Index[T]) choose(f *watcher.Filter) []place {
 	var best []place
 	least := 0
 	offer := func(places ...place) {
 		n := len(places)
 		for i := range places {
-			places[i].namespace = f.scope.Namespace
+			places[i].namespace = f.Scope().Namespace
 			if b := x.places[places[i]]; b != nil {
 				n += b.len()
 			}
@@ -165,10 +166,10 @@ func (x *Index[T]) choose(f *Filter) []place {
 			best, least = places, n
 		}
 	}
-	f.fields.EachExact(func(field int, value string) {
+	f.EachExact(func(field int, value string) {
 		offer(place{kind: withField, field: field, value: value})
 	})
-	requirements := f.requirements()
+	requirements := f.Requirements()
 	for _, r := range requirements {
 		switch r.Operator() {
 		case selector.Equals, selector.DoubleEquals, selector.In:

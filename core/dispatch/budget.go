@@ -1,4 +1,4 @@
-package cacher
+package dispatch
 
 const (
 	budgetPerSecondMillis = 50

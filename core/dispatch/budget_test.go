@@ -1,0 +1,23 @@
+package dispatch_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/watchglass/watchglass/core/dispatch"
+)
+
+func TestC27_Budget(t *testing.T) {
+	var b dispatch.Budget
+	assert.Zero(t, b.Take(0), "starts empty")
+	assert.Zero(t, b.Take(999))
+	assert.EqualValues(t, 50, b.Take(1000))
+	assert.Zero(t, b.Take(1999), "taking takes all, and fractions of a second wait for the whole")
+	assert.EqualValues(t, 100, b.Take(60_000), "capped")
+	b.GiveBack(30)
+	b.GiveBack(-80)
+	assert.EqualValues(t, 30, b.Take(60_000))
+	b.GiveBack(1000)
+	assert.EqualValues(t, 100, b.Take(60_000), "capped when returned")
+}

@@ -1,0 +1,428 @@
+package dispatch
+
+import (
+	"slices"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/history"
+	"github.com/watchglass/watchglass/core/internal/lite"
+	"github.com/watchglass/watchglass/core/store"
+	"github.com/watchglass/watchglass/core/watcher"
+)
+
+// Moment is the time in milliseconds and the resource version that a collection has
+// reached. The owner of the collection advances it.
+type Moment struct {
+	Now     int64
+	Version api.ResourceVersion
+}
+
+// Dispatcher delivers events to watches, and bookmarks to those that are due. It
+// reads the history behind the store. A slow consumer can therefore delay other
+// consumers within the time budget, but never the state.
+//
+// The cost of an event or a tick is proportional to the number of watches it
+// matches, not to the number registered. Watches are served in the order of their
+// registration.
+type Dispatcher struct {
+	heap       *store.Heap
+	window     *history.Window
+	at         *Moment
+	index      Index[*registration]
+	watches    map[*watcher.Watcher]*registration
+	dispatched int // position of the next event to dispatch
+	parked     *parked
+	budget     budget
+	jitter     *lite.Rand
+	bookmarks  alarms
+	deadlines  alarms
+	ahead      alarms // watches that start at a future version; see EndLost
+	// bookmarkTick is when bookmarks are sent next, or zero before the first
+	// list.
+	bookmarkTick int64
+	counts       watcher.Counts
+}
+
+// New returns a dispatcher without watches. It reads the events of the window, and
+// at is the moment that the collection has reached. The seed varies the times of
+// bookmarks.
+func New(heap *store.Heap, window *history.Window, at *Moment, seed uint64) Dispatcher {
+	return Dispatcher{
+		heap: heap, window: window, at: at,
+		index:   NewIndex[*registration](heap),
+		watches: map[*watcher.Watcher]*registration{},
+		jitter:  lite.NewRand(seed),
+	}
+}
+
+// registration is a watch in the dispatcher.
+type registration struct {
+	*watcher.Watcher
+	entry    Entry[*registration]
+	bookmark alarm
+	deadline alarm
+	ahead    alarm
+}
+
+// parked is an event that some consumers have no room for. Dispatch stops until
+// they have room, or until the deadline passes and they are terminated (rule
+// C26).
+type parked struct {
+	event    history.Event
+	blocked  []*registration
+	deadline int64
+}
+
+const (
+	bookmarkTickMillis = 1000
+	// maxBehind limits the events that wait behind a parked event (rule C23). The
+	// source cannot be slowed down, so exceeding the limit ends the wait.
+	maxBehind = 100
+	// lostMillis is how long a watch waits for a future version before progress may
+	// end it (rule C34).
+	lostMillis = 3000
+)
+
+// Dispatch dispatches events until none are left or one is parked.
+func (d *Dispatcher) Dispatch() {
+	for d.parked == nil && d.dispatched < d.window.End() {
+		position := d.dispatched
+		d.dispatched++
+		d.offer(d.window.At(position), position)
+	}
+}
+
+// MakeRoom prepares for an event to be appended to the window.
+func (d *Dispatcher) MakeRoom() {
+	if d.parked != nil {
+		d.makeRoom()
+	}
+}
+
+// makeRoom ends the wait for slow consumers if too many events wait: the window,
+// which may halve, must not evict undispatched events.
+func (d *Dispatcher) makeRoom() {
+	if d.window.End()-d.dispatched >= min(maxBehind, d.window.Capacity()/2) {
+		d.Finish()
+	}
+}
+
+// Finish dispatches all events and terminates blocked watches.
+func (d *Dispatcher) Finish() {
+	for d.parked != nil {
+		d.giveUpParked()
+		d.Dispatch()
+	}
+}
+
+// Skip leaves out the events of the window that were not dispatched.
+func (d *Dispatcher) Skip() { d.dispatched = d.window.End() }
+
+// OfferAll delivers the events of a relist, which are not in the window. It skips
+// objects whose resource version is unchanged and whose stored form alone
+// differs, for example by a body.
+func (d *Dispatcher) OfferAll(events []history.Event) {
+	for i := range events {
+		if e := &events[i]; !d.sameRevision(e.Current, e.Previous) {
+			for _, found := range d.index.Find(e) {
+				found.Value.AddDifference(e)
+				d.run(found.Value)
+			}
+		}
+	}
+}
+
+func (d *Dispatcher) sameRevision(a, b store.Ref) bool {
+	return a != 0 && b != 0 && d.heap.ResourceVersion(a) == d.heap.ResourceVersion(b)
+}
+
+// Fail ends watches with a 410. Nil means all.
+func (d *Dispatcher) Fail(status *api.Status, which func(*watcher.Watcher) bool) {
+	for _, r := range d.registered() {
+		if which == nil || which(r.Watcher) {
+			r.Fail(status)
+			d.run(r)
+		}
+	}
+}
+
+// registered returns all watches in the order of their registration.
+func (d *Dispatcher) registered() []*registration {
+	all := make([]*registration, 0, len(d.watches))
+	for _, r := range d.watches {
+		all = append(all, r)
+	}
+	inOrder(all)
+	return all
+}
+
+// BeginRelist prepares the watches for a list that empties the history.
+func (d *Dispatcher) BeginRelist() {
+	for _, r := range d.registered() {
+		r.BeginRelist()
+		d.run(r)
+	}
+}
+
+// EndLost ends watches from a future version that the source has not reached
+// within three seconds, if the source has just confirmed an older one. Such a
+// version belongs to a lost history, as after a restore from a backup. Without
+// progress the watch stays open, because the source may be disconnected.
+func (d *Dispatcher) EndLost() {
+	for r := d.ahead.take(d.at.Now + 1); r != nil; r = d.ahead.take(d.at.Now + 1) {
+		r.Fail(api.WatchEndHistoryLost.Expired("resource version " + r.Watermark().String() + " is beyond the newest, " + d.at.Version.String() +
+			"; the source has lost the history it belongs to, list again"))
+		d.run(r)
+	}
+}
+
+// Reached reports that the resource version has advanced.
+func (d *Dispatcher) Reached() {
+	if len(d.ahead) > 0 {
+		d.forgetReached()
+	}
+}
+
+// forgetReached removes the alarms of watches whose start version was reached.
+func (d *Dispatcher) forgetReached() {
+	for _, a := range slices.Clone(d.ahead) {
+		if a.of.Watermark() <= d.at.Version {
+			d.ahead.set(a, 0)
+		}
+	}
+}
+
+// SuspectsLost reports whether progress would end a watch now.
+func (d *Dispatcher) SuspectsLost() bool {
+	return len(d.ahead) > 0 && d.ahead.first() <= d.at.Now
+}
+
+func inOrder(list []*registration) {
+	lite.Sort(list, func(a, b **registration) bool { return (*a).entry.Before(&(*b).entry) })
+}
+
+// offer delivers the event at a position of the history, without waiting, to the
+// watches that it may match. It parks the event if some have no room and the
+// budget allows a wait. Stalling watches that are behind read the event from the
+// history later.
+func (d *Dispatcher) offer(e *history.Event, position int) {
+	var blocked []*registration
+	for _, found := range d.index.Find(e) {
+		r := found.Value
+		switch {
+		case !r.Stalls():
+			if !r.TryAdd(e) {
+				blocked = append(blocked, r)
+			}
+		case r.Covers(position):
+			continue
+		default:
+			r.Follow(e, position)
+		}
+		if !r.Idle() {
+			d.run(r)
+		}
+	}
+	if len(blocked) > 0 {
+		blocked = d.retry(e, blocked)
+	}
+	if len(blocked) > 0 {
+		d.heap.Retain(e.Current)
+		d.heap.Retain(e.Previous)
+		d.parked = &parked{*e, blocked, d.at.Now + d.budget.take(d.at.Now)}
+		if d.at.Now >= d.parked.deadline {
+			d.giveUpParked()
+		}
+	}
+}
+
+// retry offers the event to the watches again and returns those still blocked.
+func (d *Dispatcher) retry(e *history.Event, blocked []*registration) []*registration {
+	kept := blocked[:0]
+	for _, r := range blocked {
+		d.run(r)
+		if !r.TryAdd(e) {
+			kept = append(kept, r)
+		} else {
+			d.run(r)
+		}
+	}
+	return kept
+}
+
+// Resume reports that a consumer has taken an event. It retries a parked event.
+func (d *Dispatcher) Resume() {
+	if d.parked == nil {
+		return
+	}
+	d.parked.blocked = d.retry(&d.parked.event, d.parked.blocked)
+	if len(d.parked.blocked) == 0 {
+		d.unpark()
+		d.Dispatch()
+	}
+}
+
+// giveUpParked retries every blocked watch once and terminates those still
+// blocked.
+func (d *Dispatcher) giveUpParked() {
+	if d.parked == nil {
+		return
+	}
+	for _, r := range d.retry(&d.parked.event, d.parked.blocked) {
+		r.Terminate()
+		d.run(r)
+	}
+	d.unpark()
+}
+
+// unpark returns the unused part of the budget (rule C27).
+func (d *Dispatcher) unpark() {
+	d.budget.giveBack(d.parked.deadline - d.at.Now)
+	d.heap.Release(d.parked.event.Current)
+	d.heap.Release(d.parked.event.Previous)
+	d.parked = nil
+}
+
+// Start starts a watch. Its options need no Counts.
+func (d *Dispatcher) Start(opt watcher.Options) *watcher.Watcher {
+	opt.Counts = &d.counts
+	w := watcher.New(d.heap, opt)
+	d.register(w)
+	return w
+}
+
+func (d *Dispatcher) register(w *watcher.Watcher) {
+	r := &registration{Watcher: w}
+	r.entry.Value, r.bookmark.of, r.deadline.of, r.ahead.of = r, r, r, r
+	d.index.Add(w.Filter(), &r.entry)
+	d.watches[w] = r
+	d.schedule(r)
+	d.deadlines.set(&r.deadline, w.Deadline())
+	if w.Watermark() > d.at.Version {
+		d.ahead.set(&r.ahead, d.at.Now+lostMillis)
+	}
+	d.run(r)
+}
+
+// run lets a watch deliver, and removes it from the registry if it has stopped
+// (rules W3, W6).
+func (d *Dispatcher) run(r *registration) {
+	if r.Idle() {
+		return
+	}
+	r.Run()
+	if r.Stopped() {
+		d.forget(r)
+	}
+}
+
+// Stop ends a watch whose consumer is gone, and drops its undelivered events.
+func (d *Dispatcher) Stop(w *watcher.Watcher) {
+	w.Discard()
+	if r := d.watches[w]; r != nil {
+		d.forget(r)
+	}
+	d.Resume()
+}
+
+// Len returns the number of watches.
+func (d *Dispatcher) Len() int { return len(d.watches) }
+
+// Counts returns the counters of the watches.
+func (d *Dispatcher) Counts() watcher.Counts { return d.counts }
+
+// Stalled returns the number of watches whose consumers accept no events.
+func (d *Dispatcher) Stalled() (n int) {
+	for w := range d.watches {
+		if w.Stalled() {
+			n++
+		}
+	}
+	return n
+}
+
+func (d *Dispatcher) forget(r *registration) {
+	d.index.Remove(&r.entry)
+	delete(d.watches, r.Watcher)
+	d.bookmarks.set(&r.bookmark, 0)
+	d.deadlines.set(&r.deadline, 0)
+	d.ahead.set(&r.ahead, 0)
+}
+
+func (d *Dispatcher) schedule(r *registration) {
+	next, _ := r.NextBookmark(d.at.Now)
+	d.bookmarks.set(&r.bookmark, next)
+}
+
+// StartClock starts the bookmark clock with the first list (rule C31).
+func (d *Dispatcher) StartClock() {
+	if d.bookmarkTick == 0 {
+		d.budget.since = d.at.Now
+		d.scheduleTick()
+	}
+}
+
+func (d *Dispatcher) scheduleTick() {
+	d.bookmarkTick = d.at.Now + bookmarkTickMillis + d.jitter.Int63n(bookmarkTickMillis/4)
+}
+
+// Tick performs the work that is due.
+func (d *Dispatcher) Tick() {
+	if d.parked != nil && d.at.Now >= d.parked.deadline {
+		d.giveUpParked()
+		d.Dispatch()
+	}
+	for d.parked == nil { // a deadline must not end a watch inside a revision
+		r := d.deadlines.take(d.at.Now + 1)
+		if r == nil {
+			break
+		}
+		r.End(api.WatchEndTimeout, nil, false)
+		d.run(r)
+	}
+	if d.bookmarkTick != 0 && d.at.Now >= d.bookmarkTick && d.parked == nil {
+		d.sendBookmarks()
+		d.scheduleTick()
+	}
+}
+
+// sendBookmarks offers a bookmark to every watch that is due within the current
+// second (rule C32), and schedules the next one. No event is parked, so every
+// watch has been offered all events up to the bookmark's version (rule C30).
+func (d *Dispatcher) sendBookmarks() {
+	var due []*registration
+	end := (d.at.Now/bookmarkTickMillis + 1) * bookmarkTickMillis
+	for r := d.bookmarks.take(end); r != nil; r = d.bookmarks.take(end) {
+		due = append(due, r)
+	}
+	inOrder(due)
+	for _, r := range due {
+		r.AddBookmark(d.at.Version)
+		d.run(r)
+		d.schedule(r)
+	}
+}
+
+// NextTick returns when Tick has work to do, or zero. Bookmarks wait while an event is
+// parked.
+func (d *Dispatcher) NextTick() int64 {
+	next := d.deadlines.first()
+	if d.parked != nil {
+		return d.parked.deadline
+	}
+	if bookmark := d.bookmarks.first(); bookmark != 0 {
+		next = earlier(next, max(d.bookmarkTick, bookmark/bookmarkTickMillis*bookmarkTickMillis))
+	}
+	if !d.SuspectsLost() {
+		next = earlier(next, d.ahead.first())
+	}
+	return next
+}
+
+// earlier returns the earlier of two times; zero means never.
+func earlier(a, b int64) int64 {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
+}

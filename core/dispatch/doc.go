@@ -1,0 +1,10 @@
+// Package dispatch delivers the changes of one collection to those who wait for them.
+//
+// A [Dispatcher] serves watches: it admits each event to the queues of the watches
+// that it matches, waits for slow consumers within a time budget, and sends
+// bookmarks on a clock of its own (rules C20 to C33). [Followers] serves readers of
+// the window that keep only a position in it, such as sessions.
+//
+// Both find the filters that may match a change with an [Index], without evaluating
+// the others.
+package dispatch
