@@ -1,3 +1,11 @@
+/** The machine slept if the monotonic clock missed more than this, in milliseconds. */
+const sleepMillis = 10_000;
+/**
+ * The machine slept, or the browser froze the page, if a timer is later than this, in
+ * milliseconds. Browsers run the timers of hidden pages once a minute.
+ */
+const lateMillis = 90_000;
+
 /**
  * The clock of an engine: milliseconds since the epoch that never decrease. A wall clock
  * that is set back must not delay timeouts. A monotonic clock that stopped while the
@@ -5,6 +13,8 @@
  * difference.
  */
 export class Clock {
+  /** How often the machine was found to have slept. */
+  sleeps = 0;
   #wall = Date.now();
   #steady = performance.now();
   #now = this.#wall;
@@ -12,9 +22,17 @@ export class Clock {
   now(): number {
     const wall = Date.now();
     const steady = performance.now();
-    this.#now += Math.max(0, wall - this.#wall, steady - this.#steady);
+    const [walked, steadily] = [wall - this.#wall, steady - this.#steady];
+    if (walked - steadily > sleepMillis) this.sleeps++;
+    this.#now += Math.max(0, walked, steadily);
     this.#wall = wall;
     this.#steady = steady;
     return Math.floor(this.#now);
+  }
+
+  /** Reports that a timer which was due at this time has fired. Some monotonic clocks advance during sleep. */
+  fired(due: number): void {
+    const sleeps = this.sleeps;
+    if (this.now() - due > lateMillis && this.sleeps === sleeps) this.sleeps++;
   }
 }

@@ -26,6 +26,10 @@ const restartReset = 120_000;
 
 const defaultTokenMillis = 2_000;
 
+/** The longest wait while a stream is open, in milliseconds. It bounds the time until a sleep is noticed. */
+const beatMillis = 5_000;
+const sleptMessage = "the machine slept, so the connection is renewed";
+
 const defaultPauseMillis = 60_000;
 const pausedMessage = "paused while all pages are hidden";
 
@@ -76,6 +80,8 @@ export class Engine {
   #wake: ReturnType<typeof setTimeout> | undefined;
   #restart: ReturnType<typeof setTimeout> | undefined;
   readonly #clock = new Clock();
+  /** The sleeps of the clock after which the streams were renewed. */
+  #sleeps = 0;
   #breaks = 0;
   #brokeAt = 0;
   #closed = false;
@@ -149,26 +155,34 @@ export class Engine {
   #checkHidden(): void {
     const { pauseMillis = defaultPauseMillis } = this.#options;
     if (this.#members.hidden) {
-      if (pauseMillis <= maxTimer) this.#pause ??= setTimeout(() => this.#closeStreams(), pauseMillis);
+      if (pauseMillis <= maxTimer) this.#pause ??= setTimeout(() => this.#startPause(), pauseMillis);
       return;
     }
     clearTimeout(this.#pause);
     this.#pause = undefined;
     if (!this.#paused) return;
     this.#paused = false;
+    this.#reconnect();
+  }
+
+  /** Closes all streams. Until the end of the pause, attempts to open one fail. */
+  #startPause(): void {
+    this.#paused = true;
+    this.#closeStreams(pausedMessage);
+  }
+
+  #closeStreams(why: string): void {
+    for (const [stream, open] of [...this.#streams]) {
+      open?.close(why);
+      this.#ended(stream, why);
+    }
+  }
+
+  #reconnect(): void {
     const w = new Writer();
     writeCommand(w, { type: "Reconnect" });
     this.flush();
     this.#run((guest) => guest.step(w.take()));
-  }
-
-  /** Closes all streams. Until the end of the pause, attempts to open one fail. */
-  #closeStreams(): void {
-    this.#paused = true;
-    for (const [stream, open] of [...this.#streams]) {
-      open?.close(pausedMessage);
-      this.#ended(stream, pausedMessage);
-    }
   }
 
   #command(member: number, frames: Uint8Array): void {
@@ -257,8 +271,26 @@ export class Engine {
   #wakeAt(millis: number): void {
     clearTimeout(this.#wake);
     if (millis === 0) return;
-    const left = Math.max(0, millis - this.#clock.now());
-    this.#wake = setTimeout(() => (this.#clock.now() < millis ? this.#wakeAt(millis) : this.tick()), Math.min(left, maxTimer));
+    const now = this.#clock.now();
+    const wait = Math.min(Math.max(0, millis - now), this.#streams.size > 0 ? beatMillis : maxTimer);
+    this.#wake = setTimeout(() => {
+      this.#clock.fired(now + wait);
+      if (this.#clock.now() < millis) this.#wakeAt(millis);
+      else this.tick();
+      this.#checkSleep();
+    }, wait);
+  }
+
+  /**
+   * Renews the streams after the machine slept. They are usually dead then, which the guest
+   * would notice only after the silent period. Collections resume without a list.
+   */
+  #checkSleep(): void {
+    if (this.#sleeps === this.#clock.sleeps) return;
+    this.#sleeps = this.#clock.sleeps;
+    if (this.#paused) return;
+    this.#closeStreams(sleptMessage);
+    this.#reconnect();
   }
 
   async #open(stream: number): Promise<void> {

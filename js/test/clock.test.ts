@@ -18,6 +18,17 @@ test("the clock advances when the wall clock is set back, and jumps after sleep"
   wall += 1000;
   assert.equal(clock.now(), 1_001_500);
 
+  assert.equal(clock.sleeps, 0);
   wall += 60_000; // slept for a minute, during which the monotonic clock stood still
   assert.equal(clock.now(), 1_061_500);
+  assert.equal(clock.sleeps, 1);
+
+  wall += 60_000; // a throttled timer
+  steady += 60_000;
+  clock.fired(1_061_500);
+  assert.equal(clock.sleeps, 1);
+  wall += 100_000; // slept, and the monotonic clock did not stop
+  steady += 100_000;
+  clock.fired(1_121_500);
+  assert.equal(clock.sleeps, 2);
 });

@@ -152,6 +152,27 @@ test("a member that does not return a token is skipped", async (t) => {
   seat.leave();
 });
 
+test("after the machine slept, the connection is renewed without waiting for the silent period", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  let wall = Date.now();
+  t.mock.method(Date, "now", () => wall);
+  const { client, guest, stream } = await connected();
+  await speak(client, guest(), (w) => say.wakeAt(w, wall + 30_000));
+  const pass = async (asked: number, slept: number): Promise<void> => {
+    wall += asked + slept;
+    t.mock.timers.tick(asked);
+    await turn();
+  };
+  await pass(5000, 1000); // a busy machine
+  assert.equal(stream.closed, undefined);
+  const reconnects = guest().count("Reconnect");
+  await pass(5000, 12_000); // shorter than the silent period
+  assert.equal(stream.closed, "the machine slept, so the connection is renewed");
+  assert.deepEqual(guest().commands.slice(-2).map(({ name }) => name), ["StreamClosed", "Reconnect"]);
+  await pass(5000, 0);
+  assert.equal(guest().count("Reconnect"), reconnects + 1);
+});
+
 test("the engine pauses while all members are hidden, and resumes when one is shown", async (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const { engine, guest, network, client, stream } = await connected();
