@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/coretest/objects"
 	"github.com/watchglass/watchglass/core/store"
 	"github.com/watchglass/watchglass/core/watcher"
 )
@@ -201,4 +202,27 @@ func TestConflateConverges(t *testing.T) {
 		}
 		f.assertNoLeak()
 	}
+}
+
+// The previous version of a merged update is the one that the watch delivered last.
+func TestConflatedUpdateHasThePreviousVersionOfTheFirstChange(t *testing.T) {
+	f := newFeed(t, 1000)
+	w := stalled(f, watcher.Options{Previous: true})
+	for _, change := range []string{"ns/x", "ns/b", "ns/x", "ns/x"} {
+		require.True(t, w.TryAdd(f.do(change)))
+	}
+	w.Conflate()
+	got := []string{}
+	for d, ok := w.Take(); ok; d, ok = w.Take() {
+		text := objects.Delivery(f.heap, d)
+		if d.Previous != 0 {
+			text += ", was " + objects.Ref(f.heap, d.Previous)
+		}
+		got = append(got, text)
+		f.heap.Release(d.Content)
+		f.heap.Release(d.Previous)
+		w.Run()
+	}
+	assert.Equal(t, []string{"ADDED ns/x@2", "ADDED ns/y@3", "ADDED ns/b@5", "MODIFIED ns/x@7, was ns/x@2"}, got)
+	f.assertNoLeak()
 }
