@@ -13,10 +13,10 @@ import { after, before } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { build } from "esbuild";
 import { chromium } from "playwright-core";
+import { args } from "../test/chromium.mjs";
 
 export const here = dirname(fileURLToPath(import.meta.url));
 const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
-const args = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
 
 /** Packs the package before the tests of a file. The name is that of a folder for their projects. */
 export function workspace(name) {

@@ -7,6 +7,7 @@ import { extname, join, normalize } from "node:path";
 import { after, type TestContext } from "node:test";
 import { chromium, type Browser, type BrowserContext, type LaunchOptions, type Page } from "playwright-core";
 import type * as api from "../src/index.js";
+import { args } from "./chromium.mjs";
 import { TestConnector } from "./connector.js";
 import { packaged } from "./paths.js";
 
@@ -27,7 +28,6 @@ declare global {
   var view: api.View;
 }
 
-const args = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
 /** Launches a browser, by default with the switches of Playwright. */
 export const launch = (options: LaunchOptions = {}): Promise<Browser> => chromium.launch({ executablePath, args, ...options });
 

@@ -1,5 +1,6 @@
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
+import { args } from "../../../../js/test/chromium.mjs";
 
 const require = createRequire(fileURLToPath(new URL("../../../../js/package.json", import.meta.url)));
 const { chromium } = require("playwright-core");
@@ -8,6 +9,6 @@ const { chromium } = require("playwright-core");
 export function launch() {
   return chromium.launch({
     executablePath: process.env.CHROMIUM || "/usr/bin/chromium",
-    args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
+    args,
   });
 }
