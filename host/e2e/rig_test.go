@@ -19,6 +19,7 @@ import (
 
 	"github.com/watchglass/watchglass/host/clustersim"
 	"github.com/watchglass/watchglass/host/embedetcd"
+	"github.com/watchglass/watchglass/host/internal/chromium"
 	"github.com/watchglass/watchglass/host/source/etcd"
 )
 
@@ -222,29 +223,13 @@ func (p *proxy) cut(off bool) {
 // openPage opens a URL in Chromium.
 func openPage(t *testing.T, url string) context.Context {
 	t.Helper()
-	opts := append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(chromium(t)), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.WindowSize(1400, 900),
-		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
-	)
-	allocator, cancel := chromedp.NewExecAllocator(t.Context(), opts...)
+	path, err := chromium.Find()
+	require.NoError(t, err)
+	allocator, cancel := chromedp.NewExecAllocator(t.Context(), append(chromium.Options(path), chromedp.WindowSize(1400, 900))...)
 	t.Cleanup(cancel)
 	page, cancel := chromedp.NewContext(allocator)
 	t.Cleanup(cancel)
-	_, err := chromedp.Run(page, chromedp.Navigate(url))
+	_, err = chromedp.Run(page, chromedp.Navigate(url))
 	require.NoError(t, err)
 	return page
-}
-
-func chromium(t *testing.T) string {
-	t.Helper()
-	for _, name := range []string{os.Getenv("CHROMIUM"), "chromium", "chromium-browser", "google-chrome"} {
-		if name == "" {
-			continue
-		}
-		if path, err := exec.LookPath(name); err == nil {
-			return path
-		}
-	}
-	require.Fail(t, "no Chromium found", "install one, or set CHROMIUM to its path")
-	return ""
 }

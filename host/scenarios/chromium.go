@@ -2,22 +2,21 @@ package scenarios
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 
 	"github.com/chromedp/chromedp"
 
 	"github.com/watchglass/watchglass/core/coretest"
+	"github.com/watchglass/watchglass/host/internal/chromium"
 )
 
 // OnChromium replays on the module in a worker of a page in headless Chromium. It
 // uses the browser in $CHROMIUM, or an installed one.
 func OnChromium(ctx context.Context, module []byte, transcripts []*coretest.Transcript) (map[string]error, error) {
-	path, err := findChromium()
+	path, err := chromium.Find()
 	if err != nil {
 		return nil, err
 	}
@@ -38,24 +37,10 @@ func OnChromium(ctx context.Context, module []byte, transcripts []*coretest.Tran
 	return nil, fmt.Errorf("the driver did not finish:\n%s", out)
 }
 
-func findChromium() (string, error) {
-	for _, name := range []string{os.Getenv("CHROMIUM"), "chromium", "chromium-browser", "google-chrome", "google-chrome-stable"} {
-		if path, err := exec.LookPath(name); err == nil {
-			return path, nil
-		}
-	}
-	return "", errors.New("no Chromium is installed, and the scenarios must pass in it; install it with: make scenarios (or set CHROMIUM to its path)")
-}
-
 // visit opens a page and returns its driver's report. It closes the browser before
 // it returns.
 func visit(ctx context.Context, path, url string) (string, error) {
-	// Flags that prevent network requests of the browser.
-	options := append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU,
-		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
-	)
-	browser, stop := chromedp.NewExecAllocator(ctx, options...)
+	browser, stop := chromedp.NewExecAllocator(ctx, chromium.Options(path)...)
 	defer stop()
 	page, leave := chromedp.NewContext(browser)
 	defer leave()

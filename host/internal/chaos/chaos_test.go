@@ -17,6 +17,7 @@ import (
 
 	"github.com/watchglass/watchglass/core/sim/check"
 	"github.com/watchglass/watchglass/host/embedetcd"
+	browser "github.com/watchglass/watchglass/host/internal/chromium"
 )
 
 func TestMain(m *testing.M) {
@@ -39,7 +40,7 @@ func testConfig(t *testing.T) Config {
 	for _, built := range []string{c.Binary, filepath.Join(c.Package, "index.js")} {
 		require.FileExists(t, built, `build it first: "make build js"`)
 	}
-	c.Chromium, err = findChromium()
+	c.Chromium, err = browser.Find()
 	require.NoError(t, err)
 	c.Dir, err = os.MkdirTemp("", "chaos-")
 	require.NoError(t, err)

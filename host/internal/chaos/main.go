@@ -13,6 +13,8 @@ import (
 	"regexp"
 	"syscall"
 	"time"
+
+	browser "github.com/watchglass/watchglass/host/internal/chromium"
 )
 
 func main() {
@@ -56,7 +58,7 @@ func runCommand(ctx context.Context, c Config) (err error) {
 	if c.Dir, err = filepath.Abs(c.Dir); err != nil {
 		return err
 	}
-	if c.Chromium, err = findChromium(); err != nil {
+	if c.Chromium, err = browser.Find(); err != nil {
 		return err
 	}
 	report, err := Run(ctx, c)

@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"os/exec"
 	"strings"
 	"sync"
 	"time"
@@ -20,6 +19,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/watchglass/watchglass/core/api"
+	browser "github.com/watchglass/watchglass/host/internal/chromium"
 	"github.com/watchglass/watchglass/host/recording"
 )
 
@@ -61,9 +61,8 @@ func openPage(ctx context.Context, chromium, dist, address string) (r *pageReade
 	})
 	r = &pageReader{server: &http.Server{Handler: files}}
 	go func() { _ = r.server.Serve(listener) }() // ends with close
-	allocator, quit := chromedp.NewExecAllocator(context.WithoutCancel(ctx), append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(chromium), chromedp.NoSandbox, chromedp.DisableGPU,
-		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("ignore-certificate-errors", true),
+	allocator, quit := chromedp.NewExecAllocator(context.WithoutCancel(ctx), append(browser.Options(chromium),
+		chromedp.Flag("ignore-certificate-errors", true),
 	)...)
 	r.quit = append(r.quit, quit)
 	r.browser, quit = chromedp.NewContext(allocator)
@@ -74,16 +73,6 @@ func openPage(ctx context.Context, chromium, dist, address string) (r *pageReade
 		return nil, fmt.Errorf("open %s in %s: %w", at, chromium, err)
 	}
 	return r, nil
-}
-
-// findChromium returns the path of Chromium, or an error that says how to set it.
-func findChromium() (string, error) {
-	for _, name := range []string{os.Getenv("CHROMIUM"), "chromium", "chromium-browser", "google-chrome"} {
-		if path, err := exec.LookPath(name); name != "" && err == nil {
-			return path, nil
-		}
-	}
-	return "", errors.New("there is no Chromium: install it, or set CHROMIUM to its path")
 }
 
 func (r *pageReader) close() {
