@@ -177,7 +177,7 @@ func TestG3_ReadersOfAnEngine(t *testing.T) {
 // objects returns the connector's versions by key.
 func (b backend) objects() map[string]uint64 {
 	all := map[string]uint64{}
-	b.pods.Ascend("", func(ref store.Ref) bool {
+	b.pods.State().Ascend("", func(ref store.Ref) bool {
 		all[string(b.pods.Heap().Key(ref))] = uint64(b.pods.Heap().ResourceVersion(ref))
 		return true
 	})
@@ -220,9 +220,9 @@ func TestC35_WaitRequestsProgressUpstream(t *testing.T) {
 	for range 10 { // the first response asks for a retry
 		l.wait(1500)
 	}
-	require.False(t, r.backend.pods.HasWaiters())
+	require.False(t, r.backend.pods.Waits().Any())
 	l.do(&wire.List{Request: 1, Collection: 1, ResourceVersion: "200", Match: api.MatchNotOlderThan})
-	require.True(t, r.backend.pods.HasWaiters())
+	require.True(t, r.backend.pods.Waits().Any())
 	r.backend.pods.Progress(200, r.now)
 	r.settle()
 	l.settle()

@@ -113,7 +113,7 @@ func (b *sharedCollection) renew(e *Engine, reason api.WatchEnd, other *api.Stat
 		}
 	}
 	e.expireReaders(b.cacher, other)
-	b.cacher.FailWaits(other)
+	b.cacher.Waits().Fail(other)
 	b.adopt(e, e.newReflector(b.scope, b.floor))
 	for _, v := range e.views {
 		if v.collection.shared == b {
@@ -126,10 +126,10 @@ func (b *sharedCollection) renew(e *Engine, reason api.WatchEnd, other *api.Stat
 // the program, which must not hand in the persisted state again.
 func (e *Engine) resetCorrupt() {
 	for _, b := range e.sharedCollections {
-		if corruption := b.cacher.Corrupt(); corruption != nil {
+		if corruption := b.cacher.Restored().Corrupt(); corruption != nil {
 			for _, c := range e.collections {
 				if c.shared == b {
-					e.reject(wire.ObjectRestore, c.id, api.Expired(corruption.Message+": "+b.cacher.CorruptionCause().Message))
+					e.reject(wire.ObjectRestore, c.id, api.Expired(corruption.Message+": "+b.cacher.Restored().Cause().Message))
 				}
 			}
 			// Deliveries from incomplete data are not sent.
@@ -286,7 +286,7 @@ func (e *Engine) drop(match func(*sharedCollection) bool) {
 		e.origin.leave(b)
 		gone := api.Unavailable("the collection was closed")
 		b.settle(gone)
-		b.cacher.FailWaits(gone)
+		b.cacher.Waits().Fail(gone)
 		return true
 	})
 	e.used = min(e.used, e.usedBytes())

@@ -132,7 +132,7 @@ func (c *connection) tick() {
 	if c.cutOff != 0 && now >= c.cutOff {
 		c.cutOff = 0
 		for _, b := range c.engine.sharedCollections {
-			b.cacher.Fail(api.Unavailable("what serves this is cut off from its connector"))
+			b.cacher.Upstream().Fail(api.Unavailable("what serves this is cut off from its connector"))
 		}
 	}
 }

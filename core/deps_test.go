@@ -79,7 +79,7 @@ func rooms() map[string][]string {
 	leaf := []string{"core/api", "core/internal/lite"}
 	words := append(slices.Clone(leaf), "core/selector", "core/objectjson", "core/wire")
 	stores := append(slices.Clone(words), "core/store", "core/history", "core/watcher")
-	keepers := append(slices.Clone(stores), "core/dispatch", "core/cacher")
+	keepers := append(slices.Clone(stores), "core/delta", "core/dispatch", "core/cacher")
 	return map[string][]string{
 		"core/api":           {"core/internal/lite"},
 		"core/internal/lite": nil,
@@ -93,7 +93,8 @@ func rooms() map[string][]string {
 		"core/history":       append(slices.Clone(words), "core/store"),                 // events refer to stored versions
 		"core/watcher":       append(slices.Clone(words), "core/store", "core/history"), // watches read events
 		"core/dispatch":      stores,
-		"core/cacher":        append(slices.Clone(stores), "core/dispatch"),
+		"core/delta":         stores,
+		"core/cacher":        append(slices.Clone(stores), "core/delta", "core/dispatch"),
 		"core/view":          append(slices.Clone(keepers), "core/query"), // each of these four uses one cacher
 		"core/reflector":     keepers,
 		"core/kubewatch":     append(slices.Clone(words), "core/catalog"),

@@ -40,7 +40,7 @@ func (f folded) apply(t *testing.T, payloads [][]byte) {
 func (r *rig) exact() folded {
 	want := folded{}
 	c := r.backend.pods
-	c.Ascend("", func(ref store.Ref) bool {
+	c.State().Ascend("", func(ref store.Ref) bool {
 		want[api.Key(string(c.Heap().Key(ref)))] = c.Heap().ResourceVersion(ref)
 		return true
 	})
@@ -98,16 +98,16 @@ func TestEngine_converges_under_faults(t *testing.T) {
 // relist replaces the connector's state without events.
 func (r *rig) relist(rnd *rand.Rand, rv uint64) {
 	before := r.exact()
-	r.backend.pods.BeginList()
+	r.backend.pods.Listing().Begin()
 	for i := range 70 {
 		key := api.Key("default/p" + strconv.Itoa(i))
 		if was, ok := before[key]; ok && rnd.IntN(4) > 0 {
-			r.backend.pods.ListObject(pod(string(key), uint64(was), "web", "Running"))
+			r.backend.pods.Listing().Object(pod(string(key), uint64(was), "web", "Running"))
 		} else if !ok && rnd.IntN(8) == 0 {
-			r.backend.pods.ListObject(pod(string(key), rv, "web", "Running"))
+			r.backend.pods.Listing().Object(pod(string(key), rv, "web", "Running"))
 		}
 	}
-	r.backend.pods.EndList(api.ResourceVersion(rv), r.now)
+	r.backend.pods.Listing().End(api.ResourceVersion(rv), r.now)
 }
 
 // breakMessage truncates the next message or appends garbage to it. The engine then

@@ -111,7 +111,7 @@ func TestReadersOfAnEngineLearnThatTheSourceIsLost(t *testing.T) {
 	r := newRig(t)
 	r.load(10)
 	l := r.live()
-	r.backend.pods.Fail(api.Unavailable("the source has no leader"))
+	r.backend.pods.Upstream().Fail(api.Unavailable("the source has no leader"))
 	for range 40 {
 		l.silence(1000)
 	}
@@ -169,8 +169,8 @@ func TestReadersOfAnEngineLearnThatItsConnectorRefusesIt(t *testing.T) {
 	r.load(10)
 	l := r.live()
 	r.backend.pods = session.NewCollection(cacher.New(cacher.Config{Schema: podSchema}))
-	r.backend.pods.BeginList()
-	r.backend.pods.EndList(50, r.now)
+	r.backend.pods.Listing().Begin()
+	r.backend.pods.Listing().End(50, r.now)
 	r.session = nil
 	r.step(&wire.StreamClosed{Stream: r.stream})
 	for range 60 {

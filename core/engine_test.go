@@ -140,12 +140,12 @@ func (r *rig) state() wire.CollectionState {
 }
 
 func (r *rig) load(n int) {
-	r.backend.pods.BeginList()
+	r.backend.pods.Listing().Begin()
 	for i := range n {
 		app := []string{"web", "api"}[i%2]
-		r.backend.pods.ListObject(pod("default/p"+strconv.Itoa(i), uint64(i%100+1), app, "Running"))
+		r.backend.pods.Listing().Object(pod("default/p"+strconv.Itoa(i), uint64(i%100+1), app, "Running"))
 	}
-	r.backend.pods.EndList(100, r.now)
+	r.backend.pods.Listing().End(100, r.now)
 }
 
 func TestEngine_main_job(t *testing.T) {
@@ -204,7 +204,7 @@ func TestEngine_starts_over_on_another_source(t *testing.T) {
 	for name, to := range map[string]uint64{"lower versions": 5, "overlapping versions": 150} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
-			r.backend.pods.SetSource("etcd-a")
+			r.backend.pods.Upstream().SetSource("etcd-a")
 			r.load(3)
 			r.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
 			r.step(&wire.OpenView{View: 1, Collection: 1, Limit: 10})
@@ -213,10 +213,10 @@ func TestEngine_starts_over_on_another_source(t *testing.T) {
 			r.session = nil
 			r.step(&wire.StreamClosed{Stream: r.stream})
 			other := cacher.New(cacher.Config{Schema: podSchema})
-			other.BeginList()
-			other.ListObject(pod("default/other", 4, "web", "Running"))
-			other.SetSource("etcd-b")
-			other.EndList(api.ResourceVersion(to), r.now)
+			other.Listing().Begin()
+			other.Listing().Object(pod("default/other", 4, "web", "Running"))
+			other.Upstream().SetSource("etcd-b")
+			other.Listing().End(api.ResourceVersion(to), r.now)
 			r.backend.pods = session.NewCollection(other)
 			r.now += 10_000
 			r.engine.Tick(r.now)
@@ -243,14 +243,14 @@ func TestEngine_starts_over_on_another_source(t *testing.T) {
 // The connector relists from another source on the same connection.
 func TestEngine_starts_over_when_the_source_changes_live(t *testing.T) {
 	r := newRig(t)
-	r.backend.pods.SetSource("etcd-a")
+	r.backend.pods.Upstream().SetSource("etcd-a")
 	r.load(3)
 	r.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
 	c := r.backend.pods
-	c.BeginList()
-	c.ListObject(pod("default/p1", 7, "web", "Running"))
-	c.SetSource("etcd-b")
-	c.EndList(7, r.now)
+	c.Listing().Begin()
+	c.Listing().Object(pod("default/p1", 7, "web", "Running"))
+	c.Upstream().SetSource("etcd-b")
+	c.Listing().End(7, r.now)
 	r.settle()
 	require.Equal(t, api.StateLive, r.state().State)
 	require.EqualValues(t, 7, r.state().ResourceVersion)
@@ -265,11 +265,11 @@ func TestEngine_a_large_relist_does_not_end_a_watch(t *testing.T) {
 	r.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
 	r.step(&wire.OpenWatch{Watch: 1, Collection: 1, Credit: 20})
 	c := r.backend.pods
-	c.BeginList()
+	c.Listing().Begin()
 	for i := range 1000 {
-		c.ListObject(pod("default/p"+strconv.Itoa(i), uint64(101+i%400), "web", "Running"))
+		c.Listing().Object(pod("default/p"+strconv.Itoa(i), uint64(101+i%400), "web", "Running"))
 	}
-	c.EndList(500, r.now)
+	c.Listing().End(500, r.now)
 	r.settle()
 	for range 110 {
 		r.step(&wire.GrantWatch{Watch: 1, Events: 10})

@@ -111,16 +111,16 @@ type connector struct{ served *session.Collection }
 
 func newConnector() connector {
 	pods := cacher.New(cacher.Config{Schema: api.Schema{Resource: api.Resource{Version: "v1", Name: "pods"}, Namespaced: true}})
-	pods.BeginList()
+	pods.Listing().Begin()
 	for i, o := range []api.Object{
 		{Key: "default/a", Labels: api.Labels{{Key: "app", Value: "web"}}},
 		{Key: "default/b", Labels: api.Labels{{Key: "app", Value: "api"}}},
 	} {
-		pods.ListObject(&cacher.Put{
+		pods.Listing().Object(&cacher.Put{
 			ResourceVersion: api.ResourceVersion(i + 1), Labels: o.Labels, Envelope: wire.AppendEnvelope(nil, &o),
 		})
 	}
-	pods.EndList(2, 0)
+	pods.Listing().End(2, 0)
 	return connector{session.NewCollection(pods)}
 }
 

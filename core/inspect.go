@@ -24,7 +24,7 @@ func (e *Engine) inspect(f *wire.Inspect) {
 	for _, c := range e.collections {
 		reply.prefix = "collection." + number(uint64(c.id)) + "."
 		cache, r := c.shared.cacher, c.shared.reflector
-		add("objects", cache.Len())
+		add("objects", cache.State().Len())
 		add("versions", cache.Heap().Versions())
 		add("deltas", cache.Heap().Deltas())
 		add("usedBytes", cache.Heap().UsedBytes())

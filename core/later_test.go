@@ -64,7 +64,7 @@ func TestR11_RestoreDoesNotReadObjects(t *testing.T) {
 	s := again.handHeads(chunks)
 	require.Empty(t, again.rejections())
 	require.Empty(t, s.loaded)
-	require.EqualValues(t, r.backend.pods.Len(), again.state().Objects)
+	require.EqualValues(t, r.backend.pods.State().Len(), again.state().Objects)
 	require.Equal(t, end.ResourceVersion, again.state().ResourceVersion)
 	require.Zero(t, again.inspect("collection.1.versions"))
 
@@ -214,7 +214,7 @@ func TestSnapshotForAReaderFailsWhereABodyIsMissing(t *testing.T) {
 	for _, payload := range l.seen[wire.TypeCollectionState] {
 		var f wire.CollectionState
 		require.NoError(t, f.Parse(payload))
-		require.Contains(t, []int{0, r.backend.pods.Len()}, int(f.Objects))
+		require.Contains(t, []int{0, r.backend.pods.State().Len()}, int(f.Objects))
 	}
 }
 

@@ -199,20 +199,20 @@ func (b *sharedCollection) Version() (objcache.Version, bool) {
 
 // Find implements objcache.Source.
 func (b *sharedCollection) Find(key api.Key) (objcache.Object, bool) {
-	ref := b.cacher.Get(key)
+	ref := b.cacher.State().Get(key)
 	if ref == 0 {
 		return objcache.Object{}, false
 	}
 	heap := b.cacher.Heap()
 	return objcache.Object{
 		ResourceVersion: heap.ResourceVersion(ref), Flags: heap.Flags(ref), Labels: heap.LabelsOf(ref),
-		Envelope: heap.Envelope(ref), Base: b.cacher.Base(ref), Dictionary: b.cacher.Dictionary(ref),
+		Envelope: heap.Envelope(ref), Base: b.cacher.Bodies().Base(ref), Dictionary: b.cacher.Bodies().Dictionary(ref),
 	}, true
 }
 
 // Fault implements objcache.Source.
 func (b *sharedCollection) Fault(key api.Key) *api.Status {
-	if corruption := b.cacher.Corrupt(); corruption != nil {
+	if corruption := b.cacher.Restored().Corrupt(); corruption != nil {
 		return corruption
 	}
 	faults, _ := b.cacher.Faults()

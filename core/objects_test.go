@@ -62,7 +62,7 @@ func (r *rig) getObject(key api.Key) (*wire.Item, *api.Status) {
 // A reader resumes whether or not its source has a name.
 func TestEngine_resumes_in_a_named_source(t *testing.T) {
 	r := newRig(t)
-	r.backend.pods.SetSource("etcd-a")
+	r.backend.pods.Upstream().SetSource("etcd-a")
 	r.load(3)
 	r.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
 	r.cut()
@@ -74,7 +74,7 @@ func TestEngine_resumes_in_a_named_source(t *testing.T) {
 // it has no meaning.
 func TestK7_AFloorIsForgottenWithItsHistory(t *testing.T) {
 	r := newRig(t)
-	r.backend.pods.SetSource("etcd-a")
+	r.backend.pods.Upstream().SetSource("etcd-a")
 	r.load(3)
 	r.step(&wire.AcquireObject{Handle: 1, Resource: "v1/pods", Key: "default/p1", OnDemand: true})
 	item, status := r.getObject("default/p1")
@@ -86,10 +86,10 @@ func TestK7_AFloorIsForgottenWithItsHistory(t *testing.T) {
 	require.EqualValues(t, 0, r.inspect("objects.watches"))
 
 	other := cacher.New(cacher.Config{Schema: podSchema})
-	other.SetSource("etcd-b")
-	other.BeginList()
-	other.ListObject(pod("default/p1", 1, "web", "Failed"))
-	other.EndList(5, r.now)
+	other.Upstream().SetSource("etcd-b")
+	other.Listing().Begin()
+	other.Listing().Object(pod("default/p1", 1, "web", "Failed"))
+	other.Listing().End(5, r.now)
 	r.backend.pods = session.NewCollection(other)
 	r.getObject("default/p1")
 	item, status = r.getObject("default/p1")

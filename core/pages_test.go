@@ -15,11 +15,11 @@ import (
 func TestP16_pages_of_large_objects_are_shorter(t *testing.T) {
 	const objects, limit = 40, 20
 	r := newRig(t)
-	r.backend.pods.BeginList()
+	r.backend.pods.Listing().Begin()
 	for i := range objects {
-		r.backend.pods.ListObject(pod("default/p"+strconv.Itoa(100+i), uint64(i+1), "web", strings.Repeat("x", 100_000)))
+		r.backend.pods.Listing().Object(pod("default/p"+strconv.Itoa(100+i), uint64(i+1), "web", strings.Repeat("x", 100_000)))
 	}
-	r.backend.pods.EndList(100, r.now)
+	r.backend.pods.Listing().End(100, r.now)
 	r.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
 	ask := func(f *wire.List) *wire.ListReply {
 		f.Request, f.Collection, f.Bodies = 1, 1, true

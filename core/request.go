@@ -33,12 +33,12 @@ func (e *Engine) get(f *wire.Get) {
 			return
 		}
 		cache := c.shared.cacher
-		cache.WhenFresh(0, func(status *api.Status) { e.replyObject(c, cache, request, key, status) })
+		cache.Waits().WhenFresh(0, func(status *api.Status) { e.replyObject(c, cache, request, key, status) })
 	})
 }
 
 func (e *Engine) replyObject(c *collection, cache *cacher.Cacher, request uint32, key api.Key, status *api.Status) {
-	ref := cache.Get(key)
+	ref := cache.State().Get(key)
 	switch {
 	case status != nil:
 		e.replyError(request, status)
@@ -111,7 +111,7 @@ func (e *Engine) item(c *collection, cache *cacher.Cacher, ref store.Ref, rv api
 	heap := cache.Heap()
 	it := wire.Item{ResourceVersion: rv, Flags: heap.Flags(ref), Labels: heap.LabelsOf(ref)}
 	var status *api.Status
-	it.Envelope, status = e.present(heap.Envelope(ref), cache.Base(ref), cache.Dictionary(ref), rv, bodies)
+	it.Envelope, status = e.present(heap.Envelope(ref), cache.Bodies().Base(ref), cache.Bodies().Dictionary(ref), rv, bodies)
 	if status != nil {
 		e.out = (&wire.CollectionError{
 			Collection: c.id, Key: it.Envelope.Key(), ResourceVersion: rv, Status: status,

@@ -136,7 +136,7 @@ func (r *restore) place(e *Engine, b *sharedCollection, chunk *wire.Chunk) *api.
 	case r.reflector == nil:
 		return api.BadRequest("a chunk has changes after a version whose state is missing: " + chunk.From.String())
 	}
-	if c := r.reflector.Cacher(); c.ResourceVersion() != chunk.From || c.Source() != chunk.Source {
+	if c := r.reflector.Cacher(); c.ResourceVersion() != chunk.From || c.Upstream().Source() != chunk.Source {
 		return api.BadRequest("a chunk has changes after version " + chunk.From.String() + ", but the state has version " +
 			c.ResourceVersion().String() + " or is of another source")
 	}

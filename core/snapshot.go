@@ -102,7 +102,7 @@ func (x *export) report(e *Engine) {
 	chunk := wire.Chunk{
 		Resource: b.scope.Resource, Namespace: b.scope.Namespace, LabelSelector: b.scope.LabelSelector,
 		FieldSelector: b.scope.FieldSelector, MetadataOnly: b.scope.MetadataOnly,
-		Source: b.cacher.Source(), From: x.copy.From(), Previous: x.previous, Last: x.piece.Last,
+		Source: b.cacher.Upstream().Source(), From: x.copy.From(), Previous: x.previous, Last: x.piece.Last,
 		Frames: x.piece.Frames, Body: x.piece.Info,
 		LastProgressMillis: e.outside(b.reflector.State().LastProgressMillis),
 	}

@@ -15,13 +15,13 @@ import (
 func benchWorld(n int) (*cacher.Cacher, []*cacher.Put) {
 	c := cacher.New(cacher.Config{Schema: objects.Pods()})
 	puts := make([]*cacher.Put, n)
-	c.BeginList()
+	c.Listing().Begin()
 	for i := range puts {
 		puts[i] = objects.Put("ns-" + strconv.Itoa(i%20) + "/pod-" + strconv.Itoa(i) +
 			" rv=1 phase=Running nodeName=node-" + strconv.Itoa(i%100) + " app=app-" + strconv.Itoa(i%500))
-		c.ListObject(puts[i])
+		c.Listing().Object(puts[i])
 	}
-	c.EndList(1, 0)
+	c.Listing().End(1, 0)
 	return c, puts
 }
 
@@ -180,11 +180,11 @@ func BenchmarkRelist(b *testing.B) {
 	b.ReportAllocs()
 	b.ResetTimer()
 	for i := range b.N {
-		c.BeginList()
+		c.Listing().Begin()
 		for _, p := range puts {
-			c.ListObject(p)
+			c.Listing().Object(p)
 		}
-		c.EndList(api.ResourceVersion(i+2), 0)
+		c.Listing().End(api.ResourceVersion(i+2), 0)
 	}
 }
 

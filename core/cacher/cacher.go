@@ -2,6 +2,7 @@ package cacher
 
 import (
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/delta"
 	"github.com/watchglass/watchglass/core/dispatch"
 	"github.com/watchglass/watchglass/core/history"
 	"github.com/watchglass/watchglass/core/selector"
@@ -15,7 +16,7 @@ type Config struct {
 	Schema  api.Schema
 	History history.Limits
 	Seed    uint64
-	// DeltaEpoch is a seed for [Cacher.DeltaEpoch]. Cachers with different input must use
+	// DeltaEpoch is a seed for [delta.Bodies.Epoch]. Cachers with different input must use
 	// different values. Zero disables the identity.
 	DeltaEpoch uint64
 }
@@ -33,41 +34,30 @@ type Observer interface {
 
 // Cacher is the cache of one collection.
 type Cacher struct {
-	schema     api.Schema
-	heap       *store.Heap
-	state      *store.Store
-	window     *history.Window
-	staging    *staging
-	source     string
-	listed     string // the source of the state
-	deltaEpoch uint64
-	at         dispatch.Moment
-	ready      bool
-	// generation counts the lists. progressed is the time of the last progress
-	// report from the source.
-	generation int
-	progressed int64
-	failure    *api.Status // why there has been no progress since; nil if unknown
-
-	dictionaries dictionaries
-
-	faults            faults
-	corruption        *api.Status // error of every read after the restored state turned out to be invalid
-	corruptionCause   *api.Status
-	observers         []Observer
-	followers         dispatch.Followers
-	watches           dispatch.Dispatcher
-	waits             []wait
-	held              bool // a revision is incomplete, so waits must not end
-	progressRequested bool // a follower waits for a newer version
-	scratch           []byte
+	schema    api.Schema
+	heap      *store.Heap
+	state     *store.Store
+	window    *history.Window
+	at        dispatch.Moment
+	ready     bool
+	bodies    delta.Bodies
+	faults    faults
+	listing   Listing
+	restored  Restored
+	upstream  Upstream
+	waits     Waits
+	observers []Observer
+	followers dispatch.Followers
+	watches   dispatch.Dispatcher
 }
 
 // New returns an empty cacher that is not ready.
 func New(cfg Config) *Cacher {
-	c := &Cacher{schema: cfg.Schema, deltaEpoch: cfg.DeltaEpoch, heap: store.NewHeap()}
+	c := &Cacher{schema: cfg.Schema, heap: store.NewHeap()}
+	c.listing.cacher, c.restored.cacher, c.upstream.cacher, c.waits.cacher = c, c, c, c
 	c.state = store.New(c.heap)
 	c.window = history.New(c.heap, cfg.History)
+	c.bodies = delta.New(c.heap, c.window, cfg.DeltaEpoch)
 	c.followers = dispatch.NewFollowers(c.heap, c.window, &c.at)
 	c.watches = dispatch.New(c.heap, c.window, &c.at, cfg.Seed)
 	return c
@@ -76,66 +66,11 @@ func New(cfg Config) *Cacher {
 // Schema returns the schema of the objects.
 func (c *Cacher) Schema() *api.Schema { return &c.schema }
 
-// SetSchema replaces the schema. The cacher must be empty.
-func (c *Cacher) SetSchema(s api.Schema) { c.schema = s }
-
-// Source returns the ID of the history that the resource versions belong to, or
-// "" if it is unknown.
-func (c *Cacher) Source() string { return c.source }
-
-// SetSource sets the ID of the history of the list that EndList is about to
-// commit. A different ID means that resource versions are not comparable with
-// earlier ones, so all watches end.
-func (c *Cacher) SetSource(source string) {
-	if source == c.source {
-		return
-	}
-	c.source = source
-	if c.ready {
-		c.watches.Finish()
-		c.watches.Fail(otherHistory(), nil)
-	}
-}
-
-func otherHistory() *api.Status {
-	return api.WatchEndHistoryLost.Expired("the resource versions of the collection now belong to a different history; list again")
-}
-
 // Ready reports whether a first list has been committed.
 func (c *Cacher) Ready() bool { return c.ready }
 
 // ResourceVersion returns the newest version applied.
 func (c *Cacher) ResourceVersion() api.ResourceVersion { return c.at.Version }
-
-// Generation returns how many lists have replaced the state. Positions in the
-// window are not comparable across generations.
-func (c *Cacher) Generation() int { return c.generation }
-
-// Progressed returns the time in milliseconds at which the source last confirmed
-// that no change was missing. Later changes may have advanced ResourceVersion
-// since.
-func (c *Cacher) Progressed() int64 { return c.progressed }
-
-// Len returns the number of objects.
-func (c *Cacher) Len() int { return c.state.Len() }
-
-// Count returns the number of objects in the filter's scope and shard, regardless
-// of its selectors.
-func (c *Cacher) Count(f *watcher.Filter) (n int) {
-	if f.CoversAll() {
-		return c.Len()
-	}
-	namespace := f.Scope().Namespace
-	c.Ascend(api.Key(namespacePrefix(namespace)), func(ref store.Ref) bool {
-		key := c.heap.Key(ref)
-		if f.Covers(key) {
-			n++
-		}
-		f.Spend(1)
-		return key.InNamespace(namespace)
-	})
-	return n
-}
 
 // Heap returns the heap that stores the versions.
 func (c *Cacher) Heap() *store.Heap { return c.heap }
@@ -143,16 +78,24 @@ func (c *Cacher) Heap() *store.Heap { return c.heap }
 // Window returns the history.
 func (c *Cacher) Window() *history.Window { return c.window }
 
-// Get returns the current version of a key, or zero. It adds no reference.
-func (c *Cacher) Get(key api.Key) store.Ref { return c.state.Get(key) }
-
 // State returns the current state for reading. Each list replaces it by a new
 // store.
 func (c *Cacher) State() *store.Store { return c.state }
 
-// Ascend yields the current versions from a key on, in key order, until yield
-// returns false. It adds no references.
-func (c *Cacher) Ascend(from api.Key, yield func(store.Ref) bool) { c.state.Ascend(from, yield) }
+// Listing returns the list that replaces the state.
+func (c *Cacher) Listing() *Listing { return &c.listing }
+
+// Bodies returns the dictionaries and bases of bodies.
+func (c *Cacher) Bodies() *delta.Bodies { return &c.bodies }
+
+// Waits returns the reads that wait for a version.
+func (c *Cacher) Waits() *Waits { return &c.waits }
+
+// Upstream returns what is known about the source.
+func (c *Cacher) Upstream() *Upstream { return &c.upstream }
+
+// Restored returns the part that restores a persisted state.
+func (c *Cacher) Restored() *Restored { return &c.restored }
 
 // Put is an object version to be stored.
 type Put struct {
@@ -181,7 +124,7 @@ type Put struct {
 // of its body at held, the current version or zero, and fails if the base is
 // missing.
 func (c *Cacher) store(p *Put, held store.Ref) (store.Ref, *api.Status) {
-	base, status := c.base(p, held)
+	base, status := c.bodies.Stored(p.Envelope.Key(), p.ResourceVersion, &p.Base, held)
 	if status != nil {
 		return 0, status
 	}
@@ -195,7 +138,7 @@ func (c *Cacher) store(p *Put, held store.Ref) (store.Ref, *api.Status) {
 		ResourceVersion: p.ResourceVersion,
 		Flags:           p.Flags,
 		LabelSet:        labels,
-		Dictionary:      c.dictionaries.current.number,
+		Dictionary:      c.bodies.Number(),
 		Base:            base,
 		Envelope:        p.Envelope,
 		Body:            p.Body,
@@ -211,8 +154,8 @@ func (c *Cacher) Apply(p *Put, now int64) *api.Status {
 	if id == 0 {
 		id = c.state.Find(p.Envelope.Key())
 	}
-	if c.corruption != nil {
-		return c.corruption
+	if c.restored.corruption != nil {
+		return c.restored.corruption
 	}
 	previous := c.state.Version(id)
 	if previous != 0 && c.heap.ResourceVersion(previous) >= p.ResourceVersion {
@@ -275,15 +218,6 @@ func (c *Cacher) commit(id store.ID, e history.Event) {
 	c.watches.Dispatch()
 }
 
-// Fail records why there is no progress. The next progress clears it.
-func (c *Cacher) Fail(status *api.Status) {
-	c.failure = status
-	c.followers.WakeAll()
-}
-
-// Failure returns the status given to Fail, or nil if there was progress since.
-func (c *Cacher) Failure() *api.Status { return c.failure }
-
 // Progress reports that the source was at rv a moment ago and that everything up
 // to rv has been applied (rule H14). Changes alone do not imply this, because
 // they may be old.
@@ -292,20 +226,20 @@ func (c *Cacher) Progress(rv api.ResourceVersion, now int64) {
 	c.progress()
 }
 
-// EndRevision reports that everything up to rv has been applied, and ends a BeginRevision.
+// EndRevision reports that everything up to rv has been applied, and ends a [Waits.Hold].
 func (c *Cacher) EndRevision(rv api.ResourceVersion, now int64) {
 	c.at.Now = max(c.at.Now, now)
 	c.dropDeletedFaults(rv)
-	c.held = false
+	c.waits.held = false
 	c.advance(rv)
 }
 
 func (c *Cacher) progress() {
-	c.progressed = c.at.Now
+	c.upstream.progressed = c.at.Now
 	c.watches.EndLost()
 	c.followers.Progressed()
-	if c.failure != nil {
-		c.Fail(nil)
+	if c.upstream.failure != nil {
+		c.upstream.Fail(nil)
 	}
 }
 
@@ -313,8 +247,8 @@ func (c *Cacher) advance(rv api.ResourceVersion) {
 	c.at.Version = max(c.at.Version, rv)
 	c.watches.Reached()
 	c.followers.Updated()
-	if c.ready && !c.held {
-		c.wakeFresh()
+	if c.ready && !c.waits.held {
+		c.waits.wakeFresh()
 	}
 }
 
@@ -332,27 +266,26 @@ func (c *Cacher) Observe(o Observer) (remove func()) {
 	return func() { c.observers = without(c.observers, o) }
 }
 
-// NewFilter returns a filter for this collection.
-func (c *Cacher) NewFilter(namespace string, s selector.Selection) (*watcher.Filter, *api.Status) {
+func (c *Cacher) newFilter(namespace string, s selector.Selection) (*watcher.Filter, *api.Status) {
 	return watcher.NewFilter(c.heap, &c.schema, namespace, s)
 }
 
 // Tick sets the time in milliseconds and performs the work that is due.
 func (c *Cacher) Tick(now int64) {
 	c.at.Now = max(c.at.Now, now)
-	if c.held {
-		c.held = false
-		c.wakeFresh()
+	if c.waits.held {
+		c.waits.held = false
+		c.waits.wakeFresh()
 	}
-	c.expireWaits()
+	c.waits.expireWaits()
 	c.watches.Tick()
 }
 
 // NextTick returns when Tick has work to do, or zero.
 func (c *Cacher) NextTick() int64 {
 	next := c.watches.NextTick()
-	for i := range c.waits {
-		next = earlier(next, c.waits[i].deadline)
+	for i := range c.waits.list {
+		next = earlier(next, c.waits.list[i].deadline)
 	}
 	return next
 }

@@ -14,15 +14,15 @@ import (
 // object (rule B25).
 func TestReadErrorsOfACorruptStateNameNoObject(t *testing.T) {
 	c := cacher.New(cacher.Config{Schema: objects.Pods()})
-	c.BeginList()
-	c.ListObject(objects.Put("team-a/x rv=1"))
-	c.EndList(2, 1000)
+	c.Listing().Begin()
+	c.Listing().Object(objects.Put("team-a/x rv=1"))
+	c.Listing().End(2, 1000)
 	cause := api.Protocol("team-b/secret-project occurs twice in the restored state")
-	c.MarkCorrupt(cause)
+	c.Restored().MarkCorrupt(cause)
 	require.Nil(t, c.List(cacher.ListOptions{Namespace: "team-a"}, func(_ *cacher.ListResult, status *api.Status) {
-		require.Same(t, c.Corrupt(), status)
+		require.Same(t, c.Restored().Corrupt(), status)
 	}))
-	require.ErrorIs(t, c.Corrupt(), api.Expired(""))
-	require.NotContains(t, c.Corrupt().Message, "secret-project")
-	require.Same(t, cause, c.CorruptionCause())
+	require.ErrorIs(t, c.Restored().Corrupt(), api.Expired(""))
+	require.NotContains(t, c.Restored().Corrupt().Message, "secret-project")
+	require.Same(t, cause, c.Restored().Cause())
 }

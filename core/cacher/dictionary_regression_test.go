@@ -10,19 +10,18 @@ import (
 // accumulate them.
 func TestUnusedDictionariesAreForgotten(t *testing.T) {
 	w := listed(t, 10)
-	w.SetDictionary([]byte("never used"))
+	w.Bodies().SetDictionary([]byte("never used"))
 	numbers := map[uint32]bool{}
 	for rv := 11; rv <= 30; rv++ {
 		dictionary := []byte{'d', byte(rv)}
-		w.SetDictionary(dictionary)
-		number, _ := w.CurrentDictionary()
+		w.Bodies().SetDictionary(dictionary)
+		number, _ := w.Bodies().Current()
 		assert.False(t, numbers[number], "who was told of a number may still think that it knows it")
 		numbers[number] = true
 		item := "ns/a rv=" + w.ResourceVersion().String() + "0"
 		w.list(w.ResourceVersion()+10, item, "ns/b rv=1")
-		assert.Equal(t, dictionary, w.Dictionary(w.Get("ns/a")))
-		assert.LessOrEqual(t, w.Dictionaries(), 2, "that of the state, and of the one before")
-		assert.LessOrEqual(t, w.DictionaryBytes(), 4)
+		assert.Equal(t, dictionary, w.Bodies().Dictionary(w.State().Get("ns/a")))
+		assert.LessOrEqual(t, w.Bodies().UsedBytes(), 2*len(dictionary), "that of the state, and of the one before")
 	}
 	w.assertNoLeak()
 }
@@ -31,16 +30,16 @@ func TestUnusedDictionariesAreForgotten(t *testing.T) {
 // base of another version.
 func TestDictionariesOfOldVersionsStay(t *testing.T) {
 	w := listed(t, 10)
-	w.SetDictionary([]byte("one"))
+	w.Bodies().SetDictionary([]byte("one"))
 	w.do("ns/a rv=11")
-	first := w.Get("ns/a")
+	first := w.State().Get("ns/a")
 	for rv, dictionary := range []string{"two", "three", "four"} {
-		w.SetDictionary([]byte(dictionary))
+		w.Bodies().SetDictionary([]byte(dictionary))
 		w.do("ns/a rv=2" + string(rune('0'+rv)))
 	}
-	assert.Equal(t, "one", string(w.Dictionary(first)), "the history has it")
-	assert.Equal(t, 4, w.Dictionaries())
+	assert.Equal(t, "one", string(w.Bodies().Dictionary(first)), "the history has it")
+	assert.Equal(t, len("one"+"two"+"three"+"four"), w.Bodies().UsedBytes())
 	w.list(30)
-	w.SetDictionary([]byte("five"))
-	assert.Equal(t, 1, w.Dictionaries(), "a list ends the history")
+	w.Bodies().SetDictionary([]byte("five"))
+	assert.Equal(t, len("five"), w.Bodies().UsedBytes(), "a list ends the history")
 }

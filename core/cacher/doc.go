@@ -2,16 +2,16 @@
 // window of its recent changes, and the watches on it. It is the watch cache of
 // kube-apiserver without goroutines.
 //
-// The reflector feeds it. BeginList, ListObject and EndList replace the state in
-// one step, and Apply changes one object. Progress advances the resource version,
+// The reflector feeds it. A [Listing] replaces the state in one step, and Apply
+// changes one object. Progress advances the resource version,
 // and Fault names an object that could not be read. Clients get lists, single
 // objects and watches with the options and responses of Kubernetes (rules C8 to
 // C52). Observers, such as views, see every change. Tick is the clock for
 // bookmarks, deadlines, waits and the budget for slow consumers.
 //
-// The cost of an event is proportional to the number of watches it matches, not
-// to the number registered. An index maps selector terms to watches (rule C24),
-// and no frequent operation iterates over all watches.
+// Its parts have their own types: [Listing], [Waits] for a version, what is known of
+// the source ([Upstream]), the restore of a persisted state ([Restored]), and the
+// dispatcher of watches in package dispatch.
 //
 // This cache also replaces the storage. It differs from upstream in these
 // points:

@@ -1,6 +1,10 @@
 package cacher
 
-import "github.com/watchglass/watchglass/core/api"
+import (
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/selector"
+	"github.com/watchglass/watchglass/core/watcher"
+)
 
 // FormatContinue returns a token; rv zero means the latest state.
 func FormatContinue(rv api.ResourceVersion, start string) string { return formatContinue(rv, start) }
@@ -16,7 +20,9 @@ func EncodeBase64(s string) string         { return encodeBase64(s) }
 func DecodeBase64(s string) (string, bool) { return decodeBase64(s) }
 
 // Waiting returns the number of reads that wait for a version.
-func (c *Cacher) Waiting() int { return len(c.waits) }
+func (c *Cacher) Waiting() int { return len(c.waits.list) }
 
-// Dictionaries returns the number of stored dictionaries.
-func (c *Cacher) Dictionaries() int { return len(c.dictionaries.known) }
+// NewFilter returns a filter for this collection.
+func (c *Cacher) NewFilter(namespace string, s selector.Selection) (*watcher.Filter, *api.Status) {
+	return c.newFilter(namespace, s)
+}

@@ -72,8 +72,8 @@ func (c *Cacher) retractFault(key api.Key, rv api.ResourceVersion, how string) {
 // that took one for progress would ignore earlier changes as repetitions.
 func (c *Cacher) Fault(key api.Key, rv api.ResourceVersion, status *api.Status, now int64) {
 	c.at.Now = max(c.at.Now, now)
-	if c.staging != nil {
-		c.staging.faults.add(Fault{key, rv, status})
+	if c.listing.staging != nil {
+		c.listing.staging.faults.add(Fault{key, rv, status})
 		return
 	}
 	c.faults.add(Fault{key, rv, status})
@@ -87,7 +87,7 @@ func (c *Cacher) dropDeletedFaults(rv api.ResourceVersion) {
 	for _, f := range c.faults.list {
 		id := c.state.Find(f.Key)
 		if f.Retracted() && f.ResourceVersion <= rv && id != 0 && c.heap.ResourceVersion(c.state.Version(id)) < f.ResourceVersion {
-			c.BeginRevision()
+			c.waits.Hold()
 			c.commit(id, history.Event{ResourceVersion: max(rv, c.at.Version), Previous: c.state.Remove(f.Key), Millis: c.at.Now})
 		}
 	}

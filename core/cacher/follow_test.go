@@ -73,7 +73,7 @@ func TestFailuresFaultsAndRelistsWakeAllFollowers(t *testing.T) {
 	behind, _ := w.follow("")
 	gone, none := w.follow("")
 	gone.Close()
-	w.Fail(api.Unavailable("no leader"))
+	w.Upstream().Fail(api.Unavailable("no leader"))
 	assert.Equal(t, 1, *woken)
 	w.do("ns/b rv=11 app=db")
 	assert.Equal(t, 1, *woken, "it may be from long ago")
@@ -91,18 +91,18 @@ func TestFailuresFaultsAndRelistsWakeAllFollowers(t *testing.T) {
 
 func TestC35_PromptKeepsTheCacherAwaitingUntilTheNextVersion(t *testing.T) {
 	w := newWorld(t, history.Limits{})
-	w.RequestProgress()
-	assert.False(t, w.HasWaiters(), "before the first list there is nothing to ask for")
+	w.Waits().RequestProgress()
+	assert.False(t, w.Waits().Any(), "before the first list there is nothing to ask for")
 	w.list(10)
-	assert.False(t, w.HasWaiters(), "which is news")
+	assert.False(t, w.Waits().Any(), "which is news")
 	for _, news := range []func(){
 		func() { w.do("ns/a rv=11 app=web") },
 		func() { w.Progress(12, w.now) },
 		func() { w.list(20) },
 	} {
-		w.RequestProgress()
-		assert.True(t, w.HasWaiters())
+		w.Waits().RequestProgress()
+		assert.True(t, w.Waits().Any())
 		news()
-		assert.False(t, w.HasWaiters())
+		assert.False(t, w.Waits().Any())
 	}
 }

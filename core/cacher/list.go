@@ -61,7 +61,7 @@ func (c *Cacher) List(opt ListOptions, done func(*ListResult, *api.Status)) *api
 	if status != nil {
 		return status
 	}
-	c.WhenFresh(plan.notOlderThan, func(status *api.Status) {
+	c.waits.WhenFresh(plan.notOlderThan, func(status *api.Status) {
 		if status != nil {
 			done(nil, status)
 			return
@@ -76,7 +76,7 @@ func (c *Cacher) planList(o *ListOptions) (listPlan, *watcher.Filter, *api.Statu
 	if status != nil {
 		return plan, nil, status
 	}
-	filter, status := c.NewFilter(o.Namespace, o.Selection)
+	filter, status := c.newFilter(o.Namespace, o.Selection)
 	if status != nil {
 		return plan, nil, status
 	}
@@ -98,10 +98,10 @@ func (c *Cacher) span(s api.Scope) (from, to api.Key) {
 	return "", ""
 }
 
-// Survey returns what a list requires: the resource version it waits for, and the
+// Survey returns what a list requires of a cacher: the resource version it waits for, and the
 // number of objects it examines.
-func (c *Cacher) Survey(opt ListOptions) (notOlderThan api.ResourceVersion, objects int, status *api.Status) {
-	plan, filter, status := c.planList(&opt)
+func (o ListOptions) Survey(c *Cacher) (notOlderThan api.ResourceVersion, objects int, status *api.Status) {
+	plan, filter, status := c.planList(&o)
 	if status != nil {
 		return 0, 0, status
 	}
@@ -170,7 +170,7 @@ func (c *Cacher) list(p *listPlan, filter *watcher.Filter) (*ListResult, *api.St
 	s := scan{plan: p, filter: filter, state: state, next: p.from}
 	_, status = s.run(r, func(ref store.Ref) { r.Items = append(r.Items, ref) })
 	if status == nil {
-		status = c.corruption
+		status = c.restored.corruption
 	}
 	if status != nil {
 		return nil, status

@@ -154,9 +154,9 @@ func TestC52_ExpiredToken(t *testing.T) {
 
 func TestC38_Get(t *testing.T) {
 	w := lists(t)
-	assert.EqualValues(t, 104, w.Heap().ResourceVersion(w.Get("ns/b")))
-	assert.Zero(t, w.Get("ns/d"))
-	assert.Zero(t, w.Get("ns"))
+	assert.EqualValues(t, 104, w.Heap().ResourceVersion(w.State().Get("ns/b")))
+	assert.Zero(t, w.State().Get("ns/d"))
+	assert.Zero(t, w.State().Get("ns"))
 }
 
 // T22, T23, T29: reads of a future version.
@@ -198,14 +198,14 @@ func TestC34_FailedWaits(t *testing.T) {
 	gone := api.Unavailable("gone")
 	var got []*api.Status
 	for range 2 {
-		w.WhenFresh(11, func(status *api.Status) {
+		w.Waits().WhenFresh(11, func(status *api.Status) {
 			got = append(got, status)
 			if len(got) == 1 {
-				w.WhenFresh(12, func(*api.Status) { t.Error("this watch did not end") })
+				w.Waits().WhenFresh(12, func(*api.Status) { t.Error("this watch did not end") })
 			}
 		})
 	}
-	w.FailWaits(gone)
+	w.Waits().Fail(gone)
 	assert.Equal(t, []*api.Status{gone, gone}, got)
 	assert.Equal(t, 1, w.Waiting(), "a wait that starts in an answer is a new one")
 }
@@ -219,14 +219,14 @@ func TestG4_HeldWaitsSeeWholeRevisions(t *testing.T) {
 			items = append(items, string(w.Heap().Key(ref)))
 		}
 	}))
-	w.BeginRevision()
+	w.Waits().Hold()
 	w.do("ns/a rv=11", "ns/b rv=11")
 	assert.Equal(t, 1, w.Waiting())
 	w.Progress(11, w.now)
 	assert.Equal(t, []string{"ns/a", "ns/b"}, items)
 
-	w.BeginRevision()
-	w.WhenFresh(12, func(status *api.Status) { assert.Nil(t, status); items = nil })
+	w.Waits().Hold()
+	w.Waits().WhenFresh(12, func(status *api.Status) { assert.Nil(t, status); items = nil })
 	w.do("ns/c rv=12")
 	assert.Len(t, items, 2)
 	w.Tick(w.now)
@@ -251,8 +251,8 @@ func TestFalseNumberOfObjectsAllocatesLittle(t *testing.T) {
 	c := cacher.New(cacher.Config{Schema: objects.Pods()})
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	c.BeginList()
-	c.Expect(math.MaxUint64)
+	c.Listing().Begin()
+	c.Listing().Expect(math.MaxUint64)
 	runtime.ReadMemStats(&after)
 	assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(2<<20))
 }

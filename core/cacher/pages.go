@@ -34,7 +34,7 @@ func (c *Cacher) OpenList(opt ListOptions, done func(*Pages, *api.Status)) *api.
 		return status
 	}
 	filter.Meter(opt.Meter)
-	c.WhenFresh(plan.notOlderThan, func(status *api.Status) {
+	c.waits.WhenFresh(plan.notOlderThan, func(status *api.Status) {
 		if status != nil {
 			done(nil, status)
 			return
@@ -65,8 +65,8 @@ func (p *Pages) Prepare() (done bool, status *api.Status) {
 		return true, nil
 	}
 	done, status = p.count.run(&p.ListResult, func(store.Ref) { p.left++ })
-	if p.cacher.corruption != nil {
-		return true, p.cacher.corruption
+	if p.cacher.restored.corruption != nil {
+		return true, p.cacher.restored.corruption
 	}
 	if done && status == nil {
 		p.count = nil
@@ -100,8 +100,8 @@ func (p *Pages) Next(take func(*Cacher, store.Ref) (more bool)) (done bool, stat
 		}
 		return true
 	})
-	if c.corruption != nil {
-		return true, c.corruption
+	if c.restored.corruption != nil {
+		return true, c.restored.corruption
 	}
 	return done, nil
 }

@@ -64,7 +64,7 @@ func (d *duel) openSlow() {
 	p, status := d.openList(opt)
 	require.Nil(d.t, status)
 	require.Equal(d.t, atOnce, page{atOnce.items, p.ResourceVersion, p.Continue, p.Remaining})
-	d.slow = append(d.slow, &slowList{p, atOnce.items, d.Generation()})
+	d.slow = append(d.slow, &slowList{p, atOnce.items, d.Window().Generation()})
 }
 
 // readSlow continues a list and compares it with the state at its opening.
@@ -77,12 +77,12 @@ func (d *duel) readSlow() {
 	got, done, status := read(l.Pages, 1+d.random.Intn(4))
 	if status != nil {
 		oldest, _ := d.Window().Oldest()
-		require.True(d.t, l.generation != d.Generation() || l.ResourceVersion < oldest, "it is all there")
+		require.True(d.t, l.generation != d.Window().Generation() || l.ResourceVersion < oldest, "it is all there")
 		require.Equal(d.t, 410, status.Code)
 		d.seen["list cut off"]++
 		done = true
 	} else {
-		require.Equal(d.t, l.generation, d.Generation())
+		require.Equal(d.t, l.generation, d.Window().Generation())
 		require.LessOrEqual(d.t, len(got), len(l.want))
 		require.Equal(d.t, l.want[:len(got)], append([]string{}, got...))
 		l.want = l.want[len(got):]
@@ -186,12 +186,12 @@ func TestC46_SurveyCountsExaminedObjects(t *testing.T) {
 		{cacher.ListOptions{ResourceVersion: "7"}, 6, 7},
 		{cacher.ListOptions{Continue: cacher.FormatContinue(101, "n10/a\x00")}, 2, 101},
 	} {
-		rv, objects, status := w.Survey(c.opt)
+		rv, objects, status := c.opt.Survey(w.Cacher)
 		require.Nil(t, status, "%+v", c.opt)
 		assert.Equal(t, c.objects, objects, "%+v", c.opt)
 		assert.Equal(t, c.rv, rv, "%+v", c.opt)
 	}
-	_, _, status := w.Survey(cacher.ListOptions{ResourceVersion: "x"})
+	_, _, status := cacher.ListOptions{ResourceVersion: "x"}.Survey(w.Cacher)
 	require.NotNil(t, status)
 	assert.Equal(t, 400, status.Code)
 }

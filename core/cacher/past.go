@@ -24,7 +24,7 @@ type past struct {
 // stateNow returns a past fixed at the current state.
 func (c *Cacher) stateNow() *past {
 	end := c.window.End()
-	return &past{cacher: c, generation: c.generation, first: end, end: end}
+	return &past{cacher: c, generation: c.window.Generation(), first: end, end: end}
 }
 
 // stateAt returns the collection as it was at a resource version.
@@ -36,7 +36,7 @@ func (c *Cacher) stateAt(rv api.ResourceVersion) (*past, *api.Status) {
 	if status != nil {
 		return nil, status
 	}
-	return &past{cacher: c, generation: c.generation, first: position, end: position}, nil
+	return &past{cacher: c, generation: c.window.Generation(), first: position, end: position}, nil
 }
 
 // catchUp undoes the events since the last call. It omits keys before from, which
@@ -44,7 +44,7 @@ func (c *Cacher) stateAt(rv api.ResourceVersion) (*past, *api.Status) {
 // must undo.
 func (p *past) catchUp(from api.Key) bool {
 	w := p.cacher.window
-	if p.generation != p.cacher.generation || p.first < w.Start() {
+	if p.generation != p.cacher.window.Generation() || p.first < w.Start() {
 		return false
 	}
 	p.undone = p.undone[p.search(p.undone, from):]
@@ -102,7 +102,7 @@ func (p *past) ascend(from api.Key, yield func(store.Ref) bool) {
 		}
 		undone = undone[1:]
 	}
-	p.cacher.Ascend(from, func(ref store.Ref) bool {
+	p.cacher.state.Ascend(from, func(ref store.Ref) bool {
 		key := p.cacher.heap.Key(ref)
 		for more && len(undone) > 0 && p.key(undone[0]) < key {
 			take()

@@ -64,26 +64,26 @@ func TestH6_RelistIsAtomicAndSendsTheDifference(t *testing.T) {
 	w.take(x)
 	w.take(web)
 	o, _ := w.observed()
-	generation := w.Generation()
+	generation := w.Window().Generation()
 
-	w.BeginList()
+	w.Listing().Begin()
 	for _, item := range []string{"ns/new rv=19", "ns/same rv=1 app=web", "ns/changed rv=15 app=web", "ns/left rv=17 app=db", "ns/a rv=11"} {
-		w.ListObject(objects.Put(item))
+		w.Listing().Object(objects.Put(item))
 	}
-	loaded, ok := w.Listing()
+	loaded, ok := w.Listing().Len()
 	assert.True(t, ok)
 	assert.Equal(t, 5, loaded)
 	assert.Empty(t, o.seen, "R11: until the end readers see the old state")
 	assert.Equal(t, page{[]string{"ns/a@11", "ns/changed@2", "ns/gone@3", "ns/left@4", "ns/same@1"}, 11, "", 0}, w.page(cacher.ListOptions{}))
-	w.EndList(20, w.now)
+	w.Listing().End(20, w.now)
 
 	assert.Equal(t, []string{"replaced by ns/a@11 ns/changed@15 ns/left@17 ns/new@19 ns/same@1"}, o.seen)
 	assert.Equal(t, []string{
 		"MODIFIED ns/changed@15", "MODIFIED ns/left@17", "ADDED ns/new@19", "DELETED ns/gone@20 unknown",
 	}, w.take(x), "in the order of versions, deletions last, nothing for what is the same")
 	assert.Equal(t, []string{"MODIFIED ns/changed@15", "DELETED ns/left@17", "DELETED ns/gone@20 unknown"}, w.take(web))
-	assert.Equal(t, generation+1, w.Generation())
-	_, ok = w.Listing()
+	assert.Equal(t, generation+1, w.Window().Generation())
+	_, ok = w.Listing().Len()
 	assert.False(t, ok)
 	assert.EqualValues(t, 20, w.ResourceVersion())
 
@@ -96,12 +96,12 @@ func TestH6_RelistIsAtomicAndSendsTheDifference(t *testing.T) {
 
 func TestUnfinishedListHasNoEffect(t *testing.T) {
 	w := listed(t, 10, "ns/a rv=1")
-	w.BeginList()
-	w.ListObject(objects.Put("ns/b rv=11"))
-	w.BeginList() // starts over
-	w.ListObject(objects.Put("ns/c rv=12"))
-	w.AbortList()
-	w.AbortList()
+	w.Listing().Begin()
+	w.Listing().Object(objects.Put("ns/b rv=11"))
+	w.Listing().Begin() // starts over
+	w.Listing().Object(objects.Put("ns/c rv=12"))
+	w.Listing().Abort()
+	w.Listing().Abort()
 	assert.Equal(t, []string{"ns/a@1"}, w.page(cacher.ListOptions{}).items)
 	w.assertNoLeak()
 }
@@ -109,15 +109,15 @@ func TestUnfinishedListHasNoEffect(t *testing.T) {
 // Changes that arrive during a list are merged by version.
 func TestListMergesChangesByVersion(t *testing.T) {
 	w := newWorld(t, history.Limits{})
-	w.BeginList()
+	w.Listing().Begin()
 	for _, item := range []string{"ns/a rv=1", "ns/a rv=12", "ns/a rv=1", "ns/b rv=2", "ns/c rv=13", "ns/d rv=4"} {
-		w.ListObject(objects.Put(item))
+		w.Listing().Object(objects.Put(item))
 	}
-	w.ListDelete("ns/b", 14)
-	w.ListDelete("ns/c", 11) // older than the version in the list
-	w.ListDelete("ns/x", 15)
+	w.Listing().Delete("ns/b", 14)
+	w.Listing().Delete("ns/c", 11) // older than the version in the list
+	w.Listing().Delete("ns/x", 15)
 	assert.False(t, w.Ready())
-	w.EndList(15, w.now)
+	w.Listing().End(15, w.now)
 	assert.True(t, w.Ready())
 	assert.Equal(t, page{[]string{"ns/a@12", "ns/c@13", "ns/d@4"}, 15, "", 0}, w.page(cacher.ListOptions{}))
 	w.assertNoLeak()
@@ -126,17 +126,17 @@ func TestListMergesChangesByVersion(t *testing.T) {
 // The same version with another envelope is stored again but causes no event.
 func TestRelistWithOtherBodies(t *testing.T) {
 	w := listed(t, 10, "ns/a rv=1", "ns/b rv=2")
-	old := w.Get("ns/b")
+	old := w.State().Get("ns/b")
 	x := w.start(since("10"))
 	w.do("ns/c rv=11")
 	w.take(x)
 	w.list(20, `ns/a rv=1 body={"kind":"Pod"}`, "ns/b rv=2", "ns/c rv=11")
-	assert.Equal(t, `{"kind":"Pod"}`, string(w.Heap().Envelope(w.Get("ns/a")).Body().Data))
-	assert.Equal(t, old, w.Get("ns/b"), "shared, not copied")
+	assert.Equal(t, `{"kind":"Pod"}`, string(w.Heap().Envelope(w.State().Get("ns/a")).Body().Data))
+	assert.Equal(t, old, w.State().Get("ns/b"), "shared, not copied")
 	assert.Empty(t, w.take(x), "G15: no version comes twice")
-	w.SetDictionary([]byte("d"))
+	w.Bodies().SetDictionary([]byte("d"))
 	w.list(30, `ns/a rv=1 body={"kind":"Pod"}`, "ns/b rv=2", "ns/c rv=11")
-	assert.Equal(t, "d", string(w.Dictionary(w.Get("ns/a"))), "nor may a body be read with another dictionary")
+	assert.Equal(t, "d", string(w.Bodies().Dictionary(w.State().Get("ns/a"))), "nor may a body be read with another dictionary")
 	assert.Empty(t, w.take(x))
 	w.assertNoLeak()
 }
@@ -221,10 +221,10 @@ func TestWatchFromBetweenTwoListsEndsWith410(t *testing.T) {
 
 func TestAnotherSourceEndsWatchesWith410(t *testing.T) {
 	w := newWorld(t, history.Limits{})
-	w.SetSource("one")
+	w.Upstream().SetSource("one")
 	w.list(10, "ns/a rv=5")
 	x := w.start(since("10"))
-	w.SetSource("two")
+	w.Upstream().SetSource("two")
 	w.list(30, "ns/a rv=25")
 	assert.True(t, x.Finished())
 	assert.Equal(t, 410, x.Status().Code)
@@ -237,7 +237,7 @@ func TestH14_Progress(t *testing.T) {
 	w.now += 500
 	w.Progress(15, w.now)
 	assert.EqualValues(t, 15, w.ResourceVersion())
-	assert.EqualValues(t, w.now, w.Progressed())
+	assert.EqualValues(t, w.now, w.Upstream().Progressed())
 	w.Progress(12, w.now+1)
 	assert.EqualValues(t, 15, w.ResourceVersion(), "never back")
 	assert.Empty(t, o.seen)
@@ -277,16 +277,16 @@ func TestC53_Faults(t *testing.T) {
 	w.Fault("ns/b", 16, broken, w.now)
 	assert.Equal(t, []cacher.Fault{replaced, gone, fault("ns/b", 16)}, faults(w), "one for each key")
 
-	w.BeginList()
+	w.Listing().Begin()
 	w.Fault("ns/x", 17, broken, w.now)
 	w.Fault("ns/y", 18, broken, w.now)
 	w.Fault("ns/z", 19, broken, w.now)
-	w.ListObject(objects.Put("ns/x rv=17"))
-	w.ListObject(objects.Put("ns/y rv=3")) // the last good version
-	w.ListDelete("ns/z", 20)
+	w.Listing().Object(objects.Put("ns/x rv=17"))
+	w.Listing().Object(objects.Put("ns/y rv=3")) // the last good version
+	w.Listing().Delete("ns/z", 20)
 	assert.Equal(t, []cacher.Fault{replaced, gone, fault("ns/b", 16)}, faults(w))
 	_, mark = w.Faults()
-	w.EndList(20, w.now)
+	w.Listing().End(20, w.now)
 	assert.Equal(t, []cacher.Fault{fault("ns/y", 18)}, faults(w))
 	_, after := w.Faults()
 	assert.Greater(t, after, mark)
@@ -305,21 +305,21 @@ func TestC53_FaultsAreBounded(t *testing.T) {
 
 func TestDictionaries(t *testing.T) {
 	w := listed(t, 10)
-	_, none := w.CurrentDictionary()
+	_, none := w.Bodies().Current()
 	assert.Nil(t, none)
 	first := []byte("one")
-	w.SetDictionary(first)
+	w.Bodies().SetDictionary(first)
 	first[0] = 'x'
 	w.do("ns/a rv=11")
-	w.SetDictionary([]byte("two"))
+	w.Bodies().SetDictionary([]byte("two"))
 	w.do("ns/b rv=12")
-	w.SetDictionary([]byte("one"))
+	w.Bodies().SetDictionary([]byte("one"))
 	w.do("ns/c rv=13")
-	w.SetDictionary(nil)
+	w.Bodies().SetDictionary(nil)
 	w.do("ns/d rv=14")
 	var got []string
 	for _, key := range []api.Key{"ns/a", "ns/b", "ns/c", "ns/d"} {
-		got = append(got, string(w.Dictionary(w.Get(key))))
+		got = append(got, string(w.Bodies().Dictionary(w.State().Get(key))))
 	}
 	assert.Equal(t, []string{"one", "two", "one", ""}, got)
 }

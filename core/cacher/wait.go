@@ -12,81 +12,91 @@ type wait struct {
 	done     func(*api.Status)
 }
 
+// Waits are the reads that wait for a version of the collection.
+type Waits struct {
+	cacher            *Cacher
+	list              []wait
+	held              bool // a revision is incomplete, so waits must not end
+	progressRequested bool // a follower waits for a newer version
+}
+
 // WhenFresh calls done with nil when the collection is ready and at rv or later,
 // which may be immediately. If the collection does not reach rv within three
 // seconds of being ready, it calls done with a 504.
-func (c *Cacher) WhenFresh(rv api.ResourceVersion, done func(*api.Status)) {
-	if c.Fresh(rv) {
+func (s *Waits) WhenFresh(rv api.ResourceVersion, done func(*api.Status)) {
+	if s.Fresh(rv) {
 		done(nil)
 		return
 	}
 	w := wait{rv: rv, done: done}
-	if c.ready {
-		w.deadline = c.at.Now + freshnessMillis
+	if s.cacher.ready {
+		w.deadline = s.cacher.at.Now + freshnessMillis
 	}
-	c.waits = append(c.waits, w)
+	s.list = append(s.list, w)
 }
 
-// BeginRevision defers the end of waits until the next EndRevision, Progress, EndList or Tick.
+// Hold defers the end of waits until the next EndRevision, Progress, end of a list or Tick.
 // Callers use it while they apply several changes with the same resource version,
 // because until the last one the collection is incomplete at that version.
-func (c *Cacher) BeginRevision() { c.held = true }
+func (s *Waits) Hold() { s.held = true }
 
 // Fresh reports whether the collection is ready and at rv or later.
-func (c *Cacher) Fresh(rv api.ResourceVersion) bool { return c.ready && rv <= c.at.Version }
+func (s *Waits) Fresh(rv api.ResourceVersion) bool {
+	return s.cacher.ready && rv <= s.cacher.at.Version
+}
 
 // RequestProgress records that a follower waits for a newer version.
-func (c *Cacher) RequestProgress() { c.progressRequested = true }
+func (s *Waits) RequestProgress() { s.progressRequested = true }
 
-// HasWaiters reports whether a local read, or a follower that called RequestProgress since
+// Any reports whether a local read, or a follower that called RequestProgress since
 // the last update, waits for a newer version (rule C35).
-func (c *Cacher) HasWaiters() bool {
-	return c.ready && (c.progressRequested || len(c.waits) > 0 || c.watches.SuspectsLost())
+func (s *Waits) Any() bool {
+	return s.cacher.ready && (s.progressRequested || len(s.list) > 0 || s.cacher.watches.SuspectsLost())
 }
 
-func (c *Cacher) wakeFresh() {
-	if !c.ready || c.held {
+func (s *Waits) wakeFresh() {
+	if !s.cacher.ready || s.held {
 		return
 	}
-	if c.progressRequested = false; len(c.waits) == 0 {
+	if s.progressRequested = false; len(s.list) == 0 {
 		return
 	}
-	c.settle(func(w *wait) (bool, *api.Status) {
+	s.settle(func(w *wait) (bool, *api.Status) {
 		if w.deadline == 0 {
-			w.deadline = c.at.Now + freshnessMillis
+			w.deadline = s.cacher.at.Now + freshnessMillis
 		}
-		return c.Fresh(w.rv), nil
+		return s.Fresh(w.rv), nil
 	})
 }
 
-func (c *Cacher) expireWaits() {
-	c.settle(func(w *wait) (bool, *api.Status) {
-		if w.deadline == 0 || c.at.Now < w.deadline {
+func (s *Waits) expireWaits() {
+	s.settle(func(w *wait) (bool, *api.Status) {
+		if w.deadline == 0 || s.cacher.at.Now < w.deadline {
 			return false, nil
 		}
-		return true, api.TooLargeResourceVersion(w.rv, c.at.Version)
+		return true, api.TooLargeResourceVersion(w.rv, s.cacher.at.Version)
 	})
 }
 
-// FailWaits ends every wait with an error.
-func (c *Cacher) FailWaits(status *api.Status) {
-	c.settle(func(*wait) (bool, *api.Status) { return true, status })
+// Fail ends every wait with an error.
+func (s *Waits) Fail(status *api.Status) {
+	s.settle(func(*wait) (bool, *api.Status) { return true, status })
 }
 
 // settle ends the waits for which verdict returns true. It calls the callbacks
 // last, because they may add waits.
-func (c *Cacher) settle(verdict func(*wait) (over bool, status *api.Status)) {
+func (s *Waits) settle(verdict func(*wait) (over bool, status *api.Status)) {
 	var done []func()
-	kept := c.waits[:0:0]
-	for i := range c.waits {
-		w := c.waits[i]
+	kept := s.list[:0:0]
+	for i := range s.list {
+		w := s.list[i]
 		if over, status := verdict(&w); over {
 			done = append(done, func() { w.done(status) })
 		} else {
 			kept = append(kept, w)
 		}
 	}
-	c.waits = kept
+	s.list = kept
 	for _, f := range done {
 		f()
 	}

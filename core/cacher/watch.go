@@ -41,7 +41,7 @@ func (c *Cacher) Watch(opt WatchOptions, started func(*watcher.Watcher, *api.Sta
 	if status != nil {
 		return status
 	}
-	filter, status := c.NewFilter(opt.Namespace, opt.Selection)
+	filter, status := c.newFilter(opt.Namespace, opt.Selection)
 	if status != nil {
 		return status
 	}
@@ -55,7 +55,7 @@ func (c *Cacher) Watch(opt WatchOptions, started func(*watcher.Watcher, *api.Sta
 	if opt.SendInitialEvents == api.True {
 		required = rv
 	}
-	c.WhenFresh(required, func(status *api.Status) {
+	c.waits.WhenFresh(required, func(status *api.Status) {
 		var w *watcher.Watcher
 		if status == nil {
 			w, status = c.startWatch(&opt, rv, filter)
@@ -119,7 +119,7 @@ func (c *Cacher) begin(opt *watcher.Options, o *WatchOptions, rv api.ResourceVer
 		refs := c.capture(o.Namespace, opt.Filter)
 		opt.Initial, opt.Watermark = watcher.FromState(c.heap, refs, c.at.Version), c.at.Version
 	}
-	return c.corruption
+	return c.restored.corruption
 }
 
 // beginHistory starts a watch with the events after a version.
@@ -144,7 +144,7 @@ func (c *Cacher) beginHistory(opt *watcher.Options, rv api.ResourceVersion) *api
 func (c *Cacher) capture(namespace string, filter *watcher.Filter) []store.Ref {
 	var refs []store.Ref
 	prefix := namespacePrefix(namespace)
-	c.Ascend(api.Key(prefix), func(ref store.Ref) bool {
+	c.state.Ascend(api.Key(prefix), func(ref store.Ref) bool {
 		if !strings.HasPrefix(string(c.heap.Key(ref)), prefix) {
 			return false
 		}

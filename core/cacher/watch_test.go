@@ -21,7 +21,7 @@ func TestH12_StoreIsNeverBehindAWatch(t *testing.T) {
 	opt := since("10")
 	opt.Sink = func(d watcher.Delivery) bool {
 		seen++
-		held := w.Get("ns/a")
+		held := w.State().Get("ns/a")
 		if d.Type == api.Deleted {
 			assert.Zero(t, held, "the store has an object that the watch has seen deleted")
 		} else {
@@ -231,17 +231,17 @@ func TestH9_WatchFromALostVersionEndsWith410(t *testing.T) {
 	w.pass(1000)
 	w.Progress(24, w.now)
 	assert.False(t, x.Finished(), "the source may be behind for a moment")
-	assert.False(t, w.HasWaiters())
+	assert.False(t, w.Waits().Any())
 	assert.EqualValues(t, start+3000, w.NextTick())
 	w.pass(2000)
 	assert.False(t, x.Finished(), "the passage of time alone proves nothing: the source may be disconnected")
-	assert.True(t, w.HasWaiters(), "the source is asked for progress")
+	assert.True(t, w.Waits().Any(), "the source is asked for progress")
 	w.do("ns/a rv=30")
 	assert.False(t, x.Finished(), "changes may come late")
 	w.Progress(30, w.now)
 	assert.True(t, x.Finished())
 	assert.Equal(t, gone("resource version 71 is beyond the newest, 30; the source has lost the history it belongs to, list again"), x.Status())
-	assert.False(t, w.HasWaiters())
+	assert.False(t, w.Waits().Any())
 	w.assertNoLeak()
 }
 
@@ -250,9 +250,9 @@ func TestWatchFromAFutureVersionContinuesWhenItIsReached(t *testing.T) {
 	slow, soon := w.start(since("26")), w.start(since("24"))
 	w.Progress(25, w.now)
 	w.pass(5000)
-	assert.True(t, w.HasWaiters())
+	assert.True(t, w.Waits().Any())
 	w.do("ns/a rv=26")
-	assert.False(t, w.HasWaiters(), "nothing is left to wait for")
+	assert.False(t, w.Waits().Any(), "nothing is left to wait for")
 	w.pass(5000)
 	w.Progress(26, w.now)
 	w.do("ns/a rv=27")
@@ -260,7 +260,7 @@ func TestWatchFromAFutureVersionContinuesWhenItIsReached(t *testing.T) {
 	assert.Equal(t, []string{"MODIFIED ns/a@27"}, w.take(slow), "H9: what it has seen is not repeated")
 	assert.Nil(t, soon.Status())
 	assert.Nil(t, slow.Status())
-	assert.False(t, w.HasWaiters())
+	assert.False(t, w.Waits().Any())
 	w.assertNoLeak()
 }
 
@@ -268,6 +268,6 @@ func TestStoppedWatchFromALostVersionIsForgotten(t *testing.T) {
 	w := listed(t, 23)
 	w.Watches().Stop(w.start(since("71")))
 	w.pass(3000)
-	assert.False(t, w.HasWaiters())
+	assert.False(t, w.Waits().Any())
 	w.assertNoLeak()
 }

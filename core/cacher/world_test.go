@@ -40,11 +40,11 @@ func listed(t *testing.T, rv api.ResourceVersion, items ...string) *world {
 }
 
 func (w *world) list(rv api.ResourceVersion, items ...string) {
-	w.BeginList()
+	w.Listing().Begin()
 	for _, item := range items {
-		w.ListObject(objects.Put(item))
+		w.Listing().Object(objects.Put(item))
 	}
-	w.EndList(rv, w.now)
+	w.Listing().End(rv, w.now)
 }
 
 // do applies changes: objects in the short notation, or deletions such as
@@ -140,7 +140,7 @@ func (w *world) assertNoLeak() {
 		w.Watches().Stop(x)
 	}
 	held := map[store.Ref]bool{}
-	w.Ascend("", func(ref store.Ref) bool {
+	w.State().Ascend("", func(ref store.Ref) bool {
 		held[ref] = true
 		return true
 	})

@@ -74,17 +74,17 @@ func (c *connector) restart(now int64) {
 		old := r.cacher
 		c.empty(r)
 		if old.Ready() {
-			r.cacher.BeginList()
-			old.Ascend("", func(ref store.Ref) bool {
+			r.cacher.Listing().Begin()
+			old.State().Ascend("", func(ref store.Ref) bool {
 				heap := old.Heap()
-				r.cacher.ListObject(&cacher.Put{
+				r.cacher.Listing().Object(&cacher.Put{
 					ResourceVersion: heap.ResourceVersion(ref), Flags: heap.Flags(ref),
 					Labels: heap.LabelsOf(ref), Envelope: heap.Envelope(ref), Base: baseOf(old, ref),
 				})
 				return true
 			})
-			r.cacher.SetSource(old.Source())
-			r.cacher.EndList(old.ResourceVersion(), now)
+			r.cacher.Upstream().SetSource(old.Upstream().Source())
+			r.cacher.Listing().End(old.ResourceVersion(), now)
 		}
 	}
 }
@@ -95,7 +95,7 @@ func baseOf(c *cacher.Cacher, ref store.Ref) wire.Base {
 	if base == 0 {
 		return wire.Base{}
 	}
-	return wire.Base{ResourceVersion: c.Heap().ResourceVersion(base), Body: c.Base(ref)}
+	return wire.Base{ResourceVersion: c.Heap().ResourceVersion(base), Body: c.Bodies().Base(ref)}
 }
 
 func (c *connector) tick(now int64) {
@@ -176,11 +176,11 @@ func (r *resource) apply(put *cacher.Put, delta bool, now int64) error {
 // list replaces the whole state. The source is the ID of the history that the
 // version belongs to, and usually empty.
 func (r *resource) list(source string, rv api.ResourceVersion, puts []*cacher.Put, now int64) {
-	r.cacher.BeginList()
+	r.cacher.Listing().Begin()
 	for _, p := range puts {
-		r.cacher.ListObject(p)
+		r.cacher.Listing().Object(p)
 		scribble(p.Envelope)
 	}
-	r.cacher.SetSource(source)
-	r.cacher.EndList(rv, now)
+	r.cacher.Upstream().SetSource(source)
+	r.cacher.Listing().End(rv, now)
 }

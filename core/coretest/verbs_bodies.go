@@ -26,7 +26,7 @@ func (c *connector) newDeltaEpoch(name uint64) {
 // base.
 func (r *resource) difference(put *cacher.Put) error {
 	key := put.Envelope.Key()
-	base := r.cacher.BaseFor(key)
+	base := r.cacher.Bodies().BaseFor(r.cacher.State().Get(key))
 	if base == 0 {
 		return fmt.Errorf("there is no earlier version of %s that its body could be the difference from", key)
 	}

@@ -6,5 +6,7 @@
 // the window that keep only a position in it, such as sessions.
 //
 // Both find the filters that may match a change with an [Index], without evaluating
-// the others.
+// the others (rule C24). The cost of an event is proportional to the number of watches
+// it matches, not to the number registered, and no frequent operation iterates over
+// all watches.
 package dispatch

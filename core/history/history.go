@@ -68,6 +68,7 @@ type Window struct {
 	first      int // ring index of the oldest event
 	start      int
 	end        int
+	generation int                 // number of relists
 	listed     api.ResourceVersion // of the last relist
 	evicted    api.ResourceVersion // of the last event evicted since the last relist, or zero
 	prefetched []store.Ref         // scratch
@@ -87,6 +88,10 @@ func (w *Window) Capacity() int { return len(w.ring) }
 
 // WindowMillis returns the time that the window should span.
 func (w *Window) WindowMillis() int64 { return w.limits.WindowMillis }
+
+// Generation returns how many lists have emptied the window. Positions that were saved
+// in one generation have no meaning in another.
+func (w *Window) Generation() int { return w.generation }
 
 // Start returns the position of the oldest event.
 func (w *Window) Start() int { return w.start }
@@ -194,6 +199,7 @@ func (w *Window) Relist(rv api.ResourceVersion) {
 	for w.start < w.end {
 		w.evict()
 	}
+	w.generation++
 	w.listed, w.evicted = rv, 0
 }
 

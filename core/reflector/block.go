@@ -40,7 +40,7 @@ func (r *Reflector) listBlock(b *wire.Block) (status *api.Status) {
 		p = cacher.Put{
 			ResourceVersion: c.ResourceVersion, Flags: c.Flags, Base: c.Base, Envelope: c.Envelope, LabelSet: r.numbers[c.LabelSet],
 		}
-		status = r.cacher.ListObject(&p)
+		status = r.cacher.Listing().Object(&p)
 	}
 	for _, number := range r.numbers {
 		sets.Release(number)

@@ -30,11 +30,11 @@ func TestBlocksAreListedLikeParts(t *testing.T) {
 	require.NoError(t, r.SnapshotBlock(block("db", "default/a rv=3", "default/b rv=2"), 1))
 	require.NoError(t, r.SnapshotPart(&wire.SnapshotPart{Objects: changes(api.Added, "default/c rv=4")}, 1))
 	require.NoError(t, r.SnapshotBlock(block("dns", "kube-system/d rv=5"), 1))
-	require.Zero(t, r.cacher.Len())
+	require.Zero(t, r.cacher.State().Len())
 	require.NoError(t, r.SnapshotEnd(&wire.SnapshotEnd{ResourceVersion: 5}))
 	heap := r.cacher.Heap()
 	for key, want := range map[api.Key]string{"default/a": "db", "default/b": "db", "default/c": "web", "kube-system/d": "dns"} {
-		ref := r.cacher.Get(key)
+		ref := r.cacher.State().Get(key)
 		require.NotZero(t, ref, key)
 		require.Equal(t, api.Labels{{Key: "app", Value: want}}, heap.LabelsOf(ref), key)
 	}
@@ -52,9 +52,9 @@ func TestLabelSetsOfABlockEndWithItsObjects(t *testing.T) {
 	require.NoError(t, r.SnapshotEnd(&wire.SnapshotEnd{ResourceVersion: 5}))
 	r.cacher.Delete("default/a", 6, r.now)
 	require.Equal(t, 2, r.cacher.Heap().Labels.Len(), "the history has the object")
-	r.cacher.AbortList()
-	r.cacher.BeginList()
-	r.cacher.EndList(7, r.now)
+	r.cacher.Listing().Abort()
+	r.cacher.Listing().Begin()
+	r.cacher.Listing().End(7, r.now)
 	require.Equal(t, 1, r.cacher.Heap().Labels.Len())
 }
 
@@ -77,9 +77,9 @@ func TestCorruptBlockStartsOver(t *testing.T) {
 			require.NoError(t, r.SnapshotBlock(block("db", "default/a rv=8"), 1))
 			require.NoError(t, r.SnapshotBlock(f, 1))
 			require.Equal(t, given, r.unsubscribed())
-			_, listing := r.cacher.Listing()
+			_, listing := r.cacher.Listing().Len()
 			require.False(t, listing)
-			require.Equal(t, 2, r.cacher.Len(), "the state stays")
+			require.Equal(t, 2, r.cacher.State().Len(), "the state stays")
 			require.Contains(t, r.State().Status.Message, "corrupt")
 			require.EqualValues(t, 1, r.Missing)
 			for r.asked() == nil {

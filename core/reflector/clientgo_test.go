@@ -166,12 +166,12 @@ func TestWithoutAVersionTheFirstResponseMustBeASnapshot(t *testing.T) {
 			require.Zero(t, r.asked().ResourceVersion)
 			start(r)
 			r.asked()
-			objects := r.cacher.Len()
+			objects := r.cacher.State().Len()
 			r.described()
 			events := &wire.Events{ResourceVersion: 9, Changes: changes(api.Added, "default/b rv=9")}
 			require.ErrorIs(t, r.Changes(events, 1), api.Protocol(""))
 			require.ErrorIs(t, r.Progress(&wire.Progress{ResourceVersion: 9}), api.Protocol(""))
-			require.Equal(t, objects, r.cacher.Len(), "nothing was taken over")
+			require.Equal(t, objects, r.cacher.State().Len(), "nothing was taken over")
 			require.NotEqual(t, api.StateLive, r.state())
 		})
 	}
@@ -184,9 +184,9 @@ func TestListAndWatchWithErrors(t *testing.T) {
 	r.Connected(5000)
 	have := func(keys ...api.Key) {
 		t.Helper()
-		require.Equal(t, len(keys), r.cacher.Len())
+		require.Equal(t, len(keys), r.cacher.State().Len())
 		for _, key := range keys {
-			require.NotZero(t, r.cacher.Get(key), key)
+			require.NotZero(t, r.cacher.State().Get(key), key)
 		}
 	}
 	change := func(rv api.ResourceVersion, kind api.EventType, object string) {
@@ -289,12 +289,12 @@ func TestRelistIsNoOlderThanTheState(t *testing.T) {
 	require.NoError(t, r.SnapshotBegin(&wire.SnapshotBegin{ResourceVersion: 11}))
 	require.NoError(t, r.SnapshotPart(&wire.SnapshotPart{Objects: changes(api.Added, "default/b rv=11")}, 1))
 	r.Ended(api.Expired("the second part is gone"))
-	require.Equal(t, 1, r.cacher.Len(), "half a list is none")
+	require.Equal(t, 1, r.cacher.State().Len(), "half a list is none")
 	again = r.subscribes(2000)
 	require.Zero(t, again.ResourceVersion)
 	require.EqualValues(t, 10, again.NotOlderThan)
 	r.listed(11, "default/a rv=1", "default/b rv=11")
-	require.Equal(t, 2, r.cacher.Len())
+	require.Equal(t, 2, r.cacher.State().Len())
 }
 
 // ResourceVersionUpdate: events and progress advance the version.
@@ -332,7 +332,7 @@ func TestWatchList(t *testing.T) {
 		r := begun(t)
 		end(r, 2)
 		require.True(t, r.cacher.Ready())
-		require.Equal(t, 2, r.cacher.Len())
+		require.Equal(t, 2, r.cacher.State().Len())
 	})
 	t.Run("changes before the mark", func(t *testing.T) {
 		r := begun(t)
@@ -344,8 +344,8 @@ func TestWatchList(t *testing.T) {
 		require.NoError(t, r.Changes(&wire.Events{ResourceVersion: 5, Changes: changes(api.Deleted, "default/p3 rv=5")}, 1))
 		require.False(t, r.cacher.Ready())
 		end(r, 5)
-		require.Equal(t, 2, r.cacher.Len())
-		require.EqualValues(t, 3, r.cacher.Heap().ResourceVersion(r.cacher.Get("default/p1")))
+		require.Equal(t, 2, r.cacher.State().Len())
+		require.EqualValues(t, 3, r.cacher.Heap().ResourceVersion(r.cacher.State().Get("default/p1")))
 	})
 	t.Run("too many requests", func(t *testing.T) {
 		r := newRig(t)
@@ -364,7 +364,7 @@ func TestWatchList(t *testing.T) {
 		r.Connected(5000)
 		require.Zero(t, r.asked().ResourceVersion)
 		r.listed(1, "default/p1 rv=1")
-		require.Equal(t, 1, r.cacher.Len(), "nothing is left of the half state")
+		require.Equal(t, 1, r.cacher.State().Len(), "nothing is left of the half state")
 	})
 	t.Run("cut after the mark", func(t *testing.T) {
 		r := begun(t)
@@ -372,7 +372,7 @@ func TestWatchList(t *testing.T) {
 		r.give(sends(3).thenCut())
 		require.EqualValues(t, 3, r.asked().ResourceVersion)
 		r.give(sends(4))
-		require.Equal(t, 4, r.cacher.Len())
+		require.Equal(t, 4, r.cacher.State().Len())
 	})
 	t.Run("expired after the mark", func(t *testing.T) {
 		r := begun(t)
@@ -381,7 +381,7 @@ func TestWatchList(t *testing.T) {
 		require.EqualValues(t, 3, r.asked().ResourceVersion)
 		r.Ended(api.Expired("already"))
 		require.Zero(t, r.asked().ResourceVersion)
-		require.Equal(t, 3, r.cacher.Len(), "until the new state is here")
+		require.Equal(t, 3, r.cacher.State().Len(), "until the new state is here")
 	})
 	t.Run("the mark does not come", func(t *testing.T) {
 		r := begun(t)

@@ -19,15 +19,15 @@ func (r *Reflector) Schema(f *wire.Schema, dictionary []byte) bool {
 	if r.schema && (f.Source != r.source || !sameLayout(r.cacher.Schema(), &f.Schema)) {
 		return false
 	}
-	r.cacher.SetDictionary(dictionary)
+	r.cacher.Bodies().SetDictionary(dictionary)
 	if f.DeltaEpoch != r.deltaEpoch {
 		// Stored versions keep their bases.
 		r.deltaEpoch, r.deltaEpochSince = f.DeltaEpoch, r.cacher.ResourceVersion()
 	}
 	if !r.schema {
 		r.schema, r.source = true, f.Source
-		r.cacher.SetSchema(f.Schema)
-		r.cacher.SetSource(f.Source)
+		r.cacher.Upstream().SetSchema(f.Schema)
+		r.cacher.Upstream().SetSource(f.Source)
 		r.OnSchema()
 	}
 	return true
@@ -57,7 +57,7 @@ func (r *Reflector) LabelSet(f *wire.LabelSet) { r.labels.define(f) }
 // UsedBytes returns the memory of the objects, dictionaries, label set
 // definitions and deferred changes.
 func (r *Reflector) UsedBytes() int {
-	return r.cacher.Heap().UsedBytes() + r.cacher.DictionaryBytes() + r.labels.bytes + r.lazy.bytes
+	return r.cacher.Heap().UsedBytes() + r.cacher.Bodies().UsedBytes() + r.labels.bytes + r.lazy.bytes
 }
 
 // label sets the label set of an object to be stored. It adds a reference, which
@@ -127,7 +127,7 @@ func (r *Reflector) take(c *wire.Change, prefetched store.ID) error {
 			return status
 		}
 		if r.phase == listing {
-			status = r.cacher.ListObject(&p)
+			status = r.cacher.Listing().Object(&p)
 		} else {
 			status = r.cacher.Apply(&p, r.now)
 		}
@@ -144,7 +144,7 @@ func (r *Reflector) take(c *wire.Change, prefetched store.ID) error {
 func (r *Reflector) startOver(why *api.Status) {
 	r.Missing++
 	r.out = (&wire.Unsubscribe{Subscription: r.sub}).Append(r.out)
-	r.cacher.AbortList()
+	r.cacher.Listing().Abort()
 	r.sub, r.status, r.relist = 0, why, true
 	r.wait(r.backoff.Next(r.now))
 }
@@ -158,8 +158,8 @@ func (r *Reflector) SnapshotBegin(f *wire.SnapshotBegin) error {
 	}
 	r.phase, r.asked = listing, r.now
 	r.total = min(f.Total, math.MaxInt32) // an estimate; JavaScript numbers have 53 bits
-	r.cacher.BeginList()
-	r.cacher.Expect(f.Total)
+	r.cacher.Listing().Begin()
+	r.cacher.Listing().Expect(f.Total)
 	return nil
 }
 
@@ -188,7 +188,7 @@ func (r *Reflector) SnapshotEnd(f *wire.SnapshotEnd) error {
 			" after " + r.cacher.ResourceVersion().String())
 	}
 	r.block = nil
-	r.cacher.EndList(f.ResourceVersion, r.now)
+	r.cacher.Listing().End(f.ResourceVersion, r.now)
 	r.deltaEpochSince = 0
 	r.Relists++
 	r.progress()
@@ -210,7 +210,7 @@ func (r *Reflector) Changes(f *wire.Events, bytes int) error {
 		return err
 	}
 	known := r.cacher.ResourceVersion()
-	r.cacher.BeginRevision() // until EndRevision, so that waiting reads see whole revisions
+	r.cacher.Waits().Hold() // until EndRevision, so that waiting reads see whole revisions
 	for i := range f.Changes {
 		if i%prefetchAtOnce == 0 {
 			next := f.Changes[i:min(i+prefetchAtOnce, len(f.Changes))]
@@ -240,7 +240,7 @@ func (r *Reflector) listChanges(f *wire.Events) error {
 	for i := range f.Changes {
 		c := &f.Changes[i]
 		if c.Type == api.Deleted {
-			r.cacher.ListDelete(c.Key, c.ResourceVersion)
+			r.cacher.Listing().Delete(c.Key, c.ResourceVersion)
 			continue
 		}
 		if err := r.take(c, 0); err != nil || r.phase == waiting {
@@ -299,8 +299,8 @@ func (r *Reflector) SourceError(f *wire.SourceError) {
 		return
 	}
 	r.status = f.Status
-	if known := r.cacher.Failure(); known == nil || *known != *f.Status {
-		r.cacher.Fail(f.Status)
+	if known := r.cacher.Upstream().Failure(); known == nil || *known != *f.Status {
+		r.cacher.Upstream().Fail(f.Status)
 	}
 }
 
@@ -312,7 +312,7 @@ func (r *Reflector) Ended(status *api.Status) {
 		status = api.Internal("the connector ended the subscription without a reason")
 	}
 	r.sub, r.status, r.missed = 0, status, nil
-	r.cacher.AbortList()
+	r.cacher.Listing().Abort()
 	switch status.Code {
 	case api.CodeGone:
 		r.Expired++
@@ -325,7 +325,7 @@ func (r *Reflector) Ended(status *api.Status) {
 		r.wait(r.backoff.Next(r.now))
 	case api.CodeUnauthorized, api.CodeForbidden:
 		r.wait(r.now + slowRetryMillis)
-		r.cacher.FailWaits(status)
+		r.cacher.Waits().Fail(status)
 	case api.CodeBadRequest, api.CodeNotFound, api.CodeTooLarge, api.CodeInvalid:
 		r.giveUp()
 	default:

@@ -63,7 +63,7 @@ func (r *Reflector) ReplayBody(b *Body) error {
 		return r.Replay(b.Frames, r.now)
 	}
 	waits := &run{Body: *b, reflector: r, dictionaries: r.replayed, bytes: b.Bytes + b.Objects*loadedObjectBytes}
-	if !r.lazy.all && r.cacher.WaitInList(b.First, waits) {
+	if !r.lazy.all && r.cacher.Listing().Wait(b.First, waits) {
 		r.lazy.waiting++
 		r.lazy.bytes += waits.bytes
 		return nil
@@ -78,7 +78,7 @@ func (r *Reflector) ReplayBody(b *Body) error {
 // loadAll loads all runs and disables lazy loading.
 func (r *Reflector) loadAll() {
 	r.lazy.all = true
-	r.cacher.LoadAll()
+	r.cacher.Restored().LoadAll()
 }
 
 // deferChanges attaches the changes of a frame to the unloaded runs of their
@@ -89,7 +89,7 @@ func (r *Reflector) deferChanges(payload []byte) error {
 		return err
 	}
 	known := r.cacher.ResourceVersion()
-	r.cacher.BeginRevision()
+	r.cacher.Waits().Hold()
 	for i := range f.Changes {
 		c := &f.Changes[i]
 		if c.ResourceVersion <= known {
@@ -134,8 +134,8 @@ func (w *run) addChange(c *wire.Change) *api.Status {
 			return undefinedLabelSet(c)
 		}
 	}
-	_, left.dictionary = r.cacher.CurrentDictionary()
-	left.position = r.cacher.Reserve(c.ResourceVersion, r.now)
+	_, left.dictionary = r.cacher.Bodies().Current()
+	left.position = r.cacher.Restored().Reserve(c.ResourceVersion, r.now)
 	w.changes = append(w.changes, left)
 	bytes := deferredChangeBytes + len(c.Key) + len(c.Envelope) + len(c.Patch) + len(c.Base.Body.Data)
 	w.bytes += bytes
@@ -149,11 +149,11 @@ func (w *run) Len() int { return w.Objects }
 // Load implements store.Run.
 func (w *run) Load(state *store.Store) {
 	c := w.reflector.cacher
-	_, before := c.CurrentDictionary()
+	_, before := c.Bodies().Current()
 	if status := w.load(state); status != nil {
-		c.MarkCorrupt(status)
+		c.Restored().MarkCorrupt(status)
 	}
-	c.SetDictionary(before)
+	c.Bodies().SetDictionary(before)
 	w.Drop()
 }
 
@@ -206,7 +206,7 @@ func (l *loading) frame(t wire.Type, f wire.Frame) error {
 func (l *loading) describe(f *wire.Schema) error {
 	dictionary, err := dictionaryOf(f, l.dictionaries)
 	if err == nil {
-		l.reflector.cacher.SetDictionary(dictionary)
+		l.reflector.cacher.Bodies().SetDictionary(dictionary)
 	}
 	return err
 }
@@ -232,13 +232,13 @@ func (l *loading) object(c *wire.Change) *api.Status {
 		ResourceVersion: c.ResourceVersion, Flags: c.Flags, Base: c.Base, Envelope: c.Envelope, LabelSet: l.reflector.number(set),
 	}
 	defer l.reflector.done(&put)
-	return l.reflector.cacher.ObjectRestored(l.state, &put)
+	return l.reflector.cacher.Restored().Object(l.state, &put)
 }
 
 func (l *loading) change(c *deferredChange) *api.Status {
 	r := l.reflector
 	if c.Type == api.Deleted {
-		return r.cacher.DeletionRestored(l.state, c.Key, c.ResourceVersion, c.position)
+		return r.cacher.Restored().Deletion(l.state, c.Key, c.ResourceVersion, c.position)
 	}
 	put := cacher.Put{ResourceVersion: c.ResourceVersion, Flags: c.Flags, Base: c.Base}
 	if status := r.setEnvelope(&put, &c.Change, l.state, 0, &l.head); status != nil {
@@ -246,6 +246,6 @@ func (l *loading) change(c *deferredChange) *api.Status {
 	}
 	put.LabelSet = r.number(c.set)
 	defer r.done(&put)
-	r.cacher.SetDictionary(c.dictionary)
-	return r.cacher.ChangeRestored(l.state, &put, c.position)
+	r.cacher.Bodies().SetDictionary(c.dictionary)
+	return r.cacher.Restored().Change(l.state, &put, c.position)
 }

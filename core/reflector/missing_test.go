@@ -70,7 +70,7 @@ func TestDifferencesFromStoredVersions(t *testing.T) {
 			r := holding(t)
 			require.NoError(t, r.Changes(&wire.Events{ResourceVersion: 7, Changes: []wire.Change{c}}, 1))
 			require.Equal(t, api.StateLive, r.state())
-			require.EqualValues(t, 7, r.cacher.Heap().ResourceVersion(r.cacher.Get(c.Key)))
+			require.EqualValues(t, 7, r.cacher.Heap().ResourceVersion(r.cacher.State().Get(c.Key)))
 			require.Zero(t, r.Missing)
 		})
 	}
@@ -96,7 +96,7 @@ func TestDifferencesFromMissingVersionsStartOver(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := holding(t)
-			given, held := r.Subscription(), r.cacher.Get(c.change.Key)
+			given, held := r.Subscription(), r.cacher.State().Get(c.change.Key)
 			frame := wire.Events{ResourceVersion: 7, Changes: []wire.Change{c.change, changes(api.Deleted, "default/b rv=7")[0]}}
 			require.NoError(t, r.Changes(&frame, 1), "the connection, and who else uses it, goes on")
 			require.Equal(t, given, r.unsubscribed())
@@ -104,9 +104,9 @@ func TestDifferencesFromMissingVersionsStartOver(t *testing.T) {
 			require.EqualValues(t, 1, r.Missing)
 			require.Equal(t, api.Protocol(c.message), r.State().Status)
 			require.Equal(t, api.StateReconnecting, r.state())
-			require.Equal(t, held, r.cacher.Get(c.change.Key), "the object is what it was")
+			require.Equal(t, held, r.cacher.State().Get(c.change.Key), "the object is what it was")
 			require.EqualValues(t, 5, r.cacher.ResourceVersion())
-			require.NotZero(t, r.cacher.Get("default/b"), "nothing behind it was taken")
+			require.NotZero(t, r.cacher.State().Get("default/b"), "nothing behind it was taken")
 			r.recovers()
 		})
 	}
@@ -130,7 +130,7 @@ func (r *rig) recovers() {
 	r.listed(8, "default/a rv=8")
 	require.Equal(r.t, api.StateLive, r.state())
 	require.Nil(r.t, r.State().Status)
-	require.Equal(r.t, 1, r.cacher.Len())
+	require.Equal(r.t, 1, r.cacher.State().Len())
 	require.EqualValues(r.t, 1, r.Missing)
 }
 
@@ -163,9 +163,9 @@ func TestDifferencesFromVersionsMissingInTheSnapshot(t *testing.T) {
 			require.NoError(t, r.SnapshotBegin(&wire.SnapshotBegin{ResourceVersion: 8}))
 			require.NoError(t, take(r))
 			require.Equal(t, given, r.unsubscribed())
-			_, listing := r.cacher.Listing()
+			_, listing := r.cacher.Listing().Len()
 			require.False(t, listing)
-			require.Equal(t, 3, r.cacher.Len())
+			require.Equal(t, 3, r.cacher.State().Len())
 			require.ErrorIs(t, r.State().Status, api.Protocol(""))
 			r.recovers()
 		})

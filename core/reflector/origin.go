@@ -14,7 +14,7 @@ import (
 func (r *Reflector) Object(p *cacher.Put) error {
 	if r.phase == listing {
 		r.asked = r.now
-		r.cacher.ListObject(p) // cannot fail: the object has no base
+		r.cacher.Listing().Object(p) // cannot fail: the object has no base
 		return nil
 	}
 	if err := r.expected("a change"); err != nil {

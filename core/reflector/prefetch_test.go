@@ -12,7 +12,7 @@ import (
 )
 
 func (r *rig) phase(key api.Key) string {
-	ref := r.cacher.Get(key)
+	ref := r.cacher.State().Get(key)
 	require.NotZero(r.t, ref, key)
 	return r.cacher.Heap().Envelope(ref).Field(3)
 }
@@ -32,7 +32,7 @@ func TestPatchOfARecreatedObject(t *testing.T) {
 	require.Equal(t, api.StateLive, r.state())
 	require.Equal(t, "Failed", r.phase("default/a"))
 	require.Equal(t, "Running", r.phase("default/other"))
-	require.Equal(t, 3, r.cacher.Len())
+	require.Equal(t, 3, r.cacher.State().Len())
 }
 
 // More changes than one prefetch covers.

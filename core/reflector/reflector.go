@@ -116,7 +116,7 @@ func (r *Reflector) Cacher() *cacher.Cacher { return r.cacher }
 
 // Outgoing returns and clears the frames to send.
 func (r *Reflector) Outgoing() []byte {
-	if r.follows() && !r.requested && r.cacher.HasWaiters() {
+	if r.follows() && !r.requested && r.cacher.Waits().Any() {
 		r.requested = true
 		r.out = (&wire.RequestProgress{Subscription: r.sub}).Append(r.out)
 	}
@@ -159,7 +159,7 @@ func (r *Reflector) Connected(progressMillis int64) {
 // the reason.
 func (r *Reflector) Disconnected(why *api.Status) {
 	r.sub = 0
-	r.cacher.AbortList()
+	r.cacher.Listing().Abort()
 	if r.phase != refused {
 		r.phase, r.status = idle, why
 	}
@@ -177,7 +177,7 @@ func (r *Reflector) Close() {
 // subscribe requests to resume from the current state, or a snapshot that is not
 // older.
 func (r *Reflector) subscribe() {
-	r.cacher.AbortList()
+	r.cacher.Listing().Abort()
 	r.sub = r.cfg.NextSubscription()
 	r.phase, r.asked, r.received = subscribed, r.now, 0
 	r.labels = &labelSets{}
@@ -213,8 +213,8 @@ func (r *Reflector) resubscribe() {
 // stale for a known reason, it also reports this to readers of this engine.
 func (r *Reflector) Tick(now int64) {
 	r.now = now
-	if why := r.why(); why != nil && r.phase != refused && r.stale() && r.cacher.Failure() == nil {
-		r.cacher.Fail(why)
+	if why := r.why(); why != nil && r.phase != refused && r.stale() && r.cacher.Upstream().Failure() == nil {
+		r.cacher.Upstream().Fail(why)
 	}
 	switch {
 	case r.phase == waiting && now >= r.retryAt:
@@ -253,7 +253,7 @@ func (r *Reflector) stale() bool {
 func (r *Reflector) State() wire.CollectionState {
 	s := wire.CollectionState{
 		State: r.state(), ResourceVersion: r.cacher.ResourceVersion(), LastProgressMillis: r.progressAt,
-		Objects: uint64(r.cacher.Len()),
+		Objects: uint64(r.cacher.State().Len()),
 	}
 	if s.State != api.StateLive {
 		s.Status = r.why()
@@ -261,7 +261,7 @@ func (r *Reflector) State() wire.CollectionState {
 	if r.phase == waiting {
 		s.NextAttemptMillis = r.retryAt
 	}
-	if loaded, ok := r.cacher.Listing(); ok {
+	if loaded, ok := r.cacher.Listing().Len(); ok {
 		s.Loaded, s.Total = uint64(loaded), r.total
 	}
 	return s
@@ -322,14 +322,14 @@ func (r *Reflector) changed() {
 // State reports the reason.
 func (r *Reflector) Refuse(status *api.Status) {
 	r.Close()
-	r.cacher.AbortList()
+	r.cacher.Listing().Abort()
 	r.status, r.missed = status, nil
 	r.giveUp()
 }
 
 func (r *Reflector) giveUp() {
 	r.phase = refused
-	r.cacher.FailWaits(r.status)
+	r.cacher.Waits().Fail(r.status)
 	r.OnRefused(r.status)
 }
 

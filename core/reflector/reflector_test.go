@@ -134,11 +134,11 @@ func TestR4_SnapshotReplacesTheStateAtItsEnd(t *testing.T) {
 	require.NoError(t, r.Changes(&wire.Events{ResourceVersion: 9, Changes: changes(api.Added, "default/d rv=9")}, 1))
 	require.NoError(t, r.Changes(&wire.Events{ResourceVersion: 10, Changes: changes(api.Deleted, "default/c rv=10")}, 1))
 	require.EqualValues(t, 5, r.cacher.ResourceVersion())
-	require.Equal(t, 2, r.cacher.Len())
+	require.Equal(t, 2, r.cacher.State().Len())
 	require.NoError(t, r.SnapshotEnd(&wire.SnapshotEnd{ResourceVersion: 10}))
 	require.EqualValues(t, 10, r.cacher.ResourceVersion())
-	require.Equal(t, 1, r.cacher.Len())
-	require.NotZero(t, r.cacher.Get("default/d"))
+	require.Equal(t, 1, r.cacher.State().Len())
+	require.NotZero(t, r.cacher.State().Get("default/d"))
 	require.Equal(t, api.StateLive, r.state(), "and the same stream goes on")
 	require.NoError(t, r.Changes(&wire.Events{ResourceVersion: 11, Changes: changes(api.Modified, "default/d rv=11")}, 1))
 	require.Nil(t, r.asked())
@@ -164,7 +164,7 @@ func TestR6_EventsChangeTheState(t *testing.T) {
 			r := following(t)
 			all := changes(c.kind, c.object)
 			require.NoError(t, r.Changes(&wire.Events{ResourceVersion: all[0].ResourceVersion, Changes: all}, 1))
-			ref := r.cacher.Get(objects.Put(c.object).Envelope.Key())
+			ref := r.cacher.State().Get(objects.Put(c.object).Envelope.Key())
 			require.Equal(t, c.rv != 0, ref != 0)
 			if ref != 0 {
 				require.Equal(t, c.rv, r.cacher.Heap().ResourceVersion(ref))
@@ -213,7 +213,7 @@ func TestR9_EndOfASubscription(t *testing.T) {
 			r := following(t)
 			r.Ended(c.status)
 			require.Equal(t, c.state, r.state())
-			require.Equal(t, 2, r.cacher.Len(), "what is here stays")
+			require.Equal(t, 2, r.cacher.State().Len(), "what is here stays")
 			start, waited := r.now, int64(never)
 			var next *wire.Subscribe
 			for ; r.now <= start+60_000; r.at(r.now + 100) {
@@ -347,7 +347,7 @@ func TestDenied(t *testing.T) {
 	r := newRig(t)
 	r.Connected(5000)
 	var reported *api.Status
-	r.cacher.WhenFresh(0, func(s *api.Status) { reported = s })
+	r.cacher.Waits().WhenFresh(0, func(s *api.Status) { reported = s })
 	require.Nil(t, r.Denied())
 	r.Ended(api.Forbidden("no"))
 	require.Equal(t, 403, r.Denied().Code)

@@ -49,7 +49,7 @@ func (s *subscription) appendBlock(message []byte) []byte {
 		return s.charge(message, (&wire.SnapshotPart{Subscription: s.id, Objects: s.frame.Changes}).Append(message))
 	}
 	if s.usesOtherDictionary(refs[0]) {
-		message = s.appendSchema(message, s.cacher.Heap().Dictionary(refs[0]), s.cacher.Dictionary(refs[0]))
+		message = s.appendSchema(message, s.cacher.Heap().Dictionary(refs[0]), s.cacher.Bodies().Dictionary(refs[0]))
 	}
 	block := s.collection.encodedBlock(refs)
 	if block == nil {
@@ -70,7 +70,7 @@ func (s *subscription) appendBlock(message []byte) []byte {
 func (s *subscription) nextBlock() (refs []store.Ref, size int) {
 	refs = s.frame.Refs[:0]
 	last, done := api.Key(""), true
-	s.cacher.Ascend(s.next, func(ref store.Ref) bool {
+	s.cacher.State().Ascend(s.next, func(ref store.Ref) bool {
 		key := s.cacher.Heap().Key(ref)
 		if !key.InNamespace(s.namespace) {
 			return false
@@ -107,7 +107,7 @@ func (s *subscription) startsBlock(refs []store.Ref, ref store.Ref, size int) bo
 // blockSize estimates the size of an object in a block before compression.
 func (s *subscription) blockSize(ref store.Ref) int {
 	heap := s.cacher.Heap()
-	size := len(heap.Envelope(ref)) + len(s.cacher.Base(ref).Data) + 16
+	size := len(heap.Envelope(ref)) + len(s.cacher.Bodies().Base(ref).Data) + 16
 	for _, l := range heap.LabelsOf(ref) {
 		size += len(l.Key) + len(l.Value) + 4
 	}

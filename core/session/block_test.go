@@ -53,13 +53,13 @@ const messageBytes = 4 << 10
 func newBlockWorld(t *testing.T) *blockWorld {
 	w := &blockWorld{t: t}
 	w.Collection = session.NewCollection(cacher.New(cacher.Config{Schema: objects.Pods(), History: history.Limits{MinCapacity: 100, MaxCapacity: 100}, DeltaEpoch: 1}))
-	w.BeginList()
+	w.Listing().Begin()
 	for _, namespace := range []string{"team-a", "team-b", "team-c"} {
 		for i := range podsOfNamespace {
-			require.Nil(t, w.ListObject(w.pod(fmt.Sprintf("%s/pod-%04d", namespace, i), "first")))
+			require.Nil(t, w.Listing().Object(w.pod(fmt.Sprintf("%s/pod-%04d", namespace, i), "first")))
 		}
 	}
-	w.EndList(w.rv, 1000)
+	w.Listing().End(w.rv, 1000)
 	return w
 }
 
@@ -152,14 +152,14 @@ func TestMessageIsLimitedAfterDecompression(t *testing.T) {
 // A block has objects of one namespace, and the same objects as parts (rule B27).
 func TestBlocksContainTheObjectsOfParts(t *testing.T) {
 	w := newBlockWorld(t)
-	w.SetDictionary([]byte(`{"kind":"Pod"`)) // other bodies in the middle of blocks
+	w.Bodies().SetDictionary([]byte(`{"kind":"Pod"`)) // other bodies in the middle of blocks
 	for i := 0; i < podsOfNamespace; i += 7 {
 		w.apply(w.pod(fmt.Sprintf("team-a/pod-%04d", i), "second"))
 		o := objects.Object(fmt.Sprintf("team-a/pod-%04d rv=%d body=third", i, w.rv+1))
 		w.rv++
 		o.Body.Codec = api.Delta
 		p := objects.PutOf(o)
-		p.Base.ResourceVersion = w.Heap().ResourceVersion(w.BaseFor(o.Key))
+		p.Base.ResourceVersion = w.Heap().ResourceVersion(w.Bodies().BaseFor(w.State().Get(o.Key)))
 		w.apply(p)
 	}
 	for _, f := range []wire.Subscribe{{}, {Namespace: "team-a"}, {Namespace: "team-b"}, {MetadataOnly: true}, {Namespace: "team-a", MetadataOnly: true}} {
@@ -225,16 +225,16 @@ func TestListRenewsAllBlocks(t *testing.T) {
 	w := &blockWorld{t: t}
 	w.Collection = session.NewCollection(cacher.New(cacher.Config{Schema: objects.Pods(), History: history.Limits{MinCapacity: 1, MaxCapacity: 1}, DeltaEpoch: 1}))
 	list := func(body string, descending bool) {
-		w.BeginList()
+		w.Listing().Begin()
 		for n := range podsOfNamespace {
 			i := n
 			if descending { // the order in which the heap reuses Refs
 				i = podsOfNamespace - 1 - n
 			}
 			w.rv = api.ResourceVersion(i)
-			require.Nil(t, w.ListObject(w.pod(fmt.Sprintf("team-a/pod-%04d", i), body)))
+			require.Nil(t, w.Listing().Object(w.pod(fmt.Sprintf("team-a/pod-%04d", i), body)))
 		}
-		w.EndList(podsOfNamespace, 1000)
+		w.Listing().End(podsOfNamespace, 1000)
 	}
 	list("first", false)
 	w.read(wire.Subscribe{}, true)

@@ -36,7 +36,7 @@ func newSecretive(t *testing.T, seed int64) *secretive {
 	c.Collection = session.NewCollection(cacher.New(cacher.Config{
 		Schema: objects.Pods(), History: history.Limits{MinCapacity: 30, MaxCapacity: 30}, DeltaEpoch: uint64(seed) + 1,
 	}))
-	c.SetDictionary([]byte(`{"kind":"Pod","metadata":{"name":""`))
+	c.Bodies().SetDictionary([]byte(`{"kind":"Pod","metadata":{"name":""`))
 	c.relist(12)
 	return c
 }
@@ -56,7 +56,7 @@ func (c *secretive) put(key api.Key) *cacher.Put {
 		text = strings.Replace(text, " app="+own, " app=web", 1)
 	}
 	put := objects.Put(text)
-	if base := c.BaseFor(key); base != 0 && c.rand.Intn(3) > 0 {
+	if base := c.Bodies().BaseFor(c.State().Get(key)); base != 0 && c.rand.Intn(3) > 0 {
 		o := objects.Object(text)
 		o.Body.Codec = api.Delta
 		put = objects.PutOf(o)
@@ -83,16 +83,16 @@ func (c *secretive) change() {
 }
 
 func (c *secretive) relist(n int) {
-	c.BeginList()
+	c.Listing().Begin()
 	clear(c.there)
 	for range n {
 		key := c.key()
 		own := c.planted.Plant(string(key))
 		c.rv++
-		c.ListObject(objects.Put(fmt.Sprintf("%s rv=%d uid=%s app=%s nodeName=%s body=%s", key, c.rv, own, own, own, own)))
+		c.Listing().Object(objects.Put(fmt.Sprintf("%s rv=%d uid=%s app=%s nodeName=%s body=%s", key, c.rv, own, own, own, own)))
 		c.there[key] = true
 	}
-	c.EndList(c.rv, 1000)
+	c.Listing().End(c.rv, 1000)
 }
 
 // narrow is a reader of part of the collection.

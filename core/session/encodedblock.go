@@ -42,7 +42,7 @@ const (
 
 // relisted drops the blocks of a state that a list has replaced.
 func (c *Collection) relisted() {
-	if g := c.Generation(); c.blocks.generation != g {
+	if g := c.Window().Generation(); c.blocks.generation != g {
 		c.blocks = encodedBlocks{generation: g}
 	}
 }
@@ -73,7 +73,7 @@ func (c *Collection) cacheBlock(refs []store.Ref, b *encodedBlock) {
 	if was := cache.byFirst[first]; was != nil {
 		cache.bytes -= was.size()
 	}
-	if cache.bytes += b.size(); cache.byFirst == nil || cache.bytes > cachedBytesPerObject*c.Len()+b.size() {
+	if cache.bytes += b.size(); cache.byFirst == nil || cache.bytes > cachedBytesPerObject*c.State().Len()+b.size() {
 		*cache = encodedBlocks{generation: cache.generation, byFirst: map[api.Key]*encodedBlock{}, bytes: b.size()}
 	}
 	cache.byFirst[api.Key(strings.Clone(string(first)))] = b

@@ -53,7 +53,7 @@ func (s *subscription) keep(kept []byte) []byte {
 // sent returns the version up to which the reader has received everything.
 func (s *subscription) sent() api.ResourceVersion {
 	switch {
-	case s.generation != s.cacher.Generation():
+	case s.generation != s.cacher.Window().Generation():
 		return max(s.rv, s.follower.Rested())
 	case s.caughtUp():
 		return max(s.rv, s.cacher.ResourceVersion())

@@ -30,12 +30,12 @@ type labelled struct {
 func newLabelled(n int, seed int64) *labelled {
 	c := &labelled{rand: rand.New(rand.NewSource(seed)), apps: map[string]string{}}
 	c.Collection = session.NewCollection(cacher.New(cacher.Config{Schema: objects.Pods(), History: history.Limits{MinCapacity: 64, MaxCapacity: 64}}))
-	c.BeginList()
-	c.SetSource("here")
+	c.Listing().Begin()
+	c.Upstream().SetSource("here")
 	for i := range n {
-		c.ListObject(c.put(i, n))
+		c.Listing().Object(c.put(i, n))
 	}
-	c.EndList(c.rv, 1000)
+	c.Listing().End(c.rv, 1000)
 	return c
 }
 

@@ -28,9 +28,9 @@ func TestPatchCacheMatchesPositionAndForm(t *testing.T) {
 				assertPatch(t, c, position, !bodies)
 			}
 		}
-		c.BeginList()
-		c.ListObject(objects.Put("ns/a rv=" + strconv.Itoa(rv+999)))
-		c.EndList(api.ResourceVersion(rv+999), 1000)
+		c.Listing().Begin()
+		c.Listing().Object(objects.Put("ns/a rv=" + strconv.Itoa(rv+999)))
+		c.Listing().End(api.ResourceVersion(rv+999), 1000)
 	}
 }
 
@@ -67,9 +67,9 @@ func TestLongPatchIsNotCached(t *testing.T) {
 // withPod returns a collection with one pod.
 func withPod(t *testing.T) *session.Collection {
 	c := session.NewCollection(cacher.New(cacher.Config{Schema: objects.Pods()}))
-	c.BeginList()
-	require.Nil(t, c.ListObject(objects.Put("ns/a rv=1 phase=Pending")))
-	c.EndList(1, 1000)
+	c.Listing().Begin()
+	require.Nil(t, c.Listing().Object(objects.Put("ns/a rv=1 phase=Pending")))
+	c.Listing().End(1, 1000)
 	return c
 }
 

@@ -42,7 +42,7 @@ func (s *subscription) appendProgress(message []byte) []byte {
 // everything up to it. For a reader that is always slightly behind, it uses the
 // version that was confirmed when the reader was last checked.
 func (s *subscription) confirmed() confirmation {
-	all := confirmation{s.cacher.ResourceVersion(), s.cacher.Progressed()}
+	all := confirmation{s.cacher.ResourceVersion(), s.cacher.Upstream().Progressed()}
 	if s.caughtUp() {
 		return all
 	}
@@ -67,7 +67,7 @@ func (s *subscription) nextReport() int64 {
 // progress, and repeats it every period. An initial list in progress is reported
 // as well, without a reason.
 func (s *subscription) appendSourceError(message []byte) []byte {
-	status := s.cacher.Failure()
+	status := s.cacher.Upstream().Failure()
 	if !s.waits() {
 		if s.sourceError != nil {
 			s.reported = 0 // report progress immediately
@@ -97,7 +97,7 @@ func (s *subscription) disclosable(status *api.Status) *api.Status {
 	}
 }
 
-func (s *subscription) waits() bool { return s.cacher.Failure() != nil || !s.cacher.Ready() }
+func (s *subscription) waits() bool { return s.cacher.Upstream().Failure() != nil || !s.cacher.Ready() }
 
 // await registers the subscription for the update that it must report next.
 // Without confirmation by the source, only the first change per period wakes a

@@ -47,8 +47,8 @@ func parseReports(t *testing.T, message []byte) (h reports) {
 // follower is a session whose reader has the state of version 1.
 func follower(t *testing.T, w *world, labels string) *session.Session {
 	w.cacher = session.NewCollection(cacher.New(cacher.Config{Schema: objects.Pods(), History: history.Limits{MinCapacity: 1000, MaxCapacity: 1000}}))
-	w.cacher.BeginList()
-	w.cacher.EndList(1, w.now)
+	w.cacher.Listing().Begin()
+	w.cacher.Listing().End(1, w.now)
 	s := session.New(session.Config{ProgressMillis: 5000}, w)
 	hello := (&wire.Hello{Version: wire.Version}).Append(nil)
 	f := wire.Subscribe{Subscription: 1, Resource: "v1/pods", LabelSelector: labels, Credit: 1 << 30}

@@ -112,11 +112,11 @@ func (w *world) relist(missed int) {
 	for range missed {
 		w.revise()
 	}
-	w.cacher.BeginList()
+	w.cacher.Listing().Begin()
 	for key, r := range w.state {
-		w.cacher.ListObject(w.put(key, r))
+		w.cacher.Listing().Object(w.put(key, r))
 	}
-	w.cacher.EndList(w.rv, w.now)
+	w.cacher.Listing().End(w.rv, w.now)
 }
 
 // at returns the state at a version, which is that of the last revision up to it.

@@ -18,11 +18,11 @@ import (
 // reader.
 func TestSnapshotEndsAfterChangesOfOtherObjects(t *testing.T) {
 	w := &world{t: t, now: 1000, cacher: session.NewCollection(cacher.New(cacher.Config{Schema: objects.Pods()}))}
-	w.cacher.BeginList()
+	w.cacher.Listing().Begin()
 	for i := range 3 {
-		w.cacher.ListObject(objects.Put(fmt.Sprintf("ns/%d rv=%d app=web", i, i+1)))
+		w.cacher.Listing().Object(objects.Put(fmt.Sprintf("ns/%d rv=%d app=web", i, i+1)))
 	}
-	w.cacher.EndList(3, w.now)
+	w.cacher.Listing().End(3, w.now)
 	s := session.New(session.Config{}, w)
 	hello := (&wire.Hello{Version: wire.Version}).Append(nil)
 	subscribe := wire.Subscribe{Subscription: 1, Resource: "v1/pods", LabelSelector: "app=web", Credit: 1 << 20}
@@ -49,8 +49,8 @@ func TestSnapshotEndsAfterChangesOfOtherObjects(t *testing.T) {
 func TestPersistedSessionKeepsItsNegativeCredit(t *testing.T) {
 	w := newWorld(t, 1)
 	w.cacher = session.NewCollection(cacher.New(cacher.Config{Schema: objects.Pods()}))
-	w.cacher.BeginList()
-	w.cacher.EndList(1, w.now)
+	w.cacher.Listing().Begin()
+	w.cacher.Listing().End(1, w.now)
 	s := session.New(session.Config{}, w)
 	hello := (&wire.Hello{Version: wire.Version}).Append(nil)
 	require.NoError(t, s.Receive((&wire.Subscribe{Subscription: 1, Resource: "v1/pods", Credit: 100}).Append(hello), w.now))
@@ -79,10 +79,10 @@ func TestPersistedSessionKeepsItsNegativeCredit(t *testing.T) {
 func TestRecoveredObjectIsSentWhole(t *testing.T) {
 	w := newWorld(t, 1)
 	w.cacher = session.NewCollection(cacher.New(cacher.Config{Schema: objects.Pods()}))
-	w.cacher.BeginList()
-	w.cacher.ListObject(objects.Put("ns/a rv=1 body=one"))
-	w.cacher.ListObject(objects.Put("ns/b rv=2 body=two"))
-	w.cacher.EndList(2, w.now)
+	w.cacher.Listing().Begin()
+	w.cacher.Listing().Object(objects.Put("ns/a rv=1 body=one"))
+	w.cacher.Listing().Object(objects.Put("ns/b rv=2 body=two"))
+	w.cacher.Listing().End(2, w.now)
 	s := session.New(session.Config{}, w)
 	hello := (&wire.Hello{Version: wire.Version}).Append(nil)
 	require.NoError(t, s.Receive((&wire.Subscribe{Subscription: 1, Resource: "v1/pods", Credit: 1 << 20}).Append(hello), w.now))

@@ -184,7 +184,7 @@ func (s *Session) credit(f *wire.Credit) *api.Status {
 func (s *Session) requestProgress(f *wire.RequestProgress) *api.Status {
 	if sub := s.find(f.Subscription); sub != nil {
 		sub.reported, sub.moves = 0, 0
-		sub.cacher.RequestProgress()
+		sub.cacher.Waits().RequestProgress()
 	}
 	return nil
 }

@@ -23,11 +23,11 @@ const snapshotSubscription = 1
 // since the version from of the given source. It contains everything if from is
 // zero, too old or of a different source. The caller must call Close.
 func NewSnapshotReader(c *Collection, from api.ResourceVersion, source string) (*SnapshotReader, *api.Status) {
-	if _, status := c.Window().After(from); status != nil || source != c.Source() || from > c.ResourceVersion() {
+	if _, status := c.Window().After(from); status != nil || source != c.Upstream().Source() || from > c.ResourceVersion() {
 		from = 0
 	}
 	f := wire.Subscribe{
-		Subscription: snapshotSubscription, ResourceVersion: from, Source: c.Source(), Credit: math.MaxUint64,
+		Subscription: snapshotSubscription, ResourceVersion: from, Source: c.Upstream().Source(), Credit: math.MaxUint64,
 	}
 	sub, status := newSubscription(New(Config{}, nil), &Request{Frame: &f, Resource: c.Schema().Resource}, c, func() {})
 	if status != nil {
@@ -73,7 +73,7 @@ func (c *SnapshotReader) Next(p *SnapshotChunk, limit int) (status *api.Status) 
 			p.Frames = (&wire.Progress{Subscription: snapshotSubscription, ResourceVersion: rv}).Append(p.Frames)
 		}
 	}
-	return c.sub.cacher.Corrupt()
+	return c.sub.cacher.Restored().Corrupt()
 }
 
 // appendBody reads objects of the snapshot.

@@ -103,18 +103,18 @@ func newCollection(n int) *collection {
 }
 
 func (c *collection) relist(n int) {
-	c.BeginList()
-	c.SetSource("here")
+	c.Listing().Begin()
+	c.Upstream().SetSource("here")
 	for i := range n {
 		c.dictionary(i % 3)
 		c.rv++
-		c.ListObject(objects.Put(fmt.Sprintf("ns/%03d rv=%d app=%d body={}", i, c.rv, i%2)))
+		c.Listing().Object(objects.Put(fmt.Sprintf("ns/%03d rv=%d app=%d body={}", i, c.rv, i%2)))
 	}
-	c.EndList(c.rv, 1000)
+	c.Listing().End(c.rv, 1000)
 }
 
 func (c *collection) dictionary(n int) {
-	c.SetDictionary([][]byte{nil, []byte("one"), []byte("two")}[n])
+	c.Bodies().SetDictionary([][]byte{nil, []byte("one"), []byte("two")}[n])
 }
 
 func (c *collection) change(i int) {
@@ -130,9 +130,9 @@ func (c *collection) change(i int) {
 // whole returns the complete state that a program should have.
 func (c *collection) whole() map[api.Key]string {
 	all := map[api.Key]string{}
-	c.Ascend("", func(ref store.Ref) bool {
+	c.State().Ascend("", func(ref store.Ref) bool {
 		h := c.Heap()
-		all[h.Key(ref)] = fmt.Sprint(h.ResourceVersion(ref), h.LabelsOf(ref), h.Envelope(ref), string(c.Dictionary(ref)))
+		all[h.Key(ref)] = fmt.Sprint(h.ResourceVersion(ref), h.LabelsOf(ref), h.Envelope(ref), string(c.Bodies().Dictionary(ref)))
 		return true
 	})
 	return all
@@ -236,7 +236,7 @@ func TestH8_OvertakenCopyEndsWith410(t *testing.T) {
 	from, status := k.copy(c, 1000, func() {})
 	require.Nil(t, status)
 	require.Zero(t, from, "nothing leads on from a version that is not there yet")
-	c.SetSource("there")
+	c.Upstream().SetSource("there")
 	from, status = k.copy(c, 1000, func() {})
 	require.Nil(t, status)
 	require.Zero(t, from)

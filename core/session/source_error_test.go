@@ -28,7 +28,7 @@ func TestSourceError_FirstList(t *testing.T) {
 		require.Equal(t, waiting, s.Next(1<<20, w.now))
 	}
 	down := api.Unavailable("down")
-	w.cacher.Fail(down)
+	w.cacher.Upstream().Fail(down)
 	require.Equal(t, (&wire.SourceError{Subscription: 1, Status: down}).Append(nil), s.Next(1<<20, w.now), "news at once")
 }
 
@@ -56,7 +56,7 @@ func TestSourceError(t *testing.T) {
 		return n
 	}
 	require.Zero(t, excuses())
-	w.cacher.Fail(api.Unavailable("down"))
+	w.cacher.Upstream().Fail(api.Unavailable("down"))
 	for range 4 {
 		require.Equal(t, 1, excuses())
 		require.Zero(t, excuses(), "not twice in a period")
@@ -65,8 +65,8 @@ func TestSourceError(t *testing.T) {
 	}
 	w.cacher.Progress(w.rv, w.now)
 	require.Zero(t, excuses())
-	require.Nil(t, w.cacher.Failure())
-	w.cacher.Fail(api.Unavailable("down"))
+	require.Nil(t, w.cacher.Upstream().Failure())
+	w.cacher.Upstream().Fail(api.Unavailable("down"))
 	require.Equal(t, 1, excuses(), "at once, when it happens again")
 }
 
@@ -97,7 +97,7 @@ func TestSourceErrorTextIsWithheldFromNarrowSubscriptions(t *testing.T) {
 		for s.Next(1<<20, w.now) != nil {
 		}
 		want := (&wire.SourceError{Subscription: 1, Status: c.want}).Append(nil)
-		w.cacher.Fail(down)
+		w.cacher.Upstream().Fail(down)
 		require.Equal(t, want, s.Next(1<<20, w.now), "%+v", c.subscribe)
 		require.Nil(t, s.Next(1<<20, w.now), "not twice in a period")
 		w.now = s.Wake()

@@ -69,7 +69,7 @@ type subscription struct {
 
 func newSubscription(session *Session, r *Request, collection *Collection, wake func()) (*subscription, *api.Status) {
 	c, f, namespace := collection.Cacher, r.Frame, strings.Clone(r.Frame.Namespace)
-	filter, status := c.NewFilter(namespace, r.Selection)
+	filter, status := watcher.NewFilter(c.Heap(), c.Schema(), namespace, r.Selection)
 	if status != nil {
 		return nil, status
 	}
@@ -124,7 +124,7 @@ func (s *subscription) fill(message []byte, limit int) ([]byte, *api.Status) {
 func (s *subscription) fillData(message []byte, limit int) ([]byte, *api.Status) {
 	before, defined := len(message), len(s.session.dictionaries)
 	message, status := s.appendData(message, limit)
-	if corruption := s.cacher.Corrupt(); corruption != nil {
+	if corruption := s.cacher.Restored().Corrupt(); corruption != nil {
 		s.session.dictionaries = s.session.dictionaries[:defined]
 		return message[:before], corruption
 	}
@@ -173,12 +173,12 @@ func (s *subscription) begin(now int64) (ready bool, status *api.Status) {
 	if !c.Ready() {
 		return false, nil
 	}
-	if s.source != c.Source() {
+	if s.source != c.Upstream().Source() {
 		if s.restored {
 			return false, otherSource()
 		}
 		// Versions of a different history are not comparable.
-		s.source, s.from, s.notOlderThan = c.Source(), 0, 0
+		s.source, s.from, s.notOlderThan = c.Upstream().Source(), 0, 0
 	}
 	if c.ResourceVersion() < s.notOlderThan {
 		if s.deadline == 0 {
@@ -189,9 +189,9 @@ func (s *subscription) begin(now int64) (ready bool, status *api.Status) {
 		}
 		return false, api.TooLargeResourceVersion(s.notOlderThan, c.ResourceVersion())
 	}
-	s.generation = c.Generation()
-	if s.deltaEpoch != c.DeltaEpoch() || s.deltaEpoch == 0 {
-		s.deltaEpoch, s.deltaEpochSince = c.DeltaEpoch(), s.from
+	s.generation = c.Window().Generation()
+	if s.deltaEpoch != c.Bodies().Epoch() || s.deltaEpoch == 0 {
+		s.deltaEpoch, s.deltaEpochSince = c.Bodies().Epoch(), s.from
 	}
 	if s.from == 0 {
 		s.deltaEpochSince = 0
@@ -214,10 +214,10 @@ func (s *subscription) appendStart(message []byte) []byte {
 		s.dictionary = noSchemaSent
 		return message
 	}
-	number, dictionary := s.cacher.CurrentDictionary()
+	number, dictionary := s.cacher.Bodies().Current()
 	message = s.appendSchema(message, number, dictionary)
 	if s.phase == listing {
-		begin := wire.SnapshotBegin{Subscription: s.id, ResourceVersion: s.rv, Total: uint64(s.cacher.Count(s.filter))}
+		begin := wire.SnapshotBegin{Subscription: s.id, ResourceVersion: s.rv, Total: uint64(s.filter.Count(s.cacher.State()))}
 		message = begin.Append(message)
 	}
 	return message
@@ -253,10 +253,10 @@ func (s *subscription) usesOtherDictionary(ref store.Ref) bool {
 // eviction only when it grants more. Eviction wakes no reader.
 func (s *subscription) checkPosition() *api.Status {
 	window := s.cacher.Window()
-	if s.source != s.cacher.Source() {
+	if s.source != s.cacher.Upstream().Source() {
 		return otherSource()
 	}
-	if s.generation != s.cacher.Generation() {
+	if s.generation != s.cacher.Window().Generation() {
 		s.collection.relisted()
 		if s.phase != live {
 			return api.Expired("the collection was relisted while the snapshot was being sent")
@@ -264,7 +264,7 @@ func (s *subscription) checkPosition() *api.Status {
 		s.rv = max(s.rv, s.follower.Rested())
 		position, status := window.After(s.rv)
 		s.follower.MoveTo(position)
-		s.generation = s.cacher.Generation()
+		s.generation = s.cacher.Window().Generation()
 		s.deltaEpochSince = s.rv
 		return status
 	}
@@ -303,7 +303,7 @@ func (s *subscription) advance(message []byte, limit int) []byte {
 		}
 		s.phase, s.rv = live, s.cacher.ResourceVersion()
 		s.ownLabelSets = nil // changes use few label sets of a snapshot
-		s.progressed = s.cacher.Progressed()
+		s.progressed = s.cacher.Upstream().Progressed()
 		return (&wire.SnapshotEnd{Subscription: s.id, ResourceVersion: s.rv}).Append(message)
 	}
 	return s.appendEvents(message, limit)
@@ -314,7 +314,7 @@ func (s *subscription) appendPart(message []byte, limit int) []byte {
 	room := limit - len(message)
 	s.reset()
 	last, done := api.Key(""), true
-	s.cacher.Ascend(s.next, func(ref store.Ref) bool {
+	s.cacher.State().Ascend(s.next, func(ref store.Ref) bool {
 		key := s.cacher.Heap().Key(ref)
 		if !key.InNamespace(s.namespace) {
 			return false
@@ -415,7 +415,7 @@ func (s *subscription) needsNewFrame(ref store.Ref) bool {
 func (s *subscription) addObject(message []byte, t api.EventType, ref, held store.Ref, position int) []byte {
 	heap := s.cacher.Heap()
 	if len(s.frame.Changes) == 0 && s.usesOtherDictionary(ref) {
-		message = s.appendSchema(message, heap.Dictionary(ref), s.cacher.Dictionary(ref))
+		message = s.appendSchema(message, heap.Dictionary(ref), s.cacher.Bodies().Dictionary(ref))
 	}
 	c := wire.Change{
 		Type: t, ResourceVersion: heap.ResourceVersion(ref), Flags: heap.Flags(ref),
@@ -459,7 +459,7 @@ func (s *subscription) appendFaults(message []byte) []byte {
 		// A snapshot does not contain deleted objects, a reader that resumes
 		// knows the past, and a matching object arrives as an event.
 		known := f.Retracted() && (first && (s.from == 0 || f.ResourceVersion <= s.from) ||
-			s.filter.Matches(s.cacher.Get(f.Key)))
+			s.filter.Matches(s.cacher.State().Get(f.Key)))
 		if s.filter.Covers(f.Key) && !known {
 			message = (&wire.ObjectError{
 				Subscription: s.id, Key: f.Key, ResourceVersion: f.ResourceVersion, Status: f.Status,

@@ -48,12 +48,12 @@ func bodyOf(r *lite.Rand, schema api.Schema, o *api.Object, sentinel string, pad
 
 // encode usually makes the body of a version a delta from its base.
 func (c *connector) encode(f *feed, put *cacher.Put) *cacher.Put {
-	base := f.cacher.BaseFor(put.Envelope.Key())
+	base := f.cacher.Bodies().BaseFor(f.cacher.State().Get(put.Envelope.Key()))
 	if c.world.setup.Whole || base == 0 || c.rand.Int63n(4) == 0 {
 		return c.encoded(f, put)
 	}
 	heap := f.cacher.Heap()
-	plain, err := body.Decode(nil, heap.Envelope(base).Body(), f.cacher.Dictionary(base), nil)
+	plain, err := body.Decode(nil, heap.Envelope(base).Body(), f.cacher.Bodies().Dictionary(base), nil)
 	must(err)
 	delta, ok := c.world.encoders[f.kind].EncodeDelta(nil, plain, put.Envelope.Body().Data, 1<<20)
 	if !ok {

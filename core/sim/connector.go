@@ -61,7 +61,7 @@ func (c *connector) start() {
 		f := &feed{cacher: cacher.New(cacher.Config{Schema: schemaOf(k), History: limits, DeltaEpoch: c.world.lineage << 32}), kind: k, encode: c.world.codecs[k].Encode}
 		f.served = session.NewCollection(f.cacher)
 		if f.encode != nil {
-			f.cacher.SetDictionary(c.world.codecs[k].Dictionary)
+			f.cacher.Bodies().SetDictionary(c.world.codecs[k].Dictionary)
 		}
 		c.feeds[k] = f
 	}
@@ -82,7 +82,7 @@ func (c *connector) restart() {
 func (c *connector) fail() {
 	c.gone = c.world.now
 	for k, f := range c.feeds {
-		f.cacher.Fail(c.world.sourceGone(k))
+		f.cacher.Upstream().Fail(c.world.sourceGone(k))
 	}
 }
 
@@ -213,8 +213,8 @@ func (c *connector) encoded(f *feed, p *cacher.Put) *cacher.Put {
 func (c *connector) list(kind int, f *feed, n int) {
 	s := c.world.source
 	f.source, f.next, f.broken = s, n, false
-	f.cacher.SetSource(s.name)
-	f.cacher.BeginList()
+	f.cacher.Upstream().SetSource(s.name)
+	f.cacher.Listing().Begin()
 	latest := map[api.Key]*change{}
 	for i := range s.revisions[:n] {
 		for j := range s.revisions[i].changes {
@@ -231,10 +231,10 @@ func (c *connector) list(kind int, f *feed, n int) {
 			f.cacher.Fault(key, s.logs[kind].At(key, f.rv()).ResourceVersion, ch.fault, c.world.now)
 		case ch.put == nil:
 		default:
-			f.cacher.ListObject(c.encoded(f, ch.put))
+			f.cacher.Listing().Object(c.encoded(f, ch.put))
 		}
 	}
-	f.cacher.EndList(f.rv(), c.world.now)
+	f.cacher.Listing().End(f.rv(), c.world.now)
 	f.beat, f.target = c.world.now+heartbeatMillis, s.rv
 }
 
@@ -282,7 +282,7 @@ func (c *connector) checkHeaps() {
 			}
 			return true
 		}
-		f.cacher.Ascend("", hold)
+		f.cacher.State().Ascend("", hold)
 		for i := f.cacher.Window().Start(); i < f.cacher.Window().End(); i++ {
 			hold(f.cacher.Window().At(i).Previous)
 		}

@@ -22,10 +22,10 @@ func created(name string, rv int, at int64) api.Object {
 
 func TestViewRowsLeaveAndEnterAsTheyAge(t *testing.T) {
 	c := cacher.New(cacher.Config{Schema: objects.Pods()})
-	c.BeginList()
-	c.ListObject(put(created("old", 1, 1_000)))
-	c.ListObject(put(created("new", 1, 50_000)))
-	c.EndList(1, 1)
+	c.Listing().Begin()
+	c.Listing().Object(put(created("old", 1, 1_000)))
+	c.Listing().Object(put(created("new", 1, 50_000)))
+	c.Listing().End(1, 1)
 	young, status := view.New(c, &wire.OpenView{Where: "created<1m", Limit: 10}, 60_500)
 	require.Nil(t, status)
 	aged, status := view.New(c, &wire.OpenView{Where: "created>=1m", Limit: 10}, 60_500)
@@ -59,8 +59,8 @@ func TestViewWithAgesAgreesWithANewView(t *testing.T) {
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 9))
 		c := cacher.New(cacher.Config{Schema: objects.Pods()})
-		c.BeginList()
-		c.EndList(1, 1)
+		c.Listing().Begin()
+		c.Listing().End(1, 1)
 		now := int64(100_000)
 		q := wire.OpenView{Where: "created<20s or created>=1m and created<=70s", Sort: "-created,name", Facets: []wire.Facet{{By: "created"}}, Limit: 100}
 		v, status := view.New(c, &q, now)

@@ -14,11 +14,11 @@ import (
 
 func benchCollection(n int) *cacher.Cacher {
 	c := cacher.New(cacher.Config{Schema: objects.Pods(), History: history.Limits{MinCapacity: 1024, MaxCapacity: 1024}})
-	c.BeginList()
+	c.Listing().Begin()
 	for i := range n {
-		c.ListObject(benchPod(i, 1))
+		c.Listing().Object(benchPod(i, 1))
 	}
-	c.EndList(1, 1)
+	c.Listing().End(1, 1)
 	return c
 }
 

@@ -75,8 +75,8 @@ func TestFacetsAgreeWithTheModel(t *testing.T) {
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		c, m := cacher.New(cacher.Config{Schema: objects.Pods()}), model{}
-		c.BeginList()
-		c.EndList(1, 1)
+		c.Listing().Begin()
+		c.Listing().End(1, 1)
 		v, status := view.New(c, &q, 0)
 		require.Nil(t, status)
 		for rv := 2; rv < 300; rv++ {

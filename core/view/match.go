@@ -54,7 +54,7 @@ func newMatcher(c *cacher.Cacher, q *wire.OpenView, facets []query.Operand, now 
 	if len(q.Namespaces) > maxNamespaces {
 		return m, api.LimitReached(api.CodeTooLarge, LimitNamespaces, "the view has more than 1000 namespaces")
 	}
-	if m.filter, status = c.NewFilter(m.scope(q.Namespaces, c.Schema()), selection); status != nil {
+	if m.filter, status = watcher.NewFilter(c.Heap(), c.Schema(), m.scope(q.Namespaces, c.Schema()), selection); status != nil {
 		return m, status
 	}
 	m.all = m.filter.Everything()

@@ -217,8 +217,8 @@ func TestView_agrees_with_filter_and_sort(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		c := cacher.New(cacher.Config{Schema: objects.Pods()})
 		m := model{}
-		c.BeginList()
-		c.EndList(1, 1)
+		c.Listing().Begin()
+		c.Listing().End(1, 1)
 		q := queries[r.IntN(len(queries))]
 		v, status := view.New(c, &q.OpenView, 0)
 		require.Nil(t, status)
@@ -255,7 +255,7 @@ func TestView_agrees_with_filter_and_sort(t *testing.T) {
 		shown.check(t, v, m, q.OpenView, q.less, q.match)
 		require.False(t, shown.apply(t, v), "nothing changed, so there is no patch")
 		v.Close()
-		held := c.Len()
+		held := c.State().Len()
 		for p := c.Window().Start(); p < c.Window().End(); p++ {
 			held += 2
 		}
@@ -268,13 +268,13 @@ func TestView_sorts_many_texts_that_begin_alike(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 1))
 	beginnings := []string{"", "node", "node-ab", "node-abc", "node-ab/node-ab", "node-ab/node-ab/node-abc"}
 	c, m := cacher.New(cacher.Config{Schema: objects.Pods()}), model{}
-	c.BeginList()
+	c.Listing().Begin()
 	for i := range 3000 {
 		o := objects.Object(fmt.Sprintf("ns/p%d rv=1 nodeName=%s%.*s", i, beginnings[r.IntN(6)], r.IntN(3), []string{"00", "01", "10"}[r.IntN(3)]))
 		m[string(o.Key)] = o
-		c.ListObject(put(o))
+		c.Listing().Object(put(o))
 	}
-	c.EndList(1, 1)
+	c.Listing().End(1, 1)
 	lexically := func(a, b api.Object) int { return strings.Compare(a.Fields[2], b.Fields[2]) }
 	for sort, less := range map[string]func(a, b api.Object) int{
 		"spec.nodeName":               byNode,
@@ -296,7 +296,7 @@ func TestView_sorts_many_texts_that_begin_alike(t *testing.T) {
 // have new versions.
 func relist(c *cacher.Cacher, m model, r *rand.Rand, rv int) model {
 	next := model{}
-	c.BeginList()
+	c.Listing().Begin()
 	keys := []string{}
 	for k := range m {
 		keys = append(keys, k)
@@ -314,9 +314,9 @@ func relist(c *cacher.Cacher, m model, r *rand.Rand, rv int) model {
 			o = again
 		}
 		next[k] = o
-		c.ListObject(put(o))
+		c.Listing().Object(put(o))
 	}
-	c.EndList(api.ResourceVersion(rv), int64(rv))
+	c.Listing().End(api.ResourceVersion(rv), int64(rv))
 	return next
 }
 
@@ -336,11 +336,11 @@ func (c *client) check(t *testing.T, v *view.View, m model, q wire.OpenView, les
 
 func TestView_sends_only_rows_that_changed(t *testing.T) {
 	c := cacher.New(cacher.Config{Schema: objects.Pods()})
-	c.BeginList()
+	c.Listing().Begin()
 	for i := range 100 {
-		c.ListObject(put(objects.Object(fmt.Sprintf("a/p%02d rv=1 phase=Running", i))))
+		c.Listing().Object(put(objects.Object(fmt.Sprintf("a/p%02d rv=1 phase=Running", i))))
 	}
-	c.EndList(1, 1)
+	c.Listing().End(1, 1)
 	v, status := view.New(c, &wire.OpenView{Limit: 10}, 0)
 	require.Nil(t, status)
 	shown := &client{}
@@ -371,11 +371,11 @@ func TestViewSendsARowThatMovesOnce(t *testing.T) {
 	restarts := func(name string, rv int, n int64) *cacher.Put {
 		return put(objects.Object(fmt.Sprintf("a/%s rv=%d restarts=%d", name, rv, n)))
 	}
-	c.BeginList()
+	c.Listing().Begin()
 	for i := range 100 {
-		c.ListObject(restarts(fmt.Sprintf("p%02d", i), 1, int64(10*i)))
+		c.Listing().Object(restarts(fmt.Sprintf("p%02d", i), 1, int64(10*i)))
 	}
-	c.EndList(1, 1)
+	c.Listing().End(1, 1)
 	v, status := view.New(c, &wire.OpenView{Sort: "restarts", Limit: 50}, 0)
 	require.Nil(t, status)
 	shown := &client{}
@@ -423,13 +423,13 @@ func TestView_errors_name_what_is_wrong(t *testing.T) {
 
 func TestView_date_sorts_by_age(t *testing.T) {
 	c := cacher.New(cacher.Config{Schema: objects.Pods()})
-	c.BeginList()
+	c.Listing().Begin()
 	for i, created := range []int64{2000, 1000, 3000} {
 		o := objects.Object(fmt.Sprintf("a/p%d rv=1", i))
 		o.Columns[3] = api.Value{Kind: api.Date, Int: created}
-		c.ListObject(put(o))
+		c.Listing().Object(put(o))
 	}
-	c.EndList(1, 1)
+	c.Listing().End(1, 1)
 	v, status := view.New(c, &wire.OpenView{Sort: "created", Limit: 10}, 0)
 	require.Nil(t, status)
 	shown := &client{}
@@ -441,8 +441,8 @@ func TestView_date_sorts_by_age(t *testing.T) {
 // another set. Matches follow no period, because IDs are reused with one.
 func TestViewSearchesLabelSetsWhoseIDsAreReused(t *testing.T) {
 	c := cacher.New(cacher.Config{Schema: objects.Pods(), History: history.Limits{MinCapacity: 4, MaxCapacity: 4}})
-	c.BeginList()
-	c.EndList(1, 1)
+	c.Listing().Begin()
+	c.Listing().End(1, 1)
 	v, status := view.New(c, &wire.OpenView{Search: "match", Limit: 10}, 0)
 	require.Nil(t, status)
 	shown, ids := &client{}, map[uint32]int{}

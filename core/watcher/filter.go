@@ -72,6 +72,27 @@ func (f *Filter) Scope() api.Scope { return f.scope }
 // CoversAll reports whether the scope and the shard cover every object.
 func (f *Filter) CoversAll() bool { return !f.placed }
 
+// Count returns the number of objects in the scope and the shard, regardless of the
+// selectors.
+func (f *Filter) Count(state *store.Store) (n int) {
+	if f.CoversAll() {
+		return state.Len()
+	}
+	from := api.Key("")
+	if f.scope.Namespace != "" {
+		from = api.Key(f.scope.Namespace + "/")
+	}
+	state.Ascend(from, func(ref store.Ref) bool {
+		key := f.heap.Key(ref)
+		if f.Covers(key) {
+			n++
+		}
+		f.Spend(1)
+		return key.InNamespace(f.scope.Namespace)
+	})
+	return n
+}
+
 // Covers reports whether an object is in the scope and the shard, which the
 // client is authorized to read. The client must not learn anything about other
 // objects, not even that they exist.

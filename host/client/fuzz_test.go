@@ -25,11 +25,11 @@ func (served) Wake()                                                            
 // them is changed and one is deleted.
 func conversation(t testing.TB) (snapshot, events []byte) {
 	c := cacher.New(cacher.Config{Schema: objects.Pods()})
-	c.BeginList()
+	c.Listing().Begin()
 	for _, text := range []string{"ns/a rv=1 app=web phase=Pending body={}", "ns/b rv=2 app=db body={}"} {
-		require.Nil(t, c.ListObject(objects.Put(text)))
+		require.Nil(t, c.Listing().Object(objects.Put(text)))
 	}
-	c.EndList(2, 1000)
+	c.Listing().End(2, 1000)
 	s := session.New(session.Config{}, served{session.NewCollection(c)})
 	message := (&wire.Hello{Version: wire.Version}).Append(nil)
 	message = (&wire.Subscribe{Subscription: 1, Resource: "v1/pods", Credit: 1 << 20}).Append(message)

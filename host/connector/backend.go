@@ -127,7 +127,7 @@ func (b backend) Get(ctx context.Context, resource api.Resource, key api.Key, ve
 	defer col.release()
 	answer := make(chan answered[*stored], 1)
 	col.ask(func(c *cacher.Cacher) {
-		c.WhenFresh(rv, func(status *api.Status) {
+		c.Waits().WhenFresh(rv, func(status *api.Status) {
 			o, status := find(c, key, status)
 			answer <- answered[*stored]{o, orNil(status)}
 		})
@@ -144,7 +144,7 @@ func find(c *cacher.Cacher, key api.Key, status *api.Status) (*stored, *api.Stat
 	if status != nil {
 		return nil, status
 	}
-	if ref := c.Get(key); ref != 0 {
+	if ref := c.State().Get(key); ref != 0 {
 		return copyVersion(c, ref, c.Heap().ResourceVersion(ref)), nil
 	}
 	faults, _ := c.Faults()
@@ -167,9 +167,9 @@ type stored struct {
 // copyVersion copies a version, with rv as its resource version. The caller holds
 // the lock.
 func copyVersion(c *cacher.Cacher, ref store.Ref, rv api.ResourceVersion) *stored {
-	base := c.Base(ref)
+	base := c.Bodies().Base(ref)
 	base.Data = slices.Clone(base.Data)
-	return &stored{rv, c.Dictionary(ref), base, slices.Clone(c.Heap().Envelope(ref))}
+	return &stored{rv, c.Bodies().Dictionary(ref), base, slices.Clone(c.Heap().Envelope(ref))}
 }
 
 // size returns the memory of the copy in bytes.

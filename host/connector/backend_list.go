@@ -152,7 +152,7 @@ func (b backend) Weigh(ctx context.Context, resource api.Resource, o kubeapi.Lis
 	}
 	answer := make(chan answered[survey], 1)
 	col.ask(func(c *cacher.Cacher) {
-		c.WhenFresh(s.rv, func(status *api.Status) { answer <- answered[survey]{s, orNil(status)} })
+		c.Waits().WhenFresh(s.rv, func(status *api.Status) { answer <- answered[survey]{s, orNil(status)} })
 	})
 	if _, err := await(ctx, b.connector, answer); err != nil {
 		return 0, err
@@ -164,8 +164,8 @@ func (b backend) Weigh(ctx context.Context, resource api.Resource, o kubeapi.Lis
 func (col *collection) survey(o *kubeapi.ListOptions) (s survey, err error) {
 	col.ask(func(c *cacher.Cacher) {
 		var status *api.Status
-		s.rv, s.objects, status = c.Survey(listOptions(o))
-		s.fresh, err = c.Fresh(s.rv), orNil(status)
+		s.rv, s.objects, status = listOptions(o).Survey(c)
+		s.fresh, err = c.Waits().Fresh(s.rv), orNil(status)
 	})
 	return s, err
 }

@@ -95,7 +95,7 @@ func (c *Connector) open(schema *api.Schema, decoder *decoder) *collection {
 		c.counted[col.resource] = col.totals
 	}
 	col.served = session.NewCollection(col.cacher)
-	col.cacher.SetDictionary(decoder.dictionary)
+	col.cacher.Bodies().SetDictionary(decoder.dictionary)
 	c.collections[col.resource] = col
 	c.running.Go(func() { col.run(ctx, decoder) })
 	return col
@@ -250,7 +250,7 @@ const promptPause = 100 * time.Millisecond
 // prompt requests progress from the source, and repeats the request while a read waits
 // for it, here or at a reader. The caller holds the lock.
 func (col *collection) prompt() {
-	if col.prompter != nil || col.connector.closed || !col.cacher.HasWaiters() {
+	if col.prompter != nil || col.connector.closed || !col.cacher.Waits().Any() {
 		return
 	}
 	select {

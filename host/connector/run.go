@@ -55,7 +55,7 @@ func expired(err error) bool { return errors.Is(err, api.Expired("")) }
 func (col *collection) failed(err error, next api.ResourceVersion, wait time.Duration) {
 	col.change(func(int64) {
 		if !expired(err) {
-			col.cacher.Fail(col.failureStatus(err))
+			col.cacher.Upstream().Fail(col.failureStatus(err))
 		}
 		close(col.failure)
 		col.failure = make(chan struct{})

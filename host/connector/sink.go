@@ -42,7 +42,7 @@ func (s *sink) Identify(name string) error {
 func (s *sink) BeginList() error {
 	s.col.update(func(int64) {
 		s.col.totals.Lists++
-		s.col.cacher.BeginList()
+		s.col.cacher.Listing().Begin()
 	})
 	return nil
 }
@@ -57,7 +57,7 @@ func (s *sink) Object(key api.Key, rv api.ResourceVersion, value []byte) error {
 			s.fault(key, rv, fault, now)
 			return
 		}
-		if status := s.col.cacher.ListObject(put); status != nil {
+		if status := s.col.cacher.Listing().Object(put); status != nil {
 			s.fault(key, rv, status, now)
 		}
 	})
@@ -73,8 +73,8 @@ func (s *sink) EndList(rv api.ResourceVersion) error {
 	}
 	s.col.change(func(now int64) {
 		s.col.recovered()
-		s.col.cacher.SetSource(s.history)
-		s.col.cacher.EndList(rv, now)
+		s.col.cacher.Upstream().SetSource(s.history)
+		s.col.cacher.Listing().End(rv, now)
 		if !s.listed {
 			close(s.col.ready)
 			s.listed = true
@@ -148,7 +148,7 @@ func (s *sink) bases(revision []source.Change) []base {
 	s.col.update(func(int64) {
 		heap := s.col.cacher.Heap()
 		for i, c := range revision {
-			if ref := s.col.cacher.BaseFor(c.Key); ref != 0 && c.Value != nil {
+			if ref := s.col.cacher.Bodies().BaseFor(s.col.cacher.State().Get(c.Key)); ref != 0 && c.Value != nil {
 				body := heap.Envelope(ref).Body()
 				bases[i] = base{heap.ResourceVersion(ref), api.Body{Codec: body.Codec, Data: bytes.Clone(body.Data)}}
 			}

@@ -90,10 +90,10 @@ func (c *Connector) Stats() Stats {
 			Resource:        col.resource,
 			Readers:         len(col.readers),
 			Ready:           col.cacher.Ready(),
-			Objects:         col.cacher.Len(),
+			Objects:         col.cacher.State().Len(),
 			ResourceVersion: col.cacher.ResourceVersion(),
 			Bytes:           col.cacher.Heap().UsedBytes(),
-			Behind:          time.Duration(max(0, c.now()-col.cacher.Progressed())) * time.Millisecond,
+			Behind:          time.Duration(max(0, c.now()-col.cacher.Upstream().Progressed())) * time.Millisecond,
 			Failures:        col.status.failures,
 			Err:             col.status.err,
 		})

@@ -49,16 +49,16 @@ func newCrowd(b *testing.B) *crowd {
 	c := &crowd{world: &world{t: b, namespaced: true, now: time.UnixMilli(1_700_000_000_000), rv: manyPods}}
 	c.ours = cacher.New(cacher.Config{Schema: podSchema, Seed: 1})
 	c.ours.Tick(c.now.UnixMilli())
-	c.ours.BeginList()
+	c.ours.Listing().Begin()
 	for i := range manyPods {
 		p := &example.Pod{ObjectMeta: metav1.ObjectMeta{
 			Namespace: "ns-" + strconv.Itoa(i%20), Name: "pod-" + strconv.Itoa(i), UID: "u", ResourceVersion: strconv.Itoa(i + 1),
 			Labels: map[string]string{"app": "app-" + strconv.Itoa(i%manyApps), "tier": "web"},
 		}}
 		c.list = append(c.list, p)
-		c.ours.ListObject(c.put(p))
+		c.ours.Listing().Object(c.put(p))
 	}
-	c.ours.EndList(manyPods, c.now.UnixMilli())
+	c.ours.Listing().End(manyPods, c.now.UnixMilli())
 	c.theirs = newTheirs(b, c.now, func() (list []example.Pod, rv uint64) {
 		for _, p := range c.list {
 			list = append(list, *p.DeepCopy())

@@ -138,8 +138,8 @@ func (w *world) get(key, rv string, waits bool, meanwhile func()) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.ours.WhenFresh(least, func(status *api.Status) {
-		ref := w.ours.Get(api.Key(key))
+	w.ours.Waits().WhenFresh(least, func(status *api.Status) {
+		ref := w.ours.State().Get(api.Key(key))
 		switch {
 		case status != nil:
 			ours = ourRefusal(status)

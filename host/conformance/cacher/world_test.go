@@ -94,11 +94,11 @@ func (w *world) begin() {
 
 // listOurs passes our side the list that the library reads by itself.
 func (w *world) listOurs() {
-	w.ours.BeginList()
+	w.ours.Listing().Begin()
 	for _, key := range slices.Sorted(maps.Keys(w.pods)) {
-		w.ours.ListObject(w.put(w.pods[key]))
+		w.ours.Listing().Object(w.put(w.pods[key]))
 	}
-	w.ours.EndList(api.ResourceVersion(w.rv), w.now.UnixMilli())
+	w.ours.Listing().End(api.ResourceVersion(w.rv), w.now.UnixMilli())
 }
 
 func (w *world) watchEverything() {

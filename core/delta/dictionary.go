@@ -1,4 +1,4 @@
-package cacher
+package delta
 
 import (
 	"slices"
@@ -7,7 +7,7 @@ import (
 )
 
 // dictionaries are the compression dictionaries of bodies. Each connector has its
-// own. A cacher keeps those that stored versions use, and the current one.
+// own. A collection keeps those that stored versions use, and the current one.
 type dictionaries struct {
 	known   []dictionary // without number 0, which means none
 	current dictionary
@@ -25,8 +25,8 @@ type dictionary struct {
 // SetDictionary sets the dictionary of the bodies that follow; nil means none. It
 // copies the bytes. Equal dictionaries share storage as long as the heap has a
 // version that uses them.
-func (c *Cacher) SetDictionary(data []byte) {
-	d := &c.dictionaries
+func (b *Bodies) SetDictionary(data []byte) {
+	d := &b.dictionaries
 	if len(data) == 0 {
 		d.current = dictionary{}
 		return
@@ -37,7 +37,7 @@ func (c *Cacher) SetDictionary(data []byte) {
 			return
 		}
 	}
-	d.forgetUnused(c.heap)
+	d.forgetUnused(b.heap)
 	d.last++
 	d.current = dictionary{d.last, slices.Clone(data)}
 	d.known = append(d.known, d.current)
@@ -62,9 +62,9 @@ func (d *dictionaries) forgetUnused(heap *store.Heap) {
 
 // Dictionary returns the dictionary that the body of a version is compressed
 // with.
-func (c *Cacher) Dictionary(ref store.Ref) []byte {
-	number := c.heap.Dictionary(ref)
-	for _, known := range c.dictionaries.known {
+func (b *Bodies) Dictionary(ref store.Ref) []byte {
+	number := b.heap.Dictionary(ref)
+	for _, known := range b.dictionaries.known {
 		if known.number == number {
 			return known.data
 		}
@@ -72,10 +72,13 @@ func (c *Cacher) Dictionary(ref store.Ref) []byte {
 	return nil
 }
 
-// CurrentDictionary returns the dictionary set last and its number in the heap.
-func (c *Cacher) CurrentDictionary() (number uint32, data []byte) {
-	return c.dictionaries.current.number, c.dictionaries.current.data
+// Current returns the dictionary set last and its number in the heap.
+func (b *Bodies) Current() (number uint32, data []byte) {
+	return b.dictionaries.current.number, b.dictionaries.current.data
 }
 
-// DictionaryBytes returns the memory of all dictionaries.
-func (c *Cacher) DictionaryBytes() int { return c.dictionaries.bytes }
+// Number returns the number of the dictionary set last.
+func (b *Bodies) Number() uint32 { return b.dictionaries.current.number }
+
+// UsedBytes returns the memory of all dictionaries.
+func (b *Bodies) UsedBytes() int { return b.dictionaries.bytes }

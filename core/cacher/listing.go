@@ -18,53 +18,66 @@ type staging struct {
 	older  []api.Key // keys of objects that the list has in an older version than the state
 }
 
-// BeginList starts a new state. Readers see the current state until EndList. A
+// Listing is the list that replaces the state of a cacher.
+type Listing struct {
+	cacher  *Cacher
+	staging *staging // nil if no list is in progress
+}
+
+// Begin starts a new state. Readers see the current state until End. A
 // list in progress is discarded.
-func (c *Cacher) BeginList() {
-	c.AbortList()
-	c.staging = &staging{state: store.New(c.heap)}
+func (l *Listing) Begin() {
+	c := l.cacher
+	l.Abort()
+	l.staging = &staging{state: store.New(c.heap)}
+}
+
+// Wait adds a run of objects to the list in progress, like store.Wait.
+func (l *Listing) Wait(first api.Key, run store.Run) bool {
+	return l.staging.state.Wait(first, run)
 }
 
 // Expect allocates space for the announced number of objects of the list in
 // progress. A false announcement costs at most about a megabyte, because this
 // space is not part of the memory budget until objects fill it.
-func (c *Cacher) Expect(objects uint64) {
+func (l *Listing) Expect(objects uint64) {
 	const believed = 1 << 16
-	c.staging.state.Expect(int(min(objects, believed)))
+	l.staging.state.Expect(int(min(objects, believed)))
 }
 
-// Listing reports whether a list is in progress, and its number of objects.
-func (c *Cacher) Listing() (objects int, ok bool) {
-	if c.staging == nil {
+// Len reports whether a list is in progress, and its number of objects.
+func (l *Listing) Len() (objects int, ok bool) {
+	if l.staging == nil {
 		return 0, false
 	}
-	return c.staging.state.Len(), true
+	return l.staging.state.Len(), true
 }
 
-// AbortList discards the list in progress, if any.
-func (c *Cacher) AbortList() {
-	if c.staging != nil {
-		c.staging.state.Clear()
-		c.staging = nil
+// Abort discards the list in progress, if any.
+func (l *Listing) Abort() {
+	if l.staging != nil {
+		l.staging.state.Clear()
+		l.staging = nil
 	}
 }
 
-// ListObject adds an object to the list in progress. It ignores a version older
+// Object adds an object to the list in progress. It ignores a version older
 // than one in the list. It fails if the base of the body is missing.
-func (c *Cacher) ListObject(p *Put) *api.Status {
+func (l *Listing) Object(p *Put) *api.Status {
+	c := l.cacher
 	key := p.Envelope.Key()
-	c.staging.faults.clear(key, p.ResourceVersion)
-	behind := c.staging.state.Behind(key) // the common case: lists are in key order
+	l.staging.faults.clear(key, p.ResourceVersion)
+	behind := l.staging.state.Behind(key) // the common case: lists are in key order
 	if !behind {
-		if staged := c.staging.state.Get(key); staged != 0 && c.heap.ResourceVersion(staged) >= p.ResourceVersion {
+		if staged := l.staging.state.Get(key); staged != 0 && c.heap.ResourceVersion(staged) >= p.ResourceVersion {
 			return nil
 		}
 	}
 	ref := c.state.Get(key)
 	if ref != 0 && c.heap.ResourceVersion(ref) > p.ResourceVersion {
-		c.staging.older = append(c.staging.older, api.Key(strings.Clone(string(key))))
+		l.staging.older = append(l.staging.older, api.Key(strings.Clone(string(key))))
 	}
-	if c.sameVersion(ref, p) {
+	if l.sameVersion(ref, p) {
 		c.heap.Retain(ref)
 	} else {
 		var status *api.Status
@@ -73,9 +86,9 @@ func (c *Cacher) ListObject(p *Put) *api.Status {
 		}
 	}
 	if behind {
-		c.staging.state.Append(ref)
+		l.staging.state.Append(ref)
 	} else {
-		c.heap.Release(c.staging.state.Set(ref))
+		c.heap.Release(l.staging.state.Set(ref))
 	}
 	return nil
 }
@@ -83,23 +96,23 @@ func (c *Cacher) ListObject(p *Put) *api.Status {
 // sameVersion reports whether a stored version can be reused. Equal envelopes
 // mean equal content. The comparison includes the codec, because the stored
 // version may lack a body.
-func (c *Cacher) sameVersion(ref store.Ref, p *Put) bool {
+func (l *Listing) sameVersion(ref store.Ref, p *Put) bool {
+	c := l.cacher
 	return ref != 0 && c.heap.ResourceVersion(ref) == p.ResourceVersion &&
-		string(c.heap.Envelope(ref)) == string(p.Envelope) && c.heap.Dictionary(ref) == c.dictionaries.current.number &&
-		(c.heap.Base(ref) == 0) == (p.Base.ResourceVersion == 0) &&
-		(p.Base.ResourceVersion == 0 || c.isBase(c.heap.Base(ref), &p.Base))
+		string(c.heap.Envelope(ref)) == string(p.Envelope) && c.bodies.Has(ref, &p.Base)
 }
 
-// ListDelete removes an object from the list in progress, unless the list has a
+// Delete removes an object from the list in progress, unless the list has a
 // newer version.
-func (c *Cacher) ListDelete(key api.Key, rv api.ResourceVersion) {
-	c.staging.faults.clear(key, rv)
-	if ref := c.staging.state.Get(key); ref != 0 && c.heap.ResourceVersion(ref) < rv {
-		c.heap.Release(c.staging.state.Remove(key))
+func (l *Listing) Delete(key api.Key, rv api.ResourceVersion) {
+	c := l.cacher
+	l.staging.faults.clear(key, rv)
+	if ref := l.staging.state.Get(key); ref != 0 && c.heap.ResourceVersion(ref) < rv {
+		c.heap.Release(l.staging.state.Remove(key))
 	}
 }
 
-// EndList replaces the state by the list, in one step, at rv (rules H6, R11).
+// End replaces the state by the list, in one step, at rv (rules H6, R11).
 // Watches receive the difference as events in order of resource version, followed
 // by deletions and other missed changes at rv.
 //
@@ -107,19 +120,20 @@ func (c *Cacher) ListDelete(key api.Key, rv api.ResourceVersion) {
 // watches end, because no event sequence leads to the new state. Watches that
 // start between the two versions end as well: the difference is not what their
 // consumers have missed.
-func (c *Cacher) EndList(rv api.ResourceVersion, now int64) {
+func (l *Listing) End(rv api.ResourceVersion, now int64) {
+	c := l.cacher
 	c.at.Now = max(c.at.Now, now)
 	c.watches.Finish()
 	old := c.state
-	if c.listed == c.source { // last good versions of another history are not comparable
-		c.keepLastGood(old)
-		c.keepNewer(old, rv)
-		c.dropStaleFaults(old, rv)
+	if c.upstream.listed == c.upstream.source { // last good versions of another history are not comparable
+		l.keepLastGood(old)
+		l.keepNewer(old, rv)
+		l.dropStaleFaults(old, rv)
 	}
-	c.listed = c.source
-	c.state, c.faults.list = c.staging.state, c.staging.faults.list
-	c.faults.next += c.staging.faults.next
-	c.staging = nil
+	c.upstream.listed = c.upstream.source
+	c.state, c.faults.list = l.staging.state, l.staging.faults.list
+	c.faults.next += l.staging.faults.next
+	l.staging = nil
 	c.watches.Fail(otherHistory(), func(w *watcher.Watcher) bool {
 		return rv < c.at.Version || w.Watermark() > c.at.Version && w.Watermark() < rv
 	})
@@ -137,8 +151,7 @@ func (c *Cacher) EndList(rv api.ResourceVersion, now int64) {
 	c.at.Version = rv
 	c.watches.OfferAll(changes)
 	old.Clear()
-	c.ready, c.held = true, false
-	c.generation++
+	c.ready, c.waits.held = true, false
 	c.advance(rv)
 	c.progress()
 	c.followers.WakeAll()
@@ -147,10 +160,11 @@ func (c *Cacher) EndList(rv api.ResourceVersion, now int64) {
 
 // keepLastGood keeps the last good version of objects whose newest version the list
 // could not read (rule C53).
-func (c *Cacher) keepLastGood(old *store.Store) {
-	for _, f := range c.staging.faults.list {
-		if ref := old.Get(f.Key); ref != 0 && c.staging.state.Get(f.Key) == 0 && !f.Retracted() {
-			c.staging.state.Set(c.heap.Retain(ref))
+func (l *Listing) keepLastGood(old *store.Store) {
+	c := l.cacher
+	for _, f := range l.staging.faults.list {
+		if ref := old.Get(f.Key); ref != 0 && l.staging.state.Get(f.Key) == 0 && !f.Retracted() {
+			l.staging.state.Set(c.heap.Retain(ref))
 		}
 	}
 }
@@ -158,14 +172,15 @@ func (c *Cacher) keepLastGood(old *store.Store) {
 // keepNewer keeps versions that are newer than those in the list. This happens if
 // the newest version of an object is unreadable and the sender of the list has an
 // older last good version. An object never goes back in time.
-func (c *Cacher) keepNewer(old *store.Store, rv api.ResourceVersion) {
+func (l *Listing) keepNewer(old *store.Store, rv api.ResourceVersion) {
+	c := l.cacher
 	if rv < c.at.Version {
 		return // the whole state goes back
 	}
-	for _, key := range c.staging.older {
-		listed, held := c.staging.state.Get(key), old.Get(key)
+	for _, key := range l.staging.older {
+		listed, held := l.staging.state.Get(key), old.Get(key)
 		if listed != 0 && held != 0 && c.heap.ResourceVersion(listed) < c.heap.ResourceVersion(held) {
-			c.heap.Release(c.staging.state.Set(c.heap.Retain(held)))
+			c.heap.Release(l.staging.state.Set(c.heap.Retain(held)))
 		}
 	}
 }
@@ -174,14 +189,15 @@ func (c *Cacher) keepNewer(old *store.Store, rv api.ResourceVersion) {
 // to be deleted. The current state, at a later version, does not contain them.
 // The sender of the list did not see the deletion, which happened before the
 // unreadable version.
-func (c *Cacher) dropStaleFaults(old *store.Store, rv api.ResourceVersion) {
+func (l *Listing) dropStaleFaults(old *store.Store, rv api.ResourceVersion) {
+	c := l.cacher
 	if rv < c.at.Version {
 		return // the whole state goes back
 	}
-	for _, f := range c.staging.faults.list {
-		listed := c.staging.state.Get(f.Key)
+	for _, f := range l.staging.faults.list {
+		listed := l.staging.state.Get(f.Key)
 		if listed != 0 && old.Get(f.Key) == 0 && c.heap.ResourceVersion(listed) <= c.at.Version {
-			c.heap.Release(c.staging.state.Remove(f.Key))
+			c.heap.Release(l.staging.state.Remove(f.Key))
 		}
 	}
 }

@@ -11,34 +11,39 @@ import (
 // than the restore, first loads the run that contains it. Callers cannot observe
 // this.
 
-// WaitInList adds a run of objects to the list in progress, like store.Wait.
-func (c *Cacher) WaitInList(first api.Key, run store.Run) bool {
-	return c.staging.state.Wait(first, run)
+// Restored is the part of a cacher that restores a persisted state.
+type Restored struct {
+	cacher     *Cacher
+	corruption *api.Status // error of every read after the restored state turned out to be invalid
+	cause      *api.Status
 }
 
 // LoadAll loads all runs.
-func (c *Cacher) LoadAll() {
-	if c.staging != nil {
-		c.staging.state.LoadAll()
+func (r *Restored) LoadAll() {
+	c := r.cacher
+	if c.listing.staging != nil {
+		c.listing.staging.state.LoadAll()
 	}
 	c.state.LoadAll()
 }
 
 // Reserve reserves the next event for a change that an unloaded run contains.
-// Loading the run passes the returned position to ChangeRestored.
-func (c *Cacher) Reserve(rv api.ResourceVersion, now int64) (position int) {
+// Loading the run passes the returned position to Change.
+func (r *Restored) Reserve(rv api.ResourceVersion, now int64) (position int) {
+	c := r.cacher
 	c.at.Now = max(c.at.Now, now)
 	state := c.state
 	position = c.window.Reserve(rv, now, func() *api.Status {
 		state.LoadAll()
-		return c.corruption
+		return r.corruption
 	})
 	c.watches.Skip()
 	return position
 }
 
-// ObjectRestored adds an object of a run to its store.
-func (c *Cacher) ObjectRestored(state *store.Store, p *Put) *api.Status {
+// Object adds an object of a run to its store.
+func (r *Restored) Object(state *store.Store, p *Put) *api.Status {
+	c := r.cacher
 	if state.Find(p.Envelope.Key()) != 0 {
 		return api.Protocol(string(p.Envelope.Key()) + " occurs twice in the restored state")
 	}
@@ -49,9 +54,10 @@ func (c *Cacher) ObjectRestored(state *store.Store, p *Put) *api.Status {
 	return status
 }
 
-// ChangeRestored applies a persisted change of an object of a run. It notifies no
+// Change applies a persisted change of an object of a run. It notifies no
 // readers, because the change is older than the restore.
-func (c *Cacher) ChangeRestored(state *store.Store, p *Put, position int) *api.Status {
+func (r *Restored) Change(state *store.Store, p *Put, position int) *api.Status {
+	c := r.cacher
 	id := state.Find(p.Envelope.Key())
 	previous := state.Version(id)
 	if previous != 0 && c.heap.ResourceVersion(previous) >= p.ResourceVersion {
@@ -71,8 +77,9 @@ func (c *Cacher) ChangeRestored(state *store.Store, p *Put, position int) *api.S
 	return nil
 }
 
-// DeletionRestored removes an object of a run, like ChangeRestored.
-func (c *Cacher) DeletionRestored(state *store.Store, key api.Key, rv api.ResourceVersion, position int) *api.Status {
+// Deletion removes an object of a run, like Change.
+func (r *Restored) Deletion(state *store.Store, key api.Key, rv api.ResourceVersion, position int) *api.Status {
+	c := r.cacher
 	if ref := state.Get(key); ref == 0 || c.heap.ResourceVersion(ref) >= rv {
 		return notKept(key, rv)
 	}
@@ -87,14 +94,14 @@ func notKept(key api.Key, rv api.ResourceVersion) *api.Status {
 // MarkCorrupt records that a part of the restored state is missing or invalid. After
 // MarkCorrupt, every read fails with 410. The 410 reaches readers of other objects, so it
 // does not contain the cause, which may name an object.
-func (c *Cacher) MarkCorrupt(cause *api.Status) {
-	if c.corruption == nil {
-		c.corruption, c.corruptionCause = api.Expired("the restored state of the collection is incomplete or invalid; list again"), cause
+func (r *Restored) MarkCorrupt(cause *api.Status) {
+	if r.corruption == nil {
+		r.corruption, r.cause = api.Expired("the restored state of the collection is incomplete or invalid; list again"), cause
 	}
 }
 
 // Corrupt returns the status that every read fails with, or nil.
-func (c *Cacher) Corrupt() *api.Status { return c.corruption }
+func (r *Restored) Corrupt() *api.Status { return r.corruption }
 
-// CorruptionCause returns the cause given to MarkCorrupt, or nil.
-func (c *Cacher) CorruptionCause() *api.Status { return c.corruptionCause }
+// Cause returns the cause given to MarkCorrupt, or nil.
+func (r *Restored) Cause() *api.Status { return r.cause }

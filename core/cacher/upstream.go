@@ -1,0 +1,51 @@
+package cacher
+
+import "github.com/watchglass/watchglass/core/api"
+
+// Upstream is what a cacher knows about its source.
+type Upstream struct {
+	cacher     *Cacher
+	source     string
+	listed     string // the source of the state
+	progressed int64
+	failure    *api.Status // why there has been no progress since; nil if unknown
+}
+
+// SetSchema replaces the schema. The cacher must be empty.
+func (u *Upstream) SetSchema(s api.Schema) { u.cacher.schema = s }
+
+// Source returns the ID of the history that the resource versions belong to, or
+// "" if it is unknown.
+func (u *Upstream) Source() string { return u.source }
+
+// SetSource sets the ID of the history of the list that is about to be committed. A
+// different ID means that resource versions are not comparable with earlier ones, so
+// all watches end.
+func (u *Upstream) SetSource(source string) {
+	if source == u.source {
+		return
+	}
+	u.source = source
+	if c := u.cacher; c.ready {
+		c.watches.Finish()
+		c.watches.Fail(otherHistory(), nil)
+	}
+}
+
+func otherHistory() *api.Status {
+	return api.WatchEndHistoryLost.Expired("the resource versions of the collection now belong to a different history; list again")
+}
+
+// Progressed returns the time in milliseconds at which the source last confirmed
+// that no change was missing. Later changes may have advanced the resource version
+// since.
+func (u *Upstream) Progressed() int64 { return u.progressed }
+
+// Fail records why there is no progress. The next progress clears it.
+func (u *Upstream) Fail(status *api.Status) {
+	u.failure = status
+	u.cacher.followers.WakeAll()
+}
+
+// Failure returns the status given to Fail, or nil if there was progress since.
+func (u *Upstream) Failure() *api.Status { return u.failure }

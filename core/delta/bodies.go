@@ -1,0 +1,111 @@
+package delta
+
+import (
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/history"
+	"github.com/watchglass/watchglass/core/store"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// Bodies has what the bodies of a collection's versions depend on: dictionaries and
+// bases.
+type Bodies struct {
+	heap         *store.Heap
+	window       *history.Window
+	epoch        uint64
+	dictionaries dictionaries
+	scratch      []byte
+}
+
+// New returns the bodies of versions in the heap. The epoch is a seed for
+// [Bodies.Epoch], and the window counts the lists.
+func New(heap *store.Heap, window *history.Window, epoch uint64) Bodies {
+	return Bodies{heap: heap, window: window, epoch: epoch}
+}
+
+// Epoch identifies the assignment of bases in the collection. As long as it is
+// the same, every version of every object has the same base. Zero means that it
+// has no identity.
+func (b *Bodies) Epoch() uint64 {
+	if b.epoch == 0 {
+		return 0
+	}
+	return max(b.epoch+uint64(b.window.Generation()), 1)
+}
+
+// BaseFor returns the version that the next body of an object may be a delta
+// from, given the current version or zero. It returns zero if that body must be
+// complete. It adds no reference.
+func (b *Bodies) BaseFor(current store.Ref) store.Ref {
+	base := b.baseBeside(current)
+	if base == 0 || b.heap.Dictionary(base) != b.dictionaries.current.number {
+		return 0
+	}
+	return base
+}
+
+// baseBeside returns the base that the successor of a version may use: the
+// version's own base, or the version itself.
+func (b *Bodies) baseBeside(ref store.Ref) store.Ref {
+	if ref == 0 {
+		return 0
+	}
+	if base := b.heap.Base(ref); base != 0 {
+		return base
+	}
+	if b.heap.Envelope(ref).Body().Codec == api.NoBody {
+		return 0
+	}
+	return ref
+}
+
+// Stored returns the base of a version to be stored, with a reference, or zero if
+// the body of the version is no delta. previous is the current version or zero. It
+// fails if the base is neither stored nor complete.
+func (b *Bodies) Stored(key api.Key, rv api.ResourceVersion, base *wire.Base, previous store.Ref) (store.Ref, *api.Status) {
+	if base.ResourceVersion == 0 {
+		return 0, nil
+	}
+	if known := b.baseBeside(previous); known != 0 && b.isBase(known, base) {
+		return b.heap.Retain(known), nil
+	}
+	if base.Body.Codec == api.NoBody {
+		return 0, api.Protocol("the body of " + string(key) + " at version " + rv.String() +
+			" is a delta from version " + base.ResourceVersion.String() + ", which is missing")
+	}
+	b.scratch = wire.AppendEnvelope(b.scratch[:0], &api.Object{Key: key, Body: base.Body})
+	return b.heap.Put(store.Version{
+		ResourceVersion: base.ResourceVersion, LabelSet: b.heap.Labels.Intern(nil),
+		Dictionary: b.dictionaries.current.number, Envelope: b.scratch,
+	}), nil
+}
+
+// Has reports whether a version has the given base, which may be none, and the current
+// dictionary.
+func (b *Bodies) Has(ref store.Ref, base *wire.Base) bool {
+	return b.heap.Dictionary(ref) == b.dictionaries.current.number &&
+		(b.heap.Base(ref) == 0) == (base.ResourceVersion == 0) &&
+		(base.ResourceVersion == 0 || b.isBase(b.heap.Base(ref), base))
+}
+
+// isBase reports whether a version is the given base. If the base has a body, the
+// bytes must be equal.
+func (b *Bodies) isBase(ref store.Ref, base *wire.Base) bool {
+	if b.heap.ResourceVersion(ref) != base.ResourceVersion || b.heap.Dictionary(ref) != b.dictionaries.current.number {
+		return false
+	}
+	if base.Body.Codec == api.NoBody {
+		return true
+	}
+	body := b.heap.Envelope(ref).Body()
+	return body.Codec == base.Body.Codec && string(body.Data) == string(base.Body.Data)
+}
+
+// Base returns the body that the body of ref is a delta from, which is compressed
+// with the same dictionary. It returns the zero Body if there is none.
+func (b *Bodies) Base(ref store.Ref) api.Body {
+	if base := b.heap.Base(ref); base != 0 {
+		return b.heap.Envelope(base).Body()
+	}
+	return api.Body{}
+}
