@@ -8,7 +8,7 @@ import { build } from "esbuild";
 
 const module = "../build/watchglass.wasm";
 
-/** Replaces the platform module of browsers by that of Node. */
+/** Replaces the platform module for browsers with the one for Node. */
 const onNode = {
   name: "node platform",
   setup: ({ onResolve }) =>
@@ -28,7 +28,7 @@ const inlineFiles = {
   },
 };
 
-/** Leaves a dynamic import of the engine's code to the program that loads the entry. */
+/** Keeps the dynamic import of the engine's code out of the bundle, so that the program resolves it. */
 const engineApart = {
   name: "engine apart",
   setup: ({ onResolve }) => onResolve({ filter: /^\.\/start\.js$/ }, ({ path, kind }) => (kind === "dynamic-import" ? { path, external: true } : undefined)),
@@ -59,16 +59,16 @@ if (process.argv.includes("--test")) {
   await buildEdge();
 } else {
   rmSync("dist", { recursive: true, force: true });
-  // The entry loads start.js only when the engine runs in its own thread. Each has its own copy of what both need,
-  // because a common file would make the entry a kilobyte larger.
+  // The entry loads start.js only when the engine runs in its own thread. Shared code is in both bundles, because a
+  // common file would make the entry a kilobyte larger.
   await build({ ...common, entryPoints: ["src/index.ts"], outdir: "dist", platform: "neutral", plugins: [engineApart] });
   await build({ ...common, entryPoints: ["src/start.ts"], outdir: "dist", platform: "neutral" });
-  // One file, so that it can be served from anywhere.
+  // The worker is one file, so that programs can serve it from any path.
   await build({ ...common, entryPoints: ["src/worker.ts"], outdir: "dist", platform: "neutral" });
   await build({ ...common, entryPoints: { node: "src/index.ts" }, outdir: "dist", platform: "node", plugins: [onNode], external: ["ws"] });
-  // Adapters carry what they share with each other, but nothing of the entry above.
+  // Adapters contain the code that they share with each other, but no code of the entry above.
   await build({ ...common, entryPoints: ["react", "informer", "inspector", "search", "stores", "tanstack-db", "testing"].map((name) => `src/${name}.ts`), outdir: "dist", platform: "neutral", external: ["react"] });
-  // Both carry the worker and the module, for programs that load one file.
+  // Both bundles contain the worker and the module, for programs that load one file.
   const inline = { ...common, sourcemap: false, minify: true, platform: "neutral", plugins: [inlineFiles], define: { "import.meta.url": '""' } };
   await build({ ...inline, entryPoints: ["src/inline.ts"], outdir: "dist" });
   await build({ ...inline, entryPoints: { "watchglass.iife": "src/inline.ts" }, outdir: "dist", format: "iife", globalName: "watchglass" });

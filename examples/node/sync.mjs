@@ -1,4 +1,4 @@
-// Prints how long a collection takes to be in sync, and what it weighs.
+// Prints how long a collection takes to sync, and how much memory it uses.
 import { connect } from "../../js/dist/node.js"; // in your project: from "watchglass"
 import { tellTrouble } from "./trouble.mjs";
 

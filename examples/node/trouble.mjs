@@ -1,4 +1,4 @@
-/** Says what is wrong with a collection, but not again with each attempt. Returns how to stop. */
+/** Prints each new error of a collection once, not at every attempt. Returns a function that stops this. */
 export function tellTrouble(collection) {
   let reported = "";
   return collection.subscribe(() => {

@@ -1,5 +1,5 @@
-// Bundles the benchmarks into ../build/bench/, with the sources of the package and
-// with the peers, so that both sides of a figure are loaded alike.
+// Bundles the benchmarks into ../build/bench/. Each bundle contains the package's
+// sources and the peer, so both sides of a comparison load in the same way.
 import { rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
@@ -8,8 +8,8 @@ const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 const { build } = createRequire(here("../package.json"))("esbuild"); // the package's own
 
 rmSync(here("../build/bench"), { recursive: true, force: true });
-// Of the peer, its cache is what counts. What opens connections for it works in
-// Node alone, and is not used anywhere: the benchmark hands the bytes over itself.
+// The benchmarks measure only the peer's cache, and pass the bytes to it directly. Its
+// network code is omitted, because it works only in Node.
 const noNetwork = {
   name: "no network",
   setup({ onResolve, onLoad }) {

@@ -1,4 +1,4 @@
-/** Splits a recording into its chunks: four bytes of length, little endian, then the bytes. They alias it. */
+/** Splits a recording into its chunks, which alias it. A chunk starts with its length as a little-endian uint32. */
 export function chunks(recording) {
   const view = new DataView(recording.buffer, recording.byteOffset, recording.byteLength);
   const parts = [];

@@ -1,4 +1,4 @@
-// node cold-side.js SIDE MODULE DATA: one side, once.
+// node cold-side.js SIDE MODULE DATA: measures one side once, for cold.mjs.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { compile } from "../src/guest.ts";

@@ -1,5 +1,5 @@
-// node cold.js MODULE DATA: cold start to synced, and what an object weighs
-// then. Every round of every side is a process of its own.
+// node cold.js MODULE DATA: measures the time from a cold start to the complete state,
+// and the memory per object. Each round of each side runs in a new process.
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { compare, median, report } from "./rounds.mjs";
@@ -14,16 +14,19 @@ for (let round = 0; round < rounds; round++) {
   for (const name of Object.keys(all)) all[name].push(side(name));
 }
 const of = (name, what) => all[name].map((result) => result[what]);
-/** The longest of the calls, each by its median over the rounds, which make the same calls: what else the machine does falls on one of them in one round. */
+/**
+ * The longest call. All rounds make the same calls, so the duration of a call is its
+ * median over the rounds, which excludes interruptions by other processes.
+ */
 const longest = (rounds) => Math.max(...rounds[0].map((_, call) => median(rounds.map((calls) => calls[call]))));
-/** The longest call of a round, whatever it was that took so long. */
+/** The longest call of a round, including interruptions by other processes. */
 const longestOfRound = (rounds) => median(rounds.map((calls) => Math.max(...calls)));
 const share = (ours, peer) => ours / peer;
 
 report({ figure: "P2", ...compare("node", of("ours", "millis"), of("peer", "millis"), "ms", (ours, peer) => peer / ours) });
 report({
   figure: "P2", case: "longest-step", unit: "ms", ratio: longest(of("ours", "calls")),
-  sides: [{ name: "metadata only", value: longest(of("metadata", "calls")), unit: "ms" }, { name: "with all that comes between", value: longestOfRound(of("ours", "calls")), unit: "ms" }],
+  sides: [{ name: "metadata only", value: longest(of("metadata", "calls")), unit: "ms" }, { name: "including interruptions", value: longestOfRound(of("ours", "calls")), unit: "ms" }],
 });
 report({ figure: "P3", ...compare("bodies", of("ours", "bytes"), of("peer", "bytes"), "B", share) });
 report({ figure: "P3", ...compare("metadata", of("metadata", "bytes"), of("peer", "bytes"), "B", share) });

@@ -1,4 +1,4 @@
-// node compress.js FILE...: the size of each as brotli -q 11 makes it, as JSON.
+// node compress.js FILE...: prints the compressed size of each file as JSON, by brotli -q 11.
 import { readFileSync } from "node:fs";
 import { brotliCompressSync, constants } from "node:zlib";
 

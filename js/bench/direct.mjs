@@ -1,11 +1,11 @@
 import { Ours } from "./ours.mjs";
 
-/** How much a network hands over at a time. */
+/** The size of the pieces in which a network would deliver a response. */
 const pieceBytes = 64 << 10;
 
 /**
- * Feeds what a Kubernetes API answers to a guest that reads it itself: a classic
- * list, as the peer makes it, then the bytes of one watch.
+ * Feeds recorded responses of a Kubernetes API to a guest in direct mode: a classic
+ * list, which the peer also requests, and then the bytes of one watch.
  */
 export class Direct {
   #ours;
@@ -19,7 +19,7 @@ export class Direct {
     direct.#answer("/api/v1/pods?limit=500", 200, list);
     direct.#watch = ours.fetched("/api/v1/pods?watch=1&").stream;
     ours.send({ type: "Fetched", stream: direct.#watch, code: 200, retryAfterSeconds: 0 });
-    // What a watch says waits until the cluster is known to be the one that was listed.
+    // The guest delivers no events until this response confirms the cluster's identity.
     direct.#answer("/api/v1/namespaces/kube-system", 404);
     return direct;
   }
@@ -40,7 +40,7 @@ export class Direct {
     this.#ours.attach(options);
   }
 
-  /** Some bytes of the watch. */
+  /** Feeds some bytes of the watch. */
   receive(data) {
     this.#ours.pass(this.#watch, data);
   }

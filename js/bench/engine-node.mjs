@@ -1,5 +1,5 @@
-// node engine-node.js MODULE DATA: what an event costs in the guest and its
-// driver, without reading what comes out. The ratio is nanoseconds.
+// node engine-node.js MODULE DATA: measures the time per event in the guest and its
+// driver, without parsing the output. The reported ratio is in nanoseconds.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { compile } from "../src/guest.ts";

@@ -1,5 +1,5 @@
-// node ingest-node.js MODULE DATA OURS: steady ingest in Node, each side in a process
-// of its own. Ours is "ours", from a connector, or "direct".
+// node ingest-node.js MODULE DATA OURS: measures steady ingest in Node, each side in its
+// own process. OURS is "ours", which reads from a connector, or "direct".
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
@@ -32,7 +32,7 @@ if (side) {
   for (const child of Object.values(children)) child.disconnect();
 }
 
-/** What a child says next; it dies of what goes wrong, having said why on stderr. */
+/** Returns the next message of a child. A child that fails prints the error to stderr and exits. */
 async function answer(child) {
   const died = new AbortController();
   const exit = () => died.abort(new Error("a side of the comparison failed"));

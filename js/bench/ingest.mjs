@@ -4,7 +4,7 @@ import { Ours } from "./ours.mjs";
 import { Peer } from "./peer.mjs";
 import { compare } from "./rounds.mjs";
 
-const warmUps = 4; // V8 goes on compiling for some ten thousand changes
+const warmUps = 4; // V8 optimizes during the first ten thousand changes or so
 const rounds = 7 + warmUps;
 
 const open = {
@@ -30,7 +30,7 @@ const open = {
   },
 };
 
-/** A guest that has its first state. */
+/** Returns the side for a guest that has its initial state. */
 function guest(ours, recording, updates) {
   if (!ours.live) throw new Error("the guest is not live after the first state");
   ours.attach({ watch: "app=web", sort: "-Restarts" });
@@ -47,16 +47,17 @@ function guest(ours, recording, updates) {
 }
 
 /**
- * One side, with all objects, in the process that this runs in. The other has its
- * own, so that neither collects the other's garbage.
+ * Opens one side with all objects in the current process. Each side has its own
+ * process, so that neither collects the other's garbage.
  */
 export async function openSide(name, data) {
   const { parts, receive, check } = await open[name](data);
   const start = (round) => Math.floor((parts.length * round) / rounds);
   return {
     take(round) {
-      // The garbage of one round is not for the next to collect. That favours nobody:
-      // by processor time the ratio in Node is 11.6 with it and 11.8 without.
+      // Collect the garbage of the previous round outside of the measured time. This
+      // favors neither side: the ratio is 11.6 with it and 11.8 without it, by
+      // processor time in Node.
       globalThis.gc?.();
       const mine = parts.slice(start(round), start(round + 1));
       const before = performance.now();
@@ -68,9 +69,9 @@ export async function openSide(name, data) {
 }
 
 /**
- * Lets both sides take the same changes, a round each in turn, and compares the
- * events per second of the rounds that count. ask calls a method of a side where
- * that is. Ours is read from a connector, or "direct".
+ * Feeds the same changes to both sides, in alternating rounds, and compares the events
+ * per second after the warm-up. `ask` calls a method of a side in its process. `ours`
+ * is "ours", which reads from a connector, or "direct".
  */
 export async function ingest(name, updates, ours, ask) {
   const speeds = { [ours]: [], peer: [] };

@@ -7,25 +7,25 @@ const collection = 1;
 const stream = 1;
 const everything = { namespace: "", labelSelector: "", fieldSelector: "" };
 
-/** Feeds a recorded connection to a guest, the way the package's engine does, and reads all that comes out. */
+/** Feeds a recorded connection to a guest as the package's engine does, and reads the output. */
 export class Ours {
   #guest;
   #memory;
   #writer = new Writer();
   #clock = 1;
   live = false;
-  /** The resource version that the collection has. */
+  /** The resource version of the collection. */
   version = 0;
-  /** Milliseconds of every call into the guest, in order. */
+  /** The durations of all calls into the guest, in milliseconds and in order. */
   calls = [];
-  /** Output frames by type. */
+  /** The number of output frames by type. */
   frames = {};
 
   #deaf = false;
   #patched = false;
   #fetches = [];
 
-  /** A deaf one does not read what comes out. */
+  /** Opens a guest with a collection. With `deaf`, the output is not parsed. */
   static async open(module, { metadataOnly = false, deaf = false, kubernetes = "" } = {}) {
     const ours = new Ours();
     ours.#deaf = deaf;
@@ -36,25 +36,25 @@ export class Ours {
     return ours;
   }
 
-  /** All memory that the guest has. */
+  /** The size of the guest's memory. */
   get bytes() {
     return this.#memory.buffer.byteLength;
   }
 
-  /** One message as it came from the connector. */
+  /** Feeds one message of the connector. */
   receive(data) {
     this.#grant();
     this.send({ type: "StreamData", stream, data });
   }
 
-  /** The next request that was asked for, of those whose path begins like this. */
+  /** Removes and returns the first pending request whose path has this prefix. */
   fetched(path) {
     const at = this.#fetches.findIndex((f) => f.path.startsWith(path));
     if (at < 0) throw new Error(`the guest did not request ${path}, but ${this.#fetches.map((f) => f.path)}`);
     return this.#fetches.splice(at, 1)[0];
   }
 
-  /** What a page with a table and a counter for one label has open. */
+  /** Opens a watch for a label selector, if any, and a view, like a page with a counter and a table. */
   attach({ watch, sort }) {
     if (watch) {
       this.send({
@@ -71,7 +71,7 @@ export class Ours {
     this.#step((guest) => guest.step(frames));
   }
 
-  /** Bytes of a stream, which are copied once. */
+  /** Feeds bytes of a stream directly to the guest, without the copy into a frame. */
   pass(stream, data) {
     if (this.#patched) {
       this.#grant();
@@ -81,7 +81,7 @@ export class Ours {
     this.#step((guest) => guest.stepData(stream, data));
   }
 
-  /** Asks for the next patch of the view, as a page does with each frame that it draws. */
+  /** Requests the next patch of the view, as a page does for each frame that it draws. */
   #grant() {
     if (!this.#patched) return;
     this.#patched = false;
@@ -117,7 +117,7 @@ export class Ours {
   }
 }
 
-/** Gets hold of the memory of the instance that is made meanwhile. */
+/** Returns the memory of the instance that `make` creates. */
 async function memoryOf(make) {
   const { instantiate } = WebAssembly;
   let memory;

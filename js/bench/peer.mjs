@@ -1,8 +1,8 @@
 import { ListWatch } from "@kubernetes/client-node/dist/cache.js";
 
 /**
- * The cache of @kubernetes/client-node, fed with the bytes that its watch would
- * have read: decoded, split into lines and parsed, with nothing of the network.
+ * The cache of @kubernetes/client-node without its network code. Like its watch, this
+ * class decodes the bytes, splits them into lines and parses the events.
  */
 export class Peer {
   #decoder = new TextDecoder();
@@ -28,7 +28,7 @@ export class Peer {
     return peer;
   }
 
-  /** Some bytes of the watch. */
+  /** Feeds some bytes of the watch. */
   receive(chunk) {
     const lines = (this.#rest + this.#decoder.decode(chunk, { stream: true })).split("\n");
     this.#rest = lines.pop();

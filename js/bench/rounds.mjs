@@ -1,16 +1,16 @@
-/** The middle of some numbers. */
+/** Returns the median. */
 export function median(numbers) {
   const sorted = [...numbers].sort((a, b) => a - b);
   const middle = sorted.length >> 1;
   return sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 }
 
-/** One line of output: a figure as host/internal/bench reads it. */
+/** Prints a result as one line of JSON, which host/internal/bench parses. */
 export function report(result) {
   console.log(JSON.stringify(result));
 }
 
-/** What a figure is made of: the median of each side, and of the ratios round by round. */
+/** Returns the median of each side, and the median of the ratios of the rounds. */
 export function compare(name, ours, theirs, unit, ratio) {
   return {
     case: name,
@@ -23,9 +23,9 @@ export function compare(name, ours, theirs, unit, ratio) {
 }
 
 /**
- * Gives sides the parts from one number to another, a few to each in turn, so
- * that whatever else the machine does hits them alike. Returns the milliseconds
- * that each took.
+ * Feeds the parts in the range [from, to) to all sides, a few at a time in turn, so that
+ * other load on the machine affects all sides equally. Returns the milliseconds of each
+ * side.
  */
 export function inTurn(sides, from, to) {
   const few = 4;

@@ -7,7 +7,7 @@ import { inTurn } from "./rounds.mjs";
 const rounds = 5;
 const warmUps = 1;
 
-/** A guest with the objects of a recording and a view of 50 rows, sorted by a column. */
+/** Opens a guest with the objects of a recording and a sorted view of 50 rows. */
 export async function openView(module, data) {
   const { objects, updatesPerBatch } = JSON.parse(readFileSync(join(data, "manifest.json")));
   const reader = await Ours.open(module, { metadataOnly: true });
@@ -17,7 +17,7 @@ export async function openView(module, data) {
   return { objects, updatesPerBatch, reader, updates: chunks(readFileSync(join(data, "metadata-updates.bin"))) };
 }
 
-/** Microseconds per update of each view, for every round that counts. */
+/** Returns the microseconds per update of each view, for each round after the warm-up. */
 export function costs(views) {
   const sides = views.map(({ reader, updates }) => ({ receive: (m) => reader.receive(m), parts: updates }));
   const batches = Math.floor(Math.min(...sides.map(({ parts }) => parts.length)) / (rounds + warmUps));

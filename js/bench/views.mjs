@@ -1,5 +1,5 @@
-// node views.js FIGURE MODULE SMALL LARGE: what an update costs with a sorted
-// view of few and of many objects, and what the many weigh.
+// node views.js FIGURE MODULE SMALL LARGE: measures the time per update with a sorted
+// view of a small and a large collection, and the memory of the large one.
 import { readFileSync } from "node:fs";
 import { compile } from "../src/guest.ts";
 import { median, report } from "./rounds.mjs";

@@ -1,5 +1,5 @@
-// What the packaging tests share: the packed tarball, projects that depend on it,
-// a connector with two pods, and a browser.
+// Shared by the packaging tests: the packed tarball, projects that depend on it, a
+// connector with two pods, and a browser.
 //
 // Rollup and Next.js are pinned to releases whose packages for all platforms can be
 // installed: `npm ci` refuses a lock file that lacks one of them.
@@ -18,7 +18,7 @@ import { args } from "../test/chromium.mjs";
 export const here = dirname(fileURLToPath(import.meta.url));
 const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
 
-/** Packs the package before the tests of a file. The name is that of a folder for their projects. */
+/** Packs the package before the tests of a file, whose projects are in the folder with this name. */
 export function workspace(name) {
   const work = join(here, "build", name);
   const space = {
@@ -41,7 +41,7 @@ export function workspace(name) {
   before(async () => {
     rmSync(work, { recursive: true, force: true });
     mkdirSync(work, { recursive: true });
-    // Without scripts, which write into the folder that the other test files pack as well.
+    // Ignore scripts: they write into the folder that other test files pack concurrently.
     const packed = execFileSync("npm", ["pack", "--ignore-scripts", "--json", "--pack-destination", work], { cwd: join(here, ".."), stdio: ["ignore", "pipe", "inherit"], encoding: "utf8" });
     execFileSync("tar", ["-xzf", JSON.parse(packed)[0].filename], { cwd: work });
     const bundle = join(work, "connector.mjs");
@@ -56,7 +56,7 @@ export function workspace(name) {
   return space;
 }
 
-/** What a page or a program shows once it has the pods of the connector. */
+/** The text that a page or a program shows when it has received the connector's pods. */
 export const rows = "rows: web-1 web-2";
 
 /** A program for pages that shows the names of the pods. */

@@ -41,7 +41,7 @@ for (const [file, golden] of goldens) {
   else if (range(type) === "output") test(`decodes ${file}`, () => decodes(golden));
 }
 
-/** Returns the direction of a frame, which its number tells without the bit for optional. */
+/** Returns the direction of a frame, which its number without the optional bit determines. */
 function range(type: number): "command" | "output" | undefined {
   const number = type & 0x7f;
   return number >= 0x60 ? "output" : number >= 0x40 ? "command" : undefined;

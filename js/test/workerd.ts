@@ -4,8 +4,8 @@ import { createRequire } from "node:module";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 
-// The binary itself. Killing the script that npm can install before it would leave
-// the binary running.
+// The binary itself, because npm may install a wrapper script: killing the script would
+// leave the binary running.
 const binary = createRequire(import.meta.url)("workerd").default as string;
 
 export interface Workerd {

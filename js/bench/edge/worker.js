@@ -1,10 +1,10 @@
-// Ways to hand a cluster's events on: our object, what one would write without it,
-// and what the runtime does in any case.
+// Three Durable Objects that forward a cluster's events: ours, a simple cache without
+// watchglass, and a relay that shows the cost of the runtime alone.
 import { WatchglassObject } from "./edge.js";
 
 export class Edge extends WatchglassObject {}
 
-/** Keeps the objects that it is told of, and tells them on. */
+/** Parses and stores the received objects, and forwards the events. */
 export class Plain {
   #state;
   #objects = new Map();
@@ -34,7 +34,7 @@ export class Plain {
   webSocketClose() {}
 }
 
-/** Hands on what it gets, and looks at none of it. */
+/** Forwards messages without parsing them. */
 export class Forward extends Plain {
   #state;
 

@@ -201,8 +201,8 @@ export class TestCluster {
   #list(query: Query): Response {
     const limit = Number(query.params.get("limit") ?? 0);
     const items = this.#matching(query);
-    // The engine lists one object to learn the version, and reads complete states by
-    // watches.
+    // A list with a limit only serves to read the newest version. The engine reads complete
+    // states with watches.
     return json({ kind: "List", metadata: { resourceVersion: this.resourceVersion }, items: limit ? items.slice(0, limit) : items });
   }
 
