@@ -73,7 +73,7 @@ func (e *Engine) attachReader(f *wire.AttachReader) {
 	r.spoke = len(f.Kept) > 0 && !r.session.Subscribed()
 }
 
-// keepReader returns what another engine needs to continue with a reader.
+// keepReader returns the state with which another engine can continue with a reader.
 func (e *Engine) keepReader(f *wire.KeepReader) {
 	if r := e.findReader(f.Reader); r != nil {
 		e.out = (&wire.KeptReader{Reader: r.id, Data: r.session.Keep()}).Append(e.out)

@@ -14,8 +14,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// sharedCollection is what collections with equal scope share: one store and one
-// subscription.
+// sharedCollection is the store and the subscription that collections with equal
+// scope share.
 type sharedCollection struct {
 	scope     reflector.Scope
 	floor     objcache.Version

@@ -51,7 +51,7 @@
 // program owns the connections: it passes on the reader's messages, sends the
 // contents of SendReader, and grants room when a socket accepts more data. While
 // the engine is disconnected, it reports this to its readers. KeepReader returns
-// what another engine needs to continue with a reader.
+// the state with which another engine can continue with a reader.
 //
 // An Engine is not safe for concurrent use; one goroutine, worker or isolate owns
 // it. It copies the input that it stores. The output of Ready is valid until

@@ -23,7 +23,8 @@ func (r *rig) long(size int) (fragments [][]byte) {
 	return fragments
 }
 
-// receive passes a message of the connector only to the engine.
+// receive passes a message to the engine, and then overwrites it, because the engine
+// must not retain it.
 func (r *rig) receive(message []byte) {
 	r.engine.Tick(r.now)
 	require.NoError(r.t, r.engine.Step((&wire.StreamData{Stream: r.stream, Data: message}).Append(nil)))

@@ -98,8 +98,8 @@ func (c *Cacher) span(s api.Scope) (from, to api.Key) {
 	return "", ""
 }
 
-// Survey returns what a list requires of a cacher: the resource version it waits for, and the
-// number of objects it examines.
+// Survey returns the resource version that a list waits for, and the number of
+// objects that it examines.
 func (o ListOptions) Survey(c *Cacher) (notOlderThan api.ResourceVersion, objects int, status *api.Status) {
 	plan, filter, status := c.planList(&o)
 	if status != nil {

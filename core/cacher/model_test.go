@@ -36,8 +36,8 @@ type reader struct {
 	stalls    bool
 	relists   int                 // before the watch started
 	oldest    api.ResourceVersion // when it was overtaken
-	// want is what the watch must begin with; events newer than after follow,
-	// from position on.
+	// want contains the first events of the watch. The events newer than after
+	// follow, starting at position.
 	want     []string
 	position int
 	after    api.ResourceVersion

@@ -19,7 +19,7 @@ type Pages struct {
 	filter *watcher.Filter
 	state  *past
 	next   api.Key // the first unread key
-	count  *scan   // counts the items of a list with a limit; nil when that is done
+	count  *scan   // counts the items of a list with a limit; nil after the count
 	left   int     // remaining items of a list with a limit
 }
 

@@ -162,8 +162,8 @@ func printLabels(v *objectjson.Values, out *objectjson.Cells) {
 // entry is a member of a map of texts.
 type entry struct{ key, value string }
 
-// sortedMap returns the members of a map of texts, sorted by key. Of several members
-// with one key, the last counts.
+// sortedMap returns the members of a map of texts, sorted by key. If several members
+// have the same key, the last one counts.
 func sortedMap(d objectjson.Document) []entry {
 	var entries []entry
 	d.Members(func(name, value objectjson.Document) {

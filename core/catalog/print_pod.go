@@ -123,7 +123,7 @@ func (p *pod) is(reason string) bool {
 }
 
 // initContainers counts the init containers and reports whether one of them has not
-// finished. That one becomes the status.
+// finished. The status then describes that container.
 func (p *pod) initContainers() (initializing bool) {
 	for i, status := range p.values.All(podInitStatuses) {
 		var c containerStatus

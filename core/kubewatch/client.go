@@ -107,7 +107,8 @@ type Progress struct {
 // Current reports whether the watch has reached the newest version.
 func (p Progress) Current() bool { return p.Newest != 0 && p.At >= p.Newest }
 
-// Memory is what a client learns about a server.
+// Memory contains the findings of a client about its server. Later clients of the
+// server start with them.
 type Memory struct {
 	// Pages means that the server does not support watches with initial events.
 	Pages bool
@@ -161,7 +162,7 @@ type Client struct {
 	listedAt int64 // time of the last complete list, if the caller lists at once
 }
 
-// phase is what the client does.
+// phase is the current activity of a client.
 type phase uint8
 
 const (

@@ -391,8 +391,8 @@ func TestReconnectDoesNotWait(t *testing.T) {
 	r.converged()
 }
 
-// A Status comes from the server. Its numbers may exceed the range of frames, and
-// must then not be encoded.
+// A Status comes from the server. Numbers beyond the range of the frame's fields must
+// not be encoded.
 func TestAStatusWithNumbersThatNoneHas(t *testing.T) {
 	for _, numbers := range []string{
 		`"code":99999999999`, `"code":-1`, `"code":7`, `"code":1000`, `"code":1e3`,

@@ -126,7 +126,7 @@ func (c *Cache) Get(id ID, done func(*Object, *api.Status)) {
 	it.get(done)
 }
 
-// Look returns what is known about a referenced object.
+// Look returns the known state of a referenced object.
 func (c *Cache) Look(id ID) (Look, bool) {
 	it := c.byID[id]
 	if it == nil {

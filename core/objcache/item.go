@@ -217,7 +217,7 @@ func (it *item) planSweep() {
 // refused reports whether the object will not arrive.
 func refused(s api.State) bool { return s == api.StateClosed || s == api.StateForbidden }
 
-// Look is what is known about an object.
+// Look is the known state of an object.
 type Look struct {
 	// State describes how current the other fields are. Status is the reason, if
 	// there is one.
@@ -241,7 +241,7 @@ func (it *item) look() Look {
 		case l.State == api.StateConnecting && it.floor.ResourceVersion != 0:
 			l.State = api.StateReconnecting
 		case l.State == api.StateLive:
-			l.State = api.StateSyncing // older than what was seen before
+			l.State = api.StateSyncing // older than the last known version
 		}
 		return l
 	}

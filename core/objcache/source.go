@@ -79,7 +79,7 @@ type Source interface {
 	Fault(key api.Key) *api.Status
 }
 
-// Upstream is what the program provides to the cache.
+// Upstream is the interface that the program implements for the cache.
 type Upstream interface {
 	// Covering returns a loaded source that is open for other reasons and
 	// includes the object if it exists, or nil. If there are several, it prefers

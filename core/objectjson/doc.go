@@ -65,8 +65,8 @@
 // # Accepted input
 //
 // The package accepts exactly the JSON that encoding/json accepts, nested no deeper
-// than 256 levels. It interprets the two ambiguous cases in the same way. Of members
-// with the same name, the last one counts, with everything below it. Invalid UTF-8
+// than 256 levels. It interprets the two ambiguous cases in the same way. If members
+// have the same name, the last one counts, with everything below it. Invalid UTF-8
 // in a string, or half a surrogate pair, becomes U+FFFD in the envelope; the body
 // keeps its bytes. Member names are compared after decoding, so escapes in a name
 // cannot bypass the rules above.

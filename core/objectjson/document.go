@@ -26,8 +26,8 @@ func ParseDocument(raw []byte) (Document, error) {
 	return raw[start:end], nil
 }
 
-// Member descends by member names. Of several members with one name, the last
-// counts.
+// Member descends by member names. If several members have the same name, the last
+// one counts.
 func (d Document) Member(names ...string) Document {
 	for _, name := range names {
 		d = Member(d, name)
@@ -107,7 +107,7 @@ func (d Document) Members(visit func(name, value Document)) {
 }
 
 // Pick sets picked[i] to the value of the member with names[i], or to nil. It reads
-// the object once. Of several members with one name, the last counts.
+// the object once. If several members have the same name, the last one counts.
 func (d Document) Pick(picked []Document, names ...string) {
 	for i := range picked {
 		picked[i] = nil

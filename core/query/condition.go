@@ -60,8 +60,8 @@ type literal struct {
 	age bool
 }
 
-// newLiteral reads a text as a value of an operand. It returns what is wrong with it,
-// or "".
+// newLiteral parses a text as a value of an operand. If the text is invalid, it returns
+// the reason as message.
 func newLiteral(o *Operand, op operator, source string) (l literal, message string) {
 	l.text = source
 	if op == includes {

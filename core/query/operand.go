@@ -165,9 +165,9 @@ func (o *Operand) Same(unchanged api.Cells, sameLabels bool) bool {
 
 func text(s string) api.Value { return api.Value{Kind: api.String, Text: s} }
 
-// UnknownName returns the 400 for a name that Resolve does not know, where verb is
-// what the query does with it, such as "sort". It suggests a similar name and lists
-// all of them.
+// UnknownName returns the 400 for a name that Resolve does not know. The verb, such as
+// "sort", is the operation that uses the name. The error suggests a similar name and
+// lists all names.
 func UnknownName(schema *api.Schema, verb, name string) *api.Status {
 	return api.BadRequest("cannot " + verb + " " + schema.Resource.String() + " by " + lite.Quote(name) + ": " + unknownName(schema, name))
 }

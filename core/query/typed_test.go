@@ -15,7 +15,7 @@ import (
 
 func text(s string) api.Value { return api.Value{Kind: api.String, Text: s} }
 
-// pieces are what random texts are made of.
+// pieces are the parts of random texts.
 var pieces = []string{
 	"", "0", "00", "1", "2", "9", "10", "010", "99", "100", "123456789", "1234567890", "99999999999999999999", ".", "-", "+", ":", "::",
 	"a", "b", "f", "Ki", "Mi", "m", "k", "E", "e", "node", "node-", " ", "é", "v",

@@ -12,7 +12,7 @@ import (
 // stay in storage as runs of the store, together with the persisted changes of
 // their objects, and are loaded on demand.
 
-// lazy counts what is not loaded.
+// lazy counts the stored bodies that are not loaded.
 type lazy struct {
 	waiting int // bodies
 	bytes   int // memory that they and their changes need when loaded
@@ -21,13 +21,13 @@ type lazy struct {
 	all bool
 }
 
-// Body is the objects of a chunk.
+// Body contains the objects of a chunk.
 type Body struct {
 	Objects int
 	Bytes   int     // length of Frames
 	First   api.Key // key of the first object
 	Frames  []byte  // nil if Load must be called
-	// Load returns the frames, or an error if they differ from what was stored.
+	// Load returns the frames, or an error if they differ from the stored ones.
 	Load func() ([]byte, *api.Status)
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// Scope is what a collection subscribes to.
+// Scope selects the objects that a collection subscribes to.
 type Scope struct {
 	Resource      string
 	Namespace     string

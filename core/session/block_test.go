@@ -73,7 +73,7 @@ func (w *blockWorld) apply(p *cacher.Put) {
 	w.Progress(w.rv, 1000)
 }
 
-// snapshot is what a reader received up to SnapshotEnd.
+// snapshot contains the data that a reader received up to SnapshotEnd.
 type snapshot struct {
 	objects       []string
 	blocks, parts int

@@ -8,7 +8,7 @@ import (
 )
 
 // A persisted session contains the frames with which its reader would resume on a
-// new connection, and records what the reader does not need again. If no change
+// new connection, and records the data that the reader does not need again. If no change
 // matches, a restored session sends the reader nothing.
 
 // Keep returns the state that Resume needs to continue with the reader in another

@@ -279,7 +279,7 @@ func (l *link) noteCut(data []byte, at int) {
 	}
 }
 
-// isWhole reports whether a part of a message ends at the end of a frame.
+// isWhole reports whether a part of a message ends at a frame boundary.
 func isWhole(part []byte) bool {
 	for len(part) > 0 {
 		_, _, rest, err := wire.Next(part)

@@ -57,7 +57,7 @@ type Setup struct {
 	Whole  bool // connectors send no body deltas
 }
 
-// Shape is what sits between the readers and the source.
+// Shape selects the programs between the readers and the source.
 type Shape uint8
 
 // The shapes.

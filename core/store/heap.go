@@ -45,7 +45,7 @@ func NewHeap() *Heap {
 
 func (h *Heap) record(ref Ref) *record { return &h.pages[ref/pageSize][ref%pageSize] }
 
-// Version is what a heap stores of an object. Put copies the envelope. LabelSet
+// Version is the data that a heap stores for one version of an object. Put copies the envelope. LabelSet
 // is an ID from the heap's own LabelSets.
 type Version struct {
 	ResourceVersion api.ResourceVersion

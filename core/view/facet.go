@@ -95,7 +95,7 @@ func (f *facet) count(ref store.Ref, by int) {
 }
 
 // report returns the most frequent values, sorted by value, and the sum of the
-// others. Of equally frequent values it prefers the smaller ones.
+// others. It prefers smaller values among equally frequent ones.
 func (f *facet) report() wire.FacetCounts {
 	if !f.changed {
 		return f.shown

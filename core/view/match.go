@@ -22,7 +22,7 @@ type matcher struct {
 	all        bool     // every object passes the filter
 	search     searcher
 	where      query.Where
-	rest       query.Where   // the part of where that belongs to no facet
+	rest       query.Where   // the conditions of where on no facet
 	own        []query.Where // the other parts, by facet
 	labels     bool          // the condition reads labels
 	// plain means that there are neither namespaces, a search nor a condition.
@@ -31,8 +31,9 @@ type matcher struct {
 	now int64
 }
 
-// failures are the parts of a query that exclude a version: bit i for the conditions
-// of facet i alone, and other for anything else. Zero means that it is a row.
+// failures is the set of the parts of a query that exclude a version. Bit i is set if
+// only the conditions of facet i exclude it, and the bit other for any other reason.
+// The version is a row if the set is empty.
 type failures uint32
 
 const other failures = 1 << 31
@@ -76,8 +77,8 @@ const LimitNamespaces = "max-view-namespaces"
 
 const maxNamespaces = 1000
 
-// scope returns the namespace of the filter, which refuses it for a resource without
-// namespaces. Of several namespaces it keeps all, and returns none.
+// scope returns the namespace for the filter, which refuses it for a resource without
+// namespaces. It stores several namespaces in the matcher, and returns "".
 func (m *matcher) scope(namespaces []string, schema *api.Schema) string {
 	switch {
 	case len(namespaces) == 0:
@@ -134,7 +135,7 @@ func (m *matcher) row(ref store.Ref) query.Row {
 	return row
 }
 
-// transition returns what a change is to the view.
+// transition returns the effect of a change on the view.
 func (m *matcher) transition(e *history.Event) transition {
 	t := transition{previous: e.Previous, current: e.Current, was: other, is: other}
 	if e.Current == 0 || e.Previous == 0 {

@@ -230,8 +230,8 @@ func (v *View) before(id store.ID, ref store.Ref) func(store.ID) bool {
 	}
 }
 
-// compare orders two rows by their values from a level on. Zero means that the keys
-// of the objects decide.
+// compare orders two rows by their values, starting at a sort level. Zero means that
+// the keys of the objects decide.
 func (v *View) compare(from int, a store.ID, aRef store.Ref, b store.ID, bRef store.Ref) int {
 	for i := from; i < len(v.levels); i++ {
 		l, ka, kb := &v.levels[i], v.keys[i][a], v.keys[i][b]

@@ -5,7 +5,7 @@ package watcher
 // requirement and one for each field that it evaluates. The zero Meter is exhausted.
 type Meter struct{ left int64 }
 
-// Grant adds to the allowance. What was spent beyond it is deducted.
+// Grant adds to the allowance. An overdraft reduces it.
 func (m *Meter) Grant(n int) { m.left += int64(n) }
 
 // Exhausted reports whether the allowance is spent.

@@ -2,7 +2,7 @@ package wire
 
 import "strconv"
 
-// SubprotocolPrefix is what the WebSocket subprotocols of all versions start with.
+// SubprotocolPrefix is the common prefix of the WebSocket subprotocols of all versions.
 const SubprotocolPrefix = "watchglass.v"
 
 // Subprotocol is the WebSocket subprotocol of this package.

@@ -3,7 +3,7 @@ package wire
 import "github.com/watchglass/watchglass/core/api"
 
 // Patch is an [Envelope] encoded as the difference from an earlier version of the
-// object. Of the unchanged data it contains only the key.
+// object. It contains the key and the changed data.
 //
 // Layout: key, number of changed cells, position and value of each in ascending
 // order, codec, and the body up to the end. Positions count the fields, whose

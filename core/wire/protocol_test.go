@@ -198,7 +198,7 @@ var enums = map[string]int{
 	"EventType": 1, "Codec": 0, "ValueKind": 0, "State": 0, "Match": 0, "Tristate": 0, "Policy": 0, "Object": 0, "WatchEnd": 0, "Flags": 1,
 }
 
-// sections returns what the document has to say, by the title of the section.
+// sections returns the rows that the document must contain, by title of the section.
 func (c code) sections(t *testing.T) map[string][]tableRow {
 	all := map[string][]tableRow{}
 	for _, row := range everyFrame {
@@ -231,7 +231,7 @@ var encodings = map[string]string{
 	"change": "change", "watchEvent": "watch event", "envelope": "envelope", "patch": "patch",
 }
 
-// rows returns what a method reads, in its order.
+// rows returns the fields that a method reads, in order.
 func (c code) rows(t *testing.T, method string) []tableRow {
 	fn := c.methods[method]
 	if fn == nil {
@@ -314,8 +314,7 @@ func (w *walk) call(call *ast.CallExpr) {
 	}
 }
 
-// add notes that a call reads something, which goes where the statement around it
-// puts it.
+// add records that a call reads a value. The enclosing statement determines the field.
 func (w *walk) add(call *ast.CallExpr, encoding string) {
 	key, index := "", 0
 	var inner ast.Node = call

@@ -119,7 +119,8 @@ func patch(previous, current Envelope, body api.Body) Patch {
 	return p
 }
 
-// keptSubscription is far, and keptSession what is kept of a session with it.
+// keptSubscription has large numbers, and keptSession is the kept state of a session
+// with it.
 var (
 	keptSubscription = &KeptSubscription{
 		Subscribe: Subscribe{Subscription: 1, Resource: "v1/pods", ResourceVersion: 42, NotOlderThan: 42, Source: "etcd-1", Credit: 4 << 20},

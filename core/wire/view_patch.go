@@ -2,8 +2,8 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// ViewPatch updates the program's copy of a view's window. The next one follows
-// after [GrantView].
+// ViewPatch updates the program's copy of a view's window. The engine sends the next
+// patch only after a [GrantView].
 type ViewPatch struct {
 	View            uint32
 	ResourceVersion api.ResourceVersion // version of the view until the next patch

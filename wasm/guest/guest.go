@@ -29,7 +29,7 @@ const (
 	arenaStep = 64 << 10
 )
 
-// engine is what core.Engine does.
+// engine is the part of core.Engine that the guest uses.
 type engine interface {
 	Step(frames []byte) error
 	Tick(nowMillis int64)

@@ -74,8 +74,9 @@ type body struct {
 	table               []uint64 // by number of a block, which construct to leave; then for all other numbers
 	jumps               []jump
 	loops               bool // there is a backward jump
-	// strange marks a function to leave unmodified. It restarts the loop or reads
-	// the number of the block in an unknown way, or has an unknown instruction.
+	// strange marks a function that must stay unmodified. It restarts the loop or
+	// reads the number of the block in an unknown way, or contains an unknown
+	// instruction.
 	strange bool
 }
 
