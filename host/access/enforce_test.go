@@ -15,7 +15,7 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// observer writes down what it sees.
+// observer records the calls that it receives.
 type observer struct{ seen []string }
 
 func (o *observer) Authenticated(_ context.Context, user *access.User, refused *api.Status) {

@@ -56,7 +56,7 @@ func (c *Client) Reconnect(ctx context.Context) error {
 	return c.call(ctx, func(l *loop) error { return l.step((&wire.Reconnect{}).Append(nil)) })
 }
 
-// Number is one entry of what Inspect returns.
+// Number is one statistic that Inspect returns.
 type Number struct {
 	Name  string
 	Value int64

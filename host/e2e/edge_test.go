@@ -66,7 +66,7 @@ func (e *edge) client(t *testing.T) *http.Client {
 	return &http.Client{Transport: transport}
 }
 
-// The three readers of an edge, live at the same time: a page, the terminal, and a
+// An edge serves three kinds of readers at the same time: a page, the terminal, and a
 // client of the Kubernetes API.
 func TestEdge_serves_three_readers_live(t *testing.T) {
 	const pods = 300

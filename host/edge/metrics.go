@@ -12,9 +12,9 @@ import (
 	"github.com/watchglass/watchglass/host/access/token"
 )
 
-// The metrics have the names of those of the connector where the meaning is the same,
-// and the prefix watchglass_edge otherwise. Counters end with _total. Rows with the
-// same name follow each other.
+// A metric with the same meaning as a connector's has the same name. Other names start
+// with watchglass_edge. Names of counters end with _total. Rows with the same name are
+// adjacent.
 
 // objectMetrics are the metrics of each object.
 var objectMetrics = []struct {

@@ -11,8 +11,9 @@ import (
 // Backend is a cache of Kubernetes objects. It is safe for concurrent use. Errors
 // for the client are *api.Status; every other error becomes a 500 (rule C9).
 //
-// A context applies to the call that receives it. That of List also applies to the
-// iteration over the list's items. That of Watch does not apply to the watch.
+// A context applies to the call that receives it. The context of List also applies to
+// the iteration over the list's items. The context of Watch does not apply to the
+// running watch.
 type Backend interface {
 	// Resources returns all served resources. Do not modify the slice.
 	Resources(ctx context.Context) ([]Resource, error)

@@ -51,8 +51,8 @@ func (p *Pusher) plan(ctx context.Context) ([]connector.Part, error) {
 	return nil, refusedBy(resp)
 }
 
-// parsePlan parses the division. Together, the parts must contain exactly the pushed
-// resources.
+// parsePlan parses the edge's plan: the part of each object. Together, the parts must
+// contain exactly the pushed resources.
 func (p *Pusher) parsePlan(body io.Reader) ([]connector.Part, error) {
 	var division struct {
 		Objects []struct {
@@ -119,7 +119,7 @@ func samePlan(a, b []connector.Part) bool {
 	})
 }
 
-// errDivided reports that the edge now divides its resources among other objects.
+// errDivided reports that the edge now divides its resources differently.
 var errDivided = errors.New("the edge has changed the division of its resources")
 
 // moved reports whether an object refused because the division has changed.

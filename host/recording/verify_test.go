@@ -26,7 +26,7 @@ const source = `{"kind":"history","time":"2026-01-01T00:00:00Z","version":2,"res
 {"kind":"end","time":"2026-01-01T00:00:06Z","lines":10}
 `
 
-// reader is a correct recording of what a reader received.
+// reader is a correct recording of the data that a reader received.
 const reader = `{"kind":"history","time":"2026-01-01T00:00:00Z","version":2,"resource":"v1/pods"}
 {"kind":"subscribe","time":"2026-01-01T00:00:00Z","scope":{}}
 {"kind":"source","time":"2026-01-01T00:00:00Z","source":"etcd-1"}

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// kubectl returns what kubectl prints for a user's config maps in one namespace or
-// in all of them. It returns nil if that is forbidden.
+// kubectl returns the lines that kubectl prints for the config maps in one namespace or
+// in all namespaces, as a user. It returns nil if the user may not list them.
 func kubectl(t *testing.T, token, namespace string) []string {
 	t.Helper()
 	user := strings.TrimSuffix(token, "-token")

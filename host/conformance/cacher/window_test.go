@@ -48,7 +48,8 @@ func TestWindows(t *testing.T) {
 	}
 }
 
-// burstLength returns mostly a few, and sometimes as many as a window holds.
+// burstLength returns a small number of changes, or sometimes more than a window
+// contains.
 func (w *world) burstLength() int {
 	if w.oneIn(6) {
 		return 50 + w.random.Intn(300)

@@ -236,8 +236,8 @@ func (c *Control) excess(block netip.Prefix) *Conn {
 	return conn
 }
 
-// heaviest returns the address with the most connections among those with a silent
-// one. If several have equally many, it returns the one with the oldest.
+// heaviest returns the address with the most connections, among the addresses with a
+// silent connection. The oldest silent connection breaks a tie.
 func (c *Control) heaviest() *group {
 	var heaviest *group
 	for _, g := range c.waiting {

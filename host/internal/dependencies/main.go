@@ -1,7 +1,10 @@
-// Dependencies checks the project's dependencies. Every module that is linked into a
-// product must have an allowed license and be listed in host/THIRD_PARTY.md. Neither
-// Go modules nor npm packages may have known vulnerabilities. That part needs the
-// vulnerability databases on the network, and is skipped without them.
+// Command dependencies checks the project's dependencies. Every module that is linked
+// into a product must have an allowed license and be listed in host/THIRD_PARTY.md.
+// Neither Go modules nor npm packages may have known vulnerabilities. The check for
+// vulnerabilities needs databases on the network, and is skipped without them.
+//
+// It runs from the root of a checkout. With -write, it only rewrites
+// host/THIRD_PARTY.md.
 package main
 
 import (

@@ -12,8 +12,7 @@ import (
 )
 
 // The edge's TypeScript has no overlays. A mutant of it gets a mirror: a directory with
-// links to everything in the repository, and with copies of what the bundles are built
-// from. The bundles are built in the mirror, and the tests run there.
+// links to the files of the repository, and with copies of the sources of the bundles. The bundles are built in the mirror, and the tests run there.
 const (
 	scriptDir = "js/src"
 	workerDir = "examples/edge"

@@ -16,7 +16,8 @@ import (
 // outputDir has a file with the output of each test that failed.
 const outputDir = "build/flakes"
 
-// unit is what runs in one process: the tests of a Go package, or a file of Node's.
+// unit contains the tests that run in one process: those of a Go package or of a file
+// for Node.
 type unit struct {
 	name string
 	// run runs the tests once. An error without a failed test counts as a failure of

@@ -39,7 +39,7 @@ func (st *stream) newestDelivered() api.ResourceVersion {
 	return st.memory.newest
 }
 
-// advance records what the stream has delivered and learned.
+// advance records the delivered version, and the client's findings about the server.
 func (st *stream) advance(rv api.ResourceVersion) {
 	learned := st.client.Memory()
 	st.mu.Lock()
@@ -154,7 +154,7 @@ func (st *stream) Skipped(what string) {
 	st.config.Logger.Warn("ignoring an event", "resource", st.resource.String(), "event", what)
 }
 
-// Ended implements kubewatch.Handler. What came before the error counts.
+// Ended implements kubewatch.Handler. It delivers the data received before the error.
 func (st *stream) Ended(why *api.Status) {
 	if st.flush() != nil {
 		return

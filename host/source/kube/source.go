@@ -20,8 +20,8 @@ import (
 type Source struct {
 	config Config
 	client atomic.Pointer[http.Client]
-	// anonymous connects to the same server without credentials, for requests with
-	// those of a reader.
+	// anonymous connects to the same server without credentials. It sends the requests
+	// that carry the credentials of a reader.
 	anonymous atomic.Pointer[http.Client]
 	base      *url.URL
 	catalog   *directory
