@@ -223,3 +223,31 @@ func FuzzRestore(f *testing.F) {
 		}
 	})
 }
+
+// A collection that the program opens during the restore of another one with the same
+// scope has the restored state, which is not live before the connector confirms it.
+func TestCollectionOpenedDuringARestoreSharesItsState(t *testing.T) {
+	r := newRig(t)
+	r.load(3)
+	r.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
+	kept, _ := r.snapshot(wire.TakeSnapshot{Collection: 1}, func() {})
+	next := r.restart()
+	next.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods", Restore: true})
+	next.step(&wire.OpenCollection{Collection: 2, Resource: "v1/pods"})
+	for _, chunk := range kept {
+		next.step(&wire.RestoreChunk{Collection: 1, Data: slices.Clone(chunk)})
+	}
+	next.step(&wire.RestoreChunk{Collection: 1, End: true})
+	require.Len(t, next.objects(2), 3)
+	var state wire.CollectionState
+	for _, payload := range next.seen[wire.TypeCollectionState] {
+		var f wire.CollectionState
+		require.NoError(t, f.Parse(payload))
+		if f.Collection == 2 {
+			state = f
+		}
+	}
+	require.Equal(t, api.StateReconnecting, state.State)
+	require.EqualValues(t, 3, state.Objects)
+	require.NotZero(t, state.LastProgressMillis)
+}

@@ -4,6 +4,7 @@ import { GuestError, type Guest } from "./guest.js";
 import type { AnswerEvents, Ask } from "./kubernetes.js";
 import { idsPerMember, type MemberEvents, type Membership } from "./member.js";
 import { Members, noteOpen } from "./members.js";
+import type { Persistence } from "./persistence/persistence.js";
 import type { Dial, Stream, StreamEvents } from "./transport.js";
 import { concat, split, Writer } from "./wire/codec.js";
 import { writeCommand, type Command } from "./wire/driver-commands.js";
@@ -32,6 +33,9 @@ const sleptMessage = "the machine slept, so the connection is renewed";
 
 const defaultPauseMillis = 60_000;
 const pausedMessage = "paused while all pages are hidden";
+
+/** The type of the frame with the statistics, to which the persistence adds its own. */
+const inspectReply = 0x6d;
 
 /** The longest time of a timer, in milliseconds. */
 const maxTimer = 0x7fff_ffff;
@@ -63,6 +67,8 @@ export interface EngineOptions {
    * milliseconds. Default 60,000. Infinity for never.
    */
   pauseMillis?: number;
+  /** Stores and restores the collections. The engine closes it. */
+  persistence?: Persistence | undefined;
 }
 
 /**
@@ -91,6 +97,7 @@ export class Engine {
   private constructor(options: EngineOptions, guest: Guest) {
     this.#options = options;
     this.#guest = guest;
+    options.persistence?.start({ send: (frames) => this.#run((guest) => guest.step(frames)) });
   }
 
   /** Rejects if no guest can be created. */
@@ -131,6 +138,7 @@ export class Engine {
     clearTimeout(this.#pause);
     this.#members.clear();
     this.#schedule.close();
+    this.#options.persistence?.close();
   }
 
   #leave(member: number): void {
@@ -142,12 +150,14 @@ export class Engine {
     for (const collection of left.collections) writeCommand(w, { type: "CloseCollection", collection });
     for (const handle of left.handles) writeCommand(w, { type: "ReleaseObject", handle });
     if (w.length > 0) this.#run((guest) => guest.step(w.take()));
+    for (const collection of left.collections) this.#options.persistence?.leave(collection);
   }
 
   #hide(member: number, hidden: boolean): void {
     const found = this.#members.get(member);
     if (!found) return;
     found.hidden = hidden;
+    if (hidden) this.#options.persistence?.flush();
     this.#checkHidden();
   }
 
@@ -194,7 +204,10 @@ export class Engine {
     }
     this.#run((guest) => {
       try {
-        for (const frame of split(frames)) noteOpen(sender, frame.type, frame.payload);
+        for (const frame of split(frames)) {
+          noteOpen(sender, frame.type, frame.payload);
+          this.#options.persistence?.note(frame, (own) => guest.step(own));
+        }
         guest.step(frames);
       } catch (error) {
         if (error instanceof GuestError && error.poisoned) throw error;
@@ -228,14 +241,20 @@ export class Engine {
           continue;
         }
         const member = Math.floor(id / idsPerMember);
+        const { persistence } = this.#options;
+        if (member === 0) {
+          persistence?.receive(frame);
+          continue;
+        }
         const { events } = this.#members.get(member) ?? {};
         if (events?.frame) {
           events.frame(frame);
           continue;
         }
+        const bytes = persistence && frame.type === inspectReply ? persistence.inspect(frame) : frame.bytes;
         const parcel = parcels.get(member);
-        if (parcel) parcel.push(frame.bytes);
-        else parcels.set(member, [frame.bytes]);
+        if (parcel) parcel.push(bytes);
+        else parcels.set(member, [bytes]);
       }
       for (const [member, parcel] of parcels) this.#members.get(member)?.events.frames(concat(parcel));
     }
@@ -382,6 +401,7 @@ export class Engine {
     console.error(`watchglass: the engine is restarted: ${message}`);
     this.#discard("the reader restarts");
     this.#replaceSoon();
+    this.#options.persistence?.restarted();
     for (const { events, collections, handles } of this.#members.list()) {
       collections.clear();
       handles.clear();

@@ -79,11 +79,11 @@ function attachInline(url: string, options: ConnectOptions): Promise<Client> {
 }
 
 async function attachToWorker(url: string, options: ConnectOptions): Promise<Client> {
-  const { wasm, maxBytes, maxHistory, pauseMillis, kubernetes } = options;
+  const { wasm, maxBytes, maxHistory, pauseMillis, kubernetes, persist } = options;
   const shared = options.worker !== "dedicated" && typeof SharedWorker === "function" && !(wasm instanceof WebAssembly.Module);
   const workers = workerCandidates(shared, options.workerURL);
   const user = await identify(options);
-  const port = { url, identity: user.name, token: user.fixed, wasm: absolute(wasm), maxBytes, maxHistory, pauseMillis, kubernetes, workers };
+  const port = { url, identity: user.name, token: user.fixed, wasm: absolute(wasm), maxBytes, maxHistory, pauseMillis, kubernetes, persist, workers };
   return Client.attach((events) => attachWorker(port, events), user.token);
 }
 

@@ -15,6 +15,7 @@ export interface EngineRequest {
   maxHistory?: number | undefined;
   pauseMillis?: number | undefined;
   kubernetes?: boolean | undefined;
+  persist?: boolean | { maxBytes?: number } | undefined;
   /** The token, if it never changes. The worker then does not ask for one. */
   token: string | undefined;
 }

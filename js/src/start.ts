@@ -3,6 +3,7 @@ import { compile, openGuest, type ModuleSource } from "./guest.js";
 import { fetchAsk } from "./kubernetes.js";
 import type { MemberEvents, Membership } from "./member.js";
 import { findWebSocket } from "./platform.js";
+import type { Persistence } from "./persistence/persistence.js";
 import { askWhy } from "./refused.js";
 import { webSocketDial, type Dial, type WebSocketClass } from "./transport.js";
 import { movedByVite } from "./vite.js";
@@ -19,20 +20,23 @@ export interface StartOptions {
   kubernetes?: boolean | undefined;
   fetch?: typeof globalThis.fetch | undefined;
   WebSocket?: WebSocketClass | undefined;
+  persistence?: Promise<Persistence | undefined> | undefined;
 }
 
 /** Sent to connectors, for their logs. */
 const client = "watchglass-js/0.1.0";
 
 /** Loads the module and starts an engine. Rejects if the module cannot be loaded. */
-export async function startEngine({ url, wasm, maxBytes = 0, maxHistory = 0, pauseMillis = 60_000, kubernetes = false, fetch = (input, init) => globalThis.fetch(input, init), WebSocket }: StartOptions): Promise<Engine> {
-  const [module, dial] = await Promise.all([
+export async function startEngine({ url, wasm, maxBytes = 0, maxHistory = 0, pauseMillis = 60_000, kubernetes = false, fetch = (input, init) => globalThis.fetch(input, init), WebSocket, persistence }: StartOptions): Promise<Engine> {
+  const [module, dial, opened] = await Promise.all([
     compile(wasm ?? movedByVite(import.meta.url, "watchglass.wasm") ?? new URL("./watchglass.wasm", import.meta.url)),
     kubernetes ? noDial : Promise.resolve(WebSocket ?? findWebSocket()).then((Socket) => webSocketDial(Socket, inBrowser() ? undefined : askWhy(fetch))),
+    persistence,
   ]);
   return Engine.start({
     url,
     pauseMillis,
+    persistence: opened,
     dial,
     ask: fetchAsk(fetch),
     guest: () => {

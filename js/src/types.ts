@@ -309,6 +309,15 @@ export interface ConnectOptions extends CallOptions {
    */
   identity?: string;
   /**
+   * Stores the states of collections in IndexedDB, by URL and identity, and shows them as
+   * `stale` when a page opens the collections again, until the connector confirms them.
+   * Secrets are never stored. `maxBytes` limits all stored states of the origin; default
+   * 256 MiB. Call `clearPersisted` of `watchglass/persistence` when the user signs out.
+   * Requires a known user, see {@link identity}, a worker and a secure context. The first page
+   * decides. Default false.
+   */
+  persist?: boolean | { maxBytes?: number };
+  /**
    * The URL is that of a Kubernetes API, which is read without a connector. See
    * `connectKubernetes`.
    */

@@ -4,6 +4,7 @@
 import type { Engine } from "./engine.js";
 import { messageOf } from "./errors.js";
 import type { MemberEvents, Membership } from "./member.js";
+import { Persistence } from "./persistence/persistence.js";
 import { holdLock, onRelease, type Port, type ToPage, type ToWorker } from "./port.js";
 import { startEngine } from "./start.js";
 
@@ -25,9 +26,14 @@ function engineFor(attach: Attach): Promise<Engine> {
   const key = keyOf(attach);
   let engine = engines.get(key);
   if (!engine) {
-    engine = startEngine(attach);
+    const { url, identity, persist } = attach;
+    const persistence = persist ? Persistence.open({ url, identity, ...(typeof persist === "object" && persist) }) : undefined;
+    engine = startEngine({ ...attach, persistence });
     engines.set(key, engine);
-    engine.catch(() => engines.delete(key));
+    engine.catch(async () => {
+      engines.delete(key);
+      (await persistence)?.close();
+    });
   }
   return engine;
 }

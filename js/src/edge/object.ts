@@ -11,7 +11,7 @@ import { Feeds } from "./feeds.js";
 import { readGrant, unrestricted, type Grant } from "./grant.js";
 import type { Degraded } from "./holding.js";
 import { Holdings } from "./holdings.js";
-import { Debouncer } from "./debouncer.js";
+import { Debouncer } from "../debouncer.js";
 import { relief, restartMillis } from "./memory.js";
 import { withDefaults, type EdgeOptions, type Settings } from "./options.js";
 import type { HibernatableSocket, ObjectState } from "./platform.js";

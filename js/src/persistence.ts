@@ -1,0 +1,15 @@
+// For pages that sign a user out. The states themselves are stored by the worker.
+import { databaseName } from "./persistence/database.js";
+
+/**
+ * Deletes all states that were persisted on this origin, for all users. Call it when the
+ * user signs out. Engines that still run persist nothing more. Resolves when the states are
+ * deleted.
+ */
+export function clearPersisted(): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const request = indexedDB.deleteDatabase(databaseName);
+    request.onsuccess = () => resolve();
+    request.onerror = () => reject(request.error);
+  });
+}

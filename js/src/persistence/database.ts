@@ -1,0 +1,134 @@
+import type { Position } from "../types.js";
+
+/** The name of the database of an origin. {@link clearPersisted} deletes it. */
+export const databaseName = "watchglass";
+
+/** The stored state of a collection. */
+export interface Stored {
+  /** Identifies the user and the connector, without revealing them. */
+  owner: string;
+  /** Identifies the collection. */
+  scope: string;
+  /** Identifies the connector alone. */
+  origin: string;
+  /** The format of the chunks. */
+  format: string;
+  /** The generation of its chunks. Chunks of other generations are of incomplete states. */
+  generation: string;
+  chunks: number;
+  /** The size of the chunks: those that are the complete state, and those of later changes. */
+  wholeBytes: number;
+  changeBytes: number;
+  position: Position;
+  /** When it was stored, in milliseconds since the epoch. */
+  time: number;
+}
+
+/** How many chunks are read at once. */
+const readChunks = 8;
+
+/**
+ * The states in IndexedDB: rows for the chunks, and one row per collection that lists the
+ * valid ones. That row is written last, so that updates are atomic.
+ */
+export class Database {
+  readonly #db: IDBDatabase;
+
+  private constructor(db: IDBDatabase) {
+    this.#db = db;
+  }
+
+  /** Opens the database. Calls a function when another page deletes it. Rejects where there is no IndexedDB. */
+  static async open(deleted: () => void): Promise<Database> {
+    const request = indexedDB.open(databaseName, 1);
+    request.onupgradeneeded = () => {
+      request.result.createObjectStore("states", { keyPath: ["owner", "scope"] });
+      request.result.createObjectStore("chunks");
+    };
+    const db = await result(request);
+    db.onversionchange = () => {
+      db.close();
+      deleted();
+    };
+    return new Database(db);
+  }
+
+  states(): Promise<Stored[]> {
+    return result<Stored[]>(this.#db.transaction("states").objectStore("states").getAll());
+  }
+
+  /** Yields the chunks of a state. */
+  async *chunks(stored: Stored): AsyncGenerator<Uint8Array, void, void> {
+    for (let number = 0; number < stored.chunks; number += readChunks) {
+      const end = Math.min(number + readChunks, stored.chunks);
+      const range = IDBKeyRange.bound(chunkKey(stored, number), chunkKey(stored, end), false, true);
+      yield* await result<Uint8Array[]>(this.#db.transaction("chunks").objectStore("chunks").getAll(range));
+    }
+  }
+
+  /** Writes a chunk of a new generation. It becomes valid with {@link commit}. */
+  put(generation: Pick<Stored, "owner" | "scope" | "generation">, number: number, data: Uint8Array): Promise<void> {
+    const transaction = this.#db.transaction("chunks", "readwrite");
+    transaction.objectStore("chunks").put(data, chunkKey(generation, number));
+    return finished(transaction);
+  }
+
+  /**
+   * Makes a state valid, after it appends the changes since `before`. Deletes all other
+   * chunks of the collection. Returns false, and writes nothing, if another worker has
+   * replaced the state `before` or deleted the chunks.
+   */
+  async commit(next: Stored, before: Stored | undefined, changes: readonly Uint8Array[]): Promise<boolean> {
+    const transaction = this.#db.transaction(["states", "chunks"], "readwrite", { durability: "relaxed" });
+    const [states, chunks] = [transaction.objectStore("states"), transaction.objectStore("chunks")];
+    if (changes.length > 0) {
+      const now = await result<Stored | undefined>(states.get([next.owner, next.scope]));
+      if (now?.generation !== before?.generation || now?.chunks !== before?.chunks) return false;
+      changes.forEach((data, i) => chunks.put(data, chunkKey(next, before!.chunks + i)));
+    }
+    const range = IDBKeyRange.bound(chunkKey(next, 0), chunkKey(next, next.chunks), false, true);
+    if ((await result(chunks.count(range))) !== next.chunks) {
+      transaction.abort();
+      return false;
+    }
+    states.put(next);
+    chunks.delete(IDBKeyRange.bound([next.owner, next.scope], chunkKey(next, 0), false, true));
+    chunks.delete(IDBKeyRange.bound(chunkKey(next, next.chunks), [next.owner, next.scope, []], false, true));
+    await finished(transaction);
+    return true;
+  }
+
+  /** Deletes chunks that were never committed. */
+  discard(generation: Pick<Stored, "owner" | "scope" | "generation">): Promise<void> {
+    const transaction = this.#db.transaction("chunks", "readwrite");
+    transaction.objectStore("chunks").delete(IDBKeyRange.bound(chunkKey(generation, 0), chunkKey(generation, Infinity)));
+    return finished(transaction);
+  }
+
+  forget({ owner, scope }: Pick<Stored, "owner" | "scope">): Promise<void> {
+    const transaction = this.#db.transaction(["states", "chunks"], "readwrite");
+    transaction.objectStore("states").delete([owner, scope]);
+    transaction.objectStore("chunks").delete(IDBKeyRange.bound([owner, scope], [owner, scope, []]));
+    return finished(transaction);
+  }
+
+  close(): void {
+    this.#db.close();
+  }
+}
+
+const chunkKey = ({ owner, scope, generation }: Pick<Stored, "owner" | "scope" | "generation">, number: number): IDBValidKey => [owner, scope, generation, number];
+
+function result<T>(request: IDBRequest<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error);
+  });
+}
+
+function finished(transaction: IDBTransaction): Promise<void> {
+  return new Promise((resolve, reject) => {
+    transaction.oncomplete = () => resolve();
+    transaction.onerror = transaction.onabort = () => reject(transaction.error);
+  });
+}

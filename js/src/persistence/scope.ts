@@ -1,0 +1,28 @@
+import type { Column } from "../types.js";
+import { Reader } from "../wire/codec.js";
+import type { MemberCommand } from "../wire/commands.js";
+import { columnKinds } from "../wire/outputs.js";
+
+type Open = Omit<MemberCommand & { type: "OpenCollection" }, "type" | "collection" | "restore">;
+
+/** What a collection contains. */
+export interface Scope {
+  /** Equal for collections that contain the same. */
+  readonly key: string;
+  readonly open: Open;
+}
+
+/**
+ * Reads an OpenCollection command. Returns undefined for a collection that is never stored:
+ * of Secrets, or with a state that the page restores itself.
+ */
+export function readScope(payload: Uint8Array): { collection: number; scope: Scope } | undefined {
+  const r = new Reader(payload, "OpenCollection");
+  const collection = r.uint32();
+  const [resource, namespace, labelSelector, fieldSelector] = [r.text(), r.text(), r.text(), r.text()];
+  const [metadataOnly, restore] = [r.bool(), r.bool()];
+  if (restore || resource.split("/").pop() === "secrets") return undefined;
+  const columns = r.list(6, (): Column => ({ name: r.text(), kind: columnKinds[r.option(columnKinds.length)]!, path: r.text(), priority: r.byte(), printer: r.text(), default: r.text() }));
+  const open = { resource, namespace, labelSelector, fieldSelector, metadataOnly, columns };
+  return { collection, scope: { key: JSON.stringify(Object.values(open)), open } };
+}

@@ -1,0 +1,201 @@
+// States that outlive the page: the built package in a real browser.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Page } from "playwright-core";
+import { setup, shows, skip } from "./browser.js";
+
+interface StartOptions {
+  token?: string;
+  persist?: boolean | { maxBytes?: number };
+  resource?: string;
+}
+
+/** Opens pods and a view of them, with persistence. */
+async function start(page: Page, { token = "t0ken", persist = true, resource = "v1/pods" }: StartOptions = {}): Promise<void> {
+  await page.evaluate(
+    async ({ token, persist, resource }) => {
+      globalThis.wg = await watchglass.connect("/watch", { token, persist });
+      globalThis.pods = wg.collection(resource);
+      globalThis.view = pods.view({ sort: "name" });
+      view.ready.catch(() => {});
+    },
+    { token, persist, resource },
+  );
+}
+
+const counter = (page: Page, name: string): Promise<number | undefined> => page.evaluate(async (name) => (await wg.inspect())[`persistence.${name}`], name);
+/** Waits for a counter. A predicate of waitForFunction cannot be asynchronous. */
+async function reaches(page: Page, name: string, atLeast: number): Promise<void> {
+  while (((await counter(page, name)) ?? 0) < atLeast) await page.waitForTimeout(50);
+}
+
+/** The scopes of all stored states. */
+const stored = (page: Page): Promise<string[]> =>
+  page.evaluate(async () => {
+    const db = await new Promise<IDBDatabase>((resolve, reject) => {
+      const request = indexedDB.open("watchglass");
+      request.onsuccess = () => resolve(request.result);
+      request.onerror = () => reject(request.error);
+    });
+    const states = await new Promise<{ scope: string }[]>((resolve) => {
+      const request = db.transaction("states").objectStore("states").getAll();
+      request.onsuccess = () => resolve(request.result);
+    });
+    db.close();
+    return states.map(({ scope }) => JSON.parse(scope)[0]);
+  });
+
+/** A browser with a stored state of two pods at version 102, and no page. */
+async function filled(t: Parameters<typeof setup>[0], options?: StartOptions) {
+  const world = await setup(t);
+  const page = await world.open();
+  await start(page, options);
+  await shows(page, "web-1 Running, web-2 Pending");
+  await reaches(page, "stored", 1);
+  await page.close();
+  return world;
+}
+
+const unreachable = 1e9;
+
+test("a page that is opened again without a network shows the stored state, and resumes later", { skip }, async (t) => {
+  const { connector, open } = await filled(t);
+  connector.refusals = unreachable;
+  const page = await open();
+  await start(page);
+  await shows(page, "web-1 Running, web-2 Pending");
+  assert.match(await page.evaluate(() => pods.status.state), /reconnecting|stale/);
+  assert.ok((await page.evaluate(() => pods.progress.lastProgress)) > 0);
+  assert.equal(await counter(page, "restored"), 1);
+  assert.equal((await page.evaluate(() => pods.get("default/web-1"))).metadata.resourceVersion, "101");
+
+  connector.put("default/web-3", "web", "Running");
+  connector.refusals = 0;
+  await page.evaluate(() => wg.reconnect());
+  await shows(page, "web-1 Running, web-2 Pending, web-3 Running");
+  await page.waitForFunction(() => pods.status.state === "live");
+  assert.deepEqual(connector.subscribes, [0, 102], "nothing is listed again");
+  await reaches(page, "stored", 1);
+  await page.close();
+
+  connector.refusals = unreachable;
+  const again = await open();
+  await start(again);
+  await shows(again, "web-1 Running, web-2 Pending, web-3 Running"); // the state, and the changes after it
+  assert.equal(await counter(again, "discarded"), 0);
+});
+
+test("another user sees nothing of a stored state, and deletes it", { skip }, async (t) => {
+  const { connector, open } = await filled(t);
+  connector.refusals = unreachable;
+  const other = await open();
+  await start(other, { token: "another" });
+  assert.equal(await counter(other, "restored"), 0);
+  assert.equal(await other.evaluate(() => pods.progress.objects), 0);
+  assert.deepEqual(await stored(other), []);
+});
+
+test("two users of one browser keep their states while both are present", { skip }, async (t) => {
+  const { open } = await setup(t);
+  const [first, second] = [await open(), await open()];
+  await start(first);
+  await reaches(first, "stored", 1);
+  await start(second, { token: "another" });
+  await reaches(second, "stored", 1);
+  assert.deepEqual(await stored(first), ["v1/pods", "v1/pods"]);
+});
+
+test("a corrupt stored state is deleted and loaded from the connector", { skip }, async (t) => {
+  const { connector, open } = await filled(t);
+  const page = await open();
+  await page.evaluate(async () => {
+    const db = await new Promise<IDBDatabase>((resolve) => {
+      const request = indexedDB.open("watchglass");
+      request.onsuccess = () => resolve(request.result);
+    });
+    await new Promise<void>((resolve) => {
+      const transaction = db.transaction("chunks", "readwrite");
+      transaction.oncomplete = () => resolve();
+      const request = transaction.objectStore("chunks").openCursor();
+      request.onsuccess = () => {
+        const data = request.result!.value as Uint8Array;
+        data[data.length >> 1]! ^= 1;
+        request.result!.update(data);
+      };
+    });
+    db.close();
+  });
+  connector.put("default/web-2", "web", "Running");
+  await start(page);
+  await shows(page, "web-1 Running, web-2 Running");
+  assert.equal(await counter(page, "discarded"), 1);
+  await reaches(page, "stored", 1);
+  await page.close();
+  const again = await open();
+  await start(again);
+  await shows(again, "web-1 Running, web-2 Running");
+  await reaches(again, "restored", 1);
+});
+
+test("the end of the quota ends the persistence, and nothing else", { skip }, async (t) => {
+  const { connector, open, context } = await setup(t);
+  const page = await open();
+  const cdp = await context.newCDPSession(page);
+  await cdp.send("Storage.overrideQuotaForOrigin", { origin: `http://${connector.address}`, quotaSize: 1 });
+  await start(page);
+  await shows(page, "web-1 Running, web-2 Pending");
+  await reaches(page, "off", 1);
+  connector.put("default/web-2", "web", "Running");
+  await shows(page, "web-1 Running, web-2 Running");
+});
+
+test("a state that exceeds maxBytes is not stored", { skip }, async (t) => {
+  const { connector, open } = await setup(t);
+  const page = await open();
+  await start(page, { persist: { maxBytes: 10 } });
+  await shows(page, "web-1 Running, web-2 Pending");
+  await reaches(page, "tooLarge", 1);
+  connector.put("default/web-2", "web", "Running");
+  await shows(page, "web-1 Running, web-2 Running");
+  assert.deepEqual(await stored(page), []);
+  assert.equal(await counter(page, "off"), 0);
+});
+
+test("Secrets are never stored", { skip }, async (t) => {
+  const { open } = await setup(t);
+  const page = await open();
+  await start(page, { resource: "v1/secrets" });
+  await page.evaluate(async () => {
+    await pods.synced;
+    await wg.collection("v1/secrets", { metadataOnly: true }).synced;
+    await wg.collection("v1/pods").synced;
+  });
+  await reaches(page, "stored", 1);
+  assert.deepEqual(await stored(page), ["v1/pods"]);
+});
+
+test("nothing is stored for a user who is not known", { skip }, async (t) => {
+  const { open } = await setup(t);
+  const page = await open();
+  await start(page, { token: "" });
+  await shows(page, "web-1 Running, web-2 Pending");
+  assert.equal(await counter(page, "stored"), undefined);
+  assert.deepEqual(await page.evaluate(() => indexedDB.databases()), []);
+});
+
+test("signing out deletes all states, also while pages are open", { skip }, async (t) => {
+  const { connector, open } = await setup(t);
+  const page = await open();
+  await start(page);
+  await reaches(page, "stored", 1);
+  await page.evaluate(async () => {
+    const entry = "/persistence.js";
+    await (await import(entry)).clearPersisted();
+  });
+  assert.deepEqual(await page.evaluate(() => indexedDB.databases()), []);
+  await reaches(page, "off", 1);
+  connector.put("default/web-2", "web", "Running");
+  await shows(page, "web-1 Running, web-2 Running");
+  assert.deepEqual(await page.evaluate(() => indexedDB.databases()), []);
+});
