@@ -239,15 +239,17 @@ func TestCollectionOpenedDuringARestoreSharesItsState(t *testing.T) {
 	}
 	next.step(&wire.RestoreChunk{Collection: 1, End: true})
 	require.Len(t, next.objects(2), 3)
-	var state wire.CollectionState
+	var states []api.State
 	for _, payload := range next.seen[wire.TypeCollectionState] {
 		var f wire.CollectionState
 		require.NoError(t, f.Parse(payload))
 		if f.Collection == 2 {
-			state = f
+			states = append(states, f.State)
+		}
+		if f.State == api.StateReconnecting {
+			require.EqualValues(t, 3, f.Objects)
+			require.NotZero(t, f.LastProgressMillis)
 		}
 	}
-	require.Equal(t, api.StateReconnecting, state.State)
-	require.EqualValues(t, 3, state.Objects)
-	require.NotZero(t, state.LastProgressMillis)
+	require.Equal(t, []api.State{api.StateConnecting, api.StateReconnecting, api.StateLive}, states)
 }
