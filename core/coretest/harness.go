@@ -179,7 +179,7 @@ func (h *harness) stabilise() error {
 			return nil
 		}
 	}
-	return errors.New("engine and connector do not come to rest: they keep each other busy without end")
+	return errors.New("engine and connector exchange messages without end")
 }
 
 // drain takes all output of the engine, prints it, and executes the engine's

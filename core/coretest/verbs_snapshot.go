@@ -105,7 +105,7 @@ func doDamage(h *harness, v *verb) error {
 	}
 	n := len(s.chunks)
 	if n == 0 {
-		return fmt.Errorf("nothing is kept under that name")
+		return fmt.Errorf("no state is kept under that name")
 	}
 	last := slices.Clone(s.chunks[n-1])
 	switch how {

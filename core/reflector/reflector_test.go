@@ -375,7 +375,7 @@ func TestSnapshotEstimateIsBoundedTo53Bits(t *testing.T) {
 // important reason replaces it.
 func TestMissedProgress(t *testing.T) {
 	r := following(t)
-	why := api.Unavailable("nobody says how far it is")
+	why := api.Unavailable("the source does not report progress")
 	r.Missed(why)
 	require.Nil(t, r.State().Status)
 	r.Tick(1 << 40)

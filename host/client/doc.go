@@ -13,7 +13,7 @@
 //
 // A [Client] connects to one connector and holds any number of collections. The
 // collections, watches and views of a client share a connection and a store.
-// Everything is safe for concurrent use. Every call that can block takes a context.
+// All methods are safe for concurrent use. Every call that can block takes a context.
 // Errors with a Kubernetes code are *api.Status.
 //
 // # Stored state

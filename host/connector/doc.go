@@ -9,9 +9,9 @@
 //   - The change is applied to the cacher of its resource, under the connector's
 //     lock. The cacher wakes the readers whose selectors match.
 //   - Each reader has a goroutine that writes. It pulls the next message from its
-//     session under the lock, and writes it without the lock. While it sleeps, one of a
-//     few shared goroutines (sendpool.go) writes for it, if the connection accepts a message
-//     without blocking ([TryConn]). The reader's own goroutine writes the rest.
+//     session under the lock, and writes it without the lock. While it sleeps, one of
+//     a few shared goroutines (sendpool.go) writes for it, if the connection accepts a
+//     message without blocking ([TryConn]). The reader's own goroutine writes the rest.
 //
 // There is no queue between session and connection. A slow reader costs no memory
 // and does not delay others. When it is ready, its session continues from the
@@ -24,7 +24,7 @@
 // version becomes a base. The encoding is shared by all readers. Package session
 // decides which readers also need the base. Objects of a list are sent complete.
 //
-// host/PERFORMANCE.md has the bytes for other shares (P9).
+// host/PERFORMANCE.md compares other thresholds (P9).
 //
 // # Confidentiality
 //
@@ -45,8 +45,9 @@
 //
 // [Connector] has one mutex. It guards every cacher, every session and all
 // bookkeeping, because the core is single-threaded. It is never held during I/O,
-// scanning or compression. Each reader has a second mutex for writing to its
-// connection; only the reader's own goroutine waits for it.
+// scanning or compression of bodies. A block of a snapshot is compressed under it,
+// once for all readers. Each reader has a second mutex for writing to its connection;
+// only the reader's own goroutine waits for it.
 //
 // There is one goroutine per upstream watch (run.go), and two per reader, one of
 // them the caller of [Connector.Serve] (reader.go). At most one per processor

@@ -39,7 +39,8 @@
 // # Differences from kube-apiserver
 //
 //   - All methods except GET return 405, and so do all writes except these reviews.
-//   - Only JSON is served. Reviews are also read as protobuf. A client that accepts only protobuf or CBOR gets 406.
+//   - Only JSON is served. Reviews are also read as protobuf. A client that accepts
+//     only protobuf or CBOR gets 406.
 //   - Subresources and /openapi do not exist: 404.
 //   - A read without a resource version returns the state of the cache, not of the
 //     storage behind it (rule C12).
@@ -53,8 +54,7 @@
 //
 // # Where it runs
 //
-// The package imports core, package access, the protobuf field decoder and the
-// standard library. The same code
-// serves from a connector, from the module under wazero, and at the edge under
-// GOOS=js.
+// Besides the standard library and the protobuf field decoder, the package imports
+// only the core, packages access and limit, and small helpers. The same code serves
+// from a connector, from the module under wazero, and at the edge under GOOS=js.
 package kubeapi
