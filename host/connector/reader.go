@@ -65,11 +65,11 @@ type reader struct {
 	evaluator           // of the selectors, with the allowance of the client; that is nil before the Hello
 	sender    sender
 
-	part    Part
-	address netip.Prefix // address block of the client; see access.Client.Block
-	number  uint64       // increases with every reader
-	silence *time.Timer  // runs until the Hello
-	silent  atomic.Bool  // the silence timer fired
+	resources []api.Resource // that it may subscribe to; nil for all
+	address   netip.Prefix   // address block of the client; see access.Client.Block
+	number    uint64         // increases with every reader
+	silence   *time.Timer    // runs until the Hello
+	silent    atomic.Bool    // the silence timer fired
 
 	ended    chan struct{}    // closed when receiving has ended
 	cause    error            // why receiving ended; valid after ended is closed
@@ -90,23 +90,17 @@ type reader struct {
 	stopWatching  func() bool // for the withdrawal of the token; nil if it is not watched
 }
 
-// Part limits the resources and namespaces of a reader, in addition to the policy.
-// The zero Part is unlimited.
-type Part struct {
-	Resources []api.Resource // nil for all; must not be modified
-	Shard     api.Shard      // of the namespaces of each resource
-}
-
 // Serve serves one reader until it leaves, violates the protocol, ctx ends or the
 // connector closes. It closes conn. It returns nil if the reader left, a *api.Status
 // if the connector ended the connection, and else the error of conn.
 func (c *Connector) Serve(ctx context.Context, conn MessageConn) error {
-	return c.ServePart(ctx, conn, Part{})
+	return c.ServeShard(ctx, conn, nil, api.Shard{})
 }
 
-// ServePart serves a reader of a part, like Serve. All parts share the upstream
-// watch of a resource.
-func (c *Connector) ServePart(ctx context.Context, conn MessageConn, part Part) error {
+// ServeShard serves a reader of some resources and of one shard of their namespaces,
+// like Serve. Nil means all resources; the slice must not be modified. All shards share
+// the upstream watch of a resource.
+func (c *Connector) ServeShard(ctx context.Context, conn MessageConn, resources []api.Resource, shard api.Shard) error {
 	if status := c.connect(); status != nil {
 		sendClosing(ctx, conn, status)
 		conn.Close(status)
@@ -116,7 +110,7 @@ func (c *Connector) ServePart(ctx context.Context, conn MessageConn, part Part) 
 	r := &reader{
 		connector: c,
 		conn:      conn,
-		part:      part,
+		resources: resources,
 		address:   access.ClientOf(ctx).Block(),
 		signal:    make(chan struct{}, 1),
 		ended:     make(chan struct{}),
@@ -124,7 +118,7 @@ func (c *Connector) ServePart(ctx context.Context, conn MessageConn, part Part) 
 		rights:    map[uint32]grant{},
 	}
 	config := c.config.session()
-	config.Authenticate, config.Shard, config.Meter = r.authenticate, part.Shard, &r.meter
+	config.Authenticate, config.Shard, config.Meter = r.authenticate, shard, &r.meter
 	config.Deflate = c.deflater.sections
 	r.session = session.New(config, r)
 	r.meter.Grant(1) // readers without selectors never need more
@@ -260,7 +254,7 @@ func (r *reader) Collection(asked *session.Request) (*session.Collection, *api.S
 	right, known := r.found.rights[request]
 	found := r.found.schemas[resource]
 	switch {
-	case len(r.part.Resources) > 0 && !slices.Contains(r.part.Resources, resource):
+	case len(r.resources) > 0 && !slices.Contains(r.resources, resource):
 		return nil, api.NotFound("the connector does not send " + resource.String() + " to this reader")
 	case !known:
 		return nil, api.Internal("the right to " + request.String() + " was not looked up")

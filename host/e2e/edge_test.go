@@ -127,7 +127,7 @@ func signIn(t *testing.T, page context.Context, token string) {
 // and on the page.
 func TestEdge_divided_by_namespace(t *testing.T) {
 	e := startEdge(t, "-pods", "60", "-rate", "0.001", "-clusters",
-		`{"default": {"shards": [{"name": "pods", "resources": ["v1/pods"], "namespaceShards": 3}, {"name": "rest"}]}}`)
+		`{"default": {"groups": [{"name": "pods", "resources": ["v1/pods"], "shards": 3}, {"name": "rest"}]}}`)
 	get := func(query string, args ...string) (string, error) {
 		args = append([]string{"get", "--server", "ws://" + e.address + "/watch" + query, "--token", e.token, "--no-headers"}, args...)
 		output, err := exec.CommandContext(t.Context(), binary(t), args...).CombinedOutput()

@@ -126,13 +126,13 @@ func unanswered(object string, err error) *api.Status {
 	return status
 }
 
-// Resources implements kubeapi.Backend. It returns the resources of all shards. The
-// objects of a shard have the same resources, so it queries only the first.
+// Resources implements kubeapi.Backend. It returns the resources of all groups. The
+// objects of a group have the same resources, so it queries only the first.
 func (b *backend) Resources(ctx context.Context) ([]kubeapi.Resource, error) {
 	var all []kubeapi.Resource
 	known := map[api.Resource]bool{}
-	for _, shard := range b.cluster.shards() {
-		schemas, err := b.schemas(ctx, shard.object(0), "")
+	for _, group := range b.cluster.groups() {
+		schemas, err := b.schemas(ctx, group.object(0), "")
 		if err != nil {
 			return nil, err
 		}
@@ -173,11 +173,11 @@ func (b *backend) schemas(ctx context.Context, object, resource string) ([]api.S
 
 // Schema implements kubeapi.Backend.
 func (b *backend) Schema(ctx context.Context, resource api.Resource) (*api.Schema, error) {
-	shard, status := b.cluster.find(resource.String())
+	group, status := b.cluster.find(resource.String())
 	if status != nil {
 		return nil, status
 	}
-	schemas, err := b.schemas(ctx, shard.object(0), resource.String())
+	schemas, err := b.schemas(ctx, group.object(0), resource.String())
 	if err != nil {
 		return nil, err
 	}

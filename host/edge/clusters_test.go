@@ -33,7 +33,7 @@ func TestPlaces(t *testing.T) {
 }
 
 func TestDividedResourceIsNotInOneObject(t *testing.T) {
-	c := Cluster{Shards: []Shard{{Name: "pods", Resources: []string{"v1/pods"}, NamespaceShards: 2}, {Name: "rest"}}}
+	c := Cluster{Groups: []Group{{Name: "pods", Resources: []string{"v1/pods"}, Shards: 2}, {Name: "rest"}}}
 	_, status := c.place("v1/pods", "")
 	assert.Equal(t, api.BadRequest("v1/pods is divided by namespace over 2 objects of this edge: request one namespace, or all of one object over a WebSocket, as watchglass get does with /watch?shard=0-of-2"), status)
 	assert.Equal(t, []string{"pods/0-of-2", "pods/1-of-2", "rest"}, c.objects())
@@ -48,16 +48,16 @@ func TestParseClusters(t *testing.T) {
 		`{"a": {"b": 1}}`:                      "unknown field",
 		`{"A": {}}`:                            `cluster "A": expected lower case`,
 		`{"": {}}`:                             `cluster "": expected`,
-		`{"a": {"regions": 1}}`:                "cluster a has 1 regions: expected none, or shards that all name",
+		`{"a": {"regions": 1}}`:                "cluster a has 1 regions: expected none, or groups that all name",
 		`{"a": {"regions": -1}}`:               "cluster a has -1 regions",
-		`{"a": {"shards": [{}]}}`:              `cluster a, shard 1: the name ""`,
-		`{"a": {"shards": [{"name": "x/y"}]}}`: `the name "x/y"`,
-		`{"a": {"shards": [{"name": "x"}, {"name": "x"}]}}`:                                    "cluster a: two shards are called x",
-		`{"a": {"shards": [{"name": "x", "resources": ["pods"]}]}}`:                            `cluster a, shard x: 400 BadRequest: invalid resource "pods"`,
-		`{"a": {"shards": [{"name": "x", "resources": ["v1/pods"], "namespaceShards": 1}]}}`:   "cluster a, shard x: 1 namespaceShards, expected 2 to 256, or none for one object",
-		`{"a": {"shards": [{"name": "x", "resources": ["v1/pods"], "namespaceShards": 257}]}}`: "257 namespaceShards, expected 2 to 256",
-		`{"a": {"shards": [{"name": "x", "resources": ["v1/pods"], "namespaceShards": -1}]}}`:  "invalid clusters",
-		`{"a": {"shards": [{"name": "x", "namespaceShards": 2}]}}`:                             "cluster a, shard x: it is divided by namespace, so it must name its resources",
+		`{"a": {"groups": [{}]}}`:              `cluster a, group 1: the name ""`,
+		`{"a": {"groups": [{"name": "x/y"}]}}`: `the name "x/y"`,
+		`{"a": {"groups": [{"name": "x"}, {"name": "x"}]}}`:                           "cluster a: two groups are called x",
+		`{"a": {"groups": [{"name": "x", "resources": ["pods"]}]}}`:                   `cluster a, group x: 400 BadRequest: invalid resource "pods"`,
+		`{"a": {"groups": [{"name": "x", "resources": ["v1/pods"], "shards": 1}]}}`:   "cluster a, group x: 1 shards, expected 2 to 256, or none for one object",
+		`{"a": {"groups": [{"name": "x", "resources": ["v1/pods"], "shards": 257}]}}`: "257 shards, expected 2 to 256",
+		`{"a": {"groups": [{"name": "x", "resources": ["v1/pods"], "shards": -1}]}}`:  "invalid clusters",
+		`{"a": {"groups": [{"name": "x", "shards": 2}]}}`:                             "cluster a, group x: it is divided by namespace, so it must name its resources",
 	} {
 		_, err := ParseClusters(text)
 		require.ErrorContains(t, err, want, text)

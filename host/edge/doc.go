@@ -13,7 +13,7 @@
 //
 // # Namespaces
 //
-// A shard of resources may be divided by namespace over several objects ([Shard]). A
+// A group of resources may be divided by namespace into shards, one per object ([Group]). A
 // request for one namespace goes to its object. A request for all namespaces is
 // refused with 400, because each object is at a different version. A watch could not
 // continue from a combined list, and its pages would differ from those of each
@@ -41,7 +41,7 @@
 // # Limits
 //
 // Each request first asks the object for the schema and then for the data, which
-// costs the worker two subrequests. Discovery costs one per shard. If a shard is
+// costs the worker two subrequests. Discovery costs one per group. If an object is
 // divided by namespace, its first object answers requests for schemas, so it must be
 // fed too. Health and metrics query every object.
 package edge

@@ -93,9 +93,9 @@ type exposition struct {
 	last    string // name of the last sample
 }
 
-// sample writes a value with the labels cluster and shard, and with another one unless
+// sample writes a value with the labels cluster and object, and with another one unless
 // its value is empty. Samples of one name follow each other.
-func (e *exposition) sample(name, help, shard, label, value string, number int) {
+func (e *exposition) sample(name, help, object, label, value string, number int) {
 	if name != e.last {
 		kind := "gauge"
 		if strings.HasSuffix(name, "_total") {
@@ -104,7 +104,7 @@ func (e *exposition) sample(name, help, shard, label, value string, number int) 
 		fmt.Fprintf(&e.text, "# HELP %s %s\n# TYPE %[1]s %[3]s\n", name, help, kind)
 		e.last = name
 	}
-	fmt.Fprintf(&e.text, "%s{cluster=%q,shard=%q", name, e.cluster, shard)
+	fmt.Fprintf(&e.text, "%s{cluster=%q,object=%q", name, e.cluster, object)
 	if value != "" {
 		fmt.Fprintf(&e.text, ",%s=%q", label, value)
 	}

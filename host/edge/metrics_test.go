@@ -80,7 +80,7 @@ func askAs(t *testing.T, path string, o *objects, claims token.Claims) *httptest
 	require.NoError(t, err)
 	signed, err := keys.Sign(claims, time.Now())
 	require.NoError(t, err)
-	clusters, err := edge.ParseClusters(`{"default":{"shards":[{"name":"pods","resources":["v1/pods"],"namespaceShards":256}]}}`)
+	clusters, err := edge.ParseClusters(`{"default":{"groups":[{"name":"pods","resources":["v1/pods"],"shards":256}]}}`)
 	require.NoError(t, err)
 	handler := edge.NewHandler(edge.Config{
 		Keys: keys, Clusters: clusters, Now: time.Now,
@@ -115,13 +115,13 @@ func TestMetricsDoNotWaitForOneObject(t *testing.T) {
 		body := w.Body.String()
 		assert.Equal(t, 256, o.asked)
 		assert.Equal(t, 64, o.highest, "side by side, and no more than that")
-		assert.Contains(t, body, `watchglass_edge_up{cluster="default",shard="pods/7-of-256"} 0`)
+		assert.Contains(t, body, `watchglass_edge_up{cluster="default",object="pods/7-of-256"} 0`)
 		assert.Contains(t, body, "it took more than 2s")
-		assert.Contains(t, body, `watchglass_edge_up{cluster="default",shard="pods/9-of-256"} 0`)
+		assert.Contains(t, body, `watchglass_edge_up{cluster="default",object="pods/9-of-256"} 0`)
 		assert.Contains(t, body, "it broke")
 		assert.Equal(t, 254, strings.Count(body, "\nwatchglass_readers{"))
-		assert.NotContains(t, body, `readers{cluster="default",shard="pods/7-of-256"}`)
-		of := `cluster="default",shard="pods/255-of-256"`
+		assert.NotContains(t, body, `readers{cluster="default",object="pods/7-of-256"}`)
+		of := `cluster="default",object="pods/255-of-256"`
 		for _, line := range []string{
 			`watchglass_edge_up{` + of + `} 1`, `watchglass_readers{` + of + `} 2`, `watchglass_memory_bytes{` + of + `} 5`,
 			`watchglass_limit{` + of + `,limit="max-readers"} 4096`, `watchglass_limit{` + of + `,limit="max-memory"} 90`,

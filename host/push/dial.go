@@ -13,7 +13,6 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/watchglass/watchglass/core/wire"
-	"github.com/watchglass/watchglass/host/connector"
 	"github.com/watchglass/watchglass/host/socket"
 )
 
@@ -66,8 +65,8 @@ func isFinal(err error) bool {
 // server or send it unencrypted.
 var client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 
-// dial connects with a token and with the query of a part.
-func (p *Pusher) dial(ctx context.Context, part connector.Part) (*socket.Conn, error) {
+// dial connects with a token and with the query of an object.
+func (p *Pusher) dial(ctx context.Context, object object) (*socket.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
 	source, err := p.config.Source(ctx)
@@ -78,7 +77,7 @@ func (p *Pusher) dial(ctx context.Context, part connector.Part) (*socket.Conn, e
 	if err != nil {
 		return nil, err
 	}
-	conn, resp, err := socket.Dial(ctx, p.target(source, part), websocket.DialOptions{
+	conn, resp, err := socket.Dial(ctx, p.target(source, object), websocket.DialOptions{
 		HTTPClient: client, Subprotocols: []string{wire.Subprotocol}, HTTPHeader: header,
 	})
 	if err != nil {
@@ -111,9 +110,9 @@ func (p *Pusher) header() (http.Header, error) {
 
 // target returns the URL with the resources in the query. An empty source requests
 // the division, and does not offer the resources.
-func (p *Pusher) target(source string, part connector.Part) string {
-	names := make([]string, len(part.Resources))
-	for i, r := range part.Resources {
+func (p *Pusher) target(source string, object object) string {
+	names := make([]string, len(object.resources))
+	for i, r := range object.resources {
 		names[i] = r.String()
 	}
 	u := *p.url
@@ -122,8 +121,8 @@ func (p *Pusher) target(source string, part connector.Part) string {
 	if source != "" {
 		query.Set("source", source)
 	}
-	if !part.Shard.Whole() {
-		query.Set("shard", part.Shard.String())
+	if !object.shard.Whole() {
+		query.Set("shard", object.shard.String())
 	}
 	if p.config.Replace {
 		query.Set("replace", "true")

@@ -25,7 +25,7 @@ const controlTimeout = 10 * time.Second
 type feed struct {
 	conn      *socket.Conn
 	connector *connector.Connector
-	part      connector.Part
+	object    object
 	log       *slog.Logger
 	session   atomic.Pointer[session] // nil before the first session; only serve changes it
 	begun     bool                    // a session has begun
@@ -85,7 +85,7 @@ func (f *feed) execute(ctx context.Context, text string) error {
 	f.session.Store(s)
 	go func() {
 		defer close(s.over)
-		err := f.connector.ServePart(ctx, s, f.part)
+		err := f.connector.ServeShard(ctx, s, f.object.resources, f.object.shard)
 		if s.stopped() || ctx.Err() != nil {
 			return
 		}

@@ -12,22 +12,27 @@ import (
 	"strings"
 
 	"github.com/watchglass/watchglass/core/api"
-	"github.com/watchglass/watchglass/host/connector"
 )
 
 // maxPlan is the maximum size of an edge's response about its objects.
 const maxPlan = 1 << 20
 
+// object is a Durable Object and what it holds.
+type object struct {
+	resources []api.Resource
+	shard     api.Shard // of the namespaces of each resource
+}
+
 // plan requests the division of the resources from the edge. An edge that only
 // accepts WebSockets is a single object.
-func (p *Pusher) plan(ctx context.Context) ([]connector.Part, error) {
+func (p *Pusher) plan(ctx context.Context) ([]object, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
 	header, err := p.header()
 	if err != nil {
 		return nil, err
 	}
-	everything := connector.Part{Resources: p.config.Resources}
+	everything := object{resources: p.config.Resources}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http"+strings.TrimPrefix(p.target("", everything), "ws"), nil)
 	if err != nil {
 		return nil, err
@@ -40,20 +45,20 @@ func (p *Pusher) plan(ctx context.Context) ([]connector.Part, error) {
 	defer resp.Body.Close()
 	switch resp.StatusCode {
 	case http.StatusOK:
-		parts, err := p.parsePlan(io.LimitReader(resp.Body, maxPlan))
+		objects, err := p.parsePlan(io.LimitReader(resp.Body, maxPlan))
 		if err != nil {
 			return nil, err
 		}
-		return parts, p.checkPlan(ctx, parts)
+		return objects, p.checkPlan(ctx, objects)
 	case http.StatusUpgradeRequired:
-		return []connector.Part{everything}, nil
+		return []object{everything}, nil
 	}
 	return nil, refusedBy(resp)
 }
 
-// parsePlan parses the edge's plan: the part of each object. Together, the parts must
-// contain exactly the pushed resources.
-func (p *Pusher) parsePlan(body io.Reader) ([]connector.Part, error) {
+// parsePlan parses the edge's plan. Together, the objects must contain exactly the
+// pushed resources.
+func (p *Pusher) parsePlan(body io.Reader) ([]object, error) {
 	var division struct {
 		Objects []struct {
 			Resources []string
@@ -64,40 +69,40 @@ func (p *Pusher) parsePlan(body io.Reader) ([]connector.Part, error) {
 		return nil, fmt.Errorf("the edge did not return its division: %w; is it a watchglass edge?", err)
 	}
 	missing := slices.Clone(p.config.Resources)
-	var parts []connector.Part
-	for _, object := range division.Objects {
-		shard, status := api.ParseShard(object.Shard)
+	var objects []object
+	for _, listed := range division.Objects {
+		shard, status := api.ParseShard(listed.Shard)
 		if status != nil {
 			return nil, fmt.Errorf("the edge returned an invalid object: %w", status)
 		}
-		part := connector.Part{Shard: shard}
-		for _, text := range object.Resources {
+		object := object{shard: shard}
+		for _, text := range listed.Resources {
 			resource, err := api.ParseResource(text)
 			if err != nil || !slices.Contains(p.config.Resources, resource) {
 				return nil, fmt.Errorf("the edge expects %s, which is not pushed", strconv.Quote(text))
 			}
-			part.Resources = append(part.Resources, resource)
+			object.resources = append(object.resources, resource)
 			missing = slices.DeleteFunc(missing, func(r api.Resource) bool { return r == resource })
 		}
-		if len(part.Resources) == 0 { // an empty list would mean all
+		if len(object.resources) == 0 { // an empty list would mean all
 			return nil, errors.New("the edge returned an object without resources")
 		}
-		parts = append(parts, part)
+		objects = append(objects, object)
 	}
 	if len(missing) > 0 {
 		return nil, fmt.Errorf("the edge has no object for %s", missing[0])
 	}
-	return parts, nil
+	return objects, nil
 }
 
 // errIndivisible reports an invalid configuration of the edge.
-var errIndivisible = errors.New("it has no namespaces: remove it from the shard with namespaceShards in WATCHGLASS_CLUSTERS")
+var errIndivisible = errors.New("it has no namespaces: remove it from the group with shards in WATCHGLASS_CLUSTERS")
 
 // checkPlan checks that resources divided by namespace are namespaced.
-func (p *Pusher) checkPlan(ctx context.Context, parts []connector.Part) error {
-	for _, part := range parts {
-		for _, resource := range part.Resources {
-			if part.Shard.Whole() {
+func (p *Pusher) checkPlan(ctx context.Context, objects []object) error {
+	for _, object := range objects {
+		for _, resource := range object.resources {
+			if object.shard.Whole() {
 				continue
 			}
 			schema, err := p.config.Connector.Backend().Schema(ctx, resource)
@@ -113,9 +118,9 @@ func (p *Pusher) checkPlan(ctx context.Context, parts []connector.Part) error {
 }
 
 // samePlan reports whether two plans contain the same objects.
-func samePlan(a, b []connector.Part) bool {
-	return slices.EqualFunc(a, b, func(a, b connector.Part) bool {
-		return a.Shard == b.Shard && slices.Equal(a.Resources, b.Resources)
+func samePlan(a, b []object) bool {
+	return slices.EqualFunc(a, b, func(a, b object) bool {
+		return a.shard == b.shard && slices.Equal(a.resources, b.resources)
 	})
 }
 
@@ -123,11 +128,11 @@ func samePlan(a, b []connector.Part) bool {
 var errDivided = errors.New("the edge has changed the division of its resources")
 
 // moved reports whether an object refused because the division has changed.
-func (p *Pusher) moved(ctx context.Context, err error, known []connector.Part) bool {
+func (p *Pusher) moved(ctx context.Context, err error, known []object) bool {
 	var refused *RefusedError
 	if !errors.As(err, &refused) {
 		return false
 	}
-	parts, err := p.plan(ctx)
-	return err == nil && !samePlan(parts, known)
+	objects, err := p.plan(ctx)
+	return err == nil && !samePlan(objects, known)
 }

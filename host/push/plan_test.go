@@ -165,7 +165,7 @@ func TestClusterScopedResourceCannotBeDivided(t *testing.T) {
 	c := startCluster(t, e, newSource())
 	c.config.Resources = []api.Resource{{Version: "v1", Name: "nodes"}}
 	err := <-c.run(t).done
-	assert.EqualError(t, err, "the edge divides v1/nodes by namespace, and it has no namespaces: remove it from the shard with namespaceShards in WATCHGLASS_CLUSTERS")
+	assert.EqualError(t, err, "the edge divides v1/nodes by namespace, and it has no namespaces: remove it from the group with shards in WATCHGLASS_CLUSTERS")
 }
 
 func TestInvalidPlans(t *testing.T) {

@@ -116,15 +116,15 @@ func (p *Pusher) Run(ctx context.Context) error {
 	first := true
 	var pauses backoff.Pauses
 	for {
-		var parts []connector.Part
+		var objects []object
 		err := p.retry(ctx, func() (done bool, err error) {
-			parts, err = p.plan(ctx)
+			objects, err = p.plan(ctx)
 			return err == nil || first && isFinal(err), err
 		})
 		if err != nil || ctx.Err() != nil {
 			return err
 		}
-		if err := p.feedAll(ctx, parts, first); !errors.Is(err, errDivided) {
+		if err := p.feedAll(ctx, objects, first); !errors.Is(err, errDivided) {
 			return err
 		}
 		first = false
@@ -134,17 +134,17 @@ func (p *Pusher) Run(ctx context.Context) error {
 	}
 }
 
-// feedAll feeds all objects until ctx ends or the division changes. If the parts are
+// feedAll feeds all objects until ctx ends or the division changes. If the objects are
 // the first division, it also ends when an object permanently refuses its first
 // connection.
-func (p *Pusher) feedAll(ctx context.Context, parts []connector.Part, first bool) error {
+func (p *Pusher) feedAll(ctx context.Context, objects []object, first bool) error {
 	group, ctx := errgroup.WithContext(ctx)
-	for _, part := range parts {
+	for _, object := range objects {
 		group.Go(func() error {
 			accepted := !first
 			return p.retry(ctx, func() (done bool, err error) {
-				err = p.connect(ctx, part, &accepted)
-				if p.moved(ctx, err, parts) {
+				err = p.connect(ctx, object, &accepted)
+				if p.moved(ctx, err, objects) {
 					return true, errDivided
 				}
 				return !accepted && isFinal(err), err
@@ -187,17 +187,17 @@ func describe(err error) error {
 
 // connect feeds one object over one connection until it ends, and returns the
 // reason. Before that, it sets accepted if the other side accepts feeds.
-func (p *Pusher) connect(ctx context.Context, part connector.Part, accepted *bool) error {
-	conn, err := p.dial(ctx, part)
+func (p *Pusher) connect(ctx context.Context, object object, accepted *bool) error {
+	conn, err := p.dial(ctx, object)
 	if err != nil {
 		return err
 	}
 	log := p.config.Logger.With("edge", p.url.Host)
-	if !part.Shard.Whole() {
-		log = log.With("shard", part.Shard)
+	if !object.shard.Whole() {
+		log = log.With("shard", object.shard)
 	}
 	log.Info("connected to the edge, standing by")
-	f := &feed{conn: conn, connector: p.config.Connector, part: part, log: log}
+	f := &feed{conn: conn, connector: p.config.Connector, object: object, log: log}
 	err = f.serve(ctx, p.config.PingInterval)
 	*accepted = *accepted || !errors.Is(err, errNoFeed)
 	return err

@@ -7,7 +7,7 @@ import type { TestContext } from "node:test";
 import { pathToFileURL } from "node:url";
 import { WebSocket as Socket } from "ws";
 import { connect, type Collection, type CollectionProgress, type CollectionStatus, type Watchglass } from "../src/index.js";
-import { inPart } from "../src/edge/places.js";
+import { inShard } from "../src/edge/places.js";
 import { TestConnector, type Feed } from "./connector.js";
 import { Reader, split, Writer } from "../src/wire/codec.js";
 import { Match, Policy, Tristate } from "../src/wire/commands.js";
@@ -120,9 +120,9 @@ export class Edge {
     return { code: response.status, body: await response.json() };
   }
 
-  feed(connector: TestConnector, { object = "one", grant = { ...everything, feed: true } as object, source = connector.source, resources = "v1/pods", replace = false, part = "" } = {}): Promise<Feed> {
-    const query = new URLSearchParams({ resources, source, ...(replace && { replace: "true" }), ...(part && { shard: part }) });
-    const has = (key: string): boolean => part === "" || inPart(key.slice(0, key.indexOf("/")), part);
+  feed(connector: TestConnector, { object = "one", grant = { ...everything, feed: true } as object, source = connector.source, resources = "v1/pods", replace = false, shard = "" } = {}): Promise<Feed> {
+    const query = new URLSearchParams({ resources, source, ...(replace && { replace: "true" }), ...(shard && { shard }) });
+    const has = (key: string): boolean => shard === "" || inShard(key.slice(0, key.indexOf("/")), shard);
     return connector.feed(this.url(`${object}/feed?${query}`, "ws"), { "x-watchglass-grant": JSON.stringify(grant) }, has);
   }
 

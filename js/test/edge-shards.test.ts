@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { describe, test, type TestContext } from "node:test";
-import { partOf } from "../src/edge/places.js";
+import { shardOf } from "../src/edge/places.js";
 import { TestConnector } from "./connector.js";
 import { Edge, until } from "./edge-fixture.js";
 import { packaged } from "./paths.js";
@@ -12,9 +12,9 @@ import { packaged } from "./paths.js";
 const skip = existsSync(packaged("dist", "watchglass.wasm")) ? false : 'dist/ is not built; run "npm run build" after "make wasm"';
 const options = { skip };
 
-const parts = ["0-of-2", "1-of-2"];
+const shards = ["0-of-2", "1-of-2"];
 const namespaces = Array.from({ length: 10 }, (_, i) => `team-${i}`);
-const [here, there] = parts.map((part) => namespaces.find((namespace) => partOf(namespace, 2) === part)!) as [string, string];
+const [here, there] = shards.map((shard) => namespaces.find((namespace) => shardOf(namespace, 2) === shard)!) as [string, string];
 
 async function setup(t: TestContext, padding = ""): Promise<{ edge: Edge; connector: TestConnector }> {
   const connector = await TestConnector.start();
@@ -25,64 +25,64 @@ async function setup(t: TestContext, padding = ""): Promise<{ edge: Edge; connec
 }
 
 const live = (objects: number) => ({ resources: { "v1/pods": pods } }: any): boolean => pods?.state === "live" && pods.objects === objects;
-const countOf = (part: string): number => 10 * namespaces.filter((namespace) => partOf(namespace, 2) === part).length;
+const countOf = (shard: string): number => 10 * namespaces.filter((namespace) => shardOf(namespace, 2) === shard).length;
 
 describe("objects that are divided by namespace", { concurrency: 3 }, () => {
   test("two objects hold more than one has memory for", options, async (t) => {
     const { edge, connector } = await setup(t, "x".repeat(400));
     await edge.feed(connector, { object: "scarce" });
     await edge.until("scarce/status", ({ resources: { "v1/pods": pods } }) => pods.metadataOnly && pods.state === "live");
-    for (const part of parts) {
-      const object = `scarce-${part}`;
-      await edge.feed(connector, { object, part });
-      const { resources } = await edge.until(`${object}/status`, live(countOf(part)));
-      assert.equal(resources["v1/pods"].metadataOnly, false, part);
+    for (const shard of shards) {
+      const object = `scarce-${shard}`;
+      await edge.feed(connector, { object, shard });
+      const { resources } = await edge.until(`${object}/status`, live(countOf(shard)));
+      assert.equal(resources["v1/pods"].metadataOnly, false, shard);
     }
     // One grows, and the other keeps its limit.
     for (let i = 0; i < 60; i++) connector.put(`${here}/more-${i}`, "web", "Running");
-    await edge.until(`scarce-${parts[0]}/status`, ({ resources: { "v1/pods": pods } }) => pods.metadataOnly && pods.state === "live");
-    const { body } = await edge.get(`scarce-${parts[1]}/status`);
-    assert.ok(live(countOf(parts[1]!))(body) && !body.resources["v1/pods"].metadataOnly);
+    await edge.until(`scarce-${shards[0]}/status`, ({ resources: { "v1/pods": pods } }) => pods.metadataOnly && pods.state === "live");
+    const { body } = await edge.get(`scarce-${shards[1]}/status`);
+    assert.ok(live(countOf(shards[1]!))(body) && !body.resources["v1/pods"].metadataOnly);
     // Deleted objects disappear there.
     for (let i = 0; i < 60; i++) connector.delete(`${here}/more-${i}`);
-    await edge.until(`scarce-${parts[0]}/status`, live(countOf(parts[0]!)));
+    await edge.until(`scarce-${shards[0]}/status`, live(countOf(shards[0]!)));
   });
 
   test("each has a standby connector and restores its stored state", options, async (t) => {
     const { edge, connector } = await setup(t);
-    const feeds = await Promise.all(parts.map((part) => edge.feed(connector, { object: part, part })));
-    for (const part of parts) await edge.until(`${part}/status`, live(countOf(part)));
-    const standby = await Promise.all(parts.map((part) => edge.feed(connector, { object: part, part })));
+    const feeds = await Promise.all(shards.map((shard) => edge.feed(connector, { object: shard, shard })));
+    for (const shard of shards) await edge.until(`${shard}/status`, live(countOf(shard)));
+    const standby = await Promise.all(shards.map((shard) => edge.feed(connector, { object: shard, shard })));
     feeds[0]!.socket.terminate();
     connector.put(`${here}/late`, "web", "Running");
-    await edge.until(`${parts[0]}/status`, live(countOf(parts[0]!) + 1));
+    await edge.until(`${shards[0]}/status`, live(countOf(shards[0]!) + 1));
     assert.deepEqual([standby[0]!.begun, feeds[1]!.begun, standby[1]!.begun], [1, 1, 0], "the other object goes on as before");
     assert.deepEqual(connector.subscribes.slice(0, 2), [0, 0]);
     assert.ok(connector.subscribes.length === 3 && connector.subscribes[2]! >= 200, "without a snapshot");
     const { rv } = connector;
-    for (const part of parts) await edge.until(`${part}/status`, ({ resources }) => Number(resources["v1/pods"].kept?.resourceVersion) >= (part === parts[0] ? rv : 200));
+    for (const shard of shards) await edge.until(`${shard}/status`, ({ resources }) => Number(resources["v1/pods"].kept?.resourceVersion) >= (shard === shards[0] ? rv : 200));
 
     await edge.restart();
     connector.put(`${there}/later`, "web", "Running");
-    for (const part of parts) await edge.feed(connector, { object: part, part });
-    await edge.until(`${parts[1]}/status`, live(countOf(parts[1]!) + 1));
-    await edge.until(`${parts[0]}/status`, live(countOf(parts[0]!) + 1));
+    for (const shard of shards) await edge.feed(connector, { object: shard, shard });
+    await edge.until(`${shards[1]}/status`, live(countOf(shards[1]!) + 1));
+    await edge.until(`${shards[0]}/status`, live(countOf(shards[0]!) + 1));
     assert.ok(connector.subscribes.slice(3).every((from) => from >= 200), `both resume: ${connector.subscribes}`);
   });
 
   test("a reader gets complete data or is refused, also after the object left memory", options, async (t) => {
     const { edge, connector } = await setup(t);
-    const [part] = parts as [string];
-    await edge.feed(connector, { object: "one", part });
-    await edge.until("one/status", live(countOf(part)));
-    const wg = await edge.read({ query: `namespace=${here}&shard=${part}` });
+    const [shard] = shards as [string];
+    await edge.feed(connector, { object: "one", shard });
+    await edge.until("one/status", live(countOf(shard)));
+    const wg = await edge.read({ query: `namespace=${here}&shard=${shard}` });
     const narrow = wg.collection("v1/pods", { namespace: here });
     await narrow.synced;
     assert.equal(narrow.progress.objects, 10);
-    const whole = await edge.read({ query: `shard=${part}` });
+    const whole = await edge.read({ query: `shard=${shard}` });
     const all = whole.collection("v1/pods");
     await all.synced;
-    assert.equal(all.progress.objects, countOf(part));
+    assert.equal(all.progress.objects, countOf(shard));
     await edge.evict();
     for (const namespace of ["", there]) {
       const none = wg.collection("v1/pods", { namespace });
@@ -92,6 +92,6 @@ describe("objects that are divided by namespace", { concurrency: 3 }, () => {
     connector.put(`${here}/late`, "web", "Running");
     connector.put(`${there}/late`, "web", "Running");
     await until(narrow, ({ objects }) => objects === 11);
-    await until(all, ({ objects }) => objects === countOf(part) + 1);
+    await until(all, ({ objects }) => objects === countOf(shard) + 1);
   });
 });

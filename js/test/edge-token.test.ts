@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { writeSubscriptionStatus } from "../src/wire/status.js";
-import { feeds, inPart, parseClusters, place, route, type Place, type Wanted } from "../src/edge/places.js";
+import { feeds, inShard, parseClusters, place, route, type Place, type Wanted } from "../src/edge/places.js";
 import { region, upstreamOf } from "../src/edge/regions.js";
 import { parseKeys, verify, type Claims } from "../src/edge/token.js";
 import type { Status } from "../src/types.js";
@@ -61,23 +61,23 @@ test("resources divided by namespace are requested by namespace or by shard", ()
   const { clusters } = read("edge", "places.json");
   const resources = ["v1/pods"];
   const refused = (wanted: Wanted, cluster = "divided") => place(clusters, cluster, wanted) as Status;
-  assert.deepEqual(place(clusters, "divided", { resources, namespace: "web" }), { object: "divided/pods/1-of-3", part: "1-of-3" });
-  assert.deepEqual(place(clusters, "divided", { resources, part: "2-of-3" }), { object: "divided/pods/2-of-3", part: "2-of-3" });
+  assert.deepEqual(place(clusters, "divided", { resources, namespace: "web" }), { object: "divided/pods/1-of-3", shard: "1-of-3" });
+  assert.deepEqual(place(clusters, "divided", { resources, shard: "2-of-3" }), { object: "divided/pods/2-of-3", shard: "2-of-3" });
   assert.deepEqual(refused({ resources }), {
     code: 400, reason: "BadRequest",
     message: "v1/pods is divided by namespace over 3 objects of this edge, 0-of-3 to 2-of-3: connect with ?resource=v1/pods&namespace=NAME, or once for each of them with &shard=",
   });
-  assert.deepEqual(refused({ resources: [] }), refused({ resources }), "the first shard of the cluster");
-  for (const part of ["3-of-3", "0-of-16", "00-of-3", "-1-of-3", "x", "1-of-3 "]) {
-    const { code, message } = refused({ resources, part });
-    assert.equal(code, 404, part);
+  assert.deepEqual(refused({ resources: [] }), refused({ resources }), "the first group of the cluster");
+  for (const shard of ["3-of-3", "0-of-16", "00-of-3", "-1-of-3", "x", "1-of-3 "]) {
+    const { code, message } = refused({ resources, shard });
+    assert.equal(code, 404, shard);
     assert.match(message, /^there is no shard .*: v1\/pods is divided by namespace over 3 objects/);
   }
-  const { code, message } = refused({ resources, part: "0-of-3" }, "default");
+  const { code, message } = refused({ resources, shard: "0-of-3" }, "default");
   assert.deepEqual([code, message], [404, "v1/pods is not divided by namespace at this edge, so there is no shard 0-of-3: connect without"]);
   for (let i = 0; i < 100; i++) {
-    const { part } = place(clusters, "divided", { resources, namespace: `team-${i}` }) as Place;
-    assert.deepEqual(["0-of-3", "1-of-3", "2-of-3"].filter((other) => inPart(`team-${i}`, other)), [part]);
+    const { shard } = place(clusters, "divided", { resources, namespace: `team-${i}` }) as Place;
+    assert.deepEqual(["0-of-3", "1-of-3", "2-of-3"].filter((other) => inShard(`team-${i}`, other)), [shard]);
   }
 });
 
@@ -93,7 +93,7 @@ test("a connector receives the objects that it must feed", () => {
 });
 
 test("readers are sent to a region of their part of the world", () => {
-  const clusters = { default: { shards: [{ name: "pods", resources: ["v1/pods"] }], regions: 4 }, other: {}, divided: { shards: [{ name: "pods", resources: ["v1/pods"], namespaceShards: 3 }], regions: 1 } };
+  const clusters = { default: { groups: [{ name: "pods", resources: ["v1/pods"] }], regions: 4 }, other: {}, divided: { groups: [{ name: "pods", resources: ["v1/pods"], shards: 3 }], regions: 1 } };
   assert.deepEqual(region(clusters, "default/pods", "EU", 0.99), { name: "default/pods@weur-3", hint: "weur" });
   assert.deepEqual(region(clusters, "default/pods", undefined, 0), { name: "default/pods@any-0", hint: undefined });
   assert.equal(region(clusters, "other/all", "EU", 0.5), undefined);
@@ -101,8 +101,8 @@ test("readers are sent to a region of their part of the world", () => {
   const WATCHGLASS = { idFromName: (name: string) => asked.push(name), get: () => "home" as never };
   const env = { WATCHGLASS, WATCHGLASS_CLUSTERS: JSON.stringify(clusters) };
   for (const [name, wanted] of Object.entries({
-    "default/pods@weur-3": { cluster: "default", resources: ["v1/pods"], part: "" },
-    "divided/pods/1-of-3@any-0": { cluster: "divided", resources: ["v1/pods"], part: "1-of-3" },
+    "default/pods@weur-3": { cluster: "default", resources: ["v1/pods"], shard: "" },
+    "divided/pods/1-of-3@any-0": { cluster: "divided", resources: ["v1/pods"], shard: "1-of-3" },
   })) {
     const { object, ...rest } = upstreamOf(name, env);
     assert.deepEqual(rest, wanted);

@@ -95,7 +95,9 @@ func (w *world) unread(r *request) *pair {
 	return p
 }
 
-func (w *world) ended() [2]int { return [2]int{w.ours.Watches().Counts().Terminated, w.theirs.terminated()} }
+func (w *world) ended() [2]int {
+	return [2]int{w.ours.Watches().Counts().Terminated, w.theirs.terminated()}
+}
 
 // settle waits after a change until the library has delivered all it can, and our
 // cacher has ended its wait for the slow watch. It advances the clock.

@@ -152,11 +152,11 @@ func TestAPI(t *testing.T) {
 		code, body := r.get("/healthz", "")
 		assert.Equal(t, "200 ok\n", fmt.Sprint(code, " ", string(body)))
 		_, body = r.get("/metrics", r.everything())
-		assert.Contains(t, string(body), `watchglass_objects{cluster="default",shard="all",resource="v1/pods"} 700`+"\n")
-		assert.Contains(t, string(body), `watchglass_edge_feeds_active{cluster="default",shard="all"} 1`+"\n")
+		assert.Contains(t, string(body), `watchglass_objects{cluster="default",object="all",resource="v1/pods"} 700`+"\n")
+		assert.Contains(t, string(body), `watchglass_edge_feeds_active{cluster="default",object="all"} 1`+"\n")
 		assert.Contains(t, string(body), "# TYPE watchglass_edge_readers_stalled_total counter\n"+
-			`watchglass_edge_readers_stalled_total{cluster="default",shard="all"} 0`+"\n")
-		assert.Regexp(t, `watchglass_memory_bytes\{cluster="default",shard="all"\} [1-9][0-9]{6,7}\n`, string(body))
+			`watchglass_edge_readers_stalled_total{cluster="default",object="all"} 0`+"\n")
+		assert.Regexp(t, `watchglass_memory_bytes\{cluster="default",object="all"\} [1-9][0-9]{6,7}\n`, string(body))
 	})
 }
 

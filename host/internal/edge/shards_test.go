@@ -26,8 +26,8 @@ const shards = 2
 // inShards returns a configuration that divides pods by namespace, in one level or
 // in two.
 func inShards(regions int) string {
-	return fmt.Sprintf(`{"default": {"regions": %d, "shards": [
-		{"name": "pods", "resources": ["v1/pods", "v1/configmaps"], "namespaceShards": %d},
+	return fmt.Sprintf(`{"default": {"regions": %d, "groups": [
+		{"name": "pods", "resources": ["v1/pods", "v1/configmaps"], "shards": %d},
 		{"name": "rest", "resources": ["v1/nodes", "apps/v1/deployments"]}]}}`, regions, shards)
 }
 
@@ -195,7 +195,7 @@ func TestShards(t *testing.T) {
 		assert.NotEmpty(t, r.list("/apis/apps/v1/deployments").Items, "is not divided")
 		_, metrics := r.get("/metrics", r.everything())
 		for i := range shards {
-			assert.Contains(t, string(metrics), fmt.Sprintf(`watchglass_edge_feeds_active{cluster="default",shard="pods/%d-of-%d"} 1`, i, shards))
+			assert.Contains(t, string(metrics), fmt.Sprintf(`watchglass_edge_feeds_active{cluster="default",object="pods/%d-of-%d"} 1`, i, shards))
 		}
 	})
 	t.Run("the Kubernetes API refuses what no object has all of", func(t *testing.T) {
@@ -297,7 +297,7 @@ func TestShardsInRegions(t *testing.T) {
 	r.divide(10)
 	for i := range shards {
 		_, body := r.get("/metrics", r.everything())
-		assert.Contains(t, string(body), fmt.Sprintf(`watchglass_readers{cluster="default",shard="pods/%d-of-%d"} 1`+"\n", i, shards),
+		assert.Contains(t, string(body), fmt.Sprintf(`watchglass_readers{cluster="default",object="pods/%d-of-%d"} 1`+"\n", i, shards),
 			"home serves its region alone")
 	}
 	namespace := r.truth().namespaces()[0]

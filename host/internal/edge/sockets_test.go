@@ -134,7 +134,7 @@ func subscribe(r *rig, conn *websocket.Conn) {
 // per regional object.
 func TestRegions(t *testing.T) {
 	const readers, regions = 8, 2
-	r := startDivided(t, 50, `{"default": {"regions": 2, "shards": [{"name": "all",
+	r := startDivided(t, 50, `{"default": {"regions": 2, "groups": [{"name": "all",
 		"resources": ["v1/pods", "v1/nodes", "v1/configmaps", "apps/v1/deployments"]}]}}`)
 	var conns []*websocket.Conn
 	for range readers {

@@ -77,7 +77,7 @@ async function takeIn(request: Request, env: EdgeEnv, url: URL, cluster: string,
   if (path === "/feed" && !request.headers.has("Upgrade")) return feedList(feeds(clusters, cluster, wanted.resources));
   const home = place(clusters, cluster, wanted);
   if ("code" in home) return no(request, home);
-  if (home.part) url.searchParams.set("shard", home.part);
+  if (home.shard) url.searchParams.set("shard", home.shard);
   const inner = new Request(`http://object${path}${url.search}`, request);
   inner.headers.delete("Authorization");
   // Only the protocol itself. The other offered protocol contains the token.
@@ -113,7 +113,7 @@ function mayNot({ feed, cluster: granted, namespaces }: Claims, cluster: string,
 /** Parses the query of a URL. */
 function parseQuery(query: URLSearchParams): Wanted {
   const resources = [...query.getAll("resource"), ...query.getAll("resources").flatMap((list) => list.split(","))].filter(Boolean);
-  return { resources, namespace: query.get("namespace"), part: query.get("shard") };
+  return { resources, namespace: query.get("namespace"), shard: query.get("shard") };
 }
 
 /**

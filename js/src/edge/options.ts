@@ -65,8 +65,8 @@ export interface Upstream {
   cluster: string;
   /** Empty if the upstream object no longer exists. Readers are then refused. */
   resources: string[];
-  /** The part of the namespaces that the object holds; undefined for all. */
-  part?: string;
+  /** The shard of the namespaces that the object holds; undefined for all. */
+  shard?: string;
 }
 
 export type Settings = Required<EdgeOptions>;

@@ -12,7 +12,7 @@ import { covers, scopes, type Grant } from "./grant.js";
 import type { Holdings } from "./holdings.js";
 import type { Settings } from "./options.js";
 import { TokenBucket } from "./token-bucket.js";
-import { inPart } from "./places.js";
+import { inShard } from "./places.js";
 import { socketPair, type HibernatableSocket, type ObjectState } from "./platform.js";
 import { refuse, status } from "./refusal.js";
 import { closeSocket, expired, keepWith, protocolBroken, send, tooLong, upgraded, upgradeRefused } from "./sockets.js";
@@ -44,8 +44,8 @@ interface Attachment {
   serial: number;
   grant: Grant;
   /** The part of the namespaces that the object holds; undefined for all. */
-  part?: string;
-  /** The reader requested this part, and treats it as complete. */
+  shard?: string;
+  /** The reader requested this shard, and treats it as complete. */
   whole?: boolean;
   /** The reader's position in the engine; undefined if unknown. */
   kept?: Uint8Array;
@@ -62,7 +62,7 @@ interface Reader extends Account {
   readonly serial: number;
   readonly socket: HibernatableSocket;
   readonly grant: Grant;
-  readonly part: string | undefined;
+  readonly shard: string | undefined;
   readonly whole: boolean;
   /** Bytes sent since its last message. */
   sent: number;
@@ -166,8 +166,8 @@ export class Readers {
     if (this.count >= this.#settings.maxReaders) return reject(request, full(this.#settings.maxReaders));
     const [client, server] = socketPair();
     const query = new URL(request.url).searchParams;
-    const part = query.get("shard");
-    const attachment: Attachment = { serial: this.#newSerial(), grant, ...(part && { part, whole: !query.get("namespace") }), silentSince: Date.now() };
+    const shard = query.get("shard");
+    const attachment: Attachment = { serial: this.#newSerial(), grant, ...(shard && { shard, whole: !query.get("namespace") }), silentSince: Date.now() };
     const unkept = keepWith(server, attachment);
     if (unkept) return refuse(unkept);
     this.#state.acceptWebSocket(server, [tag]);
@@ -236,10 +236,10 @@ export class Readers {
     if (this.#writer.length > 0) this.#membership.send(this.#writer.take());
   }
 
-  #attach(socket: HibernatableSocket, { serial, grant, part, whole = false, kept, sent = 0, stalledAt = 0, silentSince = 0, unacknowledged = 0, ping }: Attachment): void {
+  #attach(socket: HibernatableSocket, { serial, grant, shard, whole = false, kept, sent = 0, stalledAt = 0, silentSince = 0, unacknowledged = 0, ping }: Attachment): void {
     const id = this.#id(serial);
     const bucket = new TokenBucket(this.#settings.messagesPerSecond, Date.now());
-    const reader: Reader = { id, serial, socket, grant, part, whole, sent, stalledAt, silentSince, unacknowledged, ping, bucket, active: kept === undefined };
+    const reader: Reader = { id, serial, socket, grant, shard, whole, sent, stalledAt, silentSince, unacknowledged, ping, bucket, active: kept === undefined };
     this.#backlog.add(reader);
     this.#byId.set(id, reader);
     this.#bySocket.set(socket, reader);
@@ -312,7 +312,7 @@ export class Readers {
    * is not here or does not fit the memory, and answers them.
    */
   #answerable(reader: Reader, message: Uint8Array): Uint8Array {
-    if (!this.#holdings.scarce && !reader.part) return message;
+    if (!this.#holdings.scarce && !reader.shard) return message;
     try {
       const { left, answers } = refuseSubscriptions(message, (subscribed) => {
         const { resource, namespace, metadataOnly } = subscribed;
@@ -366,18 +366,18 @@ function closeReader(socket: HibernatableSocket, why: Status): void {
   send(socket, w.take());
 }
 
-function keep({ socket, serial, grant, part, whole, sent, stalledAt, silentSince, unacknowledged, ping }: Reader, kept: Uint8Array): void {
-  const attachment: Attachment = { serial, grant, ...(part && { part, whole }), sent, stalledAt, silentSince, unacknowledged, ping };
+function keep({ socket, serial, grant, shard, whole, sent, stalledAt, silentSince, unacknowledged, ping }: Reader, kept: Uint8Array): void {
+  const attachment: Attachment = { serial, grant, ...(shard && { shard, whole }), sent, stalledAt, silentSince, unacknowledged, ping };
   // If a reader has more subscriptions than fit, it must connect again when the
   // object wakes up.
   if (keepWith(socket, { ...attachment, kept } satisfies Attachment)) keepWith(socket, attachment);
 }
 
 /** Returns why a subscription is refused because this object holds less than it selects. */
-function misplaced({ part, whole }: Reader, { resource, namespace }: Subscribed): Status | undefined {
-  if (!part || (namespace ? inPart(namespace, part) : whole)) return undefined;
+function misplaced({ shard, whole }: Reader, { resource, namespace }: Subscribed): Status | undefined {
+  if (!shard || (namespace ? inShard(namespace, shard) : whole)) return undefined;
   const lacks = namespace ? `${namespace} is not in it` : "a subscription must name a namespace";
-  return status(400, "BadRequest", `the namespaces are divided over several objects of this edge. This one has shard ${part}, and ${lacks}: connect with ?resource=${resource}&namespace=NAME, or once for each object with &shard=`);
+  return status(400, "BadRequest", `the namespaces are divided over several objects of this edge. This one has shard ${shard}, and ${lacks}: connect with ?resource=${resource}&namespace=NAME, or once for each object with &shard=`);
 }
 
 /** The text is that of a connector. */

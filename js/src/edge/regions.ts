@@ -1,11 +1,11 @@
 import type { Upstream } from "./options.js";
-import { isPart, parseClusters, type Clusters } from "./places.js";
+import { isShard, parseClusters, type Clusters } from "./places.js";
 import type { Fetcher } from "./platform.js";
 
 // The second level of the tree: regional objects, which read from the object that
 // the connector feeds, their home, and serve readers near them. The name of a
 // regional object consists of its home's name, the part of the world, and a number,
-// as in "default/pods@weur-3". If the home holds a part of the namespaces, it is
+// as in "default/pods@weur-3". If the home holds a shard of the namespaces, it is
 // "default/pods/0-of-16@weur-3".
 
 /** The objects of one class. */
@@ -34,9 +34,9 @@ export function region(clusters: Clusters, home: string, continent: string | und
  * configured.
  */
 export function upstreamOf(name: string | undefined, env: { WATCHGLASS: Objects; WATCHGLASS_CLUSTERS?: string }): Upstream {
-  const [, home, cluster, shard, part = ""] = /^(([^/]*)\/([^/@]*)(?:\/([^@]*))?)@/.exec(name ?? "") ?? [];
-  const { resources = [], namespaceShards: count = 0 } = (home && parseClusters(env.WATCHGLASS_CLUSTERS)[cluster!]?.shards?.find(({ name }) => name === shard)) || {};
-  const divided = count === 0 ? part === "" : isPart(part, count);
+  const [, home, cluster, group, shard = ""] = /^(([^/]*)\/([^/@]*)(?:\/([^@]*))?)@/.exec(name ?? "") ?? [];
+  const { resources = [], shards: count = 0 } = (home && parseClusters(env.WATCHGLASS_CLUSTERS)[cluster!]?.groups?.find(({ name }) => name === group)) || {};
+  const divided = count === 0 ? shard === "" : isShard(shard, count);
   const { WATCHGLASS: homes } = env;
-  return { object: () => homes.get(homes.idFromName(home!) as never), cluster: cluster ?? "", resources: divided ? resources : [], part };
+  return { object: () => homes.get(homes.idFromName(home!) as never), cluster: cluster ?? "", resources: divided ? resources : [], shard };
 }

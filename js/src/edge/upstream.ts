@@ -15,7 +15,7 @@ interface ClientSocket extends WebSocket {
 }
 
 /** Opens streams to another object, which serves this one like any reader. */
-export function upstreamDial({ object, cluster, resources, part }: Upstream): Dial {
+export function upstreamDial({ object, cluster, resources, shard }: Upstream): Dial {
   return (_url, events) => {
     let socket: ClientSocket | undefined;
     let done = false;
@@ -28,7 +28,7 @@ export function upstreamDial({ object, cluster, resources, part }: Upstream): Di
       const expires = Math.floor(Date.now() / 1000) + grantSeconds;
       const grant: Grant = { resources, namespaces: ["*"], expires, cluster, user: "region", feed: false };
       const headers = { Upgrade: "websocket", "Sec-WebSocket-Protocol": subprotocol, [grantHeader]: JSON.stringify(grant) };
-      const response = await object().fetch(`https://object/watch${part ? `?shard=${part}` : ""}`, { headers });
+      const response = await object().fetch(`https://object/watch${shard ? `?shard=${shard}` : ""}`, { headers });
       socket = (response as { webSocket?: ClientSocket }).webSocket;
       if (!socket) throw new Error(`the object answered ${response.status}: ${(await response.text()).slice(0, 200)}`);
       socket.binaryType = "arraybuffer";

@@ -14,10 +14,10 @@ import (
 	"github.com/watchglass/watchglass/host/connector/connectortest"
 )
 
-// part connects a reader of part of the pods.
-func (w *world) part(part connector.Part) *connectortest.Reader {
+// shard connects a reader of one shard of the resources, or of all if there are none.
+func (w *world) shard(shard api.Shard, resources ...api.Resource) *connectortest.Reader {
 	served, end := connectortest.Pipe()
-	w.serving.Go(func() { _ = w.connector.ServePart(w.t.Context(), served, part) })
+	w.serving.Go(func() { _ = w.connector.ServeShard(w.t.Context(), served, resources, shard) })
 	r := connectortest.NewReader(end)
 	require.NoError(w.t, r.Hello(w.t.Context(), ""))
 	return r
@@ -48,7 +48,7 @@ func TestW30_ShardsPartitionTheObjects(t *testing.T) {
 		var readers []*connectortest.Reader
 		var held []*connectortest.Subscription
 		for index := range uint32(shards) {
-			r := w.part(connector.Part{Resources: []api.Resource{pods}, Shard: api.Shard{Index: index, Count: shards}})
+			r := w.shard(api.Shard{Index: index, Count: shards}, pods)
 			s := w.subscribe(r, wire.Subscribe{})
 			require.NoError(t, r.UntilSynced(t.Context(), s))
 			readers, held = append(readers, r), append(held, s)
@@ -97,7 +97,7 @@ func TestFaultsStayInTheirShard(t *testing.T) {
 		w.source.Put(pods, broken, []byte(`{"metadata":`))
 		shop := api.ShardOf("shop", 2)
 		for index := range uint32(2) {
-			r := w.part(connector.Part{Shard: api.Shard{Index: index, Count: 2}})
+			r := w.shard(api.Shard{Index: index, Count: 2})
 			s := w.subscribe(r, wire.Subscribe{})
 			require.NoError(t, r.UntilSynced(t.Context(), s))
 			_, faulty := s.Faults[broken]
@@ -106,10 +106,10 @@ func TestFaultsStayInTheirShard(t *testing.T) {
 	})
 }
 
-func TestInvalidPartIsRefused(t *testing.T) {
+func TestResourcesOutsideOfAShardAreRefused(t *testing.T) {
 	run(t, connector.Config{}, func(t *testing.T, w *world) {
 		nodes := api.Resource{Version: "v1", Name: "nodes"}
-		r := w.part(connector.Part{Resources: []api.Resource{pods, nodes}, Shard: api.Shard{Index: 1, Count: 2}})
+		r := w.shard(api.Shard{Index: 1, Count: 2}, pods, nodes)
 		for resource, want := range map[string]*api.Status{
 			"v1/services": api.NotFound("the connector does not send v1/services to this reader"),
 			"v1/nodes":    api.BadRequest("v1/nodes is not namespaced, but this server serves a shard of the namespaces"),
