@@ -224,8 +224,8 @@ func FuzzRestore(f *testing.F) {
 	})
 }
 
-// A collection that the program opens during the restore of another one with the same
-// scope has the restored state, which is not live before the connector confirms it.
+// A collection that is opened during the restore of another one with the same scope
+// shares the restored state. The state is not live before the connector confirms it.
 func TestCollectionOpenedDuringARestoreSharesItsState(t *testing.T) {
 	r := newRig(t)
 	r.load(3)

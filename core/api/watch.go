@@ -51,8 +51,7 @@ const (
 	WatchEndEngineReplaced
 	// WatchEndTimeout: the watch's TimeoutSeconds have passed.
 	WatchEndTimeout
-	// WatchEndRefused: the watch did not start; the status is that of the
-	// request.
+	// WatchEndRefused: the request was refused, so the watch did not start.
 	WatchEndRefused
 	// WatchEndSlowConsumer: under [PolicyTerminate], the queue was full for
 	// longer than dispatch waits.

@@ -152,7 +152,7 @@ func TestB22_StalledWatchEndsWhenItsNextEventIsEvicted(t *testing.T) {
 	w.assertNoLeak()
 }
 
-// The position of a stalled watch is that of its next matching event.
+// A stalled watch is positioned at its next matching event.
 func TestB22_StalledWatchIsNotOvertakenByEventsOfOthers(t *testing.T) {
 	w := small(t, 20, 10, "ns/a rv=9 app=web", "ns/b rv=10 app=db")
 	x := w.consume(1, cacher.WatchOptions{ResourceVersion: "10", Selection: objects.Select("app=web", ""), Policy: api.PolicyStall})

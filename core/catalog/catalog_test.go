@@ -31,7 +31,7 @@ func TestCatalogIsConsistent(t *testing.T) {
 	}
 }
 
-// A type that is misspelt would be that of a string.
+// The table treats a misspelt type as a string.
 func TestColumnsHaveTypes(t *testing.T) {
 	columns := 0
 	for line := range strings.Lines(table) {

@@ -4,7 +4,7 @@ package catalog
 // and selectable fields other than name and namespace. Each further line is a
 // column with name, type, value, default and the word "wide" for columns of priority
 // one. The value is a path, or a printer with its paths in parentheses. The columns
-// are those of kubectl for Kubernetes 1.36. The module contains the table as text
+// match kubectl's for Kubernetes 1.36. The module contains the table as text
 // because that is smaller than code.
 const table = `v1/pods Pod namespaced spec.nodeName spec.restartPolicy spec.schedulerName spec.serviceAccountName status.phase status.podIP status.nominatedNodeName
 Ready|string|podReady()

@@ -59,8 +59,8 @@ func (b *Bodies) baseBeside(ref store.Ref) store.Ref {
 	return ref
 }
 
-// Stored returns the base of a version to be stored, with a reference, or zero if
-// the body of the version is no delta. previous is the current version or zero. It
+// Stored returns the base of a version that will be stored, with a reference. It
+// returns zero if the body is not a delta. previous is the current version or zero. It
 // fails if the base is neither stored nor complete.
 func (b *Bodies) Stored(key api.Key, rv api.ResourceVersion, base *wire.Base, previous store.Ref) (store.Ref, *api.Status) {
 	if base.ResourceVersion == 0 {

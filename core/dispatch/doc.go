@@ -1,12 +1,12 @@
-// Package dispatch delivers the changes of one collection to those who wait for them.
+// Package dispatch delivers the changes of one collection to its watches and followers.
 //
-// A [Dispatcher] serves watches: it admits each event to the queues of the watches
+// A [Dispatcher] serves watches. It admits each event to the queues of the watches
 // that it matches, waits for slow consumers within a time budget, and sends
 // bookmarks on a clock of its own (rules C20 to C33). [Followers] serves readers of
 // the window that keep only a position in it, such as sessions.
 //
 // Both find the filters that may match a change with an [Index], without evaluating
 // the others (rule C24). The cost of an event is proportional to the number of watches
-// it matches, not to the number registered, and no frequent operation iterates over
-// all watches.
+// it matches, not to the number registered. No frequent operation iterates over all
+// watches.
 package dispatch

@@ -27,8 +27,8 @@ func ParseFacets(schema *api.Schema, names []string) ([]Operand, *api.Status) {
 	return facets, nil
 }
 
-// Split divides a condition for facets: rest holds if the parts hold that do not
-// belong to a facet, and own[i] if the parts hold that concern only facet i. A facet
+// Split divides a condition for facets. own[i] contains the parts that concern only
+// facet i, and rest contains all other parts. A facet
 // ignores its own part, so that its counts include the values that were not chosen.
 func (w Where) Split(facets []Operand) (rest Where, own []Where) {
 	own = make([]Where, len(facets))

@@ -8,7 +8,7 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// Natural returns a value that compares as people expect: an empty text is null, a
+// Natural returns a value that compares as people expect. An empty text is null, a
 // quantity such as 512Mi is a number, and any other text is replaced by one whose
 // byte order is the natural order (see appendNatural). The result may alias the value
 // or the buffer, which Natural returns for reuse.

@@ -281,9 +281,8 @@ func (w Where) Operands(visit func(*Operand)) {
 	}
 }
 
-// Flip returns the first time after that of the row at which the condition may change
-// although the row does not, because the row has an age. It returns zero if there is
-// none.
+// Flip returns the first time after the row's time at which the result of the condition
+// may change because the age of the row does. It returns zero if there is none.
 func (w Where) Flip(r Row) int64 {
 	var next int64
 	for i := range w.terms {

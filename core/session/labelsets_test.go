@@ -60,8 +60,8 @@ func (c *labelled) sessions(t testing.TB, n int, config session.Config, f wire.S
 	return all
 }
 
-// labelReader checks that each label set in a frame was defined before, and is that
-// of the object.
+// labelReader checks that each label set in a frame was defined before, and equals
+// the object's labels.
 type labelReader struct {
 	t       *testing.T
 	of      *labelled

@@ -119,7 +119,7 @@ func (w *world) relist(missed int) {
 	w.cacher.Listing().End(w.rv, w.now)
 }
 
-// at returns the state at a version, which is that of the last revision up to it.
+// at returns the state after the last revision up to rv.
 func (w *world) at(rv api.ResourceVersion) rows {
 	for ; w.states[rv] == nil; rv-- {
 		require.NotZero(w.t, rv)
@@ -351,8 +351,7 @@ func (r *reader) follow(f *wire.Events) {
 	require.Equal(r.t, want, got, "from %d to %d", r.rv, f.ResourceVersion)
 }
 
-// reached compares the whole state with that of a list at this version (G6, G9,
-// G17).
+// reached compares the whole state with a list at this version (G6, G9, G17).
 func (r *reader) reached(rv api.ResourceVersion) {
 	require.GreaterOrEqual(r.t, rv, r.rv, "versions never go back")
 	r.rv = rv

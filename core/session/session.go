@@ -37,8 +37,8 @@ type Session struct {
 	client       string // the release of the reader; empty after Resume
 	// dictionaries are the IDs that the connection has sent.
 	dictionaries []uint32
-	// inflated is by how much the blocks of the current message grow when its reader
-	// decompresses them. more means that the last message reached its limit.
+	// inflated is the number of bytes that decompression adds to the blocks of the
+	// current message. more means that the last message reached its limit.
 	inflated int
 	more     bool
 }

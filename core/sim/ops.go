@@ -96,8 +96,8 @@ func Program(seed uint64) []Op {
 	return ops
 }
 
-// timed lists the ops that depend on the data that a program has received, such as
-// the version that they name or the watch that they close.
+// timed lists the ops whose arguments depend on received data, such as the version to
+// name or the watch to close.
 var timed = []string{"open-watch", "open-slow-watch", "close-watch", "busy", "reopen", "snapshot", "restore"}
 
 // WithoutTiming removes the ops whose effect depends on timing. Readers then end

@@ -120,7 +120,7 @@ func (v *View) load() {
 	v.rows.Load(ids)
 }
 
-// setKeys sets the sort keys of an object to those of a version.
+// setKeys computes the sort keys of an object from one of its versions.
 func (v *View) setKeys(id store.ID, ref store.Ref) {
 	for i := range v.levels {
 		keys := v.keys[i]

@@ -10,7 +10,7 @@ import (
 
 // Delivery is one event for the consumer. It holds a reference to Content, which
 // is zero for a bookmark. ResourceVersion is the version that the consumer sees;
-// for a deletion it is that of the event, not of the content. Previous is the
+// for a deletion it is the version of the event, not of the content. Previous is the
 // version before a MODIFIED event, with a reference, if [Options.Previous] is set.
 type Delivery struct {
 	Type            api.EventType

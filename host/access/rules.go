@@ -33,8 +33,8 @@ type NonResourceRule struct {
 
 // Ruler is a Policy that can list the rights of a user.
 type Ruler interface {
-	// Rules returns the rights of a user in a namespace. The token and the user are
-	// those of Authenticate. Rights other than reads may be included.
+	// Rules returns the rights of a user in a namespace. The user is the result of
+	// Authenticate for the token. Rights other than reads may be included.
 	Rules(ctx context.Context, token string, user *User, namespace string) (*Rules, *api.Status)
 }
 

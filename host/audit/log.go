@@ -19,9 +19,9 @@ type Event struct {
 	Groups []string `json:"groups,omitempty"`
 	// Impersonator is the user who acts as User. It may be empty.
 	Impersonator string `json:"impersonator,omitempty"`
-	// Address is that of the client, if it is known.
+	// Address is the client's address, if it is known.
 	Address string `json:"address,omitempty"`
-	// RequestID is that of the request or connection, as in the log and in the header
+	// RequestID identifies the request or connection, as in the log and in the header
 	// X-Request-Id of the response.
 	RequestID string `json:"requestId,omitempty"`
 	// Verb is get, list or watch; "list,watch" for a subscription of a reader; or

@@ -31,8 +31,8 @@ type Snapshot struct {
 	Total  uint64   // number of matching rows, in the window or not
 	Offset uint32   // of the first row
 	Facets []Facet  // in the order of the options
-	// ResourceVersion is that of the newest change in the window. Later changes are
-	// outside of the window.
+	// ResourceVersion is the version of the newest change in the window. Later changes
+	// are outside of the window.
 	ResourceVersion api.ResourceVersion
 }
 

@@ -115,8 +115,7 @@ func TestReadersReceiveOnlyPermittedObjects(t *testing.T) {
 }
 
 // A reader without the right to a resource receives the same refusal, after the same
-// time, for a resource that another reader has open, one that is not open, and one that
-// does not exist.
+// time, whether another reader has the resource open, and whether it exists.
 func TestRefusalsDoNotDependOnWhatOthersHaveOpen(t *testing.T) {
 	rules := &book{rights: map[string][]string{"ann": {"v1/pods"}, "ben": {}}}
 	run(t, connector.Config{Access: rules}, func(t *testing.T, w *world) {

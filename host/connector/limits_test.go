@@ -172,7 +172,7 @@ func TestSelectorsAreLimited(t *testing.T) {
 	})
 }
 
-// The limits of a session without a host, as at the edge, equal those of the table.
+// A session without a host, as at the edge, has the limits of the table.
 func TestSessionDefaultsEqualTheLimits(t *testing.T) {
 	limits := limit.NewSet()
 	c := session.Config{}.WithDefaults()

@@ -273,9 +273,9 @@ const idleMillis = 60 * 60 * 1000
 
 // next appends the bytes to send now to a buffer, and returns when the next ones are
 // due. Readers with long messages take turns, so that other users of the lock wait for
-// at most one of them. A thousand readers may reconnect at once. A reader whose client
-// has used up its selector evaluations receives only what needs none, such as refusals
-// and errors of the source, until more are granted.
+// at most one of them. A thousand readers may reconnect at once. When a client
+// has used up its selector evaluations, its readers receive only messages that need
+// none, such as refusals and errors of the source.
 func (r *reader) next(buffer []byte, bulk bool) (message []byte, next due) {
 	c := r.connector
 	if bulk {

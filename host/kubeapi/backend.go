@@ -133,7 +133,7 @@ type Watch interface {
 type Event struct {
 	Type   api.EventType
 	Object Object // object of a change
-	// ResourceVersion is that of the object or of the bookmark.
+	// ResourceVersion is the version of the object or of the bookmark.
 	ResourceVersion api.ResourceVersion
 	// InitialEventsEnd marks the bookmark that ends the initial events.
 	InitialEventsEnd bool

@@ -56,7 +56,7 @@ func (e protobufError) Error() string { return "protobuf: " + string(e) }
 // field is the number of a field of a protobuf message.
 type field = protowire.Number
 
-// decodeProtobuf decodes a self review. The numbers are those of generated.proto in
+// decodeProtobuf decodes a self review. The field numbers come from generated.proto in
 // k8s.io/api/authorization/v1 and k8s.io/apimachinery/pkg/runtime.
 func decodeProtobuf(body []byte, into *review) error {
 	message, ok := bytes.CutPrefix(body, protobufPrefix)

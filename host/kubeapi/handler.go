@@ -34,8 +34,8 @@ type Config struct {
 	// Ready returns why requests cannot be served, for /readyz. Nil means that they
 	// always can.
 	Ready func(context.Context) error
-	// Ended is called when a request has ended. The verb and the code are those of the
-	// type Ended. Nil means none.
+	// Ended is called when a request has ended. The type [Ended] describes the verb and
+	// the code. Ended may be nil.
 	Ended func(verb string, code int, took time.Duration)
 	// Server names this build in /version, as a semantic version's build
 	// metadata.

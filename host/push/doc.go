@@ -12,7 +12,7 @@
 //	             {"resources": ["v1/pods"], "shard": "1-of-2"},
 //	             {"resources": ["v1/nodes"]}]}
 //
-// A response of 426 means that the URL is that of one object. Each object has a
+// A response of 426 means that the URL belongs to one object. Each object has a
 // separate connection, which carries only its data. All connections share the same
 // upstream watches. If an object refuses, the connector requests the division again.
 // If it has changed, the connector replaces all connections.

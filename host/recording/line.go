@@ -25,8 +25,8 @@ type Line struct {
 	// Filter narrows a collection further: list, watch.
 	Filter *Filter `json:"filter,omitempty"`
 
-	// ResourceVersion is that of a state, change, progress, snapshot or list, or the
-	// start of a watch.
+	// ResourceVersion is the version of a state, change, progress, snapshot or list, or
+	// the start of a watch.
 	ResourceVersion api.ResourceVersion `json:"resourceVersion,omitempty,string"`
 	// NotOlderThan is the previous version of the reader: subscribe.
 	NotOlderThan api.ResourceVersion `json:"notOlderThan,omitempty,string"`

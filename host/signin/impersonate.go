@@ -23,7 +23,7 @@ const (
 )
 
 // Impersonation returns a policy whose users may act as other users, with the headers
-// and the rights of Kubernetes: the policy must grant the verb impersonate for the
+// and the rights of Kubernetes. The policy must grant the verb impersonate for the
 // user and for each group, UID and extra value. Without headers it behaves as p.
 func Impersonation(p access.Policy, limits *limit.Set) access.Policy {
 	return &impersonation{p, limits}

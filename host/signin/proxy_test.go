@@ -166,8 +166,8 @@ func TestAuthoritiesOfTheSystemDoNotIdentifyTheProxy(t *testing.T) {
 	assert.Equal(t, "ann", user.Name)
 }
 
-// A proxy that adds headers to those of its client, instead of replacing them, names
-// two users. Neither is trusted.
+// A proxy must replace the headers of its client. One that adds its own names two
+// users, and neither is trusted.
 func TestTwoNamesOfAUserAreRefused(t *testing.T) {
 	ca := newAuthority(t)
 	config := defaults

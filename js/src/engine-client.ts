@@ -17,7 +17,7 @@ export interface Open {
   silent?(status: Status): void;
   /** The client ended, and this resource with it. */
   closed(error: WatchglassError): void;
-  /** Describes the resource for {@link Watchglass.opened}. IDs are those of the engine. Requests are not described. */
+  /** Describes the resource for {@link Watchglass.opened}. It contains the engine's IDs, and no requests. */
   describe?(): Opened;
 }
 

@@ -49,8 +49,8 @@ export function createClient(url: string | URL, options: ConnectOptions = {}): W
  * Reads a Kubernetes API without a connector. Everything else works as with
  * {@link connect}.
  *
- * The URL is that of `kubectl proxy`, of a backend on the page's own origin that forwards
- * requests, or of a kube-apiserver. A kube-apiserver needs a token and, for pages, CORS
+ * The URL leads to `kubectl proxy`, to a backend on the page's own origin that forwards
+ * requests, or to a kube-apiserver. A kube-apiserver needs a token and, for pages, CORS
  * headers. Each collection uses one watch and an occasional small list. Browsers allow
  * six connections per host over HTTP/1.1, so more than a few collections need HTTP/2.
  *

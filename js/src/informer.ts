@@ -90,7 +90,7 @@ export class ListWatch<T extends KubernetesObject = KubeObject> implements Objec
   readonly #cache = new ObjectCache<T>((changes) => this.#changed(changes));
   #run: Run | undefined;
 
-  /** The third parameter is that of client-node, and is unused. */
+  /** The third parameter exists for compatibility with client-node, and is unused. */
   constructor(path: string, client: Connection, _list?: ListPromise<T>, autoStart = true, labelSelector = "", fieldSelector = "") {
     const { resource, namespace } = parsePath(path);
     this.#client = client;

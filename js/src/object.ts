@@ -15,7 +15,7 @@ export function toObject<T extends object>(item: Item, schema: Schema | undefine
   } catch (error) {
     throw internalError(`${envelope.key}: the body is not JSON: ${messageOf(error)}`, error);
   }
-  // Bodies do not contain their version, which is that of the event.
+  // A body does not contain its version. The event does.
   object.metadata.resourceVersion = item.resourceVersion;
   return object as object as T;
 }

@@ -101,8 +101,8 @@ const defaultPingMillis = 5_000;
 const missedPings = 3;
 
 /**
- * Attaches to the engine in a worker. If the worker dies or does not respond, attaches to
- * that of a new worker.
+ * Attaches to the engine in a worker. If the worker dies or does not respond, starts a
+ * new worker and attaches to its engine.
  */
 export async function attachWorker(options: PortOptions, events: MemberEvents): Promise<Membership> {
   const page = await holdLock();

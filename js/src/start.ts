@@ -16,7 +16,7 @@ export interface StartOptions {
   maxBytes?: number | undefined;
   maxHistory?: number | undefined;
   pauseMillis?: number | undefined;
-  /** The URL is that of a Kubernetes API, not of a connector. */
+  /** The URL leads to a Kubernetes API, not to a connector. */
   kubernetes?: boolean | undefined;
   fetch?: typeof globalThis.fetch | undefined;
   WebSocket?: WebSocketClass | undefined;

@@ -318,7 +318,7 @@ export interface ConnectOptions extends CallOptions {
    */
   persist?: boolean | { maxBytes?: number };
   /**
-   * The URL is that of a Kubernetes API, which is read without a connector. See
+   * The URL leads to a Kubernetes API, which is read without a connector. See
    * `connectKubernetes`.
    */
   kubernetes?: boolean;
@@ -333,7 +333,7 @@ export interface ConnectOptions extends CallOptions {
 }
 
 /**
- * A resource that this client has open. IDs are those of {@link Watchglass.inspect}. The
+ * A resource that this client has open. {@link Watchglass.inspect} uses the same IDs. The
  * collection of a view or watch is given by its ID.
  */
 export type Opened =

@@ -1,7 +1,7 @@
 import { internalError, protocolError } from "./errors.js";
 
 // The subset of WASI that a Go reactor needs: no files, no arguments, no blocking.
-// The numbers are those of wasi_snapshot_preview1.
+// wasi_snapshot_preview1 defines the numbers.
 
 const namespace = "wasi_snapshot_preview1";
 const ok = 0;

@@ -1,5 +1,5 @@
-// The informer over the real module and a cluster in memory. The cases are those of
-// client-node's own tests of its informer, and what it promises beyond them.
+// The informer over the real module and a cluster in memory. The cases come
+// from client-node's own tests of its informer, and from its documented behavior.
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { ListWatch, makeInformer, type Connection, type KubernetesObject } from "../src/informer.js";

@@ -36,8 +36,7 @@ func build(flags ...string) ([]byte, error) {
 	}
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "guest.wasm")
-	// The flags are those of the Makefile, so that both use the same compiled
-	// packages.
+	// The flags equal the Makefile's, so that both builds share compiled packages.
 	args := append([]string{"build", "-buildmode=c-shared", "-trimpath", "-ldflags=-s -w", "-o", path}, flags...)
 	command := exec.Command("go", append(args, "./wasm/guest")...)
 	command.Dir = root

@@ -155,7 +155,7 @@ func TestMissingFunctionFailsTheBuild(t *testing.T) {
 	_, err := Module(file, GuestFunctions...)
 	require.NoError(t, err)
 	for _, name := range GuestFunctions {
-		// The linker's names end with a zero, so the longer name is that of another
+		// The linker's names end with a zero, so the longer name belongs to another
 		// function.
 		renamed := bytes.Replace(file, []byte("\x00"+name+"\x00"), []byte("\x00"+name[:len(name)-1]+"_\x00"), 1)
 		require.NotEqual(t, file, renamed)

@@ -21,7 +21,7 @@ type layout struct {
 	bounds  uint64 // words of moduleData between FindFunc and FuncData
 }
 
-// The types below are those of Go's runtime on WebAssembly, where a word has eight
+// The types below mirror types of Go's runtime on WebAssembly, where a word has eight
 // bytes. Addresses refer to the linear memory.
 
 // pcHeader starts the tables.

@@ -175,9 +175,9 @@ const (
 	watchList    = "?watch=1&timeoutSeconds=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
 )
 
-// Both respond alike to the same requests. Two requests are omitted, because
-// host/kubeapi documents a different response: a version that is not a number
-// (500 on the server), and a watch on the path of an object.
+// Both send equal responses to the same requests. Two requests are omitted, because
+// host/kubeapi documents different responses. One has a version that is not a number
+// (500 on the server). The other is a watch on the path of an object.
 func TestTheKubernetesAPIAnswersLikeTheServer(t *testing.T) {
 	shared.clear(t)
 	p := newTwins(t)

@@ -24,8 +24,8 @@ func (t *tape) Intn(n int) int {
 	return choice % n
 }
 
-// The fuzzer's input determines the length of a run, up to that of a world in
-// TestWorlds. A fuzzer reports an input that needs a second as a hang.
+// The fuzzer's input determines the length of a run. A run is at most as long as a world
+// in TestWorlds. A fuzzer reports an input that needs a second as a hang.
 func FuzzWorld(f *testing.F) {
 	random := rand.New(rand.NewSource(*seed))
 	for range 8 {

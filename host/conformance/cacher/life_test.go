@@ -257,7 +257,7 @@ func (w *world) waitForSomething() {
 }
 
 // beginAsked sends reads before the first list. The library rejects them, and ours
-// wait. Their results must equal those of the library's retries.
+// wait. Their results must equal the results of the library's retries.
 func (w *world) beginAsked() {
 	w.t.Helper()
 	var watches []*pair

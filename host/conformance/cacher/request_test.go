@@ -130,8 +130,8 @@ func (r *request) pins() bool {
 	return name || namespace
 }
 
-// token is a continue token. The order of its members is that of both sides, and the
-// only one that ours accepts.
+// token is a continue token. Both sides write its members in this order, and our side
+// accepts no other order.
 type token struct {
 	Version string `json:"v"`
 	RV      int64  `json:"rv"`

@@ -245,7 +245,7 @@ func (a *adapter) unknown(ctx context.Context, key string, opts upstream.GetOpti
 	return err
 }
 
-// statusError converts the module's errors to those of Kubernetes (C9).
+// statusError converts the module's errors to errors of Kubernetes (C9).
 func statusError(err error) error {
 	s := new(api.Status)
 	if !errors.As(err, &s) {

@@ -5,7 +5,7 @@
 //
 //	go test ./storage -v
 //
-// The suites and their options are those of kube-apiserver's watch cache. A suite
+// The suites and their options are the same as for kube-apiserver's watch cache. A suite
 // that the cache's own test skips is skipped here for the same reason, unless it
 // passes. In addition, under either setting of the gate, the suite List skips two
 // rows that it marks as not for a watch cache.

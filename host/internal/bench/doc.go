@@ -3,8 +3,8 @@
 // It prints a figure that misses its target like any other.
 //
 // Both sides of a figure run alternately within one command, and in V8 each in its
-// own process. They process the same changes, which one seed determines. The objects
-// are those of host/clustersim. Our side replays the messages of a real connector to
+// own process. They process the same changes, which one seed determines. Package
+// clustersim generates the objects. Our side replays the messages of a real connector to
 // a real engine. The peers read the same objects as JSON of Kubernetes lists and
 // watches. Our messages have about a hundred changes, as for a reader that is no
 // faster than its cluster. A ratio is the median of at least five rounds. Absolute

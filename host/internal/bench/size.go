@@ -15,7 +15,7 @@ import (
 // release that package strip does not know, the module is not stripped and has no target.
 func runSize(ctx context.Context, b *bench) ([]Result, error) {
 	empty := filepath.Join(b.dir, "empty.wasm")
-	// The build is that of the module in the Makefile, without package strip.
+	// Build it like the module in the Makefile, without package strip.
 	build := exec.CommandContext(ctx, "go", "build", "-buildmode=c-shared", "-trimpath", "-ldflags=-s -w", "-o", empty, "./host/internal/bench/empty")
 	build.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm")
 	build.Stderr = os.Stderr

@@ -11,8 +11,8 @@
 // writes the same number of bytes to the same number of sockets from one loop,
 // without goroutines, locks or access to the data.
 //
-// The time of the connector is that of the whole process. It includes scanning and
-// compressing each object once, and the source in memory. Periodic progress reports
+// The time of the connector is the processor time of the whole process. It includes
+// scanning and compressing each object once, and the source in memory. Periodic progress reports
 // are disabled, so that both sides write the same number of messages. Both sides are
 // measured in turns, and the result is the median.
 //

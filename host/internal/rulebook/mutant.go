@@ -28,7 +28,7 @@ type Mutant struct {
 	hunks []hunk
 }
 
-// Test is one Go test. Name may be that of a subtest, such as TestA/b.
+// Test is one Go test, or a subtest such as TestA/b.
 type Test struct{ Package, Name string }
 
 func (t Test) String() string { return t.Package + " " + t.Name }

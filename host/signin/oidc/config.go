@@ -87,7 +87,7 @@ func (c Config) withDefaults() (Config, error) {
 	return c, nil
 }
 
-// checkURL returns an error unless a URL can be that of an issuer.
+// checkURL returns an error if a URL is not valid for an issuer.
 func checkURL(text string) error {
 	u, err := url.Parse(text)
 	switch {

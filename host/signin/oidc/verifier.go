@@ -99,8 +99,8 @@ func (v *Verifier) Run(ctx context.Context) {
 	}
 }
 
-// current returns the keys. It loads them before if they are old, or if they are those
-// of failed, which do not verify a token.
+// current returns the keys. It loads them again if they are old, or if they are still
+// the failed keys, which did not verify a token.
 func (v *Verifier) current(ctx context.Context, failed *keySet) (*keySet, *api.Status) {
 	keys, due := v.state(failed)
 	if due {

@@ -2,7 +2,7 @@
 // retained until Compact, and tests inject faults. It passes the same contract suite
 // as the real sources.
 //
-// Its visible behavior is that of etcd. All resources share one revision
+// It behaves like etcd. All resources share one revision
 // counter, and the changes of a transaction share a revision. Compaction makes
 // older revisions unreachable (rule E19), and progress is reported only on
 // request.

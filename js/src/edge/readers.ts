@@ -380,7 +380,7 @@ function misplaced({ shard, whole }: Reader, { resource, namespace }: Subscribed
   return status(400, "BadRequest", `the namespaces are divided over several objects of this edge. This one has shard ${shard}, and ${lacks}: connect with ?resource=${resource}&namespace=NAME, or once for each object with &shard=`);
 }
 
-/** The text is that of a connector. */
+/** Returns the error that a connector sends to a silent reader. */
 function silent(): Status {
   return status(408, "Timeout", "no Hello was received in time: the first message must begin with a Hello frame");
 }
@@ -395,7 +395,7 @@ function behind({ unacknowledged }: Reader): Status {
   return { ...status(429, "TooManyRequests", text), retryAfterSeconds: 5 };
 }
 
-/** The text is that of a connector. */
+/** Returns the error that a connector sends for a message with too many frames. */
 function tooManyFrames(): Status {
   const cause = "max-message-frames";
   return { ...status(413, "RequestEntityTooLarge", `a message has too many frames (limit: ${cause})`), cause };

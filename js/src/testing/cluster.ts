@@ -29,7 +29,7 @@ interface Query {
 
 /**
  * A Kubernetes API in memory, for unit tests of programs that use watchglass. The engine
- * reads it like a real one, so states, views, selectors and errors are those of
+ * reads it like a real one, so states, views, selectors and errors are the same as in
  * production:
  *
  *     const cluster = new TestCluster();

@@ -43,8 +43,8 @@ export interface ViewSnapshot {
   /** The counts of {@link ViewOptions.facets}, by name. */
   facets: Readonly<Record<string, Facet>>;
   /**
-   * The version of the newest change in the window. The collection's progress has that of the
-   * newest change in the collection.
+   * The version of the newest change in the window. The collection's progress has the
+   * version of the newest change in the collection.
    */
   resourceVersion: ResourceVersion;
 }

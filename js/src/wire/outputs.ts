@@ -33,9 +33,9 @@ const minEdit = 3;
 export type Rejectable = "collection" | "watch" | "view" | "object" | "restore" | "reader";
 
 /**
- * The outputs from the engine to a member, such as a page. The ID is that of the
+ * The outputs from the engine to a member, such as a page. The ID identifies the
  * collection, watch, view, object handle or request. Bytes and items alias the message,
- * and everything else is a copy. Those for the driver are in driver-outputs.ts,
+ * and everything else is a copy. Outputs for the driver are in driver-outputs.ts,
  * which pages with a worker do not load.
  */
 export type Delivery =

@@ -4,7 +4,7 @@ type Part = Partial<CollectionStatus & CollectionProgress>;
 
 /**
  * Replaces what a connection reports about its collections, for states that take long to
- * reach, such as `stale`. Everything else is that of the connection.
+ * reach, such as `stale`. Everything else comes from the connection.
  */
 export class Shown {
   reconnects = 0;
@@ -12,7 +12,7 @@ export class Shown {
   readonly #listeners = new Set<() => void>();
   readonly #errorListeners = new Set<(key: string, status: Status) => void>();
 
-  /** Reports these members instead of the real ones. They add to those of earlier calls. */
+  /** Reports these members instead of the real ones, in addition to the members of earlier calls. */
   set(part: Part): void {
     this.#part = { ...this.#part, ...part };
     for (const listener of this.#listeners) listener();

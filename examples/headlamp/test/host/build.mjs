@@ -1,5 +1,5 @@
-// Builds a page around Headlamp's compiled library into build/host. Icons are left out,
-// and the language is that of the keys, English.
+// Builds a page around Headlamp's compiled library into build/host. The page has no
+// icons, and shows the untranslated keys, which are English.
 import { copyFileSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
