@@ -7,7 +7,7 @@ import { after, afterEach, before } from "node:test";
 import { fileURLToPath } from "node:url";
 import { buildPage } from "../../build.mjs";
 import { launch } from "./browser.mjs";
-import { DashboardPage } from "./page.mjs";
+import { DashboardPage, newPage } from "./page.mjs";
 import { serve } from "./static.mjs";
 
 export const PODS = 1000; // enough for tests of anything but the number of rows
@@ -16,6 +16,7 @@ export const PODS = 1000; // enough for tests of anything but the number of rows
 export let dashboard;
 
 let folder, browser, server;
+let shared; // the page of all tests that set no options of a browser context
 
 before(async () => {
   folder = mkdtempSync(join(tmpdir(), "dashboard-page-"));
@@ -30,19 +31,37 @@ after(async () => {
 });
 afterEach(async () => {
   const problems = dashboard?.problems ?? [];
-  await dashboard?.close();
+  await (dashboard?.page === shared ? leave() : dashboard?.close());
   dashboard = undefined;
   assert.deepEqual(problems, []); // includes violations of the content security policy
 });
 
-/** Opens the page and waits until it shows its pods. */
+/**
+ * Opens the page and waits until it shows its pods. Its process has compiled the module for
+ * the previous test, unless a test sets options of the browser context and so gets a process
+ * of its own.
+ */
 export async function open({ hash = "", pods = PODS, query = `?pods=${pods}`, ready = true, ...context } = {}) {
-  dashboard = await DashboardPage.open(browser, server.url + query + hash, context);
+  const url = server.url + query + hash;
+  if (Object.keys(context).length > 0) dashboard = await DashboardPage.open(browser, url, context);
+  else {
+    shared ??= await newPage(browser);
+    dashboard = new DashboardPage(shared);
+    await shared.goto(url);
+  }
   if (ready) {
     await dashboard.state("live");
     await dashboard.frames();
   }
   return dashboard;
+}
+
+/** Empties the shared page for the next test. Only its history remains. */
+async function leave() {
+  await shared.evaluate(() => { localStorage.clear(); sessionStorage.clear(); });
+  await shared.goto("about:blank");
+  await shared.mouse.move(0, 0);
+  shared.removeAllListeners("pageerror").removeAllListeners("console");
 }
 
 export const inPage = (work, argument) => dashboard.page.evaluate(work, argument);

@@ -3,16 +3,22 @@
 /** How long anything may take, on a machine that does much else. */
 const TIMEOUT = 120_000;
 
+/** A page in a new browser context. */
+export async function newPage(browser, context = {}) {
+  const opened = await browser.newContext({ viewport: { width: 1400, height: 800 }, ...context });
+  opened.setDefaultTimeout(TIMEOUT);
+  return opened.newPage();
+}
+
 export class DashboardPage {
-  /** Opens the dashboard in a new browser context, and collects its errors in `problems`. */
+  /** Opens the dashboard in a new browser context. */
   static async open(browser, url, context = {}) {
-    const opened = await browser.newContext({ viewport: { width: 1400, height: 800 }, ...context });
-    opened.setDefaultTimeout(TIMEOUT);
-    const dashboard = new DashboardPage(await opened.newPage());
+    const dashboard = new DashboardPage(await newPage(browser, context));
     await dashboard.page.goto(url);
     return dashboard;
   }
 
+  /** Collects the errors of a page from now on in `problems`. */
   constructor(page) {
     this.page = page;
     this.problems = [];
