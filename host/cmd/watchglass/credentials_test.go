@@ -47,7 +47,6 @@ func TestServeWarnsAboutRiskySecrets(t *testing.T) {
 	strong, weak := file(t, "token", strongToken), file(t, "token", "secret")
 	cert, key, _ := certificate(t)
 	store := startEtcd(t)
-	defer store.Close()
 	local, public := "127.0.0.1:0", "0.0.0.0:0"
 	for name, c := range map[string]struct {
 		args     []string
@@ -115,7 +114,6 @@ func TestMetricsOnAdmin(t *testing.T) {
 
 func TestAuditLogRecordsAccesses(t *testing.T) {
 	store := startEtcd(t)
-	defer store.Close()
 	putPod(t, store, "one")
 	path := filepath.Join(t.TempDir(), "audit.log")
 	c := start(t, "serve", "--etcd-endpoints", store.Endpoints()[0], "--listen", "127.0.0.1:0", "--kube-api", "127.0.0.1:0",

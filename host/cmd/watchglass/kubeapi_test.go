@@ -33,7 +33,6 @@ func request(t *testing.T, url string, change func(*http.Request)) *http.Respons
 
 func TestServeTheKubernetesAPI(t *testing.T) {
 	store := startEtcd(t)
-	defer store.Close()
 	rv := putPod(t, store, "one")
 	file := filepath.Join(t.TempDir(), "token")
 	require.NoError(t, os.WriteFile(file, []byte(strongToken+"\n"), 0o600))

@@ -41,7 +41,6 @@ func find(lines []map[string]any, message string) (found []map[string]any) {
 func TestLogsHaveNoSecrets(t *testing.T) {
 	const good, bad, content = "planted-good-d41d8cd98f00b204", "planted-bad-e9800998ecf8427e", "planted-content-0b2049e98009"
 	store := startEtcd(t)
-	defer store.Close()
 	for key, value := range map[string]string{
 		"secrets/a/broken":  `{"metadata":{"name":"broken","namespace":"a","uid":"u"},"data":{"password":"` + content + `"`,
 		"secrets/a/strange": `{"metadata":{"name":"other","namespace":"a","uid":"u"},"data":{"password":"` + content + `"}}`,
@@ -95,7 +94,6 @@ func TestLogsHaveNoSecrets(t *testing.T) {
 
 func TestLogsAndResponsesNameTheRequest(t *testing.T) {
 	store := startEtcd(t)
-	defer store.Close()
 	audit := filepath.Join(t.TempDir(), "audit.jsonl")
 	p := startProcess(t, "serve", "--etcd-endpoints", store.Endpoints()[0], "--listen", "127.0.0.1:0", "--kube-api", "127.0.0.1:0", "--trusted-proxy", "127.0.0.1",
 		"--shutdown-delay", "0s", "--token-file", file(t, "tokens", strongToken), "--audit-log", audit, "--log-level", "debug", "--log-format", "json")

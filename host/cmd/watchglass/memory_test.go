@@ -29,7 +29,6 @@ func putLargePods(t *testing.T, store *embedetcd.Server, round int) {
 
 func TestMemoryStaysBelowTheCeilingUnderLoad(t *testing.T) {
 	store := startEtcd(t)
-	defer store.Close()
 	putPod(t, store, "small")
 	p := startProcess(t, "serve", "--etcd-endpoints", store.Endpoints()[0], "--listen", "127.0.0.1:0", "--kube-api", "127.0.0.1:0",
 		"--max-memory", "96MiB", "--log-format", "json")

@@ -65,7 +65,6 @@ func TestServeReloadsItsCertificate(t *testing.T) {
 func TestServeEndsTheSessionsOfRemovedTokens(t *testing.T) {
 	const old, other, fresh = strongToken, "84c1d0b29a7f36e5", "c0ffee00d15ea5e5"
 	store := startEtcd(t)
-	defer store.Close()
 	path := file(t, "tokens", old+"\n"+other+"\n")
 	p := startProcess(t, "serve", "--etcd-endpoints", store.Endpoints()[0], "--listen", "127.0.0.1:0", "--token-file", path)
 	url := p.url()

@@ -131,10 +131,13 @@ func TestDemoCanBeStoppedWhilePopulating(t *testing.T) {
 	assert.Zero(t, c.stop(), c.log)
 }
 
+// startEtcd starts an etcd that ends after the commands that the test starts later. It
+// would wait seconds for their connections.
 func startEtcd(t *testing.T) *embedetcd.Server {
 	t.Helper()
 	store, err := embedetcd.Start(embedetcd.Config{UnsafeNoFsync: true})
 	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, store.Close()) })
 	return store
 }
 
@@ -149,7 +152,6 @@ func putPod(t *testing.T, store *embedetcd.Server, name string) api.ResourceVers
 // A restarted connector has no state of its readers. They resume by resource version.
 func TestReadersResumeAfterServeWasRestarted(t *testing.T) {
 	store := startEtcd(t)
-	defer store.Close()
 	for i := range 20 {
 		putPod(t, store, fmt.Sprintf("pod-%d", i))
 	}
@@ -194,7 +196,8 @@ func TestReadersResumeAfterServeWasRestarted(t *testing.T) {
 }
 
 func TestServeWaitsForItsEtcd(t *testing.T) {
-	store := startEtcd(t)
+	store, err := embedetcd.Start(embedetcd.Config{UnsafeNoFsync: true})
+	require.NoError(t, err)
 	endpoint := store.Endpoints()[0]
 	require.NoError(t, store.Close())
 	c := start(t, "serve", "--etcd-endpoints", endpoint, "--listen", "127.0.0.1:0", "--log-format", "json")
@@ -210,7 +213,6 @@ func TestServeWaitsForItsEtcd(t *testing.T) {
 
 func TestServeRequiresTheToken(t *testing.T) {
 	store := startEtcd(t)
-	defer store.Close()
 	token := file(t, "token", strongToken+"\n")
 	c := start(t, "serve", "--etcd-endpoints", store.Endpoints()[0], "--listen", "127.0.0.1:0", "--token-file", token)
 	r := dial(t, c.url(), "wrong")
@@ -223,7 +225,6 @@ func TestServeRequiresTheToken(t *testing.T) {
 
 func TestServeWithholdsSecretsUnlessAllowed(t *testing.T) {
 	store := startEtcd(t)
-	defer store.Close()
 	_, err := store.Client().Put(t.Context(), "/registry/secrets/default/s",
 		`{"kind":"Secret","metadata":{"name":"s","namespace":"default"},"data":{"password":"aHVudGVyMg=="}}`)
 	require.NoError(t, err)

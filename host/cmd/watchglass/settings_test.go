@@ -15,7 +15,6 @@ var serving = []string{"serve", "demo", "push"}
 
 func TestSettingsComeFromFlagsVariablesAndTheFile(t *testing.T) {
 	store := startEtcd(t)
-	defer store.Close()
 	t.Setenv("WATCHGLASS_MAX_READERS", "7")
 	t.Setenv("WATCHGLASS_LISTEN", "127.0.0.1:99999")
 	t.Setenv("WATCHGLASS_ETCD_ENDPOINTS", store.Endpoints()[0])

@@ -57,7 +57,6 @@ func eventually(t *testing.T, condition func() bool) {
 
 func TestServeDrainsOnSIGTERM(t *testing.T) {
 	store := startEtcd(t)
-	defer store.Close()
 	p := startProcess(t, "serve", "--etcd-endpoints", store.Endpoints()[0], "--listen", "127.0.0.1:0", "--kube-api", "127.0.0.1:0", "--shutdown-delay", "1h")
 	url := p.url()
 	r := dial(t, url, "")
@@ -88,7 +87,6 @@ func TestServeDrainsOnSIGTERM(t *testing.T) {
 
 func TestServeDisconnectsReadersAfterTheDelay(t *testing.T) {
 	store := startEtcd(t)
-	defer store.Close()
 	for name, c := range map[string]struct {
 		signal os.Signal
 		delay  string

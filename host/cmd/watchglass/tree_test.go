@@ -27,7 +27,6 @@ type tree struct {
 func startTree(t *testing.T) *tree {
 	needsModule(t)
 	r := &tree{T: t, address: workerdtest.Objects(t, "../../.."), token: file(t, "token", workerdtest.FeedGrant), store: startEtcd(t)}
-	t.Cleanup(func() { assert.NoError(t, r.store.Close()) })
 	r.churn = simulate(t, r.store)
 	return r
 }

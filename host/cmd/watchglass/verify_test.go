@@ -91,7 +91,6 @@ func (r *relay) cut() {
 func TestVerifyRecordsOfRealProcesses(t *testing.T) {
 	needsModule(t)
 	store := startEtcd(t)
-	defer store.Close()
 	change := simulate(t, store)
 
 	dir := t.TempDir()
@@ -192,7 +191,6 @@ func TestUnwritableRecordingEndsCommand(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, compiled.Close(t.Context()))
 	store := startEtcd(t)
-	defer store.Close()
 	simulate(t, store)
 	connector := start(t, "serve", "--etcd-endpoints", store.Endpoints()[0], "--listen", "127.0.0.1:0")
 	server := strings.Replace(connector.url(), "http", "ws", 1) + "/watch"
