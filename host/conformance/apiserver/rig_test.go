@@ -30,8 +30,9 @@ const (
 // because it takes seconds to start.
 type server struct {
 	*kubeapiserver.Server
-	http *http.Client // as the administrator
-	seen *deletions
+	http   *http.Client // as the administrator
+	seen   *deletions
+	issuer *issuer
 }
 
 var shared *server
@@ -52,14 +53,24 @@ func run(m *testing.M) int {
 }
 
 func start() (*server, error) {
-	base, err := kubeapiserver.Start(kubeapiserver.Config{
-		Users: ann + ",ann,ann,\n" + ben + ",ben,ben,\n",
-		Flags: []string{"--storage-media-type=application/json", "--disable-admission-plugins=ServiceAccount,NamespaceLifecycle"},
-	})
+	issuer, err := startIssuer()
 	if err != nil {
 		return nil, err
 	}
-	s := &server{Server: base, seen: watchDeletions(base.Etcd.Client())}
+	flags, err := issuer.flags()
+	if err != nil {
+		issuer.Close()
+		return nil, err
+	}
+	base, err := kubeapiserver.Start(kubeapiserver.Config{
+		Users: ann + ",ann,ann,\n" + ben + ",ben,ben,\n",
+		Flags: append(flags, "--storage-media-type=application/json", "--disable-admission-plugins=ServiceAccount,NamespaceLifecycle"),
+	})
+	if err != nil {
+		issuer.Close()
+		return nil, err
+	}
+	s := &server{Server: base, seen: watchDeletions(base.Etcd.Client()), issuer: issuer}
 	if s.http, err = rest.HTTPClientFor(s.config(admin)); err != nil {
 		s.close()
 		return nil, err
@@ -69,6 +80,7 @@ func start() (*server, error) {
 
 func (s *server) close() {
 	s.Stop()
+	s.issuer.Close()
 	s.seen.stop()
 	if err := s.Close(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
