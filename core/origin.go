@@ -5,7 +5,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// origin is where collections come from: a connector, or Kubernetes itself.
+// origin is the provider of collections: a connector, or Kubernetes itself.
 type origin interface {
 	// accept returns an error for a collection that the origin cannot provide.
 	accept(*wire.OpenCollection) *api.Status

@@ -179,7 +179,7 @@ const (
 	watching
 )
 
-// listMethod is how the client requests the state.
+// listMethod selects the requests that read the complete state.
 type listMethod uint8
 
 const (

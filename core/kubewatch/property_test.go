@@ -98,7 +98,7 @@ func TestP2EventsInAnyForm(t *testing.T) {
 			for i := range 4 {
 				r.server.put("ns-0/pod-0", "web", i)
 				event := form(watchEvent("MODIFIED", typed(r.server.objects["ns-0/pod-0"].body)))
-				if i == 1 { // the usual format between others
+				if i == 1 { // an event in the usual format follows one in another format
 					event = watchEvent("MODIFIED", typed(r.server.objects["ns-0/pod-0"].body))
 				}
 				for len(event) > 0 {

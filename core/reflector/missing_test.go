@@ -172,8 +172,8 @@ func TestDifferencesFromVersionsMissingInTheSnapshot(t *testing.T) {
 	}
 }
 
-// The delay grows each time, so that such a connector does not send snapshots all
-// the time.
+// The delay grows with each failure, which limits the snapshots that a faulty
+// connector sends.
 func TestRepeatedMissingVersionsBackOff(t *testing.T) {
 	r := holding(t)
 	least := int64(800)

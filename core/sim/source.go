@@ -99,7 +99,7 @@ func (s *source) commit(now int64, changes []change) {
 const objectsOf = 24
 
 // keys are all object keys: even numbers are in namespace ns0, odd ones in ns1.
-// Two pods have the name p3, others a name with a sentinel.
+// Two pods have the name p3. All other names contain a sentinel.
 var keys = func() (all [kinds][]api.Key) {
 	var planted sentinel.Set
 	for kind, letter := range [kinds]string{pods: "p", secrets: "s"} {

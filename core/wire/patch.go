@@ -216,7 +216,7 @@ func (r *reader) edits() bool {
 	return true
 }
 
-// edited appends the result of an edit of a text.
+// edited parses the edit of a text, and appends the edited text.
 func (r *reader) edited(dst []byte, was string) []byte {
 	head, tail, between := r.uvarint(), r.uvarint(), r.bytes()
 	if size := uint64(len(was)); head > size || tail > size-head {

@@ -263,7 +263,7 @@ func hard(t *testing.T) {
 	}
 }
 
-// discard deletes an object at once, without its finalizers.
+// discard deletes an object immediately, without its finalizers.
 func discard(t *testing.T, path string) {
 	var current map[string]any
 	code, text, err := shared.request(http.MethodGet, path, nil)

@@ -66,8 +66,8 @@ func (p *Probe) Run() {
 	}
 }
 
-// subscriptions returns the subscriptions to try. Those within the reader's rights
-// have no selectors, so that the total equals the number of received objects.
+// subscriptions returns the subscriptions to try. Permitted ones have no selectors, so
+// that the total equals the number of received objects.
 func (p *Probe) subscriptions() []wire.Subscribe {
 	all := []wire.Subscribe{{Namespace: p.Mine}, {Namespace: p.Mine, MetadataOnly: true}, {Resource: "v1/unicorns"}, {Resource: "nonsense"}}
 	for _, namespace := range []string{p.Foreign, "", "none", "\x00", p.Mine + "/"} {

@@ -149,7 +149,7 @@ func (id testID) String() string { return strings.TrimSpace(id.unit + " " + id.t
 
 var unfit = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
 
-// path returns where the output of a test goes. Long names are cut: a file name has at
+// path returns the file for the output of a test. Long names are cut: a file name has at
 // most 255 bytes.
 func (f *flakes) path(id testID) string {
 	name := strings.Trim(unfit.ReplaceAllString(id.String(), "_"), "_.")

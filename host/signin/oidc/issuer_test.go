@@ -30,7 +30,7 @@ const (
 	clientID  = "dashboard"
 )
 
-// The keys are created once, because RSA keys take long.
+// The keys are created once, because generating RSA keys is slow.
 var (
 	rsaKey   = sync.OnceValue(func() crypto.Signer { return must(rsa.GenerateKey(rand.Reader, 2048)) })
 	otherRSA = sync.OnceValue(func() crypto.Signer { return must(rsa.GenerateKey(rand.Reader, 2048)) })

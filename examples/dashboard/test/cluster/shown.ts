@@ -3,7 +3,7 @@ import type { Collection, CollectionProgress, CollectionStatus, Status, Watchgla
 type Part = Partial<CollectionStatus & CollectionProgress>;
 
 /**
- * Replaces what a connection reports about its collections, for states that take long to
+ * Replaces what a connection reports about its collections, for states that are slow to
  * reach, such as `stale`. Everything else comes from the connection.
  */
 export class Shown {
