@@ -58,7 +58,7 @@ func (e *Engine) attachReader(f *wire.AttachReader) {
 	if progress == 0 {
 		progress = defaultProgressMillis
 	}
-	// Progress cannot be more frequent than that of the origin.
+	// Progress cannot be more frequent than the origin's.
 	r.session = session.New(session.Config{
 		Server: e.cfg.Client, ProgressMillis: max(progress, e.origin.period()), MaxSubscriptions: int(min(f.MaxSubscriptions, 1<<16)),
 	}, r)

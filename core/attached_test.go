@@ -91,7 +91,8 @@ func (l *leaf) silence(millis int64) {
 	l.later(millis)
 }
 
-// later moves messages between the two, unlike that of a rig.
+// later advances the time, and moves messages between the two. rig.later does not move
+// messages.
 func (l *leaf) later(millis int64) {
 	l.now += millis
 	l.engine.Tick(l.now)

@@ -127,7 +127,7 @@ func difference(want, got string) string {
 	return b.String()
 }
 
-// do executes one verb and runs until nothing moves.
+// do executes one verb and runs until the system is idle.
 func (h *harness) do(v *verb) error {
 	handle, ok := verbs[v.name]
 	if !ok {

@@ -109,7 +109,7 @@ func (w *Window) At(position int) *Event {
 }
 
 // Append adds an event and takes ownership of its reference to Previous. The
-// resource version must not be lower than that of the last event. The result is
+// resource version must not be lower than the last event's. The result is
 // valid until the next call of Append.
 func (w *Window) Append(e Event) *Event {
 	if w.full() {

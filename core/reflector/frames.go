@@ -60,8 +60,8 @@ func (r *Reflector) UsedBytes() int {
 	return r.cacher.Heap().UsedBytes() + r.cacher.Bodies().UsedBytes() + r.labels.bytes + r.lazy.bytes
 }
 
-// label sets the label set of an object to be stored. It adds a reference, which
-// done releases.
+// label sets the label set of an object before the object is stored. It adds a
+// reference, which done releases.
 func (r *Reflector) label(p *cacher.Put, c *wire.Change) *api.Status {
 	set := r.labels.find(c.LabelSet)
 	if set == nil {

@@ -327,7 +327,7 @@ func (l *link) forget() {
 	l.stream, l.session, l.server, l.silent, l.breaks, l.up, l.down = 0, nil, nil, false, 0, nil, nil
 }
 
-// blind returns until when data on the link may be old without detection.
+// blind returns the time until which old data on the link may go undetected.
 func (l *link) blind() int64 {
 	last := max(l.slow+oldestMillis, l.target.blind())
 	if f := l.driver.fetches; f != nil {

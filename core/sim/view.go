@@ -103,8 +103,8 @@ func (r *reader) checkView(v *view) {
 		r.id, v.open, c.reported.ResourceVersion, v.total, got, v.counts, total, want, counts)
 }
 
-// undetermined reports whether readers may differ about the data of the log. They may
-// while faults last if the log has faulty versions.
+// undetermined reports whether readers may have different data for the log. They may if
+// the log has faulty versions and faults can still occur.
 func (w *world) undetermined(log *check.Log) bool {
 	for _, key := range log.Keys() {
 		if log.Tainted(key) && !w.quiet {

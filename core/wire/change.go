@@ -17,7 +17,7 @@ type Change struct {
 	ResourceVersion api.ResourceVersion
 	Key             api.Key
 	Envelope        Envelope // empty if there is a patch
-	// Patch produces the envelope from that of version Previous of the object.
+	// Patch produces the envelope from the envelope of version Previous.
 	Patch    Patch
 	Previous api.ResourceVersion
 	Base     Base

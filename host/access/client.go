@@ -33,7 +33,7 @@ type Client struct {
 type Connection interface {
 	// Deciding reports that the connection's token is being checked.
 	Deciding()
-	// Admit marks the connection as that of a user, or returns the exceeded limit.
+	// Admit assigns the connection to a user, or returns the exceeded limit.
 	Admit(*User) *api.Status
 	// Release marks the connection as one without a user.
 	Release()

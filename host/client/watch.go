@@ -165,7 +165,7 @@ func (w *Watch) command() []byte {
 }
 
 // Events yields events until the watch ends. The end of the Timeout ends the loop.
-// The last iteration has the error of any other end, and that of ctx. Leaving the
+// The last iteration has the error of any other end, or of ctx. Leaving the
 // loop does not close the watch.
 func (w *Watch) Events(ctx context.Context) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {

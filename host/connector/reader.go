@@ -35,7 +35,7 @@ type MessageConn interface {
 // TryConn is a MessageConn that supports writes without blocking. A few goroutines
 // can then send a change to many readers. Claim and Offer are called from one
 // goroutine at a time, and not during Write or Flush. Bytes that Offer has buffered
-// are written before those of Write and Close.
+// are written before the bytes of Write and Close.
 type TryConn interface {
 	MessageConn
 	// Claim reports whether no write is running or buffered, and prevents others

@@ -224,8 +224,8 @@ func withVersion(r api.Resource, version string) api.Resource {
 	return r
 }
 
-// mayGetPath decides about a path that is not a resource. The served ones are open to
-// every authenticated user.
+// mayGetPath decides about a path that is not a resource. Every authenticated
+// user may get the served paths.
 func mayGetPath(a *nonResourceAttributes) accessStatus {
 	switch p := findPlace(a.Path); {
 	case a.Verb != "get" && a.Verb != "head":

@@ -3,7 +3,7 @@ import { readFile as read } from "node:fs/promises";
 import { badRequest } from "./errors.js";
 import type { WebSocketClass } from "./transport.js";
 
-/** Returns Node's WebSocket, which exists since Node 22, or that of the package `ws`. */
+/** Returns Node's WebSocket, which exists since Node 22, or the one of the package `ws`. */
 export async function findWebSocket(): Promise<WebSocketClass> {
   if (typeof WebSocket === "function") return WebSocket;
   try {

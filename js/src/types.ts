@@ -210,8 +210,8 @@ export interface Collection<T extends object = KubeObject> {
   get(key: string, options?: CallOptions): Promise<T>;
   list(options?: ListOptions): Promise<ListResult<T>>;
   /**
-   * Resolves when the collection includes a resource version, such as that of an object
-   * which the program has just written. Rejects when the collection is closed.
+   * Resolves when the collection includes a resource version, such as the version of an
+   * object that the program has just written. Rejects when the collection is closed.
    */
   waitFor(resourceVersion: ResourceVersion, options?: CallOptions): Promise<void>;
   close(): void;

@@ -102,9 +102,9 @@ func (t *tables) require(functions []string) error {
 // nameTable collects the names that the runtime compares or parses.
 type nameTable struct{ text []byte }
 
-// All other functions share a name. Functions of the runtime share one with the
-// runtime's prefix, because a goroutine counts as the runtime's own if its first
-// function has it.
+// All other functions share a name. Functions of the runtime share a second name with
+// the prefix "runtime.", because the runtime recognizes its own goroutines by the prefix
+// of their first function.
 const (
 	otherName   = 1
 	runtimeName = 3

@@ -116,8 +116,8 @@ type tables struct {
 	entries []uint64 // addresses of functions' entries, by number
 }
 
-// Unrecognized reports that the layout of a module's runtime tables is not that
-// of any supported Go release. Such a module works, but cannot be stripped.
+// Unrecognized reports that the layout of a module's runtime tables matches no
+// supported Go release. Such a module works, but cannot be stripped.
 type Unrecognized struct {
 	Release string // of Go that built the module
 	Reason  string

@@ -39,7 +39,7 @@ func NewLog() *Log {
 	return &Log{byKey: map[api.Key][]int{}, tainted: map[api.Key]bool{}}
 }
 
-// Append adds a change. Its version must not be lower than that of the last change.
+// Append adds a change. Its version must not be lower than the last change's.
 func (l *Log) Append(c Change) {
 	if _, known := l.byKey[c.Key]; !known {
 		at, _ := slices.BinarySearch(l.keys, c.Key)

@@ -63,7 +63,7 @@ function wayBack({ error, nextAttempt }: Condition, hasRows: boolean): string {
   return nextAttempt ? "Try now" : "Reconnect";
 }
 
-/** When the next attempt to become current starts, if one is scheduled. */
+/** The time until the next attempt to become current, if one is scheduled. */
 function attemptText({ nextAttempt }: Condition, now: number): string {
   return nextAttempt ? `next attempt in ${age(nextAttempt - now)}` : "";
 }

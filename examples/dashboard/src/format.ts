@@ -37,7 +37,7 @@ export function rowText(column: Column, row: Row, index: number, now: number): s
   return time === undefined ? String(cell) : `${cell} (${age(now - time)} ago)`;
 }
 
-/** No duration is longer. The duration of a job that runs is the time of its start, which is a larger number. */
+/** The maximum duration. A larger number is a time: the start of a job that still runs. */
 const LONGEST = 20 * YEAR;
 
 function durationText(column: Column, cell: number, now: number): string {

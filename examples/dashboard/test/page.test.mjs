@@ -318,7 +318,7 @@ describe("connection", () => {
     assert.equal(await inPage(() => cluster.shown.reconnects), 1);
   });
 
-  // During the back-off the page shows the time of the next attempt, and can make it immediately.
+  // During the back-off the page shows the time of the next attempt, and a button starts it immediately.
   test("shows the next attempt, and makes it immediately on request", async () => {
     await open();
     await inPage(() => cluster.shown.set({ state: "stale", nextAttempt: Date.now() + 35_000 }));

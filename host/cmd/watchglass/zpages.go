@@ -13,7 +13,7 @@ import (
 	"github.com/watchglass/watchglass/host/internal/settings"
 )
 
-// The pages /statusz and /flagz have the format of those of Kubernetes components.
+// The pages /statusz and /flagz have the same format as in Kubernetes components.
 const zpageWarning = "Warning: This endpoint is for debugging by people. Its format may change."
 
 // status is the JSON of /statusz, with the fields of Kubernetes components.

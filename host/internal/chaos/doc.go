@@ -4,8 +4,8 @@
 // It starts three etcd members and two connectors as processes, the connectors
 // with TLS. The readers are three Go clients and a page in Chromium. Every
 // connection from a connector to etcd and from a reader to a connector passes
-// through a proxy that delays, throttles, resets or drops it. Writers change a
-// few thousand objects all the time.
+// through a proxy that delays, throttles, resets or drops it. Writers continuously
+// change a few thousand objects.
 //
 // A run is a sequence of rounds. Each round injects one fault, holds it for a
 // while and heals it. It then measures how long each reader takes to become

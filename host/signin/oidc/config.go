@@ -37,7 +37,7 @@ type Config struct {
 	// UsernameClaim is the claim with the name of the user. Empty means
 	// DefaultUsernameClaim. With the claim email, email_verified must not be false.
 	UsernameClaim string
-	// UsernamePrefix is added to names, so that they differ from those of other
+	// UsernamePrefix is added to names, so that they differ from names of other
 	// authenticators. Empty means the issuer URL and "#", except for the claim email,
 	// to which nothing is added. NoPrefix adds nothing.
 	UsernamePrefix string

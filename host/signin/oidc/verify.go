@@ -57,7 +57,7 @@ func (v *Verifier) Verify(ctx context.Context, token string) (*access.User, *api
 	return v.user(verified, signed.payload, keys)
 }
 
-// checkForm refuses malformed tokens and those of other issuers. It does not verify the
+// checkForm refuses malformed tokens and tokens of other issuers. It does not verify the
 // signature. Refused tokens cause no requests to the issuer.
 func (v *Verifier) checkForm(token string) *api.Status {
 	if strings.ContainsFunc(token, notInToken) {

@@ -10,7 +10,7 @@ import { StorageFull, type Kept, type Storage } from "./storage.js";
  * the complete state is stored again.
  */
 const changeShare = 0.5;
-/** The minimum size of changes before that. */
+/** The minimum size of the changes, in bytes, for which the complete state is stored again. */
 const changeBytes = 64 << 10;
 /** The delay before a full storage is tried again, in milliseconds. */
 const retryMillis = 60_000;

@@ -12,7 +12,7 @@ const perByte = 2.5;
 export const restartMillis = 60_000;
 
 export interface Taken {
-  /** The memory of the module, and that of buffers in JavaScript. */
+  /** The memory of the module and of buffers in JavaScript. */
   moduleBytes: number;
   bufferBytes: number;
   /** The objects and their history within the module. */

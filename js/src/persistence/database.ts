@@ -16,7 +16,7 @@ export interface Stored {
   /** The generation of its chunks. Chunks of other generations are of incomplete states. */
   generation: string;
   chunks: number;
-  /** The size of the chunks: those that are the complete state, and those of later changes. */
+  /** The size of the chunks: of the complete state, and of later changes. */
   wholeBytes: number;
   changeBytes: number;
   position: Position;

@@ -87,8 +87,8 @@ export class Persistence {
   }
 
   /**
-   * Opens the stored states of a user. Deletes those of other users of the same connector
-   * that no page uses, and those of other releases. Returns undefined, with a warning, where
+   * Opens the stored states of a user. Deletes unused states of other users of the same
+   * connector, and states of other releases. Returns undefined, with a warning, where
    * nothing can be stored.
    */
   static async open(options: PersistenceOptions): Promise<Persistence | undefined> {
@@ -412,7 +412,7 @@ function hold(owner: string): Promise<() => void> {
   });
 }
 
-/** Returns the states of other releases, and those of other users of a connector which no worker uses. */
+/** Returns the states of other releases, and of other users of a connector that no worker uses. */
 async function obsolete(others: readonly Stored[], owner: string, origin: string): Promise<Stored[]> {
   const used = new Set((await navigator.locks?.query())?.held?.map(({ name }) => name));
   return others.filter((stored) => stored.owner === owner || (stored.origin === origin && !used.has(lockOf(stored.owner))));

@@ -1,6 +1,6 @@
-// Command wasmstrip makes a WebAssembly module that Go built smaller, and that of
-// wasm/guest faster: see package strip. If it does not know the Go release, it copies the
-// module and prints a warning.
+// Command wasmstrip makes WebAssembly modules built by Go smaller, and the module of
+// wasm/guest also faster. See package strip. If it does not know the Go release, it
+// copies the module and prints a warning.
 package main
 
 import (
