@@ -48,4 +48,7 @@ var figures = []figure{
 	{"P11", "a million objects, metadata only, in one guest", []target{
 		{name: "memory", atMost: 400}, {name: "views", atMost: 3},
 	}, runMillion},
+	{"P26", "reload with persistence to an exact table of 50,000 pods, against a cold load", []target{
+		{atMost: 0.2},
+	}, runPersistence},
 }

@@ -57,6 +57,15 @@ func (b *bench) coldStart(ctx context.Context, figure string) ([]Result, error) 
 	return slices.DeleteFunc(slices.Clone(b.cold), func(r Result) bool { return r.Figure != figure }), nil
 }
 
+// runPersistence is P26.
+func runPersistence(ctx context.Context, b *bench) ([]Result, error) {
+	dir, err := b.data(ctx, dataset{pods: 50_000, bodies: true})
+	if err != nil {
+		return nil, err
+	}
+	return b.script(ctx, "persist.js", modulePath, dir, "js/dist")
+}
+
 // viewed is the data set for the views of P6 and P11.
 func viewed(pods int) dataset {
 	return dataset{pods: pods, updates: 18_000, batch: updateBatch, metadata: true, churn: true}
