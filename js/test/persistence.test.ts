@@ -3,6 +3,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Page } from "playwright-core";
+import { Writer } from "../src/wire/codec.js";
+import { writeSubscriptionStatus } from "../src/wire/status.js";
 import { setup, shows, skip } from "./browser.js";
 
 interface StartOptions {
@@ -198,4 +200,16 @@ test("signing out deletes all states, also while pages are open", { skip }, asyn
   connector.put("default/web-2", "web", "Running");
   await shows(page, "web-1 Running, web-2 Running");
   assert.deepEqual(await page.evaluate(() => indexedDB.databases()), []);
+});
+
+test("the state of a collection that becomes forbidden is deleted", { skip }, async (t) => {
+  const { connector, open } = await setup(t);
+  const page = await open();
+  await start(page);
+  await reaches(page, "stored", 1);
+  const w = new Writer();
+  writeSubscriptionStatus(w, 1, { code: 403, reason: "Forbidden", message: "pods is forbidden" });
+  connector.send(w.take());
+  await page.waitForFunction(() => pods.status.state === "forbidden");
+  while ((await stored(page)).length > 0) await page.waitForTimeout(50);
 });
