@@ -62,6 +62,10 @@ func store1(local, offset byte, value code) code {
 	return join(get(local), value, code{0x3a, 0, offset})
 }
 
+func store4(local, offset byte, value code) code {
+	return join(get(local), value, code{0x36, 0, offset})
+}
+
 func store8(local, offset byte, value code) code {
 	return join(get(local), value, code{0xad, 0x37, 0, offset})
 }

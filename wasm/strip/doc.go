@@ -10,7 +10,7 @@
 // A third of an empty Go module is data that is not read at run time.
 // host/PERFORMANCE.md has the figures (P7, P4).
 //
-// All addresses stay the same. Strip makes four changes, the first two in the data
+// All addresses stay the same. Strip makes seven changes, the first two in the data
 // section:
 //
 //   - It zeroes the data for stack traces: names of functions, files and lines,
@@ -24,6 +24,11 @@
 //   - It replaces jumps within a function by branches, if they lead forward to the
 //     same place (jumps.go). Go's linker implements such a jump as a loop that
 //     continues through a jump table.
+//   - It replaces sequences of instructions by shorter ones (peephole.go).
+//   - It adds functions that call those of the runtime which report faults, grow the
+//     stack or print. Half of all calls shrink to three instructions (cold.go).
+//   - It removes blocks that no branch leaves, and at which no suspended function
+//     resumes (blocks.go).
 //   - It implements two functions with vector instructions, which Go's compiler does
 //     not use: the search for a byte and for the end of a JSON value (vectors.go, in
 //     the notation of code.go).
@@ -33,7 +38,8 @@
 // A Go stack trace contains neither names nor lines. A fatal error or an unrecovered
 // panic reports its message and no location. A stack trace of the engine that runs the
 // module contains function numbers (wasm-function[1234]). Linking the same source
-// without -s yields a module with the same numbers and with names.
+// without -s yields a module with the same numbers and with names. The highest numbers
+// are those of added functions.
 //
 // runtime.Callers, runtime.Caller, log.Lshortfile and pprof do not work. The guest
 // does not use them.
@@ -56,8 +62,8 @@
 // release, then add it to layouts: runtime/symtab.go, runtime/symtabinl.go,
 // internal/abi/symtab.go, and the callers of funcname, pcdatavalue and funcdata.
 //
-// The package also depends on the form of jumps within a function. It does not change a
-// function with jumps of another form.
+// The package also depends on the form of jumps and calls within a function. It does not
+// change those of another form.
 //
 // # Functions with vectors
 //

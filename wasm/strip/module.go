@@ -4,11 +4,17 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"slices"
 )
 
 const (
-	customSection = 0
-	dataSection   = 11
+	customSection   = 0
+	typeSection     = 1
+	importSection   = 2
+	functionSection = 3
+	exportSection   = 7
+	startSection    = 8
+	dataSection     = 11
 
 	i32Const = 0x41
 	end      = 0x0b
@@ -216,4 +222,60 @@ func (m *module) goRelease() (string, error) {
 		}
 	}
 	return "", &Unrecognized{"an unknown release", "the module does not name the Go release that built it"}
+}
+
+// functions returns the numbers of imported and of other functions. Go imports nothing
+// but functions.
+func (m *module) functions() (imported, own uint64, err error) {
+	for _, s := range m.sections {
+		r := &reader{rest: s.content}
+		switch s.id {
+		case importSection:
+			imported = r.vectorLength()
+		case functionSection:
+			own = r.vectorLength()
+		}
+		if r.err != nil {
+			return 0, 0, r.err
+		}
+	}
+	return imported, own, nil
+}
+
+// add adds functions of a new type after all others.
+func (m *module) add(kind []byte, added []code) error {
+	var types uint64
+	for i := range m.sections {
+		s := &m.sections[i]
+		r := &reader{rest: s.content}
+		var more []byte
+		n := uint64(len(added))
+		switch s.id {
+		case typeSection:
+			types, _ = binary.Uvarint(s.content)
+			more, n = kind, 1
+		case functionSection:
+			for range added {
+				more = binary.AppendUvarint(more, types)
+			}
+		case codeSection:
+			for _, c := range added {
+				more = append(binary.AppendUvarint(more, uint64(len(c))), c...)
+			}
+		default:
+			continue
+		}
+		content := binary.AppendUvarint(nil, r.vectorLength()+n)
+		s.content = append(append(content, r.rest...), more...)
+		if r.err != nil {
+			return r.err
+		}
+	}
+	return nil
+}
+
+// start lets a module without a start function start with one.
+func (m *module) start(index uint64) {
+	at := slices.IndexFunc(m.sections, func(s section) bool { return s.id >= startSection })
+	m.sections = slices.Insert(m.sections, at, section{startSection, binary.AppendUvarint(nil, index)})
 }

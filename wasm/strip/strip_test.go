@@ -101,7 +101,7 @@ func TestAStrippedModule(t *testing.T) {
 	file := recognized(t)
 	small, err := Module(file)
 	require.NoError(t, err)
-	require.Less(t, len(small), len(file)*85/100)
+	require.Less(t, len(small), len(file)*75/100)
 	before, after := compile(t, file), compile(t, small)
 
 	check := map[string]string{"GODEBUG": "gccheckmark=1,clobberfree=1"}
@@ -114,6 +114,19 @@ func TestAStrippedModule(t *testing.T) {
 			require.NotEmpty(t, got)
 		})
 	}
+	t.Run("resumes only where it is known to", func(t *testing.T) {
+		trapUnused = true
+		defer func() { trapUnused = false }()
+		trapping, err := Module(file)
+		require.NoError(t, err)
+		strict := compile(t, trapping)
+		for _, name := range []string{"recover", "goroutines"} {
+			want, _, _ := before.run(t, nil, name)
+			got, errs, code := strict.run(t, nil, name)
+			require.Zero(t, code, errs)
+			require.Equal(t, want, got)
+		}
+	})
 	for name, word := range map[string]string{
 		"panic":    "panic: value method main.value.Name called using nil *value pointer",
 		"overflow": "stack overflow",
@@ -198,7 +211,7 @@ func TestModuleOfAnUnknownReleaseIsShippedAsLinked(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, warning, "the runtime tables of go1.99.")
 	require.Contains(t, warning, "the known releases are "+knownReleases())
-	require.Contains(t, warning, fmt.Sprintf("the linker's output of %d bytes, unmodified: stripped it would have about %d bytes less", len(file), len(file)*22/100))
+	require.Contains(t, warning, fmt.Sprintf("the linker's output of %d bytes, unmodified: stripped it would have about %d bytes less", len(file), len(file)*33/100))
 	require.NotContains(t, warning, "\n", "a build prints one line")
 	shipped, err := os.ReadFile(to)
 	require.NoError(t, err)

@@ -232,6 +232,9 @@ func (t *tables) findEntries() error {
 	first := t.word(t.FuncTab.Data)
 	for i := range t.FuncTab.Len - 1 {
 		number, offset := t.word(t.FuncTab.Data+8*i), uint64(t.word(t.FuncTab.Data+8*i+4))
+		if number == 0 && offset == 0 {
+			return unknown("function %d has no entry: was it stripped before?", i)
+		}
 		if number != first+uint32(i) || offset < 8*t.FuncTab.Len-4 || offset+functionSize > t.Functions.Len {
 			return unknown("function %d has number %d and its entry at %d", i, number, offset)
 		}

@@ -1,0 +1,181 @@
+package strip
+
+import (
+	"encoding/binary"
+	"slices"
+)
+
+// A function of Go can be suspended at each call, and resumes behind it: there a
+// block ends, which the table at the top leaves. Blocks that nothing leaves are
+// removed here, which are those behind a call that does not return, and most of those
+// between two calls.
+
+// flow is the structure of a function's code.
+type flow struct {
+	steps   []step
+	closing []int   // by index of block, loop or if, the index of its end
+	targets [][]int // by index of a branch, the constructs it leaves or restarts; -1 is the function
+	table   int     // index of the table at the top, or -1
+}
+
+func newFlow(steps []step) *flow {
+	w := &flow{steps, make([]int, len(steps)), make([][]int, len(steps)), -1}
+	var open []int
+	target := func(depth uint64) int {
+		if depth >= uint64(len(open)) {
+			return -1
+		}
+		return open[len(open)-1-int(depth)]
+	}
+	for i, s := range steps {
+		switch s.op {
+		case opBlock, opLoop, opIf:
+			open = append(open, i)
+		case end:
+			if len(open) > 0 {
+				w.closing[open[len(open)-1]] = i
+				open = open[:len(open)-1]
+			}
+		case opBr, opBrIf:
+			w.targets[i] = []int{target(s.operand())}
+		case opBrTable:
+			r := &reader{rest: s.text[1:]}
+			for range r.unsigned() + 1 {
+				w.targets[i] = append(w.targets[i], target(r.unsigned()))
+			}
+			if w.table < 0 && i > 0 && steps[i-1].op == opLocalGet && steps[i-1].operand() == 0 {
+				w.table = i
+			}
+		}
+	}
+	return w
+}
+
+// thin removes each number of the table at which the function is neither resumed nor
+// continued by a backward jump: its entry becomes that of the number before. addresses
+// are the words of the data.
+func (w *flow) thin(f function, addresses map[uint64]bool) {
+	used, ok := w.numbers(f)
+	if !ok {
+		return
+	}
+	used[uint64(f.DeferReturn)] = true
+	list := w.targets[w.table]
+	last := uint64(len(list) - 1) // the entry of all other numbers
+	for n := range used {
+		if n > last && n < maxNumber {
+			used[last] = true
+			break
+		}
+	}
+	for i := 2; i < len(list); i++ {
+		if used[uint64(i)] || addresses[uint64(f.Number)<<16+uint64(i)] {
+			continue
+		}
+		list[i] = list[i-1]
+		if trapUnused {
+			list[i] = w.trap()
+		}
+	}
+}
+
+// numbers returns the numbers that the function's code sets or pushes. It reports
+// failure if the code jumps in an unknown way.
+func (w *flow) numbers(f function) (used map[uint64]bool, ok bool) {
+	used = make(map[uint64]bool)
+	for i, s := range w.steps {
+		switch {
+		case s.op == i64Const && !begins(w.steps[i:], endlessCall...):
+			used[uint64(s.constant())-uint64(f.Number)<<16] = true
+		case (s.op == opBr || s.op == opBrIf) && w.restarts(w.targets[i][0]):
+			if s.op != opBr || i < 2 || !begins(w.steps[i-2:], anyNumber, plain(opLocalSet, 0)) {
+				return nil, false
+			}
+			used[uint64(w.steps[i-2].constant())] = true
+		}
+	}
+	return used, w.table >= 0
+}
+
+// restarts reports whether a branch to a construct goes to the table.
+func (w *flow) restarts(target int) bool {
+	return target >= 0 && target < w.table && w.steps[target].op == opLoop
+}
+
+// trapUnused lets the removed numbers trap. Tests set it to detect that one is used.
+var trapUnused = false
+
+// trap returns the outermost block, behind which the function returns one. Nothing else
+// leaves it any more.
+func (w *flow) trap() int {
+	n := len(w.steps)
+	w.steps[n-2] = plain(0x00)
+	return slices.Index(w.closing, n-3)
+}
+
+// leaveAtOnce replaces the branches to the end of the function that return one. The
+// depth of each of them is another, the code of a return is always the same.
+func (w *flow) leaveAtOnce() bool {
+	n := len(w.steps)
+	if n < 4 || !begins(w.steps[n-3:], ended, plain(i32Const, 1), ended) {
+		return false
+	}
+	for i, s := range w.steps {
+		if s.op == opBrIf && w.targets[i][0] >= 0 && w.closing[w.targets[i][0]] == n-3 && w.steps[w.targets[i][0]].op == opBlock {
+			w.targets[i] = nil
+			w.steps[i] = step{opIf, []byte{opIf, 0x40, i32Const, 1, 0x0f, end}}
+			w.closing[i] = i
+		}
+	}
+	return true
+}
+
+// join returns the instructions without the blocks that nothing leaves.
+func (w *flow) join() []step {
+	left := make([]bool, len(w.steps))
+	for _, list := range w.targets {
+		for _, at := range list {
+			if at >= 0 {
+				left[at] = true
+			}
+		}
+	}
+	skip := make([]bool, len(w.steps))
+	for i, s := range w.steps {
+		if s.is(opBlock, 0x40) && !left[i] {
+			skip[i], skip[w.closing[i]] = true, true
+		}
+	}
+	var out []step
+	var open []int
+	depth := func(target int) uint64 {
+		for d := range open {
+			if open[len(open)-1-d] == target {
+				return uint64(d)
+			}
+		}
+		return uint64(len(open))
+	}
+	for i, s := range w.steps {
+		switch {
+		case skip[i]:
+			continue
+		case w.closing[i] > i:
+			open = append(open, i)
+		case s.op == end && len(open) > 0:
+			open = open[:len(open)-1]
+		case s.op == opBr || s.op == opBrIf:
+			s = with(s.op, depth(w.targets[i][0]))
+		case s.op == opBrTable:
+			text := binary.AppendUvarint([]byte{opBrTable}, uint64(len(w.targets[i])-1))
+			for _, target := range w.targets[i] {
+				text = binary.AppendUvarint(text, depth(target))
+			}
+			s.text = text
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+func (s step) is(text ...byte) bool { return string(s.text) == string(text) }

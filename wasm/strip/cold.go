@@ -1,0 +1,103 @@
+package strip
+
+import "slices"
+
+// A call of a Go function is thirteen instructions: they push the return address to
+// Go's stack, call, reload the stack pointer, and leave the function if the goroutine
+// was suspended. Half of all calls are of a few functions that report a fault, grow the
+// stack or print the text of a fatal error. For each of them the package adds a function
+// to the module that pushes and calls.
+//
+// The engine's stack has an additional frame for such a call, Go's stack does not. A
+// suspended goroutine resumes its functions by the return addresses on Go's stack, so
+// the added functions are not resumed, as if they made a tail call.
+
+// faults are functions that do not return to their caller. The call is then the end
+// of the caller's code. If one did return, the module would trap.
+var faults = []string{
+	"runtime.sigpanic", "runtime.morestack", "runtime.morestack_noctxt",
+	"runtime.goPanicIndex", "runtime.goPanicIndexU", "runtime.goPanicSliceAlen", "runtime.goPanicSliceAlenU",
+	"runtime.goPanicSliceAcap", "runtime.goPanicSliceAcapU", "runtime.goPanicSliceB", "runtime.goPanicSliceBU",
+	"runtime.goPanicSlice3Alen", "runtime.goPanicSlice3Acap", "runtime.goPanicSlice3B", "runtime.goPanicSlice3C",
+	"runtime.throw", "runtime.gopanic", "runtime.panicdivide", "runtime.panicshift",
+	"runtime.panicunsafestringlen", "runtime.panicunsafestringnilptr", "runtime.panicdottypeE", "runtime.panicdottypeI",
+}
+
+var printers = []string{
+	"runtime.printlock", "runtime.printunlock", "runtime.printstring", "runtime.printuint", "runtime.printint",
+	"runtime.printhex", "runtime.printnl", "runtime.printsp", "runtime.printpointer", "runtime.printbool",
+}
+
+// coldCall is the call of a cold function.
+type coldCall struct {
+	callee uint64 // index of the function in the module
+	leaves bool   // the callee does not return
+	added  uint64 // index of the added function
+}
+
+// addCold adds the functions that call a cold function. It returns them by callee.
+func (m *module) addCold(names []string) (map[uint64]coldCall, error) {
+	calls := make(map[uint64]coldCall)
+	imports, functions, err := m.functions()
+	if err != nil {
+		return nil, err
+	}
+	var added []code
+	for number, name := range names {
+		leaves := slices.Contains(faults, name)
+		if !leaves && !slices.Contains(printers, name) {
+			continue
+		}
+		c := coldCall{imports + uint64(number), leaves, imports + functions + uint64(len(added))}
+		calls[c.callee] = c
+		added = append(added, c.code())
+	}
+	return calls, m.add([]byte{0x60, 2, 0x7f, 0x7e, 1, 0x7f}, added)
+}
+
+// code is the code of an added function. Its parameters are the stack pointer and the
+// return address.
+func (c coldCall) code() code {
+	const stack, from = 0, 1
+	called := join(
+		set(stack, i32(sub, get(stack), number(8))), setStackPointer(get(stack)),
+		get(stack), get(from), code{0x37, 3, 0},
+		number(0), code(with(0x10, c.callee).text),
+	)
+	if c.leaves {
+		called = join(when(called, number(1), leave), code{0x00})
+	}
+	return join(code{0}, called, code{end})
+}
+
+// coldCalls replaces the calls of cold functions.
+func coldCalls(steps []step, calls map[uint64]coldCall) []step {
+	var out []step
+	for len(steps) > 0 {
+		if !begins(steps, pushAndCall...) {
+			out, steps = append(out, steps[0]), steps[1:]
+			continue
+		}
+		c, ok := calls[steps[9].operand()]
+		if !ok {
+			out, steps = append(out, steps[:10]...), steps[10:]
+			continue
+		}
+		out = append(out, getStack, steps[6], with(0x10, c.added))
+		steps = steps[10:]
+		if c.leaves && begins(steps, reloadAndLeave...) {
+			out, steps = append(out, returns), steps[3:]
+		}
+	}
+	return out
+}
+
+var (
+	pushAndCall = []step{
+		getStack, plain(i32Const, 8), plain(sub), teeStack, setStack,
+		getStack, anyLong, plain(0x37, 3, 0), plain(i32Const, 0), plain(0x10),
+	}
+	// endlessCall is the call of a function that does not return, by an added function.
+	endlessCall    = []step{anyLong, plain(0x10), returns}
+	reloadAndLeave = []step{plain(0x23, 0), plain(opLocalSet, 1), plain(opBrIf)}
+)

@@ -1,0 +1,98 @@
+package strip
+
+import "encoding/binary"
+
+// shorten rewrites the code of all functions. It takes fewer bytes, and does the same.
+// names are those of the functions.
+func (m *module) shorten(t *tables, names []string) error {
+	calls, err := m.addCold(names)
+	if err != nil {
+		return err
+	}
+	addresses := m.words()
+	return m.eachFunction(func(number int, content []byte) []byte {
+		locals, steps := split(content)
+		if steps == nil || number >= len(names) {
+			return content
+		}
+		f := t.function(t.entries[number])
+		steps = t.shareAddresses(t.entries[number], coldCalls(steps, calls))
+		w := newFlow(peephole(steps))
+		if w.leaveAtOnce() {
+			w.thin(f, addresses)
+		}
+		return assemble(locals, w.join())
+	})
+}
+
+// words returns the words of the data. Some are return addresses.
+func (m *module) words() map[uint64]bool {
+	all := make(map[uint64]bool)
+	for at := 0; at+8 <= len(m.memory); at += 8 {
+		all[binary.LittleEndian.Uint64(m.memory[at:])] = true
+	}
+	return all
+}
+
+// shareAddresses lets calls that do not return have the same return address, if the
+// tables have the same values for them. Such an address tells the runtime which
+// pointers are in a frame, and nothing else.
+func (t *tables) shareAddresses(at uint64, steps []step) []step {
+	f := t.function(at)
+	var values [][]int64
+	for _, offset := range t.pcTables(at, f) {
+		values = append(values, t.pcValues(offset))
+	}
+	// The runtime looks for the address, or for the one before it.
+	same := func(a, b int64) bool {
+		for _, v := range values {
+			if get := func(i int64) int64 { return v[min(max(i, 0), int64(len(v)-1))] }; len(v) > 0 && (get(a) != get(b) || get(a-1) != get(b-1)) {
+				return false
+			}
+		}
+		return true
+	}
+	first := int64(f.Number) << 16
+	for i, s := range steps {
+		if !begins(steps[i:], endlessCall...) || s.constant()>>16 != int64(f.Number) {
+			continue
+		}
+		number := s.constant() - first
+		for other := int64(1); other < number; other++ {
+			if same(other, number) {
+				steps[i] = step{i64Const, number64(first + other)}
+				break
+			}
+		}
+	}
+	return steps
+}
+
+// maxNumber is the greatest number of a block of a function.
+const maxNumber = 1 << 16
+
+func number64(n int64) []byte {
+	c := number(int(n))
+	c[0] = i64Const
+	return c
+}
+
+// pcValues returns the values of a table by program counter.
+func (t *tables) pcValues(offset uint32) (list []int64) {
+	if offset == 0 {
+		return nil
+	}
+	rest := t.memory[t.PCs.Data:][:t.PCs.Len][offset:]
+	for value, first := int64(-1), true; ; first = false {
+		change, n := binary.Varint(rest)
+		if change == 0 && !first {
+			return list
+		}
+		count, k := binary.Uvarint(rest[n:])
+		value += change
+		for range min(count, uint64(maxNumber-len(list))) {
+			list = append(list, value)
+		}
+		rest = rest[n+k:]
+	}
+}
