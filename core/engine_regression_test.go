@@ -9,7 +9,6 @@ import (
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
-	"github.com/watchglass/watchglass/core/session"
 	"github.com/watchglass/watchglass/core/wire"
 )
 
@@ -168,7 +167,7 @@ func TestReadersOfAnEngineLearnThatItsConnectorRefusesIt(t *testing.T) {
 	r := newRig(t)
 	r.load(10)
 	l := r.live()
-	r.backend.pods = session.NewCollection(cacher.New(cacher.Config{Schema: podSchema}))
+	r.backend.serve(cacher.New(cacher.Config{Schema: podSchema}))
 	r.backend.pods.Listing().Begin()
 	r.backend.pods.Listing().End(50, r.now)
 	r.session = nil

@@ -19,15 +19,21 @@ var podSchema = api.Schema{
 }
 
 type backend struct {
-	pods    *session.Collection
-	refused *api.Status // of all subscriptions; nil for none
+	pods    *cacher.Cacher
+	served  *session.Collection // of pods
+	refused *api.Status         // of all subscriptions; nil for none
+}
+
+// serve replaces the collection.
+func (b *backend) serve(pods *cacher.Cacher) {
+	b.pods, b.served = pods, session.NewCollection(pods)
 }
 
 func (b backend) Collection(r *session.Request) (*session.Collection, *api.Status) {
 	if r.Resource != podSchema.Resource {
 		return nil, api.NotFound("no such resource " + r.Resource.String() + "; there is v1/pods")
 	}
-	return b.pods, b.refused
+	return b.served, b.refused
 }
 func (backend) Release(api.Resource) {}
 
@@ -64,7 +70,7 @@ func newRig(t *testing.T) *rig {
 	})
 	require.NoError(t, err)
 	r := &rig{t: t, engine: e, now: 1_000_000, seen: map[wire.Type][][]byte{}}
-	r.backend.pods = session.NewCollection(cacher.New(cacher.Config{Schema: podSchema}))
+	r.backend.serve(cacher.New(cacher.Config{Schema: podSchema}))
 	e.Tick(r.now)
 	return r
 }
@@ -217,7 +223,7 @@ func TestEngine_starts_over_on_another_source(t *testing.T) {
 			other.Listing().Object(pod("default/other", 4, "web", "Running"))
 			other.Upstream().SetSource("etcd-b")
 			other.Listing().End(api.ResourceVersion(to), r.now)
-			r.backend.pods = session.NewCollection(other)
+			r.backend.serve(other)
 			r.now += 10_000
 			r.engine.Tick(r.now)
 			r.settle()

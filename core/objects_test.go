@@ -7,7 +7,6 @@ import (
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
-	"github.com/watchglass/watchglass/core/session"
 	"github.com/watchglass/watchglass/core/wire"
 )
 
@@ -90,7 +89,7 @@ func TestK7_AFloorIsForgottenWithItsHistory(t *testing.T) {
 	other.Listing().Begin()
 	other.Listing().Object(pod("default/p1", 1, "web", "Failed"))
 	other.Listing().End(5, r.now)
-	r.backend.pods = session.NewCollection(other)
+	r.backend.serve(other)
 	r.getObject("default/p1")
 	item, status = r.getObject("default/p1")
 	require.Nil(t, status)

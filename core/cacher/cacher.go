@@ -57,9 +57,9 @@ func New(cfg Config) *Cacher {
 	c.listing.cacher, c.restored.cacher, c.upstream.cacher, c.waits.cacher = c, c, c, c
 	c.state = store.New(c.heap)
 	c.window = history.New(c.heap, cfg.History)
-	c.bodies = delta.New(c.heap, c.window, cfg.DeltaEpoch)
-	c.followers = dispatch.NewFollowers(c.heap, c.window, &c.at)
-	c.watches = dispatch.New(c.heap, c.window, &c.at, cfg.Seed)
+	c.bodies.Init(c.heap, c.window, cfg.DeltaEpoch)
+	c.followers.Init(c.heap, c.window, &c.at)
+	c.watches.Init(c.heap, c.window, &c.at, cfg.Seed)
 	return c
 }
 

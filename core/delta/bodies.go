@@ -17,10 +17,10 @@ type Bodies struct {
 	scratch      []byte
 }
 
-// New returns the bodies of versions in the heap. The epoch is a seed for
+// Init initializes the bodies of versions in the heap. The epoch is a seed for
 // [Bodies.Epoch], and the window counts the lists.
-func New(heap *store.Heap, window *history.Window, epoch uint64) Bodies {
-	return Bodies{heap: heap, window: window, epoch: epoch}
+func (b *Bodies) Init(heap *store.Heap, window *history.Window, epoch uint64) {
+	b.heap, b.window, b.epoch = heap, window, epoch
 }
 
 // Epoch identifies the assignment of bases in the collection. As long as it is

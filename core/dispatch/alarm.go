@@ -1,7 +1,5 @@
 package dispatch
 
-import "container/heap"
-
 // alarm is a time at which a watch needs attention.
 type alarm struct {
 	millis int64
@@ -9,8 +7,9 @@ type alarm struct {
 	slot   int // 1 + index in the heap; zero if not set
 }
 
-// alarms are the alarms that are set, ordered by time and then by the age of the
-// watch.
+// alarms is a heap of the alarms that are set, ordered by time and then by the age of
+// the watch. Package container/heap would add an interface and its methods to the
+// module.
 type alarms []*alarm
 
 // set sets the time of an alarm, or unsets it if millis is zero.
@@ -18,12 +17,56 @@ func (s *alarms) set(a *alarm, millis int64) {
 	a.millis = millis
 	switch {
 	case millis != 0 && a.slot == 0:
-		heap.Push(s, a)
+		*s = append(*s, a)
+		s.place(len(*s)-1, a)
 	case millis != 0:
-		heap.Fix(s, a.slot-1)
+		s.place(a.slot-1, a)
 	case a.slot != 0:
-		heap.Remove(s, a.slot-1)
+		s.remove(a)
 	}
+}
+
+func (s *alarms) remove(a *alarm) {
+	slot, end := a.slot-1, len(*s)-1
+	last := (*s)[end]
+	(*s)[end] = nil
+	*s = (*s)[:end]
+	a.slot = 0
+	if last != a {
+		s.place(slot, last)
+	}
+}
+
+// place puts an alarm where it belongs, starting at a free slot.
+func (s alarms) place(slot int, a *alarm) {
+	for slot > 0 && a.before(s[(slot-1)/2]) {
+		s.put(slot, s[(slot-1)/2])
+		slot = (slot - 1) / 2
+	}
+	for {
+		next := 2*slot + 1
+		if next+1 < len(s) && s[next+1].before(s[next]) {
+			next++
+		}
+		if next >= len(s) || !s[next].before(a) {
+			break
+		}
+		s.put(slot, s[next])
+		slot = next
+	}
+	s.put(slot, a)
+}
+
+func (s alarms) put(slot int, a *alarm) {
+	s[slot] = a
+	a.slot = slot + 1
+}
+
+func (a *alarm) before(b *alarm) bool {
+	if a.millis != b.millis {
+		return a.millis < b.millis
+	}
+	return a.of.entry.Before(&b.of.entry)
 }
 
 // first returns the earliest time, or zero.
@@ -40,35 +83,7 @@ func (s *alarms) take(end int64) *registration {
 	if len(*s) == 0 || (*s)[0].millis >= end {
 		return nil
 	}
-	return heap.Pop(s).(*alarm).of
-}
-
-// Len, Less, Swap, Push and Pop implement heap.Interface.
-func (s alarms) Len() int { return len(s) }
-
-func (s alarms) Less(i, j int) bool {
-	if s[i].millis != s[j].millis {
-		return s[i].millis < s[j].millis
-	}
-	return s[i].of.entry.Before(&s[j].of.entry)
-}
-
-func (s alarms) Swap(i, j int) {
-	s[i], s[j] = s[j], s[i]
-	s[i].slot, s[j].slot = i+1, j+1
-}
-
-func (s *alarms) Push(x any) {
-	a := x.(*alarm)
-	*s = append(*s, a)
-	a.slot = len(*s)
-}
-
-func (s *alarms) Pop() any {
-	last := len(*s) - 1
-	a := (*s)[last]
-	(*s)[last] = nil
-	*s = (*s)[:last]
-	a.slot = 0
-	return a
+	a := (*s)[0]
+	s.remove(a)
+	return a.of
 }

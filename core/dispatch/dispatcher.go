@@ -43,16 +43,14 @@ type Dispatcher struct {
 	counts       watcher.Counts
 }
 
-// New returns a dispatcher without watches. It reads the events of the window, and
-// at is the moment that the collection has reached. The seed varies the times of
+// Init initializes a dispatcher without watches. It reads the events of the window,
+// and at is the moment that the collection has reached. The seed varies the times of
 // bookmarks.
-func New(heap *store.Heap, window *history.Window, at *Moment, seed uint64) Dispatcher {
-	return Dispatcher{
-		heap: heap, window: window, at: at,
-		index:   NewIndex[*registration](heap),
-		watches: map[*watcher.Watcher]*registration{},
-		jitter:  lite.NewRand(seed),
-	}
+func (d *Dispatcher) Init(heap *store.Heap, window *history.Window, at *Moment, seed uint64) {
+	d.heap, d.window, d.at = heap, window, at
+	d.index = NewIndex[*registration](heap)
+	d.watches = map[*watcher.Watcher]*registration{}
+	d.jitter = lite.NewRand(seed)
 }
 
 // registration is a watch in the dispatcher.

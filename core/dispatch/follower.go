@@ -33,9 +33,9 @@ type Followers struct {
 	notifyNext []*Follower // to wake on the next update
 }
 
-// NewFollowers returns an empty set.
-func NewFollowers(heap *store.Heap, window *history.Window, at *Moment) Followers {
-	return Followers{window: window, at: at, index: NewIndex[*Follower](heap)}
+// Init initializes an empty set.
+func (s *Followers) Init(heap *store.Heap, window *history.Window, at *Moment) {
+	s.window, s.at, s.index = window, at, NewIndex[*Follower](heap)
 }
 
 // Add adds a follower that has read everything. The set calls wake when the follower

@@ -38,7 +38,7 @@ func inflated(t *testing.T, payload []byte) int {
 // blockWorld is a collection of many pods in three namespaces. It counts the blocks
 // that are encoded.
 type blockWorld struct {
-	*session.Collection
+	*session.Served
 	t       *testing.T
 	rv      api.ResourceVersion
 	encoded int
@@ -52,7 +52,7 @@ const messageBytes = 4 << 10
 
 func newBlockWorld(t *testing.T) *blockWorld {
 	w := &blockWorld{t: t}
-	w.Collection = session.NewCollection(cacher.New(cacher.Config{Schema: objects.Pods(), History: history.Limits{MinCapacity: 100, MaxCapacity: 100}, DeltaEpoch: 1}))
+	w.Served = session.Serve(cacher.New(cacher.Config{Schema: objects.Pods(), History: history.Limits{MinCapacity: 100, MaxCapacity: 100}, DeltaEpoch: 1}))
 	w.Listing().Begin()
 	for _, namespace := range []string{"team-a", "team-b", "team-c"} {
 		for i := range podsOfNamespace {
@@ -223,7 +223,7 @@ func TestChangeRenewsOnlyItsBlock(t *testing.T) {
 // cached blocks.
 func TestListRenewsAllBlocks(t *testing.T) {
 	w := &blockWorld{t: t}
-	w.Collection = session.NewCollection(cacher.New(cacher.Config{Schema: objects.Pods(), History: history.Limits{MinCapacity: 1, MaxCapacity: 1}, DeltaEpoch: 1}))
+	w.Served = session.Serve(cacher.New(cacher.Config{Schema: objects.Pods(), History: history.Limits{MinCapacity: 1, MaxCapacity: 1}, DeltaEpoch: 1}))
 	list := func(body string, descending bool) {
 		w.Listing().Begin()
 		for n := range podsOfNamespace {

@@ -15,7 +15,7 @@ import (
 // version. Another has the end of the window, for readers without a selector at
 // the same position. The third has the blocks of snapshots.
 type Collection struct {
-	*cacher.Cacher
+	cacher        *cacher.Cacher
 	subscriptions int
 	patches       []cachedPatch // ring by position; nil until first use
 	events        encodedEvents
@@ -24,7 +24,7 @@ type Collection struct {
 }
 
 // NewCollection returns a cacher's collection without readers.
-func NewCollection(c *cacher.Cacher) *Collection { return &Collection{Cacher: c} }
+func NewCollection(c *cacher.Cacher) *Collection { return &Collection{cacher: c} }
 
 // frameBuffer is the scratch space for building one reader's frame after the other.
 // Sharing it keeps it in the processor cache.
@@ -77,7 +77,7 @@ func (c *Collection) appendPatch(dst wire.Patch, position int, bodies bool) wire
 	if dst == nil {
 		dst = wire.Patch{}
 	}
-	e, heap := c.Window().At(position), c.Heap()
+	e, heap := c.cacher.Window().At(position), c.cacher.Heap()
 	if e.Current == 0 || e.Previous == 0 {
 		return dst
 	}

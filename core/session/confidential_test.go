@@ -23,7 +23,7 @@ import (
 // secretive is a collection whose objects have a sentinel in each of their parts:
 // name, uid, labels, fields and body.
 type secretive struct {
-	*session.Collection
+	*session.Served
 	t       *testing.T
 	rand    *rand.Rand
 	planted sentinel.Set
@@ -33,7 +33,7 @@ type secretive struct {
 
 func newSecretive(t *testing.T, seed int64) *secretive {
 	c := &secretive{t: t, rand: rand.New(rand.NewSource(seed)), there: map[api.Key]bool{}}
-	c.Collection = session.NewCollection(cacher.New(cacher.Config{
+	c.Served = session.Serve(cacher.New(cacher.Config{
 		Schema: objects.Pods(), History: history.Limits{MinCapacity: 30, MaxCapacity: 30}, DeltaEpoch: uint64(seed) + 1,
 	}))
 	c.Bodies().SetDictionary([]byte(`{"kind":"Pod","metadata":{"name":""`))

@@ -42,7 +42,7 @@ const (
 
 // relisted drops the blocks of a state that a list has replaced.
 func (c *Collection) relisted() {
-	if g := c.Window().Generation(); c.blocks.generation != g {
+	if g := c.cacher.Window().Generation(); c.blocks.generation != g {
 		c.blocks = encodedBlocks{generation: g}
 	}
 }
@@ -50,12 +50,12 @@ func (c *Collection) relisted() {
 // encodedBlock returns the cached block of exactly these versions, or nil.
 func (c *Collection) encodedBlock(refs []store.Ref) *encodedBlock {
 	c.relisted()
-	b := c.blocks.byFirst[c.Heap().Key(refs[0])]
+	b := c.blocks.byFirst[c.cacher.Heap().Key(refs[0])]
 	if b == nil || len(b.versions) != len(refs) {
 		return nil
 	}
 	for i, ref := range refs {
-		if b.versions[i] != (blockVersion{ref, c.Heap().ResourceVersion(ref)}) {
+		if b.versions[i] != (blockVersion{ref, c.cacher.Heap().ResourceVersion(ref)}) {
 			return nil
 		}
 	}
@@ -67,13 +67,13 @@ func (c *Collection) cacheBlock(refs []store.Ref, b *encodedBlock) {
 	cache := &c.blocks
 	b.versions = make([]blockVersion, len(refs))
 	for i, ref := range refs {
-		b.versions[i] = blockVersion{ref, c.Heap().ResourceVersion(ref)}
+		b.versions[i] = blockVersion{ref, c.cacher.Heap().ResourceVersion(ref)}
 	}
-	first := c.Heap().Key(refs[0])
+	first := c.cacher.Heap().Key(refs[0])
 	if was := cache.byFirst[first]; was != nil {
 		cache.bytes -= was.size()
 	}
-	if cache.bytes += b.size(); cache.byFirst == nil || cache.bytes > cachedBytesPerObject*c.State().Len()+b.size() {
+	if cache.bytes += b.size(); cache.byFirst == nil || cache.bytes > cachedBytesPerObject*c.cacher.State().Len()+b.size() {
 		*cache = encodedBlocks{generation: cache.generation, byFirst: map[api.Key]*encodedBlock{}, bytes: b.size()}
 	}
 	cache.byFirst[api.Key(strings.Clone(string(first)))] = b

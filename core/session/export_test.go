@@ -1,6 +1,18 @@
 package session
 
-import "github.com/watchglass/watchglass/core/wire"
+import (
+	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// Served is a collection with access to its cacher.
+type Served struct {
+	*cacher.Cacher
+	*Collection
+}
+
+// Serve returns the collection of a cacher.
+func Serve(c *cacher.Cacher) *Served { return &Served{c, NewCollection(c)} }
 
 // ControlBytes returns the size of the responses that wait to be sent.
 func (s *Session) ControlBytes() int { return len(s.control) }

@@ -62,7 +62,7 @@ func (h *hostile) Collection(r *session.Request) (*session.Collection, *api.Stat
 		return nil, api.NotFound("there is no resource " + r.Resource.String())
 	}
 	h.open++
-	return h.cacher, nil
+	return h.cacher.Collection, nil
 }
 
 // Release implements session.Backend.

@@ -21,7 +21,7 @@ import (
 // labelled is a collection in which a label of each object contains its version.
 // Most objects have a unique label set.
 type labelled struct {
-	*session.Collection
+	*session.Served
 	rand *rand.Rand
 	rv   api.ResourceVersion
 	apps map[string]string // by key and version
@@ -29,7 +29,7 @@ type labelled struct {
 
 func newLabelled(n int, seed int64) *labelled {
 	c := &labelled{rand: rand.New(rand.NewSource(seed)), apps: map[string]string{}}
-	c.Collection = session.NewCollection(cacher.New(cacher.Config{Schema: objects.Pods(), History: history.Limits{MinCapacity: 64, MaxCapacity: 64}}))
+	c.Served = session.Serve(cacher.New(cacher.Config{Schema: objects.Pods(), History: history.Limits{MinCapacity: 64, MaxCapacity: 64}}))
 	c.Listing().Begin()
 	c.Upstream().SetSource("here")
 	for i := range n {

@@ -34,7 +34,7 @@ func TestPatchCacheMatchesPositionAndForm(t *testing.T) {
 	}
 }
 
-func assertPatch(t *testing.T, c *session.Collection, position int, bodies bool) {
+func assertPatch(t *testing.T, c *session.Served, position int, bodies bool) {
 	t.Helper()
 	e := c.Window().At(position)
 	if e.Current == 0 || e.Previous == 0 {
@@ -65,8 +65,8 @@ func TestLongPatchIsNotCached(t *testing.T) {
 }
 
 // withPod returns a collection with one pod.
-func withPod(t *testing.T) *session.Collection {
-	c := session.NewCollection(cacher.New(cacher.Config{Schema: objects.Pods()}))
+func withPod(t *testing.T) *session.Served {
+	c := session.Serve(cacher.New(cacher.Config{Schema: objects.Pods()}))
 	c.Listing().Begin()
 	require.Nil(t, c.Listing().Object(objects.Put("ns/a rv=1 phase=Pending")))
 	c.Listing().End(1, 1000)

@@ -46,7 +46,7 @@ func parseReports(t *testing.T, message []byte) (h reports) {
 
 // follower is a session whose reader has the state of version 1.
 func follower(t *testing.T, w *world, labels string) *session.Session {
-	w.cacher = session.NewCollection(cacher.New(cacher.Config{Schema: objects.Pods(), History: history.Limits{MinCapacity: 1000, MaxCapacity: 1000}}))
+	w.cacher = session.Serve(cacher.New(cacher.Config{Schema: objects.Pods(), History: history.Limits{MinCapacity: 1000, MaxCapacity: 1000}}))
 	w.cacher.Listing().Begin()
 	w.cacher.Listing().End(1, w.now)
 	s := session.New(session.Config{ProgressMillis: 5000}, w)

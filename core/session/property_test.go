@@ -37,7 +37,7 @@ type change struct {
 type world struct {
 	t       *testing.T
 	rand    *rand.Rand
-	cacher  *session.Collection
+	cacher  *session.Served
 	rv      api.ResourceVersion
 	now     int64
 	state   rows
@@ -51,14 +51,14 @@ func newWorld(t *testing.T, seed int64) *world {
 		t: t, rand: rand.New(rand.NewSource(seed)), rv: 1, now: 1_000_000, state: rows{},
 		states: map[api.ResourceVersion]rows{1: {}}, changes: map[api.ResourceVersion][]change{},
 	}
-	w.cacher = session.NewCollection(cacher.New(cacher.Config{Schema: objects.Pods(), History: history.Limits{MinCapacity: 12, MaxCapacity: 12}}))
+	w.cacher = session.Serve(cacher.New(cacher.Config{Schema: objects.Pods(), History: history.Limits{MinCapacity: 12, MaxCapacity: 12}}))
 	w.relist(0)
 	return w
 }
 
 // Collection and Release implement session.Backend.
 func (w *world) Collection(*session.Request) (*session.Collection, *api.Status) {
-	return w.cacher, nil
+	return w.cacher.Collection, nil
 }
 func (w *world) Release(api.Resource) {}
 func (w *world) Wake()                { w.woken = true }

@@ -17,7 +17,7 @@ import (
 // A snapshot ends in the same call if the last change after it does not match its
 // reader.
 func TestSnapshotEndsAfterChangesOfOtherObjects(t *testing.T) {
-	w := &world{t: t, now: 1000, cacher: session.NewCollection(cacher.New(cacher.Config{Schema: objects.Pods()}))}
+	w := &world{t: t, now: 1000, cacher: session.Serve(cacher.New(cacher.Config{Schema: objects.Pods()}))}
 	w.cacher.Listing().Begin()
 	for i := range 3 {
 		w.cacher.Listing().Object(objects.Put(fmt.Sprintf("ns/%d rv=%d app=web", i, i+1)))
@@ -48,7 +48,7 @@ func TestSnapshotEndsAfterChangesOfOtherObjects(t *testing.T) {
 // remembers that.
 func TestPersistedSessionKeepsItsNegativeCredit(t *testing.T) {
 	w := newWorld(t, 1)
-	w.cacher = session.NewCollection(cacher.New(cacher.Config{Schema: objects.Pods()}))
+	w.cacher = session.Serve(cacher.New(cacher.Config{Schema: objects.Pods()}))
 	w.cacher.Listing().Begin()
 	w.cacher.Listing().End(1, w.now)
 	s := session.New(session.Config{}, w)
@@ -78,7 +78,7 @@ func TestPersistedSessionKeepsItsNegativeCredit(t *testing.T) {
 // connector. When the object is readable again, its complete body is sent.
 func TestRecoveredObjectIsSentWhole(t *testing.T) {
 	w := newWorld(t, 1)
-	w.cacher = session.NewCollection(cacher.New(cacher.Config{Schema: objects.Pods()}))
+	w.cacher = session.Serve(cacher.New(cacher.Config{Schema: objects.Pods()}))
 	w.cacher.Listing().Begin()
 	w.cacher.Listing().Object(objects.Put("ns/a rv=1 body=one"))
 	w.cacher.Listing().Object(objects.Put("ns/b rv=2 body=two"))

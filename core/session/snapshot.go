@@ -22,14 +22,15 @@ const snapshotSubscription = 1
 // NewSnapshotReader starts a copy of a collection that is ready. It contains the changes
 // since the version from of the given source. It contains everything if from is
 // zero, too old or of a different source. The caller must call Close.
-func NewSnapshotReader(c *Collection, from api.ResourceVersion, source string) (*SnapshotReader, *api.Status) {
+func NewSnapshotReader(collection *Collection, from api.ResourceVersion, source string) (*SnapshotReader, *api.Status) {
+	c := collection.cacher
 	if _, status := c.Window().After(from); status != nil || source != c.Upstream().Source() || from > c.ResourceVersion() {
 		from = 0
 	}
 	f := wire.Subscribe{
 		Subscription: snapshotSubscription, ResourceVersion: from, Source: c.Upstream().Source(), Credit: math.MaxUint64,
 	}
-	sub, status := newSubscription(New(Config{}, nil), &Request{Frame: &f, Resource: c.Schema().Resource}, c, func() {})
+	sub, status := newSubscription(New(Config{}, nil), &Request{Frame: &f, Resource: c.Schema().Resource}, collection, func() {})
 	if status != nil {
 		return nil, status
 	}

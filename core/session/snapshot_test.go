@@ -91,13 +91,13 @@ func (k *kept) changes(list []wire.Change) {
 
 // collection is a cacher whose bodies have changing dictionaries.
 type collection struct {
-	*session.Collection
+	*session.Served
 	rv api.ResourceVersion
 }
 
 func newCollection(n int) *collection {
 	limits := history.Limits{MinCapacity: 32, MaxCapacity: 32}
-	c := &collection{session.NewCollection(cacher.New(cacher.Config{Schema: objects.Pods(), History: limits})), 1}
+	c := &collection{session.Serve(cacher.New(cacher.Config{Schema: objects.Pods(), History: limits})), 1}
 	c.relist(n)
 	return c
 }

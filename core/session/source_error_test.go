@@ -15,7 +15,7 @@ import (
 // A slow first list does not make the reader give up the connector.
 func TestSourceError_FirstList(t *testing.T) {
 	w := newWorld(t, 1)
-	w.cacher = session.NewCollection(cacher.New(cacher.Config{Schema: objects.Pods()}))
+	w.cacher = session.Serve(cacher.New(cacher.Config{Schema: objects.Pods()}))
 	s := session.New(session.Config{ProgressMillis: 5000}, w)
 	hello := (&wire.Hello{Version: wire.Version}).Append(nil)
 	require.NoError(t, s.Receive((&wire.Subscribe{Subscription: 1, Resource: "v1/pods", Credit: 1 << 20}).Append(hello), w.now))

@@ -68,7 +68,7 @@ type subscription struct {
 }
 
 func newSubscription(session *Session, r *Request, collection *Collection, wake func()) (*subscription, *api.Status) {
-	c, f, namespace := collection.Cacher, r.Frame, strings.Clone(r.Frame.Namespace)
+	c, f, namespace := collection.cacher, r.Frame, strings.Clone(r.Frame.Namespace)
 	filter, status := watcher.NewFilter(c.Heap(), c.Schema(), namespace, r.Selection)
 	if status != nil {
 		return nil, status
