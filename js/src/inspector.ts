@@ -1,6 +1,6 @@
 /**
- * A custom element that shows what a client has open and how it is doing. The entry
- * `watchglass/inspector`, whose import defines `<watchglass-inspector>`.
+ * A custom element that shows a client's open resources and their state. This is the
+ * entry `watchglass/inspector`; importing it defines `<watchglass-inspector>`.
  */
 import { create, setText } from "./inspector/dom.js";
 import { ErrorLog } from "./inspector/errors.js";

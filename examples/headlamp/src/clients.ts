@@ -6,7 +6,7 @@ export const pluginName = "watchglass-headlamp";
 
 export interface Settings {
   /**
-   * What to read, with {cluster} for the name of the cluster: a connector (ws:, wss:), or
+   * The URL to read from, with {cluster} for the name of the cluster: a connector (ws:, wss:), or
    * a Kubernetes API. Default: that of Headlamp's backend.
    */
   url?: string;

@@ -42,9 +42,9 @@ type authFlags struct {
 
 func (f *authFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.auth, "auth", "", `who may read: "none" permits everything to everyone, on loopback only; `+
-		`"token-file" requires a token of --token-file; "kube" permits what the reader's own token may list and watch, `+
-		`according to TokenReview and SubjectAccessReview in the cluster of --kubeconfig; "proxy" permits what the user named by an `+
-		`authenticating proxy may, according to SubjectAccessReview; "oidc" does the same for the user of an ID token (default "token-file" with --token-file, else "none")`)
+		`"token-file" requires a token of --token-file; "kube" grants the rights of the reader's own token in the cluster `+
+		`of --kubeconfig, by TokenReview and SubjectAccessReview; "proxy" grants the rights of the user named by an authenticating `+
+		`proxy, by SubjectAccessReview; "oidc" does the same for the user of an ID token (default "token-file" with --token-file, else "none")`)
 	flags.StringVar(&f.tokenFile, "token-file", "", "file with the tokens that readers may present, one per line; "+
 		"when a token is removed, its connections end within seconds")
 	flags.StringVar(&f.cookie, "auth-cookie", "", "name of a cookie that contains the reader's token, for pages that sign in with an HttpOnly cookie, "+

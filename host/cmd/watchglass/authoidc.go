@@ -32,7 +32,7 @@ func (f *oidcFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.oidc.GroupsClaim, "oidc-groups-claim", "", "claim with the groups of the user, a text or a list; empty for no groups")
 	flags.StringVar(&f.oidc.GroupsPrefix, "oidc-groups-prefix", "", "prefix of the names of groups")
 	flags.StringSliceVar(&f.required, "oidc-required-claim", nil, "claim that ID tokens must have, as NAME=VALUE (repeatable)")
-	flags.StringVar(&f.issuerCA, "oidc-ca-file", "", "file with the authorities of the issuer's certificate (default those of the system)")
+	flags.StringVar(&f.issuerCA, "oidc-ca-file", "", "file with the authorities of the issuer's certificate (default: the authorities of the system)")
 	flags.StringSliceVar(&f.oidc.SigningAlgorithms, "oidc-signing-algs", []string{oidc.DefaultSigningAlgorithm},
 		"accepted algorithm of signatures: "+strings.Join(oidc.Algorithms(), ", ")+" (repeatable)")
 }

@@ -18,8 +18,8 @@ export class Alarm {
   #stored = 0;
 
   /**
-   * The alarm ignores the times of unwanted reasons. Set them again when the reason
-   * becomes wanted.
+   * The alarm ignores a reason while `wanted` returns false for it. Set its time again
+   * afterwards.
    */
   constructor(storage: ObjectStorage, act: () => void, wanted: (reason: string) => boolean) {
     this.#storage = storage;

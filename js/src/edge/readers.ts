@@ -279,7 +279,7 @@ export class Readers {
     }
   }
 
-  /** A stalled reader costs only its socket. It has a deadline all the same. */
+  /** A stalled reader costs only its socket, but it has a deadline. */
   #stall(reader: Reader, stalled: boolean): void {
     reader.active = true;
     this.#await(reader, { stalledAt: stalled ? Date.now() : 0 });

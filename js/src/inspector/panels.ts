@@ -5,7 +5,7 @@ import { age, alarm, bytes, failure, options, state, windowOf } from "./format.j
 import type { Metrics } from "./metrics.js";
 import { Tail } from "./tail.js";
 
-/** What the panels show. */
+/** The data that the panels show. */
 export interface Shown {
   now: number;
   opened: readonly Opened[];

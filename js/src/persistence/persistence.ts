@@ -15,7 +15,7 @@ const defaultMaxBytes = 256 << 20;
 const openMillis = 5_000;
 /** A state is stored when changes have paused for this time, in milliseconds. */
 const quietMillis = 1_000;
-/** A state that changes all the time is stored this often, in milliseconds. */
+/** The interval at which a continuously changing state is stored, in milliseconds. */
 const mostMillis = 10_000;
 /**
  * Changes are appended to a stored state until they reach this share of its size. Then
@@ -126,7 +126,7 @@ export class Persistence {
     this.#host = host;
   }
 
-  /** Ends the persistence of this engine. What is stored stays. */
+  /** Ends the persistence of this engine. Stored states stay. */
   close(): void {
     this.#off ??= "closed";
     this.#database.close();
@@ -198,7 +198,7 @@ export class Persistence {
     if (!kept) return;
     if (output.type === "CollectionState") {
       kept.live = output.state === "live";
-      // What the user may no longer read is not kept.
+      // Do not keep objects that the user may no longer read.
       if (output.state === "closed" || output.state === "forbidden") void this.#forget(kept);
       if (output.state === "closed") return this.#drop(kept);
       if (!kept.live || kept.resourceVersion === output.resourceVersion) return;

@@ -53,7 +53,7 @@ export interface Column {
   priority: number;
   /** The function that computes the cells; "" for the value at `path`. */
   printer: string;
-  /** What tables show for a cell that is null. */
+  /** The text that tables show for a null cell. */
   default: string;
 }
 
