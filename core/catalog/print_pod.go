@@ -224,7 +224,7 @@ func (p *pod) isSidecarNamed(name objectjson.Document) bool {
 	sidecar := false
 	for _, c := range p.values.All(podInitContainers) {
 		if c.Member("name").Text() == name.Text() {
-			sidecar = isSidecar(c) // of several with one name, the last counts
+			sidecar = isSidecar(c) // if several have the same name, the last one counts
 		}
 	}
 	return sidecar
