@@ -5,7 +5,8 @@ import { test } from "node:test";
 import type { Page } from "playwright-core";
 import { Writer } from "../src/wire/codec.js";
 import { writeSubscriptionStatus } from "../src/wire/status.js";
-import { setup, shows, skip } from "./browser.js";
+import { serve, setup, shows, skip } from "./browser.js";
+import { Kubernetes, pod as kubernetesPod } from "./kubernetes.js";
 
 interface StartOptions {
   token?: string;
@@ -212,4 +213,37 @@ test("the state of a collection that becomes forbidden is deleted", { skip }, as
   connector.send(w.take());
   await page.waitForFunction(() => pods.status.state === "forbidden");
   while ((await stored(page)).length > 0) await page.waitForTimeout(50);
+});
+
+test("a stored state of a Kubernetes API without a connector is shown, and resumes", { skip }, async (t) => {
+  const kubernetes = new Kubernetes();
+  let reachable = true;
+  const { open } = await setup(t, (request, response) => {
+    if (!request.url!.startsWith("/k8s/")) return serve(request, response);
+    if (reachable) kubernetes.answer(request, response);
+    else response.destroy();
+  });
+  const read = (page: Page): Promise<void> =>
+    page.evaluate(async () => {
+      globalThis.wg = await watchglass.connectKubernetes("/k8s", { token: "t0ken", persist: true });
+      globalThis.pods = wg.collection("v1/pods", { columns: [{ name: "Phase", kind: "string", path: ".status.phase" }] });
+      globalThis.view = pods.view({ sort: "name" });
+      view.ready.catch(() => {});
+    });
+  const first = await open();
+  await read(first);
+  await shows(first, "web-1 Running");
+  await reaches(first, "stored", 1);
+  await first.close();
+
+  reachable = false;
+  const page = await open();
+  await read(page);
+  await shows(page, "web-1 Running");
+  assert.equal(await counter(page, "discarded"), 0);
+  reachable = true;
+  await page.evaluate(() => wg.reconnect());
+  await page.waitForFunction(() => pods.status.state === "live");
+  kubernetes.send(await kubernetes.watch(1), "ADDED", kubernetesPod("web-2", 9, "Pending"));
+  await shows(page, "web-1 Running, web-2 Pending");
 });
