@@ -43,7 +43,7 @@ func (c *Client) read(raw []byte) (*Object, error) {
 	o.Fields = o.Fields[:declared]
 	switch {
 	case apiVersion == "" && kind == "":
-		// An object with a key has further members.
+		// A comma follows, because an object with a key has further members.
 		o.head = `{"kind":"` + c.schema.Kind + `","apiVersion":"` + c.schema.Resource.APIVersion() + `",`
 	case apiVersion != c.schema.Resource.APIVersion() || kind != c.schema.Kind:
 		o.foreign = apiVersion + " " + kind

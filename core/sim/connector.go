@@ -32,7 +32,7 @@ type feed struct {
 	source *source                         // the source of its state; nil before the first list
 	next   int                             // index of the next revision
 	beat   int64                           // time of the next progress
-	target api.ResourceVersion             // the source's version then, if requested
+	target api.ResourceVersion             // the source's version at that time, if progress was requested
 	broken bool                            // it must relist
 }
 

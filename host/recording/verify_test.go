@@ -43,7 +43,7 @@ const reader = `{"kind":"history","time":"2026-01-01T00:00:00Z","version":2,"res
 {"kind":"end","time":"2026-01-01T00:00:06Z","lines":14}
 `
 
-// relisted received the state at 10 and, after a lost connection, that at 14.
+// relisted received the state at 10 and, after a lost connection, the state at 14.
 const relisted = `{"kind":"history","time":"2026-01-01T00:00:00Z","version":2,"resource":"v1/pods"}
 {"kind":"subscribe","time":"2026-01-01T00:00:00Z","scope":{}}
 {"kind":"snapshot","time":"2026-01-01T00:00:00Z","scope":{},"resourceVersion":"10"}

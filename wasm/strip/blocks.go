@@ -51,9 +51,9 @@ func newFlow(steps []step) *flow {
 	return w
 }
 
-// thin removes each number of the table at which the function is neither resumed nor
-// continued by a backward jump: its entry becomes that of the number before. addresses
-// are the words of the data.
+// thin removes the numbers of the table at which the function is neither resumed nor
+// continued by a backward jump. The entry of a removed number becomes equal to the
+// previous entry. addresses are the words of the data.
 func (w *flow) thin(f function, addresses map[uint64]bool) {
 	used, ok := w.numbers(f)
 	if !ok {

@@ -63,7 +63,7 @@
 // internal/abi/symtab.go, and the callers of funcname, pcdatavalue and funcdata.
 //
 // The package also depends on the form of jumps and calls within a function. It does not
-// change those of another form.
+// change jumps and calls of another form.
 //
 // # Functions with vectors
 //

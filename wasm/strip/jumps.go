@@ -190,7 +190,8 @@ func (f *body) branch(i instruction) {
 		f.strange = true
 		return
 	}
-	// The table leaves the innermost block for the first code behind it, and so on.
+	// An entry of the table is the depth of the block that the branch leaves. Zero
+	// means the innermost block.
 	leave := f.table[min(number.operand, uint64(len(f.table)-1))]
 	at := f.entry + f.blocks - int(min(leave, uint64(f.blocks)))
 	if at == f.entry || at >= len(f.open) || f.open[at].number != f.open[f.entry].number+at-f.entry {

@@ -84,8 +84,8 @@ func newAdmin(c *connector.Connector, source string, flags *hostFlags) *admin {
 	return &admin{connector: c, source: source, settings: flags.settings, profiling: flags.profiling, started: time.Now()}
 }
 
-// handler serves the pages for operators, and with private the endpoints that the
-// server may omit from its public address.
+// handler serves the pages for operators. If private is not nil, it also serves the
+// endpoints that the server may omit from its public address.
 func (a *admin) handler(private http.Handler) http.Handler {
 	pages := map[string]http.Handler{
 		"/inspect": http.HandlerFunc(a.inspect),

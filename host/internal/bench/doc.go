@@ -1,4 +1,4 @@
-// Command bench compares watchglass with the alternatives of a user. It prints one
+// Command bench compares watchglass with the alternatives that users have. It prints one
 // line per figure: the ratio, its parts, the target, and whether the target is met.
 // It prints a figure that misses its target like any other.
 //

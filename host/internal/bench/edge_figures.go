@@ -143,7 +143,7 @@ func (e *edge) coldStart(ctx context.Context, object string) (float64, error) {
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// delivery is one case of E2. It has a number of events per message, one or a burst,
+// delivery is one case of E2: a number of events per message, which is one or a burst,
 // and a number of readers without selectors.
 type delivery struct {
 	name             string

@@ -69,7 +69,7 @@ func Start(ctx context.Context, config Config) (*Process, error) {
 		return nil, errors.Join(err, control.Close())
 	}
 	go func() { // ends with the process
-		_ = p.command.Wait() // the error is that it was killed
+		_ = p.command.Wait() // the error only reports that the process was killed
 		close(p.done)
 	}()
 	if err := p.listening(); err != nil {

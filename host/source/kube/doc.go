@@ -34,9 +34,8 @@
 //
 // # Schemas
 //
-// Well-known resources have the fields and columns of [catalog.All]. Those of a
-// custom resource come from its definition: selectableFields and
-// additionalPrinterColumns. Its streams end when the definition changes. Any other
+// Well-known resources have the fields and columns of [catalog.All]. A custom resource
+// has the selectableFields and additionalPrinterColumns of its definition. Its streams end when the definition changes. Any other
 // resource has name, namespace and age, because the tables of the server do not
 // specify how a cell is computed.
 package kube
