@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -29,22 +30,28 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the server is shutting down", http.StatusServiceUnavailable)
 		return
 	}
-	defer s.serving.Done()
 	conn, err := socket.Accept(w, r, websocket.AcceptOptions{
 		Subprotocols:       []string{offered(r.Header)},
 		InsecureSkipVerify: true, // the origin was checked above
 	})
 	if err != nil {
 		s.requestLog(r).Debug("WebSocket handshake failed", "error", err)
+		s.serving.Done()
 		return
 	}
-	defer admission.ConnOf(r.Context()).Close()
-	if version := conn.WebSocket().Subprotocol(); version != wire.Subprotocol {
-		s.refuseVersion(conn, r, version)
-		return
-	}
-	conn.WebSocket().SetReadLimit(s.config.Connector.Limits().Value(limit.MaxMessageBytes))
-	s.serve(conn, r)
+	// The handler returns, which frees the request and the stack that read it.
+	counted := admission.ConnOf(r.Context())
+	counted.Detach()
+	log, client, agent := s.requestLog(r), access.ClientOf(r.Context()), r.UserAgent()
+	go func() {
+		defer s.serving.Done()
+		defer counted.Close()
+		if version := conn.WebSocket().Subprotocol(); version != wire.Subprotocol {
+			s.refuseVersion(conn, log, version)
+			return
+		}
+		s.serve(conn, log, client, agent)
+	}()
 }
 
 // checkUpgrade returns an error if a request cannot be upgraded to a WebSocket. The
@@ -76,9 +83,9 @@ func offered(h http.Header) (version string) {
 // refuseVersion sends a client of another version why it is not served. The client
 // gets a connection for that, because browsers do not expose the response to an
 // upgrade. All versions have the frame.
-func (s *Server) refuseVersion(conn *socket.Conn, r *http.Request, version string) {
+func (s *Server) refuseVersion(conn *socket.Conn, log *slog.Logger, version string) {
 	status := wire.OtherVersion(version)
-	s.requestLog(r).Debug("connection refused", "code", status.Code, "error", status)
+	log.Debug("connection refused", "code", status.Code, "error", status)
 	ctx, cancel := context.WithTimeout(s.stopping, refusalTimeout)
 	defer cancel()
 	_ = conn.Write(ctx, (&wire.SubscriptionStatus{Status: status}).Append(nil)) // the client may be gone
@@ -102,13 +109,13 @@ func tokens(h http.Header, name string) (list []string) {
 	return list
 }
 
-func (s *Server) serve(conn *socket.Conn, r *http.Request) {
-	log := s.requestLog(r)
-	log.Debug("reader connected", "userAgent", r.UserAgent())
+func (s *Server) serve(conn *socket.Conn, log *slog.Logger, client access.Client, agent string) {
+	log.Debug("reader connected", "userAgent", agent)
 	begun := time.Now()
 
+	conn.WebSocket().SetReadLimit(s.config.Connector.Limits().Value(limit.MaxMessageBytes))
 	stop := conn.KeepAlive(s.config.PingInterval)
-	err := s.config.Connector.Serve(access.WithClient(s.stopping, access.ClientOf(r.Context())), conn.Messages())
+	err := s.config.Connector.Serve(access.WithClient(s.stopping, client), conn.Messages())
 	stop()
 	log.Debug("reader disconnected", "after", time.Since(begun), "reason", err)
 }

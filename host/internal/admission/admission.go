@@ -70,6 +70,8 @@ type Conn struct {
 	since   uint64        // orders silent connections
 	element *list.Element // in group.silent
 	user    string        // empty if the limit per user does not apply
+
+	detached bool // Release has no effect
 }
 
 var _ access.Connection = (*Conn)(nil)
@@ -119,7 +121,24 @@ func (c *Conn) Admit(user *access.User) *api.Status {
 }
 
 // Release implements access.Connection.
-func (c *Conn) Release() { c.change(silent) }
+func (c *Conn) Release() {
+	c.control.mu.Lock()
+	detached := c.detached
+	c.control.mu.Unlock()
+	if !detached {
+		c.change(silent)
+	}
+}
+
+// Detach makes Release have no effect from now on, because the connection outlives the
+// handler of its last request. A call on nil has no effect.
+func (c *Conn) Detach() {
+	if c != nil {
+		c.control.mu.Lock()
+		defer c.control.mu.Unlock()
+		c.detached = true
+	}
+}
 
 // Close removes the connection. Repeated calls, and calls on nil, have no effect.
 func (c *Conn) Close() {

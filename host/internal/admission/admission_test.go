@@ -108,6 +108,18 @@ func TestUsersAndAddressesHaveTheirShareOfConnections(t *testing.T) {
 }
 
 // The counts equal the number of connections after any sequence of events.
+func TestADetachedConnectionKeepsItsUserUntilItCloses(t *testing.T) {
+	r := newRig(limit.NewSet().With(limit.MaxConnectionsPerUser, 1))
+	ann := &access.User{Name: "ann"}
+	first := r.open("first", here)
+	require.Nil(t, first.Admit(ann))
+	first.Detach()
+	first.Release()
+	assert.NotNil(t, r.open("second", here).Admit(ann), "the first one still counts")
+	first.Close()
+	assert.Nil(t, r.open("third", here).Admit(ann))
+}
+
 func TestCountsAreExact(t *testing.T) {
 	addresses := []string{here, there, elsewhere, ""}
 	for seed := range uint64(200) {
