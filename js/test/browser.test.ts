@@ -58,7 +58,7 @@ test("pages share one connection, and a page that closes leaves nothing behind",
   const count = () => second.evaluate(async () => (await wg.inspect())["views"]);
   assert.equal(await count(), 2);
   await first.close({ runBeforeUnload: false });
-  await second.waitForFunction(async () => (await wg.inspect())["views"] === 1);
+  while ((await count()) !== 1) await second.waitForTimeout(20); // waitForFunction does not wait for promises
   connector.put("default/web-3", "web", "Running");
   await shows(second, "web-1 Running, web-2 Running, web-3 Running");
 });
