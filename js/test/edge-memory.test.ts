@@ -60,7 +60,7 @@ describe("the memory of an object", { concurrency: 3 }, () => {
       await paced(i);
     }
     const { memory, counters } = await edge.until(`${object}/status`, ({ counters }) => counters.restarts > 0);
-    assert.ok(memory.module < 12 * MiB, `${memory.module} bytes`);
+    assert.ok(memory.module < 8 * MiB, `${memory.module} bytes`);
     assert.equal(counters.restarts, 1);
     connector.put("default/web-1", "web", "Failed");
     await until(pods, ({ resourceVersion }) => resourceVersion === String(connector.rv));
