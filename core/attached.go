@@ -64,19 +64,19 @@ func (e *Engine) attachReader(f *wire.AttachReader) {
 	}, r)
 	r.grant(f.Room)
 	e.readers = append(e.readers, r)
-	if err := r.session.Resume(f.Kept, e.now); err != nil {
+	if err := r.session.Resume(f.Saved, e.now); err != nil {
 		e.closeReader(r, err)
 		return
 	}
 	// A restored reader without subscriptions need not send anything, and has
 	// accepted everything it was sent.
-	r.spoke = len(f.Kept) > 0 && !r.session.Subscribed()
+	r.spoke = len(f.Saved) > 0 && !r.session.Subscribed()
 }
 
-// keepReader returns the state with which another engine can continue with a reader.
-func (e *Engine) keepReader(f *wire.KeepReader) {
+// saveReader returns the state with which another engine can continue with a reader.
+func (e *Engine) saveReader(f *wire.SaveReader) {
 	if r := e.findReader(f.Reader); r != nil {
-		e.out = (&wire.KeptReader{Reader: r.id, Data: r.session.Keep()}).Append(e.out)
+		e.out = (&wire.SavedReader{Reader: r.id, Data: r.session.Save()}).Append(e.out)
 	}
 }
 

@@ -233,14 +233,14 @@ func TestC35_WaitRequestsProgressUpstream(t *testing.T) {
 // kept moves a reader of an engine to another session, as after an eviction of the
 // engine.
 func (l *leaf) kept(between func()) {
-	l.trunk.seen[wire.TypeKeptReader] = nil
-	l.trunk.step(&wire.KeepReader{Reader: l.id})
-	var f wire.KeptReader
-	require.NoError(l.t, f.Parse(l.trunk.seen[wire.TypeKeptReader][0]))
+	l.trunk.seen[wire.TypeSavedReader] = nil
+	l.trunk.step(&wire.SaveReader{Reader: l.id})
+	var f wire.SavedReader
+	require.NoError(l.t, f.Parse(l.trunk.seen[wire.TypeSavedReader][0]))
 	l.settle() // deliver earlier messages and their responses
 	l.trunk.step(&wire.DetachReader{Reader: l.id})
 	between()
-	l.trunk.step(&wire.AttachReader{Reader: l.id, Allowed: everything, Room: 1 << 40, Kept: f.Data})
+	l.trunk.step(&wire.AttachReader{Reader: l.id, Allowed: everything, Room: 1 << 40, Saved: f.Data})
 }
 
 // A reader that is persisted repeatedly misses nothing, receives nothing twice, and
@@ -285,7 +285,7 @@ func TestG3_PersistedReaders(t *testing.T) {
 func TestSlowReaderWithoutSubscriptionsIsNotSlowAfterARestart(t *testing.T) {
 	r := newRig(t)
 	kept := (&wire.Hello{Version: wire.Version}).Append(nil)
-	r.step(&wire.AttachReader{Reader: 7, Allowed: everything, Room: 3000, Kept: kept, Stalled: true})
+	r.step(&wire.AttachReader{Reader: 7, Allowed: everything, Room: 3000, Saved: kept, Stalled: true})
 	require.Len(t, r.seen[wire.TypeReaderStalled], 1)
 	var f wire.ReaderStalled
 	require.NoError(t, f.Parse(r.seen[wire.TypeReaderStalled][0]))

@@ -51,8 +51,8 @@ func (e *Engine) apply(f wire.Frame) {
 		e.grantReader(f)
 	case *wire.DetachReader:
 		e.detachReader(f)
-	case *wire.KeepReader:
-		e.keepReader(f)
+	case *wire.SaveReader:
+		e.saveReader(f)
 	case *wire.StreamOpened:
 		e.streamOpened(f)
 	case *wire.StreamData:

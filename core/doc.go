@@ -50,7 +50,7 @@
 // sessions as a connector. AttachReader adds a reader with its permissions. The
 // program owns the connections: it passes on the reader's messages, sends the
 // contents of SendReader, and grants room when a socket accepts more data. While
-// the engine is disconnected, it reports this to its readers. KeepReader returns
+// the engine is disconnected, it reports this to its readers. SaveReader returns
 // the state with which another engine can continue with a reader.
 //
 // An Engine is not safe for concurrent use; one goroutine, worker or isolate owns

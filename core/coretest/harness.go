@@ -218,7 +218,7 @@ func (h *harness) output(t wire.Type, frame wire.Frame) error {
 		n.send(message{up: true, data: append([]byte(nil), f.Data...)})
 	case *wire.SnapshotChunk:
 		return h.takeChunk(f)
-	case *wire.KeptReader:
+	case *wire.SavedReader:
 		h.kept[f.Reader] = slices.Clone(f.Data)
 	case *wire.ListReply:
 		h.token = f.Continue

@@ -18,7 +18,7 @@ func doAttach(h *harness, v *verb) error {
 		f.Room = 1 << 20
 	}
 	if v.flag("kept") {
-		f.Kept = h.kept[f.Reader]
+		f.Saved = h.kept[f.Reader]
 	}
 	f.Stalled = v.flag("stalled")
 	for _, scope := range strings.Split(v.option("allow"), ",") {
@@ -33,7 +33,7 @@ func doDetach(h *harness, v *verb) error {
 }
 
 func doKeep(h *harness, v *verb) error {
-	return h.command(v, &wire.KeepReader{Reader: v.takeNumber("the number of the reader")})
+	return h.command(v, &wire.SaveReader{Reader: v.takeNumber("the number of the reader")})
 }
 
 func doRoom(h *harness, v *verb) error {
@@ -72,7 +72,7 @@ func doReader(h *harness, v *verb) error {
 // reader prints the output about attached readers.
 func (p *printer) reader(frame wire.Frame) bool {
 	switch f := frame.(type) {
-	case *wire.KeptReader:
+	case *wire.SavedReader:
 		p.line("reader %d is kept", f.Reader)
 	case *wire.ReaderStalled:
 		if f.Stalled {

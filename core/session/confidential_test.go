@@ -121,7 +121,7 @@ func (r *narrow) open(resume bool) {
 
 // keep continues in another session.
 func (r *narrow) keep() {
-	kept := r.session.Keep()
+	kept := r.session.Save()
 	r.session.Close()
 	r.session, r.defined = session.New(session.Config{}, one{r.of.Collection}), 0
 	require.NoError(r.of.t, r.session.Resume(kept, 1000))

@@ -10,7 +10,7 @@
 //
 // Events that several readers receive are encoded once (encoded.go). A session
 // can be persisted and continued elsewhere without a new list for its reader
-// ([Session.Keep], [Session.Resume]).
+// ([Session.Save], [Session.Resume]).
 //
 // A snapshot is read from the store in key order, one message at a time, while
 // the store changes. The changes made meanwhile are replayed from the history

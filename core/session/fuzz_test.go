@@ -267,7 +267,7 @@ func (h *hostile) play() {
 // resume continues the reader in another session, which sends label sets again.
 func (h *hostile) resume() {
 	h.next(1 << 20)
-	kept := h.session.Keep()
+	kept := h.session.Save()
 	h.session.Close()
 	h.session = session.New(small, h)
 	require.NoError(h.t, h.session.Resume(kept, h.now))
@@ -297,13 +297,13 @@ func FuzzResume(f *testing.F) {
 	for _, kept := range [][]frame{
 		{},
 		{&wire.Hello{Version: wire.Version}},
-		{&wire.KeptSubscription{Subscribe: wire.Subscribe{Subscription: 1, Resource: "v1/pods"}}},
+		{&wire.SavedSubscription{Subscribe: wire.Subscribe{Subscription: 1, Resource: "v1/pods"}}},
 		{
 			&wire.Hello{Version: wire.Version}, &wire.Dictionary{ID: 3},
 			&wire.SubscriptionStatus{Subscription: 2, Status: api.Expired("the snapshot was cut off")},
-			&wire.KeptSubscription{Subscribe: wire.Subscribe{Subscription: 1, Resource: "v1/pods", Credit: 1 << 10, LabelSelector: "app in (web,api)"}},
-			&wire.KeptSubscription{Subscribe: wire.Subscribe{Subscription: 3, Resource: "v1/pots"}, Live: true, ReportedMillis: 1 << 50},
-			&wire.KeptSubscription{
+			&wire.SavedSubscription{Subscribe: wire.Subscribe{Subscription: 1, Resource: "v1/pods", Credit: 1 << 10, LabelSelector: "app in (web,api)"}},
+			&wire.SavedSubscription{Subscribe: wire.Subscribe{Subscription: 3, Resource: "v1/pots"}, Live: true, ReportedMillis: 1 << 50},
+			&wire.SavedSubscription{
 				Subscribe: wire.Subscribe{
 					Subscription: 4, Resource: "v1/pods", ResourceVersion: 1, NotOlderThan: 1, Credit: math.MaxUint64, DeltaEpoch: 1, DeltaEpochSince: 1,
 				},
@@ -330,8 +330,8 @@ func (h *hostile) assume(kept []byte) {
 	for len(kept) > 0 {
 		t, payload, rest, err := wire.Next(kept)
 		require.NoError(h.t, err)
-		var f wire.KeptSubscription
-		if t == wire.TypeKeptSubscription && f.Parse(payload) == nil {
+		var f wire.SavedSubscription
+		if t == wire.TypeSavedSubscription && f.Parse(payload) == nil {
 			h.credit[f.Subscription] = int64(min(f.Credit, mostCredit)) - int64(min(f.Debt, mostCredit))
 			h.labels[f.Subscription] = map[uint32]bool{}
 		}

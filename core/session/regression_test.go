@@ -63,7 +63,7 @@ func TestPersistedSessionKeepsItsNegativeCredit(t *testing.T) {
 	}
 	require.Greater(t, len(change()), 500, "there was credit left")
 	for range 3 {
-		kept := s.Keep()
+		kept := s.Save()
 		s.Close()
 		s = session.New(session.Config{}, w)
 		require.NoError(t, s.Resume(kept, w.now))

@@ -84,7 +84,7 @@ func (s *Session) apply(frame any) *api.Status {
 		return s.credit(f)
 	case *wire.RequestProgress:
 		return s.requestProgress(f)
-	case keptFrame:
+	case savedFrame:
 		return s.resume(f)
 	}
 	return nil

@@ -39,12 +39,12 @@ func (o *edgeObject) accept(l *link) peer {
 func (o *edgeObject) attach(a *attachment) {
 	a.stirred = a.kept == nil
 	if len(a.kept) > 0 {
-		o.world.saw(KeptReaderResumed)
+		o.world.saw(SavedReaderResumed)
 	}
 	a.room = pick[int64](o.rand, 1, 3000, 16<<20)
 	o.step(&wire.AttachReader{
 		Reader: a.id, Allowed: []wire.ReaderScope{{Resource: "*", Namespace: a.link.driver.right}}, ProgressMillis: progressMillis,
-		Room: uint64(a.room), Kept: a.kept, Stalled: a.stalled,
+		Room: uint64(a.room), Saved: a.kept, Stalled: a.stalled,
 	})
 	o.drain()
 }

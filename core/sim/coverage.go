@@ -59,7 +59,7 @@ const (
 	BodyLoaded
 	BodyMissed
 	ObjectRestarted
-	KeptReaderResumed
+	SavedReaderResumed
 	StandbyTookOver
 	ReaderStalled
 	StorageLost
@@ -139,7 +139,7 @@ var situationNames = [situations]string{
 	BodyLoaded:         "edge: objects loaded on access",
 	BodyMissed:         "edge: objects that could not be loaded",
 	ObjectRestarted:    "edge: object restarted",
-	KeptReaderResumed:  "edge: stored reader resumed",
+	SavedReaderResumed: "edge: stored reader resumed",
 	StandbyTookOver:    "edge: standby connector took over",
 	ReaderStalled:      "edge: reader that stalls",
 	StorageLost:        "edge: object without its storage",

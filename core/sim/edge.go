@@ -109,7 +109,7 @@ func (o *edgeObject) handleOutput(frame wire.Frame) {
 		if a := o.attachment(f.Reader); a != nil {
 			o.stall(a, f.Stalled)
 		}
-	case *wire.KeptReader:
+	case *wire.SavedReader:
 		if a := o.attachment(f.Reader); a != nil {
 			a.kept, a.stirred = append([]byte{}, f.Data...), false
 		}

@@ -144,7 +144,7 @@ func (o *edgeObject) keep() {
 func (o *edgeObject) keepReaders() {
 	for _, a := range o.readers {
 		if a.stirred {
-			o.step(&wire.KeepReader{Reader: a.id})
+			o.step(&wire.SaveReader{Reader: a.id})
 		}
 	}
 	o.drain()

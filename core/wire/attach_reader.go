@@ -11,7 +11,7 @@ type AttachReader struct {
 	ProgressMillis   uint32 // maximum interval of progress; zero means 10 s; never below the engine's own
 	MaxSubscriptions uint32 // zero means 256
 	Room             uint64 // bytes that the connection accepts before [GrantReader]
-	Kept             []byte // the state from the previous engine, see [KeepReader]; empty for a new reader
+	Saved            []byte // the state from the previous engine, see [SaveReader]; empty for a new reader
 	Stalled          bool   // as last reported by [ReaderStalled]
 }
 
@@ -32,7 +32,7 @@ func (f *AttachReader) Append(dst []byte) []byte {
 	dst = appendUvarint(dst, uint64(f.ProgressMillis))
 	dst = appendUvarint(dst, uint64(f.MaxSubscriptions))
 	dst = appendUvarint(dst, f.Room)
-	dst = appendBytes(dst, f.Kept)
+	dst = appendBytes(dst, f.Saved)
 	dst = appendBool(dst, f.Stalled)
 	return end(dst, start)
 }
@@ -48,7 +48,7 @@ func (f *AttachReader) Parse(payload []byte) error {
 	f.ProgressMillis = r.uint32()
 	f.MaxSubscriptions = r.uint32()
 	f.Room = r.uvarint()
-	f.Kept = r.bytes()
+	f.Saved = r.bytes()
 	f.Stalled = r.bool()
 	return r.done("AttachReader")
 }

@@ -122,7 +122,7 @@ func patch(previous, current Envelope, body api.Body) Patch {
 // keptSubscription has large numbers, and keptSession is the kept state of a session
 // with it.
 var (
-	keptSubscription = &KeptSubscription{
+	keptSubscription = &SavedSubscription{
 		Subscribe: Subscribe{Subscription: 1, Resource: "v1/pods", ResourceVersion: 42, NotOlderThan: 42, Source: "etcd-1", Credit: 4 << 20},
 		Live:      true, ReportedMillis: 1_700_000_000_123, Debt: 700,
 	}
@@ -184,7 +184,7 @@ var samples = []sample{
 	{"", keptChunk},
 	{"zero", &Chunk{}},
 	{"", keptSubscription},
-	{"zero", &KeptSubscription{}},
+	{"zero", &SavedSubscription{}},
 
 	{"", &Config{Seed: math.MaxUint64, Client: "test", MaxBytes: 512 << 20, MaxHistory: 1024, Credit: 4 << 20, Kubernetes: "https://10.0.0.1:6443"}},
 	{"zero", &Config{}},
@@ -220,12 +220,12 @@ var samples = []sample{
 	{"", &RestoreChunk{Collection: 1, Data: keptChunk.Append(nil)}},
 	{"end", &RestoreChunk{Collection: 1, End: true}},
 	{"left-out", &RestoreChunk{Collection: 1, Data: keptChunk.Append(nil), Body: math.MaxUint32}},
-	{"", &AttachReader{Reader: 9, Allowed: []ReaderScope{{Resource: "v1/pods", Namespace: "default"}, {Resource: "*"}}, ProgressMillis: 5000, MaxSubscriptions: 16, Room: math.MaxUint64, Kept: keptSession, Stalled: true}},
+	{"", &AttachReader{Reader: 9, Allowed: []ReaderScope{{Resource: "v1/pods", Namespace: "default"}, {Resource: "*"}}, ProgressMillis: 5000, MaxSubscriptions: 16, Room: math.MaxUint64, Saved: keptSession, Stalled: true}},
 	{"zero", &AttachReader{}},
 	{"", &ReaderMessage{Reader: 9, Data: (&Hello{Version: Version}).Append(nil)}},
 	{"", &GrantReader{Reader: 9, Bytes: math.MaxUint64}},
 	{"", &DetachReader{Reader: 9}},
-	{"", &KeepReader{Reader: 9}},
+	{"", &SaveReader{Reader: 9}},
 	{"", &Fetched{Stream: 3, Code: 429, RetryAfterSeconds: 7}},
 
 	{"", &OpenStream{Stream: 1}},
@@ -272,7 +272,7 @@ var samples = []sample{
 	{"", &Fetch{Stream: 3, Path: "/api/v1/pods?watch=1&labelSelector=app%3Dweb"}},
 	{"", &SendReader{Reader: 9, Data: (&Progress{Subscription: 1, ResourceVersion: 43}).Append(nil)}},
 	{"", &CloseReader{Reader: 9, Status: bad}},
-	{"", &KeptReader{Reader: 9, Data: keptSession}},
+	{"", &SavedReader{Reader: 9, Data: keptSession}},
 	{"", &ReaderStalled{Reader: 9, Stalled: true}},
 	{"over", &ReaderStalled{Reader: 9}},
 	{"restore", &Rejected{Object: ObjectRestore, ID: 1, Status: bad}},

@@ -130,8 +130,8 @@ const (
 	TypeFragment           Type = 0x1d
 	TypeSnapshotBlock      Type = 0x1e
 
-	TypeChunk            Type = 0x30
-	TypeKeptSubscription Type = 0x31
+	TypeChunk             Type = 0x30
+	TypeSavedSubscription Type = 0x31
 
 	TypeConfig          Type = 0x40
 	TypeOpenCollection  Type = 0x41
@@ -160,7 +160,7 @@ const (
 	TypeReaderMessage   Type = 0x58
 	TypeGrantReader     Type = 0x59
 	TypeDetachReader    Type = 0x5a
-	TypeKeepReader      Type = 0x5b
+	TypeSaveReader      Type = 0x5b
 	TypeFetched         Type = 0x5c
 
 	TypeOpenStream       Type = 0x60
@@ -183,7 +183,7 @@ const (
 	TypeSnapshotChunk    Type = 0x71
 	TypeSendReader       Type = 0x72
 	TypeCloseReader      Type = 0x73
-	TypeKeptReader       Type = 0x74
+	TypeSavedReader      Type = 0x74
 	TypeFetch            Type = 0x75
 	TypeReaderStalled    Type = 0x76
 )
@@ -222,7 +222,7 @@ var Stored = Set{
 	{TypeDictionary, func() Frame { return new(Dictionary) }},
 	{TypeWelcome, func() Frame { return new(Welcome) }},
 	{TypeSubscriptionStatus, func() Frame { return new(SubscriptionStatus) }},
-	{TypeKeptSubscription, func() Frame { return new(KeptSubscription) }},
+	{TypeSavedSubscription, func() Frame { return new(SavedSubscription) }},
 }
 
 // FromProgram are the frames from a program to its engine: commands, and the
@@ -254,7 +254,7 @@ var FromProgram = Set{
 	{TypeReaderMessage, func() Frame { return new(ReaderMessage) }},
 	{TypeGrantReader, func() Frame { return new(GrantReader) }},
 	{TypeDetachReader, func() Frame { return new(DetachReader) }},
-	{TypeKeepReader, func() Frame { return new(KeepReader) }},
+	{TypeSaveReader, func() Frame { return new(SaveReader) }},
 	{TypeFetched, func() Frame { return new(Fetched) }},
 }
 
@@ -281,7 +281,7 @@ var FromEngine = Set{
 	{TypeSnapshotChunk, func() Frame { return new(SnapshotChunk) }},
 	{TypeSendReader, func() Frame { return new(SendReader) }},
 	{TypeCloseReader, func() Frame { return new(CloseReader) }},
-	{TypeKeptReader, func() Frame { return new(KeptReader) }},
+	{TypeSavedReader, func() Frame { return new(SavedReader) }},
 	{TypeFetch, func() Frame { return new(Fetch) }},
 	{TypeReaderStalled, func() Frame { return new(ReaderStalled) }},
 }

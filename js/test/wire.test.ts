@@ -50,7 +50,7 @@ function range(type: number): "command" | "output" | undefined {
 function encodes(golden: Golden): void {
   const value = named(golden.value);
   for (const k of Object.keys(value)) if (wide.has(k) && typeof value[k] === "string") value[k] = BigInt(value[k]);
-  for (const k of ["data", "kept"]) if (typeof value[k] === "string") value[k] = Buffer.from(value[k], "hex");
+  for (const k of ["data", "saved"]) if (typeof value[k] === "string") value[k] = Buffer.from(value[k], "hex");
   for (const column of value.columns ?? []) column.kind = columnKinds[column.kind];
   const w = new Writer();
   writeCommand(w, { type: golden.frame, ...value } as Command);

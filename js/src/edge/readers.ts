@@ -231,7 +231,7 @@ export class Readers {
     for (const reader of this.#bySocket.values()) {
       if (!reader.active) continue;
       reader.active = false;
-      writeCommand(this.#writer, { type: "KeepReader", reader: reader.id });
+      writeCommand(this.#writer, { type: "SaveReader", reader: reader.id });
     }
     if (this.#writer.length > 0) this.#membership.send(this.#writer.take());
   }
@@ -251,7 +251,7 @@ export class Readers {
       progressMillis: this.#settings.progressMillis,
       maxSubscriptions: 0,
       room: Math.max(0, roomBytes - sent),
-      kept: kept ?? new Uint8Array(),
+      saved: kept ?? new Uint8Array(),
       stalled: stalledAt !== 0,
     });
   }
@@ -272,7 +272,7 @@ export class Readers {
         return this.#backlog.sent(reader, output.data.length) ? this.#endSlowest() : undefined;
       case "CloseReader":
         return this.#close(reader, output.status ?? protocolBroken("no reason was given"));
-      case "KeptReader":
+      case "SavedReader":
         return keep(reader, output.data.slice());
       case "ReaderStalled":
         return this.#stall(reader, output.stalled);

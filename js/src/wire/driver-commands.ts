@@ -18,13 +18,13 @@ type DriverCommand =
       progressMillis: number;
       maxSubscriptions: number;
       room: number | bigint;
-      kept: Uint8Array;
+      saved: Uint8Array;
       stalled: boolean;
     }
   | { type: "ReaderMessage"; reader: number; data: Uint8Array }
   | { type: "GrantReader"; reader: number; bytes: number | bigint }
   | { type: "DetachReader"; reader: number }
-  | { type: "KeepReader"; reader: number };
+  | { type: "SaveReader"; reader: number };
 
 /** All commands to the engine. */
 export type Command = MemberCommand | DriverCommand;
@@ -38,7 +38,7 @@ const driverCommandTypes: Readonly<Record<DriverCommand["type"], number>> = {
   ReaderMessage: 0x58,
   GrantReader: 0x59,
   DetachReader: 0x5a,
-  KeepReader: 0x5b,
+  SaveReader: 0x5b,
   Fetched: 0x5c,
 };
 
@@ -101,7 +101,7 @@ function writePayload(w: Writer, c: DriverCommand): void {
       w.uvarint(c.progressMillis);
       w.uvarint(c.maxSubscriptions);
       w.uvarint(c.room);
-      w.bytes(c.kept);
+      w.bytes(c.saved);
       return w.bool(c.stalled);
     case "ReaderMessage":
       w.uvarint(c.reader);
@@ -110,7 +110,7 @@ function writePayload(w: Writer, c: DriverCommand): void {
       w.uvarint(c.reader);
       return w.uvarint(c.bytes);
     case "DetachReader":
-    case "KeepReader":
+    case "SaveReader":
       return w.uvarint(c.reader);
   }
 }

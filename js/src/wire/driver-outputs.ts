@@ -14,7 +14,7 @@ type Intent =
   | { type: "Fetch"; stream: number; path: string }
   | { type: "SendReader"; reader: number; data: Uint8Array }
   | { type: "CloseReader"; reader: number; status: Status | undefined }
-  | { type: "KeptReader"; reader: number; data: Uint8Array }
+  | { type: "SavedReader"; reader: number; data: Uint8Array }
   | { type: "ReaderStalled"; reader: number; stalled: boolean };
 
 /** All outputs from the engine. */
@@ -28,7 +28,7 @@ export const outputParsers: Parsers<Output> = {
   0x63: ["WakeAt", (r) => ({ millis: r.varint() })],
   0x72: ["SendReader", (r) => ({ reader: r.uint32(), data: r.bytes() })],
   0x73: ["CloseReader", (r) => ({ reader: r.uint32(), status: status(r) })],
-  0x74: ["KeptReader", (r) => ({ reader: r.uint32(), data: r.bytes() })],
+  0x74: ["SavedReader", (r) => ({ reader: r.uint32(), data: r.bytes() })],
   0x75: ["Fetch", (r) => ({ stream: r.uint32(), path: r.text() })],
   0x76: ["ReaderStalled", (r) => ({ reader: r.uint32(), stalled: r.bool() })],
 };

@@ -1,8 +1,8 @@
 package wire
 
-// KeptSubscription is the state of one subscription of a reader. It is persisted
+// SavedSubscription is the state of one subscription of a reader. It is persisted
 // and never sent.
-type KeptSubscription struct {
+type SavedSubscription struct {
 	Subscribe            // as the reader would resume it, with the remaining credit
 	Live           bool  // the reader has the complete state and its schema
 	ReportedMillis int64 // time of the last progress report; zero if there was none
@@ -11,8 +11,8 @@ type KeptSubscription struct {
 }
 
 // Append writes the whole frame.
-func (f *KeptSubscription) Append(dst []byte) []byte {
-	dst, start := begin(dst, TypeKeptSubscription)
+func (f *SavedSubscription) Append(dst []byte) []byte {
+	dst, start := begin(dst, TypeSavedSubscription)
 	dst = f.appendPayload(dst)
 	dst = appendBool(dst, f.Live)
 	dst = appendVarint(dst, f.ReportedMillis)
@@ -21,11 +21,11 @@ func (f *KeptSubscription) Append(dst []byte) []byte {
 }
 
 // Parse reads the payload.
-func (f *KeptSubscription) Parse(payload []byte) error {
+func (f *SavedSubscription) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.read(&r)
 	f.Live = r.bool()
 	f.ReportedMillis = r.varint()
 	f.Debt = r.uvarint()
-	return r.done("KeptSubscription")
+	return r.done("SavedSubscription")
 }

@@ -11,29 +11,29 @@ import (
 // new connection, and records the data that the reader does not need again. If no change
 // matches, a restored session sends the reader nothing.
 
-// Keep returns the state that Resume needs to continue with the reader in another
+// Save returns the state that Resume needs to continue with the reader in another
 // session, including responses that the reader has not been sent.
-func (s *Session) Keep() []byte {
+func (s *Session) Save() []byte {
 	if !s.greeted {
 		return nil
 	}
-	kept := (&wire.Hello{Version: wire.Version}).Append(nil)
+	saved := (&wire.Hello{Version: wire.Version}).Append(nil)
 	for _, id := range s.dictionaries {
-		kept = (&wire.Dictionary{ID: id}).Append(kept)
+		saved = (&wire.Dictionary{ID: id}).Append(saved)
 	}
-	kept = append(kept, s.control...)
+	saved = append(saved, s.control...)
 	for _, sub := range s.subs {
-		kept = sub.keep(kept)
+		saved = sub.save(saved)
 	}
-	return kept
+	return saved
 }
 
-func (s *subscription) keep(kept []byte) []byte {
+func (s *subscription) save(saved []byte) []byte {
 	if s.phase == listing || s.phase == replaying {
 		cut := api.Expired("the snapshot was interrupted; list again")
-		return (&wire.SubscriptionStatus{Subscription: s.id, Status: cut}).Append(kept)
+		return (&wire.SubscriptionStatus{Subscription: s.id, Status: cut}).Append(saved)
 	}
-	f := wire.KeptSubscription{
+	f := wire.SavedSubscription{
 		Subscribe: wire.Subscribe{
 			Subscription: s.id, Resource: s.resource.String(),
 			Namespace: s.namespace, LabelSelector: s.labels, FieldSelector: s.fields,
@@ -47,7 +47,7 @@ func (s *subscription) keep(kept []byte) []byte {
 		f.ResourceVersion = s.sent()
 		f.NotOlderThan = f.ResourceVersion
 	}
-	return f.Append(kept)
+	return f.Append(saved)
 }
 
 // sent returns the version up to which the reader has received everything.
@@ -63,29 +63,29 @@ func (s *subscription) sent() api.ResourceVersion {
 
 // Resume continues with the reader of a persisted session. The session must be
 // new. An error ends it, as for Receive.
-func (s *Session) Resume(kept []byte, now int64) error {
-	return s.Apply(parse(kept, math.MaxInt, s.parseKept), now)
+func (s *Session) Resume(saved []byte, now int64) error {
+	return s.Apply(parse(saved, math.MaxInt, s.parseSaved), now)
 }
 
-// keptFrame is a frame in the output of Keep.
-type keptFrame struct {
+// savedFrame is a frame in the output of Save.
+type savedFrame struct {
 	wire.Frame
-	request *Request // of a wire.KeptSubscription
+	request *Request // of a wire.SavedSubscription
 }
 
-func (s *Session) parseKept(t wire.Type, payload []byte) (any, error) {
+func (s *Session) parseSaved(t wire.Type, payload []byte) (any, error) {
 	f, err := wire.Stored.Parse(t, payload)
 	if err != nil || f == nil {
 		return nil, err
 	}
-	if subscription, ok := f.(*wire.KeptSubscription); ok {
-		return keptFrame{f, s.request(&subscription.Subscribe)}, nil
+	if subscription, ok := f.(*wire.SavedSubscription); ok {
+		return savedFrame{f, s.request(&subscription.Subscribe)}, nil
 	}
-	return keptFrame{Frame: f}, nil
+	return savedFrame{Frame: f}, nil
 }
 
-func (s *Session) resume(kept keptFrame) *api.Status {
-	switch f := kept.Frame.(type) {
+func (s *Session) resume(saved savedFrame) *api.Status {
+	switch f := saved.Frame.(type) {
 	case *wire.Hello:
 		s.greeted = true
 	case *wire.Dictionary:
@@ -94,13 +94,13 @@ func (s *Session) resume(kept keptFrame) *api.Status {
 		s.control = f.Append(s.control)
 	case *wire.SubscriptionStatus:
 		s.control = f.Append(s.control)
-	case *wire.KeptSubscription:
-		return s.resumeSubscription(f, kept.request)
+	case *wire.SavedSubscription:
+		return s.resumeSubscription(f, saved.request)
 	}
 	return nil
 }
 
-func (s *Session) resumeSubscription(f *wire.KeptSubscription, r *Request) *api.Status {
+func (s *Session) resumeSubscription(f *wire.SavedSubscription, r *Request) *api.Status {
 	status := s.subscribe(r)
 	sub := s.find(f.Subscription)
 	if sub == nil {

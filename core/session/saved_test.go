@@ -26,7 +26,7 @@ func types(t *testing.T, message []byte) (all []wire.Type) {
 func (c *collection) moved(t *testing.T, s *session.Session) *session.Session {
 	t.Helper()
 	again := session.New(session.Config{}, one{c.Collection})
-	require.NoError(t, again.Resume(s.Keep(), 1000))
+	require.NoError(t, again.Resume(s.Save(), 1000))
 	s.Close()
 	return again
 }

@@ -1,0 +1,21 @@
+package wire
+
+// SaveReader requests the state that another engine needs to continue with an
+// attached reader. The response is [SavedReader].
+type SaveReader struct {
+	Reader uint32
+}
+
+// Append writes the whole frame.
+func (f *SaveReader) Append(dst []byte) []byte {
+	dst, start := begin(dst, TypeSaveReader)
+	dst = appendUvarint(dst, uint64(f.Reader))
+	return end(dst, start)
+}
+
+// Parse reads the payload.
+func (f *SaveReader) Parse(payload []byte) error {
+	r := reader{b: payload}
+	f.Reader = r.uint32()
+	return r.done("SaveReader")
+}
