@@ -144,7 +144,7 @@ func TestPagesThatWaitForEvaluationsAreComplete(t *testing.T) {
 
 func TestAListThatWaitsForEvaluationsEndsWithItsRequest(t *testing.T) {
 	runPaced(t, 1000, connector.Config{}, func(t *testing.T, w *world, _ *limit.Set) {
-		w.fill(10_000)
+		w.fill(4000) // 8000 evaluations, so 7 s after the burst
 		synctest.Wait()
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 		defer cancel()
