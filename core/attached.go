@@ -139,7 +139,7 @@ func (r *attached) grant(bytes uint64) {
 
 // Collection implements session.Backend. It returns an open collection that
 // contains everything requested, or opens one of the whole resource or namespace.
-// Until its schema is known, the reader is asked to retry.
+// Until its schema is known and its bodies have arrived, the reader is asked to retry.
 func (r *attached) Collection(asked *session.Request) (*session.Collection, *api.Status) {
 	f := asked.Frame
 	if !r.mayRead(f) {
@@ -160,11 +160,14 @@ func (r *attached) Collection(asked *session.Request) (*session.Collection, *api
 	if refused := b.reflector.Refused(); refused != nil {
 		why = refused // objects that remain are not updated any longer
 	}
+	if why == nil {
+		why = b.reflector.BodiesLeft()
+	}
 	if why != nil {
 		b.idleSince = min(b.idleSince, e.now) // no reader needs to retry
 		return nil, why
 	}
-	if !b.reflector.SchemaKnown() {
+	if !b.reflector.SchemaKnown() || !b.reflector.Complete() {
 		b.idleSince = e.now + comeAgainMillis - lingerMillis
 		status := api.Unavailable("the collection is being opened; subscribe again in a moment")
 		status.RetryAfterSeconds = 1

@@ -27,8 +27,10 @@ type sharedCollection struct {
 	// pending requests wait for the schema. Each is called once, with the reason
 	// if the schema will not arrive.
 	pending []func(*api.Status)
-	restore *restore     // while persisted state is restored
-	columns []api.Column // columns that the program chose, if it reads Kubernetes directly
+	// incomplete requests wait for the bodies, in the same way.
+	incomplete []func(*api.Status)
+	restore    *restore     // while persisted state is restored
+	columns    []api.Column // columns that the program chose, if it reads Kubernetes directly
 }
 
 // collection is a collection that the program has opened.
@@ -54,7 +56,7 @@ func (e *Engine) openCollection(f *wire.OpenCollection) {
 	scope := reflector.Scope{
 		Resource: strings.Clone(f.Resource), Namespace: strings.Clone(f.Namespace),
 		LabelSelector: strings.Clone(f.LabelSelector), FieldSelector: strings.Clone(f.FieldSelector),
-		MetadataOnly: f.MetadataOnly, Columns: columnsText(f.Columns),
+		MetadataOnly: f.MetadataOnly, RowsFirst: f.RowsFirst && !f.MetadataOnly, Columns: columnsText(f.Columns),
 	}
 	e.dropRefused(scope)
 	b, fresh := e.acquire(scope, objcache.Version{})
@@ -79,7 +81,7 @@ func (e *Engine) openCollection(f *wire.OpenCollection) {
 // floor.
 func (e *Engine) acquire(scope reflector.Scope, floor objcache.Version) (b *sharedCollection, fresh bool) {
 	for _, b := range e.sharedCollections {
-		if b.scope == scope && !b.refusedForOthers() {
+		if sameScope(b.scope, scope) && !b.refusedForOthers() {
 			return b, false
 		}
 	}
@@ -166,8 +168,10 @@ func (b *sharedCollection) adopt(e *Engine, r *reflector.Reflector) {
 	b.reflector.Tick(e.now)
 	b.reflector.OnSchema = func() { b.described(e) }
 	b.reflector.OnFault = func(f *wire.ObjectError) { e.reportFault(b, f) }
+	b.reflector.OnBodies = b.settleIncomplete
 	b.reflector.OnRefused = func(why *api.Status) {
 		b.settle(why)
+		b.settleIncomplete(why)
 		e.expireReaders(b.cacher, why)
 	}
 }
@@ -208,6 +212,15 @@ func (b *sharedCollection) settle(status *api.Status) {
 	pending := b.pending
 	b.pending = nil
 	for _, f := range pending {
+		f(status)
+	}
+}
+
+// settleIncomplete starts the requests that wait for bodies, or fails them.
+func (b *sharedCollection) settleIncomplete(status *api.Status) {
+	incomplete := b.incomplete
+	b.incomplete = nil
+	for _, f := range incomplete {
 		f(status)
 	}
 }
@@ -266,7 +279,7 @@ func (e *Engine) dropIdle() {
 // dropRefused closes the shared collection of a scope if it was refused and has no
 // users. Opening the scope again then asks again: the resource may exist by now.
 func (e *Engine) dropRefused(scope reflector.Scope) {
-	e.drop(func(b *sharedCollection) bool { return b.scope == scope && b.reflector.Refused() != nil })
+	e.drop(func(b *sharedCollection) bool { return sameScope(b.scope, scope) && b.reflector.Refused() != nil })
 }
 
 // refusedForOthers reports whether the collection was refused and still has users. New
@@ -286,6 +299,7 @@ func (e *Engine) drop(match func(*sharedCollection) bool) {
 		e.origin.leave(b)
 		gone := api.Unavailable("the collection was closed")
 		b.settle(gone)
+		b.settleIncomplete(gone)
 		b.cacher.Waits().Fail(gone)
 		return true
 	})
@@ -316,9 +330,14 @@ func (e *Engine) enforceMemoryLimit() {
 	if used <= e.cfg.MaxBytes || !grown || largest == nil {
 		return
 	}
-	largest.reflector.Refuse(api.TooLarge("the objects need more memory than the " +
+	why := api.TooLarge("the objects need more memory than the " +
 		number(e.cfg.MaxBytes) + " bytes allowed; narrow " + largest.scope.Resource +
-		" by namespace or selector, leave bodies out, or allow more"))
+		" by namespace or selector, leave bodies out, or allow more")
+	if largest.reflector.LeaveBodies(why) {
+		e.used = e.usedBytes()
+		return
+	}
+	largest.reflector.Refuse(why)
 }
 
 func (e *Engine) findCollection(id uint32) *collection {
@@ -339,6 +358,7 @@ func (c *collection) report(e *Engine) {
 	r := c.shared.reflector
 	if denied := r.Denied(); denied != nil {
 		c.shared.settle(denied)
+		c.shared.settleIncomplete(denied)
 	}
 	state := r.State()
 	state.Collection = c.id

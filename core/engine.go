@@ -53,6 +53,7 @@ type Engine struct {
 	readers           []*attached
 	objects           *objcache.Cache
 	handles           []*handle
+	bodyWaits         []bodyWait
 
 	out   []byte // frames for the next Ready
 	ready []byte // the output of the last Ready
@@ -150,6 +151,7 @@ func (e *Engine) Ready() []byte {
 	}
 	e.resetCorrupt()
 	e.objects.Settle()
+	e.answerBodyWaits()
 	e.origin.flush()
 	for _, c := range e.collections {
 		c.report(e)
@@ -192,6 +194,9 @@ func (e *Engine) appendWake(out []byte) []byte {
 		if v.view != nil {
 			next = earlier(next, v.view.NextTick())
 		}
+	}
+	for i := range e.bodyWaits {
+		next = earlier(next, e.bodyWaits[i].until)
 	}
 	for _, r := range e.readers {
 		if r.room > 0 {

@@ -156,7 +156,7 @@ func (b *sharedCollection) complete() bool {
 }
 
 func (b *sharedCollection) covers(id objcache.ID) bool {
-	if b.scope.Resource != id.Resource || b.users == 0 || !id.Key.InNamespace(b.scope.Namespace) || !b.cacher.Ready() {
+	if b.scope.Resource != id.Resource || b.users == 0 || !id.Key.InNamespace(b.scope.Namespace) || !b.cacher.Ready() || !b.reflector.Complete() {
 		return false
 	}
 	state, _ := b.State()

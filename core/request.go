@@ -33,7 +33,13 @@ func (e *Engine) get(f *wire.Get) {
 			return
 		}
 		cache := c.shared.cacher
-		cache.Waits().WhenFresh(0, func(status *api.Status) { e.replyObject(c, cache, request, key, status) })
+		cache.Waits().WhenFresh(0, func(status *api.Status) {
+			if status == nil && c.shared.lacksBody(cache.State().Get(key)) {
+				e.awaitBody(c, cache, request, key)
+				return
+			}
+			e.replyObject(c, cache, request, key, status)
+		})
 	})
 }
 
@@ -44,6 +50,8 @@ func (e *Engine) replyObject(c *collection, cache *cacher.Cacher, request uint32
 		e.replyError(request, status)
 	case ref == 0:
 		e.replyError(request, api.NotFound(cache.Schema().Resource.Name+" "+lite.Quote(string(key))+" not found"))
+	case c.shared.reflector.BodiesLeft() != nil:
+		e.replyError(request, c.shared.reflector.BodiesLeft())
 	default:
 		e.plain = e.plain[:0]
 		item := e.item(c, cache, ref, cache.Heap().ResourceVersion(ref), true)
@@ -64,7 +72,7 @@ func (e *Engine) list(f *wire.List) {
 		Namespace: strings.Clone(f.Namespace), Selection: selection, ResourceVersion: strings.Clone(f.ResourceVersion),
 		Match: f.Match, Limit: f.Limit, Continue: strings.Clone(f.Continue),
 	}
-	c.shared.whenDescribed(func(status *api.Status) {
+	serve := func(status *api.Status) {
 		cache := c.shared.cacher
 		if status == nil {
 			status = refused
@@ -80,6 +88,13 @@ func (e *Engine) list(f *wire.List) {
 		}
 		if status != nil {
 			e.replyError(request, status)
+		}
+	}
+	c.shared.whenDescribed(func(status *api.Status) {
+		if status == nil && bodies {
+			c.shared.whenComplete(serve)
+		} else {
+			serve(status)
 		}
 	})
 }

@@ -124,7 +124,7 @@ func (e *Engine) bodyOf(chunk *wire.Chunk, f *wire.RestoreChunk, behind []byte) 
 // place checks that a chunk follows the previous ones.
 func (r *restore) place(e *Engine, b *sharedCollection, chunk *wire.Chunk) *api.Status {
 	switch {
-	case scopeOf(chunk, b.scope.Columns) != b.scope:
+	case !sameScope(scopeOf(chunk, b.scope.Columns), b.scope):
 		return api.BadRequest("a chunk is of " + scopeText(scopeOf(chunk, "")) + ", and the collection of " + scopeText(b.scope))
 	case chunk.Previous != r.previous:
 		return api.BadRequest("a chunk does not follow the previous one: one is missing, or they belong to different snapshots")

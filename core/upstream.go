@@ -39,6 +39,9 @@ func (c *connection) applyUpstream(f wire.Frame, size int) error {
 	case *wire.SnapshotBlock:
 		defer c.grown(int(f.Envelopes) + int(f.Bodies))
 		return c.to(f.Subscription, func(b *sharedCollection) error { return b.reflector.SnapshotBlock(f, size) })
+	case *wire.SnapshotBodies:
+		defer c.grown(int(f.Bodies))
+		return c.to(f.Subscription, func(b *sharedCollection) error { return b.reflector.SnapshotBodies(f, size) })
 	case *wire.SnapshotEnd:
 		return c.to(f.Subscription, func(b *sharedCollection) error { return b.reflector.SnapshotEnd(f) })
 	case *wire.Events:

@@ -111,7 +111,11 @@ func (e *Engine) openWatch(f *wire.OpenWatch) {
 		if status == nil {
 			status = refused
 		}
-		w.start(e, opt, status)
+		if status != nil {
+			w.start(e, opt, status)
+			return
+		}
+		c.shared.whenComplete(func(status *api.Status) { w.start(e, opt, status) })
 	})
 }
 

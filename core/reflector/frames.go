@@ -192,6 +192,7 @@ func (r *Reflector) SnapshotEnd(f *wire.SnapshotEnd) error {
 	r.deltaEpochSince = 0
 	r.Relists++
 	r.progress()
+	r.findPending()
 	return nil
 }
 
@@ -209,7 +210,7 @@ func (r *Reflector) Changes(f *wire.Events, bytes int) error {
 	if err := r.answered("Events"); err != nil {
 		return err
 	}
-	known := r.cacher.ResourceVersion()
+	known, missing := r.cacher.ResourceVersion(), r.bodies.missing
 	r.cacher.Waits().Hold() // until EndRevision, so that waiting reads see whole revisions
 	for i := range f.Changes {
 		if i%prefetchAtOnce == 0 {
@@ -222,16 +223,24 @@ func (r *Reflector) Changes(f *wire.Events, bytes int) error {
 			continue // a repetition
 		}
 		r.Events++
+		var pending store.ID
+		if missing > 0 {
+			pending = r.cacher.State().Find(c.Key)
+		}
 		if c.Type == api.Deleted {
 			r.cacher.Delete(c.Key, c.ResourceVersion, r.now)
-			continue
-		}
-		if err := r.take(c, r.prefetched[i%prefetchAtOnce]); err != nil || r.phase == waiting {
+		} else if err := r.take(c, r.prefetched[i%prefetchAtOnce]); err != nil || r.phase == waiting {
 			return err
+		}
+		if r.bodies.has(pending) {
+			r.settleChanged(c.Key, pending)
 		}
 	}
 	r.cacher.EndRevision(f.ResourceVersion, r.now)
 	r.changed()
+	if missing > 0 {
+		r.completed()
+	}
 	return nil
 }
 

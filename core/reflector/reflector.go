@@ -15,6 +15,8 @@ type Scope struct {
 	LabelSelector string
 	FieldSelector string
 	MetadataOnly  bool
+	// RowsFirst asks for bodies after the rows of the first snapshot.
+	RowsFirst bool
 	// Columns distinguishes scopes with different columns, if the reader chooses
 	// them.
 	Columns string
@@ -87,13 +89,16 @@ type Reflector struct {
 	replayed  []wire.Dictionary // dictionaries of the persisted state during replay
 	parts     []wire.Change     // buffer for parsing parts during replay
 	// lazy is the replayed state that is not loaded yet.
-	lazy lazy
+	lazy   lazy
+	bodies bodies
 
 	// Counters for inspection.
 	Relists, Resumes, Expired, Events uint64
 	// Missing counts the subscriptions that started over after a difference from
 	// a missing version.
 	Missing uint64
+	// CorruptBodies counts the blocks of bodies that could not be read.
+	CorruptBodies uint64
 	// OnSchema is called when the schema is known, OnFault for each object that
 	// cannot be read.
 	OnSchema func()
@@ -101,13 +106,16 @@ type Reflector struct {
 	// OnRefused is called when the collection is given up permanently, by either
 	// side. Readers of this engine will get no more data either.
 	OnRefused func(why *api.Status)
+	// OnBodies is called when no body is pending any longer, with the reason if the
+	// collection continues without bodies.
+	OnBodies func(why *api.Status)
 }
 
 // New returns an unconnected reflector that feeds c, which must be empty.
 func New(cfg Config, c *cacher.Cacher) *Reflector {
 	return &Reflector{
 		cfg: cfg, cacher: c, labels: &labelSets{}, source: cfg.Source, backoff: NewBackoff(cfg.Rand), period: 10_000,
-		OnSchema: func() {}, OnFault: func(*wire.ObjectError) {}, OnRefused: func(*api.Status) {},
+		OnSchema: func() {}, OnFault: func(*wire.ObjectError) {}, OnRefused: func(*api.Status) {}, OnBodies: func(*api.Status) {},
 	}
 }
 
@@ -193,7 +201,8 @@ func (r *Reflector) subscribe() {
 	if r.resumes() {
 		f.ResourceVersion = r.cacher.ResourceVersion()
 	}
-	r.out = f.Append(r.out)
+	requests := r.subscribeBodies(&f)
+	r.out = append(f.Append(r.out), requests...)
 }
 
 // resumes reports whether the next subscription, or the current one before its
@@ -257,6 +266,12 @@ func (r *Reflector) State() wire.CollectionState {
 	}
 	if s.State != api.StateLive {
 		s.Status = r.why()
+	}
+	if !r.cfg.Scope.MetadataOnly && r.bodies.left == nil {
+		s.Bodies = s.Objects - uint64(r.bodies.missing)
+	}
+	if s.Status == nil {
+		s.Status = r.bodies.left
 	}
 	if r.phase == waiting {
 		s.NextAttemptMillis = r.retryAt

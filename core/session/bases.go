@@ -32,7 +32,8 @@ func (s *subscription) held(t api.EventType, e *history.Event) store.Ref {
 	if s.phase != live || t != api.Modified || e.AfterFault {
 		return 0
 	}
-	if s.cacher.Heap().ResourceVersion(e.Previous) <= s.deltaEpochSince {
+	if s.cacher.Heap().ResourceVersion(e.Previous) <= s.deltaEpochSince ||
+		s.bodies != nil && s.mayLackBody(s.cacher.Heap().Key(e.Previous)) {
 		return 0
 	}
 	return e.Previous

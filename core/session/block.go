@@ -3,6 +3,8 @@
 package session
 
 import (
+	"strings"
+
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/store"
 	"github.com/watchglass/watchglass/core/wire"
@@ -40,7 +42,10 @@ func (s *subscription) tryBlock(message []byte) ([]byte, bool) {
 // appendBlock sends the next block in key order.
 func (s *subscription) appendBlock(message []byte) []byte {
 	s.reset()
-	refs, size := s.nextBlock()
+	refs, size, next, done := s.nextBlock(s.next)
+	if s.next = next; done {
+		s.phase = replaying
+	}
 	switch {
 	case len(refs) == 0:
 		return s.charge(message, (&wire.SnapshotPart{Subscription: s.id}).Append(message)) // as in appendPart
@@ -58,19 +63,19 @@ func (s *subscription) appendBlock(message []byte) []byte {
 	}
 	f := block.frame
 	f.Subscription = s.id
-	if s.metadataOnly {
+	if s.omitsBodies() {
 		f.Bodies, f.Data = 0, f.Data[:block.envelopesEnd]
 	}
 	s.session.inflated += max(0, int(f.Envelopes+f.Bodies)-len(f.Data))
 	return s.charge(message, f.Append(message))
 }
 
-// nextBlock returns the versions of the next block, and their estimated size, and
-// moves behind them.
-func (s *subscription) nextBlock() (refs []store.Ref, size int) {
-	refs = s.frame.Refs[:0]
-	last, done := api.Key(""), true
-	s.cacher.State().Ascend(s.next, func(ref store.Ref) bool {
+// nextBlock returns the versions of the block from a key on, their estimated size, and
+// the key of the next block unless this was the last.
+func (s *subscription) nextBlock(from api.Key) (refs []store.Ref, size int, next api.Key, done bool) {
+	refs, next, done = s.frame.Refs[:0], from, true
+	last := api.Key("")
+	s.cacher.State().Ascend(from, func(ref store.Ref) bool {
 		key := s.cacher.Heap().Key(ref)
 		if !key.InNamespace(s.namespace) {
 			return false
@@ -87,12 +92,10 @@ func (s *subscription) nextBlock() (refs []store.Ref, size int) {
 		return true
 	})
 	s.frame.Refs = refs
-	if done {
-		s.phase = replaying
-	} else {
-		s.next = api.Key(string(last) + "\x00")
+	if !done && last != "" {
+		next = api.Key(string(last) + "\x00")
 	}
-	return refs, size
+	return refs, size, next, done
 }
 
 // startsBlock reports whether a version starts a new block after refs.
@@ -153,4 +156,84 @@ func (s *subscription) encodeBlock(refs []store.Ref) *encodedBlock {
 		},
 		envelopesEnd: end,
 	}
+}
+
+// appendBodies sends the bodies of a requested object, or of the next block.
+func (s *subscription) appendBodies(message []byte) []byte {
+	b := s.bodies
+	for len(b.requested) > 0 {
+		ref := s.cacher.State().Get(b.requested[0])
+		if s.filter.Exhausted() {
+			return message
+		}
+		b.requested = b.requested[1:]
+		if s.filter.Matches(ref) {
+			s.frame.Refs = append(s.frame.Refs[:0], ref)
+			return s.appendBodyBlock(message, s.frame.Refs, s.blockSize(ref), false)
+		}
+	}
+	if b.done {
+		return message
+	}
+	refs, size, next, done := s.nextBlock(b.next)
+	if b.next, b.done = next, done; len(refs) == 0 && !done {
+		return message
+	}
+	return s.appendBodyBlock(message, refs, size, done)
+}
+
+// appendBodyBlock sends the bodies of versions of one namespace.
+func (s *subscription) appendBodyBlock(message []byte, refs []store.Ref, size int, last bool) []byte {
+	f := wire.SnapshotBodies{}
+	if len(refs) > 0 {
+		if s.usesOtherDictionary(refs[0]) {
+			message = s.appendSchema(message, s.cacher.Heap().Dictionary(refs[0]), s.cacher.Bodies().Dictionary(refs[0]))
+		}
+		f = s.bodyBlock(refs, size)
+	}
+	f.Subscription, f.Last = s.id, last
+	s.session.inflated += max(0, int(f.Bodies)-len(f.Data))
+	return s.charge(message, f.Append(message))
+}
+
+// bodyBlock returns the bodies of versions. The block of readers without selectors is
+// encoded once for all of them.
+func (s *subscription) bodyBlock(refs []store.Ref, size int) wire.SnapshotBodies {
+	if len(refs) == 1 || size > maxBlockBytes || s.filter.Selects() {
+		return s.encodeBodies(refs, size <= maxBlockBytes)
+	}
+	block := s.collection.encodedBlock(refs)
+	if block == nil {
+		block = s.encodeBlock(refs)
+	}
+	if block.bodies.Objects == 0 {
+		with := *block
+		with.bodies = s.encodeBodies(refs, true)
+		with.bodies.Data = append([]byte(nil), with.bodies.Data...)
+		with.bodies.First = api.Key(strings.Clone(string(with.bodies.First)))
+		block = &with
+		s.collection.cacheBlock(refs, block)
+	}
+	return block.bodies
+}
+
+// encodeBodies encodes the bodies of versions in the scratch space.
+func (s *subscription) encodeBodies(refs []store.Ref, compress bool) wire.SnapshotBodies {
+	heap, f := s.cacher.Heap(), s.frame
+	block := wire.Block{Objects: f.Changes[:0]}
+	out := wire.SnapshotBodies{First: heap.Key(refs[0]), Objects: uint32(len(refs))}
+	for _, ref := range refs {
+		out.Digest = wire.RowDigest(out.Digest, heap.Key(ref), heap.ResourceVersion(ref))
+		block.Objects = append(block.Objects, wire.Change{
+			ResourceVersion: heap.ResourceVersion(ref), Envelope: heap.Envelope(ref), Base: s.base(ref, 0),
+		})
+	}
+	f.Changes = block.Objects
+	f.Bodies = block.AppendBodies(f.Bodies[:0])
+	if out.Data = f.Bodies; compress {
+		out.Bodies = uint32(len(f.Bodies))
+		f.Bytes, _ = s.session.cfg.Deflate(f.Bytes[:0], nil, f.Bodies)
+		out.Data = f.Bytes
+	}
+	return out
 }

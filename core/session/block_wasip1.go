@@ -1,4 +1,27 @@
 package session
 
+import (
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
 // tryBlock sends no blocks: the module has no encoder.
 func (s *subscription) tryBlock(message []byte) ([]byte, bool) { return message, false }
+
+// askBodies sends a complete snapshot to a reader that asks for rows first, also if it
+// would resume without bodies.
+func (s *subscription) askBodies(f *wire.Subscribe) {
+	if f.RowsFirst && !f.MetadataOnly {
+		s.from = 0
+	}
+}
+
+func (s *subscription) omitsBodies() bool { return s.metadataOnly }
+
+func (s *subscription) owesBodies() bool { return false }
+
+func (s *subscription) mayLackBody(api.Key) bool { return false }
+
+func (s *subscription) requestBody(api.Key) {}
+
+func (s *subscription) appendBodies(message []byte) []byte { return message }

@@ -14,7 +14,10 @@ type encodedBlock struct {
 	// first envelopesEnd bytes of its data contain the envelopes.
 	frame        wire.SnapshotBlock
 	envelopesEnd int
-	versions     []blockVersion
+	// bodies is the frame for readers that have the rows, without the subscription.
+	// It has no objects until such a reader needs it.
+	bodies   wire.SnapshotBodies
+	versions []blockVersion
 }
 
 // blockVersion identifies a version while the state is not replaced. A Ref is
@@ -80,5 +83,5 @@ func (c *Collection) cacheBlock(refs []store.Ref, b *encodedBlock) {
 }
 
 func (b *encodedBlock) size() int {
-	return blockOverhead + len(b.frame.Data) + blockVersionBytes*len(b.versions)
+	return blockOverhead + len(b.frame.Data) + len(b.bodies.Data) + len(b.bodies.First) + blockVersionBytes*len(b.versions)
 }

@@ -12,7 +12,7 @@ import (
 // session. It refers to the bytes it was parsed from.
 type Message struct {
 	// Frames are the frames of a valid message in order: *wire.Hello, *Request,
-	// *wire.Unsubscribe, *wire.Credit and *wire.RequestProgress.
+	// *wire.Unsubscribe, *wire.Credit, *wire.RequestProgress and *wire.RequestBody.
 	Frames []any
 	bytes  int
 	err    error

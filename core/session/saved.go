@@ -46,6 +46,9 @@ func (s *subscription) save(saved []byte) []byte {
 	if f.Live {
 		f.ResourceVersion = s.sent()
 		f.NotOlderThan = f.ResourceVersion
+		if s.owesBodies() {
+			f.RowsFirst, f.BodiesFrom = true, s.bodies.next
+		}
 	}
 	return f.Append(saved)
 }

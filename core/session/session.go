@@ -84,6 +84,10 @@ func (s *Session) apply(frame any) *api.Status {
 		return s.credit(f)
 	case *wire.RequestProgress:
 		return s.requestProgress(f)
+	case *wire.RequestBody:
+		if sub := s.find(f.Subscription); sub != nil {
+			sub.requestBody(f.Key)
+		}
 	case savedFrame:
 		return s.resume(f)
 	}

@@ -16,6 +16,13 @@ import (
 // connector has not reached (rule C34).
 const freshnessMillis = 3000
 
+// bodies is the position of a subscription in the bodies.
+type bodies struct {
+	next      api.Key // the bodies of earlier keys were sent
+	done      bool
+	requested []api.Key // to be sent first
+}
+
 type phase uint8
 
 const (
@@ -33,6 +40,7 @@ type subscription struct {
 	id              uint32
 	phase           phase
 	metadataOnly    bool
+	rowsFirst       bool   // bodies are sent after the snapshot
 	restored        bool   // continued from another session: the reader has the schema and a state
 	dictionary      uint32 // the cacher's number of the dictionary in the last schema
 	cacher          *cacher.Cacher
@@ -65,6 +73,7 @@ type subscription struct {
 	notOlderThan api.ResourceVersion
 	deadline     int64   // for reaching notOlderThan; zero until waiting
 	next         api.Key // next key of the snapshot
+	bodies       *bodies // still to be sent while live; nil if there are none
 }
 
 func newSubscription(session *Session, r *Request, collection *Collection, wake func()) (*subscription, *api.Status) {
@@ -89,6 +98,7 @@ func newSubscription(session *Session, r *Request, collection *Collection, wake 
 		notOlderThan: max(f.NotOlderThan, f.ResourceVersion), source: strings.Clone(f.Source),
 		deltaEpoch: f.DeltaEpoch, deltaEpochSince: f.DeltaEpochSince,
 	}
+	sub.askBodies(f)
 	sub.follower = c.Follow(filter, wake)
 	collection.subscriptions++
 	sub.grant(f.Credit)
@@ -163,7 +173,7 @@ func (s *subscription) caughtUp() bool {
 
 // starved reports whether there is something to send but no credit.
 func (s *subscription) starved() bool {
-	return s.credit <= 0 && s.phase != opening && !s.caughtUp()
+	return s.credit <= 0 && s.phase != opening && !(s.caughtUp() && !s.owesBodies())
 }
 
 // begin decides between resuming and a snapshot, once the collection is ready and
@@ -200,6 +210,9 @@ func (s *subscription) begin(now int64) (ready bool, status *api.Status) {
 		if s.namespace != "" {
 			s.next = api.Key(s.namespace + "/")
 		}
+		if s.bodies != nil {
+			s.bodies.next = s.next
+		}
 		return true, nil
 	}
 	position, status := c.Window().After(s.from)
@@ -228,7 +241,7 @@ func (s *subscription) appendStart(message []byte) []byte {
 func (s *subscription) appendSchema(message []byte, number uint32, dictionary []byte) []byte {
 	s.dictionary = number
 	schema := wire.Schema{Subscription: s.id, Schema: *s.cacher.Schema(), Source: s.source, DeltaEpoch: s.deltaEpoch}
-	if len(dictionary) > 0 && !s.metadataOnly {
+	if len(dictionary) > 0 && !s.omitsBodies() {
 		schema.Dictionary = dictionaryID(dictionary)
 		message = s.session.appendDictionary(message, schema.Dictionary, dictionary)
 	}
@@ -245,7 +258,7 @@ func (s *subscription) resendSchema() {
 // usesOtherDictionary reports whether the body of a version uses a different
 // dictionary than the current frame.
 func (s *subscription) usesOtherDictionary(ref store.Ref) bool {
-	return !s.metadataOnly && s.cacher.Heap().Dictionary(ref) != s.dictionary
+	return !s.omitsBodies() && s.cacher.Heap().Dictionary(ref) != s.dictionary
 }
 
 // checkPosition ends a subscription whose next event is no longer in the window
@@ -301,12 +314,20 @@ func (s *subscription) advance(message []byte, limit int) []byte {
 			}
 			// No event matches, and nothing else would finish the snapshot.
 		}
+		if s.rowsFirst {
+			s.dictionary = noSchemaSent // the reader needs it from now on
+		}
 		s.phase, s.rv = live, s.cacher.ResourceVersion()
 		s.ownLabelSets = nil // changes use few label sets of a snapshot
 		s.progressed = s.cacher.Upstream().Progressed()
 		return (&wire.SnapshotEnd{Subscription: s.id, ResourceVersion: s.rv}).Append(message)
 	}
-	return s.appendEvents(message, limit)
+	before := len(message)
+	message = s.appendEvents(message, limit)
+	if len(message) == before && s.caughtUp() && s.owesBodies() {
+		message = s.appendBodies(message)
+	}
+	return message
 }
 
 // appendPart sends the next objects in key order.
@@ -422,7 +443,7 @@ func (s *subscription) addObject(message []byte, t api.EventType, ref, held stor
 	}
 	message, c.LabelSet = s.defineLabelSet(message, heap.LabelSet(ref))
 	var body api.Body
-	if !s.metadataOnly {
+	if !s.omitsBodies() {
 		body = heap.Envelope(ref).Body()
 		c.Base = s.base(ref, held)
 	}
@@ -435,7 +456,7 @@ func (s *subscription) addObject(message []byte, t api.EventType, ref, held stor
 func (s *subscription) setEnvelope(c *wire.Change, ref, held store.Ref, position int, body api.Body) {
 	heap := s.cacher.Heap()
 	if held != 0 {
-		if patch := s.collection.patch(position, !s.metadataOnly); patch != nil {
+		if patch := s.collection.patch(position, !s.omitsBodies()); patch != nil {
 			at := len(s.frame.Bytes)
 			s.frame.Bytes = append(s.frame.Bytes, patch...)
 			c.Patch, c.Previous = s.frame.Bytes[at:], heap.ResourceVersion(held)
@@ -443,7 +464,7 @@ func (s *subscription) setEnvelope(c *wire.Change, ref, held store.Ref, position
 		}
 	}
 	c.Envelope = heap.Envelope(ref)
-	if s.metadataOnly {
+	if s.omitsBodies() {
 		at := len(s.frame.Bytes)
 		s.frame.Bytes = c.Envelope.AppendWithBody(s.frame.Bytes, body)
 		c.Envelope = s.frame.Bytes[at:]

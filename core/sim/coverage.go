@@ -86,6 +86,10 @@ const (
 	Starved
 	SentWhileStarved
 	CaughtUp
+	BodiesResumed
+	BodyFirst
+	ChangedRow
+	BodiesLeft
 	situations
 )
 
@@ -166,6 +170,10 @@ var situationNames = [situations]string{
 	Starved:            "session that waits for evaluations",
 	SentWhileStarved:   "session that waits for evaluations sends something else",
 	CaughtUp:           "session that waited for evaluations catches up",
+	BodiesResumed:      "rows first: missing bodies requested after a cut",
+	BodyFirst:          "rows first: requested body sent before others",
+	ChangedRow:         "rows first: change between row and body",
+	BodiesLeft:         "rows first: bodies left out for memory",
 }
 
 // Coverage counts situations.
@@ -193,7 +201,7 @@ func (c *Coverage) Missing() []string {
 func (c *Coverage) String() string {
 	var b strings.Builder
 	for i, n := range c {
-		fmt.Fprintf(&b, "  %-39s %d\n", situationNames[i], n)
+		fmt.Fprintf(&b, "  %-48s %d\n", situationNames[i], n)
 	}
 	return b.String()
 }

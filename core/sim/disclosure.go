@@ -196,6 +196,24 @@ func (t *tap) discloseBlock(subscription uint32, b *wire.Block) {
 	w.saw(NarrowBlock)
 }
 
+// discloseBodies checks a block of bodies like the block of a snapshot.
+func (t *tap) discloseBodies(subscription uint32, f *wire.SnapshotBodies, list []wire.RowBody) {
+	g := t.disclosed.entitled[subscription]
+	if g == nil {
+		g = &entitlement{}
+	}
+	if !g.narrow() {
+		return
+	}
+	t.hold(g, f, []byte(f.First))
+	for _, b := range list {
+		t.hold(g, f, b.Body.Data)
+		t.hold(g, f, b.Base.Body.Data)
+		t.unpackBody(g, b.Body)
+		t.unpackBody(g, b.Base.Body)
+	}
+}
+
 // unpack checks compressed bodies that do not refer to another version. In a
 // delta, new text is contained verbatim, and checkBody checks the rest.
 func (t *tap) unpack(g *entitlement, changes []wire.Change) {

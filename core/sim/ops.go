@@ -50,6 +50,7 @@ var opKinds = []kindOfOp{
 	{"reopen", 2, onReader(reopen)},
 	{"open-collection", 8, onReader(openCollection)},
 	{"close-collection", 2, onReader(closeCollection)},
+	{"open-rows", 8, (*world).opOpenRows},
 	{"open-watch", 16, onReader(openWatch)},
 	{"open-slow-watch", 3, onReader(openSlowWatch)},
 	{"close-watch", 3, onReader(closeWatch)},

@@ -43,6 +43,7 @@ func openCollection(rd *reader, r *lite.Rand) {
 		rd.trespass(lite.NewRand(r.Uint64()))
 	}
 	c.meta = r.Int63n(8) == 0 && rd.fetches == nil // direct requests are equal with and without bodies
+	c.rows = r.Int63n(2) == 0
 	rd.collections = append(rd.collections, c)
 	rd.stepOpen(c, false)
 }
@@ -51,7 +52,7 @@ func openCollection(rd *reader, r *lite.Rand) {
 func (rd *reader) stepOpen(c *collection, restore bool) {
 	f := &wire.OpenCollection{
 		Collection: c.id, Resource: resourceNames[c.kind], Namespace: c.filter.Namespace,
-		LabelSelector: c.filter.Labels, MetadataOnly: c.meta, Restore: restore,
+		LabelSelector: c.filter.Labels, MetadataOnly: c.meta, RowsFirst: c.rows, Restore: restore,
 	}
 	if rd.fetches != nil {
 		f.Columns = schemaOf(c.kind).Columns
@@ -257,6 +258,62 @@ func list(rd *reader, r *lite.Rand) {
 	}
 	rd.requests = append(rd.requests, q)
 	rd.step(&q.list)
+}
+
+// opOpenRows opens a collection with rows first and reads objects before their bodies
+// have arrived. It may cut the connection between the two.
+func (w *world) opOpenRows(r *lite.Rand) {
+	rd := pick(r, w.readers...)
+	if rd.busy() || rd.fetches != nil {
+		return
+	}
+	for _, c := range rd.collections {
+		rd.closeCollection(c)
+	}
+	rd.drain()
+	w.pass(10_000)
+	if rd.busy() {
+		return
+	}
+	rd.link.latency, rd.link.room = pick[int64](r, 5, 100), 1
+	c := &collection{id: rd.id32(), opened: w.now, kind: pods, rows: true}
+	c.filter.Namespace = pick(r, rd.right, rd.right, "ns1")
+	if rd.right != "" {
+		c.filter.Namespace = rd.right
+	}
+	rd.collections = append(rd.collections, c)
+	rd.stepOpen(c, false)
+	rd.drain()
+	for i := 0; i < 200 && (!c.ready() || c.complete()) && !rd.busy(); i++ {
+		w.pass(5)
+	}
+	if rd.busy() {
+		return
+	}
+	for range r.Int63n(4) {
+		q := &request{id: rd.id32(), collection: c, get: keyOf(c.kind, int(r.Int63n(24)))}
+		rd.requests = append(rd.requests, q)
+		rd.step(&wire.Get{Request: q.id, Collection: c.id, Key: q.get})
+		rd.drain()
+	}
+	for range r.Int63n(4) {
+		w.opWrite(lite.NewRand(r.Uint64()))
+	}
+	w.pass(r.Int63n(2 * max(rd.link.latency, 5)))
+	if r.Int63n(2) == 0 && !rd.busy() {
+		rd.drain()
+		rd.link.cut(r)
+		rd.drain()
+	}
+}
+
+// listBodies reads all objects of a collection, with their bodies.
+func (rd *reader) listBodies(c *collection) {
+	q := &request{id: rd.id32(), collection: c}
+	q.list = wire.List{Request: q.id, Collection: c.id, Bodies: true}
+	rd.requests = append(rd.requests, q)
+	rd.step(&q.list)
+	rd.drain()
 }
 
 func get(rd *reader, r *lite.Rand) {

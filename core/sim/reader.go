@@ -125,6 +125,7 @@ type collection struct {
 	id       uint32
 	kind     int
 	meta     bool
+	rows     bool // asked for rows first
 	filter   check.Filter
 	reported wire.CollectionState
 	epoch    *epoch // of the reported state
@@ -161,6 +162,11 @@ func (r *reader) scope(c *collection) *scope {
 	return r.link.tap.scope(resourceNames[c.kind], c.filter, c.meta)
 }
 
+// complete reports whether the engine has reported that it has all bodies.
+func (c *collection) complete() bool {
+	return c.ready() && (c.meta || c.reported.Bodies == c.reported.Objects)
+}
+
 // ready reports whether the engine has reported a state of the current epoch.
 func (c *collection) ready() bool { return c.reported.ResourceVersion != 0 && c.epoch.source != nil }
 
@@ -184,6 +190,9 @@ func (r *reader) collectionState(f *wire.CollectionState) {
 	}
 	if f.Status != nil && strings.Contains(f.Status.Message, "which is missing") {
 		r.world.fail(ErrProtocol, "reader %d, collection %d: %v", r.id, c.id, f.Status)
+	}
+	if f.State != api.StateClosed && f.Status != nil && f.Status.Code == 413 {
+		r.world.saw(BodiesLeft)
 	}
 	if f.State == api.StateStale {
 		r.world.saw(ReportedStale)

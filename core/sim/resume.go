@@ -24,7 +24,7 @@ func (r *reader) reload(resumed bool) {
 		}
 		old := w.collection
 		if opened[old] == nil {
-			c := &collection{id: r.id32(), kind: old.kind, filter: old.filter, meta: old.meta, opened: r.world.now}
+			c := &collection{id: r.id32(), kind: old.kind, filter: old.filter, meta: old.meta, rows: old.rows, opened: r.world.now}
 			opened[old] = c
 			r.collections = append(r.collections, c)
 			r.stepOpen(c, false)

@@ -89,6 +89,13 @@ func (w *world) heal(r *lite.Rand) {
 	w.opTransaction(r)
 	w.pass(30_000)
 	for _, rd := range w.readers {
+		for _, c := range rd.collections {
+			if c.rows && !c.meta {
+				rd.listBodies(c)
+			}
+		}
+	}
+	for _, rd := range w.readers {
 		for _, watch := range rd.watches {
 			if watch.Limited && watch.granted < 1000 {
 				rd.grant(watch, 1<<20)
@@ -133,6 +140,9 @@ func (r *reader) judgeCollection(c *collection) {
 	if c.reported.State != api.StateLive || c.epoch.source != w.source || c.reported.ResourceVersion != w.source.rv {
 		w.fail(ErrConverge, "reader %d, collection %d is %v at version %d, and the source is at %d: %v",
 			r.id, c.id, c.reported.State, c.reported.ResourceVersion, w.source.rv, c.reported.Status)
+	}
+	if !c.complete() && c.reported.Status == nil {
+		w.fail(ErrConverge, "reader %d, collection %d has %d bodies for %d objects", r.id, c.id, c.reported.Bodies, c.reported.Objects)
 	}
 	want := len(w.source.logs[c.kind].List(w.source.rv, c.filter.Match))
 	if int(c.reported.Objects) != want {

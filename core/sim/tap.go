@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/watchglass/watchglass/core/api"
@@ -19,6 +20,7 @@ type tap struct {
 	sentRV    map[uint32]api.ResourceVersion
 	credit    map[uint32]int64
 	disclosed disclosure
+	requested map[string]bool // subscriptions and keys of the requested bodies
 }
 
 // subscription is a subscription of the current stream.
@@ -27,8 +29,11 @@ type subscription struct {
 	scope   *scope
 	listing bool
 	dead    bool
-	resumed bool // requested to resume, without a response so far
-	again   bool // requested to resume
+	resumed bool    // requested to resume, without a response so far
+	again   bool    // requested to resume
+	asked   bool    // for rows first
+	bodies  bool    // bodies follow the rows
+	body    api.Key // the first key of the last bodies
 }
 
 // scope is shared by collections with equal scope.
@@ -56,6 +61,7 @@ type epoch struct {
 
 func (t *tap) connected() {
 	t.subs, t.sentRV, t.credit, t.disclosed = nil, map[uint32]api.ResourceVersion{}, map[uint32]int64{}, newDisclosure()
+	t.requested = map[string]bool{}
 }
 
 func scopeKey(resource string, f check.Filter, metadataOnly bool) string {
@@ -86,13 +92,14 @@ func (t *tap) asked(data []byte) {
 	frames(wire.FromReader, data, func(frame wire.Frame) {
 		switch f := frame.(type) {
 		case *wire.Subscribe:
-			s := t.scope(f.Resource, check.Filter{Namespace: f.Namespace, Labels: f.LabelSelector, Fields: f.FieldSelector}, f.MetadataOnly)
+			// A reader that leaves bodies out for memory still asks for rows first.
+			s := t.scope(f.Resource, check.Filter{Namespace: f.Namespace, Labels: f.LabelSelector, Fields: f.FieldSelector}, f.MetadataOnly && !f.RowsFirst)
 			// The state of a single object may have been released together with
 			// its source.
 			if f.ResourceVersion == 0 && (f.Source == "" || !s.ready || f.FieldSelector != "") {
 				s.renew()
 			}
-			t.subs = append(t.subs, subscription{id: f.Subscription, scope: s, resumed: f.ResourceVersion != 0, again: f.ResourceVersion != 0})
+			t.subs = append(t.subs, subscription{id: f.Subscription, scope: s, resumed: f.ResourceVersion != 0, again: f.ResourceVersion != 0, asked: f.RowsFirst && !f.MetadataOnly, body: f.BodiesFrom})
 		case *wire.Unsubscribe:
 			if sub := t.find(f.Subscription); sub != nil {
 				sub.dead = true
@@ -108,11 +115,17 @@ func (t *tap) up(data []byte) {
 		if f, ok := frame.(*wire.Credit); ok {
 			t.credit[f.Subscription] += int64(f.Bytes)
 		}
+		if f, ok := frame.(*wire.RequestBody); ok {
+			t.requested[fmt.Sprint(f.Subscription, f.Key)] = true
+		}
 		f, ok := frame.(*wire.Subscribe)
 		if !ok {
 			return
 		}
 		t.credit[f.Subscription] = int64(f.Credit)
+		if f.BodiesFrom != "" {
+			w.saw(BodiesResumed)
+		}
 		t.granted(f)
 		for k, name := range resourceNames {
 			source, rv := t.link.server.at(k)
@@ -245,6 +258,9 @@ func (t *tap) sent(data []byte) (counts changeCounts) {
 				}
 			}
 		case *wire.SnapshotBlock:
+			if sub := t.find(f.Subscription); sub != nil && sub.asked {
+				sub.bodies = f.Bodies == 0
+			}
 			t.charge(f.Subscription, wire.Size(len(payload)))
 			var b wire.Block
 			if status := f.Expand(&b); status != nil {
@@ -253,10 +269,18 @@ func (t *tap) sent(data []byte) (counts changeCounts) {
 			t.discloseBlock(f.Subscription, &b)
 			counts.add(b.Objects)
 			counts.expanded += int(f.Envelopes + f.Bodies)
+		case *wire.SnapshotBodies:
+			t.charge(f.Subscription, wire.Size(len(payload)))
+			counts.versions += 2 * int(f.Objects)
+			counts.expanded += int(f.Bodies)
+			t.bodies(f)
 		case *wire.Events:
 			t.charge(f.Subscription, wire.Size(len(payload)))
 			counts.add(f.Changes)
 			for i := range f.Changes {
+				if sub := t.find(f.Subscription); sub != nil && sub.bodies && f.Changes[i].Key > sub.body && f.Changes[i].Type != api.Added {
+					w.saw(ChangedRow)
+				}
 				t.difference(f.Subscription, &f.Changes[i])
 				if rv := f.Changes[i].ResourceVersion; rv <= t.sentRV[f.Subscription] || rv > f.ResourceVersion {
 					w.fail(ErrWire, "a frame up to %d has a change of %d, after all changes up to %d were sent",
@@ -333,4 +357,28 @@ func must(err error) {
 	if err != nil {
 		panic(err)
 	}
+}
+
+// bodies checks a block of bodies, which the reader decodes as bodyOf made them.
+func (t *tap) bodies(f *wire.SnapshotBodies) {
+	w := t.link.driver.world
+	if sub := t.find(f.Subscription); sub != nil {
+		sub.bodies = sub.bodies && !f.Last
+		if f.Objects > 0 {
+			sub.body = api.Key(string([]byte(f.First)))
+		}
+	}
+	if f.Objects == 1 && t.requested[fmt.Sprint(f.Subscription, f.First)] && !f.Last {
+		w.saw(BodyFirst)
+	}
+	var b wire.Block
+	versions := make([]api.ResourceVersion, f.Objects)
+	for i := range versions {
+		versions[i] = 1 << 62 // later than every base
+	}
+	list, status := f.Expand(&b, versions)
+	if status != nil {
+		must(status)
+	}
+	t.discloseBodies(f.Subscription, f, list)
 }

@@ -98,7 +98,7 @@ func (r *reader) bind(w *watch) {
 	if w.started && w.offered == 0 && r.world.now > w.startedAt+2500 {
 		w.offered = c.reported.ResourceVersion
 	}
-	if w.started || !c.ready() {
+	if w.started || !c.complete() {
 		return
 	}
 	if rv, _ := api.ParseResourceVersion(w.open.ResourceVersion); w.open.SendInitialEvents == api.True && c.reported.ResourceVersion < rv {

@@ -93,6 +93,22 @@ func (h *Heap) unused() Ref {
 	return ref
 }
 
+// SetBody replaces the body of a version in place. It takes ownership of a reference to
+// the base, and invalidates every slice that was read from the version.
+func (h *Heap) SetBody(ref Ref, body api.Body, dictionary uint32, base Ref) {
+	old, e := h.record(ref), h.Envelope(ref)
+	e = e[:len(e)-len(e.Body().Data)]
+	e[len(e)-1] = byte(body.Codec)
+	h.Labels.Retain(old.labels)
+	other := h.Put(Version{
+		ResourceVersion: old.rv, Flags: old.flags, LabelSet: old.labels, Dictionary: dictionary, Base: base, Envelope: e, Body: body.Data,
+	})
+	now := h.record(other)
+	*old, *now = *now, *old
+	old.refs, now.refs = now.refs, 1
+	h.Release(other)
+}
+
 // Retain adds a reference and returns ref. The zero Ref stays zero.
 func (h *Heap) Retain(ref Ref) Ref {
 	if ref != 0 {

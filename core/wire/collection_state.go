@@ -12,6 +12,7 @@ type CollectionState struct {
 	Objects            uint64
 	Loaded             uint64      // objects of the snapshot in progress
 	Total              uint64      // estimated total of these objects
+	Bodies             uint64      // objects that have their body
 	Status             *api.Status // the reason for the state, if there is one
 }
 
@@ -26,6 +27,7 @@ func (f *CollectionState) Append(dst []byte) []byte {
 	dst = appendUvarint(dst, f.Objects)
 	dst = appendUvarint(dst, f.Loaded)
 	dst = appendUvarint(dst, f.Total)
+	dst = appendUvarint(dst, f.Bodies)
 	dst = appendStatus(dst, f.Status)
 	return end(dst, start)
 }
@@ -41,6 +43,7 @@ func (f *CollectionState) Parse(payload []byte) error {
 	f.Objects = r.uvarint()
 	f.Loaded = r.uvarint()
 	f.Total = r.uvarint()
+	f.Bodies = r.uvarint()
 	f.Status = r.status()
 	return r.done("CollectionState")
 }

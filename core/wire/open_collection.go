@@ -14,6 +14,7 @@ type OpenCollection struct {
 	LabelSelector string
 	FieldSelector string
 	MetadataOnly  bool // omit bodies
+	RowsFirst     bool // bodies follow after the rows
 	Restore       bool // RestoreChunk frames follow
 	// Columns are the columns of the objects if the engine reads Kubernetes
 	// directly; none means the defaults. A connector defines its own.
@@ -29,6 +30,7 @@ func (f *OpenCollection) Append(dst []byte) []byte {
 	dst = appendBytes(dst, f.LabelSelector)
 	dst = appendBytes(dst, f.FieldSelector)
 	dst = appendBool(dst, f.MetadataOnly)
+	dst = appendBool(dst, f.RowsFirst)
 	dst = appendBool(dst, f.Restore)
 	dst = appendColumns(dst, f.Columns)
 	return end(dst, start)
@@ -43,6 +45,7 @@ func (f *OpenCollection) Parse(payload []byte) error {
 	f.LabelSelector = r.string()
 	f.FieldSelector = r.string()
 	f.MetadataOnly = r.bool()
+	f.RowsFirst = r.bool()
 	f.Restore = r.bool()
 	f.Columns = r.columns()
 	return r.done("OpenCollection")

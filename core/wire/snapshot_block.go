@@ -60,6 +60,7 @@ type Block struct {
 
 	sections  []byte
 	envelopes []byte // with bodies
+	bodies    []RowBody
 	inflater  inflater
 }
 

@@ -22,8 +22,14 @@ type Subscribe struct {
 	// have other bases.
 	DeltaEpoch      uint64
 	DeltaEpochSince api.ResourceVersion
-	MetadataOnly    bool   // omit bodies
-	Credit          uint64 // bytes of data frames that the reader accepts before it grants more
+	MetadataOnly    bool // omit bodies
+	// RowsFirst asks for a snapshot without bodies. They follow as [SnapshotBodies]
+	// while the subscription is live. A connector that cannot do that sends a
+	// complete snapshot, whatever the ResourceVersion.
+	RowsFirst bool
+	// BodiesFrom is the first key whose body is missing, if the reader resumes.
+	BodiesFrom api.Key
+	Credit     uint64 // bytes of data frames that the reader accepts before it grants more
 }
 
 // Append writes the whole frame.
@@ -44,6 +50,8 @@ func (f *Subscribe) appendPayload(dst []byte) []byte {
 	dst = appendUvarint(dst, f.DeltaEpoch)
 	dst = appendUvarint(dst, uint64(f.DeltaEpochSince))
 	dst = appendBool(dst, f.MetadataOnly)
+	dst = appendBool(dst, f.RowsFirst)
+	dst = appendBytes(dst, f.BodiesFrom)
 	return appendUvarint(dst, f.Credit)
 }
 
@@ -66,5 +74,7 @@ func (f *Subscribe) read(r *reader) {
 	f.DeltaEpoch = r.uvarint()
 	f.DeltaEpochSince = r.rv()
 	f.MetadataOnly = r.bool()
+	f.RowsFirst = r.bool()
+	f.BodiesFrom = api.Key(r.string())
 	f.Credit = r.uvarint()
 }

@@ -113,6 +113,7 @@ const (
 	TypeCredit          Type = 0x04
 	TypeRequestProgress Type = 0x05
 	TypePong            Type = Optional | 0x06
+	TypeRequestBody     Type = 0x07
 
 	TypeWelcome            Type = 0x10
 	TypeSchema             Type = 0x11
@@ -129,6 +130,7 @@ const (
 	TypePing               Type = Optional | 0x1c
 	TypeFragment           Type = 0x1d
 	TypeSnapshotBlock      Type = 0x1e
+	TypeSnapshotBodies     Type = 0x1f
 
 	TypeChunk             Type = 0x30
 	TypeSavedSubscription Type = 0x31
@@ -196,6 +198,7 @@ var FromReader = Set{
 	{TypeCredit, func() Frame { return new(Credit) }},
 	{TypeRequestProgress, func() Frame { return new(RequestProgress) }},
 	{TypePong, func() Frame { return new(Pong) }},
+	{TypeRequestBody, func() Frame { return new(RequestBody) }},
 }
 
 // FromConnector are the frames from a connector to a reader.
@@ -214,6 +217,7 @@ var FromConnector = Set{
 	{TypeSourceError, func() Frame { return new(SourceError) }},
 	{TypePing, func() Frame { return new(Ping) }},
 	{TypeSnapshotBlock, func() Frame { return new(SnapshotBlock) }},
+	{TypeSnapshotBodies, func() Frame { return new(SnapshotBodies) }},
 }
 
 // Stored are the frames of the persisted state of a reader.

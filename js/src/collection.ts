@@ -66,7 +66,7 @@ export class CollectionHandle<T extends object> implements Collection<T>, OpenCo
   /** All stored chunks were passed to the engine. */
   #handedIn = false;
   #status: CollectionStatus = Object.freeze({ state: "connecting" });
-  #progress: CollectionProgress = Object.freeze({ resourceVersion: "0", lastProgress: 0, objects: 0, loaded: 0, total: 0 });
+  #progress: CollectionProgress = Object.freeze({ resourceVersion: "0", lastProgress: 0, objects: 0, loaded: 0, total: 0, bodies: 0 });
   #schema: Schema | undefined;
   #ended: WatchglassError | undefined;
 
@@ -230,13 +230,13 @@ export class CollectionHandle<T extends object> implements Collection<T>, OpenCo
   receive(output: Delivery): void {
     switch (output.type) {
       case "CollectionState": {
-        const { state, resourceVersion, lastProgressMillis: lastProgress, nextAttemptMillis: nextAttempt, objects, loaded, total, status } = output;
+        const { state, resourceVersion, lastProgressMillis: lastProgress, nextAttemptMillis: nextAttempt, objects, loaded, total, bodies, status } = output;
         if (state === "closed") {
           this.client.send({ type: "CloseCollection", collection: this.id });
           return this.end(statusError(status));
         }
         const recovered = state !== this.#status.state && (state === "syncing" || state === "live");
-        this.#progress = Object.freeze({ resourceVersion, lastProgress, objects, loaded, total });
+        this.#progress = Object.freeze({ resourceVersion, lastProgress, objects, loaded, total, bodies });
         if (!this.#progressListeners.empty) onNextFrame(this.#notifyProgress);
         this.#update({ state, ...(nextAttempt && { nextAttempt }), ...(status && { error: status }) });
         if (state === "live") this.#synced.resolve();
@@ -297,6 +297,7 @@ export class CollectionHandle<T extends object> implements Collection<T>, OpenCo
       resource: this.#resource,
       ...selection(this.#options),
       metadataOnly: this.metadataOnly,
+      rowsFirst: this.#options.rowsFirst,
       restore,
       columns: this.#columns,
     });

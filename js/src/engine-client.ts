@@ -205,7 +205,7 @@ export function settle<Type extends Delivery["type"]>(answer: Deferred<Delivery 
 
 /** Returns the error for the status of a reply. */
 export function statusError(status: Status | undefined): WatchglassError {
-  return status ? new WatchglassError(status) : internalError("the engine refused without a reason");
+  return status ? new WatchglassError(status) : internalError("no reason was given");
 }
 
 /** Returns the error for an output that does not match the command. */

@@ -36,11 +36,24 @@ export interface CollectionProgress {
   /** While syncing: the number of objects loaded, and an estimate of the total. */
   loaded: number;
   total: number;
+  /**
+   * The number of objects whose body has arrived; 0 without bodies. It is less than
+   * {@link objects} only after {@link CollectionOptions.rowsFirst}.
+   */
+  bodies: number;
 }
 
 export interface CollectionOptions extends Selectors {
   /** Load rows and metadata only, without bodies. */
   metadataOnly?: boolean;
+  /**
+   * Load all rows before the bodies. Views, sorting and counts are complete as soon as the
+   * rows are. {@link Collection.get} fetches its body first and rejects after 10 s if it
+   * does not arrive; watches and lists with bodies start when all have arrived. If the
+   * memory limit is reached first, the collection continues without bodies, and
+   * {@link CollectionStatus.error} says so.
+   */
+  rowsFirst?: boolean;
   /**
    * The columns of the objects, for reading Kubernetes without a connector: the name of
    * each column, the kind of its cells, and their JSONPath. With a connector, the

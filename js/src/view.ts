@@ -325,7 +325,7 @@ function edited(rows: readonly Row[], edits: Edit[], shown: (item: Item) => Row)
   };
   for (const { keep, remove, insert } of edits) {
     const end = at + keep + remove;
-    if (end > rows.length) throw protocolError(`the patch of a view edits ${end} rows, but the view has ${rows.length}`);
+    if (end > rows.length) throw protocolError(`a patch edits ${end} of ${rows.length} rows`);
     copy(at + keep);
     for (const [i, item] of insert.entries()) {
       if (replacements) next[at + i] = shown(item);

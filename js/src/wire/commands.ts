@@ -23,7 +23,7 @@ interface Select {
  * driver-commands.ts, which pages with a worker do not load.
  */
 export type MemberCommand =
-  | ({ type: "OpenCollection"; collection: number; resource: string; metadataOnly: boolean; restore: boolean; columns?: readonly Column[] } & Select)
+  | ({ type: "OpenCollection"; collection: number; resource: string; metadataOnly: boolean; rowsFirst?: boolean | undefined; restore: boolean; columns?: readonly Column[] } & Select)
   | { type: "CloseCollection"; collection: number }
   | ({
       type: "OpenWatch";
@@ -113,6 +113,7 @@ function writePayload(w: Writer, c: MemberCommand): void {
       w.text(c.resource);
       writeSelect(w, c);
       w.bool(c.metadataOnly);
+      w.bool(c.rowsFirst);
       w.bool(c.restore);
       return writeColumns(w, c.columns ?? []);
     case "CloseCollection":

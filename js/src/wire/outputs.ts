@@ -49,6 +49,7 @@ export type Delivery =
       objects: number;
       loaded: number;
       total: number;
+      bodies: number;
       status: Status | undefined;
     }
   | { type: "CollectionSchema"; id: number; schema: Schema }
@@ -170,6 +171,7 @@ function collectionState(r: Reader): Omit<Delivery & { type: "CollectionState" }
     objects: r.uvarint(),
     loaded: r.uvarint(),
     total: r.uvarint(),
+    bodies: r.uvarint(),
     status: status(r),
   };
 }

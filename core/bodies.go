@@ -1,0 +1,88 @@
+package core
+
+import (
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/core/reflector"
+	"github.com/watchglass/watchglass/core/store"
+)
+
+// A collection that was opened with rows first serves views as soon as it has its rows.
+// Reads of one body ask for it. Watches, lists with bodies and snapshots wait until all
+// bodies have arrived.
+
+// bodyMillis is how long a read waits for a body (rule B30).
+const bodyMillis = 10_000
+
+// bodyWait is a read that waits for a body.
+type bodyWait struct {
+	collection *collection
+	cache      *cacher.Cacher
+	request    uint32
+	key        api.Key
+	until      int64
+}
+
+func (e *Engine) awaitBody(c *collection, cache *cacher.Cacher, request uint32, key api.Key) {
+	c.shared.reflector.RequestBody(key)
+	e.bodyWaits = append(e.bodyWaits, bodyWait{c, cache, request, key, e.now + bodyMillis})
+}
+
+// answerBodyWaits answers the reads whose body has arrived, or will not.
+func (e *Engine) answerBodyWaits() {
+	waits := e.bodyWaits
+	e.bodyWaits = waits[:0]
+	for _, w := range waits {
+		r := w.collection.shared.reflector
+		var status *api.Status
+		switch {
+		case e.findCollection(w.collection.id) != w.collection || r.Cacher() != w.cache:
+			status = api.Unavailable("the collection was closed or has started over; read again")
+		case !r.Pending(w.key):
+		case r.Refused() != nil:
+			status = r.Refused()
+		case e.now >= w.until:
+			status = bodyMissing(w.key)
+		default:
+			e.bodyWaits = append(e.bodyWaits, w)
+			continue
+		}
+		e.replyObject(w.collection, w.cache, w.request, w.key, status)
+	}
+}
+
+// lacksBody reports whether the body of a version follows. The reflector determines
+// the pending bodies only after the first reads of a new state.
+func (b *sharedCollection) lacksBody(ref store.Ref) bool {
+	return ref != 0 && b.scope.RowsFirst && b.reflector.BodiesLeft() == nil &&
+		b.cacher.Heap().Envelope(ref).Body().Codec == api.NoBody
+}
+
+func bodyMissing(key api.Key) *api.Status {
+	return &api.Status{
+		Code: api.CodeGatewayTimeout, Reason: api.ReasonTimeout, Cause: "BodyMissing", RetryAfterSeconds: 1,
+		Message: "the body of " + string(key) + " has not arrived within 10 s; read it again later",
+	}
+}
+
+// whenComplete calls f once all bodies have arrived, or with the reason why they will
+// not.
+func (b *sharedCollection) whenComplete(f func(*api.Status)) {
+	r := b.reflector
+	switch {
+	case r.Complete():
+		f(nil)
+	case r.BodiesLeft() != nil:
+		f(r.BodiesLeft())
+	case r.Refused() != nil:
+		f(r.Refused())
+	default:
+		b.incomplete = append(b.incomplete, f)
+	}
+}
+
+// sameScope reports whether two scopes have the same objects in the end.
+func sameScope(a, b reflector.Scope) bool {
+	a.RowsFirst = b.RowsFirst
+	return a == b
+}

@@ -1,0 +1,38 @@
+package cacher
+
+import (
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/store"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// A collection may have the rows of its objects before their bodies. The body of a
+// version is then set in place, which is no change of the object. Nothing may read
+// bodies until all have arrived.
+
+// SetBody sets the body of a version of the current state that has none. It fails,
+// without any change, if the base of the body is missing.
+func (c *Cacher) SetBody(ref store.Ref, body *wire.RowBody) *api.Status {
+	heap := c.heap
+	base, status := c.bodies.Stored(heap.Key(ref), heap.ResourceVersion(ref), &body.Base, 0)
+	if status == nil {
+		heap.SetBody(ref, body.Body, c.bodies.Number(), base)
+	}
+	return status
+}
+
+// DropBodies removes the bodies of all objects, and the history, which has others.
+func (c *Cacher) DropBodies() {
+	c.ForgetHistory()
+	c.state.Ascend("", func(ref store.Ref) bool {
+		c.heap.SetBody(ref, api.Body{}, 0, 0)
+		return true
+	})
+}
+
+// ForgetHistory removes all events. Some of them have objects without bodies, which
+// later readers must not receive.
+func (c *Cacher) ForgetHistory() {
+	c.window.Relist(c.at.Version)
+	c.watches.Skip()
+}

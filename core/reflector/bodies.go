@@ -1,0 +1,220 @@
+package reflector
+
+import (
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/store"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// A collection that asks for rows first has objects whose bodies are pending after its
+// first snapshot. Bodies arrive while it is live, each for exactly the version that the
+// state has. A change or deletion of the object settles it as well. When none is
+// pending, the collection is like any other.
+//
+// A later snapshot is complete: the state has what it had until then.
+
+// bodies are the pending bodies.
+type bodies struct {
+	pending []uint64 // a bit per store.ID
+	missing int
+	wanted  []api.Key // requested
+	left    *api.Status
+	buffer  *wire.Block // nil unless bodies are pending
+	rows    []store.ID  // scratch
+	known   []api.ResourceVersion
+}
+
+func (b *bodies) has(id store.ID) bool {
+	return int(id/64) < len(b.pending) && b.pending[id/64]&(1<<(id%64)) != 0
+}
+
+// settle marks an object as not pending.
+func (b *bodies) settle(id store.ID) {
+	if b.has(id) {
+		b.pending[id/64] &^= 1 << (id % 64)
+		b.missing--
+	}
+}
+
+func (b *bodies) add(id store.ID) {
+	for int(id/64) >= len(b.pending) {
+		b.pending = append(b.pending, 0)
+	}
+	b.pending[id/64] |= 1 << (id % 64)
+	b.missing++
+}
+
+// Pending reports whether the body of an object follows.
+func (r *Reflector) Pending(key api.Key) bool {
+	return r.bodies.missing > 0 && r.bodies.has(r.cacher.State().Find(key))
+}
+
+// Complete reports whether the state has all of its bodies.
+func (r *Reflector) Complete() bool {
+	return !r.cfg.Scope.RowsFirst || r.cacher.Ready() && r.bodies.missing == 0 && r.bodies.left == nil
+}
+
+// BodiesLeft returns why the collection does without bodies, or nil.
+func (r *Reflector) BodiesLeft() *api.Status { return r.bodies.left }
+
+// RequestBody asks for a pending body before others, also after a reconnect.
+func (r *Reflector) RequestBody(key api.Key) {
+	for _, wanted := range r.bodies.wanted {
+		if wanted == key {
+			return
+		}
+	}
+	r.bodies.wanted = append(r.bodies.wanted, key)
+	if r.sub != 0 {
+		r.out = (&wire.RequestBody{Subscription: r.sub, Key: key}).Append(r.out)
+	}
+}
+
+// subscribeBodies sets what a subscription asks for, and the requests that follow it.
+func (r *Reflector) subscribeBodies(f *wire.Subscribe) (requests []byte) {
+	b := &r.bodies
+	if !r.cfg.Scope.RowsFirst {
+		return nil
+	}
+	f.MetadataOnly = b.left != nil
+	f.RowsFirst = f.MetadataOnly || !r.cacher.Ready()
+	if b.missing == 0 || f.ResourceVersion == 0 {
+		return nil
+	}
+	f.RowsFirst = true
+	r.cacher.State().Objects(func(id store.ID, ref store.Ref) bool {
+		f.BodiesFrom = r.cacher.Heap().Key(ref)
+		return !b.has(id)
+	})
+	var still []api.Key
+	for _, key := range b.wanted {
+		if r.Pending(key) {
+			still = append(still, key)
+			requests = (&wire.RequestBody{Subscription: r.sub, Key: key}).Append(requests)
+		}
+	}
+	b.wanted = still
+	return requests
+}
+
+// findPending determines the pending bodies of a new state.
+func (r *Reflector) findPending() {
+	b := &r.bodies
+	if !r.cfg.Scope.RowsFirst || r.sub == 0 {
+		return // a persisted state has all bodies
+	}
+	b.pending, b.missing = nil, 0
+	if b.left == nil {
+		r.cacher.State().Objects(func(id store.ID, ref store.Ref) bool {
+			if r.cacher.Heap().Envelope(ref).Body().Codec == api.NoBody {
+				b.add(id)
+			}
+			return true
+		})
+	}
+	if b.missing == 0 && b.left == nil {
+		r.OnBodies(nil)
+	}
+}
+
+// completed ends the wait for bodies once none is pending.
+func (r *Reflector) completed() {
+	if r.bodies.missing > 0 || r.bodies.left != nil {
+		return
+	}
+	r.bodies = bodies{}
+	r.cacher.ForgetHistory()
+	r.OnBodies(nil)
+}
+
+// SnapshotBodies sets bodies. If the state has other versions than the connector, a
+// snapshot follows. After a corrupt block the subscription resumes with the first body
+// that is missing.
+func (r *Reflector) SnapshotBodies(f *wire.SnapshotBodies, bytes int) error {
+	if err := r.answered("SnapshotBodies"); err != nil {
+		return err
+	}
+	r.asked = r.now
+	if r.phase == subscribed {
+		r.phase = catchingUp
+	}
+	r.consumed(bytes)
+	if r.bodies.missing == 0 {
+		return nil
+	}
+	if !r.findRows(f) {
+		r.startOver(api.Internal("a block of bodies has other versions"))
+		return nil
+	}
+	if r.bodies.buffer == nil {
+		r.bodies.buffer = &wire.Block{}
+	}
+	list, status := f.Expand(r.bodies.buffer, r.bodies.known)
+	if status != nil {
+		r.CorruptBodies++
+		r.retry(status)
+		return nil
+	}
+	for i, id := range r.bodies.rows {
+		if !r.bodies.has(id) {
+			continue
+		}
+		if status := r.cacher.SetBody(r.cacher.State().Version(id), &list[i]); status != nil {
+			r.startOver(status)
+			return nil
+		}
+		r.bodies.settle(id)
+	}
+	if f.Last && r.bodies.missing > 0 {
+		r.startOver(api.Internal("some bodies were not sent"))
+	}
+	r.completed()
+	return nil
+}
+
+// retry ends a subscription that is to resume after a delay.
+func (r *Reflector) retry(why *api.Status) {
+	r.out = (&wire.Unsubscribe{Subscription: r.sub}).Append(r.out)
+	r.sub, r.status = 0, why
+	r.wait(r.backoff.Next(r.now))
+}
+
+// findRows sets rows and known to the objects of a block. It returns false if the
+// state has others.
+func (r *Reflector) findRows(f *wire.SnapshotBodies) bool {
+	b, heap, state, digest := &r.bodies, r.cacher.Heap(), r.cacher.State(), uint64(0)
+	b.rows, b.known = b.rows[:0], b.known[:0]
+	state.Ascend(f.First, func(ref store.Ref) bool {
+		if len(b.known) == int(f.Objects) {
+			return false
+		}
+		digest = wire.RowDigest(digest, heap.Key(ref), heap.ResourceVersion(ref))
+		b.known = append(b.known, heap.ResourceVersion(ref))
+		b.rows = append(b.rows, state.Find(heap.Key(ref)))
+		return true
+	})
+	return len(b.known) == int(f.Objects) && digest == f.Digest
+}
+
+// LeaveBodies continues with metadata only, because of the given reason. It returns
+// false if no body is pending.
+func (r *Reflector) LeaveBodies(why *api.Status) bool {
+	if r.bodies.missing == 0 {
+		return false
+	}
+	r.bodies = bodies{left: why}
+	r.cacher.DropBodies()
+	r.OnBodies(why)
+	if r.sub != 0 {
+		r.resubscribe()
+	}
+	return true
+}
+
+// settleChanged settles an object after a change, given its ID before. Its new version
+// has its body.
+func (r *Reflector) settleChanged(key api.Key, before store.ID) {
+	if id := r.cacher.State().Find(key); id == 0 || r.cacher.Heap().Envelope(r.cacher.State().Version(id)).Body().Codec != api.NoBody {
+		r.bodies.settle(before)
+	}
+}

@@ -1,0 +1,54 @@
+//go:build !wasip1
+
+package session
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// A reader may ask for rows first. Its snapshot then has no bodies. When it has ended,
+// the bodies follow in key order, whenever there are no events to send. The reader has
+// every event at that time, so it has exactly the versions of the bodies.
+
+// maxRequestedBodies limits the pending requests of a subscription. The bodies of
+// further ones arrive in their turn.
+const maxRequestedBodies = 256
+
+// askBodies decides when the bodies are sent. A session that cannot send them later
+// sends a complete snapshot, also to a reader that would resume without them.
+func (s *subscription) askBodies(f *wire.Subscribe) {
+	switch {
+	case !f.RowsFirst || f.MetadataOnly:
+	case s.session.cfg.Deflate == nil:
+		s.from = 0
+	default:
+		s.rowsFirst = true
+		s.bodies = &bodies{next: api.Key(strings.Clone(string(f.BodiesFrom)))}
+	}
+}
+
+// omitsBodies reports whether objects are sent without bodies now.
+func (s *subscription) omitsBodies() bool {
+	return s.metadataOnly || s.rowsFirst && s.phase != live
+}
+
+// owesBodies reports whether there are bodies to send.
+func (s *subscription) owesBodies() bool {
+	return s.bodies != nil && s.phase == live && (!s.bodies.done || len(s.bodies.requested) > 0)
+}
+
+// mayLackBody reports whether the reader may have an object without its body.
+func (s *subscription) mayLackBody(key api.Key) bool {
+	return !s.bodies.done && key >= s.bodies.next
+}
+
+// requestBody moves the body of an object to the front.
+func (s *subscription) requestBody(key api.Key) {
+	if b := s.bodies; b != nil && len(b.requested) < maxRequestedBodies && len(key) <= maxScopeBytes && !slices.Contains(b.requested, key) {
+		b.requested = append(b.requested, api.Key(strings.Clone(string(key))))
+	}
+}
