@@ -20,6 +20,10 @@ type CollectionOptions struct {
 	FieldSelector string
 	// MetadataOnly omits the objects' JSON. Keys, labels, fields and columns remain.
 	MetadataOnly bool
+	// RowsFirst loads all rows before the bodies. Views and lists without bodies are
+	// complete as soon as the rows are. Get fetches its body first; watches and lists with
+	// bodies start when all have arrived.
+	RowsFirst bool
 	// Restore yields the stored chunks of [Collection.Snapshot]: those of a complete
 	// state, followed by those of later changes. The collection starts with that
 	// state, reports how old it is, and resumes from there. See
@@ -36,6 +40,7 @@ type Status struct {
 	NextAttempt     time.Time           // time of the next attempt to reconnect; zero if none is scheduled
 	Objects         uint64
 	Loaded, Total   uint64 // of the current snapshot; Total is approximate
+	Bodies          uint64 // objects that have their body, for RowsFirst
 	Err             error  // the reason for the state, if it has one
 }
 
@@ -90,7 +95,7 @@ func (c *Collection) command(restore bool) []byte {
 	return (&wire.OpenCollection{
 		Collection: c.id, Resource: c.resource, Namespace: c.opts.Namespace,
 		LabelSelector: c.opts.LabelSelector, FieldSelector: c.opts.FieldSelector, MetadataOnly: c.opts.MetadataOnly,
-		Restore: restore,
+		RowsFirst: c.opts.RowsFirst, Restore: restore,
 	}).Append(nil)
 }
 
@@ -271,7 +276,7 @@ func (c *Collection) state(f *wire.CollectionState) {
 		cause := s.Err
 		s.Status = Status{
 			State: f.State, ResourceVersion: f.ResourceVersion,
-			Objects: f.Objects, Loaded: f.Loaded, Total: f.Total,
+			Objects: f.Objects, Loaded: f.Loaded, Total: f.Total, Bodies: f.Bodies,
 		}
 		if f.LastProgressMillis > 0 {
 			s.LastProgress = time.UnixMilli(f.LastProgressMillis)

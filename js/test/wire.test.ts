@@ -22,7 +22,7 @@ const goldens = readdirSync(testdata("wire")).map((file): [string, Golden] => [
 ]);
 
 /** Members that hold 64-bit numbers, which golden files write as decimal strings. */
-const wide = new Set(["room", "bytes", "seed", "maxBytes", "credit", "lastProgressMillis", "nextAttemptMillis", "objects", "loaded", "total", "remaining", "millis", "rows", "value", "otherValues", "otherRows"]);
+const wide = new Set(["room", "bytes", "seed", "maxBytes", "credit", "lastProgressMillis", "nextAttemptMillis", "objects", "loaded", "total", "bodies", "remaining", "millis", "rows", "value", "otherValues", "otherRows"]);
 
 function camel(name: string): string {
   return name === name.toUpperCase() ? name.toLowerCase() : name[0]!.toLowerCase() + name.slice(1);
