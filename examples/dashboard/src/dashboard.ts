@@ -130,7 +130,7 @@ export class Dashboard {
     this.#closeCollection();
     document.title = `${resourceName(this.#state.resource)} · watchglass`;
     setAttribute(byId("grid"), "aria-label", resourceName(this.#state.resource));
-    const collection = this.connection.collection(this.#state.resource);
+    const collection = this.connection.collection(this.#state.resource, { rowsFirst: true });
     this.#collection = collection;
     collection.subscribe(() => this.#onCollection(collection));
     collection.subscribeProgress(() => schedule(this.#draw));
