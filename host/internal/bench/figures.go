@@ -48,6 +48,12 @@ var figures = []figure{
 	{"P11", "a million objects, metadata only, in one guest", []target{
 		{name: "memory", atMost: 400}, {name: "views", atMost: 3},
 	}, runMillion},
+	{"P12", "bytes until a complete table of 50,000 pods, rows first, against gzip -6 of the list", []target{
+		{name: "table", atMost: 0.4},
+	}, runTable},
+	{"P13", "bytes until everything, rows first, against the same", []target{
+		{name: "all", atMost: 1},
+	}, runRowsAndBodies},
 	{"P26", "reload with persistence to an exact table of 50,000 pods, against a cold load", []target{
 		{atMost: 0.2},
 	}, runPersistence},

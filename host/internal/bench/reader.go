@@ -21,8 +21,8 @@ type reader struct {
 	conn   *connectortest.End
 	take   func(message []byte) // nil if the messages are not needed
 
-	live bool
-	rv   api.ResourceVersion
+	live, complete bool // with its rows, and with their bodies
+	rv             api.ResourceVersion
 }
 
 // clock is the time of every engine. It is constant, so that only the measured work
@@ -30,7 +30,7 @@ type reader struct {
 const clock = 1
 
 // open connects a reader to the connector and opens one collection.
-func open(ctx context.Context, c *connector.Connector, resource api.Resource, metadataOnly bool, take func([]byte)) (*reader, error) {
+func open(ctx context.Context, c *connector.Connector, resource api.Resource, t *tape) (*reader, error) {
 	far, near := connectortest.Pipe()
 	go c.Serve(ctx, far) // ends with the context, which is its error
 	engine, err := core.New((&wire.Config{Seed: 1, Client: "bench", MaxBytes: 1 << 40}).Append(nil), nil)
@@ -38,8 +38,8 @@ func open(ctx context.Context, c *connector.Connector, resource api.Resource, me
 		return nil, err
 	}
 	engine.Tick(clock)
-	r := &reader{engine: engine, conn: near, take: take}
-	return r, r.step(ctx, &wire.OpenCollection{Collection: 1, Resource: resource.String(), MetadataOnly: metadataOnly})
+	r := &reader{engine: engine, conn: near, take: t.snapshot}
+	return r, r.step(ctx, &wire.OpenCollection{Collection: 1, Resource: resource.String(), MetadataOnly: t.metadataOnly, RowsFirst: t.rowsFirst})
 }
 
 // until receives messages until done returns true.
@@ -100,15 +100,16 @@ func (r *reader) carryOut(ctx context.Context, t wire.Type, payload []byte) erro
 			return err
 		}
 		r.live, r.rv = f.State == api.StateLive, f.ResourceVersion
+		r.complete = r.live && f.Bodies == f.Objects
 	}
 	return nil
 }
 
 // tape collects the messages to a kind of reader: those up to the end of the
-// snapshot, and later ones.
+// snapshot, and later ones. With rowsFirst, these begin with the bodies.
 type tape struct {
-	metadataOnly      bool
-	snapshot, updates func(message []byte)
+	metadataOnly, rowsFirst bool
+	snapshot, updates       func(message []byte)
 }
 
 // play makes readers follow a world through the list and a number of changes.
@@ -123,8 +124,8 @@ func play(ctx context.Context, w *world, changes, batch int, tapes ...tape) erro
 		c.Close(ctx) // its error is the end of the context
 	}()
 	var readers []*reader
-	for _, t := range tapes {
-		r, err := open(ctx, c, w.schema.Resource, t.metadataOnly, t.snapshot)
+	for i := range tapes {
+		r, err := open(ctx, c, w.schema.Resource, &tapes[i])
 		if err != nil {
 			return err
 		}
@@ -135,6 +136,11 @@ func play(ctx context.Context, w *world, changes, batch int, tapes ...tape) erro
 			return err
 		}
 		r.take = tapes[i].updates
+		if tapes[i].rowsFirst {
+			if err := r.until(ctx, func() bool { return r.complete }); err != nil {
+				return err
+			}
+		}
 	}
 	for done := 0; done < changes; done += batch {
 		if err := w.hand(ctx, batch); err != nil {
