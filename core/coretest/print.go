@@ -112,6 +112,9 @@ func (p *printer) state(f *wire.CollectionState, now int64) {
 	if f.ResourceVersion != 0 {
 		text += fmt.Sprintf(" rv=%d, %d objects", f.ResourceVersion, f.Objects)
 	}
+	if f.Bodies != 0 && f.Bodies != f.Objects {
+		text += fmt.Sprintf(", %d bodies", f.Bodies)
+	}
 	if f.Total != 0 || f.Loaded != 0 {
 		text += fmt.Sprintf(", %d of about %d loaded", f.Loaded, f.Total)
 	}

@@ -79,6 +79,8 @@ func (p *printer) sent(message []byte) error {
 			p.line("send credit %d: %d bytes more", f.Subscription, f.Bytes)
 		case *wire.RequestProgress:
 			p.line("send request for progress of %d", f.Subscription)
+		case *wire.RequestBody:
+			p.line("send request for the body of %s of %d", f.Key, f.Subscription)
 		case *wire.Pong:
 			p.line("send pong %d", f.Mark)
 		default:
@@ -99,6 +101,12 @@ func subscribe(f *wire.Subscribe) string {
 	}
 	if f.MetadataOnly {
 		text += " metadata-only"
+	}
+	if f.RowsFirst && !f.MetadataOnly {
+		text += " rows-first"
+	}
+	if f.BodiesFrom != "" {
+		text += " bodies from " + string(f.BodiesFrom)
 	}
 	switch {
 	case f.ResourceVersion != 0:

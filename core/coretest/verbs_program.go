@@ -20,7 +20,7 @@ func doCollection(h *harness, v *verb) error {
 	f := &wire.OpenCollection{
 		Collection: v.takeNumber("a number for the collection"), Resource: v.take("a resource such as v1/pods"),
 		Namespace: v.option("ns"), LabelSelector: v.option("labels"), FieldSelector: v.option("fields"),
-		MetadataOnly: v.flag("metadata-only"),
+		MetadataOnly: v.flag("metadata-only"), RowsFirst: v.flag("rows-first"),
 	}
 	kept := v.option("restore")
 	if f.Restore = kept != ""; !f.Restore {
