@@ -108,6 +108,7 @@ export const say = {
       w.uvarint(objects);
       w.uvarint(0);
       w.uvarint(0);
+      w.uvarint(objects);
       writeStatus(w, status);
     });
   },
