@@ -87,7 +87,9 @@ const subscribeTo = (w: Writer, id: number, resource: string, namespace: string)
     w.text("");
     w.uvarint(0);
     w.uvarint(0);
-    w.bool(false);
+    w.bool(false); // metadata only
+    w.bool(false); // rows first
+    w.text("");
     w.uvarint(1000);
   });
 

@@ -225,7 +225,9 @@ export function subscribe(w: Writer, { id, credit, labels = "", fields = "" }: {
     w.text("");
     w.uvarint(0);
     w.uvarint(0);
-    w.bool(false);
+    w.bool(false); // metadata only
+    w.bool(false); // rows first
+    w.text("");
     w.uvarint(credit);
   });
 }
