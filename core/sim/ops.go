@@ -97,9 +97,9 @@ func Program(seed uint64) []Op {
 	return ops
 }
 
-// timed lists the ops whose arguments depend on received data, such as the version to
+// timed lists the ops whose effect depends on received data, such as the version to
 // name or the watch to close.
-var timed = []string{"open-watch", "open-slow-watch", "close-watch", "busy", "reopen", "snapshot", "restore"}
+var timed = []string{"open-watch", "open-slow-watch", "close-watch", "busy", "reopen", "snapshot", "restore", "open-rows"}
 
 // WithoutTiming removes the ops whose effect depends on timing. Readers then end
 // in the same state in every setup.
