@@ -16,7 +16,7 @@ func Find() (string, error) {
 			return path, nil
 		}
 	}
-	return "", errors.New("Chromium was not found: run make scenarios, which installs one, or set CHROMIUM to the path of yours")
+	return "", errors.New("no Chromium was found: run make scenarios, which installs one, or set CHROMIUM to the path of yours")
 }
 
 // Options returns the options of a headless Chromium that makes no network requests
