@@ -38,7 +38,9 @@ type rowsRig struct {
 
 const rowsPods = 40
 
-func newRowsRig(t *testing.T, cfg wire.Config) *rowsRig {
+func newRowsRig(t *testing.T, cfg wire.Config) *rowsRig { return newRowsRigOf(t, cfg, rowsPods) }
+
+func newRowsRigOf(t *testing.T, cfg wire.Config, pods int) *rowsRig {
 	cfg.Seed = 1
 	e, err := New(cfg.Append(nil), func(dst []byte, b api.Body, _, _ []byte) ([]byte, error) {
 		return append(dst, b.Data...), nil
@@ -50,10 +52,10 @@ func newRowsRig(t *testing.T, cfg wire.Config) *rowsRig {
 	r.serving = session.NewCollection(r.pods)
 	r.pods.Upstream().SetSource("h")
 	r.pods.Listing().Begin()
-	for i := range rowsPods {
+	for i := range pods {
 		r.pods.Listing().Object(rowPod(fmt.Sprintf("ns%02d/p", i), uint64(i+1)))
 	}
-	r.pods.Listing().End(rowsPods, r.now)
+	r.pods.Listing().End(api.ResourceVersion(pods), r.now)
 	e.Tick(r.now)
 	r.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods", RowsFirst: true})
 	return r
@@ -153,8 +155,8 @@ func (r *rowsRig) untilRows() {
 	for r.state.Objects == 0 {
 		r.deliver(r.message(1))
 	}
-	require.Equal(r.t, rowsPods, int(r.state.Objects))
-	require.Less(r.t, int(r.state.Bodies), rowsPods)
+	require.Equal(r.t, r.pods.State().Len(), int(r.state.Objects))
+	require.Less(r.t, r.state.Bodies, r.state.Objects)
 }
 
 func (r *rowsRig) untilAll() {
@@ -222,6 +224,49 @@ func TestRequestedBodyComesFirst(t *testing.T) {
 	require.Less(t, int(r.state.Bodies), 10)
 	r.untilAll()
 	r.requireBodies()
+}
+
+// A message of a reader has a limited number of frames. Reads of more bodies than that
+// are answered as well, also after a cut.
+func TestManyReadsOfPendingBodies(t *testing.T) {
+	const reads = 2000
+	r := newRowsRigOf(t, wire.Config{}, reads)
+	r.untilRows()
+	var gets []byte
+	for i := range reads {
+		gets = (&wire.Get{Request: uint32(i + 1), Collection: 1, Key: api.Key(fmt.Sprintf("ns%02d/p", i))}).Append(gets)
+	}
+	require.NoError(t, r.engine.Step(gets))
+	r.drain()
+	r.step(&wire.StreamClosed{Stream: r.stream, Message: "cut"})
+	r.session = nil
+	for r.session == nil {
+		r.pass(1000)
+	}
+	for i := 0; i < 10*reads && len(r.replies) < reads; i++ {
+		r.deliver(r.message(1))
+	}
+	require.Len(t, r.replies, reads)
+	require.Empty(t, r.errors)
+	require.Len(t, r.wanted, 2*256, "requested before and after the cut")
+}
+
+// More collections subscribe at a reconnect than a message of a reader has frames.
+func TestReconnectWithManyCollections(t *testing.T) {
+	const collections = 1500
+	r := newRowsRig(t, wire.Config{})
+	for i := range collections {
+		open := &wire.OpenCollection{Collection: uint32(i + 2), Resource: "v1/pods", Namespace: fmt.Sprintf("ns%04d", i)}
+		require.NoError(t, r.engine.Step(open.Append(nil)))
+	}
+	r.drain()
+	r.step(&wire.StreamClosed{Stream: r.stream, Message: "cut"})
+	r.session, r.asked = nil, nil
+	for r.session == nil {
+		r.pass(1000)
+	}
+	r.deliver(r.message(1))
+	require.Len(t, r.asked, 1+collections)
 }
 
 // A body that does not arrive is an error with a name after 10 s, and nothing else

@@ -299,7 +299,14 @@ func (c *connection) received() {
 	}
 }
 
-// flush sends the output of all collections as one message.
+// Limits of one message to the connector. They are well below its default limits
+// max-message-frames and max-message-bytes.
+const (
+	maxSendFrames = 512
+	maxSendBytes  = 256 << 10
+)
+
+// flush sends the output of all collections, in messages that a connector accepts.
 func (c *connection) flush() {
 	if c.phase < greeting {
 		return
@@ -307,10 +314,27 @@ func (c *connection) flush() {
 	for _, b := range c.engine.sharedCollections {
 		c.send = append(c.send, b.reflector.Outgoing()...)
 	}
-	if len(c.send) > 0 {
-		c.engine.out = (&wire.SendStream{Stream: c.stream, Data: c.send}).Append(c.engine.out)
-		c.send = c.send[:0]
+	for rest := c.send; len(rest) > 0; {
+		end := messageEnd(rest)
+		c.engine.out = (&wire.SendStream{Stream: c.stream, Data: rest[:end]}).Append(c.engine.out)
+		rest = rest[end:]
 	}
+	c.send = c.send[:0]
+}
+
+// messageEnd returns the length of the leading frames that fit in one message. It is
+// at least the length of the first frame.
+func messageEnd(frames []byte) int {
+	end := 0
+	for n := 0; n < maxSendFrames && end < len(frames); n++ {
+		_, _, rest, _ := wire.Next(frames[end:]) // the frames are our own
+		next := len(frames) - len(rest)
+		if n > 0 && next > maxSendBytes {
+			break
+		}
+		end = next
+	}
+	return end
 }
 
 func (c *connection) nextSubscription() uint32 {

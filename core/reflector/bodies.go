@@ -1,6 +1,8 @@
 package reflector
 
 import (
+	"slices"
+
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/store"
 	"github.com/watchglass/watchglass/core/wire"
@@ -13,11 +15,14 @@ import (
 //
 // A later snapshot is complete: the state has what it had until then.
 
+// maxWanted limits the requested bodies. A session accepts as many.
+const maxWanted = 256
+
 // bodies are the pending bodies.
 type bodies struct {
 	pending []uint64 // a bit per store.ID
 	missing int
-	wanted  []api.Key // requested
+	wanted  []api.Key // requested, at most maxWanted
 	left    *api.Status
 	buffer  *wire.Block // nil unless bodies are pending
 	rows    []store.ID  // scratch
@@ -57,17 +62,21 @@ func (r *Reflector) Complete() bool {
 // BodiesLeft returns why the collection does without bodies, or nil.
 func (r *Reflector) BodiesLeft() *api.Status { return r.bodies.left }
 
-// RequestBody asks for a pending body before others, also after a reconnect.
+// RequestBody asks for a pending body before others, also after a reconnect. While
+// maxWanted are requested, further bodies arrive in their turn.
 func (r *Reflector) RequestBody(key api.Key) {
-	for _, wanted := range r.bodies.wanted {
-		if wanted == key {
-			return
-		}
+	if len(r.bodies.wanted) == maxWanted || slices.Contains(r.bodies.wanted, key) {
+		return
 	}
 	r.bodies.wanted = append(r.bodies.wanted, key)
 	if r.sub != 0 {
 		r.out = (&wire.RequestBody{Subscription: r.sub, Key: key}).Append(r.out)
 	}
+}
+
+// dropWanted forgets the requests of bodies that are no longer pending.
+func (r *Reflector) dropWanted() {
+	r.bodies.wanted = slices.DeleteFunc(r.bodies.wanted, func(key api.Key) bool { return !r.Pending(key) })
 }
 
 // subscribeBodies sets what a subscription asks for, and the requests that follow it.
@@ -86,14 +95,10 @@ func (r *Reflector) subscribeBodies(f *wire.Subscribe) (requests []byte) {
 		f.BodiesFrom = r.cacher.Heap().Key(ref)
 		return !b.has(id)
 	})
-	var still []api.Key
+	r.dropWanted()
 	for _, key := range b.wanted {
-		if r.Pending(key) {
-			still = append(still, key)
-			requests = (&wire.RequestBody{Subscription: r.sub, Key: key}).Append(requests)
-		}
+		requests = (&wire.RequestBody{Subscription: r.sub, Key: key}).Append(requests)
 	}
-	b.wanted = still
 	return requests
 }
 
@@ -165,6 +170,7 @@ func (r *Reflector) SnapshotBodies(f *wire.SnapshotBodies, bytes int) error {
 		}
 		r.bodies.settle(id)
 	}
+	r.dropWanted()
 	if f.Last && r.bodies.missing > 0 {
 		r.startOver(api.Internal("some bodies were not sent"))
 	}
