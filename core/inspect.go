@@ -36,6 +36,7 @@ func (e *Engine) inspect(f *wire.Inspect) {
 		add("resumes", int(r.Resumes))
 		add("expired", int(r.Expired))
 		add("missingBases", int(r.Missing))
+		add("corruptBodies", int(r.CorruptBodies))
 		counts := cache.Watches().Counts()
 		add("terminatedWatches", counts.Terminated)
 		add("overtakenWatches", counts.Overtaken)
