@@ -5,16 +5,16 @@ import (
 	"slices"
 )
 
-// A function of Go can be suspended at each call, and resumes behind it: there a
-// block ends, which the table at the top leaves. Blocks that nothing leaves are
-// removed here, which are those behind a call that does not return, and most of those
-// between two calls.
+// A function of Go can be suspended at each call and resumes after it. Go's compiler
+// ends a block there, and a br_table at the top of the function branches to that end.
+// This file removes the blocks that are not the target of any branch: those after
+// calls that do not return, and most of those between two calls.
 
 // flow is the structure of a function's code.
 type flow struct {
 	steps   []step
-	closing []int   // by index of block, loop or if, the index of its end
-	targets [][]int // by index of a branch, the constructs it leaves or restarts; -1 is the function
+	closing []int   // by index of a block, loop or if, the index of its end
+	targets [][]int // by index of a branch, the block, loop or if that it targets; -1 is the function
 	table   int     // index of the table at the top, or -1
 }
 
@@ -97,24 +97,25 @@ func (w *flow) numbers(f function) (used map[uint64]bool, ok bool) {
 	return used, w.table >= 0
 }
 
-// restarts reports whether a branch to a construct goes to the table.
+// restarts reports whether a branch to a loop leads to the table.
 func (w *flow) restarts(target int) bool {
 	return target >= 0 && target < w.table && w.steps[target].op == opLoop
 }
 
-// trapUnused lets the removed numbers trap. Tests set it to detect that one is used.
+// trapUnused makes a removed number trap instead of continuing at the previous entry.
+// Tests set it to find numbers that are removed but used.
 var trapUnused = false
 
-// trap returns the outermost block, behind which the function returns one. Nothing else
-// leaves it any more.
+// trap returns the outermost block, and replaces the return of one after it by a trap.
+// leaveAtOnce has replaced the other branches to its end.
 func (w *flow) trap() int {
 	n := len(w.steps)
 	w.steps[n-2] = plain(0x00)
 	return slices.Index(w.closing, n-3)
 }
 
-// leaveAtOnce replaces the branches to the end of the function that return one. The
-// depth of each of them is another, the code of a return is always the same.
+// leaveAtOnce replaces branches to the end of the function, which returns one, by
+// returns. Branches differ in their depth; returns are equal, so they compress better.
 func (w *flow) leaveAtOnce() bool {
 	n := len(w.steps)
 	if n < 4 || !begins(w.steps[n-3:], ended, plain(i32Const, 1), ended) {
@@ -130,19 +131,19 @@ func (w *flow) leaveAtOnce() bool {
 	return true
 }
 
-// join returns the instructions without the blocks that nothing leaves.
+// join returns the instructions without the blocks that no branch targets.
 func (w *flow) join() []step {
-	left := make([]bool, len(w.steps))
+	targeted := make([]bool, len(w.steps))
 	for _, list := range w.targets {
 		for _, at := range list {
 			if at >= 0 {
-				left[at] = true
+				targeted[at] = true
 			}
 		}
 	}
 	skip := make([]bool, len(w.steps))
 	for i, s := range w.steps {
-		if s.is(opBlock, 0x40) && !left[i] {
+		if s.is(opBlock, 0x40) && !targeted[i] {
 			skip[i], skip[w.closing[i]] = true, true
 		}
 	}

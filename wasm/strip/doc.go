@@ -10,8 +10,8 @@
 // A third of an empty Go module is data that is not read at run time.
 // host/PERFORMANCE.md has the figures (P7, P4).
 //
-// All addresses stay the same. Strip makes seven changes, the first two in the data
-// section:
+// All addresses of data stay the same. Strip makes nine changes, the first three in the
+// data section:
 //
 //   - It zeroes the data for stack traces: names of functions, files and lines,
 //     inlining, and the layout of arguments. It also zeroes tables that the runtime
@@ -21,14 +21,18 @@
 //   - It splits data into segments at long runs of zeros, and not at every run of
 //     eight. The headers of the linker's 40,000 segments compress worse than the zeros
 //     between them.
+//   - It omits the numbers of functions from the runtime's tables. A start function
+//     writes them (numbers.go).
 //   - It replaces jumps within a function by branches, if they lead forward to the
 //     same place (jumps.go). Go's linker implements such a jump as a loop that
 //     continues through a jump table.
 //   - It replaces sequences of instructions by shorter ones (peephole.go).
 //   - It adds functions that call those of the runtime which report faults, grow the
 //     stack or print. Half of all calls shrink to three instructions (cold.go).
-//   - It removes blocks that no branch leaves, and at which no suspended function
-//     resumes (blocks.go).
+//   - It gives calls that do not return one return address, if the runtime reads the
+//     same values for each of them (shorten.go).
+//   - It removes blocks that are neither the target of a branch nor a place where a
+//     suspended function resumes (blocks.go).
 //   - It implements two functions with vector instructions, which Go's compiler does
 //     not use: the search for a byte and for the end of a JSON value (vectors.go, in
 //     the notation of code.go).

@@ -2,11 +2,11 @@ package strip
 
 import "encoding/binary"
 
-// Go's compiler translates each of its operations by itself. Some sequences have a
-// shorter form with the same effect. No branch leads into a sequence, because
-// WebAssembly has no labels but the beginnings and ends of blocks.
+// Go's compiler translates each operation independently. Some sequences of instructions
+// have a shorter form with the same effect. No branch leads into the middle of a
+// sequence: branches of WebAssembly lead only to the start or end of a block.
 
-// Instructions in sequences. A single byte stands for any operands.
+// Instructions in patterns. One without operands matches any operands.
 var (
 	getStack   = plain(opLocalGet, 1) // Go's functions have a copy of the stack pointer
 	teeStack   = plain(0x22, 1)
@@ -44,7 +44,7 @@ var rules = []rule{
 		}
 		return nil, 0
 	},
-	// A boolean in 64 bits, of which only the opposite is used.
+	// The opposite of a boolean needs no conversion of the boolean to 64 bits.
 	func(s []step) ([]step, int) {
 		if begins(s, longIsZero, widen, longIsZero) {
 			return []step{longIsZero, isZero}, 3

@@ -2,8 +2,8 @@ package strip
 
 import "encoding/binary"
 
-// shorten rewrites the code of all functions. It takes fewer bytes, and does the same.
-// names are those of the functions.
+// shorten rewrites the code of all functions into fewer bytes with the same effect.
+// names are the names of the functions.
 func (m *module) shorten(t *tables, names []string) error {
 	calls, err := m.addCold(names)
 	if err != nil {

@@ -80,8 +80,8 @@ func (s step) constant() (v int64) {
 	return v
 }
 
-// begins reports whether instructions begin with others. An instruction of which only
-// the first byte is given has any operands.
+// begins reports whether the first instructions match a pattern. An instruction of the
+// pattern without operands matches any operands.
 func begins(steps []step, pattern ...step) bool {
 	if len(steps) < len(pattern) {
 		return false
