@@ -187,6 +187,27 @@ test("nothing is stored for a user who is not known", { skip }, async (t) => {
   assert.deepEqual(await page.evaluate(() => indexedDB.databases()), []);
 });
 
+const misuses = [
+  [{ worker: "dedicated", persist: { maxBytes: -1 } }, "persist.maxBytes is -1; expected a positive number of bytes"],
+  [{ worker: "inline", persist: true }, "persist requires a worker"],
+] as const;
+
+for (const [options, why] of misuses) {
+  test(`a page continues without persistence after the warning: ${why}`, { skip }, async (t) => {
+    const { open } = await setup(t);
+    const page = await open();
+    const warning = page.waitForEvent("console", (message) => message.type() === "warning");
+    await page.evaluate(async (options) => {
+      globalThis.wg = await watchglass.connect("/watch", { token: "t0ken", ...options });
+      globalThis.pods = wg.collection("v1/pods");
+      globalThis.view = pods.view({ sort: "name" });
+    }, options);
+    assert.equal((await warning).text(), `watchglass: nothing is persisted: ${why}`);
+    await shows(page, "web-1 Running, web-2 Pending");
+    assert.equal(await counter(page, "stored"), undefined);
+  });
+}
+
 test("signing out deletes all states, also while pages are open", { skip }, async (t) => {
   const { connector, open } = await setup(t);
   const page = await open();

@@ -105,6 +105,7 @@ export class Persistence {
   }
 
   static async #open({ url, identity, maxBytes = defaultMaxBytes }: PersistenceOptions): Promise<Persistence> {
+    if (!(maxBytes > 0)) throw new Error(`persist.maxBytes is ${maxBytes}; expected a positive number of bytes`);
     // A user that is not known may be another one the next time.
     if (identity === "token " || identity.startsWith("page ")) throw new Error("the user is unknown; pass identity, a token, or a function that returns JWTs");
     let persistence: Persistence | undefined;
