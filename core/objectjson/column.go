@@ -2,7 +2,6 @@ package objectjson
 
 import (
 	"math"
-	"strconv"
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/internal/lite"
@@ -142,8 +141,8 @@ func (s *Scanner) numberCell(c int) api.Value {
 		if !isNumber(json) {
 			continue
 		}
-		n, err := strconv.ParseFloat(string(json), 64)
-		if total := sum.Float + n; err == nil && !math.IsInf(total, 0) {
+		n, ok := lite.ParseFloat(string(json))
+		if total := sum.Float + n; ok && !math.IsInf(total, 0) {
 			sum = api.Value{Kind: api.Number, Float: total}
 		} else {
 			return api.Value{}
