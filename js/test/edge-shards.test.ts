@@ -25,13 +25,14 @@ async function setup(t: TestContext, padding = ""): Promise<{ edge: Edge; connec
 }
 
 const live = (objects: number) => ({ resources: { "v1/pods": pods } }: any): boolean => pods?.state === "live" && pods.objects === objects;
+const shed = ({ resources: { "v1/pods": pods } }: any): boolean => pods?.state === "live" && pods.metadataOnly;
 const countOf = (shard: string): number => 10 * namespaces.filter((namespace) => shardOf(namespace, 2) === shard).length;
 
 describe("objects that are divided by namespace", { concurrency: 3 }, () => {
   test("two objects hold more than one has memory for", options, async (t) => {
     const { edge, connector } = await setup(t, "x".repeat(400));
     await edge.feed(connector, { object: "scarce" });
-    await edge.until("scarce/status", ({ resources: { "v1/pods": pods } }) => pods.metadataOnly && pods.state === "live");
+    await edge.until("scarce/status", shed);
     for (const shard of shards) {
       const object = `scarce-${shard}`;
       await edge.feed(connector, { object, shard });
@@ -40,9 +41,9 @@ describe("objects that are divided by namespace", { concurrency: 3 }, () => {
     }
     // One grows, and the other keeps its limit.
     for (let i = 0; i < 60; i++) connector.put(`${here}/more-${i}`, "web", "Running");
-    await edge.until(`scarce-${shards[0]}/status`, ({ resources: { "v1/pods": pods } }) => pods.metadataOnly && pods.state === "live");
-    const { body } = await edge.get(`scarce-${shards[1]}/status`);
-    assert.ok(live(countOf(shards[1]!))(body) && !body.resources["v1/pods"].metadataOnly);
+    await edge.until(`scarce-${shards[0]}/status`, shed);
+    const { resources } = await edge.until(`scarce-${shards[1]}/status`, live(countOf(shards[1]!)));
+    assert.equal(resources["v1/pods"].metadataOnly, false);
     // Deleted objects disappear there.
     for (let i = 0; i < 60; i++) connector.delete(`${here}/more-${i}`);
     await edge.until(`scarce-${shards[0]}/status`, live(countOf(shards[0]!)));
