@@ -401,6 +401,7 @@ func TestBodiesAreLeftOutForMemory(t *testing.T) {
 	}
 	require.Equal(t, api.CodeTooLarge, r.state.Status.Code)
 	require.NotEqual(t, api.StateClosed, r.state.State)
+	require.Contains(t, r.state.Status.Message, "bodies left out: ")
 	require.Zero(t, r.state.Bodies)
 	r.step(&wire.Get{Request: 1, Collection: 1, Key: "ns01/p"})
 	require.Equal(t, api.CodeTooLarge, r.errors[1].Code)

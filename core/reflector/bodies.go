@@ -202,12 +202,13 @@ func (r *Reflector) findRows(f *wire.SnapshotBodies) bool {
 	return len(b.known) == int(f.Objects) && digest == f.Digest
 }
 
-// LeaveBodies continues with metadata only, because of the given reason. It returns
-// false if no body is pending.
+// LeaveBodies continues with metadata only, because of the given reason, which then
+// says so. It returns false if no body is pending.
 func (r *Reflector) LeaveBodies(why *api.Status) bool {
 	if r.bodies.missing == 0 {
 		return false
 	}
+	why.Message = "bodies left out: " + why.Message
 	r.bodies = bodies{left: why}
 	r.cacher.DropBodies()
 	r.OnBodies(why)
