@@ -25,10 +25,12 @@ type network struct {
 	stream  uint32 // the open stream, or zero
 	session *session.Session
 
-	held   bool
-	tapped bool // print how bodies are encoded
-	silent bool // the open stream drops all messages silently
-	queue  []message
+	held    bool
+	tapped  bool // print how bodies are encoded
+	corrupt bool // the next block of bodies arrives corrupt
+	losing  bool // blocks of bodies do not arrive
+	silent  bool // the open stream drops all messages silently
+	queue   []message
 }
 
 type message struct {
@@ -98,6 +100,9 @@ func (h *harness) deliver() error {
 		if n.tapped {
 			h.printer.travel(m.data, label)
 		}
+		if n.corrupt || n.losing {
+			m.data = n.changeBodies(m.data)
+		}
 		return h.toEngine(&wire.StreamData{Stream: n.stream, Data: m.data})
 	}
 	err := n.session.Receive(m.data, h.now)
@@ -121,6 +126,7 @@ func (n *network) forget() {
 func (h *harness) lose(why string) error {
 	stream := h.network.stream
 	h.network.forget()
+	h.network.losing = false
 	if stream == 0 {
 		return nil
 	}

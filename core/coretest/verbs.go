@@ -43,6 +43,8 @@ func init() {
 		"restart-connector": doRestartConnector, // epoch=: the connector loses its history and connections, and gets this delta epoch
 		"replica":           doReplica,          // RESOURCE rv= columns= source= epoch=, then objects: another connector takes over with this state
 		"tap":               doTap,              // from now on, prints how bodies are encoded
+		"corrupt-bodies":    doCorruptBodies,    // the next block of bodies arrives corrupt
+		"lose-bodies":       doLoseBodies,       // blocks of bodies do not arrive any longer on this stream
 		"send-garbage":      doSendGarbage,      // HEX: the connector sends these bytes
 
 		// A Kubernetes API that the engine reads itself. The scenario contains its

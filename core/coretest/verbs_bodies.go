@@ -15,6 +15,37 @@ func doTap(h *harness, v *verb) error {
 	return v.done()
 }
 
+func doCorruptBodies(h *harness, v *verb) error {
+	h.network.corrupt = true
+	return v.done()
+}
+
+func doLoseBodies(h *harness, v *verb) error {
+	h.network.losing = true
+	return v.done()
+}
+
+// changeBodies returns a message without its blocks of bodies if they are lost.
+// Otherwise it truncates the data of the first block.
+func (n *network) changeBodies(data []byte) (changed []byte) {
+	for len(data) > 0 {
+		kind, payload, rest, err := wire.Next(data)
+		var f wire.SnapshotBodies
+		switch {
+		case err != nil:
+			return append(changed, data...)
+		case kind != wire.TypeSnapshotBodies || f.Parse(payload) != nil || !n.losing && !n.corrupt:
+			changed = append(changed, data[:len(data)-len(rest)]...)
+		case n.corrupt:
+			n.corrupt = false
+			f.Data = f.Data[:len(f.Data)/2]
+			changed = f.Append(changed)
+		}
+		data = rest
+	}
+	return changed
+}
+
 // newDeltaEpoch sets the connector's delta epoch, unless it is zero.
 func (c *connector) newDeltaEpoch(name uint64) {
 	if name != 0 {
