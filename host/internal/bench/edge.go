@@ -26,8 +26,11 @@ import (
 	"github.com/watchglass/watchglass/host/source"
 )
 
-// grant is a token for the worker of js/bench/edge. It is the plain text of a grant.
-const grant = `{"resources":["*"],"namespaces":["*"],"expires":4000000000,"cluster":"bench","user":"bench","feed":true}`
+// Tokens for the worker of js/bench/edge. They are the plain text of a grant.
+const (
+	grant     = `{"resources":["*"],"namespaces":["*"],"expires":4000000000,"cluster":"bench","user":"bench"}`
+	feedGrant = `{"resources":["*"],"namespaces":["*"],"expires":4000000000,"cluster":"bench","user":"bench","feed":true}`
+)
 
 // edge is a simulated cluster, a connector, and Cloudflare's runtime with the
 // objects that the connector feeds.
@@ -126,7 +129,7 @@ func (e *edge) feed(ctx context.Context, object string) error {
 	p, err := push.New(push.Config{
 		Connector: e.connector, URL: e.url("ws", object, "feed"), Resources: []api.Resource{pods},
 		Source: func(context.Context) (string, error) { return "bench", nil },
-		Token:  func() (string, error) { return grant, nil },
+		Token:  func() (string, error) { return feedGrant, nil },
 		Logger: slog.New(slog.DiscardHandler),
 	})
 	if err == nil {
