@@ -90,6 +90,10 @@ const (
 	BodyFirst
 	ChangedRow
 	BodiesLeft
+	BodiesCorrupt
+	BodiesOfOthers
+	BodiesIncomplete
+	BodyMissing
 	situations
 )
 
@@ -174,6 +178,10 @@ var situationNames = [situations]string{
 	BodyFirst:          "rows first: requested body sent before others",
 	ChangedRow:         "rows first: change between row and body",
 	BodiesLeft:         "rows first: bodies left out for memory",
+	BodiesCorrupt:      "rows first: corrupt block requested again",
+	BodiesOfOthers:     "rows first: block of other versions refused",
+	BodiesIncomplete:   "rows first: lost bodies listed again",
+	BodyMissing:        "rows first: read ends without its body",
 }
 
 // Coverage counts situations.

@@ -59,6 +59,7 @@ type link struct {
 	breaks   int64 // time of a certain break; until then one direction is lost
 	deaf     bool  // the downstream direction is lost; otherwise the upstream direction
 	growth   int   // the most bytes that one received message adds to the engine's memory
+	bodies   bodyFaults
 	tap      tap
 	// allowance is for sessions of connectors.
 	allowance allowance
@@ -164,12 +165,15 @@ func (l *link) due(queue []message) bool {
 
 // timeout breaks a stream that has lost data.
 func (l *link) timeout() bool {
-	if l.breaks == 0 || l.driver.world.now < l.breaks || l.driver.busy() {
+	if l.driver.busy() || !passed(l.breaks, l.driver.world.now) && !passed(l.bodies.lostTo, l.driver.world.now) {
 		return false
 	}
+	l.bodies.lostTo = 0
 	l.lose("no answer from the network")
 	return true
 }
+
+func passed(at, now int64) bool { return at != 0 && now >= at }
 
 // take removes the next message of a queue.
 func (l *link) take(queue *[]message) message {
@@ -213,6 +217,9 @@ func (l *link) hand(data []byte) {
 		l.driver.drain()
 	}
 	if l.stream != stream {
+		return
+	}
+	if data = l.bodies.apply(data, l.driver.world.now); len(data) == 0 {
 		return
 	}
 	l.tap.down(data)
@@ -347,6 +354,7 @@ func (l *link) nextEvent() int64 {
 		}
 	}
 	next = earlier(next, l.breaks, now)
+	next = earlier(next, l.bodies.lostTo, now)
 	if l.session != nil && len(l.down) < l.room {
 		next = earlier(next, l.session.Wake(), now)
 		if l.woken && l.allowance.spent() {

@@ -32,6 +32,8 @@ type request struct {
 	list       wire.List
 	get        api.Key
 	object     *handle
+	asked      int64 // for get
+	ready      int64 // when the collection of get was first seen with rows since; zero for never
 	// For a further page: the preceding items and their version.
 	skip int
 	at   api.ResourceVersion
@@ -107,8 +109,12 @@ func (r *reader) objectReply(f *wire.ObjectReply) {
 // refusedRequest handles an error. An object that does not exist is watched like
 // any other.
 func (r *reader) refusedRequest(f *wire.ErrorReply) {
-	if q := r.take(f.Request); q != nil && q.object != nil && f.Status.Code == 404 {
+	q := r.take(f.Request)
+	if q != nil && q.object != nil && f.Status.Code == 404 {
 		q.object.watched = true
+	}
+	if q != nil && q.get != "" {
+		r.bodyMissing(q, f.Status)
 	}
 }
 

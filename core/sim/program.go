@@ -261,7 +261,7 @@ func list(rd *reader, r *lite.Rand) {
 }
 
 // opOpenRows opens a collection with rows first and reads objects before their bodies
-// have arrived. It may cut the connection between the two.
+// have arrived. It may cut the connection between the two, or damage or lose bodies.
 func (w *world) opOpenRows(r *lite.Rand) {
 	rd := pick(r, w.readers...)
 	if rd.busy() || rd.fetches != nil {
@@ -282,6 +282,11 @@ func (w *world) opOpenRows(r *lite.Rand) {
 		c.filter.Namespace = rd.right
 	}
 	rd.collections = append(rd.collections, c)
+	faults := lite.NewRand(r.Uint64())
+	faulty := faults.Int63n(3) == 0
+	if faulty {
+		rd.link.faultyBodies(faults)
+	}
 	rd.stepOpen(c, false)
 	rd.drain()
 	for i := 0; i < 200 && (!c.ready() || c.complete()) && !rd.busy(); i++ {
@@ -291,16 +296,14 @@ func (w *world) opOpenRows(r *lite.Rand) {
 		return
 	}
 	for range r.Int63n(4) {
-		q := &request{id: rd.id32(), collection: c, get: keyOf(c.kind, int(r.Int63n(24)))}
-		rd.requests = append(rd.requests, q)
-		rd.step(&wire.Get{Request: q.id, Collection: c.id, Key: q.get})
+		rd.get(c, r)
 		rd.drain()
 	}
 	for range r.Int63n(4) {
 		w.opWrite(lite.NewRand(r.Uint64()))
 	}
 	w.pass(r.Int63n(2 * max(rd.link.latency, 5)))
-	if r.Int63n(2) == 0 && !rd.busy() {
+	if r.Int63n(2) == 0 && !rd.busy() && !faulty {
 		rd.drain()
 		rd.link.cut(r)
 		rd.drain()
@@ -316,9 +319,10 @@ func (rd *reader) listBodies(c *collection) {
 	rd.drain()
 }
 
-func get(rd *reader, r *lite.Rand) {
-	c := rd.anyCollection(r)
-	q := &request{id: rd.id32(), collection: c, get: keyOf(c.kind, int(r.Int63n(24)))}
+func get(rd *reader, r *lite.Rand) { rd.get(rd.anyCollection(r), r) }
+
+func (rd *reader) get(c *collection, r *lite.Rand) {
+	q := &request{id: rd.id32(), collection: c, get: keyOf(c.kind, int(r.Int63n(24))), asked: rd.world.now}
 	rd.requests = append(rd.requests, q)
 	rd.step(&wire.Get{Request: q.id, Collection: c.id, Key: q.get})
 }

@@ -188,12 +188,13 @@ func (r *reader) collectionState(f *wire.CollectionState) {
 	if givenUp(f) {
 		r.world.saw(BudgetReached)
 	}
-	if f.Status != nil && strings.Contains(f.Status.Message, "which is missing") {
+	if f.Status != nil && strings.Contains(f.Status.Message, "which is missing") && !r.link.bodies.lostBases(r.world.now) {
 		r.world.fail(ErrProtocol, "reader %d, collection %d: %v", r.id, c.id, f.Status)
 	}
 	if f.State != api.StateClosed && f.Status != nil && f.Status.Code == 413 {
 		r.world.saw(BodiesLeft)
 	}
+	r.noteBodies(f.Status)
 	if f.State == api.StateStale {
 		r.world.saw(ReportedStale)
 	}
@@ -230,6 +231,7 @@ func (r *reader) checkFresh() {
 	oldest := oldestMillis * r.link.target.levels()
 	r.checkHandles()
 	r.checkTimeouts()
+	r.checkReads()
 	for _, c := range r.collections {
 		r.checkReason(c)
 		if c.reported.State != api.StateLive {

@@ -1,0 +1,137 @@
+package sim
+
+import (
+	"strings"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/internal/lite"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// bodyWaitMillis is how long a read may wait for a body (rule B30).
+const bodyWaitMillis = 10_000
+
+// bodyFaults are the faults of the blocks of bodies on a link. All other frames arrive
+// unchanged.
+type bodyFaults struct {
+	rand    *lite.Rand
+	corrupt int   // so many blocks arrive corrupt
+	lostTo  int64 // no block arrives before this time, when the stream breaks; zero for no loss
+	last    bool  // the last block arrives nevertheless
+	lostAt  int64 // when a block last was lost
+}
+
+// faultyBodies applies a fault to the bodies that a link transports next.
+func (l *link) faultyBodies(r *lite.Rand) {
+	l.bodies = bodyFaults{rand: lite.NewRand(r.Uint64())}
+	if r.Int63n(2) == 0 {
+		l.bodies.corrupt = 1 + int(r.Int63n(3))
+		return
+	}
+	l.bodies.lostTo, l.bodies.last = l.driver.world.now+pick[int64](r, 5000, 20_000, 40_000), r.Int63n(2) == 0
+}
+
+// lostBases reports whether the connector may have sent differences from bodies that
+// were lost.
+func (b *bodyFaults) lostBases(now int64) bool {
+	return b.lostAt != 0 && now < b.lostAt+oldestMillis
+}
+
+// apply returns a message as it arrives.
+func (b *bodyFaults) apply(data []byte, now int64) []byte {
+	if b.corrupt == 0 && b.lostTo == 0 {
+		return data
+	}
+	var arrives []byte
+	for len(data) > 0 {
+		kind, payload, rest, err := wire.Next(data)
+		must(err)
+		if frame := data[:len(data)-len(rest)]; kind != wire.TypeSnapshotBodies {
+			arrives = append(arrives, frame...)
+		} else {
+			arrives = b.block(arrives, frame, parse(payload, &wire.SnapshotBodies{}), now)
+		}
+		data = rest
+	}
+	return arrives
+}
+
+func (b *bodyFaults) block(arrives, frame []byte, f *wire.SnapshotBodies, now int64) []byte {
+	switch {
+	case b.lostTo != 0 && !(f.Last && b.last):
+		b.lostAt = now
+		return arrives
+	case b.corrupt == 0 || f.Objects == 0:
+		return append(arrives, frame...)
+	}
+	b.corrupt--
+	if b.rand.Int63n(4) == 0 {
+		f.Digest++ // the block seems to have other versions
+		return f.Append(arrives)
+	}
+	// Changed bytes may still be a block, so the fault truncates it in that case.
+	data := append([]byte(nil), f.Data...)
+	data[b.rand.Int63n(int64(len(data)))] ^= byte(1 + b.rand.Int63n(255))
+	whole := f.Data
+	if f.Data = data; expands(f) {
+		f.Data = whole[:b.rand.Int63n(int64(len(whole)))]
+	}
+	return f.Append(arrives)
+}
+
+// expands reports whether a block can be read.
+func expands(f *wire.SnapshotBodies) bool {
+	versions := make([]api.ResourceVersion, f.Objects)
+	for i := range versions {
+		versions[i] = 1 << 62 // later than every base
+	}
+	_, status := f.Expand(&wire.Block{}, versions)
+	return status == nil
+}
+
+// noteBodies records the faults of bodies that a reader reports.
+func (r *reader) noteBodies(status *api.Status) {
+	switch {
+	case status == nil:
+	case strings.Contains(status.Message, "a block of bodies is corrupt"):
+		r.world.saw(BodiesCorrupt)
+	case strings.Contains(status.Message, "a block of bodies has other versions"):
+		r.world.saw(BodiesOfOthers)
+	case strings.Contains(status.Message, "some bodies were not sent"):
+		r.world.saw(BodiesIncomplete)
+	}
+}
+
+// bodyMissing checks that a read ends without its body only after the time allowed, and
+// only while bodies are missing.
+func (r *reader) bodyMissing(q *request, status *api.Status) {
+	if status.Cause != "BodyMissing" {
+		return
+	}
+	r.world.saw(BodyMissing)
+	c := q.collection
+	if c.complete() && r.collection(c.id) == c {
+		r.world.fail(ErrBody, "reader %d: %v, but the collection has all bodies", r.id, status)
+	}
+	if waited := r.world.now - q.asked; waited < bodyWaitMillis && !r.jumped {
+		r.world.fail(ErrBody, "reader %d: %v, after %d ms", r.id, status, waited)
+	}
+}
+
+// checkReads checks that no read of an object waits longer than allowed once its
+// collection has rows.
+func (r *reader) checkReads() {
+	for _, q := range r.requests {
+		c := q.collection
+		if q.get == "" || !c.ready() || r.collection(c.id) != c {
+			q.ready = 0
+			continue
+		}
+		if q.ready == 0 {
+			q.ready = r.world.now
+		}
+		if waited := r.world.now - q.ready; waited > bodyWaitMillis {
+			r.world.fail(ErrBody, "reader %d: a read of %s has waited for %d ms", r.id, q.get, waited)
+		}
+	}
+}
