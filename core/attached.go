@@ -18,7 +18,7 @@ const (
 	// reader.
 	readerMessageBytes    = 64 << 10
 	defaultProgressMillis = 10_000
-	// comeAgainMillis is how long a collection is kept for a reader that was
+	// comeAgainMillis is how long a collection is retained for a reader that was
 	// asked to retry. It exceeds the backoff of any reader.
 	comeAgainMillis = 90_000
 )

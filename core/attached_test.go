@@ -230,9 +230,9 @@ func TestC35_WaitRequestsProgressUpstream(t *testing.T) {
 	require.Len(t, l.seen[wire.TypeListReply], 1)
 }
 
-// kept moves a reader of an engine to another session, as after an eviction of the
+// reattach moves a reader of an engine to another session, as after an eviction of the
 // engine.
-func (l *leaf) kept(between func()) {
+func (l *leaf) reattach(between func()) {
 	l.trunk.seen[wire.TypeSavedReader] = nil
 	l.trunk.step(&wire.SaveReader{Reader: l.id})
 	var f wire.SavedReader
@@ -264,7 +264,7 @@ func TestG3_PersistedReaders(t *testing.T) {
 				r.churn(random, &rv)
 			}
 			l.settle()
-			l.kept(func() {
+			l.reattach(func() {
 				for range random.Intn(3) {
 					r.churn(random, &rv)
 				}
@@ -284,8 +284,8 @@ func TestG3_PersistedReaders(t *testing.T) {
 // It no longer counts as slow, even without an open subscription.
 func TestSlowReaderWithoutSubscriptionsIsNotSlowAfterARestart(t *testing.T) {
 	r := newRig(t)
-	kept := (&wire.Hello{Version: wire.Version}).Append(nil)
-	r.step(&wire.AttachReader{Reader: 7, Allowed: everything, Room: 3000, Saved: kept, Stalled: true})
+	saved := (&wire.Hello{Version: wire.Version}).Append(nil)
+	r.step(&wire.AttachReader{Reader: 7, Allowed: everything, Room: 3000, Saved: saved, Stalled: true})
 	require.Len(t, r.seen[wire.TypeReaderStalled], 1)
 	var f wire.ReaderStalled
 	require.NoError(t, f.Parse(r.seen[wire.TypeReaderStalled][0]))

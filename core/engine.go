@@ -22,7 +22,7 @@ const (
 	// readyBytes is the approximate size limit of one Ready; the rest follows in
 	// the next.
 	readyBytes = 1 << 20
-	// lingerMillis is how long a collection without users is kept.
+	// lingerMillis is how long a collection without users is retained.
 	lingerMillis = 5000
 )
 

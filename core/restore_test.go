@@ -98,9 +98,9 @@ func TestR11_RestoreOfAPersistedState(t *testing.T) {
 			}
 		}
 		size := uint32([]int{1, 300, 2000, 0}[random.Intn(4)])
-		kept, end := r.snapshot(wire.TakeSnapshot{Collection: 1, ChunkBytes: size}, change)
+		stored, end := r.snapshot(wire.TakeSnapshot{Collection: 1, ChunkBytes: size}, change)
 		require.True(t, end.Whole)
-		ends := []int{len(kept)} // the end of each snapshot
+		ends := []int{len(stored)} // the end of each snapshot
 		for range random.Intn(4) {
 			change()
 			var more [][]byte
@@ -108,26 +108,26 @@ func TestR11_RestoreOfAPersistedState(t *testing.T) {
 				Collection: 1, ChunkBytes: size, ResourceVersion: end.ResourceVersion, Source: end.Source,
 			}, change)
 			require.False(t, end.Whole)
-			kept = append(kept, more...)
-			ends = append(ends, len(kept))
+			stored = append(stored, more...)
+			ends = append(ends, len(stored))
 		}
 		want := r.objects(1)
 		require.Equal(t, r.listed, end.ResourceVersion)
 
 		again := r.restart()
-		again.hand(kept)
+		again.hand(stored)
 		require.Empty(t, again.rejections())
 		require.Equal(t, api.StateLive, again.state().State)
 		require.Equal(t, want, again.objects(1))
 
 		partly := r.restart()
-		n := 1 + random.Intn(len(kept))
-		partly.hand(kept[:n])
+		n := 1 + random.Intn(len(stored))
+		partly.hand(stored[:n])
 		require.Equal(t, slices.Contains(ends, n), len(partly.rejections()) == 0)
 		require.Equal(t, want, partly.objects(1), "the connector has told the rest, or all of it")
 
 		broken := r.restart()
-		chunks := slices.Clone(kept)
+		chunks := slices.Clone(stored)
 		spoil := slices.Clone(chunks[random.Intn(len(chunks))])
 		spoil[random.Intn(len(spoil))] ^= byte(1 << random.Intn(8))
 		chunks[slices.IndexFunc(chunks, func(c []byte) bool { return len(c) == len(spoil) && differ(c, spoil) == 1 })] = spoil
@@ -153,8 +153,8 @@ func TestR11_RestoreIsAtomic(t *testing.T) {
 	r := newRig(t)
 	r.load(100)
 	r.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
-	kept, _ := r.snapshot(wire.TakeSnapshot{Collection: 1, ChunkBytes: 2000}, func() {})
-	require.Greater(t, len(kept), 4)
+	stored, _ := r.snapshot(wire.TakeSnapshot{Collection: 1, ChunkBytes: 2000}, func() {})
+	require.Greater(t, len(stored), 4)
 	want := r.objects(1)
 
 	r = r.restart()
@@ -163,7 +163,7 @@ func TestR11_RestoreIsAtomic(t *testing.T) {
 	r.step(&wire.OpenView{View: 1, Collection: 2, Limit: 3})
 	r.step(&wire.OpenWatch{Watch: 1, Collection: 1})
 	r.step(&wire.Get{Request: 1, Collection: 1, Key: "default/p1"})
-	for i, chunk := range kept {
+	for i, chunk := range stored {
 		r.step(&wire.RestoreChunk{Collection: 2, Data: chunk}) // another program than the one that restores
 		r.step(&wire.RestoreChunk{Collection: 1, Data: chunk})
 		require.Equal(t, api.StateConnecting, r.state().State, "after chunk %d", i)
@@ -185,9 +185,9 @@ func TestR11_RestoreIsAtomic(t *testing.T) {
 	r = r.restart()
 	r.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods", Restore: true})
 	r.step(&wire.OpenCollection{Collection: 2, Resource: "v1/pods"})
-	r.step(&wire.RestoreChunk{Collection: 1, Data: kept[0]})
+	r.step(&wire.RestoreChunk{Collection: 1, Data: stored[0]})
 	r.step(&wire.CloseCollection{Collection: 1})
-	r.step(&wire.RestoreChunk{Collection: 1, Data: kept[1], End: true})
+	r.step(&wire.RestoreChunk{Collection: 1, Data: stored[1], End: true})
 	require.Equal(t, want, r.objects(2))
 	require.Empty(t, r.seen[wire.TypeRejected])
 }
@@ -230,11 +230,11 @@ func TestCollectionOpenedDuringARestoreSharesItsState(t *testing.T) {
 	r := newRig(t)
 	r.load(3)
 	r.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
-	kept, _ := r.snapshot(wire.TakeSnapshot{Collection: 1}, func() {})
+	stored, _ := r.snapshot(wire.TakeSnapshot{Collection: 1}, func() {})
 	next := r.restart()
 	next.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods", Restore: true})
 	next.step(&wire.OpenCollection{Collection: 2, Resource: "v1/pods"})
-	for _, chunk := range kept {
+	for _, chunk := range stored {
 		next.step(&wire.RestoreChunk{Collection: 1, Data: slices.Clone(chunk)})
 	}
 	next.step(&wire.RestoreChunk{Collection: 1, End: true})

@@ -26,7 +26,7 @@ type export struct {
 	// The buffers are reused for the next chunk. New ones would become garbage
 	// faster than it is collected, and the module's memory never shrinks.
 	piece session.SnapshotChunk
-	kept  []byte
+	data  []byte
 }
 
 func (e *Engine) takeSnapshot(f *wire.TakeSnapshot) {
@@ -39,7 +39,7 @@ func (e *Engine) takeSnapshot(f *wire.TakeSnapshot) {
 		e.replyError(f.Request, api.BadRequest("a snapshot with this number already exists"))
 		return
 	case !c.shared.cacher.Ready() || !c.shared.reflector.Complete():
-		e.replyError(f.Request, api.Unavailable("the collection has no state yet that could be kept"))
+		e.replyError(f.Request, api.Unavailable("the collection has no state yet that could be stored"))
 		return
 	}
 	copied, status := session.NewSnapshotReader(c.shared.serve(), f.ResourceVersion, f.Source)
@@ -106,10 +106,10 @@ func (x *export) report(e *Engine) {
 		Frames: x.piece.Frames, Body: x.piece.Info,
 		LastProgressMillis: e.outside(b.reflector.State().LastProgressMillis),
 	}
-	x.kept = chunk.Append(x.kept[:0])
-	x.previous = wire.ChunkSum(x.kept)
-	x.kept = append(x.kept, x.piece.Body...)
-	reply := wire.SnapshotChunk{Request: x.request, Whole: chunk.From == 0, Last: chunk.Last, Data: x.kept}
+	x.data = chunk.Append(x.data[:0])
+	x.previous = wire.ChunkSum(x.data)
+	x.data = append(x.data, x.piece.Body...)
+	reply := wire.SnapshotChunk{Request: x.request, Whole: chunk.From == 0, Last: chunk.Last, Data: x.data}
 	if chunk.Last {
 		reply.ResourceVersion, reply.Source = x.copy.ResourceVersion(), chunk.Source
 		x.close(e)

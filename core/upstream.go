@@ -34,7 +34,7 @@ func (c *connection) applyUpstream(f wire.Frame, size int) error {
 	case *wire.SnapshotBegin:
 		return c.to(f.Subscription, func(b *sharedCollection) error { return b.reflector.SnapshotBegin(f) })
 	case *wire.SnapshotPart:
-		defer c.keepChanges(f.Objects)
+		defer c.reuseChanges(f.Objects)
 		return c.to(f.Subscription, func(b *sharedCollection) error { return b.reflector.SnapshotPart(f, size) })
 	case *wire.SnapshotBlock:
 		defer c.grown(int(f.Envelopes) + int(f.Bodies))
@@ -45,7 +45,7 @@ func (c *connection) applyUpstream(f wire.Frame, size int) error {
 	case *wire.SnapshotEnd:
 		return c.to(f.Subscription, func(b *sharedCollection) error { return b.reflector.SnapshotEnd(f) })
 	case *wire.Events:
-		defer c.keepChanges(f.Changes)
+		defer c.reuseChanges(f.Changes)
 		return c.to(f.Subscription, func(b *sharedCollection) error { return b.reflector.Changes(f, size) })
 	case *wire.Progress:
 		return c.to(f.Subscription, func(b *sharedCollection) error { return b.reflector.Progress(f) })
@@ -61,11 +61,11 @@ func (c *connection) applyUpstream(f wire.Frame, size int) error {
 	return nil
 }
 
-// maxKeptChanges is more than a connector's message usually contains.
-const maxKeptChanges = 4096
+// maxReusedChanges is more than a connector's message usually contains.
+const maxReusedChanges = 4096
 
-// takeChanges returns a buffer for the changes of a frame. keepChanges returns it
-// after they were applied, and keeps the largest one. It clears the buffer,
+// takeChanges returns a buffer for the changes of a frame. reuseChanges returns it
+// after they were applied; the largest buffer is reused. It clears the buffer,
 // because changes alias the message.
 func (c *connection) takeChanges() []wire.Change {
 	changes := c.changes
@@ -73,8 +73,8 @@ func (c *connection) takeChanges() []wire.Change {
 	return changes
 }
 
-func (c *connection) keepChanges(changes []wire.Change) {
-	if cap(changes) <= maxKeptChanges && cap(changes) > cap(c.changes) {
+func (c *connection) reuseChanges(changes []wire.Change) {
+	if cap(changes) <= maxReusedChanges && cap(changes) > cap(c.changes) {
 		clear(changes)
 		c.changes = changes[:0]
 	}

@@ -90,7 +90,7 @@ func TestC53_ReplacementOfAFaultyObjectIsReported(t *testing.T) {
 	require.Len(t, list, 1, "whoever was not told yet still has to be")
 }
 
-// A last good version of one source is not kept for another source.
+// A last good version of one source does not apply to another source.
 func TestC53_AnotherSourceHasNoLastGoodVersions(t *testing.T) {
 	c := cacher.New(cacher.Config{Schema: objects.Pods()})
 	c.Upstream().SetSource("one")

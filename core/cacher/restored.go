@@ -61,7 +61,7 @@ func (r *Restored) Change(state *store.Store, p *Put, position int) *api.Status 
 	id := state.Find(p.Envelope.Key())
 	previous := state.Version(id)
 	if previous != 0 && c.heap.ResourceVersion(previous) >= p.ResourceVersion {
-		return notKept(p.Envelope.Key(), p.ResourceVersion)
+		return notNewer(p.Envelope.Key(), p.ResourceVersion)
 	}
 	current, status := c.store(p, previous)
 	if status != nil {
@@ -81,13 +81,13 @@ func (r *Restored) Change(state *store.Store, p *Put, position int) *api.Status 
 func (r *Restored) Deletion(state *store.Store, key api.Key, rv api.ResourceVersion, position int) *api.Status {
 	c := r.cacher
 	if ref := state.Get(key); ref == 0 || c.heap.ResourceVersion(ref) >= rv {
-		return notKept(key, rv)
+		return notNewer(key, rv)
 	}
 	c.window.Resolve(position, 0, state.Remove(key), 0)
 	return nil
 }
 
-func notKept(key api.Key, rv api.ResourceVersion) *api.Status {
+func notNewer(key api.Key, rv api.ResourceVersion) *api.Status {
 	return api.Protocol("the change of " + string(key) + " at version " + rv.String() + " does not follow the restored version")
 }
 

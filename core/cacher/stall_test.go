@@ -146,7 +146,7 @@ func TestB22_StalledWatchEndsWhenItsNextEventIsEvicted(t *testing.T) {
 	assert.Equal(t, 1, x.closed)
 	assert.Equal(t, api.WatchEndOvertaken, x.Ending().Reason)
 	assert.Equal(t, api.WatchEndOvertaken.Expired("the history has moved past the watch, which is at resourceVersion 14: "+
-		"the oldest that it can continue from is 15, and 20 events are kept; list again and watch from the list's resourceVersion, "+
+		"the oldest that it can continue from is 15, and 20 events remain; list again and watch from the list's resourceVersion, "+
 		"and take events faster or keep a longer history"), x.Status())
 	assert.Equal(t, 1, w.Watches().Counts().Overtaken)
 	w.assertNoLeak()

@@ -31,7 +31,7 @@ type harness struct {
 	// chunkWanted is set when the next chunk of this request must be requested.
 	chunkWanted bool
 	chunkOf     uint32
-	kept        map[uint32][]byte // by reader
+	saved       map[uint32][]byte // by reader
 	patched     []uint32          // the views whose next patch must be granted
 	held        map[uint32]bool   // the views whose next patch a verb grants
 }
@@ -44,7 +44,7 @@ const (
 
 func newHarness() *harness {
 	h := &harness{
-		config: wire.Config{Seed: 1, Client: "scenario"}, connector: newConnector(), now: startMillis, kept: map[uint32][]byte{}, held: map[uint32]bool{},
+		config: wire.Config{Seed: 1, Client: "scenario"}, connector: newConnector(), now: startMillis, saved: map[uint32][]byte{}, held: map[uint32]bool{},
 	}
 	h.network.limit = 64 << 10
 	h.printer = newPrinter()
@@ -219,7 +219,7 @@ func (h *harness) output(t wire.Type, frame wire.Frame) error {
 	case *wire.SnapshotChunk:
 		return h.takeChunk(f)
 	case *wire.SavedReader:
-		h.kept[f.Reader] = slices.Clone(f.Data)
+		h.saved[f.Reader] = slices.Clone(f.Data)
 	case *wire.ListReply:
 		h.token = f.Continue
 	}

@@ -77,10 +77,10 @@ func init() {
 		"snapshot":         doSnapshot,  // NAME COLLECTION chunk= stepwise: takes the snapshot with this name, or the changes since the last one
 		"chunk":            doChunk,     // NAME stop: requests the next chunk, or ends the snapshot
 		"damage":           doDamage,    // NAME HOW: damages the stored snapshot
-		"attach":           doAttach,    // READER allow=RESOURCE@NAMESPACE,... room= progress= subscriptions= kept: the engine serves a reader
+		"attach":           doAttach,    // READER allow=RESOURCE@NAMESPACE,... room= progress= subscriptions= saved: the engine serves a reader
 		"reader":           doReader,    // READER hello | subscribe ID RESOURCE ns= labels= fields= rv= source= metadata-only | unsubscribe ID | garbage HEX
 		"room":             doRoom,      // READER BYTES: its connection has room for this many more bytes
-		"keep":             doKeep,      // READER: saves the state with which it can be attached again transparently
+		"save":             doSave,      // READER: saves the session, so that it can be attached again transparently
 		"detach":           doDetach,    // READER
 		"inspect":          doInspect,
 		"reconnect":        doReconnect,   // immediately, without waiting for the back-off

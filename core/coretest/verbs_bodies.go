@@ -94,8 +94,8 @@ func (p *printer) travel(message []byte, who func(subscription uint32) string) {
 	})
 }
 
-// kept prints the encoding of the objects in a chunk.
-func (p *printer) kept(data []byte) error {
+// storedChunk prints the encoding of the objects in a chunk.
+func (p *printer) storedChunk(data []byte) error {
 	_, payload, body, err := wire.Next(data)
 	if err != nil {
 		return err
@@ -106,7 +106,7 @@ func (p *printer) kept(data []byte) error {
 	}
 	before, behind := c.Split()
 	for _, frames := range [...][]byte{before, body, behind} {
-		p.travel(frames, func(uint32) string { return "keep" })
+		p.travel(frames, func(uint32) string { return "stored" })
 	}
 	return nil
 }

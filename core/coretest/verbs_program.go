@@ -22,11 +22,11 @@ func doCollection(h *harness, v *verb) error {
 		Namespace: v.option("ns"), LabelSelector: v.option("labels"), FieldSelector: v.option("fields"),
 		MetadataOnly: v.flag("metadata-only"), RowsFirst: v.flag("rows-first"),
 	}
-	kept := v.option("restore")
-	if f.Restore = kept != ""; !f.Restore {
+	name := v.option("restore")
+	if f.Restore = name != ""; !f.Restore {
 		return h.command(v, f)
 	}
-	s := h.findSnapshot(v, kept)
+	s := h.findSnapshot(v, name)
 	if err := h.command(v, f); err != nil {
 		return err
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // doAttach makes the engine serve a reader whose frames the scenario writes, or
-// continues with a kept one.
+// continues with a saved one.
 func doAttach(h *harness, v *verb) error {
 	f := &wire.AttachReader{
 		Reader: v.takeNumber("a number for the reader"), Room: v.optionNumber("room"),
@@ -17,8 +17,8 @@ func doAttach(h *harness, v *verb) error {
 	if f.Room == 0 {
 		f.Room = 1 << 20
 	}
-	if v.flag("kept") {
-		f.Saved = h.kept[f.Reader]
+	if v.flag("saved") {
+		f.Saved = h.saved[f.Reader]
 	}
 	f.Stalled = v.flag("stalled")
 	for _, scope := range strings.Split(v.option("allow"), ",") {
@@ -32,7 +32,7 @@ func doDetach(h *harness, v *verb) error {
 	return h.command(v, &wire.DetachReader{Reader: v.takeNumber("the number of the reader")})
 }
 
-func doKeep(h *harness, v *verb) error {
+func doSave(h *harness, v *verb) error {
 	return h.command(v, &wire.SaveReader{Reader: v.takeNumber("the number of the reader")})
 }
 
@@ -73,7 +73,7 @@ func doReader(h *harness, v *verb) error {
 func (p *printer) reader(frame wire.Frame) bool {
 	switch f := frame.(type) {
 	case *wire.SavedReader:
-		p.line("reader %d is kept", f.Reader)
+		p.line("reader %d is saved", f.Reader)
 	case *wire.ReaderStalled:
 		if f.Stalled {
 			p.line("reader %d lets data wait", f.Reader)

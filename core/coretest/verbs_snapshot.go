@@ -66,7 +66,7 @@ func (h *harness) takeChunk(f *wire.SnapshotChunk) error {
 	s := h.snapshots[at]
 	s.fresh = append(s.fresh, slices.Clone(f.Data))
 	if h.network.tapped {
-		if err := h.printer.kept(f.Data); err != nil {
+		if err := h.printer.storedChunk(f.Data); err != nil {
 			return err
 		}
 	}
@@ -105,7 +105,7 @@ func doDamage(h *harness, v *verb) error {
 	}
 	n := len(s.chunks)
 	if n == 0 {
-		return fmt.Errorf("no state is kept under that name")
+		return fmt.Errorf("no state is stored under that name")
 	}
 	last := slices.Clone(s.chunks[n-1])
 	switch how {

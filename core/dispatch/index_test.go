@@ -176,7 +176,7 @@ func TestC25_IndexFindsAllMatchingFilters(t *testing.T) {
 		for _, entry := range open {
 			index.Remove(entry)
 		}
-		require.Zero(t, index.Held(), "nothing is kept of filters that are gone")
+		require.Zero(t, index.Held(), "removed filters leave nothing behind")
 	}
 	assert.NotZero(t, matched)
 	assert.Less(t, found, 3*matched, "and it does leave out")

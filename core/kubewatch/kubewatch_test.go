@@ -133,11 +133,11 @@ func (r *rig) snapshot() (chunks [][]byte) {
 
 // Persisted state is available immediately, and resumed from its version. State of
 // another cluster or with other columns is not used.
-func TestKeptStateIsResumed(t *testing.T) {
+func TestStoredStateIsResumed(t *testing.T) {
 	first := newRig(t)
 	fill(first.server, 50)
 	first.collection()
-	kept := first.snapshot()
+	stored := first.snapshot()
 	for name, resumes := range map[string]bool{"the same": true, "another cluster": false, "other columns": false} {
 		r := newRig(t)
 		r.server = newServer()
@@ -152,8 +152,8 @@ func TestKeptStateIsResumed(t *testing.T) {
 			open.Columns = []api.Column{{Name: "App", Kind: api.String, Path: ".metadata.labels.app"}}
 		}
 		r.step(open)
-		for i, chunk := range kept {
-			r.step(&wire.RestoreChunk{Collection: 1, Data: chunk, End: i == len(kept)-1})
+		for i, chunk := range stored {
+			r.step(&wire.RestoreChunk{Collection: 1, Data: chunk, End: i == len(stored)-1})
 		}
 		require.Len(t, r.list(), 50, name)
 		r.pass(5_000)

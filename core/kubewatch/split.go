@@ -10,8 +10,8 @@ import (
 // maxDocument limits the size of one document (rule P5).
 const maxDocument = 16 << 20
 
-// keptRest is the size of the buffer that a splitter keeps for reuse.
-const keptRest = 1 << 20
+// maxReusedRest is the largest buffer that a splitter reuses, in bytes.
+const maxReusedRest = 1 << 20
 
 // splitter splits the body of a watch into documents (rule P2).
 //
@@ -100,7 +100,7 @@ func (s *splitter) keep(piece []byte) error {
 }
 
 func (s *splitter) forget(n int) {
-	if n == len(s.rest) && cap(s.rest) > keptRest {
+	if n == len(s.rest) && cap(s.rest) > maxReusedRest {
 		s.rest = nil
 		return
 	}

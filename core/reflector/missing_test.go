@@ -194,13 +194,13 @@ func TestRepeatedMissingVersionsBackOff(t *testing.T) {
 // A persisted state that lacks a base is refused for that base, and not for the frame
 // after it.
 func TestReplayErrorNamesTheMissingBase(t *testing.T) {
-	kept := (&wire.Schema{Subscription: 1, Schema: objects.Pods()}).Append(nil)
-	kept = (&wire.LabelSet{Subscription: 1, ID: 1}).Append(kept)
-	kept = (&wire.SnapshotBegin{Subscription: 1, ResourceVersion: 8}).Append(kept)
-	kept = (&wire.SnapshotPart{Subscription: 1, Objects: []wire.Change{delta(api.Added, "default/a rv=8", 3)}}).Append(kept)
-	kept = (&wire.SnapshotEnd{Subscription: 1, ResourceVersion: 8}).Append(kept)
+	stored := (&wire.Schema{Subscription: 1, Schema: objects.Pods()}).Append(nil)
+	stored = (&wire.LabelSet{Subscription: 1, ID: 1}).Append(stored)
+	stored = (&wire.SnapshotBegin{Subscription: 1, ResourceVersion: 8}).Append(stored)
+	stored = (&wire.SnapshotPart{Subscription: 1, Objects: []wire.Change{delta(api.Added, "default/a rv=8", 3)}}).Append(stored)
+	stored = (&wire.SnapshotEnd{Subscription: 1, ResourceVersion: 8}).Append(stored)
 	r := newRig(t)
-	err := r.Replay(kept, r.now)
+	err := r.Replay(stored, r.now)
 	require.Equal(t, api.Protocol("the body of default/a at version 8 is a delta from version 3, which is missing"), err)
 	require.False(t, r.Replayed())
 }

@@ -312,7 +312,7 @@ func TestSilentSubscriptionIsReplaced(t *testing.T) {
 }
 
 // When a connector has lost its source, the error of the source is the reason in the
-// state, and the connection is kept.
+// state, and the connection stays open.
 func TestErrorOfTheSourceIsTheReason(t *testing.T) {
 	gone := api.Unavailable("the source is down")
 	r := newRig(t)

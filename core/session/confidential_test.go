@@ -121,10 +121,10 @@ func (r *narrow) open(resume bool) {
 
 // keep continues in another session.
 func (r *narrow) keep() {
-	kept := r.session.Save()
+	saved := r.session.Save()
 	r.session.Close()
 	r.session, r.defined = session.New(session.Config{}, one{r.of.Collection}), 0
-	require.NoError(r.of.t, r.session.Resume(kept, 1000))
+	require.NoError(r.of.t, r.session.Resume(saved, 1000))
 }
 
 func (r *narrow) pull() {

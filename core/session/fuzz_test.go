@@ -267,10 +267,10 @@ func (h *hostile) play() {
 // resume continues the reader in another session, which sends label sets again.
 func (h *hostile) resume() {
 	h.next(1 << 20)
-	kept := h.session.Save()
+	saved := h.session.Save()
 	h.session.Close()
 	h.session = session.New(small, h)
-	require.NoError(h.t, h.session.Resume(kept, h.now))
+	require.NoError(h.t, h.session.Resume(saved, h.now))
 	for id := range h.labels {
 		h.labels[id] = map[uint32]bool{}
 	}
@@ -294,7 +294,7 @@ func FuzzSession(f *testing.F) {
 // limits, keeps the encoded credit, and releases everything that it used.
 func FuzzResume(f *testing.F) {
 	const actions = "\x06\x06\x06\x0a\xff\x09\x06\x06\x0a\xff\x04\x01\x01\xff\x02\x08\xff\x07\x01\x0a\xff"
-	for _, kept := range [][]frame{
+	for _, saved := range [][]frame{
 		{},
 		{&wire.Hello{Version: wire.Version}},
 		{&wire.SavedSubscription{Subscribe: wire.Subscribe{Subscription: 1, Resource: "v1/pods"}}},
@@ -311,30 +311,30 @@ func FuzzResume(f *testing.F) {
 			},
 		},
 	} {
-		f.Add(message(kept...), []byte(actions))
+		f.Add(message(saved...), []byte(actions))
 	}
-	f.Fuzz(func(t *testing.T, kept, input []byte) {
+	f.Fuzz(func(t *testing.T, saved, input []byte) {
 		h := &hostile{world: newWorld(t, 1), tape: input}
 		h.begin()
-		if err := h.session.Resume(kept, h.now); err != nil {
+		if err := h.session.Resume(saved, h.now); err != nil {
 			h.end(err)
 		} else {
-			h.assume(kept)
+			h.assume(saved)
 		}
 		h.play()
 	})
 }
 
 // assume parses the credit in the state that Resume accepted.
-func (h *hostile) assume(kept []byte) {
-	for len(kept) > 0 {
-		t, payload, rest, err := wire.Next(kept)
+func (h *hostile) assume(saved []byte) {
+	for len(saved) > 0 {
+		t, payload, rest, err := wire.Next(saved)
 		require.NoError(h.t, err)
 		var f wire.SavedSubscription
 		if t == wire.TypeSavedSubscription && f.Parse(payload) == nil {
 			h.credit[f.Subscription] = int64(min(f.Credit, mostCredit)) - int64(min(f.Debt, mostCredit))
 			h.labels[f.Subscription] = map[uint32]bool{}
 		}
-		kept = rest
+		saved = rest
 	}
 }

@@ -63,10 +63,10 @@ func TestPersistedSessionKeepsItsNegativeCredit(t *testing.T) {
 	}
 	require.Greater(t, len(change()), 500, "there was credit left")
 	for range 3 {
-		kept := s.Save()
+		saved := s.Save()
 		s.Close()
 		s = session.New(session.Config{}, w)
-		require.NoError(t, s.Resume(kept, w.now))
+		require.NoError(t, s.Resume(saved, w.now))
 		require.NoError(t, s.Receive((&wire.Credit{Subscription: 1, Bytes: 100}).Append(nil), w.now))
 		require.Nil(t, change(), "it has had more than 300 bytes since")
 	}

@@ -15,9 +15,9 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// kept is the state that a program derives from the frames of snapshots: the text of
+// storedCollection is the state that a program derives from the frames of snapshots: the text of
 // each object, with the dictionary of its body.
-type kept struct {
+type storedCollection struct {
 	t            *testing.T
 	dictionaries map[uint32]string
 	dictionary   string
@@ -27,7 +27,7 @@ type kept struct {
 	rv           api.ResourceVersion
 }
 
-func (k *kept) take(frames []byte) {
+func (k *storedCollection) take(frames []byte) {
 	for len(frames) > 0 {
 		typ, payload, rest, err := wire.Next(frames)
 		require.NoError(k.t, err)
@@ -36,7 +36,7 @@ func (k *kept) take(frames []byte) {
 	}
 }
 
-func (k *kept) frame(typ wire.Type, payload []byte) {
+func (k *storedCollection) frame(typ wire.Type, payload []byte) {
 	parse := func(f interface{ Parse([]byte) error }) { require.NoError(k.t, f.Parse(payload)) }
 	switch typ {
 	case wire.TypeDictionary:
@@ -79,7 +79,7 @@ func (k *kept) frame(typ wire.Type, payload []byte) {
 	}
 }
 
-func (k *kept) changes(list []wire.Change) {
+func (k *storedCollection) changes(list []wire.Change) {
 	for _, c := range list {
 		if c.Type == api.Deleted {
 			delete(k.objects, c.Key)
@@ -138,7 +138,7 @@ func (c *collection) whole() map[api.Key]string {
 	return all
 }
 
-func (k *kept) copy(c *collection, limit int, between func()) (from api.ResourceVersion, status *api.Status) {
+func (k *storedCollection) copy(c *collection, limit int, between func()) (from api.ResourceVersion, status *api.Status) {
 	k.dictionaries, k.labels = map[uint32]string{}, map[uint32]api.Labels{}
 	x, status := session.NewSnapshotReader(c.Collection, k.rv, "here")
 	require.Nil(k.t, status)
@@ -162,7 +162,7 @@ func (k *kept) copy(c *collection, limit int, between func()) (from api.Resource
 
 // takeBody applies the body of a chunk, whose label sets are local to the body. It
 // checks that the body contains everything that its description announces.
-func (k *kept) takeBody(p *session.SnapshotChunk) {
+func (k *storedCollection) takeBody(p *session.SnapshotChunk) {
 	outside, had := k.labels, len(k.objects)
 	k.labels = map[uint32]api.Labels{}
 	k.take(p.Body)
@@ -179,7 +179,7 @@ func (k *kept) takeBody(p *session.SnapshotChunk) {
 func TestG9_CopyOfAChangingCollection(t *testing.T) {
 	for _, limit := range []int{1, 100, 1000, 1 << 20} {
 		c := newCollection(20)
-		k := &kept{t: t}
+		k := &storedCollection{t: t}
 		i := 0
 		change := func() {
 			for range min(i%3, 1) {
@@ -213,7 +213,7 @@ func TestG9_CopyOfAChangingCollection(t *testing.T) {
 		_, status = k.copy(c, limit, func() {})
 		require.Nil(t, status)
 		require.Equal(t, []string{"ns/000"}, k.faults)
-		require.Equal(t, c.rv, k.rv, "progress moves what is kept")
+		require.Equal(t, c.rv, k.rv, "progress moves the stored version")
 	}
 }
 
@@ -221,7 +221,7 @@ func TestG9_CopyOfAChangingCollection(t *testing.T) {
 // is read. One of another source starts over.
 func TestH8_OvertakenCopyEndsWith410(t *testing.T) {
 	c := newCollection(20)
-	k := &kept{t: t}
+	k := &storedCollection{t: t}
 	_, status := k.copy(c, 1, func() { c.relist(30) })
 	require.Equal(t, 410, status.Code)
 	i := 0
@@ -232,7 +232,7 @@ func TestH8_OvertakenCopyEndsWith410(t *testing.T) {
 		}
 	})
 	require.Equal(t, 410, status.Code)
-	k = &kept{t: t, rv: c.rv + 100}
+	k = &storedCollection{t: t, rv: c.rv + 100}
 	from, status := k.copy(c, 1000, func() {})
 	require.Nil(t, status)
 	require.Zero(t, from, "nothing leads on from a version that is not there yet")

@@ -10,7 +10,7 @@ type attachment struct {
 	link    *link
 	out     [][]byte // messages from the engine that are not in flight yet
 	room    int64    // bytes that the socket still accepts
-	kept    []byte
+	saved   []byte
 	stirred bool // it received or sent a message since its state was persisted
 	stalled bool // it does not accept pending data
 }
@@ -37,14 +37,14 @@ func (o *edgeObject) accept(l *link) peer {
 
 // attach starts or continues the session of a reader.
 func (o *edgeObject) attach(a *attachment) {
-	a.stirred = a.kept == nil
-	if len(a.kept) > 0 {
+	a.stirred = a.saved == nil
+	if len(a.saved) > 0 {
 		o.world.saw(SavedReaderResumed)
 	}
 	a.room = pick[int64](o.rand, 1, 3000, 16<<20)
 	o.step(&wire.AttachReader{
 		Reader: a.id, Allowed: []wire.ReaderScope{{Resource: "*", Namespace: a.link.driver.right}}, ProgressMillis: progressMillis,
-		Room: uint64(a.room), Saved: a.kept, Stalled: a.stalled,
+		Room: uint64(a.room), Saved: a.saved, Stalled: a.stalled,
 	})
 	o.drain()
 }

@@ -20,7 +20,7 @@ type edgeObject struct {
 	held     [kinds]bool
 	open     [kinds]uint32 // its collections; zero for one that is not open
 	states   [kinds]wire.CollectionState
-	stored   [kinds]*kept
+	stored   [kinds]*storedScope
 	bodies   []leftOut // by name minus one
 	lacks    bool      // a body was missing when it was loaded
 	readers  []*attachment
@@ -111,7 +111,7 @@ func (o *edgeObject) handleOutput(frame wire.Frame) {
 		}
 	case *wire.SavedReader:
 		if a := o.attachment(f.Reader); a != nil {
-			a.kept, a.stirred = append([]byte{}, f.Data...), false
+			a.saved, a.stirred = append([]byte{}, f.Data...), false
 		}
 	case *wire.SnapshotChunk:
 		f.Data = append([]byte(nil), f.Data...)
@@ -168,7 +168,7 @@ func (o *edgeObject) sleep() {
 // restart drops the engine and all sockets. The storage usually survives.
 func (o *edgeObject) restart() {
 	if o.rand.Int63n(4) == 0 {
-		o.stored = [kinds]*kept{}
+		o.stored = [kinds]*storedScope{}
 		o.world.saw(StorageLost)
 	}
 	o.engine = nil

@@ -33,7 +33,7 @@ type reader struct {
 	requests    []*request
 	resumes     []resume
 	taken       []*taking
-	kept        []*kept
+	stored      []*storedScope
 	refused     int    // rejected persisted states
 	trespassed  uint32 // a collection that it may not read; zero for none
 	inspected   inspected

@@ -9,9 +9,9 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// kept is a persisted scope: a complete state and later changes. It outlives the
+// storedScope is a persisted scope: a complete state and later changes. It outlives the
 // engine.
-type kept struct {
+type storedScope struct {
 	key        string
 	kind       int
 	meta       bool
@@ -31,8 +31,8 @@ type taking struct {
 	rand       *lite.Rand
 }
 
-func (r *reader) keptOf(key string) *kept {
-	for _, k := range r.kept {
+func (r *reader) storedScope(key string) *storedScope {
+	for _, k := range r.stored {
 		if k.key == key {
 			return k
 		}
@@ -53,7 +53,7 @@ func snapshot(rd *reader, r *lite.Rand) {
 	}
 	t := &taking{id: rd.id32(), collection: c, key: key, rand: lite.NewRand(r.Uint64())}
 	f := wire.TakeSnapshot{Request: t.id, Collection: c.id, ChunkBytes: uint32(pick(r, 1, 300, 3000, 0))}
-	if k := rd.keptOf(key); k != nil && r.Int63n(3) > 0 {
+	if k := rd.storedScope(key); k != nil && r.Int63n(3) > 0 {
 		f.ResourceVersion, f.Source = k.rv, rd.sourceName(k.source)
 	}
 	rd.taken = append(rd.taken, t)
@@ -92,7 +92,7 @@ func (r *reader) snapshotChunk(f *wire.SnapshotChunk) {
 	t.fresh = append(t.fresh, slices.Clone(f.Data))
 	switch {
 	case f.Last:
-		r.keep(t, f)
+		r.store(t, f)
 	case t.rand.Int63n(3) > 0:
 		w.later(func() {
 			if r.drain(); r.taking(t.id) == t {
@@ -102,12 +102,12 @@ func (r *reader) snapshotChunk(f *wire.SnapshotChunk) {
 	}
 }
 
-func (r *reader) keep(t *taking, f *wire.SnapshotChunk) {
+func (r *reader) store(t *taking, f *wire.SnapshotChunk) {
 	r.taken = without(r.taken, t)
-	c, k := t.collection, r.keptOf(t.key)
+	c, k := t.collection, r.storedScope(t.key)
 	if k == nil {
-		k = &kept{key: t.key, kind: c.kind, meta: c.meta, filter: c.filter}
-		r.kept = append(r.kept, k)
+		k = &storedScope{key: t.key, kind: c.kind, meta: c.meta, filter: c.filter}
+		r.stored = append(r.stored, k)
 	}
 	if f.Whole {
 		k.chunks = nil
@@ -127,14 +127,14 @@ func (r *reader) keep(t *taking, f *wire.SnapshotChunk) {
 // may be corrupt.
 func restore(rd *reader, r *lite.Rand) {
 	rd.reload(false)
-	for _, k := range rd.kept {
+	for _, k := range rd.stored {
 		if r.Int63n(4) > 0 {
 			rd.restore(k, r)
 		}
 	}
 }
 
-func (rd *reader) restore(k *kept, r *lite.Rand) {
+func (rd *reader) restore(k *storedScope, r *lite.Rand) {
 	c := &collection{id: rd.id32(), kind: k.kind, meta: k.meta, filter: k.filter, opened: rd.world.now}
 	rd.collections = append(rd.collections, c)
 	rd.stepOpen(c, true)
@@ -178,7 +178,7 @@ func damage(chunks [][]byte, r *lite.Rand) (damaged [][]byte, certain bool) {
 
 // judgeRestore checks that the state was restored completely and is not reported
 // as live, or was not restored at all.
-func (r *reader) judgeRestore(c *collection, k *kept, damaged, certain, refused bool) {
+func (r *reader) judgeRestore(c *collection, k *storedScope, damaged, certain, refused bool) {
 	w := r.world
 	switch {
 	case refused && !damaged && w.setup.Budget <= 1:

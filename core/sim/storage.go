@@ -154,7 +154,7 @@ func (o *edgeObject) keepReaders() {
 func (o *edgeObject) store(kind int) {
 	o.lastID++
 	f := wire.TakeSnapshot{Request: o.lastID, Collection: o.open[kind], ChunkBytes: uint32(pick(o.rand, 300, 3000, 0))}
-	next := &kept{kind: kind, key: resourceNames[kind]}
+	next := &storedScope{kind: kind, key: resourceNames[kind]}
 	if k := o.stored[kind]; k != nil && len(k.chunks) < 20 {
 		f.ResourceVersion, f.Source, next.chunks = k.rv, k.source.name, k.chunks[:len(k.chunks):len(k.chunks)]
 	}

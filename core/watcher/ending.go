@@ -65,7 +65,7 @@ func (w *Watcher) endOvertaken() {
 	oldest, _ := window.Oldest()
 	w.expire(api.WatchEndOvertaken, "the history has moved past the watch, which is at resourceVersion "+
 		max(w.begun, w.watermark).String()+": the oldest that it can continue from is "+oldest.String()+", and "+
-		strconv.Itoa(window.End()-window.Start())+" events are kept; list again and watch from the list's resourceVersion, "+
+		strconv.Itoa(window.End()-window.Start())+" events remain; list again and watch from the list's resourceVersion, "+
 		"and take events faster or keep a longer history", false)
 }
 

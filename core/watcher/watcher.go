@@ -240,7 +240,7 @@ func (w *Watcher) Stop(drain bool) { w.End(api.WatchEndClosed, nil, drain) }
 // End ends the watch. With drain, admitted events are delivered first. Without
 // it, or when a later End cuts the drain short, only the rest of a partially
 // delivered revision is (rules W2 to W5). End may be called repeatedly; the first
-// reason is kept.
+// reason remains.
 func (w *Watcher) End(reason api.WatchEnd, status *api.Status, drain bool) {
 	if !w.ended {
 		w.ended = true

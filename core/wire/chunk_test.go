@@ -8,9 +8,9 @@ import (
 
 // Any flipped bit in a chunk is detected.
 func TestChunkNoticesDamage(t *testing.T) {
-	long := *keptChunk
+	long := *storedChunk
 	long.Frames = bytes.Repeat(long.Frames, 20)
-	for _, c := range []*Chunk{keptChunk, &long, {}} {
+	for _, c := range []*Chunk{storedChunk, &long, {}} {
 		_, payload, _, err := Next(c.Append(nil))
 		if err != nil {
 			t.Fatal(err)

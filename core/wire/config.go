@@ -5,7 +5,7 @@ type Config struct {
 	Seed       uint64 // for the jitter of backoff
 	Client     string // sent in Hello
 	MaxBytes   uint64 // of memory for objects; default 512 MiB
-	MaxHistory int    // changes kept per collection for resuming watches; default 1024
+	MaxHistory int    // changes retained per collection for resuming watches; default 1024
 	Credit     uint64 // bytes in flight per subscription; default 4 MiB
 	// Kubernetes is the address of a Kubernetes API that the engine reads
 	// directly, with [Fetch] instead of [OpenStream]. It is empty for a

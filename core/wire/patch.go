@@ -15,8 +15,8 @@ type Patch []byte
 // editedText is the kind of a cell that occurs only in patches.
 const editedText = sameAsField + maxShared
 
-// minKept is how much of a text must be unchanged for an edit to be shorter.
-const minKept = 3
+// minCommon is how much of a text must be unchanged for an edit to be shorter.
+const minCommon = 3
 
 // AppendPatch appends the patch from previous to current, with the given body
 // instead of current's. If the two are not versions of one object, it returns
@@ -75,8 +75,8 @@ func appendCellChange(dst []byte, previous, current *cells) []byte {
 		return append(dst, current.raw...)
 	}
 	was, _ := previous.ownText()
-	head, tail := kept(was, is)
-	if head+tail < minKept {
+	head, tail := common(was, is)
+	if head+tail < minCommon {
 		return appendValue(dst, api.Value{Kind: api.String, Text: is})
 	}
 	dst = appendUvarint(append(dst, editedText), uint64(head))
@@ -84,9 +84,9 @@ func appendCellChange(dst []byte, previous, current *cells) []byte {
 	return appendBytes(dst, is[head:len(is)-tail])
 }
 
-// kept returns the lengths of the common prefix and the common suffix of two
+// common returns the lengths of the common prefix and the common suffix of two
 // texts. They do not overlap.
-func kept(was, is string) (head, tail int) {
+func common(was, is string) (head, tail int) {
 	most := min(len(was), len(is))
 	for head < most && was[head] == is[head] {
 		head++
@@ -220,7 +220,7 @@ func (r *reader) edits() bool {
 func (r *reader) edited(dst []byte, was string) []byte {
 	head, tail, between := r.uvarint(), r.uvarint(), r.bytes()
 	if size := uint64(len(was)); head > size || tail > size-head {
-		r.fail("more text kept than exists")
+		r.fail("more text reused than exists")
 		return dst
 	}
 	dst = append(append(dst, was[:head]...), between...)

@@ -119,17 +119,17 @@ func patch(previous, current Envelope, body api.Body) Patch {
 	return p
 }
 
-// keptSubscription has large numbers, and keptSession is the kept state of a session
+// savedSubscription has large numbers, and savedSession is the saved state of a session
 // with it.
 var (
-	keptSubscription = &SavedSubscription{
+	savedSubscription = &SavedSubscription{
 		Subscribe: Subscribe{Subscription: 1, Resource: "v1/pods", ResourceVersion: 42, NotOlderThan: 42, Source: "etcd-1", Credit: 4 << 20},
 		Live:      true, ReportedMillis: 1_700_000_000_123, Debt: 700,
 	}
-	keptSession = keptSubscription.Append((&Dictionary{ID: 7}).Append((&Hello{Version: Version}).Append(nil)))
+	savedSession = savedSubscription.Append((&Dictionary{ID: 7}).Append((&Hello{Version: Version}).Append(nil)))
 )
 
-var keptChunk = &Chunk{
+var storedChunk = &Chunk{
 	Resource: "v1/pods", Namespace: "default", LabelSelector: "app=web", FieldSelector: "status.phase=Running", MetadataOnly: true,
 	Source: "etcd-1", From: maxRV, LastProgressMillis: 1_700_000_000_123, Previous: math.MaxUint64, Last: true,
 	Frames: (&Progress{Subscription: 1, ResourceVersion: 43}).Append(nil),
@@ -187,9 +187,9 @@ var samples = []sample{
 	{"last", &SnapshotBodies{Subscription: 1, Last: true}},
 	{"metadata", &SnapshotBlock{Subscription: 1, Objects: 2, Envelopes: uint32(len(blockEnvelopes)), Data: storedBlock(blockEnvelopes)}},
 
-	{"", keptChunk},
+	{"", storedChunk},
 	{"zero", &Chunk{}},
-	{"", keptSubscription},
+	{"", savedSubscription},
 	{"zero", &SavedSubscription{}},
 
 	{"", &Config{Seed: math.MaxUint64, Client: "test", MaxBytes: 512 << 20, MaxHistory: 1024, Credit: 4 << 20, Kubernetes: "https://10.0.0.1:6443"}},
@@ -224,10 +224,10 @@ var samples = []sample{
 	{"zero", &TakeSnapshot{}},
 	{"", &NextChunk{Request: 7}},
 	{"stop", &NextChunk{Request: 7, Stop: true}},
-	{"", &RestoreChunk{Collection: 1, Data: keptChunk.Append(nil)}},
+	{"", &RestoreChunk{Collection: 1, Data: storedChunk.Append(nil)}},
 	{"end", &RestoreChunk{Collection: 1, End: true}},
-	{"left-out", &RestoreChunk{Collection: 1, Data: keptChunk.Append(nil), Body: math.MaxUint32}},
-	{"", &AttachReader{Reader: 9, Allowed: []ReaderScope{{Resource: "v1/pods", Namespace: "default"}, {Resource: "*"}}, ProgressMillis: 5000, MaxSubscriptions: 16, Room: math.MaxUint64, Saved: keptSession, Stalled: true}},
+	{"left-out", &RestoreChunk{Collection: 1, Data: storedChunk.Append(nil), Body: math.MaxUint32}},
+	{"", &AttachReader{Reader: 9, Allowed: []ReaderScope{{Resource: "v1/pods", Namespace: "default"}, {Resource: "*"}}, ProgressMillis: 5000, MaxSubscriptions: 16, Room: math.MaxUint64, Saved: savedSession, Stalled: true}},
 	{"zero", &AttachReader{}},
 	{"", &ReaderMessage{Reader: 9, Data: (&Hello{Version: Version}).Append(nil)}},
 	{"", &GrantReader{Reader: 9, Bytes: math.MaxUint64}},
@@ -274,12 +274,12 @@ var samples = []sample{
 	{"absent", &ObjectChanged{Handle: 5, ResourceVersion: 42}},
 	{"", &ObjectState{Handle: 5, State: api.StateLive}},
 	{"forbidden", &ObjectState{Handle: 5, State: api.StateForbidden, Status: api.Forbidden("secrets is forbidden")}},
-	{"", &SnapshotChunk{Request: 7, Whole: true, Last: true, ResourceVersion: maxRV, Source: "etcd-1", Data: keptChunk.Append(nil)}},
+	{"", &SnapshotChunk{Request: 7, Whole: true, Last: true, ResourceVersion: maxRV, Source: "etcd-1", Data: storedChunk.Append(nil)}},
 	{"zero", &SnapshotChunk{}},
 	{"", &Fetch{Stream: 3, Path: "/api/v1/pods?watch=1&labelSelector=app%3Dweb"}},
 	{"", &SendReader{Reader: 9, Data: (&Progress{Subscription: 1, ResourceVersion: 43}).Append(nil)}},
 	{"", &CloseReader{Reader: 9, Status: bad}},
-	{"", &SavedReader{Reader: 9, Data: keptSession}},
+	{"", &SavedReader{Reader: 9, Data: savedSession}},
 	{"", &ReaderStalled{Reader: 9, Stalled: true}},
 	{"over", &ReaderStalled{Reader: 9}},
 	{"restore", &Rejected{Object: ObjectRestore, ID: 1, Status: bad}},

@@ -22,10 +22,10 @@
 // later. The objects are then available immediately, and only changes are
 // transferred.
 //
-//	var kept [][]byte
+//	var stored [][]byte
 //	var at client.Position
 //	for chunk, err := range pods.Snapshot(ctx, client.SnapshotOptions{Since: at}) { … }
-//	pods, err = c.Collection(ctx, "v1/pods", client.CollectionOptions{Restore: slices.Values(kept)})
+//	pods, err = c.Collection(ctx, "v1/pods", client.CollectionOptions{Restore: slices.Values(stored)})
 //
 // # How it works
 //

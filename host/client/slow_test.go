@@ -98,7 +98,7 @@ func TestStalledWatchEndsWith410WhenTheHistoryHasMovedPastIt(t *testing.T) {
 	events, err := drain(w, watch, first)
 	require.ErrorIs(t, err, api.Expired(""))
 	require.ErrorContains(t, err, "the history has moved past the watch, which is at resourceVersion "+(first+api.ResourceVersion(events)-1).String())
-	require.ErrorContains(t, err, "20 events are kept")
+	require.ErrorContains(t, err, "20 events remain")
 	require.Less(t, events, 10)
 	requireEnd(t, watch, api.WatchEndOvertaken)
 	require.EqualValues(t, 1, w.counted("overtakenWatches"))

@@ -103,7 +103,7 @@ func TestRestoreOfDamagedState(t *testing.T) {
 	require.ErrorContains(t, restored(CollectionOptions{Restore: slices.Values(disk.chunks[:2])}).RestoreError(), "the last chunk of a snapshot is missing")
 	require.ErrorContains(t, restored(CollectionOptions{Namespace: "default", Restore: slices.Values(disk.chunks)}).RestoreError(), "of v1/pods namespace=default")
 	require.Error(t, restored(CollectionOptions{Restore: slices.Values([][]byte{make([]byte, 32<<20)})}).RestoreError())
-	require.NoError(t, restored(CollectionOptions{Restore: slices.Values([][]byte(nil))}).RestoreError(), "nothing was kept")
+	require.NoError(t, restored(CollectionOptions{Restore: slices.Values([][]byte(nil))}).RestoreError(), "nothing was stored")
 }
 
 func TestSnapshotThatFails(t *testing.T) {

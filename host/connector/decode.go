@@ -144,8 +144,8 @@ func (d *decoder) fault(key api.Key, rv api.ResourceVersion, s *api.Status) *api
 // own returns a copy that outlives the next decode. Strings are immutable and
 // shared.
 func own(p *cacher.Put) *cacher.Put {
-	kept := *p
-	kept.Labels = slices.Clone(p.Labels)
-	kept.Envelope = slices.Clone(p.Envelope)
-	return &kept
+	retained := *p
+	retained.Labels = slices.Clone(p.Labels)
+	retained.Envelope = slices.Clone(p.Envelope)
+	return &retained
 }

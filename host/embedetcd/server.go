@@ -31,7 +31,7 @@ type Config struct {
 	// UnsafeNoFsync skips fsync: much faster, and a crash of the machine loses
 	// the data.
 	UnsafeNoFsync bool
-	// Retention is how long history is kept before compaction. Zero disables
+	// Retention is how long history is retained before compaction. Zero disables
 	// compaction.
 	Retention time.Duration
 }

@@ -54,10 +54,10 @@ var (
 	// kube-apiserver keeps the same time span.
 	HistoryWindow = define(Limit{
 		Name: "history-window", Default: int64(75 * time.Second), Unit: Duration,
-		Help: "time that the changes of a resource are kept, within max-history-events; a watch that resumes from an older version gets 410",
+		Help: "time that the changes of a resource are retained, within max-history-events; a watch that resumes from an older version gets 410",
 	})
 	MaxHistoryEvents = define(Limit{
 		Name: "max-history-events", Default: 102_400, Unit: Count,
-		Help: "changes kept of one resource; the default grows with a longer history-window",
+		Help: "changes retained per resource; the default grows with a longer history-window",
 	})
 )

@@ -28,7 +28,7 @@ async function peer() {
   const millis = performance.now() - start;
   if (reader.informer.list().length !== objects) throw new Error("client-node did not process the whole list");
   list = undefined;
-  return { millis, bytes: (heap() - before) / objects, kept: reader.informer.list().length };
+  return { millis, bytes: (heap() - before) / objects, stored: reader.informer.list().length };
 }
 
 function heap() {

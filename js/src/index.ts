@@ -170,7 +170,7 @@ function parseURL(url: string | URL, example: string): URL {
 
 /**
  * Reconnects when the network returns, without waiting for the backoff, and reports when
- * the page is hidden or shown. A page that is kept for the back button is hidden.
+ * the page is hidden or shown. A page in the back-forward cache is hidden.
  */
 function followPage(client: Client): void {
   if (typeof window !== "object") return;

@@ -50,7 +50,7 @@ function readersOf(grant: object, holdings: Partial<Holdings> = {}): { readers: 
   let events!: MemberEvents;
   const commands: Uint8Array[] = [];
   const attach = (given: MemberEvents) => ((events = given), { member: 1, send: (frames: Uint8Array) => void commands.push(frames), hide() {}, leave() {} });
-  const socket = new FakeSocket({ serial: 1, grant, kept: new Uint8Array() });
+  const socket = new FakeSocket({ serial: 1, grant, saved: new Uint8Array() });
   const state = { getWebSockets: () => [socket] } as unknown as ObjectState;
   const counters = { add() {} } as unknown as Counters;
   const readers = new Readers(state, { attach } as unknown as Engine, withDefaults({}), { scarce: false, refused: () => undefined, ...holdings } as Holdings, counters);

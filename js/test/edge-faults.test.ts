@@ -17,7 +17,7 @@ describe("the edge", { concurrency: 3 }, () => {
   test("after a redeploy the object restores its stored state and resumes", options, async (t) => {
     const s = await setup(t);
     s.connector.put("default/web-1", "web", "Failed");
-    await s.edge.until("one/status", ({ resources }) => resources["v1/pods"].kept?.resourceVersion === "131");
+    await s.edge.until("one/status", ({ resources }) => resources["v1/pods"].stored?.resourceVersion === "131");
     await s.edge.restart();
     s.connector.put("default/web-2", "web", "Failed");
     assert.match(await s.feed.closed, /^1006/);
@@ -121,7 +121,7 @@ describe("the edge", { concurrency: 3 }, () => {
 
   test("another cluster is refused unless it replaces the first", options, async (t) => {
     const s = await setup(t);
-    await s.edge.until("one/status", ({ resources }) => resources["v1/pods"].kept);
+    await s.edge.until("one/status", ({ resources }) => resources["v1/pods"].stored);
     const other = await TestConnector.start();
     t.after(() => other.close());
     other.source = "other";
@@ -210,8 +210,8 @@ describe("the edge", { concurrency: 3 }, () => {
   test("a full storage is reported, and later changes are held only in memory", options, async (t) => {
     const s = await setup(t, "full");
     for (let i = 0; i < 300; i++) s.connector.put(`default/more-${i}`, "web", "Running");
-    const body = await s.edge.until("full/status", ({ resources }) => resources["v1/pods"].keepingFailed);
-    assert.match(body.resources["v1/pods"].keepingFailed, /the storage is full/);
+    const body = await s.edge.until("full/status", ({ resources }) => resources["v1/pods"].storeError);
+    assert.match(body.resources["v1/pods"].storeError, /the storage is full/);
     assert.ok(body.storage.bytes <= 60_000, `${body.storage.bytes} bytes`);
     s.connector.put("default/web-1", "web", "Failed");
     await caughtUp(s);
@@ -252,7 +252,7 @@ describe("the edge", { concurrency: 3 }, () => {
     s.connector.put("default/huge", "web", "Running");
     s.connector.padding = "";
     s.connector.put("default/small", "web", "Running");
-    await s.edge.until("one/status", ({ resources }) => resources["v1/pods"].kept?.resourceVersion === "132");
+    await s.edge.until("one/status", ({ resources }) => resources["v1/pods"].stored?.resourceVersion === "132");
     assert.equal((await s.edge.get("one/largest")).body.bytes < 2_000_000, true);
     await s.edge.restart();
     assert.equal((await s.edge.get("one/status")).body.resources["v1/pods"].objects, 32);
@@ -266,13 +266,13 @@ describe("the edge", { concurrency: 3 }, () => {
 
   test("corrupt rows are deleted, and the resource is loaded again", options, async (t) => {
     const s = await setup(t);
-    await s.edge.until("one/status", ({ resources }) => resources["v1/pods"].kept);
+    await s.edge.until("one/status", ({ resources }) => resources["v1/pods"].stored);
     await s.edge.get("one/damage");
     await s.edge.restart();
     const { body } = await s.edge.get("one/status");
-    assert.deepEqual([body.resources["v1/pods"].objects, body.resources["v1/pods"].kept], [0, undefined]);
+    assert.deepEqual([body.resources["v1/pods"].objects, body.resources["v1/pods"].stored], [0, undefined]);
     await s.edge.feed(s.connector);
-    await s.edge.until("one/status", ({ resources }) => resources["v1/pods"].kept?.resourceVersion === "130");
+    await s.edge.until("one/status", ({ resources }) => resources["v1/pods"].stored?.resourceVersion === "130");
     assert.deepEqual(s.connector.subscribes, [0, 0]);
     await s.edge.restart();
     assert.equal((await s.edge.get("one/status")).body.resources["v1/pods"].objects, 30);
@@ -282,7 +282,7 @@ describe("the edge", { concurrency: 3 }, () => {
   // them.
   test("corrupt bodies are detected on access, deleted, and loaded again", options, async (t) => {
     const s = await setup(t);
-    await s.edge.until("one/status", ({ resources }) => resources["v1/pods"].kept);
+    await s.edge.until("one/status", ({ resources }) => resources["v1/pods"].stored);
     await s.edge.get("one/damage-bodies");
     await s.edge.restart();
     assert.equal((await s.edge.get("one/status")).body.resources["v1/pods"].objects, 30);
@@ -293,12 +293,12 @@ describe("the edge", { concurrency: 3 }, () => {
     await pods.synced;
     assert.equal((await pods.list()).items.length, 30);
     assert.deepEqual(s.connector.subscribes, [0, 130, 0]);
-    await s.edge.until("one/status", ({ resources }) => resources["v1/pods"].kept?.resourceVersion === "130");
+    await s.edge.until("one/status", ({ resources }) => resources["v1/pods"].stored?.resourceVersion === "130");
     await s.edge.restart();
     await s.edge.feed(s.connector);
     const again = (await s.edge.read()).collection("v1/pods");
     await again.synced;
-    assert.equal((await again.list()).items.length, 30, "of what was kept since");
+    assert.equal((await again.list()).items.length, 30, "from the state stored since");
     assert.deepEqual(s.connector.subscribes, [0, 130, 0, 130]);
   });
 });

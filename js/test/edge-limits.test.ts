@@ -234,10 +234,10 @@ describe("a backlog", () => {
   test("continues with readers that were pinged before", () => {
     const backlog = new Backlog();
     backlog.room = 1000;
-    const kept: Account = { unacknowledged: 2000, ping: { mark: 7, bytes: 1500, at: 1 } };
-    backlog.add(kept);
+    const restored: Account = { unacknowledged: 2000, ping: { mark: 7, bytes: 1500, at: 1 } };
+    backlog.add(restored);
     assert.equal(backlog.due, 10_001);
-    backlog.answered(kept, 7);
+    backlog.answered(restored, 7);
     assert.equal(backlog.bytes, 500);
   });
 });

@@ -99,7 +99,7 @@ describe("the memory of an object", { concurrency: 3 }, () => {
     connector.padding = "x".repeat(400);
     for (let i = 0; i < 100; i++) connector.put(`default/web-${i}`, "web", "Running");
     const edge = await Edge.start(t);
-    const state = (metadataOnly: boolean) => ({ resources: { "v1/pods": pods } }: any): boolean => pods?.metadataOnly === metadataOnly && pods.state === "live" && pods.kept;
+    const state = (metadataOnly: boolean) => ({ resources: { "v1/pods": pods } }: any): boolean => pods?.metadataOnly === metadataOnly && pods.state === "live" && pods.stored;
     await edge.feed(connector, { object });
     await edge.until(`${object}/status`, state(true));
     await edge.restart();

@@ -61,7 +61,7 @@ describe("objects that are divided by namespace", { concurrency: 3 }, () => {
     assert.deepEqual(connector.subscribes.slice(0, 2), [0, 0]);
     assert.ok(connector.subscribes.length === 3 && connector.subscribes[2]! >= 200, "without a snapshot");
     const { rv } = connector;
-    for (const shard of shards) await edge.until(`${shard}/status`, ({ resources }) => Number(resources["v1/pods"].kept?.resourceVersion) >= (shard === shards[0] ? rv : 200));
+    for (const shard of shards) await edge.until(`${shard}/status`, ({ resources }) => Number(resources["v1/pods"].stored?.resourceVersion) >= (shard === shards[0] ? rv : 200));
 
     await edge.restart();
     connector.put(`${there}/later`, "web", "Running");

@@ -15,8 +15,8 @@ const unusedMillis = 15_000;
 /** The size of an empty SQLite database. */
 const emptyBytes = 4_096;
 
-async function kept(s: Setup): Promise<void> {
-  await s.edge.until(`${object}/status`, ({ resources }) => resources["v1/pods"].kept);
+async function isStored(s: Setup): Promise<void> {
+  await s.edge.until(`${object}/status`, ({ resources }) => resources["v1/pods"].stored);
   assert.ok(s.edge.stored() > emptyBytes);
 }
 
@@ -31,7 +31,7 @@ async function deleted(edge: Edge): Promise<void> {
 describe("an unused object", { concurrency: 4 }, () => {
   test("deletes its storage, and starts new on the next request", options, async (t) => {
     const s = await setup(t, object);
-    await kept(s);
+    await isStored(s);
     s.wg.close();
     s.feed.socket.terminate();
     await deleted(s.edge);
@@ -46,7 +46,7 @@ describe("an unused object", { concurrency: 4 }, () => {
 
   test("deletes its storage after unnoticed disconnects", options, async (t) => {
     const s = await setup(t, object);
-    await kept(s);
+    await isStored(s);
     s.wg.close();
     await s.edge.restart();
     await deleted(s.edge);
@@ -62,7 +62,7 @@ describe("an unused object", { concurrency: 4 }, () => {
 
   test("keeps its storage while it is in use", options, async (t) => {
     const s = await setup(t, object);
-    await kept(s);
+    await isStored(s);
     s.wg.close();
     await setTimeout(unusedMillis + 2_000); // it has a feed
     const wg = await s.edge.read({ object });

@@ -77,7 +77,7 @@ test("an object wakes up with an event, and its readers receive only that event"
   assert.equal(items.length, 3);
   assert.deepEqual([...states.add(pods.status.state)], ["live"]);
   assert.equal(feed.begun, 2, "a session before, one after");
-  assert.deepEqual(connector.subscribes, [0, 102], "it resumes from what it kept");
+  assert.deepEqual(connector.subscribes, [0, 102], "it resumes from the stored state");
   const { reconnects, "collection.1.relists": relists } = await wg.inspect();
   assert.deepEqual({ reconnects, relists }, { reconnects: 0, relists: 1 });
 });
@@ -104,7 +104,7 @@ test("a region reads from its home while it has readers", { skip }, async (t) =>
   await until(stranger, ({ state }) => state === "forbidden"); // home was asked only for pods
 
   // The region's stored state is available to the next reader before home responds.
-  await edge.until("region/status", ({ resources }) => resources["v1/pods"].kept?.resourceVersion === "103");
+  await edge.until("region/status", ({ resources }) => resources["v1/pods"].stored?.resourceVersion === "103");
   for (const wg of readers) wg.close();
   await edge.until("home/status", ({ readers }) => readers === 0);
   const next = (await edge.read({ object: "region" })).collection("v1/pods");

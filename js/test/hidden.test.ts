@@ -1,4 +1,4 @@
-// Pages that are hidden, and pages that the browser keeps for the back button.
+// Hidden pages, and pages in the back-forward cache of the browser.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -43,7 +43,7 @@ test("the connection is closed while all pages are hidden, and resumes from the 
   assert.equal(connector.hellos.length, 2);
 });
 
-/** Returns to the previous page of the history, and returns why the browser did not keep it, or undefined if it did. */
+/** Returns to the previous page of the history, and returns why the browser did not cache it, or undefined if it did. */
 async function goBack(page: Page): Promise<{ type: string; reason: string }[] | undefined> {
   const devtools = await page.context().newCDPSession(page);
   await devtools.send("Page.enable");
@@ -52,14 +52,14 @@ async function goBack(page: Page): Promise<{ type: string; reason: string }[] | 
   });
   await page.evaluate(() => history.back()).catch(() => {}); // the context of the call ends
   await page.waitForFunction(() => globalThis.watchglass !== undefined);
-  const kept = await page.evaluate(() => globalThis.wg !== undefined);
-  return kept ? undefined : reasons;
+  const cached = await page.evaluate(() => globalThis.wg !== undefined);
+  return cached ? undefined : reasons;
 }
 
-test("a page that the browser kept for the back button is current when it returns", { skip }, async (t) => {
-  const keeping = await launch({ ignoreDefaultArgs: ["--disable-back-forward-cache"] });
-  t.after(() => keeping.close());
-  const { connector, open } = await setup(t, undefined, keeping);
+test("a page in the back-forward cache is current when it returns", { skip }, async (t) => {
+  const browser = await launch({ ignoreDefaultArgs: ["--disable-back-forward-cache"] });
+  t.after(() => browser.close());
+  const { connector, open } = await setup(t, undefined, browser);
   const page = await open();
   const rows = ["web-1 Running", "web-2 Pending"];
   // On a busy machine the browser may drop a page, for example because freezing it takes
@@ -73,7 +73,7 @@ test("a page that the browser kept for the back button is current when it return
     const reasons = await goBack(page);
     if (reasons === undefined) break;
     assert.deepEqual(reasons.filter(({ type }) => type !== "Circumstantial"), []);
-    t.diagnostic(`the browser did not keep the page: ${JSON.stringify(reasons)}`);
+    t.diagnostic(`the browser did not cache the page: ${JSON.stringify(reasons)}`);
   }
   await page.waitForFunction(() => (globalThis as any).persisted === true);
   await shows(page, rows.join(", "));

@@ -107,10 +107,10 @@ test("a view follows the connector, filtered and sorted", { skip }, async (t) =>
   assert.deepEqual(view.snapshot.rows.map((r) => r.key), ["default/web-2", "default/web-1"]);
   assert.deepEqual(view.snapshot.facets["Phase"]?.values, [["Pending", 1], ["Running", 1]]);
   assert.deepEqual(view.snapshot.rows[0]!.labels, { app: "web" });
-  const kept = view.snapshot.rows[1];
+  const unchanged = view.snapshot.rows[1];
   connector.put("default/web-2", "web", "Running");
   await until(view, () => view.snapshot.rows[0]?.columns[0] === "Running");
-  assert.equal(view.snapshot.rows[1], kept);
+  assert.equal(view.snapshot.rows[1], unchanged);
   connector.put("default/web-3", "web", "Running");
   connector.delete("default/web-1");
   await until(view, () => view.snapshot.rows.map((r) => r.name).join() === "web-3,web-2");

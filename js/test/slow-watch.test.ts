@@ -94,7 +94,7 @@ test("a slow loop whose next event was evicted ends with a 410", { skip }, async
   const error = await take(loop, versions);
   inOrder(first, versions);
   assert.ok(versions.length >= 2 && versions.length < 10, `${versions.length} events`);
-  expired(error, "Overtaken", new RegExp(`the watch, which is at resourceVersion ${versions.at(-1)}: .*20 events are kept; list again`));
+  expired(error, "Overtaken", new RegExp(`the watch, which is at resourceVersion ${versions.at(-1)}: .*20 events remain; list again`));
   assert.equal(watch.end, "Overtaken");
   assert.equal(await counted("overtakenWatches"), 1);
 });

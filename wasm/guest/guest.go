@@ -23,10 +23,10 @@ const (
 	// maxInput leaves room for the overhead of a command with a message of the
 	// maximum size.
 	maxInput = wire.MaxMessage + 64<<10
-	// keptInput is the size to which the input arena shrinks again after a
+	// reusedInput is the size to which the input arena shrinks again after a
 	// large message.
-	keptInput = 1 << 20
-	arenaStep = 64 << 10
+	reusedInput = 1 << 20
+	arenaStep   = 64 << 10
 )
 
 // engine is the part of core.Engine that the guest uses.
@@ -55,7 +55,7 @@ func (g *guest) reserve(n int32) []byte {
 		return nil
 	}
 	size := max(int(n), 1) // so that there is always an address
-	if cap(g.in) < size || cap(g.in) > keptInput && size <= keptInput {
+	if cap(g.in) < size || cap(g.in) > reusedInput && size <= reusedInput {
 		// Messages of about one size must not make a new arena each time that
 		// one is a little larger than all before.
 		g.in = make([]byte, size, (size+arenaStep-1)/arenaStep*arenaStep)

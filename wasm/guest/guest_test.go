@@ -127,7 +127,7 @@ func TestArenaIsBoundedAndShrinks(t *testing.T) {
 	require.Nil(t, g.reserve(maxInput+1))
 	require.NotEmpty(t, g.reserve(0), "there is always an address")
 	require.GreaterOrEqual(t, len(g.reserve(maxInput)), maxInput)
-	require.LessOrEqual(t, len(g.reserve(10)), keptInput, "a large message does not keep its memory")
+	require.LessOrEqual(t, len(g.reserve(10)), reusedInput, "a large message does not keep its memory")
 
 	for _, n := range []int32{-1, 11} {
 		require.EqualValues(t, codeRejected, g.step(n))

@@ -71,7 +71,7 @@ type objectStatus struct {
 		State           string
 		Objects         int
 		ResourceVersion string
-		Kept            struct{ ResourceVersion string }
+		Stored          struct{ ResourceVersion string }
 	}
 }
 

@@ -84,7 +84,7 @@ func TestReadersOfATreeReceiveEachChangeOnce(t *testing.T) {
 	r.change()
 	require.Eventually(t, func() bool {
 		pods := askObject(t, r.address, "region", "/status").Resources["v1/pods"]
-		return pods.Kept.ResourceVersion == pods.ResourceVersion
+		return pods.Stored.ResourceVersion == pods.ResourceVersion
 	}, time.Minute, 10*time.Millisecond, "what a region has stored is of use for as long as home remembers what came next")
 	r.change()
 	askObject(t, r.address, "region", "/break")

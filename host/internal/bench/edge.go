@@ -144,7 +144,7 @@ type objectStatus struct {
 	Resources  map[string]struct {
 		State           string
 		ResourceVersion string
-		Kept            *struct{ ResourceVersion string }
+		Stored          *struct{ ResourceVersion string }
 	}
 	Storage struct{ Bytes int }
 }

@@ -420,7 +420,7 @@ func runStored(ctx context.Context, b *bench) ([]Result, error) {
 		return nil, err
 	}
 	status, err := e.until(ctx, "edge/stored", 200*time.Millisecond, func(s *objectStatus) bool {
-		return s.Resources["v1/pods"].Kept != nil
+		return s.Resources["v1/pods"].Stored != nil
 	})
 	if err != nil {
 		return nil, err

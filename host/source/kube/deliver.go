@@ -11,8 +11,8 @@ import (
 // maxBatch is the maximum number of changes that the sink receives at once.
 const maxBatch = 100
 
-// maxKept is the size of the buffer for values that a stream keeps for reuse.
-const maxKept = 1 << 20
+// maxReusedValues is the largest buffer of values that a stream reuses, in bytes.
+const maxReusedValues = 1 << 20
 
 // memory is the state of a resource that outlives its streams.
 type memory struct {
@@ -129,7 +129,7 @@ func (st *stream) flush() error {
 	}
 	err := st.sink.Changes(st.changes)
 	clear(st.changes)
-	if st.changes, st.values = st.changes[:0], st.values[:0]; cap(st.values) > maxKept {
+	if st.changes, st.values = st.changes[:0], st.values[:0]; cap(st.values) > maxReusedValues {
 		st.values = nil
 	}
 	if err != nil {

@@ -8,7 +8,7 @@ import { covers, type Grant } from "./grant.js";
 import type { Holdings } from "./holdings.js";
 import { socketPair, type HibernatableSocket, type ObjectState } from "./platform.js";
 import { refuse, status } from "./refusal.js";
-import { closeSocket, expired, keepWith, protocolBroken, send, tooLong, upgraded, upgradeRefused } from "./sockets.js";
+import { closeSocket, expired, protocolBroken, send, setAttachment, tooLong, upgraded, upgradeRefused } from "./sockets.js";
 
 const tag = "feed";
 
@@ -103,8 +103,8 @@ export class Feeds {
     if (why) return refuse(why);
     const [client, server] = socketPair();
     const feed: Feed = { since: Date.now(), resources, source, user: grant.user, expires: grant.expires, session: 0 };
-    const unkept = keepWith(server, feed);
-    if (unkept) return refuse(unkept);
+    const refusal = setAttachment(server, feed);
+    if (refusal) return refuse(refusal);
     this.#state.acceptWebSocket(server, [tag]);
     this.#holdings.hold(resources);
     if (this.#stream && !this.#active) this.#begin();

@@ -3,7 +3,7 @@ import type { CollectionHandle } from "../collection.js";
 import { idsPerMember } from "../member.js";
 import { messageOf, WatchglassError } from "../errors.js";
 import type { Collection, CollectionProgress, CollectionStatus, KubeObject, Position, Status } from "../types.js";
-import { StorageFull, type Kept, type Storage } from "./storage.js";
+import { StorageFull, type StoredState, type Storage } from "./storage.js";
 
 /**
  * Changes are appended to a stored state until they reach this share of its size. Then
@@ -29,18 +29,18 @@ export class Holding {
   readonly #client: Client;
   readonly #storage: Storage;
   #collection!: CollectionHandle<KubeObject>;
-  #kept: Kept | undefined;
+  #stored: StoredState | undefined;
   #metadataOnly: boolean;
   #ended: Status | undefined;
   /** The error and the time of the last failed attempt to store it. */
   #failure: { message: string; at: number } | undefined;
 
-  constructor(client: Client, storage: Storage, resource: string, kept: Kept | undefined, shed: Degraded | undefined) {
+  constructor(client: Client, storage: Storage, resource: string, stored: StoredState | undefined, shed: Degraded | undefined) {
     this.resource = resource;
     this.#client = client;
     this.#storage = storage;
-    this.#kept = kept;
-    this.#metadataOnly = kept?.metadataOnly ?? shed !== undefined;
+    this.#stored = stored;
+    this.#metadataOnly = stored?.metadataOnly ?? shed !== undefined;
     this.#ended = shed?.ended;
     this.#open();
     if (this.#ended) this.close();
@@ -59,7 +59,7 @@ export class Holding {
    * stored.
    */
   get source(): string {
-    return this.#kept?.position.source ?? "";
+    return this.#stored?.position.source ?? "";
   }
 
   /** Resolves when the stored state has been loaded, or deleted because it was unusable. */
@@ -79,7 +79,7 @@ export class Holding {
   /** Deletes the stored state. */
   forget(): void {
     this.#storage.forget(this.resource);
-    this.#kept = undefined;
+    this.#stored = undefined;
   }
 
   close(): void {
@@ -116,28 +116,28 @@ export class Holding {
     return inspected[`collection.${this.#collection.id % idsPerMember}.usedBytes`] ?? 0;
   }
 
-  report(): CollectionStatus & CollectionProgress & { metadataOnly: boolean; kept?: object; keepingFailed?: string } {
+  report(): CollectionStatus & CollectionProgress & { metadataOnly: boolean; stored?: object; storeError?: string } {
     const { status, progress } = this.#collection;
-    const kept = this.#kept && { resourceVersion: this.#kept.position.resourceVersion, chunks: this.#kept.chunks, bytes: this.#kept.wholeBytes + this.#kept.changeBytes };
+    const stored = this.#stored && { resourceVersion: this.#stored.position.resourceVersion, chunks: this.#stored.chunks, bytes: this.#stored.wholeBytes + this.#stored.changeBytes };
     return {
       ...status,
       ...progress,
       ...(this.#ended && { error: this.#ended }),
       metadataOnly: this.#metadataOnly,
-      ...(kept && { kept }),
-      ...(this.#failure && { keepingFailed: this.#failure.message }),
+      ...(stored && { stored }),
+      ...(this.#failure && { storeError: this.#failure.message }),
     };
   }
 
   /** Stores the changes since the last call. */
-  async keep(now: number): Promise<void> {
+  async store(now: number): Promise<void> {
     const { status, progress } = this.#collection;
     const { resourceVersion } = progress;
     if (status.state === "closed") return;
-    if (resourceVersion === "0" || resourceVersion === this.#kept?.position.resourceVersion) return;
+    if (resourceVersion === "0" || resourceVersion === this.#stored?.position.resourceVersion) return;
     if (this.#failure && now < this.#failure.at + retryMillis) return;
     try {
-      await this.#take();
+      await this.#storeChanges();
       this.#failure = undefined;
     } catch (error) {
       // A collection that was relisted meanwhile is stored the next time.
@@ -148,13 +148,13 @@ export class Holding {
     }
   }
 
-  async #take(): Promise<void> {
-    const before = this.#kept ?? { resource: this.resource, generation: 0, chunks: 0, wholeBytes: 0, changeBytes: 0 };
-    const goesOn = this.#kept && before.changeBytes < Math.max(changeBytes, changeShare * before.wholeBytes);
+  async #storeChanges(): Promise<void> {
+    const before = this.#stored ?? { resource: this.resource, generation: 0, chunks: 0, wholeBytes: 0, changeBytes: 0 };
+    const continues = this.#stored && before.changeBytes < Math.max(changeBytes, changeShare * before.wholeBytes);
     let position: Position | undefined;
     let next = before;
     try {
-      for await (const chunk of this.#collection.snapshot({ since: goesOn ? this.#kept?.position : undefined })) {
+      for await (const chunk of this.#collection.snapshot({ since: continues ? this.#stored?.position : undefined })) {
         if (next === before && chunk.whole) next = { ...before, generation: before.generation + 1, chunks: 0, wholeBytes: 0, changeBytes: 0 };
         position = chunk.position;
         const rows = this.#storage.write(this.resource, next.generation, next.chunks, chunk.data);
@@ -162,9 +162,9 @@ export class Holding {
         next = { ...next, chunks: next.chunks + rows, [bytes]: next[bytes] + chunk.data.length };
       }
       if (!position) return;
-      const kept = { ...next, position, metadataOnly: this.#metadataOnly };
-      this.#storage.commit(kept);
-      this.#kept = kept;
+      const stored = { ...next, position, metadataOnly: this.#metadataOnly };
+      this.#storage.commit(stored);
+      this.#stored = stored;
     } catch (error) {
       this.#storage.clean(before);
       throw error;
@@ -172,10 +172,10 @@ export class Holding {
   }
 
   #open(): void {
-    const kept = this.#kept;
+    const stored = this.#stored;
     this.#collection = this.#client.collection(this.resource, {
       metadataOnly: this.#metadataOnly,
-      ...(kept && { restore: this.#storage.read(kept), lost: (why) => this.#lost(why.message) }),
+      ...(stored && { restore: this.#storage.read(stored), lost: (why) => this.#lost(why.message) }),
     }) as CollectionHandle<KubeObject>;
   }
 }

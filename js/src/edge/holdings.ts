@@ -2,7 +2,7 @@ import type { Client } from "../client.js";
 import type { Collection, Status } from "../types.js";
 import { Holding, type Degraded } from "./holding.js";
 import { status } from "./refusal.js";
-import type { Kept, Storage } from "./storage.js";
+import type { StoredState, Storage } from "./storage.js";
 
 /** The resources that an object holds. */
 export class Holdings {
@@ -20,7 +20,7 @@ export class Holdings {
 
   /** Opens the stored resources. Resolves when their states are loaded. */
   async restore(): Promise<void> {
-    for (const kept of this.#storage.resources()) this.#held.set(kept.resource, this.#holding(kept.resource, kept));
+    for (const stored of this.#storage.resources()) this.#held.set(stored.resource, this.#holding(stored.resource, stored));
     await Promise.all([...this.#held.values()].map((holding) => holding.restored()));
   }
 
@@ -39,19 +39,19 @@ export class Holdings {
 
   /**
    * Opens these resources and closes all others. Deletes the stored states of closed
-   * ones, unless `keep` is set.
+   * ones, unless `retain` is set.
    */
-  hold(resources: readonly string[], { keep = false } = {}): void {
+  hold(resources: readonly string[], { retain = false } = {}): void {
     for (const [resource, holding] of this.#held) {
       if (resources.includes(resource)) continue;
-      if (!keep) holding.forget();
+      if (!retain) holding.forget();
       holding.close();
       this.#held.delete(resource);
     }
     for (const resource of resources) {
       if (this.#held.has(resource)) continue;
-      const kept = keep ? this.#storage.resources().find((kept) => kept.resource === resource) : undefined;
-      const holding = this.#holding(resource, kept);
+      const stored = retain ? this.#storage.resources().find((state) => state.resource === resource) : undefined;
+      const holding = this.#holding(resource, stored);
       this.#held.set(resource, holding);
       void holding.restored();
     }
@@ -117,8 +117,8 @@ export class Holdings {
     return undefined;
   }
 
-  async keep(now: number): Promise<void> {
-    for (const holding of [...this.#held.values()]) await holding.keep(now);
+  async store(now: number): Promise<void> {
+    for (const holding of [...this.#held.values()]) await holding.store(now);
   }
 
   report(): unknown {
@@ -130,8 +130,8 @@ export class Holdings {
     holding.withoutBodies();
   }
 
-  #holding(resource: string, kept: Kept | undefined): Holding {
-    return new Holding(this.#client, this.#storage, resource, kept, this.#shed.get(resource));
+  #holding(resource: string, stored: StoredState | undefined): Holding {
+    return new Holding(this.#client, this.#storage, resource, stored, this.#shed.get(resource));
   }
 }
 

@@ -195,7 +195,7 @@ export class WatchglassObject {
   /** Schedules the work that follows any activity. */
   #touched(): void {
     const { upstream } = this.#settings;
-    if (upstream) this.#holdings.hold(this.#readers.count > 0 ? upstream.resources : [], { keep: true });
+    if (upstream) this.#holdings.hold(this.#readers.count > 0 ? upstream.resources : [], { retain: true });
     this.#holdings.fitMemory();
     this.#readers.fit(this.#outputRoom(), Date.now());
     const { deadline } = this.#readers;
@@ -244,7 +244,7 @@ export class WatchglassObject {
   async #restart(): Promise<void> {
     this.#counters.add("restarts");
     this.#restartedAt = Date.now();
-    await this.#keep();
+    await this.#store();
     this.#feeds.leave();
     this.#backend.leave("its module is replaced to release memory");
     this.#client.close();
@@ -272,13 +272,13 @@ export class WatchglassObject {
     gone.catch((error) => console.error(`watchglass: an unused object could not be deleted: ${messageOf(error)}`));
   }
 
-  async #keep(): Promise<void> {
-    await this.#holdings.keep(Date.now());
-    this.#readers.keep();
+  async #store(): Promise<void> {
+    await this.#holdings.store(Date.now());
+    this.#readers.save();
   }
 
   async #settle(): Promise<void> {
-    await this.#keep();
+    await this.#store();
     if (this.#engine.memoryBytes > this.#settings.isolateBytes / 2) await this.#relieve();
   }
 

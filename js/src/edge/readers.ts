@@ -15,7 +15,7 @@ import { TokenBucket } from "./token-bucket.js";
 import { inShard } from "./places.js";
 import { socketPair, type HibernatableSocket, type ObjectState } from "./platform.js";
 import { refuse, status } from "./refusal.js";
-import { closeSocket, expired, keepWith, protocolBroken, send, tooLong, upgraded, upgradeRefused } from "./sockets.js";
+import { closeSocket, expired, protocolBroken, send, setAttachment, tooLong, upgraded, upgradeRefused } from "./sockets.js";
 import { writeSubscriptionStatus } from "../wire/status.js";
 
 const tag = "reader";
@@ -48,7 +48,7 @@ interface Attachment {
   /** The reader requested this shard, and treats it as complete. */
   whole?: boolean;
   /** The reader's position in the engine; undefined if unknown. */
-  kept?: Uint8Array;
+  saved?: Uint8Array;
   /** See {@link Reader}. */
   sent?: number;
   stalledAt?: number;
@@ -114,7 +114,7 @@ export class Readers {
     for (const socket of this.#state.getWebSockets(tag)) {
       if (socket.readyState !== 1) continue;
       const attachment = socket.deserializeAttachment() as Attachment;
-      if (attachment.kept) this.#attach(socket, attachment);
+      if (attachment.saved) this.#attach(socket, attachment);
       else closeSocket(socket, status(503, "ServiceUnavailable", "connect again: the object restarted, and this reader's position was not stored"));
     }
   }
@@ -168,8 +168,8 @@ export class Readers {
     const query = new URL(request.url).searchParams;
     const shard = query.get("shard");
     const attachment: Attachment = { serial: this.#newSerial(), grant, ...(shard && { shard, whole: !query.get("namespace") }), silentSince: Date.now() };
-    const unkept = keepWith(server, attachment);
-    if (unkept) return refuse(unkept);
+    const refusal = setAttachment(server, attachment);
+    if (refusal) return refuse(refusal);
     this.#state.acceptWebSocket(server, [tag]);
     this.#attach(server, attachment);
     return upgraded(client, request);
@@ -227,7 +227,7 @@ export class Readers {
   }
 
   /** Attaches each reader's position to its socket. */
-  keep(): void {
+  save(): void {
     for (const reader of this.#bySocket.values()) {
       if (!reader.active) continue;
       reader.active = false;
@@ -236,10 +236,10 @@ export class Readers {
     if (this.#writer.length > 0) this.#membership.send(this.#writer.take());
   }
 
-  #attach(socket: HibernatableSocket, { serial, grant, shard, whole = false, kept, sent = 0, stalledAt = 0, silentSince = 0, unacknowledged = 0, ping }: Attachment): void {
+  #attach(socket: HibernatableSocket, { serial, grant, shard, whole = false, saved, sent = 0, stalledAt = 0, silentSince = 0, unacknowledged = 0, ping }: Attachment): void {
     const id = this.#id(serial);
     const bucket = new TokenBucket(this.#settings.messagesPerSecond, Date.now());
-    const reader: Reader = { id, serial, socket, grant, shard, whole, sent, stalledAt, silentSince, unacknowledged, ping, bucket, active: kept === undefined };
+    const reader: Reader = { id, serial, socket, grant, shard, whole, sent, stalledAt, silentSince, unacknowledged, ping, bucket, active: saved === undefined };
     this.#backlog.add(reader);
     this.#byId.set(id, reader);
     this.#bySocket.set(socket, reader);
@@ -251,7 +251,7 @@ export class Readers {
       progressMillis: this.#settings.progressMillis,
       maxSubscriptions: 0,
       room: Math.max(0, roomBytes - sent),
-      saved: kept ?? new Uint8Array(),
+      saved: saved ?? new Uint8Array(),
       stalled: stalledAt !== 0,
     });
   }
@@ -273,7 +273,7 @@ export class Readers {
       case "CloseReader":
         return this.#close(reader, output.status ?? protocolBroken("no reason was given"));
       case "SavedReader":
-        return keep(reader, output.data.slice());
+        return saveReader(reader, output.data.slice());
       case "ReaderStalled":
         return this.#stall(reader, output.stalled);
     }
@@ -366,11 +366,11 @@ function closeReader(socket: HibernatableSocket, why: Status): void {
   send(socket, w.take());
 }
 
-function keep({ socket, serial, grant, shard, whole, sent, stalledAt, silentSince, unacknowledged, ping }: Reader, kept: Uint8Array): void {
+function saveReader({ socket, serial, grant, shard, whole, sent, stalledAt, silentSince, unacknowledged, ping }: Reader, saved: Uint8Array): void {
   const attachment: Attachment = { serial, grant, ...(shard && { shard, whole }), sent, stalledAt, silentSince, unacknowledged, ping };
   // If a reader has more subscriptions than fit, it must connect again when the
   // object wakes up.
-  if (keepWith(socket, { ...attachment, kept } satisfies Attachment)) keepWith(socket, attachment);
+  if (setAttachment(socket, { ...attachment, saved } satisfies Attachment)) setAttachment(socket, attachment);
 }
 
 /** Returns why a subscription is refused because this object holds less than it selects. */

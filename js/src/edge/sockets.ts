@@ -33,7 +33,7 @@ export function otherVersion(headers: Headers): Status | undefined {
  * Attaches a value to a socket while the object is out of memory. Returns an error if it
  * exceeds the platform's 16 KiB.
  */
-export function keepWith(socket: HibernatableSocket, value: unknown): Status | undefined {
+export function setAttachment(socket: HibernatableSocket, value: unknown): Status | undefined {
   try {
     socket.serializeAttachment(value);
     return undefined;

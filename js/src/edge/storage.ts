@@ -10,7 +10,7 @@ import type { ObjectStorage } from "./platform.js";
 const rowBytes = 1 << 20;
 
 /** The stored state of a resource. */
-export interface Kept {
+export interface StoredState {
   resource: string;
   position: Position;
   /** Bodies were omitted, because they needed too much memory. */
@@ -83,7 +83,7 @@ export class Storage {
     return this.#storage.sql.databaseSize;
   }
 
-  resources(): Kept[] {
+  resources(): StoredState[] {
     return this.#storage.sql
       .exec<Row>("SELECT * FROM resources ORDER BY resource")
       .toArray()
@@ -99,7 +99,7 @@ export class Storage {
   }
 
   /** Yields the chunks of a resource without their bodies, one at a time. */
-  *read({ resource, generation, chunks }: Kept): Generator<ChunkHead, void, void> {
+  *read({ resource, generation, chunks }: StoredState): Generator<ChunkHead, void, void> {
     const rows = this.#storage.sql.exec<{ number: number; data: ArrayBuffer }>(
       "SELECT number, data FROM chunks WHERE resource = ? AND generation = ? AND number < ? ORDER BY number", resource, generation, chunks);
     let chunk: ChunkHead | undefined;
@@ -160,17 +160,17 @@ export class Storage {
   }
 
   /** Makes the written chunks valid. */
-  commit(kept: Kept): void {
-    const { resource, position, metadataOnly, generation, chunks, wholeBytes, changeBytes } = kept;
+  commit(state: StoredState): void {
+    const { resource, position, metadataOnly, generation, chunks, wholeBytes, changeBytes } = state;
     this.#storage.transactionSync(() => {
       this.#storage.sql.exec("INSERT OR REPLACE INTO resources VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         resource, position.resourceVersion, position.source, metadataOnly ? this.#memoryBytes : 0, generation, chunks, wholeBytes, changeBytes);
-      this.clean(kept);
+      this.clean(state);
     });
   }
 
   /** Deletes invalid rows. */
-  clean({ resource, generation, chunks }: Pick<Kept, "resource" | "generation" | "chunks">): void {
+  clean({ resource, generation, chunks }: Pick<StoredState, "resource" | "generation" | "chunks">): void {
     this.#unname((place) => place.resource === resource && place.generation !== generation);
     for (const table of ["chunks", "bodies"]) {
       this.#storage.sql.exec(`DELETE FROM ${table} WHERE resource = ? AND (generation <> ? OR number >= ?)`, resource, generation, chunks);

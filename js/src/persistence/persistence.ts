@@ -34,7 +34,7 @@ export interface PersistenceOptions {
 }
 
 /** A collection that pages have open, and its stored state. */
-interface Kept {
+interface Persisted {
   readonly id: number;
   readonly scope: Scope;
   /** The collections of the pages. */
@@ -67,12 +67,12 @@ export class Persistence {
   readonly #states = new Map<string, Stored>();
   /** The sizes of states of other users and connectors. */
   readonly #others: Stored[];
-  readonly #byScope = new Map<string, Kept>();
-  readonly #byId = new Map<number, Kept>();
+  readonly #byScope = new Map<string, Persisted>();
+  readonly #byId = new Map<number, Persisted>();
   readonly #answers = new Map<number, (output: Delivery | undefined) => void>();
-  readonly #due = new Debouncer(quietMillis, mostMillis, () => this.#keepAll());
+  readonly #due = new Debouncer(quietMillis, mostMillis, () => this.#storeAll());
   readonly #counts = { restored: 0, discarded: 0, stored: 0, tooLarge: 0 };
-  #keeping: Promise<void> = Promise.resolve();
+  #storing: Promise<void> = Promise.resolve();
   #release: () => void = () => {};
   #host: PersistenceHost | undefined;
   #lastId = 0;
@@ -154,28 +154,28 @@ export class Persistence {
     const opened = readScope(payload);
     if (!opened) return;
     const { scope, collection } = opened;
-    let kept = this.#byScope.get(scope.key);
-    if (!kept) {
+    let persisted = this.#byScope.get(scope.key);
+    if (!persisted) {
       const stored = this.#states.get(scope.key);
-      kept = { id: this.#newId(), scope, users: new Set(), stored, resourceVersion: "0", live: false, tooLarge: false };
-      this.#byScope.set(scope.key, kept);
-      this.#byId.set(kept.id, kept);
-      step(frame({ type: "OpenCollection", collection: kept.id, ...scope.open, restore: stored !== undefined }));
-      if (stored) void this.#restore(kept, stored);
+      persisted = { id: this.#newId(), scope, users: new Set(), stored, resourceVersion: "0", live: false, tooLarge: false };
+      this.#byScope.set(scope.key, persisted);
+      this.#byId.set(persisted.id, persisted);
+      step(frame({ type: "OpenCollection", collection: persisted.id, ...scope.open, restore: stored !== undefined }));
+      if (stored) void this.#restore(persisted, stored);
     }
-    kept.users.add(collection);
+    persisted.users.add(collection);
   }
 
   /** A page has closed a collection. */
   leave(collection: number): void {
-    for (const kept of this.#byScope.values()) {
-      if (kept.users.delete(collection) && kept.users.size === 0) void this.#finish(kept);
+    for (const persisted of this.#byScope.values()) {
+      if (persisted.users.delete(collection) && persisted.users.size === 0) void this.#finish(persisted);
     }
   }
 
   /** Stores changes without waiting for more, because the page may end. */
   flush(): void {
-    void this.#keepAll();
+    void this.#storeAll();
   }
 
   /** The engine is replaced by an empty one. */
@@ -195,19 +195,19 @@ export class Persistence {
       this.#answers.delete(output.id);
       return answer(output);
     }
-    const kept = this.#byId.get(output.id);
-    if (!kept) return;
+    const persisted = this.#byId.get(output.id);
+    if (!persisted) return;
     if (output.type === "CollectionState") {
-      kept.live = output.state === "live";
-      // Do not keep objects that the user may no longer read.
-      if (output.state === "closed" || output.state === "forbidden") void this.#forget(kept);
-      if (output.state === "closed") return this.#drop(kept);
-      if (!kept.live || kept.resourceVersion === output.resourceVersion) return;
-      kept.resourceVersion = output.resourceVersion;
+      persisted.live = output.state === "live";
+      // Delete objects that the user may no longer read.
+      if (output.state === "closed" || output.state === "forbidden") void this.#forget(persisted);
+      if (output.state === "closed") return this.#drop(persisted);
+      if (!persisted.live || persisted.resourceVersion === output.resourceVersion) return;
+      persisted.resourceVersion = output.resourceVersion;
       this.#due.trigger();
     } else if (output.type === "Rejected") {
-      if (output.object === "restore") this.#discard(kept, output.status);
-      else this.#drop(kept);
+      if (output.object === "restore") this.#discard(persisted, output.status);
+      else this.#drop(persisted);
     }
   }
 
@@ -239,95 +239,95 @@ export class Persistence {
     return this.#lastId;
   }
 
-  async #restore(kept: Kept, stored: Stored): Promise<void> {
+  async #restore(persisted: Persisted, stored: Stored): Promise<void> {
     try {
       for await (const data of this.#database.chunks(stored)) {
-        if (this.#byId.get(kept.id) !== kept) return;
+        if (this.#byId.get(persisted.id) !== persisted) return;
         if (data.length > maxMessage - batchBytes) throw new Error(`a chunk has ${data.length} bytes`);
-        this.#send({ type: "RestoreChunk", collection: kept.id, data, end: false, body: 0 });
-        if (!kept.stored) return; // refused
+        this.#send({ type: "RestoreChunk", collection: persisted.id, data, end: false, body: 0 });
+        if (!persisted.stored) return; // refused
       }
       this.#counts.restored++;
     } catch (error) {
-      this.#discard(kept, { code: 500, reason: "InternalError", message: messageOf(error) });
+      this.#discard(persisted, { code: 500, reason: "InternalError", message: messageOf(error) });
     }
     // The engine refuses an incomplete state, and lists instead.
-    if (this.#byId.get(kept.id) === kept) this.#send({ type: "RestoreChunk", collection: kept.id, data: new Uint8Array(), end: true, body: 0 });
+    if (this.#byId.get(persisted.id) === persisted) this.#send({ type: "RestoreChunk", collection: persisted.id, data: new Uint8Array(), end: true, body: 0 });
   }
 
-  #discard(kept: Kept, why: Status | undefined): void {
+  #discard(persisted: Persisted, why: Status | undefined): void {
     this.#counts.discarded++;
-    console.warn(`watchglass: the stored state of ${kept.scope.open.resource} is discarded and loaded again: ${why?.message ?? "it was refused"}`);
-    void this.#forget(kept);
+    console.warn(`watchglass: the stored state of ${persisted.scope.open.resource} is discarded and loaded again: ${why?.message ?? "it was refused"}`);
+    void this.#forget(persisted);
   }
 
-  async #forget(kept: Kept): Promise<void> {
-    kept.stored = undefined;
-    if (!this.#states.delete(kept.scope.key)) return;
-    await this.#attempt(() => this.#database.forget({ owner: this.#owner, scope: kept.scope.key }));
+  async #forget(persisted: Persisted): Promise<void> {
+    persisted.stored = undefined;
+    if (!this.#states.delete(persisted.scope.key)) return;
+    await this.#attempt(() => this.#database.forget({ owner: this.#owner, scope: persisted.scope.key }));
   }
 
-  #drop(kept: Kept): void {
-    this.#send({ type: "CloseCollection", collection: kept.id });
-    this.#byId.delete(kept.id);
-    if (this.#byScope.get(kept.scope.key) === kept) this.#byScope.delete(kept.scope.key);
+  #drop(persisted: Persisted): void {
+    this.#send({ type: "CloseCollection", collection: persisted.id });
+    this.#byId.delete(persisted.id);
+    if (this.#byScope.get(persisted.scope.key) === persisted) this.#byScope.delete(persisted.scope.key);
   }
 
   /** Stores a collection that no page uses any more, and closes it. */
-  async #finish(kept: Kept): Promise<void> {
-    await this.#keep(kept);
-    if (kept.users.size === 0 && this.#byId.get(kept.id) === kept) this.#drop(kept);
+  async #finish(persisted: Persisted): Promise<void> {
+    await this.#store(persisted);
+    if (persisted.users.size === 0 && this.#byId.get(persisted.id) === persisted) this.#drop(persisted);
   }
 
-  async #keepAll(): Promise<void> {
-    for (const kept of [...this.#byId.values()]) await this.#keep(kept);
+  async #storeAll(): Promise<void> {
+    for (const persisted of [...this.#byId.values()]) await this.#store(persisted);
   }
 
   /** Stores the changes of a collection since the last call, after all earlier calls. */
-  #keep(kept: Kept): Promise<void> {
-    return (this.#keeping = this.#keeping.then(() => this.#keepNow(kept)));
+  #store(persisted: Persisted): Promise<void> {
+    return (this.#storing = this.#storing.then(() => this.#storeNow(persisted)));
   }
 
-  async #keepNow(kept: Kept): Promise<void> {
-    const { stored, resourceVersion } = kept;
-    if (this.#off || kept.tooLarge || !kept.live || resourceVersion === "0" || resourceVersion === stored?.position.resourceVersion) return;
+  async #storeNow(persisted: Persisted): Promise<void> {
+    const { stored, resourceVersion } = persisted;
+    if (this.#off || persisted.tooLarge || !persisted.live || resourceVersion === "0" || resourceVersion === stored?.position.resourceVersion) return;
     await this.#attempt(async () => {
       try {
-        await this.#take(kept);
+        await this.#storeChanges(persisted);
       } catch (error) {
-        if (error instanceof TooLarge) this.#skip(kept, error);
+        if (error instanceof TooLarge) this.#skip(persisted, error);
         else if (!(error instanceof Refused)) throw error;
       }
     });
   }
 
-  #skip(kept: Kept, why: TooLarge): void {
-    kept.tooLarge = true;
+  #skip(persisted: Persisted, why: TooLarge): void {
+    persisted.tooLarge = true;
     this.#counts.tooLarge++;
     console.warn(`watchglass: a state is not persisted: ${why.message}`);
   }
 
-  async #take(kept: Kept): Promise<void> {
-    const before = kept.stored;
+  async #storeChanges(persisted: Persisted): Promise<void> {
+    const before = persisted.stored;
     const continues = before && before.changeBytes < Math.max(changeBytes, changeShare * before.wholeBytes);
     const since = continues ? before.position : { resourceVersion: "0", source: "" };
-    const key = { owner: this.#owner, scope: kept.scope.key };
+    const key = { owner: this.#owner, scope: persisted.scope.key };
     const fresh = { ...key, generation: crypto.randomUUID() };
     const changes: Uint8Array[] = [];
     let [wholeBytes, chunks] = [0, 0];
     const request = this.#newId();
-    let output = await this.#ask(request, { type: "TakeSnapshot", request, collection: kept.id, ...since, chunkBytes: 0 });
+    let output = await this.#ask(request, { type: "TakeSnapshot", request, collection: persisted.id, ...since, chunkBytes: 0 });
     try {
       for (;;) {
         const { whole, last, resourceVersion, source } = output;
         const data = output.data.slice();
         if (whole) {
-          await this.#makeRoom(kept, (wholeBytes += data.length));
+          await this.#makeRoom(persisted, (wholeBytes += data.length));
           await this.#database.put(fresh, chunks++, data);
         } else {
           changes.push(data);
         }
-        if (last) return await this.#commit(kept, before, { resourceVersion, source }, whole ? { ...fresh, chunks, wholeBytes } : undefined, changes);
+        if (last) return await this.#commit(persisted, before, { resourceVersion, source }, whole ? { ...fresh, chunks, wholeBytes } : undefined, changes);
         output = await this.#ask(request, { type: "NextChunk", request, stop: false });
       }
     } catch (error) {
@@ -337,25 +337,25 @@ export class Persistence {
     }
   }
 
-  async #commit(kept: Kept, before: Stored | undefined, position: Stored["position"], whole: Pick<Stored, "owner" | "scope" | "generation" | "chunks" | "wholeBytes"> | undefined, changes: readonly Uint8Array[]): Promise<void> {
-    if (!kept.live) throw new Refused(); // the user may no longer read it
+  async #commit(persisted: Persisted, before: Stored | undefined, position: Stored["position"], whole: Pick<Stored, "owner" | "scope" | "generation" | "chunks" | "wholeBytes"> | undefined, changes: readonly Uint8Array[]): Promise<void> {
+    if (!persisted.live) throw new Refused(); // the user may no longer read it
     const rest = { position, time: Date.now(), origin: this.#origin, format };
     const added = concat(changes).length;
     const next: Stored = whole ? { ...whole, changeBytes: 0, ...rest } : { ...before!, chunks: before!.chunks + changes.length, changeBytes: before!.changeBytes + added, ...rest };
-    if (!whole) await this.#makeRoom(kept, next.wholeBytes + next.changeBytes);
+    if (!whole) await this.#makeRoom(persisted, next.wholeBytes + next.changeBytes);
     const done = await this.#database.commit(next, before, changes);
-    kept.stored = done ? next : undefined; // otherwise the complete state is stored the next time
+    persisted.stored = done ? next : undefined; // otherwise the complete state is stored the next time
     if (done) this.#states.set(next.scope, next);
     this.#counts.stored++;
   }
 
   /** Deletes states that are not in use, the oldest first, so that a state of this size fits. Throws TooLarge. */
-  async #makeRoom(kept: Kept, bytes: number): Promise<void> {
-    const own = sizeOf(this.#states.get(kept.scope.key));
+  async #makeRoom(persisted: Persisted, bytes: number): Promise<void> {
+    const own = sizeOf(this.#states.get(persisted.scope.key));
     while (this.#bytes() - own + bytes > this.#maxBytes) {
       const unused = [...this.#others, ...[...this.#states.values()].filter(({ scope }) => !this.#byScope.has(scope))];
       const oldest = unused.sort((a, b) => a.time - b.time)[0];
-      if (!oldest) throw new TooLarge(`${kept.scope.open.resource} needs more than the ${this.#maxBytes} bytes allowed; pass a larger persist.maxBytes`);
+      if (!oldest) throw new TooLarge(`${persisted.scope.open.resource} needs more than the ${this.#maxBytes} bytes allowed; pass a larger persist.maxBytes`);
       await this.#database.forget(oldest);
       if (this.#states.get(oldest.scope) === oldest) this.#states.delete(oldest.scope);
       else this.#others.splice(this.#others.indexOf(oldest), 1);
