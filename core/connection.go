@@ -127,7 +127,7 @@ func (c *connection) tick() {
 	case c.phase == backingOff && now >= c.attemptAt:
 		c.open()
 	case c.phase >= opening && c.silentAt() != 0 && now >= c.silentAt():
-		c.retry(api.Unavailable("nothing was heard from the connector for too long"))
+		c.retry(api.Unavailable("the connector sent no message for too long"))
 	}
 	if c.cutOff != 0 && now >= c.cutOff {
 		c.cutOff = 0
@@ -361,7 +361,7 @@ func (c *connection) welcome(f *wire.Welcome) error {
 
 func (c *connection) dictionary(f *wire.Dictionary) error {
 	if f.ID == 0 {
-		return api.Protocol("dictionary 0 stands for none")
+		return api.Protocol("dictionary 0 is reserved")
 	}
 	sent := len(f.Data)
 	for _, d := range c.dictionaries {

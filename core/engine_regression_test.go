@@ -177,7 +177,7 @@ func TestReadersOfAnEngineLearnThatItsConnectorRefusesIt(t *testing.T) {
 	}
 	require.Equal(t, api.StateStale, l.state().State)
 	require.Equal(t, 504, l.state().Status.Code)
-	require.Zero(t, l.inspect("reconnects"), "it is not taken for dead")
+	require.Zero(t, l.inspect("reconnects"), "it does not count as dead")
 	r.backend.pods.Progress(100, r.now)
 	for range 60 {
 		l.wait(1000)
@@ -235,8 +235,8 @@ func TestLabelSetsCountAsMemory(t *testing.T) {
 	}
 	require.Equal(t, api.StateClosed, r.state().State)
 	require.Equal(t, 413, r.state().Status.Code)
-	require.EqualValues(t, 10, r.state().Objects, "what is there stays")
-	require.Less(t, r.engine.usedBytes(), uint64(1<<20), "and what nobody has is forgotten")
+	require.EqualValues(t, 10, r.state().Objects, "existing objects remain")
+	require.Less(t, r.engine.usedBytes(), uint64(1<<20), "unused objects are dropped")
 }
 
 // The dictionaries of one connection are bounded in bytes.
@@ -286,10 +286,10 @@ func TestLateChangesAreNoProgress(t *testing.T) {
 	}
 	for _, state := range []wire.CollectionState{r.state(), l.state()} {
 		require.Equal(t, api.StateStale, state.State)
-		require.EqualValues(t, rv, state.ResourceVersion, "what comes is taken")
+		require.EqualValues(t, rv, state.ResourceVersion, "new data is accepted")
 		require.Contains(t, state.Status.Message, "is lagging")
 	}
-	require.Zero(t, r.inspect("reconnects"), "it is not taken for dead")
+	require.Zero(t, r.inspect("reconnects"), "it does not count as dead")
 
 	r.churn(random, &rv)
 	r.backend.pods.Progress(api.ResourceVersion(rv), r.now)
@@ -313,7 +313,7 @@ func TestDictionariesCountAsMemory(t *testing.T) {
 	r.step(&wire.StreamData{Stream: r.stream, Data: schema.Append(nil)})
 	require.Equal(t, api.StateClosed, r.state().State)
 	require.Equal(t, 413, r.state().Status.Code)
-	require.EqualValues(t, 10, r.state().Objects, "what is there stays")
+	require.EqualValues(t, 10, r.state().Objects, "existing objects remain")
 }
 
 // A connector that ends the connection with a retry time is not contacted before

@@ -47,7 +47,7 @@ func TestFragmentsAreSignsOfLife(t *testing.T) {
 		require.Equal(t, stream, r.stream, "the connection stays")
 		require.Empty(t, r.seen[wire.TypeCloseStream])
 		if f := r.state(); f.Objects == 3 && r.now > 1_020_000 {
-			require.Equal(t, api.StateStale, f.State, "what is shown is old, and says so")
+			require.Equal(t, api.StateStale, f.State, "the rows are marked as stale")
 		}
 	}
 	require.EqualValues(t, 4, r.state().Objects)
@@ -55,7 +55,7 @@ func TestFragmentsAreSignsOfLife(t *testing.T) {
 	r.backend.pods.Progress(101, r.now)
 	r.settle()
 	require.Equal(t, api.StateLive, r.state().State)
-	require.Equal(t, 1, r.subscriptions, "and so does the subscription")
+	require.Equal(t, 1, r.subscriptions, "the subscription stays")
 }
 
 func TestFragmentsOfALostConnectionAreForgotten(t *testing.T) {

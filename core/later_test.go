@@ -70,7 +70,7 @@ func TestR11_RestoreDoesNotReadObjects(t *testing.T) {
 
 	again = r.restart()
 	s = again.handHeads(chunks)
-	require.Empty(t, s.loaded, "not even for the connector")
+	require.Empty(t, s.loaded, "not even a request of the connector")
 	rv := uint64(end.ResourceVersion) + 1
 	again.backend.pods.Apply(pod("default/p5", rv, "web", "Running"), again.now)
 	again.settle()
@@ -78,7 +78,7 @@ func TestR11_RestoreDoesNotReadObjects(t *testing.T) {
 	require.Less(t, again.inspect("collection.1.versions"), int64(40))
 	r.settle()
 	require.Equal(t, r.objects(1), again.objects(1))
-	require.Len(t, s.loaded, len(slices.Compact(slices.Sorted(slices.Values(s.loaded)))), "each is loaded once")
+	require.Len(t, s.loaded, len(slices.Compact(slices.Sorted(slices.Values(s.loaded)))), "each segment is loaded once")
 }
 
 // Unloaded bodies count as if they were loaded. A restored collection that grows is
@@ -173,7 +173,7 @@ func TestR11_BodyThatIsDamaged(t *testing.T) {
 			require.Equal(t, api.StateLive, again.state().State)
 			require.Equal(t, r.objects(1), again.objects(1))
 			require.EqualValues(t, 1, again.inspect("collection.1.relists"))
-			require.Len(t, again.seen[wire.TypeWatchClosed], 1, "the watch cannot go on from there")
+			require.Len(t, again.seen[wire.TypeWatchClosed], 1, "the watch cannot continue from this version")
 		})
 	}
 }

@@ -124,7 +124,7 @@ func TestR11_RestoreOfAPersistedState(t *testing.T) {
 		n := 1 + random.Intn(len(stored))
 		partly.hand(stored[:n])
 		require.Equal(t, slices.Contains(ends, n), len(partly.rejections()) == 0)
-		require.Equal(t, want, partly.objects(1), "the connector has told the rest, or all of it")
+		require.Equal(t, want, partly.objects(1), "the connector sends the missing objects")
 
 		broken := r.restart()
 		chunks := slices.Clone(stored)

@@ -162,7 +162,7 @@ func TestCodecIsTheSmallest(t *testing.T) {
 	}
 	require.Equal(t, api.Packed, encoder(t, nil).Encode(nil, pod).Codec)
 	require.Equal(t, api.Packed, encoder(t, podSkeleton).Encode(nil, pod).Codec)
-	require.Equal(t, api.JSON, encoder(t, podSkeleton).Encode(nil, random).Codec, "what does not shrink stays plain")
+	require.Equal(t, api.JSON, encoder(t, podSkeleton).Encode(nil, random).Codec, "incompressible bodies stay plain")
 	require.Equal(t, api.JSON, encoder(t, podSkeleton).Encode(nil, []byte(`{"kind":"Pod"}`)).Codec)
 }
 
@@ -197,7 +197,7 @@ func TestDecodeNamesTheFault(t *testing.T) {
 		{"cut off", block(alone.Data[:20]...), nil, "500 InternalError: body is not a valid block: corrupt at byte 4"},
 		{"forged length", block(0xff, 0xff, 0xff, 0xff, 0x0f, 0), nil, "413 RequestEntityTooLarge: body decodes to 4294967295 bytes; the most is 16777216"},
 		{"repeat before any copy", block(4, 0x01, 0), nil, "500 InternalError: body is not a valid block: corrupt at byte 3"},
-		{"nothing to go on in", block(4, 0x0b), nil, "500 InternalError: body is not a valid block: corrupt at byte 2"},
+		{"no block to continue", block(4, 0x0b), nil, "500 InternalError: body is not a valid block: corrupt at byte 2"},
 		{"beyond the guide", block(8, 6<<2|3), []byte("seven b"), "500 InternalError: body is not a valid block: corrupt at byte 2"},
 		{"token cut off", block(36, 0xfc, 0, 1, 2), nil, "500 InternalError: body is not a valid block: corrupt at byte 3"},
 		{"token without a kind", block(36, 0xfc), nil, "500 InternalError: body is not a valid block: corrupt at byte 2"},

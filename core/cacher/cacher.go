@@ -91,7 +91,7 @@ func (c *Cacher) Bodies() *delta.Bodies { return &c.bodies }
 // Waits returns the reads that wait for a version.
 func (c *Cacher) Waits() *Waits { return &c.waits }
 
-// Upstream returns what is known about the source.
+// Upstream returns the known state of the source.
 func (c *Cacher) Upstream() *Upstream { return &c.upstream }
 
 // Restored returns the part that restores a persisted state.

@@ -16,12 +16,12 @@ func TestUnusedDictionariesAreForgotten(t *testing.T) {
 		dictionary := []byte{'d', byte(rv)}
 		w.Bodies().SetDictionary(dictionary)
 		number, _ := w.Bodies().Current()
-		assert.False(t, numbers[number], "who was told of a number may still think that it knows it")
+		assert.False(t, numbers[number], "a reader may still hold the dictionary with this number")
 		numbers[number] = true
 		item := "ns/a rv=" + w.ResourceVersion().String() + "0"
 		w.list(w.ResourceVersion()+10, item, "ns/b rv=1")
 		assert.Equal(t, dictionary, w.Bodies().Dictionary(w.State().Get("ns/a")))
-		assert.LessOrEqual(t, w.Bodies().UsedBytes(), 2*len(dictionary), "that of the state, and of the one before")
+		assert.LessOrEqual(t, w.Bodies().UsedBytes(), 2*len(dictionary), "the dictionaries of the current and the previous state")
 	}
 	w.assertNoLeak()
 }

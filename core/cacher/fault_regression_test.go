@@ -50,24 +50,24 @@ func TestC53_RetractedFaultRemovesTheLastGoodVersion(t *testing.T) {
 	c.Fault("default/a", 6, api.Invalid("garbage"), 2)
 	c.Fault("default/a", 8, api.NotFound("it was deleted"), 3)
 	c.Progress(7, 4)
-	require.Equal(t, 2, c.State().Len(), "the deletion is at 8")
+	require.Equal(t, 2, c.State().Len(), "the deletion has version 8")
 	c.Apply(objects.Put("default/b rv=9"), 5)
 	c.Progress(9, 5)
 	require.Zero(t, c.State().Get("default/a"))
 	require.EqualValues(t, 9, c.ResourceVersion())
 	last := c.Window().At(c.Window().End() - 1)
-	require.EqualValues(t, 9, last.ResourceVersion, "later than what came before it")
+	require.EqualValues(t, 9, last.ResourceVersion, "later than the previous mark")
 	require.Zero(t, last.Current)
 
 	c.Listing().Begin()
 	c.Listing().Object(objects.Put("default/b rv=9"))
 	c.Fault("default/b", 12, api.NotFound("it was deleted"), 6)
 	c.Listing().End(20, 6)
-	require.NotZero(t, c.State().Get("default/b"), "the list has it")
+	require.NotZero(t, c.State().Get("default/b"), "the first list contains it")
 	c.Listing().Begin()
 	c.Fault("default/b", 25, api.NotFound("it was deleted"), 7)
 	c.Listing().End(30, 7)
-	require.Zero(t, c.State().Get("default/b"), "and this one does not")
+	require.Zero(t, c.State().Get("default/b"), "the second list does not")
 }
 
 // If a faulty object is replaced by a version that does not match a selector,
@@ -87,7 +87,7 @@ func TestC53_ReplacementOfAFaultyObjectIsReported(t *testing.T) {
 	require.NotZero(t, c.State().Get("default/a"))
 	c.Apply(objects.Put("default/a rv=9"), 5)
 	list, _ = c.Faults()
-	require.Len(t, list, 1, "whoever was not told yet still has to be")
+	require.Len(t, list, 1, "the fault is still reported to new readers")
 }
 
 // A last good version of one source does not apply to another source.
@@ -131,7 +131,7 @@ func TestC53_ListKeepsNewerVersionOfAFaultyObject(t *testing.T) {
 	c.Listing().Begin()
 	c.Listing().Object(objects.Put("default/a rv=14"))
 	c.Listing().End(50, 3)
-	require.EqualValues(t, 14, c.Heap().ResourceVersion(c.State().Get("default/a")), "another history has versions of its own")
+	require.EqualValues(t, 14, c.Heap().ResourceVersion(c.State().Get("default/a")), "versions of another history are unrelated")
 }
 
 // An object that was deleted and recreated in an unreadable version has no last

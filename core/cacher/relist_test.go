@@ -80,7 +80,7 @@ func TestH6_RelistIsAtomicAndSendsTheDifference(t *testing.T) {
 	assert.Equal(t, []string{"replaced by ns/a@11 ns/changed@15 ns/left@17 ns/new@19 ns/same@1"}, o.seen)
 	assert.Equal(t, []string{
 		"MODIFIED ns/changed@15", "MODIFIED ns/left@17", "ADDED ns/new@19", "DELETED ns/gone@20 unknown",
-	}, w.take(x), "in the order of versions, deletions last, nothing for what is the same")
+	}, w.take(x), "in version order, deletions last, no events for unchanged objects")
 	assert.Equal(t, []string{"MODIFIED ns/changed@15", "DELETED ns/left@17", "DELETED ns/gone@20 unknown"}, w.take(web))
 	assert.Equal(t, generation+1, w.Window().Generation())
 	_, ok = w.Listing().Len()

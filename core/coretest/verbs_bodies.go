@@ -76,7 +76,7 @@ func (r *resource) difference(put *cacher.Put) error {
 }
 
 // label labels the frames of a subscription.
-func label(subscription uint32) string { return fmt.Sprintf("hear %d", subscription) }
+func label(subscription uint32) string { return fmt.Sprintf("subscription %d", subscription) }
 
 // travel prints the encoding of a message's objects, with their recipients. It skips
 // malformed parts, which the recipient reports.
@@ -128,7 +128,7 @@ func bodyOf(c *wire.Change) string {
 	case c.Type == api.Deleted:
 		return ""
 	case c.Base.Body.Codec != api.NoBody:
-		return fmt.Sprintf(", body: difference from rv=%d, and that", c.Base.ResourceVersion)
+		return fmt.Sprintf(", body: difference from rv=%d, with the base", c.Base.ResourceVersion)
 	case c.Base.ResourceVersion != 0:
 		return fmt.Sprintf(", body: difference from rv=%d", c.Base.ResourceVersion)
 	case body().Codec == api.NoBody:

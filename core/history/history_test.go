@@ -132,7 +132,7 @@ func TestH3_Resize(t *testing.T) {
 				assert.Equal(t, before[p], w.At(p).ResourceVersion, "H4: an event keeps its position")
 			}
 			assert.EqualValues(t, 200, w.At(w.End()-1).ResourceVersion)
-			assert.Equal(t, w.End()-w.Start(), heap.Versions(), "versions of evicted events are let go")
+			assert.Equal(t, w.End()-w.Start(), heap.Versions(), "versions of evicted events are released")
 		})
 	}
 }
@@ -202,7 +202,7 @@ func TestH6_RelistEmptiesTheWindow(t *testing.T) {
 	}
 	end := w.End()
 	w.Relist(50)
-	assert.Equal(t, end, w.Start(), "positions never go back")
+	assert.Equal(t, end, w.Start(), "positions never decrease")
 	assert.Equal(t, end, w.End())
 	assert.Zero(t, heap.Versions())
 	assertOldest(t, w, 50)
@@ -219,7 +219,7 @@ func TestH6_RelistEmptiesTheWindow(t *testing.T) {
 func TestH7_Oldest(t *testing.T) {
 	heap, w := newWindow(2, 2)
 	_, ok := w.Oldest()
-	assert.False(t, ok, "nothing was listed and nothing happened")
+	assert.False(t, ok, "there was no list and no event")
 	_, status := w.After(5)
 	require.NotNil(t, status)
 	assert.Equal(t, http.StatusInternalServerError, status.Code)
@@ -289,7 +289,7 @@ func TestH11_EventsHoldTheVersionBefore(t *testing.T) {
 	first, second := objects.Version(heap, "a rv=1"), objects.Version(heap, "a rv=2") // with the reference of the store
 	w.Append(history.Event{ResourceVersion: 1, Current: first})
 	w.Append(history.Event{ResourceVersion: 2, Current: second, Previous: first})
-	assert.Equal(t, "a@1", objects.Ref(heap, w.At(0).Current), "held by the event behind it")
+	assert.Equal(t, "a@1", objects.Ref(heap, w.At(0).Current), "the next event retains it")
 	w.Append(history.Event{ResourceVersion: 3, Previous: second})
 	assert.Equal(t, "a@1", objects.Ref(heap, w.At(1).Previous))
 	assert.Equal(t, 2, heap.Versions(), "still the previous version of the second event")

@@ -93,9 +93,9 @@ func TestProgressTakesTheWatchAndTheNewestVersion(t *testing.T) {
 		word string
 		with func() *answer
 	}{
-		"the newest version is not told":     {newer, func() *answer { return &answer{} }},
+		"the newest version is missing":      {newer, func() *answer { return &answer{} }},
 		"the newest version is cut off":      {newer, sent(`{"metadata":{"resourceVersion":"200"}`)},
-		"the watch brings nothing":           {watches, func() *answer { return &answer{code: 200} }},
+		"the watch is empty":                 {watches, func() *answer { return &answer{code: 200} }},
 		"the watch has ended with an object": {watches, sent(`{"type":"MODIFIED","object":{`)},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -105,7 +105,7 @@ func TestProgressTakesTheWatchAndTheNewestVersion(t *testing.T) {
 			r.server.put("ns-0/pod-0", "web", 1)
 			r.pass(50_000)
 			require.Equal(t, api.StateStale, r.state.State)
-			require.LessOrEqual(t, len(r.server.open), 2, "requests that are not needed any more are abandoned")
+			require.LessOrEqual(t, len(r.server.open), 2, "unnecessary requests are cancelled")
 			r.recovers(60_000)
 		})
 	}
@@ -185,7 +185,7 @@ func TestLateChangesAreNoProgress(t *testing.T) {
 	})
 	r.cut(behind)
 	r.backedOff()
-	require.Equal(t, r.server.frozen, r.list()["ns-0/pod-0"], "it has begun to catch up")
+	require.Equal(t, r.server.frozen, r.list()["ns-0/pod-0"], "it is catching up")
 	require.Equal(t, api.StateReconnecting, r.state.State)
 	for range 50 {
 		r.server.put("ns-0/pod-0", "web", 1)
@@ -195,11 +195,11 @@ func TestLateChangesAreNoProgress(t *testing.T) {
 	require.Equal(t, r.server.frozen, r.list()["ns-0/pod-0"])
 	require.Equal(t, api.StateStale, r.state.State)
 	require.Contains(t, r.state.Status.Message, "it lags behind")
-	require.Equal(t, 4, r.server.count(who), "it is not taken for silent")
+	require.Equal(t, 4, r.server.count(who), "it does not count as silent")
 	r.server.frozen = 0
 	r.settle()
 	r.recovers(10_000)
-	require.Equal(t, 1, r.server.count(initial), "no list is needed")
+	require.Equal(t, 1, r.server.count(initial), "it does not list again")
 }
 
 // A collection with constant changes is live as soon as it has all changes that

@@ -18,7 +18,7 @@ type client struct {
 	*kubewatch.Client
 	stream uint32
 	open   map[uint32]string
-	said   []string
+	record []string
 }
 
 func newClient(memory kubewatch.Memory) *client {
@@ -41,7 +41,7 @@ func newClient(memory kubewatch.Memory) *client {
 }
 
 func (c *client) say(format string, args ...any) error {
-	c.said = append(c.said, fmt.Sprintf(format, args...))
+	c.record = append(c.record, fmt.Sprintf(format, args...))
 	return nil
 }
 
@@ -59,11 +59,11 @@ func (c *client) Lagging(why *api.Status) { c.say("lags: %s", why.Message) }
 func (c *client) Skipped(what string)     { c.say("skipped %s", what) }
 func (c *client) Ended(why *api.Status)   { c.say("ended %d %s", why.Code, why.Message) }
 
-// heard returns the record since the last call.
-func (c *client) heard() []string {
-	said := slices.Clone(c.said)
-	c.said = nil
-	return said
+// recorded returns the record since the last call.
+func (c *client) recorded() []string {
+	record := slices.Clone(c.record)
+	c.record = nil
+	return record
 }
 
 // find returns the open request whose query contains a text.
@@ -99,16 +99,16 @@ func TestAResumptionIsChecked(t *testing.T) {
 	c.Start(kubewatch.Start{From: 120})
 	c.answer(t, "limit=1", 200, newestIs120)
 	require.Equal(t, []string{"GET ?limit=1 timeout=15000 idle=0",
-		"GET ?watch=1&resourceVersion=120&allowWatchBookmarks=true&timeoutSeconds=9 timeout=14000 idle=0"}, c.heard())
+		"GET ?watch=1&resourceVersion=120&allowWatchBookmarks=true&timeoutSeconds=9 timeout=14000 idle=0"}, c.recorded())
 	watch := c.find(t, "watch=1")
 	c.Responded(watch, 200, 0)
 	c.answer(t, "limit=1", 200, newestIs120)
-	require.Equal(t, []string{"GET ?limit=1 timeout=15000 idle=0", "at 120/120 true"}, c.heard())
+	require.Equal(t, []string{"GET ?limit=1 timeout=15000 idle=0", "at 120/120 true"}, c.recorded())
 
 	c.Start(kubewatch.Start{From: 121})
 	c.answer(t, "limit=1", 200, newestIs120)
-	said := c.heard()
-	require.Contains(t, said[1], "ended 504 test: resume of v1/pods: Timeout: Too large resource version: 121, current: 120")
+	record := c.recorded()
+	require.Contains(t, record[1], "ended 504 test: resume of v1/pods: Timeout: Too large resource version: 121, current: 120")
 	require.False(t, c.Running())
 	require.Empty(t, c.open)
 }
@@ -123,15 +123,15 @@ func TestAListStartsAgainInOneRun(t *testing.T) {
 	c.Data(stream, []byte("late"))
 	require.Equal(t, []string{
 		"GET ?resourceVersionMatch=NotOlderThan&watch=1&sendInitialEvents=true&allowWatchBookmarks=true&timeoutSeconds=300 timeout=0 idle=5000",
-		"list", "GET ?limit=3 timeout=0 idle=5000"}, c.heard())
+		"list", "GET ?limit=3 timeout=0 idle=5000"}, c.recorded())
 	require.True(t, c.Memory().Pages)
 
 	c.answer(t, "limit=3", 200, `{"metadata":{"resourceVersion":"7","continue":"x"},"items":[{"metadata":{"name":"a","resourceVersion":"3"}}]}`)
 	c.answer(t, "continue=x", 410, `{"kind":"Status","code":410,"reason":"Expired","message":"too old"}`)
 	require.Equal(t, []string{"list", `a {"kind":"Pod","apiVersion":"v1","metadata":{"name":"a","resourceVersion":"3"}}`,
-		"GET ?continue=x&limit=3 timeout=0 idle=5000", "GET  timeout=0 idle=5000"}, c.heard())
+		"GET ?continue=x&limit=3 timeout=0 idle=5000", "GET  timeout=0 idle=5000"}, c.recorded())
 	c.answer(t, "/api/v1/pods", 200, `{"items":null,"metadata":{"resourceVersion":"8"}}`)
-	require.Equal(t, []string{"list", "end 8", "GET ?watch=1&resourceVersion=8&allowWatchBookmarks=true&timeoutSeconds=9 timeout=14000 idle=0"}, c.heard())
+	require.Equal(t, []string{"list", "end 8", "GET ?watch=1&resourceVersion=8&allowWatchBookmarks=true&timeoutSeconds=9 timeout=14000 idle=0"}, c.recorded())
 }
 
 // A version is complete when another one follows it, or a bookmark.
@@ -141,7 +141,7 @@ func TestChangesOfOneVersion(t *testing.T) {
 	c.answer(t, "limit=3", 200, newestIs120)
 	stream := c.find(t, "watch=1")
 	c.Responded(stream, 200, 0)
-	c.heard()
+	c.recorded()
 	change := func(name string, rv int) {
 		c.Data(stream, fmt.Appendf(nil, `{"type":"MODIFIED","object":{"kind":"Pod","apiVersion":"v1","metadata":{"name":%q,"resourceVersion":"%d"}}}`, name, rv))
 	}
@@ -152,5 +152,5 @@ func TestChangesOfOneVersion(t *testing.T) {
 	c.Data(stream, []byte(`{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"130"}}}`))
 	change("late", 130)
 	require.Equal(t, []string{"a@121 false", "at 120/121 false", "b@121 false", "at 120/121 false",
-		"c@122 false", "at 121/122 false", "at 130/130 false"}, c.heard())
+		"c@122 false", "at 121/122 false", "at 130/130 false"}, c.recorded())
 }

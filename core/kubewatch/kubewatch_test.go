@@ -35,7 +35,7 @@ func TestTheStateThenChanges(t *testing.T) {
 	require.Equal(t, []string{"MODIFIED ns-0/pod-0", "DELETED ns-0/pod-0", "ADDED ns-9/new", "DELETED ns-9/new"}, r.events)
 	r.pass(120_000)
 	r.converged()
-	require.Equal(t, []api.State{api.StateConnecting, api.StateSyncing, api.StateLive}, r.states, "it stays live while nothing happens")
+	require.Equal(t, []api.State{api.StateConnecting, api.StateSyncing, api.StateLive}, r.states, "it stays live without changes")
 }
 
 // Watches are short: a server sends a bookmark before the end of each, and that is the
@@ -95,7 +95,7 @@ func TestG4ATransactionIsTakenWhole(t *testing.T) {
 // The newest version of a server does not exclude further changes with that version.
 // After a cut the rest of a transaction is requested.
 func TestNewestVersionDoesNotCompleteATransaction(t *testing.T) {
-	for _, told := range []int{104, 105} {
+	for _, newest := range []int{104, 105} {
 		r := newRig(t)
 		fill(r.server, 4) // up to version 104
 		r.collection()
@@ -106,10 +106,10 @@ func TestNewestVersionDoesNotCompleteATransaction(t *testing.T) {
 		}
 		all := r.server.log
 		r.server.log = all[:5]
-		r.server.answers(newer, sent(fmt.Sprintf(`{"metadata":{"resourceVersion":"%d"},"items":[]}`, told)))
+		r.server.answers(newer, sent(fmt.Sprintf(`{"metadata":{"resourceVersion":"%d"},"items":[]}`, newest)))
 		r.cut(func() {})
 		r.backedOff()
-		require.Equal(t, 105, r.list()["ns-0/pod-0"], "one of three has come")
+		require.Equal(t, 105, r.list()["ns-0/pod-0"], "one of three changes has arrived")
 		r.server.log, r.server.fail = all, nil
 		r.cut(func() {})
 		r.pass(5_000)

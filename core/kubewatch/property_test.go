@@ -205,9 +205,9 @@ func FuzzAnswers(f *testing.F) {
 			r.server.put("ns-0/pod-0", "web", 1)
 			r.pass(100_000)
 			r.step(&wire.List{Request: 9, Collection: 1, Bodies: true})
-			said := r.state.State == api.StateClosed || r.state.State == api.StateForbidden || int(r.state.ResourceVersion) < 0 ||
+			reported := r.state.State == api.StateClosed || r.state.State == api.StateForbidden || int(r.state.ResourceVersion) < 0 ||
 				r.state.ResourceVersion > api.ResourceVersion(r.server.rv)
-			if !said { // a server may refuse permanently, or report an unreachable version
+			if !reported { // a server may refuse permanently, or report an unreachable version
 				require.Equal(t, api.StateLive, r.state.State, "%v", r.state.Status)
 				var reply wire.ListReply
 				require.NoError(t, reply.Parse(r.seen[wire.TypeListReply][0]))

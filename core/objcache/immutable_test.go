@@ -34,7 +34,7 @@ func TestK11_ImmutableSecretStopsTheReflector(t *testing.T) {
 					w.add(id, "pod")
 				}
 				w.spread()
-				require.Len(t, w.own, 1, "nothing stops before it is read")
+				require.Len(t, w.own, 1, "no watch stops before a read")
 				w.get(id)
 			}
 			if len(w.cache.items) == 0 {
@@ -44,7 +44,7 @@ func TestK11_ImmutableSecretStopsTheReflector(t *testing.T) {
 			require.Equal(t, c.stopped, len(w.own) == 0)
 			before := w.lists
 			w.get(id)
-			require.Equal(t, before, w.lists, "a copy is served without asking")
+			require.Equal(t, before, w.lists, "the copy is served without a request")
 		})
 	}
 }
@@ -72,7 +72,7 @@ func TestK11_StaleImmutables(t *testing.T) {
 		require.Empty(t, w.own)
 		w.finds(id, 3)
 		w.add(id, "pod-2")
-		require.Equal(t, 2, w.lists, "it is no new owner")
+		require.Equal(t, 2, w.lists, "it is not a new owner")
 	})
 	t.Run("a Get after maxIdle", func(t *testing.T) {
 		w := setup(t)
@@ -100,7 +100,7 @@ func TestK11_StaleImmutables(t *testing.T) {
 		w.tick(999)
 		require.False(t, a.came)
 		w.tick(1)
-		require.Nil(t, a.status, "the copy is better than nothing")
+		require.Nil(t, a.status, "the copy is served if the request fails")
 		w.finds(id, 1) // without another wait
 		w.spread()
 		w.finds(id, 3)
@@ -142,7 +142,7 @@ func TestCoveringCollectionsAreUsed(t *testing.T) {
 	require.Equal(t, 1, w.lists, "its own watch")
 	look, _ := w.cache.Look(id)
 	require.Equal(t, api.StateReconnecting, look.State)
-	require.False(t, look.Known, "what was told stays")
+	require.False(t, look.Known, "the last result remains")
 	w.spread()
 	w.finds(id, 1)
 
@@ -150,7 +150,7 @@ func TestCoveringCollectionsAreUsed(t *testing.T) {
 	w.put(id, "u", true)
 	w.own[0].see()
 	w.cache.Settle()
-	require.Equal(t, 1, w.cache.Inspect().Covered, "it had changed over before")
+	require.Equal(t, 1, w.cache.Inspect().Covered, "it had already switched")
 	w.finds(id, 1)
 	behind.see()
 	w.cache.Settle()
@@ -183,7 +183,7 @@ func TestASourceThatStartsOverIsWaitedFor(t *testing.T) {
 	w.finds(id, 1)
 	w.own[0].loaded, w.own[0].objects = false, nil
 	a := w.get(id)
-	require.False(t, a.came, "it is not known to be absent")
+	require.False(t, a.came, "its absence is not confirmed")
 	w.spread()
 	require.NotNil(t, a.object)
 }

@@ -80,13 +80,13 @@ func (w *world) Open(id ID, floor Version) Source {
 	if !w.slow {
 		s.see()
 	}
-	require.False(w.t, s.loaded && s.version.behind(floor), "K7: back in time")
+	require.False(w.t, s.loaded && s.version.behind(floor), "K7: an older version")
 	return s
 }
 
 func (w *world) Close(s Source) {
 	i := slices.Index(w.own, s.(*source))
-	require.GreaterOrEqual(w.t, i, 0, "closed what is not open")
+	require.GreaterOrEqual(w.t, i, 0, "closed a watch that is not open")
 	w.own[i].gone = true
 	w.own = slices.Delete(w.own, i, i+1)
 	w.closed++
@@ -97,7 +97,7 @@ func (s *source) Version() (Version, bool)        { return s.version, s.loaded }
 func (s *source) Fault(api.Key) *api.Status       { return s.fault }
 
 func (s *source) Find(key api.Key) (Object, bool) {
-	require.False(s.w.t, s.gone, "asked a source that was closed")
+	require.False(s.w.t, s.gone, "requested from a closed source")
 	v, ok := s.objects[key]
 	if !ok {
 		return Object{}, false
@@ -171,8 +171,8 @@ type answer struct {
 func (w *world) get(id ID) *answer {
 	a := &answer{}
 	w.cache.Get(id, func(o *Object, status *api.Status) {
-		require.False(w.t, a.came, "answered twice")
-		require.True(w.t, (o == nil) != (status == nil), "an object or a status")
+		require.False(w.t, a.came, "two responses")
+		require.True(w.t, (o == nil) != (status == nil), "a response has an object or a status")
 		a.came, a.status = true, status
 		if o != nil {
 			a.object = o.clone()

@@ -111,7 +111,7 @@ func TestRetryWatcher(t *testing.T) {
 		"recovers from no answer":     {1, []answer{answer{}.thenCut(), sends(2)}, versions{1, 1}, versions{2}, api.StateLive},
 		"reads what follows":          {1, []answer{sends(2)}, versions{1}, versions{2}, api.StateLive},
 		"skips what it has":           {1, []answer{sends(1, 2)}, versions{1}, versions{2}, api.StateLive},
-		"skips what is older":         {3, []answer{sends(2)}, versions{3}, nil, api.StateLive},
+		"skips older versions":        {3, []answer{sends(2)}, versions{3}, nil, api.StateLive},
 		"starts over after a 410":     {5, []answer{sends(5, 6).thenEnds(api.Expired("gone")), {snapshot: 8}}, versions{5, 0}, versions{6, 8, 8}, api.StateLive},
 		"stops when forbidden":        {5, []answer{ends(api.Forbidden("no"))}, versions{5}, nil, api.StateForbidden},
 		"stops when unauthorized":     {5, []answer{ends(api.Unauthorized("who"))}, versions{5}, nil, api.StateForbidden},
@@ -145,7 +145,7 @@ func TestRetryWatcher(t *testing.T) {
 				asked = append(asked, next.ResourceVersion)
 				r.give(a)
 			}
-			require.Nil(t, r.subscribes(4900), "no more than that")
+			require.Nil(t, r.subscribes(4900), "no further subscription")
 			require.Equal(t, c.asked, asked)
 			require.Equal(t, c.received, received())
 			require.Equal(t, c.state, r.state())
@@ -171,7 +171,7 @@ func TestWithoutAVersionTheFirstResponseMustBeASnapshot(t *testing.T) {
 			events := &wire.Events{ResourceVersion: 9, Changes: changes(api.Added, "default/b rv=9")}
 			require.ErrorIs(t, r.Changes(events, 1), api.Protocol(""))
 			require.ErrorIs(t, r.Progress(&wire.Progress{ResourceVersion: 9}), api.Protocol(""))
-			require.Equal(t, objects, r.cacher.State().Len(), "nothing was taken over")
+			require.Equal(t, objects, r.cacher.State().Len(), "no object was applied")
 			require.NotEqual(t, api.StateLive, r.state())
 		})
 	}
@@ -213,11 +213,11 @@ func TestListAndWatchWithErrors(t *testing.T) {
 	require.NoError(t, r.SnapshotBegin(&wire.SnapshotBegin{ResourceVersion: 5}))
 	r.Ended(api.Internal("an error while listing"))
 	have("default/bar", "default/qux")
-	require.Zero(t, r.subscribes(2000).ResourceVersion, "the list is asked for again")
+	require.Zero(t, r.subscribes(2000).ResourceVersion, "the list is requested again")
 	r.listed(5, "default/bar rv=3", "default/qux rv=5")
 	r.Ended(api.Internal("an error while watching"))
 	have("default/bar", "default/qux")
-	require.EqualValues(t, 5, r.subscribes(4000).ResourceVersion, "and the watch")
+	require.EqualValues(t, 5, r.subscribes(4000).ResourceVersion, "the watch is requested again")
 	r.described()
 	change(6, api.Added, "default/baz rv=6")
 	have("default/bar", "default/qux", "default/baz")
@@ -289,7 +289,7 @@ func TestRelistIsNoOlderThanTheState(t *testing.T) {
 	require.NoError(t, r.SnapshotBegin(&wire.SnapshotBegin{ResourceVersion: 11}))
 	require.NoError(t, r.SnapshotPart(&wire.SnapshotPart{Objects: changes(api.Added, "default/b rv=11")}, 1))
 	r.Ended(api.Expired("the second part is gone"))
-	require.Equal(t, 1, r.cacher.State().Len(), "half a list is none")
+	require.Equal(t, 1, r.cacher.State().Len(), "an incomplete list is discarded")
 	again = r.subscribes(2000)
 	require.Zero(t, again.ResourceVersion)
 	require.EqualValues(t, 10, again.NotOlderThan)
@@ -364,7 +364,7 @@ func TestWatchList(t *testing.T) {
 		r.Connected(5000)
 		require.Zero(t, r.asked().ResourceVersion)
 		r.listed(1, "default/p1 rv=1")
-		require.Equal(t, 1, r.cacher.State().Len(), "nothing is left of the half state")
+		require.Equal(t, 1, r.cacher.State().Len(), "the incomplete state is discarded")
 	})
 	t.Run("cut after the mark", func(t *testing.T) {
 		r := begun(t)
@@ -381,7 +381,7 @@ func TestWatchList(t *testing.T) {
 		require.EqualValues(t, 3, r.asked().ResourceVersion)
 		r.Ended(api.Expired("already"))
 		require.Zero(t, r.asked().ResourceVersion)
-		require.Equal(t, 3, r.cacher.State().Len(), "until the new state is here")
+		require.Equal(t, 3, r.cacher.State().Len(), "until the new state is complete")
 	})
 	t.Run("the mark does not come", func(t *testing.T) {
 		r := begun(t)

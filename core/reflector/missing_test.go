@@ -91,22 +91,22 @@ func TestDifferencesFromMissingVersionsStartOver(t *testing.T) {
 			"the body of default/c at version 7 is a delta from version 2, which is missing"},
 		"a patch of another version": {patched(t, first, "default/a rv=7 phase=Failed"),
 			"version 7 of default/a is a patch of version 3, which is missing"},
-		"a patch of an object that is not here": {patched(t, "default/x rv=3", "default/x rv=7 phase=Failed"),
+		"a patch of a missing object": {patched(t, "default/x rv=3", "default/x rv=7 phase=Failed"),
 			"version 7 of default/x is a patch of version 3, which is missing"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := holding(t)
 			given, held := r.Subscription(), r.cacher.State().Get(c.change.Key)
 			frame := wire.Events{ResourceVersion: 7, Changes: []wire.Change{c.change, changes(api.Deleted, "default/b rv=7")[0]}}
-			require.NoError(t, r.Changes(&frame, 1), "the connection, and who else uses it, goes on")
+			require.NoError(t, r.Changes(&frame, 1), "the connection and its other subscriptions continue")
 			require.Equal(t, given, r.unsubscribed())
-			require.Zero(t, r.Subscription(), "what still comes of it is meant for nobody")
+			require.Zero(t, r.Subscription(), "later frames of it are ignored")
 			require.EqualValues(t, 1, r.Missing)
 			require.Equal(t, api.Protocol(c.message), r.State().Status)
 			require.Equal(t, api.StateReconnecting, r.state())
-			require.Equal(t, held, r.cacher.State().Get(c.change.Key), "the object is what it was")
+			require.Equal(t, held, r.cacher.State().Get(c.change.Key), "the object is unchanged")
 			require.EqualValues(t, 5, r.cacher.ResourceVersion())
-			require.NotZero(t, r.cacher.State().Get("default/b"), "nothing behind it was taken")
+			require.NotZero(t, r.cacher.State().Get("default/b"), "later changes of the frame are not applied")
 			r.recovers()
 		})
 	}

@@ -97,25 +97,25 @@ func following(t *testing.T) *rig {
 
 func TestR1_SubscribeRequest(t *testing.T) {
 	r := newRig(t)
-	require.Nil(t, r.asked(), "nothing before there is a connection")
+	require.Nil(t, r.asked(), "no request without a connection")
 	r.Connected(5000)
 	first := r.asked()
-	require.Zero(t, first.ResourceVersion, "the first time, any state is good")
+	require.Zero(t, first.ResourceVersion, "the first request accepts any state")
 	require.Zero(t, first.NotOlderThan)
 
 	r.listed(5, "default/a rv=3")
 	r.Disconnected(api.Unavailable("cut"))
 	r.Connected(5000)
-	require.EqualValues(t, 5, r.asked().ResourceVersion, "then it goes on from what is here")
+	require.EqualValues(t, 5, r.asked().ResourceVersion, "it resumes from the stored version")
 
 	r.Ended(api.Expired("too old"))
 	again := r.asked()
 	require.Zero(t, again.ResourceVersion, "after a 410 it starts over")
-	require.EqualValues(t, 5, again.NotOlderThan, "and never goes back in time")
+	require.EqualValues(t, 5, again.NotOlderThan, "but does not accept an older state")
 
 	r.Disconnected(api.Unavailable("cut"))
 	r.Connected(5000)
-	require.Zero(t, r.asked().ResourceVersion, "the 410 stands until a new state is here")
+	require.Zero(t, r.asked().ResourceVersion, "the 410 applies until a new state is complete")
 	r.listed(9, "default/a rv=9")
 	r.Disconnected(api.Unavailable("cut"))
 	r.Connected(5000)
@@ -139,7 +139,7 @@ func TestR4_SnapshotReplacesTheStateAtItsEnd(t *testing.T) {
 	require.EqualValues(t, 10, r.cacher.ResourceVersion())
 	require.Equal(t, 1, r.cacher.State().Len())
 	require.NotZero(t, r.cacher.State().Get("default/d"))
-	require.Equal(t, api.StateLive, r.state(), "and the same stream goes on")
+	require.Equal(t, api.StateLive, r.state(), "the same stream continues")
 	require.NoError(t, r.Changes(&wire.Events{ResourceVersion: 11, Changes: changes(api.Modified, "default/d rv=11")}, 1))
 	require.Nil(t, r.asked())
 }
@@ -213,7 +213,7 @@ func TestR9_EndOfASubscription(t *testing.T) {
 			r := following(t)
 			r.Ended(c.status)
 			require.Equal(t, c.state, r.state())
-			require.Equal(t, 2, r.cacher.State().Len(), "what is here stays")
+			require.Equal(t, 2, r.cacher.State().Len(), "the state remains")
 			start, waited := r.now, int64(never)
 			var next *wire.Subscribe
 			for ; r.now <= start+60_000; r.at(r.now + 100) {

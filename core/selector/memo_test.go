@@ -20,7 +20,7 @@ func TestMemo_EvaluatesOncePerID(t *testing.T) {
 		assert.False(t, m.Matches(id+1, no), "each id has its own verdict")
 		assert.False(t, m.Matches(id+1, yes))
 		m.Forget(id)
-		assert.False(t, m.Matches(id, no), "the id now stands for another set")
+		assert.False(t, m.Matches(id, no), "the ID now names another set")
 		assert.False(t, m.Matches(id+1, yes), "the neighbour is not forgotten")
 	}
 }

@@ -117,5 +117,5 @@ func TestIndexDoesNotGrowAfterExpect(t *testing.T) {
 		assert.Equal(t, room[i].slots(), s.index.tables[i].slots())
 	}
 	s.Expect(20_000)
-	assert.NotZero(t, s.Find(keyOf(0)), "what is there stays")
+	assert.NotZero(t, s.Find(keyOf(0)), "existing objects remain")
 }

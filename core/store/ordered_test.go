@@ -57,7 +57,7 @@ func TestOrderedPositions(t *testing.T) {
 	assert.Empty(t, from(o, 3))
 	var first ID
 	o.From(0, func(r ID) bool { first = r; return false })
-	assert.EqualValues(t, 10, first, "stops when told to")
+	assert.EqualValues(t, 10, first, "stops when the callback returns false")
 }
 
 func TestOrderedAscendingLoadFillsChunks(t *testing.T) {

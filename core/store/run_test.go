@@ -134,7 +134,7 @@ func TestReadsLoadOnlyTheRunsTheyNeed(t *testing.T) {
 // objects.
 func TestWaitRejectsRunsOutOfOrder(t *testing.T) {
 	s, _, _ := waiting(t, 10)
-	require.False(t, s.Wait("k59", &testRun{}), "the last run begins behind it")
+	require.False(t, s.Wait("k59", &testRun{}), "the last segment begins after it")
 	require.False(t, s.Wait("k60", &testRun{}), "or with it")
 	s = New(NewHeap())
 	s.Set(put(s.heap, "a", 1, 0))

@@ -78,7 +78,7 @@ func TestConflatedChangeReportsChangedCellsOfBoth(t *testing.T) {
 }
 
 // A bookmark promises that everything up to its version was delivered. It must be
-// dropped when changes that it covers move behind it.
+// dropped when changes that it covers are moved after it.
 func TestG9_ConflateDropsOvertakenBookmarks(t *testing.T) {
 	f := newFeed(t, 1000)
 	w := stalled(f, watcher.Options{Bookmarks: true})

@@ -138,7 +138,7 @@ func TestW27_Convert(t *testing.T) {
 			require.Equal(t, c.want != "", ok)
 			if ok {
 				assert.Equal(t, c.want, objects.Delivery(f.heap, d))
-				assert.Equal(t, "app=web", f.heap.LabelsOf(d.Content).String(), "what is delivered matches")
+				assert.Equal(t, "app=web", f.heap.LabelsOf(d.Content).String(), "delivered objects match")
 			}
 		})
 	}

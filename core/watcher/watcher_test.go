@@ -286,7 +286,7 @@ func TestW34_Watermark(t *testing.T) {
 		{"W34 raised by history", func(f *feed) watcher.Options {
 			return watcher.Options{Initial: f.since(3), Watermark: 3}
 		}, []string{"ADDED ns/c@4", "MODIFIED ns/a@5", "MODIFIED ns/c@6", "MODIFIED ns/a@7"}},
-		{"W34 raised by what is filtered out", func(f *feed) watcher.Options {
+		{"W34 raised by filtered-out events", func(f *feed) watcher.Options {
 			return watcher.Options{Initial: f.since(2), Watermark: 2, Filter: f.filter("", "", "metadata.name=b")}
 		}, []string{"ADDED ns/b@3"}},
 	} {

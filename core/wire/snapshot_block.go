@@ -101,7 +101,7 @@ func appendBlockBody(dst []byte, c *Change) []byte {
 }
 
 // Expand decompresses the objects into b, and reuses its memory. They are valid
-// until the next call. The error says what is wrong with the block.
+// until the next call. The error describes the defect of the block.
 func (f *SnapshotBlock) Expand(b *Block) *api.Status {
 	n := int(f.Envelopes) + int(f.Bodies)
 	b.sections = grow(b.sections, n)

@@ -53,7 +53,7 @@ func TestInstanceRefusesWithAStatus(t *testing.T) {
 	require.NoError(t, i.Open(config))
 	require.ErrorIs(t, i.Step([]byte{0x30, 0}), api.Protocol(""))
 	require.ErrorIs(t, i.Step(make([]byte, wire.MaxMessage+1<<20)), api.TooLarge(""))
-	require.NoError(t, i.Tick(2), "and goes on")
+	require.NoError(t, i.Tick(2), "it continues")
 }
 
 func TestInstanceStaysPoisoned(t *testing.T) {

@@ -127,7 +127,7 @@ func (s *secrets) check(sub *connectortest.Subscription, conn *connectortest.Rec
 	for key, o := range sub.Objects {
 		require.True(t, scope.Has(key), key)
 		if !metadataOnly {
-			require.Equal(t, []string{string(key)}, s.planted.Find([]byte(o.JSON)), "%s has what is its own", key)
+			require.Equal(t, []string{string(key)}, s.planted.Find([]byte(o.JSON)), "%s has its own object", key)
 		}
 	}
 	for key, fault := range sub.Faults {

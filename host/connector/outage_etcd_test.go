@@ -43,7 +43,7 @@ func TestConnectorContinuesAfterAnEtcdOutage(t *testing.T) {
 	require.NoError(t, server.Close())
 	untilReason(t, ctx, c, func(reason string) bool { return reason != "" })
 	require.Error(t, source.Ready(ctx))
-	require.NoError(t, c.Ready(ctx), "what is cached can be read")
+	require.NoError(t, c.Ready(ctx), "cached objects are readable")
 
 	server, err = embedetcd.Start(embedetcd.Config{Dir: dir, UnsafeNoFsync: true})
 	require.NoError(t, err)

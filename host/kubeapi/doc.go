@@ -43,7 +43,7 @@
 //     only protobuf or CBOR gets 406.
 //   - Subresources and /openapi do not exist: 404.
 //   - A read without a resource version returns the state of the cache, not of the
-//     storage behind it (rule C12).
+//     storage (rule C12).
 //   - A watch on the path of an object is supported (rule P1); kube-apiserver ignores the
 //     parameter there.
 //   - A get with a malformed resource version returns 400, not 500 (rule C8).

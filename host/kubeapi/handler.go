@@ -286,7 +286,7 @@ func (r *request) asks() access.Request {
 
 func notServed(path string) *api.Status {
 	return api.NotFound("the server could not find the requested resource: " + strconv.Quote(path) +
-		"; /api/v1 and /apis list what is served")
+		"; /api/v1 and /apis list the served resources")
 }
 
 // asStatus converts an error to a status (rule C9).

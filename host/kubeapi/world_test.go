@@ -264,7 +264,7 @@ func (w *watching) ends() {
 	var f frame
 	err := w.decoder.Decode(&f)
 	if !errors.Is(err, io.EOF) {
-		require.Failf(w.t, "the stream goes on", "%v %v", f, err)
+		require.Failf(w.t, "the stream continues", "%v %v", f, err)
 	}
 }
 

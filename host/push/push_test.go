@@ -168,7 +168,7 @@ func TestEdgeReadsOverAConnectionThatTheConnectorOpened(t *testing.T) {
 	name, err := source.Identity(t.Context())
 	require.NoError(t, err)
 	assert.Equal(t, url.Values{"resources": {"v1/pods"}, "source": {name}}, f.query)
-	assert.Equal(t, "Bearer token-2", f.token, "the first was to ask which objects there are")
+	assert.Equal(t, "Bearer token-2", f.token, "the first request was for the list")
 	r := f.begin(7)
 	s := synced(t, r)
 	assert.Len(t, s.Objects, 20)
@@ -178,7 +178,7 @@ func TestEdgeReadsOverAConnectionThatTheConnectorOpened(t *testing.T) {
 	other, err := r.Subscribe(t.Context(), wire.Subscribe{Subscription: 2, Resource: "v1/nodes", Credit: 1})
 	require.NoError(t, err)
 	require.NoError(t, r.Until(t.Context(), func() bool { return other.Status != nil }))
-	assert.Equal(t, 404, other.Status.Code, "what is not to be brought is not there")
+	assert.Equal(t, 404, other.Status.Code, "unselected objects are absent")
 
 	c.stop()
 	require.NoError(t, r.Until(t.Context(), func() bool { return r.Status != nil }))

@@ -114,7 +114,7 @@ test("invalid options are refused before they reach the engine", async () => {
 test("listeners are called once for many changes, and one that throws does not affect others", async (t) => {
   t.mock.method(console, "error", () => {});
   const { pods, client, guest, id } = await withCollection();
-  await new Promise((resolve) => setTimeout(resolve)); // runs what is already due
+  await new Promise((resolve) => setTimeout(resolve)); // runs pending callbacks
   let calls = 0;
   pods.subscribeProgress(() => {
     throw new Error("from a listener");
@@ -216,7 +216,7 @@ test("a connection and a client are closed at the end of the block that declares
   assert.equal(engine.members, 0);
 });
 
-test("opened describes what is open, with the IDs of inspect", async () => {
+test("opened describes the open objects, with the IDs of inspect", async () => {
   const { pods, client, guest } = await withCollection();
   const view = pods.view({ sort: "name" });
   const watch = pods.watch({ labelSelector: "app=web" })[Symbol.asyncIterator]();
@@ -422,7 +422,7 @@ test("a failed engine is replaced, and everything is opened again", async (t) =>
   r.uint32();
   r.uint32();
   for (let i = 0; i < 3; i++) r.text();
-  assert.equal(r.text(), "6", "the watch goes on from what it has seen");
+  assert.equal(r.text(), "6", "the watch resumes from its last event");
 
   assert.equal((await next(begun)).type, "ADDED");
   await assert.rejects(begun.next(), (e: unknown) => e instanceof WatchglassError && e.code === 410 && e.status.cause === "EngineReplaced");

@@ -57,7 +57,7 @@ describe("objects that are divided by namespace", { concurrency: 3 }, () => {
     feeds[0]!.socket.terminate();
     connector.put(`${here}/late`, "web", "Running");
     await edge.until(`${shards[0]}/status`, live(countOf(shards[0]!) + 1));
-    assert.deepEqual([standby[0]!.begun, feeds[1]!.begun, standby[1]!.begun], [1, 1, 0], "the other object goes on as before");
+    assert.deepEqual([standby[0]!.begun, feeds[1]!.begun, standby[1]!.begun], [1, 1, 0], "the other object continues as before");
     assert.deepEqual(connector.subscribes.slice(0, 2), [0, 0]);
     assert.ok(connector.subscribes.length === 3 && connector.subscribes[2]! >= 200, "without a snapshot");
     const { rv } = connector;

@@ -137,5 +137,5 @@ test("a reader with too many subscriptions to attach reconnects when the object 
   await Promise.all(many.map((pods) => until(pods, ({ objects, state }) => objects === 3 && state === "live")));
   const inspected = await wg.inspect();
   assert.equal(inspected.reconnects, 1);
-  assert.equal(inspected["collection.1.relists"], 1, "it goes on from what it has");
+  assert.equal(inspected["collection.1.relists"], 1, "it resumes from its state");
 });

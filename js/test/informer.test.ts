@@ -103,7 +103,7 @@ test("changes reach their handlers, and an update has the previous state", optio
   assert.equal(informer.latestResourceVersion(), cluster.resourceVersion);
 });
 
-test("change stands for add, update and delete, for on and for off", options, async (t) => {
+test("on and off of change apply to add, update and delete", options, async (t) => {
   const { cluster, informer, events } = await setup(t, { pods: [] });
   await informer.start();
   const seen: string[] = [];

@@ -48,7 +48,7 @@ test("a handle reports the known state of its object", async () => {
   assert.ok(Object.isFrozen(first) && Object.isFrozen(first!["data"]));
 
   await speak(client, guest(), (w) => say.objectState(w, id, forbidden, denied));
-  assert.equal(object.current, first, "what is known stays");
+  assert.equal(object.current, first, "the known object remains");
   assert.deepEqual([object.state, object.error?.code], ["forbidden", 403]);
   await frame();
 

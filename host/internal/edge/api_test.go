@@ -39,7 +39,7 @@ func TestAPI(t *testing.T) {
 		assert.Len(t, keys, pods)
 		assert.Len(t, r.list("/api/v1/pods").Items, pods, "without a limit, in pages behind the scenes")
 	})
-	t.Run("a token of a version that is forgotten comes back as one to go on with (rule C52)", func(t *testing.T) {
+	t.Run("the 410 for an expired token contains a token to continue with (rule C52)", func(t *testing.T) {
 		r := &rig{t, r.demo}
 		old := base64.RawURLEncoding.EncodeToString([]byte(`{"v":"meta.k8s.io/v1","rv":1,"start":"` + first.Namespace + "/" + first.Name + `\u0000"}`))
 		gone := r.list("/api/v1/pods?limit=300&continue=" + old)

@@ -41,7 +41,7 @@ type hunk struct {
 	replace []string
 }
 
-const mutantGrammar = `a mutant begins with "# " lines that say what is wrong, then has "rules:", "test:" and "sim:" lines, ` +
+const mutantGrammar = `a mutant begins with "# " lines that describe the defect, then has "rules:", "test:" and "sim:" lines, ` +
 	`then hunks: "@@ FILE" and lines that begin with "-" (removed), "+" (added) or " " (kept)`
 
 // LoadMutants reads all mutants under root, sorted by name.

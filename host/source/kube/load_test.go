@@ -19,7 +19,7 @@ func TestFileThatIsNotKubeconfig(t *testing.T) {
 		"a text":          {"hello", ""},
 		"another object":  {"apiVersion: v1\nkind: Pod\nmetadata: {name: x}\n", ""},
 		"half of JSON":    {`{"a": `, " (line 1: did not find expected node content)"},
-		"what is no text": {"\xff\xfe\x00", " (incomplete UTF-16 character)"},
+		"invalid UTF-8": {"\xff\xfe\x00", " (incomplete UTF-16 character)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "config")
