@@ -308,7 +308,7 @@ func TestReadersDoNotReceiveTheRefusalThatAnotherUserHolds(t *testing.T) {
 	early.wait(1500) // the first response asks for a retry
 	require.Equal(t, api.StateClosed, early.state().State)
 	require.Equal(t, 404, early.state().Status.Code)
-	require.Equal(t, asked+1, r.subscriptions, "the reader's request is asked once")
+	require.Equal(t, asked+1, r.subscriptions, "the reader's request is forwarded once")
 
 	r.backend.refused = nil
 	for range 10 {
@@ -324,5 +324,5 @@ func TestReadersDoNotReceiveTheRefusalThatAnotherUserHolds(t *testing.T) {
 	again := r.leaf(9, 1<<20)
 	again.do(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
 	require.Equal(t, api.StateLive, again.state().State)
-	require.Equal(t, asked+2, r.subscriptions, "both share one subscription")
+	require.Equal(t, asked+2, r.subscriptions, "both collections share one subscription")
 }

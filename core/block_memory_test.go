@@ -52,5 +52,5 @@ func TestMemoryLimitHoldsWithinAMessageOfBlocks(t *testing.T) {
 	r.outputs()
 	require.Equal(t, api.StateClosed, r.state().State)
 	require.Equal(t, 413, r.state().Status.Code)
-	require.EqualValues(t, 10, r.state().Objects, "the former objects stay readable")
+	require.EqualValues(t, 10, r.state().Objects, "the previous objects remain readable")
 }

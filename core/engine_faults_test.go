@@ -27,7 +27,7 @@ func (f folded) apply(t *testing.T, payloads [][]byte) {
 				require.NotContains(t, f, key, "ADDED for an object that is there")
 				f[key] = e.Item.ResourceVersion
 			case api.Modified:
-				require.Less(t, f[key], e.Item.ResourceVersion, "MODIFIED does not go forward")
+				require.Less(t, f[key], e.Item.ResourceVersion, "MODIFIED does not increase the version")
 				f[key] = e.Item.ResourceVersion
 			case api.Deleted:
 				require.Contains(t, f, key, "DELETED for an object that is not there")
@@ -171,7 +171,7 @@ func FuzzEngine_commands(f *testing.F) {
 		r.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
 		before := r.engine.Ready()
 		if err := r.engine.Step(frames); err != nil {
-			require.Equal(t, before, r.engine.Ready(), "a refused step changed something")
+			require.Equal(t, before, r.engine.Ready(), "a refused step changed the state")
 		}
 		for i := 0; i < 100 && r.engine.Ready() != nil; i++ {
 			r.engine.Advance()

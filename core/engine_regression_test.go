@@ -192,17 +192,17 @@ func TestReadersOfARefusedCollectionGetTheReason(t *testing.T) {
 	r := newRig(t)
 	r.load(10)
 	l := r.bothLive()
-	refusal := wire.SubscriptionStatus{Subscription: 1, Status: api.TooLarge("it does not fit")}
+	refusal := wire.SubscriptionStatus{Subscription: 1, Status: api.TooLarge("the message does not fit")}
 	r.step(&wire.StreamData{Stream: r.stream, Data: refusal.Append(nil)})
 	l.settle()
 	require.Equal(t, api.StateClosed, r.state().State)
 	require.Equal(t, api.StateClosed, l.state().State)
-	require.Equal(t, "it does not fit", l.state().Status.Message)
+	require.Equal(t, "the message does not fit", l.state().Status.Message)
 
 	late := r.leaf(8, 1<<20)
 	late.do(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
 	require.Equal(t, api.StateClosed, late.state().State)
-	require.Equal(t, "it does not fit", late.state().Status.Message)
+	require.Equal(t, "the message does not fit", late.state().Status.Message)
 }
 
 // An engine may close a reader's collection because of its memory before that reader

@@ -324,7 +324,7 @@ func TestEngine_reports_the_next_attempt(t *testing.T) {
 	at := r.state().NextAttemptMillis
 	require.Equal(t, api.StateReconnecting, r.state().State)
 	require.Greater(t, at, r.now)
-	require.LessOrEqual(t, at, r.now+1600, "the first one comes soon (R10)")
+	require.LessOrEqual(t, at, r.now+1600, "the first request is early (R10)")
 
 	r.step(&wire.Reconnect{})
 	require.Equal(t, api.StateLive, r.state().State)

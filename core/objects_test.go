@@ -110,7 +110,7 @@ func TestK3_ReleaseLeavesNoItems(t *testing.T) {
 	require.EqualValues(t, 1000, r.inspect("objects.covered"))
 	r.step(&wire.CloseCollection{Collection: 1})
 	require.EqualValues(t, 1000, r.inspect("objects.watches"))
-	require.Len(t, r.seen[wire.TypeObjectChanged], 1000, "nothing new to tell")
+	require.Len(t, r.seen[wire.TypeObjectChanged], 1000, "no new state to report")
 	for i := range uint32(1000) {
 		r.step(&wire.ReleaseObject{Handle: 100 + i})
 		r.step(&wire.ReleaseObject{Handle: 100 + i})

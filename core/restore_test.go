@@ -19,7 +19,7 @@ func (r *rig) snapshot(f wire.TakeSnapshot, between func()) (chunks [][]byte, en
 	r.step(&f)
 	for {
 		require.Empty(r.t, r.seen[wire.TypeErrorReply])
-		require.Len(r.t, r.seen[wire.TypeSnapshotChunk], len(chunks)+1, "one chunk for each time it is asked for")
+		require.Len(r.t, r.seen[wire.TypeSnapshotChunk], len(chunks)+1, "one chunk per request")
 		require.NoError(r.t, end.Parse(r.seen[wire.TypeSnapshotChunk][len(chunks)]))
 		chunks = append(chunks, end.Data)
 		if end.Last {

@@ -37,9 +37,9 @@ func TestDictionariesOfOldVersionsStay(t *testing.T) {
 		w.Bodies().SetDictionary([]byte(dictionary))
 		w.do("ns/a rv=2" + string(rune('0'+rv)))
 	}
-	assert.Equal(t, "one", string(w.Bodies().Dictionary(first)), "the history has it")
+	assert.Equal(t, "one", string(w.Bodies().Dictionary(first)), "the history retains it")
 	assert.Equal(t, len("one"+"two"+"three"+"four"), w.Bodies().UsedBytes())
 	w.list(30)
 	w.Bodies().SetDictionary([]byte("five"))
-	assert.Equal(t, len("five"), w.Bodies().UsedBytes(), "a list ends the history")
+	assert.Equal(t, len("five"), w.Bodies().UsedBytes(), "a relist replaces the history")
 }

@@ -32,10 +32,10 @@ func TestC26_SlowConsumerIsWaitedFor(t *testing.T) {
 	w.fill(slow)
 	w.do("ns/a rv=31", "ns/b rv=32")
 	assert.False(t, slow.Stopped())
-	assert.EqualValues(t, w.now+100, w.NextTick(), "C27: all of the budget")
+	assert.EqualValues(t, w.now+100, w.NextTick(), "C27: the whole budget is used")
 	assert.EqualValues(t, 32, w.ResourceVersion(), "H12: the state does not wait")
 	got := w.take(fast)
-	assert.Equal(t, "ADDED ns/a@31", got[len(got)-1], "the event that blocks reaches those who are not blocked")
+	assert.Equal(t, "ADDED ns/a@31", got[len(got)-1], "the blocking event reaches the other watches")
 
 	w.now += 99
 	w.Tick(w.now)
@@ -64,7 +64,7 @@ func TestC26_SlowConsumerThatMakesRoomContinues(t *testing.T) {
 
 	w.fill(slow)
 	w.do("ns/c rv=53")
-	assert.EqualValues(t, w.now+70, w.NextTick(), "C27: what was not used came back")
+	assert.EqualValues(t, w.now+70, w.NextTick(), "C27: the unused part of the budget was returned")
 	w.assertNoLeak()
 }
 
@@ -127,7 +127,7 @@ func TestBlockedConsumerThatStopsUnblocksDispatch(t *testing.T) {
 	w.fill(slow)
 	w.do("ns/a rv=31", "ns/b rv=32")
 	w.Watches().Stop(slow)
-	assert.Zero(t, w.Watches().Counts().Terminated, "it was not cut off, it left")
+	assert.Zero(t, w.Watches().Counts().Terminated, "the watch was closed by its consumer")
 	got := w.take(fast)
 	assert.Equal(t, []string{"ADDED ns/a@31", "ADDED ns/b@32"}, got[len(got)-2:])
 	w.assertNoLeak()
@@ -200,7 +200,7 @@ func TestC32_WatchWithInitialEventsIsOfferedOneAtTheNextTick(t *testing.T) {
 	w.pass(50_000)
 	assert.Empty(t, w.take(x))
 	w.pass(12_000)
-	assert.Equal(t, []string{"BOOKMARK @12"}, w.take(x), "W35: the same again")
+	assert.Equal(t, []string{"BOOKMARK @12"}, w.take(x), "W35: an equal version again")
 	w.assertNoLeak()
 }
 
@@ -233,7 +233,7 @@ func TestW35_NoBookmarkBeforeTheCollectionMoves(t *testing.T) {
 	x = w.start(opt)
 	w.Progress(11, w.now)
 	w.pass(101_000)
-	assert.Equal(t, []string{"BOOKMARK @11", "BOOKMARK @11"}, w.take(x), "C33: after a minute, and two seconds before the end")
+	assert.Equal(t, []string{"BOOKMARK @11", "BOOKMARK @11"}, w.take(x), "C33: due after a minute, and two seconds before the deadline")
 	w.assertNoLeak()
 }
 
@@ -316,7 +316,7 @@ func TestW36_ManyInitialEvents(t *testing.T) {
 	w.do("ns/new rv=601")
 	w.pass(3000)
 	want = append(want, "BOOKMARK @600 end", "ADDED ns/new@601", "BOOKMARK @601")
-	assert.Equal(t, want, w.take(x), "W18: the ticks meanwhile left one bookmark")
+	assert.Equal(t, want, w.take(x), "W18: several ticks queue one bookmark")
 	w.assertNoLeak()
 }
 

@@ -29,20 +29,20 @@ func TestFollowerRestsUntilAnEventMatches(t *testing.T) {
 		w.do("ns/b rv=" + strconv.Itoa(rv) + " app=db")
 	}
 	assert.Zero(t, *woken)
-	assert.Equal(t, w.Window().End(), web.Position(), "it does not fall out of the window")
+	assert.Equal(t, w.Window().End(), web.Position(), "the window still contains it")
 
 	w.do("ns/a rv=100 app=db") // it stops matching the selector
 	at := w.Window().End() - 1
 	assert.Equal(t, 1, *woken)
 	w.do("ns/b rv=101 app=web")
-	assert.Equal(t, 1, *woken, "it knows already")
+	assert.Equal(t, 1, *woken, "it has the event already")
 	assert.Equal(t, at, web.Position())
 
 	web.MoveTo(at + 1)
-	assert.Equal(t, at+1, web.Position(), "one event is left")
+	assert.Equal(t, at+1, web.Position(), "one event remains")
 	web.MoveTo(at + 2)
 	w.do("-ns/b rv=102")
-	assert.Equal(t, 2, *woken, "a deletion is looked up by what it deletes")
+	assert.Equal(t, 2, *woken, "a deletion is looked up by its previous object")
 	web.Close()
 	web.Close()
 	w.do("ns/b rv=103 app=web")
@@ -76,15 +76,15 @@ func TestFailuresFaultsAndRelistsWakeAllFollowers(t *testing.T) {
 	w.Upstream().Fail(api.Unavailable("no leader"))
 	assert.Equal(t, 1, *woken)
 	w.do("ns/b rv=11 app=db")
-	assert.Equal(t, 1, *woken, "it may be from long ago")
+	assert.Equal(t, 1, *woken, "it may be old")
 	w.Progress(11, w.now)
-	assert.Equal(t, 2, *woken, "there is progress again")
+	assert.Equal(t, 2, *woken, "progress has resumed")
 	w.Fault("ns/c", 12, api.Invalid("broken"), w.now)
 	assert.Equal(t, 3, *woken)
 
 	w.list(20)
 	assert.Equal(t, 4, *woken)
-	assert.EqualValues(t, 11, resting.Rested(), "what it had read when the state was replaced")
+	assert.EqualValues(t, 11, resting.Rested(), "its position when the state was replaced")
 	assert.Zero(t, behind.Rested())
 	assert.Zero(t, *none)
 }
@@ -92,9 +92,9 @@ func TestFailuresFaultsAndRelistsWakeAllFollowers(t *testing.T) {
 func TestC35_PromptKeepsTheCacherAwaitingUntilTheNextVersion(t *testing.T) {
 	w := newWorld(t, history.Limits{})
 	w.Waits().RequestProgress()
-	assert.False(t, w.Waits().Any(), "before the first list there is nothing to ask for")
+	assert.False(t, w.Waits().Any(), "before the first list no progress is requested")
 	w.list(10)
-	assert.False(t, w.Waits().Any(), "which is news")
+	assert.False(t, w.Waits().Any(), "which counts as progress")
 	for _, news := range []func(){
 		func() { w.do("ns/a rv=11 app=web") },
 		func() { w.Progress(12, w.now) },

@@ -132,10 +132,10 @@ func TestC43_PagesUnderASelector(t *testing.T) {
 	w := listed(t, 10, "ns/a rv=1 app=web", "ns/b rv=2", "ns/c rv=3 app=web", "ns/d rv=4")
 	first := w.page(cacher.ListOptions{Selection: objects.Select("app", ""), Limit: 1})
 	assert.Equal(t, []string{"ns/a@1"}, first.items)
-	assert.Zero(t, first.remaining, "not known")
+	assert.Zero(t, first.remaining, "unknown")
 	second := w.page(cacher.ListOptions{Selection: objects.Select("app", ""), Limit: 1, Continue: first.next})
 	assert.Equal(t, []string{"ns/c@3"}, second.items)
-	require.NotEmpty(t, second.next, "something was not looked at")
+	require.NotEmpty(t, second.next, "the search skipped an object")
 	third := w.page(cacher.ListOptions{Selection: objects.Select("app", ""), Limit: 1, Continue: second.next})
 	assert.Equal(t, page{[]string{}, 10, "", 0}, third)
 }
@@ -149,7 +149,7 @@ func TestC52_ExpiredToken(t *testing.T) {
 	assert.Equal(t, 410, status.Code)
 	assert.Equal(t, cacher.FormatContinue(0, "ns/a\x00"), status.Continue)
 	rest := w.page(cacher.ListOptions{Limit: 1, Continue: status.Continue})
-	assert.Equal(t, page{[]string{"ns/bb@15"}, 20, cacher.FormatContinue(20, "ns/bb\x00"), 1}, rest, "C51: on with the latest state")
+	assert.Equal(t, page{[]string{"ns/bb@15"}, 20, cacher.FormatContinue(20, "ns/bb\x00"), 1}, rest, "C51: continues with the latest state")
 }
 
 func TestC38_Get(t *testing.T) {
@@ -207,7 +207,7 @@ func TestC34_FailedWaits(t *testing.T) {
 	}
 	w.Waits().Fail(gone)
 	assert.Equal(t, []*api.Status{gone, gone}, got)
-	assert.Equal(t, 1, w.Waiting(), "a wait that starts in an answer is a new one")
+	assert.Equal(t, 1, w.Waiting(), "a wait that starts in a callback is independent")
 }
 
 // A read that waits for a revision sees all of it.

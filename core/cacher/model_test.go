@@ -125,7 +125,7 @@ func (d *duel) judgeEnd(r *reader) {
 	case api.WatchEndTimeout:
 		require.Nil(d.t, ending.Status)
 	case api.WatchEndHistoryLost:
-		require.True(d.t, r.blind, "only a version from the future is lost here")
+		require.True(d.t, r.blind, "only a future version may be lost")
 	case api.WatchEndOvertaken:
 		d.seen["overtaken"]++
 		require.ErrorIs(d.t, ending.Status, api.Expired(""))
@@ -290,7 +290,7 @@ func (d *duel) readOne(r *reader) bool {
 	_, known := r.state[key]
 	require.True(d.t, r.blind || known == (delivery.Type != api.Added), "%s, known: %v", text, known)
 	if len(r.got) >= len(r.want) {
-		require.GreaterOrEqual(d.t, rv, r.last, "G15: versions do not go back")
+		require.GreaterOrEqual(d.t, rv, r.last, "G15: versions never decrease")
 		r.last = rv
 	}
 	if delivery.Type == api.Deleted {
@@ -307,7 +307,7 @@ func (d *duel) bookmark(r *reader, rv api.ResourceVersion, end bool) {
 	d.seen["bookmark"]++
 	require.GreaterOrEqual(d.t, rv, r.last)
 	if end {
-		require.True(d.t, r.initial, "W23: there is one end, of initial events")
+		require.True(d.t, r.initial, "W23: initial events end once")
 		r.initial = false
 	}
 	r.last = rv
@@ -338,7 +338,7 @@ func (d *duel) settle(r *reader) {
 	if r.conflates {
 		if !r.Stopped() && !r.blind {
 			d.seen["conflated"]++
-			assert.Equal(d.t, r.selection.list(d.dumb.state), names(r.state), "it arrives where everyone is")
+			assert.Equal(d.t, r.selection.list(d.dumb.state), names(r.state), "it reaches the current version")
 		}
 		return
 	}

@@ -21,7 +21,7 @@ func (w *world) openList(opt cacher.ListOptions) (p *cacher.Pages, status *api.S
 	if refused != nil {
 		return nil, refused
 	}
-	require.True(w.t, p != nil || status != nil, "no answer yet")
+	require.True(w.t, p != nil || status != nil, "no reply yet")
 	if p != nil {
 		done, status := p.Prepare()
 		require.True(w.t, done)
@@ -77,7 +77,7 @@ func (d *duel) readSlow() {
 	got, done, status := read(l.Pages, 1+d.random.Intn(4))
 	if status != nil {
 		oldest, _ := d.Window().Oldest()
-		require.True(d.t, l.generation != d.Window().Generation() || l.ResourceVersion < oldest, "it is all there")
+		require.True(d.t, l.generation != d.Window().Generation() || l.ResourceVersion < oldest, "all objects are listed")
 		require.Equal(d.t, 410, status.Code)
 		d.seen["list cut off"]++
 		done = true
@@ -130,7 +130,7 @@ func TestOpenListHoldsNoReferences(t *testing.T) {
 	for rv := 11; rv < 20; rv++ {
 		w.do(fmt.Sprintf("ns/b rv=%d", rv))
 	}
-	assert.Equal(t, 3+4, w.Heap().Versions(), "the state and the window")
+	assert.Equal(t, 3+4, w.Heap().Versions(), "the state and the window are released")
 	_, _, status = read(p, 1)
 	require.NotNil(t, status)
 	assert.Equal(t, 410, status.Code)

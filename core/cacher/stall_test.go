@@ -140,8 +140,8 @@ func TestB22_StalledWatchEndsWhenItsNextEventIsEvicted(t *testing.T) {
 	x.grant(0)
 	assert.False(t, x.Stopped(), "the history still has its next event")
 	w.churn("ns/a", 35, 35)
-	assert.False(t, x.Stopped(), "eviction wakes no watch")
-	assert.Equal(t, want[3:4], x.grant(plenty), "what the watch holds is delivered first")
+	assert.False(t, x.Stopped(), "an eviction wakes no watch")
+	assert.Equal(t, want[3:4], x.grant(plenty), "queued events are delivered first")
 	assert.True(t, x.Finished())
 	assert.Equal(t, 1, x.closed)
 	assert.Equal(t, api.WatchEndOvertaken, x.Ending().Reason)
@@ -207,7 +207,7 @@ func TestB22_StalledWatchGetsNoBookmark(t *testing.T) {
 	w.Progress(16, w.now)
 	w.pass(70_000)
 	want = append([]string{"BOOKMARK @16"}, w.churn("ns/a", 17, 18)...)
-	assert.Equal(t, want, x.grant(plenty), "one that waits keeps its place")
+	assert.Equal(t, want, x.grant(plenty), "a waiting watch keeps its position")
 	w.assertNoLeak()
 }
 
@@ -245,7 +245,7 @@ func TestB22_StalledWatchEndsWithTheSecondRelist(t *testing.T) {
 			}
 			w.list(50, items...)
 			w.list(51, items...)
-			assert.False(t, x.Stopped(), "nothing is different")
+			assert.False(t, x.Stopped(), "the watches behave identically")
 			w.list(60, items[1:]...)
 			assert.True(t, x.Stopped())
 			assert.Equal(t, api.WatchEndOvertaken, x.Ending().Reason)

@@ -104,7 +104,7 @@ func TestC14_Start(t *testing.T) {
 			if c.rv == "106" {
 				live = live[1:]
 			}
-			assert.Equal(t, live, w.take(x), "C19: and then what happens")
+			assert.Equal(t, live, w.take(x), "C19: later events follow")
 			w.assertNoLeak()
 		})
 	}
@@ -115,7 +115,7 @@ func TestH8_WatchFromTooFarBack(t *testing.T) {
 	for _, rv := range []string{"1", "99"} {
 		x, status := w.tryStart(since(rv))
 		assert.Nil(t, x)
-		assert.Equal(t, api.Expired("too old resource version: "+rv+" (100)"), status, "C8: as the stream's only event")
+		assert.Equal(t, api.Expired("too old resource version: "+rv+" (100)"), status, "C8: the only event of the stream")
 	}
 }
 
@@ -207,7 +207,7 @@ func TestH16_QueueSize(t *testing.T) {
 			n++
 			w.do("ns/a rv=" + rv.String())
 		}
-		assert.Equal(t, 2*size+1, n, "%+v: two queues, and the one that was too much", limits)
+		assert.Equal(t, 2*size+1, n, "%+v: two full queues and one event", limits)
 	}
 }
 
@@ -230,12 +230,12 @@ func TestH9_WatchFromALostVersionEndsWith410(t *testing.T) {
 	x := w.start(since("71"))
 	w.pass(1000)
 	w.Progress(24, w.now)
-	assert.False(t, x.Finished(), "the source may be behind for a moment")
+	assert.False(t, x.Finished(), "the source may lag briefly")
 	assert.False(t, w.Waits().Any())
 	assert.EqualValues(t, start+3000, w.NextTick())
 	w.pass(2000)
 	assert.False(t, x.Finished(), "the passage of time alone proves nothing: the source may be disconnected")
-	assert.True(t, w.Waits().Any(), "the source is asked for progress")
+	assert.True(t, w.Waits().Any(), "progress is requested from the source")
 	w.do("ns/a rv=30")
 	assert.False(t, x.Finished(), "changes may come late")
 	w.Progress(30, w.now)
@@ -252,12 +252,12 @@ func TestWatchFromAFutureVersionContinuesWhenItIsReached(t *testing.T) {
 	w.pass(5000)
 	assert.True(t, w.Waits().Any())
 	w.do("ns/a rv=26")
-	assert.False(t, w.Waits().Any(), "nothing is left to wait for")
+	assert.False(t, w.Waits().Any(), "no wait remains")
 	w.pass(5000)
 	w.Progress(26, w.now)
 	w.do("ns/a rv=27")
 	assert.Equal(t, []string{"MODIFIED ns/a@26", "MODIFIED ns/a@27"}, w.take(soon))
-	assert.Equal(t, []string{"MODIFIED ns/a@27"}, w.take(slow), "H9: what it has seen is not repeated")
+	assert.Equal(t, []string{"MODIFIED ns/a@27"}, w.take(slow), "H9: delivered events are not repeated")
 	assert.Nil(t, soon.Status())
 	assert.Nil(t, slow.Status())
 	assert.False(t, w.Waits().Any())

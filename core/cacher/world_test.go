@@ -115,7 +115,7 @@ func (w *world) page(opt cacher.ListOptions) page {
 	w.t.Helper()
 	p, status := w.tryPage(opt)
 	require.Nil(w.t, status)
-	require.NotNil(w.t, p, "no answer yet")
+	require.NotNil(w.t, p, "no reply yet")
 	return *p
 }
 
@@ -149,10 +149,10 @@ func (w *world) assertNoLeak() {
 		held[e.Current], held[e.Previous] = true, true
 	}
 	delete(held, 0)
-	assert.Equal(w.t, len(held), w.Heap().Versions(), "versions that nobody holds")
+	assert.Equal(w.t, len(held), w.Heap().Versions(), "unreferenced versions")
 	assert.Zero(w.t, w.Watches().Len())
 	w.list(w.ResourceVersion() + 1)
-	assert.Zero(w.t, w.Heap().Versions(), "an empty list leaves nothing")
+	assert.Zero(w.t, w.Heap().Versions(), "an empty list removes all objects")
 	assert.Zero(w.t, w.Heap().UsedBytes())
 }
 

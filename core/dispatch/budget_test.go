@@ -13,7 +13,7 @@ func TestC27_Budget(t *testing.T) {
 	assert.Zero(t, b.Take(0), "starts empty")
 	assert.Zero(t, b.Take(999))
 	assert.EqualValues(t, 50, b.Take(1000))
-	assert.Zero(t, b.Take(1999), "taking takes all, and fractions of a second wait for the whole")
+	assert.Zero(t, b.Take(1999), "Take takes everything, and refills are in whole seconds")
 	assert.EqualValues(t, 100, b.Take(60_000), "capped")
 	b.GiveBack(30)
 	b.GiveBack(-80)

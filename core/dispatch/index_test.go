@@ -179,7 +179,7 @@ func TestC25_IndexFindsAllMatchingFilters(t *testing.T) {
 		require.Zero(t, index.Held(), "removed filters leave nothing behind")
 	}
 	assert.NotZero(t, matched)
-	assert.Less(t, found, 3*matched, "and it does leave out")
+	assert.Less(t, found, 3*matched, "the index excludes entries")
 }
 
 // A filter uses few index keys, however many values it allows.
@@ -190,7 +190,7 @@ func TestFilterOfManyValuesUsesFewIndexKeys(t *testing.T) {
 		index.Add(f.filter("", "app in ("+manyValues+"),tier=web,zone in ("+manyValues+")", ""), &dispatch.Entry[int]{Value: i})
 		index.Add(f.filter("", "app in ("+manyValues+")", ""), &dispatch.Entry[int]{Value: i})
 	}
-	assert.Equal(t, 2*200, index.Held(), "each once by its place and once in the list of all")
+	assert.Equal(t, 2*200, index.Held(), "each entry once by its position and once in the list of all")
 	without := objects.Version(f.heap, "ns/a rv=1 tier=db")
 	assert.Empty(t, index.Find(&history.Event{Current: without}))
 	with := objects.Version(f.heap, "ns/b rv=1 app=4")

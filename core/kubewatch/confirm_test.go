@@ -62,7 +62,7 @@ func TestAnotherClusterAtTheSameAddressIsNoticed(t *testing.T) {
 			r.pass(10_000)
 			require.Equal(t, "cluster-2", r.server.uid)
 			r.converged()
-			require.Equal(t, []string{"closed HistoryLost"}, r.events, "nothing leads from one cluster to the other")
+			require.Equal(t, []string{"closed HistoryLost"}, r.events, "a version of one cluster does not resume another")
 		})
 	}
 }
@@ -131,7 +131,7 @@ func TestAConfirmationThatFailsIsAskedForAgain(t *testing.T) {
 		r.pass(60_000)
 		r.converged()
 		require.Equal(t, 4, asked, name)
-		require.Equal(t, 1, r.server.count(initial), "no list is needed")
+		require.Equal(t, 1, r.server.count(initial), "it does not list again")
 	}
 }
 

@@ -79,7 +79,7 @@ func TestR4AServerThatRefusesInitialEventsIsListedInPages(t *testing.T) {
 	})
 	r.pass(2_000) // the next watch is refused as too old
 	r.converged()
-	require.Equal(t, 1, r.server.count(initial), "it is not asked again for what it refused")
+	require.Equal(t, 1, r.server.count(initial), "a refused request is not repeated")
 }
 
 func TestR4AServerThatNeverMarksTheEndIsListed(t *testing.T) {
@@ -203,7 +203,7 @@ func TestR8_AWatchThatEndsImmediatelyIsNotRepeatedInALoop(t *testing.T) {
 	require.Less(t, r.server.count(watches), 12)
 	require.Contains(t, r.states, api.StateStale)
 	require.Contains(t, r.state.Status.Message, "immediately, without an event")
-	require.Equal(t, r.server.versions(), r.list(), "what was there stays")
+	require.Equal(t, r.server.versions(), r.list(), "the state remains")
 	r.recovers(60_000)
 }
 
@@ -238,7 +238,7 @@ func TestAnEndWithinAnObjectIsResumed(t *testing.T) {
 	require.Contains(t, r.states, api.StateReconnecting)
 	r.pass(5_000)
 	r.converged()
-	require.Equal(t, 1, r.server.count(initial), "no list is needed")
+	require.Equal(t, 1, r.server.count(initial), "it does not list again")
 }
 
 func TestBrokenJSONIsSaidAndWaitedFor(t *testing.T) {
@@ -444,10 +444,10 @@ func TestProgressOfAnotherServerIsNoProgressOfTheWatch(t *testing.T) {
 	require.Equal(t, api.StateStale, r.state.State)
 	r.cut(func() {})
 	r.pass(10_000)
-	require.Equal(t, api.StateStale, r.state.State, "nor does the first watch after a cut say that nothing is missing")
+	require.Equal(t, api.StateStale, r.state.State, "the first watch after a cut does not prove completeness")
 	r.server.frozen = 0
 	r.recovers(10_000)
-	require.Equal(t, 1, r.server.count(initial), "no list is needed")
+	require.Equal(t, 1, r.server.count(initial), "it does not list again")
 }
 
 // A list after another one must not come from a server that lags behind the known

@@ -163,7 +163,7 @@ func TestColumnsOfOnesOwn(t *testing.T) {
 	require.Contains(t, f.Status.Message, `".a[-1]"`)
 	r.step(&wire.OpenCollection{Collection: 3, Resource: "v1/pods"})
 	r.settle()
-	require.Equal(t, "Ready", r.schema.Schema.Columns[0].Name, "another layout has another store")
+	require.Equal(t, "Ready", r.schema.Schema.Columns[0].Name, "another layout uses another store")
 }
 
 func TestMetadataOnlyHasNoBodies(t *testing.T) {

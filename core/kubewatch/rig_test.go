@@ -199,7 +199,7 @@ func (r *rig) list() map[string]int {
 	r.t.Helper()
 	r.seen[wire.TypeListReply] = nil
 	r.step(&wire.List{Request: 9, Collection: 1, Bodies: true})
-	require.NotEmpty(r.t, r.seen[wire.TypeListReply], "no answer to a list")
+	require.NotEmpty(r.t, r.seen[wire.TypeListReply], "no response to a list")
 	var reply wire.ListReply
 	require.NoError(r.t, reply.Parse(r.seen[wire.TypeListReply][0]))
 	all := map[string]int{}

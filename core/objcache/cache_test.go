@@ -113,7 +113,7 @@ func TestK4_AddedAgainIsAFreshItem(t *testing.T) {
 			w.finds(id, 1)
 
 			w.cache.Remove(id, "pod")
-			require.Zero(t, w.cache.Inspect().Items, "the item is gone")
+			require.Zero(t, w.cache.Inspect().Items, "the item is removed")
 			_, known := w.cache.Look(id)
 			require.False(t, known)
 			w.fails(id, "not registered")
@@ -124,7 +124,7 @@ func TestK4_AddedAgainIsAFreshItem(t *testing.T) {
 			require.Equal(t, 2, w.lists, "it begins with a list")
 			require.Equal(t, 1, w.cache.Inspect().References)
 			waiting := w.get(id)
-			require.False(t, waiting.came, "nothing of the item before is served")
+			require.False(t, waiting.came, "the previous item's object is not served")
 			w.slow = false
 			w.spread()
 			require.ErrorContains(t, waiting.status, "not found")
@@ -174,7 +174,7 @@ func TestK7_K12_MaxIdleTimeStopsTheReflector(t *testing.T) {
 	require.Len(t, w.own, 1, "read two minutes ago and no longer")
 	w.tick(minute)
 	require.Empty(t, w.own)
-	require.Zero(t, w.cache.NextTick(), "nothing to do")
+	require.Zero(t, w.cache.NextTick(), "no work is due")
 
 	w.put(id, "u", false)
 	w.finds(id, 2)
@@ -253,7 +253,7 @@ func TestK8_ARefusalIsNotWaitedFor(t *testing.T) {
 		}
 		w.slow = false
 		w.fails(id, "not found")
-		require.Equal(t, 2, w.lists, "what failed for good is tried anew")
+		require.Equal(t, 2, w.lists, "a permanent failure is retried for a new item")
 	}
 }
 
@@ -316,14 +316,14 @@ func TestK12_FollowedItemIsNeverIdle(t *testing.T) {
 	w.cache.Follow(id)
 	w.finds(id, 1)
 	w.tick(60 * minute)
-	require.Len(t, w.own, 1, "nor is an immutable object copied")
+	require.Len(t, w.own, 1, "an immutable object is not copied")
 	w.delete(id)
 	w.spread()
 	look, ok := w.cache.Look(id)
 	require.True(t, ok && look.Known && look.Object == nil)
 	w.cache.Unfollow(id)
 	w.tick(5 * minute)
-	require.Len(t, w.own, 1, "it was read until now")
+	require.Len(t, w.own, 1, "it was read recently")
 	w.tick(2 * minute)
 	require.Empty(t, w.own)
 }
@@ -339,7 +339,7 @@ func TestK13_Shutdown(t *testing.T) {
 	w.cache.Shutdown()
 	require.Empty(t, w.own)
 	w.add(secret("late"), "pod")
-	require.Empty(t, w.own, "nothing is started")
+	require.Empty(t, w.own, "no watch is started")
 	w.finds(kept, 1)
 	a := w.get(other)
 	w.tick(1000)

@@ -139,7 +139,7 @@ func TestCoveringCollectionsAreUsed(t *testing.T) {
 
 	w.slow = true
 	w.uncover(s)
-	require.Equal(t, 1, w.lists, "its own watch")
+	require.Equal(t, 1, w.lists, "it has its own watch")
 	look, _ := w.cache.Look(id)
 	require.Equal(t, api.StateReconnecting, look.State)
 	require.False(t, look.Known, "the last result remains")

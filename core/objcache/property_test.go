@@ -179,11 +179,11 @@ func (m *model) judge(id ID, o *Object) {
 			continue // all collections that cover the object are equivalent
 		}
 		v, there := s.objects[id.Key]
-		require.LessOrEqual(m.t, v.rv, o.ResourceVersion, "a source that is open knows a newer one")
-		require.True(m.t, there || s.version.ResourceVersion < o.ResourceVersion, "a source that is open knows that it was deleted")
+		require.LessOrEqual(m.t, v.rv, o.ResourceVersion, "an open source has a newer version")
+		require.True(m.t, there || s.version.ResourceVersion < o.ResourceVersion, "an open source has its deletion")
 	}
 	version := m.versionOf(it, o)
-	require.GreaterOrEqual(m.t, version, m.shown[id], "back in time")
+	require.GreaterOrEqual(m.t, version, m.shown[id], "an older version")
 	m.shown[id] = version
 }
 
@@ -198,16 +198,16 @@ func (m *model) versionOf(it *item, o *Object) api.ResourceVersion {
 
 func (m *model) judgeAbsence(id ID) {
 	s, _ := m.cache.byID[id].source.(*source)
-	require.True(m.t, s != nil && s.loaded, "absent, and nobody says so")
+	require.True(m.t, s != nil && s.loaded, "reported absent without proof")
 	require.NotContains(m.t, s.objects, id.Key)
-	require.GreaterOrEqual(m.t, s.version.ResourceVersion, m.shown[id], "back in time")
+	require.GreaterOrEqual(m.t, s.version.ResourceVersion, m.shown[id], "an older version")
 	m.shown[id] = s.version.ResourceVersion
 }
 
 func (m *model) check() {
 	m.cache.Settle()
 	m.asked = slices.DeleteFunc(m.asked, func(q question) bool {
-		require.True(m.t, q.answer.came || m.now < q.at+waitMillis, "no answer within a second")
+		require.True(m.t, q.answer.came || m.now < q.at+waitMillis, "no reply within a second")
 		return q.answer.came
 	})
 	n, references := m.cache.Inspect(), 0
@@ -224,9 +224,9 @@ func (m *model) check() {
 	}
 	for id := range m.refs {
 		it := m.cache.byID[id]
-		require.True(m.t, m.follows[id] == 0 || it.source != nil, "followed and not watched")
+		require.True(m.t, m.follows[id] == 0 || it.source != nil, "followed without a watch")
 		if len(m.covers) > 0 && it.source != nil && it.own {
-			require.Less(m.t, m.covers[0].version.ResourceVersion, it.floor.ResourceVersion, "a collection that is open would do")
+			require.Less(m.t, m.covers[0].version.ResourceVersion, it.floor.ResourceVersion, "an open collection covers it")
 		}
 	}
 }
@@ -252,5 +252,5 @@ func (m *model) end() {
 	n := m.cache.Inspect()
 	require.Equal(m.t, Counters{Ignored: m.releases}, n)
 	require.Empty(m.t, m.own)
-	require.Equal(m.t, m.lists, m.closed, "every watch that was opened is closed")
+	require.Equal(m.t, m.lists, m.closed, "every opened watch is closed")
 }

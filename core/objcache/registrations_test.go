@@ -17,7 +17,7 @@ func TestK14_RegisterIdempotence(t *testing.T) {
 		r.Register(pod("p"), uses)
 		require.Equal(t, Counters{Items: 2, References: 2, Watches: 2}, w.cache.Inspect())
 	}
-	require.Equal(t, 2, w.lists, "what both versions use is never let go")
+	require.Equal(t, 2, w.lists, "names that both versions use remain registered")
 	r.Unregister(pod("p"))
 	r.Unregister(pod("p"))
 	require.Equal(t, Counters{}, w.cache.Inspect())

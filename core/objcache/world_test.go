@@ -187,7 +187,7 @@ func (w *world) add(id ID, owner string) { require.Nil(w.t, w.cache.Add(id, owne
 func (w *world) finds(id ID, rv api.ResourceVersion) {
 	w.t.Helper()
 	a := w.get(id)
-	require.True(w.t, a.came, "no answer")
+	require.True(w.t, a.came, "no reply")
 	require.Nil(w.t, a.status)
 	require.Equal(w.t, rv, a.object.ResourceVersion)
 }
@@ -196,6 +196,6 @@ func (w *world) finds(id ID, rv api.ResourceVersion) {
 func (w *world) fails(id ID, text string) {
 	w.t.Helper()
 	a := w.get(id)
-	require.True(w.t, a.came, "no answer")
+	require.True(w.t, a.came, "no reply")
 	require.ErrorContains(w.t, a.status, text)
 }

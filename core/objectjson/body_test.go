@@ -126,7 +126,7 @@ func FuzzSetResourceVersion(f *testing.F) {
 
 		again, err := objectjson.SetResourceVersion(nil, got[6:], rv)
 		require.NoError(t, err)
-		require.Equal(t, want, decode(again), "setting it twice changes nothing")
+		require.Equal(t, want, decode(again), "setting it again has no effect")
 	})
 }
 

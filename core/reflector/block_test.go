@@ -38,7 +38,7 @@ func TestBlocksAreListedLikeParts(t *testing.T) {
 		require.NotZero(t, ref, key)
 		require.Equal(t, api.Labels{{Key: "app", Value: want}}, heap.LabelsOf(ref), key)
 	}
-	require.Equal(t, 4, heap.Labels.Len(), "three, and the empty set")
+	require.Equal(t, 4, heap.Labels.Len(), "three sets and the empty set")
 	require.Equal(t, 4, heap.Versions())
 }
 
@@ -51,7 +51,7 @@ func TestLabelSetsOfABlockEndWithItsObjects(t *testing.T) {
 	require.NoError(t, r.SnapshotBlock(block("db", "default/a rv=3"), 1))
 	require.NoError(t, r.SnapshotEnd(&wire.SnapshotEnd{ResourceVersion: 5}))
 	r.cacher.Delete("default/a", 6, r.now)
-	require.Equal(t, 2, r.cacher.Heap().Labels.Len(), "the history has the object")
+	require.Equal(t, 2, r.cacher.Heap().Labels.Len(), "the history contains the object")
 	r.cacher.Listing().Abort()
 	r.cacher.Listing().Begin()
 	r.cacher.Listing().End(7, r.now)
@@ -79,7 +79,7 @@ func TestCorruptBlockStartsOver(t *testing.T) {
 			require.Equal(t, given, r.unsubscribed())
 			_, listing := r.cacher.Listing().Len()
 			require.False(t, listing)
-			require.Equal(t, 2, r.cacher.State().Len(), "the state stays")
+			require.Equal(t, 2, r.cacher.State().Len(), "the state remains")
 			require.Contains(t, r.State().Status.Message, "corrupt")
 			require.EqualValues(t, 1, r.Missing)
 			for r.asked() == nil {

@@ -36,8 +36,8 @@ func TestLabelSetsAreFoundByTheirID(t *testing.T) {
 	define(256, "d")
 	assert.Equal(t, "d", find(256))
 	assert.Equal(t, "a", find(0))
-	assert.Equal(t, held, sets.bytes, "what a number meant before is let go")
+	assert.Equal(t, held, sets.bytes, "the previous set of a number is released")
 	define(256, "d")
 	assert.Equal(t, "d", find(256))
-	assert.Equal(t, held, sets.bytes, "a definition that is repeated changes nothing")
+	assert.Equal(t, held, sets.bytes, "a repeated definition has no effect")
 }

@@ -245,7 +245,7 @@ func TestR10_Backoff(t *testing.T) {
 		now, delay = next, min(2*delay, 30_000)
 	}
 	now += 120_001
-	require.Less(t, b.Next(now)-now, int64(1600), "after two quiet minutes it starts small")
+	require.Less(t, b.Next(now)-now, int64(1600), "after two quiet minutes the back-off restarts")
 }
 
 func TestFramesOutOfTurn(t *testing.T) {
@@ -291,7 +291,7 @@ func TestFramesOutOfTurn(t *testing.T) {
 			err := c.frame(r)
 			require.ErrorIs(t, err, api.Protocol(""))
 			require.ErrorContains(t, err, c.message)
-			require.Equal(t, rv, r.cacher.ResourceVersion(), "nothing was taken over")
+			require.Equal(t, rv, r.cacher.ResourceVersion(), "no object was applied")
 		})
 	}
 }
@@ -332,15 +332,15 @@ func TestErrorOfTheSourceIsTheReason(t *testing.T) {
 	progressAt := r.now
 	r.at(progressAt + 10_000)
 	r.SourceError(&wire.SourceError{Status: gone})
-	require.Equal(t, api.StateReconnecting, r.state(), "what may miss something is not live")
+	require.Equal(t, api.StateReconnecting, r.state(), "a state with possible gaps is not live")
 	require.Equal(t, gone, r.State().Status)
-	require.EqualValues(t, progressAt+15_000, r.NextTick(), "an excuse makes nothing fresher")
+	require.EqualValues(t, progressAt+15_000, r.NextTick(), "a SourceError does not refresh the state")
 	r.at(progressAt + 15_000)
 	require.Nil(t, r.asked())
 	require.Equal(t, api.StateStale, r.state())
 	require.Equal(t, gone, r.State().Status)
 	r.at(progressAt + 25_000)
-	require.NotNil(t, r.asked(), "silence after an excuse is silence")
+	require.NotNil(t, r.asked(), "silence after a SourceError still makes it stale")
 }
 
 func TestDenied(t *testing.T) {
@@ -351,13 +351,13 @@ func TestDenied(t *testing.T) {
 	require.Nil(t, r.Denied())
 	r.Ended(api.Forbidden("no"))
 	require.Equal(t, 403, r.Denied().Code)
-	require.Equal(t, 403, reported.Code, "who waited is reported")
+	require.Equal(t, 403, reported.Code, "the waiting read is reported")
 	r.at(r.now + 30_000)
-	require.NotNil(t, r.Denied(), "until the question is answered otherwise")
+	require.NotNil(t, r.Denied(), "until progress is reported")
 	r.listed(5)
 	require.Nil(t, r.Denied())
 	r.Ended(api.Forbidden("no"))
-	require.Nil(t, r.Denied(), "there is a state to read")
+	require.Nil(t, r.Denied(), "a state is readable")
 	require.Equal(t, api.StateForbidden, r.state())
 }
 

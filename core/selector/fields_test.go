@@ -157,7 +157,7 @@ func TestFS9_Bind(t *testing.T) {
 
 	for _, everything := range []selector.BoundFields{{}, bind(""), bind("=")} {
 		assert.True(t, everything.Empty())
-		assert.True(t, everything.Matches(nil), "asks for no value")
+		assert.True(t, everything.Matches(nil), "requires no value")
 	}
 
 	_, err := parseFields(t, "status.phase=Running,spec.color=red").Bind(names)

@@ -263,7 +263,7 @@ func TestNewRequirement(t *testing.T) {
 	values := []string{"2", "1", "2"}
 	r, err := selector.NewRequirement("x/k", selector.In, values)
 	require.NoError(t, err)
-	assert.Equal(t, []string{"2", "1", "2"}, values, "the caller's slice is not touched")
+	assert.Equal(t, []string{"2", "1", "2"}, values, "the caller's slice is unchanged")
 	assert.Equal(t, "x/k in (1,2)", r.String())
 	assert.Equal(t, "x/k", r.Key())
 	assert.Equal(t, selector.In, r.Operator())
@@ -276,7 +276,7 @@ func TestNewRequirement(t *testing.T) {
 	assert.Equal(t, []selector.Requirement{r}, got)
 	assert.Equal(t, parseLabels(t, "x/k in (2,1)"), l)
 
-	assert.False(t, selector.Requirement{}.Matches(labelSet("", "")), "the zero requirement is met by none")
+	assert.False(t, selector.Requirement{}.Matches(labelSet("", "")), "the zero requirement matches nothing")
 }
 
 func TestNewRequirement_Errors(t *testing.T) {

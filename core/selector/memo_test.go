@@ -16,12 +16,12 @@ func TestMemo_EvaluatesOncePerID(t *testing.T) {
 	for _, id := range []uint32{0, 1, 31, 32, 63, 64, 1000} {
 		m := selector.NewMemo(parseLabels(t, "a=1"))
 		assert.True(t, m.Matches(id, yes))
-		assert.True(t, m.Matches(id, no), "the set is not looked at again")
+		assert.True(t, m.Matches(id, no), "the set is not evaluated again")
 		assert.False(t, m.Matches(id+1, no), "each id has its own verdict")
 		assert.False(t, m.Matches(id+1, yes))
 		m.Forget(id)
 		assert.False(t, m.Matches(id, no), "the ID now names another set")
-		assert.False(t, m.Matches(id+1, yes), "the neighbour is not forgotten")
+		assert.False(t, m.Matches(id+1, yes), "the next entry remains")
 	}
 }
 

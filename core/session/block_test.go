@@ -215,7 +215,7 @@ func TestChangeRenewsOnlyItsBlock(t *testing.T) {
 		blocks, parts := w.read(wire.Subscribe{}, true), w.read(wire.Subscribe{}, false)
 		require.Equal(t, parts.objects, blocks.objects)
 		require.Positive(t, w.encoded-before)
-		require.LessOrEqual(t, w.encoded-before, 4, "the block, and those after it up to a key that starts one")
+		require.LessOrEqual(t, w.encoded-before, 4, "the block and its successors up to a key that starts a block")
 	}
 }
 

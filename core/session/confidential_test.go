@@ -163,7 +163,7 @@ func (r *narrow) check(typ wire.Type, payload []byte) {
 		if r.scope.Whole() {
 			break
 		}
-		require.LessOrEqual(t, id, uint64(r.defined), "the number of a label set tells how many there are elsewhere")
+		require.LessOrEqual(t, id, uint64(r.defined), "the number of a label set discloses how many others exist")
 		r.defined++
 	case wire.TypeSnapshotBegin:
 		var f wire.SnapshotBegin
@@ -224,5 +224,5 @@ func TestFramesContainNoDataOutsideTheScope(t *testing.T) {
 		}
 	}
 	require.Positive(t, blocks)
-	require.Positive(t, had, "there are sentinels in what readers may have")
+	require.Positive(t, had, "readers may receive some sentinels")
 }

@@ -87,7 +87,7 @@ func TestInvalidMessageHasNoEffect(t *testing.T) {
 			require.Error(t, err)
 			assert.Equal(t, c.code, api.AsStatus(err).Code)
 			assert.Equal(t, c.cause, api.AsStatus(err).Cause)
-			assert.Equal(t, []wire.Type{wire.TypeSubscriptionStatus}, types(t, s.Next(1<<20, 1000)), "and no Welcome")
+			assert.Equal(t, []wire.Type{wire.TypeSubscriptionStatus}, types(t, s.Next(1<<20, 1000)), "no Welcome is sent")
 		})
 	}
 }

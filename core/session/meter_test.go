@@ -64,7 +64,7 @@ func TestASnapshotStopsWhereTheMeterIsExhausted(t *testing.T) {
 		t.Run(labels, func(t *testing.T) {
 			c := newLabelled(objects, 1)
 			m := newMetered(t, c.Collection, wire.Subscribe{LabelSelector: labels})
-			assert.Empty(t, m.frames(), "nothing is granted")
+			assert.Empty(t, m.frames(), "no evaluations are granted")
 			assert.Zero(t, m.evaluations())
 			var all []string
 			var last uint64
@@ -95,7 +95,7 @@ func TestEventsWaitWhileTheMeterIsExhausted(t *testing.T) {
 		expected = append(expected, c.rv.String())
 	}
 	assert.Empty(t, m.frames())
-	assert.Equal(t, before, m.evaluations(), "a change costs a reader nothing that has used up its evaluations")
+	assert.Equal(t, before, m.evaluations(), "a reader without evaluations is not charged for a change")
 	var all []string
 	for rounds := 0; len(all) < len(expected); rounds++ {
 		require.Less(t, rounds, 1000)

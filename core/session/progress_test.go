@@ -103,7 +103,7 @@ func TestUnmatchedChangesWakeAReaderOncePerPeriod(t *testing.T) {
 		moved = append(moved, parseReports(t, s.Next(1<<20, w.now)).moved...)
 	}
 	require.LessOrEqual(t, woken, 2*60/5)
-	require.InDelta(t, 60/5, len(moved), 1, "the version moves all the same")
+	require.InDelta(t, 60/5, len(moved), 1, "the version advances anyway")
 
 	w.woken = false
 	w.cacher.Progress(601, w.now)
@@ -134,6 +134,6 @@ func TestProgressOfAReaderThatIsAlwaysBehind(t *testing.T) {
 			require.Equal(t, rv-behind, reported)
 			last = w.now
 		}
-		require.Less(t, w.now-last, int64(3*5000), "it must not call its data stale")
+		require.Less(t, w.now-last, int64(3*5000), "its data must not become stale")
 	}
 }

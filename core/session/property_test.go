@@ -292,7 +292,7 @@ func (r *reader) take(frameType wire.Type, payload []byte) {
 func (r *reader) row(c *wire.Change) row {
 	if c.Patch != nil {
 		previous, ok := r.seen[fmt.Sprint(c.Key, c.Previous)]
-		require.True(r.t, ok && r.rows[c.Key].rv == c.Previous && r.staged == nil, "a patch is of what the reader holds")
+		require.True(r.t, ok && r.rows[c.Key].rv == c.Previous && r.staged == nil, "a patch is based on the reader's version")
 		var status *api.Status
 		c.Envelope, _, status = c.Patch.Apply(nil, previous)
 		require.Nil(r.t, status)
@@ -353,7 +353,7 @@ func (r *reader) follow(f *wire.Events) {
 
 // reached compares the whole state with a list at this version (G6, G9, G17).
 func (r *reader) reached(rv api.ResourceVersion) {
-	require.GreaterOrEqual(r.t, rv, r.rv, "versions never go back")
+	require.GreaterOrEqual(r.t, rv, r.rv, "versions never decrease")
 	r.rv = rv
 	want := rows{}
 	for key, x := range r.at(rv) {

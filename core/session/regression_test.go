@@ -61,14 +61,14 @@ func TestPersistedSessionKeepsItsNegativeCredit(t *testing.T) {
 		w.cacher.Apply(objects.Put(fmt.Sprintf("ns/a rv=%d body=%s", rv, strings.Repeat("x", 500))), w.now)
 		return s.Next(1<<20, w.now)
 	}
-	require.Greater(t, len(change()), 500, "there was credit left")
+	require.Greater(t, len(change()), 500, "credit remained")
 	for range 3 {
 		saved := s.Save()
 		s.Close()
 		s = session.New(session.Config{}, w)
 		require.NoError(t, s.Resume(saved, w.now))
 		require.NoError(t, s.Receive((&wire.Credit{Subscription: 1, Bytes: 100}).Append(nil), w.now))
-		require.Nil(t, change(), "it has had more than 300 bytes since")
+		require.Nil(t, change(), "it has received more than 300 bytes since")
 	}
 	require.NoError(t, s.Receive((&wire.Credit{Subscription: 1, Bytes: 500}).Append(nil), w.now))
 	require.NotNil(t, s.Next(1<<20, w.now))
@@ -99,7 +99,7 @@ func TestRecoveredObjectIsSentWhole(t *testing.T) {
 	changes := changesOf(t, s.Next(1<<20, w.now))
 	require.Len(t, changes, 3)
 	require.Nil(t, changes[0].Patch, "the reader may have a version in between")
-	require.Equal(t, "one", string(changes[0].Base.Body.Data), "and not the base")
+	require.Equal(t, "one", string(changes[0].Base.Body.Data), "but not the base")
 	for _, c := range changes[1:] {
 		require.NotNil(t, c.Patch, "%s at %d", c.Key, c.ResourceVersion)
 		require.Empty(t, c.Base.Body.Data)

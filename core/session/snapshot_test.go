@@ -196,7 +196,7 @@ func TestG9_CopyOfAChangingCollection(t *testing.T) {
 			before := k.rv
 			from, status = k.copy(c, limit, change)
 			require.Nil(t, status)
-			require.Equal(t, before, from, "a version in the window is gone on from")
+			require.Equal(t, before, from, "a version in the window is resumed")
 			require.Equal(t, c.whole(), k.objects)
 		}
 		for range 100 {
@@ -235,7 +235,7 @@ func TestH8_OvertakenCopyEndsWith410(t *testing.T) {
 	k = &storedCollection{t: t, rv: c.rv + 100}
 	from, status := k.copy(c, 1000, func() {})
 	require.Nil(t, status)
-	require.Zero(t, from, "nothing leads on from a version that is not there yet")
+	require.Zero(t, from, "a future version cannot be resumed")
 	c.Upstream().SetSource("there")
 	from, status = k.copy(c, 1000, func() {})
 	require.Nil(t, status)

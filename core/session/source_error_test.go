@@ -29,7 +29,7 @@ func TestSourceError_FirstList(t *testing.T) {
 	}
 	down := api.Unavailable("down")
 	w.cacher.Upstream().Fail(down)
-	require.Equal(t, (&wire.SourceError{Subscription: 1, Status: down}).Append(nil), s.Next(1<<20, w.now), "news at once")
+	require.Equal(t, (&wire.SourceError{Subscription: 1, Status: down}).Append(nil), s.Next(1<<20, w.now), "sent immediately")
 }
 
 // A reader is informed immediately, and every period, why its connector is not
@@ -59,7 +59,7 @@ func TestSourceError(t *testing.T) {
 	w.cacher.Upstream().Fail(api.Unavailable("down"))
 	for range 4 {
 		require.Equal(t, 1, excuses())
-		require.Zero(t, excuses(), "not twice in a period")
+		require.Zero(t, excuses(), "once per period")
 		require.EqualValues(t, w.now+5000, s.Wake())
 		w.now = s.Wake()
 	}
@@ -67,7 +67,7 @@ func TestSourceError(t *testing.T) {
 	require.Zero(t, excuses())
 	require.Nil(t, w.cacher.Upstream().Failure())
 	w.cacher.Upstream().Fail(api.Unavailable("down"))
-	require.Equal(t, 1, excuses(), "at once, when it happens again")
+	require.Equal(t, 1, excuses(), "immediately, when it occurs again")
 }
 
 // The error of a source may name any object of the resource, like that of a
@@ -99,7 +99,7 @@ func TestSourceErrorTextIsWithheldFromNarrowSubscriptions(t *testing.T) {
 		want := (&wire.SourceError{Subscription: 1, Status: c.want}).Append(nil)
 		w.cacher.Upstream().Fail(down)
 		require.Equal(t, want, s.Next(1<<20, w.now), "%+v", c.subscribe)
-		require.Nil(t, s.Next(1<<20, w.now), "not twice in a period")
+		require.Nil(t, s.Next(1<<20, w.now), "once per period")
 		w.now = s.Wake()
 		require.Equal(t, want, s.Next(1<<20, w.now), "%+v", c.subscribe)
 	}

@@ -38,14 +38,14 @@ func TestHeapCountsReferences(t *testing.T) {
 	a := put(h, "a", 1, 10)
 	assert.Equal(t, a, h.Retain(a))
 	h.Release(a)
-	assert.Equal(t, 1, h.Versions(), "one count is left")
+	assert.Equal(t, 1, h.Versions(), "one reference remains")
 	assert.Equal(t, api.Key("a"), h.Key(a))
 	h.Release(a)
 	assert.Zero(t, h.Versions())
 	assert.Zero(t, h.UsedBytes())
 
 	b := put(h, "b", 2, 10)
-	assert.Equal(t, a, b, "the slot is used again")
+	assert.Equal(t, a, b, "the slot is reused")
 	assert.EqualValues(t, 2, h.ResourceVersion(b))
 	assert.Zero(t, h.LabelSet(b))
 }
@@ -103,8 +103,8 @@ func TestEachFreedReportsFreedLabelSets(t *testing.T) {
 	h.Release(b)
 	assert.Equal(t, []uint32{id}, freed())
 	c := put(h, "c", 1, 0, "app", "db")
-	assert.Equal(t, id, h.LabelSet(c), "the number is used again")
-	assert.EqualValues(t, 1, h.Labels.Generation(id), "and the generation tells")
+	assert.Equal(t, id, h.LabelSet(c), "the number is reused")
+	assert.EqualValues(t, 1, h.Labels.Generation(id), "the generation differs")
 	assert.Equal(t, "app=db", h.LabelsOf(c).String())
 
 	empty := put(h, "d", 1, 0)
@@ -117,14 +117,14 @@ func TestRetainAgainFailsForFreedLabelSets(t *testing.T) {
 	web := put(h, "a", 1, 0, "app", "web")
 	id := h.LabelSet(web)
 	h.Release(web)
-	assert.False(t, h.Labels.RetainAgain(id, 0), "it is gone")
+	assert.False(t, h.Labels.RetainAgain(id, 0), "it is freed")
 	db := put(h, "b", 1, 0, "app", "db")
 	require.Equal(t, id, h.LabelSet(db))
-	assert.False(t, h.Labels.RetainAgain(id, 0), "it is another")
+	assert.False(t, h.Labels.RetainAgain(id, 0), "it is another set")
 	assert.False(t, h.Labels.RetainAgain(NoLabelSet, 0))
 	require.True(t, h.Labels.RetainAgain(id, 1))
 	h.Release(db)
-	assert.Equal(t, "app=db", h.Labels.Labels(id).String(), "a count is left")
+	assert.Equal(t, "app=db", h.Labels.Labels(id).String(), "a reference remains")
 	h.Labels.Release(id)
 	assert.False(t, h.Labels.RetainAgain(id, 1))
 }
@@ -172,7 +172,7 @@ func TestHeapAgainstModel(t *testing.T) {
 			label := string(keyOf(random.Intn(40)))
 			v := &version{keyOf(random.Intn(1000)), api.ResourceVersion(step), size, label, 1}
 			ref := put(h, v.key, v.rv, v.size, "l", v.labels)
-			require.Nil(t, model[ref], "a slot in use was given out")
+			require.Nil(t, model[ref], "a used slot was allocated")
 			model[ref] = v
 			live = append(live, ref)
 		case random.Intn(3) == 0:

@@ -102,7 +102,7 @@ func TestUpdatesKeepObjectIDs(t *testing.T) {
 	assert.EqualValues(t, 2, h.ResourceVersion(s.Version(a)))
 	h.Release(s.Remove("a"))
 	assert.Zero(t, s.Version(a))
-	assert.Equal(t, a, s.Add(put(h, "c", 1, 0)), "the number is used again")
+	assert.Equal(t, a, s.Add(put(h, "c", 1, 0)), "the number is reused")
 	assert.Equal(t, b, s.Find("b"))
 }
 

@@ -49,10 +49,10 @@ func TestBeforeAgreesWithKeyOrder(t *testing.T) {
 
 func TestPlacesAtTheEnds(t *testing.T) {
 	p := places{0, ^uint64(0) - 1, 1}
-	require.False(t, p.put(3, 1, 0), "no room behind the last")
+	require.False(t, p.put(3, 1, 0), "no room after the last")
 	require.False(t, p.put(3, 0, 2), "no room before the first")
 	require.True(t, p.put(3, 2, 1))
-	require.False(t, p.put(4, 2, 2), "no room between two that touch")
+	require.False(t, p.put(4, 2, 2), "no room between adjacent positions")
 	var o Ordered
 	for _, id := range []ID{2, 4, 3, 1} {
 		o.Append(id)

@@ -46,7 +46,7 @@ func TestPrefetchGuessesMostObjects(t *testing.T) {
 	}
 	require.Less(t, wrong, len(present)/50)
 	for _, id := range s.Prefetch(nil, changesOf(absent...)) {
-		require.Less(t, int(id), len(s.versions), "another object, or none")
+		require.Less(t, int(id), len(s.versions), "another object or no object")
 	}
 }
 

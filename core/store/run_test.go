@@ -118,7 +118,7 @@ func TestReadsLoadOnlyTheRunsTheyNeed(t *testing.T) {
 	require.NotZero(t, s.Get("k22"))
 	require.NotZero(t, s.Get("k24"))
 	require.Equal(t, 1, loaded(list))
-	require.Zero(t, s.Get("k19"), "which the first run would have")
+	require.Zero(t, s.Get("k19"), "the first segment would contain it")
 	require.Equal(t, []int{1, 1}, []int{list[0].loaded, list[1].loaded})
 	require.Len(t, keys(s, "k42", 3), 3)
 	require.Equal(t, 3, loaded(list))
@@ -135,7 +135,7 @@ func TestReadsLoadOnlyTheRunsTheyNeed(t *testing.T) {
 func TestWaitRejectsRunsOutOfOrder(t *testing.T) {
 	s, _, _ := waiting(t, 10)
 	require.False(t, s.Wait("k59", &testRun{}), "the last segment begins after it")
-	require.False(t, s.Wait("k60", &testRun{}), "or with it")
+	require.False(t, s.Wait("k60", &testRun{}), "or at it")
 	s = New(NewHeap())
 	s.Set(put(s.heap, "a", 1, 0))
 	require.False(t, s.Wait("b", &testRun{}))

@@ -57,7 +57,7 @@ func TestSlabFreesLargeSpans(t *testing.T) {
 	s.release(large)
 	assert.Equal(t, before, s.reserved())
 	again := s.alloc(3 * maxSpan)
-	assert.Equal(t, large.chunk, again.chunk, "the hole is used again")
+	assert.Equal(t, large.chunk, again.chunk, "the hole is reused")
 	s.release(again)
 	s.release(small)
 	assert.Zero(t, s.used)

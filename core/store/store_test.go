@@ -29,7 +29,7 @@ func TestStoreKeepsOneVersionPerKey(t *testing.T) {
 	assert.Zero(t, s.Get("a"))
 	assert.Zero(t, s.Remove("a"))
 	assert.Zero(t, s.Set(a1))
-	assert.Equal(t, a1, s.Set(a2), "with its count")
+	assert.Equal(t, a1, s.Set(a2), "with its reference count")
 	assert.Equal(t, 2, h.Versions())
 	h.Release(a1)
 	assert.Equal(t, a2, s.Get("a"))
@@ -55,7 +55,7 @@ func TestC41_StoreAscendsByKey(t *testing.T) {
 	assert.Empty(t, keys(s, "", 0))
 	assert.Zero(t, h.Versions())
 	s.Set(put(h, "a", 1, 0))
-	assert.Equal(t, []api.Key{"a"}, keys(s, "", 0), "a cleared store is as good as new")
+	assert.Equal(t, []api.Key{"a"}, keys(s, "", 0), "a cleared store equals a new one")
 }
 
 func TestStoreCountsBetweenKeys(t *testing.T) {
@@ -102,7 +102,7 @@ func (m model) check(t *testing.T, s *Store, from api.Key) {
 	at, _ := slices.BinarySearch(sorted, from)
 	require.Equal(t, append([]api.Key{}, sorted[at:]...), keys(s, from, 0))
 	require.Equal(t, len(m), s.Len())
-	require.Equal(t, len(m), s.heap.Versions(), "nobody else holds a version")
+	require.Equal(t, len(m), s.heap.Versions(), "no other reference to a version remains")
 }
 
 func (m model) set(t *testing.T, s *Store, key api.Key, rv api.ResourceVersion, size int) {

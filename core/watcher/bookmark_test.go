@@ -87,7 +87,7 @@ func TestW35_BookmarksAtTheWatermark(t *testing.T) {
 	ordinary := f.watch(watcher.Options{Bookmarks: true, Watermark: 5})
 	ordinary.AddBookmark(4)
 	ordinary.AddBookmark(5)
-	assert.Empty(t, f.take(ordinary), "not before the collection has moved on")
+	assert.Empty(t, f.take(ordinary), "not before the collection's version advances")
 	ordinary.AddBookmark(6)
 	ordinary.AddBookmark(6)
 	assert.Equal(t, []string{"BOOKMARK @6", "BOOKMARK @6"}, f.take(ordinary))
@@ -111,7 +111,7 @@ func TestW36_EndBookmarkFollowsTheInterval(t *testing.T) {
 	assert.Equal(t, []string{"ADDED ns/a@5", "BOOKMARK @5 end", "ADDED ns/b@6"}, f.take(w), "W37")
 	assert.Equal(t, "sent", w.State())
 	w.AddBookmark(5)
-	assert.Empty(t, f.take(w), "nothing old comes after the end")
+	assert.Empty(t, f.take(w), "no older event follows the end bookmark")
 	w.AddBookmark(7)
 	assert.Equal(t, []string{"BOOKMARK @7"}, f.take(w))
 }

@@ -109,7 +109,7 @@ func newConsumer(f *feed) *consumer {
 }
 
 func (c *consumer) take(d watcher.Delivery, initial bool) {
-	require.False(c.t, !initial && d.ResourceVersion < c.last, "versions never go back")
+	require.False(c.t, !initial && d.ResourceVersion < c.last, "versions never decrease")
 	if !initial {
 		c.last = d.ResourceVersion
 	}
@@ -198,7 +198,7 @@ func TestConflateConverges(t *testing.T) {
 		assert.Equal(t, matching(), c.seen, "seed %d", seed)
 		assert.Contains(t, c.marks, end)
 		for rv, state := range c.marks {
-			require.Equal(t, truth[rv], state, "seed %d: what the bookmark at %d vouches for", seed, rv)
+			require.Equal(t, truth[rv], state, "seed %d: the state that the bookmark at %d confirms", seed, rv)
 		}
 		f.assertNoLeak()
 	}

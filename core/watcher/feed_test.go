@@ -107,5 +107,5 @@ func (f *feed) take(w *watcher.Watcher) []string { return objects.Take(f.heap, w
 func (f *feed) assertNoLeak() {
 	f.t.Helper()
 	f.window.Relist(f.rv)
-	assert.Equal(f.t, f.state.Len(), f.heap.Versions(), "a watch leaked counts")
+	assert.Equal(f.t, f.state.Len(), f.heap.Versions(), "a watch leaked references")
 }

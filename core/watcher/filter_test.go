@@ -173,7 +173,7 @@ func TestW26_FilteringSequences(t *testing.T) {
 			}
 			assert.Equal(t, c.want, f.take(live))
 			replayed := f.watch(watcher.Options{Filter: f.filter("ns", "app=web", ""), Initial: f.since(1)})
-			assert.Equal(t, c.want, f.take(replayed), "W40: the same from history")
+			assert.Equal(t, c.want, f.take(replayed), "W40: the same events from the history")
 			f.assertNoLeak()
 		})
 	}

@@ -110,7 +110,7 @@ func TestW38_WatchAgreesWithASynchronousReader(t *testing.T) {
 		f.assertNoLeak()
 	}
 	assert.Greater(t, complete, 20, "some watches keep up")
-	assert.Greater(t, cut, 20, "and some do not")
+	assert.Greater(t, cut, 20, "some watches do not keep up")
 }
 
 func takeOne(f *feed, w *watcher.Watcher) []string {

@@ -35,7 +35,7 @@ func TestG4_WatchesEndBetweenRevisions(t *testing.T) {
 		require.True(t, w.TryAdd(f.do("ns/c rv=6")), "the rest of a revision needs no room")
 		require.False(t, w.TryAdd(f.do("ns/d rv=7")))
 		w.Terminate()
-		assert.Equal(t, []string{"ADDED ns/a@5"}, f.take(w), "nothing of revision 6 was delivered")
+		assert.Equal(t, []string{"ADDED ns/a@5"}, f.take(w), "no event of revision 6 was delivered")
 		f.assertNoLeak()
 	})
 	t.Run("overtaken in the initial events", func(t *testing.T) {

@@ -25,7 +25,7 @@ func TestW1_QueuesAreBounded(t *testing.T) {
 	}
 	assert.Equal(t, 6, admitted, "three in each queue")
 	assert.Len(t, f.take(w), 6)
-	assert.True(t, w.TryAdd(f.do("ns/x")), "W10: there is room again")
+	assert.True(t, w.TryAdd(f.do("ns/x")), "W10: the queue has room again")
 	w.Discard()
 	f.assertNoLeak()
 }

@@ -109,7 +109,7 @@ func TestReadersReceiveOnlyPermittedObjects(t *testing.T) {
 			require.NotNil(t, s.Status, "%+v", c.subscribe)
 			assert.Equal(t, c.code, s.Status.Code)
 			assert.Empty(t, s.Objects)
-			assert.Nil(t, s.Schema, "not even what the resource looks like")
+			assert.Nil(t, s.Schema, "not even its schema")
 		}
 	})
 }
@@ -158,7 +158,7 @@ func TestSubscriptionsWithOneNumberAreAuthorizedSeparately(t *testing.T) {
 		allowed.Namespace = "default"
 		require.NoError(t, ben.Send(t.Context(), &wanted, &allowed))
 		w.until(ben, func() bool { return s.Status != nil || s.Synced })
-		require.NotNil(t, s.Status, "the first one was granted on the right of the second")
+		require.NotNil(t, s.Status, "the first request used the right of the second")
 		assert.Equal(t, 403, s.Status.Code)
 		assert.Empty(t, s.Objects)
 	})
@@ -219,7 +219,7 @@ func TestUndecidedAccessKeepsGrantedRights(t *testing.T) {
 		rules.set(func() { rules.down = true })
 		s := w.subscribe(ben, wire.Subscribe{})
 		w.until(ben, func() bool { return s.Status != nil })
-		assert.Equal(t, 503, s.Status.Code, "what was never granted is not given")
+		assert.Equal(t, 503, s.Status.Code, "data without a grant is not sent")
 
 		r, result := w.readerAs("ben")
 		require.NotNil(t, r.Status)

@@ -93,11 +93,11 @@ func TestAListIsRefusedWhileItsClientHasNoEvaluationsLeft(t *testing.T) {
 		listed, err := w.list(kubeapi.ListOptions{Client: ann, Namespace: "default", Selection: objects.Select("", "metadata.name=pod-00007")}).rest()
 		require.NoError(t, err)
 		assert.Len(t, listed, 1)
-		assert.Zero(t, time.Since(began), "of virtual time: other clients have not waited")
+		assert.Zero(t, time.Since(began), "of virtual time: other clients did not wait")
 
 		time.Sleep(10 * time.Second)
 		listed, err = w.list(selecting(eve, objects.Select("app=none", ""))).rest()
-		require.NoError(t, err, "the allowance is filled again")
+		require.NoError(t, err, "the allowance is refilled")
 		assert.Empty(t, listed)
 	})
 }

@@ -236,13 +236,13 @@ func TestFaultAffectsOnlyItsObject(t *testing.T) {
 		last := w.put("pod-00008")
 		w.until(r, func() bool { return s.ResourceVersion == last })
 		assert.Contains(t, s.Faults, key("pod-00007"))
-		assert.Equal(t, good, s.Objects[key("pod-00007")], "the last good version stays")
+		assert.Equal(t, good, s.Objects[key("pod-00007")], "the last good version remains")
 
 		last = w.put("pod-00007")
 		w.until(r, func() bool { return s.ResourceVersion == last })
 		assert.Equal(t, last, s.Objects[key("pod-00007")].ResourceVersion)
 		assert.EqualValues(t, 5, w.connector.Stats().Counted[pods].Faults)
-		assert.EqualValues(t, 1, w.connector.Stats().Counted[pods].Streams, "the stream was never taken down")
+		assert.EqualValues(t, 1, w.connector.Stats().Counted[pods].Streams, "the stream was never closed")
 	})
 }
 

@@ -70,7 +70,7 @@ func TestEvaluationsOfAUserAreLimitedWithoutDelayingOthers(t *testing.T) {
 		synctest.Wait()
 		elapsed := time.Since(began)
 		evaluations, oldest := w.evaluationsOf("eve")
-		assert.Zero(t, elapsed, "of virtual time: ann has not waited")
+		assert.Zero(t, elapsed, "of virtual time: ann did not wait")
 		bound := perSecond*(1+elapsed.Seconds()) + 2*connections*chunk
 		assert.LessOrEqual(t, float64(evaluations-before), bound, "instead of %d", connections*len(expensive())*2*changes)
 		assert.Less(t, oldest, last)
@@ -79,7 +79,7 @@ func TestEvaluationsOfAUserAreLimitedWithoutDelayingOthers(t *testing.T) {
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
 		_, oldest = w.evaluationsOf("eve")
-		assert.GreaterOrEqual(t, oldest, last, "they catch up when they are granted more")
+		assert.GreaterOrEqual(t, oldest, last, "they catch up with a new allowance")
 	})
 }
 

@@ -66,7 +66,7 @@ func TestUnreadResponsesAreBounded(t *testing.T) {
 		require.NoError(t, r.Hello(t.Context(), ""))
 		taken := 0
 		for ; ; taken++ {
-			require.Less(t, taken, 20, "20,000 answers wait")
+			require.Less(t, taken, 20, "20,000 responses are queued")
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 			err := r.Send(ctx, unknown(1+1000*taken, 1000)...)
 			cancel()
@@ -102,7 +102,7 @@ func TestReadResponsesAreShortAndRateLimited(t *testing.T) {
 		require.NoError(t, r.Conn.Close(nil))
 		require.ErrorIs(t, <-reading, io.EOF)
 		assert.Nil(t, r.Status)
-		assert.Less(t, r.Bytes, 8*up, "an answer is not much longer than the question")
+		assert.Less(t, r.Bytes, 8*up, "a response is not much longer than its request")
 	})
 }
 
@@ -164,7 +164,7 @@ func TestSelectorsAreLimited(t *testing.T) {
 			assert.Less(t, len(s.Status.Message), 300)
 		}
 		assert.Nil(t, r.Status)
-		require.NoError(t, r.Send(t.Context(), &wire.Unsubscribe{Subscription: 6}), "which gives back its requirements")
+		require.NoError(t, r.Send(t.Context(), &wire.Unsubscribe{Subscription: 6}), "which returns its requirements")
 		require.Nil(t, try(wire.Subscribe{FieldSelector: terms(200, "metadata.name!=%d")}).Status)
 		for _, l := range limit.All() {
 			assert.Equal(t, refused[l], limits.Refusals(l), l.Name)

@@ -98,7 +98,7 @@ func TestProbesAreOnePerSecondForAllCollections(t *testing.T) {
 			defer release()
 		}
 		time.Sleep(time.Minute)
-		assert.Zero(t, o.probes.Load(), "a source that streams is not asked")
+		assert.Zero(t, o.probes.Load(), "a streaming source is not probed")
 		o.goAway()
 		time.Sleep(10 * time.Minute)
 		assert.Greater(t, o.probes.Load(), int64(300))
@@ -135,7 +135,7 @@ func TestNoAttemptBeforeRetryAfter(t *testing.T) {
 		o.away.Store(false)
 		w.until(r, func() bool { return s.ResourceVersion == last })
 		assert.GreaterOrEqual(t, time.Since(begun), 100*time.Second)
-		assert.Zero(t, probes, "there is no use in an answer before that")
+		assert.Zero(t, probes, "no earlier result is needed")
 	})
 }
 
@@ -144,7 +144,7 @@ func TestReadyWithoutACollectionProbesTheSource(t *testing.T) {
 	runOutage(t, o, func(t *testing.T, w *world) {
 		require.NoError(t, w.connector.Ready(t.Context()))
 		o.away.Store(true)
-		require.NoError(t, w.connector.Ready(t.Context()), "an answer holds for a second")
+		require.NoError(t, w.connector.Ready(t.Context()), "a result is cached for a second")
 		time.Sleep(1001 * time.Millisecond)
 		require.ErrorIs(t, w.connector.Ready(t.Context()), errAway)
 	})

@@ -224,7 +224,7 @@ func TestSlowReadersDoNotDelayOthers(t *testing.T) {
 		churn(500)
 		before := heap()
 		churn(5000)
-		assert.Less(t, heap(), before+2<<20, "5,000 missed changes rest nowhere")
+		assert.Less(t, heap(), before+2<<20, "5,000 missed changes are not buffered")
 		assert.Equal(t, 3, w.connector.Stats().Readers)
 
 		require.NoError(t, broke.Send(t.Context(), &wire.Credit{Subscription: 1, Bytes: connectortest.Endless}))
@@ -365,7 +365,7 @@ func TestMessageRateOfAReaderIsLimitedWithoutDelayingOthers(t *testing.T) {
 
 		begun = time.Now()
 		w.synced()
-		assert.Less(t, time.Since(begun), time.Second, "others are not held back")
+		assert.Less(t, time.Since(begun), time.Second, "other readers are not delayed")
 	})
 }
 

@@ -101,7 +101,7 @@ func TestFaultsAreRetractedWithinTheAuthorizedScope(t *testing.T) {
 		}
 		last := w.putAll("team-a/one")
 		w.until(r, func() bool { return s.ResourceVersion == last })
-		assert.Equal(t, []api.Key{"team-a/one"}, slices.Sorted(maps.Keys(s.Faults)), "the others have names that the reader may not know")
+		assert.Equal(t, []api.Key{"team-a/one"}, slices.Sorted(maps.Keys(s.Faults)), "the reader may not learn the other names")
 	})
 }
 

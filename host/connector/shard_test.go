@@ -84,7 +84,7 @@ func TestW30_ShardsPartitionTheObjects(t *testing.T) {
 			assert.Equal(t, 1, s.Snapshots)
 			events += s.Events
 		}
-		assert.GreaterOrEqual(t, events, 200, "each change went to one of them")
+		assert.GreaterOrEqual(t, events, 200, "each change was sent to one shard")
 		assert.EqualValues(t, 1, w.connector.Stats().Counted[pods].Streams)
 		assert.EqualValues(t, 1, w.connector.Stats().Counted[pods].Lists)
 	})

@@ -83,7 +83,7 @@ func TestShedDisconnectsTheNewestOfTheHeaviest(t *testing.T) {
 			w.connector.Shed(3)
 		}
 		synctest.Wait()
-		assert.Equal(t, 3, w.connector.Count(), "as many stay as are to stay")
+		assert.Equal(t, 3, w.connector.Count(), "the intended number of readers remains")
 		assert.EqualValues(t, 3, w.connector.Limits().Refusals(limit.MaxMemory))
 		assert.Nil(t, first.Status)
 		assert.Nil(t, flood[0].Status)

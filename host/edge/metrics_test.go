@@ -114,7 +114,7 @@ func TestMetricsDoNotWaitForOneObject(t *testing.T) {
 		require.Equal(t, http.StatusOK, w.Code, w.Body)
 		body := w.Body.String()
 		assert.Equal(t, 256, o.asked)
-		assert.Equal(t, 64, o.highest, "side by side, and no more than that")
+		assert.Equal(t, 64, o.highest, "in parallel, up to the limit")
 		assert.Contains(t, body, `watchglass_edge_up{cluster="default",object="pods/7-of-256"} 0`)
 		assert.Contains(t, body, "it took more than 2s")
 		assert.Contains(t, body, `watchglass_edge_up{cluster="default",object="pods/9-of-256"} 0`)

@@ -81,6 +81,6 @@ func TestAggregatedDiscovery(t *testing.T) {
 		w.header.Set("Accept", aggregated)
 		requireStatus(t, w.get("/api/v1"), 406, "NotAcceptable")
 		w.header.Set("Accept", strings.Replace(aggregated, "v=v2", "v=v2beta1", 1)+",application/json")
-		assert.Equal(t, "APIGroupList", decode(t, w.get("/apis").text)["kind"], "a client that knows an older form alone gets the plain one")
+		assert.Equal(t, "APIGroupList", decode(t, w.get("/apis").text)["kind"], "a client that only accepts an older format receives the plain one")
 	})
 }

@@ -195,7 +195,7 @@ func TestListsAndWatchesAreRefusedWhileMemoryIsShort(t *testing.T) {
 			assert.Equal(t, 200, w.get(path).StatusCode, path)
 		}
 		w.put("a/y", "web")
-		assert.Equal(t, "ADDED y 3", watch.formatNext(), "who was there before is served on")
+		assert.Equal(t, "ADDED y 3", watch.formatNext(), "earlier clients remain connected")
 		watch.close()
 		limits.SetReached(limit.MaxMemory, false)
 		assert.Equal(t, 200, w.get("/api/v1/pods").StatusCode)

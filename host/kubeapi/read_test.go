@@ -136,7 +136,7 @@ func TestP16_P17_P19_PagesAreOfOneVersion(t *testing.T) {
 		assert.Equal(t, meta{rv: "6"}, last)
 		_, selected := page("&labelSelector=app%3Dweb")
 		assert.NotEmpty(t, selected.cont)
-		assert.Nil(t, selected.remaining, "not known under a selector")
+		assert.Nil(t, selected.remaining, "unknown with a selector")
 
 		requireStatus(t, w.get("/api/v1/pods?resourceVersion=6&continue="+first.cont), 400, "BadRequest")
 		requireStatus(t, w.get("/api/v1/pods?continue=garbage"), 400, "BadRequest")
@@ -333,7 +333,7 @@ func TestLargeListsAreCompressedOnRequest(t *testing.T) {
 		w.put("a/one", "web")
 		plain := w.get("/api/v1/pods")
 		w.header.Set("Accept-Encoding", "br;q=1, gzip;q=0.5")
-		assert.Equal(t, plain.text, w.get("/api/v1/pods").text, "small ones are not")
+		assert.Equal(t, plain.text, w.get("/api/v1/pods").text, "small responses are not")
 		for i := range 1000 {
 			w.put(api.Key(fmt.Sprintf("a/p%04d", i)), "web")
 		}
@@ -347,7 +347,7 @@ func TestLargeListsAreCompressedOnRequest(t *testing.T) {
 		w.header.Set("Accept-Encoding", "identity")
 		plain = w.get("/api/v1/pods")
 		assert.Empty(t, plain.Header.Get("Content-Encoding"))
-		assert.True(t, plain.text == string(text), "the same answer")
+		assert.True(t, plain.text == string(text), "the same response")
 		assert.Contains(t, strings.Join(plain.Header.Values("Vary"), ","), "Accept-Encoding")
 		assert.Len(t, strings.Fields(names(t, plain)), 1001)
 	})
@@ -389,7 +389,7 @@ func TestUnknownPathIs404(t *testing.T) {
 		} {
 			requireStatus(t, w.get(path), 404, "NotFound")
 		}
-		assert.Equal(t, 200, w.get("/api/v1/pods/").StatusCode, "one slash at the end means nothing")
+		assert.Equal(t, 200, w.get("/api/v1/pods/").StatusCode, "a trailing slash is ignored")
 	})
 }
 

@@ -36,7 +36,7 @@ func TestClientsShareRemainingSeats(t *testing.T) {
 		f()
 	}
 	assert.Zero(t, s.inUse())
-	assert.Empty(t, s.clients, "those without seats are forgotten")
+	assert.Empty(t, s.clients, "users without seats are forgotten")
 }
 
 func TestClientsAreDistinguishedByUserOrAddress(t *testing.T) {
@@ -49,6 +49,6 @@ func TestClientsAreDistinguishedByUserOrAddress(t *testing.T) {
 
 	proxied := request("10.0.0.1:1")
 	proxied = proxied.WithContext(access.WithClient(context.Background(), access.Client{Address: netip.MustParseAddr("192.0.2.7")}))
-	assert.Equal(t, clientOf(request("192.0.2.7:1"), nil), clientOf(proxied, nil), "the address of the client, not that of the proxy")
+	assert.Equal(t, clientOf(request("192.0.2.7:1"), nil), clientOf(proxied, nil), "the client's address, not the proxy's")
 	require.NotPanics(t, func() { clientOf(request("pipe"), nil) })
 }

@@ -99,7 +99,7 @@ func TestWaitingRequestsBeyondTheLimitAre429(t *testing.T) {
 		assert.EqualValues(t, 1, limits.Refusals(limit.MaxWaitingRequests))
 		r := w.ask("two", "/api/v1/pods?resourceVersion=99")
 		r.Body.Close()
-		assert.Equal(t, 504, r.StatusCode, "there is room for others")
+		assert.Equal(t, 504, r.StatusCode, "other clients have room")
 		for range 2 {
 			assert.Equal(t, 504, <-codes)
 		}

@@ -160,7 +160,7 @@ func TestSilentConnectionsDoNotLockReadersOut(t *testing.T) {
 	assert.EqualValues(t, 21, c.limits.Refusals(limit.MaxUnauthenticated))
 	_, err := first.Conn.Read(t.Context())
 	assert.Error(t, err, "the oldest is closed")
-	assert.Nil(t, first.Status, "and learns nothing")
+	assert.Nil(t, first.Status, "and receives no response")
 }
 
 func TestHeavyAddressDoesNotDisplaceOthers(t *testing.T) {

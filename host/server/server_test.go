@@ -215,7 +215,7 @@ func TestDeadConnectionIsDetected(t *testing.T) {
 	reading := ws.CloseRead(t.Context())
 	<-pings
 	<-pings
-	require.NoError(t, reading.Err(), "a connection that answers stays")
+	require.NoError(t, reading.Err(), "a responsive connection stays open")
 	require.NoError(t, ws.CloseNow())
 	require.Eventually(t, func() bool { return r.connector.Stats().Readers == 0 }, time.Minute, time.Millisecond)
 }

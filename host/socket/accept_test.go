@@ -140,7 +140,7 @@ func TestMessagesArriveInOrder(t *testing.T) {
 }
 
 // A reader that does not read fills the available buffers and delays no one. The
-// rest is buffered and arrives when there is room again.
+// rest is buffered and arrives when the socket has room again.
 func TestOfferDoesNotWait(t *testing.T) {
 	a, conn := acceptTCP(t)
 	offered := 0
@@ -148,7 +148,7 @@ func TestOfferDoesNotWait(t *testing.T) {
 		require.True(t, conn.Claim())
 		full = !conn.Offer(sequence(offered))
 	}
-	assert.False(t, conn.Claim(), "something is left")
+	assert.False(t, conn.Claim(), "unsent data remains")
 
 	flushed := make(chan error, 1)
 	go func() { flushed <- conn.Flush(t.Context()) }()
@@ -158,8 +158,8 @@ func TestOfferDoesNotWait(t *testing.T) {
 		require.True(t, bytes.Equal(sequence(i), message), "message %d", i)
 	}
 	require.NoError(t, <-flushed)
-	assert.True(t, conn.Claim(), "there is room again")
-	assert.True(t, conn.Offer(nil), "and nothing to say")
+	assert.True(t, conn.Claim(), "the socket has room again")
+	assert.True(t, conn.Offer(nil), "and no data is pending")
 	assert.True(t, conn.Claim())
 	assert.True(t, conn.Offer([]byte("last")))
 	_, message, err := a.peer.Read(t.Context())

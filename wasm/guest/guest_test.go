@@ -125,9 +125,9 @@ func TestArenaIsBoundedAndShrinks(t *testing.T) {
 	g := openFake(t, &fake{})
 	require.Nil(t, g.reserve(-1))
 	require.Nil(t, g.reserve(maxInput+1))
-	require.NotEmpty(t, g.reserve(0), "there is always an address")
+	require.NotEmpty(t, g.reserve(0), "the address is never zero")
 	require.GreaterOrEqual(t, len(g.reserve(maxInput)), maxInput)
-	require.LessOrEqual(t, len(g.reserve(10)), reusedInput, "a large message does not keep its memory")
+	require.LessOrEqual(t, len(g.reserve(10)), reusedInput, "the memory of a large message is released")
 
 	for _, n := range []int32{-1, 11} {
 		require.EqualValues(t, codeRejected, g.step(n))

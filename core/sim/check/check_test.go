@@ -274,7 +274,7 @@ func TestRelated(t *testing.T) {
 	require.ErrorIs(t, check.Suffix(l, full, watch(fromVersion(3), "M a@5")), check.ErrSuffix)
 	require.ErrorIs(t, check.Suffix(l, watch(fromVersion(2), "A c@3, M a@3"), watch(fromVersion(2), "M a@3, A c@3")), check.ErrSuffix)
 
-	require.NoError(t, check.Suffix(l, full, watch(fromVersion(2), "M a@3, A c@3")), "as far as it got")
+	require.NoError(t, check.Suffix(l, full, watch(fromVersion(2), "M a@3, A c@3")), "up to its last event")
 	limited := with(fromVersion(2), limit)
 	require.ErrorIs(t, check.Suffix(l, full, watch(limited, "M a@3 | D b@4")), check.ErrSuffix, "limited, but complete")
 	require.ErrorIs(t, check.Suffix(l, full, watch(with(fromVersion(2), func(w *check.Watch) { w.Conflating = true }), "M a@3 | D b@4")), check.ErrSuffix)
@@ -283,17 +283,17 @@ func TestRelated(t *testing.T) {
 		web(fromVersion(2)),
 		with(fromVersion(2), func(w *check.Watch) { w.Scope.Labels = "app" }),
 	} {
-		require.NoError(t, check.Suffix(l, full, watch(other, "A c@3 | M a@5")), "another question")
+		require.NoError(t, check.Suffix(l, full, watch(other, "A c@3 | M a@5")), "other options")
 		require.NoError(t, check.Suffix(l, watch(other, "A c@3 | M a@5"), full))
 	}
 
-	require.NoError(t, check.Selected(l, full, watch(web(fromVersion(2)), "D a@3, A c@3")), "as far as it got")
+	require.NoError(t, check.Selected(l, full, watch(web(fromVersion(2)), "D a@3, A c@3")), "up to its last event")
 	for _, other := range []check.Watch{
 		web(with(fromVersion(2), conflate)),
 		web(with(fromVersion(2), func(w *check.Watch) { w.Scope.Labels = "app" })),
 		fromVersion(2),
 	} {
-		require.NoError(t, check.Selected(l, full, watch(other, "A c@3 | A a@5")), "another question")
+		require.NoError(t, check.Selected(l, full, watch(other, "A c@3 | A a@5")), "other options")
 	}
 	for _, other := range []check.Watch{with(fromState(), conflate), fromVersion(1), web(fromState())} {
 		require.NoError(t, check.Selected(l, watch(other, "M a@2 | M a@3"), watch(web(fromVersion(2)), "A c@3 | A a@5")))
@@ -330,7 +330,7 @@ func TestTainted(t *testing.T) {
 	require.NoError(t, check.Bookmarkable(l, &past), "c is")
 	gone := fromVersion(3)
 	gone.Events = events(l, "A c@6=web, A c@7=web")
-	require.NoError(t, check.PrevState(l, &gone), "the version before c@6 is not known")
+	require.NoError(t, check.PrevState(l, &gone), "the version before c@6 is unknown")
 	begun := fromState()
 	begun.Events = events(l, "A a@1, A b@1, E @1, A c@3, A c@3")
 	require.ErrorIs(t, check.PrevState(l, &begun), check.ErrPrevState, "a watch from the state has seen the previous version")

@@ -323,7 +323,7 @@ func TestDemoWithClosedOutputCleansUp(t *testing.T) {
 	line := make([]byte, len("etcd:"))
 	_, err = io.ReadFull(out, line)
 	require.NoError(t, err)
-	require.NoError(t, out.Close(), "like head after its last line")
+	require.NoError(t, out.Close(), "as with head after its last line")
 	assert.NoError(t, cmd.Wait())
 	left, err := filepath.Glob(filepath.Join(temp, "*"))
 	require.NoError(t, err)

@@ -67,6 +67,6 @@ func TestMemoryStaysBelowTheCeilingUnderLoad(t *testing.T) {
 	assert.Contains(t, metrics, "watchglass_memory_bytes ")
 	version := putPod(t, store, "small")
 	until(t, healthy, func() bool { return s.ResourceVersion >= version })
-	assert.Nil(t, healthy.Status, "who was there first is served on")
+	assert.Nil(t, healthy.Status, "the earlier readers remain connected")
 	assert.False(t, strings.Contains(p.log.String(), "panic"))
 }

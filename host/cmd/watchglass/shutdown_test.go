@@ -78,7 +78,7 @@ func TestServeDrainsOnSIGTERM(t *testing.T) {
 	version := putPod(t, store, "while-draining")
 	until(t, r, func() bool { return s.ResourceVersion == version })
 	late := dial(t, url, "")
-	assert.Nil(t, late.Status, "who comes before the load balancer notices is served")
+	assert.Nil(t, late.Status, "new connections are served until the load balancer reacts")
 
 	p.signal(syscall.SIGTERM)
 	<-p.ended

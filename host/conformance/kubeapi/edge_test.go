@@ -191,5 +191,5 @@ func TestInformersContinueWithAnotherToken(t *testing.T) {
 	r.putPod("a/two", 1, "web", "Running")
 	require.Eventually(t, has("a/two"), time.Minute, 10*time.Millisecond)
 	watches := slices.DeleteFunc(r.asked(), func(request string) bool { return !strings.Contains(request, "watch=true") })
-	require.Greater(t, len(watches), 1, "the one of before has ended")
+	require.Greater(t, len(watches), 1, "the previous worker has ended")
 }

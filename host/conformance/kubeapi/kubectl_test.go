@@ -168,7 +168,7 @@ func TestKubectlWatch(t *testing.T) {
 			r.putPod("a/three", 1, "web", "Pending")
 			assert.Equal(r, "ADDED three Pending", next())
 			r.putPod("a/three", 1, "api", "Pending")
-			assert.Equal(r, "DELETED three Pending", next(), "matches no more")
+			assert.Equal(r, "DELETED three Pending", next(), "no longer matches")
 			r.write(pods, "a/one", nil)
 			assert.Equal(r, "DELETED one Failed", next())
 			cancel()

@@ -114,7 +114,7 @@ func TestPager(t *testing.T) {
 		require.NoError(r, err)
 		r.equal(pods, list.(metav1.ListInterface).GetResourceVersion(), items(r.T, list))
 		if strings.HasSuffix(r.Name(), "/connector") { // the module may be current, and has a longer history
-			assert.Equal(r, 3, pages, "the first, the one that was too late, and everything")
+			assert.Equal(r, 3, pages, "the first page, the expired page, and the full list")
 		}
 	})
 }

@@ -50,9 +50,9 @@ func TestTheOldestOfTheHeaviestAddressIsShed(t *testing.T) {
 	r.open("b2", there)
 	assert.Equal(t, []string{"a1", "a2"}, r.shed)
 	r.open("c1", elsewhere)
-	assert.Equal(t, []string{"a1", "a2", "old"}, r.shed, "of two that are equally heavy, the older connection")
+	assert.Equal(t, []string{"a1", "a2", "old"}, r.shed, "the older of two equally heavy connections")
 	assert.EqualValues(t, 3, r.limits.Refusals(limit.MaxUnauthenticated))
-	require.NotNil(t, r.conns["a1"].Admit(&access.User{Name: "ann"}), "what was shed does not come back")
+	require.NotNil(t, r.conns["a1"].Admit(&access.User{Name: "ann"}), "shed connections are not counted again")
 	assert.Nil(t, r.conns["a3"].Admit(&access.User{Name: "ann"}))
 }
 

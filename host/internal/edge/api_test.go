@@ -37,7 +37,7 @@ func TestAPI(t *testing.T) {
 			page = r.list("/api/v1/pods?limit=300&continue=" + page.Metadata.Continue)
 		}
 		assert.Len(t, keys, pods)
-		assert.Len(t, r.list("/api/v1/pods").Items, pods, "without a limit, in pages behind the scenes")
+		assert.Len(t, r.list("/api/v1/pods").Items, pods, "without a limit, in internal pages")
 	})
 	t.Run("the 410 for an expired token contains a token to continue with (rule C52)", func(t *testing.T) {
 		r := &rig{t, r.demo}

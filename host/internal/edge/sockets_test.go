@@ -80,11 +80,11 @@ func TestSockets(t *testing.T) {
 			{"/feed?resources=v1/secrets", r.sign(func(c *token.Claims) { c.Feed, c.Resources = true, []string{"v1/pods"} }), 403},
 		} {
 			assert.Equal(t, c.code, r.refused(c.path, c.token), "%s with %q", c.path, c.token)
-			assert.Equal(t, c.code, r.refused(c.path, c.token, "X-Watchglass-Grant", forged), "a grant of one's own counts for nothing")
+			assert.Equal(t, c.code, r.refused(c.path, c.token, "X-Watchglass-Grant", forged), "a client's own grant is ignored")
 		}
 		for _, path := range []string{"/backend/schemas?resource=v1/pods", "/clusters/default/backend/schemas?resource=v1/pods", "/clusters/default/status"} {
 			code, _ := r.get(path, r.everything(), "X-Watchglass-Grant", forged)
-			assert.Equal(t, 404, code, "objects answer the worker alone")
+			assert.Equal(t, 404, code, "objects respond only to the worker")
 		}
 		assert.Equal(t, 426, r.list("/watch").Code)
 	})

@@ -13,7 +13,7 @@ func TestLinksOfAllMarkdownFilesLeadSomewhere(t *testing.T) {
 	problems, links, err := Check("../../..")
 	require.NoError(t, err)
 	assert.Empty(t, problems)
-	assert.Greater(t, links, 100, "the files have more links than that")
+	assert.Greater(t, links, 100, "the files contain more links")
 }
 
 func TestEachKindOfBrokenLinkIsReported(t *testing.T) {

@@ -63,7 +63,7 @@ func TestExhaustedFileDescriptorsAreLoggedAndCounted(t *testing.T) {
 		base.failures = 0
 		_, err := l.Accept()
 		assert.ErrorIs(t, err, net.ErrClosed)
-		assert.EqualValues(t, 30, l.Failures(), "a listener that is closed has not failed")
+		assert.EqualValues(t, 30, l.Failures(), "closing a listener is not a failure")
 	})
 }
 

@@ -53,7 +53,7 @@ func TestWorkIsRefusedAboveTheLimitWithHysteresis(t *testing.T) {
 		}
 		assert.False(t, refuses(1000))
 		assert.True(t, refuses(1001))
-		assert.True(t, refuses(950), "not yet enough below")
+		assert.True(t, refuses(950), "not far enough below the limit")
 		assert.True(t, refuses(1001))
 		assert.False(t, refuses(949))
 		assert.False(t, refuses(1000))
@@ -78,12 +78,12 @@ func TestReadersAreShedOnlyWhileMemoryStaysAboveTheLimit(t *testing.T) {
 	}
 	assert.Equal(t, 9, measure(shedAfter-1))
 	used = 990
-	assert.Equal(t, 9, measure(1), "a moment below the limit")
+	assert.Equal(t, 9, measure(1), "briefly below the limit")
 	used = 2000
 	assert.Equal(t, 9, measure(shedAfter-1))
 	assert.Equal(t, 8, measure(1))
 	assert.Equal(t, 7, measure(shedAfter))
-	assert.Equal(t, 5, measure(100*shedAfter), "half of them stay")
+	assert.Equal(t, 5, measure(100*shedAfter), "half of them remain")
 	used = 0
 	measure(1)
 	used = 2000
@@ -116,5 +116,5 @@ func TestUsedIsTheCurrentMemory(t *testing.T) {
 	assert.GreaterOrEqual(t, held, int64(size))
 	runtime.KeepAlive(kept)
 	debug.FreeOSMemory()
-	assert.Less(t, Used(), held-size/2, "memory given back does not count")
+	assert.Less(t, Used(), held-size/2, "released memory does not count")
 }

@@ -102,7 +102,7 @@ func TestInvalidPairKeepsThePreviousOne(t *testing.T) {
 	run(t, func(p *pair) {
 		p.write("a", "2")
 		assert.Equal(t, "1", p.after(Interval))
-		assert.Empty(t, p.log.String(), "not before it is read once more")
+		assert.Empty(t, p.log.String(), "not before it is read again")
 		assert.Equal(t, "1", p.after(Again))
 		assert.Contains(t, p.log.String(), "level=ERROR")
 		assert.Contains(t, p.log.String(), "the files do not match")
@@ -127,7 +127,7 @@ func TestHangupReloadsImmediately(t *testing.T) {
 		assert.Equal(t, "2", p.inUse)
 		p.hangup <- struct{}{}
 		synctest.Wait()
-		assert.EqualValues(t, 2, p.Stats()[0].Loads, "also what has not changed")
+		assert.EqualValues(t, 2, p.Stats()[0].Loads, "also unchanged files")
 	})
 }
 

@@ -328,7 +328,7 @@ func TestReviewsOfOneUsersRightsAreLimitedBySecond(t *testing.T) {
 				require.Nil(t, status)
 				continue
 			}
-			require.NotNil(t, status, "another address is no other user")
+			require.NotNil(t, status, "another address is not another user")
 			assert.Equal(t, 429, status.Code)
 			assert.Equal(t, "max-review-rate", status.Cause)
 			assert.NotRegexp(t, `\d`, status.Message, "the refusal has no numbers")

@@ -119,7 +119,7 @@ func TestR4_TheStateIsTheBeginningOfAWatch(t *testing.T) {
 	f.delete("b", "x")
 	s.until("delete b/x@104", ended)
 	assert.Contains(t, s.text(), "of kube-cluster-1\nlist\na/y@102\nb/x@101\nend 102\n")
-	assert.Zero(t, f.seen("limit=500"), "nothing was listed the classic way")
+	assert.Zero(t, f.seen("limit=500"), "no paged list was sent")
 }
 
 func TestR5_WatchesAskForBookmarksAndAShortTimeout(t *testing.T) {
@@ -152,7 +152,7 @@ func TestR2_R3_AServerWithoutWatchListIsListedInPages(t *testing.T) {
 
 	s, ended = stream(t, src, 0)
 	s.until("end 107", ended)
-	assert.Equal(t, 1, f.seen("sendInitialEvents"), "it is not tried again")
+	assert.Equal(t, 1, f.seen("sendInitialEvents"), "it is not retried")
 }
 
 func TestR3_AContinueTokenThatExpiresLeadsToOneListWithoutPages(t *testing.T) {
@@ -173,7 +173,7 @@ func TestR3_AContinueTokenThatExpiresLeadsToOneListWithoutPages(t *testing.T) {
 	})
 	s, ended := stream(t, f.source(kube.Config{PageSize: 3}), 0)
 	s.until("end 107", ended)
-	assert.Equal(t, 2, strings.Count(s.text(), "list\n"), "the first list was given up")
+	assert.Equal(t, 2, strings.Count(s.text(), "list\n"), "the first list was aborted")
 	assert.Equal(t, 13, strings.Count(s.text(), "a/p"), "6 and then 7 objects")
 }
 
@@ -259,7 +259,7 @@ func TestProgressNeedsAServerThatIsCurrent(t *testing.T) {
 	before := strings.Count(s.text(), "progress")
 	f.endWatches()
 	change("s")
-	assert.Equal(t, before, strings.Count(s.text(), "progress"), "a server that cannot ask its etcd proves nothing")
+	assert.Equal(t, before, strings.Count(s.text(), "progress"), "a server without its etcd confirms no progress")
 }
 
 // Under steady changes the stream need not wait for a bookmark. It is current after

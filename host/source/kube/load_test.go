@@ -16,10 +16,10 @@ import (
 func TestFileThatIsNotKubeconfig(t *testing.T) {
 	const expected = ": expected YAML or JSON with apiVersion v1 and kind Config, such as kubectl config view --raw prints"
 	for name, c := range map[string]struct{ content, where string }{
-		"a text":          {"hello", ""},
-		"another object":  {"apiVersion: v1\nkind: Pod\nmetadata: {name: x}\n", ""},
-		"half of JSON":    {`{"a": `, " (line 1: did not find expected node content)"},
-		"invalid UTF-8": {"\xff\xfe\x00", " (incomplete UTF-16 character)"},
+		"a text":         {"hello", ""},
+		"another object": {"apiVersion: v1\nkind: Pod\nmetadata: {name: x}\n", ""},
+		"half of JSON":   {`{"a": `, " (line 1: did not find expected node content)"},
+		"invalid UTF-8":  {"\xff\xfe\x00", " (incomplete UTF-16 character)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "config")

@@ -101,7 +101,7 @@ func TestPolicyAsksOnceForMany(t *testing.T) {
 		})
 	}
 	readers.Wait()
-	assert.EqualValues(t, 3, asked.Load(), "who it is, list, watch")
+	assert.EqualValues(t, 3, asked.Load(), "the token, list and watch")
 }
 
 func TestAClusterThatDoesNotAnswerIsNoDecision(t *testing.T) {
@@ -131,5 +131,5 @@ func TestAClusterThatDoesNotAnswerIsNoDecision(t *testing.T) {
 
 	reviewing(t, f, func(string, string, string, string, string) bool { return true })
 	_, refused = p.Authenticate(t.Context(), "t-ann")
-	assert.Nil(t, refused, "the failure is not remembered")
+	assert.Nil(t, refused, "the failure is not cached")
 }

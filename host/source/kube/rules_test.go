@@ -58,7 +58,7 @@ func TestRulesAreReviewedWithTheTokenOfTheReader(t *testing.T) {
 	rules, refused = p.Rules(t.Context(), "", ann, "a")
 	require.Nil(t, refused)
 	assert.True(t, rules.Incomplete, "a user without a token")
-	assert.EqualValues(t, 2, asked.Load(), "the connector does not ask with its own credentials")
+	assert.EqualValues(t, 2, asked.Load(), "the connector does not use its own credentials")
 }
 
 func TestRulesAreReviewedOnceForMany(t *testing.T) {
@@ -103,7 +103,7 @@ func TestATokenIsNoOtherQuestion(t *testing.T) {
 		_, refused := p.Authenticate(t.Context(), `["t-ben","a"]`)
 		assert.ErrorIs(t, refused, api.Unauthorized(""))
 	})
-	require.Eventually(t, func() bool { return f.seen("reviews") == 3 }, time.Minute, time.Millisecond, "each question has its own review")
+	require.Eventually(t, func() bool { return f.seen("reviews") == 3 }, time.Minute, time.Millisecond, "each request has its own review")
 	close(block)
 	both.Wait()
 }

@@ -99,5 +99,5 @@ func TestTxnIsAllOrNothing(t *testing.T) {
 	_, err = s.Txn(t.Context(), put, source.Write{Resource: api.Resource{Version: "v1", Name: "unicorns"}})
 	require.ErrorIs(t, err, api.NotFound(""))
 	assert.Equal(t, before, s.Revision())
-	assert.Equal(t, before, s.Delete(sourcetest.ConfigMaps, "a/a"), "deleting nothing is no change")
+	assert.Equal(t, before, s.Delete(sourcetest.ConfigMaps, "a/a"), "deleting a missing object is not a change")
 }

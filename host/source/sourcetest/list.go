@@ -79,7 +79,7 @@ func testPinnedList(t *testing.T, h Harness) {
 	r.awaitRevision(s.newest())
 	assert.Equal(t, s.at(r.listRV), r.listed())
 	assert.Equal(t, s.after(r.listRV), r.got())
-	assert.Len(t, r.listed(), len(keys), "nothing that was written after the list began is in it")
+	assert.Len(t, r.listed(), len(keys), "later writes are not in the list")
 }
 
 // testNoGap opens streams during a series of changes.
