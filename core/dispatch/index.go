@@ -8,7 +8,7 @@ import (
 	"github.com/watchglass/watchglass/core/watcher"
 )
 
-// Index finds those of many filters that may match a change. The cost depends on
+// Index finds the filters that may match a change. The cost depends on
 // the number of filters found, not on the number of filters in the index. Each
 // filter carries a value of type T, such as a watch or a subscription.
 //

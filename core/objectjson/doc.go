@@ -48,7 +48,7 @@
 //
 // The body omits:
 //
-//   - metadata.resourceVersion, always. The version of a body is that of its event, and
+//   - metadata.resourceVersion, always. A body has the version of its event, and
 //     equal bodies should have equal bytes.
 //   - metadata.managedFields, unless [Options] keep it. It is a third of a typical pod's
 //     bytes, and readers of a watch do not need it.

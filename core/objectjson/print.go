@@ -12,7 +12,7 @@ type Printers func(name string) (p *Printer, cell int)
 // Printer computes cells from values of an object. A Scanner calls it once per
 // object, for all columns that it computes.
 type Printer struct {
-	// Paths are the paths of the values, each like that of a column. A printer without
+	// Paths are the paths of the values, in the syntax of columns. A printer without
 	// paths uses those in the path of its column.
 	Paths []string
 	// Print computes the cells. The values are valid JSON, except in objects that are

@@ -2,7 +2,7 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// RequestBody asks for the body of one object before those of others. The
+// RequestBody requests the body of one object before other bodies. The
 // subscription asked for rows first, and the body has not arrived. There is no response
 // if the connector has no such object.
 type RequestBody struct {

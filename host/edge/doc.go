@@ -16,7 +16,7 @@
 // A group of resources may be divided by namespace into shards, one per object ([Group]). A
 // request for one namespace goes to its object. A request for all namespaces is
 // refused with 400, because each object is at a different version. A watch could not
-// continue from a combined list, and its pages would differ from those of each
+// continue from a combined list, and its pages would differ from the pages of each
 // object. Clients that need all namespaces read the objects separately, over
 // WebSockets.
 //

@@ -54,12 +54,12 @@ var (
 	MaxRequests = define(Limit{
 		Name: "max-requests", Default: 400, Unit: Count, Code: http.StatusTooManyRequests,
 		Help: "other requests of the Kubernetes API served at once; a list counts once per 1000 objects that it examines, up to 10 times. " +
-			"More requests get 429, and so do those of a user or address that has more than remain for others",
+			"More requests get 429, and so do requests of a user or address with more than remain for others",
 	})
 	MaxWaitingRequests = define(Limit{
 		Name: "max-waiting-requests", Default: 1000, Unit: Count, Code: http.StatusTooManyRequests,
 		Help: "requests of the Kubernetes API that wait for a resource's first list or for a later resource version; " +
-			"more get 429, and so do those of a user or address that has more than remain for others",
+			"more get 429, and so do requests of a user or address with more than remain for others",
 	})
 )
 

@@ -94,7 +94,7 @@ func Reviews(p *kube.Policy) prometheus.Collector {
 
 // Audit returns the metrics of the recorded decisions and of the audit log.
 func Audit(r *audit.Recorder) prometheus.Collector {
-	authentications := counter("authentications", "Tokens presented, by result. Withdrawn are those of connected clients.", "result")
+	authentications := counter("authentications", "Tokens presented, by result. Withdrawn tokens belonged to connected clients.", "result")
 	authorizations := counter("authorizations", "Reads requested by users, by result. Withdrawn are those that had been accepted.", "result")
 	lines := counter("audit_events", "Lines written to the audit log.")
 	failures := counter("audit_failures", "Events that could not be written to the audit log.")

@@ -167,7 +167,7 @@ func (f *file) header(l *Line) error {
 func (f *file) identify(source string) error {
 	h := f.history
 	if h.source != "" && h.source != source {
-		return f.wrong(ErrMismatch, "the resource versions are those of %q, and were those of %q before", source, h.source)
+		return f.wrong(ErrMismatch, "the resource versions belong to %q; earlier ones belong to %q", source, h.source)
 	}
 	h.source = source
 	return nil

@@ -46,7 +46,7 @@ func NewProxy(config ProxyConfig, authorizer access.Policy) *Proxy {
 func (p *Proxy) SetAuthorities(pem []byte) error {
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(pem) {
-		return errors.New("the file contains no certificate: expected those of the authorities in PEM")
+		return errors.New("the file contains no certificate: expected the certificates of authorities in PEM")
 	}
 	p.roots.Store(roots)
 	return nil

@@ -137,7 +137,7 @@ func TestHeadersWithoutAVerifiedProxyAreIgnored(t *testing.T) {
 	user, refused := p.Authenticate(through(t, good, "X-Remote-User", "ann"), "")
 	require.Nil(t, refused)
 	assert.Equal(t, "ann", user.Name)
-	assert.ErrorContains(t, p.SetAuthorities([]byte("nonsense")), "expected those of the authorities in PEM")
+	assert.ErrorContains(t, p.SetAuthorities([]byte("nonsense")), "expected the certificates of authorities in PEM")
 }
 
 // Certificates of the system's authorities do not identify the proxy: everyone can

@@ -139,7 +139,7 @@ func TestImpersonationNeedsEachRight(t *testing.T) {
 			assert.Equal(t, c.want, user)
 			assert.False(t, user.Shared)
 			rules, _ := access.RulesOf(t.Context(), p, "t-root", user, "a")
-			assert.NotContains(t, rules.EvaluationError, "t-root", "the caller's rules are not those of the user")
+			assert.NotContains(t, rules.EvaluationError, "t-root", "the user's rules are returned, not the caller's")
 		})
 	}
 }
@@ -176,7 +176,7 @@ func TestImpersonationIsReviewedWhenTheFirstDecisionExpires(t *testing.T) {
 	assert.Equal(t, time.Unix(100, 0), user.ReviewAt)
 }
 
-// A backend that expects the rights of its user must not receive those of its own.
+// A backend that requests the rights of its user must not receive its own rights.
 func TestImpersonationIsRefusedByPoliciesWithoutIt(t *testing.T) {
 	for _, p := range []access.Policy{access.Everyone(), access.Token("t-root"), signin.Cookie("session", &cluster{}, nil)} {
 		_, refused := access.Enforce(p, nil, nil).Authenticate(from(t, "Impersonate-User", "bob"), "t-root")

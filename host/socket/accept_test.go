@@ -221,7 +221,7 @@ func TestDisconnectedReaderReceivesNoOffer(t *testing.T) {
 	assert.Error(t, conn.Write(t.Context(), []byte("message")))
 }
 
-// RFC 6455, section 5.5.1: nothing follows a close frame, even if it answers that of
+// RFC 6455, section 5.5.1: no frame follows a close frame, even if it responds to one of
 // the other side.
 func TestNoMessageFollowsAClose(t *testing.T) {
 	a, conn := acceptTCP(t)

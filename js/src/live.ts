@@ -211,7 +211,7 @@ export class LiveView extends Live<ViewValue> {
   }
 
   /**
-   * Changes the query. The collection stays open, and its rows stay until those of the
+   * Changes the query. The collection stays open, and its rows remain until the rows of the
    * new query arrive.
    */
   update(resource: string, { scope = {}, ...query }: QueryOptions): void {

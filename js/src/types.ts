@@ -341,7 +341,7 @@ export interface ConnectOptions extends CallOptions {
    * WebSocket was refused. Default: the platform's fetch.
    */
   fetch?: typeof globalThis.fetch;
-  /** For inline engines on platforms without WebSocket. Default: that of the package `ws`. */
+  /** For inline engines on platforms without WebSocket. Default: the WebSocket of the package `ws`. */
   WebSocket?: new (url: string, protocols: string[]) => WebSocket;
 }
 

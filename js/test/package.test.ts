@@ -10,7 +10,7 @@ import { publint } from "publint";
 import { formatMessage } from "publint/utils";
 import { packaged } from "./paths.js";
 
-test("every mention of the version is that of package.json", () => {
+test("every document names the version of package.json", () => {
   const { version } = JSON.parse(readFileSync(packaged("package.json"), "utf8")) as { version: string };
   const mentions = ["src/index.ts", "src/start.ts", "src/edge/object.ts"].flatMap((file) => [...readFileSync(packaged(file), "utf8").matchAll(/watchglass(?:-js|-edge)?[-/](\d+\.\d+\.\d+)/g)]);
   assert.equal(mentions.length, 6);

@@ -162,7 +162,7 @@ test("every command and every output has a golden file", () => {
   }
 });
 
-test("the fingerprint is that of the module's frames", () => {
+test("the fingerprint equals the module's", () => {
   const lines = goldens.map(([file, { hex }]) => [file, hex, Number.parseInt(hex.slice(0, 2), 16)] as const);
   const hash = createHash("sha256");
   for (const [file, hex, type] of lines.sort(([a], [b]) => (a < b ? -1 : 1))) {

@@ -17,7 +17,7 @@
 //
 // Some values are placeholders. "$metadata" and "$podspec" stand for the first
 // value of the file with that name, whose other values are appended as well.
-// "$apiVersion" and "$kind" stand for those of the resource.
+// "$apiVersion" and "$kind" are replaced with the values of the resource.
 package skeleton
 
 import (

@@ -4,7 +4,7 @@ import "github.com/watchglass/watchglass/core/api"
 
 // PrevState checks that ADDED events are for missing objects, and MODIFIED and DELETED
 // events for existing ones. Each event must have the content of its version, and a
-// deletion that of the version last seen.
+// deletion the content of the last seen version.
 func PrevState(l *Log, w *Watch) error {
 	held := map[api.Key]*Object{}
 	if w.Start != FromState {

@@ -78,7 +78,7 @@ func inspect(ctx context.Context, address, output string, stdout io.Writer) erro
 	}
 	var i inspection
 	if err := json.NewDecoder(resp.Body).Decode(&i); err != nil {
-		return fmt.Errorf("%s: the response is not that of a connector: %w", redact.URL(address), err)
+		return fmt.Errorf("%s: the server is not a connector: %w", redact.URL(address), err)
 	}
 	return i.print(stdout, time.Now())
 }

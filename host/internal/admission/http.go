@@ -69,7 +69,7 @@ const RequestIDHeader = "X-Request-Id"
 var requestIDs = regexp.MustCompile(`^[A-Za-z0-9._:/+=-]{1,64}$`)
 
 // requestID returns the ID that a trusted proxy has assigned to a request, or a new
-// one. IDs of other clients are ignored, because a client could take that of another
+// one. IDs of other clients are ignored, because a client could use the ID of another
 // request.
 func (c *Control) requestID(r *http.Request) string {
 	if id := r.Header.Get(RequestIDHeader); c.trusts(addressOf(r.RemoteAddr)) && requestIDs.MatchString(id) {

@@ -16,7 +16,7 @@ import (
 // outputDir has a file with the output of each test that failed.
 const outputDir = "build/flakes"
 
-// unit contains the tests that run in one process: those of a Go package or of a file
+// unit contains the tests that run in one process: a Go package or a file
 // for Node.
 type unit struct {
 	name string
@@ -182,7 +182,7 @@ func (f *flakes) summary(interrupted bool) int {
 		fmt.Fprintln(f.out, line)
 	}
 	if interrupted {
-		fmt.Fprintln(f.out, "flakes: interrupted, the figures are those of the runs that ended before")
+		fmt.Fprintln(f.out, "flakes: interrupted, the figures cover the completed runs")
 	}
 	fmt.Fprintf(f.out, "flakes: %d runs, %d tests, %d flaky\n", f.runs, f.count(), flaky)
 	if flaky > 0 || interrupted {

@@ -97,7 +97,7 @@ func TestInterruptEndsTheRunsAndDropsTheOneThatWasCutOff(t *testing.T) {
 	require.NoError(t, f.repeat(ctx, u, 10))
 	require.Equal(t, 1, f.summary(true))
 	require.Equal(t, []string{
-		"flakes: interrupted, the figures are those of the runs that ended before",
+		"flakes: interrupted, the figures cover the completed runs",
 		"flakes: 2 runs, 1 tests, 0 flaky",
 	}, lastLines(out, 2))
 }

@@ -67,7 +67,7 @@ func New(config Config) (*Verifier, error) {
 func (v *Verifier) SetAuthorities(pem []byte) error {
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(pem) {
-		return errors.New("the file contains no certificate: expected those of the authorities in PEM")
+		return errors.New("the file contains no certificate: expected the certificates of authorities in PEM")
 	}
 	v.client.Store(newClient(v.config.Transport, pool))
 	return nil

@@ -143,7 +143,7 @@ func (v *Verifier) explain(err error, payload []byte) *api.Status {
 	case claims.NotBefore != nil && claims.NotBefore.After(time.Now()):
 		return notYet()
 	}
-	return api.Unauthorized("the claims of the token are not those of an ID token")
+	return api.Unauthorized("the token has no claims of an ID token")
 }
 
 func notYet() *api.Status {

@@ -145,7 +145,7 @@ func TestTokensWithOtherClaimsAreRefused(t *testing.T) {
 		"no required claim":         {nil, func(c *oidc.Config) { c.RequiredClaims = map[string]string{"hd": "example.com"} }, "lacks a required claim: expected hd"},
 		"another required claim":    {claims{"hd": "example.org"}, func(c *oidc.Config) { c.RequiredClaims = map[string]string{"hd": "example.com"} }, "lacks a required claim"},
 		"a list as required claim":  {claims{"hd": []string{"example.com"}}, func(c *oidc.Config) { c.RequiredClaims = map[string]string{"hd": "example.com"} }, "lacks a required claim"},
-		"distributed groups":        {claims{"_claim_names": map[string]any{"groups": "src"}, "_claim_sources": map[string]any{}}, groups, "not those of an ID token"},
+		"distributed groups":        {claims{"_claim_names": map[string]any{"groups": "src"}, "_claim_sources": map[string]any{}}, groups, "the token has no claims of an ID token"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			user, refused := i.verifier(t, c.change).Verify(t.Context(), good(c.claims))
@@ -175,6 +175,6 @@ func TestSettingsOfTheIssuerAreChecked(t *testing.T) {
 	}
 	v, err := oidc.New(valid)
 	require.NoError(t, err)
-	assert.ErrorContains(t, v.SetAuthorities([]byte("nonsense")), "expected those of the authorities in PEM")
+	assert.ErrorContains(t, v.SetAuthorities([]byte("nonsense")), "expected the certificates of authorities in PEM")
 	assert.ErrorContains(t, v.SetAuthorities(nil), "the file contains no certificate")
 }

@@ -57,7 +57,7 @@ var (
 	_ access.Readier = (*Policy)(nil)
 )
 
-// TokenVerifier verifies tokens, such as those of an OpenID Connect issuer. It is safe
+// TokenVerifier verifies tokens, such as the tokens of an OpenID Connect issuer. It is safe
 // for concurrent use.
 type TokenVerifier interface {
 	// Verify returns the user of a token that is not empty. The verdict is cached until

@@ -161,7 +161,7 @@ export class Feeds {
     for (const resource of resources) {
       const held = clusterOf(this.#holdings.source(resource));
       if (!held || !source || held === source) continue;
-      if (!replace) return this.#refuse(`this object has the ${resource} of cluster ${held}, and the connector feeds those of ${source}`);
+      if (!replace) return this.#refuse(`this object has the ${resource} of cluster ${held}, and the connector feeds cluster ${source}`);
       this.#holdings.forget(resource);
     }
     return undefined;
