@@ -57,7 +57,7 @@ func (r *rig) keep(pods, changes int, chunkBytes uint32) (chunks [][]byte, whole
 // in the body of its own object (R11).
 func TestR11_RestoreDoesNotReadObjects(t *testing.T) {
 	r := newRig(t)
-	chunks, _, end := r.keep(100, 30, 1000)
+	chunks, _, end := r.keep(100, 0, 1000)
 	require.Greater(t, len(chunks), 10)
 	again := r.restart()
 	again.cut()
@@ -79,6 +79,41 @@ func TestR11_RestoreDoesNotReadObjects(t *testing.T) {
 	r.settle()
 	require.Equal(t, r.objects(1), again.objects(1))
 	require.Len(t, s.loaded, len(slices.Compact(slices.Sorted(slices.Values(s.loaded)))), "each segment is loaded once")
+}
+
+// A restore loads the bodies of the objects that have persisted changes, and no others
+// (R11).
+func TestR11_RestoreReadsWhatHasChanged(t *testing.T) {
+	r := newRig(t)
+	chunks, _, _ := r.keep(100, 3, 1000)
+	again := r.restart()
+	again.cut()
+	s := again.handHeads(chunks)
+	require.Empty(t, again.rejections())
+	require.NotEmpty(t, s.loaded)
+	require.LessOrEqual(t, len(s.loaded), 3)
+	require.Zero(t, again.inspect("collection.1.relists"))
+	require.Equal(t, r.objects(1), again.objects(1))
+}
+
+// A restore that needs a damaged body is refused, and the collection is loaded from the
+// connector (R11, C53).
+func TestR11_RestoreOfADamagedBody(t *testing.T) {
+	r := newRig(t)
+	chunks, _, _ := r.keep(60, 40, 1000)
+	again := r.restart()
+	for _, chunk := range chunks {
+		_, _, body, err := wire.Next(chunk)
+		require.NoError(t, err)
+		if len(body) > 0 {
+			body[len(body)/2] ^= 4
+		}
+	}
+	s := again.handHeads(chunks)
+	require.NotEmpty(t, s.loaded)
+	require.Len(t, again.rejections(), 1)
+	require.Equal(t, api.StateLive, again.state().State)
+	require.Equal(t, r.objects(1), again.objects(1))
 }
 
 // Unloaded bodies count as if they were loaded. A restored collection that grows is
@@ -153,7 +188,7 @@ func TestR11_BodyThatIsDamaged(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
-			chunks, _, _ := r.keep(60, 10, 1000)
+			chunks, _, _ := r.keep(60, 0, 1000)
 			again := r.restart()
 			spoil(again.handHeads(chunks))
 			again.step(&wire.OpenWatch{Watch: 7, Collection: 1, ResourceVersion: again.state().ResourceVersion.String()})
@@ -181,7 +216,7 @@ func TestR11_BodyThatIsDamaged(t *testing.T) {
 // The remaining objects are not reported as if they were complete (R11, C19).
 func TestR11_ReadersOfADamagedBody(t *testing.T) {
 	r := newRig(t)
-	chunks, _, _ := r.keep(60, 10, 1000)
+	chunks, _, _ := r.keep(60, 0, 1000)
 	again := r.restart()
 	s := again.handHeads(chunks)
 	delete(s.bodies, 3)
@@ -199,7 +234,7 @@ func TestR11_ReadersOfADamagedBody(t *testing.T) {
 // would treat the remaining objects as deleted.
 func TestSnapshotForAReaderFailsWhereABodyIsMissing(t *testing.T) {
 	r := newRig(t)
-	chunks, _, _ := r.keep(60, 10, 1000)
+	chunks, _, _ := r.keep(60, 0, 1000)
 	again := r.restart()
 	s := again.handHeads(chunks)
 	delete(s.bodies, 3)

@@ -72,9 +72,6 @@ type Window struct {
 	listed     api.ResourceVersion // of the last relist
 	evicted    api.ResourceVersion // of the last event evicted since the last relist, or zero
 	prefetched []store.Ref         // scratch
-	// Events before position unresolved may be only reserved. resolve loads them.
-	unresolved int
-	resolve    func() *api.Status
 }
 
 // New returns an empty window. Its events refer to versions in the heap.
@@ -122,26 +119,6 @@ func (w *Window) Append(e Event) *Event {
 	*at = e
 	w.end++
 	return at
-}
-
-// Reserve appends an event with a version and a time, and without contents. Before a
-// reader reaches the event, the window calls resolve. That must call Resolve, or
-// return a status with the reason why it cannot.
-func (w *Window) Reserve(rv api.ResourceVersion, millis int64, resolve func() *api.Status) (position int) {
-	w.Append(Event{ResourceVersion: rv, Millis: millis})
-	w.unresolved, w.resolve = w.end, resolve
-	return w.end - 1
-}
-
-// Resolve completes a reserved event. It takes ownership of the reference to
-// previous, and releases it if the event has left the window.
-func (w *Window) Resolve(position int, current, previous store.Ref, unchanged api.Cells) {
-	if position < w.start {
-		w.heap.Release(previous)
-		return
-	}
-	e := w.At(position)
-	e.Current, e.Previous, e.Unchanged = current, previous, unchanged
 }
 
 // Prefetch prefetches the memory that the given number of Append calls will release,
@@ -227,11 +204,5 @@ func (w *Window) After(rv api.ResourceVersion) (position int, status *api.Status
 		return 0, api.Expired("too old resource version: " + rv.String() + " (" + oldest.String() + ")")
 	}
 	n := sort.Search(w.end-w.start, func(i int) bool { return w.At(w.start+i).ResourceVersion > rv })
-	if position = w.start + n; position < w.unresolved {
-		if status := w.resolve(); status != nil {
-			return 0, status
-		}
-		w.unresolved = 0
-	}
-	return position, nil
+	return w.start + n, nil
 }

@@ -55,9 +55,9 @@ func sameLayout(a, b *api.Schema) bool {
 func (r *Reflector) LabelSet(f *wire.LabelSet) { r.labels.define(f) }
 
 // UsedBytes returns the memory of the objects, dictionaries, label set
-// definitions and deferred changes.
+// definitions and unloaded bodies.
 func (r *Reflector) UsedBytes() int {
-	return r.cacher.Heap().UsedBytes() + r.cacher.Bodies().UsedBytes() + r.labels.bytes + r.lazy.bytes
+	return r.cacher.Heap().UsedBytes() + r.cacher.Bodies().UsedBytes() + r.labels.bytes + r.unloaded
 }
 
 // label sets the label set of an object before the object is stored. It adds a

@@ -88,9 +88,8 @@ type Reflector struct {
 	requested bool
 	replayed  []wire.Dictionary // dictionaries of the persisted state during replay
 	parts     []wire.Change     // buffer for parsing parts during replay
-	// lazy is the replayed state that is not loaded yet.
-	lazy   lazy
-	bodies bodies
+	unloaded  int               // memory that unloaded bodies of the persisted state need
+	bodies    bodies
 
 	// Counters for inspection.
 	Relists, Resumes, Expired, Events uint64

@@ -40,10 +40,6 @@ func (r *Reflector) replay(t wire.Type, payload []byte) error {
 		return err
 	case *wire.SnapshotPart:
 		f.Objects = r.parts
-	case *wire.Events:
-		if r.follows() && r.lazy.waiting > 0 {
-			return r.deferChanges(payload)
-		}
 	}
 	if err := f.Parse(payload); err != nil {
 		return err
@@ -56,7 +52,6 @@ func (r *Reflector) replay(t wire.Type, payload []byte) error {
 	case *wire.LabelSet:
 		r.LabelSet(f)
 	case *wire.ObjectError:
-		r.loadAll()
 		r.Fault(f)
 	case *wire.SnapshotBegin:
 		return r.SnapshotBegin(f)

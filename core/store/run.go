@@ -39,14 +39,6 @@ func (s *Store) Wait(first api.Key, run Run) bool {
 	return true
 }
 
-// Waiting returns the unloaded run whose range includes the key, or nil.
-func (s *Store) Waiting(key api.Key) Run {
-	if s.runs.waiting == 0 {
-		return nil
-	}
-	return s.runs.run[s.runs.of(key)]
-}
-
 // LoadAll loads every run.
 func (s *Store) LoadAll() {
 	for i := 0; i < len(s.runs.run); i++ {
