@@ -212,7 +212,7 @@ func TestReadersOfAnEngine_withoutConnector(t *testing.T) {
 }
 
 // If a read waits at a reader of an engine, the engine requests progress upstream.
-// Otherwise it would not learn of the version in time.
+// Otherwise it would not receive the version in time.
 func TestC35_WaitRequestsProgressUpstream(t *testing.T) {
 	r := newRig(t)
 	r.load(3)

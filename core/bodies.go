@@ -8,7 +8,7 @@ import (
 )
 
 // A collection that was opened with rows first serves views as soon as it has its rows.
-// Reads of one body ask for it. Watches, lists with bodies and snapshots wait until all
+// A read of one body requests it. Watches, lists with bodies and snapshots wait until all
 // bodies have arrived.
 
 // bodyMillis is how long a read waits for a body (rule B30).
@@ -28,7 +28,7 @@ func (e *Engine) awaitBody(c *collection, cache *cacher.Cacher, request uint32, 
 	e.bodyWaits = append(e.bodyWaits, bodyWait{c, cache, request, key, e.now + bodyMillis})
 }
 
-// answerBodyWaits answers the reads whose body has arrived, or will not.
+// answerBodyWaits completes the reads whose body has arrived or will not arrive.
 func (e *Engine) answerBodyWaits() {
 	waits := e.bodyWaits
 	e.bodyWaits = waits[:0]

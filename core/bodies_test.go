@@ -15,7 +15,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// rowsRig is an engine whose collection asked for rows first. The test decides when a
+// rowsRig is an engine whose collection requested rows first. The test decides when a
 // message of the connector arrives.
 type rowsRig struct {
 	t       *testing.T
@@ -170,7 +170,7 @@ func (r *rowsRig) untilAll() {
 	}
 }
 
-// stampedVersion is what the engine adds to a body.
+// stampedVersion is the text that the engine adds to a body.
 var stampedVersion = regexp.MustCompile(`"resourceVersion":"[0-9]+",`)
 
 // requireBodies reads every object.
@@ -227,7 +227,7 @@ func TestRequestedBodyComesFirst(t *testing.T) {
 }
 
 // A message of a reader has a limited number of frames. Reads of more bodies than that
-// are answered as well, also after a cut.
+// also complete, even after a cut.
 func TestManyReadsOfPendingBodies(t *testing.T) {
 	const reads = 2000
 	r := newRowsRigOf(t, wire.Config{}, reads)
@@ -269,8 +269,8 @@ func TestReconnectWithManyCollections(t *testing.T) {
 	require.Len(t, r.asked, 1+collections)
 }
 
-// A body that does not arrive is an error with a name after 10 s, and nothing else
-// waits (rule B30).
+// A missing body is an error that names the object after 10 s, and delays no other read
+// (rule B30).
 func TestBodyThatNeverArrivesIsReported(t *testing.T) {
 	r := newRowsRig(t, wire.Config{})
 	r.untilRows()
@@ -376,7 +376,7 @@ func TestCorruptBodiesAreRequestedAgain(t *testing.T) {
 	r.requireBodies()
 }
 
-// A relist while bodies are pending replaces rows and bodies at once (rule B31).
+// A relist while bodies are pending replaces rows and bodies together (rule B31).
 func TestRelistWhileBodiesArePending(t *testing.T) {
 	r := newRowsRig(t, wire.Config{})
 	r.untilRows()

@@ -124,8 +124,8 @@ func (b *sharedCollection) renew(e *Engine, reason api.WatchEnd, other *api.Stat
 	}
 }
 
-// resetCorrupt replaces collections whose restored state is corrupt. It notifies
-// the program, which must not hand in the persisted state again.
+// resetCorrupt replaces collections whose restored state is corrupt. It notifies the
+// program, which must not restore the persisted state again.
 func (e *Engine) resetCorrupt() {
 	for _, b := range e.sharedCollections {
 		if corruption := b.cacher.Restored().Corrupt(); corruption != nil {
@@ -277,14 +277,14 @@ func (e *Engine) dropIdle() {
 }
 
 // dropRefused closes the shared collection of a scope if it was refused and has no
-// users. Opening the scope again then asks again: the resource may exist by now.
+// users. Opening the scope again then retries: the resource may exist by now.
 func (e *Engine) dropRefused(scope reflector.Scope) {
 	e.drop(func(b *sharedCollection) bool { return sameScope(b.scope, scope) && b.reflector.Refused() != nil })
 }
 
 // refusedForOthers reports whether the collection was refused and still has users. New
-// users ask again, because the resource may exist by now. A collection that was given
-// up because of memory is shared, because its objects stay readable.
+// users retry, because the resource may exist by now. A collection that was given up
+// because of memory is shared, because its objects stay readable.
 func (b *sharedCollection) refusedForOthers() bool {
 	return b.users > 0 && b.reflector.Refused() != nil && !b.tooLarge()
 }
@@ -315,7 +315,7 @@ func (b *sharedCollection) tooLarge() bool {
 }
 
 // enforceMemoryLimit enforces the memory limit. When the total has grown beyond it,
-// enforceMemoryLimit gives up the largest collection that is still updated. Its objects
+// enforceMemoryLimit closes the largest collection that is still updated. Its objects
 // remain readable, and its state reports the reason. The other collections
 // continue as long as they do not grow.
 func (e *Engine) enforceMemoryLimit() {

@@ -35,7 +35,7 @@ type Loader func(name, length uint32) []byte
 type Engine struct {
 	cfg    wire.Config
 	decode Decoder
-	load   Loader // nil if all bodies are handed in
+	load   Loader // nil if all chunks include their bodies
 	rand   *lite.Rand
 
 	now  int64 // never goes back

@@ -105,7 +105,7 @@ func TestCollectionStaysOpenForAReaderInBackOff(t *testing.T) {
 	require.Zero(t, r.inspect("subscriptions"))
 }
 
-// The readers of an engine learn why its connector has no progress.
+// The readers of an engine receive the reason why its connector has no progress.
 func TestReadersOfAnEngineLearnThatTheSourceIsLost(t *testing.T) {
 	r := newRig(t)
 	r.load(10)
@@ -161,8 +161,8 @@ func TestReadersOfAnEngineLearnThatItNeverHadAConnector(t *testing.T) {
 	require.Equal(t, map[string]int{"what serves this is cut off from its connector": 1}, reported)
 }
 
-// The readers of an engine learn that its connector refuses it, for example because
-// that connector is behind.
+// The readers of an engine receive its connector's refusal, for example because that
+// connector is behind.
 func TestReadersOfAnEngineLearnThatItsConnectorRefusesIt(t *testing.T) {
 	r := newRig(t)
 	r.load(10)

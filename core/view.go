@@ -37,7 +37,7 @@ func (e *Engine) openView(f *wire.OpenView) {
 	v.ask(e, c, cloneQuery(f))
 }
 
-// ask opens the view as soon as the schema is known. Until then the window of the
+// ask opens the view when the schema is known. Until then the window of the
 // query can move.
 func (v *liveView) ask(e *Engine, c *collection, query wire.OpenView) {
 	v.waiting = &query

@@ -37,7 +37,7 @@ const (
 	CodeGatewayTimeout     = 504
 )
 
-// Status is a Kubernetes API error. Message tells the user what was wrong, where,
+// Status is a Kubernetes API error. Message describes for users what was wrong, where,
 // and what was expected.
 type Status struct {
 	Code    int
@@ -100,8 +100,7 @@ func Invalid(message string) *Status {
 	return &Status{Code: CodeInvalid, Reason: ReasonInvalid, Message: message}
 }
 
-// TooManyRequests returns a 429 that asks for a retry after the given number of
-// seconds.
+// TooManyRequests returns a 429 with a retry delay in seconds.
 func TooManyRequests(message string, retryAfterSeconds int) *Status {
 	return &Status{Code: CodeTooManyRequests, Reason: ReasonTooManyRequests, Message: message, RetryAfterSeconds: retryAfterSeconds}
 }

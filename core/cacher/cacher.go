@@ -115,8 +115,8 @@ type Put struct {
 	// Unchanged, if not empty, lists cells that are equal in the current version.
 	// Otherwise Apply compares the versions.
 	Unchanged api.Cells
-	// Base is the base of a body with codec Delta. Its own body is optional if
-	// the current version has or is that base.
+	// Base is the base of a body with codec Delta. Its own body is optional if the
+	// current version is that base or has the same base.
 	Base wire.Base
 }
 

@@ -9,9 +9,9 @@
 // C52). Observers, such as views, see every change. Tick is the clock for
 // bookmarks, deadlines, waits and the budget for slow consumers.
 //
-// Its parts have their own types: [Listing], [Waits] for a version, what is known of
-// the source ([Upstream]), the restore of a persisted state ([Restored]), and the
-// dispatcher of watches in package dispatch.
+// Its parts have their own types: [Listing], [Waits] for a version, the state of the
+// source ([Upstream]), the restore of a persisted state ([Restored]), and the dispatcher
+// of watches in package dispatch.
 //
 // This cache also replaces the storage. It differs from upstream in these
 // points:

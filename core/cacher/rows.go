@@ -7,8 +7,8 @@ import (
 )
 
 // A collection may have the rows of its objects before their bodies. The body of a
-// version is then set in place, which is no change of the object. Nothing may read
-// bodies until all have arrived.
+// version is then set in place, which is no change of the object. Bodies are unreadable
+// until all have arrived.
 
 // SetBody sets the body of a version of the current state that has none. It fails,
 // without any change, if the base of the body is missing.

@@ -2,7 +2,7 @@ package cacher
 
 import "github.com/watchglass/watchglass/core/api"
 
-// Upstream is what a cacher knows about its source.
+// Upstream is a cacher's state about its source.
 type Upstream struct {
 	cacher     *Cacher
 	source     string

@@ -25,9 +25,8 @@ type WatchOptions struct {
 	Initialized       func(events int)
 	Closed            func()
 	// Meter, if not nil, is charged for the evaluation of selectors. While it is
-	// exhausted, a watch with selectors falls behind: it has the policy stall
-	// whatever Policy says. Exhausted is called when it must wait; see
-	// watcher.Options.
+	// exhausted, a watch with selectors falls behind: it has the policy stall, regardless
+	// of Policy. Exhausted is called when it must wait; see watcher.Options.
 	Meter     *watcher.Meter
 	Exhausted func()
 }

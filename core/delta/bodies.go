@@ -7,8 +7,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// Bodies has what the bodies of a collection's versions depend on: dictionaries and
-// bases.
+// Bodies contains the dictionaries and bases of a collection's bodies.
 type Bodies struct {
 	heap         *store.Heap
 	window       *history.Window

@@ -217,7 +217,7 @@ func TestWhoHasCaughtUpIsLiveAtOnce(t *testing.T) {
 	r.converged()
 }
 
-// The status of a stale collection says that the server does not report its version.
+// The status of a stale collection is that the server does not report its version.
 func TestReasonForMissingProgressIsReported(t *testing.T) {
 	for word, with := range map[string]func() *answer{
 		"slow down":       func() *answer { return refuse(429, "TooManyRequests", "slow down") },

@@ -8,7 +8,7 @@ import (
 // tryBlock sends no blocks: the module has no encoder.
 func (s *subscription) tryBlock(message []byte) ([]byte, bool) { return message, false }
 
-// askBodies sends a complete snapshot to a reader that asks for rows first, also if it
+// askBodies sends a complete snapshot to a reader that requests rows first, also if it
 // would resume without bodies.
 func (s *subscription) askBodies(f *wire.Subscribe) {
 	if f.RowsFirst && !f.MetadataOnly {

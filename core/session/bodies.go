@@ -10,7 +10,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// A reader may ask for rows first. Its snapshot then has no bodies. When it has ended,
+// A reader may request rows first. Its snapshot then has no bodies. When it has ended,
 // the bodies follow in key order, whenever there are no events to send. The reader has
 // every event at that time, so it has exactly the versions of the bodies.
 

@@ -70,9 +70,9 @@ func (o *ownLabelSets) limit(most int) {
 	}
 }
 
-// defineLabelSet defines a label set to the reader, unless the reader knows it,
-// and returns its ID. Readers without selectors share encoded changes and use the
-// IDs of the heap.
+// defineLabelSet sends the definition of a label set, unless the reader has it, and
+// returns its ID. Readers without selectors share encoded changes and use the IDs of the
+// heap.
 func (s *subscription) defineLabelSet(message []byte, id uint32) ([]byte, uint32) {
 	sets := &s.cacher.Heap().Labels
 	number, isNew := id, false

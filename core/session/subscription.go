@@ -171,7 +171,7 @@ func (s *subscription) caughtUp() bool {
 	return s.phase == live && s.follower.Position() == s.cacher.Window().End()
 }
 
-// starved reports whether there is something to send but no credit.
+// starved reports whether data is pending but credit is exhausted.
 func (s *subscription) starved() bool {
 	return s.credit <= 0 && s.phase != opening && !(s.caughtUp() && !s.owesBodies())
 }
@@ -369,7 +369,7 @@ func (s *subscription) appendPart(message []byte, limit int) []byte {
 	return s.charge(message, (&wire.SnapshotPart{Subscription: s.id, Objects: s.frame.Changes}).Append(message))
 }
 
-// charge subtracts what a data frame has added to a message from the credit. The
+// charge subtracts the size of a data frame from the credit. The
 // reader counts the same frames.
 func (s *subscription) charge(before, after []byte) []byte {
 	s.credit -= int64(len(after) - len(before))

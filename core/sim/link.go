@@ -140,7 +140,7 @@ func (l *link) pull() bool {
 }
 
 // mayEvaluate reports whether the session need not wait for evaluations. Otherwise it
-// sends only what needs none.
+// sends only frames that need no credit.
 func (l *link) mayEvaluate() bool {
 	if l.woken && !l.allowance.grant(l.driver.world.now) {
 		l.starved = true

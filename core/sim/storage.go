@@ -93,8 +93,7 @@ func (o *edgeObject) load(name, _ uint32) []byte {
 	return b.data
 }
 
-// leftOut is the body of a chunk that was handed in without it; nil if it was
-// lost.
+// leftOut is the omitted body of a chunk; nil if it was lost.
 type leftOut struct {
 	kind int
 	data []byte

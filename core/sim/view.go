@@ -70,8 +70,8 @@ func (r *reader) patch(v *view, f *wire.ViewPatch) {
 	v.rows = append(rows, old...)
 }
 
-// grantViews grants the next patch to views that owe one, and reports whether
-// there were any.
+// grantViews grants the next patch to waiting views, and reports whether any were
+// waiting.
 func (r *reader) grantViews() bool {
 	granted := false
 	for _, v := range r.views {
@@ -148,7 +148,7 @@ func (v *view) expected(log *check.Log) (rows []row, counts map[string]uint64, t
 	return rows, counts, uint64(len(list))
 }
 
-// conditions are the conditions of views, and what they mean.
+// conditions are the conditions of views, with their expected meaning.
 var conditions = map[string]func(*check.Object) bool{
 	"": func(*check.Object) bool { return true },
 	"Restarts>0 and spec.nodeName exists": func(o *check.Object) bool {

@@ -32,7 +32,7 @@ type watch struct {
 	// result of applying all deliveries.
 	follow bool
 	held   map[api.Key]api.ResourceVersion
-	whole  bool // held started with a state
+	whole  bool // started with the state, not with the history
 	// inherited means that part of held is from another engine, which may have
 	// had good versions of objects that were faulty when this one started.
 	inherited bool

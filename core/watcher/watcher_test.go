@@ -197,7 +197,7 @@ func TestW8_LoopEndsWhenInputIsClosedAndEmpty(t *testing.T) {
 	assert.True(t, w.Finished())
 }
 
-// T7: what a slow watch still delivers depends on its end bookmark.
+// T7: the remaining events of a slow watch depend on its end bookmark.
 func TestW13_Terminate(t *testing.T) {
 	fill := func(f *feed, w *watcher.Watcher) {
 		for i := range 3 {

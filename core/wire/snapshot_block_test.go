@@ -123,8 +123,8 @@ func TestBlockOfMoreThanAMebibyteIsRefused(t *testing.T) {
 	}
 }
 
-// FuzzBlock checks that arbitrary sections never panic, and that what is accepted
-// encodes to an equal block.
+// FuzzBlock checks that arbitrary sections never panic, and that accepted sections encode
+// to an equal block.
 func FuzzBlock(f *testing.F) {
 	f.Add(blockEnvelopes, blockBodies, 2)
 	f.Add(blockEnvelopes, []byte(nil), 2)

@@ -3,7 +3,7 @@ package wire
 import "github.com/watchglass/watchglass/core/api"
 
 // SnapshotBodies contains the bodies of neighboring objects that a reader has
-// received without them, after it asked for rows first. All objects belong to one
+// received without them, after it requested rows first. All objects belong to one
 // namespace, or to the cluster scope.
 //
 // The frame does not repeat the keys: the objects are those of the subscription from

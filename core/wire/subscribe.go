@@ -23,7 +23,7 @@ type Subscribe struct {
 	DeltaEpoch      uint64
 	DeltaEpochSince api.ResourceVersion
 	MetadataOnly    bool // omit bodies
-	// RowsFirst asks for a snapshot without bodies. They follow as [SnapshotBodies]
+	// RowsFirst requests a snapshot without bodies. They follow as [SnapshotBodies]
 	// while the subscription is live. A connector that cannot do that sends a
 	// complete snapshot, whatever the ResourceVersion.
 	RowsFirst bool

@@ -7,7 +7,7 @@ import "github.com/watchglass/watchglass/core/api"
 type WatchEvent struct {
 	Type api.EventType
 	Item Item
-	// Previous is the version before a MODIFIED event, if the watch asks for it.
+	// Previous is the version before a MODIFIED event, if the watch requests it.
 	Previous *Item
 }
 

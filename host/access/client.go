@@ -81,7 +81,7 @@ func Impersonates(p Policy) bool {
 	return ok && i.Impersonates()
 }
 
-// AsksToImpersonate reports whether headers ask to act as another user.
+// AsksToImpersonate reports whether headers request to act as another user.
 func AsksToImpersonate(h http.Header) bool {
 	for name := range h {
 		if strings.HasPrefix(name, "Impersonate-") {

@@ -2,7 +2,7 @@
 //
 // A [Policy] decides which user presents a token, and whether that user may list and
 // watch the objects of a subscription or a request. Policies here admit everyone, or
-// everyone with a valid token. Package kube has a policy that asks the cluster.
+// everyone with a valid token. Package kube has a policy that uses the cluster's reviews.
 // [Enforce] adds the rules that apply to all of them.
 //
 // # Revocation

@@ -16,7 +16,7 @@ var ErrClosed = errors.New("client: closed")
 // Client holds collections of one connector.
 type Client struct {
 	loop *loop
-	done chan struct{} // closed when the loop and everything it started have ended
+	done chan struct{} // closed when the loop and its goroutines have ended
 }
 
 // Open starts a client. It returns before the first connection, because the status

@@ -89,7 +89,7 @@ func (c *Collection) Snapshot(ctx context.Context, opts SnapshotOptions) iter.Se
 	}
 }
 
-// stopSnapshot tells the engine to free the snapshot. Errors are ignored.
+// stopSnapshot makes the engine free the snapshot. Errors are ignored.
 func (c *Collection) stopSnapshot(id uint32) {
 	_ = c.client.call(context.Background(), func(l *loop) error {
 		return l.step((&wire.NextChunk{Request: id, Stop: true}).Append(nil))
@@ -104,9 +104,9 @@ func newChunk(f *wire.SnapshotChunk) Chunk {
 }
 
 // RestoreError returns why the state given in [CollectionOptions.Restore] was not
-// restored: it was corrupt, incomplete, of another scope or of another release. The
-// collection then has discarded it. RestoreError returns nil if the restore
-// succeeded or no state was given.
+// restored: it was corrupt, incomplete, of another scope or of another release. In that
+// case the collection has discarded it. RestoreError returns nil if the restore succeeded
+// or no state was given.
 func (c *Collection) RestoreError() error { return c.restoreErr }
 
 // restore passes the stored chunks to the engine. It fails only if the collection is

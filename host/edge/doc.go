@@ -1,7 +1,7 @@
-// Package edge is the HTTP server of the edge: the read requests of the Kubernetes
-// API, health and metrics, answered from Durable Objects. The worker in wasm/edge
-// runs it, with an instance for each request. It depends only on a function that
-// reaches the objects, so it also runs elsewhere.
+// Package edge is the HTTP server of the edge. It serves the read requests of the
+// Kubernetes API, health and metrics from Durable Objects. The worker in wasm/edge runs
+// it, with an instance for each request. It depends only on a function that reaches the
+// objects, so it also runs elsewhere.
 //
 // # Clusters
 //
@@ -40,8 +40,8 @@
 //
 // # Limits
 //
-// Each request first asks the object for the schema and then for the data, which
+// Each request first reads the schema from the object and then the data, which
 // costs the worker two subrequests. Discovery costs one per group. If an object is
-// divided by namespace, its first object answers requests for schemas, so it must be
+// divided by namespace, its first object serves requests for schemas, so it must be
 // fed too. Health and metrics query every object.
 package edge

@@ -52,7 +52,7 @@ func number(yes bool) int {
 	return 0
 }
 
-// metrics answers /metrics in the Prometheus text format with the current state of
+// metrics serves /metrics in the Prometheus text format with the current state of
 // the objects, because the worker has no state between requests. It reports
 // unreachable objects as down, and the others as usual. The counters include every
 // object of the cluster, so the token must grant all of them.

@@ -29,12 +29,12 @@
 //
 // # Rights
 //
-// Users can ask for their own rights and identity: SelfSubjectAccessReview,
-// SelfSubjectRulesReview and SelfSubjectReview are answered and not stored. The
-// responses describe what this API permits. Writes, subresources and paths that are
-// not served are therefore denied, with a reason, whatever the user may do at the
-// kube-apiserver. Selectors in a review are ignored: the response applies to all
-// objects. Rights to read come from the policy, which may have cached them.
+// Users can review their own rights and identity: SelfSubjectAccessReview,
+// SelfSubjectRulesReview and SelfSubjectReview are evaluated and not stored. The
+// responses describe what this API permits. Writes, subresources and paths that are not
+// served are therefore denied, with a reason, whatever the user may do at the
+// kube-apiserver. Selectors in a review are ignored: the response applies to all objects.
+// Rights to read come from the policy, which may have cached them.
 //
 // # Differences from kube-apiserver
 //

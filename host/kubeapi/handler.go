@@ -52,9 +52,9 @@ type Handler struct {
 	counts   counts
 	open     openWatches
 
-	// Requests occupy seats while they wait for Access, wait for objects, and are
-	// answered. Each state has separate seats, so that unauthenticated or waiting
-	// requests do not take the seats of others.
+	// Requests occupy seats while they wait for Access or for objects, and while they are
+	// served. Each state has separate seats, so that unauthenticated or waiting requests
+	// do not take the seats of others.
 	deciding, waiting, requests, watches *seats
 }
 

@@ -20,7 +20,7 @@ const (
 	authenticationGroup = "authentication.k8s.io"
 )
 
-// selfReviews are the resources that users create to ask for their own rights.
+// selfReviews are the resources that users create to review their own rights.
 var selfReviews = []Resource{
 	{Resource: api.Resource{Group: authenticationGroup, Version: "v1", Name: "selfsubjectreviews"}, Kind: "SelfSubjectReview", Singular: "selfsubjectreview"},
 	{Resource: api.Resource{Group: authorizationGroup, Version: "v1", Name: "selfsubjectaccessreviews"}, Kind: "SelfSubjectAccessReview", Singular: "selfsubjectaccessreview"},
@@ -86,7 +86,7 @@ type userInfo struct {
 	Extra    map[string][]string `json:"extra,omitempty"`
 }
 
-// selfReview answers a review of the user's own rights or identity. Every
+// selfReview responds to a review of the user's own rights or identity. Every
 // authenticated user may create one.
 func (h *Handler) selfReview(w *output, r *http.Request, req *request) *api.Status {
 	req.verb = "review"

@@ -43,8 +43,7 @@ func requireTooMany(t *testing.T, r *http.Response, l *limit.Limit) {
 	assert.Contains(t, a.text, l.Name)
 }
 
-// Requests that wait for a version do not use capacity of those that can be
-// answered.
+// Requests that wait for a version do not use the capacity of other requests.
 func TestRequestsThatWaitForAVersionDisturbNoOthers(t *testing.T) {
 	token := base64.RawURLEncoding.EncodeToString([]byte(`{"v":"meta.k8s.io/v1","rv":99999999,"start":"a/b\u0000"}`))
 	for _, query := range []string{

@@ -9,8 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// maxScrapes is the number of concurrent requests for metrics. Others are answered
-// with 503.
+// maxScrapes is the number of concurrent requests for metrics. Others get 503.
 const maxScrapes = 4
 
 // Handler returns a handler of /metrics for collectors. It returns an error if two of

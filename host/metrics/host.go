@@ -79,7 +79,7 @@ func KubeAPI(h *kubeapi.Handler) prometheus.Collector {
 	}}
 }
 
-// Reviews returns the metrics of a policy that asks kube-apiserver.
+// Reviews returns the metrics of a policy that uses kube-apiserver.
 func Reviews(p *kube.Policy) prometheus.Collector {
 	reviews := counter("reviews", "Reviews requested from kube-apiserver, by kind.", "kind")
 	cached := gauge("cached_verdicts", "Verdicts of kube-apiserver that are cached, by decision.", "decision")

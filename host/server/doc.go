@@ -4,7 +4,7 @@
 //
 // # Readiness
 //
-// /readyz answers 200 while readers can be served: a collection is cached, current or
+// /readyz returns 200 while readers can be served: a collection is cached, current or
 // stale, or the source responds. One lost source therefore does not remove every
 // replica from a load balancer. With ?verbose it has a line for each resource:
 // current, stale and for how long, or not cached. The reason may contain addresses,

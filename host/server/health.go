@@ -12,7 +12,7 @@ import (
 	"github.com/watchglass/watchglass/host/access"
 )
 
-// alive answers /healthz and /livez. A response shows that the process handles requests.
+// alive serves /healthz and /livez. A response shows that the process handles requests.
 func alive(w http.ResponseWriter, _ *http.Request) {
 	plain(w, http.StatusOK, "ok\n")
 }
@@ -33,7 +33,7 @@ type resourceReadiness struct {
 	Reason          string  `json:"reason,omitempty"` // for operators
 }
 
-// ready answers /readyz: 200 while new readers can be served, including from stale
+// ready serves /readyz: 200 while new readers can be served, including from stale
 // collections. With ?verbose the response lists them, and with the header Accept:
 // application/json it is JSON.
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) { s.answerReady(w, r, false) }
@@ -156,7 +156,7 @@ func (s *Server) mayReadMetrics(r *http.Request) *api.Status {
 	return refused
 }
 
-// authorizedMetrics answers /metrics for clients that the policy accepts.
+// authorizedMetrics serves /metrics to clients that the policy accepts.
 func (s *Server) authorizedMetrics(w http.ResponseWriter, r *http.Request) {
 	if refused := s.mayReadMetrics(r); refused != nil {
 		if refused.Code == http.StatusUnauthorized {

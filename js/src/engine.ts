@@ -58,7 +58,7 @@ export interface EngineOptions {
    */
   prompt?: boolean;
   /**
-   * How long one member may take to return a token before the next one is asked, in
+   * The time that one member has to return a token before the next one is requested, in
    * milliseconds. Default 2000.
    */
   tokenMillis?: number;
@@ -161,7 +161,10 @@ export class Engine {
     this.#checkHidden();
   }
 
-  /** Starts the time to the pause when the last visible member is hidden, and ends the pause when one is visible. */
+  /**
+   * Starts the timer for the pause when the last visible member is hidden, and ends the
+   * pause when one becomes visible.
+   */
   #checkHidden(): void {
     const { pauseMillis = defaultPauseMillis } = this.#options;
     if (this.#members.hidden) {
@@ -395,7 +398,7 @@ export class Engine {
     });
   }
 
-  /** Replaces a broken guest. Everything that it had open is lost. */
+  /** Replaces a broken guest. All of its open objects are lost. */
   #break(message: string): void {
     if (this.#closed || !this.#guest) return;
     console.error(`watchglass: the engine is restarted: ${message}`);

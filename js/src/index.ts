@@ -65,7 +65,7 @@ const runsInline = ({ worker }: ConnectOptions): boolean => (worker ?? (typeof d
 function attachInline(url: string, options: ConnectOptions): Promise<Client> {
   const attach: Attach = async (events) => {
     try {
-      // A page whose engine runs in a worker does without this code.
+      // A page whose engine runs in a worker does not load this code.
       const { attachEngine } = await import("./start.js");
       return await attachEngine({ ...options, url }, events);
     } catch (error) {

@@ -3,7 +3,7 @@ import type { MemberEvents } from "./member.js";
 import { Reader } from "./wire/codec.js";
 import { commandTypes } from "./wire/driver-commands.js";
 
-/** A program that shares the engine, and what it has open. */
+/** A program that shares the engine, and its open objects. */
 export interface Member {
   readonly events: MemberEvents;
   readonly collections: Set<number>;
@@ -54,9 +54,9 @@ export class Members {
   }
 
   /**
-   * Asks the members for a token, the newest one first, because its token is the
-   * freshest. A member that does not answer in time, such as a page that shows a dialog,
-   * is skipped. If none answers, the last token is used again.
+   * Requests a token from the members, the newest member first, because its token is the
+   * freshest. A member that does not respond in time, such as a page that shows a dialog,
+   * is skipped. If no member responds, the last token is reused.
    */
   async token(timeoutMillis: number): Promise<string> {
     let failure: unknown = new Error("no page is connected");

@@ -47,11 +47,11 @@ export interface CollectionOptions extends Selectors {
   /** Load rows and metadata only, without bodies. */
   metadataOnly?: boolean;
   /**
-   * Load all rows before the bodies. Views, sorting and counts are complete as soon as the
-   * rows are. {@link Collection.get} fetches its body first and rejects after 10 s if it
-   * does not arrive; watches and lists with bodies start when all have arrived. If the
-   * memory limit is reached first, the collection continues without bodies, and
-   * {@link CollectionStatus.error} says so.
+   * Load all rows before the bodies. Views, sorting and counts are complete as soon as
+   * the rows are. {@link Collection.get} fetches its body first and rejects after 10 s if
+   * it does not arrive; watches and lists with bodies start when all have arrived. If the
+   * memory limit is reached first, the collection continues without bodies, and {@link
+   * CollectionStatus.error} has the reason.
    */
   rowsFirst?: boolean;
   /**

@@ -21,8 +21,8 @@ async function isStored(s: Setup): Promise<void> {
 }
 
 /**
- * Checks the disk, because a request would wake the object. One look is not enough: SQLite
- * moves its log into the database between the looks at the two files.
+ * Checks the disk, because a request would wake the object. One check is not enough:
+ * SQLite may move its log into the database between the reads of the two files.
  */
 async function deleted(edge: Edge): Promise<void> {
   for (let empty = 0; empty < 3; empty = edge.stored() > emptyBytes ? 0 : empty + 1) await setTimeout(100);

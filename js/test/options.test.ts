@@ -1,5 +1,5 @@
-// Wrong options of views are refused with a 400 that names the option, and says what was
-// wrong and what was expected.
+// Wrong options of views are refused with a 400 that names the option, the error and the
+// expected values.
 
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
@@ -97,7 +97,7 @@ test("the selectors of collections, lists and watches must be strings", environm
   assert.throws(() => collection.watch({ labelSelector })[Symbol.asyncIterator](), { name: "WatchglassError", code: 400, message });
 });
 
-/** Options that the engine refuses, because only it knows the columns, and the error. */
+/** Options that only the engine can refuse, because it has the columns, and the error. */
 const unknown: [options: ViewOptions, message: RegExp][] = [
   [{ sort: "Statsu" }, /^cannot sort v1\/pods by "Statsu": there is no such column or field; did you mean Status\? there are Ready, /],
   [{ sort: ["name", { by: "Statsu" }] }, /^cannot sort v1\/pods by "Statsu"/],

@@ -20,7 +20,7 @@ var instance = guest{newEngine: func(config []byte) (engine, error) {
 	return e, nil
 }}
 
-// load has the program hand over the body of a chunk that it left out.
+// load requests from the program the body of a chunk that it omitted.
 func load(name, length uint32) []byte {
 	data := make([]byte, length)
 	if hostLoad(name, unsafe.Pointer(unsafe.SliceData(data)), length) != length {

@@ -153,7 +153,7 @@ func (g *guest) errorFrame() int32 {
 	return int32(len(g.out))
 }
 
-// close lets everything go. The instance can be opened again.
+// close releases the engine and the buffers. The instance can be opened again.
 func (g *guest) close() int32 {
 	if g.poisoned {
 		return codePoisoned

@@ -4,7 +4,7 @@ import { objectsStore, type ObjectsValue } from "watchglass/stores";
 import { clientOf } from "./clients";
 import { useStores } from "./stores";
 
-/** The options of Headlamp's `useList` that this hook knows. */
+/** The options of Headlamp's `useList` that this hook supports. */
 export interface LiveListOptions {
   cluster?: string;
   clusters?: string[];

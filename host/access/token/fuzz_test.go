@@ -59,8 +59,8 @@ func FuzzVerify(f *testing.F) {
 	})
 }
 
-// Whatever is signed with a key of ours, only claims of ours are accepted, and they
-// say again the same when they are signed again.
+// Of all texts signed with a known key, only valid claims are accepted, and signing them
+// again gives equal claims.
 func FuzzSignedClaims(f *testing.F) {
 	for _, payload := range []string{
 		reader, with("1800003600", "1799999999"), with("1800003600", "1e400"), with("1800003600", "-1"), with("1800003600", `"soon"`), with("1800003600", "1800003600.9"),

@@ -138,7 +138,8 @@ func (i *issuer) token(t *testing.T, changes jwt.MapClaims) string {
 	return i.sign(t, jwt.SigningMethodRS256, rsaKeyID, i.rsa, changes)
 }
 
-// identity asks a server who presents a token. Without an identity the code is 401.
+// identity returns the user of a token, from a server. Without an identity the code is
+// 401.
 func identity(t *testing.T, client *http.Client, server, token string) (code int, user string, groups []string) {
 	t.Helper()
 	body := strings.NewReader(`{"apiVersion":"authentication.k8s.io/v1","kind":"SelfSubjectReview"}`)

@@ -235,7 +235,7 @@ func (a *adapter) Get(ctx context.Context, key string, opts upstream.GetOptions,
 	return nil
 }
 
-// unknown asks etcd for an object that the module does not have. If etcd has it, it
+// unknown reads an object from etcd that the module does not have. If etcd has it, it
 // must not be a valid object.
 func (a *adapter) unknown(ctx context.Context, key string, opts upstream.GetOptions, out runtime.Object) error {
 	err := a.Interface.Get(ctx, key, opts, out)

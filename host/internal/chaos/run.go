@@ -30,7 +30,7 @@ type Config struct {
 	Rate     float64        // transactions per second
 	Only     *regexp.Regexp // the kinds of faults to inject; nil means all
 	Once     bool           // end after each kind of fault was injected once
-	Nudge    bool           // ask clients that are not current to reconnect, as a page does when it is online again
+	Nudge    bool           // make clients that are not current reconnect, as a page does when it is online again
 	Binary   string         // path of the watchglass binary
 	Package  string         // directory of the built npm package
 	Chromium string

@@ -4,7 +4,7 @@
 // A mutant is one deliberate bug. Its text file describes the bug, the violated
 // rules, and the tests that must fail, followed by the lines to replace.
 //
-//	# A slow watch that owes its end bookmark is cut off at once.
+//	# A slow watch with an unsent end bookmark is ended immediately.
 //	rules: W13 W14
 //	test: core/watcher TestW13_Terminate
 //	sim: 500

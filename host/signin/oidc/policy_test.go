@@ -34,7 +34,7 @@ import (
 	"github.com/watchglass/watchglass/host/source/memory"
 )
 
-// cluster answers SubjectAccessReviews in memory. It knows no tokens.
+// cluster answers SubjectAccessReviews in memory. It has no tokens.
 type cluster struct {
 	mu      sync.Mutex
 	revoked bool

@@ -260,7 +260,7 @@ func TestReviewsInFlightAreLimited(t *testing.T) {
 	})
 }
 
-// A client is not refused because another client gave up the same review before.
+// A client is not refused because another client canceled the same review before.
 func TestAClientDoesNotInheritTheRefusalOfAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &reviewer{hold: make(chan struct{})}

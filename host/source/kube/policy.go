@@ -20,10 +20,10 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// Policy asks the cluster. A TokenReview returns the user of a token, and
-// SubjectAccessReviews, one for list and one for watch, decide whether that user may
-// make a request. The credentials of the Source need the right to create reviews,
-// which the ClusterRole system:auth-delegator grants.
+// Policy authenticates and authorizes with reviews of the cluster. A TokenReview returns
+// the user of a token, and SubjectAccessReviews, one for list and one for watch, decide
+// whether that user may make a request. The credentials of the Source need the right to
+// create reviews, which the ClusterRole system:auth-delegator grants.
 //
 // A TokenVerifier replaces the TokenReviews for tokens that the cluster does not know.
 //
@@ -255,9 +255,9 @@ type outcome struct {
 	limited bool
 }
 
-// ask responds from the cache or asks the cluster. The user is the one whose rights
-// are in question, and nil if the question is about a token. Concurrent callers with
-// the same question share one review. A review does not end with ctx, because others
+// ask responds from the cache or sends a review to the cluster. The user is the one whose
+// rights are in question, and nil if the question is about a token. Concurrent callers
+// with the same question share one review. A review does not end with ctx, because others
 // may wait for it.
 func (p *Policy) ask(ctx context.Context, v *verdicts, user *access.User, q question, review func(context.Context) verdict) (verdict, time.Time) {
 	for {

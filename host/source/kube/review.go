@@ -109,9 +109,9 @@ func (s *Source) cannotTell(err error) *api.Status {
 	return api.Unavailable("the cluster cannot check the access now; the log of the server has the reason")
 }
 
-// reviewRules asks the cluster for the rules of the holder of a token, with that
-// token. The credentials of the Source are not sent, because client certificates take
-// precedence over tokens.
+// reviewRules requests the rules of a token's user from the cluster, with that token. The
+// credentials of the Source are not sent, because client certificates take precedence
+// over tokens.
 func (s *Source) reviewRules(ctx context.Context, token, namespace string) (*access.Rules, *api.Status) {
 	type spec struct {
 		Namespace string `json:"namespace"`
@@ -133,7 +133,7 @@ func (s *Source) reviewRules(ctx context.Context, token, namespace string) (*acc
 // maxReviewBytes is the maximum size of a response to a review. Rules are the largest.
 const maxReviewBytes = 1 << 20
 
-// review creates a review, which the server answers without storing it.
+// review creates a review, which the server evaluates without storing it.
 func (s *Source) review(ctx context.Context, apiVersion, kind string, spec, answer any) error {
 	err := s.reviewAs(ctx, "", apiVersion, kind, spec, answer)
 	var status *api.Status

@@ -49,7 +49,7 @@ interface Held {
   described: Waiting;
 }
 
-/** Answers the requests of the edge's HTTP server from the object's engine. */
+/** Serves the requests of the edge's HTTP server from the object's engine. */
 export class Backend {
   readonly #holdings: Pick<Holdings, "resources" | "refused">;
   readonly #membership: Membership;

@@ -229,7 +229,7 @@ export class WatchglassObject {
         restarted: Date.now() < this.#restartedAt + restartMillis,
       });
       if (what === "none" || (what === "shed" && !this.#holdings.shed(used))) return;
-      // The data that they read may be gone. They learn that when they subscribe
+      // The data that they read may be gone. They receive the error when they subscribe
       // again.
       if (what === "shed") this.#readers.endAll(status(503, "ServiceUnavailable", "the object has reached its memory limit: connect again"));
       await this.#state.blockConcurrencyWhile(() => this.#restart());

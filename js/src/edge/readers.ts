@@ -309,7 +309,7 @@ export class Readers {
 
   /**
    * Returns the part of a message for the engine. It removes subscriptions to data that
-   * is not here or does not fit the memory, and answers them.
+   * the object does not have or cannot hold, and responds to them.
    */
   #answerable(reader: Reader, message: Uint8Array): Uint8Array {
     if (!this.#holdings.scarce && !reader.shard) return message;

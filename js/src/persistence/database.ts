@@ -13,7 +13,10 @@ export interface Stored {
   origin: string;
   /** The format of the chunks. */
   format: string;
-  /** The generation of its chunks. Chunks of other generations are of incomplete states. */
+  /**
+   * The generation of its chunks. Chunks of other generations belong to incomplete
+   * states.
+   */
   generation: string;
   chunks: number;
   /** The size of the chunks: of the complete state, and of later changes. */

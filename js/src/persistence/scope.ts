@@ -5,7 +5,7 @@ import { columnKinds } from "../wire/outputs.js";
 
 type Open = Omit<MemberCommand & { type: "OpenCollection" }, "type" | "collection" | "restore">;
 
-/** What a collection contains. */
+/** The contents of a collection. */
 export interface Scope {
   /** Equal for collections that contain the same. */
   readonly key: string;

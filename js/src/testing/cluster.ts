@@ -128,8 +128,7 @@ export class TestCluster {
   }
 
   /**
-   * Revokes the right to read a resource. Watches of it end, and requests for it are
-   * answered with 403.
+   * Revokes the right to read a resource. Watches of it end, and requests for it get 403.
    */
   deny(resource: string, message = `${resource} is forbidden: the test denies it`): void {
     this.#denied.set(resource, message);
@@ -144,7 +143,7 @@ export class TestCluster {
     this.#denied.delete(resource);
   }
 
-  /** Answers the requests of a client. It has the signature of `fetch`. */
+  /** Serves the requests of a client. It has the signature of `fetch`. */
   readonly fetch = async (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
     const url = new URL(input instanceof Request ? input.url : input);
     const signal = init?.signal ?? undefined;
