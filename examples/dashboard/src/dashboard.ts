@@ -11,10 +11,11 @@ import { schedule } from "./frame.ts";
 import { toggleInspector } from "./inspector.ts";
 import { Notices } from "./notices.ts";
 import { type Message, Overlay } from "./overlay.ts";
+import { Overview } from "./overview.ts";
 import { NamespacePicker, ResourcePicker } from "./pickers.ts";
 import { LiveView, rowsQuery } from "./query.ts";
 import { withLabel } from "./selectors.ts";
-import { DEFAULT_RESOURCE, type PageState, formatHash, freshState, parseHash, withValue, withoutValue } from "./state.ts";
+import { DEFAULT_RESOURCE, OVERVIEW, type PageState, formatHash, freshState, parseHash, withValue, withoutValue } from "./state.ts";
 import { Table } from "./table.ts";
 import { signIn, storedToken } from "./token.ts";
 
@@ -48,6 +49,7 @@ export class Dashboard {
   readonly #pill: ConnectionState;
   readonly #detail = new Detail(() => this.#change({ object: "" }));
   readonly #overlay = new Overlay();
+  readonly #overview: Overview;
   readonly #notices = new Notices();
   #state: PageState = freshState("");
   #collection: Collection | undefined;
@@ -58,6 +60,7 @@ export class Dashboard {
   constructor(connection: Watchglass) {
     this.connection = connection;
     this.#pill = new ConnectionState(() => this.#reconnect());
+    this.#overview = new Overview(connection, () => schedule(this.#draw));
     this.#table = new Table({
       onSort: (column, add) => this.#change({ sort: nextSort(column, this.#state.sort, add) }),
       onOpen: (object) => this.#change({ object }),
@@ -111,7 +114,8 @@ export class Dashboard {
     this.#filters.set(state, this.#isFiltered());
     this.#facets.setNames(this.#facetNames());
     setAttribute(byId("wide"), "aria-pressed", String(state.wide));
-    if (state.resource !== old.resource) this.#openCollection();
+    if (state.resource === OVERVIEW) this.#showOverview();
+    else if (state.resource !== old.resource) this.#openCollection();
     else {
       if (state.wide !== old.wide) this.#showColumns();
       if (queryText(state) !== queryText(old)) this.#applyQuery();
@@ -126,10 +130,25 @@ export class Dashboard {
     this.#change({ ...freshState(resource), namespace: this.#state.namespace, search, sort: firstSort(resource) });
   }
 
-  #openCollection(): void {
-    this.#closeCollection();
+  #showOverview(): void {
+    if (this.#collection) this.#closeCollection();
+    this.#setPage("overview");
+    this.#overview.show(this.#state.namespace);
+  }
+
+  /** Shows either the counts of all resources or the table of one. */
+  #setPage(page: "overview" | "table"): void {
+    if (page === "table") this.#overview.close();
+    setAttribute(document.documentElement, "data-page", page);
+    byId("overview").hidden = page === "table";
+    setText(byId("title"), resourceName(this.#state.resource));
     document.title = `${resourceName(this.#state.resource)} · watchglass`;
     setAttribute(byId("grid"), "aria-label", resourceName(this.#state.resource));
+  }
+
+  #openCollection(): void {
+    this.#closeCollection();
+    this.#setPage("table");
     const collection = this.connection.collection(this.#state.resource, { rowsFirst: true });
     this.#collection = collection;
     collection.subscribe(() => this.#onCollection(collection));
@@ -157,7 +176,8 @@ export class Dashboard {
    * asks for that. A closed collection does not reopen by itself.
    */
   #reconnect(): void {
-    if (this.status?.error?.code === 401) location.reload();
+    const { error } = this.#collection?.status ?? this.#overview.condition ?? {};
+    if (error?.code === 401) location.reload();
     else if (this.status?.state === "closed") this.#openCollection();
     else this.connection.reconnect();
   }
@@ -166,6 +186,7 @@ export class Dashboard {
   #onCollection(collection: Collection): void {
     if (collection !== this.#collection) return;
     schedule(this.#draw);
+    if (this.#refusal !== undefined && !collection.status.error) this.#applyQuery(); // it may have been refused with the collection
     if (!collection.schema || collection.schema === this.#schema) return;
     this.#schema = collection.schema;
     this.#filters.setSchema(collection.schema);
@@ -269,12 +290,23 @@ export class Dashboard {
 
   #render(): void {
     const collection = this.#collection;
+    if (this.#state.resource === OVERVIEW) this.#renderOverview();
     if (!collection) return;
     this.#pill.draw({ ...collection.status, ...collection.progress }, Date.now(), this.snapshot !== undefined);
     this.#facets.draw(this.snapshot?.facets ?? {}, this.#state.facets);
     const namespaces = this.#views?.namespaces.snapshot?.facets["namespace"]?.values.map(([name]) => name) ?? [];
     this.#namespaces.draw(namespaces, this.#state.namespace, this.#schema?.namespaced ?? true);
     this.#drawOverlay(collection);
+  }
+
+  #renderOverview(): void {
+    const { condition } = this.#overview;
+    if (!condition) return;
+    this.#pill.draw(condition, Date.now(), this.#overview.hasCounts);
+    this.#overview.draw();
+    this.#namespaces.draw(this.#overview.namespaces, this.#state.namespace, true);
+    if (condition.error?.code === 401 && !this.#overview.hasCounts) this.#overlay.showMessage(signInMessage(condition.error.message));
+    else this.#overlay.hide();
   }
 
   #drawOverlay(collection: Collection): void {
@@ -309,8 +341,9 @@ export class Dashboard {
 
   #drawRange(first: number, last: number, total: number): void {
     const range = byId("range");
-    const name = resourceName(this.#state.resource);
     setAttribute(range, "data-total", String(total));
+    if (!this.#collection) return setText(range, "");
+    const name = resourceName(this.#state.resource);
     setText(range, total ? `Showing ${count(first + 1)}–${count(last)} of ${count(total)} ${name}` : this.snapshot ? `0 ${name}` : "");
   }
 }

@@ -1,21 +1,14 @@
 import { byId } from "./dom.ts";
 import { resourceName } from "./format.ts";
-
-const RESOURCES: Record<string, string[]> = {
-  Workloads: [
-    "v1/pods", "apps/v1/deployments", "apps/v1/replicasets", "apps/v1/statefulsets", "apps/v1/daemonsets",
-    "batch/v1/jobs", "batch/v1/cronjobs",
-  ],
-  Cluster: ["v1/nodes", "v1/namespaces", "v1/events"],
-  Network: ["v1/services", "networking.k8s.io/v1/ingresses"],
-  Configuration: ["v1/configmaps", "v1/secrets", "v1/persistentvolumeclaims", "v1/serviceaccounts"],
-};
+import { RESOURCES } from "./resources.ts";
+import { OVERVIEW } from "./state.ts";
 
 /** Selects the resource that the page shows. */
 export class ResourcePicker {
   readonly #select = byId<HTMLSelectElement>("resource");
 
   constructor(onPick: (resource: string) => void) {
+    this.#select.append(new Option(OVERVIEW, OVERVIEW));
     for (const [group, resources] of Object.entries(RESOURCES)) {
       const element = document.createElement("optgroup");
       element.label = group;

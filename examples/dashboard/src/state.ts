@@ -21,6 +21,9 @@ export interface PageState {
 
 export const DEFAULT_RESOURCE = "v1/pods";
 
+/** Takes the place of a resource on the page with the counts of all resources. */
+export const OVERVIEW = "overview";
+
 const TEXTS = ["namespace", "labelSelector", "fieldSelector", "search", "where", "sort", "object"] as const;
 
 /** The prefix of the parameters for facets: facet.Status=Failed. */

@@ -2,6 +2,7 @@ import { connect } from "watchglass";
 import { TestCluster } from "watchglass/testing";
 import { start } from "../../src/start.ts";
 import { makeConfigMap, makeNode, makePod, random } from "./objects.ts";
+import { podEvent, shop } from "./shop.ts";
 import { Shown } from "./shown.ts";
 
 /** The cluster of the page, for tests. */
@@ -45,6 +46,19 @@ class Cluster extends TestCluster {
     });
   }
 
+  /** Adds a namespace with workloads and events. */
+  addShop(): void {
+    for (const object of shop()) this.apply(object);
+    this.addEvent(1, "checkout-7d9-a", 30, "Normal", "Scheduled", "assigned shop/checkout-7d9-a to node-1");
+    this.addEvent(2, "checkout-7d9-a", 5, "Warning", "BackOff", "back-off restarting the container");
+    this.addEvent(3, "alone", 1, "Normal", "Pulled", "the image is present");
+  }
+
+  /** Adds an event about a pod of the shop. */
+  addEvent(...event: Parameters<typeof podEvent>): void {
+    this.apply(podEvent(...event));
+  }
+
   /** Makes this many changes per second, spread over time. */
   churn(perSecond: number): void {
     clearInterval(this.#timer);
@@ -68,11 +82,12 @@ declare global {
 }
 
 /**
- * ?pods=10000 sets the number of pods. With ?wait nothing loads until the test calls
+ * ?pods=10000 sets the number of pods, and ?shop adds workloads. With ?wait nothing loads until the test calls
  * cluster.load(), and with ?broken connecting fails.
  */
 const params = new URLSearchParams(location.search);
 globalThis.cluster = new Cluster(Number(params.get("pods") ?? 3000), !params.has("wait"));
+if (params.has("shop")) globalThis.cluster.addShop();
 
 void start(async () => {
   if (params.has("broken")) throw new Error("no module today");

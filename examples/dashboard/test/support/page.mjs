@@ -3,9 +3,12 @@
 /** How long anything may take, on a machine that does much else. */
 const TIMEOUT = 120_000;
 
+/** The size of a page whose test sets none. */
+export const VIEWPORT = { width: 1400, height: 800 };
+
 /** A page in a new browser context. */
 export async function newPage(browser, context = {}) {
-  const opened = await browser.newContext({ viewport: { width: 1400, height: 800 }, ...context });
+  const opened = await browser.newContext({ viewport: VIEWPORT, ...context });
   opened.setDefaultTimeout(TIMEOUT);
   return opened.newPage();
 }

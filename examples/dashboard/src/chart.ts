@@ -1,0 +1,80 @@
+import { create, setAttribute, setText } from "./dom.ts";
+import { count } from "./format.ts";
+
+/** One bar of a chart. */
+export interface Bar {
+  /** Identifies the bar between updates. */
+  id: string;
+  label: string;
+  value: number;
+  /** The status that determines the colour; undefined for none. */
+  status?: string | undefined;
+  /** Shows the objects that the bar counts. Undefined if there is no such page. */
+  href?: string | undefined;
+}
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/** The parts of a drawn bar. */
+interface Drawn {
+  item: HTMLElement;
+  box: HTMLElement;
+  label: HTMLElement;
+  fill: SVGElement;
+  value: HTMLElement;
+}
+
+/**
+ * A bar chart whose bars are links with their label and value as text. Elements stay with
+ * their bar, so an update takes the focus from none.
+ */
+export class BarChart {
+  readonly element = create("ul", "bars");
+  #drawn = new Map<string, Drawn>();
+
+  constructor(label: string) {
+    this.element.setAttribute("aria-label", label);
+  }
+
+  /** Draws the bars in this order, each as its share of the total. */
+  draw(bars: readonly Bar[], total: number): void {
+    const ids = new Set(bars.map(({ id }) => id));
+    for (const [id, { item }] of this.#drawn) {
+      if (ids.has(id)) continue;
+      item.remove();
+      this.#drawn.delete(id);
+    }
+    this.element.hidden = bars.length === 0;
+    bars.forEach((bar, i) => {
+      const drawn = this.#drawn.get(bar.id) ?? this.#add(bar);
+      const place = this.element.children[i];
+      if (place !== drawn.item) this.element.insertBefore(drawn.item, place ?? null);
+      setText(drawn.label, bar.label);
+      setText(drawn.value, count(bar.value));
+      drawn.fill.setAttribute("width", total ? ((100 * bar.value) / total).toFixed(2) : "0");
+      if (bar.href) setAttribute(drawn.box, "href", bar.href);
+    });
+  }
+
+  #add(bar: Bar): Drawn {
+    const item = create("li", "");
+    const box = create(bar.href ? "a" : "span", "bar");
+    if (bar.status !== undefined) box.dataset.status = bar.status;
+    box.dataset.bar = bar.id;
+    const [label, value] = [create("span", "bar-label"), create("span", "bar-value")];
+    const svg = shape("svg", { viewBox: "0 0 100 8", preserveAspectRatio: "none", "aria-hidden": "true" });
+    const fill = shape("rect", { class: "bar-fill", height: "8", width: "0" });
+    svg.append(shape("rect", { class: "bar-track", height: "8", width: "100" }), fill);
+    box.append(label, " ", svg, value);
+    item.append(box);
+    const drawn = { item, box, label, fill, value };
+    this.#drawn.set(bar.id, drawn);
+    return drawn;
+  }
+}
+
+function shape(name: string, attributes: Record<string, string>): SVGElement {
+  const element = document.createElementNS(SVG, name) as SVGElement;
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  return element;
+}

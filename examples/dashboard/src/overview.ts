@@ -1,0 +1,84 @@
+import type { State, Watchglass } from "watchglass";
+import { Card, type Chart } from "./cards.ts";
+import type { Condition } from "./connection.ts";
+import { byId, create } from "./dom.ts";
+import { RESOURCES } from "./resources.ts";
+
+/** The charts of a resource besides its total. */
+const CHARTS: Record<string, readonly Chart[]> = {
+  "v1/pods": [{ title: "status", by: "Status" }, { title: "namespace", by: "namespace" }],
+  "apps/v1/deployments": [{ title: "readiness", where: ["ready", "not ready"] }],
+  "apps/v1/statefulsets": [{ title: "readiness", where: ["ready", "not ready"] }],
+  "batch/v1/jobs": [{ title: "status", by: "Status" }],
+  "v1/nodes": [{ title: "status", by: "Status" }],
+  "v1/namespaces": [{ title: "status", by: "Status" }],
+  "v1/events": [{ title: "type", by: "Type" }],
+  "v1/services": [{ title: "type", by: "Type" }],
+  "v1/persistentvolumeclaims": [{ title: "status", by: "Status" }],
+};
+
+/** A page that only counts does not read secrets. */
+const NOT_COUNTED = new Set(["v1/secrets"]);
+
+/** The page has the last of these states that a card has. A refused card is no matter of the others. */
+const STATES: readonly State[] = ["closed", "forbidden", "live", "syncing", "connecting", "reconnecting", "stale"];
+
+/** The page with the live counts of the cluster. It has open collections only while it is shown. */
+export class Overview {
+  readonly #box = byId("overview");
+  readonly #connection: Watchglass;
+  readonly #onChange: () => void;
+  #cards: Card[] = [];
+
+  constructor(connection: Watchglass, onChange: () => void) {
+    this.#connection = connection;
+    this.#onChange = onChange;
+  }
+
+  /** Shows the counts of a namespace; empty for all. */
+  show(namespace: string): void {
+    if (this.#cards.length === 0) this.#open();
+    for (const card of this.#cards) card.show(namespace);
+  }
+
+  close(): void {
+    for (const card of this.#cards) card.close();
+    this.#cards = [];
+    this.#box.replaceChildren();
+  }
+
+  draw(): void {
+    for (const card of this.#cards) card.draw();
+  }
+
+  get hasCounts(): boolean {
+    return this.#cards.some(({ collection }) => collection.progress.lastProgress > 0);
+  }
+
+  /** The state of the connection. A resource that the user may not read is reported by its card. */
+  get condition(): Condition | undefined {
+    const conditions = this.#cards.map(({ condition }) => condition);
+    const refused = conditions.find(({ error }) => error?.code === 401);
+    return refused ?? conditions.reduce((a, b) => (STATES.indexOf(b.state) > STATES.indexOf(a.state) ? b : a));
+  }
+
+  /** The namespaces with pods. */
+  get namespaces(): string[] {
+    const pods = this.#cards.find(({ resource }) => resource === "v1/pods");
+    return pods?.facet("namespace")?.values.map(([name]) => name) ?? [];
+  }
+
+  #open(): void {
+    const groups = Object.entries(RESOURCES).map(([group, resources]) => {
+      const cards = resources.filter((resource) => !NOT_COUNTED.has(resource))
+        .map((resource) => new Card(this.#connection, resource, CHARTS[resource] ?? [], this.#onChange));
+      this.#cards.push(...cards);
+      const list = create("ul", "cards");
+      list.append(...cards.map(({ element }) => element));
+      const section = create("section", "group");
+      section.append(create("h2", "", group), list);
+      return section;
+    });
+    this.#box.replaceChildren(...groups);
+  }
+}

@@ -1,0 +1,13 @@
+/** The resources that the page offers by group. Others are reachable by a link. */
+export const RESOURCES: Readonly<Record<string, readonly string[]>> = {
+  Workloads: [
+    "v1/pods", "apps/v1/deployments", "apps/v1/replicasets", "apps/v1/statefulsets", "apps/v1/daemonsets",
+    "batch/v1/jobs", "batch/v1/cronjobs",
+  ],
+  Cluster: ["v1/nodes", "v1/namespaces", "v1/events"],
+  Network: ["v1/services", "networking.k8s.io/v1/ingresses"],
+  Configuration: ["v1/configmaps", "v1/secrets", "v1/persistentvolumeclaims", "v1/serviceaccounts"],
+};
+
+/** A resource without a namespace, of those that the page links to. */
+export const CLUSTER_SCOPED: ReadonlySet<string> = new Set(["v1/nodes", "v1/namespaces"]);
