@@ -46,8 +46,16 @@ const KINDS: Record<Column["kind"], ColumnKind> = {
 /** Columns whose values have a colour: those of kubectl called Status, and the type of events. */
 const isStatus = (c: Column): boolean => c.path === ".status.phase" || c.path === ".type" || c.name === "Status";
 
-/** The columns of a resource: name, namespace, its own columns with the age last, labels. */
-export function tableColumns(schema: Schema, wide: boolean): TableColumn[] {
+/**
+ * The columns of a resource: name, namespace, its own columns with the age last, labels. If
+ * titles are chosen, the name and these columns.
+ */
+export function tableColumns(schema: Schema, wide: boolean, chosen: readonly string[] = []): TableColumn[] {
+  const columns = allColumns(schema, wide || chosen.length > 0);
+  return chosen.length ? columns.filter(({ title }, i) => i === 0 || chosen.includes(title)) : columns;
+}
+
+function allColumns(schema: Schema, wide: boolean): TableColumn[] {
   const columns = [column("Name", "name", "name", (row) => row.name)];
   if (schema.namespaced) columns.push(column("Namespace", "text", "namespace", (row) => row.namespace));
   for (const index of ownColumns(schema, wide)) columns.push(ownColumn(schema.columns[index]!, index));

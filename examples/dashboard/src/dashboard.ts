@@ -1,9 +1,11 @@
 import type { Collection, Schema, Watchglass } from "watchglass";
 import { highlighter } from "watchglass/search";
-import { facetNames, firstSort, hasWideColumns, nextSort, tableColumns } from "./columns.ts";
+import { ColumnChooser } from "./chooser.ts";
+import { facetNames, firstSort, hasWideColumns, nextSort, type TableColumn, tableColumns } from "./columns.ts";
 import { ConnectionState } from "./connection.ts";
 import { Detail } from "./detail.ts";
 import { byId, setAttribute, setText } from "./dom.ts";
+import { Exporter, type Shown } from "./exporter.ts";
 import { Facets } from "./facets.ts";
 import { Filters } from "./filters.ts";
 import { count, resourceName, words } from "./format.ts";
@@ -14,6 +16,7 @@ import { type Message, Overlay } from "./overlay.ts";
 import { Overview } from "./overview.ts";
 import { NamespacePicker, ResourcePicker } from "./pickers.ts";
 import { LiveView, rowsQuery } from "./query.ts";
+import { SavedViews } from "./saved.ts";
 import { withLabel } from "./selectors.ts";
 import { DEFAULT_RESOURCE, OVERVIEW, type PageState, formatHash, freshState, parseHash, withValue, withoutValue } from "./state.ts";
 import { Table } from "./table.ts";
@@ -47,10 +50,12 @@ export class Dashboard {
   readonly #resources = new ResourcePicker((resource) => this.#pick(resource));
   readonly #namespaces = new NamespacePicker((namespace) => this.#change({ namespace }));
   readonly #pill: ConnectionState;
-  readonly #detail = new Detail(() => this.#change({ object: "" }));
+  readonly #detail: Detail;
   readonly #overlay = new Overlay();
   readonly #overview: Overview;
   readonly #notices = new Notices();
+  readonly #chooser = new ColumnChooser((columns) => this.#change(columns));
+  readonly #exporter: Exporter;
   #state: PageState = freshState("");
   #collection: Collection | undefined;
   #schema: Schema | undefined;
@@ -60,6 +65,7 @@ export class Dashboard {
   constructor(connection: Watchglass) {
     this.connection = connection;
     this.#pill = new ConnectionState(() => this.#reconnect());
+    this.#detail = new Detail(connection, () => this.#change({ object: "" }));
     this.#overview = new Overview(connection, () => schedule(this.#draw));
     this.#table = new Table({
       onSort: (column, add) => this.#change({ sort: nextSort(column, this.#state.sort, add) }),
@@ -68,7 +74,9 @@ export class Dashboard {
       onWindow: (window) => this.#views?.rows.move(window),
       onRange: (first, last, total) => this.#drawRange(first, last, total),
     });
-    byId("wide").addEventListener("click", () => this.#change({ wide: !this.#state.wide }));
+    new SavedViews();
+    this.#exporter = new Exporter(() => this.#shown);
+    byId("wide").addEventListener("click", () => this.#change({ wide: !this.#state.wide, columns: [] }));
     addEventListener("keydown", (event) => this.#onKey(event));
     addEventListener("hashchange", () => this.#show(parseHash(location.hash)));
     setInterval(() => this.#tick(), 1000);
@@ -89,6 +97,12 @@ export class Dashboard {
 
   get snapshot() {
     return this.#views?.rows.snapshot;
+  }
+
+  get #shown(): Shown | undefined {
+    const [collection, query] = [this.#collection, this.#views?.rows.accepted];
+    if (!collection || !query || !this.#schema) return undefined;
+    return { collection, resource: this.#state.resource, query, columns: this.#columns(this.#schema) };
   }
 
   get state(): PageState {
@@ -117,7 +131,7 @@ export class Dashboard {
     if (state.resource === OVERVIEW) this.#showOverview();
     else if (state.resource !== old.resource) this.#openCollection();
     else {
-      if (state.wide !== old.wide) this.#showColumns();
+      if (columnsText(state) !== columnsText(old)) this.#showColumns();
       if (queryText(state) !== queryText(old)) this.#applyQuery();
     }
     this.#showObject();
@@ -141,6 +155,7 @@ export class Dashboard {
     if (page === "table") this.#overview.close();
     setAttribute(document.documentElement, "data-page", page);
     byId("overview").hidden = page === "table";
+    this.#exporter.hidden = page === "overview";
     setText(byId("title"), resourceName(this.#state.resource));
     document.title = `${resourceName(this.#state.resource)} · watchglass`;
     setAttribute(byId("grid"), "aria-label", resourceName(this.#state.resource));
@@ -163,6 +178,8 @@ export class Dashboard {
     this.#collection?.close();
     this.#collection = this.#schema = this.#views = undefined;
     this.#notices.clear();
+    this.#exporter.cancel();
+    this.#chooser.draw(undefined, this.#state);
     this.#facets.setNames([]);
     this.#table.setColumns([]);
     this.#table.setSort("");
@@ -243,14 +260,19 @@ export class Dashboard {
 
   #showColumns(): void {
     if (!this.#schema) return;
-    this.#table.setColumns(tableColumns(this.#schema, this.#state.wide));
+    this.#table.setColumns(this.#columns(this.#schema));
+    this.#chooser.draw(this.#schema, this.#state);
     byId("wide").hidden = !hasWideColumns(this.#schema);
+  }
+
+  #columns(schema: Schema): TableColumn[] {
+    return tableColumns(schema, this.#state.wide, this.#state.columns);
   }
 
   #showObject(): void {
     const { object } = this.#state;
     this.#table.setOpened(object);
-    if (object && this.#collection && this.#schema) this.#detail.open(this.#collection, object);
+    if (object && this.#collection && this.#schema) this.#detail.open(this.#collection, this.#state.resource, object);
     else if (!object && this.#detail.key) {
       this.#detail.close();
       this.#table.focus();
@@ -285,6 +307,7 @@ export class Dashboard {
   #tick(): void {
     if (document.hidden) return;
     this.#table.updateAges();
+    this.#detail.tick();
     schedule(this.#draw);
   }
 
@@ -349,9 +372,11 @@ export class Dashboard {
 }
 
 /** The part of the state that determines the rows. */
-function queryText({ resource, wide, object, ...query }: PageState): string {
+function queryText({ resource, wide, columns, object, ...query }: PageState): string {
   return JSON.stringify(query);
 }
+
+const columnsText = ({ wide, columns }: PageState): string => JSON.stringify([wide, columns]);
 
 /** For views whose rejection the rows' view already reports. */
 function quietly(applied: Promise<boolean>): void {

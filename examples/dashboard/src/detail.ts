@@ -1,30 +1,39 @@
-import type { Collection, KubeObject, Row } from "watchglass";
-import { byId, setAttribute, setText } from "./dom.ts";
+import type { Collection, KubeObject, Row, Watchglass } from "watchglass";
+import { byId, create, setAttribute, setText } from "./dom.ts";
+import { ObjectEvents } from "./events.ts";
 import { schedule } from "./frame.ts";
 import { jsonLines } from "./json.ts";
 import { LineView } from "./lines.ts";
+import { Owners } from "./owners.ts";
 import { LiveView } from "./query.ts";
+import { relatedLinks } from "./relations.ts";
 import { escapeValue } from "./selectors.ts";
 import { yamlLines } from "./yaml.ts";
 
 type Format = "yaml" | "json";
 
-/** One complete object beside the table, kept current while it is open. */
+/** One complete object beside the table with its owners and events, kept current while it is open. */
 export class Detail {
   readonly #panel = byId("detail");
   readonly #note = byId("detail-note");
   readonly #lines = new LineView(byId("detail-body"));
   readonly #draw = () => this.#render();
+  readonly #events: ObjectEvents;
+  readonly #owners: Owners;
   #format: Format = "yaml";
   #collection: Collection | undefined;
+  #resource = "";
   #view: LiveView | undefined;
   #key = "";
   #object: KubeObject | undefined;
   #drawnUid = "";
+  #drawnObject: KubeObject | undefined;
   #fetching = false;
   #error = "";
 
-  constructor(onClose: () => void) {
+  constructor(connection: Watchglass, onClose: () => void) {
+    this.#events = new ObjectEvents(connection, () => schedule(this.#draw));
+    this.#owners = new Owners(connection, () => schedule(this.#draw));
     byId("detail-close").addEventListener("click", onClose);
     byId("detail-copy").addEventListener("click", () => void this.#copy());
     byId("detail-yaml").addEventListener("click", () => this.#show("yaml"));
@@ -35,10 +44,11 @@ export class Detail {
     return this.#key;
   }
 
-  open(collection: Collection, key: string): void {
+  open(collection: Collection, resource: string, key: string): void {
     if (key === this.#key && collection === this.#collection) return this.#panel.focus();
     this.close();
     this.#collection = collection;
+    this.#resource = resource;
     this.#key = key;
     this.#panel.hidden = false;
     setText(byId("detail-title"), key);
@@ -54,8 +64,17 @@ export class Detail {
     this.#view = undefined;
     this.#object = undefined;
     this.#key = this.#drawnUid = this.#error = "";
+    this.#drawnObject = undefined;
     this.#lines.replace([]);
+    this.#events.close();
+    this.#owners.close();
+    this.#drawLinks();
     this.#panel.hidden = true;
+  }
+
+  /** Updates the ages of events. */
+  tick(): void {
+    schedule(this.#draw);
   }
 
   /** The object's own row, from a live view of that object. */
@@ -70,6 +89,7 @@ export class Detail {
   #follow(): void {
     schedule(this.#draw);
     const row = this.#row;
+    if (row) this.#events.open(this.#collection!.schema?.kind ?? "", row);
     if (!row || this.#fetching || row.resourceVersion === this.#object?.metadata.resourceVersion) return;
     this.#fetching = true;
     void this.#fetch(this.#collection!, row);
@@ -87,6 +107,7 @@ export class Detail {
     if (row.key !== this.#key || collection !== this.#collection) return this.#follow(); // another object was opened meanwhile
     this.#error = failure;
     this.#object = object ?? this.#object;
+    if (object) this.#owners.open(object);
     schedule(this.#draw);
     const now = this.#row;
     if (now && now.resourceVersion !== row.resourceVersion) this.#follow();
@@ -102,13 +123,30 @@ export class Detail {
     const deleted = this.#view.snapshot !== undefined && !this.#row;
     setAttribute(this.#panel, "data-deleted", String(deleted));
     setText(this.#note, this.#noteText(deleted));
-    if (!this.#object) return;
+    this.#events.draw(Date.now());
+    this.#owners.draw();
+    if (!this.#object || this.#object === this.#drawnObject) return;
+    this.#drawnObject = this.#object;
+    this.#drawLinks();
     const lines = this.#format === "yaml" ? yamlLines(this.#object) : jsonLines(this.#object);
     const { uid, resourceVersion } = this.#object.metadata;
     if (uid === this.#drawnUid) this.#lines.update(lines);
     else this.#lines.replace(lines);
     this.#drawnUid = uid;
     setAttribute(this.#panel, "data-rv", resourceVersion);
+  }
+
+  #drawLinks(): void {
+    const links = this.#object ? relatedLinks(this.#resource, this.#object) : [];
+    const list = byId("detail-links");
+    list.hidden = links.length === 0;
+    list.replaceChildren(...links.map(({ text, href }) => {
+      const item = create("li", "");
+      const link = create("a", "", text) as HTMLAnchorElement;
+      link.href = href;
+      item.append(link);
+      return item;
+    }));
   }
 
   #noteText(deleted: boolean): string {
@@ -119,6 +157,7 @@ export class Detail {
 
   #show(format: Format): void {
     this.#format = format;
+    this.#drawnObject = undefined;
     this.#drawnUid = ""; // entirely different lines, not a change of the object
     setAttribute(byId("detail-yaml"), "aria-pressed", String(format === "yaml"));
     setAttribute(byId("detail-json"), "aria-pressed", String(format === "json"));

@@ -23,10 +23,17 @@ export class Menu {
     this.element.append(this.#button, this.#panel);
     this.#show(false);
     this.element.addEventListener("keydown", (event) => this.#onKey(event));
+    this.list.addEventListener("click", ({ target }) => {
+      if ((target as Element).closest("a")) this.#show(false);
+    });
     this.element.addEventListener("focusout", ({ relatedTarget }) => {
       // A click on a label moves the focus to nothing first.
       if (relatedTarget && !this.element.contains(relatedTarget as Node)) this.#show(false);
     });
+  }
+
+  close(): void {
+    this.#show(false);
   }
 
   /** The number of chosen values, beside the title. */
@@ -53,8 +60,8 @@ export class Menu {
       this.#show(false);
       this.#button.focus();
     } else if (event.key === "ArrowDown" || event.key === "ArrowUp") {
-      const boxes = [...this.list.querySelectorAll("input")];
-      const at = boxes.indexOf(document.activeElement as HTMLInputElement) + (event.key === "ArrowDown" ? 1 : -1);
+      const boxes = [...this.list.querySelectorAll<HTMLElement>(":is(input, a, button):not(:disabled)")];
+      const at = boxes.indexOf(document.activeElement as HTMLElement) + (event.key === "ArrowDown" ? 1 : -1);
       boxes[Math.max(0, Math.min(boxes.length - 1, at))]?.focus();
     } else return;
     event.preventDefault();

@@ -22,6 +22,7 @@ export class LiveView {
   readonly #collection: Collection;
   readonly #onChange: () => void;
   #view: View | undefined;
+  #accepted: ViewOptions | undefined;
   #newest = 0;
   #closed = false;
 
@@ -32,6 +33,11 @@ export class LiveView {
 
   get snapshot(): ViewSnapshot | undefined {
     return this.#view?.snapshot;
+  }
+
+  /** The query that the snapshot belongs to. */
+  get accepted(): ViewOptions | undefined {
+    return this.#accepted;
   }
 
   /**
@@ -52,7 +58,9 @@ export class LiveView {
     } catch (error) {
       if (this.#isNewest(asked)) throw error;
     }
-    return this.#isNewest(asked);
+    if (!this.#isNewest(asked)) return false;
+    this.#accepted = options;
+    return true;
   }
 
   move(window: Window): void {

@@ -15,6 +15,8 @@ export interface PageState {
   sort: string;
   /** Also show the columns of kubectl's -o wide. */
   wide: boolean;
+  /** The titles of the chosen columns; empty for kubectl's. */
+  columns: readonly string[];
   /** The key of the object in the detail panel. */
   object: string;
 }
@@ -31,7 +33,7 @@ const FACET = "facet.";
 
 /** The initial state of a resource. */
 export function freshState(resource: string): PageState {
-  return { resource, namespace: "", labelSelector: "", fieldSelector: "", search: "", where: "", facets: {}, sort: "", wide: false, object: "" };
+  return { resource, namespace: "", labelSelector: "", fieldSelector: "", search: "", where: "", facets: {}, sort: "", wide: false, columns: [], object: "" };
 }
 
 /** Parses "#/apps/v1/deployments?namespace=web&sort=-Age". Missing parts are empty. */
@@ -41,6 +43,7 @@ export function parseHash(hash: string): PageState {
   const state = freshState(path || DEFAULT_RESOURCE);
   for (const name of TEXTS) state[name] = params.get(name) ?? "";
   state.wide = params.has("wide");
+  state.columns = params.getAll("column");
   for (const [name, value] of params) {
     if (name.length > FACET.length && name.startsWith(FACET)) state.facets = withValue(state.facets, name.slice(FACET.length), value);
   }
@@ -52,6 +55,7 @@ export function formatHash(state: PageState): string {
   for (const name of TEXTS) if (state[name]) params.set(name, state[name]);
   for (const [name, values] of Object.entries(state.facets)) for (const value of values) params.append(FACET + name, value);
   if (state.wide) params.set("wide", "");
+  for (const title of state.columns) params.append("column", title);
   const query = params.toString();
   return `#/${state.resource}${query ? `?${query}` : ""}`;
 }

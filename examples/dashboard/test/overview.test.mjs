@@ -110,3 +110,80 @@ describe("overview", () => {
     await dashboard.page.setViewportSize(VIEWPORT);
   });
 });
+
+describe("an open object", () => {
+  const POD = "checkout-7d9-a";
+  const openObject = (resource, key) => open({ query: QUERY, hash: `#/${resource}?object=${encodeURIComponent(key)}` });
+  const events = () => dashboard.get("events").locator("li").evaluateAll((items) => items.map((item) => item.querySelector("strong").textContent));
+  const links = () => dashboard.get("links").locator("a");
+
+  test("has its events, newest first, as they come", async () => {
+    await openObject("v1/pods", `shop/${POD}`);
+    await dashboard.get("events").getByText("back-off restarting the container").waitFor();
+    assert.deepEqual(await events(), ["Warning BackOff", "Scheduled"]);
+    await dashboard.get("events").getByText(/^5m(\d+s)? ago, 3 times, by kubelet$/).waitFor();
+    await inPage((pod) => cluster.addEvent(4, pod, 0, "Normal", "Killing", "stopping the container"), POD);
+    await dashboard.get("events").getByText("stopping the container").waitFor();
+    assert.deepEqual(await events(), ["Killing", "Warning BackOff", "Scheduled"]);
+    const all = dashboard.get("events").getByRole("link", { name: "All events of this object" });
+    assert.equal(await all.isVisible(), false);
+    await inPage((pod) => { for (let i = 0; i < 50; i++) cluster.addEvent(5 + i, pod, 60, "Normal", "Pulled", "an old one"); }, POD);
+    await all.waitFor();
+    assert.equal((await events()).length, 50);
+    assert.match(decodeURIComponent(await all.getAttribute("href")), /namespace=shop&fieldSelector=involvedObject.uid=uid-Pod-checkout-7d9-a/);
+    await dashboard.page.evaluate(() => { location.hash = "#/v1/pods?object=shop/alone"; });
+    await dashboard.get("events").getByText("the image is present").waitFor();
+    assert.deepEqual(await events(), ["Pulled"]);
+    assert.deepEqual(await violations(dashboard.page), []);
+  });
+
+  test("without the right to list events says so, and works", async () => {
+    await open({ query: QUERY });
+    await inPage(() => cluster.deny("v1/events"));
+    await dashboard.page.evaluate((pod) => { location.hash = `#/v1/pods?object=shop/${pod}`; }, POD);
+    await dashboard.get("events").getByText(/^You may not list events\..*v1\/events is forbidden/).waitFor();
+    await dashboard.get("detail-body").getByText("kind: Pod").waitFor();
+    await dashboard.get("owners").getByRole("link", { name: "Deployment checkout" }).waitFor();
+    await dashboard.state("live");
+    await inPage(() => { cluster.allow("v1/events"); watchglassDashboard.connection.reconnect(); });
+    await dashboard.get("events").getByText("back-off restarting the container").waitFor();
+  });
+
+  test("has the chain of its controllers, and leads to them and their pods", async () => {
+    await openObject("v1/pods", `shop/${POD}`);
+    await dashboard.get("owners").getByRole("link", { name: "Deployment checkout" }).waitFor();
+    assert.deepEqual(await dashboard.get("owners").locator("li").allTextContents(), ["ReplicaSet checkout-7d9", "Deployment checkout"]);
+    assert.deepEqual(await links().allTextContents(), ["Node node-1"]);
+    await dashboard.get("owners").getByRole("link", { name: "Deployment checkout" }).click();
+    await dashboard.page.getByRole("heading", { name: "shop/checkout" }).waitFor();
+    await links().getByText("Its pods").click();
+    await dashboard.hasTotal(1);
+    assert.deepEqual(await dashboard.keys(), [`shop/${POD}`]);
+    assert.equal(await dashboard.get("detail").isVisible(), false);
+  });
+
+  test("names owners that are absent or may not be read", async () => {
+    await open({ query: QUERY });
+    await inPage(() => { cluster.deny("apps/v1/deployments"); cluster.update("v1/pods", "shop/alone", ({ metadata }) => { metadata.ownerReferences = [{ apiVersion: "batch/v1", kind: "Job", name: "gone", uid: "u", controller: true }]; }); });
+    await dashboard.page.evaluate(() => { location.hash = "#/v1/pods?object=shop/alone"; });
+    await dashboard.get("owners").getByText("Job gone (not found)").waitFor();
+    await dashboard.page.evaluate((pod) => { location.hash = `#/v1/pods?object=shop/${pod}`; }, POD);
+    await dashboard.get("owners").getByText("Deployment checkout (you may not read it)").waitFor();
+    await inPage(() => { location.hash = "#/v1/pods"; });
+    await until(() => watchglassDashboard.connection.opened().filter(({ type }) => type === "object" || type === "collection").length === 1);
+  });
+
+  // The kubelet's events about its node have the name as the UID.
+  test("that is a node has its events, and leads to its pods", async () => {
+    await openObject("v1/nodes", "node-1");
+    await inPage(() => cluster.apply({
+      apiVersion: "v1", kind: "Event", metadata: { name: "n.1", namespace: "default" }, type: "Normal", reason: "Rebooted", message: "it is back",
+      involvedObject: { kind: "Node", name: "node-1", uid: "node-1" },
+    }));
+    await dashboard.get("events").getByText("it is back").waitFor();
+    await links().getByText("Pods on this node").click();
+    await until(() => document.querySelector("#field-selector").value === "spec.nodeName=node-1" && document.querySelector("#range").dataset.total > 0);
+    await dashboard.get("wide").click();
+    assert.deepEqual([...new Set(await dashboard.column("Node"))], ["node-1"]);
+  });
+});

@@ -352,13 +352,12 @@ describe("connection", () => {
     await inPage(() => cluster.deny("v1/secrets"));
     await dashboard.get("resource").selectOption("v1/secrets");
     await dashboard.page.getByText("v1/secrets is forbidden").first().waitFor();
-    await inPage(() => { cluster.allow("v1/secrets"); watchglassDashboard.connection.reconnect(); });
-    await dashboard.page.getByText("No secrets", { exact: true }).waitFor();
-    await inPage(() => cluster.deny("v1/secrets"));
-    await dashboard.get("resource").selectOption("v1/pods");
-    await dashboard.get("resource").selectOption("v1/secrets");
     await dashboard.page.getByRole("button", { name: "Show pods" }).click();
     await dashboard.hasTotal(PODS);
+    await dashboard.get("resource").selectOption("v1/secrets");
+    await dashboard.page.getByText("v1/secrets is forbidden").first().waitFor();
+    await inPage(() => { cluster.allow("v1/secrets"); watchglassDashboard.connection.reconnect(); });
+    await dashboard.page.getByText("No secrets", { exact: true }).waitFor();
   });
 
   test("a server that asks for a token gets one", async () => {

@@ -346,7 +346,7 @@ describe("a query", () => {
     assert.equal(await dashboard.get("search").inputValue(), "node-11");
     assert.equal(await dashboard.get("where").inputValue(), "");
     assert.equal(await dashboard.get("query-error").isVisible(), false);
-    assert.deepEqual(await dashboard.page.locator("[data-menu]").evaluateAll((menus) => menus.map(({ dataset }) => dataset.menu)), ["Status", "Roles", "Version", "OS-Image"]);
+    assert.deepEqual(await dashboard.page.locator("#facet-menus [data-menu]").evaluateAll((menus) => menus.map(({ dataset }) => dataset.menu)), ["Status", "Roles", "Version", "OS-Image"]);
     await dashboard.page.goBack();
     await until(() => document.querySelector("#where").value === "restarts > 3");
   });

@@ -8,7 +8,7 @@ import { after, before, describe, test } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
 const at = (path) => fileURLToPath(new URL(path, import.meta.url));
-const modules = ["columns", "dom", "format", "json", "lines", "query", "selectors", "state", "window", "yaml"];
+const modules = ["columns", "dom", "export", "format", "json", "lines", "query", "relations", "resources", "selectors", "state", "window", "yaml"];
 const folder = mkdtempSync(join(tmpdir(), "dashboard-units-"));
 const m = {};
 
@@ -48,7 +48,7 @@ test("the URL keeps the state", () => {
   const state = {
     resource: "apps/v1/deployments", namespace: "web", labelSelector: "app in (a, b)", fieldSelector: "metadata.name!=x&y",
     search: 'pay -"a b"', where: 'restarts > 3 and (labels[a/b] = "x&y" or not ready)', facets: { Status: ["Failed", ""], "Port(s)": ["80/TCP"] },
-    sort: "-Age, name", wide: true, object: "web/x",
+    sort: "-Age, name", wide: true, columns: ["Age", "Port(s)"], object: "web/x",
   };
   assert.deepEqual(m.parseHash(m.formatHash(state)), state);
   assert.deepEqual(m.parseHash(""), m.freshState("v1/pods"));
@@ -79,6 +79,83 @@ test("facets are columns with few values, and the namespace", () => {
   const columns = [text("Name"), text("Ready"), text("Status"), text("Restarts", 0, "integer"), text("IP", 1), text("Node", 1), text("Suspend", 0, "bool"), text("A"), text("B")];
   assert.deepEqual(m.facetNames({ columns, namespaced: true }), ["Status", "Ready", "Suspend", "A", "namespace"]);
   assert.deepEqual(m.facetNames({ columns: [], namespaced: false }), []);
+});
+
+test("fields of CSV are quoted, and no formulas for spreadsheets", () => {
+  const line = (...values) => m.csvLine(values).replace(/\r\n$/, "");
+  assert.equal(line("a", 'say "hi"', "a,b\nc", 3, -2.5, true, null, { app: "web", x: "" }), '"a","say ""hi""","a,b\nc",3,-2.5,true,,"app=web,x="');
+  for (const text of ["=1", "+1", "-1", "@x", "\t=1", "\r=1", "\n", "  =1", "\u00a0=1", "\0=1", "＝1", "＋1", "－1", "＠x"]) assert.equal(line(text), `"'${text}"`, JSON.stringify(text));
+  for (const text of ["a=1", "1-1", "", "<none>", "a@b"]) assert.equal(line(text), `"${text}"`);
+  assert.equal(line({ "=a": "1" }), `"'=a=1"`);
+});
+
+describe("an export", () => {
+  /** A collection whose views have rows at once, and record how they move. */
+  function fake(total, moves = []) {
+    const views = [];
+    const rows = ({ offset, limit }) => Array.from({ length: Math.max(0, Math.min(limit, total - offset)) }, (_, i) => ({ key: String(offset + i) }));
+    const view = (options) => {
+      const listeners = new Set();
+      const it = {
+        state: "ready", snapshot: { total, rows: rows(options) },
+        subscribe(listener) { listeners.add(listener); return () => listeners.delete(listener); },
+        move(offset, limit) { moves.push([offset, limit]); it.snapshot = { total, rows: rows({ offset, limit }) }; },
+        close() { it.state = "closed"; },
+        change(part) { Object.assign(it, part); for (const listener of [...listeners]) listener(); },
+      };
+      views.push(it);
+      return it;
+    };
+    return { view, views, moves };
+  }
+  const collect = (collection, bound, signal = new AbortController().signal, progress = () => {}) => m.collectRows(collection, {}, signal, progress, bound);
+
+  for (const [total, bound, want] of [[0, 100, 0], [7, 100, 7], [10_000, 50_000, 10_000], [10_001, 50_000, 10_001], [30_000, 25_000, 25_000], [23_456, 50_000, 23_456]]) {
+    test(`of ${total} rows has ${want} within ${bound}`, async () => {
+      const [collection, steps] = [fake(total), []];
+      const exported = await collect(collection, bound, undefined, (rows, all) => steps.push([rows, all]));
+      assert.deepEqual(exported.rows.map(({ key }) => Number(key)), Array.from({ length: want }, (_, i) => i));
+      assert.equal(exported.total, total);
+      assert.deepEqual(steps.at(-1), [want, want]);
+      assert.ok(collection.moves.every(([, limit]) => limit <= 10_000));
+      assert.ok(collection.views.every(({ state }) => state === "closed"));
+    });
+  }
+  test("has a row once that moves between its windows", async () => {
+    const collection = fake(10_001);
+    const { rows } = await collect(collection, 50_000, undefined, (done) => {
+      if (done === 10_001) collection.views[1].snapshot = { total: 10_001, rows: [{ key: "9999" }] };
+    });
+    assert.equal(rows.length, 10_000);
+  });
+  test("ends with an abort, and with an error of its view", async () => {
+    const [collection, controller] = [fake(30_000), new AbortController()];
+    await assert.rejects(collect(collection, 50_000, controller.signal, (rows) => rows > 5000 && controller.abort(new Error("enough"))), /enough/);
+    assert.ok(collection.views.every(({ state }) => state === "closed"));
+    const broken = fake(1);
+    const view = broken.view;
+    broken.view = (options) => Object.assign(view(options), { state: "loading" });
+    const collected = collect(broken, 50_000);
+    broken.views[0].change({ state: "error", error: { message: "no such column" } });
+    await assert.rejects(collected, /no such column/);
+  });
+});
+
+test("objects lead to those that belong to them", () => {
+  const links = (resource, spec, metadata = { name: "x", namespace: "web" }) => m.relatedLinks(resource, { metadata, spec }).map(({ href }) => decodeURIComponent(href.replaceAll("+", " ")));
+  const selector = { matchLabels: { app: "web" }, matchExpressions: [{ key: "tier", operator: "NotIn", values: ["a", "b"] }, { key: "x", operator: "Exists" }, { key: "y", operator: "DoesNotExist" }] };
+  const text = "namespace=web&labelSelector=app=web,tier notin (a,b),x,!y";
+  assert.deepEqual(links("apps/v1/deployments", { selector }), [`#/v1/pods?${text}`, `#/apps/v1/replicasets?${text}`]);
+  assert.deepEqual(links("v1/services", { selector: { app: "web" } }), ["#/v1/pods?namespace=web&labelSelector=app=web"]);
+  assert.deepEqual(links("v1/services", {}), []);
+  assert.deepEqual(links("example.com/v1/things", { selector: { matchLabels: { a: "b" } } }), [], "its meaning is unknown");
+  assert.deepEqual(links("v1/pods", { nodeName: "n" }), ["#/v1/nodes?object=n"]);
+  assert.deepEqual(links("v1/nodes", {}, { name: "n,1" }), ["#/v1/pods?fieldSelector=spec.nodeName=n\\,1"]);
+  const about = (involvedObject) => m.relatedLinks("v1/events", { metadata: { name: "e" }, involvedObject })[0]?.href;
+  assert.equal(about({ kind: "Pod", namespace: "web", name: "a" }), "#/v1/pods?object=web%2Fa");
+  assert.equal(about({ kind: "Node", namespace: "", name: "n" }), "#/v1/nodes?object=n");
+  assert.equal(about({ apiVersion: "networking.k8s.io/v1", kind: "NetworkPolicy", namespace: "web", name: "p" }), "#/networking.k8s.io/v1/networkpolicies?object=web%2Fp");
+  assert.deepEqual(["Pod", "Ingress", "StorageClass", "Gateway", "Endpoints"].map((kind) => m.resourceOf("v1", kind)), ["v1/pods", "v1/ingresses", "v1/storageclasses", "v1/gateways", "v1/endpoints"]);
 });
 
 test("a label is added once", () => {

@@ -10,7 +10,7 @@ export function shop(): ObjectInput[] {
     { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace }, status: { phase: "Active" } },
     deployment("checkout", 2, 2),
     deployment("ledger", 3, 1),
-    { ...workload("ReplicaSet", "checkout-7d9", 2, 2, labels), metadata: { ...meta("checkout-7d9", labels), ownerReferences: [owner("apps/v1", "Deployment", "checkout")] } },
+    { ...workload("ReplicaSet", "checkout-7d9", 2, 2, labels), metadata: { ...meta("checkout-7d9", labels), uid: uid("ReplicaSet", "checkout-7d9"), ownerReferences: [owner("apps/v1", "Deployment", "checkout")] } },
     pod("checkout-7d9-a", labels, [owner("apps/v1", "ReplicaSet", "checkout-7d9")]),
     pod("alone", {}, []),
     { apiVersion: "v1", kind: "Service", metadata: meta("checkout", {}), spec: { type: "ClusterIP", clusterIP: "10.0.0.1", selector: labels } },

@@ -1,4 +1,4 @@
-import type { Collection, CollectionProgress, CollectionStatus, Status, Watchglass } from "watchglass";
+import type { Collection, CollectionOptions, CollectionProgress, CollectionStatus, Status, Watchglass } from "watchglass";
 
 type Part = Partial<CollectionStatus & CollectionProgress>;
 
@@ -30,7 +30,7 @@ export class Shown {
 
   connection(real: Watchglass): Watchglass {
     const overrides = {
-      collection: (resource: string) => this.#collection(real.collection(resource)),
+      collection: (resource: string, options?: CollectionOptions) => this.#collection(real.collection(resource, options)),
       reconnect: () => {
         this.reconnects++;
         this.reset();

@@ -1,0 +1,62 @@
+import type { Schema } from "watchglass";
+import { tableColumns } from "./columns.ts";
+import { byId, create } from "./dom.ts";
+import { Menu } from "./menu.ts";
+import type { PageState } from "./state.ts";
+
+/** The part of the state that determines the columns. */
+export type Columns = Pick<PageState, "wide" | "columns">;
+
+/** A menu with all columns of the resource, to show or hide each. */
+export class ColumnChooser {
+  readonly #menu = new Menu("Columns", "columns");
+  readonly #onChoose: (columns: Columns) => void;
+  #schema: Schema | undefined;
+  #columns: Columns = { wide: false, columns: [] };
+
+  constructor(onChoose: (columns: Columns) => void) {
+    this.#onChoose = onChoose;
+    this.#menu.element.hidden = true;
+    byId("tools").append(this.#menu.element);
+  }
+
+  /** Offers the columns of a schema; none while it is unknown. */
+  draw(schema: Schema | undefined, columns: Columns): void {
+    const isKnown = schema === this.#schema;
+    this.#schema = schema;
+    this.#columns = columns;
+    this.#menu.element.hidden = !schema;
+    if (!schema) return;
+    const shown = titles(schema, columns);
+    if (!isKnown) this.#menu.list.replaceChildren(...titles(schema, { wide: true, columns: [] }).map((title, i) => this.#line(title, i === 0)));
+    for (const box of this.#menu.list.querySelectorAll("input")) box.checked = shown.includes(box.value);
+    this.#menu.setNote(columns.columns.length ? "The link has the chosen columns." : "");
+  }
+
+  #line(title: string, isName: boolean): HTMLElement {
+    const line = create("label", "menu-line");
+    const box = create("input", "") as HTMLInputElement;
+    box.type = "checkbox";
+    box.value = title;
+    box.disabled = isName; // a row without its name has no use
+    box.addEventListener("change", () => this.#choose(title, box.checked));
+    line.append(box, create("span", "menu-value", title));
+    return line;
+  }
+
+  #choose(title: string, chosen: boolean): void {
+    const schema = this.#schema!;
+    const shown = titles(schema, this.#columns);
+    this.#onChoose(shortest(schema, chosen ? [...shown, title] : shown.filter((other) => other !== title)));
+  }
+}
+
+/** The titles of the shown columns. */
+const titles = (schema: Schema, { wide, columns }: Columns): string[] => tableColumns(schema, wide, columns).map(({ title }) => title);
+
+/** Columns without a list of titles, if they are kubectl's. The list is in the order of the table. */
+function shortest(schema: Schema, chosen: readonly string[]): Columns {
+  const columns = titles(schema, { wide: true, columns: [] }).filter((title) => chosen.includes(title));
+  const same = [false, true].find((wide) => titles(schema, { wide, columns: [] }).join("\n") === columns.join("\n"));
+  return same === undefined ? { wide: false, columns } : { wide: same, columns: [] };
+}
