@@ -142,6 +142,8 @@ func printAccessModes(v *objectjson.Values, out *objectjson.Cells) {
 }
 
 // addListed adds a text, after a comma if it is not the first.
+//
+//go:noinline
 func addListed(out *objectjson.Cells, text string) {
 	if !out.Empty() {
 		out.Add(",")

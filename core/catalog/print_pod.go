@@ -113,6 +113,8 @@ func (p *pod) print(out *objectjson.Cells) {
 }
 
 // set sets the status.
+//
+//go:noinline
 func (p *pod) set(prefix string, reason objectjson.Document, word string) {
 	p.prefix, p.reason, p.word = prefix, reason, word
 }

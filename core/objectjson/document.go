@@ -28,6 +28,8 @@ func ParseDocument(raw []byte) (Document, error) {
 
 // Member descends by member names. If several members have the same name, the last
 // one counts.
+//
+//go:noinline
 func (d Document) Member(names ...string) Document {
 	for _, name := range names {
 		d = Member(d, name)

@@ -34,6 +34,8 @@ type Values struct {
 
 // All returns the values at the i-th path, in document order. It returns more than
 // one only if the path contains [*].
+//
+//go:noinline
 func (v *Values) All(i int) []Document {
 	start := 0
 	if i > 0 {
@@ -43,6 +45,8 @@ func (v *Values) All(i int) []Document {
 }
 
 // Get returns the first value at the i-th path, or nil.
+//
+//go:noinline
 func (v *Values) Get(i int) Document {
 	if all := v.All(i); len(all) > 0 {
 		return all[0]
@@ -71,6 +75,8 @@ func (c *Cells) SetInt(cell int, n int) { c.cells[cell] = api.Value{Kind: api.In
 
 // SetText sets a String that consists of everything added to Text since the last
 // call. A String without text is Null.
+//
+//go:noinline
 func (c *Cells) SetText(cell int) {
 	c.cells[cell] = api.Value{}
 	if len(c.Text) > c.start {
@@ -87,9 +93,13 @@ func (c *Cells) Empty() bool { return len(c.Text) == c.start }
 func (c *Cells) Discard() { c.Text = c.Text[:c.start] }
 
 // Add adds a text to the current one.
+//
+//go:noinline
 func (c *Cells) Add(text string) { c.Text = append(c.Text, text...) }
 
 // AddValue adds the text of a string, number or bool.
+//
+//go:noinline
 func (c *Cells) AddValue(d Document) { c.Text = d.AppendText(c.Text) }
 
 // print is a printer in use by a Scanner.
