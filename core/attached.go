@@ -2,7 +2,6 @@ package core
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
@@ -52,7 +51,7 @@ func (e *Engine) attachReader(f *wire.AttachReader) {
 	}
 	r := &attached{engine: e, id: f.Reader, stalled: f.Stalled}
 	for _, s := range f.Allowed {
-		r.allowed = append(r.allowed, wire.ReaderScope{Resource: strings.Clone(s.Resource), Namespace: strings.Clone(s.Namespace)})
+		r.allowed = append(r.allowed, wire.ReaderScope{Resource: lite.Clone(s.Resource), Namespace: lite.Clone(s.Namespace)})
 	}
 	progress := int64(f.ProgressMillis)
 	if progress == 0 {
@@ -152,7 +151,7 @@ func (r *attached) Collection(asked *session.Request) (*session.Collection, *api
 	e := r.engine
 	b := e.serves(f)
 	if b == nil {
-		b, _ = e.acquire(reflector.Scope{Resource: strings.Clone(f.Resource), Namespace: strings.Clone(f.Namespace)}, objcache.Version{})
+		b, _ = e.acquire(reflector.Scope{Resource: lite.Clone(f.Resource), Namespace: lite.Clone(f.Namespace)}, objcache.Version{})
 		b.connect(e)
 		e.origin.need()
 	}

@@ -2,7 +2,6 @@ package core
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
@@ -54,8 +53,8 @@ func (e *Engine) openCollection(f *wire.OpenCollection) {
 		return
 	}
 	scope := reflector.Scope{
-		Resource: strings.Clone(f.Resource), Namespace: strings.Clone(f.Namespace),
-		LabelSelector: strings.Clone(f.LabelSelector), FieldSelector: strings.Clone(f.FieldSelector),
+		Resource: lite.Clone(f.Resource), Namespace: lite.Clone(f.Namespace),
+		LabelSelector: lite.Clone(f.LabelSelector), FieldSelector: lite.Clone(f.FieldSelector),
 		MetadataOnly: f.MetadataOnly, RowsFirst: f.RowsFirst && !f.MetadataOnly, Columns: columnsText(f.Columns),
 	}
 	e.dropRefused(scope)
@@ -208,6 +207,7 @@ func (b *sharedCollection) described(e *Engine) {
 	b.settle(nil)
 }
 
+//go:noinline
 func (b *sharedCollection) settle(status *api.Status) {
 	pending := b.pending
 	b.pending = nil
@@ -217,6 +217,8 @@ func (b *sharedCollection) settle(status *api.Status) {
 }
 
 // settleIncomplete starts the requests that wait for bodies, or fails them.
+//
+//go:noinline
 func (b *sharedCollection) settleIncomplete(status *api.Status) {
 	incomplete := b.incomplete
 	b.incomplete = nil
@@ -383,6 +385,7 @@ func (e *Engine) reportFault(b *sharedCollection, f *wire.ObjectError) {
 	}
 }
 
+//go:noinline
 func (e *Engine) reject(object wire.Object, id uint32, status *api.Status) {
 	e.out = (&wire.Rejected{Object: object, ID: id, Status: status}).Append(e.out)
 }

@@ -1,8 +1,6 @@
 package core
 
 import (
-	"strings"
-
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/internal/lite"
 	"github.com/watchglass/watchglass/core/objcache"
@@ -29,8 +27,8 @@ func (e *Engine) acquireObject(f *wire.AcquireObject) {
 		e.reject(wire.ObjectHandle, f.Handle, api.BadRequest("a handle with this number is open"))
 		return
 	}
-	h := &handle{id: f.Handle, owner: strings.Clone(f.Owner), onDemand: f.OnDemand, object: objcache.ID{
-		Resource: strings.Clone(f.Resource), Key: api.Key(strings.Clone(string(f.Key))),
+	h := &handle{id: f.Handle, owner: lite.Clone(f.Owner), onDemand: f.OnDemand, object: objcache.ID{
+		Resource: lite.Clone(f.Resource), Key: api.Key(lite.Clone(string(f.Key))),
 	}}
 	if status := e.objects.Add(h.object, h.owner); status != nil {
 		e.reject(wire.ObjectHandle, f.Handle, status)
@@ -56,7 +54,7 @@ func (e *Engine) releaseObject(f *wire.ReleaseObject) {
 
 func (e *Engine) getObject(f *wire.GetObject) {
 	request := f.Request
-	id := objcache.ID{Resource: strings.Clone(f.Resource), Key: api.Key(strings.Clone(string(f.Key)))}
+	id := objcache.ID{Resource: lite.Clone(f.Resource), Key: api.Key(lite.Clone(string(f.Key)))}
 	e.objects.Get(id, func(o *objcache.Object, status *api.Status) {
 		if status == nil {
 			var item wire.Item

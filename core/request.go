@@ -2,7 +2,6 @@ package core
 
 import (
 	"strconv"
-	"strings"
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
@@ -13,8 +12,10 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
+//go:noinline
 func number(n uint64) string { return strconv.FormatUint(n, 10) }
 
+//go:noinline
 func (e *Engine) replyError(request uint32, status *api.Status) {
 	e.out = (&wire.ErrorReply{Request: request, Status: status}).Append(e.out)
 }
@@ -26,7 +27,7 @@ func (e *Engine) get(f *wire.Get) {
 		e.replyError(f.Request, api.NotFound("the collection is not open"))
 		return
 	}
-	request, key := f.Request, api.Key(strings.Clone(string(f.Key)))
+	request, key := f.Request, api.Key(lite.Clone(string(f.Key)))
 	c.shared.whenDescribed(func(status *api.Status) {
 		if status != nil {
 			e.replyError(request, status)
@@ -67,10 +68,10 @@ func (e *Engine) list(f *wire.List) {
 		return
 	}
 	request, bodies := f.Request, f.Bodies
-	selection, refused := selector.Limits{}.Parse(strings.Clone(f.LabelSelector), strings.Clone(f.FieldSelector))
+	selection, refused := selector.Limits{}.Parse(lite.Clone(f.LabelSelector), lite.Clone(f.FieldSelector))
 	opt := cacher.ListOptions{
-		Namespace: strings.Clone(f.Namespace), Selection: selection, ResourceVersion: strings.Clone(f.ResourceVersion),
-		Match: f.Match, Limit: f.Limit, Continue: strings.Clone(f.Continue),
+		Namespace: lite.Clone(f.Namespace), Selection: selection, ResourceVersion: lite.Clone(f.ResourceVersion),
+		Match: f.Match, Limit: f.Limit, Continue: lite.Clone(f.Continue),
 	}
 	serve := func(status *api.Status) {
 		cache := c.shared.cacher

@@ -1,9 +1,8 @@
 package core
 
 import (
-	"strings"
-
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/internal/lite"
 	"github.com/watchglass/watchglass/core/objcache"
 	"github.com/watchglass/watchglass/core/reflector"
 	"github.com/watchglass/watchglass/core/wire"
@@ -98,7 +97,7 @@ func (r *restore) replay(chunk *wire.Chunk, body *reflector.Body, progressAt int
 // processed with the chunk. Otherwise the body is loaded on demand.
 func (e *Engine) bodyOf(chunk *wire.Chunk, f *wire.RestoreChunk, behind []byte) (*reflector.Body, *api.Status) {
 	info := &chunk.Body
-	body := &reflector.Body{Objects: int(info.Objects), Bytes: int(info.Bytes), First: api.Key(strings.Clone(string(info.First)))}
+	body := &reflector.Body{Objects: int(info.Objects), Bytes: int(info.Bytes), First: api.Key(lite.Clone(string(info.First)))}
 	switch {
 	case info.Objects == 0 && len(behind) == 0:
 		return nil, nil
@@ -199,6 +198,8 @@ func (b *sharedCollection) usedBytes() uint64 {
 }
 
 // usedBytes returns the memory of all objects.
+//
+//go:noinline
 func (e *Engine) usedBytes() (used uint64) {
 	for _, b := range e.sharedCollections {
 		used += b.usedBytes()

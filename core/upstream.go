@@ -94,6 +94,8 @@ func (c *connection) grown(bytes int) {
 
 // to passes a frame to the collection with the given subscription. It ignores
 // frames of ended subscriptions, which may still arrive.
+//
+//go:noinline
 func (c *connection) to(subscription uint32, handle func(*sharedCollection) error) error {
 	for _, b := range c.engine.sharedCollections {
 		if subscription != 0 && b.reflector.Subscription() == subscription {

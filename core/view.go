@@ -2,7 +2,6 @@ package core
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/internal/lite"
@@ -47,14 +46,14 @@ func (v *liveView) ask(e *Engine, c *collection, query wire.OpenView) {
 func cloneQuery(f *wire.OpenView) wire.OpenView {
 	q := *f
 	for _, s := range []*string{&q.LabelSelector, &q.FieldSelector, &q.Search, &q.Where, &q.Sort} {
-		*s = strings.Clone(*s)
+		*s = lite.Clone(*s)
 	}
 	q.Namespaces, q.Facets = slices.Clone(q.Namespaces), slices.Clone(q.Facets)
 	for i := range q.Namespaces {
-		q.Namespaces[i] = strings.Clone(q.Namespaces[i])
+		q.Namespaces[i] = lite.Clone(q.Namespaces[i])
 	}
 	for i := range q.Facets {
-		q.Facets[i].By = strings.Clone(q.Facets[i].By)
+		q.Facets[i].By = lite.Clone(q.Facets[i].By)
 	}
 	return q
 }

@@ -1,8 +1,6 @@
 package core
 
 import (
-	"strings"
-
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
 	"github.com/watchglass/watchglass/core/internal/lite"
@@ -94,11 +92,11 @@ func (e *Engine) openWatch(f *wire.OpenWatch) {
 		e.reject(wire.ObjectWatch, f.Watch, api.BadRequest("a watch with this number is open"))
 		return
 	}
-	selection, refused := selector.Limits{}.Parse(strings.Clone(f.LabelSelector), strings.Clone(f.FieldSelector))
+	selection, refused := selector.Limits{}.Parse(lite.Clone(f.LabelSelector), lite.Clone(f.FieldSelector))
 	w := &watch{id: f.Watch, collection: c, bodies: f.Bodies, limited: f.Credit > 0, credit: f.Credit}
 	e.watches.add(w)
 	opt := cacher.WatchOptions{
-		Namespace: strings.Clone(f.Namespace), Selection: selection, ResourceVersion: strings.Clone(f.ResourceVersion),
+		Namespace: lite.Clone(f.Namespace), Selection: selection, ResourceVersion: lite.Clone(f.ResourceVersion),
 		Match: f.Match, SendInitialEvents: f.SendInitialEvents, Bookmarks: f.Bookmarks,
 		TimeoutSeconds: f.TimeoutSeconds, Policy: f.Policy, Previous: f.Previous,
 		Sink: func(d watcher.Delivery) bool { return w.take(e, d) },

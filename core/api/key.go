@@ -24,6 +24,8 @@ func (k Key) Namespace() string {
 }
 
 // Name returns the part after the slash, or the whole key if it has no slash.
+//
+//go:noinline
 func (k Key) Name() string {
 	return string(k[strings.IndexByte(string(k), '/')+1:])
 }

@@ -27,4 +27,6 @@ func ParseResourceVersion(text string) (ResourceVersion, error) {
 }
 
 // String returns the decimal form.
+//
+//go:noinline
 func (rv ResourceVersion) String() string { return strconv.FormatUint(uint64(rv), 10) }

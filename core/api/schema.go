@@ -28,6 +28,8 @@ func ParseResource(text string) (Resource, error) {
 }
 
 // APIVersion returns the apiVersion, such as "v1" or "apps/v1".
+//
+//go:noinline
 func (r Resource) APIVersion() string {
 	if r.Group == "" {
 		return r.Version
@@ -36,6 +38,8 @@ func (r Resource) APIVersion() string {
 }
 
 // String returns the form that ParseResource parses.
+//
+//go:noinline
 func (r Resource) String() string { return r.APIVersion() + "/" + r.Name }
 
 // Column is one typed column of a resource's table.

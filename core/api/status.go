@@ -66,6 +66,8 @@ func (s *Status) Is(target error) bool {
 }
 
 // BadRequest returns a 400: the request is malformed.
+//
+//go:noinline
 func BadRequest(message string) *Status {
 	return &Status{Code: CodeBadRequest, Reason: ReasonBadRequest, Message: message}
 }
@@ -86,6 +88,8 @@ func NotFound(message string) *Status {
 }
 
 // Expired returns a 410: the requested resource version is no longer available.
+//
+//go:noinline
 func Expired(message string) *Status {
 	return &Status{Code: CodeGone, Reason: ReasonExpired, Message: message}
 }
@@ -106,11 +110,15 @@ func TooManyRequests(message string, retryAfterSeconds int) *Status {
 }
 
 // Internal returns a 500.
+//
+//go:noinline
 func Internal(message string) *Status {
 	return &Status{Code: CodeInternalError, Reason: ReasonInternalError, Message: message}
 }
 
 // Unavailable returns a 503.
+//
+//go:noinline
 func Unavailable(message string) *Status {
 	return &Status{Code: CodeServiceUnavailable, Reason: ReasonUnavailable, Message: message}
 }
@@ -119,6 +127,8 @@ func Unavailable(message string) *Status {
 // exceeds a resource limit. The code is 408 for a client that is too slow and 413
 // for an item that is too large. It is 429 for too many requests of one client
 // and 503 for a full server. Cause and the end of the message name the limit.
+//
+//go:noinline
 func LimitReached(code int, limit, message string) *Status {
 	s := &Status{Code: code, Reason: ReasonUnavailable, RetryAfterSeconds: 5, Cause: limit, Message: message + " (limit: " + limit + ")"}
 	switch code {
@@ -142,6 +152,8 @@ func TooLargeResourceVersion(asked, current ResourceVersion) *Status {
 }
 
 // Protocol returns the 400 for a peer that violates the wire protocol.
+//
+//go:noinline
 func Protocol(message string) *Status {
 	return &Status{Code: CodeBadRequest, Reason: ReasonProtocol, Message: message}
 }

@@ -80,6 +80,8 @@ func (e WatchEnd) String() string {
 }
 
 // Expired returns the 410 of a watch that ended for this reason.
+//
+//go:noinline
 func (e WatchEnd) Expired(message string) *Status {
 	status := Expired(message)
 	status.Cause = e.String()

@@ -2,10 +2,10 @@ package cacher
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/history"
+	"github.com/watchglass/watchglass/core/internal/lite"
 )
 
 // Fault is an object whose newest version cannot be read. Its last good version,
@@ -28,7 +28,7 @@ type faults struct {
 
 func (f *faults) add(fault Fault) {
 	f.drop(fault.Key, fault.ResourceVersion, fault.Retracted())
-	fault.Key = api.Key(strings.Clone(string(fault.Key)))
+	fault.Key = api.Key(lite.Clone(string(fault.Key)))
 	f.list = append(f.list, fault)
 	f.next++
 	if len(f.list) > maxFaults {

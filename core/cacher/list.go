@@ -1,9 +1,8 @@
 package cacher
 
 import (
-	"strings"
-
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/internal/lite"
 	"github.com/watchglass/watchglass/core/selector"
 	"github.com/watchglass/watchglass/core/store"
 	"github.com/watchglass/watchglass/core/watcher"
@@ -218,7 +217,7 @@ func (s *scan) run(r *ListResult, yield func(store.Ref)) (done bool, status *api
 			return false
 		}
 		if filter.Exhausted() {
-			done, s.next = false, api.Key(strings.Clone(string(key)))
+			done, s.next = false, api.Key(lite.Clone(string(key)))
 			return false
 		}
 		if !filter.Covers(key) {
@@ -236,7 +235,7 @@ func (s *scan) run(r *ListResult, yield func(store.Ref)) (done bool, status *api
 		return true
 	})
 	if !done {
-		s.last = strings.Clone(s.last) // the heap may reuse the memory
+		s.last = lite.Clone(s.last) // the heap may reuse the memory
 		return false, nil
 	}
 	if r.Remaining > 0 {

@@ -1,8 +1,6 @@
 package cacher
 
 import (
-	"strings"
-
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/history"
 	"github.com/watchglass/watchglass/core/internal/lite"
@@ -54,6 +52,8 @@ func (l *Listing) Len() (objects int, ok bool) {
 }
 
 // Abort discards the list in progress, if any.
+//
+//go:noinline
 func (l *Listing) Abort() {
 	if l.staging != nil {
 		l.staging.state.Clear()
@@ -75,7 +75,7 @@ func (l *Listing) Object(p *Put) *api.Status {
 	}
 	ref := c.state.Get(key)
 	if ref != 0 && c.heap.ResourceVersion(ref) > p.ResourceVersion {
-		l.staging.older = append(l.staging.older, api.Key(strings.Clone(string(key))))
+		l.staging.older = append(l.staging.older, api.Key(lite.Clone(string(key))))
 	}
 	if l.sameVersion(ref, p) {
 		c.heap.Retain(ref)

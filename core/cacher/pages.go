@@ -1,9 +1,8 @@
 package cacher
 
 import (
-	"strings"
-
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/internal/lite"
 	"github.com/watchglass/watchglass/core/store"
 	"github.com/watchglass/watchglass/core/watcher"
 )
@@ -90,7 +89,7 @@ func (p *Pages) Next(take func(*Cacher, store.Ref) (more bool)) (done bool, stat
 		case p.plan.beyond(key), p.plan.limit > 0 && p.left == 0:
 			return false
 		case full, scanned == maxScanned, p.filter.Exhausted():
-			done, p.next = false, api.Key(strings.Clone(string(key)))
+			done, p.next = false, api.Key(lite.Clone(string(key)))
 			return false
 		}
 		scanned++

@@ -42,6 +42,8 @@ func otherHistory() *api.Status {
 func (u *Upstream) Progressed() int64 { return u.progressed }
 
 // Fail records why there is no progress. The next progress clears it.
+//
+//go:noinline
 func (u *Upstream) Fail(status *api.Status) {
 	u.failure = status
 	u.cacher.followers.WakeAll()

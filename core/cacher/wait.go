@@ -23,6 +23,8 @@ type Waits struct {
 // WhenFresh calls done with nil when the collection is ready and at rv or later,
 // which may be immediately. If the collection does not reach rv within three
 // seconds of being ready, it calls done with a 504.
+//
+//go:noinline
 func (s *Waits) WhenFresh(rv api.ResourceVersion, done func(*api.Status)) {
 	if s.Fresh(rv) {
 		done(nil)
@@ -79,6 +81,8 @@ func (s *Waits) expireWaits() {
 }
 
 // Fail ends every wait with an error.
+//
+//go:noinline
 func (s *Waits) Fail(status *api.Status) {
 	s.settle(func(*wait) (bool, *api.Status) { return true, status })
 }

@@ -139,6 +139,8 @@ func (s *Followers) Progressed() {
 }
 
 // WakeAll wakes all followers.
+//
+//go:noinline
 func (s *Followers) WakeAll() {
 	for _, r := range s.all {
 		r.wake()

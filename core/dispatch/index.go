@@ -66,6 +66,7 @@ type tally struct {
 // labelTally counts the index keys in use for one label key, by kind.
 type labelTally struct{ values, presence int }
 
+//go:noinline
 func (t *tally) count(p place, n int) {
 	t.all += n
 	switch p.kind {
@@ -197,6 +198,7 @@ const maxPlaces = 32
 
 func manyValues(r *selector.Requirement) bool { return r.NumValues() > maxPlaces }
 
+//go:noinline
 func labelPlaces(r *selector.Requirement) []place {
 	var places []place
 	for _, value := range r.Values() {
@@ -275,6 +277,8 @@ func (x *Index[T]) look(p place) {
 }
 
 // merge adds the entries of a bucket to x.found, in order and without duplicates.
+//
+//go:noinline
 func (x *Index[T]) merge(b *bucket[T]) {
 	was, all := x.found, x.spare[:0]
 	for _, e := range b.entries {
@@ -302,6 +306,8 @@ type bucket[T any] struct {
 func (b *bucket[T]) len() int { return len(b.entries) - b.gone }
 
 // remove counts a removed entry and reports whether it was the last one.
+//
+//go:noinline
 func (b *bucket[T]) remove() (empty bool) {
 	if b.gone++; b.gone > len(b.entries)/2 {
 		kept := make([]*Entry[T], 0, b.len())

@@ -10,6 +10,8 @@ const maxHeld = 16 << 20
 // response. If the identity is unchanged, the response is from the same cluster.
 // Until then the data is held back, so that it is not added to the state of a
 // different cluster.
+//
+//go:noinline
 func (c *Client) confirmCluster() {
 	c.fetchIdentity(&c.confirm, confirmation)
 }

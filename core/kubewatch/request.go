@@ -115,12 +115,16 @@ type request struct {
 }
 
 // send starts a request and remembers it in pending.
+//
+//go:noinline
 func (c *Client) send(pending *request, p purpose, r Request) {
 	*pending = request{purpose: p}
 	pending.stream = c.cfg.Fetch(r)
 }
 
 // fetch sends the request of the phase.
+//
+//go:noinline
 func (c *Client) fetch(p purpose, r Request) { c.send(&c.request, p, r) }
 
 // fetchIdentity requests the identity of the cluster.
@@ -147,6 +151,7 @@ func (c *Client) newestVersion() api.ResourceVersion {
 	return rv
 }
 
+//go:noinline
 func (c *Client) drop(r *request) {
 	if r.stream != 0 {
 		c.cfg.Cancel(r.stream)
@@ -155,6 +160,8 @@ func (c *Client) drop(r *request) {
 }
 
 // find returns the request of a response, or nil if it was canceled.
+//
+//go:noinline
 func (c *Client) find(stream uint32) *request {
 	switch {
 	case stream == 0:
@@ -170,4 +177,6 @@ func (c *Client) find(stream uint32) *request {
 
 // Requested reports whether the client awaits more of a response. It ignores other
 // responses.
+//
+//go:noinline
 func (c *Client) Requested(stream uint32) bool { return c.find(stream) != nil }

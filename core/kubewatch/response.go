@@ -235,6 +235,8 @@ func reasonOf(code int) api.Reason {
 
 // broken returns the error for an invalid response body. It is retried, because
 // responses of aggregated APIs are often invalid only temporarily.
+//
+//go:noinline
 func broken(message string) *api.Status {
 	return &api.Status{Code: 502, Reason: api.ReasonInternalError, Message: "the server's response is invalid: " + message}
 }

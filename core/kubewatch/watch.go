@@ -35,6 +35,7 @@ func (c *Client) watch(seconds int, p phase) {
 	}
 }
 
+//go:noinline
 func (c *Client) probeNewest() { c.fetchNewest(&c.probe, newest) }
 
 // checkResume handles the newest version before a resumption. It rejects a version

@@ -7,6 +7,7 @@ import (
 	"github.com/watchglass/watchglass/core/internal/lite"
 )
 
+//go:noinline
 func quote(s string) string { return lite.Quote(s) }
 
 const (
@@ -65,13 +66,13 @@ func (c *Cache) Add(id ID, owner string) *api.Status {
 	}
 	it := c.byID[id]
 	if it == nil {
-		id = ID{strings.Clone(id.Resource), api.Key(strings.Clone(string(id.Key)))}
+		id = ID{lite.Clone(id.Resource), api.Key(lite.Clone(string(id.Key)))}
 		it = &item{cache: c, id: id}
 		c.byID[id] = it
 		c.items = append(c.items, it)
 		it.start()
 	}
-	if it.refs.add(strings.Clone(owner), c.now) && it.copy != nil {
+	if it.refs.add(lite.Clone(owner), c.now) && it.copy != nil {
 		it.start() // check the copy: this owner may expect a recreated object with the same name
 	}
 	return nil

@@ -46,7 +46,7 @@ func (o *Object) clone() *Object {
 	c := *o
 	c.Labels = slices.Clone(o.Labels)
 	for i, l := range c.Labels {
-		c.Labels[i] = api.Label{Key: strings.Clone(l.Key), Value: strings.Clone(l.Value)}
+		c.Labels[i] = api.Label{Key: lite.Clone(l.Key), Value: lite.Clone(l.Value)}
 	}
 	c.Envelope = slices.Clone(o.Envelope)
 	c.Base.Data = slices.Clone(o.Base.Data)

@@ -202,6 +202,8 @@ func (t *texts) reset() {
 }
 
 // add appends the text of a JSON string, given without quotes.
+//
+//go:noinline
 func (t *texts) add(quoted []byte) { t.bytes = appendText(t.bytes, quoted) }
 
 // addScalar appends the text of a string, number or bool, and reports whether the

@@ -14,6 +14,8 @@ type editor struct {
 }
 
 // copyTo copies up to the offset. A smaller offset than the last has no effect.
+//
+//go:noinline
 func (e *editor) copyTo(offset int) {
 	if offset > e.copied {
 		e.out = append(e.out, e.raw[e.copied:offset]...)

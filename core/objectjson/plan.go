@@ -88,6 +88,7 @@ type route struct {
 	counts bool // the slot may select a withheld value
 }
 
+//go:noinline
 func path(names ...string) []step {
 	steps := make([]step, len(names))
 	for i, name := range names {

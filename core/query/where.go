@@ -240,6 +240,8 @@ func (p *parser) value(c *condition, what string) {
 func (w Where) Empty() bool { return len(w.terms) == 0 }
 
 // Holds evaluates the condition for a row.
+//
+//go:noinline
 func (w Where) Holds(r Row) bool {
 	for i := range w.terms {
 		if !w.terms[i].holds(r) {

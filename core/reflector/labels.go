@@ -1,9 +1,8 @@
 package reflector
 
 import (
-	"strings"
-
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/internal/lite"
 	"github.com/watchglass/watchglass/core/store"
 	"github.com/watchglass/watchglass/core/wire"
 )
@@ -27,7 +26,7 @@ type labelSet struct {
 func (s *labelSets) define(f *wire.LabelSet) {
 	labels := make(api.Labels, len(f.Labels))
 	for i, l := range f.Labels {
-		labels[i] = api.Label{Key: strings.Clone(l.Key), Value: strings.Clone(l.Value)}
+		labels[i] = api.Label{Key: lite.Clone(l.Key), Value: lite.Clone(l.Value)}
 	}
 	if was := s.all[f.ID]; was != nil {
 		s.bytes -= was.bytes()

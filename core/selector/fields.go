@@ -21,6 +21,7 @@ type fieldTerm struct {
 
 func (t fieldTerm) matches(value string) bool { return (value == t.value) != t.negated }
 
+//go:noinline
 func (t fieldTerm) String() string {
 	op := "="
 	if t.negated {

@@ -37,6 +37,7 @@ type parser struct {
 	tok token
 }
 
+//go:noinline
 func (p *parser) advance() { p.tok = p.next() }
 
 func (p *parser) requirement() (Requirement, error) {

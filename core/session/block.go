@@ -3,9 +3,8 @@
 package session
 
 import (
-	"strings"
-
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/internal/lite"
 	"github.com/watchglass/watchglass/core/store"
 	"github.com/watchglass/watchglass/core/wire"
 )
@@ -210,7 +209,7 @@ func (s *subscription) bodyBlock(refs []store.Ref, size int) wire.SnapshotBodies
 		with := *block
 		with.bodies = s.encodeBodies(refs, true)
 		with.bodies.Data = append([]byte(nil), with.bodies.Data...)
-		with.bodies.First = api.Key(strings.Clone(string(with.bodies.First)))
+		with.bodies.First = api.Key(lite.Clone(string(with.bodies.First)))
 		block = &with
 		s.collection.cacheBlock(refs, block)
 	}

@@ -4,9 +4,9 @@ package session
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/internal/lite"
 	"github.com/watchglass/watchglass/core/wire"
 )
 
@@ -27,7 +27,7 @@ func (s *subscription) askBodies(f *wire.Subscribe) {
 		s.from = 0
 	default:
 		s.rowsFirst = true
-		s.bodies = &bodies{next: api.Key(strings.Clone(string(f.BodiesFrom)))}
+		s.bodies = &bodies{next: api.Key(lite.Clone(string(f.BodiesFrom)))}
 	}
 }
 
@@ -49,6 +49,6 @@ func (s *subscription) mayLackBody(key api.Key) bool {
 // requestBody moves the body of an object to the front.
 func (s *subscription) requestBody(key api.Key) {
 	if b := s.bodies; b != nil && len(b.requested) < maxRequestedBodies && len(key) <= maxScopeBytes && !slices.Contains(b.requested, key) {
-		b.requested = append(b.requested, api.Key(strings.Clone(string(key))))
+		b.requested = append(b.requested, api.Key(lite.Clone(string(key))))
 	}
 }

@@ -1,9 +1,8 @@
 package session
 
 import (
-	"strings"
-
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/internal/lite"
 	"github.com/watchglass/watchglass/core/store"
 	"github.com/watchglass/watchglass/core/wire"
 )
@@ -79,7 +78,7 @@ func (c *Collection) cacheBlock(refs []store.Ref, b *encodedBlock) {
 	if cache.bytes += b.size(); cache.byFirst == nil || cache.bytes > cachedBytesPerObject*c.cacher.State().Len()+b.size() {
 		*cache = encodedBlocks{generation: cache.generation, byFirst: map[api.Key]*encodedBlock{}, bytes: b.size()}
 	}
-	cache.byFirst[api.Key(strings.Clone(string(first)))] = b
+	cache.byFirst[api.Key(lite.Clone(string(first)))] = b
 }
 
 func (b *encodedBlock) size() int {

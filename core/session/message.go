@@ -1,9 +1,8 @@
 package session
 
 import (
-	"strings"
-
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/internal/lite"
 	"github.com/watchglass/watchglass/core/selector"
 	"github.com/watchglass/watchglass/core/wire"
 )
@@ -86,13 +85,13 @@ func (s *Session) request(f *wire.Subscribe) *Request {
 		return r
 	}
 	var err error
-	if r.Resource, err = api.ParseResource(strings.Clone(f.Resource)); err != nil {
+	if r.Resource, err = api.ParseResource(lite.Clone(f.Resource)); err != nil {
 		r.Refused = api.AsStatus(err)
 		return r
 	}
 	limits := s.cfg.Selectors
 	if len(f.LabelSelector)+len(f.FieldSelector) <= limits.Bytes || limits.Bytes <= 0 {
-		f.LabelSelector, f.FieldSelector = strings.Clone(f.LabelSelector), strings.Clone(f.FieldSelector)
+		f.LabelSelector, f.FieldSelector = lite.Clone(f.LabelSelector), lite.Clone(f.FieldSelector)
 	}
 	r.Selection, r.Refused = limits.Parse(f.LabelSelector, f.FieldSelector)
 	return r

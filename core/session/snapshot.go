@@ -2,9 +2,9 @@ package session
 
 import (
 	"math"
-	"strings"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/internal/lite"
 	"github.com/watchglass/watchglass/core/wire"
 )
 
@@ -86,7 +86,7 @@ func (c *SnapshotReader) appendBody(p *SnapshotChunk, limit int) {
 		p.moveDictionaries(before)
 		if objects := c.sub.frame.Changes; len(objects) > 0 {
 			if p.Info.Objects == 0 {
-				p.Info.First = api.Key(strings.Clone(string(objects[0].Envelope.Key())))
+				p.Info.First = api.Key(lite.Clone(string(objects[0].Envelope.Key())))
 			}
 			p.Info.Objects += uint32(len(objects))
 		}

@@ -2,11 +2,11 @@ package session
 
 import (
 	"math"
-	"strings"
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
 	"github.com/watchglass/watchglass/core/dispatch"
+	"github.com/watchglass/watchglass/core/internal/lite"
 	"github.com/watchglass/watchglass/core/store"
 	"github.com/watchglass/watchglass/core/watcher"
 	"github.com/watchglass/watchglass/core/wire"
@@ -77,7 +77,7 @@ type subscription struct {
 }
 
 func newSubscription(session *Session, r *Request, collection *Collection, wake func()) (*subscription, *api.Status) {
-	c, f, namespace := collection.cacher, r.Frame, strings.Clone(r.Frame.Namespace)
+	c, f, namespace := collection.cacher, r.Frame, lite.Clone(r.Frame.Namespace)
 	filter, status := watcher.NewFilter(c.Heap(), c.Schema(), namespace, r.Selection)
 	if status != nil {
 		return nil, status
@@ -95,7 +95,7 @@ func newSubscription(session *Session, r *Request, collection *Collection, wake 
 		session: session, id: f.Subscription, resource: r.Resource, cacher: c, filter: filter, namespace: namespace,
 		collection: collection, frame: &collection.frame,
 		labels: f.LabelSelector, fields: f.FieldSelector, cost: r.Selection.Cost(), metadataOnly: f.MetadataOnly, from: f.ResourceVersion,
-		notOlderThan: max(f.NotOlderThan, f.ResourceVersion), source: strings.Clone(f.Source),
+		notOlderThan: max(f.NotOlderThan, f.ResourceVersion), source: lite.Clone(f.Source),
 		deltaEpoch: f.DeltaEpoch, deltaEpochSince: f.DeltaEpochSince,
 	}
 	sub.askBodies(f)

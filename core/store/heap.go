@@ -171,6 +171,8 @@ func (h *Heap) Dictionaries(yield func(number uint32) bool) {
 func (h *Heap) Base(ref Ref) Ref { return h.record(ref).base }
 
 // LabelsOf returns the label set of a version.
+//
+//go:noinline
 func (h *Heap) LabelsOf(ref Ref) api.Labels { return h.Labels.Labels(h.record(ref).labels) }
 
 // Envelope returns the envelope of a version. It aliases the heap and is valid as

@@ -1,9 +1,8 @@
 package store
 
 import (
-	"strings"
-
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/internal/lite"
 )
 
 // LabelSets interns label sets under small dense IDs, so that a selector is
@@ -85,6 +84,8 @@ func (l *LabelSets) RetainAgain(id, generation uint32) bool {
 }
 
 // Release drops a reference.
+//
+//go:noinline
 func (l *LabelSets) Release(id uint32) {
 	s := &l.sets[id]
 	s.refs--
@@ -149,7 +150,7 @@ func appendLengthed(dst []byte, s string) []byte {
 func cloneLabels(labels api.Labels) api.Labels {
 	c := make(api.Labels, len(labels))
 	for i, l := range labels {
-		c[i] = api.Label{Key: strings.Clone(l.Key), Value: strings.Clone(l.Value)}
+		c[i] = api.Label{Key: lite.Clone(l.Key), Value: lite.Clone(l.Value)}
 	}
 	return c
 }

@@ -40,6 +40,8 @@ func (s *Store) Wait(first api.Key, run Run) bool {
 }
 
 // LoadAll loads every run.
+//
+//go:noinline
 func (s *Store) LoadAll() {
 	for i := 0; i < len(s.runs.run); i++ {
 		s.load(i)

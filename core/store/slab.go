@@ -72,6 +72,7 @@ func (s *slab) grow() {
 	s.next = 0
 }
 
+//go:noinline
 func (s *slab) addChunk(size int) int {
 	if n := len(s.holes); n > 0 {
 		i := s.holes[n-1]

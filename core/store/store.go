@@ -170,6 +170,8 @@ func (s *Store) Objects(yield func(ID, Ref) bool) {
 // Ascend yields every version from the given key on, in key order, until yield
 // returns false. It adds no references. The store must not change during the
 // iteration, except that Ascend loads runs when it reaches them.
+//
+//go:noinline
 func (s *Store) Ascend(from api.Key, yield func(Ref) bool) {
 	for more := true; more; {
 		from, more = s.ascendTo(from, yield)

@@ -2,7 +2,6 @@ package view
 
 import (
 	"maps"
-	"strings"
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/internal/lite"
@@ -86,7 +85,7 @@ func (f *facet) count(ref store.Ref, by int) {
 	n := f.counts[value]
 	if n == nil {
 		n = new(uint64)
-		f.counts[strings.Clone(value)] = n // value aliases the heap
+		f.counts[lite.Clone(value)] = n // value aliases the heap
 	}
 	*n += uint64(by)
 	if *n == 0 {

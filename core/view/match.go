@@ -1,8 +1,6 @@
 package view
 
 import (
-	"strings"
-
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
 	"github.com/watchglass/watchglass/core/history"
@@ -48,7 +46,7 @@ type transition struct {
 
 func newMatcher(c *cacher.Cacher, q *wire.OpenView, facets []query.Operand, now int64) (matcher, *api.Status) {
 	m := matcher{heap: c.Heap(), now: now}
-	selection, status := selector.Limits{}.Parse(strings.Clone(q.LabelSelector), strings.Clone(q.FieldSelector))
+	selection, status := selector.Limits{}.Parse(lite.Clone(q.LabelSelector), lite.Clone(q.FieldSelector))
 	if status != nil {
 		return m, status
 	}
@@ -62,7 +60,7 @@ func newMatcher(c *cacher.Cacher, q *wire.OpenView, facets []query.Operand, now 
 	if m.search.Search, status = query.ParseSearch(q.Search); status != nil {
 		return m, status
 	}
-	if m.where, status = query.ParseWhere(c.Schema(), strings.Clone(q.Where)); status != nil {
+	if m.where, status = query.ParseWhere(c.Schema(), lite.Clone(q.Where)); status != nil {
 		return m, status
 	}
 	m.search.heap, m.search.freed = m.heap, m.heap.Labels.Freed()
@@ -84,10 +82,10 @@ func (m *matcher) scope(namespaces []string, schema *api.Schema) string {
 	case len(namespaces) == 0:
 		return ""
 	case len(namespaces) == 1 || !schema.Namespaced:
-		return strings.Clone(namespaces[0])
+		return lite.Clone(namespaces[0])
 	}
 	for _, name := range namespaces {
-		m.namespaces = append(m.namespaces, strings.Clone(name))
+		m.namespaces = append(m.namespaces, lite.Clone(name))
 	}
 	lite.SortStrings(m.namespaces)
 	return ""

@@ -3,11 +3,11 @@ package view
 import (
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
 	"github.com/watchglass/watchglass/core/history"
+	"github.com/watchglass/watchglass/core/internal/lite"
 	"github.com/watchglass/watchglass/core/query"
 	"github.com/watchglass/watchglass/core/store"
 	"github.com/watchglass/watchglass/core/wire"
@@ -42,7 +42,7 @@ func New(c *cacher.Cacher, q *wire.OpenView, now int64) (*View, *api.Status) {
 		return nil, status
 	}
 	v := &View{cacher: c, heap: c.Heap(), offset: q.Offset, limit: q.Limit, changed: true}
-	sort, status := query.ParseSort(c.Schema(), strings.Clone(q.Sort))
+	sort, status := query.ParseSort(c.Schema(), lite.Clone(q.Sort))
 	if status != nil {
 		return nil, status
 	}
@@ -71,7 +71,7 @@ func New(c *cacher.Cacher, q *wire.OpenView, now int64) (*View, *api.Status) {
 func facetNames(facets []wire.Facet) []string {
 	names := make([]string, len(facets))
 	for i := range facets {
-		names[i] = strings.Clone(facets[i].By)
+		names[i] = lite.Clone(facets[i].By)
 	}
 	return names
 }

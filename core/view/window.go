@@ -161,6 +161,7 @@ func (w *window) item(ref store.Ref) wire.Item {
 	}
 }
 
+//go:noinline
 func (w *window) release() {
 	for _, r := range w.rows {
 		w.heap.Release(r.ref)

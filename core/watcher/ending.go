@@ -49,6 +49,8 @@ func (w *Watcher) Ending() Ending { return w.ending }
 func (w *Watcher) Status() *api.Status { return w.ending.Status }
 
 // Fail ends the watch because the history was lost.
+//
+//go:noinline
 func (w *Watcher) Fail(status *api.Status) { w.End(api.WatchEndHistoryLost, status, false) }
 
 // expire ends the watch with a 410.

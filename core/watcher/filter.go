@@ -145,6 +145,8 @@ func (f *Filter) matchesLabels(ref store.Ref) bool {
 func (f *Filter) EachExact(yield func(field int, value string)) { f.fields.EachExact(yield) }
 
 // Requirements returns the requirements of the label selector.
+//
+//go:noinline
 func (f *Filter) Requirements() []selector.Requirement {
 	requirements, _ := f.labels.Labels().Requirements()
 	return requirements

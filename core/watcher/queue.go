@@ -48,6 +48,7 @@ func (r *ring[T]) pop() T {
 	return v
 }
 
+//go:noinline
 func (r *ring[T]) resize(n int) {
 	items := make([]T, n)
 	for i := range r.count {

@@ -26,6 +26,7 @@ func appendUint64(dst []byte, v uint64) []byte {
 	return dst
 }
 
+//go:noinline
 func appendVarint(dst []byte, v int64) []byte {
 	return appendUvarint(dst, uint64(v)<<1^uint64(v>>63))
 }
@@ -35,6 +36,7 @@ func appendBytes[T ~string | ~[]byte](dst []byte, v T) []byte {
 	return append(appendUvarint(dst, uint64(len(v))), v...)
 }
 
+//go:noinline
 func appendBool(dst []byte, v bool) []byte {
 	if v {
 		return append(dst, 1)
@@ -154,6 +156,7 @@ func (r *reader) take(n uint64) []byte {
 	return r.b[r.off-int(n) : r.off : r.off]
 }
 
+//go:noinline
 func (r *reader) string() string { return borrow(r.bytes()) }
 
 // borrow returns the bytes as a string without copying. It is the only place

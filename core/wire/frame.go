@@ -43,6 +43,8 @@ func Size(n int) int {
 }
 
 // begin starts a frame of unknown length; end completes it.
+//
+//go:noinline
 func begin(dst []byte, t Type) ([]byte, int) {
 	dst = append(dst, byte(t), 0)
 	return dst, len(dst)

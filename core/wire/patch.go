@@ -228,6 +228,8 @@ func (r *reader) edited(dst []byte, was string) []byte {
 }
 
 // Key returns the key. It aliases the patch.
+//
+//go:noinline
 func (p Patch) Key() api.Key { return Envelope(p).Key() }
 
 // Body returns the body. It aliases the patch.

@@ -173,6 +173,7 @@ func (g *guest) usable() int32 {
 	return codeOK
 }
 
+//go:noinline
 func (g *guest) reject(err error) int32 {
 	g.last = api.AsStatus(err)
 	return codeRejected

@@ -36,6 +36,8 @@ func Quote(text string) string {
 }
 
 // ParseUint parses a decimal number that consists of digits only.
+//
+//go:noinline
 func ParseUint(text string) (uint64, bool) {
 	if text == "" {
 		return 0, false
@@ -68,6 +70,8 @@ func ParseInt(text string) (int64, bool) {
 }
 
 // EqualFold reports whether a and b are equal, ignoring ASCII case.
+//
+//go:noinline
 func EqualFold(a, b string) bool {
 	if len(a) != len(b) {
 		return false
@@ -88,6 +92,8 @@ func lower(c byte) byte {
 }
 
 // Cut splits text at the first separator, like strings.Cut.
+//
+//go:noinline
 func Cut(text string, separator byte) (before, after string, found bool) {
 	for i := range len(text) {
 		if text[i] == separator {
@@ -98,6 +104,8 @@ func Cut(text string, separator byte) (before, after string, found bool) {
 }
 
 // Join concatenates texts with a separator, like strings.Join.
+//
+//go:noinline
 func Join(texts []string, separator string) string {
 	var joined []byte
 	for i, text := range texts {
@@ -120,3 +128,9 @@ func HasAny(text, some string) bool {
 	}
 	return false
 }
+
+// Clone returns a copy of text, such as of one that aliases memory with other content
+// later.
+//
+//go:noinline
+func Clone(text string) string { return string([]byte(text)) }
