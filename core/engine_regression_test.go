@@ -60,7 +60,7 @@ func TestWatchClosedWhileItWaitsNeverStarts(t *testing.T) {
 
 // A list that waits for a collection is answered when the connector follows another
 // source.
-func TestListIsAnsweredWhenTheSourceIsReplaced(t *testing.T) {
+func TestPendingListCompletesWhenTheSourceIsReplaced(t *testing.T) {
 	r := newRig(t)
 	step := func(f interface{ Append([]byte) []byte }) { require.NoError(t, r.engine.Step(f.Append(nil))) }
 	receive := func(f interface{ Append([]byte) []byte }) {
@@ -106,7 +106,7 @@ func TestCollectionStaysOpenForAReaderInBackOff(t *testing.T) {
 }
 
 // The readers of an engine receive the reason why its connector has no progress.
-func TestReadersOfAnEngineLearnThatTheSourceIsLost(t *testing.T) {
+func TestReadersOfAnEngineReceiveTheLossOfTheSource(t *testing.T) {
 	r := newRig(t)
 	r.load(10)
 	l := r.live()
@@ -120,7 +120,7 @@ func TestReadersOfAnEngineLearnThatTheSourceIsLost(t *testing.T) {
 
 // An engine that never had a connector, such as a restored one, reports that to its
 // readers.
-func TestReadersOfAnEngineLearnThatItNeverHadAConnector(t *testing.T) {
+func TestReadersOfAnEngineWithoutConnectorReceiveTheReason(t *testing.T) {
 	was := newRig(t)
 	was.load(10)
 	was.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
@@ -163,7 +163,7 @@ func TestReadersOfAnEngineLearnThatItNeverHadAConnector(t *testing.T) {
 
 // The readers of an engine receive its connector's refusal, for example because that
 // connector is behind.
-func TestReadersOfAnEngineLearnThatItsConnectorRefusesIt(t *testing.T) {
+func TestReadersOfAnEngineReceiveTheRefusalOfItsConnector(t *testing.T) {
 	r := newRig(t)
 	r.load(10)
 	l := r.live()

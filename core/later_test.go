@@ -83,7 +83,7 @@ func TestR11_RestoreDoesNotReadObjects(t *testing.T) {
 
 // A restore loads the bodies of the objects that have persisted changes, and no others
 // (R11).
-func TestR11_RestoreReadsWhatHasChanged(t *testing.T) {
+func TestR11_RestoreReadsChangedObjects(t *testing.T) {
 	r := newRig(t)
 	chunks, _, _ := r.keep(100, 3, 1000)
 	again := r.restart()

@@ -116,7 +116,7 @@ func TestAMeteredWatchSurvivesARelist(t *testing.T) {
 	w.assertNoLeak()
 }
 
-func TestAWatchWithoutSelectorsHasNoUseForAMeter(t *testing.T) {
+func TestWatchWithoutSelectorsDoesNotUseTheMeter(t *testing.T) {
 	w := listed(t, 10, "ns/a rv=1", "ns/b rv=2")
 	m := w.startMetered(cacher.WatchOptions{Namespace: "ns"})
 	assert.Equal(t, []string{"ADDED ns/a@1", "ADDED ns/b@2"}, m.take())

@@ -112,7 +112,7 @@ func TestProgressTakesTheWatchAndTheNewestVersion(t *testing.T) {
 }
 
 // Events that a watch repeats have an older version, and are not applied again.
-func TestR7WhatAWatchRepeatsIsPassedOver(t *testing.T) {
+func TestR7_RepeatedEventsOfAWatchAreSkipped(t *testing.T) {
 	r := following(t, 3)
 	r.step(&wire.OpenWatch{Watch: 1, Collection: 1})
 	r.server.delete("ns-0/pod-0")
@@ -133,7 +133,7 @@ func TestR7WhatAWatchRepeatsIsPassedOver(t *testing.T) {
 
 // The engine relists for stored bytes that the server cannot read (rule R9), unless
 // a list cannot remove them. Regression: each watch caused another list immediately.
-func TestR9BytesThatCannotBeReadAreListedAnew(t *testing.T) {
+func TestR9_UnreadableBytesLeadToAList(t *testing.T) {
 	r := following(t, 3)
 	r.pass(5_000)
 	r.server.answers(watches, sent(string(watchEvent("ERROR", string(status(500, "StorageReadError", "cannot decode"))))))
@@ -204,7 +204,7 @@ func TestLateChangesAreNoProgress(t *testing.T) {
 
 // A collection with constant changes is live as soon as it has all changes that
 // existed when progress was requested.
-func TestWhoHasCaughtUpIsLiveAtOnce(t *testing.T) {
+func TestCaughtUpCollectionIsLiveImmediately(t *testing.T) {
 	r := following(t, 3)
 	r.pass(10_000)
 	r.server.answers(newer, sent(fmt.Sprintf(`{"metadata":{"resourceVersion":"%d"},"items":[]}`, r.server.rv+2)))

@@ -69,7 +69,7 @@ func TestAnotherClusterAtTheSameAddressIsNoticed(t *testing.T) {
 
 // The confirmation of its identity costs a cluster one more request per
 // subscription.
-func TestAClusterIsAskedTwiceWhoItIs(t *testing.T) {
+func TestIdentityOfAClusterIsRequestedTwice(t *testing.T) {
 	r := following(t, 3)
 	r.pass(120_000)
 	require.Equal(t, 2, r.server.count(who))
@@ -109,7 +109,7 @@ func TestAWatchWaitsUntilItsClusterIsConfirmed(t *testing.T) {
 }
 
 // Without a confirmation, the status contains the error, and the engine asks again.
-func TestAConfirmationThatFailsIsAskedForAgain(t *testing.T) {
+func TestFailedConfirmationIsRetried(t *testing.T) {
 	for name, fails := range map[string]func() *answer{
 		"silent": func() *answer { return &answer{} },
 		"error":  func() *answer { return refuse(500, "InternalError", "no leader") },
@@ -136,7 +136,7 @@ func TestAConfirmationThatFailsIsAskedForAgain(t *testing.T) {
 }
 
 // If the unconfirmed events exceed their limit, the engine relists.
-func TestMoreThanIsHeldIsListedAnew(t *testing.T) {
+func TestLargerScopeIsListedAgain(t *testing.T) {
 	r := following(t, 3)
 	r.pass(5_000)
 	r.server.answers(who, func() *answer {

@@ -107,7 +107,7 @@ func TestR4_InitialEventsThatKeepEndingEarlyAreListed(t *testing.T) {
 	require.Equal(t, 1, r.server.count(initial))
 }
 
-func TestR4ChangesAmongTheInitialEventsAreNone(t *testing.T) {
+func TestR4_ChangesAmongTheInitialEventsAreRejected(t *testing.T) {
 	r := newRig(t)
 	fill(r.server, 5)
 	r.server.ignoresInitialEvents = true
@@ -134,7 +134,7 @@ func TestR3ATokenThatExpiresLeadsToOneListWithoutPages(t *testing.T) {
 	require.Equal(t, 2, r.server.pages, "the next list has pages again")
 }
 
-func TestP18AnExpiredWatchIsListedAnew(t *testing.T) {
+func TestP18_ExpiredWatchIsListedAgain(t *testing.T) {
 	r := following(t, 6)
 	r.step(&wire.OpenWatch{Watch: 1, Collection: 1})
 	r.events = nil
@@ -149,7 +149,7 @@ func TestP18AnExpiredWatchIsListedAnew(t *testing.T) {
 	require.NotContains(t, r.states, api.StateStale)
 }
 
-func TestR10AnOverloadedServerIsLeftAloneAsLongAsItAsks(t *testing.T) {
+func TestR10_OverloadedServerIsLeftAloneForTheRequestedTime(t *testing.T) {
 	r := newRig(t)
 	r.server.fail = func(path string) *answer {
 		if !paged(path) && !strings.Contains(path, initial) {
@@ -166,7 +166,7 @@ func TestR10AnOverloadedServerIsLeftAloneAsLongAsItAsks(t *testing.T) {
 	r.recovers(2_000)
 }
 
-func TestAVersionThatTheServerForgetsAtOnceIsNoReasonToHurry(t *testing.T) {
+func TestImmediatelyExpiredVersionBacksOff(t *testing.T) {
 	r := newRig(t)
 	fill(r.server, 3)
 	r.server.compacted = 1_000_000
@@ -207,7 +207,7 @@ func TestR8_AWatchThatEndsImmediatelyIsNotRepeatedInALoop(t *testing.T) {
 	r.recovers(60_000)
 }
 
-func TestP10AWatchGoesOnWhereTheLastOneEnded(t *testing.T) {
+func TestP10_WatchContinuesWhereTheLastOneEnded(t *testing.T) {
 	r := following(t, 3)
 	for i := range 40 {
 		r.pass(1_500)
@@ -241,7 +241,7 @@ func TestAnEndWithinAnObjectIsResumed(t *testing.T) {
 	require.Equal(t, 1, r.server.count(initial), "it does not list again")
 }
 
-func TestBrokenJSONIsSaidAndWaitedFor(t *testing.T) {
+func TestBrokenJSONIsReportedAndRetried(t *testing.T) {
 	r := following(t, 3)
 	want := r.list()
 	r.server.answers(watches, func() *answer {
@@ -274,7 +274,7 @@ func TestNothingGoesBackInTime(t *testing.T) {
 	r.converged()
 }
 
-func TestAServerThatFallsSilentIsNotBelievedForLong(t *testing.T) {
+func TestSilentServerMakesTheCollectionStale(t *testing.T) {
 	r := following(t, 5)
 	r.server.fail = func(string) *answer { return &answer{} }
 	r.pass(45_000)
@@ -282,7 +282,7 @@ func TestAServerThatFallsSilentIsNotBelievedForLong(t *testing.T) {
 	r.recovers(45_000)
 }
 
-func TestMissingRightsAreAskedForNowAndThen(t *testing.T) {
+func TestMissingRightsAreRetriedPeriodically(t *testing.T) {
 	for _, code := range []int{401, 403} {
 		r := newRig(t)
 		r.server.answers("/api/v1/pods", func() *answer { return refuse(code, "Forbidden", "pods is forbidden: you cannot list") })
@@ -296,7 +296,7 @@ func TestMissingRightsAreAskedForNowAndThen(t *testing.T) {
 	}
 }
 
-func TestAClusterThatMayNotSayWhoItIs(t *testing.T) {
+func TestClusterWithAForbiddenIdentity(t *testing.T) {
 	r := newRig(t)
 	r.server.answers("kube-system", func() *answer { return refuse(403, "Forbidden", "no") })
 	fill(r.server, 2)
@@ -360,7 +360,7 @@ func TestAResourceThatTheServerDescribes(t *testing.T) {
 	}
 }
 
-func TestR6EventsOfOtherKindsArePassedOver(t *testing.T) {
+func TestR6_EventsOfOtherKindsAreSkipped(t *testing.T) {
 	r := following(t, 2)
 	for stream, a := range r.server.open {
 		if !a.watch {
@@ -393,7 +393,7 @@ func TestReconnectDoesNotWait(t *testing.T) {
 
 // A Status comes from the server. Numbers beyond the range of the frame's fields must
 // not be encoded.
-func TestAStatusWithNumbersThatNoneHas(t *testing.T) {
+func TestStatusWithNumbersOutOfRange(t *testing.T) {
 	for _, numbers := range []string{
 		`"code":99999999999`, `"code":-1`, `"code":7`, `"code":1000`, `"code":1e3`,
 		`"code":503,"details":{"retryAfterSeconds":99999999999}`, `"code":503,"details":{"retryAfterSeconds":-1}`,

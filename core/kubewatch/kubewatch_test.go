@@ -162,7 +162,7 @@ func TestStoredStateIsResumed(t *testing.T) {
 	}
 }
 
-func TestAnObjectOfItsOwnIsAskedForByName(t *testing.T) {
+func TestSingleObjectIsRequestedByName(t *testing.T) {
 	r := newRig(t)
 	r.step(&wire.AcquireObject{Handle: 1, Resource: "v1/secrets", Key: "ns-0/x y"})
 	r.settle()

@@ -140,7 +140,7 @@ func TestP5ADocumentHasALimit(t *testing.T) {
 	t.Fatal("twenty megabytes were taken for one document")
 }
 
-func TestWhatIsAskedFor(t *testing.T) {
+func TestPathOfARequest(t *testing.T) {
 	r := newRig(t)
 	r.collection(func(f *wire.OpenCollection) {
 		f.Resource, f.Namespace = "apps/v1/deployments", "a b"
@@ -150,7 +150,7 @@ func TestWhatIsAskedFor(t *testing.T) {
 		"&resourceVersionMatch=NotOlderThan&watch=1&sendInitialEvents=true&allowWatchBookmarks=true&timeoutSeconds=600", r.server.paths[1])
 }
 
-func TestColumnsOfOnesOwn(t *testing.T) {
+func TestCustomColumns(t *testing.T) {
 	r := newRig(t)
 	fill(r.server, 2)
 	columns := []api.Column{{Name: "App", Kind: api.String, Path: ".metadata.labels.app"}}
@@ -227,7 +227,7 @@ func keys(reply *wire.ListReply) []string {
 
 // A server sends live events after the mark in the same piece. The next watch
 // delivers them again, and the rest of the old one is dropped.
-func TestR4WhatFollowsTheMarkIsLeftToTheNextWatch(t *testing.T) {
+func TestR4_EventsAfterTheMarkAreLeftToTheNextWatch(t *testing.T) {
 	for _, form := range []func([]byte) []byte{bytes.Clone, indented} {
 		r := newRig(t)
 		fill(r.server, 2)

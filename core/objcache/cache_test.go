@@ -237,7 +237,7 @@ func TestK8_AGetWaitsForASecond(t *testing.T) {
 	require.Zero(t, w.cache.Inspect().Waiting)
 }
 
-func TestK8_ARefusalIsNotWaitedFor(t *testing.T) {
+func TestK8_RefusalEndsTheWait(t *testing.T) {
 	for _, state := range []api.State{api.StateForbidden, api.StateClosed} {
 		w := newWorld(t, Config{})
 		id := secret("a")

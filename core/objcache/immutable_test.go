@@ -175,7 +175,7 @@ func TestACollectionThatIsBehindIsNotUsedYet(t *testing.T) {
 	require.Empty(t, w.own)
 }
 
-func TestASourceThatStartsOverIsWaitedFor(t *testing.T) {
+func TestRestartedSourceIsAwaited(t *testing.T) {
 	w := newWorld(t, Config{})
 	id := secret("a")
 	w.put(id, "u", false)

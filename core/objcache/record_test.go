@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestRecordsTakeNoRoom(t *testing.T) {
+func TestRecordFieldsHaveNoPadding(t *testing.T) {
 	require.False(t, Debug)
 	require.Zero(t, unsafe.Sizeof(record{}))
 	w := newWorld(t, Config{})

@@ -32,7 +32,7 @@ func TestDocumentMembers(t *testing.T) {
 	}
 }
 
-func TestAPlainEventIsOneOfTheUsualForm(t *testing.T) {
+func TestPlainEventHasTheUsualForm(t *testing.T) {
 	for raw, want := range map[string][2]string{
 		`{"type":"ADDED","object":{"a":1}}`:        {"ADDED", `{"a":1}`},
 		`{"type":"BOOKMARK","object":{}}`:          {"BOOKMARK", `{}`},

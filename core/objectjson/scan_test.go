@@ -279,7 +279,7 @@ func TestScanRemembersLittle(t *testing.T) {
 
 // A scanner tries the members that it has seen first, and does not mistake a similar
 // name for one of them.
-func TestMembersThatAreNearlyTheSame(t *testing.T) {
+func TestAlmostEqualMembers(t *testing.T) {
 	for n := 1; n < 40; n++ {
 		name := strings.Repeat("abcdefg", 6)[:n]
 		s, err := objectjson.NewScanner(&api.Schema{Fields: []string{"spec." + name}})

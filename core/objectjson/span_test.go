@@ -54,7 +54,7 @@ func TestASpanEndsWithItsValueWhereverItIsCut(t *testing.T) {
 }
 
 // Processing words gives the same result as processing bytes.
-func TestASpanTakesWordsAsItTakesBytes(t *testing.T) {
+func TestSpanProcessesWordsLikeBytes(t *testing.T) {
 	const alphabet = `{{{}}}[[]]""""\\\\ az#|,:` + "\x00\x7f\xfb\xa2"
 	chance := rand.New(rand.NewPCG(1, 5))
 	ended := 0

@@ -73,7 +73,7 @@ func TestParseReadsBothSelectors(t *testing.T) {
 
 // The cost per object depends on the number of fields in the selector, not on the
 // number of terms.
-func TestBoundFieldsLookAtEachFieldOnce(t *testing.T) {
+func TestBoundFieldsReadEachFieldOnce(t *testing.T) {
 	names := []string{"metadata.name", "spec.nodeName", "status.phase"}
 	f := parseFields(t, repeated(5000, "status.phase!=p#")+","+repeated(5000, "metadata.name!=n#"))
 	bound, err := f.Bind(names)

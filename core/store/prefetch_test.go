@@ -17,7 +17,7 @@ func changesOf(keys ...api.Key) []wire.Change {
 	return changes
 }
 
-func TestPrefetchGuessesMostObjects(t *testing.T) {
+func TestPrefetchFindsMostObjects(t *testing.T) {
 	h := NewHeap()
 	s := New(h)
 	var present, absent []api.Key

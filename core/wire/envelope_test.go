@@ -225,7 +225,7 @@ func TestEnvelopeRefusesInvalidTextReferences(t *testing.T) {
 }
 
 // Skipping cells advances as far as reading them.
-func TestSkippingIsReading(t *testing.T) {
+func TestSkippingEqualsReading(t *testing.T) {
 	random := rand.New(rand.NewSource(1))
 	for range 100_000 {
 		b := make([]byte, random.Intn(12))

@@ -72,7 +72,7 @@ func TestGolden(t *testing.T) {
 
 // This number identifies the frame format to a module and its host, so it changes
 // with any byte of the golden files.
-func TestFingerprintIsThatOfTheModulesFrames(t *testing.T) {
+func TestFingerprintMatchesTheModule(t *testing.T) {
 	var lines []string
 	for _, s := range samples {
 		if frame := s.frame.Append(nil); frame[0] >= byte(TypeConfig) && frame[0] < byte(Optional) {

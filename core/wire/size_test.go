@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestSizeIsThatOfTheFrame(t *testing.T) {
+func TestSizeMatchesTheFrame(t *testing.T) {
 	for _, n := range []int{0, 1, 0x7f, 0x80, 0x3fff, 0x4000, 1 << 21} {
 		frame := (&SendStream{Data: make([]byte, n)}).Append(nil)
 		_, payload, _, err := Next(frame)

@@ -28,7 +28,7 @@ func newInstance(t testing.TB) *Instance {
 
 var config = (&wire.Config{Seed: 1, Client: "test"}).Append(nil)
 
-func TestInstanceTakesCommandsAndGivesFrames(t *testing.T) {
+func TestInstanceReadsCommandsAndReturnsFrames(t *testing.T) {
 	i := newInstance(t)
 	require.NoError(t, i.Open(config))
 	require.NoError(t, i.Tick(1000))
@@ -67,7 +67,7 @@ func TestInstanceStaysPoisoned(t *testing.T) {
 	require.Equal(t, err, readyErr)
 }
 
-func TestClosedInstanceIsNoTrap(t *testing.T) {
+func TestClosedInstanceReturnsAnError(t *testing.T) {
 	i := newInstance(t)
 	require.NoError(t, i.Open(config))
 	require.NoError(t, i.Close(context.Background()))

@@ -429,7 +429,7 @@ func TestP15_CompressionIsOnlyOnRequest(t *testing.T) {
 	})
 }
 
-func TestAHeadOfAWatchIsItsHeaders(t *testing.T) {
+func TestHeadOfAWatchReturnsItsHeaders(t *testing.T) {
 	run(t, kubeapi.Config{}, func(t *testing.T, w *world) {
 		a := w.do(http.MethodHead, "/api/v1/pods?watch=1")
 		assert.Equal(t, 200, a.StatusCode)

@@ -144,7 +144,7 @@ func TestImpersonationNeedsEachRight(t *testing.T) {
 	}
 }
 
-func TestRequestsWithoutImpersonationStayThoseOfTheirUser(t *testing.T) {
+func TestRequestsWithoutImpersonationUseTheirUser(t *testing.T) {
 	c := &cluster{}
 	p := signin.Impersonation(c, nil)
 	user, refused := p.Authenticate(from(t, "Accept", "*/*"), "t-ann")

@@ -46,7 +46,7 @@ for (const worker of ["shared", "dedicated", "inline"] as const) {
   });
 }
 
-test("pages share one connection, and a page that closes leaves nothing behind", { skip }, async (t) => {
+test("pages share one connection, and a page that closes releases its objects", { skip }, async (t) => {
   const { connector, open } = await setup(t);
   const [first, second] = [await open(), await open()];
   await show(first, "/watch");

@@ -13,7 +13,7 @@ import { backendPath, commandFrame, getCommand, listCommand, watchCommand } from
 const { OpenCollection } = commandTypes;
 
 // A dropped request leaves no command in the engine.
-test("a request reaches the engine once it can be answered, and is dropped otherwise", async (t) => {
+test("a request for a resource that is not loaded times out, and sends no command", async (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const commands: number[] = [];
   const attach = (_: MemberEvents) => ({ member: 1, send: (frames: Uint8Array) => void commands.push(...[...split(frames)].map(({ type }) => type)), leave() {} });

@@ -93,7 +93,7 @@ const subscribeTo = (w: Writer, id: number, resource: string, namespace: string)
     w.uvarint(1000);
   });
 
-test("only a reader with the right to a resource learns that it exceeds the memory", () => {
+test("only a reader with the right to a resource is informed that it exceeds the memory", () => {
   const tooLarge = status(413, "RequestEntityTooLarge", "too large");
   const answers = (grant: object, resource: string, namespace: string): { code: number | undefined; engine: boolean } => {
     const { readers, socket, commands } = readersOf(grant, { scarce: true, refused: (held: string) => (held === "v1/secrets" ? tooLarge : undefined) });
@@ -131,7 +131,7 @@ test("an object answers requests for all of its data only to an unrestricted gra
 });
 
 // The whole object, with readers as they connect.
-test("a reader of another resource does not learn that this one is too large", { skip }, async (t) => {
+test("a reader of another resource is not informed that this one is too large", { skip }, async (t) => {
   const object = "tightest";
   const connector = await TestConnector.start();
   t.after(() => connector.close());

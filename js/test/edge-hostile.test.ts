@@ -108,7 +108,7 @@ describe("hostile clients of the edge", { concurrency: 3 }, () => {
 
   // An option out of range must not reach the engine, which would remove the member
   // that serves all HTTP requests.
-  test("an invalid request is refused, and the next one answered", options, async (t) => {
+  test("an invalid request is refused, and the next one served", options, async (t) => {
     const s = await setup(t);
     for (const broken of [listCommand({ match: 3 }), listCommand({ match: 255 }), watchCommand({ match: 9 }), watchCommand({ sendInitialEvents: 3 }), watchCommand({ policy: 3 })]) {
       const { code, body } = await s.edge.get(`one${backendPath(commandFrame(broken))}`);

@@ -80,7 +80,7 @@ func TestQueues(t *testing.T) {
 // The deletion of an unknown object is not delivered (W29). The clock does not
 // advance, because such a deletion takes a slot only in the library's window, and
 // evictions depend on free slots.
-func TestDeletionOfTheUnknown(t *testing.T) {
+func TestDeletionOfAnUnknownObject(t *testing.T) {
 	w := newSeededWorld(t, *seed)
 	w.begin()
 	for range 50 {

@@ -56,7 +56,7 @@ func TestTheOldestOfTheHeaviestAddressIsShed(t *testing.T) {
 	assert.Nil(t, r.conns["a3"].Admit(&access.User{Name: "ann"}))
 }
 
-func TestAConnectionThatIsBeingDecidedAboutIsNotShed(t *testing.T) {
+func TestUndecidedConnectionIsNotShed(t *testing.T) {
 	r := newRig(limit.NewSet().With(limit.MaxUnauthenticated, 2))
 	r.open("a", here).Deciding()
 	r.open("b", here).Deciding()

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestLinksOfAllMarkdownFilesLeadSomewhere(t *testing.T) {
+func TestLinksOfAllMarkdownFilesResolve(t *testing.T) {
 	problems, links, err := Check("../../..")
 	require.NoError(t, err)
 	assert.Empty(t, problems)

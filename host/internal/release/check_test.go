@@ -66,7 +66,7 @@ func TestFilesOfAReleaseAreNotMixedWithOthers(t *testing.T) {
 	require.ErrorContains(t, checkOut(dir), "contains old")
 }
 
-func TestACommandLineIsComplete(t *testing.T) {
+func TestCommandLineIsComplete(t *testing.T) {
 	for want, args := range map[string][]string{
 		"-version and -out are required":          {"-version", "v1.0.0"},
 		`argument "v1.0.0" is one too many`:       {"-out", "x", "v1.0.0"},

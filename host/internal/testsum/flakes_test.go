@@ -81,7 +81,7 @@ func TestUnitThatFailsWithoutATestIsFlaky(t *testing.T) {
 	require.Contains(t, string(text), "fatal error: no memory\nexit status 2\n")
 }
 
-func TestInterruptEndsTheRunsAndDropsTheOneThatWasCutOff(t *testing.T) {
+func TestInterruptEndsTheRunsAndDropsTheUnfinishedOne(t *testing.T) {
 	f, out := newFlakes(t)
 	ctx, interrupt := context.WithCancel(t.Context())
 	runs := 0

@@ -77,7 +77,7 @@ func TestClientThatReadsNothingIsDisconnected(t *testing.T) {
 }
 
 // The server sends the last bytes of a response after the handler has returned.
-func TestClientThatTakesNotTheLastBytesIsGivenUp(t *testing.T) {
+func TestClientThatDoesNotReadTheLastBytesIsDropped(t *testing.T) {
 	write := func(w *Writer) {
 		for range 40 { // slightly more than the network buffers
 			w.Write(make([]byte, 6<<10))

@@ -164,7 +164,7 @@ var signIns = map[string]func(*served, string) func() time.Time{
 
 const revocationBound = time.Minute // as documented
 
-func TestWhatWasGrantedEndsWithinAMinute(t *testing.T) {
+func TestGrantsEndWithinAMinute(t *testing.T) {
 	for name, open := range signIns {
 		for cause, revoke := range map[string]func(*served){
 			"right": func(s *served) { s.cluster.revoke() },
@@ -213,7 +213,7 @@ func TestAKeyThatIsAlreadyWithdrawnGrantsLessThanAMinute(t *testing.T) {
 // keysAge is an age at which keys are still in use.
 const keysAge = 38 * time.Second
 
-func TestExpiryOfTheTokenEndsWhatWasGrantedAtOnce(t *testing.T) {
+func TestExpiryOfTheTokenEndsGrantsImmediately(t *testing.T) {
 	for name, open := range signIns {
 		for _, down := range []bool{false, true} {
 			t.Run(name, func(t *testing.T) {
@@ -248,7 +248,7 @@ func TestSessionsSurviveTheIssuer(t *testing.T) {
 	}
 }
 
-func TestRightsAreThoseOfTheUserAndGroups(t *testing.T) {
+func TestRightsComeFromTheUserAndGroups(t *testing.T) {
 	i, c := newIssuer(key("rsa", rsaKey())), &cluster{}
 	p := c.policy(t, i.verifier(t, groupsAs("acme:")), nil)
 	user, refused := p.Authenticate(t.Context(), good(claims{"groups": []string{"devs"}}))

@@ -618,7 +618,7 @@ func TestResolveTakesTheNamesThatKubectlTakes(t *testing.T) {
 	assert.ErrorContains(t, err, "did you mean v1/pods?")
 }
 
-func TestAServerThatIsNotThere(t *testing.T) {
+func TestUnreachableServer(t *testing.T) {
 	f := newFake(t)
 	src := f.source(kube.Config{})
 	f.intercept(func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) })

@@ -86,7 +86,7 @@ func TestPolicyAsksTheCluster(t *testing.T) {
 	}
 }
 
-func TestPolicyAsksOnceForMany(t *testing.T) {
+func TestPolicySharesOneReview(t *testing.T) {
 	f := newFake(t)
 	asked := reviewing(t, f, func(string, string, string, string, string) bool { return true })
 	p := f.source(kube.Config{}).Policy(nil)
@@ -104,7 +104,7 @@ func TestPolicyAsksOnceForMany(t *testing.T) {
 	assert.EqualValues(t, 3, asked.Load(), "the token, list and watch")
 }
 
-func TestAClusterThatDoesNotAnswerIsNoDecision(t *testing.T) {
+func TestUnresponsiveClusterMakesNoDecision(t *testing.T) {
 	f := newFake(t)
 	f.intercept(func(w http.ResponseWriter, r *http.Request) bool {
 		status(w, 403, "Forbidden", `User "connector" cannot create resource tokenreviews`)

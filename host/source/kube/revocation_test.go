@@ -114,7 +114,7 @@ func (w *pipeWriter) Flush()                      {}
 // The worst case: the cluster revokes a token or a right just after it has confirmed
 // it in a slow review. Just before the review expires, another client is accepted
 // because of it.
-func TestRevocationEndsWhatWasGrantedWithinAMinute(t *testing.T) {
+func TestRevocationEndsGrantsWithinAMinute(t *testing.T) {
 	for name, open := range map[string]func(*served, string) func() time.Time{
 		"subscription": (*served).subscribed, "watch": (*served).watching,
 	} {
@@ -170,7 +170,7 @@ func TestVerdictsAreReviewedOnceForManyReaders(t *testing.T) {
 	})
 }
 
-func TestExpiryOfTheTokenEndsWhatWasGrantedAtOnce(t *testing.T) {
+func TestExpiryOfTheTokenEndsGrantsImmediately(t *testing.T) {
 	for name, open := range map[string]func(*served, string) func() time.Time{
 		"subscription": (*served).subscribed, "watch": (*served).watching,
 	} {

@@ -81,7 +81,7 @@ func TestRulesAreReviewedOnceForMany(t *testing.T) {
 
 // An attacker who chooses a token that equals the text of another question must not
 // receive the decision about it.
-func TestATokenIsNoOtherQuestion(t *testing.T) {
+func TestTokenDoesNotCollideWithAnotherReview(t *testing.T) {
 	f := newFake(t)
 	listingRules(t, f)
 	p := f.source(kube.Config{}).Policy(nil)
