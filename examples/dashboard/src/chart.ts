@@ -13,6 +13,9 @@ export interface Bar {
   href?: string | undefined;
 }
 
+/** The width of a bar of few objects, in percent, so that it is visible. */
+const MIN_WIDTH = 1.5;
+
 const SVG = "http://www.w3.org/2000/svg";
 
 /** The parts of a drawn bar. */
@@ -51,7 +54,8 @@ export class BarChart {
       if (place !== drawn.item) this.element.insertBefore(drawn.item, place ?? null);
       setText(drawn.label, bar.label);
       setText(drawn.value, count(bar.value));
-      drawn.fill.setAttribute("width", total ? ((100 * bar.value) / total).toFixed(2) : "0");
+      setAttribute(drawn.box, "title", bar.label); // the label may be truncated
+      drawn.fill.setAttribute("width", bar.value && total ? Math.max(MIN_WIDTH, (100 * bar.value) / total).toFixed(2) : "0");
       if (bar.href) setAttribute(drawn.box, "href", bar.href);
     });
   }

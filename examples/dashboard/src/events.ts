@@ -86,7 +86,7 @@ export class ObjectEvents {
     if (error) return `${words(error.reason)}: ${error.message}`;
     if (!this.#view?.snapshot) return "Loading";
     if (state !== "live" && progress.lastProgress) return `As of ${new Date(progress.lastProgress).toLocaleTimeString()}`;
-    return total ? "" : "None. Kubernetes deletes events after an hour.";
+    return total ? "" : "None. By default, Kubernetes keeps events for an hour.";
   }
 
   #drawRows(rows: readonly Row[]): void {

@@ -76,6 +76,19 @@ describe("served by watchglass", { skip: isBuilt ? false : `${binary} is not bui
     assert.deepEqual(page.problems, []);
   });
 
+  test("the overview counts all resources, and a pod has its controllers and events", async () => {
+    const page = await open();
+    await page.page.locator(".brand").click();
+    await page.page.locator('[data-card="v1/nodes"] [data-bar=Ready]').waitFor();
+    await page.page.waitForFunction(() => [...document.querySelectorAll(".card")].every((card) => card.dataset.state === "live"));
+    await page.page.locator('[data-card="v1/pods"] [data-bar=Running]').click();
+    await page.page.locator("[data-key] .status").getByText("Running", { exact: true }).first().waitFor();
+    await page.rows.nth(1).click({ position: { x: 30, y: 10 } });
+    await page.get("owners").getByRole("link", { name: "Deployment " }).waitFor();
+    await page.page.waitForFunction(() => document.querySelector("#events-list > li") || document.querySelector("#events-note").textContent.startsWith("None"));
+    assert.deepEqual(page.problems, []);
+  });
+
   test("unknown resources are named", async () => {
     const page = await DashboardPage.open(browser, `${demo.url}#/apps/v1/gizmos`);
     pages.push(page);
