@@ -38,6 +38,7 @@ type Cluster struct {
 	pods       [terminating + 1]pool // by state
 	draining   *node                 // or nil
 	rollouts   []*workload           // running rollouts
+	podNames   map[api.Key]bool      // of all pods that exist
 	addresses  int                   // number of assigned addresses
 	events     []api.Key             // oldest first
 
@@ -50,7 +51,7 @@ func New(writer source.Writer, config Config) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{config: config, writer: writer, rand: rand.New(rand.NewPCG(config.Seed, 0x77617463))}
+	c := &Cluster{config: config, writer: writer, rand: rand.New(rand.NewPCG(config.Seed, 0x77617463)), podNames: map[api.Key]bool{}}
 	c.plan()
 	return c, nil
 }
@@ -137,7 +138,7 @@ func (c *Cluster) Planned() []Planned {
 	}
 	for i := range c.pods {
 		for _, p := range c.pods[i].pods {
-			all = append(all, Planned{pods, api.NewKey(p.namespace(), p.name), p.render})
+			all = append(all, Planned{pods, p.key(), p.render})
 		}
 	}
 	return all

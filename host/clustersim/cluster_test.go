@@ -220,6 +220,18 @@ func TestPopulateWritesEverythingOnce(t *testing.T) {
 	assert.Equal(t, 1000, count(t, s))
 }
 
+// No two objects of a large cluster have the same key, although names are random.
+func TestLargeClustersHaveNoDuplicates(t *testing.T) {
+	c, err := New(memory.New(), Config{Pods: 50_000, Seed: 1, Now: noon})
+	require.NoError(t, err)
+	seen := map[string]bool{}
+	for _, o := range c.Planned() {
+		id := o.Resource.String() + " " + string(o.Key)
+		require.False(t, seen[id], id)
+		seen[id] = true
+	}
+}
+
 var errEnough = errors.New("seen enough")
 
 // counter counts the objects of a list.

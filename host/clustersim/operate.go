@@ -324,7 +324,7 @@ func (c *Cluster) leave(p *pod) {
 
 func (c *Cluster) remove(p *pod) {
 	c.forget(p)
-	c.write(source.Write{Resource: pods, Key: api.NewKey(p.namespace(), p.name)})
+	c.write(source.Write{Resource: pods, Key: p.key()})
 }
 
 // writeWorkload writes the owner of a set's pods, whose status counts them.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"time"
+
+	"github.com/watchglass/watchglass/core/api"
 )
 
 // plan generates the cluster that Populate writes.
@@ -114,10 +116,15 @@ func (c *Cluster) newSet(w *workload) *replicaSet {
 	return s
 }
 
-// newPod creates a pending pod of a set.
+// newPod creates a pending pod of a set. Like Kubernetes, it generates another name if
+// the first one exists.
 func (c *Cluster) newPod(s *replicaSet) *pod {
-	now := c.config.Now()
-	p := &pod{set: s, name: s.name + "-" + c.letters(5), uid: c.uid(), created: now, changed: now}
+	now, name := c.config.Now(), s.name+"-"+c.letters(5)
+	for c.podNames[api.NewKey(s.workload.namespace, name)] {
+		name = s.name + "-" + c.letters(5)
+	}
+	p := &pod{set: s, name: name, uid: c.uid(), created: now, changed: now}
+	c.podNames[p.key()] = true
 	s.pods.add(p)
 	c.pods[pending].add(p)
 	return p
@@ -151,6 +158,7 @@ func (c *Cluster) schedule(p *pod) {
 func (c *Cluster) forget(p *pod) {
 	c.pods[p.state].remove(p)
 	p.set.pods.remove(p)
+	delete(c.podNames, p.key())
 	if p.node != nil {
 		p.node.pods.remove(p)
 	}

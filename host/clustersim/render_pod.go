@@ -3,7 +3,6 @@ package clustersim
 import (
 	"strconv"
 
-	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/host/source"
 )
 
@@ -27,7 +26,7 @@ func (p *pod) render() source.Write {
 	if p.node != nil {
 		spec["nodeName"] = p.node.name
 	}
-	return encode(pods, api.NewKey(p.namespace(), p.name), "Pod", obj{"metadata": metadata, "spec": spec, "status": p.status()})
+	return encode(pods, p.key(), "Pod", obj{"metadata": metadata, "spec": spec, "status": p.status()})
 }
 
 func (p *pod) status() obj {

@@ -3,6 +3,8 @@ package clustersim
 import (
 	"fmt"
 	"time"
+
+	"github.com/watchglass/watchglass/core/api"
 )
 
 // The state of the simulation. Every write renders objects from it; it contains no
@@ -108,6 +110,8 @@ type pod struct {
 }
 
 func (p *pod) namespace() string { return p.set.workload.namespace }
+
+func (p *pod) key() api.Key { return api.NewKey(p.namespace(), p.name) }
 
 type namespace struct {
 	name, uid string
