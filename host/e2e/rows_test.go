@@ -1,0 +1,91 @@
+package e2e
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/host/internal/slowlink"
+)
+
+// shown is the page at the moment at which its table was complete.
+type shown struct {
+	State   string
+	Objects int
+	Bodies  int
+	Rows    []string // keys of the window
+	Counted int      // rows in the counts by value
+	Facet   string   // the counted column
+}
+
+// whenComplete records the page when the table first shows the total of n rows, in the
+// same task of the page.
+const whenComplete = `new Promise((resolve) => {
+	const look = () => {
+		const d = watchglassDashboard;
+		if (document.querySelector("[data-total]")?.dataset.total !== "%d") return false;
+		const [facet, counts] = Object.entries(d.snapshot.facets)[0];
+		const counted = counts.values.reduce((sum, [, rows]) => sum + rows, counts.otherRows);
+		const rows = d.snapshot.rows.map((row) => row.key);
+		resolve({ state: d.status.state, objects: d.progress.objects, bodies: d.progress.bodies, rows, counted, facet });
+		return true;
+	};
+	const observer = new MutationObserver(() => look() && observer.disconnect());
+	if (!look()) observer.observe(document.body, { subtree: true, childList: true, attributes: true });
+})`
+
+// Over a slow link, the table is complete, sorted and counted before all bodies have
+// arrived. The test compares the order of events, not times.
+func TestDashboard_shows_all_rows_before_bodies(t *testing.T) {
+	const pods = 50_000
+	c := startCluster(t, pods)
+	address := freePort(t)
+	startServer(t, c, address)
+	observed := make(chan struct{}) // the page's WebSocket waits for it
+	link := slowlink.Rate{BitsPerSecond: 20_000_000, RoundTrip: 40 * time.Millisecond}
+	p, err := slowlink.Forward(address, link, func(first []byte) {
+		if bytes.Contains(first, []byte("Upgrade: websocket")) {
+			<-observed
+		}
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, p.Close()) })
+	connect := sync.OnceFunc(func() { close(observed) })
+	t.Cleanup(connect)
+	page := openPage(t, "http://"+p.Addr()+"/#/v1/pods?sort=-name+lexical")
+	waitFor(t, page, `watchglassDashboard?.collection`)
+	mustEvaluate[bool](t, page, fmt.Sprintf(`(globalThis.complete = %s, true)`, fmt.Sprintf(whenComplete, pods)))
+	connect()
+
+	s := mustEvaluate[shown](t, page, `complete`)
+	t.Logf("%d of %d bodies had arrived", s.Bodies, s.Objects)
+	require.Equal(t, "live", s.State)
+	require.Equal(t, pods, s.Objects)
+	require.Less(t, s.Bodies, s.Objects)
+	require.Equal(t, pods, s.Counted, s.Facet)
+	require.NotEmpty(t, s.Rows)
+	require.Equal(t, lastNames(c.pods(t), len(s.Rows)), s.Rows)
+
+	waitFor(t, page, `watchglassDashboard.progress.bodies === watchglassDashboard.progress.objects`)
+	kind := mustEvaluate[string](t, page, `watchglassDashboard.collection.get(watchglassDashboard.snapshot.rows[0].key).then((o) => o.kind)`)
+	require.Equal(t, "Pod", kind)
+}
+
+// lastNames returns the keys of the last n pods by name, in descending order.
+func lastNames(pods []string, n int) []string {
+	var keys []string
+	for _, pod := range pods {
+		key, _, _ := strings.Cut(pod, "@")
+		keys = append(keys, key)
+	}
+	name := func(key string) string { return key[strings.IndexByte(key, '/')+1:] }
+	slices.SortStableFunc(keys, func(a, b string) int { return cmp.Compare(name(b), name(a)) })
+	return keys[:n]
+}
