@@ -3,7 +3,6 @@ package core
 import (
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
-	"github.com/watchglass/watchglass/core/reflector"
 	"github.com/watchglass/watchglass/core/store"
 )
 
@@ -79,10 +78,4 @@ func (b *sharedCollection) whenComplete(f func(*api.Status)) {
 	default:
 		b.incomplete = append(b.incomplete, f)
 	}
-}
-
-// sameScope reports whether two scopes have the same objects in the end.
-func sameScope(a, b reflector.Scope) bool {
-	a.RowsFirst = b.RowsFirst
-	return a == b
 }

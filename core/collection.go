@@ -65,7 +65,7 @@ func (e *Engine) openCollection(f *wire.OpenCollection) {
 	if fresh {
 		b.columns = f.Columns
 		if f.Restore {
-			b.restore = &restore{collection: c}
+			b.restore = e.newRestore(c, scope)
 		}
 		b.connect(e)
 	}
@@ -80,7 +80,7 @@ func (e *Engine) openCollection(f *wire.OpenCollection) {
 // floor.
 func (e *Engine) acquire(scope reflector.Scope, floor objcache.Version) (b *sharedCollection, fresh bool) {
 	for _, b := range e.sharedCollections {
-		if sameScope(b.scope, scope) && !b.refusedForOthers() {
+		if b.scope.SameObjects(scope) && !b.refusedForOthers() {
 			return b, false
 		}
 	}
@@ -281,7 +281,7 @@ func (e *Engine) dropIdle() {
 // dropRefused closes the shared collection of a scope if it was refused and has no
 // users. Opening the scope again then retries: the resource may exist by now.
 func (e *Engine) dropRefused(scope reflector.Scope) {
-	e.drop(func(b *sharedCollection) bool { return sameScope(b.scope, scope) && b.reflector.Refused() != nil })
+	e.drop(func(b *sharedCollection) bool { return b.scope.SameObjects(scope) && b.reflector.Refused() != nil })
 }
 
 // refusedForOthers reports whether the collection was refused and still has users. New

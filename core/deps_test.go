@@ -100,8 +100,9 @@ func rooms() map[string][]string {
 		"core/kubewatch":     append(slices.Clone(words), "core/catalog"),
 		"core/objcache":      keepers,
 		"core/session":       keepers,
+		"core/persist":       append(slices.Clone(keepers), "core/reflector", "core/session"), // it writes with one and reads with the other
 		"core": append(slices.Clone(keepers),
-			"core/catalog", "core/view", "core/reflector", "core/kubewatch", "core/objcache", "core/session"),
+			"core/catalog", "core/view", "core/reflector", "core/kubewatch", "core/objcache", "core/session", "core/persist"),
 	}
 }
 

@@ -3,30 +3,17 @@ package core
 import (
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/internal/lite"
-	"github.com/watchglass/watchglass/core/reflector"
+	"github.com/watchglass/watchglass/core/persist"
 	"github.com/watchglass/watchglass/core/session"
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-const (
-	defaultChunkBytes = 256 << 10
-	maxChunkBytes     = 1 << 20
-)
-
-// export is a snapshot that is being sent to the program. Between two chunks it
-// stores only a position, so a slow program costs nothing. If the history window
-// moves past the position, the program must start over.
+// export is a snapshot that the program is requesting, chunk by chunk.
 type export struct {
 	request    uint32
 	collection *collection
-	copy       *session.SnapshotReader
-	chunkBytes int
-	wanted     bool   // the next chunk was requested
-	previous   uint64 // checksum of the last chunk
-	// The buffers are reused for the next chunk. New ones would become garbage
-	// faster than it is collected, and the module's memory never shrinks.
-	piece session.SnapshotChunk
-	data  []byte
+	writer     *persist.Writer
+	wanted     bool // the next chunk was requested
 }
 
 func (e *Engine) takeSnapshot(f *wire.TakeSnapshot) {
@@ -42,18 +29,13 @@ func (e *Engine) takeSnapshot(f *wire.TakeSnapshot) {
 		e.replyError(f.Request, api.Unavailable("the collection has no state yet that could be stored"))
 		return
 	}
-	copied, status := session.NewSnapshotReader(c.shared.serve(), f.ResourceVersion, f.Source)
+	reader, status := session.NewSnapshotReader(c.shared.serve(), f.ResourceVersion, f.Source)
 	if status != nil {
 		e.replyError(f.Request, status)
 		return
 	}
-	size := int(min(f.ChunkBytes, maxChunkBytes))
-	if size == 0 {
-		size = defaultChunkBytes
-	}
-	e.exports = append(e.exports, &export{
-		request: f.Request, collection: c, copy: copied, chunkBytes: size, wanted: true,
-	})
+	writer := persist.NewWriter(reader, c.shared.scope, c.shared.cacher.Upstream().Source(), f.ChunkBytes)
+	e.exports = append(e.exports, &export{request: f.Request, collection: c, writer: writer, wanted: true})
 }
 
 func (e *Engine) nextChunk(f *wire.NextChunk) {
@@ -79,7 +61,7 @@ func (e *Engine) findExport(request uint32) *export {
 }
 
 func (x *export) close(e *Engine) {
-	x.copy.Close()
+	x.writer.Close()
 	e.exports = lite.Remove(e.exports, x)
 }
 
@@ -94,34 +76,14 @@ func (x *export) report(e *Engine) {
 		return
 	}
 	x.wanted = false
-	if status := x.copy.Next(&x.piece, x.chunkBytes); status != nil {
+	reply, status := x.writer.Next(e.outside(x.collection.shared.reflector.State().LastProgressMillis))
+	if status != nil {
 		x.fail(e, status)
 		return
 	}
-	b := x.collection.shared
-	chunk := wire.Chunk{
-		Resource: b.scope.Resource, Namespace: b.scope.Namespace, LabelSelector: b.scope.LabelSelector,
-		FieldSelector: b.scope.FieldSelector, MetadataOnly: b.scope.MetadataOnly,
-		Source: b.cacher.Upstream().Source(), From: x.copy.From(), Previous: x.previous, Last: x.piece.Last,
-		Frames: x.piece.Frames, Body: x.piece.Info,
-		LastProgressMillis: e.outside(b.reflector.State().LastProgressMillis),
-	}
-	x.data = chunk.Append(x.data[:0])
-	x.previous = wire.ChunkSum(x.data)
-	x.data = append(x.data, x.piece.Body...)
-	reply := wire.SnapshotChunk{Request: x.request, Whole: chunk.From == 0, Last: chunk.Last, Data: x.data}
-	if chunk.Last {
-		reply.ResourceVersion, reply.Source = x.copy.ResourceVersion(), chunk.Source
+	reply.Request = x.request
+	if reply.Last {
 		x.close(e)
 	}
 	e.out = reply.Append(e.out)
-}
-
-// scopeOf returns the scope of a chunk. The schema of the chunk describes its
-// columns.
-func scopeOf(c *wire.Chunk, columns string) reflector.Scope {
-	return reflector.Scope{
-		Resource: c.Resource, Namespace: c.Namespace, LabelSelector: c.LabelSelector,
-		FieldSelector: c.FieldSelector, MetadataOnly: c.MetadataOnly, Columns: columns,
-	}
 }

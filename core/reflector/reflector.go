@@ -22,6 +22,13 @@ type Scope struct {
 	Columns string
 }
 
+// SameObjects reports whether two scopes have the same objects with the same contents,
+// once all bodies have arrived.
+func (s Scope) SameObjects(other Scope) bool {
+	s.RowsFirst = other.RowsFirst
+	return s == other
+}
+
 // Config configures a reflector.
 type Config struct {
 	Scope Scope

@@ -1,0 +1,22 @@
+// Package persist stores the state of a collection as chunks, and restores it from
+// them. A program that restarts then has its objects at once, and resumes from their
+// resource version without a list.
+//
+// A chunk is the frame [wire.Chunk] and the body that follows it: frames that a
+// connector sends, in the order in which a reader without selectors receives them. A
+// [Writer] makes them from a session. A [Reader] replays them on a reflector that was
+// never connected. Each chunk has a checksum of its predecessor, so a missing or
+// foreign chunk is detected. A later Writer can continue from the version of an earlier
+// one; its chunks then contain only changes.
+//
+// The program stores chunks and their bodies, and this package does no I/O. Bodies may
+// stay in the program's storage until an object in them is read:
+//
+//   - core/reflector/lazy.go is such a body,
+//   - core/store/run.go finds the body of a key,
+//   - core/cacher/restored.go fails all reads once a body is missing or corrupt.
+//
+// The program is a Durable Object (js/src/edge/storage.ts), a browser's page
+// (js/src/persistence) or the Go client. The frames TakeSnapshot, NextChunk, SnapshotChunk
+// and RestoreChunk are its interface.
+package persist

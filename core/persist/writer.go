@@ -1,0 +1,65 @@
+package persist
+
+import (
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/reflector"
+	"github.com/watchglass/watchglass/core/session"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+const (
+	defaultChunkBytes = 256 << 10
+	maxChunkBytes     = 1 << 20
+)
+
+// Writer writes a snapshot of a collection in chunks. Between two chunks it
+// stores only a position, so a slow program costs nothing. If the history window
+// moves past the position, the program must start over.
+type Writer struct {
+	reader     *session.SnapshotReader
+	scope      reflector.Scope
+	source     string
+	chunkBytes int
+	previous   uint64 // checksum of the last chunk
+	// The buffers are reused for the next chunk. New ones would become garbage
+	// faster than it is collected, and the module's memory never shrinks.
+	piece  session.SnapshotChunk
+	buffer []byte
+}
+
+// NewWriter returns a writer of the state that reader reads, in chunks of about
+// chunkBytes; zero means 256 KiB, and the limit is 1 MiB. The writer closes reader.
+func NewWriter(reader *session.SnapshotReader, scope reflector.Scope, source string, chunkBytes uint32) *Writer {
+	size := int(min(chunkBytes, maxChunkBytes))
+	if size == 0 {
+		size = defaultChunkBytes
+	}
+	return &Writer{reader: reader, scope: scope, source: source, chunkBytes: size}
+}
+
+// Close ends the snapshot.
+func (w *Writer) Close() { w.reader.Close() }
+
+// Next returns the next chunk with its body. The caller sets its Request. The data is
+// valid until the next call. Nothing follows the last chunk. progressMillis is the time
+// of the last progress of the collection.
+func (w *Writer) Next(progressMillis int64) (wire.SnapshotChunk, *api.Status) {
+	if status := w.reader.Next(&w.piece, w.chunkBytes); status != nil {
+		return wire.SnapshotChunk{}, status
+	}
+	chunk := wire.Chunk{
+		Resource: w.scope.Resource, Namespace: w.scope.Namespace, LabelSelector: w.scope.LabelSelector,
+		FieldSelector: w.scope.FieldSelector, MetadataOnly: w.scope.MetadataOnly,
+		Source: w.source, From: w.reader.From(), Previous: w.previous, Last: w.piece.Last,
+		Frames: w.piece.Frames, Body: w.piece.Info,
+		LastProgressMillis: progressMillis,
+	}
+	w.buffer = chunk.Append(w.buffer[:0])
+	w.previous = wire.ChunkSum(w.buffer)
+	w.buffer = append(w.buffer, w.piece.Body...)
+	reply := wire.SnapshotChunk{Whole: chunk.From == 0, Last: chunk.Last, Data: w.buffer}
+	if chunk.Last {
+		reply.ResourceVersion, reply.Source = w.reader.ResourceVersion(), chunk.Source
+	}
+	return reply, nil
+}
