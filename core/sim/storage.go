@@ -15,6 +15,7 @@ const (
 // are rejected and read from upstream again. The sockets store the state of the
 // readers.
 func (o *edgeObject) restore(kind int) {
+	o.engine.LoadWith(o.load)
 	k := o.stored[kind]
 	o.step(&wire.OpenCollection{Collection: o.open[kind], Resource: resourceNames[kind], Restore: k != nil})
 	if k == nil {
@@ -81,7 +82,6 @@ func (o *edgeObject) leaveOut(f *wire.RestoreChunk, kind int) {
 	}
 	o.bodies = append(o.bodies, leftOut{kind, body})
 	f.Data, f.Body = f.Data[:length], uint32(len(o.bodies))
-	o.engine.LoadWith(o.load)
 }
 
 func (o *edgeObject) load(name, _ uint32) []byte {
