@@ -53,7 +53,11 @@ func cloneQuery(f *wire.OpenView) wire.OpenView {
 		q.Namespaces[i] = lite.Clone(q.Namespaces[i])
 	}
 	for i := range q.Facets {
-		q.Facets[i].By = lite.Clone(q.Facets[i].By)
+		f := &q.Facets[i]
+		f.By, f.Then, f.Aggregates = lite.Clone(f.By), lite.Clone(f.Then), slices.Clone(f.Aggregates)
+		for j := range f.Aggregates {
+			f.Aggregates[j] = lite.Clone(f.Aggregates[j])
+		}
 	}
 	return q
 }

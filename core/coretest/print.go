@@ -267,7 +267,14 @@ func duration(millis int64) string { return (time.Duration(millis) * time.Millis
 
 func facetText(f wire.FacetCounts) (text string) {
 	for i, c := range f.Values {
-		text += [...]string{"; ", ", "}[min(i, 1)] + fmt.Sprintf("%s %d", c.Value, c.Rows)
+		text += [...]string{"; ", ", "}[min(i, 1)] + c.Value
+		if c.Then != "" {
+			text += "+" + c.Then
+		}
+		text += fmt.Sprintf(" %d", c.Rows)
+		for _, a := range c.Aggregates {
+			text += fmt.Sprintf(" (%d: %v, %v to %v)", a.Values, a.Sum, a.Min, a.Max)
+		}
 	}
 	if f.OtherValues > 0 {
 		text += fmt.Sprintf(", %d other values %d", f.OtherValues, f.OtherRows)

@@ -91,6 +91,11 @@ func doView(h *harness, v *verb) error {
 		Namespaces: words(v.option("ns")), LabelSelector: v.option("labels"), FieldSelector: v.option("fields"),
 		Search: v.option("search"), Where: v.option("where"), Sort: v.option("sort"), Offset: uint32(v.optionNumber("offset")), Limit: v.limit(), Facets: facets(v.option("facets")),
 	}
+	groups, aggregates := facets(v.option("groups")), words(v.option("aggregates"))
+	for i := range groups {
+		groups[i].RowsOnly, groups[i].Aggregates = true, aggregates
+	}
+	f.Facets = append(f.Facets, groups...)
 	if err := v.done(); err != nil {
 		return err
 	}
@@ -106,13 +111,17 @@ func words(list string) []string {
 	return strings.Split(list, ",")
 }
 
-// facets parses a list such as "phase,labels[app]:3", where 3 is the number of values.
+// facets parses a list such as "phase,labels[app]+phase:3,restarts%10", where + joins the
+// names of a pair, 3 is the number of values, and 10 the width of intervals.
 func facets(list string) []wire.Facet {
 	var facets []wire.Facet
 	for _, word := range words(list) {
-		name, limit, _ := strings.Cut(word, ":")
+		word, limit, _ := strings.Cut(word, ":")
+		word, width, _ := strings.Cut(word, "%")
+		by, then, _ := strings.Cut(word, "+")
 		n, _ := strconv.Atoi(limit)
-		facets = append(facets, wire.Facet{By: name, Limit: uint32(n)})
+		w, _ := strconv.Atoi(width)
+		facets = append(facets, wire.Facet{By: by, Then: then, Limit: uint32(n), Width: uint64(w)})
 	}
 	return facets
 }

@@ -70,6 +70,10 @@ func newLiteral(o *Operand, op operator, source string) (l literal, message stri
 		}
 		return l, ""
 	}
+	if n, ok := lite.ParseInt(source); ok && op == equals && (o.kind == api.Date || o.kind == api.Duration) {
+		l.value = api.Value{Kind: o.kind, Int: n} // milliseconds, as in facets
+		return l, ""
+	}
 	switch o.kind {
 	case api.Bool:
 		return boolLiteral(l)

@@ -4,33 +4,77 @@ import (
 	"strings"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/internal/lite"
+	"github.com/watchglass/watchglass/core/wire"
 )
 
-// MaxFacets is the maximum number of facets of a query.
-const MaxFacets = 16
+// The limits of facets.
+const (
+	MaxFacets     = 16 // of a query
+	MaxAggregates = 8  // of a facet
+)
 
-// LimitFacets is the Cause of the error for too many facets.
-const LimitFacets = "max-facets"
+// The Causes of the errors for too many facets or aggregates.
+const (
+	LimitFacets     = "max-facets"
+	LimitAggregates = "max-aggregates"
+)
 
-// ParseFacets resolves the names of facets.
-func ParseFacets(schema *api.Schema, names []string) ([]Operand, *api.Status) {
-	if len(names) > MaxFacets {
+// Facet counts rows by the values of one operand or two, and aggregates numbers.
+type Facet struct {
+	By         []Operand
+	Aggregates []Operand
+	// ignored is the operand whose conditions the facet ignores, if ignores is set.
+	ignored Operand
+	ignores bool
+}
+
+// ParseFacets resolves the names of facets. It copies the strings that it keeps.
+func ParseFacets(schema *api.Schema, requested []wire.Facet) ([]Facet, *api.Status) {
+	if len(requested) > MaxFacets {
 		return nil, api.LimitReached(413, LimitFacets, "the query has more than 16 facets")
 	}
-	facets := make([]Operand, len(names))
-	for i, name := range names {
-		var known bool
-		if facets[i], known = Resolve(schema, strings.TrimSpace(name)); !known {
-			return nil, UnknownName(schema, "count", name)
+	facets := make([]Facet, len(requested))
+	for i := range requested {
+		if status := facets[i].parse(schema, &requested[i]); status != nil {
+			return nil, status
 		}
 	}
 	return facets, nil
 }
 
-// Split divides a condition for facets. own[i] contains the parts that concern only
-// facet i, and rest contains all other parts. A facet
-// ignores its own part, so that its counts include the values that were not chosen.
-func (w Where) Split(facets []Operand) (rest Where, own []Where) {
+func (f *Facet) parse(schema *api.Schema, requested *wire.Facet) *api.Status {
+	if len(requested.Aggregates) > MaxAggregates {
+		return api.LimitReached(413, LimitAggregates, "a facet has more than 8 aggregates")
+	}
+	by := []string{requested.By, requested.Then}
+	if requested.Then == "" {
+		by = by[:1]
+	}
+	var status *api.Status
+	if f.By, status = resolveAll(schema, "count", by); status != nil {
+		return status
+	}
+	f.ignored, f.ignores = f.By[0], len(by) == 1 && !requested.RowsOnly
+	f.Aggregates, status = resolveAll(schema, "aggregate", requested.Aggregates)
+	return status
+}
+
+func resolveAll(schema *api.Schema, verb string, names []string) ([]Operand, *api.Status) {
+	operands := make([]Operand, len(names))
+	for i, name := range names {
+		var known bool
+		if operands[i], known = Resolve(schema, strings.TrimSpace(lite.Clone(name))); !known {
+			return nil, UnknownName(schema, verb, name)
+		}
+	}
+	return operands, nil
+}
+
+// Split divides a condition for facets. own[i] contains the parts that only facet i
+// ignores, so that its counts include the values that were not chosen. rest contains all
+// other parts.
+func (w Where) Split(facets []Facet) (rest Where, own []Where) {
 	own = make([]Where, len(facets))
 	for _, term := range w.terms {
 		if i := term.facet(facets); i >= 0 {
@@ -42,12 +86,12 @@ func (w Where) Split(facets []Operand) (rest Where, own []Where) {
 	return rest, own
 }
 
-// facet returns the index of the first facet that is the only operand of the
-// expression, or -1.
-func (e *expression) facet(facets []Operand) int {
+// facet returns the index of the first facet that ignores the expression, or -1. All
+// operands of the expression are then that of the facet.
+func (e *expression) facet(facets []Facet) int {
 	for i := range facets {
-		same := true
-		e.each(func(c *condition) { same = same && c.operand == facets[i] })
+		same := facets[i].ignores
+		e.each(func(c *condition) { same = same && c.operand == facets[i].ignored })
 		if same {
 			return i
 		}

@@ -266,6 +266,8 @@ func TestTimesAreCompared(t *testing.T) {
 		"created > 2027-01-15":                  true,
 		"created < 2027-01-15":                  false,
 		"created = 2027-01-15T08:00:00Z":        true,
+		"created = 1800000000000":               true,
+		"created != 1800000000001":              true,
 		"created < '2027-01-15T10:00:01+02:00'": true,
 		"created <= 1w2d3h4m5s6ms":              true,
 	} {

@@ -58,18 +58,29 @@ func (o *Ordered) Insert(id ID, before func(ID) bool) (left, right ID) {
 		return left, 0
 	}
 	chunk, pos := o.search(before)
-	if chunk == len(o.chunks) {
+	if left, right = o.neighbors(chunk, pos); right == 0 {
 		o.Append(id)
-		return 0, 0
+	} else {
+		o.insert(id, chunk, pos)
 	}
-	right = o.chunks[chunk][pos]
+	return left, right
+}
+
+// Around returns the last entry for which before is true and the first for which it is
+// false, or zero where there is none.
+func (o *Ordered) Around(before func(ID) bool) (left, right ID) { return o.neighbors(o.search(before)) }
+
+// neighbors returns the entries before and at a location, or zero where there is none.
+func (o *Ordered) neighbors(chunk, pos int) (left, right ID) {
+	if chunk < len(o.chunks) {
+		right = o.chunks[chunk][pos]
+	}
 	switch {
 	case pos > 0:
 		left = o.chunks[chunk][pos-1]
 	case chunk > 0:
 		left = o.chunks[chunk-1][len(o.chunks[chunk-1])-1]
 	}
-	o.insert(id, chunk, pos)
 	return left, right
 }
 

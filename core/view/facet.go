@@ -2,6 +2,8 @@ package view
 
 import (
 	"maps"
+	"math"
+	"strconv"
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/internal/lite"
@@ -10,25 +12,45 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// facet counts rows by value. It includes the rows that only the facet's own
-// conditions exclude.
+// facet counts rows by value, or by a pair of values. It includes the rows that only
+// the facet's own conditions exclude.
 type facet struct {
 	heap *store.Heap
-	by   query.Operand
+	by   []query.Operand
 	// own are the conditions that the facet ignores.
-	own    failures
-	limit  int
-	counts map[string]*uint64
+	own        failures
+	limit      int
+	width      float64 // of intervals, or zero
+	labels     bool    // an operand reads labels
+	groups     map[string]*group
+	created    uint32 // number of groups so far
+	aggregates []aggregate
 	// changed means that shown is outdated.
 	changed bool
 	shown   wire.FacetCounts
+	// Buffers.
+	key []byte
+	top []*group
 }
+
+// group is the rows with one value, or one pair of values.
+type group struct {
+	key  string
+	then int // offset of the second value in the key
+	rows uint64
+	// number identifies the group among those of the facet.
+	number uint32
+	sums   []sum
+}
+
+// pairLength is the size of the length at the end of the key of a pair.
+const pairLength = 4
 
 // defaultFacetValues is the number of values that a facet reports by default.
 const defaultFacetValues = 100
 
-func newFacets(heap *store.Heap, by []query.Operand, requested []wire.Facet) ([]facet, *api.Status) {
-	facets := make([]facet, len(by))
+func newFacets(heap *store.Heap, parsed []query.Facet, requested []wire.Facet) ([]facet, *api.Status) {
+	facets := make([]facet, len(parsed))
 	for i := range facets {
 		limit := int(requested[i].Limit)
 		if limit == 0 {
@@ -37,59 +59,107 @@ func newFacets(heap *store.Heap, by []query.Operand, requested []wire.Facet) ([]
 		if limit > wire.MaxFacetValues {
 			return nil, api.BadRequest("a facet reports at most 1000 values; use a smaller limit")
 		}
-		facets[i] = facet{heap: heap, by: by[i], own: 1 << i, limit: limit}
+		f := &facets[i]
+		*f = facet{heap: heap, by: parsed[i].By, own: 1 << i, limit: limit, width: float64(requested[i].Width)}
+		for _, of := range parsed[i].Aggregates {
+			f.aggregates = append(f.aggregates, aggregate{of: of})
+			f.labels = f.labels || of.NeedsLabels()
+		}
+		for j := range f.by {
+			f.labels = f.labels || f.by[j].NeedsLabels()
+		}
 	}
 	return facets, nil
 }
 
-// reset removes all counts, and returns the previous ones.
-func (f *facet) reset() map[string]*uint64 {
-	before := f.counts
-	f.counts, f.changed = map[string]*uint64{}, true
+// reset removes all groups, and returns the previous ones.
+func (f *facet) reset() map[string]*group {
+	before := f.groups
+	f.groups, f.changed = map[string]*group{}, true
+	for i := range f.aggregates {
+		f.aggregates[i].order.Load(nil)
+	}
 	return before
 }
 
-func (f *facet) equals(counts map[string]*uint64) bool {
-	return maps.EqualFunc(counts, f.counts, func(a, b *uint64) bool { return *a == *b })
+// equals reports whether the groups are known to equal others.
+func (f *facet) equals(groups map[string]*group) bool {
+	return f.aggregates == nil && maps.EqualFunc(groups, f.groups, func(a, b *group) bool { return a.rows == b.rows })
 }
 
 // counted reports whether a version with these failures counts.
 func (f *facet) counted(failed failures) bool { return failed&^f.own == 0 }
 
-// change moves an object from one count to another, and reports whether it did.
-func (f *facet) change(c *transition) bool {
+// change moves an object from one group to another, and reports whether it did.
+func (f *facet) change(id store.ID, c *transition) bool {
 	was, is := f.counted(c.was), f.counted(c.is)
-	if !was && !is || was && is && (f.by.Same(c.unchanged, c.sameLabels) || f.value(c.previous) == f.value(c.current)) {
+	if !was && !is || was && is && f.same(c) {
 		return false
 	}
 	if was {
-		f.count(c.previous, -1)
+		f.count(id, c.previous, -1)
 	}
 	if is {
-		f.count(c.current, 1)
+		f.count(id, c.current, 1)
 	}
 	return true
 }
 
-func (f *facet) value(ref store.Ref) string {
-	v := f.by.Value(rowOf(f.heap, ref, f.by.NeedsLabels()))
-	if v.Kind == api.String {
-		return v.Text
+// same reports whether a change preserves the values and the numbers of an object.
+func (f *facet) same(c *transition) bool {
+	for i := range f.by {
+		if !f.sameValue(&f.by[i], c) {
+			return false
+		}
+	}
+	for i := range f.aggregates {
+		if !f.sameValue(&f.aggregates[i].of, c) {
+			return false
+		}
+	}
+	return true
+}
+
+func (f *facet) sameValue(o *query.Operand, c *transition) bool {
+	return o.Same(c.unchanged, c.sameLabels) || o.Value(f.row(c.previous)).Compare(o.Value(f.row(c.current))) == 0
+}
+
+func (f *facet) row(ref store.Ref) query.Row { return rowOf(f.heap, ref, f.labels) }
+
+// value returns the value that an object is counted by. It may alias the row.
+func (f *facet) value(row query.Row) string {
+	v := f.by[0].Value(row)
+	if f.width > 0 {
+		n, ok := numberOf(v)
+		if !ok {
+			return ""
+		}
+		return strconv.FormatInt(int64(math.Floor(n/f.width)*f.width), 10)
 	}
 	return v.String()
 }
 
-func (f *facet) count(ref store.Ref, by int) {
+func (f *facet) count(id store.ID, ref store.Ref, by int) {
 	f.changed = true
-	value := f.value(ref)
-	n := f.counts[value]
-	if n == nil {
-		n = new(uint64)
-		f.counts[lite.Clone(value)] = n // value aliases the heap
+	row := f.row(ref)
+	f.key = append(f.key[:0], f.value(row)...)
+	then := len(f.key)
+	if len(f.by) > 1 {
+		f.key = append(f.key, f.by[1].Value(row).String()...)
+		// The length keeps ("ab", "c") and ("a", "bc") apart.
+		f.key = append(f.key, byte(then), byte(then>>8), byte(then>>16), byte(then>>24))
 	}
-	*n += uint64(by)
-	if *n == 0 {
-		delete(f.counts, value)
+	g := f.groups[string(f.key)]
+	if g == nil {
+		f.created++
+		g = &group{key: string(f.key), then: then, number: f.created, sums: make([]sum, len(f.aggregates))}
+		f.groups[g.key] = g
+	}
+	if g.rows += uint64(by); g.rows == 0 {
+		delete(f.groups, g.key)
+	}
+	for i := range f.aggregates {
+		f.aggregates[i].count(id, row, g.number, &g.sums[i], by)
 	}
 }
 
@@ -100,26 +170,44 @@ func (f *facet) report() wire.FacetCounts {
 		return f.shown
 	}
 	f.changed = false
-	var all, top uint64
-	first := f.shown.Values[:0]
-	for value, n := range f.counts {
-		all += *n
-		first = insertTop(first, wire.Count{Value: value, Rows: *n}, f.limit)
+	f.top = f.top[:0]
+	counts := wire.FacetCounts{Values: f.shown.Values[:0]}
+	for _, g := range f.groups {
+		counts.OtherRows += g.rows
+		f.top = insertTop(f.top, g, f.limit)
 	}
-	for i := range first {
-		top += first[i].Rows
+	counts.OtherValues = uint64(len(f.groups) - len(f.top))
+	lite.Sort(f.top, func(a, b **group) bool { return (*a).precedes(*b) })
+	for _, g := range f.top {
+		counts.OtherRows -= g.rows
+		c := wire.Count{Rows: g.rows}
+		c.Value, c.Then = g.values()
+		for i := range f.aggregates {
+			c.Aggregates = append(c.Aggregates, f.aggregates[i].report(g.number, &g.sums[i]))
+		}
+		counts.Values = append(counts.Values, c)
 	}
-	lite.Sort(first, func(a, b *wire.Count) bool { return a.Value < b.Value })
-	f.shown = wire.FacetCounts{Values: first, OtherValues: uint64(len(f.counts) - len(first)), OtherRows: all - top}
-	return f.shown
+	f.shown = counts
+	return counts
 }
 
-// insertTop inserts a count into a list of the most frequent values.
-func insertTop(top []wire.Count, c wire.Count, limit int) []wire.Count {
+func (g *group) values() (value, then string) {
+	value, then = g.key[:g.then], g.key[g.then:]
+	return value, then[:max(len(then)-pairLength, 0)]
+}
+
+func (g *group) precedes(o *group) bool {
+	value, then := g.values()
+	otherValue, otherThen := o.values()
+	return value < otherValue || value == otherValue && then < otherThen
+}
+
+// insertTop inserts a group into a list of the most frequent ones.
+func insertTop(top []*group, g *group, limit int) []*group {
 	lo, hi := 0, len(top)
 	for lo < hi {
 		mid := (lo + hi) / 2
-		if t := &top[mid]; t.Rows > c.Rows || t.Rows == c.Rows && t.Value < c.Value {
+		if t := top[mid]; t.rows > g.rows || t.rows == g.rows && t.precedes(g) {
 			lo = mid + 1
 		} else {
 			hi = mid
@@ -131,5 +219,5 @@ func insertTop(top []wire.Count, c wire.Count, limit int) []wire.Count {
 	if len(top) == limit {
 		top = top[:limit-1]
 	}
-	return lite.Insert(top, lo, c)
+	return lite.Insert(top, lo, g)
 }

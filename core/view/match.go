@@ -44,7 +44,7 @@ type transition struct {
 	sameLabels        bool
 }
 
-func newMatcher(c *cacher.Cacher, q *wire.OpenView, facets []query.Operand, now int64) (matcher, *api.Status) {
+func newMatcher(c *cacher.Cacher, q *wire.OpenView, facets []query.Facet, now int64) (matcher, *api.Status) {
 	m := matcher{heap: c.Heap(), now: now}
 	selection, status := selector.Limits{}.Parse(lite.Clone(q.LabelSelector), lite.Clone(q.FieldSelector))
 	if status != nil {

@@ -47,7 +47,7 @@ func New(c *cacher.Cacher, q *wire.OpenView, now int64) (*View, *api.Status) {
 		return nil, status
 	}
 	v.order(sort)
-	facets, status := query.ParseFacets(c.Schema(), facetNames(q.Facets))
+	facets, status := query.ParseFacets(c.Schema(), q.Facets)
 	if status != nil {
 		return nil, status
 	}
@@ -65,15 +65,6 @@ func New(c *cacher.Cacher, q *wire.OpenView, now int64) (*View, *api.Status) {
 	v.shown.heap = v.heap
 	v.detach = c.Observe(v)
 	return v, nil
-}
-
-// facetNames copies the names of facets.
-func facetNames(facets []wire.Facet) []string {
-	names := make([]string, len(facets))
-	for i := range facets {
-		names[i] = lite.Clone(facets[i].By)
-	}
-	return names
 }
 
 func (v *View) order(sort query.Sort) {
@@ -111,7 +102,7 @@ func (v *View) load() {
 		}
 		for i := range v.facets {
 			if v.facets[i].counted(failed) {
-				v.facets[i].count(ref, 1)
+				v.facets[i].count(id, ref, 1)
 			}
 		}
 		return true
@@ -132,9 +123,9 @@ func (v *View) setKeys(id store.ID, ref store.Ref) {
 	}
 }
 
-// resetFacets removes all counts, and returns the previous ones.
-func (v *View) resetFacets() []map[string]*uint64 {
-	before := make([]map[string]*uint64, len(v.facets))
+// resetFacets removes all groups, and returns the previous ones.
+func (v *View) resetFacets() []map[string]*group {
+	before := make([]map[string]*group, len(v.facets))
 	for i := range v.facets {
 		before[i] = v.facets[i].reset()
 	}
@@ -166,7 +157,7 @@ func (v *View) Changed(id store.ID, e *history.Event) {
 // apply updates rows and facets for a change. The event is nil if only time has passed.
 func (v *View) apply(id store.ID, t *transition, e *history.Event) {
 	for i := range v.facets {
-		if v.facets[i].change(t) {
+		if v.facets[i].change(id, t) {
 			v.changed = true
 		}
 	}

@@ -1,10 +1,6 @@
 package wire
 
-import (
-	"math"
-
-	"github.com/watchglass/watchglass/core/api"
-)
+import "github.com/watchglass/watchglass/core/api"
 
 // Envelopes avoid repetition: the key contains the name and the namespace, and a
 // column often shows a field. Each such text is stored once.
@@ -68,7 +64,7 @@ func appendValue(dst []byte, v api.Value) []byte {
 	case api.Null:
 		return dst
 	case api.Number:
-		return appendUint64(dst, math.Float64bits(v.Float))
+		return appendFloat(dst, v.Float)
 	case api.String:
 		return appendBytes(dst, v.Text)
 	}
@@ -95,7 +91,7 @@ func (r *reader) value() api.Value {
 	case timedInteger:
 		v = api.Value{Kind: api.Integer, Int: r.varint(), Time: r.varint()}
 	case api.Number:
-		v.Float = math.Float64frombits(r.uint64())
+		v.Float = r.float()
 	case api.String:
 		v.Text = r.string()
 	default:

@@ -26,6 +26,8 @@ func appendUint64(dst []byte, v uint64) []byte {
 	return dst
 }
 
+func appendFloat(dst []byte, v float64) []byte { return appendUint64(dst, math.Float64bits(v)) }
+
 //go:noinline
 func appendVarint(dst []byte, v int64) []byte {
 	return appendUvarint(dst, uint64(v)<<1^uint64(v>>63))
@@ -98,6 +100,8 @@ func (r *reader) uint64() uint64 {
 	}
 	return v
 }
+
+func (r *reader) float() float64 { return math.Float64frombits(r.uint64()) }
 
 func (r *reader) varint() int64 {
 	v := r.uvarint()

@@ -16,11 +16,21 @@ type OpenView struct {
 	Facets        []Facet
 }
 
-// Facet requests the counts of the rows by value.
+// Facet requests the counts of the rows by value, or by a pair of values.
 type Facet struct {
 	By    string // a name as query.Resolve resolves it
+	Then  string // the name of the second value of a pair; "" for none
 	Limit uint32 // of values, at most MaxFacetValues; zero means 100
+	// Width counts numbers by intervals of this width, and names each after its start.
+	// Zero counts by value.
+	Width uint64
+	// RowsOnly means that only the rows of the view count. Otherwise a facet of one name
+	// ignores the conditions that concern only this name.
+	RowsOnly   bool
+	Aggregates []string // names of numbers to aggregate
 }
+
+const minFacet = 6
 
 // MaxFacetValues is the maximum number of values of a facet.
 const MaxFacetValues = 1000
@@ -43,7 +53,14 @@ func (f *OpenView) Append(dst []byte) []byte {
 	dst = appendUvarint(dst, uint64(f.Limit))
 	dst = appendUvarint(dst, uint64(len(f.Facets)))
 	for i := range f.Facets {
-		dst = appendUvarint(appendBytes(dst, f.Facets[i].By), uint64(f.Facets[i].Limit))
+		facet := &f.Facets[i]
+		dst = appendBytes(appendBytes(dst, facet.By), facet.Then)
+		dst = appendUvarint(appendUvarint(dst, uint64(facet.Limit)), facet.Width)
+		dst = appendBool(dst, facet.RowsOnly)
+		dst = appendUvarint(dst, uint64(len(facet.Aggregates)))
+		for _, name := range facet.Aggregates {
+			dst = appendBytes(dst, name)
+		}
 	}
 	return end(dst, start)
 }
@@ -64,9 +81,15 @@ func (f *OpenView) Parse(payload []byte) error {
 	f.Sort = r.string()
 	f.Offset = r.uint32()
 	f.Limit = r.uint32()
-	f.Facets = grow(f.Facets, r.count(2))
+	f.Facets = grow(f.Facets, r.count(minFacet))
 	for i := range f.Facets {
-		f.Facets[i] = Facet{By: r.string(), Limit: r.uint32()}
+		facet := &f.Facets[i]
+		facet.By, facet.Then = r.string(), r.string()
+		facet.Limit, facet.Width, facet.RowsOnly = r.uint32(), r.uvarint(), r.bool()
+		facet.Aggregates = grow(facet.Aggregates, r.count(1))
+		for j := range facet.Aggregates {
+			facet.Aggregates[j] = r.string()
+		}
 	}
 	return r.done("OpenView")
 }

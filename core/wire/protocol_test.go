@@ -225,7 +225,7 @@ func (c code) sections(t *testing.T) map[string][]tableRow {
 
 // encodings are the methods of reader, by name.
 var encodings = map[string]string{
-	"byte": "byte", "uvarint": "uvarint", "uint64": "fixed64", "varint": "varint", "uint32": "uint32", "int": "uint31",
+	"byte": "byte", "uvarint": "uvarint", "uint64": "fixed64", "float": "float64", "varint": "varint", "uint32": "uint32", "int": "uint31",
 	"bool": "bool", "bytes": "bytes", "string": "string", "count": "count", "rv": "uvarint", "before": "behind",
 	"item": "item", "labels": "labels", "status": "status", "schema": "schema", "columns": "columns", "content": "content",
 	"change": "change", "watchEvent": "watch event", "envelope": "envelope", "patch": "patch",

@@ -24,11 +24,23 @@ type FacetCounts struct {
 
 const minFacetCounts = 3
 
-// Count is the number of rows of a view with a value.
+// Count is the number of rows of a view with a value, or with a pair of values.
 type Count struct {
-	Value string
-	Rows  uint64
+	Value      string
+	Then       string // the second value of a pair
+	Rows       uint64
+	Aggregates []Aggregate // in the order of the query
 }
+
+const minCount = 4
+
+// Aggregate summarizes the numbers of rows. Sum, Min and Max are zero if there are none.
+type Aggregate struct {
+	Values        uint64 // rows that have a number
+	Sum, Min, Max float64
+}
+
+const minAggregate = 25
 
 // Edit is one step through the rows of a window, from top to bottom. It skips
 // Keep rows, removes the next Remove rows, and inserts the rows of Insert. A
@@ -52,7 +64,11 @@ func (f *ViewPatch) Append(dst []byte) []byte {
 		facet := &f.Facets[i]
 		dst = appendUvarint(dst, uint64(len(facet.Values)))
 		for _, c := range facet.Values {
-			dst = appendUvarint(appendBytes(dst, c.Value), c.Rows)
+			dst = appendUvarint(appendBytes(appendBytes(dst, c.Value), c.Then), c.Rows)
+			dst = appendUvarint(dst, uint64(len(c.Aggregates)))
+			for _, a := range c.Aggregates {
+				dst = appendFloat(appendFloat(appendFloat(appendUvarint(dst, a.Values), a.Sum), a.Min), a.Max)
+			}
 		}
 		dst = appendUvarint(appendUvarint(dst, facet.OtherValues), facet.OtherRows)
 	}
@@ -79,9 +95,15 @@ func (f *ViewPatch) Parse(payload []byte) error {
 	f.Facets = grow(f.Facets, r.count(minFacetCounts))
 	for i := range f.Facets {
 		facet := &f.Facets[i]
-		facet.Values = grow(facet.Values, r.count(2))
+		facet.Values = grow(facet.Values, r.count(minCount))
 		for j := range facet.Values {
-			facet.Values[j] = Count{Value: r.string(), Rows: r.uvarint()}
+			c := &facet.Values[j]
+			c.Value, c.Then, c.Rows = r.string(), r.string(), r.uvarint()
+			c.Aggregates = grow(c.Aggregates, r.count(minAggregate))
+			for k := range c.Aggregates {
+				a := &c.Aggregates[k]
+				a.Values, a.Sum, a.Min, a.Max = r.uvarint(), r.float(), r.float(), r.float()
+			}
 		}
 		facet.OtherValues, facet.OtherRows = r.uvarint(), r.uvarint()
 	}

@@ -4,7 +4,7 @@ import { Deferred } from "./deferred.js";
 import { statusError, unexpected, type EngineClient, type Open, type OpenCollection } from "./engine-client.js";
 import { closedError, internalError, WatchglassError } from "./errors.js";
 import { Listeners, offNextFrame, onNextFrame } from "./listeners.js";
-import { freezeSchema, toObject } from "./object.js";
+import { frozen, toObject } from "./object.js";
 import { restore, takeSnapshot, type ChunkHead } from "./snapshot.js";
 import type {
   CallOptions,
@@ -244,7 +244,7 @@ export class CollectionHandle<T extends object> implements Collection<T>, OpenCo
         return;
       }
       case "CollectionSchema":
-        this.#schema = freezeSchema(output.schema);
+        this.#schema = frozen(output.schema);
         return onNextFrame(this.#notify);
       case "CollectionError":
         return this.#errorListeners.call(output.key, output.status ?? internalError("no reason was given").status);

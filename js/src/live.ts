@@ -161,6 +161,7 @@ export interface ViewValue {
   total: number;
   offset: number;
   facets: ViewSnapshot["facets"];
+  groups?: ViewSnapshot["groups"];
   /**
    * `loading` until the rows match the current query. The rows of the previous query stay
    * until then.
@@ -239,9 +240,9 @@ export class LiveView extends Live<ViewValue> {
         const view = (opened.view = collection.view(opened.query));
         view.ready.catch(() => {}); // the view reports the error
         const show = (): void => {
-          const { rows, total, offset, facets } = view.snapshot;
+          const { resourceVersion: _, ...contents } = view.snapshot;
           const { state, error } = collection.status;
-          this.set({ rows, total, offset, facets, view: view.state, state, error: view.error ?? error, schema: collection.schema });
+          this.set({ groups: undefined, ...contents, view: view.state, state, error: view.error ?? error, schema: collection.schema });
         };
         this.onStop(() => view.close());
         this.onStop(view.subscribe(show));

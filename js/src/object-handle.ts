@@ -2,7 +2,7 @@ import { Deferred } from "./deferred.js";
 import { statusError, unexpected, type EngineClient, type Open } from "./engine-client.js";
 import { closedError, internalError, messageOf, type WatchglassError } from "./errors.js";
 import { Listeners, offNextFrame, onNextFrame } from "./listeners.js";
-import { toObject } from "./object.js";
+import { frozen, toObject } from "./object.js";
 import type { CallOptions, ObjectHandle, ObjectOptions, Opened, State, Status } from "./types.js";
 import type { Delivery } from "./wire/outputs.js";
 
@@ -83,9 +83,8 @@ class Handle<T extends object> implements ObjectHandle<T> {
 class Reference<T extends object> implements Open {
   readonly client: EngineClient;
   readonly #id: number;
-  readonly #resource: string;
-  readonly #key: string;
-  readonly #owner: string;
+  readonly #name: string;
+  readonly #of: { resource: string; key: string; owner: string };
   readonly #listeners = new Listeners();
   readonly #notify = (): void => this.#listeners.call();
   readonly #ready = new Deferred();
@@ -101,15 +100,15 @@ class Reference<T extends object> implements Open {
 
   constructor(client: EngineClient, resource: string, key: string, owner: string) {
     this.client = client;
-    this.#resource = resource;
-    this.#key = key;
-    this.#owner = owner;
+    this.#of = { resource, key, owner };
+    this.#name = `${resource} ${key}`;
     this.#id = client.register(this);
     this.#acquire();
   }
 
   toString(): string {
-    return `${this.#resource} ${this.#key}${this.#owner && ` (owner "${this.#owner}")`}`;
+    const { owner } = this.#of;
+    return `${this.#name}${owner && ` (owner "${owner}")`}`;
   }
 
   get ready(): Promise<void> {
@@ -141,13 +140,13 @@ class Reference<T extends object> implements Open {
 
   async get({ signal }: CallOptions): Promise<T> {
     if (this.#ended) throw this.#ended;
-    const reply = await this.client.request("ObjectReply", (request) => ({ type: "GetObject", request, resource: this.#resource, key: this.#key }), signal);
+    const reply = await this.client.request("ObjectReply", (request) => ({ type: "GetObject", request, ...this.#of }), signal);
     return toObject<T>(reply.item, undefined);
   }
 
   close(): void {
     if (this.#ended) return;
-    this.#end(closedError(`the object ${this.#resource} ${this.#key}`));
+    this.#end(closedError(`the object ${this.#name}`));
     this.client.send({ type: "ReleaseObject", handle: this.#id });
   }
 
@@ -157,9 +156,9 @@ class Reference<T extends object> implements Open {
         this.exists = output.item !== undefined;
         this.current = this.#unreadable = undefined;
         try {
-          this.current = output.item && freeze(toObject<T>(output.item, undefined));
+          this.current = output.item && frozen(toObject<T>(output.item, undefined));
         } catch (error) {
-          this.#unreadable = internalError(`the object ${this.#key} cannot be read: ${messageOf(error)}`).status;
+          this.#unreadable = internalError(`the object ${this.#name} cannot be read: ${messageOf(error)}`).status;
         }
         this.#ready.resolve();
         return onNextFrame(this.#notify);
@@ -176,7 +175,7 @@ class Reference<T extends object> implements Open {
   }
 
   describe(): Opened {
-    return { type: "object", id: this.#id, resource: this.#resource, key: this.#key, owner: this.#owner, state: this.state, error: this.error };
+    return { type: "object", id: this.#id, ...this.#of, state: this.state, error: this.error };
   }
 
   silent(error: Status): void {
@@ -193,14 +192,7 @@ class Reference<T extends object> implements Open {
   }
 
   #acquire(): void {
-    this.client.send({
-      type: "AcquireObject",
-      handle: this.#id,
-      resource: this.#resource,
-      key: this.#key,
-      owner: this.#owner,
-      onDemand: false,
-    });
+    this.client.send({ type: "AcquireObject", handle: this.#id, ...this.#of, onDemand: false });
   }
 
   #say(state: State, status: Status | undefined): void {
@@ -223,11 +215,4 @@ class Reference<T extends object> implements Open {
     this.#listeners.clear();
     this.#inUse.clear();
   }
-}
-
-/** Freezes an object deeply, because all users of the handle share it. */
-function freeze<T>(value: T): T {
-  if (typeof value !== "object" || value === null) return value;
-  for (const member of Object.values(value)) freeze(member);
-  return Object.freeze(value);
 }

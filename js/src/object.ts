@@ -60,12 +60,10 @@ export function toRow(item: Item, schema: Schema | undefined): Row {
   });
 }
 
-/** Freezes a schema, because users share it. */
-export function freezeSchema(schema: Schema): Schema {
-  for (const column of schema.columns) Object.freeze(column);
-  Object.freeze(schema.fields);
-  Object.freeze(schema.columns);
-  return Object.freeze(schema);
+/** Freezes a value and everything in it, because users share it. */
+export function frozen<T>(value: T): T {
+  if (typeof value === "object") Object.values(value ?? {}).forEach(frozen);
+  return Object.freeze(value);
 }
 
 function splitKey(key: string): { namespace: string; name: string } {

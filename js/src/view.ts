@@ -4,9 +4,10 @@ import { Deferred } from "./deferred.js";
 import { statusError, unexpected, type Open, type OpenCollection } from "./engine-client.js";
 import { badRequest, closedError, protocolError, type WatchglassError } from "./errors.js";
 import { Listeners, offNextFrame, onNextFrame } from "./listeners.js";
-import { toRow } from "./object.js";
+import { frozen, toRow } from "./object.js";
 import { sortText, whereText } from "./query.js";
-import type { CallOptions, Facet, Opened, Row, Status, View, ViewOptions, ViewSnapshot, ViewState } from "./types.js";
+import type { CallOptions, Facet, Groups, Opened, Row, Status, View, ViewOptions, ViewSnapshot, ViewState } from "./types.js";
+import type { CountedFacet } from "./wire/commands.js";
 import type { Item } from "./wire/item.js";
 import type { Delivery, Edit } from "./wire/outputs.js";
 
@@ -20,11 +21,11 @@ function checkRange(offset: number, limit: number): void {
   if (!(uint32("limit", limit) <= maxLimit)) throw badRequest(`limit is ${limit}, expected at most ${maxLimit}`);
 }
 
-const empty: ViewSnapshot = Object.freeze({
-  rows: Object.freeze([]),
+const empty: ViewSnapshot = frozen({
+  rows: [],
   total: 0,
   offset: 0,
-  facets: Object.freeze({}),
+  facets: {},
   resourceVersion: "0",
 });
 
@@ -185,36 +186,45 @@ interface WindowEvents {
 }
 
 /** Returns the query of a view in the form of commands. Throws a 400 for invalid options. */
-function queryOf({ namespaces = [], search = "", where, sort, facets = [], ...selectors }: ViewOptions) {
+function queryOf({ namespaces = [], search = "", where, sort, facets = [], groupBy = [], aggregates = [], ...selectors }: ViewOptions) {
   const { namespace, labelSelector, fieldSelector } = selection(selectors);
-  if (!Array.isArray(namespaces)) throw wrongType("namespaces", namespaces, "an array of strings");
-  if (!Array.isArray(facets)) throw wrongType("facets", facets, "an array of names and { by, limit }");
+  if (!Array.isArray(facets)) throw wrongType("facets", facets, "an array of names and { by, limit, width }");
+  const [by, then, third] = texts("groupBy", groupBy);
+  if (third) throw badRequest("groupBy has more than 2 names");
   if (namespace && namespaces.length) throw badRequest("namespace and namespaces exclude each other");
   return {
-    namespaces: namespaces.length ? namespaces.map((one: string) => text("a member of namespaces", one)) : namespace ? [namespace] : [],
+    namespaces: texts("namespaces", namespace ? [namespace] : namespaces),
     labelSelector,
     fieldSelector,
     search: text("search", search),
     where: whereText(where),
     sort: sortText(sort),
-    facets: facets.map((facet: NonNullable<ViewOptions["facets"]>[number]) => facetOf(facet)),
+    // Groups are one more facet.
+    facets: [...facets, ...(by ? [{ by, then, limit: 1000, rowsOnly: true, aggregates: texts("aggregates", aggregates) }] : [])].map(facetOf),
   };
 }
 
-function facetOf(facet: NonNullable<ViewOptions["facets"]>[number]): { by: string; limit: number } {
-  const { by, limit = 0 }: { by: string; limit?: number } = typeof facet === "string" ? { by: facet } : (facet ?? {});
-  return { by: text("the name of a facet", by), limit: uint32(`limit of facet ${by}`, limit) };
+/** Returns an option that is an array of strings. */
+function texts(what: string, list: readonly string[]): readonly string[] {
+  if (!Array.isArray(list)) throw wrongType(what, list, "an array of strings");
+  return list.map((one: string) => text(`a member of ${what}`, one));
 }
 
-/** Returns the facets of a patch by name, frozen. */
-function facetsOf(names: readonly { by: string }[], facets: readonly Facet[]): ViewSnapshot["facets"] {
-  const byName: Record<string, Facet> = Object.create(null);
-  for (const [i, facet] of facets.entries()) {
-    for (const value of facet.values) Object.freeze(value);
-    Object.freeze(facet.values);
-    byName[names[i]?.by ?? i] = Object.freeze(facet);
-  }
-  return Object.freeze(byName);
+function facetOf(facet: string | Partial<CountedFacet>): CountedFacet {
+  const { by, then = "", limit = 0, width = 0, rowsOnly = false, aggregates = [] } = typeof facet === "string" ? { by: facet } : (facet ?? {});
+  return { by: text("the name of a facet", by!), then, limit: uint32(`limit of facet ${by}`, limit), width: uint32(`width of facet ${by}`, width), rowsOnly, aggregates };
+}
+
+/** Returns the facets of a patch by name, and its groups, frozen. */
+function countsOf(query: readonly CountedFacet[], counts: readonly Groups[]): Pick<ViewSnapshot, "facets" | "groups"> {
+  const facets: Record<string, Facet> = {};
+  let groups: Groups | undefined;
+  counts.forEach(({ values, ...others }, i) => {
+    const { by, rowsOnly } = query[i]!;
+    if (rowsOnly) groups = { values, ...others };
+    else facets[by] = { values: values.map(({ values: [value], rows }) => [value, rows] as const), ...others };
+  });
+  return frozen({ facets, groups });
 }
 
 /** A window at the engine, and a copy of its rows. */
@@ -304,7 +314,7 @@ class Window implements Open {
       rows: this.#rows,
       total: patch.total,
       offset: patch.offset,
-      facets: facetsOf(this.#query.facets, patch.facets),
+      ...countsOf(this.#query.facets, patch.facets),
       resourceVersion: patch.resourceVersion,
     });
   }

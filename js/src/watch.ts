@@ -129,7 +129,7 @@ export class WatchIterator<T extends object> implements AsyncIterableIterator<Wa
       resourceVersion,
       // Kubernetes requires this match if sendInitialEvents is set.
       match: Match[resourceVersionMatch ?? (initial === undefined ? "unset" : "NotOlderThan")],
-      sendInitialEvents: initial === undefined ? Tristate.unset : initial ? Tristate.true : Tristate.false,
+      sendInitialEvents: Tristate[`${initial ?? "unset"}`],
       bookmarks: o.allowWatchBookmarks ?? false,
       timeoutSeconds: o.timeoutSeconds ?? 0,
       bodies: !this.#collection.metadataOnly,
@@ -152,8 +152,7 @@ export class WatchIterator<T extends object> implements AsyncIterableIterator<Wa
     if (this.#id >= 0 && !this.#end) this.#collection.client.send({ type: "CloseWatch", watch: this.#id });
     this.#release();
     this.#end = this.end ? { reason: this.end } : end;
-    this.#events = [];
-    this.#next = 0;
+    this.#next = this.#events.length = 0;
     this.#serve();
   }
 
@@ -183,8 +182,7 @@ export class WatchIterator<T extends object> implements AsyncIterableIterator<Wa
 
   #consume(): void {
     if (this.#next === this.#events.length) {
-      this.#events = [];
-      this.#next = 0;
+      this.#next = this.#events.length = 0;
     }
     this.#consumed++;
     // Granting half of the credit at a time is rare enough to be cheap, and early

@@ -6,7 +6,7 @@ import { test, type TestContext } from "node:test";
 import { sortText, whereText } from "../src/query.js";
 import { highlighter, splitSearch } from "../src/search.js";
 import { TestCluster } from "../src/testing.js";
-import type { Collection, ViewOptions, ViewSnapshot } from "../src/types.js";
+import type { Collection, Condition, Group, ViewOptions, ViewSnapshot } from "../src/types.js";
 import { connected, skip, until } from "./cluster.js";
 import { testdata } from "./paths.js";
 
@@ -16,17 +16,18 @@ interface Pod {
   app?: string;
   node?: string;
   phase?: string;
+  cpu?: string;
 }
 
 /** Opens the pods of a cluster, by "namespace/name". */
 async function pods(t: TestContext, all: Record<string, Pod>): Promise<{ cluster: TestCluster; collection: Collection }> {
   const cluster = new TestCluster();
-  for (const [key, { app, node, phase }] of Object.entries(all)) {
+  for (const [key, { app, node, phase, cpu }] of Object.entries(all)) {
     const [namespace, name] = key.split("/") as [string, string];
     cluster.apply({
       apiVersion: "v1",
       kind: "Pod",
-      metadata: { name, namespace, ...(app && { labels: { app } }) },
+      metadata: { name, namespace, labels: { ...(app && { app }), ...(cpu && { cpu }) } },
       spec: { ...(node && { nodeName: node }) },
       status: { ...(phase && { phase }) },
     });
@@ -123,6 +124,40 @@ test("a view counts several facets, each without its own condition", options, as
   assert.equal(names(await show(collection, { namespaces: [], sort: "name" })), "api-1 api-1 api-1 web-1 web-2");
   assert.throws(() => collection.view({ namespace: "shop", namespaces: ["pay"] }), { code: 400 });
   await assert.rejects(show(collection, { facets: Array(17).fill("name") }), { code: 413, message: /max-facets/ });
+});
+
+test("a view groups its rows, and another view shows the rows of a group", options, async (t) => {
+  const { cluster, collection } = await pods(t, {
+    "shop/web-1": { app: "web", phase: "Running", cpu: "250m" },
+    "shop/web-2": { app: "web", phase: "Running", cpu: "1" },
+    "shop/api-1": { phase: "Running", cpu: "none" },
+    "pay/web-1": { app: "web", phase: "Failed" },
+  });
+  const groupBy = ["labels[app]", "status.phase"];
+  using view = collection.view({ where: "not status.phase = Failed", groupBy, aggregates: ["labels[cpu]"], facets: ["status.phase", { by: "age", width: 86_400_000 }], limit: 0 });
+  await view.ready;
+  const none = { count: 0, sum: 0, min: 0, max: 0 };
+  assert.deepEqual(view.snapshot.groups, {
+    values: [
+      { values: ["", "Running"], rows: 1, aggregates: [none] },
+      { values: ["web", "Running"], rows: 2, aggregates: [{ count: 2, sum: 1.25, min: 0.25, max: 1 }] },
+    ],
+    otherValues: 0,
+    otherRows: 0,
+  });
+  assert.deepEqual(view.snapshot.facets["status.phase"]?.values, [["Failed", 1], ["Running", 3]]);
+  const [day = []] = view.snapshot.facets["age"]!.values;
+  assert.equal(Number(day[0]) % 86_400_000, 0);
+  assert.throws(() => ((view.snapshot.groups!.values as unknown[])[0] = none), TypeError, "a snapshot is frozen");
+  cluster.update("v1/pods", "shop/web-2", (pod) => (pod.metadata.labels.cpu = "750m"));
+  await until(view, () => view.snapshot.groups?.values[1]?.aggregates[0]?.max === 0.75);
+  for (const [i, shown] of ["api-1", "web-1 web-2"].entries()) {
+    const { values }: Group = view.snapshot.groups!.values[i]!;
+    const where: Condition = { and: groupBy.map((name, j): Condition => (values[j] ? [name, "=", values[j]] : { not: [name, "exists"] })) };
+    assert.equal(names(await show(collection, { where, sort: "name" })), shown);
+  }
+  await view.query({ limit: 0 });
+  assert.equal(view.snapshot.groups, undefined);
 });
 
 test("a row has its cells by name", options, async (t) => {

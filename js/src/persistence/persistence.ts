@@ -5,7 +5,7 @@ import { messageOf } from "../errors.js";
 import { batchBytes } from "../member.js";
 import type { Status } from "../types.js";
 import { concat, fingerprint, maxMessage, Reader, Writer, type Frame } from "../wire/codec.js";
-import { memberCommandTypes, writeMemberCommand, type MemberCommand } from "../wire/commands.js";
+import { memberCommands, writeMemberCommand, type MemberCommand } from "../wire/commands.js";
 import { readDelivery, type Delivery } from "../wire/outputs.js";
 import { Database, type Stored } from "./database.js";
 import { readScope, type Scope } from "./scope.js";
@@ -149,8 +149,8 @@ export class Persistence {
    * opened here, so that the page's collection shares the restored state.
    */
   note({ type, payload }: Frame, step: (frames: Uint8Array) => void): void {
-    if (type === memberCommandTypes.CloseCollection) return this.leave(new Reader(payload, "CloseCollection").uint32());
-    if (type !== memberCommandTypes.OpenCollection || this.#off) return;
+    if (type === memberCommands.CloseCollection[0]) return this.leave(new Reader(payload, "CloseCollection").uint32());
+    if (type !== memberCommands.OpenCollection[0] || this.#off) return;
     const opened = readScope(payload);
     if (!opened) return;
     const { scope, collection } = opened;

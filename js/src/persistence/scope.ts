@@ -22,7 +22,7 @@ export function readScope(payload: Uint8Array): { collection: number; scope: Sco
   const [resource, namespace, labelSelector, fieldSelector] = [r.text(), r.text(), r.text(), r.text()];
   const [metadataOnly, rowsFirst, restore] = [r.bool(), r.bool(), r.bool()];
   if (restore || resource.split("/").pop() === "secrets") return undefined;
-  const columns = r.list(6, (): Column => ({ name: r.text(), kind: columnKinds[r.option(columnKinds.length)]!, path: r.text(), priority: r.byte(), printer: r.text(), default: r.text() }));
+  const columns = r.list(6, (): Column => ({ name: r.text(), kind: r.oneOf(columnKinds), path: r.text(), priority: r.byte(), printer: r.text(), default: r.text() }));
   const open = { resource, namespace, labelSelector, fieldSelector, metadataOnly, columns };
   return { collection, scope: { key: JSON.stringify(Object.values(open)), open: { ...open, rowsFirst } } };
 }

@@ -33,6 +33,36 @@ export interface Facet {
   otherRows: number;
 }
 
+/** The groups of a view with the most rows, at most 1000. Frozen. */
+export interface Groups {
+  /** Sorted by their values. */
+  values: readonly Group[];
+  /** The number of further groups, and of their rows. */
+  otherValues: number;
+  otherRows: number;
+}
+
+/** The rows of a view that have the same values. */
+export interface Group {
+  /**
+   * In the order of {@link ViewOptions.groupBy}, as texts: "" for no value, milliseconds for
+   * times. The second value is "" if rows are grouped by one name.
+   */
+  values: readonly [string, string];
+  rows: number;
+  /** In the order of {@link ViewOptions.aggregates}. */
+  aggregates: readonly Aggregate[];
+}
+
+/** Summarizes the numbers of the rows of a group. All members are 0 if no row has a number. */
+export interface Aggregate {
+  /** The number of rows that have a number. The average is `sum / count`. */
+  count: number;
+  sum: number;
+  min: number;
+  max: number;
+}
+
 /** The window of a view at one point in time. Frozen. Every change creates a new one. */
 export interface ViewSnapshot {
   rows: readonly Row[];
@@ -42,6 +72,8 @@ export interface ViewSnapshot {
   offset: number;
   /** The counts of {@link ViewOptions.facets}, by name. */
   facets: Readonly<Record<string, Facet>>;
+  /** The groups of {@link ViewOptions.groupBy}. */
+  groups?: Groups | undefined;
   /**
    * The version of the newest change in the window. The collection's progress has the
    * version of the newest change in the collection.
@@ -108,8 +140,23 @@ export interface ViewOptions extends Selectors {
    * The names whose values are counted, as in {@link SortKey.by}, at most 16. A facet
    * reports the `limit` most frequent values, by default 100 and at most 1000. It includes
    * the rows that only the parts of {@link where} that concern just this name exclude.
+   * With a `width`, it is a histogram: it counts numbers by intervals of this width, named
+   * after their start. The width is a whole number, for times in milliseconds.
    */
-  facets?: readonly (string | { by: string; limit?: number })[];
+  facets?: readonly (string | { by: string; limit?: number; width?: number })[];
+  /**
+   * Groups the rows by one name or two, as in {@link SortKey.by}. To show the rows of a
+   * group, open another view with a condition on its values:
+   *
+   *     where: { and: groupBy.map((name, i): Condition => (group.values[i] ? [name, "=", group.values[i]] : { not: [name, "exists"] })) }
+   */
+  groupBy?: readonly string[];
+  /**
+   * The names whose numbers are summed up by group, at most 8. A text counts if it is a
+   * quantity such as 512Mi, and a time counts in milliseconds. Numbers beyond 2^62 do not
+   * count.
+   */
+  aggregates?: readonly string[];
 }
 
 /**

@@ -5,7 +5,7 @@ import type { ResourceVersion } from "../types.js";
 export const maxMessage = 16 << 20;
 
 /** Identifies the layout of the frames to and from the module, as in core/wire. */
-export const fingerprint = 0x688c17;
+export const fingerprint = 0x1f21fa;
 
 /** The types of the frames between readers and connectors that this package reads or writes itself. */
 export const readerFrames = { Subscribe: 0x02, Schema: 0x11, SubscriptionStatus: 0x19, Pong: 0x86, Ping: 0x9c } as const;
@@ -30,32 +30,20 @@ export class Writer {
   }
 
   /**
-   * Writes one frame, whose payload `write` appends. If `write` throws, the frame is
-   * removed and earlier frames stay.
+   * Writes one frame with the payload that `write` writes. If `write` throws, no part of
+   * the frame is written.
    */
   frame(type: number, write: (w: this) => void): void {
-    const before = this.#end;
-    this.byte(type);
-    this.byte(0);
     const start = this.#end;
+    let payload: Uint8Array;
     try {
       write(this);
-    } catch (error) {
-      this.#end = before;
-      throw error;
+      payload = this.#bytes.slice(start, this.#end);
+    } finally {
+      this.#end = start;
     }
-    const n = this.#end - start;
-    if (n < 0x80) {
-      this.#bytes[start - 1] = n;
-      return;
-    }
-    // The length needs more than the one reserved byte. Append it to the payload,
-    // which makes room, then move both into place.
-    this.uvarint(n);
-    const head = this.#bytes.slice(start + n, this.#end);
-    this.#bytes.copyWithin(start - 1 + head.length, start, start + n);
-    this.#bytes.set(head, start - 1);
-    this.#end--;
+    this.byte(type);
+    this.bytes(payload);
   }
 
   byte(v: number): void {
@@ -70,13 +58,13 @@ export class Writer {
   /** Writes a non-negative integer: a number up to 2^53-1, or a bigint up to 2^64-1. */
   uvarint(v: number | bigint): void {
     this.#room(10);
+    const valid = typeof v === "bigint" ? v >= 0n && v < 1n << 64n : Number.isSafeInteger(v) && v >= 0;
+    if (!valid) throw protocolError(`${v} is not an unsigned 64-bit integer`);
     if (typeof v === "bigint") {
-      if (v < 0n || v >= 1n << 64n) throw protocolError(`${v} is not an unsigned 64-bit integer`);
       for (; v >= 0x80n; v >>= 7n) this.#bytes[this.#end++] = Number(v & 0x7fn) | 0x80;
       this.#bytes[this.#end++] = Number(v);
       return;
     }
-    if (!Number.isSafeInteger(v) || v < 0) throw protocolError(`${v} is not a non-negative integer below 2^53`);
     for (; v >= 0x80; v = Math.floor(v / 0x80)) this.#bytes[this.#end++] = (v % 0x80) | 0x80;
     this.#bytes[this.#end++] = v;
   }
@@ -138,6 +126,11 @@ export class Reader {
 
   bool(): boolean {
     return this.option(2) === 1;
+  }
+
+  /** Reads the number of one of the values. */
+  oneOf<T>(values: readonly T[]): T {
+    return values[this.option(values.length)]!;
   }
 
   /** Reads a number up to 2^53-1. */

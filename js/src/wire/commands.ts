@@ -17,6 +17,16 @@ interface Select {
   fieldSelector: string;
 }
 
+/** A facet, or the groups of a view. Its members are in the order of the wire. */
+export interface CountedFacet {
+  by: string;
+  then: string;
+  limit: number;
+  width: number;
+  rowsOnly: boolean;
+  aggregates: readonly string[];
+}
+
 /**
  * The commands from a member, such as a page, to the engine. The program chooses the IDs,
  * which fit 32 bits. core/wire documents every member. Those of the driver are in
@@ -64,7 +74,7 @@ export type MemberCommand =
       sort: string;
       offset: number;
       limit: number;
-      facets: readonly { by: string; limit: number }[];
+      facets: readonly CountedFacet[];
     }
   | { type: "GrantView"; view: number }
   | { type: "MoveView"; view: number; offset: number; limit: number }
@@ -78,150 +88,67 @@ export type MemberCommand =
   | { type: "NextChunk"; request: number; stop: boolean }
   | { type: "RestoreChunk"; collection: number; data: Uint8Array; end: boolean; body: number };
 
-/** The type byte of every member's command. */
-export const memberCommandTypes: Readonly<Record<MemberCommand["type"], number>> = {
-  OpenCollection: 0x41,
-  CloseCollection: 0x42,
-  OpenWatch: 0x43,
-  GrantWatch: 0x44,
-  CloseWatch: 0x45,
-  Get: 0x46,
-  List: 0x47,
-  OpenView: 0x48,
-  GrantView: 0x4f,
-  MoveView: 0x49,
-  CloseView: 0x4a,
-  Inspect: 0x4b,
-  AcquireObject: 0x4c,
-  ReleaseObject: 0x4d,
-  GetObject: 0x4e,
-  Reconnect: 0x53,
-  TakeSnapshot: 0x54,
-  NextChunk: 0x55,
-  RestoreChunk: 0x56,
+/**
+ * The type byte of every member's command, and the members of its payload in their order.
+ */
+export const memberCommands: { [Type in MemberCommand["type"]]: readonly [type: number, ...members: Exclude<keyof Extract<MemberCommand, { type: Type }>, "type">[]] } = {
+  OpenCollection: [0x41, "collection", "resource", "namespace", "labelSelector", "fieldSelector", "metadataOnly", "rowsFirst", "restore", "columns"],
+  CloseCollection: [0x42, "collection"],
+  OpenWatch: [0x43, "watch", "collection", "namespace", "labelSelector", "fieldSelector", "resourceVersion", "match", "sendInitialEvents", "bookmarks", "timeoutSeconds", "bodies", "policy", "credit", "previous"],
+  GrantWatch: [0x44, "watch", "events"],
+  CloseWatch: [0x45, "watch"],
+  Get: [0x46, "request", "collection", "key"],
+  List: [0x47, "request", "collection", "namespace", "labelSelector", "fieldSelector", "resourceVersion", "match", "limit", "continue", "bodies"],
+  OpenView: [0x48, "view", "collection", "namespaces", "labelSelector", "fieldSelector", "search", "where", "sort", "offset", "limit", "facets"],
+  GrantView: [0x4f, "view"],
+  MoveView: [0x49, "view", "offset", "limit"],
+  CloseView: [0x4a, "view"],
+  Inspect: [0x4b, "request"],
+  AcquireObject: [0x4c, "handle", "resource", "key", "owner", "onDemand"],
+  ReleaseObject: [0x4d, "handle"],
+  GetObject: [0x4e, "request", "resource", "key"],
+  Reconnect: [0x53],
+  TakeSnapshot: [0x54, "request", "collection", "resourceVersion", "source", "chunkBytes"],
+  NextChunk: [0x55, "request", "stop"],
+  RestoreChunk: [0x56, "collection", "data", "end", "body"],
 };
 
 /** Appends a command as one frame. */
 export function writeMemberCommand(w: Writer, command: MemberCommand): void {
-  w.frame(memberCommandTypes[command.type], () => writePayload(w, command));
+  const [type, ...members] = memberCommands[command.type];
+  w.frame(type, () => {
+    for (const name of members) {
+      const value: unknown = command[name as keyof MemberCommand];
+      if (name === "columns") writeColumns(w, value as readonly Column[]);
+      else if (command.type === "TakeSnapshot" && name === "resourceVersion") w.uvarint(BigInt(value as string));
+      else write(w, value);
+    }
+  });
 }
 
-function writePayload(w: Writer, c: MemberCommand): void {
-  switch (c.type) {
-    case "OpenCollection":
-      w.uvarint(c.collection);
-      w.text(c.resource);
-      writeSelect(w, c);
-      w.bool(c.metadataOnly);
-      w.bool(c.rowsFirst);
-      w.bool(c.restore);
-      return writeColumns(w, c.columns ?? []);
-    case "CloseCollection":
-      return w.uvarint(c.collection);
-    case "OpenWatch":
-      w.uvarint(c.watch);
-      w.uvarint(c.collection);
-      writeSelect(w, c);
-      w.text(c.resourceVersion);
-      w.byte(c.match);
-      w.byte(c.sendInitialEvents);
-      w.bool(c.bookmarks);
-      w.uvarint(c.timeoutSeconds);
-      w.bool(c.bodies);
-      w.byte(c.policy);
-      w.uvarint(c.credit);
-      return w.bool(c.previous);
-    case "GrantWatch":
-      w.uvarint(c.watch);
-      return w.uvarint(c.events);
-    case "CloseWatch":
-      return w.uvarint(c.watch);
-    case "Get":
-      w.uvarint(c.request);
-      w.uvarint(c.collection);
-      return w.text(c.key);
-    case "List":
-      w.uvarint(c.request);
-      w.uvarint(c.collection);
-      writeSelect(w, c);
-      w.text(c.resourceVersion);
-      w.byte(c.match);
-      w.uvarint(c.limit);
-      w.text(c.continue);
-      return w.bool(c.bodies);
-    case "OpenView":
-      w.uvarint(c.view);
-      w.uvarint(c.collection);
-      w.uvarint(c.namespaces.length);
-      for (const namespace of c.namespaces) w.text(namespace);
-      w.text(c.labelSelector);
-      w.text(c.fieldSelector);
-      w.text(c.search);
-      w.text(c.where);
-      w.text(c.sort);
-      w.uvarint(c.offset);
-      w.uvarint(c.limit);
-      w.uvarint(c.facets.length);
-      for (const { by, limit } of c.facets) {
-        w.text(by);
-        w.uvarint(limit);
-      }
-      return;
-    case "GrantView":
-      return w.uvarint(c.view);
-    case "MoveView":
-      w.uvarint(c.view);
-      w.uvarint(c.offset);
-      return w.uvarint(c.limit);
-    case "CloseView":
-      return w.uvarint(c.view);
-    case "AcquireObject":
-      w.uvarint(c.handle);
-      w.text(c.resource);
-      w.text(c.key);
-      w.text(c.owner);
-      return w.bool(c.onDemand);
-    case "ReleaseObject":
-      return w.uvarint(c.handle);
-    case "GetObject":
-      w.uvarint(c.request);
-      w.text(c.resource);
-      return w.text(c.key);
-    case "Inspect":
-      return w.uvarint(c.request);
-    case "Reconnect":
-      return;
-    case "TakeSnapshot":
-      w.uvarint(c.request);
-      w.uvarint(c.collection);
-      w.uvarint(BigInt(c.resourceVersion));
-      w.text(c.source);
-      return w.uvarint(c.chunkBytes);
-    case "NextChunk":
-      w.uvarint(c.request);
-      return w.bool(c.stop);
-    case "RestoreChunk":
-      w.uvarint(c.collection);
-      w.bytes(c.data);
-      w.bool(c.end);
-      return w.uvarint(c.body);
-  }
+/**
+ * Writes a member, whose type determines the encoding. An object is written as its
+ * members, in their order. Undefined is false.
+ */
+function write(w: Writer, value: unknown): void {
+  if (typeof value === "string") w.text(value);
+  else if (typeof value === "number") w.uvarint(value);
+  else if (value instanceof Uint8Array) w.bytes(value);
+  else if (Array.isArray(value)) {
+    w.uvarint(value.length);
+    for (const one of value) write(w, one);
+  } else if (typeof value === "object") for (const one of Object.values(value!)) write(w, one);
+  else w.bool(value as boolean | undefined);
 }
 
-function writeSelect(w: Writer, c: Select): void {
-  w.text(c.namespace);
-  w.text(c.labelSelector);
-  w.text(c.fieldSelector);
-}
-
-function writeColumns(w: Writer, columns: readonly Column[]): void {
+function writeColumns(w: Writer, columns: readonly Column[] = []): void {
   w.uvarint(columns.length);
-  for (const { name, kind, path, priority, printer, default: missing } of columns) {
-    w.text(name);
-    w.byte(columnKinds.indexOf(kind));
-    w.text(path);
-    w.byte(priority);
-    w.text(printer);
-    w.text(missing);
+  for (const column of columns) {
+    w.text(column.name);
+    w.byte(columnKinds.indexOf(column.kind));
+    w.text(column.path);
+    w.byte(column.priority);
+    w.text(column.printer);
+    w.text(column.default);
   }
 }

@@ -1,5 +1,5 @@
 import type { Writer } from "./codec.js";
-import { memberCommandTypes, writeMemberCommand, type MemberCommand } from "./commands.js";
+import { memberCommands, writeMemberCommand, type MemberCommand } from "./commands.js";
 
 /**
  * The commands of the driver, which runs the engine: its configuration, the events of
@@ -43,7 +43,10 @@ const driverCommandTypes: Readonly<Record<DriverCommand["type"], number>> = {
 };
 
 /** The type byte of every command. */
-export const commandTypes: Readonly<Record<Command["type"], number>> = { ...memberCommandTypes, ...driverCommandTypes };
+export const commandTypes: Readonly<Record<Command["type"], number>> = {
+  ...(Object.fromEntries(Object.entries(memberCommands).map(([name, [type]]) => [name, type])) as Record<MemberCommand["type"], number>),
+  ...driverCommandTypes,
+};
 
 /** Appends a command as one frame. */
 export function writeCommand(w: Writer, command: Command): void {

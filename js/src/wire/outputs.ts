@@ -1,5 +1,5 @@
 import { protocolError } from "../errors.js";
-import type { Column, Facet, ResourceVersion, Schema, State, Status, WatchEnd } from "../types.js";
+import type { Aggregate, Column, Group, Groups, ResourceVersion, Schema, State, Status, WatchEnd } from "../types.js";
 import { Reader, type Frame } from "./codec.js";
 import { Item, minItem } from "./item.js";
 
@@ -62,7 +62,8 @@ export type Delivery =
       resourceVersion: ResourceVersion;
       total: number;
       offset: number;
-      facets: Facet[];
+      /** The groups of the view are the last one. */
+      facets: Groups[];
       /** The edits build the window from an empty one. */
       reset: boolean;
       edits: Edit[];
@@ -104,11 +105,11 @@ export const deliveryParsers: Parsers<Delivery> = {
     }),
   ],
   0x67: ["WatchEvents", (r) => ({ id: r.uint32(), events: r.list(3, () => watchEvent(r)) })],
-  0x68: ["WatchClosed", (r) => ({ id: r.uint32(), end: watchEnds[r.option(watchEnds.length)]!, status: status(r) })],
+  0x68: ["WatchClosed", (r) => ({ id: r.uint32(), end: r.oneOf(watchEnds), status: status(r) })],
   0x69: ["ViewPatch", viewPatch],
   0x6a: [
     "Rejected",
-    (r) => ({ object: rejectables[r.option(rejectables.length)]!, id: r.uint32(), status: status(r) }),
+    (r) => ({ object: r.oneOf(rejectables), id: r.uint32(), status: status(r) }),
   ],
   0x6b: ["ObjectReply", (r) => ({ id: r.uint32(), item: new Item(r) })],
   0x6c: ["ListReply", listReply],
@@ -130,7 +131,7 @@ export const deliveryParsers: Parsers<Delivery> = {
   ],
   0x70: [
     "ObjectState",
-    (r) => ({ id: r.uint32(), state: states[r.option(states.length)]!, status: status(r) }),
+    (r) => ({ id: r.uint32(), state: r.oneOf(states), status: status(r) }),
   ],
   0x71: [
     "SnapshotChunk",
@@ -164,7 +165,7 @@ export function parse<T extends { type: string }>(frame: Frame, parsers: Parsers
 function collectionState(r: Reader): Omit<Delivery & { type: "CollectionState" }, "type"> {
   return {
     id: r.uint32(),
-    state: states[r.option(states.length)]!,
+    state: r.oneOf(states),
     resourceVersion: r.resourceVersion(),
     lastProgressMillis: r.varint(),
     nextAttemptMillis: r.varint(),
@@ -199,10 +200,15 @@ function viewPatch(r: Reader): Omit<Delivery & { type: "ViewPatch" }, "type"> {
     resourceVersion: r.resourceVersion(),
     total: r.uvarint(),
     offset: r.uint32(),
-    facets: r.list(3, (): Facet => ({ values: r.list(2, (): [string, number] => [r.text(), r.uvarint()]), otherValues: r.uvarint(), otherRows: r.uvarint() })),
+    facets: r.list(3, () => ({ values: r.list(4, () => group(r)), otherValues: r.uvarint(), otherRows: r.uvarint() })),
     reset: r.bool(),
     edits: r.list(minEdit, (): Edit => ({ keep: r.uint32(), remove: r.uint32(), insert: r.list(minItem, () => new Item(r)) })),
   };
+}
+
+function group(r: Reader): Group {
+  const aggregate = (): Aggregate => ({ count: r.uvarint(), sum: r.float(), min: r.float(), max: r.float() });
+  return { values: [r.text(), r.text()], rows: r.uvarint(), aggregates: r.list(25, aggregate) };
 }
 
 function listReply(r: Reader): Omit<Delivery & { type: "ListReply" }, "type"> {
@@ -237,7 +243,7 @@ export function schema(r: Reader): Schema {
     fields: r.list(1, () => r.text()),
     columns: r.list(6, () => ({
       name: r.text(),
-      kind: columnKinds[r.option(columnKinds.length)]!,
+      kind: r.oneOf(columnKinds),
       path: r.text(),
       priority: r.byte(),
       printer: r.text(),
