@@ -32,7 +32,9 @@ func ParseDocument(raw []byte) (Document, error) {
 //go:noinline
 func (d Document) Member(names ...string) Document {
 	for _, name := range names {
-		d = Member(d, name)
+		var found [1]Document
+		d.Pick(found[:], name)
+		d = found[0]
 	}
 	return d
 }
@@ -97,7 +99,7 @@ func (d Document) Members(visit func(name, value Document)) {
 		if f != sound {
 			return
 		}
-		end, f := skipValue(d, value, 1)
+		end, f := skipUnchecked(d, value, 1)
 		if f != sound {
 			return
 		}
@@ -115,8 +117,10 @@ func (d Document) Pick(picked []Document, names ...string) {
 		picked[i] = nil
 	}
 	d.Members(func(name, value Document) {
+		quoted := name[1 : len(name)-1]
+		plain := isPlain(quoted)
 		for i := range names {
-			if name.Is(names[i]) {
+			if plain && string(quoted) == names[i] || !plain && sameEscaped(quoted, names[i]) {
 				picked[i] = value
 			}
 		}
@@ -142,7 +146,7 @@ func (d Document) each(visit func(Document)) {
 	}
 	i, more := open(d, 0, ']')
 	for more {
-		end, f := skipValue(d, i, 1)
+		end, f := skipUnchecked(d, i, 1)
 		if f != sound {
 			return
 		}

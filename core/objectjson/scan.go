@@ -142,14 +142,22 @@ func (s *Scanner) value(i int, n *node, depth int) (end int, f fault) {
 // skip skips the unselected value at i. It may trust the contents of an object or an
 // array.
 func (s *Scanner) skip(i, depth int) (int, fault) {
-	raw := s.body.raw
-	if c := at(raw, i); !s.unchecked || c != '{' && c != '[' {
-		return skipValue(raw, i, depth)
+	if s.unchecked {
+		return skipUnchecked(s.body.raw, i, depth)
+	}
+	return skipValue(s.body.raw, i, depth)
+}
+
+// skipUnchecked skips an object or array by its quotes and brackets alone, and any
+// other value like skipValue.
+func skipUnchecked(b []byte, i, depth int) (int, fault) {
+	if c := at(b, i); c != '{' && c != '[' {
+		return skipValue(b, i, depth)
 	}
 	span := Span{depth: 1}
-	end, complete := span.words(raw, i+1)
+	end, complete := span.words(b, i+1)
 	if !complete {
-		end, complete = span.Find(raw, end)
+		end, complete = span.Find(b, end)
 	}
 	if !complete {
 		return end, wantCommaOrBrace
