@@ -75,8 +75,10 @@ const (
 
 	maxGrants   = 10_000
 	maxRefusals = 1_000
-	// maxRules limits the cached rules, each of at most maxReviewBytes.
-	maxRules = 100
+	// maxRules limits the cached rules, each of at most maxRulesBytes as JSON. Longer
+	// rules are reviewed again for each request.
+	maxRules      = 100
+	maxRulesBytes = 64 << 10
 	// maxAddresses limits the addresses whose refused tokens are counted.
 	maxAddresses = 10_000
 	// maxUsers limits the users whose reviews are counted.
@@ -101,6 +103,8 @@ type verdict struct {
 	user   *access.User
 	rules  *access.Rules
 	status *api.Status
+	// once marks a decision that is too long to be cached.
+	once bool
 }
 
 // verdicts caches decisions.
@@ -128,6 +132,8 @@ func (v *verdicts) put(q question, decided verdict, asked, now time.Time) (until
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	switch {
+	case decided.once:
+		until = asked
 	case decided.status == nil:
 		// Readers that connected together, as after a restart, are not reviewed
 		// together.
@@ -241,7 +247,8 @@ func (p *Policy) Rules(ctx context.Context, token string, user *access.User, nam
 	v, _ := p.ask(ctx, &p.rules, user, newQuestion("rules", key), func(ctx context.Context) verdict {
 		p.accessReviews.Add(1)
 		rules, status := p.source.reviewRules(ctx, token, namespace)
-		return verdict{rules: rules, status: status}
+		text, err := json.Marshal(rules)
+		return verdict{rules: rules, status: status, once: err != nil || len(text) > maxRulesBytes}
 	})
 	return v.rules, v.status
 }

@@ -2,7 +2,9 @@ package kube_test
 
 import (
 	"fmt"
+	"io"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -19,7 +21,7 @@ import (
 )
 
 // listingRules makes the fake serve SelfSubjectRulesReviews. It returns the number of
-// reviews.
+// reviews. There are a thousand rules for the namespace "long".
 func listingRules(t *testing.T, f *fake) *atomic.Int32 {
 	var asked atomic.Int32
 	f.intercept(func(w http.ResponseWriter, r *http.Request) bool {
@@ -32,8 +34,14 @@ func listingRules(t *testing.T, f *fake) *atomic.Int32 {
 			status(w, 401, "Unauthorized", "Unauthorized")
 			return true
 		}
+		review, err := io.ReadAll(r.Body)
+		assert.NoError(t, err)
+		rules := `{"verbs":["get"],"apiGroups":[""],"resources":["pods"]}`
+		if strings.Contains(string(review), `"namespace":"long"`) {
+			rules += strings.Repeat(`,{"verbs":["get"],"apiGroups":[""],"resources":["configmaps"],"resourceNames":["settings"]}`, 999)
+		}
 		w.WriteHeader(http.StatusCreated)
-		fmt.Fprint(w, `{"status":{"resourceRules":[{"verbs":["get"],"apiGroups":[""],"resources":["pods"]}],"nonResourceRules":[],"incomplete":false}}`)
+		fmt.Fprintf(w, `{"status":{"resourceRules":[%s],"nonResourceRules":[],"incomplete":false}}`, rules)
 		return true
 	})
 	return &asked
@@ -77,6 +85,19 @@ func TestRulesAreReviewedOnceForMany(t *testing.T) {
 	_, refused := p.Rules(t.Context(), "t-ann", &access.User{Name: "ann"}, "b")
 	assert.Nil(t, refused)
 	assert.EqualValues(t, 2, asked.Load(), "another namespace")
+}
+
+// Rules that are too long are not cached. A hundred of them would take 100 MiB.
+func TestLongRulesAreNotCached(t *testing.T) {
+	f := newFake(t)
+	asked := listingRules(t, f)
+	p := f.source(kube.Config{}).Policy(nil)
+	for range 2 {
+		rules, refused := p.Rules(t.Context(), "t-ann", &access.User{Name: "ann"}, "long")
+		require.Nil(t, refused)
+		assert.Len(t, rules.Resources, 1000)
+	}
+	assert.EqualValues(t, 2, asked.Load())
 }
 
 // An attacker who chooses a token that equals the text of another question must not
