@@ -274,7 +274,7 @@ func (e *Engine) dropIdle() {
 		return !awaited && (e.now >= b.idleSince+lingerMillis || b.tooLarge())
 	})
 	if len(e.sharedCollections) == 0 {
-		e.origin.close(api.Unavailable("nothing is open any more"))
+		e.origin.close(api.Unavailable("no collection is open"))
 	}
 }
 

@@ -132,7 +132,7 @@ func (c *connection) tick() {
 	if c.cutOff != 0 && now >= c.cutOff {
 		c.cutOff = 0
 		for _, b := range c.engine.sharedCollections {
-			b.cacher.Upstream().Fail(api.Unavailable("what serves this is cut off from its connector"))
+			b.cacher.Upstream().Fail(api.Unavailable("the server has no connection to its connector"))
 		}
 	}
 }
@@ -344,7 +344,7 @@ func (c *connection) nextSubscription() uint32 {
 
 func (c *connection) welcome(f *wire.Welcome) error {
 	if c.phase != greeting {
-		return api.Protocol("Welcome came twice")
+		return api.Protocol("received a second Welcome")
 	}
 	if f.Version != wire.Version {
 		return wire.OtherVersion(wire.SubprotocolPrefix + strconv.FormatUint(uint64(f.Version), 10))

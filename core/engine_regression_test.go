@@ -158,7 +158,7 @@ func TestReadersOfAnEngineWithoutConnectorReceiveTheReason(t *testing.T) {
 		r.now += 1000
 		r.engine.Tick(r.now)
 	}
-	require.Equal(t, map[string]int{"what serves this is cut off from its connector": 1}, reported)
+	require.Equal(t, map[string]int{"the server has no connection to its connector": 1}, reported)
 }
 
 // The readers of an engine receive its connector's refusal, for example because that

@@ -48,7 +48,7 @@ func (r *ListResult) Cut(n int, last api.Key) {
 }
 
 const expiredContinue = "The provided continue parameter is too old to display a consistent list result. " +
-	"You can start a new list without it, or use the continue token of this response to go on with the latest " +
+	"You can start a new list without it, or use the continue token of this response to continue with the latest " +
 	"state, which may lack or repeat objects that changed since."
 
 // List validates the options and calls done when the collection is fresh enough

@@ -278,7 +278,7 @@ func (c *Client) judge(status *api.Status) *api.Status {
 	justListed := c.listedAt != 0 && c.now-c.listedAt < veryShort
 	switch {
 	case status.Code == api.CodeGone && justListed:
-		return api.Unavailable("the server does not know the version of its own list any more: " + status.Message)
+		return api.Unavailable("the server has already expired the version of its list: " + status.Message)
 	case status.Code != api.CodeInternalError:
 		return status
 	}

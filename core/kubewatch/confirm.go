@@ -23,7 +23,7 @@ func (c *Client) confirmed(r *request) {
 	case err != nil:
 		c.fail(r, api.AsStatus(err))
 	case name != c.cluster:
-		c.End(api.Unavailable(c.cfg.Server + ": another cluster has come to this address; " + c.cfg.Resource.String() + " is listed anew"))
+		c.End(api.Unavailable(c.cfg.Server + ": another cluster is now at this address; " + c.cfg.Resource.String() + " is listed again"))
 	case c.phase == confirmingList:
 		rv := c.listed
 		c.listed = 0

@@ -169,7 +169,7 @@ func (l *link) timeout() bool {
 		return false
 	}
 	l.bodies.lostTo = 0
-	l.lose("no answer from the network")
+	l.lose("no response from the network")
 	return true
 }
 

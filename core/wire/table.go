@@ -102,7 +102,7 @@ func WithReleases(err error, connector, reader string) error {
 // OtherVersion returns the error for a peer with another version of the protocol, such
 // as "watchglass.v1".
 func OtherVersion(peers string) *api.Status {
-	return api.Protocol("the other end speaks " + peers + ", and this end " + Subprotocol + remedy)
+	return api.Protocol("the other end uses " + peers + ", this end " + Subprotocol + remedy)
 }
 
 // The frame types are part of the wire format; do not renumber them.

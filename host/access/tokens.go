@@ -70,7 +70,7 @@ func (t *Tokens) Authenticate(_ context.Context, presented string) (*User, *api.
 		}
 	}
 	if valid == nil {
-		return nil, api.Unauthorized("the token is not one that this connector accepts")
+		return nil, api.Unauthorized("this connector does not accept the token")
 	}
 	return &User{Name: "token", Shared: true, Valid: valid}, nil
 }

@@ -73,7 +73,7 @@ func refusal(response *http.Response, err error) error {
 	if plain := strings.TrimSpace(string(text)); !parsed && plain != "" && strings.HasPrefix(response.Header.Get("Content-Type"), "text/plain") {
 		reason = plain
 	}
-	return fmt.Errorf("the server answered %s: %s", response.Status, reason)
+	return fmt.Errorf("the server returned %s: %s", response.Status, reason)
 }
 
 // refused is the response of a server that refused the connection.
@@ -84,7 +84,7 @@ type refused struct {
 
 // Error implements error.
 func (r *refused) Error() string {
-	return "the server answered " + r.http + ": " + r.status.Message
+	return "the server returned " + r.http + ": " + r.status.Message
 }
 
 // socket is a Conn over a WebSocket.

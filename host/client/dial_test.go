@@ -70,9 +70,9 @@ func TestDialReportsTheResponseOfOtherServers(t *testing.T) {
 		answer http.HandlerFunc
 		want   string
 	}{
-		"a page":       {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) }, "the server answered 200 OK: is it a watchglass connector's watch endpoint?"},
-		"a plain text": {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "not from here", http.StatusForbidden) }, "the server answered 403 Forbidden: not from here"},
-		"nothing":      {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }, "the server answered 502 Bad Gateway: is it a watchglass connector's watch endpoint?"},
+		"a page":       {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) }, "the server returned 200 OK: is it a watchglass connector's watch endpoint?"},
+		"a plain text": {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "not from here", http.StatusForbidden) }, "the server returned 403 Forbidden: not from here"},
+		"nothing":      {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }, "the server returned 502 Bad Gateway: is it a watchglass connector's watch endpoint?"},
 	} {
 		server := httptest.NewServer(c.answer)
 		_, err := dialer("ws"+strings.TrimPrefix(server.URL, "http"), "")(dialContext(t))
@@ -111,5 +111,5 @@ func TestDialSendsTheTokenAndReportsRefusals(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	_, err := dialer("ws"+strings.TrimPrefix(server.URL, "http"), "t0ken")(dialContext(t))
-	require.EqualError(t, err, "the server answered 401 Unauthorized: Bearer t0ken has expired")
+	require.EqualError(t, err, "the server returned 401 Unauthorized: Bearer t0ken has expired")
 }

@@ -221,7 +221,7 @@ func (i *Instance) describe() (*api.Status, error) {
 	}
 	var reply wire.ErrorReply
 	if _, payload, _, err := wire.Next(frame); err != nil || reply.Parse(payload) != nil || reply.Status == nil {
-		return api.Internal("the module failed without saying why"), nil
+		return api.Internal("the module failed without a message"), nil
 	}
 	return reply.Status, nil
 }

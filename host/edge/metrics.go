@@ -68,7 +68,7 @@ func (c *cluster) metrics(w http.ResponseWriter, r *http.Request, user *access.U
 		if a.err != nil {
 			fmt.Fprintf(&e.text, "# %q\n", a.err.Error())
 		}
-		e.sample("watchglass_edge_up", "Whether the object answered in time.", a.object, "", "", number(a.err == nil))
+		e.sample("watchglass_edge_up", "Whether the object responded in time.", a.object, "", "", number(a.err == nil))
 	}
 	all = slices.DeleteFunc(all, func(a answered) bool { return a.err != nil })
 	for _, m := range objectMetrics {

@@ -31,6 +31,6 @@ func (e end) OnWrite(entry *zapcore.CheckedEntry, fields []zapcore.Field) {
 	if e.temp != nil {
 		_ = e.temp.remove() // the program ends either way
 	}
-	fmt.Fprintln(os.Stderr, "Error: the embedded etcd cannot go on:", why)
+	fmt.Fprintln(os.Stderr, "Error: the embedded etcd cannot continue:", why)
 	os.Exit(1)
 }

@@ -136,7 +136,7 @@ func compress(content []byte) []byte {
 func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f := p.files[r.URL.Path]
 	if f == nil {
-		http.Error(w, "there is nothing at "+path.Clean(r.URL.Path), http.StatusNotFound)
+		http.Error(w, "no page exists at "+path.Clean(r.URL.Path), http.StatusNotFound)
 		return
 	}
 	h := w.Header()

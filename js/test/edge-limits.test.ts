@@ -178,7 +178,7 @@ describe("a backlog", () => {
     assert.deepEqual([...backlog.ask(2)], [], "an answer is waited for");
     backlog.sent(readers[1]!, 50); // after the ping
     backlog.answered(readers[1]!, asked[0]![1] + 1);
-    assert.equal(backlog.bytes, 1150, "a guess is no answer");
+    assert.equal(backlog.bytes, 1150, "a guessed mark is not accepted");
     backlog.answered(readers[1]!, asked[0]![1]);
     assert.deepEqual([backlog.bytes, readers[1]!.unacknowledged], [450, 50]);
     backlog.answered(readers[1]!, asked[0]![1]);

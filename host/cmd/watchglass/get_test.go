@@ -219,7 +219,7 @@ func TestGetReportsARefusedToken(t *testing.T) {
 		of                *cluster
 		why, whyWithToken string
 	}{
-		{c, "a token is required and none was presented", "the token is not one that this connector accepts"},
+		{c, "a token is required and none was presented", "this connector does not accept the token"},
 		{edge, "a token is required and none was presented", "the token has expired"},
 	} {
 		for _, command := range []func() *cobra.Command{newGetCommand, newWatchCommand} {

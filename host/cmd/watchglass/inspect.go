@@ -67,7 +67,7 @@ func inspect(ctx context.Context, address, output string, stdout io.Writer) erro
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s answered %s: is it the address of serve --admin?", redact.URL(address), resp.Status)
+		return fmt.Errorf("%s returned %s: is it the address of serve --admin?", redact.URL(address), resp.Status)
 	}
 	if output == "json" {
 		document, err := io.ReadAll(resp.Body) // in one piece, because each Write must end with a complete rune

@@ -339,7 +339,7 @@ func TestFullDiskIsReported(t *testing.T) {
 	cmd.Env = demo.Env
 	out, err := cmd.CombinedOutput()
 	assert.Error(t, err)
-	assert.Regexp(t, `^Error: the embedded etcd cannot go on: .*file too large\n$`, string(out))
+	assert.Regexp(t, `^Error: the embedded etcd cannot continue: .*file too large\n$`, string(out))
 	left, err := filepath.Glob(filepath.Join(temp, "*"))
 	require.NoError(t, err)
 	assert.Empty(t, left)

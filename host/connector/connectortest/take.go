@@ -110,7 +110,7 @@ func takeBegin(s *Subscription, f *wire.SnapshotBegin) error {
 
 func takePart(s *Subscription, f *wire.SnapshotPart) error {
 	if s.staged == nil {
-		return fmt.Errorf("a part outside a snapshot")
+		return fmt.Errorf("SnapshotPart outside of a snapshot")
 	}
 	s.Parts++
 	for i := range f.Objects {
@@ -151,7 +151,7 @@ func takeBlock(s *Subscription, f *wire.SnapshotBlock) error {
 
 func takeEnd(s *Subscription, f *wire.SnapshotEnd) error {
 	if s.staged == nil {
-		return fmt.Errorf("the end of a snapshot that did not begin")
+		return fmt.Errorf("SnapshotEnd outside of a snapshot")
 	}
 	if f.ResourceVersion < s.stagedRV {
 		return fmt.Errorf("a snapshot that ends at %s, before %s", f.ResourceVersion, s.stagedRV)

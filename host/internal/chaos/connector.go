@@ -82,7 +82,7 @@ func (c *connector) serial(ctx context.Context) (int64, error) {
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		return 0, fmt.Errorf("%s answered %s", request.URL, response.Status)
+		return 0, fmt.Errorf("%s returned %s", request.URL, response.Status)
 	}
 	return response.TLS.PeerCertificates[0].SerialNumber.Int64(), nil
 }

@@ -75,7 +75,7 @@ func (p *process) awaitReady(ctx context.Context, log string) error {
 			if response.StatusCode == http.StatusOK {
 				return nil
 			}
-			err = fmt.Errorf("/readyz answered %s", response.Status)
+			err = fmt.Errorf("/readyz returned %s", response.Status)
 		}
 		select {
 		case <-p.ended:

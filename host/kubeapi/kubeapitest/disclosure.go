@@ -64,7 +64,7 @@ func (p *Probe) Run() {
 	}
 	require.NotEmpty(p, p.own, "the client receives the sentinels of its own objects")
 	for _, code := range []int{200, 400, 403, 404} {
-		require.NotZero(p, p.codes[code], "no answer has code %d: %v", code, p.codes)
+		require.NotZero(p, p.codes[code], "no response has code %d: %v", code, p.codes)
 	}
 }
 

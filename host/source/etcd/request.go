@@ -36,7 +36,7 @@ func (s *Source) unanswered(ctx context.Context, when string) error {
 	if context.Cause(ctx) == errCannotConnect || s.client.ActiveConnection().GetState() != connectivity.Ready {
 		return errCannotConnect
 	}
-	return errors.New("no answer " + when)
+	return errors.New("no response " + when)
 }
 
 // watchConnection calls giveUp after ConnectTimeout without a connection. It returns

@@ -98,7 +98,7 @@ func TestASilentConnectionEndsTheStream(t *testing.T) {
 	require.ErrorContains(t, err, "no response to requests for progress within "+(4*config.ProgressInterval).String())
 
 	_, err = src.Identity(t.Context())
-	require.EqualError(t, err, "etcd "+hole.Addr().String()+": no answer within 1s")
+	require.EqualError(t, err, "etcd "+hole.Addr().String()+": no response within 1s")
 }
 
 // The time that a sink takes does not count as silence of etcd.

@@ -92,7 +92,7 @@ func (c *directory) resources(ctx context.Context, wanted func(*resource) bool) 
 // whose server is down, does not hide the others.
 func (c *directory) discover(ctx context.Context) ([]*resource, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.source.config.RequestTimeout,
-		fmt.Errorf("no answer within %v", c.source.config.RequestTimeout))
+		fmt.Errorf("no response within %v", c.source.config.RequestTimeout))
 	defer cancel()
 	client, err := discovery.NewDiscoveryClientForConfigAndClient(rest.CopyConfig(c.source.config.REST), c.source.client.Load())
 	if err != nil {

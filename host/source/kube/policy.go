@@ -282,7 +282,7 @@ func (p *Policy) ask(ctx context.Context, v *verdicts, user *access.User, q ques
 				return a.verdict, a.until
 			}
 		case <-ctx.Done():
-			return verdict{status: api.Unavailable("the cluster has not answered in time who may read what")}, time.Time{}
+			return verdict{status: api.Unavailable("the cluster did not respond to an access review in time")}, time.Time{}
 		}
 	}
 }
@@ -308,7 +308,7 @@ func (p *Policy) begin(ctx context.Context, user *access.User) (done func(*api.S
 	client := access.ClientOf(ctx)
 	if client.Renewal {
 		if p.inFlight.Acquire(ctx, 1) != nil {
-			return nil, api.Unavailable("the cluster has not answered in time who may read what")
+			return nil, api.Unavailable("the cluster did not respond to an access review in time")
 		}
 		return func(*api.Status) { p.inFlight.Release(1) }, nil
 	}

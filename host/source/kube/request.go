@@ -39,7 +39,7 @@ func transportError(ctx context.Context, err error) error {
 // getJSON requests a small document.
 func (s *Source) getJSON(ctx context.Context, path string, into any) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.config.RequestTimeout,
-		fmt.Errorf("no answer within %v", s.config.RequestTimeout))
+		fmt.Errorf("no response within %v", s.config.RequestTimeout))
 	defer cancel()
 	about := "kube-apiserver " + s.base.Host + ": GET " + path
 	resp, err := s.get(ctx, path, nil)

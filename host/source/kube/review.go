@@ -147,7 +147,7 @@ func (s *Source) review(ctx context.Context, apiVersion, kind string, spec, answ
 // the token is empty.
 func (s *Source) reviewAs(ctx context.Context, token, apiVersion, kind string, spec, answer any) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.config.RequestTimeout,
-		fmt.Errorf("no answer within %v", s.config.RequestTimeout))
+		fmt.Errorf("no response within %v", s.config.RequestTimeout))
 	defer cancel()
 	body, err := json.Marshal(map[string]any{"apiVersion": apiVersion, "kind": kind, "spec": spec})
 	if err != nil {

@@ -26,7 +26,7 @@ const offeredVersion = (headers: Headers): string | undefined => {
 export function otherVersion(headers: Headers): Status | undefined {
   const version = offeredVersion(headers);
   if (version === undefined || version === subprotocol) return undefined;
-  return status(400, "ProtocolError", `the other end speaks ${version}, and this end ${subprotocol}: ${sameRelease}`);
+  return status(400, "ProtocolError", `the other end uses ${version}, this end ${subprotocol}: ${sameRelease}`);
 }
 
 /**

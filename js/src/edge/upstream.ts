@@ -30,7 +30,7 @@ export function upstreamDial({ object, cluster, resources, shard }: Upstream): D
       const headers = { Upgrade: "websocket", "Sec-WebSocket-Protocol": subprotocol, [grantHeader]: JSON.stringify(grant) };
       const response = await object().fetch(`https://object/watch${shard ? `?shard=${shard}` : ""}`, { headers });
       socket = (response as { webSocket?: ClientSocket }).webSocket;
-      if (!socket) throw new Error(`the object answered ${response.status}: ${(await response.text()).slice(0, 200)}`);
+      if (!socket) throw new Error(`the object returned ${response.status}: ${(await response.text()).slice(0, 200)}`);
       socket.binaryType = "arraybuffer";
       socket.accept();
       if (done) return socket.close(1000, "no longer needed");
