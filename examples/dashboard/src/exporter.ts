@@ -47,8 +47,8 @@ export class Exporter {
 
   async #run(format: ExportFormat): Promise<void> {
     const shown = this.#shown();
-    if (!shown) return;
     this.cancel();
+    if (!shown) return setText(this.#result, "There are no rows yet");
     const running = (this.#running = new AbortController());
     this.#box.hidden = false;
     this.#draw(0, 0);

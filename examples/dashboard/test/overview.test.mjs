@@ -64,9 +64,11 @@ describe("overview", () => {
     await dashboard.hasTotal(2);
   });
 
-  test("says what is loading, absent, refused or old", async () => {
+  test("says what is loading, absent, refused or old, and asks for a token", async () => {
     await openOverview({ query: `${QUERY}&wait`, ready: false });
     await card("v1/pods").getByText("Loading").waitFor();
+    await inPage(() => cluster.shown.set({ state: "forbidden", error: { code: 401, reason: "Unauthorized", message: "a token is needed" } }));
+    await dashboard.page.getByLabel("Bearer token").waitFor();
     await inPage(() => { cluster.deny("v1/events"); cluster.load(); });
     await dashboard.state("live");
     await counted("v1/pods", 202);
@@ -79,12 +81,6 @@ describe("overview", () => {
     await card("v1/pods").getByText(/^As of \d/).waitFor();
     await counted("v1/pods", 202);
     assert.equal(await dashboard.get("banner").isVisible(), true);
-  });
-
-  test("asks for a token", async () => {
-    await openOverview({ query: `${QUERY}&wait`, ready: false });
-    await inPage(() => cluster.shown.set({ state: "forbidden", error: { code: 401, reason: "Unauthorized", message: "a token is needed" } }));
-    await dashboard.page.getByLabel("Bearer token").waitFor();
   });
 
   test("has its resources open only while it is shown, and no secrets", async () => {
