@@ -18,7 +18,7 @@ type bodyFaults struct {
 	corrupt int   // so many blocks arrive corrupt
 	lostTo  int64 // no block arrives before this time, when the stream breaks; zero for no loss
 	last    bool  // the last block arrives nevertheless
-	lostAt  int64 // when a block last was lost
+	missed  bool  // a block of this stream was lost
 }
 
 // faultyBodies applies a fault to the bodies that a link transports next.
@@ -31,35 +31,44 @@ func (l *link) faultyBodies(r *lite.Rand) {
 	l.bodies.lostTo, l.bodies.last = l.driver.world.now+pick[int64](r, 5000, 20_000, 40_000), r.Int63n(2) == 0
 }
 
-// lostBases reports whether the connector may have sent differences from bodies that
-// were lost.
-func (b *bodyFaults) lostBases(now int64) bool {
-	return b.lostAt != 0 && now < b.lostAt+oldestMillis
-}
-
-// apply returns a message as it arrives.
-func (b *bodyFaults) apply(data []byte, now int64) []byte {
-	if b.corrupt == 0 && b.lostTo == 0 {
-		return data
+// apply returns a message as it arrives. It returns false if the stream breaks instead,
+// because the message has the difference from a body that may be lost: a connector may
+// rely on what it sent.
+func (b *bodyFaults) apply(data []byte) (arrives []byte, ok bool) {
+	if b.corrupt == 0 && b.lostTo == 0 && !b.missed {
+		return data, true
 	}
-	var arrives []byte
 	for len(data) > 0 {
 		kind, payload, rest, err := wire.Next(data)
 		must(err)
-		if frame := data[:len(data)-len(rest)]; kind != wire.TypeSnapshotBodies {
+		switch frame := data[:len(data)-len(rest)]; {
+		case kind == wire.TypeSnapshotBodies:
+			arrives = b.block(arrives, frame, parse(payload, &wire.SnapshotBodies{}))
+		case kind == wire.TypeEvents && b.missed && hasDifference(payload):
+			return nil, false
+		default:
 			arrives = append(arrives, frame...)
-		} else {
-			arrives = b.block(arrives, frame, parse(payload, &wire.SnapshotBodies{}), now)
 		}
 		data = rest
 	}
-	return arrives
+	return arrives, true
 }
 
-func (b *bodyFaults) block(arrives, frame []byte, f *wire.SnapshotBodies, now int64) []byte {
+// hasDifference reports whether an Events frame has the difference from a body that was
+// sent before.
+func hasDifference(payload []byte) bool {
+	for _, c := range parse(payload, &wire.Events{}).Changes {
+		if c.Base.ResourceVersion != 0 && c.Base.Body.Codec == api.NoBody {
+			return true
+		}
+	}
+	return false
+}
+
+func (b *bodyFaults) block(arrives, frame []byte, f *wire.SnapshotBodies) []byte {
 	switch {
 	case b.lostTo != 0 && !(f.Last && b.last):
-		b.lostAt = now
+		b.missed = true
 		return arrives
 	case b.corrupt == 0 || f.Objects == 0:
 		return append(arrives, frame...)

@@ -219,7 +219,11 @@ func (l *link) hand(data []byte) {
 	if l.stream != stream {
 		return
 	}
-	if data = l.bodies.apply(data, l.driver.world.now); len(data) == 0 {
+	data, ok := l.bodies.apply(data)
+	if !ok {
+		l.lose("a part of the data was lost")
+	}
+	if len(data) == 0 {
 		return
 	}
 	l.tap.down(data)
@@ -332,6 +336,7 @@ func (l *link) forget() {
 		l.driver.fetches.open = nil
 	}
 	l.stream, l.session, l.server, l.silent, l.breaks, l.up, l.down = 0, nil, nil, false, 0, nil, nil
+	l.bodies.missed = false
 }
 
 // blind returns the time until which old data on the link may go undetected.

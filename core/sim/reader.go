@@ -188,7 +188,7 @@ func (r *reader) collectionState(f *wire.CollectionState) {
 	if givenUp(f) {
 		r.world.saw(BudgetReached)
 	}
-	if f.Status != nil && strings.Contains(f.Status.Message, "which is missing") && !r.link.bodies.lostBases(r.world.now) {
+	if f.Status != nil && strings.Contains(f.Status.Message, "which is missing") {
 		r.world.fail(ErrProtocol, "reader %d, collection %d: %v", r.id, c.id, f.Status)
 	}
 	if f.State != api.StateClosed && f.Status != nil && f.Status.Code == 413 {
