@@ -166,7 +166,11 @@ func openView(rd *reader, r *lite.Rand) {
 			"status.phase,-Restarts", "spec.nodeName,-name")
 		v.open.Where = pick(r, "", "", "Restarts>0 and spec.nodeName exists", "not (status.phase~run or restarts=0)")
 		if by := pick(r, "", "status.phase", "spec.nodeName"); by != "" {
-			v.open.Facets = []wire.Facet{{By: by, Limit: wire.MaxFacetValues}}
+			facet := wire.Facet{By: by, Limit: wire.MaxFacetValues}
+			if v.id%2 == 0 {
+				facet.Then, facet.RowsOnly, facet.Aggregates = "namespace", true, []string{"Restarts"}
+			}
+			v.open.Facets = []wire.Facet{facet}
 		}
 	}
 	rd.views = append(rd.views, v)

@@ -19,11 +19,18 @@ type view struct {
 	collection *collection
 	patched    bool
 	total      uint64
-	counts     map[string]uint64
+	counts     map[[2]string]count // by the value and the second value of a pair
 	rows       []row
 	// owed means that the program has applied a patch without granting the next.
 	// It grants it when the system is idle or, if paused, later.
 	owed, paused bool
+}
+
+// count is the number of rows with a value, and the summary of their restarts if the
+// facet has aggregates.
+type count struct {
+	rows     uint64
+	restarts wire.Aggregate
 }
 
 type row struct {
@@ -44,10 +51,14 @@ func (r *reader) patch(v *view, f *wire.ViewPatch) {
 		r.world.fail(ErrView, "reader %d, view %+v: a patch that was not granted", r.id, v.open)
 	}
 	v.owed = true
-	v.patched, v.total, v.counts = true, f.Total, map[string]uint64{}
+	v.patched, v.total, v.counts = true, f.Total, map[[2]string]count{}
 	for _, facet := range f.Facets {
 		for _, c := range facet.Values {
-			v.counts[string([]byte(c.Value))] = c.Rows
+			n := count{rows: c.Rows}
+			if len(c.Aggregates) > 0 {
+				n.restarts = c.Aggregates[0]
+			}
+			v.counts[[2]string{string([]byte(c.Value)), string([]byte(c.Then))}] = n
 		}
 	}
 	old := v.rows
@@ -114,7 +125,7 @@ func (w *world) undetermined(log *check.Log) bool {
 	return false
 }
 
-func (v *view) expected(log *check.Log) (rows []row, counts map[string]uint64, total uint64) {
+func (v *view) expected(log *check.Log) (rows []row, counts map[[2]string]count, total uint64) {
 	f := check.Filter{Labels: v.open.LabelSelector, Fields: v.open.FieldSelector}
 	list := log.List(v.collection.reported.ResourceVersion, func(key api.Key, o *check.Object) bool {
 		return v.collection.filter.Match(key, o) && f.Match(key, o) &&
@@ -133,10 +144,14 @@ func (v *view) expected(log *check.Log) (rows []row, counts map[string]uint64, t
 		}
 		return cmp.Compare(a.Key, b.Key)
 	})
-	counts = map[string]uint64{}
+	counts = map[[2]string]count{}
 	for _, item := range list {
 		for _, facet := range v.open.Facets {
-			counts[item.Object.Fields[facet.By]]++
+			values := [2]string{item.Object.Fields[facet.By]}
+			if facet.Then != "" {
+				values[1] = item.Key.Namespace()
+			}
+			counts[values] = counts[values].with(item.Object, facet.Aggregates)
 		}
 	}
 	rows = []row{}
@@ -146,6 +161,21 @@ func (v *view) expected(log *check.Log) (rows []row, counts map[string]uint64, t
 		}
 	}
 	return rows, counts, uint64(len(list))
+}
+
+// with adds a row to the count.
+func (c count) with(o *check.Object, aggregates []string) count {
+	c.rows++
+	for _, name := range aggregates {
+		if n, ok := naive.Quantity(o.Fields[name]); ok {
+			a := &c.restarts
+			if a.Values == 0 {
+				a.Min, a.Max = n, n
+			}
+			a.Values, a.Sum, a.Min, a.Max = a.Values+1, a.Sum+n, min(a.Min, n), max(a.Max, n)
+		}
+	}
+	return c
 }
 
 // conditions are the conditions of views, with their expected meaning.
