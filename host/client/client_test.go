@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/wire"
 )
 
 func TestListAndGet(t *testing.T) {
@@ -202,8 +203,10 @@ func TestViewShowsItsWindow(t *testing.T) {
 		w.put(api.NewKey("shop", fmt.Sprintf("p-%d", i)), "Running")
 	}
 	c := w.collection()
-	view, err := c.View(w.ctx, ViewOptions{Sort: "-name", Limit: 2, Facets: []string{"status.phase"}})
+	view, err := c.View(w.ctx, ViewOptions{Sort: "-name", Limit: 2, Facets: []string{"status.phase"}, GroupBy: []string{"namespace", "status.phase"}, Aggregates: []string{"name"}})
 	require.NoError(t, err)
+	_, err = c.View(w.ctx, ViewOptions{GroupBy: []string{"a", "b", "c"}})
+	require.ErrorContains(t, err, "at most two names")
 	until := func(want string) *Snapshot {
 		t.Helper()
 		for snapshot, err := range view.Snapshots(w.ctx) {
@@ -220,6 +223,8 @@ func TestViewShowsItsWindow(t *testing.T) {
 	w.put("shop/p-9", "Pending")
 	snapshot = until("p-9 p-4 of 6")
 	require.Equal(t, []Count{{"Pending", 1}, {"Running", 5}}, snapshot.Facets[0].Values)
+	none := []wire.Aggregate{{}}
+	require.Equal(t, Groups{Values: []Group{{[]string{"shop", "Pending"}, 1, none}, {[]string{"shop", "Running"}, 5, none}}}, snapshot.Groups)
 
 	require.NoError(t, view.Move(w.ctx, 1, 3))
 	until("p-4 p-3 p-2 of 6")

@@ -21,6 +21,8 @@ type ViewOptions struct {
 	Offset        uint32
 	Limit         uint32   // rows in the window. Default 100, at most wire.MaxViewRows
 	Facets        []string // columns, fields or labels to count rows by
+	GroupBy       []string // one or two columns, fields or labels to group the rows by
+	Aggregates    []string // columns, fields or labels whose numbers are summed up by group
 }
 
 const defaultLimit = 100
@@ -31,6 +33,7 @@ type Snapshot struct {
 	Total  uint64   // number of matching rows, in the window or not
 	Offset uint32   // of the first row
 	Facets []Facet  // in the order of the options
+	Groups Groups
 	// ResourceVersion is the version of the newest change in the window. Later changes
 	// are outside of the window.
 	ResourceVersion api.ResourceVersion
@@ -47,6 +50,20 @@ type Facet struct {
 type Count struct {
 	Value string
 	Rows  uint64
+}
+
+// Groups are the 1000 groups with the most rows, sorted by their values, and the numbers
+// of the others.
+type Groups struct {
+	Values                 []Group
+	OtherValues, OtherRows uint64
+}
+
+// Group is the rows with the same values.
+type Group struct {
+	Values     []string // in the order of ViewOptions.GroupBy; "" for none, milliseconds for times
+	Rows       uint64
+	Aggregates []wire.Aggregate // in the order of ViewOptions.Aggregates
 }
 
 // View is a live window: filtered, sorted, and up to date.
@@ -72,6 +89,9 @@ func (c *Collection) View(ctx context.Context, opts ViewOptions) (*View, error) 
 	for _, by := range opts.Facets {
 		v.open.Facets = append(v.open.Facets, wire.Facet{By: by})
 	}
+	if err := v.groupBy(opts.GroupBy, opts.Aggregates); err != nil {
+		return nil, err
+	}
 	if v.open.Limit == 0 {
 		v.open.Limit = defaultLimit
 	}
@@ -92,6 +112,22 @@ func (c *Collection) View(ctx context.Context, opts ViewOptions) (*View, error) 
 		return nil, err
 	}
 	return v, nil
+}
+
+// groupBy adds the groups as the last facet.
+func (v *View) groupBy(names, aggregates []string) error {
+	if len(names) > 2 {
+		return api.BadRequest("a view groups rows by at most two names")
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	groups := wire.Facet{By: names[0], Limit: wire.MaxFacetValues, RowsOnly: true, Aggregates: slices.Clone(aggregates)}
+	if len(names) > 1 {
+		groups.Then = names[1]
+	}
+	v.open.Facets = append(v.open.Facets, groups)
+	return nil
 }
 
 func (v *View) command() []byte {
@@ -247,6 +283,10 @@ func (v *View) apply(f *wire.ViewPatch) error {
 	}
 	s := &Snapshot{Rows: rows, Total: f.Total, Offset: f.Offset, ResourceVersion: f.ResourceVersion}
 	for i := range f.Facets {
+		if i < len(v.open.Facets) && v.open.Facets[i].RowsOnly {
+			s.Groups = newGroups(&v.open.Facets[i], &f.Facets[i])
+			continue
+		}
 		facet := Facet{OtherValues: f.Facets[i].OtherValues, OtherRows: f.Facets[i].OtherRows}
 		for _, c := range f.Facets[i].Values {
 			facet.Values = append(facet.Values, Count{strings.Clone(c.Value), c.Rows})
@@ -255,6 +295,18 @@ func (v *View) apply(f *wire.ViewPatch) error {
 	}
 	v.newest.update(func(state *viewState) { state.snapshot = s })
 	return nil
+}
+
+func newGroups(query *wire.Facet, counts *wire.FacetCounts) Groups {
+	groups := Groups{OtherValues: counts.OtherValues, OtherRows: counts.OtherRows}
+	for _, c := range counts.Values {
+		g := Group{Values: []string{strings.Clone(c.Value)}, Rows: c.Rows, Aggregates: slices.Clone(c.Aggregates)}
+		if query.Then != "" {
+			g.Values = append(g.Values, strings.Clone(c.Then))
+		}
+		groups.Values = append(groups.Values, g)
+	}
+	return groups
 }
 
 // edited returns a copy of rows with the edits applied.
