@@ -18,6 +18,11 @@ func (v *View) sortLevel(level int, scratch, ids []store.ID, from int) {
 		return
 	}
 	keys := v.keys[level]
+	if len(ids) <= fewRows {
+		sortByInsertion(keys, ids)
+		v.sortRuns(level, scratch, ids, from)
+		return
+	}
 	var all, differ sortKey
 	for i, id := range ids {
 		if i == 0 {
@@ -52,9 +57,23 @@ func sortByDigit(keys []sortKey, to, from []store.ID, shift int) {
 	}
 }
 
-// fewRows is the number of rows up to which comparison is faster than sorting by
-// digits.
-const fewRows = 32
+// sortByInsertion is stable and suits few rows.
+func sortByInsertion(keys []sortKey, ids []store.ID) {
+	for i := range ids {
+		for j := i; j > 0 && keys[ids[j]] < keys[ids[j-1]]; j-- {
+			ids[j], ids[j-1] = ids[j-1], ids[j]
+		}
+	}
+}
+
+const (
+	// fewRows is the number of rows up to which comparison is faster than sorting by
+	// digits.
+	fewRows = 32
+	// usualText is the length that most texts do not exceed. Few rows whose texts are
+	// equal so far are compared as a whole, because every step reads all of a text.
+	usualText = 6 * textBytes
+)
 
 func (v *View) sortRuns(level int, scratch, ids []store.ID, from int) {
 	keys, state := v.keys[level], v.cacher.State()
@@ -66,9 +85,9 @@ func (v *View) sortRuns(level int, scratch, ids []store.ID, from int) {
 		}
 		switch exact := l.exact(key); {
 		case n == 1 || exact && level+1 == len(v.levels):
-		case exact && n > fewRows:
+		case exact:
 			v.sortLevel(level+1, scratch[:n], ids[:n], 0)
-		case n > fewRows && l.isText(key):
+		case l.isText(key) && (n > fewRows || from < usualText):
 			v.sortRest(level, scratch[:n], ids[:n], from+textBytes)
 		default:
 			lite.Sort(ids[:n], func(a, b *store.ID) bool {
