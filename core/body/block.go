@@ -70,8 +70,8 @@ func guided(text []byte, inserts bool) guide {
 	return guide{text: text, inserts: inserts, distance: len(text)}
 }
 
-// goOn returns the distance of a continuing copy, given the length of the output.
-func (g *guide) goOn(output int) int {
+// continuation returns the distance of a continuing copy, given the length of the output.
+func (g *guide) continuation(output int) int {
 	if g.inserts {
 		return len(g.text) + output - g.end
 	}
@@ -101,7 +101,7 @@ func (b *block) decode() bool {
 			n++
 			b.distance, ok = b.number(2)
 		case opGoOn:
-			n, ok = b.goesOn(n)
+			n, ok = b.continues(n)
 		}
 		if !ok || !b.copy(n) {
 			return false
@@ -155,9 +155,9 @@ func (b *block) near(n int) (length int, ok bool) {
 	return least + length, ok
 }
 
-func (b *block) goesOn(n int) (length int, ok bool) {
+func (b *block) continues(n int) (length int, ok bool) {
 	if n < farCopy {
-		b.distance = b.guide.goOn(b.d)
+		b.distance = b.guide.continuation(b.d)
 	}
 	switch {
 	case n < longGoOn:

@@ -159,7 +159,7 @@ func appendLiteral(dst, literal []byte) []byte {
 func (e *Encoder) appendCopy(dst []byte, m match) []byte {
 	distance := m.at - m.from
 	switch {
-	case e.goesOn(m):
+	case e.continues(m):
 		dst = appendGoOn(dst, m.n)
 	case distance == e.distance && m.n >= leastRepeat:
 		dst = appendRepeat(dst, m.n)

@@ -108,9 +108,9 @@ type match struct{ at, from, n int }
 
 func (f *finder) isInGuide(from int) bool { return from >= f.from && from < f.target }
 
-// goesOn reports whether a copy continues in the guide.
-func (f *finder) goesOn(m match) bool {
-	return f.isInGuide(m.from) && m.at-m.from == f.guide.goOn(m.at-f.target)
+// continues reports whether a copy continues in the guide.
+func (f *finder) continues(m match) bool {
+	return f.isInGuide(m.from) && m.at-m.from == f.guide.continuation(m.at-f.target)
 }
 
 // find returns a copy for the text at i, or one of length zero.
@@ -132,7 +132,7 @@ func (f *finder) find(i int) match {
 // follow tries the continuations of the last copies.
 func (f *finder) follow(i int) match {
 	var best match
-	if from := i - f.guide.goOn(i-f.target); f.isInGuide(from) {
+	if from := i - f.guide.continuation(i-f.target); f.isInGuide(from) {
 		if n := f.length(from, i); n > leastGoOn {
 			best = match{i, from, n}
 		}
@@ -193,7 +193,7 @@ func (f *finder) gain(m match) int {
 	switch {
 	case m.n == 0:
 		return 0
-	case f.goesOn(m):
+	case f.continues(m):
 		return m.n - 1
 	case distance == f.distance || distance < nearDistance && m.n <= mostNear:
 		return m.n - 2
@@ -232,7 +232,7 @@ func (f *finder) length(from, i int) int {
 // extendBack extends a match to the left into unwritten text, unless it continues in
 // the guide.
 func (f *finder) extendBack(m match, literal int) match {
-	if f.guide.inserts && f.goesOn(m) {
+	if f.guide.inserts && f.continues(m) {
 		return m
 	}
 	for m.at > literal && m.from > 0 && m.from != f.base && m.from != f.target && f.text[m.at-1] == f.text[m.from-1] {
@@ -245,12 +245,12 @@ func (f *finder) extendBack(m match, literal int) match {
 // continuation takes one byte and another copy takes three. The rest of the copy may
 // be shorter than a literal.
 func (f *finder) upToGuide(m match) match {
-	if f.goesOn(m) {
+	if f.continues(m) {
 		return m
 	}
 	for n := m.n - 1; n > 0 && n > m.n-mostCut; n-- {
 		at := m.at + n
-		from := at - f.guide.goOn(at-f.target)
+		from := at - f.guide.continuation(at-f.target)
 		if f.isInGuide(from) && f.text[from] == f.text[at] && f.length(from, at) > m.n-n+leastGoOn {
 			if m.n = n; n < leastNear {
 				return match{}

@@ -41,7 +41,7 @@ func (s *Span) Find(b []byte, i int) (end int, complete bool) {
 type ending uint8
 
 const (
-	goesOn ending = iota
+	unfinished ending = iota
 	endsBefore
 	endsBehind
 )
@@ -51,7 +51,7 @@ func (s *Span) step(c byte) ending {
 	escaped := s.escaped
 	s.escaped = c == '\\' && !escaped
 	if c == '"' && escaped {
-		return goesOn
+		return unfinished
 	}
 	if s.quoted {
 		if c == '"' {
@@ -59,7 +59,7 @@ func (s *Span) step(c byte) ending {
 				return endsBehind
 			}
 		}
-		return goesOn
+		return unfinished
 	}
 	switch c {
 	case '"':
@@ -78,7 +78,7 @@ func (s *Span) step(c byte) ending {
 			return endsBefore
 		}
 	}
-	return goesOn
+	return unfinished
 }
 
 // words processes sixteen bytes at a time, up to the end of the value if that is

@@ -24,7 +24,7 @@ type driver struct {
 	// onOutput processes the engine's output; settled is called after all of it.
 	onOutput func(wire.Frame)
 	settled  func()
-	// The engine is nil while evicted from memory; rouse then creates another.
+	// The engine is nil while it is evicted from memory. rouse creates another one.
 	// lost is called after the stream broke.
 	rouse, lost func()
 	stepped     int   // number of inputs to the engine

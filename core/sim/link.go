@@ -19,7 +19,7 @@ type server interface {
 	// at returns the version of a resource at the server and its source; nil if
 	// the server does not have the resource.
 	at(kind int) (*source, api.ResourceVersion)
-	// blind returns until when the server may miss data without noticing.
+	// blind returns the time until which the server may miss data without noticing.
 	blind() int64
 	// failing returns when the server detected that it is disconnected, or zero.
 	failing() int64

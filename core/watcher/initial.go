@@ -109,8 +109,8 @@ func (i *Initial) readBatch() {
 	}
 }
 
-// goesOn reports whether the next event belongs to the given revision.
-func (i *Initial) goesOn(revision api.ResourceVersion) bool {
+// continues reports whether the next event belongs to the given revision.
+func (i *Initial) continues(revision api.ResourceVersion) bool {
 	return len(i.batch) > 0 && i.batch[0].ResourceVersion == revision
 }
 

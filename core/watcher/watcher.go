@@ -395,7 +395,7 @@ func (w *Watcher) advanceLive() {
 // finishRevision delivers the rest of a partially delivered revision, even if the
 // output is full.
 func (w *Watcher) finishRevision() {
-	for w.initial.goesOn(w.begun) {
+	for w.initial.continues(w.begun) {
 		w.advanceInitial()
 	}
 	for w.in.len() > 0 && w.begun != 0 && w.in.at(0).event.ResourceVersion == w.begun && !w.in.at(0).bookmark {

@@ -15,6 +15,6 @@ var (
 		Help: "evaluations of selectors per second, after a burst of the same number, for all connections to /watch and all requests of the Kubernetes API " +
 			"of one user, or of one address if the policy does not distinguish users. An object counts once, and once more for each requirement " +
 			"and field that is compared. The rest waits, so only readers of this client fall behind; one that falls behind the " +
-			"history-window gets 410. Meanwhile, more lists with selectors get 429",
+			"history-window gets 410. During that time, further lists with selectors get 429",
 	})
 )

@@ -2,8 +2,8 @@
 // source, to files that the validators of core/sim/check can read. A history of real
 // processes is then validated like a simulated one.
 //
-// A recording is a file of JSON documents, one a line, each with a kind and the time
-// at which it was written (see [Line] for the fields of each kind):
+// A recording is a file of JSON documents, one per line. Each has a kind and its write
+// time; [Line] has the fields of each kind:
 //
 //	history    the first line: the version of the format, and the resource
 //	source     the name of the history that resource versions belong to

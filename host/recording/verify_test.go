@@ -12,8 +12,8 @@ import (
 	"github.com/watchglass/watchglass/host/recording"
 )
 
-// source is the history: a and b exist at 10, a changes at 11 and 14, c is created
-// at 12 with a change of b, b is deleted at 13.
+// source is the history. a and b exist at 10. a changes at 11 and 14. c is created at 12,
+// with a change of b. b is deleted at 13.
 const source = `{"kind":"history","time":"2026-01-01T00:00:00Z","version":2,"resource":"v1/pods"}
 {"kind":"source","time":"2026-01-01T00:00:00Z","source":"etcd-1"}
 {"kind":"state","time":"2026-01-01T00:00:00Z","resourceVersion":"10","objects":[{"key":"ns/a","uid":"a","resourceVersion":"9","labels":{"app":"web"}},{"key":"ns/b","uid":"b","resourceVersion":"7","labels":{"app":"db"}}]}

@@ -15,9 +15,9 @@
 // stored, and with sorted members, as custom resources and many tools store them.
 // The other values are optional members; they follow without the braces around them.
 //
-// Some values are placeholders. "$metadata" and "$podspec" stand for the first
-// value of the file with that name, whose other values are appended as well.
-// "$apiVersion" and "$kind" are replaced with the values of the resource.
+// Some values are placeholders. "$metadata" and "$podspec" are replaced with the first
+// value of the file with that name, and its other values are appended. "$apiVersion" and
+// "$kind" are replaced with the values of the resource.
 package skeleton
 
 import (

@@ -11,8 +11,8 @@
 // the tag. The tag is copied to the repository last, so a failed release leaves no
 // tag.
 //
-// The same commit and tools produce the same tag and the same bytes: all times are
-// that of the commit, and paths are omitted.
+// The same commit and tools produce the same tag and the same bytes: all times are the
+// commit time, and paths are omitted.
 //
 //	release -image -version dev -out build/image
 //

@@ -38,11 +38,11 @@ func testCancelBlocked(t *testing.T, h Harness) {
 	}
 	for _, call := range []string{"Object", "Changes"} {
 		rec := newRecorder(t, 0)
-		blocked, goOn := make(chan struct{}), make(chan struct{})
+		blocked, resume := make(chan struct{}), make(chan struct{})
 		var once sync.Once
 		rec.before = func(name string) error {
 			if name == call {
-				once.Do(func() { close(blocked); <-goOn })
+				once.Do(func() { close(blocked); <-resume })
 			}
 			return nil
 		}
@@ -53,7 +53,7 @@ func testCancelBlocked(t *testing.T, h Harness) {
 		}
 		<-blocked
 		r.cancel()
-		close(goOn)
+		close(resume)
 		require.ErrorIs(t, r.wait(), context.Canceled)
 	}
 	assertNoGoroutines(t, h.Source)

@@ -55,11 +55,11 @@ func testPinnedList(t *testing.T, h Harness) {
 		s.put("old", key)
 	}
 	rec := newRecorder(t, 0)
-	begun, goOn := make(chan struct{}), make(chan struct{})
+	begun, resume := make(chan struct{}), make(chan struct{})
 	var once sync.Once
 	rec.before = func(call string) error {
 		if call == "Object" {
-			once.Do(func() { close(begun); <-goOn })
+			once.Do(func() { close(begun); <-resume })
 		}
 		return nil
 	}
@@ -75,7 +75,7 @@ func testPinnedList(t *testing.T, h Harness) {
 	}
 	s.put("new", "a/zzz")
 	s.put("new", "a/000")
-	close(goOn)
+	close(resume)
 	r.awaitRevision(s.newest())
 	assert.Equal(t, s.at(r.listRV), r.listed())
 	assert.Equal(t, s.after(r.listRV), r.got())

@@ -68,7 +68,7 @@ interface Reader extends Account {
   sent: number;
   /** Since when data waits for the reader's credit or for room; zero if none waits. */
   stalledAt: number;
-  /** Since when a Hello is awaited; zero after it arrived. */
+  /** The time since which a Hello is awaited; zero after it has arrived. */
   silentSince: number;
   /** Whether messages were exchanged since its position was stored. */
   active: boolean;

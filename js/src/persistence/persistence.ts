@@ -22,7 +22,7 @@ const mostMillis = 10_000;
  * the complete state is stored again.
  */
 const changeShare = 0.5;
-/** The minimum size of changes before that. */
+/** The minimum size of the changes for which the complete state is stored again. */
 const changeBytes = 64 << 10;
 
 export interface PersistenceOptions {
