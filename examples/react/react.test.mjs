@@ -13,7 +13,7 @@ test("the example has fewer than 60 lines", () => {
   assert.ok(readFileSync(at("app.tsx"), "utf8").split("\n").length < 60);
 });
 
-test("a table of pods is live, sorted, searched and counted, and reports stale data", { skip: isBuilt ? false : `${binary} is not built` }, async (t) => {
+test("a table of pods is live, sorted, searched, counted and grouped, and reports stale data", { skip: isBuilt ? false : `${binary} is not built` }, async (t) => {
   const demo = await Demo.start({ pods: 500, rate: 20 });
   t.after(() => demo.kill("SIGTERM"));
   const server = spawn(process.execPath, [at("serve.mjs"), demo.url], { env: { ...process.env, PORT: "0" }, stdio: ["ignore", "pipe", "inherit"] });
@@ -48,11 +48,11 @@ test("a table of pods is live, sorted, searched and counted, and reports stale d
     return shown.every((name, j) => j === 0 || name >= shown[j - 1]);
   }, names.indexOf("name") + 1);
 
-  await page.getByLabel("Labels").fill("app in (");
+  await page.getByLabel("Search").fill("too many words ".repeat(11));
   await page.getByRole("alert").waitFor();
-  assert.match(await page.getByRole("alert").textContent(), /label selector/);
+  assert.match(await page.getByRole("alert").textContent(), /30 words/);
   assert.equal(await rows.count(), 50, "the rows of the last query stay");
-  await page.getByLabel("Labels").fill("tier=data");
+  await page.getByLabel("Search").fill("tier=data");
   await page.getByRole("alert").waitFor({ state: "detached" });
 
   const running = page.getByRole("button", { name: /^Running \d+$/ });
@@ -60,6 +60,18 @@ test("a table of pods is live, sorted, searched and counted, and reports stale d
   await page.locator('[aria-pressed="true"]').waitFor();
   await page.waitForFunction((i) => [...document.querySelectorAll(`tbody td:nth-child(${i})`)].every((cell) => !["Pending", "ContainerCreating", "Completed"].includes(cell.textContent)), names.indexOf("Status") + 1);
   assert.ok((await cells("Status")).includes("Running"));
+
+  await page.getByLabel("Group by").selectOption("namespace");
+  const group = page.locator("tbody button").first();
+  const [, namespace] = /^(.+): \d+ pods, \d+ restarts$/.exec(await group.textContent());
+  await group.click();
+  await page.locator('[aria-expanded="true"]').waitFor();
+  await page.waitForFunction((namespace) => {
+    const [, inGroup] = /: (\d+) pods/.exec(document.querySelector('[aria-expanded="true"]').textContent);
+    const [, total] = /, (\d+) pods/.exec(document.querySelector('[role="status"]').textContent);
+    const shown = [...document.querySelectorAll("tbody td:first-child")].map((cell) => cell.textContent);
+    return inGroup === total && shown.length === Math.min(50, Number(total)) && shown.every((text) => text === namespace);
+  }, namespace);
   if (process.env.SCREENSHOT) await page.screenshot({ path: process.env.SCREENSHOT });
 
   await demo.kill();
