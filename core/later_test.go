@@ -37,9 +37,9 @@ func (r *rig) handHeads(chunks [][]byte) *shelf {
 	return s
 }
 
-// keep persists a collection of pods and some of its changes, in chunks of about
+// persist returns the chunks of a collection of pods and of some changes, each of about
 // chunkBytes.
-func (r *rig) keep(pods, changes int, chunkBytes uint32) (chunks [][]byte, whole, end wire.SnapshotChunk) {
+func (r *rig) persist(pods, changes int, chunkBytes uint32) (chunks [][]byte, whole, end wire.SnapshotChunk) {
 	r.load(pods)
 	r.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
 	chunks, whole = r.snapshot(wire.TakeSnapshot{Collection: 1, ChunkBytes: chunkBytes}, func() {})
@@ -57,7 +57,7 @@ func (r *rig) keep(pods, changes int, chunkBytes uint32) (chunks [][]byte, whole
 // in the body of its own object (R11).
 func TestR11_RestoreDoesNotReadObjects(t *testing.T) {
 	r := newRig(t)
-	chunks, _, end := r.keep(100, 0, 1000)
+	chunks, _, end := r.persist(100, 0, 1000)
 	require.Greater(t, len(chunks), 10)
 	again := r.restart()
 	again.cut()
@@ -85,7 +85,7 @@ func TestR11_RestoreDoesNotReadObjects(t *testing.T) {
 // (R11).
 func TestR11_RestoreReadsChangedObjects(t *testing.T) {
 	r := newRig(t)
-	chunks, _, _ := r.keep(100, 3, 1000)
+	chunks, _, _ := r.persist(100, 3, 1000)
 	again := r.restart()
 	again.cut()
 	s := again.handHeads(chunks)
@@ -100,7 +100,7 @@ func TestR11_RestoreReadsChangedObjects(t *testing.T) {
 // connector (R11, C53).
 func TestR11_RestoreOfADamagedBody(t *testing.T) {
 	r := newRig(t)
-	chunks, _, _ := r.keep(60, 40, 1000)
+	chunks, _, _ := r.persist(60, 40, 1000)
 	again := r.restart()
 	for _, chunk := range chunks {
 		_, _, body, err := wire.Next(chunk)
@@ -120,7 +120,7 @@ func TestR11_RestoreOfADamagedBody(t *testing.T) {
 // therefore closed before loading them exceeds the limit (B7, R11).
 func TestBodiesThatWaitCountForTheMemoryAllowed(t *testing.T) {
 	r := newRig(t)
-	chunks, _, end := r.keep(100, 0, 1000)
+	chunks, _, end := r.persist(100, 0, 1000)
 	again := r.restart()
 	again.cut()
 	before := r.engine.usedBytes()
@@ -148,7 +148,7 @@ func TestBodiesThatWaitCountForTheMemoryAllowed(t *testing.T) {
 func TestR11_RestoredHistory(t *testing.T) {
 	for seed := range 20 {
 		r := newRig(t)
-		chunks, whole, _ := r.keep(50+seed, 40, 700)
+		chunks, whole, _ := r.persist(50+seed, 40, 700)
 		watch := func(r *rig, from api.ResourceVersion) []string {
 			r.seen[wire.TypeWatchEvents] = nil
 			r.step(&wire.OpenWatch{Watch: 7, Collection: 1, ResourceVersion: from.String(), Bodies: true, LabelSelector: "app=web"})
@@ -188,7 +188,7 @@ func TestR11_BodyThatIsDamaged(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
-			chunks, _, _ := r.keep(60, 0, 1000)
+			chunks, _, _ := r.persist(60, 0, 1000)
 			again := r.restart()
 			spoil(again.handHeads(chunks))
 			again.step(&wire.OpenWatch{Watch: 7, Collection: 1, ResourceVersion: again.state().ResourceVersion.String()})
@@ -216,7 +216,7 @@ func TestR11_BodyThatIsDamaged(t *testing.T) {
 // The remaining objects are not reported as if they were complete (R11, C19).
 func TestR11_ReadersOfADamagedBody(t *testing.T) {
 	r := newRig(t)
-	chunks, _, _ := r.keep(60, 0, 1000)
+	chunks, _, _ := r.persist(60, 0, 1000)
 	again := r.restart()
 	s := again.handHeads(chunks)
 	delete(s.bodies, 3)
@@ -234,7 +234,7 @@ func TestR11_ReadersOfADamagedBody(t *testing.T) {
 // would treat the remaining objects as deleted.
 func TestSnapshotForAReaderFailsWhereABodyIsMissing(t *testing.T) {
 	r := newRig(t)
-	chunks, _, _ := r.keep(60, 0, 1000)
+	chunks, _, _ := r.persist(60, 0, 1000)
 	again := r.restart()
 	s := again.handHeads(chunks)
 	delete(s.bodies, 3)
@@ -256,7 +256,7 @@ func TestSnapshotForAReaderFailsWhereABodyIsMissing(t *testing.T) {
 // An event whose object cannot be loaded is not delivered as one of a new object.
 func TestR11_EventOfADamagedBody(t *testing.T) {
 	r := newRig(t)
-	chunks, _, end := r.keep(60, 0, 1000)
+	chunks, _, end := r.persist(60, 0, 1000)
 	again := r.restart()
 	s := again.handHeads(chunks)
 	again.step(&wire.OpenWatch{Watch: 7, Collection: 1, ResourceVersion: again.state().ResourceVersion.String()})
@@ -278,7 +278,7 @@ func TestR11_EventOfADamagedBody(t *testing.T) {
 // A program that omits a body and cannot load it is refused immediately.
 func TestR11_OmittedBodyWithoutALoader(t *testing.T) {
 	r := newRig(t)
-	chunks, _, _ := r.keep(20, 0, 1000)
+	chunks, _, _ := r.persist(20, 0, 1000)
 	again := r.restart()
 	again.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods", Restore: true})
 	_, _, body, err := wire.Next(chunks[0])

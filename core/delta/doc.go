@@ -1,4 +1,4 @@
-// Package delta keeps what stored bodies depend on.
+// Package delta stores the dictionaries and bases that stored bodies depend on.
 //
 // A body may be compressed with a dictionary. It may also be a delta from the body of
 // an earlier version of the same object, its base. Consecutive versions in the

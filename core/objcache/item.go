@@ -117,14 +117,13 @@ func (it *item) checked() {
 	}
 	it.copy = nil
 	if o, ok := it.source.Find(it.id.Key); ok {
-		it.keep(&o)
+		it.copyImmutable(&o)
 	}
 }
 
-// keep copies an immutable object and stops its watch (rule K11), unless the item
-// is followed or the watch exists for other reasons. It returns the object to
-// serve.
-func (it *item) keep(o *Object) *Object {
+// copyImmutable copies an immutable object and stops its watch (rule K11), unless the
+// item is followed or the watch exists for other reasons. It returns the object to serve.
+func (it *item) copyImmutable(o *Object) *Object {
 	if o.Flags&api.Immutable == 0 || !it.own || it.followers > 0 {
 		return o
 	}
@@ -163,7 +162,7 @@ func (it *item) serve() (*Object, *api.Status) {
 		return it.copy, nil
 	}
 	if o, ok := it.source.Find(it.id.Key); ok {
-		return it.keep(&o), nil
+		return it.copyImmutable(&o), nil
 	}
 	if fault := it.source.Fault(it.id.Key); fault != nil {
 		return nil, fault // the object exists but cannot be read

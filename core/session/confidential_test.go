@@ -119,8 +119,8 @@ func (r *narrow) open(resume bool) {
 	require.NoError(r.of.t, r.session.Receive(f.Append((&wire.Hello{Version: wire.Version}).Append(nil)), 1000))
 }
 
-// keep continues in another session.
-func (r *narrow) keep() {
+// resume continues in another session.
+func (r *narrow) resume() {
 	saved := r.session.Save()
 	r.session.Close()
 	r.session, r.defined = session.New(session.Config{}, one{r.of.Collection}), 0
@@ -213,7 +213,7 @@ func TestFramesContainNoDataOutsideTheScope(t *testing.T) {
 			case n < 43:
 				r.open(c.rand.Intn(2) == 0)
 			case n < 46:
-				r.keep()
+				r.resume()
 			default:
 				r.pull()
 			}

@@ -141,7 +141,7 @@ func (o *edgeObject) move() bool {
 	o.hold()
 	moved := o.driver.move()
 	if o.keepAt() != 0 && o.world.now >= o.keepAt() {
-		o.keep()
+		o.persist()
 		return true
 	}
 	return moved
@@ -159,7 +159,7 @@ func (o *edgeObject) sleep() {
 	if o.engine == nil || o.regional && (o.link.stream != 0 || o.link.opening != 0) {
 		return
 	}
-	o.keep()
+	o.persist()
 	o.keepReaders()
 	o.engine, o.alarm = nil, o.wake
 	o.world.saw(ObjectSlept)

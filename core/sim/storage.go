@@ -118,8 +118,8 @@ func (o *edgeObject) keepAt() int64 {
 	return min(o.steppedAt+quietMillis, o.since+keepMillis)
 }
 
-// keep persists changes and then, immediately or later, the state of each reader.
-func (o *edgeObject) keep() {
+// persist stores changes and then, immediately or later, the state of each reader.
+func (o *edgeObject) persist() {
 	for kind := range kinds {
 		if rv := o.states[kind].ResourceVersion; rv != 0 && (o.stored[kind] == nil || o.stored[kind].rv != rv) {
 			o.store(kind)

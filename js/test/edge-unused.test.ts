@@ -29,7 +29,7 @@ async function deleted(edge: Edge): Promise<void> {
 }
 
 describe("an unused object", { concurrency: 4 }, () => {
-  test("deletes its storage, and starts new on the next request", options, async (t) => {
+  test("deletes its storage, and starts empty on the next request", options, async (t) => {
     const s = await setup(t, object);
     await isStored(s);
     s.wg.close();

@@ -60,7 +60,7 @@ test("the complete Status is passed on", { skip }, async (t) => {
   assert.deepEqual(status.error, { code: 503, reason: "ServiceUnavailable", message: "not now", cause: "Full", retryAfterSeconds: 20 });
 });
 
-test("a response without a reason keeps the WebSocket's message", { skip }, async (t) => {
+test("a response without a reason leaves the WebSocket's message", { skip }, async (t) => {
   const none: Record<string, RequestListener> = {
     "this is a WebSocket endpoint": refuse(426, "UpgradeRequired", "connect with a subprotocol"),
     "no Status": (_request, response) => response.writeHead(401).end("who are you?"),

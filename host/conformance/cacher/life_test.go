@@ -167,11 +167,11 @@ func (w *world) watchRequest(future int) *request {
 
 func (w *world) watchSomething() {
 	w.t.Helper()
-	w.keep(w.startWatch(w.watchRequest(4), false, nil))
+	w.register(w.startWatch(w.watchRequest(4), false, nil))
 }
 
-// keep registers a new watch and counts its outcome.
-func (w *world) keep(p *pair) {
+// register registers a new watch and counts its outcome.
+func (w *world) register(p *pair) {
 	w.t.Helper()
 	if p.our == nil {
 		w.seen["a watch refused"]++
@@ -247,7 +247,7 @@ func (w *world) waitForSomething() {
 	case 0, 1:
 		yes := true
 		r.match, r.initial = metav1.ResourceVersionMatchNotOlderThan, &yes
-		w.keep(w.startWatch(&r, true, meanwhile))
+		w.register(w.startWatch(&r, true, meanwhile))
 	case 2:
 		w.get(w.key(), r.rv, true, meanwhile)
 	default:
@@ -283,7 +283,7 @@ func (w *world) beginAsked() {
 	for _, p := range watches {
 		w.theirWatch(p, false, nil)
 		p.follows(w)
-		w.keep(p)
+		w.register(p)
 	}
 	for _, a := range lists {
 		theirs := w.theirList(a.request)

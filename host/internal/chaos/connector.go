@@ -63,7 +63,7 @@ func newConnector(n int, binary, dir string, e *etcd, ca *authority, proxies *pr
 
 // start runs the process and returns when it is ready.
 func (c *connector) start(ctx context.Context) (err error) {
-	c.process, err = keep(ctx, func() (*process, error) { return launch(c.log, c.command()) }, func(ctx context.Context) error {
+	c.process, err = startUntilReady(ctx, func() (*process, error) { return launch(c.log, c.command()) }, func(ctx context.Context) error {
 		_, err := c.serial(ctx)
 		return err
 	})

@@ -145,7 +145,7 @@ func (e *etcd) launch(i int) (err error) {
 
 // start runs a member that is not running, and returns when it is ready.
 func (e *etcd) start(ctx context.Context, i int) (err error) {
-	e.process[i], err = keep(ctx, func() (*process, error) {
+	e.process[i], err = startUntilReady(ctx, func() (*process, error) {
 		if e.process[i] != nil && e.process[i].running() {
 			return e.process[i], nil
 		}

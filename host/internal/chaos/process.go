@@ -61,9 +61,9 @@ func (p *process) running() bool {
 	}
 }
 
-// keep starts a process and returns when it is ready. If the process ends before,
-// keep starts it again, because its port may still be in use.
-func keep(ctx context.Context, start func() (*process, error), ready func(context.Context) error) (*process, error) {
+// startUntilReady starts a process and returns when it is ready. It restarts a process
+// that ends before, because its port may still be in use.
+func startUntilReady(ctx context.Context, start func() (*process, error), ready func(context.Context) error) (*process, error) {
 	for {
 		p, err := start()
 		if err != nil {
