@@ -5,7 +5,7 @@ import type { Condition } from "./connection.ts";
 import { create, setAttribute, setText } from "./dom.ts";
 import { count, resourceName, words } from "./format.ts";
 import { LiveView } from "./query.ts";
-import { CLUSTER_SCOPED } from "./resources.ts";
+import { CLUSTER_SCOPED, mayNarrow } from "./resources.ts";
 import { type PageState, formatHash, freshState } from "./state.ts";
 
 /** What a card counts besides all objects. */
@@ -27,12 +27,16 @@ const MAX_VALUES = 1000;
 export class Card {
   readonly element = create("li", "card");
   readonly resource: string;
-  readonly collection: Collection;
   readonly #link = create("a", "card-title");
   readonly #total = create("span", "card-total");
   readonly #note = create("p", "muted card-note");
+  readonly #connection: Watchglass;
+  readonly #onChange: () => void;
   readonly #charts: { chart: Chart; bars: BarChart; conditions: LiveView[] }[];
-  readonly #all: LiveView;
+  #collection!: Collection;
+  #all!: LiveView;
+  /** The namespace that the collection is limited to; empty for all. */
+  #scope = "";
   #namespace = "";
   /** The namespace of the views' queries. */
   #applied: string | undefined;
@@ -40,21 +44,11 @@ export class Card {
 
   constructor(connection: Watchglass, resource: string, charts: readonly Chart[], onChange: () => void) {
     this.resource = resource;
-    // Rows have all that is counted, so bodies are not loaded.
-    const collection = (this.collection = connection.collection(resource, { metadataOnly: true }));
-    collection.subscribe(() => {
-      this.#query();
-      onChange();
-    });
-    collection.subscribeProgress(onChange);
-    collection.synced.catch(() => {}); // the status contains the reason
-    this.#all = new LiveView(collection, onChange);
-    this.#charts = charts.map((chart) => ({
-      chart,
-      bars: new BarChart(`${resourceName(resource)} by ${chart.title}`),
-      conditions: (chart.where ?? []).map(() => new LiveView(collection, onChange)),
-    }));
+    this.#connection = connection;
+    this.#onChange = onChange;
+    this.#charts = charts.map((chart) => ({ chart, bars: new BarChart(`${resourceName(resource)} by ${chart.title}`), conditions: [] }));
     this.#build();
+    this.#open("");
   }
 
   /** The values of a counted column, with their number of rows. */
@@ -63,19 +57,20 @@ export class Card {
   }
 
   get condition(): Condition {
-    return { ...this.collection.status, ...this.collection.progress };
+    return { ...this.#collection.status, ...this.#collection.progress };
   }
 
   /** Counts only a namespace; empty for all. */
   show(namespace: string): void {
+    if (this.#scope && namespace !== this.#scope) this.#open("");
     this.#namespace = CLUSTER_SCOPED.has(this.resource) ? "" : namespace;
-    this.#query();
+    this.#onCollection(this.#collection);
   }
 
   /** Sends the queries once the schema is known, and again if they were refused with the collection. */
   #query(): void {
     const own = this.#namespace;
-    if (!this.collection.schema || this.collection.status.error || own === this.#applied) return;
+    if (!this.#collection.schema || this.#collection.status.error || own === this.#applied) return;
     this.#applied = own;
     this.#refusal = "";
     const facets = this.#charts.flatMap(({ chart }) => (chart.by ? [{ by: chart.by, limit: MAX_VALUES }] : []));
@@ -86,7 +81,7 @@ export class Card {
   }
 
   draw(): void {
-    const { state, error } = this.collection.status;
+    const { state, error } = this.#collection.status;
     const snapshot = this.#all.snapshot;
     const loading = !snapshot && !error && !this.#refusal;
     setAttribute(this.element, "data-state", snapshot ? state : error ? "error" : "loading");
@@ -102,7 +97,28 @@ export class Card {
 
   close(): void {
     for (const view of [this.#all, ...this.#charts.flatMap(({ conditions }) => conditions)]) view.close();
-    this.collection.close();
+    this.#collection.close();
+  }
+
+  #open(namespace: string): void {
+    if (this.#collection) this.close();
+    this.#scope = namespace;
+    this.#applied = undefined;
+    // Rows have all that is counted, so bodies are not loaded.
+    const collection = (this.#collection = this.#connection.collection(this.resource, { metadataOnly: true, namespace }));
+    collection.subscribe(() => this.#onCollection(collection));
+    collection.subscribeProgress(this.#onChange);
+    collection.synced.catch(() => {}); // the status contains the reason
+    const view = () => new LiveView(collection, this.#onChange);
+    this.#all = view();
+    for (const chart of this.#charts) chart.conditions = (chart.chart.where ?? []).map(view);
+  }
+
+  #onCollection(collection: Collection): void {
+    if (collection !== this.#collection) return;
+    if (!this.#scope && mayNarrow(collection, this.resource, this.#namespace)) this.#open(this.#namespace);
+    this.#query();
+    this.#onChange();
   }
 
   #build(): void {
@@ -121,7 +137,7 @@ export class Card {
   }
 
   #noteText(loading: boolean): string {
-    const { status: { state, error }, progress } = this.collection;
+    const { status: { state, error }, progress } = this.#collection;
     const snapshot = this.#all.snapshot;
     if (!snapshot && error?.code === 403) return `You may not list ${resourceName(this.resource)}. ${error.message}`;
     if (!snapshot && error) return `${words(error.reason)}: ${error.message}`;

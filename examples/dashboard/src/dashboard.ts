@@ -16,6 +16,7 @@ import { type Message, Overlay } from "./overlay.ts";
 import { Overview } from "./overview.ts";
 import { NamespacePicker, ResourcePicker } from "./pickers.ts";
 import { LiveView, rowsQuery } from "./query.ts";
+import { CLUSTER_SCOPED, mayNarrow } from "./resources.ts";
 import { SavedViews } from "./saved.ts";
 import { withLabel } from "./selectors.ts";
 import { DEFAULT_RESOURCE, OVERVIEW, type PageState, formatHash, freshState, parseHash, withValue, withoutValue } from "./state.ts";
@@ -27,7 +28,7 @@ function signInMessage(why: string): Message {
   return {
     title: refused ? "This server does not accept the token" : "This server asks for a token",
     text: `${refused ? `It says: ${why}. A token` : "It"} is kept until the tab is closed.`,
-    ask: { label: "Bearer token", text: "Sign in", submit: signIn },
+    ask: { label: "Bearer token", text: "Sign in", secret: true, submit: signIn },
   };
 }
 
@@ -58,6 +59,8 @@ export class Dashboard {
   readonly #exporter: Exporter;
   #state: PageState = freshState("");
   #collection: Collection | undefined;
+  /** The namespace that the collection is limited to; empty for all. */
+  #scope = "";
   #schema: Schema | undefined;
   #views: Views | undefined;
   #refusal: string | undefined;
@@ -129,7 +132,8 @@ export class Dashboard {
     this.#facets.setNames(this.#facetNames());
     setAttribute(byId("wide"), "aria-pressed", String(state.wide));
     if (state.resource === OVERVIEW) this.#showOverview();
-    else if (state.resource !== old.resource) this.#openCollection();
+    else if (state.resource !== old.resource || (this.#scope && state.namespace !== this.#scope)) this.#openCollection();
+    else if (this.#isNarrower(state)) this.#openCollection(state.namespace);
     else {
       if (columnsText(state) !== columnsText(old)) this.#showColumns();
       if (queryText(state) !== queryText(old)) this.#applyQuery();
@@ -161,16 +165,22 @@ export class Dashboard {
     setAttribute(byId("grid"), "aria-label", resourceName(this.#state.resource));
   }
 
-  #openCollection(): void {
+  #openCollection(namespace = ""): void {
     this.#closeCollection();
     this.#setPage("table");
-    const collection = this.connection.collection(this.#state.resource, { rowsFirst: true });
+    this.#scope = namespace;
+    const collection = this.connection.collection(this.#state.resource, { rowsFirst: true, namespace });
     this.#collection = collection;
     collection.subscribe(() => this.#onCollection(collection));
     collection.subscribeProgress(() => schedule(this.#draw));
     collection.onObjectError((key, status) => this.#notices.add(key, status));
     collection.synced.catch(() => {}); // the status contains the reason
     this.#onCollection(collection);
+  }
+
+  /** Whether a user who may not list all namespaces may list that of the state. */
+  #isNarrower({ resource, namespace }: PageState): boolean {
+    return this.#collection !== undefined && !this.#scope && mayNarrow(this.#collection, resource, namespace);
   }
 
   #closeCollection(): void {
@@ -202,6 +212,7 @@ export class Dashboard {
   /** The status changed or the schema arrived. The query can only be built with both. */
   #onCollection(collection: Collection): void {
     if (collection !== this.#collection) return;
+    if (this.#isNarrower(this.#state)) return this.#openCollection(this.#state.namespace);
     schedule(this.#draw);
     if (this.#refusal !== undefined && !collection.status.error) this.#applyQuery(); // it may have been refused with the collection
     if (!collection.schema || collection.schema === this.#schema) return;
@@ -340,7 +351,7 @@ export class Dashboard {
     setAttribute(byId("grid"), "aria-busy", String(loading && !rows));
     if (rows && rows.total > 0) this.#overlay.hide();
     else if (!rows && error?.code === 401) this.#overlay.showMessage(signInMessage(error.message));
-    else if (!rows && error) this.#overlay.showMessage({ title: words(error.reason), text: error.message, action: this.#wayOut() });
+    else if (!rows && error) this.#overlay.showMessage({ title: words(error.reason), text: error.message, action: this.#wayOut(), ...this.#askNamespace(error.code) });
     else if (!rows && this.#refusal) this.#overlay.showMessage({ title: "This query was not accepted", text: "Its error is above.", action: this.#clearAction() });
     else if (!rows || loading) this.#overlay.showLoading(total ? `Loading ${count(loaded)} of ${count(total)}` : "Loading");
     else this.#overlay.showMessage(this.#emptyMessage());
@@ -351,6 +362,12 @@ export class Dashboard {
     const narrowed = this.#isFiltered() || (this.#state.namespace && this.#schema?.namespaced);
     if (!narrowed) return { title: `No ${name}`, text: "New ones appear here by themselves." };
     return { title: `No ${name} match`, action: this.#clearAction() };
+  }
+
+  /** A user who may not list all namespaces may list one. */
+  #askNamespace(code: number): Pick<Message, "ask"> {
+    if (code !== 403 || CLUSTER_SCOPED.has(this.#state.resource)) return {};
+    return { ask: { label: "Namespace", text: "Show it", secret: false, submit: (namespace) => this.#change({ namespace }) } };
   }
 
   #clearAction() {

@@ -5,8 +5,8 @@ export interface Message {
   title: string;
   text?: string;
   action?: { text: string; run: () => void };
-  /** Asks the user for a secret. */
-  ask?: { label: string; text: string; submit: (answer: string) => void };
+  /** Asks the user for a text. */
+  ask?: { label: string; text: string; secret: boolean; submit: (answer: string) => void };
 }
 
 /** Replaces the table with a skeleton while loading, or with a message. */
@@ -45,10 +45,10 @@ export class Overlay {
   }
 }
 
-function form({ label, text, submit }: NonNullable<Message["ask"]>): HTMLElement {
+function form({ label, text, secret, submit }: NonNullable<Message["ask"]>): HTMLElement {
   const element = create("form", "ask");
   const input = create("input", "") as HTMLInputElement;
-  input.type = "password";
+  input.type = secret ? "password" : "text";
   input.placeholder = label;
   input.autocomplete = "off";
   input.required = true;

@@ -52,7 +52,7 @@ export class Overview {
   }
 
   get hasCounts(): boolean {
-    return this.#cards.some(({ collection }) => collection.progress.lastProgress > 0);
+    return this.#cards.some(({ condition }) => condition.lastProgress > 0);
   }
 
   /** The state of the connection. A resource that the user may not read is reported by its card. */

@@ -1,3 +1,5 @@
+import type { Collection } from "watchglass";
+
 /** The resources that the page offers by group. Others are reachable by a link. */
 export const RESOURCES: Readonly<Record<string, readonly string[]>> = {
   Workloads: [
@@ -19,4 +21,9 @@ export function resourceOf(apiVersion: string, kind: string): string {
     : /(?:s|x|ch|sh)$/.test(name) ? `${name}es`
     : /[^aeiou]y$/.test(name) ? `${name.slice(0, -1)}ies` : `${name}s`;
   return `${apiVersion}/${plural}`;
+}
+
+/** Whether a user who may not list a resource in all namespaces may list it in this one. */
+export function mayNarrow({ status: { error }, progress }: Collection, resource: string, namespace: string): boolean {
+  return namespace !== "" && error?.code === 403 && progress.lastProgress === 0 && !CLUSTER_SCOPED.has(resource);
 }

@@ -107,6 +107,23 @@ describe("overview", () => {
   });
 });
 
+test("a user of one namespace sees it, after its name is given or by a link", async () => {
+  await open({ query: `${QUERY}&only=shop`, ready: false });
+  await dashboard.page.getByText("you may only read shop").first().waitFor();
+  await dashboard.get("overlay").getByLabel("Namespace").fill("shop");
+  await dashboard.page.keyboard.press("Enter");
+  await dashboard.hasTotal(2);
+  await dashboard.state("live");
+  await dashboard.page.evaluate(() => { location.hash = "#/overview?namespace=shop"; });
+  await counted("v1/pods", 2);
+  await counted("apps/v1/deployments", 2);
+  await card("v1/nodes").getByText(/^You may not list nodes/).waitFor();
+  await dashboard.get("namespace").selectOption("");
+  await card("v1/pods").getByText(/^You may not list pods/).waitFor();
+  await dashboard.get("namespace").evaluate((select) => { select.append(new Option("shop", "shop")); select.value = "shop"; select.dispatchEvent(new Event("change")); });
+  await counted("v1/pods", 2);
+});
+
 describe("an open object", () => {
   const POD = "checkout-7d9-a";
   const openObject = (resource, key) => open({ query: QUERY, hash: `#/${resource}?object=${encodeURIComponent(key)}` });

@@ -32,7 +32,7 @@ class Cluster extends TestCluster {
     const { fetch, ...options } = this.options;
     const delayed: typeof globalThis.fetch = async (...args) => {
       await this.#loaded;
-      return fetch!(...args);
+      return refusal(new URL(String(args[0])).pathname) ?? fetch!(...args);
     };
     return this.shown.connection(await connect(this.url, { ...options, fetch: delayed, wasm: new URL("watchglass.wasm", location.href) }));
   }
@@ -77,13 +77,22 @@ function keyOf({ metadata: { namespace, name } }: { metadata: { namespace?: stri
   return `${namespace}/${name}`;
 }
 
+/** The answer of a cluster whose user may read one namespace only: that of ?only=NAME. */
+function refusal(path: string): Response | undefined {
+  const only = params.get("only");
+  if (!only || !/\/v\d\/./.test(path) || path.includes(`/namespaces/${only}/`) || path.endsWith("/namespaces/kube-system")) return undefined;
+  const status = { kind: "Status", apiVersion: "v1", status: "Failure", code: 403, reason: "Forbidden", message: `you may only read ${only}` };
+  return new Response(JSON.stringify(status), { status: 403 });
+}
+
 declare global {
   var cluster: Cluster;
 }
 
 /**
  * ?pods=10000 sets the number of pods, and ?shop adds workloads. With ?wait nothing loads until the test calls
- * cluster.load(), and with ?broken connecting fails.
+ * cluster.load(), and with ?broken connecting fails. With ?only=shop the user may read one
+ * namespace.
  */
 const params = new URLSearchParams(location.search);
 globalThis.cluster = new Cluster(Number(params.get("pods") ?? 3000), !params.has("wait"));
