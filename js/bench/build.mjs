@@ -13,7 +13,9 @@ rmSync(here("../build/bench"), { recursive: true, force: true });
 const noNetwork = {
   name: "no network",
   setup({ onResolve, onLoad }) {
-    onResolve({ filter: /^(\.\/(watch|serializer)\.js|node:timers\/promises)$/ }, ({ path }) => ({ path, namespace: "absent" }));
+    onResolve({ filter: /^(\.\/(watch|serializer)\.js|node:timers\/promises)$/ }, ({ path, importer }) =>
+      importer.includes("client-node") ? { path, namespace: "absent" } : undefined,
+    );
     onLoad({ filter: /.*/, namespace: "absent" }, () => ({
       contents: "const absent = undefined; export { absent as Watch, absent as ObjectSerializer, absent as setTimeout };",
     }));
@@ -23,6 +25,6 @@ const common = { bundle: true, format: "esm", target: "es2022", logLevel: "warni
 await build({
   ...common,
   platform: "node",
-  entryPoints: ["ingest-node", "ingest-chromium", "cold", "cold-side", "engine-node", "persist", "views"].map((name) => here(`${name}.mjs`)),
+  entryPoints: ["ingest-node", "ingest-chromium", "cold", "cold-side", "engine-node", "link", "persist", "views"].map((name) => here(`${name}.mjs`)),
 });
 await build({ ...common, platform: "browser", entryPoints: [here("ingest-page.mjs")] });

@@ -54,6 +54,9 @@ var figures = []figure{
 	{"P13", "bytes until everything, rows first, against the same", []target{
 		{name: "all", atMost: 1},
 	}, runRowsAndBodies},
+	{"P14", "time to a complete, sorted and counted table of 50,000 pods over 20 Mbit/s and 40 ms, against client-node with a gzip -6 list, and against a first page", []target{
+		{name: "list", atLeast: 5}, {name: "page", atMost: 1.5},
+	}, runLink},
 	{"P26", "reload with persistence to an exact table of 50,000 pods, against a cold load", []target{
 		{atMost: 0.2},
 	}, runPersistence},
