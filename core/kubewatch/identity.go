@@ -81,6 +81,8 @@ func isKind(text string) bool {
 }
 
 // layout returns the schema for a resource, given at least its kind and scope.
+//
+//go:noinline
 func (c *Client) layout(known *api.Schema) *api.Schema {
 	s := &api.Schema{
 		Resource: c.cfg.Resource, Kind: known.Kind, Namespaced: known.Namespaced, Fields: known.Fields, Columns: c.cfg.Columns,

@@ -128,6 +128,8 @@ func (c *Client) send(pending *request, p purpose, r Request) {
 func (c *Client) fetch(p purpose, r Request) { c.send(&c.request, p, r) }
 
 // fetchIdentity requests the identity of the cluster.
+//
+//go:noinline
 func (c *Client) fetchIdentity(pending *request, p purpose) {
 	c.send(pending, p, Request{Path: identityPath, Timeout: c.cfg.RequestTimeout})
 }

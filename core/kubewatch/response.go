@@ -134,6 +134,8 @@ func (c *Client) TimedOut(stream uint32, message string) {
 }
 
 // about returns the operation of a request, for messages.
+//
+//go:noinline
 func (c *Client) about(r *request) string {
 	return c.cfg.Server + ": " + doing[r.purpose] + " of " + c.cfg.Resource.String() + ": "
 }

@@ -111,6 +111,8 @@ func (s *splitter) forget(n int) {
 func (s *splitter) end() bool { return blanks(s.rest) == len(s.rest) }
 
 // blanks returns the number of leading whitespace bytes.
+//
+//go:noinline
 func blanks(b []byte) int {
 	n := 0
 	for n < len(b) && isBlank(b[n]) {

@@ -151,6 +151,7 @@ func followingMember(i int, more bool) int {
 	return i - 1 // the closing brace
 }
 
+//go:noinline
 func appendVersion(dst []byte, rv api.ResourceVersion) []byte {
 	dst = append(dst, `"resourceVersion":"`...)
 	return append(strconv.AppendUint(dst, uint64(rv), 10), '"')

@@ -28,6 +28,8 @@ func ParseDate(text []byte) (millis int64, ok bool) {
 
 // digits returns the number that the text contains, or -1 if it is not a number
 // between low and high.
+//
+//go:noinline
 func digits(text []byte, low, high int) int {
 	n := 0
 	for _, c := range text {

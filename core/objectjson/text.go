@@ -107,6 +107,7 @@ func sameText(quoted []byte, name string) bool {
 	return string(quoted) == name && isPlain(quoted) || !isPlain(quoted) && sameEscaped(quoted, name)
 }
 
+//go:noinline
 func sameEscaped(quoted []byte, name string) bool {
 	var buf [64]byte
 	return string(appendText(buf[:0], quoted)) == name

@@ -101,6 +101,7 @@ func (r *reader) uint64() uint64 {
 	return v
 }
 
+//go:noinline
 func (r *reader) float() float64 { return math.Float64frombits(r.uint64()) }
 
 func (r *reader) varint() int64 {
