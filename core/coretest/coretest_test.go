@@ -10,7 +10,7 @@ import (
 	"github.com/watchglass/watchglass/core/coretest"
 )
 
-var rewrite = flag.Bool("rewrite", false, "rewrite what the engine says in testdata/scenarios")
+var rewrite = flag.Bool("rewrite", false, "rewrite the expected output in testdata/scenarios")
 
 var dir = filepath.Join("..", "..", "testdata", "scenarios")
 

@@ -83,7 +83,7 @@ func (s *Scenario) Check() error {
 	}
 	for i, st := range s.steps {
 		if outputs[i] != st.want {
-			return s.errorAt(st.from, "the engine said something else.\n%s", difference(st.want, outputs[i]))
+			return s.errorAt(st.from, "the output of the engine differs.\n%s", difference(st.want, outputs[i]))
 		}
 	}
 	return nil

@@ -29,7 +29,7 @@ func TestMistakesInAScenario(t *testing.T) {
 		{"no dashes at the end", "inspect\n", `s.txt:1: the last step has no "----"; add it`},
 		{"stray indent", "  default/a\n----\n", `s.txt:1: an indented line belongs to the verb above it, and there is none`},
 		{"open quote", "list 1 labels=\"a\n----\n", `s.txt:1: a double quote is not closed`},
-		{"other output", "wakes\n----\nwake-up in 1s\n", "s.txt:3: the engine said something else.\n  - wake-up in 1s\n  + no wake-up\n"},
+		{"other output", "wakes\n----\nwake-up in 1s\n", "s.txt:3: the output of the engine differs.\n  - wake-up in 1s\n  + no wake-up\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "s.txt")

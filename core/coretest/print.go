@@ -71,7 +71,7 @@ func (p *printer) frame(t wire.Type, frame wire.Frame, now int64) error {
 	case *wire.CollectionSchema:
 		p.schema(f)
 	case *wire.CollectionError:
-		p.line("collection %d: %s rv=%d cannot be shown: %s", f.Collection, f.Key, f.ResourceVersion, status(f.Status))
+		p.line("collection %d: %s rv=%d is unreadable: %s", f.Collection, f.Key, f.ResourceVersion, status(f.Status))
 	case *wire.WatchEvents:
 		p.events(f)
 	case *wire.WatchClosed:

@@ -105,7 +105,7 @@ func (s *Scenario) parseStep(at int) (int, error) {
 		line := s.lines[at]
 		switch {
 		case line == "":
-			return 0, s.errorAt(at, "a step ends with a line of four dashes and what the engine said; put %q before the blank line", separator)
+			return 0, s.errorAt(at, "a step ends with a line of four dashes and the output of the engine; put %q before the blank line", separator)
 		case strings.HasPrefix(line, "#"):
 		case !strings.HasPrefix(line, " "):
 			v, err := newVerb(at, line)

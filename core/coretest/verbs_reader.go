@@ -45,7 +45,7 @@ func doRoom(h *harness, v *verb) error {
 // doReader sends a frame of an attached reader.
 func doReader(h *harness, v *verb) error {
 	f := &wire.ReaderMessage{Reader: v.takeNumber("the number of the reader")}
-	switch what := v.take("what it says: hello, subscribe, unsubscribe, credit or garbage"); what {
+	switch what := v.take("a frame: hello, subscribe, unsubscribe or garbage"); what {
 	case "hello":
 		f.Data = (&wire.Hello{Version: wire.Version, Client: "reader"}).Append(nil)
 	case "subscribe":
@@ -64,7 +64,7 @@ func doReader(h *harness, v *verb) error {
 		}
 		f.Data = data
 	default:
-		v.fail("a reader does not say %q", what)
+		v.fail("a reader does not send %q", what)
 	}
 	return h.command(v, f)
 }
@@ -76,9 +76,9 @@ func (p *printer) reader(frame wire.Frame) bool {
 		p.line("reader %d is saved", f.Reader)
 	case *wire.ReaderStalled:
 		if f.Stalled {
-			p.line("reader %d lets data wait", f.Reader)
+			p.line("reader %d stalls", f.Reader)
 		} else {
-			p.line("reader %d takes data again", f.Reader)
+			p.line("reader %d resumes reading", f.Reader)
 		}
 	case *wire.CloseReader:
 		p.line("reader %d is closed: %s", f.Reader, status(f.Status))
@@ -110,13 +110,13 @@ func (p *printer) servedFrame(who string, t wire.Type, frame wire.Frame) error {
 		p.line("%s %d: snapshot ends, rv=%d", who, f.Subscription, f.ResourceVersion)
 	case *wire.Events:
 		if len(f.Changes) == 0 {
-			p.line("%s %d: nothing up to rv=%d", who, f.Subscription, f.ResourceVersion)
+			p.line("%s %d: no changes up to rv=%d", who, f.Subscription, f.ResourceVersion)
 		}
 		p.changes(who, f.Subscription, f.Changes)
 	case *wire.Progress:
 		p.line("%s %d: progress rv=%d", who, f.Subscription, f.ResourceVersion)
 	case *wire.SourceError:
-		p.line("%s %d: no news, %s", who, f.Subscription, status(f.Status))
+		p.line("%s %d: source error, %s", who, f.Subscription, status(f.Status))
 	case *wire.SubscriptionStatus:
 		p.line("%s %d: ended, %s", who, f.Subscription, status(f.Status))
 	default:

@@ -132,7 +132,7 @@ func doDamage(h *harness, v *verb) error {
 		s.chunks = nil
 		return nil
 	default:
-		return fmt.Errorf("it does not know how to do %q", how)
+		return fmt.Errorf("unknown damage %q", how)
 	}
 	s.chunks = append(slices.Clone(s.chunks[:n-1]), last)
 	return nil

@@ -93,7 +93,7 @@ test("the hook has the results of Headlamp's useList, and keeps them current", a
 
   act(() => void pod("web-3", "default"));
   await shows(hook, ["web-1", "web-3", "web-2"]); // by namespace and name
-  assert.equal(hook.result.current[0][0], items[0], "an unchanged object stays the same instance");
+  assert.equal(hook.result.current[0][0], items[0], "an unchanged object remains the same instance");
   act(() => cluster.delete("v1/pods", "default/web-1"));
   await shows(hook, ["web-3", "web-2"]);
   act(() => cluster.delete("v1/pods", "default/web-3"));
@@ -111,7 +111,7 @@ test("the hook takes namespaces and selectors, and shares watches", async (t) =>
   t.after(() => (hook.unmount(), other.unmount()));
   await shows(hook, ["a", "b"]);
   await shows(other, ["b"]);
-  assert.equal(cluster.watches.length, 2, "one for each namespace");
+  assert.equal(cluster.watches.length, 2, "one watch per namespace");
   hook.rerender({ namespace: "three" });
   await shows(hook, ["d"]);
 });

@@ -85,7 +85,7 @@ test("a collection reports the next attempt while one is scheduled", async () =>
   assert.ok(!("nextAttempt" in pods.status));
   await speak(client, guest(), (w) => say.state(w, id, 4, { next: 1_035_000, status: bad }));
   pods.close();
-  assert.ok(!("nextAttempt" in pods.status), "no attempt is made any more");
+  assert.ok(!("nextAttempt" in pods.status), "no further attempt is made");
 });
 
 test("invalid options are refused before they reach the engine", async () => {
@@ -129,7 +129,7 @@ test("listeners are called once for many changes, and one that throws does not a
   await called;
   assert.equal(calls, 1);
   assert.equal(pods.progress.resourceVersion, "19");
-  assert.equal(pods.status, status, "counters are no part of the status");
+  assert.equal(pods.status, status, "counters are not part of the status");
   stop();
   stop();
 });
@@ -281,7 +281,7 @@ test("a watch yields events, parses on access, and throws the reason for its end
   assert.equal(JSON.parse(JSON.stringify(added)).object.kind, "Pod");
   const deleted = await next(watch);
   assert.ok(deleted.type === "DELETED" && deleted.finalStateUnknown);
-  assert.equal(deleted.object.kind, "Pod", "from the schema, where there is no body");
+  assert.equal(deleted.object.kind, "Pod", "from the schema if there is no body");
   assert.deepEqual(await next(watch), { type: "BOOKMARK", resourceVersion: "11", initialEventsEnd: true });
   await assert.rejects(watch.next(), (e: unknown) => e instanceof WatchglassError && e.code === 410);
   assert.deepEqual(await watch.next(), { done: true, value: undefined });
@@ -371,7 +371,7 @@ test("a refused query keeps the old one; an accepted one replaces it with its fi
   assert.equal(view.snapshot.rows[0], row);
   await speak(client, guest(), (w) => say.rows(w, guest().last("OpenView").id, [a]));
   await Promise.all([overtaken, accepted, view.ready]);
-  assert.equal(view.snapshot.rows[0], row, "a row that both queries have stays the same object");
+  assert.equal(view.snapshot.rows[0], row, "a row of both queries remains the same object");
   await turn();
   assert.equal(guest().last("CloseView").id, first);
   view.move(10, 50);
@@ -409,7 +409,7 @@ test("a failed engine is replaced, and everything is opened again", async (t) =>
   await turn();
   assert.equal(pods.status.state, "reconnecting");
   assert.match(pods.status.error!.message, /index out of range/);
-  assert.equal(view.snapshot.rows[0], row, "old data stays visible");
+  assert.equal(view.snapshot.rows[0], row, "old data remains visible");
   assert.equal(network.dials[0]!.closed, "the reader restarts");
 
   await new Promise((resolve) => setTimeout(resolve)); // a timer starts the new guest

@@ -126,11 +126,11 @@ describe("the edge", { concurrency: 3 }, () => {
     t.after(() => other.close());
     other.source = "other";
     other.put("default/strange", "web", "Running");
-    await assert.rejects(s.edge.feed(other), /409/, "while the first is here");
-    await assert.rejects(s.edge.feed(s.connector, { resources: "v1/nodes" }), /409/, "or brings something else");
+    await assert.rejects(s.edge.feed(other), /409/, "the first cluster is connected");
+    await assert.rejects(s.edge.feed(s.connector, { resources: "v1/nodes" }), /409/, "another resource conflicts as well");
     s.feed.socket.terminate();
     await s.edge.until("one/status", ({ feeds }) => feeds.connected.length === 0);
-    await assert.rejects(s.edge.feed(other), /409/, "and when it is gone");
+    await assert.rejects(s.edge.feed(other), /409/, "the first cluster has disconnected");
     const liar = await s.edge.feed(other, { source: "test" });
     assert.match(await liar.closed, /^1008 409 Conflict: v1\/pods is from cluster other/);
     const unnamed = await s.edge.feed(other, { source: "" });
@@ -150,7 +150,7 @@ describe("the edge", { concurrency: 3 }, () => {
       for (const { type, payload } of split(data)) {
         if (type !== 0x19) continue;
         const r = new Reader(payload, "SubscriptionStatus");
-        assert.equal(r.uvarint(), 0, "of the whole connection");
+        assert.equal(r.uvarint(), 0, "for the whole connection");
         resolve(r.uvarint());
       }
     }));
@@ -164,7 +164,7 @@ describe("the edge", { concurrency: 3 }, () => {
     assert.match(await standby.closed, /^1008 401/);
     s.connector.put("default/web-1", "web", "Failed");
     await caughtUp(s);
-    assert.equal(s.pods.status.state, "live", "the others stay");
+    assert.equal(s.pods.status.state, "live", "the other readers stay connected");
   });
 
   test("a connection ends when its token expires while the object is out of memory", options, async (t) => {
@@ -180,7 +180,7 @@ describe("the edge", { concurrency: 3 }, () => {
     assert.match(await closed, /^1008 401 Unauthorized: the token has expired/);
     const { body } = await s.edge.get("one/status");
     assert.ok(body.awakeSince >= evicted);
-    assert.equal(body.readers, 1, "the other stays");
+    assert.equal(body.readers, 1, "the other reader stays connected");
   });
 
   test("a reader that does not read does not affect others, and starts over later", options, async (t) => {

@@ -141,15 +141,15 @@ describe("limits of readers", { concurrency: 3 }, () => {
       assert.ok(module + unacknowledged < limit + (18 << 20), `${module} and ${unacknowledged} bytes of ${limit}`);
     }
     const { body } = await s.edge.get(`${object}/status`);
-    assert.ok(body.counters.readersStalled > 0, "there was no time to wait for answers");
-    assert.ok(body.memory.unacknowledged > 20 << 20, "there is a lot that waits");
+    assert.ok(body.counters.readersStalled > 0, "Pongs would have arrived too late");
+    assert.ok(body.memory.unacknowledged > 20 << 20, "much data is unacknowledged");
     // The other readers have ten seconds to respond, and nothing informs them.
     await s.edge.until(`${object}/status`, ({ memory: { module, unacknowledged, limit } }) => module + unacknowledged <= limit);
     const gone = (await s.edge.get(`${object}/status`)).body.counters.readersStalled;
-    assert.ok(gone < lazy.length, "no more went than had to");
+    assert.ok(gone < lazy.length, "only the necessary readers were disconnected");
     for (const socket of lazy) socket.resume();
     assert.match(await closed, /^1013 429 TooManyRequests: the object is short of memory, and this reader has \d+ unread bytes: connect again and resume$/);
-    assert.equal((await s.wg.inspect()).reconnects, 0, "who reads, answers");
+    assert.equal((await s.wg.inspect()).reconnects, 0, "a working reader responds to Pings");
     assert.equal(await relists(s.wg), 1);
   });
 });
@@ -175,7 +175,7 @@ describe("a backlog", () => {
     for (const r of readers) backlog.add(r);
     const asked = [...backlog.ask(1)];
     assert.deepEqual(asked.map(([r]) => readers.indexOf(r)), [1, 2]);
-    assert.deepEqual([...backlog.ask(2)], [], "an answer is waited for");
+    assert.deepEqual([...backlog.ask(2)], [], "a response is pending");
     backlog.sent(readers[1]!, 50); // after the ping
     backlog.answered(readers[1]!, asked[0]![1] + 1);
     assert.equal(backlog.bytes, 1150, "a guessed mark is not accepted");
@@ -226,7 +226,7 @@ describe("a backlog", () => {
     backlog.add(fresh);
     assert.equal([...backlog.ask(1)].length, 1);
     assert.equal(backlog.sent(fresh, 32 << 20), true);
-    assert.equal(backlog.slowest, asked, "it had the time");
+    assert.equal(backlog.slowest, asked, "it had time to respond");
     backlog.delete(asked);
     assert.equal(backlog.slowest, fresh);
   });
@@ -247,7 +247,7 @@ test("a bucket allows a burst of ten seconds, and then its rate", () => {
   for (let i = 0; i < 100; i++) assert.ok(bucket.allows(10, 0, 0));
   assert.ok(!bucket.allows(10, 0, 0));
   const another = new TokenBucket(10, 0);
-  for (let i = 0; i < 1000; i++) assert.ok(another.allows(10, 0, i * 100), "for as long as one likes");
+  for (let i = 0; i < 1000; i++) assert.ok(another.allows(10, 0, i * 100), "the rate is sustained");
   assert.ok(another.allows(90 * 4096, 0, 200_000), "a long message counts more");
   assert.ok(!another.allows(90 * 4096, 0, 200_000));
   const third = new TokenBucket(10, 0);

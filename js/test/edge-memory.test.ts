@@ -19,14 +19,14 @@ test("memory relief", () => {
   const limit = 96 * MiB;
   const what = (moduleMiB: number, usedMiB: number, { bufferMiB = 0, restarted = false } = {}): string =>
     relief({ moduleBytes: moduleMiB * MiB, bufferBytes: bufferMiB * MiB, usedBytes: usedMiB * MiB, limit, restarted });
-  assert.equal(what(95, 30), "none", "full, and needed");
-  assert.equal(what(97, 20), "restart", "there is room for all of it");
-  assert.equal(what(97, 20, { restarted: true }), "shed", "there should have been");
-  assert.equal(what(97, 32), "shed", "there is not");
-  assert.equal(what(80, 28, { bufferMiB: 17 }), "shed", "together they are too much");
-  assert.equal(what(60, 2), "restart", "most of it is not needed any more");
-  assert.equal(what(60, 2, { restarted: true }), "none", "but that has time");
-  assert.equal(what(40, 0), "none", "or is no harm");
+  assert.equal(what(95, 30), "none", "the module needs its memory");
+  assert.equal(what(97, 20), "restart", "a new module has room for the objects");
+  assert.equal(what(97, 20, { restarted: true }), "shed", "a restart did not release enough");
+  assert.equal(what(97, 32), "shed", "the objects do not fit");
+  assert.equal(what(80, 28, { bufferMiB: 17 }), "shed", "module and buffers together exceed the limit");
+  assert.equal(what(60, 2), "restart", "the module needs little of its memory");
+  assert.equal(what(60, 2, { restarted: true }), "none", "the last restart was recent");
+  assert.equal(what(40, 0), "none", "the module is small");
   assert.ok(restartMillis > 0);
 });
 
@@ -69,7 +69,7 @@ describe("the memory of an object", { concurrency: 3 }, () => {
     assert.equal((await wg.inspect()).reconnects, 0);
     assert.equal(await relists(wg), 1);
     assert.equal(feed.begun, 2, "on the same socket");
-    assert.ok(connector.subscribes[1]! > 6000, "the cluster is not asked for all of it again");
+    assert.ok(connector.subscribes[1]! > 6000, "the cluster is not listed again");
   });
 
   test("that is too small for bodies drops them", options, async (t) => {
@@ -156,7 +156,7 @@ describe("the memory of an object", { concurrency: 3 }, () => {
     for (const response of responses) response.resume();
     while (ended.length === 0) await setTimeout(20);
     const list = await fetch(s.edge.url(`one${backendPath(commandFrame(listCommand({ limit: 500 })))}&all=true`), { headers: { "x-watchglass-grant": JSON.stringify(everything) } });
-    assert.ok((await list.arrayBuffer()).byteLength > 3_000_000, "answers come again");
+    assert.ok((await list.arrayBuffer()).byteLength > 3_000_000, "requests are served again");
     await s.edge.until("one/status", ({ memory }) => memory.buffers === 0);
   });
 });

@@ -87,10 +87,10 @@ describe("a reader that stops reading", { concurrency: 3 }, () => {
     await s.edge.evict(object);
     assert.match(await closed, /^1013 429 TooManyRequests: this reader accepted no data for 20 s/);
     const { body } = await s.edge.get(`${object}/status`);
-    assert.ok(body.awakeSince > before.awakeSince, "it was not there in between");
+    assert.ok(body.awakeSince > before.awakeSince, "it was evicted in between");
     assert.deepEqual([body.counters.readersStalled, body.readers], [1, 1]);
     s.connector.put("default/web-1", "web", "Failed");
     await caughtUp(s);
-    assert.equal(await relists(s.wg), 1, "the others stay");
+    assert.equal(await relists(s.wg), 1, "the other readers stay connected");
   });
 });

@@ -36,7 +36,7 @@ describe("an unused object", { concurrency: 4 }, () => {
     s.feed.socket.terminate();
     await deleted(s.edge);
     await setTimeout(unusedMillis);
-    assert.equal(s.edge.stored(), emptyBytes, "it does not wake up any more");
+    assert.equal(s.edge.stored(), emptyBytes, "it no longer wakes up");
     await s.edge.feed(s.connector, { object });
     const pods = (await s.edge.read({ object })).collection("v1/pods");
     await pods.synced;

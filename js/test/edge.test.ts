@@ -76,7 +76,7 @@ test("an object wakes up with an event, and its readers receive only that event"
   const { items } = await pods.list({ resourceVersion: String(connector.rv), resourceVersionMatch: "NotOlderThan" });
   assert.equal(items.length, 3);
   assert.deepEqual([...states.add(pods.status.state)], ["live"]);
-  assert.equal(feed.begun, 2, "a session before, one after");
+  assert.equal(feed.begun, 2, "one session before and one after");
   assert.deepEqual(connector.subscribes, [0, 102], "it resumes from the stored state");
   const { reconnects, "collection.1.relists": relists } = await wg.inspect();
   assert.deepEqual({ reconnects, relists }, { reconnects: 0, relists: 1 });
@@ -95,7 +95,7 @@ test("a region reads from its home while it has readers", { skip }, async (t) =>
     await until(pods, ({ objects }) => objects === 3);
     assert.equal((await pods.get("default/web-2")).kind, "Pod");
   }
-  assert.deepEqual(connector.subscribes, [0], "the connector is asked once");
+  assert.deepEqual(connector.subscribes, [0], "one request reaches the connector");
   assert.equal((await edge.get("home/status")).body.readers, 1);
   await assert.rejects(edge.feed(connector, { object: "region" }), /409/);
 
@@ -123,7 +123,7 @@ test("an object wakes up to send progress", { skip }, async (t) => {
   await until(pods, ({ lastProgress }) => lastProgress !== before);
   assert.equal(pods.status.state, "live");
   const { body } = await edge.get("seldom/status");
-  assert.ok(body.awakeSince > before + 10_000, "it was not there in between");
+  assert.ok(body.awakeSince > before + 10_000, "it was evicted in between");
 });
 
 test("a reader with too many subscriptions to attach reconnects when the object wakes up", { skip }, async (t) => {

@@ -144,11 +144,11 @@ test("a member that does not return a token is skipped", async (t) => {
   await connect(1);
   assert.deepEqual(dialled, ["first"]);
   await connect(2);
-  assert.deepEqual(dialled, ["first", "first"], "the last token serves while no member answers");
+  assert.deepEqual(dialled, ["first", "first"], "the last token is used while no member responds");
   give("late");
   await new Promise((resolve) => setImmediate(resolve));
   await connect(3);
-  assert.equal(dialled[2], "late", "a late answer serves the next connection");
+  assert.equal(dialled[2], "late", "a late token is used for the next connection");
   seat.leave();
 });
 
@@ -185,7 +185,7 @@ test("the engine pauses while all members are hidden, and resumes when one is sh
   other.hide(false);
   other.hide(true);
   t.mock.timers.tick(59_999);
-  assert.equal(stream.closed, undefined, "the time starts again");
+  assert.equal(stream.closed, undefined, "the timer restarts");
   t.mock.timers.tick(1);
   await turn();
   assert.equal(stream.closed, "paused while all pages are hidden");

@@ -61,7 +61,7 @@ test("get and list by namespace", options, async (t) => {
   cluster.delete("v1/pods", "default/a");
   assert.equal(await events.take(), "delete a");
   assert.equal(informer.get("a", "default"), undefined);
-  assert.ok(informer.get("a", "other"), "the one of that name elsewhere stays");
+  assert.ok(informer.get("a", "other"), "the object with this name in another namespace remains");
 });
 
 test("objects without a namespace", options, async (t) => {
@@ -227,7 +227,7 @@ test("a lost connection is reported, and the informer resumes", options, async (
   wg.reconnect();
   assert.deepEqual((await events.takeAll(2)).sort(), ["add c", "connect"]);
   await running;
-  assert.equal((await wg.inspect())["collection.1.relists"], 1, "it has listed once only");
+  assert.equal((await wg.inspect())["collection.1.relists"], 1, "it has listed once");
 });
 
 test("after a 410 the differences are reported, and nothing else", options, async (t) => {

@@ -40,7 +40,7 @@ test("a handle reports the known state of its object", async () => {
   await speak(client, guest(), (w) => (say.changed(w, id, { key: "ns/tls", rv: 7, body: body("a") }, 9), say.objectState(w, id, live)));
   await object.ready;
   await frame();
-  assert.equal(calls, 1, "once for all changes of a frame");
+  assert.equal(calls, 1, "one call for all changes of a frame");
   assert.equal(object.state, "live");
   assert.equal(object.exists, true);
   assert.equal(object.current?.metadata.resourceVersion, "7");

@@ -78,7 +78,7 @@ test("a page that is opened again without a network shows the stored state, and 
   await page.evaluate(() => wg.reconnect());
   await shows(page, "web-1 Running, web-2 Pending, web-3 Running");
   await page.waitForFunction(() => pods.status.state === "live");
-  assert.deepEqual(connector.subscribes, [0, 102], "nothing is listed again");
+  assert.deepEqual(connector.subscribes, [0, 102], "no list is sent");
   await reaches(page, "stored", 1);
   await page.close();
 

@@ -79,7 +79,7 @@ test("an unresponsive worker is reported and replaced by a dedicated one", async
     restarted: (message) => seen.push(`restarted: ${message}`),
   });
   await ticks(t, 20);
-  assert.deepEqual(seen, [], "a worker that answers stays");
+  assert.deepEqual(seen, [], "a responsive worker stays");
   shared.pongs = false;
   await ticks(t, 3);
   assert.deepEqual(seen, []);

@@ -24,7 +24,7 @@ test("equality on labels, the namespace and selectable fields becomes selectors"
   assert.equal(selected(eq("metadata.namespace", "default")), "default |  | ");
   assert.equal(selected(eq("status.phase", "Running")), " |  | status.phase=Running");
   assert.equal(selected(call("and", eq("metadata.namespace", "a"), call("and", eq("metadata.labels.app", "web"), eq("metadata.labels.tier", "data")), eq("metadata.name", "x"))), "a | app=web,tier=data | metadata.name=x");
-  assert.equal(selected(call("and", eq("metadata.namespace", "a"), eq("metadata.namespace", "b"))), "a |  | metadata.namespace=b", "which nothing matches");
+  assert.equal(selected(call("and", eq("metadata.namespace", "a"), eq("metadata.namespace", "b"))), "a |  | metadata.namespace=b", "which matches nothing");
 });
 
 test("other conditions are evaluated by TanStack DB", () => {

@@ -55,7 +55,7 @@ test("a table shows live rows, and renders only when they change", async (t) => 
 
   await respond((w) => say.state(w, collection, live, { rv: 7 }));
   await new Promise((resolve) => setTimeout(resolve, 50)); // no frame in this time may render
-  assert.equal(renders.length, count, "progress alone renders nothing");
+  assert.equal(renders.length, count, "progress alone causes no rendering");
 
   await respond((w) => say.patch(w, view, [[2, 0, [item("c")]]], { total: 3 }));
   await findByText("live ready a,b,c of 3");
@@ -88,7 +88,7 @@ test("a new query keeps the old rows until its own arrive, and shows its error w
   await opened("OpenView", 4);
   rerender(within(h(Table, { labelSelector: "app=web", sort: "name", offset: 9 })));
   await waitFor(() => assert.ok(guest().count("MoveView") >= 1));
-  assert.equal(guest().count("OpenView"), 4, "a window that moves is no new query");
+  assert.equal(guest().count("OpenView"), 4, "moving a window is not a new query");
   assert.equal(guest().count("OpenCollection"), 1);
 });
 
@@ -102,7 +102,7 @@ test("StrictMode and remounted components share one collection and leave no view
   rerender(h(StrictMode, {}, within(h(Table, { key: 3 }))));
   await waitFor(() => assert.equal(guest().count("OpenView") - guest().count("CloseView"), 1));
   await opened("OpenCollection");
-  assert.equal(guest().count("CloseCollection"), 0, "the collection lingers");
+  assert.equal(guest().count("CloseCollection"), 0, "the collection stays open for a while");
 });
 
 test("a server renders the loading state and does not connect", async () => {

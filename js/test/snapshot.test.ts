@@ -51,7 +51,7 @@ async function filled(t: TestContext): Promise<{ connector: TestConnector; disk:
   assert.ok(disk.chunks.length > 2);
   connector.put("default/web-3", "web", "Failed");
   while ((await pods.get("default/web-3")).metadata.resourceVersion !== "121") await turn();
-  assert.equal(await disk.save(pods), false, "changes alone");
+  assert.equal(await disk.save(pods), false, "only changes");
   assert.equal(disk.at!.resourceVersion, "121");
   wg.close();
   return { connector, disk };
@@ -68,7 +68,7 @@ test("a stored state is available immediately, and resumes", { skip }, async (t)
   assert.ok(list.items.length >= 20);
   await pods.synced;
   assert.equal(pods.progress.objects, 21);
-  assert.ok(!states.some((s) => s.startsWith("syncing")), "nothing is listed again");
+  assert.ok(!states.some((s) => s.startsWith("syncing")), "no list is sent");
 });
 
 test("a corrupt state is refused, and listed instead", { skip }, async (t) => {

@@ -55,7 +55,7 @@ test("a store has a value immediately, and follows the cluster while it has subs
   const stopOther = store.subscribe(({ rows }) => assert.equal(rows.length, 3));
   stop();
   stop(); // a second call has no effect
-  assert.equal(await inspect("views"), 1, "another subscriber has it open");
+  assert.equal(await inspect("views"), 1, "another subscriber uses it");
   cluster.delete("v1/pods", "default/c");
   stopOther();
   assert.equal(await inspect("views"), 0);

@@ -179,7 +179,7 @@ test("on demand, a query opens the objects it needs, and closes them afterwards"
   cluster.update("v1/pods", "default/api-2", (object) => (object.status.phase = "Running"));
   await becomes(api, () => names(api.values()) === "api-1,api-2,api-3");
   await becomes(failed, () => failed.size === 0);
-  assert.equal(pods.get("default/api-2")!.status.phase, "Running", "one query still holds it");
+  assert.equal(pods.get("default/api-2")!.status.phase, "Running", "one query still uses it");
   await api.cleanup();
   await waitFor(() => assert.equal(pods.size, 0)); // a subscription would load everything
   await failed.cleanup();

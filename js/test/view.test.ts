@@ -105,7 +105,7 @@ test("a patch edits the previous rows", async () => {
     assert.ok(Object.isFrozen(view.snapshot.rows));
     for (const r of view.snapshot.rows) {
       const old = before.rows.find((o) => o.key === r.key && o.resourceVersion === r.resourceVersion);
-      if (old) assert.equal(r, old, "a row that stays is the same object");
+      if (old) assert.equal(r, old, "an unchanged row is the same object");
     }
   }
 });
@@ -137,7 +137,7 @@ test("each drawn frame requests a patch", async (t) => {
   view.close();
   draw();
   await turn();
-  assert.equal(guest().count("GrantView"), 1, "a closed view is granted nothing");
+  assert.equal(guest().count("GrantView"), 1, "a closed view gets no credit");
 });
 
 test("a view ends with its collection, and its listeners are called", async () => {
@@ -160,7 +160,7 @@ test("list follows continue tokens up to its limit", async () => {
   const first = guest().last("List").id;
   await respond((w) => say.list(w, first, [web, { ...web, key: "default/web-2" }], { continue: "more" }));
   const second = guest().last("List").id;
-  assert.notEqual(second, first, "a page that the engine cut short is continued");
+  assert.notEqual(second, first, "a truncated page is continued");
   await respond((w) => say.list(w, second, [3, 4, 5].map((i) => ({ ...web, key: `default/web-${i}` })), { continue: "rest" }));
   const { items, continue: rest } = await all;
   assert.deepEqual([items.length, rest], [5, "rest"]);

@@ -17,7 +17,7 @@ func (f *logFlags) add(flags *pflag.FlagSet) {
 }
 
 // warnings returns a logger for commands that print to a terminal. It logs only
-// problems, such as an object that cannot be shown.
+// problems, such as an unreadable object.
 func warnings(w io.Writer) *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{
 		Level: slog.LevelWarn,
