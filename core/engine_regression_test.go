@@ -71,7 +71,7 @@ func TestPendingListCompletesWhenTheSourceIsReplaced(t *testing.T) {
 	receive(&wire.Welcome{Version: wire.Version, ProgressMillis: 5000})
 	receive(&wire.Schema{Subscription: 1, Schema: podSchema, Source: "one"})
 	step(&wire.List{Request: 7, Collection: 1})
-	receive(&wire.SubscriptionStatus{Subscription: 1, Status: api.Expired("listed anew")})
+	receive(&wire.SubscriptionStatus{Subscription: 1, Status: api.Expired("listed again")})
 	receive(&wire.Schema{Subscription: 2, Schema: podSchema, Source: "two"})
 	answered := false
 	require.NoError(t, each(r.engine.Ready(), func(kind wire.Type, payload []byte) error {

@@ -292,5 +292,5 @@ func (c *Client) judge(status *api.Status) *api.Status {
 	if !relist || c.at == 0 || justListed {
 		return status
 	}
-	return api.Expired("list " + c.cfg.Resource.String() + " anew: " + status.Message)
+	return api.Expired("list " + c.cfg.Resource.String() + " again: " + status.Message)
 }
