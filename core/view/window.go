@@ -86,34 +86,33 @@ func places(s []int32, n int) []int32 {
 func (w *window) edit(next []shownRow, f *wire.ViewPatch) {
 	w.items, w.inserts, w.text = w.items[:0], w.inserts[:0], w.text[:0]
 	var kept uint32
-	change := func() *wire.Edit {
+	i, j := int32(0), int32(0)
+	for int(i) < len(w.rows) || int(j) < len(next) {
+		remove, insert := false, false
+		switch more := int(i) < len(w.rows) && int(j) < len(next); {
+		case more && w.to[i] == j && w.rows[i].ref == next[j].ref:
+			kept++
+			i, j = i+1, j+1
+			continue
+		case more && w.to[i] == j:
+			remove, insert = true, true
+		case int(j) == len(next), int(i) < len(w.rows) && (w.to[i] < j || w.from[j] >= i && w.to[i]-j >= w.from[j]-i):
+			remove = true
+		default:
+			insert = true
+		}
 		if kept > 0 || len(f.Edits) == 0 {
 			f.Edits = append(f.Edits, wire.Edit{Keep: kept})
 			w.inserts = append(w.inserts, 0)
 			kept = 0
 		}
-		return &f.Edits[len(f.Edits)-1]
-	}
-	insert := func(ref store.Ref) {
-		change()
-		w.items = append(w.items, w.item(ref))
-		w.inserts[len(w.inserts)-1]++
-	}
-	i, j := int32(0), int32(0)
-	for int(i) < len(w.rows) || int(j) < len(next) {
-		switch more := int(i) < len(w.rows) && int(j) < len(next); {
-		case more && w.to[i] == j && w.rows[i].ref == next[j].ref:
-			kept++
-			i, j = i+1, j+1
-		case more && w.to[i] == j:
-			change().Remove++
-			insert(next[j].ref)
-			i, j = i+1, j+1
-		case int(j) == len(next), int(i) < len(w.rows) && (w.to[i] < j || w.from[j] >= i && w.to[i]-j >= w.from[j]-i):
-			change().Remove++
+		if remove {
+			f.Edits[len(f.Edits)-1].Remove++
 			i++
-		default:
-			insert(next[j].ref)
+		}
+		if insert {
+			w.items = append(w.items, w.item(next[j].ref))
+			w.inserts[len(w.inserts)-1]++
 			j++
 		}
 	}
