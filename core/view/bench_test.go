@@ -82,3 +82,35 @@ func BenchmarkView_open(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkGroups opens a view with groups and two aggregates, and applies one update.
+func BenchmarkGroups(b *testing.B) {
+	q := wire.OpenView{Facets: []wire.Facet{{By: "spec.nodeName", Then: "phase", RowsOnly: true, Limit: 1000, Aggregates: []string{"restarts", "created"}}}}
+	for _, n := range []int{1_000, 100_000} {
+		c := benchCollection(n)
+		b.Run(strconv.Itoa(n)+" open", func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				v, _ := view.New(c, &q, 0)
+				v.Close()
+			}
+		})
+		b.Run(strconv.Itoa(n)+" change", func(b *testing.B) {
+			v, status := view.New(c, &q, 0)
+			if status != nil {
+				b.Fatal(status)
+			}
+			var f wire.ViewPatch
+			b.ReportAllocs()
+			i := 0
+			for b.Loop() {
+				p := benchPod(i*7919%n, 2+i%8)
+				p.ResourceVersion = api.ResourceVersion(i + 2)
+				c.Apply(p, 1)
+				if i++; i%100 == 0 {
+					v.Patch(&f)
+				}
+			}
+		})
+	}
+}
