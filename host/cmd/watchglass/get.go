@@ -30,6 +30,7 @@ type readFlags struct {
 	labels        string
 	fields        string
 	query         queryFlags
+	groups        groupFlags
 	output        string
 	noHeaders     bool
 	watch         bool
@@ -57,7 +58,7 @@ func (f *readFlags) check() error {
 	default:
 		return fmt.Errorf("--output %q: expected wide, name or json", f.output)
 	}
-	if err := f.checkQuery(); err != nil {
+	if err := errors.Join(f.checkQuery(), f.checkGroups()); err != nil {
 		return err
 	}
 	if f.namespace == "" && !f.allNamespaces {
@@ -90,11 +91,13 @@ name is a separate argument: get pods web-1, not get pods/web-1.` + queryHelp,
 		Example: `  watchglass get pods -A
   watchglass get po -n shop -l app=web -o wide
   watchglass get pods -A --search pay --where 'restarts>3' --sort-by node,-age
+  watchglass get pods -A --group-by node,status --aggregate restarts
   watchglass get deploy web -o json`,
 		Args: arguments(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error { return read(cmd, &f, args) },
 	}
 	f.add(cmd)
+	f.groups.add(cmd)
 	cmd.Flags().BoolVarP(&f.watch, "watch", "w", false, "then print every change, like the watch command")
 	return cmd
 }
@@ -152,8 +155,11 @@ func (r *reading) run(ctx context.Context, cl *client.Client, resource api.Resou
 	if err := r.open(ctx, cl, resource); err != nil {
 		return err
 	}
-	if r.flags.watch {
+	switch {
+	case r.flags.watch:
 		return watchObjects(ctx, r)
+	case len(r.flags.groups.by) > 0:
+		return r.printGroups(ctx)
 	}
 	return getObjects(ctx, r)
 }

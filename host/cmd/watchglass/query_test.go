@@ -65,6 +65,38 @@ func TestGetSearchesFiltersAndSorts(t *testing.T) {
 	}
 }
 
+func TestGetPrintsGroups(t *testing.T) {
+	c := queried(t)
+	stdout, stderr, code := c.call(t, "get", "pods", "-A", "--where", "not name=pay-2", "--group-by", "namespace,status", "--aggregate", "restarts,labels[cpu]")
+	require.Zero(t, code, stderr)
+	require.Equal(t, [][]string{
+		{"NAMESPACE", "STATUS", "PODS", "SUM(RESTARTS)", "MIN(RESTARTS)", "MAX(RESTARTS)", "SUM(LABELS[CPU])", "MIN(LABELS[CPU])", "MAX(LABELS[CPU])"},
+		{"default", "Failed", "1", "0", "0", "0", "<none>", "<none>", "<none>"},
+		{"default", "Running", "2", "14", "7", "7", "<none>", "<none>", "<none>"},
+	}, table(stdout))
+	stdout, _, _ = c.call(t, "get", "pods", "-A", "--group-by", "labels[team]", "--no-headers")
+	require.Equal(t, [][]string{{"<none>", "4"}}, table(stdout))
+	for args, want := range map[string]string{
+		"--group-by|a,b,c":          "expected one or two names",
+		"--aggregate|restarts":      "needs --group-by",
+		"--group-by|status|-w":      "leave --watch out",
+		"--group-by|status|-o|json": "leave -o",
+		"--group-by|statsu":         "did you mean Status?",
+	} {
+		_, stderr, code := c.call(t, append([]string{"get", "pods", "-A"}, strings.Split(args, "|")...)...)
+		require.NotZero(t, code, args)
+		require.Contains(t, stderr, want)
+	}
+}
+
+// table splits the lines of a table into cells.
+func table(text string) (rows [][]string) {
+	for _, line := range strings.Split(strings.TrimSpace(text), "\n") {
+		rows = append(rows, strings.Fields(line))
+	}
+	return rows
+}
+
 func TestGetPrintsAQueryInEveryFormat(t *testing.T) {
 	c := queried(t)
 	stdout, stderr, code := c.call(t, "get", "pods", "--where", "restarts>3", "--sort-by", "name")
