@@ -94,7 +94,7 @@ describe("the edge", { concurrency: 3 }, () => {
     pods.subscribe(() => states.at(-1) !== pods.status.state && states.push(pods.status.state));
     feed.socket.terminate();
     const { error, objects } = await until(pods, ({ state }) => state === "stale");
-    assert.match(error!.message, /cut off from its connector/);
+    assert.match(error!.message, /no connection to its connector/);
     assert.equal(objects, 1);
     assert.equal((await pods.list({ resourceVersion: "0" })).items.length, 1);
     await edge.feed(connector, { object });
