@@ -302,7 +302,7 @@ func TestProgressOfAServerThatCatchesUp(t *testing.T) {
 	assert.Equal(t, said[1], said[2])
 }
 
-// Regression 1: several servers share one address. One of them lost its storage and
+// Several servers share one address. One of them lost its storage and
 // ended its watches cleanly, while another reported its version. The source then
 // reported progress without the changes in between.
 func TestProgressComesFromWatchedServer(t *testing.T) {
@@ -460,7 +460,7 @@ func TestNothingGoesBackInTime(t *testing.T) {
 	assert.NotContains(t, s.text(), "@101")
 }
 
-// Regression 3: a relist only required a minimum version. A lagging server had such
+// A relist only required a minimum version. A lagging server had such
 // a state in its watch cache, and the end of a list counts as progress.
 func TestC36_LaggingServerIsNotListed(t *testing.T) {
 	for name, paged := range map[string]bool{"watch list": false, "pages": true} {

@@ -11,7 +11,7 @@ import (
 	"github.com/watchglass/watchglass/host/source/kube"
 )
 
-// Regression 4: for a file that is not a kubeconfig, the error came from a
+// For a file that is not a kubeconfig, the error must not come from a
 // decoder.
 func TestFileThatIsNotKubeconfig(t *testing.T) {
 	const expected = ": expected YAML or JSON with apiVersion v1 and kind Config, such as kubectl config view --raw prints"
