@@ -29,7 +29,7 @@ type Facet struct {
 	ignores bool
 }
 
-// ParseFacets resolves the names of facets. It copies the strings that it keeps.
+// ParseFacets resolves the names of facets. It copies the strings that it retains.
 func ParseFacets(schema *api.Schema, requested []wire.Facet) ([]Facet, *api.Status) {
 	if len(requested) > MaxFacets {
 		return nil, api.LimitReached(413, LimitFacets, "the query has more than 16 facets")
@@ -86,8 +86,8 @@ func (w Where) Split(facets []Facet) (rest Where, own []Where) {
 	return rest, own
 }
 
-// facet returns the index of the first facet that ignores the expression, or -1. All
-// operands of the expression are then that of the facet.
+// facet returns the index of the first facet that ignores the expression, or -1. A facet
+// ignores an expression whose operands are all its own.
 func (e *expression) facet(facets []Facet) int {
 	for i := range facets {
 		same := facets[i].ignores

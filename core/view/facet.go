@@ -38,7 +38,7 @@ type group struct {
 	key  string
 	then int // offset of the second value in the key
 	rows uint64
-	// number identifies the group among those of the facet.
+	// number identifies the group within the facet.
 	number uint32
 	sums   []sum
 }

@@ -35,7 +35,7 @@ type View struct {
 }
 
 // New opens a view on a collection with a known schema, or returns why the query
-// is invalid. It copies the strings that it keeps. now is the time that ages refer
+// is invalid. It copies the strings that it retains. now is the time that ages refer
 // to, in milliseconds since the epoch.
 func New(c *cacher.Cacher, q *wire.OpenView, now int64) (*View, *api.Status) {
 	if status := checkLimit(q.Limit); status != nil {

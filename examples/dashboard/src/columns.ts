@@ -43,7 +43,7 @@ const KINDS: Record<Column["kind"], ColumnKind> = {
   duration: "text",
 };
 
-/** Columns whose values have a colour: those of kubectl called Status, and the type of events. */
+/** Columns whose values have a color: kubectl's Status columns, and the type of events. */
 const isStatus = (c: Column): boolean => c.path === ".status.phase" || c.path === ".type" || c.name === "Status";
 
 /**
@@ -110,7 +110,7 @@ export function firstSort(resource: string): string {
   return resource === "v1/events" ? "Last Seen" : ""; // dates ascend by age
 }
 
-/** Columns with a value for almost every object, which are useless to count. */
+/** Columns that differ in almost every object, so counts by value are useless. */
 const UNIQUE = new Set([
   "name", "ip", "cluster-ip", "external-ip", "internal-ip", "port(s)", "ports", "selector", "message", "object", "subobject",
   "containers", "images", "hosts", "address", "volume", "claim", "nominated node", "readiness gates", "kernel-version",

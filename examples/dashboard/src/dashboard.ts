@@ -178,7 +178,7 @@ export class Dashboard {
     this.#onCollection(collection);
   }
 
-  /** Whether a user who may not list all namespaces may list that of the state. */
+  /** Whether a user who may not list all namespaces may list the chosen one. */
   #isNarrower({ resource, namespace }: PageState): boolean {
     return this.#collection !== undefined && !this.#scope && mayNarrow(this.#collection, resource, namespace);
   }

@@ -12,7 +12,7 @@ import { yamlLines } from "./yaml.ts";
 
 type Format = "yaml" | "json";
 
-/** One complete object beside the table with its owners and events, kept current while it is open. */
+/** One complete object beside the table, with its owners and events. It follows every change while it is open. */
 export class Detail {
   readonly #panel = byId("detail");
   readonly #note = byId("detail-note");

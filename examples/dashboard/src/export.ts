@@ -33,7 +33,7 @@ export async function collectRows(
   const views: View[] = [];
   const rows = () => views.flatMap(({ snapshot }) => snapshot.rows);
   try {
-    let total = 1; // the first window knows
+    let total = 1; // until the first window has reported it
     for (let offset = 0; offset < Math.min(total, bound); offset += WINDOW) {
       const last = Math.min(WINDOW, bound - offset);
       const view = collection.view({ ...query, facets: [], offset, limit: Math.min(STEP, last) });
