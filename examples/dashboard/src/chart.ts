@@ -7,7 +7,7 @@ export interface Bar {
   id: string;
   label: string;
   value: number;
-  /** The status that determines the colour; undefined for none. */
+  /** The status that determines the color; undefined for none. */
   status?: string | undefined;
   /** Shows the objects that the bar counts. Undefined if there is no such page. */
   href?: string | undefined;

@@ -1,6 +1,6 @@
 import { create } from "./dom.ts";
 
-/** A piece of a document in one colour. */
+/** A piece of a document in one color. */
 export interface Token {
   text: string;
   kind: "plain" | "key" | "string" | "literal";
