@@ -167,7 +167,7 @@ func openView(rd *reader, r *lite.Rand) {
 		v.open.Where = pick(r, "", "", "Restarts>0 and spec.nodeName exists", "not (status.phase~run or restarts=0)")
 		if by := pick(r, "", "status.phase", "spec.nodeName"); by != "" {
 			facet := wire.Facet{By: by, Limit: wire.MaxFacetValues}
-			if v.id%2 == 0 {
+			if pick(r, false, true) {
 				facet.Then, facet.RowsOnly, facet.Aggregates = "namespace", true, []string{"Restarts"}
 			}
 			v.open.Facets = []wire.Facet{facet}
