@@ -120,3 +120,50 @@ func changesOf(t *testing.T, message []byte) (changes []wire.Change) {
 	}
 	return changes
 }
+
+// A revision may delete an object and create another, whose body has a dictionary. It
+// does not share a frame with earlier bodies that have none (rule B4).
+func TestDictionaryOfARevisionThatBeginsWithADeletion(t *testing.T) {
+	for _, before := range []int{0, 1} { // earlier changes that are sent with it
+		w := newWorld(t, 1)
+		w.cacher = session.Serve(cacher.New(cacher.Config{Schema: objects.Pods()}))
+		w.cacher.Listing().Begin()
+		w.cacher.Listing().Object(objects.Put("ns/a rv=1"))
+		w.cacher.Listing().End(1, w.now)
+		s := session.New(session.Config{}, w)
+		hello := (&wire.Hello{Version: wire.Version}).Append(nil)
+		require.NoError(t, s.Receive((&wire.Subscribe{Subscription: 1, Resource: "v1/pods", Credit: 1 << 20}).Append(hello), w.now))
+		for s.Next(1<<20, w.now) != nil {
+		}
+		for i := range before {
+			w.cacher.Apply(objects.Put(fmt.Sprintf("ns/c rv=%d", i+2)), w.now)
+		}
+		rv := api.ResourceVersion(before + 2)
+		w.cacher.Bodies().SetDictionary([]byte(`{"kind":"Pod"`))
+		w.cacher.Waits().Hold()
+		w.cacher.Delete("ns/a", rv, w.now)
+		w.cacher.Apply(objects.Put(fmt.Sprintf("ns/b rv=%d", rv)), w.now)
+		w.cacher.EndRevision(rv, w.now)
+
+		var current uint32
+		dictionaries := map[api.ResourceVersion]uint32{}
+		for message := s.Next(1<<20, w.now); message != nil; message = s.Next(1<<20, w.now) {
+			require.NoError(t, wire.FromConnector.Each(message, func(_ wire.Type, f wire.Frame) error {
+				switch f := f.(type) {
+				case *wire.Schema:
+					current = f.Dictionary
+				case *wire.Events:
+					for _, c := range f.Changes {
+						dictionaries[c.ResourceVersion] = current
+					}
+				}
+				return nil
+			}))
+		}
+		require.Len(t, dictionaries, before+1)
+		require.NotZero(t, dictionaries[rv])
+		if before > 0 {
+			require.Zero(t, dictionaries[2])
+		}
+	}
+}

@@ -345,7 +345,7 @@ func (s *subscription) appendPart(message []byte, limit int) []byte {
 			return false
 		}
 		matches := s.filter.Matches(ref)
-		if matches && s.needsNewFrame(ref) {
+		if matches && len(s.frame.Changes) > 0 && s.usesOtherDictionary(ref) {
 			done = false
 			return false
 		}
@@ -389,7 +389,7 @@ func (s *subscription) appendEvents(message []byte, limit int) []byte {
 	from, oldest := position, noneHeld
 	for ; position < window.End(); position++ {
 		e := window.At(position)
-		if e.ResourceVersion != s.rv && (room <= 0 || s.filter.Exhausted() || s.needsNewFrame(e.Current)) {
+		if e.ResourceVersion != s.rv && (room <= 0 || s.filter.Exhausted() || s.needsNewFrame(position)) {
 			break
 		}
 		s.rv = e.ResourceVersion
@@ -423,11 +423,20 @@ func (s *subscription) reset() {
 	s.frame.Changes, s.frame.Bytes = s.frame.Changes[:0], s.frame.Bytes[:0]
 }
 
-// needsNewFrame reports whether a version needs a new frame, because all bodies of a
-// frame use one dictionary. The bodies of one revision always do, because they
-// arrived in one frame.
-func (s *subscription) needsNewFrame(ref store.Ref) bool {
-	return len(s.frame.Changes) > 0 && ref != 0 && s.usesOtherDictionary(ref)
+// needsNewFrame reports whether the revision at a position needs a new frame, because
+// all bodies of a frame use one dictionary. The bodies of one revision always do,
+// because they arrived in one frame.
+func (s *subscription) needsNewFrame(position int) bool {
+	window := s.cacher.Window()
+	for rv := window.At(position).ResourceVersion; len(s.frame.Changes) > 0 && position < window.End(); position++ {
+		switch e := window.At(position); {
+		case e.ResourceVersion != rv:
+			return false
+		case e.Current != 0 && s.usesOtherDictionary(e.Current):
+			return true
+		}
+	}
+	return false
 }
 
 // addObject adds a version to the current frame. If held is not zero, it adds the
@@ -435,7 +444,7 @@ func (s *subscription) needsNewFrame(ref store.Ref) bool {
 // position. It first defines the label set if it is new to the reader.
 func (s *subscription) addObject(message []byte, t api.EventType, ref, held store.Ref, position int) []byte {
 	heap := s.cacher.Heap()
-	if len(s.frame.Changes) == 0 && s.usesOtherDictionary(ref) {
+	if s.usesOtherDictionary(ref) { // the frame has only deletions, see needsNewFrame
 		message = s.appendSchema(message, heap.Dictionary(ref), s.cacher.Bodies().Dictionary(ref))
 	}
 	c := wire.Change{
