@@ -138,6 +138,22 @@ func (c *cells) next() bool {
 	return c.err == nil
 }
 
+// skip skips n cells. It returns false if there are fewer.
+func (c *cells) skip(n int) bool {
+	fields := min(n, c.fields)
+	c.skipFields(fields)
+	if c.fields -= fields; c.fields == 0 && fields > 0 {
+		c.columns = c.count(1)
+	}
+	n -= fields
+	if n > c.columns {
+		return false
+	}
+	c.skipColumns(n, c.total)
+	c.columns -= n
+	return c.err == nil
+}
+
 // ownText returns the text of the cell. It returns false for a number and for a
 // reference to another cell.
 func (c *cells) ownText() (string, bool) {
@@ -300,11 +316,10 @@ func (r *reader) applyCells(dst []byte, key api.Key, before []byte, n int) ([]by
 		if at <= position {
 			return nil, 0, false
 		}
-		for position < at {
-			if position++; !old.next() {
-				return nil, 0, false
-			}
+		if !old.skip(at-position-1) || !old.next() {
+			return nil, 0, false
 		}
+		position = at
 		end := old.end
 		dst = append(dst, before[copied:end-len(old.raw)]...)
 		var ok bool
