@@ -83,12 +83,7 @@ func TestFacetsAgreeWithTheModel(t *testing.T) {
 			switch n := r.IntN(100); {
 			case n < 70:
 				o := randomPod(r, rv)
-				m[string(o.Key)] = o
-				p := put(o)
-				if p.Object = c.State().Find(o.Key); p.Object != 0 {
-					p.Unchanged = objects.Unchanged(c.Heap().Envelope(c.State().Version(p.Object)), p.Envelope)
-				}
-				c.Apply(p, int64(rv))
+				m.put(c, o)
 			case n < 85:
 				o := randomPod(r, rv)
 				delete(m, string(o.Key))

@@ -107,12 +107,7 @@ func TestGroupsAgreeWithTheModel(t *testing.T) {
 			switch n := r.IntN(100); {
 			case n < 70:
 				o := pairedPod(r, rv)
-				m[string(o.Key)] = o
-				p := put(o)
-				if p.Object = c.State().Find(o.Key); p.Object != 0 {
-					p.Unchanged = objects.Unchanged(c.Heap().Envelope(c.State().Version(p.Object)), p.Envelope)
-				}
-				c.Apply(p, int64(rv))
+				m.put(c, o)
 			case n < 85:
 				o := pairedPod(r, rv)
 				delete(m, string(o.Key))

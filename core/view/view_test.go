@@ -149,6 +149,16 @@ func put(o api.Object) *cacher.Put {
 	}
 }
 
+// put stores an object in the model and in the cacher, at the time of its version.
+func (m model) put(c *cacher.Cacher, o api.Object) {
+	m[string(o.Key)] = o
+	p := put(o)
+	if p.Object = c.State().Find(o.Key); p.Object != 0 {
+		p.Unchanged = objects.Unchanged(c.Heap().Envelope(c.State().Version(p.Object)), p.Envelope)
+	}
+	c.Apply(p, int64(o.ResourceVersion))
+}
+
 func randomPod(r *rand.Rand, rv int) api.Object {
 	o := objects.Object(fmt.Sprintf("ns%d/p%d rv=%d app=%s phase=%s nodeName=%s",
 		r.IntN(3), r.IntN(60), rv, []string{"web", "api", "db"}[r.IntN(3)],
@@ -227,12 +237,7 @@ func TestView_agrees_with_filter_and_sort(t *testing.T) {
 			switch n := r.IntN(100); {
 			case n < 60:
 				o := randomPod(r, rv)
-				m[string(o.Key)] = o
-				p := put(o)
-				if p.Object = c.State().Find(o.Key); p.Object != 0 {
-					p.Unchanged = objects.Unchanged(c.Heap().Envelope(c.State().Version(p.Object)), p.Envelope)
-				}
-				c.Apply(p, int64(rv))
+				m.put(c, o)
 			case n < 85:
 				o := randomPod(r, rv)
 				delete(m, string(o.Key))
