@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
+	cdppage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -220,8 +222,8 @@ func (p *proxy) cut(off bool) {
 	p.conns = map[net.Conn]bool{}
 }
 
-// openPage opens a URL in Chromium.
-func openPage(t *testing.T, url string) context.Context {
+// openPage opens a URL in Chromium. The scripts run before those of the page.
+func openPage(t *testing.T, url string, scripts ...string) context.Context {
 	t.Helper()
 	path, err := chromium.Find()
 	require.NoError(t, err)
@@ -229,6 +231,12 @@ func openPage(t *testing.T, url string) context.Context {
 	t.Cleanup(cancel)
 	page, cancel := chromedp.NewContext(allocator)
 	t.Cleanup(cancel)
+	for _, script := range scripts {
+		_, err := chromedp.Run(page, func(ctx context.Context, target *chromedp.Target) (cdppage.AddScriptToEvaluateOnNewDocumentResult, error) {
+			return cdp.Call(ctx, target, cdppage.AddScriptToEvaluateOnNewDocument, cdppage.AddScriptToEvaluateOnNewDocumentParams{Source: script})
+		})
+		require.NoError(t, err)
+	}
 	_, err = chromedp.Run(page, chromedp.Navigate(url))
 	require.NoError(t, err)
 	return page

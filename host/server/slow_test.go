@@ -6,14 +6,11 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	toxiproxy "github.com/Shopify/toxiproxy/v2"
 	"github.com/coder/websocket"
-	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -108,17 +105,15 @@ func TestReaderBehindASlowProxyStaysConnected(t *testing.T) {
 		assert.ErrorIs(t, <-served, net.ErrClosed)
 	})
 
-	proxy := toxiproxy.NewProxy(toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop()), "slow", "127.0.0.1:0", listener.Addr().String())
-	require.NoError(t, proxy.Start())
-	t.Cleanup(proxy.Stop)
-	_, err = proxy.Toxics.AddToxicJson(strings.NewReader(`{"type":"bandwidth","stream":"downstream","attributes":{"rate":400}}`))
+	proxy, err := slowlink.Forward(listener.Addr().String(), 400_000, 0)
 	require.NoError(t, err)
+	t.Cleanup(proxy.Close)
 
 	for i := range 2 {
 		name := fmt.Sprintf("large-%d", i)
 		r.source.Put(pods, api.NewKey("default", name), incompressible(name, uint64(i)))
 	}
-	conn, err := connectortest.Dial(t.Context(), "ws://"+proxy.Listen+"/watch")
+	conn, err := connectortest.Dial(t.Context(), "ws://"+proxy.Addr()+"/watch")
 	require.NoError(t, err)
 	defer connectortest.Socket(conn).CloseNow()
 	reader := connectortest.NewReader(conn)

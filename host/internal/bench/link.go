@@ -20,8 +20,11 @@ import (
 	"github.com/watchglass/watchglass/host/source"
 )
 
-// slow is the link of P14.
-var slow = slowlink.Rate{BitsPerSecond: 20_000_000, RoundTrip: 40 * time.Millisecond}
+// The link of P14.
+const (
+	linkBytesPerSecond = 20_000_000 / 8
+	linkRoundTrip      = 40 * time.Millisecond
+)
 
 // pageItems is the length of the first page of a paged list.
 const pageItems = 500
@@ -67,11 +70,11 @@ func runLink(ctx context.Context, b *bench) (list []Result, err error) {
 	s.Attach(h)
 	go h.Serve(l) // ends with Close
 	defer h.Close()
-	link, err := slowlink.Forward(l.Addr().String(), slow, nil)
+	link, err := slowlink.Forward(l.Addr().String(), linkBytesPerSecond, linkRoundTrip)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, link.Close()) }()
+	defer link.Close()
 	return b.script(ctx, "link.js", modulePath, "http://"+link.Addr())
 }
 

@@ -1,0 +1,45 @@
+package slowlink
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	toxiproxy "github.com/Shopify/toxiproxy/v2"
+	"github.com/rs/zerolog"
+)
+
+// Proxy forwards TCP connections to a server over a slow link, in real time.
+type Proxy struct{ proxy *toxiproxy.Proxy }
+
+// Forward starts a Proxy to a TCP address. Each connection carries bytesPerSecond to the
+// client, at least 1000, and any number to the server. Data arrives after half of the
+// round trip in each direction.
+func Forward(target string, bytesPerSecond int, roundTrip time.Duration) (*Proxy, error) {
+	if bytesPerSecond < 1000 {
+		return nil, fmt.Errorf("slowlink: %d bytes per second, expected at least 1000", bytesPerSecond)
+	}
+	zerolog.SetGlobalLevel(zerolog.Disabled) // toxics log to the global logger
+	p := &Proxy{toxiproxy.NewProxy(toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop()), "slow", "127.0.0.1:0", target)}
+	if err := p.proxy.Start(); err != nil {
+		return nil, err
+	}
+	latency := fmt.Sprintf(`"type":"latency","attributes":{"latency":%d}`, roundTrip.Milliseconds()/2)
+	for _, toxic := range []string{
+		fmt.Sprintf(`{"name":"rate","stream":"downstream","type":"bandwidth","attributes":{"rate":%d}}`, bytesPerSecond/1000),
+		`{"name":"down","stream":"downstream",` + latency + `}`,
+		`{"name":"up","stream":"upstream",` + latency + `}`,
+	} {
+		if _, err := p.proxy.Toxics.AddToxicJson(strings.NewReader(toxic)); err != nil {
+			p.Close()
+			return nil, fmt.Errorf("slowlink: add %s: %w", toxic, err)
+		}
+	}
+	return p, nil
+}
+
+// Addr returns the address for clients.
+func (p *Proxy) Addr() string { return p.proxy.Listen }
+
+// Close closes all connections.
+func (p *Proxy) Close() { p.proxy.Stop() }
