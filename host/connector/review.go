@@ -48,8 +48,10 @@ func (r *reader) currentUser() *access.User {
 // reviews repeats the expired decisions of one reader. It has a timer and no
 // goroutine, whose stack would cost an idle reader memory.
 type reviews struct {
-	running   sync.Mutex // held during a review
-	notBefore time.Time  // of the next review; guarded by running
+	// running is closed at the end of the running review, and nil if none runs.
+	// Guarded by connector.mu.
+	running   chan struct{}
+	notBefore time.Time // of the next review; used only by the running one
 	// timer starts the next review. It is nil before start and for a policy that
 	// decides once. Guarded by connector.mu.
 	timer *time.Timer
@@ -69,9 +71,11 @@ func (r *reader) startReviews(ctx context.Context) (stop func()) {
 	return func() {
 		c.mu.Lock()
 		r.reviews.timer.Stop()
+		running := r.reviews.running
 		c.mu.Unlock()
-		r.reviews.running.Lock() // waits
-		defer r.reviews.running.Unlock()
+		if running != nil {
+			<-running
+		}
 	}
 }
 
@@ -83,22 +87,29 @@ func (r *reader) scheduleReview() {
 	}
 }
 
-// review repeats the decisions that have expired, and schedules the next review.
+// review repeats the decisions that have expired, and schedules the next review. If a
+// review is running, that one notices what has expired since.
 func (r *reader) review(ctx context.Context) {
-	v := &r.reviews
-	v.running.Lock()
-	defer v.running.Unlock()
-	for r.reviewIsDue(ctx) {
-		v.notBefore = time.Now().Add(r.reviewOnce(ctx))
+	c, v := r.connector, &r.reviews
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if v.running != nil {
+		return
 	}
+	v.running = make(chan struct{})
+	for r.reviewIsDue(ctx) {
+		c.mu.Unlock()
+		v.notBefore = time.Now().Add(r.reviewOnce(ctx))
+		c.mu.Lock()
+	}
+	close(v.running)
+	v.running = nil
 }
 
 // reviewIsDue reports whether the first decision has expired, but never before the
-// minimum time after the last review. Otherwise it schedules a review for then.
+// minimum time after the last review. Otherwise it schedules a review for then. The
+// caller holds the lock.
 func (r *reader) reviewIsDue(ctx context.Context) bool {
-	c := r.connector
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	if ctx.Err() != nil {
 		return false
 	}
