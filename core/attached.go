@@ -22,7 +22,7 @@ const (
 	comeAgainMillis = 90_000
 )
 
-// attached is a reader that the engine serves. It costs no time until an event
+// attached is a reader that the engine serves. It uses no time until an event
 // matches one of its subscriptions or its wake-up time arrives.
 type attached struct {
 	engine  *Engine
@@ -67,8 +67,8 @@ func (e *Engine) attachReader(f *wire.AttachReader) {
 		e.closeReader(r, err)
 		return
 	}
-	// A restored reader without subscriptions need not send anything, and has
-	// accepted everything it was sent.
+	// A restored reader without subscriptions may stay silent: it has accepted
+	// everything it was sent.
 	r.spoke = len(f.Saved) > 0 && !r.session.Subscribed()
 }
 
@@ -260,7 +260,7 @@ func (r *attached) send(message, out []byte) []byte {
 }
 
 // reportStall reports when the reader stops accepting data and when it resumes.
-// Only a message or grant of the reader ends a stall.
+// Only a message from the reader, or a grant to it, ends a stall.
 func (r *attached) reportStall(out []byte) []byte {
 	stalled := r.due && r.room <= 0 || r.session.Starved()
 	if stalled == r.stalled || !stalled && !r.spoke {

@@ -17,7 +17,7 @@ type leaf struct {
 	trunk *rig
 	id    uint32
 	room  int // the initial credit
-	taken int // number of messages from the trunk
+	taken int // number of messages from the upper engine
 }
 
 func (r *rig) leaf(id uint32, room int) *leaf {
@@ -26,7 +26,7 @@ func (r *rig) leaf(id uint32, room int) *leaf {
 
 var everything = []wire.ReaderScope{{Resource: "*"}}
 
-// settle moves messages between the two until nothing moves.
+// settle moves messages between the two until none are left.
 func (l *leaf) settle() {
 	for moved := true; moved; {
 		moved = l.fromLeaf() || l.fromTrunk()
@@ -138,8 +138,8 @@ func (l *leaf) listed(collection uint32) []string {
 	return texts
 }
 
-// A reader of an engine has the engine's state, for any credit of its connection.
-// The engine opens the requested collections upstream (G3).
+// An attached reader reaches the engine's state with any amount of credit. The
+// engine opens the requested collections upstream (G3).
 func TestG3_ReadersOfAnEngine(t *testing.T) {
 	for _, room := range []int{1, 500, 1 << 20} {
 		random := rand.New(rand.NewSource(int64(room)))
@@ -197,8 +197,8 @@ func versions(l *leaf, collection uint32) map[string]uint64 {
 	return all
 }
 
-// A reader without room costs nothing and misses nothing. An engine without progress
-// reports none to its readers.
+// A reader whose connection is full causes no work and misses no event. An engine
+// without progress reports none to its readers.
 func TestReadersOfAnEngine_withoutConnector(t *testing.T) {
 	r := newRig(t)
 	r.load(10)
@@ -243,8 +243,8 @@ func (l *leaf) reattach(between func()) {
 	l.trunk.step(&wire.AttachReader{Reader: l.id, Allowed: everything, Room: 1 << 40, Saved: f.Data})
 }
 
-// A reader that is persisted repeatedly misses nothing, receives nothing twice, and
-// lists once.
+// A reader that is saved and restored repeatedly misses no event, receives none
+// twice, and lists once.
 func TestG3_PersistedReaders(t *testing.T) {
 	for seed := range int64(20) {
 		random := rand.New(rand.NewSource(seed))
@@ -292,8 +292,8 @@ func TestSlowReaderWithoutSubscriptionsIsNotSlowAfterARestart(t *testing.T) {
 	require.False(t, f.Stalled)
 }
 
-// An object of the edge holds a collection that was refused because its resource did
-// not exist. Readers ask again, and are refused once if it still does not exist (rule
+// A Durable Object has a collection that was refused because its resource did not
+// exist. Readers ask again, and are refused once if it still does not exist (rule
 // B11).
 func TestReadersDoNotReceiveTheRefusalThatAnotherUserHolds(t *testing.T) {
 	r := newRig(t)
@@ -312,7 +312,7 @@ func TestReadersDoNotReceiveTheRefusalThatAnotherUserHolds(t *testing.T) {
 
 	r.backend.refused = nil
 	for range 10 {
-		early.wait(1500) // the refusal of a moment ago is forgotten
+		early.wait(1500) // the recent refusal has expired
 	}
 	late := r.leaf(8, 1<<20)
 	late.do(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})

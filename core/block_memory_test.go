@@ -12,7 +12,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// bombs returns a message of blocks that each grow a thousandfold.
+// bombs returns a message of blocks, each of which expands a thousandfold.
 func bombs(subscription uint32, blocks int) (message []byte) {
 	zeros := make([]byte, 1<<20-64)
 	for i := range blocks {
@@ -31,8 +31,8 @@ func bombs(subscription uint32, blocks int) (message []byte) {
 	return message
 }
 
-// A message of a megabyte can contain blocks of a gigabyte. The memory limit holds
-// before the message ends (rule B7).
+// A message of a megabyte can contain blocks of a gigabyte. The engine enforces
+// its memory limit before the message ends (rule B7).
 func TestMemoryLimitHoldsWithinAMessageOfBlocks(t *testing.T) {
 	r := newRig(t)
 	r.engine.cfg.MaxBytes = 10 << 20

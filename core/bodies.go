@@ -6,9 +6,9 @@ import (
 	"github.com/watchglass/watchglass/core/store"
 )
 
-// A collection that was opened with rows first serves views as soon as it has its rows.
-// A read of one body requests it. Watches, lists with bodies and snapshots wait until all
-// bodies have arrived.
+// A collection that was opened with rows first serves views as soon as its rows have
+// arrived. A read of one body requests it. Watches, lists with bodies and snapshots wait
+// until all bodies have arrived.
 
 // bodyMillis is how long a read waits for a body (rule B30).
 const bodyMillis = 10_000

@@ -187,8 +187,8 @@ func (r *rowsRig) requireBodies() {
 	require.Equal(r.t, all, stampedVersion.ReplaceAllString(got, ""))
 }
 
-// Views have exact rows before the bodies; watches and lists with bodies wait for all of
-// them (rule B28).
+// Views are exact once the rows have arrived; watches and lists with bodies wait for all
+// bodies (rule B28).
 func TestRowsAreCompleteBeforeBodies(t *testing.T) {
 	r := newRowsRig(t, wire.Config{})
 	r.step(&wire.OpenView{View: 1, Collection: 1, Limit: 100})
@@ -210,7 +210,7 @@ func TestRowsAreCompleteBeforeBodies(t *testing.T) {
 	require.Len(t, r.asked, 1)
 }
 
-// The object that is read comes before the others (rule B30).
+// The requested object comes before the others (rule B30).
 func TestRequestedBodyComesFirst(t *testing.T) {
 	r := newRowsRig(t, wire.Config{})
 	r.untilRows()
@@ -227,7 +227,7 @@ func TestRequestedBodyComesFirst(t *testing.T) {
 }
 
 // A message of a reader has a limited number of frames. Reads of more bodies than that
-// also complete, even after a cut.
+// also complete, even after a disconnect.
 func TestManyReadsOfPendingBodies(t *testing.T) {
 	const reads = 2000
 	r := newRowsRigOf(t, wire.Config{}, reads)
@@ -288,7 +288,8 @@ func TestBodyThatNeverArrivesIsReported(t *testing.T) {
 	require.Contains(t, r.replies[3], "ns37/p@38")
 }
 
-// After a cut the subscription resumes, and only missing bodies follow (rule B31).
+// After a disconnect the subscription resumes, and only missing bodies follow
+// (rule B31).
 func TestBodiesContinueAfterACut(t *testing.T) {
 	r := newRowsRig(t, wire.Config{})
 	r.untilRows()
@@ -319,7 +320,8 @@ func TestBodiesContinueAfterACut(t *testing.T) {
 	r.requireBodies()
 }
 
-// A change or deletion between row and body settles the object (rule B29).
+// A change or deletion that arrives between row and body replaces the pending
+// body (rule B29).
 func TestChangesBetweenRowAndBody(t *testing.T) {
 	r := newRowsRig(t, wire.Config{})
 	r.untilRows()
@@ -357,7 +359,8 @@ func TestBodiesOfOtherVersionsAreNotApplied(t *testing.T) {
 	r.requireBodies()
 }
 
-// A corrupt block is an error with a name, counted, and requested again (rule B31).
+// A corrupt block is an error that names the object. It is counted, and the block
+// is requested again (rule B31).
 func TestCorruptBodiesAreRequestedAgain(t *testing.T) {
 	r := newRowsRig(t, wire.Config{})
 	r.untilRows()

@@ -22,7 +22,7 @@ type sharedCollection struct {
 	reflector *reflector.Reflector
 	served    *session.Collection // of the cacher; nil before the first session
 	users     int
-	idleSince int64 // while there are no users
+	idleSince int64 // while it has no users
 	// pending requests wait for the schema. Each is called once, with the reason
 	// if the schema will not arrive.
 	pending []func(*api.Status)
@@ -76,8 +76,8 @@ func (e *Engine) openCollection(f *wire.OpenCollection) {
 }
 
 // acquire returns the shared collection of a scope. It creates one if there is none,
-// which the caller must connect. The first state of a new one is not older than
-// floor.
+// which the caller must connect. The first state of a new one has at least the
+// version floor.
 func (e *Engine) acquire(scope reflector.Scope, floor objcache.Version) (b *sharedCollection, fresh bool) {
 	for _, b := range e.sharedCollections {
 		if b.scope.SameObjects(scope) && !b.refusedForOthers() {
@@ -133,7 +133,7 @@ func (e *Engine) resetCorrupt() {
 					e.reject(wire.ObjectRestore, c.id, api.Expired(corruption.Message+": "+b.cacher.Restored().Cause().Message))
 				}
 			}
-			// Deliveries from incomplete data are not sent.
+			// Deliveries that were derived from incomplete data are not sent.
 			for _, w := range e.watches.list() {
 				if w.collection.shared == b {
 					w.discard()
@@ -285,8 +285,8 @@ func (e *Engine) dropRefused(scope reflector.Scope) {
 }
 
 // refusedForOthers reports whether the collection was refused and still has users. New
-// users retry, because the resource may exist by now. A collection that was given up
-// because of memory is shared, because its objects stay readable.
+// users retry, because the resource may exist by now. A collection that stopped
+// because of its memory is shared, because its objects stay readable.
 func (b *sharedCollection) refusedForOthers() bool {
 	return b.users > 0 && b.reflector.Refused() != nil && !b.tooLarge()
 }
@@ -309,8 +309,8 @@ func (e *Engine) drop(match func(*sharedCollection) bool) {
 	e.complete = slices.DeleteFunc(e.complete, func(b *sharedCollection) bool { return !slices.Contains(e.sharedCollections, b) })
 }
 
-// tooLarge reports whether the collection was given up because of memory, which
-// others may need.
+// tooLarge reports whether the collection stopped because of its memory, which
+// other collections may need.
 func (b *sharedCollection) tooLarge() bool {
 	refused := b.reflector.Refused()
 	return refused != nil && refused.Code == api.CodeTooLarge

@@ -42,15 +42,15 @@ type connection struct {
 	stream       uint32
 	subscription uint32
 	attemptAt    int64
-	deadline     int64 // for the next frame
+	deadline     int64 // number of the next frame
 	progress     int64 // interval of progress
 	backoff      reflector.Backoff
 	dictionaries []wire.Dictionary
 	send         []byte
 	changes      []wire.Change // buffer for the changes of the next message
 	growth       int           // bytes of decompressed blocks since the memory limit was enforced
-	assembly     wire.Assembly // of a fragmented message
-	server       string        // release of the last connector
+	assembly     wire.Assembly // the start of a fragmented message
+	server       string        // software version of the last connector
 	// cutOff is when attached readers are notified that there is no connection.
 	// It is zero while connected and after the notification.
 	cutOff int64
@@ -147,8 +147,8 @@ func (c *connection) nextTick() int64 {
 	return earlier(c.silentAt(), c.cutOff)
 }
 
-// silentAt returns when a silent connection is closed. It returns zero for never,
-// as long as no subscription is open that the connector could report on. The
+// silentAt returns when a silent connection is closed. It returns zero, meaning
+// never, while no subscription is open that the connector could report on. The
 // first subscription after that gets the full time.
 func (c *connection) silentAt() int64 {
 	if c.phase != connected {

@@ -44,7 +44,7 @@ type Engine struct {
 
 	origin            origin
 	sharedCollections []*sharedCollection
-	complete          []*sharedCollection // those without selectors and with bodies
+	complete          []*sharedCollection // collections without selectors and with bodies
 	collections       []*collection
 	used              uint64 // bytes of all objects at the last check
 	watches           watches

@@ -129,7 +129,7 @@ func (r *rig) breakMessage(rnd *rand.Rand) {
 	r.settle()
 }
 
-// For any data of a connector, the engine neither panics nor refuses later commands.
+// The engine neither panics nor refuses later commands for any data of a connector.
 func FuzzEngine_upstream(f *testing.F) {
 	sample := func(session *session.Session, in []byte) []byte {
 		_ = session.Receive(in, 1)
@@ -161,7 +161,7 @@ func FuzzEngine_upstream(f *testing.F) {
 	})
 }
 
-// For any input of a program to Step, the engine does not panic.
+// Step does not panic for any input.
 func FuzzEngine_commands(f *testing.F) {
 	f.Add((&wire.OpenCollection{Collection: 1, Resource: "v1/pods"}).Append((&wire.CloseCollection{Collection: 1}).Append(nil)))
 	f.Add((&wire.List{Request: 1, Collection: 1, Limit: 1, Continue: "x"}).Append(nil))

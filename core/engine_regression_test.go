@@ -273,8 +273,8 @@ func TestNumberOfDictionariesOfAConnectionIsBounded(t *testing.T) {
 	require.Contains(t, r.state().Status.Message, "more than 1024 dictionaries")
 }
 
-// Late changes are not progress: a collection whose source lags is stale, whatever
-// it receives.
+// Late changes are not progress: a collection whose source lags is stale,
+// regardless of the changes it receives.
 func TestLateChangesAreNoProgress(t *testing.T) {
 	r := newRig(t)
 	r.load(10)

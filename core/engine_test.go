@@ -21,7 +21,7 @@ var podSchema = api.Schema{
 type backend struct {
 	pods    *cacher.Cacher
 	served  *session.Collection // of pods
-	refused *api.Status         // of all subscriptions; nil for none
+	refused *api.Status         // the response to all subscriptions; nil for none
 }
 
 // serve replaces the collection.
@@ -204,8 +204,8 @@ func TestEngine_main_job(t *testing.T) {
 	t.Log(in)
 }
 
-// If the connector's source has changed, its versions have another meaning. The
-// reader starts over instead of resuming, and its watches end.
+// If the connector's source has changed, its versions belong to another
+// history. The reader starts over instead of resuming, and its watches end.
 func TestEngine_starts_over_on_another_source(t *testing.T) {
 	for name, to := range map[string]uint64{"lower versions": 5, "overlapping versions": 150} {
 		t.Run(name, func(t *testing.T) {

@@ -106,7 +106,7 @@ func Example() {
 	// ADDED default/a app=web
 }
 
-// connector is the other side, which has one pod and then another.
+// connector is the other side. It serves one pod, and later a second one.
 type connector struct{ served *session.Collection }
 
 func newConnector() connector {

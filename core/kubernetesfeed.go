@@ -92,8 +92,8 @@ func (f *kubernetesFeed) put(o *kubewatch.Object) error {
 	return f.collection.reflector.Object(&put)
 }
 
-// Progress implements kubewatch.Handler. A position that is not current is a version
-// to resume from.
+// Progress implements kubewatch.Handler. If a position is not current, it is a
+// version to resume from.
 func (f *kubernetesFeed) Progress(p kubewatch.Progress) error {
 	if !p.Current() {
 		return f.collection.reflector.Changes(&wire.Events{ResourceVersion: p.Complete}, 0)

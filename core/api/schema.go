@@ -45,7 +45,7 @@ func (r Resource) String() string { return r.APIVersion() + "/" + r.Name }
 // Column is one typed column of a resource's table.
 //
 // Path is a JSONPath as in the printer columns of a CustomResourceDefinition, in
-// the subset that core/objectjson documents. Kind is the type of the cells; a
+// the subset that core/objectjson documents. Kind is the type of the cells. A
 // missing value or one of another type becomes Null. Narrow tables show only
 // columns of priority zero.
 //

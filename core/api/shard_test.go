@@ -10,8 +10,8 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// These numbers never change, because objects at the edge are found by them.
-// More of them are in testdata/edge/places.json.
+// These numbers never change, because they determine which Durable Object
+// stores a namespace. testdata/edge/places.json has more cases.
 func TestShardOfANamespaceNeverChanges(t *testing.T) {
 	for namespace, index := range map[string]uint32{"": 5, "default": 14, "kube-system": 14, "shop": 9, "web": 1} {
 		assert.Equal(t, api.Shard{Index: index, Count: 16}, api.ShardOf(namespace, 16), namespace)

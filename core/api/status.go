@@ -46,7 +46,7 @@ type Status struct {
 	// Cause refines the reason, for example "ResourceVersionTooLarge". It may be
 	// empty.
 	Cause string
-	// RetryAfterSeconds is how long to wait before a retry; zero means
+	// RetryAfterSeconds is how long to wait before a retry, or zero if
 	// unspecified.
 	RetryAfterSeconds int
 	// Continue is set in the 410 for an expired continue token. It continues the
@@ -126,7 +126,8 @@ func Unavailable(message string) *Status {
 // LimitReached returns the error for a request, message or connection that
 // exceeds a resource limit. The code is 408 for a client that is too slow and 413
 // for an item that is too large. It is 429 for too many requests of one client
-// and 503 for a full server. Cause and the end of the message name the limit.
+// and 503 for a full server. Cause names the limit, and so does the end of the
+// message.
 //
 //go:noinline
 func LimitReached(code int, limit, message string) *Status {

@@ -35,8 +35,8 @@ type Value struct {
 	Text  string
 }
 
-// Compare orders two cells: nulls first, then by type, then by value. Time does
-// not count. The order is total: NaN sorts before all other numbers.
+// Compare orders two cells: nulls first, then by type, then by value. It
+// ignores Time. The order is total: NaN sorts before all other numbers.
 func (v Value) Compare(o Value) int {
 	if v.Kind != o.Kind {
 		return cmp.Compare(v.Kind, o.Kind)

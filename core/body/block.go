@@ -1,6 +1,7 @@
 package body
 
-// maxDictionary bounds a dictionary, so that two bytes reach all of it.
+// maxDictionary limits the size of a dictionary, so that two bytes can address
+// all of it.
 const maxDictionary = 64 << 10
 
 // A block is the length of the text as a varint, followed by operations. The lowest
@@ -54,11 +55,11 @@ type block struct {
 // guide is the text that most of the output is similar to: the base of a delta, or
 // the dictionary if there is no base.
 //
-// An operation of type 3 continues in it. If the guide is a base, literals replace
-// as many bytes of it. The copy therefore has the distance of the last copy from
-// the base. If the guide is a dictionary, literals are insertions, because the
-// values of a skeleton are empty. The copy therefore starts where the last copy
-// from the dictionary ended.
+// An operation of type 3 continues in it. If the guide is a base, a literal
+// replaces the same number of bytes in it. The next copy therefore has the same
+// distance from the base as the last one. If the guide is a dictionary, literals
+// are insertions, because the values of a skeleton are empty. The copy therefore
+// starts where the last copy from the dictionary ended.
 type guide struct {
 	text     []byte
 	inserts  bool
@@ -78,7 +79,7 @@ func (g *guide) continuation(output int) int {
 	return g.distance
 }
 
-// copied notes a copy of n bytes out of the guide.
+// copied records a copy of n bytes from the guide.
 func (g *guide) copied(distance, from, n int) { g.distance, g.end = distance, from+n }
 
 // decode fills dst completely. For an invalid block it returns false and leaves s

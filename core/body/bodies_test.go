@@ -25,7 +25,7 @@ var pod []byte
 
 // pods generates pods that resemble the one in testdata. They belong to thirty
 // applications. Each pod has its own name, uids, node, addresses, times, hashes and
-// restart counts.
+// restart count.
 func pods(seed uint64, n int) [][]byte {
 	r := rand.New(rand.NewPCG(seed, 1))
 	random := func(bytes int) string {
@@ -77,7 +77,7 @@ func encoder(t testing.TB, dictionary []byte) *body.Encoder {
 
 func TestBodiesRoundTrip(t *testing.T) {
 	objects := append(pods(2, 50), pod, []byte("{}"), nil, podSkeleton,
-		bytes.Repeat(pod, 40), // beyond the reach of a two-byte distance
+		bytes.Repeat(pod, 40), // beyond the range of a two-byte distance
 		bytes.Repeat([]byte("a"), 1<<20),
 		[]byte(strings.Repeat(`{"no":"`+strconv.Itoa(1<<40)+`"}`, 1000)))
 	for _, dict := range [][]byte{nil, podSkeleton, []byte("{")} {

@@ -53,9 +53,9 @@ func (e *Encoder) Encode(dst, json []byte) api.Body {
 	return api.Body{Codec: api.JSON, Data: append(dst, json...)[len(dst):]}
 }
 
-// EncodeDelta appends the delta from base to json, both plain, to dst. The body's
-// data is the appended part. It returns false, and appends nothing, if the delta
-// takes more than limit bytes, and for bodies of more than 256 KiB.
+// EncodeDelta appends the delta from base to json to dst. Both are plain JSON.
+// The body's data is the appended part. It returns false, and appends nothing, if
+// the delta takes more than limit bytes, and for bodies of more than 256 KiB.
 func (e *Encoder) EncodeDelta(dst, base, json []byte, limit int) (body api.Body, ok bool) {
 	if len(base) > maxDelta || len(json) > maxDelta {
 		return api.Body{}, false
@@ -99,8 +99,8 @@ func (e *Encoder) encode(dst []byte, limit int) ([]byte, bool) {
 	return dst, len(dst)-start <= limit
 }
 
-// next returns the next operation: a token, a copy, or neither, which makes the byte
-// at i part of a literal.
+// next returns the next operation: a token, a copy, or neither. In the last case,
+// the byte at i belongs to a literal.
 func (e *Encoder) next(i, literal int) (match, token) {
 	t := tokenAt(e.text[e.target:e.end], i-e.target)
 	t.at += e.target

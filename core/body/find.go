@@ -8,14 +8,15 @@ import (
 )
 
 const (
-	gram  = 6  // bytes; shorter matches are mostly false
+	gram  = 6  // bytes; shorter matches rarely save space
 	chain = 16 // maximum number of positions that are tried for a gram
 	// longEnough is the length from which a copy is used without comparing others.
 	longEnough = 64
 	// skipShift controls the step over text without matches. The step grows by one
 	// byte for each 256 bytes.
 	skipShift = 8
-	// mostCut is the maximum number of bytes that a copy loses to the next one.
+	// mostCut is the maximum number of bytes by which the next copy may shorten
+	// a copy.
 	mostCut = 16
 	// maxDistance is the maximum distance of a far copy.
 	maxDistance = 1 << 24
@@ -261,7 +262,7 @@ func (f *finder) upToGuide(m match) match {
 	return m
 }
 
-// learn indexes the text at i of the target.
+// learn adds the text at i of the target to the index.
 func (f *finder) learn(i int) {
 	f.inTarget[gramAt(f.text, i, f.ownBits)] = int32(i - f.target + 1)
 }

@@ -54,8 +54,8 @@ func cpuNanos() int64 {
 	return u.Utime.Nano() + u.Stime.Nano()
 }
 
-// Watches with distinct selectors. Each change matches ten of them, however many
-// there are.
+// Watches with distinct selectors. Each change matches ten of them, regardless
+// of the total number.
 var selectors = []struct {
 	name  string
 	watch func(i, of int) cacher.WatchOptions

@@ -121,8 +121,8 @@ type Put struct {
 }
 
 // store stores a version and returns it with one reference. It looks for the base
-// of its body at held, the current version or zero, and fails if the base is
-// missing.
+// of its body at held, which is the current version or zero. It fails if the base
+// is missing.
 func (c *Cacher) store(p *Put, held store.Ref) (store.Ref, *api.Status) {
 	base, status := c.bodies.Stored(p.Envelope.Key(), p.ResourceVersion, &p.Base, held)
 	if status != nil {
@@ -218,7 +218,7 @@ func (c *Cacher) commit(id store.ID, e history.Event) {
 	c.watches.Dispatch()
 }
 
-// Progress reports that the source was at rv a moment ago and that everything up
+// Progress reports that the source has just confirmed rv and that everything up
 // to rv has been applied (rule H14). Changes alone do not imply this, because
 // they may be old.
 func (c *Cacher) Progress(rv api.ResourceVersion, now int64) {

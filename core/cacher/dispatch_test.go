@@ -23,7 +23,7 @@ func (w *world) fill(x *watcher.Watcher) {
 	require.False(w.t, x.Stopped())
 }
 
-// T19: dispatch waits for a slow consumer as long as the budget lasts, then
+// T19: dispatch waits for a slow consumer until the budget is used up, then
 // terminates it. All other consumers receive everything in order.
 func TestC26_SlowConsumerIsWaitedFor(t *testing.T) {
 	w := listed(t, 10)
@@ -77,8 +77,8 @@ func TestC26_WithoutBudgetSlowConsumerEndsImmediately(t *testing.T) {
 	w.assertNoLeak()
 }
 
-// A full ring is the normal state of a busy collection; it must not cost a slow
-// consumer its budget.
+// A full ring is the normal state of a busy collection; it must not use up the
+// budget for slow consumers.
 func TestC26_FullWindowDoesNotCutTheWaitShort(t *testing.T) {
 	w := newWorld(t, history.Limits{MinCapacity: 100, MaxCapacity: 100})
 	w.list(10)
@@ -133,8 +133,8 @@ func TestBlockedConsumerThatStopsUnblocksDispatch(t *testing.T) {
 	w.assertNoLeak()
 }
 
-// C19, with dispatch behind the state: events contained in the state or the
-// history are not repeated.
+// C19, when dispatch lags behind the state: events contained in the state or
+// the history are not repeated.
 func TestC19_WatchStartedWhileDispatchIsBehind(t *testing.T) {
 	w := listed(t, 10)
 	slow := w.start(since("10"))

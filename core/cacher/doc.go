@@ -13,8 +13,8 @@
 // source ([Upstream]), the restore of a persisted state ([Restored]), and the dispatcher
 // of watches in package dispatch.
 //
-// This cache also replaces the storage. It differs from upstream in these
-// points:
+// This cache also replaces the storage of kube-apiserver. It differs from
+// upstream in these points:
 //
 //   - A watch or list that arrives before the first list waits for it instead
 //     of failing (rules C6, C7), because no storage could answer it.

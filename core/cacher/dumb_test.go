@@ -8,9 +8,9 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// dumb is a model of a cacher without queues, windows, indexes or reference
-// counts. It stores every state and every change, and evaluates objects by their
-// short notation.
+// dumb is a simple model of a cacher, without queues, windows, indexes or
+// reference counts. It stores every state and every change, and evaluates
+// objects by their short notation.
 type dumb struct {
 	rv     api.ResourceVersion
 	state  map[string]string // text by key
@@ -23,7 +23,7 @@ type pastState struct {
 	state map[string]string
 }
 
-// dumbEvent has empty texts for missing versions.
+// dumbEvent uses empty strings for missing versions.
 type dumbEvent struct {
 	rv            api.ResourceVersion
 	key           string
@@ -63,7 +63,7 @@ func (d *dumb) relist(rv api.ResourceVersion, next map[string]string) {
 	d.remember(rv)
 }
 
-// remember stores the state as that at rv.
+// remember records the state at rv.
 func (d *dumb) remember(rv api.ResourceVersion) {
 	d.rv = rv
 	d.states = append(d.states, pastState{rv, maps.Clone(d.state)})

@@ -40,7 +40,7 @@ func (f *faults) add(fault Fault) {
 // and reports whether there was one.
 func (f *faults) clear(key api.Key, rv api.ResourceVersion) bool { return f.drop(key, rv, false) }
 
-// drop is like clear. With all it also removes retracted faults.
+// drop is like clear. If all is set, it also removes retracted faults.
 func (f *faults) drop(key api.Key, rv api.ResourceVersion, all bool) bool {
 	before := len(f.list)
 	if before > 0 {
@@ -57,8 +57,8 @@ func (f *faults) since(key api.Key, rv api.ResourceVersion) bool {
 }
 
 // retractFault retracts the fault of a key that was replaced or deleted at rv. A reader
-// may have a version from before the fault that does not lead to the new one, and
-// no event would inform it.
+// may have a version from before the fault that does not lead to the new one, and no
+// event would correct it.
 func (c *Cacher) retractFault(key api.Key, rv api.ResourceVersion, how string) {
 	if len(c.faults.list) > 0 && c.faults.clear(key, rv) {
 		c.faults.add(Fault{key, rv, api.NotFound(string(key) + " was " + how)})
@@ -69,7 +69,7 @@ func (c *Cacher) retractFault(key api.Key, rv api.ResourceVersion, how string) {
 // Fault records that version rv of key cannot be read. The fault ends when the
 // key changes again or a list contains a readable version. Fault does not advance
 // the resource version, because connectors report faults out of order. A reader
-// that took one for progress would ignore earlier changes as repetitions.
+// that took one for progress would discard earlier changes as duplicates.
 func (c *Cacher) Fault(key api.Key, rv api.ResourceVersion, status *api.Status, now int64) {
 	c.at.Now = max(c.at.Now, now)
 	if c.listing.staging != nil {
@@ -97,7 +97,7 @@ func (c *Cacher) dropDeletedFaults(rv api.ResourceVersion) {
 // gone, and versions of it before this one are invalid.
 func (f *Fault) Retracted() bool { return f.Status.Code == api.CodeNotFound }
 
-// Faults returns the current faults, oldest first, and a mark that changes with
+// Faults returns the current faults, oldest first, and a number that changes with
 // every new fault. A fault with code 404 retracts an earlier one: versions of the
 // object before it are invalid.
 func (c *Cacher) Faults() (list []Fault, mark int) { return c.faults.list, c.faults.next }

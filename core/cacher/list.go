@@ -221,7 +221,7 @@ func (s *scan) run(r *ListResult, yield func(store.Ref)) (done bool, status *api
 			return false
 		}
 		if !filter.Covers(key) {
-			return true // the client must not learn about it or count it
+			return true // the client must not learn of its existence
 		}
 		if p.limit > 0 && s.items == p.limit {
 			r.Remaining++

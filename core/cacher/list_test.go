@@ -104,7 +104,7 @@ func TestC42_PagesWithoutSelector(t *testing.T) {
 	assert.Equal(t, []string{"ns/a@1", "ns/b@2"}, first.items)
 	assert.EqualValues(t, 4, first.remaining)
 
-	w.do("-ns/c rv=11", "ns/cc rv=12", "ns/d rv=13") // G10: not on these pages
+	w.do("-ns/c rv=11", "ns/cc rv=12", "ns/d rv=13") // G10: these changes do not appear on the pages
 	second := w.page(cacher.ListOptions{Limit: 2, Continue: first.next})
 	assert.Equal(t, page{[]string{"ns/c@3", "ns/d@4"}, 10, second.next, 2}, second)
 	third := w.page(cacher.ListOptions{Limit: 2, Continue: second.next})

@@ -30,13 +30,13 @@ func (l *Listing) Begin() {
 	l.staging = &staging{state: store.New(c.heap)}
 }
 
-// Wait adds a run of objects to the list in progress, like store.Wait.
+// Wait adds a segment of objects to the list in progress, like store.Wait.
 func (l *Listing) Wait(first api.Key, run store.Run) bool {
 	return l.staging.state.Wait(first, run)
 }
 
 // Expect allocates space for the announced number of objects of the list in
-// progress. A false announcement costs at most about a megabyte, because this
+// progress. A wrong announcement wastes at most about a megabyte, because this
 // space is not part of the memory budget until objects fill it.
 func (l *Listing) Expect(objects uint64) {
 	const believed = 1 << 16
@@ -112,9 +112,9 @@ func (l *Listing) Delete(key api.Key, rv api.ResourceVersion) {
 	}
 }
 
-// End replaces the state by the list, in one step, at rv (rules H6, R11).
-// Watches receive the difference as events in order of resource version, followed
-// by deletions and other missed changes at rv.
+// End replaces the state by the list, in one step, at rv (rules H6, R11). Watches
+// receive the difference as events in order of resource version, followed by
+// deletions and other missed changes at rv.
 //
 // If rv is older than the current version, the source has gone back in time. All
 // watches end, because no event sequence leads to the new state. Watches that
@@ -175,7 +175,7 @@ func (l *Listing) keepLastGood(old *store.Store) {
 func (l *Listing) keepNewer(old *store.Store, rv api.ResourceVersion) {
 	c := l.cacher
 	if rv < c.at.Version {
-		return // the whole state goes back
+		return // the whole state goes back in time
 	}
 	for _, key := range l.staging.older {
 		listed, held := l.staging.state.Get(key), old.Get(key)
@@ -192,7 +192,7 @@ func (l *Listing) keepNewer(old *store.Store, rv api.ResourceVersion) {
 func (l *Listing) dropStaleFaults(old *store.Store, rv api.ResourceVersion) {
 	c := l.cacher
 	if rv < c.at.Version {
-		return // the whole state goes back
+		return // the whole state goes back in time
 	}
 	for _, f := range l.staging.faults.list {
 		listed := l.staging.state.Get(f.Key)

@@ -58,7 +58,7 @@ func TestB26_ExhaustedMeterStopsEvaluation(t *testing.T) {
 	w := listed(t, 10, "ns/a rv=1 phase=Running")
 	m := w.startMetered(running(since("10")))
 	m.grant(1)
-	w.do("ns/a rv=11 phase=Running") // costs two, one more than granted
+	w.do("ns/a rv=11 phase=Running") // costs two evaluations, one more than granted
 	assert.Equal(t, []string{"MODIFIED ns/a@11"}, m.take())
 	spent := m.Filter().Evaluations()
 	w.do("ns/a rv=12 phase=Running", "ns/b rv=13 phase=Running", "-ns/a rv=14", "ns/b rv=15 phase=Failed")
@@ -127,8 +127,8 @@ func TestWatchWithoutSelectorsDoesNotUseTheMeter(t *testing.T) {
 	w.assertNoLeak()
 }
 
-// A metered watch delivers the same events as a watch without a meter, whatever is
-// granted and when.
+// A metered watch delivers the same events as a watch without a meter, for any
+// grants.
 func TestB26_MeteredWatchDeliversTheSameEvents(t *testing.T) {
 	for seed := range uint64(300) {
 		random := lite.NewRand(seed)

@@ -111,7 +111,7 @@ func (d *duel) step() {
 	}
 }
 
-// noteEnd records the extent of the history when a watch was overtaken.
+// noteEnd records the bounds of the history when a watch was overtaken.
 func (d *duel) noteEnd(r *reader) {
 	if r.oldest == 0 && r.Ending().Reason == api.WatchEndOvertaken {
 		r.oldest, _ = d.Window().Oldest()

@@ -8,8 +8,9 @@ import (
 )
 
 // Pages is a list that is read in parts, all at one resource version. Between two
-// reads it holds no versions, however many objects there are. It can continue as
-// long as the window has all changes since the list was opened.
+// reads it holds no references to versions, regardless of the number of objects.
+// It can continue as long as the window has all changes since the list was
+// opened.
 type Pages struct {
 	ListResult // without Items
 
@@ -57,7 +58,7 @@ func (c *Cacher) openPages(plan *listPlan, filter *watcher.Filter) (*Pages, *api
 }
 
 // Prepare counts the items of a list with a limit until the meter is exhausted. It
-// reports whether the list is prepared: Continue and Remaining are then set. It
+// reports whether the list is prepared. Continue and Remaining are then set. It
 // fails with 410 like Next.
 func (p *Pages) Prepare() (done bool, status *api.Status) {
 	if p.count == nil {

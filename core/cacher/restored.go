@@ -6,8 +6,8 @@ import (
 )
 
 // A persisted state is restored without reading its objects. They stay in
-// unloaded runs of the store. Reading an object first loads the run that contains
-// it. Callers cannot observe this.
+// unloaded segments of the store. Reading an object first loads the segment
+// that contains it. Callers cannot observe this.
 
 // Restored is the part of a cacher that restores a persisted state.
 type Restored struct {
@@ -16,7 +16,7 @@ type Restored struct {
 	cause      *api.Status
 }
 
-// Object adds an object of a run to its store.
+// Object adds an object of a segment to its store.
 func (r *Restored) Object(state *store.Store, p *Put) *api.Status {
 	c := r.cacher
 	if state.Find(p.Envelope.Key()) != 0 {

@@ -7,8 +7,8 @@ import (
 )
 
 // A collection may have the rows of its objects before their bodies. The body of a
-// version is then set in place, which is no change of the object. Bodies are unreadable
-// until all have arrived.
+// version is then added in place, which is not a change of the object. Bodies are
+// unreadable until all have arrived.
 
 // SetBody sets the body of a version of the current state that has none. It fails,
 // without any change, if the base of the body is missing.
@@ -21,7 +21,8 @@ func (c *Cacher) SetBody(ref store.Ref, body *wire.RowBody) *api.Status {
 	return status
 }
 
-// DropBodies removes the bodies of all objects, and the history, which has others.
+// DropBodies removes the bodies of all objects, and the history, whose events
+// contain bodies.
 func (c *Cacher) DropBodies() {
 	c.ForgetHistory()
 	c.state.Ascend("", func(ref store.Ref) bool {
@@ -30,8 +31,8 @@ func (c *Cacher) DropBodies() {
 	})
 }
 
-// ForgetHistory removes all events. Some of them have objects without bodies, which
-// later readers must not receive.
+// ForgetHistory removes all events. Some of them refer to objects without bodies,
+// which later readers must not receive.
 func (c *Cacher) ForgetHistory() {
 	c.window.Relist(c.at.Version)
 	c.watches.Skip()

@@ -90,7 +90,8 @@ func TestB22_StalledWatchContinuesWhereItWas(t *testing.T) {
 	w.assertNoLeak()
 }
 
-// The state of a stalled watch does not depend on how many events pass.
+// The state of a stalled watch does not grow with the number of events that
+// pass.
 func TestB23_EventsDoNotTouchAStalledWatch(t *testing.T) {
 	w := listed(t, 10, "ns/a rv=10")
 	x := w.consume(1, stalling("10"))
@@ -152,7 +153,7 @@ func TestB22_StalledWatchEndsWhenItsNextEventIsEvicted(t *testing.T) {
 	w.assertNoLeak()
 }
 
-// A stalled watch is positioned at its next matching event.
+// A stalled watch stays at its next matching event.
 func TestB22_StalledWatchIsNotOvertakenByEventsOfOthers(t *testing.T) {
 	w := small(t, 20, 10, "ns/a rv=9 app=web", "ns/b rv=10 app=db")
 	x := w.consume(1, cacher.WatchOptions{ResourceVersion: "10", Selection: objects.Select("app=web", ""), Policy: api.PolicyStall})

@@ -75,7 +75,7 @@ func FuzzBase64(f *testing.F) {
 		assert.Equal(t, strict.EncodeToString(plain), cacher.EncodeBase64(string(plain)))
 		got, ok := cacher.DecodeBase64(coded)
 		for _, c := range coded {
-			if c == '\r' || c == '\n' { // the library skips them
+			if c == '\r' || c == '\n' { // skipped by the library
 				assert.False(t, ok)
 				return
 			}

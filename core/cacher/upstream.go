@@ -6,7 +6,7 @@ import "github.com/watchglass/watchglass/core/api"
 type Upstream struct {
 	cacher     *Cacher
 	source     string
-	listed     string // the source of the state
+	listed     string // the history that the state belongs to
 	progressed int64
 	failure    *api.Status // why there has been no progress since; nil if unknown
 }

@@ -165,8 +165,8 @@ func (c *Cacher) collector(filter *watcher.Filter) watcher.Collect {
 	}
 }
 
-// queueSize returns how many events a watch may be behind: about one second's
-// worth (rule H16, for resources without an index).
+// queueSize returns how many events a watch may lag: about one second's worth
+// (rule H16, for resources without an index).
 func (c *Cacher) queueSize() int {
 	seconds := max(c.window.WindowMillis()/1000, 1)
 	perSecond := (int64(c.window.Capacity()) + seconds - 1) / seconds

@@ -12,14 +12,14 @@ import (
 // fields that Kubernetes selectors support, and the columns of kubectl with the same
 // cells. The result is a fresh copy.
 //
-// A resource that tables sort or name in another way has a column called Name, which
-// replaces the name of the object; see [NameColumn].
+// If tables sort or display names of a resource in another way, it has a column
+// called Name, which replaces the name of the object; see [NameColumn].
 //
-// A field is omitted if its value differs from the value at its path, so a
-// selector on it is rejected instead of giving wrong results. These are
-// spec.hostNetwork of Pods and spec.unschedulable of Nodes (absent means
-// "false"), source of Events (is source.component), and status.successful of Jobs
-// (is status.succeeded).
+// A field is omitted if its value differs from the value at its path. A selector
+// on it is rejected instead of giving wrong results. These are spec.hostNetwork
+// of Pods and spec.unschedulable of Nodes (absent means "false"), source of
+// Events (is source.component), and status.successful of Jobs (is
+// status.succeeded).
 func All() []api.Schema {
 	var all []api.Schema
 	each(func(_ string, read func() api.Schema) bool {

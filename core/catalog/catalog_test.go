@@ -31,7 +31,7 @@ func TestCatalogIsConsistent(t *testing.T) {
 	}
 }
 
-// The table treats a misspelt type as a string.
+// The table would treat a misspelt type as a string.
 func TestColumnsHaveTypes(t *testing.T) {
 	columns := 0
 	for line := range strings.Lines(table) {

@@ -203,8 +203,8 @@ func (p *pod) containers() {
 	}
 }
 
-// hasCondition reports whether the pod has a condition of a type with a member of a
-// value.
+// hasCondition reports whether the pod has a condition of the given type whose
+// member has the given value.
 func (p *pod) hasCondition(kind, member, value string) bool {
 	for _, condition := range p.values.All(podConditions) {
 		var parts [2]objectjson.Document
@@ -221,7 +221,8 @@ func (p *pod) isInitialized() bool {
 	return conditionStatus(p.values.All(podConditions), "Initialized").Is("True")
 }
 
-// isSidecarNamed reports whether the init container with a name restarts always.
+// isSidecarNamed reports whether the named init container has the restart policy
+// Always.
 func (p *pod) isSidecarNamed(name objectjson.Document) bool {
 	sidecar := false
 	for _, c := range p.values.All(podInitContainers) {
@@ -255,11 +256,11 @@ type containerStatus struct {
 	name           objectjson.Document
 	ready, started bool
 	restarts       int
-	lastFinished   int64 // when the previous run ended in milliseconds, or zero
+	lastFinished   int64 // end of the previous run, in milliseconds, or zero
 
 	// One of these is set.
 	waiting, running, terminated objectjson.Document
-	reason                       objectjson.Document // of waiting or terminated
+	reason                       objectjson.Document // reason of waiting or terminated
 	exitCode, signal             string              // of terminated
 }
 

@@ -9,8 +9,8 @@ import (
 // resources.
 const maxSuggestions = 3
 
-// NotServed returns the 404 for a resource that is not served at a place, such as
-// "here". It suggests up to three resources with similar names.
+// NotServed returns the 404 for a resource that is not served at a location, such
+// as "here". It suggests up to three resources with similar names.
 func NotServed(resource api.Resource, where string, served []api.Resource) *api.Status {
 	var similar []string
 	for _, r := range served {

@@ -38,7 +38,7 @@ type harness struct {
 
 const (
 	startMillis = 1_000_000_000
-	// maxMoves is more than any scenario needs to settle.
+	// maxMoves is more than any scenario needs to become idle.
 	maxMoves = 100_000
 )
 
@@ -165,7 +165,7 @@ func (h *harness) toEngine(f frame) error {
 	return h.step(f.Append(nil))
 }
 
-// stabilise moves frames and messages until nothing moves any more.
+// stabilise moves frames and messages until none are left.
 func (h *harness) stabilise() error {
 	for range maxMoves {
 		if err := h.drain(); err != nil {

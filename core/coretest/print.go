@@ -33,7 +33,7 @@ func (p *printer) watchOf(watch, collection uint32)     { p.watches[watch] = col
 func (p *printer) viewOf(view, collection uint32)       { p.views[view] = collection }
 func (p *printer) requestOf(request, collection uint32) { p.requests[request] = collection }
 
-// mark sets how long after the start of a tick the following output occurs; zero
+// mark sets how long after the start of a tick the following output occurs. Zero
 // ends that.
 func (p *printer) mark(after int64) { p.after = after }
 

@@ -25,7 +25,7 @@ func doLoseBodies(h *harness, v *verb) error {
 	return v.done()
 }
 
-// changeBodies returns a message without its blocks of bodies if they are lost.
+// changeBodies removes the blocks of bodies from a message if they are lost.
 // Otherwise it truncates the data of the first block.
 func (n *network) changeBodies(data []byte) (changed []byte) {
 	for len(data) > 0 {
@@ -78,7 +78,7 @@ func (r *resource) difference(put *cacher.Put) error {
 // label labels the frames of a subscription.
 func label(subscription uint32) string { return fmt.Sprintf("subscription %d", subscription) }
 
-// travel prints the encoding of a message's objects, with their recipients. It skips
+// travel prints how a message's objects are encoded, and their recipients. It skips
 // malformed parts, which the recipient reports.
 func (p *printer) travel(message []byte, who func(subscription uint32) string) {
 	_ = wire.FromConnector.Each(message, func(_ wire.Type, frame wire.Frame) error {

@@ -13,7 +13,7 @@ type snapshot struct {
 	request  uint32 // the request that takes it
 	stepwise bool   // the scenario requests each chunk
 	fresh    [][]byte
-	chunks   [][]byte // stored: a complete state and the changes since
+	chunks   [][]byte // stored chunks: a complete state and the changes since
 	rv       wire.TakeSnapshot
 }
 

@@ -111,7 +111,7 @@ func (v *verb) option(name string) string {
 	return ""
 }
 
-// flag reports whether a word is there.
+// flag reports whether a word is present.
 func (v *verb) flag(name string) bool {
 	v.options = append(v.options, name)
 	i := slices.Index(v.words, name)

@@ -37,7 +37,7 @@ func (s *alarms) remove(a *alarm) {
 	}
 }
 
-// place puts an alarm where it belongs, starting at a free slot.
+// place moves an alarm from a free slot to its position in the heap.
 func (s alarms) place(slot int, a *alarm) {
 	for slot > 0 && a.before(s[(slot-1)/2]) {
 		s.put(slot, s[(slot-1)/2])

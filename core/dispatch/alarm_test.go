@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Alarms that are set, moved and unset in any order ring in the order of their times.
+// Alarms that are set, moved and unset in any order fire in the order of their times.
 func TestAlarmsRingInOrder(t *testing.T) {
 	random := rand.New(rand.NewSource(1))
 	var s alarms

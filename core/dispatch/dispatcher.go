@@ -18,8 +18,8 @@ type Moment struct {
 }
 
 // Dispatcher delivers events to watches, and bookmarks to those that are due. It
-// reads the history behind the store. A slow consumer can therefore delay other
-// consumers within the time budget, but never the state.
+// reads the history, which may be behind the store. A slow consumer can
+// therefore delay other consumers within the time budget, but never the state.
 //
 // The cost of an event or a tick is proportional to the number of watches it
 // matches, not to the number registered. Watches are served in the order of their
@@ -281,7 +281,7 @@ func (d *Dispatcher) unpark() {
 	d.parked = nil
 }
 
-// Start starts a watch. Its options need no Counts.
+// Start starts a watch. The dispatcher sets the Counts of its options.
 func (d *Dispatcher) Start(opt watcher.Options) *watcher.Watcher {
 	opt.Counts = &d.counts
 	w := watcher.New(d.heap, opt)
@@ -302,7 +302,7 @@ func (d *Dispatcher) register(w *watcher.Watcher) {
 	d.run(r)
 }
 
-// run lets a watch deliver, and removes it from the registry if it has stopped
+// run delivers to a watch, and removes it from the registry if it has stopped
 // (rules W3, W6).
 func (d *Dispatcher) run(r *registration) {
 	if r.Idle() {

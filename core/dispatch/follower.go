@@ -8,7 +8,7 @@ import (
 )
 
 // Follower reads the window at its own pace. A follower that has read everything
-// is idle and has no cost. The first change that matches its filter wakes it.
+// is idle and uses no time. The first change that matches its filter wakes it.
 type Follower struct {
 	// Fields that every event reads come first.
 	entry          Entry[*Follower]
@@ -30,7 +30,7 @@ type Followers struct {
 	at         *Moment
 	all        []*Follower
 	index      Index[*Follower]
-	notifyNext []*Follower // to wake on the next update
+	notifyNext []*Follower // followers to wake on the next update
 }
 
 // Init initializes an empty set.
@@ -71,7 +71,7 @@ func (r *Follower) Position() int { return r.cursor.Position() }
 // MoveTo records that everything before a position of the window was read.
 func (r *Follower) MoveTo(position int) { r.cursor.MoveTo(position) }
 
-// Rested returns the version at which the follower rested when a list last
+// Rested returns the version at which the follower was idle when a list last
 // replaced the state, or zero.
 func (r *Follower) Rested() api.ResourceVersion { return r.rested }
 
@@ -88,9 +88,9 @@ func (r *Follower) NotifyNext() {
 // not wake it.
 func (r *Follower) NotifyOnProgress() { r.awaitsProgress = true }
 
-// Wake wakes the resting followers that the event at a position matches. A
-// follower whose filter has exhausted its meter is not evaluated: it is woken, and
-// reads the event when it is granted more.
+// Wake wakes the idle followers that the event at a position matches. A follower
+// whose filter has exhausted its meter is woken without evaluation. It reads the
+// event when its meter is granted more.
 func (s *Followers) Wake(e *history.Event, position int) {
 	if len(s.all) == 0 {
 		return
@@ -147,8 +147,8 @@ func (s *Followers) WakeAll() {
 	}
 }
 
-// EndRests fixes resting followers at the end of the window before a list
-// replaces the state and invalidates positions.
+// EndRests fixes idle followers at the end of the window before a list replaces
+// the state and invalidates positions.
 func (s *Followers) EndRests() {
 	for _, r := range s.all {
 		if !r.cursor.Behind() {

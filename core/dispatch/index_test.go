@@ -182,7 +182,7 @@ func TestC25_IndexFindsAllMatchingFilters(t *testing.T) {
 	assert.Less(t, found, 3*matched, "the index excludes entries")
 }
 
-// A filter uses few index keys, however many values it allows.
+// A filter uses few index keys, regardless of the number of allowed values.
 func TestFilterOfManyValuesUsesFewIndexKeys(t *testing.T) {
 	f := newFeed(t)
 	index := dispatch.NewIndex[int](f.heap)

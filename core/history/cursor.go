@@ -1,8 +1,8 @@
 package history
 
 // Cursor is the read position of a reader in a window. A reader at the end is
-// resting: its position moves with the end of the window until Wake or Anchor
-// sets it.
+// idle: its position moves with the end of the window until Wake or Anchor sets
+// it.
 //
 // A cursor holds no reference to events, so a slow reader costs no memory and the
 // window can overtake it.
@@ -16,7 +16,7 @@ type Cursor struct {
 func NewCursor(w *Window) Cursor { return Cursor{window: w, position: w.End()} }
 
 // Behind reports whether the reader has its own position, that is, whether it is not
-// resting.
+// idle.
 func (c *Cursor) Behind() bool { return c.behind }
 
 // Position returns the position of the next event to read.
@@ -36,7 +36,7 @@ func (c *Cursor) MoveTo(position int) {
 // will read it later because it is behind.
 func (c *Cursor) Covers(position int) bool { return c.behind || position < c.position }
 
-// Wake makes a resting reader continue at the event at a position. It returns false,
+// Wake makes an idle reader continue at the event at a position. It returns false,
 // and does nothing, if the cursor covers that position.
 func (c *Cursor) Wake(position int) bool {
 	if c.Covers(position) {
@@ -46,7 +46,7 @@ func (c *Cursor) Wake(position int) bool {
 	return true
 }
 
-// Anchor fixes a resting reader at the current end of the window.
+// Anchor fixes an idle reader at the current end of the window.
 func (c *Cursor) Anchor() {
 	if !c.behind {
 		c.position, c.behind = c.window.End(), true

@@ -69,8 +69,8 @@ type Window struct {
 	start      int
 	end        int
 	generation int                 // number of relists
-	listed     api.ResourceVersion // of the last relist
-	evicted    api.ResourceVersion // of the last event evicted since the last relist, or zero
+	listed     api.ResourceVersion // version of the last relist
+	evicted    api.ResourceVersion // version of the last event evicted since the last relist, or zero
 	prefetched []store.Ref         // scratch
 }
 

@@ -286,7 +286,7 @@ func TestH10_EmptyWindow(t *testing.T) {
 
 func TestH11_EventsHoldTheVersionBefore(t *testing.T) {
 	heap, w := newWindow(2, 2)
-	first, second := objects.Version(heap, "a rv=1"), objects.Version(heap, "a rv=2") // with the reference of the store
+	first, second := objects.Version(heap, "a rv=1"), objects.Version(heap, "a rv=2") // including the reference of the store
 	w.Append(history.Event{ResourceVersion: 1, Current: first})
 	w.Append(history.Event{ResourceVersion: 2, Current: second, Previous: first})
 	assert.Equal(t, "a@1", objects.Ref(heap, w.At(0).Current), "the next event retains it")

@@ -32,7 +32,7 @@ func TestWindowAgainstModel(t *testing.T) {
 			case 1, 2, 3:
 				pace = 1 + random.Int63n(20_000)
 			}
-			w.Prefetch(random.Intn(100)) // also for more events than exist
+			w.Prefetch(random.Intn(100)) // including more events than exist
 			rv += api.ResourceVersion(random.Intn(3))
 			now += random.Int63n(pace)
 			w.Append(deleted(heap, rv, now))

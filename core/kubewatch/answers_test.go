@@ -24,8 +24,8 @@ func object(apiVersion, kind, metadata string) string {
 	return fmt.Sprintf(`{"kind":%q,"apiVersion":%q,"metadata":{"name":"a","namespace":"ns"%s}}`, kind, apiVersion, metadata)
 }
 
-// A response that does not match the request is reported and requested again, and
-// none of it enters the state.
+// A response that does not match the request is reported and requested again.
+// None of it enters the state.
 func TestInvalidResponses(t *testing.T) {
 	const versioned = `,"resourceVersion":"7"`
 	for name, c := range map[string]struct {
@@ -62,7 +62,7 @@ func TestInvalidResponses(t *testing.T) {
 	}
 }
 
-// Arrays beside the items are ignored, wherever they are.
+// Arrays beside the items are ignored at any depth.
 func TestAListHasMembersOfAllKinds(t *testing.T) {
 	r := newRig(t)
 	r.server.refusesInitialEvents = true
@@ -170,7 +170,7 @@ func TestR9InternalErrorsBetweenWatchesThatWork(t *testing.T) {
 }
 
 // A server whose watches lag is not current: neither a change nor the first change
-// after a cut is progress.
+// after a disconnect is progress.
 func TestLateChangesAreNoProgress(t *testing.T) {
 	r := following(t, 3)
 	r.pass(10_000)

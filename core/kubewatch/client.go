@@ -50,8 +50,8 @@ type Config struct {
 	WatchSeconds, FirstWatchSeconds int
 	// RequestTimeout limits requests other than lists and watches.
 	RequestTimeout int64
-	// Patience limits the time to the next byte of a list, and to the overdue end of
-	// a watch. It and RequestTimeout only determine the limits of each [Request],
+	// Patience limits the wait for the next byte of a list, and for the overdue end
+	// of a watch. It and RequestTimeout only determine the limits of each [Request],
 	// which the driver enforces.
 	Patience int64
 
@@ -175,7 +175,7 @@ const (
 	receivingList              // receives a list
 	confirmingList             // holds the end of a list until the cluster is confirmed
 	confirmingWatch            // holds the data of a watch until the cluster is confirmed
-	confirmingEndedWatch       // the same, after the regular end of the watch
+	confirmingEndedWatch       // like confirmingWatch, after the regular end of the watch
 	watching
 )
 

@@ -108,7 +108,7 @@ func TestAWatchWaitsUntilItsClusterIsConfirmed(t *testing.T) {
 	require.Equal(t, 1, r.server.count(initial))
 }
 
-// Without a confirmation, the status contains the error, and the engine asks again.
+// Without a confirmation, the status contains the error, and the engine retries.
 func TestFailedConfirmationIsRetried(t *testing.T) {
 	for name, fails := range map[string]func() *answer{
 		"silent": func() *answer { return &answer{} },

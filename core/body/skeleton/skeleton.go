@@ -3,7 +3,7 @@
 // Every reader with any right to a resource receives its dictionary, so dictionaries
 // contain no data of objects. They consist of public data: the member names of
 // Kubernetes' own kinds in their usual order, and the values that Kubernetes itself
-// sets. They depend on the resource and its kind alone, and are compiled in. Custom
+// sets. They depend only on the resource and its kind, and are compiled in. Custom
 // resources, whose members beyond the metadata are unknown, share one skeleton.
 //
 // # Files
@@ -36,7 +36,7 @@ import (
 //go:embed kinds
 var kinds embed.FS
 
-// custom is the file for resources without one.
+// custom is the file for resources without a file of their own.
 const custom = "custom"
 
 // shared are the files that other files refer to.

@@ -14,7 +14,7 @@ import (
 )
 
 // Every built-in resource has a dictionary, and every file is used. The resources
-// that clusters have many objects of have files.
+// that usually have many objects have files.
 func TestDictionariesOfAllResources(t *testing.T) {
 	used := append([]string{custom}, shared...)
 	files, err := fs.ReadDir(kinds, "kinds")

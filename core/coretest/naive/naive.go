@@ -62,8 +62,8 @@ func typed(v api.Value) api.Value {
 	return v
 }
 
-// Natural orders two texts by their characters, where a run of digits is one
-// character that compares by value. IPv6 addresses compare as addresses.
+// Natural orders two texts by their characters, where a sequence of digits is
+// one character that compares by value. IPv6 addresses compare as addresses.
 func Natural(a, b string) int {
 	if x, y := ipv6(a), ipv6(b); x.IsValid() && y.IsValid() {
 		return x.Compare(y)

@@ -5,9 +5,8 @@
 //
 // is the pod "a" of namespace "default" at resource version 5. The first word is the
 // key. The words rv, uid, body and immutable set the member of that name. A word
-// with the name of a column, or of the last part of a schema field, sets both:
-// phase= sets the field status.phase and the column Phase. Every other word is a
-// label.
+// that names a column, or the last part of a schema field, sets both: phase= sets
+// the field status.phase and the column Phase. Every other word is a label.
 package objects
 
 import (

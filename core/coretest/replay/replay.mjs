@@ -57,7 +57,7 @@ async function instantiate(module) {
 
 /**
  * The difference from a transcript's call, or undefined. An error frame contains more
- * than the message, so the message only has to occur in it.
+ * than the message, so it is enough that the message occurs in it.
  */
 function difference(engine, call) {
   const refusal = (got) => {

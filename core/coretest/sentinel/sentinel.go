@@ -33,7 +33,8 @@ func (s *Set) Plant(name string) string {
 	h.Write([]byte(name))
 	text := make([]byte, length)
 	for i, sum := 0, h.Sum64(); i < length; i++ {
-		// The multiplication mixes, because the lower bits of FNV alone vary little.
+		// The multiplication distributes the bits, because the lower bits of FNV
+		// alone vary little.
 		sum = (sum ^ sum>>29) * 0xbf58476d1ce4e5b9
 		text[i] = letters[sum>>61]
 	}

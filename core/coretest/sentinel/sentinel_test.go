@@ -31,7 +31,7 @@ func TestPartsOfSentinelsAreFound(t *testing.T) {
 	assert.Equal(t, []string{"b"}, s.Outside([]byte(a+b), func(name string) bool { return name == "a" }))
 }
 
-// A text that two sentinels share by chance identifies neither.
+// Text that two sentinels share by chance identifies neither.
 func TestEachSentinelIsFound(t *testing.T) {
 	var s sentinel.Set
 	texts := map[string]string{}

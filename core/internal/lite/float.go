@@ -9,8 +9,8 @@ const (
 	// maxDigits is the number of significant digits that are exact. No float and no
 	// midpoint of two floats has more than 767.
 	maxDigits = 800
-	// A decimal number digits * 10^exponent of so many digits exceeds all floats, or
-	// rounds to zero, beyond these exponents.
+	// Beyond these exponents, a decimal number digits * 10^exponent of so many
+	// digits exceeds all floats or rounds to zero.
 	greatestExponent, leastExponent = 400, -1200
 	// mantissaBits is the number of bits of a float's mantissa. The lowest has a value
 	// between 2^leastBit and 2^greatestBit.
@@ -96,8 +96,8 @@ func parsePower(text string) (power int, ok bool) {
 	return power, text != ""
 }
 
-// natural is an arbitrarily large number: its words from the lowest, and no zero as the
-// highest.
+// natural is an arbitrarily large number: its words in ascending order, without leading
+// zeros.
 type natural []uint32
 
 // timesTen returns 10*n + digit.
@@ -161,7 +161,7 @@ func (n natural) float(exponent int) (float64, bool) {
 	n = append(make(natural, words), n...)
 	for ; exponent < 0; exponent++ {
 		if n.byTen() > 0 {
-			n[0] |= 1 // rounding only needs to know that there is more
+			n[0] |= 1 // rounding needs to know only whether a remainder exists
 		}
 	}
 	return n.scaled(-32 * words)

@@ -129,8 +129,8 @@ func HasAny(text, some string) bool {
 	return false
 }
 
-// Clone returns a copy of text, such as of one that aliases memory with other content
-// later.
+// Clone returns a copy of text, for example if text aliases memory that will be
+// reused.
 //
 //go:noinline
 func Clone(text string) string { return string([]byte(text)) }
