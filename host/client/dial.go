@@ -73,7 +73,18 @@ func refusal(response *http.Response, err error) error {
 	if plain := strings.TrimSpace(string(text)); !parsed && plain != "" && strings.HasPrefix(response.Header.Get("Content-Type"), "text/plain") {
 		reason = plain
 	}
+	if version, names := theirVersion(reason); names {
+		reason = wire.OtherVersion(version).Message
+	}
 	return fmt.Errorf("the server returned %s: %s", response.Status, reason)
+}
+
+// theirVersion returns the version of the protocol that the text of a refusal names.
+// Connectors of version 1 respond with plain text.
+func theirVersion(text string) (version string, names bool) {
+	_, version, names = strings.Cut(text, wire.SubprotocolPrefix)
+	digits := len(version) - len(strings.TrimLeft(version, "0123456789"))
+	return wire.SubprotocolPrefix + version[:digits], names
 }
 
 // refused is the response of a server that refused the connection.

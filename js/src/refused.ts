@@ -1,4 +1,5 @@
 import type { Status } from "./types.js";
+import { versionName, versionStatus } from "./transport.js";
 import { Writer } from "./wire/codec.js";
 import { writeSubscriptionStatus } from "./wire/status.js";
 
@@ -49,11 +50,12 @@ async function readText(response: Response): Promise<string> {
 }
 
 /**
- * Reads a Kubernetes Status. Returns undefined if the server only requires an upgrade,
- * which does not explain the refusal.
+ * Reads a Kubernetes Status. Returns undefined if the server only requires an upgrade to
+ * this version of the protocol, which does not explain the refusal.
  */
 function readStatus(text: string, answered: number): Status | undefined {
-  if (answered < 400 || answered === 426) return undefined;
+  if (answered === 426) return versionStatus(versionName.exec(text)?.[0]);
+  if (answered < 400) return undefined;
   const { kind, code, reason, message, details, metadata } = JSON.parse(text);
   if (kind !== "Status" || code !== answered || typeof reason !== "string" || typeof message !== "string") return undefined;
   const seconds = Number(details?.retryAfterSeconds);

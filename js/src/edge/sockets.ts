@@ -1,5 +1,5 @@
 import { messageOf } from "../errors.js";
-import { closeReason, sameRelease, subprotocol } from "../transport.js";
+import { closeReason, subprotocol, versionStatus } from "../transport.js";
 import type { Status } from "../types.js";
 import type { HibernatableSocket } from "./platform.js";
 import { refuse, status } from "./refusal.js";
@@ -24,9 +24,7 @@ const offeredVersion = (headers: Headers): string | undefined => {
 
 /** Returns the status for a client that only offers other versions of the protocol. */
 export function otherVersion(headers: Headers): Status | undefined {
-  const version = offeredVersion(headers);
-  if (version === undefined || version === subprotocol) return undefined;
-  return status(400, "ProtocolError", `the other end uses ${version}, this end ${subprotocol}: ${sameRelease}`);
+  return versionStatus(offeredVersion(headers));
 }
 
 /**

@@ -1,0 +1,101 @@
+// Package skewtest has recorded readers and connectors of every version of the protocol.
+package skewtest
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/coder/websocket"
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// Bytes are written in hexadecimal.
+type Bytes []byte
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (b *Bytes) UnmarshalText(text []byte) (err error) {
+	*b, err = hex.DecodeString(string(text))
+	return err
+}
+
+// Response is a plain HTTP response.
+type Response struct {
+	Code int
+	Text string
+}
+
+// Version is a file of testdata/skew, whose README has the meaning of each field.
+type Version struct {
+	Version                 uint32
+	Hello, Welcome, Refused Bytes
+	Upgrade, Get            *Response
+
+	// Welcomed, if not nil, receives the type of the frame with which a reader continues
+	// after the welcome.
+	Welcomed chan<- wire.Type `json:"-"`
+}
+
+// Load returns all versions, and checks that the current one is among them.
+func Load(t testing.TB) []Version {
+	t.Helper()
+	files, err := filepath.Glob("../../testdata/skew/v*.json")
+	require.NoError(t, err)
+	var all []Version
+	current := false
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		var v Version
+		require.NoError(t, json.Unmarshal(text, &v), file)
+		require.Equal(t, filepath.Base(file), "v"+strconv.FormatUint(uint64(v.Version), 10)+".json")
+		current = current || v.Current()
+		all = append(all, v)
+	}
+	require.True(t, current, "record version %d of the protocol in testdata/skew", wire.Version)
+	return all
+}
+
+// Current reports whether this is the version of package wire.
+func (v Version) Current() bool { return v.Version == wire.Version }
+
+// Subprotocol returns the WebSocket subprotocol of the version.
+func (v Version) Subprotocol() string {
+	return wire.SubprotocolPrefix + strconv.FormatUint(uint64(v.Version), 10)
+}
+
+// ServeHTTP responds as a connector of the version does to a reader's first message.
+func (v Version) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	offered := r.Header.Get("Sec-WebSocket-Protocol")
+	switch {
+	case offered == "" && v.Get != nil:
+		http.Error(w, v.Get.Text, v.Get.Code)
+		return
+	case !v.Current() && v.Upgrade != nil:
+		http.Error(w, v.Upgrade.Text, v.Upgrade.Code)
+		return
+	}
+	first, _, _ := strings.Cut(offered, ",")
+	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{Subprotocols: []string{first}})
+	if err != nil {
+		return
+	}
+	if !v.Current() {
+		_ = conn.Write(r.Context(), websocket.MessageBinary, v.Refused) // the reader may be gone
+		_ = conn.Close(websocket.StatusProtocolError, "")
+		return
+	}
+	if _, _, err := conn.Read(r.Context()); err == nil {
+		_ = conn.Write(r.Context(), websocket.MessageBinary, v.Welcome)
+	}
+	if _, message, err := conn.Read(r.Context()); err == nil && v.Welcomed != nil {
+		v.Welcomed <- wire.Type(message[0])
+	}
+}
