@@ -117,7 +117,7 @@ func TestR11_RestoreOfADamagedBody(t *testing.T) {
 }
 
 // Unloaded bodies count as if they were loaded. A restored collection that grows is
-// therefore closed before loading them exceeds the limit (B7, R11).
+// therefore closed before its bodies would exceed the limit (B7, R11).
 func TestBodiesThatWaitCountForTheMemoryAllowed(t *testing.T) {
 	r := newRig(t)
 	chunks, _, end := r.persist(100, 0, 1000)
@@ -213,7 +213,8 @@ func TestR11_BodyThatIsDamaged(t *testing.T) {
 	}
 }
 
-// The remaining objects are not reported as if they were complete (R11, C19).
+// The engine does not report the remaining objects as a complete list (R11,
+// C19).
 func TestR11_ReadersOfADamagedBody(t *testing.T) {
 	r := newRig(t)
 	chunks, _, _ := r.persist(60, 0, 1000)
@@ -230,8 +231,8 @@ func TestR11_ReadersOfADamagedBody(t *testing.T) {
 	require.Equal(t, r.objects(1), again.objects(1))
 }
 
-// A snapshot for a reader fails at a missing body. If it ended there, the reader
-// would treat the remaining objects as deleted.
+// A snapshot for a reader fails at a missing body. If the snapshot ended there,
+// the reader would treat the remaining objects as deleted.
 func TestSnapshotForAReaderFailsWhereABodyIsMissing(t *testing.T) {
 	r := newRig(t)
 	chunks, _, _ := r.persist(60, 0, 1000)
@@ -253,7 +254,8 @@ func TestSnapshotForAReaderFailsWhereABodyIsMissing(t *testing.T) {
 	}
 }
 
-// An event whose object cannot be loaded is not delivered as one of a new object.
+// An event whose object cannot be loaded is not delivered as the event of a new
+// object.
 func TestR11_EventOfADamagedBody(t *testing.T) {
 	r := newRig(t)
 	chunks, _, end := r.persist(60, 0, 1000)
@@ -322,7 +324,7 @@ func FuzzLoad(f *testing.F) {
 			r.seen[wire.TypeListReply], r.seen[wire.TypeErrorReply] = nil, nil
 			r.step(&wire.List{Request: 901, Collection: 1, ResourceVersion: "0", Bodies: true})
 			r.later(60_000)                       // the engine subscribes again if the body is invalid
-			if r.state().State == api.StateLive { // not waiting for a version that the events name
+			if r.state().State == api.StateLive { // does not wait for a version that the events name
 				require.Equal(t, 1, len(r.seen[wire.TypeListReply])+len(r.seen[wire.TypeErrorReply]))
 			}
 			for _, payload := range r.seen[wire.TypeListReply] {

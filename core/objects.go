@@ -222,7 +222,8 @@ func (b *sharedCollection) Fault(key api.Key) *api.Status {
 	return nil
 }
 
-// inspectObjects adds the counters of acquired objects, if there ever were any.
+// inspectObjects adds the counters of acquired objects, if the program has ever
+// acquired one.
 func (e *Engine) inspectObjects(add func(string, int)) {
 	n := e.objects.Inspect()
 	if n.Items == 0 && n.Ignored == 0 {

@@ -10,7 +10,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// cut loses the connection and waits for the next.
+// cut closes the connection and waits for the next one.
 func (r *rig) cut() {
 	r.session = nil
 	r.step(&wire.StreamClosed{Stream: r.stream})
@@ -42,7 +42,7 @@ func (r *rig) inspected(name string) int64 {
 	return -1
 }
 
-// getObject returns the reply, or the error, or neither if there is none yet.
+// getObject returns the reply or the error, or neither if none has arrived yet.
 func (r *rig) getObject(key api.Key) (*wire.Item, *api.Status) {
 	r.seen[wire.TypeObjectReply], r.seen[wire.TypeErrorReply] = nil, nil
 	r.step(&wire.GetObject{Request: 9, Resource: "v1/pods", Key: key})
@@ -58,7 +58,7 @@ func (r *rig) getObject(key api.Key) (*wire.Item, *api.Status) {
 	return nil, failed.Status
 }
 
-// A reader resumes whether or not its source has a name.
+// A reader resumes whether or not its source has an ID.
 func TestEngine_resumes_in_a_named_source(t *testing.T) {
 	r := newRig(t)
 	r.backend.pods.Upstream().SetSource("etcd-a")

@@ -84,7 +84,7 @@ func (r *rig) churn(random *rand.Rand, rv *uint64) {
 
 // The persisted state of a changing collection, in chunks of any size and any number
 // of increments, restores the same collection, byte for byte. Any proper part of it
-// restores nothing (G9, R11).
+// restores no state (G9, R11).
 func TestR11_RestoreOfAPersistedState(t *testing.T) {
 	for seed := range int64(20) {
 		random := rand.New(rand.NewSource(seed))
@@ -164,7 +164,7 @@ func TestR11_RestoreIsAtomic(t *testing.T) {
 	r.step(&wire.OpenWatch{Watch: 1, Collection: 1})
 	r.step(&wire.Get{Request: 1, Collection: 1, Key: "default/p1"})
 	for i, chunk := range stored {
-		r.step(&wire.RestoreChunk{Collection: 2, Data: chunk}) // another program than the one that restores
+		r.step(&wire.RestoreChunk{Collection: 2, Data: chunk}) // another client than the restoring one
 		r.step(&wire.RestoreChunk{Collection: 1, Data: chunk})
 		require.Equal(t, api.StateConnecting, r.state().State, "after chunk %d", i)
 		r.now += 40_000
@@ -181,7 +181,7 @@ func TestR11_RestoreIsAtomic(t *testing.T) {
 	require.Len(t, r.seen[wire.TypeObjectReply], 1)
 	require.Equal(t, want, r.objects(2))
 
-	// The restoring program closes, and the others continue.
+	// The restoring client closes its collection, and the others continue.
 	r = r.restart()
 	r.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods", Restore: true})
 	r.step(&wire.OpenCollection{Collection: 2, Resource: "v1/pods"})
@@ -192,8 +192,8 @@ func TestR11_RestoreIsAtomic(t *testing.T) {
 	require.Empty(t, r.seen[wire.TypeRejected])
 }
 
-// FuzzRestore checks that a collection has all of a state or none of it, for any
-// input and checksum.
+// FuzzRestore checks that a restore is atomic: a collection has all of a state
+// or none of it, for any input and checksum.
 func FuzzRestore(f *testing.F) {
 	frames := (&wire.Schema{Subscription: 1, Schema: podSchema}).Append(nil)
 	frames = (&wire.SnapshotBegin{Subscription: 1, ResourceVersion: 9}).Append(frames)

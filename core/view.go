@@ -36,8 +36,8 @@ func (e *Engine) openView(f *wire.OpenView) {
 	v.ask(e, c, cloneQuery(f))
 }
 
-// ask opens the view when the schema is known. Until then the window of the
-// query can move.
+// ask opens the view when the schema is known. Until then, the program can move
+// the window of the query.
 func (v *liveView) ask(e *Engine, c *collection, query wire.OpenView) {
 	v.waiting = &query
 	c.shared.whenDescribed(func(status *api.Status) { v.open(e, c, &query, status) })

@@ -34,7 +34,7 @@ type watches struct {
 	opened int
 	// active is the number of watches that have started and not ended.
 	active int
-	// due are the watches that may have something to report. Ready costs nothing
+	// due are the watches that may have something to report. Ready takes no time
 	// for all others.
 	due []*watch
 }
@@ -159,7 +159,7 @@ func (w *watch) take(e *Engine, d watcher.Delivery) bool {
 	return true
 }
 
-// end ends the watch after its pending events. Only the first end counts.
+// end ends the watch after its pending events. Later calls have no effect.
 func (w *watch) end(e *Engine, reason api.WatchEnd, status *api.Status) {
 	if w.watcher != nil {
 		w.cacher.Watches().Stop(w.watcher)

@@ -92,7 +92,7 @@
 //
 // The boundaries between the pieces of a body have no meaning (rule P2). A watch is
 // split at line feeds, where Kubernetes ends each event. If a line is not a whole
-// event, or if [Config.Validate] is set, the client counts brackets and quotes
-// instead. A list is parsed item by item, with its members in any order. One object may have 16 MiB (rule P5), and a
-// response that is read as a whole 4 MiB.
+// event, or if [Config.Validate] is set, the client counts brackets and quotes instead. A list is parsed item by
+// item, with its members in any order. One object may have 16 MiB (rule P5). A response that is read as a whole may
+// have 4 MiB.
 package kubewatch

@@ -255,8 +255,8 @@ func TestBrokenJSONIsReportedAndRetried(t *testing.T) {
 	r.recovers(60_000)
 }
 
-// State of a server that lags, or was restored from a backup, is never applied. The
-// data stays and becomes stale.
+// The state of a server that lags, or was restored from a backup, is never applied.
+// The data stays and becomes stale.
 func TestNothingGoesBackInTime(t *testing.T) {
 	r := following(t, 5)
 	want, at := r.list(), r.state.ResourceVersion
@@ -475,8 +475,8 @@ func TestC36_ListFromALaggingServerIsRefused(t *testing.T) {
 	}
 }
 
-// After a cut, a bookmark soon confirms that no change is missing, although other
-// resources have changed meanwhile.
+// After a disconnect, a bookmark soon confirms that no change is missing,
+// although other resources have changed meanwhile.
 func TestAfterACutTheCollectionIsSoonLive(t *testing.T) {
 	r := following(t, 3)
 	r.cut(func() { r.server.rv += 5 })

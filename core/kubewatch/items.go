@@ -10,7 +10,7 @@ type items struct {
 	rest    []byte
 	at      int // parsed bytes of rest
 	state   itemsState
-	name    string // of the member whose value follows
+	name    string // the member whose value follows
 	value   bool   // a value started at start
 	start   int
 	span    objectjson.Span

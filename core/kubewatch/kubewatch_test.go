@@ -63,7 +63,7 @@ func TestR5_WatchesAskForBookmarksAndAShortTimeout(t *testing.T) {
 }
 
 // A transaction of several objects has one version (G4). None of its events is
-// mistaken for a repetition, and a cut inside it loses none.
+// mistaken for a repetition, and a disconnect inside it loses none.
 func TestG4ATransactionIsTakenWhole(t *testing.T) {
 	r := newRig(t)
 	fill(r.server, 4)
@@ -93,7 +93,7 @@ func TestG4ATransactionIsTakenWhole(t *testing.T) {
 }
 
 // The newest version of a server does not exclude further changes with that version.
-// After a cut the rest of a transaction is requested.
+// After a disconnect, the client requests the rest of the transaction.
 func TestNewestVersionDoesNotCompleteATransaction(t *testing.T) {
 	for _, newest := range []int{104, 105} {
 		r := newRig(t)
@@ -131,8 +131,8 @@ func (r *rig) snapshot() (chunks [][]byte) {
 	}
 }
 
-// Persisted state is available immediately, and resumed from its version. State of
-// another cluster or with other columns is not used.
+// Persisted state is available immediately, and the engine resumes from its
+// version. State of another cluster or with other columns is not used.
 func TestStoredStateIsResumed(t *testing.T) {
 	first := newRig(t)
 	fill(first.server, 50)

@@ -10,7 +10,7 @@ import (
 
 // raiseFloor handles the newest version before a list that replaces an older state.
 // The end of the list promises that nothing is missing, so the list must not be older
-// than the newest version now. A lagging server could otherwise send one that is
+// than the newest version now. A lagging server could otherwise send a list that is
 // merely not older than the last version seen.
 func (c *Client) raiseFloor() {
 	rv := c.newestVersion()
@@ -22,8 +22,8 @@ func (c *Client) raiseFloor() {
 	c.list()
 }
 
-// list requests the complete state. A client that roams has raised the floor to the
-// newest version before. Otherwise the list is a consistent read (rule C36).
+// list requests the complete state. A roaming client has already raised the floor
+// to the newest version. Otherwise the list is a consistent read (rule C36).
 func (c *Client) list() {
 	c.phase = requestingList
 	r := c.collection()
@@ -38,12 +38,12 @@ func (c *Client) list() {
 		return
 	}
 	if !oldest {
-		r.set("resourceVersionMatch", "NotOlderThan") // the only one allowed (rule C11)
+		r.set("resourceVersionMatch", "NotOlderThan") // the only value that is allowed (rule C11)
 	}
 	r.set("watch", "1")
 	r.set("sendInitialEvents", "true")
 	r.set("allowWatchBookmarks", "true")
-	r.set("timeoutSeconds", strconv.Itoa(c.cfg.InitialSeconds)) // the end mark comes earlier
+	r.set("timeoutSeconds", strconv.Itoa(c.cfg.InitialSeconds)) // the end mark arrives earlier
 	r.Idle = c.cfg.Patience
 	c.lines = splitter{rest: c.lines.rest[:0], careful: c.cfg.Validate}
 	c.fetch(initialEvents, r)

@@ -91,7 +91,7 @@ type purpose uint8
 const (
 	none          purpose = iota
 	identity              // identity of the cluster
-	discovery             // of the resource's group
+	discovery             // discovery of the resource's group
 	initialEvents         // a watch with initial events
 	page                  // a page of a list
 	changes               // a watch
@@ -114,7 +114,7 @@ type request struct {
 	Response
 }
 
-// send starts a request and remembers it in pending.
+// send starts a request and adds it to pending.
 //
 //go:noinline
 func (c *Client) send(pending *request, p purpose, r Request) {

@@ -133,7 +133,7 @@ func (c *Client) TimedOut(stream uint32, message string) {
 	c.Closed(stream, message)
 }
 
-// about returns the operation of a request, for messages.
+// about names the operation of a request, for messages.
 //
 //go:noinline
 func (c *Client) about(r *request) string {

@@ -26,7 +26,7 @@ type rig struct {
 	schema *wire.CollectionSchema
 	seen   map[wire.Type][][]byte
 	events []string
-	// piece cuts a body. It returns the size of the first piece.
+	// piece returns the size of the first piece of a body.
 	piece func(n int) int
 }
 

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// server is a dumb kube-apiserver with one resource, v1/pods. It serves what a test
-// sets, and misbehaves on request.
+// server is a simple model of kube-apiserver with one resource, v1/pods. It serves
+// the state that a test sets, and misbehaves on request.
 type server struct {
 	uid       string
 	rv        int

@@ -15,12 +15,13 @@ const maxReusedRest = 1 << 20
 
 // splitter splits the body of a watch into documents (rule P2).
 //
-// Kubernetes ends each document with a line feed and has none inside, and the
-// receiver of a document validates it. The splitter therefore first offers each
-// line. If a line is rejected as incomplete, the splitter counts brackets and
-// quotes from then on, and a document that is rejected then is invalid.
+// Kubernetes ends each document with a line feed and writes no other line
+// feeds. The receiver of a document validates it. The splitter therefore first
+// offers each line. If a line is rejected as incomplete, the splitter counts
+// brackets and quotes from then on, and a document that is rejected then is
+// invalid.
 type splitter struct {
-	rest    []byte // of an incomplete document
+	rest    []byte // the start of an incomplete document
 	careful bool
 	span    objectjson.Span
 	scanned int // bytes of rest that span has scanned

@@ -15,7 +15,8 @@ const veryShort = 1000
 const Period = 10_000
 
 // watch requests the changes after c.at. A roaming client requests the newest version
-// of the server concurrently, others when the server has accepted the watch.
+// of the server concurrently. Other clients request it when the server has accepted
+// the watch.
 func (c *Client) watch(seconds int, p phase) {
 	r := c.collection()
 	r.set("watch", "1")
@@ -39,7 +40,7 @@ func (c *Client) watch(seconds int, p phase) {
 func (c *Client) probeNewest() { c.fetchNewest(&c.probe, newest) }
 
 // checkResume handles the newest version before a resumption. It rejects a version
-// that the server has not reached. The server lags behind, or never issued that
+// that the server has not reached, because the server lags or never issued that
 // version.
 func (c *Client) checkResume() {
 	rv := c.newestVersion()
@@ -111,10 +112,10 @@ func (c *Client) watchEvent(kind string, object []byte) error {
 }
 
 // change processes one change. An older version is a repetition, or is from a
-// server that went back. An equal version is a repetition too, unless the previous
-// change has it: kube-apiserver has no transactions of several objects, but
-// compatible servers do. A version therefore counts as complete when a newer one
-// follows.
+// server that went back in time. An equal version is a repetition too, unless the
+// previous change has it: kube-apiserver has no transactions of several objects,
+// but compatible servers do. A version therefore counts as complete when a newer
+// one follows.
 func (c *Client) change(kind string, raw []byte) error {
 	o, err := c.read(raw)
 	switch {
@@ -141,11 +142,11 @@ func (c *Client) change(kind string, raw []byte) error {
 	return c.progress(true)
 }
 
-// progress reports the position. Changes alone are no proof that the position is
+// progress reports the position. Changes alone do not prove that the position is
 // current, because they may be old. The normal end of a watch before the newest
-// version is no proof either. The watched server may be disconnected from its storage,
-// and another server may have reported the version. The newest version counts as
-// complete when a newer one has arrived, because several objects may share it.
+// version does not prove it either. The watched server may be disconnected from its
+// storage, and another server may have reported the version. The newest version counts
+// as complete when a newer one has arrived, because several objects may share it.
 func (c *Client) progress(changed bool) error {
 	if c.at > c.newest {
 		c.whole = max(c.whole, c.newest)

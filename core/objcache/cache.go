@@ -73,7 +73,7 @@ func (c *Cache) Add(id ID, owner string) *api.Status {
 		it.start()
 	}
 	if it.refs.add(lite.Clone(owner), c.now) && it.copy != nil {
-		it.start() // check the copy: this owner may expect a recreated object with the same name
+		it.start() // Check the copy, because this owner may expect a recreated object with the same name.
 	}
 	return nil
 }

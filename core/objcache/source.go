@@ -71,7 +71,8 @@ func (v Version) behind(w Version) bool {
 type Source interface {
 	// State returns how current the source is, and the reason if there is one.
 	State() (api.State, *api.Status)
-	// Version returns the version of the source; false before it has loaded.
+	// Version returns the version of the source. It returns false before the
+	// source has loaded.
 	Version() (Version, bool)
 	// Find returns the object, or false if there is none.
 	Find(key api.Key) (Object, bool)

@@ -12,7 +12,7 @@ type column struct {
 	kind api.ValueKind
 	// absent replaces a Null.
 	absent api.Value
-	slot   int    // of the values, without a printer
+	slot   int    // paths of the values, without a printer
 	print  *print // nil without a printer
 	cell   int    // the cell of the printer
 }

@@ -10,11 +10,11 @@ import (
 	"github.com/watchglass/watchglass/core/objectjson"
 )
 
-// rfc3339 rejects what time.Parse accepts beyond RFC 3339: hours of one digit,
-// fractions after a comma, and zones beyond a day.
+// rfc3339 rejects input that time.Parse accepts beyond RFC 3339: hours of one
+// digit, fractions after a comma, and zones beyond a day.
 var rfc3339 = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`)
 
-// dumbDate reads a timestamp with the standard library.
+// dumbDate parses a timestamp with the standard library.
 func dumbDate(text string) (millis int64, ok bool) {
 	t, err := time.Parse(time.RFC3339, text)
 	return t.UnixMilli(), err == nil && rfc3339.MatchString(text)

@@ -19,7 +19,7 @@ import (
 	"github.com/watchglass/watchglass/core/objectjson"
 )
 
-// The dumb evaluator implements Scan again with encoding/json, without regard for
+// The simple evaluator implements Scan again with encoding/json, without regard for
 // cost. It takes paths as steps, so it shares nothing with the package, not even the
 // path parser.
 
@@ -273,8 +273,8 @@ func decode(raw []byte) (v any) {
 	return v
 }
 
-// checkScan compares Scan with the dumb evaluator, and reports whether they accept
-// the document.
+// checkScan compares Scan with the simple evaluator, and reports whether they
+// accept the document.
 func checkScan(t *testing.T, s *objectjson.Scanner, d *dumbSchema, raw []byte, opts objectjson.Options) (accepted bool) {
 	t.Helper()
 	want, wantBody, wantErr := d.scan(raw, opts)

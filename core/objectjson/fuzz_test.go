@@ -15,8 +15,9 @@ import (
 	"github.com/watchglass/watchglass/core/objectjson"
 )
 
-// FuzzScan compares Scan with encoding/json and the dumb evaluator. Scan must accept
-// the same documents, except for those without a name, and return the same values.
+// FuzzScan compares Scan with encoding/json and the simple evaluator. Scan must
+// accept the same documents, except for those without a name, and return the same
+// values.
 func FuzzScan(f *testing.F) {
 	for _, c := range scanCases {
 		f.Add([]byte(c.raw), uint8(0))

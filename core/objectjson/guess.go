@@ -17,7 +17,7 @@ type guess struct {
 
 const (
 	// maxGuesses limits the guesses of a node. Nodes with many names, such as maps,
-	// store some of them without benefit.
+	// do not benefit from guesses, so storing more would waste memory.
 	maxGuesses = 32
 	// maxGuess is the maximum length of a remembered name, with quotes and colon.
 	maxGuess = 64

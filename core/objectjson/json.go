@@ -5,7 +5,7 @@ package objectjson
 // byte with a fault. Offsets in registers and one-byte faults keep the hot path free
 // of memory traffic. error.go creates messages only when they are needed.
 
-// maxDepth bounds nesting, and with it the stack. Kubernetes objects reach
+// maxDepth limits nesting, and with it the stack. Kubernetes objects reach
 // about a dozen levels, schemas in CustomResourceDefinitions a few dozen.
 const maxDepth = 256
 
@@ -64,7 +64,7 @@ func open(b []byte, i int, closing byte) (pos int, more bool) {
 }
 
 // next moves from the end of an element to the beginning of the following one. If
-// the container ends, it moves behind the container.
+// the container ends, it returns the offset after the container.
 func next(b []byte, i int, closing byte) (pos int, more bool, f fault) {
 	i = skipSpace(b, i)
 	switch at(b, i) {

@@ -103,7 +103,7 @@ func TestSchemaErrors(t *testing.T) {
 	require.ErrorContains(t, err, "256 steps")
 }
 
-// Sixteen columns of sixteen steps would otherwise make 2^16 nodes.
+// Otherwise, sixteen columns of sixteen steps would make 2^16 nodes.
 func TestPathsMultiply(t *testing.T) {
 	schema := &api.Schema{}
 	for i := range 16 {

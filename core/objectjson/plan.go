@@ -42,7 +42,7 @@ type node struct {
 
 	slots  []int // slots that select the value here
 	under  []int // slots that select a value here or below
-	counts []int // of slots, those that may select a withheld value
+	counts []int // the slots that may select a withheld value
 	labels bool  // every member is a label
 	part   part  // the omissible part of the body that this value is, if any
 }

@@ -62,7 +62,7 @@ type Cells struct {
 	// Text collects the text of the next cell that SetText sets.
 	Text  []byte
 	cells [maxPrinted]api.Value
-	start int             // of the next text
+	start int             // start of the next text
 	from  [maxPrinted]int // the texts of the cells in Text
 	to    [maxPrinted]int
 }
@@ -105,7 +105,7 @@ func (c *Cells) AddValue(d Document) { c.Text = d.AppendText(c.Text) }
 // print is a printer in use by a Scanner.
 type print struct {
 	printer *Printer
-	path    string // of the column, if the printer has no paths
+	path    string // path of the column, if the printer has no paths
 	slots   []int
 	values  Values
 	cells   Cells

@@ -103,7 +103,8 @@ func TestDefaultsOfIntegersAndBoolsAreValues(t *testing.T) {
 	assert.Equal(t, []api.Value{{Kind: api.Integer}, {}, {Kind: api.Bool, Int: 1}, {Kind: api.Bool}, {}, {Kind: api.Integer, Int: 7}}, cells)
 }
 
-// A column shows how many entries a Secret has, and nothing else about its data.
+// A column shows how many entries a Secret has, and no other information about
+// its data.
 func TestOnlyCountersReadTheDataOfSecrets(t *testing.T) {
 	const secret = `{"metadata":{"name":"n"},"data":{"password":"c2VjcmV0","user":"YQ=="}}`
 	schema := &api.Schema{Kind: "Secret", Columns: []api.Column{

@@ -17,8 +17,8 @@ type Options struct {
 }
 
 // Scanner extracts the envelope of one resource's objects. It is not safe for
-// concurrent use. Its scratch memory, as large as the largest object needed so far,
-// is aliased by the returned Object until the next Scan.
+// concurrent use. Its scratch memory grows to the size of the largest object. The
+// returned Object aliases it until the next Scan.
 type Scanner struct {
 	root    *node
 	columns []column
@@ -29,7 +29,7 @@ type Scanner struct {
 	body      editor
 	unchecked bool
 	omit      part // what to cut from the body
-	withhold  part // what columns may not show either
+	withhold  part // data that columns may not show either
 	captures  []capture
 	heads     []int // the last capture of each slot, or -1
 	labels    []labelCapture

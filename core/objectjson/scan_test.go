@@ -109,8 +109,8 @@ func optionsFromBits(bits int) objectjson.Options {
 	return objectjson.Options{KeepManagedFields: bits&1 != 0, KeepLastApplied: bits&2 != 0, KeepSecretData: bits&4 != 0}
 }
 
-// The named cases. The dumb evaluator checks the results of Scan; accepted is the
-// expected verdict of both.
+// The named cases. The simple evaluator checks the results of Scan; accepted is
+// the expected verdict of both.
 var scanCases = []struct {
 	name     string
 	raw      string
@@ -264,7 +264,8 @@ func TestScanAllocates(t *testing.T) {
 	assert.LessOrEqual(t, allocations, 1.0, "the strings of an object are one piece of memory")
 }
 
-// The memory for names that a scanner has seen is bounded, whatever the names are.
+// The memory for names that a scanner has seen is bounded, regardless of the
+// names.
 func TestScanRemembersLittle(t *testing.T) {
 	s, err := objectjson.NewScanner(podSchema().schema())
 	require.NoError(t, err)
@@ -277,7 +278,7 @@ func TestScanRemembersLittle(t *testing.T) {
 	require.Less(t, s.Remembered(), 10_000)
 }
 
-// A scanner tries the members that it has seen first, and does not mistake a similar
+// A scanner first tries the members that it has seen, and does not mistake a similar
 // name for one of them.
 func TestAlmostEqualMembers(t *testing.T) {
 	for n := 1; n < 40; n++ {

@@ -82,8 +82,9 @@ func (s *Span) step(c byte) ending {
 }
 
 // words processes sixteen bytes at a time, up to the end of the value if that is
-// present. Most unselected bytes of a document pass here, so there is no branch per
-// byte and few per block. In a module, each branch costs a jump through a table.
+// present. Most unselected bytes of a document are processed here, so the loop has
+// no branch per byte and few per block. In a module, each branch costs a jump
+// through a table.
 //
 // In the shipped module, package strip has replaced the code by vector instructions.
 // The replacement depends on the fields of a Span and on this signature, and must

@@ -27,8 +27,8 @@ func end(text []byte, cut func(left int) int) (int, bool) {
 	return len(text), false
 }
 
-// A Span finds the end of a document however it is cut, and excludes the bytes that
-// follow (rule P2).
+// A Span finds the end of a document regardless of its pieces, and excludes the
+// bytes that follow (rule P2).
 func TestASpanEndsWithItsValueWhereverItIsCut(t *testing.T) {
 	for seed := range uint64(300) {
 		g := generator{rand.New(rand.NewPCG(seed, 2))}
@@ -77,7 +77,7 @@ func TestSpanProcessesWordsLikeBytes(t *testing.T) {
 }
 
 // FuzzSpan checks that a Span finds the end of any value that encoding/json accepts,
-// byte by byte or at once. Different cuts never lead to different ends.
+// given byte by byte or whole. Different pieces never lead to different ends.
 func FuzzSpan(f *testing.F) {
 	for _, text := range []string{`{}`, `[[]]`, `"\\"`, `{"a\"}":["\\\\\"",{}]}`, `12 `, `nul`, `{"é":"\u00e9"}`, `{"k:{\"uid\":\"x\"}":{}}`, `}`} {
 		f.Add([]byte(text), uint16(3))

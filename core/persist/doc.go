@@ -1,6 +1,6 @@
 // Package persist stores the state of a collection as chunks, and restores it from
-// them. A program that restarts then has its objects at once, and resumes from their
-// resource version without a list.
+// them. A program that restarts then has its objects immediately, and resumes from
+// their resource version without a list.
 //
 // A chunk is the frame [wire.Chunk] and the body that follows it: frames that a
 // connector sends, in the order in which a reader without selectors receives them. A

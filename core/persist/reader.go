@@ -8,7 +8,7 @@ import (
 )
 
 // Reader restores the state of a collection from its chunks, on a reflector of its own.
-// Until the state is complete, the collection does not have it.
+// The collection does not have the state until it is complete.
 type Reader struct {
 	config    ReaderConfig
 	reflector *reflector.Reflector
@@ -17,7 +17,8 @@ type Reader struct {
 
 // ReaderConfig configures a reader.
 type ReaderConfig struct {
-	// Scope is the scope of the collection. A chunk of another one is refused.
+	// Scope is the scope of the collection. A chunk of another scope is
+	// refused.
 	Scope reflector.Scope
 	// New returns a reflector that was never connected.
 	New func() *reflector.Reflector

@@ -13,8 +13,8 @@ const (
 )
 
 // Writer writes a snapshot of a collection in chunks. Between two chunks it
-// stores only a position, so a slow program costs nothing. If the history window
-// moves past the position, the program must start over.
+// stores only a position, so a slow program uses no memory. If the history
+// window moves past the position, the program must start over.
 type Writer struct {
 	reader     *session.SnapshotReader
 	scope      reflector.Scope

@@ -305,7 +305,8 @@ func (c *condition) flip(r Row) int64 {
 	v := c.operand.Value(r)
 	for i := range c.values {
 		if l := &c.values[i]; l.age && v.Kind == api.Date {
-			// The age reaches the literal, and is greater a millisecond later.
+			// The condition changes when the age reaches the literal, or a
+			// millisecond later, when the age exceeds it.
 			at := v.Int + l.value.Int
 			if at <= r.Now {
 				at++

@@ -20,10 +20,10 @@ type Row struct {
 // column, a field or a label.
 type Operand struct {
 	source source
-	index  int           // of the column or field
+	index  int           // index of the column or field
 	label  string        // key of the label
-	cell   api.Cells     // the cell of the column or field
-	kind   api.ValueKind // of the column; String for everything else
+	cell   api.Cells     // value of the column or field
+	kind   api.ValueKind // kind of the column; String for all other operands
 }
 
 type source uint8

@@ -12,7 +12,8 @@ import (
 type SortKey struct {
 	Operand
 	Descending bool
-	// NullsFirst means that rows without a value come first, whatever the direction.
+	// NullsFirst means that rows without a value come first, regardless of the
+	// direction.
 	NullsFirst bool
 	// Lexical means that texts compare by bytes instead of naturally.
 	Lexical bool

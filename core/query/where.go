@@ -283,8 +283,8 @@ func (w Where) Operands(visit func(*Operand)) {
 	}
 }
 
-// Flip returns the first time after the row's time at which the result of the condition
-// may change because the age of the row does. It returns zero if there is none.
+// Flip returns the first time after the row's time at which the age of the row may
+// change the result of the condition. It returns zero if there is none.
 func (w Where) Flip(r Row) int64 {
 	var next int64
 	for i := range w.terms {

@@ -277,7 +277,7 @@ func TestTimesAreCompared(t *testing.T) {
 	}
 }
 
-// Between the flips that a condition announces, it does not change.
+// A condition does not change between the flips that it announces.
 func TestConditionsWithAgesAnnounceWhenTheyChange(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 1))
 	for range 500 {

@@ -27,7 +27,8 @@ func (r *Reflector) SnapshotBlock(f *wire.SnapshotBlock, bytes int) error {
 	return nil
 }
 
-// listBlock adds objects to the list. Their label sets are numbers of the block.
+// listBlock adds objects to the list. In a block, they refer to label sets by
+// their index in the block.
 func (r *Reflector) listBlock(b *wire.Block) (status *api.Status) {
 	sets := &r.cacher.Heap().Labels
 	r.numbers = r.numbers[:0]

@@ -58,7 +58,8 @@ func TestLabelSetsOfABlockEndWithItsObjects(t *testing.T) {
 	require.Equal(t, 1, r.cacher.Heap().Labels.Len())
 }
 
-// The state stays as it is, and the error says that a block is corrupt (rule B27).
+// The state does not change, and the error reports that a block is corrupt (rule
+// B27).
 func TestCorruptBlockStartsOver(t *testing.T) {
 	truncated := block("db", "default/x rv=8")
 	truncated.Data = truncated.Data[:8]

@@ -8,19 +8,19 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// A collection that asks for rows first has objects whose bodies are pending after its
+// A collection that requests rows first has objects whose bodies are pending after its
 // first snapshot. Bodies arrive while it is live, each for exactly the version that the
-// state has. A change or deletion of the object settles it as well. When none is
-// pending, the collection is like any other.
+// state has. A change or deletion of the object also ends the wait for its body. When
+// none is pending, the collection is like any other.
 //
-// A later snapshot is complete: the state has what it had until then.
+// A later snapshot is complete: the state does not change until it ends.
 
-// maxWanted limits the requested bodies. A session accepts as many.
+// maxWanted limits the requested bodies. A session accepts the same number.
 const maxWanted = 256
 
 // bodies are the pending bodies.
 type bodies struct {
-	pending []uint64 // a bit per store.ID
+	pending []uint64 // one bit per store.ID
 	missing int
 	wanted  []api.Key // requested, at most maxWanted
 	left    *api.Status
@@ -59,7 +59,7 @@ func (r *Reflector) Complete() bool {
 	return !r.cfg.Scope.RowsFirst || r.cacher.Ready() && r.bodies.missing == 0 && r.bodies.left == nil
 }
 
-// BodiesLeft returns why the collection does without bodies, or nil.
+// BodiesLeft returns why the collection continues without bodies, or nil.
 func (r *Reflector) BodiesLeft() *api.Status { return r.bodies.left }
 
 // RequestBody asks for a pending body before others, also after a reconnect. While
@@ -74,12 +74,13 @@ func (r *Reflector) RequestBody(key api.Key) {
 	}
 }
 
-// dropWanted forgets the requests of bodies that are no longer pending.
+// dropWanted drops the requests of bodies that are no longer pending.
 func (r *Reflector) dropWanted() {
 	r.bodies.wanted = slices.DeleteFunc(r.bodies.wanted, func(key api.Key) bool { return !r.Pending(key) })
 }
 
-// subscribeBodies sets what a subscription asks for, and the requests that follow it.
+// subscribeBodies sets whether a subscription requests bodies, and the requests that
+// follow it.
 func (r *Reflector) subscribeBodies(f *wire.Subscribe) (requests []byte) {
 	b := &r.bodies
 	if !r.cfg.Scope.RowsFirst {
@@ -186,7 +187,7 @@ func (r *Reflector) retry(why *api.Status) {
 }
 
 // findRows sets rows and known to the objects of a block. It returns false if the
-// state has others.
+// state has other objects or versions.
 func (r *Reflector) findRows(f *wire.SnapshotBodies) bool {
 	b, heap, state, digest := &r.bodies, r.cacher.Heap(), r.cacher.State(), uint64(0)
 	b.rows, b.known = b.rows[:0], b.known[:0]
@@ -202,8 +203,8 @@ func (r *Reflector) findRows(f *wire.SnapshotBodies) bool {
 	return len(b.known) == int(f.Objects) && digest == f.Digest
 }
 
-// LeaveBodies continues with metadata only, because of the given reason, which then
-// says so. It returns false if no body is pending.
+// LeaveBodies continues with metadata only, for the given reason, which BodiesLeft
+// then returns. It returns false if no body is pending.
 func (r *Reflector) LeaveBodies(why *api.Status) bool {
 	if r.bodies.missing == 0 {
 		return false
@@ -218,8 +219,8 @@ func (r *Reflector) LeaveBodies(why *api.Status) bool {
 	return true
 }
 
-// settleChanged settles an object after a change, given its ID before. Its new version
-// has its body.
+// settleChanged settles an object after a change, given its ID before the change. Its
+// new version has a body.
 func (r *Reflector) settleChanged(key api.Key, before store.ID) {
 	if id := r.cacher.State().Find(key); id == 0 || r.cacher.Heap().Envelope(r.cacher.State().Version(id)).Body().Codec != api.NoBody {
 		r.bodies.settle(before)

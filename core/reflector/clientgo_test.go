@@ -23,7 +23,7 @@ type answer struct {
 	snapshot api.ResourceVersion
 	send     []api.ResourceVersion
 	end      *api.Status
-	ends     bool // end is set, and may be nil
+	ends     bool // end is sent, even if it is nil
 	cut      bool
 }
 
@@ -55,7 +55,8 @@ func (r *rig) give(a answer) {
 	}
 }
 
-// subscribes waits for the next subscription, if one comes in time.
+// subscribes waits for the next subscription and reports whether one came in
+// time.
 func (r *rig) subscribes(within int64) *wire.Subscribe {
 	r.t.Helper()
 	for end := r.now + within; ; r.at(r.now + 100) {
@@ -65,8 +66,8 @@ func (r *rig) subscribes(within int64) *wire.Subscribe {
 	}
 }
 
-// knowing returns a reflector that has the state of a version from an earlier
-// connection, and has just subscribed to later changes.
+// knowing returns a reflector with the state of a version from an earlier
+// connection, which has just subscribed to later changes.
 func knowing(t *testing.T, rv api.ResourceVersion) *rig {
 	r := newRig(t)
 	r.Connected(5000)
@@ -154,7 +155,7 @@ func TestRetryWatcher(t *testing.T) {
 }
 
 // Without a version, or with version zero, the first response must be a snapshot.
-// After a 410 it must be one as well.
+// After a 410, the first response must be a snapshot as well.
 func TestWithoutAVersionTheFirstResponseMustBeASnapshot(t *testing.T) {
 	for name, start := range map[string]func(*rig){
 		"at first":    func(*rig) {},
@@ -273,7 +274,7 @@ func TestTemporaryErrorKeepsTheStateAndRetries(t *testing.T) {
 }
 
 // ResyncWithResourceVersion, ExpiredExactResourceVersion, FullListIfExpired: a
-// relist is no older than the last state, and if it expires it is repeated once
+// relist is no older than the last state. If it expires, it is repeated once
 // immediately.
 func TestRelistIsNoOlderThanTheState(t *testing.T) {
 	r := newRig(t)

@@ -85,8 +85,8 @@ func (r *Reflector) number(set *labelSet) uint32 {
 }
 
 // setEnvelope sets the envelope of an object to be stored. For a patch it applies the
-// patch to the previous version, using head as buffer. The prefetched object,
-// prefetched, is probably the right one but may be another.
+// patch to the previous version, using head as buffer. prefetched is probably the
+// right object, but may be another.
 func (r *Reflector) setEnvelope(p *cacher.Put, c *wire.Change, state *store.Store, prefetched store.ID, head *[]byte) (status *api.Status) {
 	if c.Patch == nil {
 		p.Envelope = c.Envelope

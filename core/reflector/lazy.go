@@ -7,10 +7,10 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// When an engine restores its state after a wake-up, most persisted objects are
-// not needed: usually one event arrives for a few readers. Chunk bodies therefore
-// stay in storage as runs of the store, and are loaded on demand. A persisted change
-// of an object loads its run.
+// When an engine restores its state after a wake-up, most persisted objects are not
+// needed: usually one event arrives for a few readers. Chunk bodies therefore stay
+// in storage as unloaded segments of the store, and are loaded on demand. A
+// persisted change of an object loads its segment.
 
 // Body contains the objects of a chunk.
 type Body struct {
@@ -22,11 +22,11 @@ type Body struct {
 	Load func() ([]byte, *api.Status)
 }
 
-// run is an unloaded body in the store.
+// run is a segment of the store whose body is not loaded.
 type run struct {
 	Body
 	reflector    *Reflector
-	dictionaries []wire.Dictionary // that its frames may refer to
+	dictionaries []wire.Dictionary // label sets that its frames may refer to
 	bytes        int               // memory that the body needs when loaded
 }
 
@@ -82,11 +82,11 @@ func (w *run) load(state *store.Store) *api.Status {
 	return nil
 }
 
-// loading is a run that is being loaded into its store.
+// loading is a segment that is being loaded into its store.
 type loading struct {
 	*run
 	state  *store.Store
-	labels labelSets // defined by the body
+	labels labelSets // label sets that the body defines
 }
 
 func (l *loading) frame(t wire.Type, f wire.Frame) error {
@@ -102,8 +102,8 @@ func (l *loading) frame(t wire.Type, f wire.Frame) error {
 	return wire.Unknown(t)
 }
 
-// describe sets the dictionary of the objects that follow. The frames before the
-// body contain the layout.
+// describe sets the dictionary of the objects that follow. The layout is in the
+// frames before the body.
 func (l *loading) describe(f *wire.Schema) error {
 	dictionary, err := dictionaryOf(f, l.dictionaries)
 	if err == nil {

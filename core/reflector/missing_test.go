@@ -134,7 +134,7 @@ func (r *rig) recovers() {
 	require.EqualValues(r.t, 1, r.Missing)
 }
 
-// A base is only usable with the dictionary that it was encoded with.
+// A base is usable only with the dictionary that it was encoded with.
 func TestDifferencesUnderAnotherDictionary(t *testing.T) {
 	r := holding(t)
 	require.True(t, r.Schema(&wire.Schema{Schema: objects.Pods(), Dictionary: 1}, []byte("another")))
@@ -143,7 +143,7 @@ func TestDifferencesUnderAnotherDictionary(t *testing.T) {
 	require.ErrorIs(t, r.State().Status, api.Protocol(""))
 }
 
-// In a snapshot the new state is dropped as well, and the old one stays.
+// In a snapshot, the new state is dropped as well, and the old one remains.
 func TestDifferencesFromVersionsMissingInTheSnapshot(t *testing.T) {
 	part := func(c wire.Change) func(*rig) error {
 		return func(r *rig) error { return r.SnapshotPart(&wire.SnapshotPart{Objects: []wire.Change{c}}, 1) }

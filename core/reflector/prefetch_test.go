@@ -17,8 +17,8 @@ func (r *rig) phase(key api.Key) string {
 	return r.cacher.Heap().Envelope(ref).Field(3)
 }
 
-// Objects are prefetched before the changes of a message apply. When a patch
-// applies, its object may have been recreated, and its ID reused.
+// Objects are prefetched before the changes of a message apply. When a patch is
+// applied, its object may have been recreated, and its ID reused.
 func TestPatchOfARecreatedObject(t *testing.T) {
 	r := following(t)
 	var events []wire.Change
@@ -35,7 +35,7 @@ func TestPatchOfARecreatedObject(t *testing.T) {
 	require.Equal(t, 3, r.cacher.State().Len())
 }
 
-// More changes than one prefetch covers.
+// A message has more changes than one prefetch covers.
 func TestManyPatches(t *testing.T) {
 	const pods = 200
 	name := func(i, rv int, phase string) string {

@@ -47,7 +47,7 @@ type phase uint8
 
 const (
 	idle       phase = iota // not connected
-	waiting                 // delaying the next subscription
+	waiting                 // waits before the next subscription
 	subscribed              // no response yet
 	listing                 // receiving a snapshot
 	catchingUp              // receiving changes, without progress so far
@@ -80,7 +80,7 @@ type Reflector struct {
 	asked      int64       // time of the current subscription, or of its last frame
 	received   uint64      // bytes of data frames since the last grant
 	schema     bool        // the schema is known
-	source     string      // of the resource versions, as named by the connector
+	source     string      // history of the resource versions, as named by the connector
 	labels     *labelSets  // of the current subscription
 	deltaEpoch uint64      // of the versions above deltaEpochSince, as named by the connector
 	// Versions up to deltaEpochSince have other bases.
@@ -109,8 +109,8 @@ type Reflector struct {
 	// cannot be read.
 	OnSchema func()
 	OnFault  func(*wire.ObjectError)
-	// OnRefused is called when the collection is given up permanently, by either
-	// side. Readers of this engine will get no more data either.
+	// OnRefused is called when either side gives up the collection permanently.
+	// Readers of this engine will get no more data either.
 	OnRefused func(why *api.Status)
 	// OnBodies is called when no body is pending any longer, with the reason if the
 	// collection continues without bodies.
@@ -149,7 +149,7 @@ func (r *Reflector) Source() string { return r.source }
 // Asked returns the time of the current subscription, or of its last frame.
 func (r *Reflector) Asked() int64 { return r.asked }
 
-// Delayed records that the connection is busy with a large message, so the
+// Delayed records that a large message keeps the connection busy, so the
 // silence of this subscription is no failure.
 func (r *Reflector) Delayed() {
 	if r.sub != 0 {

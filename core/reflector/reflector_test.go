@@ -148,7 +148,7 @@ func TestR6_EventsChangeTheState(t *testing.T) {
 	for name, c := range map[string]struct {
 		kind    api.EventType
 		object  string
-		rv      api.ResourceVersion // version of the key afterwards; zero for none
+		rv      api.ResourceVersion // version of the key afterwards; zero if it is deleted
 		current api.ResourceVersion
 	}{
 		"added":                {api.Added, "default/c rv=7", 7, 7},
@@ -174,8 +174,8 @@ func TestR6_EventsChangeTheState(t *testing.T) {
 	}
 }
 
-// R7: every frame advances the version to resume from, and nothing else does. A
-// frame contains whole revisions, and progress belongs to no object.
+// R7: every frame advances the version to resume from, and no other input does.
+// A frame contains whole revisions, and progress belongs to no object.
 func TestR7_ResumeVersion(t *testing.T) {
 	r := following(t)
 	require.NoError(t, r.Changes(&wire.Events{ResourceVersion: 7, Changes: changes(api.Modified, "default/a rv=7", "default/b rv=7")}, 1))
@@ -361,7 +361,7 @@ func TestDenied(t *testing.T) {
 	require.Equal(t, api.StateForbidden, r.state())
 }
 
-// The connector's estimate reaches programs that only have numbers up to 53 bits.
+// The connector's estimate is safe for programs whose numbers have 53 bits.
 func TestSnapshotEstimateIsBoundedTo53Bits(t *testing.T) {
 	r := newRig(t)
 	r.Connected(10_000)

@@ -30,7 +30,8 @@ func ParseFields(text string) (Fields, error) {
 	return fromParsed(parsed), nil
 }
 
-// parsedTerm is a term with its original text, by which terms are sorted (FS6).
+// parsedTerm is a term with its original text. Terms are sorted by that text
+// (FS6).
 type parsedTerm struct {
 	source string
 	fieldTerm

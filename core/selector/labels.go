@@ -51,8 +51,8 @@ func FromValidatedSet(set api.Labels) (Labels, error) {
 }
 
 // sorted sorts requirements by key and takes ownership of the slice. The sort is
-// stable, so that the first requirement on a key, which RequiresExactMatch uses,
-// depends on the text only.
+// stable, so that the first requirement on a key depends only on the text.
+// RequiresExactMatch uses it.
 func sorted(requirements []Requirement) Labels {
 	lite.Sort(requirements, func(a, b *Requirement) bool { return a.key < b.key })
 	return Labels{requirements: requirements}

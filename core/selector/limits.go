@@ -9,7 +9,7 @@ const (
 	LimitValues       = "max-selector-values"
 )
 
-// Limits bound the selectors of one request. Zero means unlimited.
+// Limits limit the selectors of one request. Zero means unlimited.
 type Limits struct {
 	// Bytes limits the total length of both selector texts.
 	Bytes int

@@ -3,9 +3,9 @@ package selector
 import "github.com/watchglass/watchglass/core/api"
 
 // Memo caches the result of one selector per interned label set. A selector is
-// evaluated once per distinct set, however many objects share it. A Memo uses two
-// bits per ID, so IDs should be small and dense. It is not safe for concurrent
-// use.
+// evaluated once per distinct set, regardless of how many objects share it. A
+// Memo uses two bits per ID, so IDs should be small and dense. It is not safe for
+// concurrent use.
 type Memo struct {
 	// The most recent result is stored inline because the next lookup often
 	// repeats it. With ten thousand memos, the verdicts slices do not fit into

@@ -13,8 +13,8 @@ import (
 	"github.com/watchglass/watchglass/core/selector"
 )
 
-// condition is a naive model of a requirement or a field term. It neither parses
-// nor sorts, and searches linearly.
+// condition is a simple model of a requirement or a field term. It neither
+// parses nor sorts, and searches linearly.
 type condition struct {
 	key    string
 	op     selector.Operator

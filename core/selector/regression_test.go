@@ -69,7 +69,7 @@ func TestDoubledCommasInASetAreEmptyValues(t *testing.T) {
 	}
 }
 
-// Agrees. NUL directly after a token is skipped; before a token it ends the text,
+// Agrees. NUL directly after a token is skipped. Before a token it ends the text,
 // where the grammar must allow an end.
 func TestNULEndsATokenOrTheText(t *testing.T) {
 	for text, want := range map[string]string{

@@ -14,8 +14,8 @@ import (
 //
 // A block contains objects of one namespace, and readers with selectors receive
 // none. The reader of a block may therefore read all of it, and the block is
-// encoded once for all of these readers. It does not depend on the reader: label
-// sets have numbers of the block.
+// encoded once for all of these readers. It does not depend on the reader: it
+// numbers its own label sets.
 //
 // A key whose hash has a certain value starts a block. A new object thus changes
 // one block and not all later ones of its namespace.

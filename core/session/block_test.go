@@ -136,8 +136,8 @@ func (s *snapshot) add(c *wire.Change, labels api.Labels) {
 	s.objects = append(s.objects, fmt.Sprintf("%s %d %d %v %d %x %v", c.Key, c.ResourceVersion, c.Flags, labels, c.Base.ResourceVersion, c.Envelope, c.Base.Body))
 }
 
-// A reader's memory and the time of a call depend on what a message contains, not on
-// how small it is on the wire.
+// A reader's memory and the time of a call depend on the decoded size of a message,
+// not on its size on the wire.
 func TestMessageIsLimitedAfterDecompression(t *testing.T) {
 	w := newBlockWorld(t)
 	s := w.read(wire.Subscribe{}, true)

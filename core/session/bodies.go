@@ -14,8 +14,8 @@ import (
 // the bodies follow in key order, whenever there are no events to send. The reader has
 // every event at that time, so it has exactly the versions of the bodies.
 
-// maxRequestedBodies limits the pending requests of a subscription. The bodies of
-// further ones arrive in their turn.
+// maxRequestedBodies limits the pending requests of a subscription. Bodies of
+// further objects arrive in key order.
 const maxRequestedBodies = 256
 
 // askBodies decides when the bodies are sent. A session that cannot send them later

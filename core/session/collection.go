@@ -26,7 +26,7 @@ type Collection struct {
 // NewCollection returns a cacher's collection without readers.
 func NewCollection(c *cacher.Cacher) *Collection { return &Collection{cacher: c} }
 
-// frameBuffer is the scratch space for building one reader's frame after the other.
+// frameBuffer is scratch space that is reused to build the frames of each reader.
 // Sharing it keeps it in the processor cache.
 type frameBuffer struct {
 	Changes []wire.Change
@@ -40,8 +40,8 @@ const (
 	// maxPatches is the number of cached changes. It covers a burst, which one
 	// reader is sent completely before the next.
 	maxPatches = 256
-	// maxPatch is the size limit of a cached patch. A larger patch is hardly a
-	// difference and would take as much memory as the object.
+	// maxPatch is the size limit of a cached patch. A larger patch contains
+	// most of the object and would take as much memory.
 	maxPatch = 4 << 10
 )
 

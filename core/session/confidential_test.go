@@ -41,8 +41,8 @@ func newSecretive(t *testing.T, seed int64) *secretive {
 	return c
 }
 
-// key returns one of a few names in one of a few namespaces. Part of the name occurs
-// in no other object of the namespace.
+// key returns one of a few names in one of a few namespaces. Part of the name is
+// unique in the namespace.
 func (c *secretive) key() api.Key {
 	namespace, name := []string{"team-a", "team-b", "team-c"}[c.rand.Intn(3)], fmt.Sprint("n", c.rand.Intn(8))
 	return api.Key(namespace + "/" + name + "-" + c.planted.Plant("name of "+name))
@@ -180,8 +180,8 @@ func (r *narrow) check(typ wire.Type, payload []byte) {
 	}
 }
 
-// Whatever happens to the collection and the connection, no frame contains a byte
-// of an object outside its subscription's scope (rule B25).
+// For any changes and disconnects, no frame contains a byte of an object outside
+// its subscription's scope (rule B25).
 func TestFramesContainNoDataOutsideTheScope(t *testing.T) {
 	had, blocks := 0, 0
 	for seed := range int64(40) {

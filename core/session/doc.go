@@ -3,10 +3,10 @@
 //
 // A session has no queue. A subscription is a position in the history of its
 // collection, and [Session.Next] builds the next message from there when the
-// connection can accept one. A slow reader is further behind and costs no memory.
-// A reader that has caught up costs no time until a change matches its selectors
-// ([Backend].Wake) or progress is due. A reader that falls out of the history
-// window gets a 410 and starts over with a snapshot.
+// connection can accept one. A slow reader has an older position and uses no
+// memory. A reader that has caught up uses no time until a change matches its
+// selectors ([Backend].Wake) or progress is due. A reader that falls out of the
+// history window gets a 410 and starts over with a snapshot.
 //
 // Events that several readers receive are encoded once (encoded.go). A session
 // can be persisted and continued elsewhere without a new list for its reader

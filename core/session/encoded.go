@@ -19,12 +19,12 @@ const maxEncoded = 256 << 10
 // without a selector.
 type encodedEvents struct {
 	From, To        int
-	ResourceVersion api.ResourceVersion // of the last revision
+	ResourceVersion api.ResourceVersion // version of the last revision
 	// Held is the oldest version that a reader must have, with its base, to use
 	// the encoding. It is the maximum if there is no such version.
 	Held       api.ResourceVersion
 	Dictionary uint32
-	LabelSets  []uint32 // of the changes; the events of the window reference them
+	LabelSets  []uint32 // label sets of the changes; the events of the window reference them
 	Count      int
 	Changes    []byte // in the format of wire.Events
 }

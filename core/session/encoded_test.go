@@ -36,7 +36,7 @@ func (c *collection) session(t *testing.T, f wire.Subscribe) *session.Session {
 type twins struct{ shared, alone *session.Session }
 
 // The output for a reader does not depend on other readers. It is identical with and
-// without them, whatever their positions and contents.
+// without them, for all of their positions and contents.
 func TestG3_SharedEncodingEqualsOwnEncoding(t *testing.T) {
 	const most = 8
 	for seed := range int64(30) {

@@ -19,8 +19,8 @@ var small = session.Config{
 	Selectors: selector.Limits{Bytes: 64, Requirements: 4, Values: 6},
 }
 
-// tape is the input of a fuzz test, read as choices. Past its end every choice is
-// zero.
+// tape is the input of a fuzz test, interpreted as a sequence of choices. Past
+// its end every choice is zero.
 type tape []byte
 
 func (t *tape) byte() (b byte) {
@@ -41,8 +41,8 @@ func (t *tape) text() string { return string(t.bytes(int(t.byte()))) }
 
 func (t *tape) pick(texts ...string) string { return texts[int(t.byte())%len(texts)] }
 
-// mostCredit is the maximum credit that a subscription stores. Twice as much fits
-// into an int64.
+// mostCredit is the maximum credit that a subscription stores. Twice that amount
+// still fits into an int64.
 const mostCredit = math.MaxInt64 / 2
 
 // hostile is a reader that may send anything. It checks that its session keeps its

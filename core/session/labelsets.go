@@ -37,7 +37,7 @@ type ownLabelSet struct {
 	number uint32
 }
 
-// define records a definition and returns its private ID and whether it is new.
+// define records a definition. It returns the private ID and whether it is new.
 func (o *ownLabelSets) define(id, generation uint32) (number uint32, isNew bool) {
 	at := o.find(id)
 	if at == len(*o) || (*o)[at].id != id {
@@ -49,7 +49,7 @@ func (o *ownLabelSets) define(id, generation uint32) (number uint32, isNew bool)
 	return entry.number, isNew
 }
 
-// find returns the index at which an ID is stored or belongs.
+// find returns the index of an ID, or the index to insert it at.
 func (o *ownLabelSets) find(id uint32) int {
 	low, high := 0, len(*o)
 	for low < high {

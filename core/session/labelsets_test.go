@@ -145,7 +145,7 @@ func TestEveryLabelSetIsDefinedBeforeItIsUsed(t *testing.T) {
 }
 
 // Readers without selectors receive the bytes that were encoded for the first of
-// them, even if they first need a label set.
+// them, even the first time they need a label set.
 func TestSharedEncodingIsUsedByReadersThatLackALabelSet(t *testing.T) {
 	c := newLabelled(40, 1)
 	sessions := c.sessions(t, 2, session.Config{LabelSets: 1}, wire.Subscribe{})
@@ -175,7 +175,8 @@ func TestKnownLabelSetIsDefinedOnce(t *testing.T) {
 	}
 }
 
-// A reader costs the same whether the collection has a hundred label sets or 20,000.
+// The cost of a reader does not depend on whether the collection has a hundred label
+// sets or 20,000.
 func TestMemoryOfAReaderDoesNotGrowWithLabelSets(t *testing.T) {
 	const readers = 64
 	measure := func(labelSets int, f wire.Subscribe) int {

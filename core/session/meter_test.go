@@ -32,7 +32,7 @@ func newMetered(t *testing.T, c *session.Collection, f wire.Subscribe) *metered 
 func (m *metered) evaluations() uint64 { return m.States()[0].Evaluations }
 
 // frames returns the frames that the session sends with its available evaluations.
-// Changes are represented by their version.
+// A change is represented by its version.
 func (m *metered) frames() (all []string) {
 	for message := m.Next(1<<20, 1000); len(message) > 0; {
 		kind, payload, rest, err := wire.Next(message)

@@ -14,12 +14,12 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// A cached patch is only used for the same position, form and list.
+// A cached patch is used only for the same position, form and list.
 func TestPatchCacheMatchesPositionAndForm(t *testing.T) {
 	c := withPod(t)
 	for list := range 2 {
 		rv := 1000 * list
-		for i := range session.MaxPatches + 40 { // more than are cached
+		for i := range session.MaxPatches + 40 { // more than the cache can have
 			c.Apply(withBody("ns/a rv="+strconv.Itoa(rv+i+2)+" phase=phase-"+strconv.Itoa(i), "body "+strconv.Itoa(rv+i)), 1000)
 		}
 		for _, bodies := range []bool{true, false, true} {
@@ -51,7 +51,7 @@ func assertPatch(t *testing.T, c *session.Served, position int, bodies bool) {
 	assert.Equal(t, wire.Patch(want), c.Patch(position, bodies))
 }
 
-// A patch as large as an object is not cached, but still returned.
+// A patch as large as an object is returned, but not cached.
 func TestLongPatchIsNotCached(t *testing.T) {
 	c := withPod(t)
 	c.Apply(withBody("ns/a rv=2 phase=Running", string(make([]byte, 100_000))), 1000)

@@ -19,7 +19,7 @@ type confirmation struct {
 // interval. It sends Progress if the source has confirmed everything that was
 // sent. If the connector is disconnected or its source lags, the reader must not
 // consider its data current. In that case it sends an Events frame without
-// events, which advances the version for readers that wait for it or will resume
+// events. It advances the version for readers that wait for it or will resume
 // from it.
 func (s *subscription) appendProgress(message []byte) []byte {
 	now, period := s.session.now, s.session.cfg.ProgressMillis
@@ -127,9 +127,9 @@ func (s *subscription) wake() int64 {
 		}
 	case !s.caughtUp():
 	case now < s.nextReport():
-		at = s.nextReport() // progress by then causes no wake-up
+		at = s.nextReport() // progress before that time causes no wake-up
 	case now < s.moves:
-		at = s.moves // changes by then may have caused no wake-up
+		at = s.moves // changes before that time may have caused no wake-up
 	}
 	if s.waits() {
 		again = s.sourceErrorSent + s.session.cfg.ProgressMillis

@@ -84,8 +84,8 @@ func TestChangesWithoutProgressOnlyMoveTheVersion(t *testing.T) {
 	}
 }
 
-// A change costs nothing to readers that it does not match, even if the source never
-// reports progress. Such changes wake them once a period.
+// A change causes no work for readers that it does not match, even if the source
+// never reports progress. Such changes wake them once a period.
 func TestUnmatchedChangesWakeAReaderOncePerPeriod(t *testing.T) {
 	w := newWorld(t, 1)
 	s := follower(t, w, "app=other")

@@ -124,7 +124,7 @@ func changesOf(t *testing.T, message []byte) (changes []wire.Change) {
 // A revision may delete an object and create another, whose body has a dictionary. It
 // does not share a frame with earlier bodies that have none (rule B4).
 func TestDictionaryOfARevisionThatBeginsWithADeletion(t *testing.T) {
-	for _, before := range []int{0, 1} { // earlier changes that are sent with it
+	for _, before := range []int{0, 1} { // earlier changes in the same message
 		w := newWorld(t, 1)
 		w.cacher = session.Serve(cacher.New(cacher.Config{Schema: objects.Pods()}))
 		w.cacher.Listing().Begin()

@@ -31,8 +31,8 @@ func (c *collection) moved(t *testing.T, s *session.Session) *session.Session {
 	return again
 }
 
-// A reader without matching changes is current, however much of the window has
-// passed since its last frame (rule C25).
+// A reader without matching changes is current, regardless of how far the
+// window has moved since its last frame (rule C25).
 func TestRestoredReaderWithoutMatchingChangesIsCurrent(t *testing.T) {
 	c := newCollection(20)
 	s := c.session(t, wire.Subscribe{Subscription: 1, FieldSelector: "metadata.name=none"})
@@ -73,7 +73,7 @@ func TestRestoredReaderKeepsItsDictionaries(t *testing.T) {
 	require.Subset(t, types(t, s.Next(1<<20, 1000)), []wire.Type{wire.TypeDictionary, wire.TypeSnapshotEnd})
 	s = c.moved(t, s)
 	require.NotContains(t, types(t, s.Next(1<<20, 1000)), wire.TypeSchema)
-	c.change(0) // the one without a dictionary
+	c.change(0) // the version without a dictionary
 	require.Equal(t, []wire.Type{wire.TypeSchema, wire.TypeLabelSet, wire.TypeEvents}, types(t, s.Next(1<<20, 1000)))
 	c.change(0)
 	require.NotContains(t, types(t, s.Next(1<<20, 1000)), wire.TypeSchema)

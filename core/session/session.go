@@ -34,7 +34,7 @@ type Session struct {
 	cfg          Config
 	backend      Backend
 	greeted      bool
-	client       string // the release of the reader; empty after Resume
+	client       string // the software version of the reader; empty after Resume
 	// dictionaries are the IDs that the connection has sent.
 	dictionaries []uint32
 	// inflated is the number of bytes that decompression adds to the blocks of the

@@ -20,8 +20,8 @@ type SnapshotReader struct {
 const snapshotSubscription = 1
 
 // NewSnapshotReader starts a copy of a collection that is ready. It contains the changes
-// since the version from of the given source. It contains everything if from is
-// zero, too old or of a different source. The caller must call Close.
+// since the version from, which belongs to the given source. It contains everything if
+// from is zero, too old or of a different source. The caller must call Close.
 func NewSnapshotReader(collection *Collection, from api.ResourceVersion, source string) (*SnapshotReader, *api.Status) {
 	c := collection.cacher
 	if _, status := c.Window().After(from); status != nil || source != c.Upstream().Source() || from > c.ResourceVersion() {

@@ -218,7 +218,7 @@ func TestG9_CopyOfAChangingCollection(t *testing.T) {
 }
 
 // A snapshot ends with a 410 if the collection is relisted or changes faster than it
-// is read. One of another source starts over.
+// is read. A snapshot of another source starts over.
 func TestH8_OvertakenCopyEndsWith410(t *testing.T) {
 	c := newCollection(20)
 	k := &storedCollection{t: t}

@@ -8,10 +8,10 @@ type State struct {
 	Resource        api.Resource
 	Namespace       string // "" means all
 	MetadataOnly    bool
-	Live            bool                // it has been sent the complete state
+	Live            bool                // the complete state has been sent
 	ResourceVersion api.ResourceVersion // everything up to it was sent
-	Requirements    int                 // of its selectors, as selector.Selection.Cost defines it
-	Evaluations     uint64              // of requirements and fields, for all changes so far
+	Requirements    int                 // cost of its selectors, as defined by selector.Selection.Cost
+	Evaluations     uint64              // evaluations of requirements and fields, for all changes so far
 	Credit          int64               // bytes that the reader accepts before it grants more
 }
 

@@ -20,7 +20,7 @@ const freshnessMillis = 3000
 type bodies struct {
 	next      api.Key // the bodies of earlier keys were sent
 	done      bool
-	requested []api.Key // to be sent first
+	requested []api.Key // keys whose bodies are sent first
 }
 
 type phase uint8
@@ -50,12 +50,12 @@ type subscription struct {
 	frame           *frameBuffer // the collection's
 	credit          int64
 	rv              api.ResourceVersion
-	generation      int    // of the cacher, for the follower's position
-	source          string // of the versions: the reader's, then the cacher's
-	deltaEpoch      uint64 // that the reader has above deltaEpochSince, then the cacher's
+	generation      int    // window generation of the cacher, for the follower's position
+	source          string // history of the versions: the reader's, then the cacher's
+	deltaEpoch      uint64 // delta epoch of the versions above deltaEpochSince: the reader's, then the cacher's
 	deltaEpochSince api.ResourceVersion
 	progressed      int64        // the cacher's Progressed in the last report
-	reported        int64        // time of the last report; zero for a reader that resumed or asked, which causes an immediate report
+	reported        int64        // time of the last report; zero causes an immediate report
 	awaited         confirmation // the next progress to report
 	moves           int64        // earliest time to report a version without changes
 	sourceErrorSent int64        // when the last SourceError was sent; zero if there is no problem
@@ -71,9 +71,9 @@ type subscription struct {
 	cost         int                 // of the selectors
 	from         api.ResourceVersion // version to resume from; zero for a snapshot
 	notOlderThan api.ResourceVersion
-	deadline     int64   // for reaching notOlderThan; zero until waiting
+	deadline     int64   // for reaching notOlderThan; zero before the wait begins
 	next         api.Key // next key of the snapshot
-	bodies       *bodies // still to be sent while live; nil if there are none
+	bodies       *bodies // keys whose bodies are pending while live; nil if none are
 }
 
 func newSubscription(session *Session, r *Request, collection *Collection, wake func()) (*subscription, *api.Status) {
@@ -312,7 +312,7 @@ func (s *subscription) advance(message []byte, limit int) []byte {
 			if s.follower.Position() < s.cacher.Window().End() {
 				return message // exhausted
 			}
-			// No event matches, and nothing else would finish the snapshot.
+			// No event matches, so no event would finish the snapshot.
 		}
 		if s.rowsFirst {
 			s.dictionary = noSchemaSent // the reader needs it from now on
@@ -486,8 +486,9 @@ func (s *subscription) appendFaults(message []byte) []byte {
 	fresh, first := min(mark-s.faultMark, len(list)), s.faultMark == 0
 	s.faultMark = mark
 	for _, f := range list[len(list)-fresh:] {
-		// A snapshot does not contain deleted objects, a reader that resumes
-		// knows the past, and a matching object arrives as an event.
+		// A snapshot does not contain deleted objects, a resuming reader
+		// already has earlier faults, and a matching object arrives as an
+		// event.
 		known := f.Retracted() && (first && (s.from == 0 || f.ResourceVersion <= s.from) ||
 			s.filter.Matches(s.cacher.State().Get(f.Key)))
 		if s.filter.Covers(f.Key) && !known {

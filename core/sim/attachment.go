@@ -71,7 +71,8 @@ func (a *attachment) Receive(message []byte, _ int64) error {
 	return nil
 }
 
-// Next returns the oldest message and grants the engine room for as many bytes.
+// Next returns the oldest message and grants the engine the same number of
+// bytes.
 func (a *attachment) Next(int, int64) []byte {
 	if len(a.out) == 0 {
 		return nil

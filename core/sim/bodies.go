@@ -66,7 +66,7 @@ func (c *connector) encode(f *feed, put *cacher.Put) *cacher.Put {
 }
 
 // checkBody checks that a body belongs to the delivered version. For an object
-// that left, it may belong to any earlier version.
+// that left the watch, it may belong to any earlier version.
 func (r *reader) checkBody(kind int, it *wire.Item, left, wanted bool) {
 	data := it.Envelope.Body().Data
 	if !wanted {
@@ -103,7 +103,7 @@ func (s *source) sameBody(of bodyKey, stamped api.ResourceVersion, data []byte) 
 }
 
 // collectionError checks that the engine reports only objects that the source
-// cannot show either.
+// cannot serve either.
 func (r *reader) collectionError(f *wire.CollectionError) {
 	if strings.Contains(f.Status.Message, "cannot be decoded: ") {
 		r.world.fail(ErrBody, "reader %d: %v", r.id, f.Status)

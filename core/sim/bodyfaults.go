@@ -15,9 +15,9 @@ const bodyWaitMillis = 10_000
 // unchanged.
 type bodyFaults struct {
 	rand    *lite.Rand
-	corrupt int   // so many blocks arrive corrupt
-	lostTo  int64 // no block arrives before this time, when the stream breaks; zero for no loss
-	last    bool  // the last block arrives nevertheless
+	corrupt int   // number of blocks that arrive corrupt
+	lostTo  int64 // no block arrives before this time, at which the stream breaks; zero for no loss
+	last    bool  // the last block arrives anyway
 	missed  bool  // a block of this stream was lost
 }
 
@@ -75,7 +75,7 @@ func (b *bodyFaults) block(arrives, frame []byte, f *wire.SnapshotBodies) []byte
 	}
 	b.corrupt--
 	if b.rand.Int63n(4) == 0 {
-		f.Digest++ // the block seems to have other versions
+		f.Digest++ // the block appears to have other versions
 		return f.Append(arrives)
 	}
 	// Changed bytes may still be a block, so the fault truncates it in that case.
@@ -92,7 +92,7 @@ func (b *bodyFaults) block(arrives, frame []byte, f *wire.SnapshotBodies) []byte
 func expands(f *wire.SnapshotBodies) bool {
 	versions := make([]api.ResourceVersion, f.Objects)
 	for i := range versions {
-		versions[i] = 1 << 62 // later than every base
+		versions[i] = 1 << 62 // greater than every base
 	}
 	_, status := f.Expand(&wire.Block{}, versions)
 	return status == nil

@@ -78,7 +78,7 @@ func (c *connector) restart() {
 	}
 }
 
-// fail makes the connector notice that the source is gone.
+// fail makes the connector notice that it has lost the source.
 func (c *connector) fail() {
 	c.gone = c.world.now
 	for k, f := range c.feeds {
@@ -140,8 +140,8 @@ func (c *connector) follow(kind int, f *feed) bool {
 	return moved
 }
 
-// confirmProgress reports progress if it is known. Old information from the source does
-// not count.
+// confirmProgress reports progress if it is known. Outdated information from the source
+// does not count.
 func (c *connector) confirmProgress(f *feed) bool {
 	if c.asks && (f.rv() < f.target || c.world.now >= f.beat+heartbeatMillis) {
 		c.world.saw(ProgressWithheld)

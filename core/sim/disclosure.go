@@ -12,8 +12,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// owner is the object that contains a sentinel. Names are independent of sources,
-// so the sentinel of a name has none.
+// owner is the object that contains a sentinel. Names are the same in all
+// sources, so the sentinel of a name has no source.
 type owner struct {
 	source *source
 	kind   int
@@ -64,7 +64,7 @@ type entitlement struct {
 	allowed    bool // the reader is authorized for the scope
 	selects    bool
 	filter     check.Filter
-	source     string // of the last schema
+	source     string // source in the last schema
 	dictionary uint32
 	labelSets  uint32 // definitions sent
 	matched    map[owner]bool

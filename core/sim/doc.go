@@ -18,8 +18,9 @@
 //     readers converge to the source, and that closing releases everything.
 //
 // A [Campaign] runs many seeds and counts the situations that occurred. It fails
-// if a situation never occurred, because it then proves little. A failure is
-// shrunk to a short list of ops and printed with the command that reproduces it.
+// if a situation never occurred, because the campaign then does not test that
+// situation. A failure is shrunk to a short list of ops and printed with the
+// command that reproduces it.
 //
 // The README has the figures and the bugs found.
 package sim

@@ -15,8 +15,8 @@ type driver struct {
 	engine    Engine
 	link      link
 	right     string   // the only namespace it may read; "" means all
-	fetches   *fetches // of an engine that reads Kubernetes directly
-	skew      int64    // of the engine's clock
+	fetches   *fetches // feeds of an engine that reads Kubernetes directly
+	skew      int64    // offset of the engine's clock
 	jumped    bool     // the clock has jumped
 	wake      int64    // time of the requested tick, on the world's clock
 	busyUntil int64

@@ -260,7 +260,7 @@ func (o *edgeObject) inspect() {
 	o.drain()
 }
 
-// checkHeld checks that the object keeps to its limits.
+// checkHeld checks that the object stays within its limits.
 func (o *edgeObject) checkHeld() {
 	o.inspect()
 	var ids []uint32
@@ -308,7 +308,7 @@ func onObject(f func(*edgeObject)) func(*world, *lite.Rand) {
 
 // opEvictBehind evicts an object whose readers have unsent data.
 func (w *world) opEvictBehind(r *lite.Rand) {
-	burst := lite.NewRand(r.Uint64()) // the same in every shape
+	burst := lite.NewRand(r.Uint64()) // the same for every shape
 	if len(w.objects) == 0 {
 		w.opBurst(burst)
 		return

@@ -41,8 +41,8 @@ type peer interface {
 type link struct {
 	driver   *driver
 	servers  []server // possible targets
-	target   server   // of the next stream
-	server   server   // of the open stream
+	target   server   // server of the next stream
+	server   server   // server of the open stream
 	session  peer
 	opening  uint32
 	stream   uint32
@@ -311,7 +311,7 @@ func (l *link) duplicate() {
 }
 
 // lose ends the stream and notifies the engine. An evicted engine opens another
-// when it wakes.
+// stream when it wakes.
 func (l *link) lose(why string) {
 	stream := l.stream
 	l.forget()

@@ -81,8 +81,8 @@ func (w *world) largestObject() (most int) {
 }
 
 // checkMemory checks the limits of the history and of the total memory. Each may
-// be exceeded by one message, the last before the engine gives the collection up.
-// collections names one of each group that shares its objects.
+// be exceeded by one message, the last one before the engine gives up the
+// collection.
 func (d *driver) checkMemory(i inspected, collections []uint32) {
 	used, budget := int64(0), int64(d.config.MaxBytes)
 	for _, c := range collections {
@@ -106,7 +106,7 @@ func (d *driver) checkVersions(i inspected, c uint32) {
 		d.world.fail(ErrLeak, "%s, collection %d holds %d versions, %d of them differences, for %d objects and %d events",
 			d.name, c, versions, deltas, i.of(c, "objects"), i.of(c, "history"))
 	}
-	if n := i.of(c, "labelSets"); n > versions+1 { // the empty one is always present
+	if n := i.of(c, "labelSets"); n > versions+1 { // the empty label set is always present
 		d.world.fail(ErrLeak, "%s, collection %d has %d label sets for %d versions", d.name, c, n, versions)
 	}
 }

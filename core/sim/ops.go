@@ -8,8 +8,8 @@ import (
 	"github.com/watchglass/watchglass/core/internal/lite"
 )
 
-// Op is one event of a simulation. Its seed decides the details, so an op does
-// the same whatever other ops are removed.
+// Op is one event of a simulation. Its seed decides the details, so the effect
+// of an op does not depend on which other ops are removed.
 type Op struct {
 	Kind string
 	Seed uint64

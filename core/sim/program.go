@@ -265,7 +265,8 @@ func list(rd *reader, r *lite.Rand) {
 }
 
 // opOpenRows opens a collection with rows first and reads objects before their bodies
-// have arrived. It may cut the connection between the two, or damage or lose bodies.
+// have arrived. It may break the connection between the two, or corrupt or lose
+// bodies.
 func (w *world) opOpenRows(r *lite.Rand) {
 	rd := pick(r, w.readers...)
 	if rd.busy() || rd.fetches != nil {

@@ -125,10 +125,10 @@ type collection struct {
 	id       uint32
 	kind     int
 	meta     bool
-	rows     bool // asked for rows first
+	rows     bool // requested rows first
 	filter   check.Filter
 	reported wire.CollectionState
-	epoch    *epoch // of the reported state
+	epoch    *epoch // epoch of the reported state
 	opened   int64
 }
 

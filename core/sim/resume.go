@@ -2,7 +2,7 @@ package sim
 
 import "github.com/watchglass/watchglass/core/api"
 
-// resume is a watch of a replaced engine, to be continued in another.
+// resume is a watch of a replaced engine that another engine continues.
 type resume struct {
 	watch      *watch
 	collection *collection

@@ -85,7 +85,7 @@ func (w *world) heal(r *lite.Rand) {
 		}
 	}
 	w.pass(150_000)
-	// A last change, which every reader must receive.
+	// Make a last change, which every reader must receive.
 	w.opTransaction(r)
 	w.pass(30_000)
 	for _, rd := range w.readers {
@@ -128,8 +128,8 @@ func (w *world) judge() {
 	}
 }
 
-// refused reports whether the collection was given up because of memory, here or
-// upstream.
+// refused reports whether the collection was given up because of memory, in this
+// engine or upstream.
 func (c *collection) refused() bool { return givenUp(&c.reported) }
 
 func (r *reader) judgeCollection(c *collection) {

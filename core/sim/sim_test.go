@@ -18,8 +18,8 @@ var (
 	firstSeed = flag.Uint64("seed", 1, "first seed")
 )
 
-// A simulation creates much garbage and retains little, so the collector would use a
-// quarter of its time at the default of 100.
+// A simulation creates much garbage and retains little, so at the default of 100 the
+// collector would use a quarter of its time.
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(400)
 	os.Exit(m.Run())
@@ -73,8 +73,8 @@ func TestMetamorphic(t *testing.T) {
 	}
 }
 
-// The layers between readers and the source make no difference: connectors, objects at
-// the edge, or Kubernetes itself.
+// The final state does not depend on the layers between readers and the source:
+// connectors, objects at the edge, or Kubernetes itself.
 func TestMetamorphic_Shapes(t *testing.T) {
 	for seed := uint64(1); seed <= 30; seed++ {
 		ops := sim.WithoutTiming(sim.Program(seed))
@@ -91,7 +91,7 @@ func TestMetamorphic_Shapes(t *testing.T) {
 }
 
 // Without overflows and relists, watches with the same request receive the same
-// sequence, whatever the sizes of buffers.
+// sequence, regardless of the sizes of buffers.
 func TestMetamorphic_Sequences(t *testing.T) {
 	variants := []sim.Setup{{Message: 200, History: 4}, {Message: 1 << 16, History: 1000}, {Window: 4, Credit: 300}, {Window: 1024, Batched: true}}
 	compared := 0

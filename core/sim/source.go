@@ -56,7 +56,7 @@ type source struct {
 	state     [kinds]map[api.Key]change
 	padding   int                // of bodies
 	largest   int                // longest envelope so far, in bytes
-	bodies    map[bodyKey]string // plain, of every version
+	bodies    map[bodyKey]string // uncompressed body of every version
 	planted   *planted
 	own       [kinds]map[api.Key]string // sentinels
 }

@@ -99,7 +99,7 @@ type leftOut struct {
 	data []byte
 }
 
-// missed handles a missing body, after which the object replaces the restored
+// missed handles a missing body. The object then replaces the restored
 // collection.
 func (o *edgeObject) missed(kind int) {
 	o.link.tap.scope(resourceNames[kind], check.Filter{}, false).renew()

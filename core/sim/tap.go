@@ -92,7 +92,8 @@ func (t *tap) asked(data []byte) {
 	frames(wire.FromReader, data, func(frame wire.Frame) {
 		switch f := frame.(type) {
 		case *wire.Subscribe:
-			// A reader that leaves bodies out for memory still asks for rows first.
+			// A reader that drops bodies because of memory still requests rows
+			// first.
 			s := t.scope(f.Resource, check.Filter{Namespace: f.Namespace, Labels: f.LabelSelector, Fields: f.FieldSelector}, f.MetadataOnly && !f.RowsFirst)
 			// The state of a single object may have been released together with
 			// its source.
@@ -108,7 +109,7 @@ func (t *tap) asked(data []byte) {
 	})
 }
 
-// up reads what arrives at the connector.
+// up processes the data that arrives at the connector.
 func (t *tap) up(data []byte) {
 	w := t.link.driver.world
 	frames(wire.FromReader, data, func(frame wire.Frame) {
@@ -154,7 +155,7 @@ func (t *tap) isSchema(data []byte) bool {
 	return found
 }
 
-// down reads what arrives at the reader.
+// down processes the data that arrives at the reader.
 func (t *tap) down(data []byte) {
 	frames(wire.FromConnector, data, func(frame wire.Frame) {
 		switch f := frame.(type) {
@@ -374,7 +375,7 @@ func (t *tap) bodies(f *wire.SnapshotBodies) {
 	var b wire.Block
 	versions := make([]api.ResourceVersion, f.Objects)
 	for i := range versions {
-		versions[i] = 1 << 62 // later than every base
+		versions[i] = 1 << 62 // greater than every base
 	}
 	list, status := f.Expand(&b, versions)
 	if status != nil {

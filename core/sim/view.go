@@ -12,14 +12,14 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// view is an open view of the program, as its patches define it.
+// view is an open view of the program, in the state that its patches define.
 type view struct {
 	id         uint32
 	open       wire.OpenView
 	collection *collection
 	patched    bool
 	total      uint64
-	counts     map[[2]string]count // by the value and the second value of a pair
+	counts     map[[2]string]count // by the value, or by the two values of a pair
 	rows       []row
 	// owed means that the program has applied a patch without granting the next.
 	// It grants it when the system is idle or, if paused, later.
@@ -114,8 +114,8 @@ func (r *reader) checkView(v *view) {
 		r.id, v.open, c.reported.ResourceVersion, v.total, got, v.counts, total, want, counts)
 }
 
-// undetermined reports whether readers may have different data for the log. They may if
-// the log has faulty versions and faults can still occur.
+// undetermined reports whether the log allows readers to have different data. They may
+// if the log has faulty versions and faults can still occur.
 func (w *world) undetermined(log *check.Log) bool {
 	for _, key := range log.Keys() {
 		if log.Tainted(key) && !w.quiet {

@@ -153,7 +153,7 @@ func (r *reader) watchEvent(w *watch, f *wire.WatchEvent) {
 }
 
 // checkPrevious checks that an update has the version that the watch delivered
-// before it, if the program asked for it. A watch from a version in the past has not
+// before it, if the program requested it. A watch from a past version has not
 // delivered one at first.
 func (r *reader) checkPrevious(w *watch, e check.Event, previous *wire.Item) {
 	if asked := w.open.Previous && e.Type == api.Modified; asked != (previous != nil) {
@@ -335,8 +335,8 @@ func (r *reader) reopenWatch(w *watch) {
 	r.openWatch(w.collection, f, true, w)
 }
 
-// noteTerminated records the watches that an increased count of terminations may
-// refer to.
+// noteTerminated records the watches to which an increased count of terminations
+// may refer.
 func (r *reader) noteTerminated() {
 	before := r.terminated()
 	r.inspect()

@@ -42,8 +42,8 @@ var (
 // Setup configures a run. Zero fields take random values.
 type Setup struct {
 	Message    int // approximate bytes of a message
-	History    int // events that a connector keeps
-	Window     int // events that a reader keeps
+	History    int // events that a connector's history keeps
+	Window     int // events that a reader's history keeps
 	Credit     uint64
 	Budget     uint64 // memory limit of a reader in bytes; 1 for the default
 	Readers    int
@@ -62,7 +62,7 @@ type Shape uint8
 
 // The shapes.
 const (
-	AnyShape   Shape = iota // determined by the seed
+	AnyShape   Shape = iota // chosen by the seed
 	Connectors              // readers of connectors
 	Edge                    // readers of edge objects, which connectors feed
 	Direct                  // readers of Kubernetes itself
@@ -73,8 +73,8 @@ func ShapeOf(seed uint64) Shape {
 	return pick(lite.NewRand(seed^0x5a9e), Connectors, Connectors, Edge, Direct)
 }
 
-// startMillis and the first version are large, so that no check passes by being
-// near zero.
+// startMillis and the first version are large, so that no check passes only
+// because values are near zero.
 const (
 	startMillis  = 1_000_000_000
 	firstVersion = 1000
@@ -98,7 +98,7 @@ type world struct {
 	queued     []func() // pending actions of programs
 	quiet      bool     // faults are over
 	scarce     bool     // edge objects may have little memory
-	lineage    uint64   // counts the bases of connectors
+	lineage    uint64   // the last delta epoch that a connector used
 	planted    *planted
 	codecs     [kinds]Codec
 	encoders   [kinds]*body.Encoder

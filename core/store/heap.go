@@ -94,7 +94,7 @@ func (h *Heap) unused() Ref {
 }
 
 // SetBody replaces the body of a version in place. It takes ownership of a reference to
-// the base, and invalidates every slice that was read from the version.
+// the base, and invalidates every slice obtained from the version.
 func (h *Heap) SetBody(ref Ref, body api.Body, dictionary uint32, base Ref) {
 	old, e := h.record(ref), h.Envelope(ref)
 	e = e[:len(e)-len(e.Body().Data)]
@@ -118,7 +118,7 @@ func (h *Heap) Retain(ref Ref) Ref {
 }
 
 // Release drops a reference. Dropping the last one frees the version and
-// invalidates every slice that was read from it.
+// invalidates every slice obtained from it.
 func (h *Heap) Release(ref Ref) {
 	if ref == 0 {
 		return

@@ -46,7 +46,7 @@ func (h *Heap) warmRecord(ref Ref) {
 	}
 }
 
-// warmBytes reads up to most bytes of a version and the record of its base.
+// warmBytes reads at most most bytes of a version, and the record of its base.
 func (h *Heap) warmBytes(ref Ref, most int) {
 	if ref == 0 {
 		return

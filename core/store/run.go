@@ -6,9 +6,9 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// Run is a range of objects, adjacent in key order, that is not in its store yet.
-// A restore creates runs for persisted objects that may never be read. The store
-// loads a run when a read needs one of its objects.
+// Run is a segment of objects, adjacent in key order, that is not in its store
+// yet. A restore creates runs for persisted objects that may never be read. The
+// store loads a run when a read needs one of its objects.
 type Run interface {
 	// Len returns the number of objects in the run.
 	Len() int

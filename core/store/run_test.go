@@ -129,8 +129,8 @@ func TestReadsLoadOnlyTheRunsTheyNeed(t *testing.T) {
 	require.Zero(t, s.heap.Versions())
 }
 
-// Wait rejects a run that does not sort after all others, and any run after
-// objects.
+// Wait rejects a run that does not sort after all others. It also rejects any
+// run after objects.
 func TestWaitRejectsRunsOutOfOrder(t *testing.T) {
 	s, _, _ := waiting(t, 10)
 	require.False(t, s.Wait("k59", &testRun{}), "the last segment begins after it")

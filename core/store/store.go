@@ -6,7 +6,7 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// ID names an object of one [Store] independent of its version. It is a small
+// ID names an object of one [Store], independent of its version. It is a small
 // number that stays the same as long as the key is present, and is reused
 // afterwards. Zero means no object.
 type ID uint32
@@ -108,7 +108,8 @@ func (s *Store) Expect(objects int) {
 	s.index.expect(s, objects)
 }
 
-// NumberPlaces enables Before. From then on each object takes eight more bytes.
+// NumberPlaces enables Before. From then on, each object takes eight more
+// bytes.
 func (s *Store) NumberPlaces() {
 	s.LoadAll()
 	if s.places == nil {
@@ -179,7 +180,8 @@ func (s *Store) Ascend(from api.Key, yield func(Ref) bool) {
 }
 
 // Between returns the number of objects with from <= key < to. An empty to means
-// no upper bound. It takes time for two searches, not for each object.
+// no upper bound. It takes the time of two searches, regardless of the number of
+// objects.
 func (s *Store) Between(from, to api.Key) int {
 	s.LoadAll()
 	end := s.order.Len()

@@ -10,7 +10,7 @@ import (
 )
 
 // aggregate summarizes the numbers of an operand, by group. A change of one object
-// costs two searches in a sorted sequence of all objects.
+// takes two searches in a sorted sequence of all objects.
 type aggregate struct {
 	of query.Operand
 	at []place // by object, for those in order
@@ -25,7 +25,7 @@ type place struct {
 }
 
 // sum adds up numbers in whole units: multiples of 2^32, of 1 and of 10^-9, which is the
-// finest unit of a quantity. No rounding error remains when a number leaves.
+// finest unit of a quantity. No rounding error remains when a number is removed.
 type sum struct {
 	values             uint64
 	high, whole, nanos int64
@@ -48,7 +48,7 @@ func (s *sum) total() float64 {
 }
 
 // count adds the number of an object to a group or removes it. A row without a number
-// does not count.
+// is ignored.
 func (a *aggregate) count(id store.ID, row query.Row, group uint32, s *sum, by int) {
 	n, ok := numberOf(a.of.Value(row))
 	if !ok {
@@ -89,7 +89,7 @@ func (a *aggregate) report(group uint32, s *sum) wire.Aggregate {
 	return wire.Aggregate{Values: s.values, Sum: s.total(), Min: a.at[first].number, Max: a.at[last].number}
 }
 
-// maxNumber is the bound of the numbers that count.
+// maxNumber is the bound of the numbers that are aggregated.
 const maxNumber = 1 << 62
 
 // numberOf returns a value as a number. A time is a number of milliseconds, and a text

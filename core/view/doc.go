@@ -9,6 +9,6 @@
 // changed.
 //
 // A patch is the difference between the window last returned and the current one,
-// whatever happened in between. A view therefore never falls behind. A change
-// that affects neither rows, total nor counts causes no patch.
+// regardless of the changes in between. A view therefore never falls behind. A
+// change that affects neither rows, total nor counts causes no patch.
 package view

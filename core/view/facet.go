@@ -20,7 +20,7 @@ type facet struct {
 	// own are the conditions that the facet ignores.
 	own        failures
 	limit      int
-	width      float64 // of intervals, or zero
+	width      float64 // width of intervals, or zero
 	labels     bool    // an operand reads labels
 	groups     map[string]*group
 	created    uint32 // number of groups so far
@@ -33,7 +33,7 @@ type facet struct {
 	top []*group
 }
 
-// group is the rows with one value, or one pair of values.
+// group is the set of rows with one value, or one pair of values.
 type group struct {
 	key  string
 	then int // offset of the second value in the key
@@ -43,7 +43,7 @@ type group struct {
 	sums   []sum
 }
 
-// pairLength is the size of the length at the end of the key of a pair.
+// pairLength is the size of the length field at the end of a pair's key.
 const pairLength = 4
 
 // defaultFacetValues is the number of values that a facet reports by default.
@@ -126,7 +126,7 @@ func (f *facet) sameValue(o *query.Operand, c *transition) bool {
 
 func (f *facet) row(ref store.Ref) query.Row { return rowOf(f.heap, ref, f.labels) }
 
-// value returns the value that an object is counted by. It may alias the row.
+// value returns the value by which an object is counted. It may alias the row.
 func (f *facet) value(row query.Row) string {
 	v := f.by[0].Value(row)
 	if f.width > 0 {
@@ -146,7 +146,7 @@ func (f *facet) count(id store.ID, ref store.Ref, by int) {
 	then := len(f.key)
 	if len(f.by) > 1 {
 		f.key = append(f.key, f.by[1].Value(row).String()...)
-		// The length keeps ("ab", "c") and ("a", "bc") apart.
+		// The length distinguishes ("ab", "c") from ("a", "bc").
 		f.key = append(f.key, byte(then), byte(then>>8), byte(then>>16), byte(then>>24))
 	}
 	g := f.groups[string(f.key)]

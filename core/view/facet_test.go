@@ -17,7 +17,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// facetModel is a facet, and what decides whether a pod counts.
+// facetModel is a facet, with the conditions that decide whether a pod counts.
 type facetModel struct {
 	wire.Facet
 	value   func(api.Object) string
@@ -46,7 +46,7 @@ func (f *facetModel) expected(m model) wire.FacetCounts {
 	return want
 }
 
-// Facets ignore the conditions on their own name, whatever changes.
+// Facets ignore the conditions on their own name, for all changes.
 func TestFacetsAgreeWithTheModel(t *testing.T) {
 	phase := func(o api.Object) string { return o.Columns[1].Text }
 	node := func(o api.Object) string { return o.Fields[2] }

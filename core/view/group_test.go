@@ -18,7 +18,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// groupModel is a facet of groups, and what it depends on.
+// groupModel is a facet of groups, with the data it depends on.
 type groupModel struct {
 	wire.Facet
 	values  func(api.Object) [2]string
@@ -69,7 +69,8 @@ func cpuOf(o api.Object) (float64, bool) {
 
 func nodeAndPhase(o api.Object) [2]string { return [2]string{o.Fields[2], o.Fields[3]} }
 
-// pairedPod is a pod whose texts, joined, would be ambiguous, and a quantity.
+// pairedPod is a pod with a quantity, and with texts that would be ambiguous
+// when joined.
 func pairedPod(r *rand.Rand, rv int) api.Object {
 	o := randomPod(r, rv)
 	o.Fields[2] = []string{"", "a", "ab", "a\x00", "node-1", "node-10"}[r.IntN(6)]
@@ -80,7 +81,7 @@ func pairedPod(r *rand.Rand, rv int) api.Object {
 	return o
 }
 
-// Groups and their aggregates equal those of a model that visits all rows, whatever
+// Groups and their aggregates equal those of a model that visits all rows, for all
 // changes.
 func TestGroupsAgreeWithTheModel(t *testing.T) {
 	groups := []groupModel{

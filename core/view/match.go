@@ -20,8 +20,8 @@ type matcher struct {
 	all        bool     // every object passes the filter
 	search     searcher
 	where      query.Where
-	rest       query.Where   // the conditions of where on no facet
-	own        []query.Where // the other parts, by facet
+	rest       query.Where   // the conditions that apply to every facet
+	own        []query.Where // the remaining conditions, by facet
 	labels     bool          // the condition reads labels
 	// plain means that there are neither namespaces, a search nor a condition.
 	plain bool
@@ -75,7 +75,7 @@ const LimitNamespaces = "max-view-namespaces"
 
 const maxNamespaces = 1000
 
-// scope returns the namespace for the filter, which refuses it for a resource without
+// scope returns the namespace for the filter, which rejects it for a resource without
 // namespaces. It stores several namespaces in the matcher, and returns "".
 func (m *matcher) scope(namespaces []string, schema *api.Schema) string {
 	switch {
@@ -91,7 +91,7 @@ func (m *matcher) scope(namespaces []string, schema *api.Schema) string {
 	return ""
 }
 
-// failures returns why a version is not a row. The zero Ref is none.
+// failures returns why a version is not a row. The zero Ref is not a row.
 func (m *matcher) failures(ref store.Ref) failures {
 	switch {
 	case !m.filter.Matches(ref):

@@ -68,7 +68,7 @@ func rowOf(heap *store.Heap, ref store.Ref, labels bool) query.Row {
 	return row
 }
 
-// key returns the sort key of a version. Different keys define the order. For equal
+// key returns the sort key of a version. Different keys decide the order. For equal
 // keys, exact reports whether the versions must be compared.
 func (l *level) key(ref store.Ref) sortKey {
 	v := l.value(ref, &l.a)

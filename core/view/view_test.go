@@ -443,7 +443,7 @@ func TestView_date_sorts_by_age(t *testing.T) {
 }
 
 // A search caches the words of label sets. The ID of a freed set is used again for
-// another set. Matches follow no period, because IDs are reused with one.
+// another set. The matches are not periodic, because IDs are reused periodically.
 func TestViewSearchesLabelSetsWhoseIDsAreReused(t *testing.T) {
 	c := cacher.New(cacher.Config{Schema: objects.Pods(), History: history.Limits{MinCapacity: 4, MaxCapacity: 4}})
 	c.Listing().Begin()

@@ -81,8 +81,8 @@ func places(s []int32, n int) []int32 {
 }
 
 // edit walks through both windows from the top. Where the rows differ, it removes
-// the old row or inserts the new one, whichever reaches a common row sooner.
-// Common rows are kept; a moved row is removed and inserted.
+// the old row or inserts the new one, choosing the one that reaches a common row
+// sooner. Common rows are kept; a moved row is removed and inserted.
 func (w *window) edit(next []shownRow, f *wire.ViewPatch) {
 	w.items, w.inserts, w.text = w.items[:0], w.inserts[:0], w.text[:0]
 	var kept uint32

@@ -51,7 +51,7 @@ func TestW18_NextBookmark(t *testing.T) {
 		name     string
 		opt      watcher.Options
 		received bool
-		want     int64 // after now; -1 for not scheduled
+		want     int64 // time after now; -1 for not scheduled
 	}{
 		{"W18 waiting: now", watcher.Options{Bookmarks: true, BookmarkAfter: 5}, false, 0},
 		{"W18 waiting: now, whatever the deadline", watcher.Options{Bookmarks: true, BookmarkAfter: 5, DeadlineMillis: now + 1}, false, 0},

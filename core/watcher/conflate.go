@@ -9,8 +9,8 @@ import "github.com/watchglass/watchglass/core/api"
 // state as every other consumer. Afterwards the queue has at most one change per
 // object.
 //
-// Bookmarks are dropped because merging may have moved changes they cover behind
-// them. A later bookmark carries the same information.
+// Bookmarks are dropped because merging may have moved the changes they cover
+// after them. A later bookmark carries the same information.
 func (w *Watcher) conflate() {
 	last := make(map[api.Key]*input, w.in.len())
 	for i := range w.in.len() {

@@ -33,7 +33,7 @@ func TestConflate(t *testing.T) {
 		name    string
 		labels  string
 		changes []string
-		want    []string // after x and y
+		want    []string // events after those of x and y
 	}{
 		{"updates of one object become one", "", []string{"ns/a", "ns/a", "ns/a"}, []string{"ADDED ns/a@6"}},
 		{"at the place of the last", "", []string{"ns/a", "ns/b", "ns/a"}, []string{"ADDED ns/b@5", "ADDED ns/a@6"}},

@@ -89,8 +89,8 @@ func TestW30_FilterMatchesWithinAShard(t *testing.T) {
 	}
 }
 
-// A label set must not be judged by the result for an earlier set with the same
-// ID.
+// The result cached for a label set ID must not apply to a later set with the
+// same ID.
 func TestFilterInvalidatesFreedLabelSets(t *testing.T) {
 	f := newFeed(t, 100)
 	filter := f.filter("", "app=web", "")

@@ -12,7 +12,7 @@ type Initial struct {
 	heap *store.Heap
 	// state holds a reference to each version from position on.
 	state    []store.Ref
-	version  api.ResourceVersion // of the state, or of the last event
+	version  api.ResourceVersion // version of the state, or of the last event
 	window   *history.Window
 	position int
 	end      int
@@ -79,7 +79,7 @@ func (i *Initial) next() (e history.Event, ok bool) {
 	if i.window == nil {
 		e = history.Event{Current: i.state[i.position]}
 		if i.position++; i.position == i.end {
-			i.state = nil // the watch may last for hours
+			i.state = nil // because the watch may last for hours
 		}
 		return e, true
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/watchglass/watchglass/core/watcher"
 )
 
-// dumb is a reader without queues. It processes every change immediately and
-// reports the events for the selector app=web.
+// dumb is a simple model of a reader, without queues. It processes every change
+// immediately and reports the events for the selector app=web.
 type dumb struct{ matching map[api.Key]bool }
 
 func (d *dumb) see(f *feed, e *history.Event) (string, bool) {
@@ -39,7 +39,7 @@ func (d *dumb) see(f *feed, e *history.Event) (string, bool) {
 }
 
 // A watch that is read at random times, from any version, delivers the same
-// events as the model. If it is ever too slow, it delivers a prefix without gaps
+// events as the model. A watch that is too slow delivers a prefix without gaps
 // (W38).
 func TestW38_WatchAgreesWithASynchronousReader(t *testing.T) {
 	complete, cut := 0, 0

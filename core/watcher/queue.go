@@ -1,8 +1,7 @@
 package watcher
 
 // queue is a first-in first-out ring that grows as needed. Until its first use it
-// is only a nil pointer, because most of ten thousand watches have an empty
-// queue.
+// is a nil pointer, because most of ten thousand watches have an empty queue.
 type queue[T any] struct{ ring *ring[T] }
 
 type ring[T any] struct {

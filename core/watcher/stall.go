@@ -5,7 +5,8 @@ import "github.com/watchglass/watchglass/core/history"
 // A watch with the policy stall keeps no events of its own. It reads the history
 // at the pace of its consumer. While the consumer accepts events, the watch is at
 // the end of the history and is offered each event directly. Otherwise it stays
-// behind at no cost. Only a relist, which empties the history, fills its queue.
+// behind and uses no time or memory. Only a relist, which empties the history,
+// fills its queue.
 
 // Stalls reports whether the policy is stall. Such a watch is offered events with
 // Follow instead of TryAdd.
@@ -16,7 +17,8 @@ func (w *Watcher) Stalls() bool { return w.stalls }
 func (w *Watcher) Covers(position int) bool { return w.cursor.Covers(position) }
 
 // Follow offers the watch the event at a history position, unless the watch
-// covers that position. A watch without evaluations stays behind at the event.
+// covers that position. A watch whose meter is exhausted stays behind at the
+// event.
 func (w *Watcher) Follow(e *history.Event, position int) {
 	if !w.admits(e) || w.cursor.Covers(position) {
 		return

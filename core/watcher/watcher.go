@@ -238,8 +238,8 @@ func (w *Watcher) Terminate() {
 func (w *Watcher) Stop(drain bool) { w.End(api.WatchEndClosed, nil, drain) }
 
 // End ends the watch. With drain, admitted events are delivered first. Without
-// it, or when a later End cuts the drain short, only the rest of a partially
-// delivered revision is (rules W2 to W5). End may be called repeatedly; the first
+// it, or when a later End ends the drain, only the rest of a partially delivered
+// revision is delivered (rules W2 to W5). End may be called repeatedly; the first
 // reason remains.
 func (w *Watcher) End(reason api.WatchEnd, status *api.Status, drain bool) {
 	if !w.ended {
@@ -323,8 +323,8 @@ func (w *Watcher) advance() bool {
 	return false
 }
 
-// Starved reports whether the next step evaluates selectors, for which the meter
-// has nothing left.
+// Starved reports whether the next step evaluates selectors while the meter is
+// exhausted.
 func (w *Watcher) Starved() bool {
 	switch {
 	case !w.filter.Exhausted():
@@ -332,7 +332,7 @@ func (w *Watcher) Starved() bool {
 	case w.initial.collect != nil:
 		return true
 	case !w.initial.finished(), w.opt.EndBookmark != 0 && !w.endSent:
-		return false // collected events were evaluated
+		return false // collected events were evaluated already
 	case w.in.len() > 0:
 		return !w.in.at(0).bookmark
 	}

@@ -105,8 +105,8 @@ func TestW5_StopCutsADrainShort(t *testing.T) {
 	f.assertNoLeak()
 }
 
-// However a watch ends, and whatever is called afterwards, it calls Closed once.
-// Only events already in its output may follow.
+// A watch calls Closed once, regardless of how it ends and which methods are
+// called afterwards. Only events already in its output may follow.
 func TestW7_EndIsReportedOnce(t *testing.T) {
 	for name, end := range map[string]func(*feed, *watcher.Watcher){
 		"stopped":                         func(_ *feed, w *watcher.Watcher) { w.Stop(false) },

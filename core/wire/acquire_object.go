@@ -10,7 +10,7 @@ type AcquireObject struct {
 	Handle   uint32
 	Resource string
 	Key      api.Key
-	Owner    string // the holder of the reference; may be empty, and may hold several
+	Owner    string // the owner of the reference; may be empty, and may have several references
 	// OnDemand disables deliveries. The object is read with [GetObject], and its
 	// watch may stop while it is not read.
 	OnDemand bool

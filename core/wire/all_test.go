@@ -13,7 +13,7 @@ var everyFrame = slices.Concat(FromReader, FromConnector, Stored, FromProgram, F
 
 // blank returns an empty frame of a type, or nil if there is no such type.
 func blank(t Type) frame {
-	f, _ := everyFrame.New(t) // an error reports that the type is unknown
+	f, _ := everyFrame.New(t) // the error reports that the type is unknown
 	b, _ := f.(frame)
 	return b
 }

@@ -32,7 +32,7 @@ type Base struct {
 	Body            api.Body
 }
 
-// The bits beside the object's flags that describe what follows.
+// These bits, besides the object's flags, describe the data that follows.
 const (
 	markBase     = 0x80 // the version of the base
 	markBaseBody = 0x40 // the body of the base

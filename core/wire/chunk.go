@@ -27,7 +27,7 @@ type Chunk struct {
 	LabelSelector      string
 	FieldSelector      string
 	MetadataOnly       bool
-	Source             string              // of the resource versions
+	Source             string              // source of the resource versions
 	From               api.ResourceVersion // the version that the changes start from; zero for a complete state
 	LastProgressMillis int64               // time of the last progress
 	Previous           uint64              // checksum of the previous chunk; zero in the first

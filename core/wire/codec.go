@@ -8,7 +8,7 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// Inlining at every number of every frame would add 2 % to the module.
+// Inlining it at every number of every frame would add 2 % to the module.
 //
 //go:noinline
 func appendUvarint(dst []byte, v uint64) []byte {
@@ -164,8 +164,8 @@ func (r *reader) take(n uint64) []byte {
 //go:noinline
 func (r *reader) string() string { return borrow(r.bytes()) }
 
-// borrow returns the bytes as a string without copying. It is the only place
-// where strings come to alias the payload.
+// borrow returns the bytes as a string without copying. It is the only function
+// that returns strings that alias the payload.
 func borrow(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
 // count reads the number of the elements that follow, each of at least size

@@ -2,9 +2,9 @@ package wire
 
 // Config configures an engine. Zero fields take the stated defaults.
 type Config struct {
-	Seed       uint64 // for the jitter of backoff
+	Seed       uint64 // seed for the jitter of backoff
 	Client     string // sent in Hello
-	MaxBytes   uint64 // of memory for objects; default 512 MiB
+	MaxBytes   uint64 // memory for objects in bytes; default 512 MiB
 	MaxHistory int    // changes retained per collection for resuming watches; default 1024
 	Credit     uint64 // bytes in flight per subscription; default 4 MiB
 	// Kubernetes is the address of a Kubernetes API that the engine reads

@@ -96,8 +96,8 @@ func checkEnvelope(t *testing.T, o *api.Object) {
 	}
 }
 
-// The fast and the slow path find the same parts of an envelope, wherever it is
-// truncated.
+// The fast and the slow path find the same parts of an envelope, at any point
+// of truncation.
 func TestLayoutOfEveryFrame(t *testing.T) {
 	long := strings.Repeat("x", 300)
 	for _, key := range []api.Key{"a", "ns/a", api.Key(long[:127]), api.Key(long[:128]), api.Key(long)} {

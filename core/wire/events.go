@@ -8,7 +8,7 @@ import "github.com/watchglass/watchglass/core/api"
 // frame without changes only advances the version.
 type Events struct {
 	Subscription    uint32
-	ResourceVersion api.ResourceVersion // of the last revision in the frame
+	ResourceVersion api.ResourceVersion // version of the last revision in the frame
 	Changes         []Change
 }
 

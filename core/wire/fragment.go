@@ -3,9 +3,9 @@ package wire
 import "github.com/watchglass/watchglass/core/api"
 
 // Fragment is a piece of a long message. A client sees a message only after all
-// of it has arrived, so a long message on a slow link looks like a dead
-// connection. The fragments of a message follow each other without other messages
-// in between. Their data, concatenated, is the message.
+// of it has arrived, so on a slow link the connection appears dead during a long
+// message. The fragments of a message follow each other without other messages in
+// between. Their data, concatenated, is the message.
 type Fragment struct {
 	Rest uint64 // bytes of the message in later fragments; zero in the last one
 	Data []byte

@@ -54,8 +54,8 @@ func distance(i uint) (base int, bits uint) {
 	return int(2+i%2)<<bits + 1, bits
 }
 
-// inflate fills dst. It returns false if the stream is invalid or ends before, and
-// does not read what follows.
+// inflate fills dst. It returns false if the stream is invalid or truncated, and
+// does not read the bytes that follow the stream.
 func (f *inflater) inflate(dst, src []byte) bool {
 	f.src, f.s, f.bits, f.n, f.dst, f.d = src, 0, 0, 0, dst, 0
 	for last := false; f.d < len(dst); {
@@ -94,7 +94,8 @@ func (f *inflater) refill() {
 // overrun reports whether bits after the end of src were used.
 func (f *inflater) overrun() bool { return f.s-int(f.n/8) > len(f.src) }
 
-// take reads at most 16 bits. Inlining at every number would add to the module.
+// take reads at most 16 bits. Inlining it at every number would make the module
+// larger.
 //
 //go:noinline
 func (f *inflater) take(n uint) uint {
@@ -284,7 +285,7 @@ func (f *inflater) block() bool {
 			return false
 		}
 		if f.s > len(f.src)+16 {
-			return false // the zeros after the end
+			return false // the zeros after the end of src
 		}
 	}
 }

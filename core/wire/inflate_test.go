@@ -26,8 +26,8 @@ func deflated(t testing.TB, level int, pieces ...[]byte) []byte {
 	return out.Bytes()
 }
 
-// texts are of different statistics: codes of all lengths, far and overlapping
-// copies.
+// texts have different statistics: codes of all lengths, and far and
+// overlapping copies.
 func texts() [][]byte {
 	random := rand.New(rand.NewSource(1))
 	noise := make([]byte, 100_000)
@@ -74,7 +74,7 @@ func TestInflateRefusesATruncatedStream(t *testing.T) {
 	for _, level := range []int{flate.NoCompression, 6} {
 		stream := deflated(t, level, text)
 		got := make([]byte, len(text))
-		end := bytes.LastIndex(stream[:len(stream)-5], []byte{0, 0, 0xff, 0xff}) // of the flush; an empty block follows
+		end := bytes.LastIndex(stream[:len(stream)-5], []byte{0, 0, 0xff, 0xff}) // position of the flush; an empty block follows
 		for i := range end - 1 {
 			require.False(t, f.inflate(got, stream[:i]), "%d of %d bytes", i, len(stream))
 		}

@@ -6,7 +6,7 @@ import "github.com/watchglass/watchglass/core/api"
 type ListReply struct {
 	Request         uint32
 	ResourceVersion api.ResourceVersion
-	Continue        string // "" at the end
+	Continue        string // empty on the last page
 	Remaining       uint64 // items after this page; zero if unknown (rule P17)
 	Items           []Item
 }

@@ -20,7 +20,7 @@ type OpenView struct {
 type Facet struct {
 	By    string // a name as query.Resolve resolves it
 	Then  string // the name of the second value of a pair; "" for none
-	Limit uint32 // of values, at most MaxFacetValues; zero means 100
+	Limit uint32 // maximum number of values, at most MaxFacetValues; zero means 100
 	// Width counts numbers by intervals of this width, and names each after its start.
 	// Zero counts by value.
 	Width uint64

@@ -70,7 +70,7 @@ func TestPatchPreservesUnchangedParts(t *testing.T) {
 	require.False(t, unchanged.Has(api.ColumnCell(1)))
 }
 
-// A patch contains only the changed part of a text, whatever the old text is.
+// A patch contains only the changed part of a text, for any old text.
 func TestPatchEditsTexts(t *testing.T) {
 	object := func(text string) Envelope {
 		return envelope(api.Object{Key: "default/a", Fields: []string{text}, Columns: []api.Value{
@@ -114,8 +114,8 @@ func TestPatchOfOtherObjects(t *testing.T) {
 	require.EqualError(t, status, "400 ProtocolError: a patch of default/web-1 changes cells that it does not have")
 }
 
-// A patch for another base is an error, whatever it contains. So is a patch that reuses
-// more of a text than exists.
+// A patch for another base is an error, regardless of its contents. A patch that
+// reuses more of a text than exists is an error too.
 func TestPatchThatFitsNowhere(t *testing.T) {
 	was := envelope(api.Object{Key: "default/a", Fields: []string{"abcdef"}, Columns: []api.Value{{Kind: api.Integer, Int: 1}}})
 	for name, change := range map[string][]byte{

@@ -3,8 +3,8 @@ package wire
 import "github.com/watchglass/watchglass/core/api"
 
 // Progress reports that a subscription has been sent every change up to and
-// including ResourceVersion. The connector's source had no further change a
-// moment ago.
+// including ResourceVersion. The connector's source has just confirmed that no
+// further change exists.
 type Progress struct {
 	Subscription    uint32
 	ResourceVersion api.ResourceVersion

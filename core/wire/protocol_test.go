@@ -245,12 +245,12 @@ func (c code) rows(t *testing.T, method string) []tableRow {
 	return w.rows
 }
 
-// walk collects the calls of a method that read something.
+// walk collects the calls of a method that read data.
 type walk struct {
 	t       *testing.T
 	code    code
 	stack   []ast.Node
-	aliases map[string]string // what local names stand for
+	aliases map[string]string // the meaning of local names
 	rows    []tableRow
 }
 
@@ -373,7 +373,8 @@ func (w *walk) argument(call *ast.CallExpr) string {
 	return w.path(last)
 }
 
-// path renders what an expression names, without the name of the receiver.
+// path formats the field that an expression names, without the name of the
+// receiver.
 func (w *walk) path(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.StarExpr:

@@ -1,8 +1,9 @@
 package wire
 
 // RequestProgress requests the next [Progress] of a subscription as soon as the version
-// advances, instead of when it is due. A read waits for a version (rule C35). A connector
-// without newer information queries its source, if the source supports that.
+// advances, instead of when it is due. A reader requests it because a read waits for a
+// version (rule C35). A connector without newer information queries its source, if the
+// source supports that.
 type RequestProgress struct {
 	Subscription uint32
 }

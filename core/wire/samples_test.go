@@ -136,7 +136,7 @@ var storedChunk = &Chunk{
 	Body:   ChunkBody{Objects: 2, First: "default/a", At: 1, Bytes: 700, Sum: math.MaxUint64},
 }
 
-// samples has every frame at least once, and extreme values.
+// samples contains every frame at least once, with extreme values.
 var samples = []sample{
 	{"", &Hello{Version: Version, Token: "s3cr3t", Client: "watchglass-js/0.1.0"}},
 	{"zero", &Hello{}},

@@ -7,7 +7,8 @@ import "github.com/watchglass/watchglass/core/api"
 const maxBlock = 1 << 20
 
 // maxBlockObjects is the maximum number of objects of a block, and of its label sets.
-// Decoded, they take more memory than their sections. A connector sends 192 at most.
+// Their decoded form takes more memory than their sections. A connector sends 192 at
+// most.
 const maxBlockObjects = 1 << 10
 
 // SnapshotBlock contains neighboring objects of a snapshot, like [SnapshotPart],

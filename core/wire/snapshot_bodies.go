@@ -11,11 +11,11 @@ import "github.com/watchglass/watchglass/core/api"
 type SnapshotBodies struct {
 	Subscription uint32
 	Last         bool    // every body was sent
-	First        api.Key // of the first object
+	First        api.Key // key of the first object
 	Objects      uint32
 	Digest       uint64 // see [RowDigest]
 	Bodies       uint32 // bytes of Data before compression; zero if it is not compressed
-	Data         []byte // as the second section of a SnapshotBlock
+	Data         []byte // in the format of the second section of a SnapshotBlock
 }
 
 // Append writes the whole frame.

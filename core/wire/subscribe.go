@@ -16,7 +16,7 @@ type Subscribe struct {
 	FieldSelector   string
 	ResourceVersion api.ResourceVersion
 	NotOlderThan    api.ResourceVersion
-	Source          string // of both versions, as in the last Schema; "" if there are none
+	Source          string // history of both versions, as in the last Schema; "" if there are none
 	// DeltaEpoch is the identity of the bases of versions above DeltaEpochSince, as in the
 	// last Schema. It is zero if the reader has none. Versions up to DeltaEpochSince
 	// have other bases.
@@ -25,7 +25,7 @@ type Subscribe struct {
 	MetadataOnly    bool // omit bodies
 	// RowsFirst requests a snapshot without bodies. They follow as [SnapshotBodies]
 	// while the subscription is live. A connector that cannot do that sends a
-	// complete snapshot, whatever the ResourceVersion.
+	// complete snapshot, regardless of the ResourceVersion.
 	RowsFirst bool
 	// BodiesFrom is the first key whose body is missing, if the reader resumes.
 	BodiesFrom api.Key

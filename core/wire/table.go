@@ -78,8 +78,8 @@ const (
 	maxRelease   = 64
 )
 
-// Release returns a copy of the release that a peer reports, or "" if it is longer than
-// 64 bytes.
+// Release returns a copy of the software version that a peer reports, or "" if it is
+// longer than 64 bytes.
 func Release(text string) string {
 	if len(text) > maxRelease {
 		return ""
@@ -87,8 +87,9 @@ func Release(text string) string {
 	return string([]byte(text))
 }
 
-// WithReleases adds the releases of both ends to the error for an unknown frame. It
-// returns other errors unchanged, and any error if a release is not known.
+// WithReleases adds the software versions of both ends to the error for an unknown
+// frame. It returns other errors unchanged. It also returns any error unchanged if
+// a software version is unknown.
 func WithReleases(err error, connector, reader string) error {
 	s, ok := err.(*api.Status)
 	if !ok || s.Cause != unknownFrame || connector == "" || reader == "" {

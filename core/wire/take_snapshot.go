@@ -4,7 +4,7 @@ import "github.com/watchglass/watchglass/core/api"
 
 // TakeSnapshot requests the state of an open collection for persistence. The response
 // contains the changes since the version that the program has. It contains the
-// complete state if the program has no version, one that is too old, or one of a
+// complete state if the program has no version, an evicted version, or a version of a
 // different source. It is a sequence of [SnapshotChunk] frames. The first follows the
 // request, and [NextChunk] requests each further one. An [ErrorReply], which may
 // arrive at any time, invalidates all chunks of the snapshot.

@@ -311,7 +311,7 @@ func TestTainted(t *testing.T) {
 	require.False(t, l.Exact(6))
 	require.True(t, l.Exact(5))
 	for text, w := range map[string]check.Watch{
-		"M a@3 | D b@4, B @4":            fromVersion(2), // c@3 is not there
+		"M a@3 | D b@4, B @4":            fromVersion(2), // c@3 is missing
 		"M a@3, A c@3=web | D b@4, B @4": fromVersion(2),
 		"A a@1, A b@1, A c@1=web, E @1 | M a@2 | M a@3, B @3, M c@3 | D b@4, M c@3=api | M a@5, B @5": with(fromState(), limit),
 	} {

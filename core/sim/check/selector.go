@@ -111,7 +111,7 @@ func values(set string) []string {
 	return list
 }
 
-// matchField knows the two fields that every object has by its key.
+// matchField supports the two fields that every object has by its key.
 func matchField(term string, key api.Key, fields map[string]string) bool {
 	value := func(name string) string {
 		switch name {

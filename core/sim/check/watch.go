@@ -30,11 +30,11 @@ type Request struct {
 	Bookmarks       bool
 	// Conflating means that several changes of an object may be delivered as one.
 	Conflating bool
-	// Limited means that deliveries may be delayed by missing credit, and so may be
-	// split anywhere.
+	// Limited means that missing credit may delay deliveries and split them
+	// anywhere.
 	Limited bool
 	// Beside means that another watch of the collection may delay deliveries, for
-	// the length of the time budget of slow consumers.
+	// as long as the time budget of slow consumers allows.
 	Beside bool
 }
 
@@ -203,7 +203,7 @@ func Expected(l *Log, r *Request, relists []Relist, from api.ResourceVersion) []
 			continue
 		}
 		add(gap.From)
-		if at > gap.From { // the watch started ahead of the reader, and has another state
+		if at > gap.From { // the watch started at a later version than the reader has, so its state differs
 			gap.From = at
 		}
 		events = append(events, difference(l, r, gap)...)
