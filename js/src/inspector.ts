@@ -7,6 +7,7 @@ import { ErrorLog } from "./inspector/errors.js";
 import { age, bytes } from "./inspector/format.js";
 import { group, noMetrics, total, type Metrics } from "./inspector/metrics.js";
 import { CollectionsPanel, ErrorsPanel, EventsPanel, ObjectsPanel, ViewsPanel, WatchesPanel, type Panel, type Shown } from "./inspector/panels.js";
+import { PersistencePanel } from "./inspector/persistence.js";
 import { css } from "./inspector/style.js";
 import type { WatchglassClient } from "./lazy.js";
 import type { Watchglass } from "./types.js";
@@ -145,7 +146,7 @@ class Parts {
 
   constructor(host: HTMLElement, errors: ErrorLog, changed: () => void) {
     this.#changed = changed;
-    this.#panels = [new CollectionsPanel(), new ViewsPanel(), new WatchesPanel(), new ObjectsPanel(), new ErrorsPanel(errors), new EventsPanel(changed)];
+    this.#panels = [new CollectionsPanel(), new ViewsPanel(), new WatchesPanel(), new ObjectsPanel(), new ErrorsPanel(errors), new PersistencePanel(changed), new EventsPanel(changed)];
     this.#tabs = this.#panels.map(({ name }, i) => create("button", { type: "button", role: "tab", id: `tab-${i}`, "aria-controls": `panel-${i}` }, name));
     this.#bodies = this.#panels.map(({ element }, i) => create("div", { role: "tabpanel", id: `panel-${i}`, "aria-labelledby": `tab-${i}`, tabindex: "0" }, element));
     const root = host.shadowRoot ?? host.attachShadow({ mode: "open" });

@@ -157,7 +157,7 @@ test("the inspector stops reading when it is removed, and continues when it is a
   await page.waitForFunction(() => !wg.opened().some(({ type }) => type === "watch"));
   await page.evaluate(() => document.body.append((globalThis as any).removed));
   await find(page, "Collections", /v1\/pods.*live/);
-  assert.equal(await page.getByRole("tab").count(), 6);
+  assert.equal(await page.getByRole("tab").count(), 7);
   assert.equal(await timers(), 1);
 });
 

@@ -13,7 +13,9 @@ export function age(then: number, now: number): string {
   if (then === 0) return "–";
   const seconds = Math.max(0, now - then) / 1000;
   if (seconds < 10) return `${seconds.toFixed(1)} s`;
-  return seconds < 120 ? `${Math.round(seconds)} s` : `${Math.round(seconds / 60)} min`;
+  if (seconds < 120) return `${Math.round(seconds)} s`;
+  if (seconds < 7200) return `${Math.round(seconds / 60)} min`;
+  return seconds < 172_800 ? `${Math.round(seconds / 3600)} h` : `${Math.round(seconds / 86_400)} d`;
 }
 
 const tones: Partial<Record<State, Tone>> = { live: "good", connecting: "", syncing: "", closed: "", forbidden: "bad" };

@@ -35,8 +35,8 @@ dl div { display: flex; gap: 6px; }
 dt { color: var(--muted); }
 dd { margin: 0; font-weight: 600; font-variant-numeric: tabular-nums; }
 [role=tablist] { display: flex; flex-wrap: wrap; padding: 0 8px; border-bottom: 1px solid var(--line); }
-button, select { padding: 3px 10px; border: 1px solid var(--line); border-radius: 5px; background: var(--surface); color: inherit; font: inherit; cursor: pointer; }
-button:hover { background: var(--raised); }
+button, select { padding: 3px 10px; border: 1px solid var(--line); border-radius: 5px; background: var(--surface); color: inherit; font: inherit; white-space: nowrap; cursor: pointer; }
+button:hover:enabled { background: var(--raised); }
 button[aria-pressed=true] { border-color: var(--accent); color: var(--accent); }
 [role=tab] { padding: 5px 10px; border: 0; border-bottom: 2px solid transparent; border-radius: 0; color: var(--muted); }
 [role=tab][aria-selected=true] { border-bottom-color: var(--accent); color: var(--text); font-weight: 600; }
@@ -49,6 +49,9 @@ th.number, td.number { text-align: end; }
 tbody tr:hover { background: var(--raised); }
 [data-tone=good] { color: var(--good); } [data-tone=warn] { color: var(--warn); } [data-tone=bad] { color: var(--bad); }
 .none { margin: 0; padding: 10px 12px; color: var(--muted); }
+.notes { margin: 0; padding: 0 12px 6px; color: var(--warn); position: sticky; left: 0; }
+.notes:empty { padding: 0; }
+button:disabled { color: var(--muted); cursor: default; }
 .tools { display: flex; align-items: center; gap: 8px; padding: 6px 12px; position: sticky; left: 0; }
 .tools span { color: var(--muted); }
 [hidden] { display: none !important; }

@@ -27,6 +27,32 @@ export interface Stored {
   time: number;
 }
 
+/** The start of an owner as a number, by which inspectors find the states of their page. */
+export const ownerNumber = (owner: string): number => Number.parseInt(owner.slice(0, 8), 16);
+
+export const sizeOf = (stored: Stored | undefined): number => (stored ? stored.wholeBytes + stored.changeBytes : 0);
+
+/**
+ * Reads the list of all stored states of an origin, of all users and releases. It does not
+ * create the database, and does not stay connected, so that others can delete it.
+ */
+export async function readStates(): Promise<Stored[]> {
+  const request = indexedDB.open(databaseName);
+  let missing = false;
+  request.onupgradeneeded = () => {
+    missing = true;
+    request.transaction!.abort(); // it would be created otherwise
+  };
+  try {
+    const db = await result(request);
+    const read = result<Stored[]>(db.transaction("states").objectStore("states").getAll());
+    return await read.finally(() => db.close());
+  } catch (error) {
+    if (missing) return [];
+    throw error;
+  }
+}
+
 /** How many chunks are read at once. */
 const readChunks = 8;
 

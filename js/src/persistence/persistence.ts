@@ -7,7 +7,8 @@ import type { Status } from "../types.js";
 import { concat, fingerprint, maxMessage, Reader, Writer, type Frame } from "../wire/codec.js";
 import { memberCommands, writeMemberCommand, type MemberCommand } from "../wire/commands.js";
 import { readDelivery, type Delivery } from "../wire/outputs.js";
-import { Database, type Stored } from "./database.js";
+import { Database, ownerNumber, sizeOf, type Stored } from "./database.js";
+import { answerFailure, answerReports, type Restore } from "./report.js";
 import { readScope, type Scope } from "./scope.js";
 
 const defaultMaxBytes = 256 << 20;
@@ -46,6 +47,9 @@ interface Persisted {
   tooLarge: boolean;
 }
 
+/** The maximum number of restores in a report. */
+const maxRestores = 100;
+
 /** The engine that the states are of. */
 export interface PersistenceHost {
   /** Sends frames with IDs below {@link idsPerMember}, which no member has. */
@@ -72,6 +76,9 @@ export class Persistence {
   readonly #answers = new Map<number, (output: Delivery | undefined) => void>();
   readonly #due = new Debouncer(quietMillis, mostMillis, () => this.#storeAll());
   readonly #counts = { restored: 0, discarded: 0, stored: 0, tooLarge: 0 };
+  /** By scope, the oldest first. */
+  readonly #restores = new Map<string, Restore>();
+  readonly #endReports: () => void;
   #storing: Promise<void> = Promise.resolve();
   #release: () => void = () => {};
   #host: PersistenceHost | undefined;
@@ -84,6 +91,7 @@ export class Persistence {
     this.#origin = origin;
     this.#maxBytes = maxBytes;
     this.#others = others;
+    this.#endReports = answerReports(() => ({ owner, maxBytes, off: this.#off, restores: [...this.#restores.values()] }));
   }
 
   /**
@@ -98,6 +106,7 @@ export class Persistence {
       return await Promise.race([Persistence.#open(options), timeout]);
     } catch (error) {
       console.warn(`watchglass: nothing is persisted: ${messageOf(error)}`);
+      answerFailure(messageOf(error));
       return undefined;
     } finally {
       clearTimeout(late);
@@ -130,6 +139,11 @@ export class Persistence {
   /** Ends the persistence of this engine. Stored states stay. */
   close(): void {
     this.#off ??= "closed";
+    this.#endReports();
+    this.#end();
+  }
+
+  #end(): void {
     this.#database.close();
     this.#release();
     for (const answer of this.#answers.values()) answer(undefined);
@@ -141,7 +155,7 @@ export class Persistence {
     if (this.#off) return;
     this.#off = why;
     console.warn(`watchglass: nothing more is persisted: ${why}`);
-    this.close();
+    this.#end();
   }
 
   /**
@@ -206,8 +220,8 @@ export class Persistence {
       persisted.resourceVersion = output.resourceVersion;
       this.#due.trigger();
     } else if (output.type === "Rejected") {
-      if (output.object === "restore") this.#discard(persisted, output.status);
-      else this.#drop(persisted);
+      if (output.object !== "restore") this.#drop(persisted);
+      else if (persisted.stored) this.#discard(persisted, output.status); // otherwise the end of an incomplete state
     }
   }
 
@@ -215,7 +229,7 @@ export class Persistence {
   inspect({ type, payload }: Frame): Uint8Array {
     const r = new Reader(payload, "InspectReply");
     const [request, entries] = [r.uint32(), r.list(2, (): [string, number] => [r.text(), r.varint()])];
-    entries.push(["persistence.off", this.#off === undefined ? 0 : 1], ["persistence.collections", this.#states.size], ["persistence.bytes", this.#bytes()]);
+    entries.push(["persistence.off", this.#off === undefined ? 0 : 1], ["persistence.owner", ownerNumber(this.#owner)], ["persistence.collections", this.#states.size], ["persistence.bytes", this.#bytes()]);
     for (const [name, count] of Object.entries(this.#counts)) entries.push([`persistence.${name}`, count]);
     const w = new Writer();
     w.frame(type, () => {
@@ -240,14 +254,18 @@ export class Persistence {
   }
 
   async #restore(persisted: Persisted, stored: Stored): Promise<void> {
+    let chunks = 0;
     try {
       for await (const data of this.#database.chunks(stored)) {
+        chunks++;
         if (this.#byId.get(persisted.id) !== persisted) return;
         if (data.length > maxMessage - batchBytes) throw new Error(`a chunk has ${data.length} bytes`);
         this.#send({ type: "RestoreChunk", collection: persisted.id, data, end: false, body: 0 });
         if (!persisted.stored) return; // refused
       }
+      if (chunks < stored.chunks) throw new Error(`it has ${chunks} of ${stored.chunks} chunks`);
       this.#counts.restored++;
+      this.#note(persisted);
     } catch (error) {
       this.#discard(persisted, { code: 500, reason: "InternalError", message: messageOf(error) });
     }
@@ -256,9 +274,21 @@ export class Persistence {
   }
 
   #discard(persisted: Persisted, why: Status | undefined): void {
+    const message = why?.message ?? "it was refused";
     this.#counts.discarded++;
-    console.warn(`watchglass: the stored state of ${persisted.scope.open.resource} is discarded and loaded again: ${why?.message ?? "it was refused"}`);
+    this.#note(persisted, message);
+    console.warn(`watchglass: the stored state of ${persisted.scope.open.resource} is discarded and loaded again: ${message}`);
     void this.#forget(persisted);
+  }
+
+  /** Notes the outcome of a restore for reports. */
+  #note({ scope: { key: scope } }: Persisted, discarded?: string): void {
+    this.#restores.delete(scope); // moves it to the end
+    this.#restores.set(scope, { scope, time: Date.now(), discarded });
+    for (const oldest of this.#restores.keys()) {
+      if (this.#restores.size <= maxRestores) break;
+      this.#restores.delete(oldest);
+    }
   }
 
   async #forget(persisted: Persisted): Promise<void> {
@@ -387,8 +417,6 @@ export class Persistence {
 
 /** States of another release are not read. */
 const format = `0.1.0 ${fingerprint.toString(16)}`;
-
-const sizeOf = (stored: Stored | undefined): number => (stored ? stored.wholeBytes + stored.changeBytes : 0);
 
 function frame(command: MemberCommand): Uint8Array<ArrayBuffer> {
   const w = new Writer();

@@ -1,0 +1,80 @@
+// What engines report about their stored states, for inspectors on the same origin. The
+// texts cannot be part of the statistics, which are numbers.
+
+/** The last restore of a collection. */
+export interface Restore {
+  /** See {@link Stored.scope}. */
+  scope: string;
+  /** In milliseconds since the epoch. */
+  time: number;
+  /** Why the state was discarded; undefined if it was restored. */
+  discarded?: string | undefined;
+}
+
+/** The report of one engine. */
+export interface Report {
+  /** Identifies the engine among those that answer. */
+  engine: string;
+  /** See {@link Stored.owner}; empty if the engine never stored anything. */
+  owner: string;
+  maxBytes: number;
+  /** Why nothing is stored; undefined while states are stored. */
+  off?: string | undefined;
+  restores: readonly Restore[];
+}
+
+const channelName = "watchglass-persistence";
+const question = "report";
+
+/** Reports to every inspector that asks. Returns a function that ends this. */
+export function answerReports(report: () => Omit<Report, "engine">): () => void {
+  // Node has channels, which would keep a program running, and no inspectors.
+  if (typeof indexedDB !== "object" || typeof BroadcastChannel !== "function") return () => {};
+  const engine = crypto.randomUUID();
+  const channel = new BroadcastChannel(channelName);
+  channel.onmessage = ({ data }) => {
+    if (data === question) channel.postMessage({ engine, ...report() } satisfies Report);
+  };
+  return () => channel.close();
+}
+
+let failure: string | undefined;
+
+/** Reports why an engine of this thread stores nothing. Only the last reason is kept. */
+export function answerFailure(why: string): void {
+  if (failure === undefined) answerReports(() => ({ owner: "", maxBytes: 0, off: failure, restores: [] }));
+  failure = why;
+}
+
+/** Engines that have not answered this number of requests have ended. */
+const missedRequests = 3;
+
+/** The reports of all engines on this origin, in all pages and workers. */
+export class Reports {
+  readonly #channel = new BroadcastChannel(channelName);
+  readonly #latest = new Map<string, { report: Report; request: number }>();
+  #requests = 0;
+
+  /** The function is called after each answer. */
+  constructor(changed: () => void) {
+    this.#channel.onmessage = ({ data }: MessageEvent<Report | string>) => {
+      if (typeof data === "string") return; // the request of another inspector
+      this.#latest.set(data.engine, { report: data, request: this.#requests });
+      changed();
+    };
+  }
+
+  request(): void {
+    this.#requests++;
+    for (const [engine, { request }] of this.#latest) if (this.#requests - request > missedRequests) this.#latest.delete(engine);
+    this.#channel.postMessage(question);
+  }
+
+  get all(): Report[] {
+    return [...this.#latest.values()].map(({ report }) => report);
+  }
+
+  close(): void {
+    this.#channel.close();
+  }
+}
