@@ -6,10 +6,10 @@
 // and the clock, and returns the frames to send from Outgoing. It follows the
 // rules of the Kubernetes client loop (R1 to R12) and three of its own:
 //
-// - The resume version advances by whole revisions only. - A new list replaces
-// the old state in one step, when it is complete. - Changes do not count as
-// progress, because they may be old. A collection without progress for three
-// periods is stale, even if it is connected.
+//   - The resume version advances by whole revisions only.
+//   - A new list replaces the old state in one step, when it is complete.
+//   - Changes do not count as progress, because they may be old. A collection
+//     without progress for three periods is stale, even if it is connected.
 //
 // Changes arrive as differences: a patch of the envelope, and a body delta that
 // requires its base. Two numbers describe the bases that the reader has: the

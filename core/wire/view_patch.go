@@ -8,8 +8,8 @@ type ViewPatch struct {
 	View            uint32
 	ResourceVersion api.ResourceVersion // version of the view until the next patch
 	Total           uint64              // matching rows, inside and outside the window
-	Offset          uint32              // of the first row in the window
-	Facets          []FacetCounts       // in the order of the query
+	Offset          uint32              // index of the first row in the window
+	Facets          []FacetCounts       // in the order of the view
 	// Reset means that the edits start from an empty window.
 	Reset bool
 	Edits []Edit

@@ -10,7 +10,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 const at = (path) => fileURLToPath(new URL(path, import.meta.url));
 const js = createRequire(at("../../js/package.json"));
 
-// In the package, so that react is found.
+// in the package, so that react is found
 const folder = mkdtempSync(at("../../js/build/headlamp-"));
 let TestCluster, cluster, useLiveList, renderHook, waitFor, act;
 
@@ -54,7 +54,7 @@ before(async () => {
   ({ useLiveList } = await import(pathToFileURL(outfile)));
   const library = js("@testing-library/react");
   ({ renderHook, waitFor, act } = library);
-  library.configure({ asyncUtilTimeout: 20_000 }); // a busy machine is slow
+  library.configure({ asyncUtilTimeout: 20_000 }); // generous for a busy machine
 });
 after(() => rmSync(folder, { recursive: true }));
 

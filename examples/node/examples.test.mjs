@@ -32,7 +32,7 @@ async function lineWith(lines, pattern) {
   }
 }
 
-/** Starts a demo and resolves with where it is served. */
+/** Starts a demo and resolves with its address. */
 async function demo(t) {
   const lines = start(t, at("../../build/watchglass"), "demo", "--pods", "200", "--listen", "127.0.0.1:0");
   const [, address] = await lineWith(lines, /http:\/\/(\S+)/);

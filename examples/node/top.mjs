@@ -1,4 +1,4 @@
-// Prints the five pods with the most restarts whenever that changes.
+// Prints the five pods with the most restarts whenever they change.
 import { connect } from "../../js/dist/node.js"; // in your project: from "watchglass"
 import { tellTrouble } from "./trouble.mjs";
 

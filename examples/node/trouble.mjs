@@ -1,4 +1,4 @@
-/** Prints each new error of a collection once, not at every attempt. Returns a function that stops this. */
+/** Prints each new error of a collection once, not at every attempt. Returns a function that stops the output. */
 export function tellTrouble(collection) {
   let reported = "";
   return collection.subscribe(() => {

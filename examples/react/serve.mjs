@@ -1,4 +1,4 @@
-// Serves the page, and passes its WebSocket on to a connector:
+// Serves the page, and forwards its WebSocket to a connector:
 //
 //     make demo                                            in one terminal
 //     node examples/react/serve.mjs http://127.0.0.1:8080  in another

@@ -22,7 +22,7 @@ type User struct {
 	// distinguish them.
 	Shared bool
 	// Expires is when the token expires, which ends everything granted on it. Zero
-	// means that it is not known.
+	// means unknown.
 	Expires time.Time
 	// ReviewAt is the time at which to authenticate the token again. If zero, the
 	// caller chooses it, at least every [ReviewInterval].
@@ -99,13 +99,14 @@ func NewRequest(resource api.Resource, namespace string, fields selector.Fields)
 }
 
 // Policy decides which objects a user may read. Its methods may use the network. A
-// status of 401 or 403 is a decision. Any other, such as 503, reports that there is
-// no decision now. The context contains the [Client]. It is safe for concurrent use.
+// status of 401 or 403 is a decision. Any other status, such as 503, reports that
+// there is no decision now. The context contains the [Client]. It is safe for
+// concurrent use.
 type Policy interface {
 	// Authenticate returns the user who presents the token, which may be empty.
 	Authenticate(ctx context.Context, token string) (*User, *api.Status)
-	// Authorize returns nil if the user may make the request, and then when to
-	// authorize it again; zero is as for User.ReviewAt.
+	// Authorize returns nil if the user may make the request, and when to
+	// authorize it again. A zero time is as for User.ReviewAt.
 	Authorize(ctx context.Context, user *User, r Request) (reviewAt time.Time, refused *api.Status)
 }
 

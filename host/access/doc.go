@@ -1,6 +1,6 @@
 // Package access decides which objects a user may read.
 //
-// A [Policy] decides which user presents a token, and whether that user may list and
+// A [Policy] decides which user a token belongs to, and whether that user may list and
 // watch the objects of a subscription or a request. Policies here admit everyone, or
 // everyone with a valid token. Package kube has a policy that uses the cluster's reviews.
 // [Enforce] adds the rules that apply to all of them.
@@ -10,7 +10,7 @@
 // A decision is valid until its review, at most for [ReviewInterval]. The host then
 // repeats it for every connection, subscription and watch that depends on it. Everything granted on a token or a right therefore
 // ends within 60 seconds of its revocation, if the policy answers reviews within
-// [ReviewTimeout]. If it does not, grants stay valid, new requests are refused, and
-// the review is repeated every [ReviewRetry]. The expiry of a token ends its grants
+// [ReviewTimeout]. Otherwise grants stay valid, new requests are refused, and the
+// review is repeated every [ReviewRetry]. The expiry of a token ends its grants
 // immediately, without a review.
 package access

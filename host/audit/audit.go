@@ -173,8 +173,8 @@ func addressOf(c access.Client) string {
 // "limited" by a limit, "undecided" by the policy, and "withdrawn" after a grant.
 type Stats struct {
 	Authentications, Authorizations map[string]uint64 // by result
-	Log                             bool              // there is an audit log
-	Events, Failures                uint64            // written to it, and lost
+	Log                             bool              // whether there is an audit log
+	Events, Failures                uint64            // lines written to the audit log, and lines lost
 }
 
 // Stats returns the current counts.

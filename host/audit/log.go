@@ -72,7 +72,7 @@ type Log struct {
 
 	mu   sync.Mutex
 	out  io.Writer
-	file *os.File // out, if it is a file
+	file *os.File // out as a file, if it is one
 }
 
 // Open opens a file for appending. A created file is readable only by its owner.

@@ -13,7 +13,7 @@ import (
 // view.
 var ErrClosed = errors.New("client: closed")
 
-// Client holds collections of one connector.
+// Client manages collections of one connector.
 type Client struct {
 	loop *loop
 	done chan struct{} // closed when the loop and its goroutines have ended

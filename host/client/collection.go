@@ -36,10 +36,10 @@ type CollectionOptions struct {
 type Status struct {
 	State           api.State
 	ResourceVersion api.ResourceVersion // all changes up to this version are included
-	LastProgress    time.Time           // when the connector last sent something; zero for never
+	LastProgress    time.Time           // when the connector last sent data; zero for never
 	NextAttempt     time.Time           // time of the next attempt to reconnect; zero if none is scheduled
 	Objects         uint64
-	Loaded, Total   uint64 // of the current snapshot; Total is approximate
+	Loaded, Total   uint64 // objects of the current snapshot; Total is approximate
 	Bodies          uint64 // objects that have their body, for RowsFirst
 	Err             error  // the reason for the state, if it has one
 }
@@ -51,7 +51,7 @@ type Collection struct {
 	resource string
 	opts     CollectionOptions
 
-	restoring  *Instance // instance that receives the restored state
+	restoring  *Instance // the instance that receives the restored state
 	restoreErr error     // written before Collection returns
 
 	status latest[collectionStatus]
@@ -60,7 +60,7 @@ type Collection struct {
 
 type collectionStatus struct {
 	Status
-	synced bool // has been live since the engine started
+	synced bool // it has been live since the engine started
 }
 
 // Collection opens a resource such as "v1/pods" or "apps/v1/deployments". It does
@@ -82,7 +82,7 @@ func (c *Client) Collection(ctx context.Context, resource string, opts Collectio
 	})
 	if err == nil && opts.Restore != nil {
 		if err = col.restore(ctx, opts.Restore); err != nil {
-			_ = col.Close() // it would wait for the rest
+			_ = col.Close() // it would wait for the remaining objects
 		}
 	}
 	if err != nil {
@@ -200,7 +200,7 @@ type ListOptions struct {
 type List struct {
 	Items           []Object
 	ResourceVersion api.ResourceVersion
-	Continue        string // empty at the end
+	Continue        string // empty on the last page
 	Remaining       uint64 // items after this page; zero if unknown
 }
 

@@ -14,8 +14,8 @@ import (
 // Config configures a client. Either URL or Dial is required.
 type Config struct {
 	// URL of the connector's watch endpoint, such as
-	// "ws://localhost:8080/watch". ws, wss, http and https are understood. It
-	// must not carry credentials: URLs end up in logs.
+	// "ws://localhost:8080/watch". ws, wss, http and https are supported. It
+	// must not contain credentials, because URLs appear in logs.
 	URL string
 	// Token is sent to the connector when a connection opens.
 	Token string
@@ -37,7 +37,7 @@ type Config struct {
 	CacheDir string
 
 	// Logger receives failures that are not reported otherwise: failed instances and
-	// connections, and objects that cannot be updated. Default: nothing is logged.
+	// connections, and objects that cannot be updated. The default logs no messages.
 	Logger *slog.Logger
 	// Dial replaces the WebSocket connection to URL, for tests and tunnels.
 	Dial func(ctx context.Context) (Conn, error)

@@ -53,7 +53,7 @@ func refusal(response *http.Response, err error) error {
 	case response == nil || response.Body == nil || response.StatusCode == http.StatusSwitchingProtocols:
 		return err
 	}
-	text, _ := io.ReadAll(response.Body) // the library retains a part of the body
+	text, _ := io.ReadAll(response.Body) // the library limits the body to its first part
 	var status struct {
 		Kind, Message string
 		Reason        api.Reason

@@ -50,7 +50,7 @@ func TestDialCarriesMessagesAndTheReasonOfTheEnd(t *testing.T) {
 	ctx := dialContext(t)
 	conn, err := dial(ctx)
 	require.NoError(t, err)
-	large := make([]byte, 1<<20) // more than the library's own limit
+	large := make([]byte, 1<<20) // more than the library's default limit
 	require.NoError(t, conn.Write(ctx, large))
 	got, err := conn.Read(ctx)
 	require.NoError(t, err)

@@ -11,9 +11,9 @@
 //	config, err := c.Object(ctx, "v1/configmaps", "shop/config", client.ObjectOptions{})
 //	for snapshot, err := range config.Changes(ctx) { … }
 //
-// A [Client] connects to one connector and holds any number of collections. The
-// collections, watches and views of a client share a connection and a store.
-// All methods are safe for concurrent use. Every call that can block takes a context.
+// A [Client] connects to one connector and manages any number of collections. The
+// collections, watches and views of a client share a connection and a store. All
+// methods are safe for concurrent use. Every call that can block takes a context.
 // Errors with a Kubernetes code are *api.Status.
 //
 // # Stored state
@@ -45,7 +45,7 @@
 // # Memory
 //
 // Returned objects are copies that the caller owns. A watch buffers at most
-// [WatchOptions.Buffer] events. A view holds its latest snapshot.
+// [WatchOptions.Buffer] events. A view has only its latest snapshot.
 //
 // # The module without a client
 //

@@ -8,8 +8,8 @@ import (
 	"github.com/watchglass/watchglass/host/client"
 )
 
-// The existing objects, followed by every change. It needs a connector, such as that
-// of "watchglass demo"; examples/embed-go is the same as a program.
+// Prints the existing objects, and then every change. It needs a connector, such as
+// that of "watchglass demo"; examples/embed-go is the same as a program.
 func Example() {
 	ctx := context.Background()
 	c, err := client.Open(ctx, client.Config{URL: "ws://127.0.0.1:8080/watch"})
@@ -41,7 +41,7 @@ func Example() {
 	}
 }
 
-// The ten pods with the most restarts, whenever they change.
+// Prints the ten pods with the most restarts, whenever they change.
 func ExampleCollection_View() {
 	ctx := context.Background()
 	c, err := client.Open(ctx, client.Config{URL: "ws://127.0.0.1:8080/watch"})

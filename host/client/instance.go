@@ -36,7 +36,7 @@ var ErrPoisoned = errors.New("client: instance is poisoned")
 // ErrPoisoned.
 type Instance struct {
 	module   wasm.Module
-	poison   error // why it is unusable
+	poison   error // why the instance is unusable
 	lastGasp head  // the Go runtime's output before it crashed
 
 	reserve, open, step, tick, ready, out, advance, lastError wasm.Function

@@ -24,7 +24,7 @@ type loop struct {
 
 	// ---
 
-	epoch    time.Time // where the clock started
+	epoch    time.Time // start of the clock
 	instance *Instance // nil between a failure and the next start
 	restart  restart
 	wake     time.Time // time of the engine's next tick; zero for never
@@ -173,7 +173,7 @@ func (l *loop) handled(err error) error {
 	return err
 }
 
-// pump processes output until there is none, and no credit to grant for it.
+// pump processes output until there is none, and grants all pending credit.
 func (l *loop) pump() {
 	for l.instance != nil {
 		out, err := l.instance.Ready()

@@ -21,7 +21,8 @@ type ObjectOptions struct {
 // ObjectSnapshot is the known state of an object at one point in time. It is
 // immutable.
 type ObjectSnapshot struct {
-	// State reports how current the other fields are. They stay in every state.
+	// State reports how current the other fields are. They remain valid in
+	// every state.
 	State api.State
 	Err   error // the reason for the state, if it has one
 	// Known is false until the client knows whether the object exists.
@@ -46,8 +47,8 @@ type objectState struct {
 }
 
 // Object acquires a reference to an object, such as "v1/configmaps" and "ns/name".
-// It does not wait for data. Close it when done. An unclosed reference stays until
-// the client closes.
+// It does not wait for data. Close it when done. A reference that is not closed
+// stays until the client closes.
 func (c *Client) Object(ctx context.Context, resource string, key api.Key, opts ObjectOptions) (*ObjectHandle, error) {
 	h := &ObjectHandle{client: c, acquire: wire.AcquireObject{
 		Resource: resource, Key: key, Owner: opts.Owner, OnDemand: opts.OnDemand,

@@ -104,7 +104,7 @@ func newChunk(f *wire.SnapshotChunk) Chunk {
 }
 
 // RestoreError returns why the state given in [CollectionOptions.Restore] was not
-// restored: it was corrupt, incomplete, of another scope or of another release. In that
+// restored. It was corrupt, incomplete, of another scope or of another release. In that
 // case the collection has discarded it. RestoreError returns nil if the restore succeeded
 // or no state was given.
 func (c *Collection) RestoreError() error { return c.restoreErr }

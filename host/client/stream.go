@@ -12,7 +12,7 @@ const (
 	dialTimeout  = 30 * time.Second
 	writeTimeout = 30 * time.Second
 	// outgoing is the number of messages that wait for a blocked connection. The
-	// engine sends few and small ones, so a full queue indicates a dead connection.
+	// engine sends few small messages, so a full queue indicates a dead connection.
 	outgoing = 64
 )
 
@@ -68,8 +68,8 @@ func (s *stream) run() {
 		s.loop.tasks.Go(func() { s.write(conn) })
 		err = s.read(conn)
 	case errors.As(err, &no):
-		// The engine accepts a refusal only as a message of a connector, as in a
-		// browser, which does not expose the response to an upgrade.
+		// The engine accepts a refusal only as a message from a connector. In a
+		// browser, the response to an upgrade is not available.
 		s.report(arrival{kind: streamOpened})
 		s.report(arrival{kind: dataArrived, data: (&wire.SubscriptionStatus{Status: no.status}).Append(nil)})
 	}

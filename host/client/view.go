@@ -30,8 +30,8 @@ const defaultLimit = 100
 // Snapshot is the window of a view at one point in time. It is immutable.
 type Snapshot struct {
 	Rows   []Object // without JSON
-	Total  uint64   // number of matching rows, in the window or not
-	Offset uint32   // of the first row
+	Total  uint64   // number of matching rows, inside or outside the window
+	Offset uint32   // index of the first row
 	Facets []Facet  // in the order of the options
 	Groups Groups
 	// ResourceVersion is the version of the newest change in the window. Later changes
@@ -61,7 +61,7 @@ type Groups struct {
 
 // Group is the rows with the same values.
 type Group struct {
-	Values     []string // in the order of ViewOptions.GroupBy; "" for none, milliseconds for times
+	Values     []string // in the order of ViewOptions.GroupBy: "" for a missing value, milliseconds for a time
 	Rows       uint64
 	Aggregates []wire.Aggregate // in the order of ViewOptions.Aggregates
 }
@@ -70,7 +70,7 @@ type Group struct {
 type View struct {
 	collection *Collection
 	id         uint32
-	open       wire.OpenView // belongs to the loop once opened
+	open       wire.OpenView // belongs to the loop after it is opened
 	newest     latest[viewState]
 }
 
@@ -135,7 +135,7 @@ func (v *View) command() []byte {
 	return v.open.Append(nil)
 }
 
-// Snapshot returns the newest snapshot, or nil before the first.
+// Snapshot returns the newest snapshot, or nil before the first snapshot.
 func (v *View) Snapshot() *Snapshot {
 	state, _ := v.newest.get()
 	return state.snapshot
@@ -192,7 +192,8 @@ func (v *View) All(ctx context.Context) (List, error) {
 		if l.views[v.id] == nil {
 			return ErrClosed
 		}
-		// The engine receives no data and no time before this function returns.
+		// Neither data nor the time reaches the engine before this function
+		// returns.
 		if list.ResourceVersion, err = v.resourceVersion(l); err != nil {
 			return err
 		}

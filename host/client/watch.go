@@ -67,11 +67,12 @@ func (p WatchPolicy) wire() (api.Policy, error) {
 // returns an ERROR event of Kubernetes as an error.
 type Event struct {
 	Type   api.EventType
-	Object Object // of an ADDED, MODIFIED or DELETED event
+	Object Object // the object of an ADDED, MODIFIED or DELETED event
 	// Previous is the object before a MODIFIED event, if WatchOptions.Previous is set. A
-	// conflating watch skips versions; Previous is then the one that it delivered last.
+	// conflating watch skips versions. Previous is then the version that it delivered
+	// last.
 	Previous *Object
-	// ResourceVersion is the object's, or the bookmark's.
+	// ResourceVersion is the version of the object or of the bookmark.
 	ResourceVersion api.ResourceVersion
 	// InitialEventsEnd marks the bookmark that ends the initial events.
 	InitialEventsEnd bool
@@ -94,8 +95,8 @@ type Watch struct {
 	end    WatchEnd
 	err    error // returned by Next after the last event
 
-	wake  chan struct{} // has room for one: the queue or closed has changed
-	taken uint32        // events not granted again; owned by the reader of events
+	wake  chan struct{} // signals that the queue or closed has changed; has room for one signal
+	taken uint32        // events without renewed credit; owned by the reader of events
 }
 
 // Watch starts a watch. Close it when done.
@@ -164,9 +165,9 @@ func (w *Watch) command() []byte {
 	return open.Append(nil)
 }
 
-// Events yields events until the watch ends. The end of the Timeout ends the loop.
-// The last iteration has the error of any other end, or of ctx. Leaving the
-// loop does not close the watch.
+// Events yields events until the watch ends. The loop ends without an error when
+// the Timeout has passed. For any other end, or the end of ctx, the last iteration
+// has the error. Leaving the loop does not close the watch.
 func (w *Watch) Events(ctx context.Context) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		for {

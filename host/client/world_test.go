@@ -41,7 +41,7 @@ func cacheDir(t testing.TB) string {
 // joined by pipes.
 type world struct {
 	t      *testing.T
-	ctx    context.Context // ends before the test is killed
+	ctx    context.Context // ends shortly before the deadline of the test
 	source *memory.Source
 	*network
 	client *Client

@@ -38,11 +38,11 @@ type Cluster struct {
 	pods       [terminating + 1]pool // by state
 	draining   *node                 // or nil
 	rollouts   []*workload           // running rollouts
-	podNames   map[api.Key]bool      // of all pods that exist
+	podNames   map[api.Key]bool      // names of all pods that exist
 	addresses  int                   // number of assigned addresses
 	events     []api.Key             // oldest first
 
-	writes []source.Write // of the current operation
+	writes []source.Write // writes of the current operation
 }
 
 // New plans a cluster. It writes nothing before Populate.
@@ -184,7 +184,8 @@ func (c *Cluster) Step(ctx context.Context) (int, error) {
 }
 
 // write adds to the transaction of the operation. A later write of the same
-// object replaces the earlier: an operation may touch an object twice.
+// object replaces the earlier one, because an operation may write an object
+// twice.
 func (c *Cluster) write(w source.Write) {
 	for i := range c.writes {
 		if c.writes[i].Resource == w.Resource && c.writes[i].Key == w.Key {

@@ -126,8 +126,8 @@ type podJSON struct {
 	}
 }
 
-// TestTheStoreShowsTheState checks after many steps that the store contains the
-// state of the simulation, and that every kind of change has occurred.
+// TestTheStoreShowsTheState checks that, after many steps, the store contains
+// the state of the simulation, and that every kind of change has occurred.
 func TestTheStoreShowsTheState(t *testing.T) {
 	c, w := simulate(t, 1, 6000)
 	require.Len(t, w.objects[pods], c.Pods())

@@ -95,8 +95,8 @@ func (c *Cluster) crash() {
 	}
 }
 
-// settle moves a pod that is not running a step closer to that. It is called more
-// often while there are many such pods, which keeps them at a few percent.
+// settle moves a pod that is not running one step closer to running. It is called
+// more often while there are many such pods, which keeps them at a few percent.
 func (c *Cluster) settle() {
 	unsettled := 0
 	for _, s := range unsettledStates {

@@ -103,7 +103,7 @@ type pod struct {
 	ip       string
 	state    podState
 	restarts int
-	load     int // of the CPU, in thousandths
+	load     int // CPU usage in thousandths
 	created  time.Time
 	started  time.Time // start of the current container
 	changed  time.Time // time of the last change of state

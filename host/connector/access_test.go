@@ -96,7 +96,7 @@ func TestReadersReceiveOnlyPermittedObjects(t *testing.T) {
 			{wire.Subscribe{FieldSelector: "metadata.name!=pod-00002"}, 403},
 			{wire.Subscribe{Namespace: "kube-system"}, 403},
 			{wire.Subscribe{Resource: "v1/secrets"}, 403},
-			{wire.Subscribe{Resource: "v1/nothing"}, 403}, // a 404 would disclose that it does not exist
+			{wire.Subscribe{Resource: "v1/nothing"}, 403}, // A 404 would disclose that the object does not exist.
 		} {
 			c.subscribe.Subscription++
 			s := w.subscribe(ben, c.subscribe)
@@ -114,8 +114,9 @@ func TestReadersReceiveOnlyPermittedObjects(t *testing.T) {
 	})
 }
 
-// A reader without the right to a resource receives the same refusal, after the same
-// time, whether another reader has the resource open, and whether it exists.
+// The refusal of a reader without the right to a resource is the same, and arrives
+// after the same time, whether or not another reader has the resource open, and
+// whether or not it exists.
 func TestRefusalsDoNotDependOnWhatOthersHaveOpen(t *testing.T) {
 	rules := &book{rights: map[string][]string{"ann": {"v1/pods"}, "ben": {}}}
 	run(t, connector.Config{Access: rules}, func(t *testing.T, w *world) {

@@ -58,7 +58,7 @@ func TestListsUseTheEvaluationsOfTheirClient(t *testing.T) {
 				listed, err := w.list(o).rest()
 				require.NoError(t, err)
 				assert.Empty(t, listed)
-				looked := 2 * count // an object and its field
+				looked := 2 * count // selectors that evaluate an object and its field
 				elapsed := time.Since(began).Seconds()
 				assert.GreaterOrEqual(t, elapsed, float64(looked-perSecond-chunk)/perSecond)
 				assert.LessOrEqual(t, elapsed, float64(2*looked)/perSecond, "a page is counted, and then read")

@@ -132,7 +132,7 @@ func (l *list) pause(wait time.Duration) error {
 type survey struct {
 	objects int
 	rv      api.ResourceVersion
-	fresh   bool // the list can be answered immediately
+	fresh   bool // the list needs no wait
 }
 
 // Weigh implements kubeapi.Weigher.

@@ -130,7 +130,8 @@ func TestSlowlyReadListHasOneVersion(t *testing.T) {
 	}
 }
 
-// churn changes, deletes, creates and replaces some of n objects all over the list.
+// churn changes, deletes, creates and replaces some of n objects in all parts of
+// the list.
 func (w *world) churn(round, objects int) {
 	for i := round % 3; i < objects; i += 97 {
 		name := fmt.Sprintf("pod-%05d", i)
@@ -167,7 +168,7 @@ func TestListBeyondTheHistoryEndsWithAnError(t *testing.T) {
 				_, err, _ := r.next()
 				require.NoError(t, err)
 				f(w)
-				time.Sleep(time.Minute) // virtual time in which the source is retried
+				time.Sleep(time.Minute) // virtual time in which the connector retries the source
 				objects, err := r.rest()
 				assert.Less(t, len(objects), 1999)
 				require.ErrorIs(t, err, api.Expired(""))

@@ -30,7 +30,7 @@ type collection struct {
 	holds     int                 // number of users that are not readers
 	idleSince time.Time           // time of the last use
 	linger    *time.Timer         // runs while the collection is unused
-	clock     *time.Timer         // for the cacher's next tick
+	clock     *time.Timer         // timer for the cacher's next tick
 	prompter  *time.Timer         // runs between two requests for progress
 	status    upstream
 	totals    *ResourceTotals
@@ -139,9 +139,9 @@ func (col *collection) expire() {
 	col.end()
 }
 
-// end stops the upstream watch permanently. Counters outlive the collection, unless the
-// resource was never listed: clients choose the names of resources that do not exist. The caller
-// holds the lock.
+// end stops the upstream watch permanently. Counters outlive the collection, unless the resource
+// was never listed: clients choose the names of resources that do not exist. The caller holds
+// the lock.
 func (col *collection) end() {
 	col.totals.Watches.Add(col.cacher.Watches().Counts())
 	if col.totals.Lists == 0 {
@@ -247,8 +247,8 @@ func (col *collection) wind() {
 // promptPause is the time between two requests for progress (rule C35).
 const promptPause = 100 * time.Millisecond
 
-// prompt requests progress from the source, and repeats the request while a read waits
-// for it, here or at a reader. The caller holds the lock.
+// prompt requests progress from the source. It repeats the request while a local read
+// or a reader waits for it. The caller holds the lock.
 func (col *collection) prompt() {
 	if col.prompter != nil || col.connector.closed || !col.cacher.Waits().Any() {
 		return

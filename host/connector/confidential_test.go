@@ -20,7 +20,7 @@ import (
 
 var configMaps = api.Resource{Version: "v1", Name: "configmaps"}
 
-// secrets are config maps whose every value is a sentinel.
+// secrets are config maps whose values are all sentinels.
 type secrets struct {
 	*world
 	rand    *rand.Rand
@@ -66,7 +66,7 @@ func (s *secrets) change() api.ResourceVersion {
 }
 
 // No byte of a connection comes from an object that the reader may not read,
-// whatever others read and the connector read before (rule B25).
+// regardless of what others and the connector have read before (rule B25).
 func TestReadersReceiveNothingOfObjectsThatTheyMayNotRead(t *testing.T) {
 	scopes := []wire.Subscribe{
 		{Namespace: "team-a"},

@@ -16,7 +16,7 @@ type Connector struct {
 	config Config
 	access access.Policy // Config.Access, enforced
 	probe  *probe
-	start  time.Time // of the monotonic clock
+	start  time.Time // start of the monotonic clock
 
 	// stopping ends when Close begins. Upstream watches then stop, and readers
 	// receive the closing status. killed ends when the context of Close does.
@@ -42,8 +42,8 @@ type Connector struct {
 	deflater    deflater
 }
 
-// New returns a connector. It does nothing until a resource is read. The caller
-// closes it.
+// New returns a connector. It performs no I/O until a resource is read. The
+// caller closes it.
 func New(config Config) *Connector {
 	config = config.withDefaults()
 	c := &Connector{

@@ -428,7 +428,7 @@ func TestReadersResumeAtAnotherConnector(t *testing.T) {
 		require.NoError(t, r.Resume(t.Context(), s, wire.Subscribe{
 			Subscription: 1, Resource: "v1/pods", Credit: connectortest.Endless,
 		}))
-		synctest.Wait() // until it has listed
+		synctest.Wait() // until the source has listed
 		last := w.put("pod-00000")
 		w.until(r, func() bool { return s.Status != nil || s.ResourceVersion == last })
 		assert.Nil(t, s.Status)
@@ -459,7 +459,7 @@ func TestHistoryLimitsApply(t *testing.T) {
 		w.fill(1)
 		_, s := w.synced()
 		w.fill(100)
-		synctest.Wait() // until the window has moved on
+		synctest.Wait() // until the window has evicted the version
 		r := w.reader()
 		again := w.subscribe(r, wire.Subscribe{ResourceVersion: s.ResourceVersion, Source: s.Source})
 		w.until(r, func() bool { return again.Status != nil })

@@ -33,7 +33,7 @@ type decoder struct {
 }
 
 // newDecoder returns a decoder for the objects of a resource. The dictionary depends
-// on the schema alone, because readers receive it independent of their rights.
+// on the schema alone, because all readers receive it, regardless of their rights.
 func newDecoder(schema *api.Schema, config *Config) (*decoder, error) {
 	scanner, err := catalog.NewScanner(schema)
 	if err != nil {

@@ -38,8 +38,9 @@
 //     objects, faults, totals and pages.
 //   - Encoded changes are only shared by readers without a scope or selector.
 //
-// Readers do learn that the resource changes elsewhere. Resource versions count all
-// of its changes, and progress advances with them, as bookmarks do in Kubernetes.
+// Readers do learn that other objects of the resource change. Resource versions
+// count all changes of the resource, and progress advances with them, as
+// bookmarks do in Kubernetes.
 //
 // # Lock and goroutines
 //
@@ -50,14 +51,15 @@
 // only the reader's own goroutine waits for it.
 //
 // There is one goroutine per upstream watch (run.go), and two per reader, one of
-// them the caller of [Connector.Serve] (reader.go). At most one per processor
-// writes for sleeping readers. [Connector.Close] waits for all of them.
+// them the caller of [Connector.Serve] (reader.go). At most one goroutine per
+// processor writes for sleeping readers. [Connector.Close] waits for all of
+// them.
 //
 // # Freshness
 //
-// While a read waits for a newer version, here or at a reader, the connector
-// requests progress from the source every 100 ms (rule C35). Otherwise an idle
-// resource would be confirmed only seconds later.
+// While a local read or a reader waits for a newer version, the connector
+// requests progress from the source every 100 ms (rule C35). Otherwise the
+// state of an idle resource would be confirmed only seconds later.
 //
 // # Faults
 //

@@ -129,8 +129,8 @@ func newLimiter(perSecond int) *rate.Limiter {
 	return rate.NewLimiter(rate.Limit(perSecond), perSecond)
 }
 
-// pace waits until a limiter admits the given cost. It reduces a cost above the limiter's
-// burst, the allowance of one second, to the burst.
+// pace waits until a limiter admits the given cost. It reduces a larger cost to the
+// limiter's burst, the allowance of one second.
 func (c *Connector) pace(ctx context.Context, l *limit.Limit, limiter *rate.Limiter, cost int) error {
 	wait := limiter.ReserveN(time.Now(), min(cost, limiter.Burst())).Delay()
 	if wait <= 0 {

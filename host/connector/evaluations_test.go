@@ -22,11 +22,12 @@ func twoUsers() *book {
 	return &book{rights: map[string][]string{"ann": {"v1/pods", inDefault}, "eve": {"v1/pods"}}}
 }
 
-// floodAs opens a connection with expensive selectors, which lasts until the end.
+// floodAs opens a connection with expensive selectors, which stays open until the
+// test ends.
 func (w *world) floodAs(token string, frames ...connectortest.Frame) (result func() error) {
 	r, result := w.readerAs(token)
 	require.NoError(w.t, r.Send(w.t.Context(), frames...))
-	w.serving.Go(func() { r.UntilEnd(w.t.Context()) }) // the connector ends it
+	w.serving.Go(func() { r.UntilEnd(w.t.Context()) }) // the connector closes it
 	synctest.Wait()
 	return result
 }
@@ -83,8 +84,8 @@ func TestEvaluationsOfAUserAreLimitedWithoutDelayingOthers(t *testing.T) {
 	})
 }
 
-// The snapshot of a selector without matches sends nothing, and still examines all
-// objects.
+// The snapshot of a selector without matches sends no objects, and still examines
+// all of them.
 func TestRepeatedSubscriptionsAreLimitedByEvaluations(t *testing.T) {
 	const perSecond, objects, rounds = 1000, 500, 100
 	limits := limit.NewSet().With(limit.MaxEvaluationRate, perSecond)
@@ -146,7 +147,7 @@ func TestReaderWithoutEvaluationsReceivesRefusalsAndErrors(t *testing.T) {
 		w.fill(20 * chunk)
 		eve, _ := w.readerAs("eve")
 		none := w.subscribe(eve, wire.Subscribe{Subscription: 1, FieldSelector: "status.phase=Failed"})
-		w.until(eve, func() bool { return none.Parts > 0 }) // the rest takes hours
+		w.until(eve, func() bool { return none.Parts > 0 }) // the remaining evaluations would take hours
 		synctest.Wait()
 		began := time.Now()
 

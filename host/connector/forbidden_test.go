@@ -12,8 +12,9 @@ import (
 	"github.com/watchglass/watchglass/host/kubeapi"
 )
 
-// If the source denies the connector a resource, its readers do not wait. They learn
-// which right the connector lacks, and are served once it has that right.
+// If the source denies the connector a resource, its readers do not wait. They
+// receive the name of the right that the connector lacks, and are served once it has
+// that right.
 func TestAResourceThatTheConnectorMayNotReadIs403(t *testing.T) {
 	o := &outage{}
 	runOutage(t, o, func(t *testing.T, w *world) {

@@ -59,7 +59,7 @@ func (w *world) untilEnd(r *connectortest.Reader) {
 }
 
 // A reader that sends requests without reading responses is disconnected at the
-// limit, and finds the reason when it reads.
+// limit, and receives the reason when it reads.
 func TestUnreadResponsesAreBounded(t *testing.T) {
 	run(t, connector.Config{}, func(t *testing.T, w *world) {
 		r, _, result := w.connect()
@@ -81,8 +81,8 @@ func TestUnreadResponsesAreBounded(t *testing.T) {
 	})
 }
 
-// A reader that reads its responses gets them at the rate at which it may send
-// requests.
+// A reader that reads its responses receives them at the rate at which it may
+// send requests.
 func TestReadResponsesAreShortAndRateLimited(t *testing.T) {
 	runBoth(t, connector.Config{}, func(t *testing.T, w *world) {
 		r := w.reader()
@@ -172,7 +172,8 @@ func TestSelectorsAreLimited(t *testing.T) {
 	})
 }
 
-// A session without a host, as at the edge, has the limits of the table.
+// A session without a host, as at the edge, has the default limits of package
+// limit.
 func TestSessionDefaultsEqualTheLimits(t *testing.T) {
 	limits := limit.NewSet()
 	c := session.Config{}.WithDefaults()

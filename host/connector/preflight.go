@@ -71,8 +71,8 @@ func (r *reader) identify(ctx context.Context, hello *wire.Hello, found *preflig
 	found.user, found.refused = r.connector.access.Authenticate(ctx, found.token)
 }
 
-// authorize decides before it looks up the resource, so that a reader without the
-// right does not learn whether the resource exists.
+// authorize decides before it looks up the resource, so that the decision does
+// not disclose whether the resource exists.
 func (r *reader) authorize(ctx context.Context, user *access.User, asked *session.Request, found *preflight) {
 	request := accessRequest(asked)
 	if _, known := found.rights[request]; known {

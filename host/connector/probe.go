@@ -20,7 +20,7 @@ const (
 )
 
 // Ready returns nil if readers can be served: from a cached collection, which may be
-// stale, or because the source answers. One lost source therefore does not remove
+// stale, or because the source responds. A lost source therefore does not remove
 // every replica from a load balancer. Stats reports which collections are current.
 func (c *Connector) Ready(ctx context.Context) error {
 	if c.cached() {
@@ -113,7 +113,7 @@ func (p *probe) run(r *probed) {
 	r.at = time.Now()
 }
 
-// retry spaces the attempts of one collection.
+// retry schedules the attempts of one collection.
 type retry struct {
 	probe  *probe
 	pauses backoff.Pauses

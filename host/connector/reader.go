@@ -56,16 +56,16 @@ type reader struct {
 	// and woken are guarded by connector.mu.
 	connector *Connector
 	conn      MessageConn
-	signal    chan struct{} // capacity 1; there may be something to send
+	signal    chan struct{} // capacity 1; there may be data to send
 	ending    atomic.Bool   // there is a reason to end the connection
 	woken     bool          // the reader is in connector.woken
 	session   *session.Session
 	sent      Sent
 	received  time.Time // when the source delivered the oldest unsent change; zero if there is none
-	evaluator           // of the selectors, with the allowance of the client; that is nil before the Hello
+	evaluator           // meter of the selectors, with the allowance of the client, which is nil before the Hello
 	sender    sender
 
-	resources []api.Resource // that it may subscribe to; nil for all
+	resources []api.Resource // resources that it may subscribe to; nil for all
 	address   netip.Prefix   // address block of the client; see access.Client.Block
 	number    uint64         // increases with every reader
 	silence   *time.Timer    // runs until the Hello
@@ -80,14 +80,14 @@ type reader struct {
 	// Guarded by connector.mu.
 	since  time.Time
 	shed   bool       // disconnected by Shed
-	found  *preflight // for the message that is being received
+	found  *preflight // cost of the message that is being received
 	token  string
 	user   *access.User     // nil before the Hello
 	rights map[uint32]grant // by subscription
 	// tokenReviewAt is the time of the next review of the token.
 	tokenReviewAt time.Time
-	expiry        *time.Timer // of the token; nil if it does not expire
-	stopWatching  func() bool // for the withdrawal of the token; nil if it is not watched
+	expiry        *time.Timer // expiry of the token; nil if it does not expire
+	stopWatching  func() bool // registration for the withdrawal of the token; nil if there is none
 }
 
 // Serve serves one reader until it leaves, violates the protocol, ctx ends or the

@@ -260,8 +260,8 @@ func TestProgressIsSentWithoutChanges(t *testing.T) {
 }
 
 // TestHammer connects, reads, stops reading and disconnects at random while the
-// source changes, fails and compacts. It runs on real time and threads, for the
-// race detector.
+// source changes, fails and compacts. It runs in real time and with real
+// threads, for the race detector.
 func TestHammer(t *testing.T) {
 	src := memory.New()
 	for i := range 200 {
@@ -280,7 +280,7 @@ func TestHammer(t *testing.T) {
 	require.NoError(t, c.Close(t.Context()))
 	assert.Zero(t, c.Stats().Readers)
 	for deadline := time.Now().Add(time.Minute); runtime.NumGoroutine() > before && time.Now().Before(deadline); {
-		runtime.Gosched() // the last connections are ending
+		runtime.Gosched() // the last connections are being closed
 	}
 	assert.LessOrEqual(t, runtime.NumGoroutine(), before)
 }
@@ -370,7 +370,7 @@ func TestMessageRateOfAReaderIsLimitedWithoutDelayingOthers(t *testing.T) {
 }
 
 // Each fragment of a large object has the whole WriteTimeout. A reader that reads
-// one in 50 seconds makes progress, however long the object takes.
+// one in 50 seconds makes progress, regardless of how long the object takes.
 func TestSlowReaderOfALargeObjectStaysConnected(t *testing.T) {
 	for name, before := range map[string]bool{"in the snapshot": true, "as an event": false} {
 		t.Run(name, func(t *testing.T) {

@@ -51,7 +51,7 @@ type reviews struct {
 	// running is closed at the end of the running review, and nil if none runs.
 	// Guarded by connector.mu.
 	running   chan struct{}
-	notBefore time.Time // of the next review; used only by the running one
+	notBefore time.Time // deadline of the next review; used only by the running one
 	// timer starts the next review. It is nil before start and for a policy that
 	// decides once. Guarded by connector.mu.
 	timer *time.Timer
@@ -87,8 +87,8 @@ func (r *reader) scheduleReview() {
 	}
 }
 
-// review repeats the decisions that have expired, and schedules the next review. If a
-// review is running, that one notices what has expired since.
+// review repeats the decisions that have expired, and schedules the next review. A
+// running review repeats the decisions that have expired since.
 func (r *reader) review(ctx context.Context) {
 	c, v := r.connector, &r.reviews
 	c.mu.Lock()

@@ -18,8 +18,9 @@ import (
 	"github.com/watchglass/watchglass/host/source/memory"
 )
 
-// tardy is a policy whose response takes a while. It decides when it is asked.
-type tardy struct {
+// slowPolicy is a policy that responds with a delay. It decides when it receives
+// the request.
+type slowPolicy struct {
 	access.Policy
 	takes     time.Duration
 	valid     context.Context // ends when the token is withdrawn
@@ -27,7 +28,7 @@ type tardy struct {
 	decisions atomic.Int32
 }
 
-func (p *tardy) Authenticate(context.Context, string) (*access.User, *api.Status) {
+func (p *slowPolicy) Authenticate(context.Context, string) (*access.User, *api.Status) {
 	p.decisions.Add(1)
 	valid := p.valid
 	refused := valid.Err() != nil
@@ -43,7 +44,7 @@ func (p *tardy) Authenticate(context.Context, string) (*access.User, *api.Status
 func TestTokenWithdrawnDuringAReviewIsReviewedAgain(t *testing.T) {
 	const interval, takes = time.Minute, 2 * time.Second
 	synctest.Test(t, func(t *testing.T) {
-		policy := &tardy{Policy: access.Everyone(), takes: takes}
+		policy := &slowPolicy{Policy: access.Everyone(), takes: takes}
 		policy.valid, policy.withdraw = context.WithCancel(t.Context())
 		c := connector.New(connector.Config{Source: memory.New(), Access: policy, ReviewInterval: interval})
 		here, there := connectortest.Pipe()

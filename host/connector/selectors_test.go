@@ -36,8 +36,8 @@ func expensive() []connectortest.Frame {
 	return all
 }
 
-// The cost of a change for a reader depends only on its own selectors, and there on
-// the number of fields, not of terms.
+// The cost of a change for a reader depends only on its own selectors, and for them
+// on the number of fields, not of terms.
 func TestEvaluationsOfAReaderAreBoundedSeparately(t *testing.T) {
 	const changes = 50
 	measure := func(abusers int) (healthy, abusive uint64) {
@@ -74,11 +74,11 @@ func TestEvaluationsOfAReaderAreBoundedSeparately(t *testing.T) {
 	assert.LessOrEqual(t, abusive, uint64(4*(changes+1)*2), "two fields of both versions, to wake the reader and to send")
 }
 
-// abuse opens a reader with subscriptions that stay until the end.
+// abuse opens a reader with subscriptions that stay open until the test ends.
 func (w *world) abuse(frames ...connectortest.Frame) {
 	r := w.reader()
 	require.NoError(w.t, r.Send(w.t.Context(), frames...))
-	w.serving.Go(func() { r.UntilEnd(w.t.Context()) }) // the connector ends it
+	w.serving.Go(func() { r.UntilEnd(w.t.Context()) }) // the connector closes it
 	synctest.Wait()
 }
 

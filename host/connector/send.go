@@ -34,7 +34,7 @@ type sender struct {
 	left  bool        // Offer has buffered bytes to flush
 	long  []byte      // a message that is being written in fragments
 	alarm *time.Timer // wakes the reader at the time at
-	at    int64       // in milliseconds of the connector's clock
+	at    int64       // by the connector's clock in milliseconds
 	// received is the received time of the reader for the message that is being
 	// written.
 	received time.Time
@@ -255,7 +255,7 @@ func (s *sender) guard(ctx context.Context, cancel context.CancelCauseFunc) (sto
 // due is when to send the next message, unless an event wakes the sender earlier.
 type due struct {
 	again    bool      // more is ready now
-	received time.Time // of the reader, if the message has its changes
+	received time.Time // received time of the reader, if the message contains its changes
 	now      int64     // the current time in milliseconds of the connector's clock
 	at       int64     // a later time by the same clock
 }
@@ -273,9 +273,9 @@ const idleMillis = 60 * 60 * 1000
 
 // next appends the bytes to send now to a buffer, and returns when the next ones are
 // due. Readers with long messages take turns, so that other users of the lock wait for
-// at most one of them. A thousand readers may reconnect at once. When a client
-// has used up its selector evaluations, its readers receive only messages that need
-// none, such as refusals and errors of the source.
+// at most one of them. A thousand readers may reconnect at the same time. When a
+// client has used up its selector evaluations, its readers receive only messages that
+// need none, such as refusals and errors of the source.
 func (r *reader) next(buffer []byte, bulk bool) (message []byte, next due) {
 	c := r.connector
 	if bulk {

@@ -11,8 +11,8 @@ import "runtime"
 // the queue length that justifies another worker.
 const sendBatch = 32
 
-// sendPool has as many goroutines as were ever needed, up to one per processor.
-// Guarded by connector.mu.
+// sendPool has as many goroutines as were ever needed at the same time, up to
+// one per processor. Guarded by connector.mu.
 type sendPool struct {
 	queue   []*reader     // woken readers that wait for a worker, each at most once
 	more    chan struct{} // wakes an idle worker; has room for all

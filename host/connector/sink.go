@@ -17,7 +17,7 @@ type sink struct {
 	at api.ResourceVersion // every change up to this version is applied; zero means a list is needed
 
 	source  string // the source's identity
-	history string // what readers see as the source: source, with a suffix if it went back in time
+	history string // the source as readers see it: source, with a suffix if it went back in time
 	newest  api.ResourceVersion
 	listed  bool
 }
@@ -67,8 +67,8 @@ func (s *sink) Object(key api.Key, rv api.ResourceVersion, value []byte) error {
 // EndList implements source.Sink.
 func (s *sink) EndList(rv api.ResourceVersion) error {
 	if rv < s.newest {
-		// A source that goes back, such as one restored from a backup under its old
-		// name, has a new history.
+		// A source that goes back in time, such as one restored from a backup under
+		// its old name, has a new history.
 		s.history = s.source + " restored at " + rv.String()
 	}
 	s.col.change(func(now int64) {

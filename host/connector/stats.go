@@ -25,7 +25,7 @@ type Stats struct {
 
 // Totals are counters since the connector was created.
 type Totals struct {
-	Connections uint64 // of readers, including those without a Hello
+	Connections uint64 // connections of readers, including those without a Hello
 	Refused     uint64 // readers refused because there were too many
 	Malformed   uint64 // readers disconnected for protocol violations, except for refused tokens
 	Messages    uint64 // messages sent to readers
@@ -41,7 +41,7 @@ type ResourceTotals struct {
 	Events   uint64         // listed objects and applied changes
 	Faults   uint64         // events that could not be served
 	BytesIn  uint64         // bytes of raw values from the source
-	Watches  watcher.Counts // of the watches of readers and of the Kubernetes API
+	Watches  watcher.Counts // counts of the watches of readers and of the Kubernetes API
 }
 
 // ResourceStats describes one upstream watch.
@@ -52,9 +52,9 @@ type ResourceStats struct {
 	Objects         int
 	ResourceVersion api.ResourceVersion
 	Bytes           int           // memory for objects and history
-	Behind          time.Duration // time since the source last sent something
+	Behind          time.Duration // time since the source last sent data
 	// Failures is the number of consecutive failures of the source, and Err the last
-	// one. Both are zero while it delivers.
+	// one. Both are zero while the source delivers.
 	Failures int
 	Err      error
 }

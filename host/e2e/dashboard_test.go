@@ -76,8 +76,8 @@ func exact(t *testing.T, page context.Context, c *cluster) {
 }
 
 // The main scenario: a page shows ten thousand pods. The server is killed during
-// changes and stays away until the page is stale. Meanwhile etcd is compacted, so
-// the page cannot resume. After the server's return, the page equals etcd.
+// changes and stays down until the page is stale. Meanwhile etcd is compacted, so
+// the page cannot resume. After the server restarts, the page equals etcd.
 func TestDashboard_survives_a_killed_server(t *testing.T) {
 	const pods = 10_000
 	c := startCluster(t, pods)
@@ -101,7 +101,7 @@ func TestDashboard_survives_a_killed_server(t *testing.T) {
 	exact(t, page, c)
 }
 
-// A cut connection is resumed by resource version, without a relist.
+// A broken connection is resumed by resource version, without a relist.
 func TestDashboard_resumes_after_a_cut(t *testing.T) {
 	c := startCluster(t, 500)
 	address := freePort(t)

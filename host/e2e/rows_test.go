@@ -13,13 +13,13 @@ import (
 	"github.com/watchglass/watchglass/host/internal/slowlink"
 )
 
-// shown is the page at the moment at which its table was complete.
+// shown is the state of the page when its table was complete.
 type shown struct {
 	State   string
 	Objects int
 	Bodies  int
-	Rows    []string // keys of the window
-	Counted int      // rows in the counts by value
+	Rows    []string // keys of the rows in the window
+	Counted int      // number of rows in the counts by value
 	Facet   string   // the counted column
 }
 

@@ -15,14 +15,14 @@ const DefaultCluster = "default"
 // Clusters are the clusters of an edge and the objects that hold them.
 type Clusters map[string]Cluster
 
-// Cluster describes how one cluster is divided over objects. Without groups one
-// object contains all of it.
+// Cluster describes how one cluster is divided over objects. Without groups,
+// one object contains all of it.
 type Cluster struct {
 	Groups []Group `json:"groups"`
-	// Regions is the number of objects per part of the world that serve the readers
-	// of each object. The groups must then name their resources. Zero means none. The
-	// JavaScript entry routes readers to them. The requests of this package go to
-	// the fed object.
+	// Regions is the number of objects per continent that serve the readers of each
+	// object. The groups must then name their resources. Zero means none. The
+	// JavaScript entry routes readers to them. The requests of this package go to the
+	// fed object.
 	Regions int `json:"regions"`
 }
 

@@ -13,8 +13,8 @@ import (
 	"github.com/watchglass/watchglass/host/kubeapi"
 )
 
-// reviewInterval limits how long a watch may outlast the key of its token. It never
-// outlasts the token. A review costs one signature.
+// reviewInterval limits how long a watch may outlast the removal of the key that
+// signed its token. It never outlasts the token. A review costs one signature.
 const reviewInterval = 5 * time.Second
 
 // Config configures a handler. All fields are required.
@@ -85,9 +85,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// allowOrigins lets pages of any origin send requests. Browsers do not add the token
-// in the header without the page's help, so a page cannot misuse another user's
-// credentials.
+// allowOrigins lets pages of any origin send requests. Browsers send the token only
+// if the page sets the header, so a page cannot misuse another user's credentials.
 func allowOrigins(h http.Header) {
 	h.Set("Access-Control-Allow-Origin", "*")
 	h.Set("Access-Control-Expose-Headers", "Retry-After, Warning")

@@ -66,13 +66,13 @@ func silent(_ string, r *http.Request) (*http.Response, error) {
 	return nil, r.Context().Err()
 }
 
-// ask sends a request of an unrestricted token to an edge with 256 objects.
+// ask sends a request with an unrestricted token to an edge with 256 objects.
 func ask(t *testing.T, path string, o *objects) *httptest.ResponseRecorder {
 	t.Helper()
 	return askAs(t, path, o, token.Claims{Resources: []string{"*"}, Namespaces: []string{"*"}})
 }
 
-// askAs sends a request of a token with the rights in claims.
+// askAs sends a request with a token whose rights are in claims.
 func askAs(t *testing.T, path string, o *objects, claims token.Claims) *httptest.ResponseRecorder {
 	t.Helper()
 	claims.Cluster, claims.Expires = "default", time.Now().Add(time.Hour)
@@ -185,7 +185,7 @@ func TestReadinessDoesNotWaitForOneObject(t *testing.T) {
 }
 
 // Counts include objects that a token for some namespaces or resources does not
-// grant, and states of resources depend on them.
+// grant, and so do the states of resources.
 func TestRestrictedTokensReceiveNeitherMetricsNorReasons(t *testing.T) {
 	o := &objects{answer: healthy}
 	unready := &objects{answer: func(string, *http.Request) (*http.Response, error) { return nil, errors.New("it broke") }}

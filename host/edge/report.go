@@ -21,7 +21,7 @@ const (
 	// maxReport is the maximum size of an object's status.
 	maxReport = 1 << 20
 	// reportTimeout is the time limit for an object's status. A slow or lost object
-	// delays the caller by no more.
+	// delays the caller no longer than this.
 	reportTimeout = 2 * time.Second
 	// reportsAtOnce is the number of concurrent requests. With 256 objects, the
 	// result takes 8 seconds at most, which is below the scrape timeout of
@@ -107,8 +107,9 @@ func (b *backend) reports(ctx context.Context) []answered {
 	return all
 }
 
-// ready serves /readyz: every object has a feed and is current. A restricted token
-// gets no reasons, because they name resources that it may not read.
+// ready serves /readyz, which succeeds if every object has a feed and is current.
+// A restricted token gets no reasons, because they name resources that it may not
+// read.
 func (c *cluster) ready(w http.ResponseWriter, r *http.Request, user *access.User) {
 	var reasons []string
 	for _, a := range c.backend.reports(r.Context()) {

@@ -20,7 +20,7 @@ func StartCluster(size int, config Config) ([]*Server, error) {
 	}
 	config.Dir, config.ClientPort = "", 0
 	servers, errs := make([]*Server, size), make([]error, size)
-	var all sync.WaitGroup // members wait for each other, so they start together
+	var all sync.WaitGroup // members wait for each other, so they start concurrently
 	for i, m := range members {
 		all.Go(func() { servers[i], errs[i] = StartMember(config, m) })
 	}
@@ -53,7 +53,7 @@ func Plan(size int) ([]Member, error) {
 	return members, nil
 }
 
-// freePorts returns ports that were free a moment ago, because members must know the
+// freePorts returns ports that were free just before, because members must know the
 // ports of the others before they listen.
 func freePorts(n int) ([]url.URL, error) {
 	urls := make([]url.URL, n)

@@ -10,12 +10,12 @@ import (
 
 // end terminates the program when etcd cannot continue, for example because the disk
 // is full. Etcd itself would panic, often in a separate goroutine, or exit. Without
-// a log there would be no reason, and its directory would remain.
+// a log, the reason would be lost and the directory would remain.
 type end struct {
 	temp *tempDir // removed at the end, or nil
 }
 
-// silentUntilTheEnd returns a logger that only logs the reason for the end.
+// silentUntilTheEnd returns a logger that logs only the reason for the end.
 func silentUntilTheEnd(temp *tempDir) *zap.Logger {
 	return zap.NewNop().WithOptions(zap.WithPanicHook(end{temp}), zap.WithFatalHook(end{temp}))
 }

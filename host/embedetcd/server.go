@@ -23,13 +23,13 @@ const quota = 8 << 30
 // Config configures a server. The zero value is a server on free ports with a
 // temporary directory that keeps all history.
 type Config struct {
-	// Dir is the data directory. Empty means a temporary one, removed by
-	// Close, or by the next server's Start if the process is killed.
+	// Dir is the data directory. Empty means a temporary one, removed by Close,
+	// or by the next server's Start if the process is killed.
 	Dir string
 	// ClientPort and PeerPort are the ports on loopback. Zero means a free one.
 	ClientPort, PeerPort int
-	// UnsafeNoFsync skips fsync: much faster, and a crash of the machine loses
-	// the data.
+	// UnsafeNoFsync skips fsync. This is much faster, but a crash of the
+	// machine loses the data.
 	UnsafeNoFsync bool
 	// Retention is how long history is retained before compaction. Zero disables
 	// compaction.
@@ -136,7 +136,8 @@ func (s *Server) Endpoints() []string {
 // Client returns a client of this member. The server owns and closes it.
 func (s *Server) Client() *clientv3.Client { return s.client }
 
-// Err returns a channel with the error that ended the server on its own, if one did.
+// Err returns a channel with the error that ended the server unexpectedly, if one
+// did.
 func (s *Server) Err() <-chan error { return s.etcd.Err() }
 
 // Close stops the server and removes its directory if it is a temporary one.

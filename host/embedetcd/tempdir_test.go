@@ -12,7 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// until is set where this binary is to run a server until it is killed.
+// until names the variable that makes this binary run a server until it is
+// killed.
 const until = "EMBEDETCD_RUN_UNTIL_KILLED"
 
 func TestMain(m *testing.M) {

@@ -17,10 +17,10 @@ export interface Chart {
   where?: readonly string[];
 }
 
-/** The most bars of a chart. Values beyond are counted together. */
+/** The maximum number of bars of a chart. Further values are counted together. */
 const MAX_BARS = 8;
 
-/** The most values of a facet, which also are the options of the namespace picker. */
+/** The maximum number of values of a facet, which also are the options of the namespace picker. */
 const MAX_VALUES = 1000;
 
 /** The live counts of one resource, each a link to the table with those objects. */
@@ -60,7 +60,7 @@ export class Card {
     return { ...this.#collection.status, ...this.#collection.progress };
   }
 
-  /** Counts only a namespace; empty for all. */
+  /** Counts only the objects of a namespace, or all objects if it is empty. */
   show(namespace: string): void {
     if (this.#scope && namespace !== this.#scope) this.#open("");
     this.#namespace = CLUSTER_SCOPED.has(this.resource) ? "" : namespace;
@@ -104,7 +104,7 @@ export class Card {
     if (this.#collection) this.close();
     this.#scope = namespace;
     this.#applied = undefined;
-    // Rows have all that is counted, so bodies are not loaded.
+    // Rows contain all counted data, so bodies are not loaded.
     const collection = (this.#collection = this.#connection.collection(this.resource, { metadataOnly: true, namespace }));
     collection.subscribe(() => this.#onCollection(collection));
     collection.subscribeProgress(this.#onChange);
@@ -153,7 +153,7 @@ export class Card {
     if (!facet) return [];
     // The namespace facet counts all namespaces, because it ignores the condition on itself.
     const own = by === "namespace" && this.#namespace ? facet.values.filter(([value]) => value === this.#namespace) : facet.values;
-    const frequent = [...own].sort((a, b) => b[1] - a[1]).slice(0, own.length > MAX_BARS + 1 ? MAX_BARS : undefined); // one more takes no more room
+    const frequent = [...own].sort((a, b) => b[1] - a[1]).slice(0, own.length > MAX_BARS + 1 ? MAX_BARS : undefined); // one more takes no more space
     const shown = own.filter((value) => frequent.includes(value));
     const bars = shown.map(([value, rows]): Bar => ({
       id: value, label: value || "none", value: rows, status: by === "namespace" ? undefined : value,
@@ -179,7 +179,7 @@ export class Card {
   }
 }
 
-/** A condition and not a selector, because a facet of namespaces counts beyond a condition on itself. */
+/** This is a condition and not a selector, because a facet of namespaces ignores a condition on itself. */
 const within = (namespace: string): Where => (namespace ? ["namespace", "=", namespace] : "");
 
 function asOf(lastProgress: number): string {

@@ -13,7 +13,7 @@ export interface Bar {
   href?: string | undefined;
 }
 
-/** The width of a bar of few objects, in percent, so that it is visible. */
+/** The minimum width of a bar in percent, so that a bar of few objects is visible. */
 const MIN_WIDTH = 1.5;
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -29,7 +29,7 @@ interface Drawn {
 
 /**
  * A bar chart whose bars are links with their label and value as text. Elements stay with
- * their bar, so an update takes the focus from none.
+ * their bar, so an update does not move the focus.
  */
 export class BarChart {
   readonly element = create("ul", "bars");

@@ -20,7 +20,7 @@ export class ColumnChooser {
     byId("tools").append(this.#menu.element);
   }
 
-  /** Offers the columns of a schema; none while it is unknown. */
+  /** Offers the columns of a schema, or none while it is unknown. */
   draw(schema: Schema | undefined, columns: Columns): void {
     const isKnown = schema === this.#schema;
     this.#schema = schema;
@@ -38,7 +38,7 @@ export class ColumnChooser {
     const box = create("input", "") as HTMLInputElement;
     box.type = "checkbox";
     box.value = title;
-    box.disabled = isName; // a row without its name has no use
+    box.disabled = isName; // a row without its name is useless
     box.addEventListener("change", () => this.#choose(title, box.checked));
     line.append(box, create("span", "menu-value", title));
     return line;
@@ -54,7 +54,7 @@ export class ColumnChooser {
 /** The titles of the shown columns. */
 const titles = (schema: Schema, { wide, columns }: Columns): string[] => tableColumns(schema, wide, columns).map(({ title }) => title);
 
-/** Columns without a list of titles, if they are kubectl's. The list is in the order of the table. */
+/** Selects kubectl's columns, which need no list of titles. The list is in the order of the table. */
 function shortest(schema: Schema, chosen: readonly string[]): Columns {
   const columns = titles(schema, { wide: true, columns: [] }).filter((title) => chosen.includes(title));
   const same = [false, true].find((wide) => titles(schema, { wide, columns: [] }).join("\n") === columns.join("\n"));

@@ -11,7 +11,7 @@ export interface Width {
 export interface TableColumn {
   title: string;
   kind: ColumnKind;
-  /** The name for ViewOptions.sort; empty if the column is not sortable. */
+  /** The name for ViewOptions.sort, or empty if the column is not sortable. */
   sort: string;
   /**
    * The minimum width in pixels, and the share of the remaining width. Rows are separate
@@ -19,7 +19,7 @@ export interface TableColumn {
    */
   width: Width;
   value(row: Row): Cell;
-  /** The column of the schema that the values are from. */
+  /** The column of the schema that supplies the values. */
   own?: { column: Column; index: number };
 }
 
@@ -105,18 +105,18 @@ export function nextSort(column: TableColumn, sort: string, add: boolean): strin
   return keys.filter(Boolean).join(", ");
 }
 
-/** The initial order: events start with the newest. */
+/** The initial order: the newest events come first. */
 export function firstSort(resource: string): string {
-  return resource === "v1/events" ? "Last Seen" : ""; // dates ascend by age
+  return resource === "v1/events" ? "Last Seen" : ""; // dates sort by age, youngest first
 }
 
-/** Columns that differ in almost every object, so counts by value are useless. */
+/** Columns whose values differ in almost every object, so counts by value are useless. */
 const UNIQUE = new Set([
   "name", "ip", "cluster-ip", "external-ip", "internal-ip", "port(s)", "ports", "selector", "message", "object", "subobject",
   "containers", "images", "hosts", "address", "volume", "claim", "nominated node", "readiness gates", "kernel-version",
 ]);
 
-/** The most facets of columns, because each takes time for every change. */
+/** The maximum number of facets of columns, because each takes time for every change. */
 const MAX_FACETS = 4;
 
 /** The columns whose values are counted, the status first, and the namespace. */

@@ -35,7 +35,7 @@ export class ConnectionState {
     });
   }
 
-  /** Without rows no data can be outdated, so there is no banner. */
+  /** Without rows, no data can be outdated, so there is no banner. */
   draw(status: Condition, now: number, hasRows: boolean): void {
     this.#status = status;
     const { state } = status;

@@ -114,7 +114,7 @@ export class Dashboard {
 
   /**
    * A change by the user. It updates the URL, and another resource adds an entry to the
-   * history. It includes texts that the user is still typing.
+   * history. It includes text that the user is still typing.
    */
   #change(part: Partial<PageState>): void {
     const state = { ...this.#state, ...this.#filters.query, ...part };
@@ -143,7 +143,8 @@ export class Dashboard {
   }
 
   #pick(resource: string): void {
-    // The words of a search may occur in every resource, but not the names in the other texts.
+    // The words of a search may occur in every resource, but the names in the other inputs may
+    // not.
     const { search } = this.#filters.query;
     this.#change({ ...freshState(resource), namespace: this.#state.namespace, search, sort: firstSort(resource) });
   }
@@ -200,7 +201,7 @@ export class Dashboard {
 
   /**
    * A user whose token has expired signs in on a new page. The rows stay until the user
-   * asks for that. A closed collection does not reopen by itself.
+   * requests the new page. A closed collection does not reopen by itself.
    */
   #reconnect(): void {
     const { error } = this.#collection?.status ?? this.#overview.condition ?? {};

@@ -158,7 +158,7 @@ export class Detail {
   #show(format: Format): void {
     this.#format = format;
     this.#drawnObject = undefined;
-    this.#drawnUid = ""; // entirely different lines, not a change of the object
+    this.#drawnUid = ""; // entirely different lines, not a change of the same object
     setAttribute(byId("detail-yaml"), "aria-pressed", String(format === "yaml"));
     setAttribute(byId("detail-json"), "aria-pressed", String(format === "json"));
     schedule(this.#draw);

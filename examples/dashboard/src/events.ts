@@ -7,7 +7,7 @@ import { formatHash, freshState } from "./state.ts";
 
 const RESOURCE = "v1/events";
 
-/** The most events of an object that are shown. The link leads to all. */
+/** The maximum number of events of an object that are shown. The link leads to all of them. */
 const SHOWN = 50;
 
 /** The events about one object, newest first. */
@@ -40,7 +40,8 @@ export class ObjectEvents {
     this.#box.hidden = kind === "Event";
     if (kind === "Event") return;
     this.#all.href = formatHash({ ...freshState(RESOURCE), namespace: row.namespace, fieldSelector, sort: "Last Seen" });
-    // A collection of their own, because a reader may be allowed to list the events of this namespace only.
+    // It uses its own collection, because a reader may be allowed to list the events of this namespace
+    // only.
     const collection = this.#connection.collection(RESOURCE, { namespace: row.namespace, fieldSelector, metadataOnly: true });
     this.#collection = collection;
     this.#view = new LiveView(collection, this.#onChange);
@@ -104,7 +105,7 @@ export class ObjectEvents {
   }
 }
 
-/** The newest time, how often, and the component that reports it. */
+/** The newest time, the count, and the component that reports the event. */
 function timeText({ cells }: Row, now: number): string {
   const [seen, times, source] = [cells["Last Seen"], cells["Count"], cells["Source"]];
   const parts = [

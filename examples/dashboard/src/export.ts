@@ -4,10 +4,10 @@ import { rowText } from "./format.ts";
 
 export type ExportFormat = "csv" | "json";
 
-/** The most rows of an export, which the page holds in memory. */
+/** The maximum number of rows of an export, which the page holds in memory. */
 export const MAX_ROWS = 50_000;
 
-/** The most rows of one window of a view. */
+/** The maximum number of rows of one window of a view. */
 const WINDOW = 10_000;
 
 /** The rows by which a window grows, so that no message is large. */
@@ -72,7 +72,7 @@ function filled(view: View, offset: number, limit: number, signal: AbortSignal):
   });
 }
 
-/** Writes a file part by part, with pauses in which the page stays usable. */
+/** Writes a file part by part, with pauses that keep the page responsive. */
 export async function writeFile(format: ExportFormat, columns: readonly TableColumn[], rows: readonly Row[], signal: AbortSignal): Promise<Blob> {
   const now = Date.now();
   const parts = [format === "csv" ? csvLine(columns.map(({ title }) => title)) : "["];
@@ -90,7 +90,10 @@ export async function writeFile(format: ExportFormat, columns: readonly TableCol
 /** A cell of the file. */
 export type ExportValue = string | number | boolean | null | Readonly<Record<string, string>>;
 
-/** The value of a cell: a time for an age, which would be old in a file, and the number without the time of the last event. */
+/**
+ * The value of a cell. An age becomes a time, because ages in a file would soon be wrong. A number
+ * has no time of the last event.
+ */
 export function exportValue({ kind, own, value }: TableColumn, row: Row, now: number): ExportValue {
   if (kind === "labels") return row.labels;
   const cell = value(row);
@@ -108,10 +111,10 @@ export function csvLine(values: readonly ExportValue[]): string {
   return `${values.map(csvField).join(",")}\r\n`;
 }
 
-/** What spreadsheets take for the start of a formula, also after spaces and in full width. */
+/** Characters that spreadsheets interpret as the start of a formula, also after spaces and in full width. */
 const FORMULA = /^[\s\0]*[=+\-@\uff1d\uff0b\uff0d\uff20]|^[\t\r\n]/;
 
-/** Texts are quoted. An apostrophe keeps spreadsheets from computing a text as a formula. */
+/** Texts are quoted. An apostrophe prevents spreadsheets from evaluating a text as a formula. */
 function csvField(value: ExportValue): string {
   if (value === null) return "";
   if (typeof value === "number" || typeof value === "boolean") return String(value);

@@ -5,7 +5,7 @@ import { type ExportFormat, MAX_ROWS, collectRows, writeFile } from "./export.ts
 import { count, resourceName } from "./format.ts";
 import { Menu } from "./menu.ts";
 
-/** What the table shows, to export it. */
+/** The contents of the table to export. */
 export interface Shown {
   collection: Collection;
   resource: string;
@@ -61,7 +61,7 @@ export class Exporter {
     setText(this.#result, result);
   }
 
-  /** Returns what it has saved. */
+  /** Returns the number of saved rows. */
   async #save({ collection, resource, query, columns }: Shown, format: ExportFormat, signal: AbortSignal): Promise<string> {
     const { rows, total } = await collectRows(collection, query, signal, (done, all) => this.#draw(done, all));
     const file = await writeFile(format, columns, rows, signal);

@@ -6,7 +6,7 @@ const HINTS: Record<string, string> = {
   "spec.nodeName": "=node-1", "status.phase": "!=Running", "spec.type": "=ClusterIP", "involvedObject.kind": "=Pod", reason: "=Killing",
 };
 
-/** Long enough to type a word, short enough to feel live. */
+/** Long enough to type a word, short enough to seem live. */
 const DEBOUNCE_MILLIS = 200;
 
 /**
@@ -81,7 +81,7 @@ export class Filters {
     this.#error.append(create("span", "", message));
   }
 
-  /** Escape clears the search, and leaves it if it is empty. */
+  /** Escape clears the search, or moves the focus away if it is empty. */
   #onSearchKey(event: KeyboardEvent): void {
     const { search } = this.#inputs;
     if (event.key !== "Escape" || !search.value) return;

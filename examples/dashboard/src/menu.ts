@@ -27,7 +27,7 @@ export class Menu {
       if ((target as Element).closest("a")) this.#show(false);
     });
     this.element.addEventListener("focusout", ({ relatedTarget }) => {
-      // A click on a label moves the focus to nothing first.
+      // A click on a label first moves the focus away.
       if (relatedTarget && !this.element.contains(relatedTarget as Node)) this.#show(false);
     });
   }
@@ -41,7 +41,7 @@ export class Menu {
     setText(this.#chosen, count ? String(count) : "");
   }
 
-  /** A text below the list; empty for none. */
+  /** A text below the list, or empty for none. */
   setNote(text: string): void {
     setText(this.#note, text);
     this.#note.hidden = !text;

@@ -20,7 +20,7 @@ const CHARTS: Record<string, readonly Chart[]> = {
 /** A page that only counts does not read secrets. */
 const NOT_COUNTED = new Set(["v1/secrets"]);
 
-/** The page has the last of these states that a card has. A refused card is no matter of the others. */
+/** The page shows the last of these states that a card has. A refused card does not affect the others. */
 const STATES: readonly State[] = ["closed", "forbidden", "live", "syncing", "connecting", "reconnecting", "stale"];
 
 /** The page with the live counts of the cluster. It has open collections only while it is shown. */
@@ -35,7 +35,7 @@ export class Overview {
     this.#onChange = onChange;
   }
 
-  /** Shows the counts of a namespace; empty for all. */
+  /** Shows the counts of a namespace, or of all namespaces if it is empty. */
   show(namespace: string): void {
     if (this.#cards.length === 0) this.#open();
     for (const card of this.#cards) card.show(namespace);

@@ -3,7 +3,7 @@ import { byId, create } from "./dom.ts";
 import { type Owner, controllerOf, objectLink } from "./relations.ts";
 import { CLUSTER_SCOPED, resourceOf } from "./resources.ts";
 
-/** The most owners of a chain. Chains of Kubernetes are much shorter. */
+/** The maximum number of owners of a chain. Chains of Kubernetes are much shorter. */
 const MAX_OWNERS = 6;
 
 /** One owner of the chain, followed while the chain is shown. */
@@ -90,7 +90,7 @@ export class Owners {
   }
 }
 
-/** Why there is no link to an owner; empty if there is one. */
+/** Why there is no link to an owner, or empty if there is one. */
 function status({ exists, error }: ObjectHandle): string {
   if (error?.code === 403) return "you may not read it";
   if (error?.code === 404 || exists === false) return "not found";

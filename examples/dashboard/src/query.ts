@@ -44,9 +44,9 @@ export class LiveView {
    * Applies a query. Resolves to true if the view now shows it, and to false if a newer
    * query replaced it. Rejects if the query was rejected.
    *
-   * `typed` is the condition that the user typed, if `options` contain it with others. It
-   * is checked alone, so that an error has its position in that text, and its parentheses
-   * cannot enclose the others.
+   * `typed` is the condition that the user typed, if `options` combine it with others. It
+   * is also checked alone, so that an error has its position in that text, and its
+   * parentheses cannot enclose the others.
    */
   async apply(options: ViewOptions, typed = ""): Promise<boolean> {
     const asked = ++this.#newest;

@@ -64,7 +64,7 @@ const SELECTING = new Set([
   "apps/v1/deployments", "apps/v1/replicasets", "apps/v1/statefulsets", "apps/v1/daemonsets", "batch/v1/jobs", "policy/v1/poddisruptionbudgets",
 ]);
 
-/** The selector of an object's pods as kubectl's -l; empty if it selects none. */
+/** The selector of an object's pods as kubectl's -l, or empty if it selects none. */
 function selectorText(resource: string, { selector }: Spec): string {
   if (!selector) return "";
   if (PLAIN.has(resource)) return terms(selector as Record<string, string>).join(",");

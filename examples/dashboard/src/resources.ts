@@ -14,7 +14,7 @@ export const RESOURCES: Readonly<Record<string, readonly string[]>> = {
 /** A resource without a namespace, of those that the page links to. */
 export const CLUSTER_SCOPED: ReadonlySet<string> = new Set(["v1/nodes", "v1/namespaces"]);
 
-/** The resource of a kind, with the plural that Kubernetes forms. */
+/** The resource of a kind, with the plural that Kubernetes would form. */
 export function resourceOf(apiVersion: string, kind: string): string {
   const name = kind.toLowerCase();
   const plural = name === "endpoints" ? name

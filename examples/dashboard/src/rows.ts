@@ -78,7 +78,7 @@ export class RowElement {
     else if (changed) flash(cell);
   }
 
-  /** A search finds names and texts only. */
+  /** A search matches only names and texts. */
   #writeText(cell: HTMLElement, { kind, own }: TableColumn, text: string): void {
     const ranges = kind === "name" || !own || own.column.kind === "string" ? this.#found?.(text) : undefined;
     if (ranges?.length) cell.replaceChildren(...withMarks(text, ranges));

@@ -10,7 +10,7 @@ export interface SavedView {
 
 const STORED = "watchglass.views";
 
-/** The most saved views. */
+/** The maximum number of saved views. */
 const MAX_VIEWS = 50;
 
 /** A menu with links that the user has named. They are stored in the browser. */
@@ -74,7 +74,7 @@ export class SavedViews {
   }
 }
 
-/** The stored views. What other programs or releases have stored is ignored. */
+/** The stored views. Content stored by other programs or releases is ignored. */
 function storedViews(): SavedView[] {
   try {
     const views: unknown = JSON.parse(localStorage.getItem(STORED) ?? "[]");

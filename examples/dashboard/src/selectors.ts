@@ -21,7 +21,7 @@ export type Query = Record<"search" | "where" | "labelSelector" | "fieldSelector
 /** The position of an error in a query. */
 export interface Fault {
   input: keyof Query;
-  /** In UTF-16 units, for slicing; undefined if the error has no position. */
+  /** In UTF-16 units, for slicing, or undefined if the error has no position. */
   offset?: number;
 }
 
@@ -33,8 +33,8 @@ const INPUTS: [RegExp, keyof Query][] = [
 ];
 
 /**
- * Returns which text of a query an error concerns, and where, from "label selector "a b": at
- * offset 2: …". Undefined if it concerns none.
+ * Returns the text of a query that an error concerns, and the position, from "label selector
+ * "a b": at offset 2: …". Undefined if it concerns none of them.
  */
 export function faultOf(message: string, query: Query): Fault | undefined {
   const input = INPUTS.find(([pattern]) => pattern.test(message))?.[1];

@@ -25,7 +25,7 @@ export async function start(connect: () => Promise<Watchglass>): Promise<void> {
   }
 }
 
-/** Returns the error for the user. The name of the missing part is irrelevant to them. */
+/** Returns the error for the user. The name of the missing part does not help them. */
 async function reason(error: unknown): Promise<string> {
   try {
     await fetch(location.href, { method: "HEAD", cache: "no-store" });

@@ -1,6 +1,6 @@
 /**
  * The state of the page. The URL contains all of it, so a reload or a shared link shows
- * the same.
+ * the same state.
  */
 export interface PageState {
   resource: string;
@@ -15,7 +15,7 @@ export interface PageState {
   sort: string;
   /** Also show the columns of kubectl's -o wide. */
   wide: boolean;
-  /** The titles of the chosen columns; empty for kubectl's. */
+  /** The titles of the chosen columns, or empty for kubectl's. */
   columns: readonly string[];
   /** The key of the object in the detail panel. */
   object: string;

@@ -6,7 +6,7 @@ import { type Finder, RowElement } from "./rows.ts";
 import { type Geometry, type Window, contentHeight, firstVisible, scrollTopFor, visibleRows, wantedWindow } from "./window.ts";
 
 export interface TableEvents {
-  /** A click on a header; with `add` the other sort keys stay. */
+  /** A click on a header. With `add`, the other sort keys stay. */
   onSort(column: TableColumn, add: boolean): void;
   onOpen(key: string): void;
   onLabel(key: string, value: string): void;
@@ -173,8 +173,8 @@ export class Table {
   }
 
   /**
-   * Keeps rows in reading order with few moves. It skips a row that moved down, and moves
-   * it when its position is reached.
+   * Keeps rows in reading order with few moves of elements. It skips a row that moved
+   * down, and moves it when it reaches the row's position.
    */
   #putAt(place: Element | null, element: HTMLElement): Element | null {
     if (element === place || (place && element === place.nextElementSibling)) return element.nextElementSibling;

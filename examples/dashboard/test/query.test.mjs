@@ -138,7 +138,7 @@ describe("where", () => {
     assert.equal(await dashboard.get(input).inputValue(), "");
   });
 
-  // "(a) or (b) and …" would be accepted, and select something else.
+  // "(a) or (b) and …" would be accepted, but would select other objects.
   test("parentheses cannot enclose the chosen facets", async () => {
     await open({ hash: "#/v1/pods?facet.Status=Failed" });
     await isNarrowed();

@@ -90,7 +90,7 @@ test("fields of CSV are quoted, and no formulas for spreadsheets", () => {
 });
 
 describe("an export", () => {
-  /** A collection whose views have rows at once, and record how they move. */
+  /** A collection whose views have rows immediately, and record how they move. */
   function fake(total, moves = []) {
     const views = [];
     const rows = ({ offset, limit }) => Array.from({ length: Math.max(0, Math.min(limit, total - offset)) }, (_, i) => ({ key: String(offset + i) }));

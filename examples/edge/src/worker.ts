@@ -5,7 +5,7 @@ import "../../../build/wasm_exec.js";
 /** The Durable Object that stores a cluster, or a part of one. */
 export class ClusterObject extends WatchglassObject {}
 
-/** The Durable Object that reads from those, for nearby readers. */
+/** The Durable Object that reads from those objects, for nearby readers. */
 export class RegionObject extends WatchglassRegion {}
 
 interface Env extends EdgeEnv {

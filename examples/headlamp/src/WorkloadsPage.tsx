@@ -51,7 +51,7 @@ export function WorkloadsPage() {
   );
 }
 
-/** Whether the rows are current. Old rows stay visible. */
+/** Whether the rows are current. Outdated rows stay visible. */
 function Freshness({ value: { state, total } }: { value: ViewValue }) {
   return <Chip data-testid="state" label={`${state}, ${total.toLocaleString("en-US")} objects`} color={state === "live" ? "success" : state === "stale" || state === "reconnecting" ? "warning" : "default"} />;
 }

@@ -3,7 +3,7 @@ import type { Readable } from "watchglass/stores";
 
 /**
  * Returns the values of stores, and renders when one of them changes. The stores are
- * created again when the key changes; the previous values stay until then.
+ * created again when the key changes. The previous values stay until then.
  */
 export function useStores<Value>(key: string, open: () => Readable<Value>[]): readonly Value[] {
   // eslint-disable-next-line react-hooks/exhaustive-deps

@@ -13,8 +13,8 @@ import (
 	"github.com/watchglass/watchglass/host/access/token"
 )
 
-// signedBy reports whether the last part of a text is the HMAC-SHA256 of what is
-// before it, computed without the library.
+// signedBy reports whether the last part of a text is the HMAC-SHA256 of the
+// text before it, computed without the library.
 func signedBy(text, key string) bool {
 	at := strings.LastIndexByte(text, '.')
 	if at < 0 {
@@ -39,8 +39,8 @@ func checkVerified(t *testing.T, text string) {
 	require.True(t, claims.Expires.After(now))
 }
 
-// Whatever text is presented as a token, it is accepted only with a signature and
-// before its end.
+// Any text that is presented as a token is accepted only with a valid signature
+// and before its expiry.
 func FuzzVerify(f *testing.F) {
 	good := forge(hs256, reader, newKey)
 	for _, seed := range []string{
@@ -82,7 +82,7 @@ func FuzzSignedClaims(f *testing.F) {
 		}
 		again, err := k.Sign(*claims, now)
 		if err != nil {
-			return // it grants nothing, or was signed by something else than Sign
+			return // it grants no rights, or was not signed by Sign
 		}
 		second, status := k.Verify(again, now)
 		require.Nil(t, status)

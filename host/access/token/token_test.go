@@ -139,7 +139,7 @@ func tokens(t *testing.T) map[string]string {
 	}
 }
 
-// The verdicts are written down, so that JavaScript can be held to them.
+// The verdicts are written down, so that the JavaScript tests can use them.
 func TestVerify(t *testing.T) {
 	all := keys(t, newKey+"\n"+oldKey)
 	if *update {

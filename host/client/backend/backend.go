@@ -214,4 +214,4 @@ func (w *watch) Next(ctx context.Context) ([]kubeapi.Event, error) {
 }
 
 // Close implements kubeapi.Watch.
-func (w *watch) Close() { _ = w.w.Close() } // the stream has ended, whatever became of the client
+func (w *watch) Close() { _ = w.w.Close() } // the stream has ended, regardless of the client's state

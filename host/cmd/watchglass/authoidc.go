@@ -20,7 +20,7 @@ type oidcFlags struct {
 	oidc     oidc.Config
 	required []string // as NAME=VALUE
 	issuerCA string
-	issuer   *oidc.Verifier // of --auth oidc; nil otherwise
+	issuer   *oidc.Verifier // verifier of --auth oidc; nil otherwise
 }
 
 func (f *oidcFlags) add(flags *pflag.FlagSet) {

@@ -209,7 +209,7 @@ func (f *demoFlags) check() error {
 	return nil
 }
 
-// quiet drops errors that only report that the user stopped the command.
+// quiet drops errors that report only that the user stopped the command.
 func quiet(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil
@@ -247,7 +247,8 @@ func (f *demoFlags) startEtcd(stdout io.Writer) (*embedetcd.Server, error) {
 	return store, nil
 }
 
-// writeAtomically writes a file so that other programs never see a part of it.
+// writeAtomically writes a file so that other programs never see a partial
+// file.
 func writeAtomically(path, content string) error {
 	temp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
 	if err != nil {
@@ -283,7 +284,7 @@ func (f *demoFlags) populate(ctx context.Context, client *clientv3.Client, stdou
 	})
 }
 
-// live prints the address of the dashboard when the pods can be read, and then
+// live prints the address of the dashboard when the pods are readable, and then
 // changes the cluster until ctx ends.
 func (f *demoFlags) live(ctx context.Context, h *host, cluster *clustersim.Cluster, stdout io.Writer) error {
 	release, err := h.connector.Hold(ctx, api.Resource{Version: "v1", Name: "pods"})

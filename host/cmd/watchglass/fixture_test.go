@@ -62,7 +62,7 @@ func untilRecorded(t *testing.T, path, text string) {
 	}, time.Minute, 10*time.Millisecond)
 }
 
-// objectStatus is the status of an object of the edge.
+// objectStatus is the status of an edge object.
 type objectStatus struct {
 	AwakeSince int64
 	Settled    bool // its state is stored

@@ -263,8 +263,8 @@ func firstSync(ctx context.Context, c *client.Collection, f *readFlags) error {
 	}
 }
 
-// explainUnauthorized adds to a 401 how to give a token. It returns other errors
-// unchanged.
+// explainUnauthorized adds to a 401 how to specify a token. It returns other
+// errors unchanged.
 func explainUnauthorized(err error, f *readFlags) error {
 	var status *api.Status
 	switch {

@@ -166,15 +166,15 @@ func TestGetReportsErrors(t *testing.T) {
 	assert.NoFileExists(t, name, "the empty recording is removed, so that the command can be repeated")
 }
 
-// unreachable is a source that lists its resources and cannot read them.
+// unreachable is a source that lists its resources but cannot read them.
 type unreachable struct{ *memory.Source }
 
 func (unreachable) Stream(context.Context, api.Resource, api.ResourceVersion, source.Sink) error {
 	return errors.New("etcd 10.0.0.1:2379: connection refused")
 }
 
-// The reason may name objects, so a client with access to some objects gets only the
-// code.
+// The error may name objects, so a client with access to some objects receives only
+// the code.
 func TestGetReportsWhyTheSourceFails(t *testing.T) {
 	c := newCluster(t)
 	c.close(t)

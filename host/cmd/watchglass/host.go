@@ -44,7 +44,7 @@ type hostFlags struct {
 	auditLog     string
 	private      bool
 	profiling    bool
-	delay        time.Duration // of the shutdown after SIGTERM
+	delay        time.Duration // delay of the shutdown after SIGTERM
 	limits       *limit.Set
 	settings     *settings.Loader
 }
@@ -171,7 +171,7 @@ type host struct {
 	listeners listeners
 	files     files
 	log       *slog.Logger
-	delay     time.Duration // of the shutdown after SIGTERM
+	delay     time.Duration // delay of the shutdown after SIGTERM
 }
 
 // files reloads files when they change, and on SIGHUP. The zero value watches no
@@ -349,7 +349,7 @@ func (h *host) drain(ctx context.Context, served <-chan error) error {
 func (h *host) shutdown() error {
 	ctx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
 	defer cancel()
-	kubeAPI := make(chan error, 1) // concurrent, so that slow readers of one server do not use up the time of the other
+	kubeAPI := make(chan error, 1) // concurrently, so that slow readers of one server do not use up the time of the other
 	go func() {
 		if h.kubeAPI == nil {
 			kubeAPI <- nil

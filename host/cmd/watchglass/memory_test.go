@@ -39,7 +39,7 @@ func TestMemoryStaysBelowTheCeilingUnderLoad(t *testing.T) {
 	until(t, healthy, func() bool { return s.Synced })
 
 	refused := ""
-	for round := 0; refused == "" && round < 100; round++ { // 400 MB at most
+	for round := 0; refused == "" && round < 100; round++ { // at most 400 MB
 		putLargePods(t, store, round)
 		version := putPod(t, store, "small")
 		until(t, healthy, func() bool { return s.ResourceVersion >= version })
@@ -57,7 +57,7 @@ func TestMemoryStaysBelowTheCeilingUnderLoad(t *testing.T) {
 		hangUp(r)
 	}
 	resp := request(t, p.kubeURL()+"/api/v1/pods", func(*http.Request) {})
-	if resp.StatusCode == http.StatusServiceUnavailable { // the memory may be below the limit for a moment
+	if resp.StatusCode == http.StatusServiceUnavailable { // the memory may be below the limit temporarily
 		assert.NotEmpty(t, resp.Header.Get("Retry-After"))
 	}
 	code, _ := get(t, url+"/healthz")

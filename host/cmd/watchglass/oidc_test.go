@@ -27,7 +27,7 @@ import (
 
 // tokenIssuer is an OpenID Connect issuer. It fails until it is up.
 type tokenIssuer struct {
-	url, ca string // URL, and path of the authority of its certificate
+	url, ca string // the URL, and the path to the CA of its certificate
 	up      atomic.Bool
 }
 

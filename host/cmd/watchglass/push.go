@@ -84,7 +84,7 @@ func pushTo(ctx context.Context, f *pushFlags, url string, stderr io.Writer) err
 	if err != nil {
 		return err
 	}
-	if _, err := f.token(); err != nil { // a permanent error now; later, another program may be renewing the file
+	if _, err := f.token(); err != nil { // An error is permanent now; later, another program may be renewing the file.
 		return err
 	}
 	if f.tokenFile != "" {

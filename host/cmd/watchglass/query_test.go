@@ -166,7 +166,7 @@ func TestGetReportsMistakesInQueries(t *testing.T) {
 	require.Equal(t, "No resources found in default namespace.\n", stderr)
 }
 
-// More rows than a view's window has.
+// Put more rows than a view's window has.
 func TestGetSortsMoreObjectsThanAWindowHas(t *testing.T) {
 	c := newCluster(t)
 	const pods = 20_050

@@ -131,8 +131,8 @@ func TestDemoCanBeStoppedWhilePopulating(t *testing.T) {
 	assert.Zero(t, c.stop(), c.log)
 }
 
-// startEtcd starts an etcd that ends after the commands that the test starts later. It
-// would wait seconds for their connections.
+// startEtcd starts an etcd that stops after the commands that the test starts later.
+// Otherwise it would wait seconds for their connections.
 func startEtcd(t *testing.T) *embedetcd.Server {
 	t.Helper()
 	store, err := embedetcd.Start(embedetcd.Config{UnsafeNoFsync: true})

@@ -35,7 +35,7 @@ func (r *tree) push() *command {
 	return start(r.T, "push", "ws://"+r.address+"/home/feed", "--resources", "pods", "--token-file", r.token, "--etcd-endpoints", r.store.Endpoints()[0])
 }
 
-// read records the events of a reader of an object.
+// read records the events that a reader of an edge object receives.
 func (r *tree) read(object, name string, args ...string) (file string) {
 	file = filepath.Join(r.TempDir(), name+".jsonl")
 	args = append([]string{"watch", "pods", "-o", "json", "--record", file, "--server", "ws://" + r.address + "/" + object + "/watch", "--token", workerdtest.Grant}, args...)
@@ -45,7 +45,7 @@ func (r *tree) read(object, name string, args ...string) (file string) {
 	return file
 }
 
-// change writes many changes, and last one that every reader must receive.
+// change makes many changes, and a last one that every reader must receive.
 func (r *tree) change() {
 	r.Helper()
 	r.churn()
@@ -57,8 +57,8 @@ func (r *tree) change() {
 	}
 }
 
-// Whatever fails between them and the cluster, readers of a home object and of a
-// region receive every change once and in order (rules G1 to G17).
+// After any failure between them and the cluster, readers of a home object and
+// of a region receive every change once and in order (rules G1 to G17).
 func TestReadersOfATreeReceiveEachChangeOnce(t *testing.T) {
 	r := startTree(t)
 	atSource := filepath.Join(t.TempDir(), "source.jsonl")

@@ -140,7 +140,7 @@ func TestVerifyRecordsOfRealProcesses(t *testing.T) {
 	require.Zero(t, c.code, c.log)
 	assert.Contains(t, c.out.String(), "without a recording of the source")
 
-	// The file lacks an event.
+	// The recording lacks an event.
 	content, err := os.ReadFile(atReader)
 	require.NoError(t, err)
 	var kept []string
@@ -155,7 +155,7 @@ func TestVerifyRecordsOfRealProcesses(t *testing.T) {
 	assert.Equal(t, 1, c.code)
 	assert.Contains(t, c.log.String(), "Error: gap: changes are missing from the recording: "+damaged)
 
-	// The event was never delivered.
+	// The recording contains an event that was never delivered.
 	counted := func(lines int) string { return fmt.Sprintf(`"lines":%d`, lines) }
 	lines, left := strings.Count(string(content), "\n"), strings.Join(kept, "")
 	left = strings.Replace(left, counted(lines), counted(strings.Count(left, "\n")), 1)

@@ -121,8 +121,8 @@ func (f *follower) difference() error {
 	return clients.Difference(f.store, want, comparable)
 }
 
-// churn writes at random for the duration in CONFORMANCE_CHURN. Halfway it kills and
-// restarts the server.
+// churn writes at random for the duration in CONFORMANCE_CHURN. Halfway, it kills
+// and restarts the server.
 func churn(t *testing.T) (writes int) {
 	length, err := time.ParseDuration(os.Getenv("CONFORMANCE_CHURN"))
 	if err != nil {
@@ -169,7 +169,7 @@ func churned(resource api.Resource, key api.Key, n int) []byte {
 }
 
 // Each change passes from the server through the connector, the module under wazero
-// and the Kubernetes API to client-go. In the end every client has the objects of
+// and the Kubernetes API to client-go. In the end, every client has the objects of
 // the server.
 func TestModuleClientsMatchTheServer(t *testing.T) {
 	for _, watchList := range []bool{true, false} {

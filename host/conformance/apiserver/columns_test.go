@@ -77,7 +77,7 @@ func sections(output string) []section {
 	return all
 }
 
-// cut cuts a line at the starts of columns.
+// cut splits a line at the starts of columns.
 func cut(line string, starts []int) []string {
 	var cells []string
 	for i, start := range starts {
@@ -120,7 +120,7 @@ func duration(text string) time.Duration {
 }
 
 // sameTables compares the outputs of kubectl cell by cell. Ages may differ by the time
-// between the two, and a second.
+// between the two outputs, plus a second.
 func sameTables(t *testing.T, theirs, ours string, elapsed time.Duration) (cells int) {
 	t.Helper()
 	want, got := sections(theirs), sections(ours)

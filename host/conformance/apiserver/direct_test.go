@@ -24,7 +24,7 @@ type direct struct {
 	out *bufio.Scanner
 }
 
-// holding is its state of one resource.
+// holding is the program's state of one resource.
 type holding struct {
 	State, Error, Kind string
 	Namespaced         bool

@@ -36,7 +36,7 @@ func watchDeletions(client *clientv3.Client) *deletions {
 	return d
 }
 
-// specs are the objects of resources that have none on a new server.
+// specs are the specs of objects whose resources have none on a new server.
 var specs = map[string]string{
 	"v1/pods":                                   `"spec":{"containers":[{"name":"c","image":"example.com/c"}]}`,
 	"v1/nodes":                                  `"spec":{}`,

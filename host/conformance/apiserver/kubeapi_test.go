@@ -175,14 +175,14 @@ const (
 	watchList    = "?watch=1&timeoutSeconds=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
 )
 
-// Both send equal responses to the same requests. Two requests are omitted, because
+// Both respond equally to the same requests. Two requests are omitted, because
 // host/kubeapi documents different responses. One has a version that is not a number
 // (500 on the server). The other is a watch on the path of an object.
 func TestTheKubernetesAPIAnswersLikeTheServer(t *testing.T) {
 	shared.clear(t)
 	p := newTwins(t)
 	const one, many, inA = "/api/v1/namespaces/a/configmaps/map-0", "/api/v1/configmaps", "/api/v1/namespaces/a/configmaps"
-	require.Equal(t, 200, p.ask(p.ours.Client(), p.ours.URL, many, "").code) // its history begins here
+	require.Equal(t, 200, p.ask(p.ours.Client(), p.ours.URL, many, "").code) // its history begins with this list
 	var last api.ResourceVersion
 	for n := range 6 {
 		name := fmt.Sprintf("map-%d", n)

@@ -26,8 +26,8 @@ const (
 	manyPods    = 5000
 	manyApps    = 1000
 	perEvent    = manyWatches / manyApps // watches that match a change
-	// perTheirs is how many changes core/cacher processes for each change of the
-	// library, so that its time is measurable.
+	// perTheirs is the number of changes that core/cacher processes for each
+	// change of the library, so that its time is measurable.
 	perTheirs = 500
 	// burst is how many changes the library receives before the benchmark waits for
 	// its ten thousand goroutines. The library ends a watch that is ten events
@@ -127,7 +127,7 @@ func (c *crowd) settle(deliveries int64) {
 func processorTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		panic(err) // it cannot fail with these arguments
+		panic(err) // cannot fail with these arguments
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

@@ -32,8 +32,8 @@
 //     limit, as it does for a first page. Ours applies it.
 //   - If a field selector names the only namespace or object that can match, the library
 //     looks only there. Its continue tokens are relative to that scope, but the next
-//     request uses the wider one. The tokens of ours are relative to the request, and
-//     there may be more to examine. Such lists have no limit here.
+//     request uses the wider one. Our tokens are relative to the request, so more
+//     objects may remain to be examined. Such lists have no limit here.
 //   - If a request has several errors, each side may report any of them. Continue
 //     tokens are compared by their contents. Ours accepts only the format that both
 //     sides write.

@@ -215,8 +215,7 @@ func (w *world) listSomething() {
 	w.pages(*r)
 }
 
-// waitForSomething requests a version from the future. That version then occurs in
-// some cases only.
+// waitForSomething requests a future version, which occurs only in some cases.
 func (w *world) waitForSomething() {
 	w.t.Helper()
 	r := w.selection()

@@ -100,8 +100,8 @@ func (w *world) sameAnswer(r *request, ours, theirs *answer) {
 	}
 }
 
-// pages lists page by page, each with a token of one of the sides, while the world
-// may change.
+// pages lists page by page, each time with a token of one of the sides, while the
+// world may change.
 func (w *world) pages(r request) {
 	w.t.Helper()
 	ours, theirs := w.list(&r, false, nil)

@@ -118,8 +118,8 @@ func (w *world) storageOptions(r *request, watch bool) (ctx context.Context, key
 }
 
 // pins reports whether the field selector names the only namespace or object that
-// can match. The library looks only there. Ours looks elsewhere too, so its last
-// page may be empty.
+// can match. The library reads only that namespace or object. Our side also reads
+// others, so its last page may be empty.
 func (r *request) pins() bool {
 	selector, err := fields.ParseSelector(r.fields)
 	if err != nil {

@@ -18,7 +18,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// chance decides what happens next: a random number generator, or a fuzzer's input.
+// chance makes the next choice: with a random number generator, or from a fuzzer's
+// input.
 type chance interface {
 	Intn(n int) int
 }
@@ -31,10 +32,10 @@ type world struct {
 	hurried    bool // no relists, because each takes the library a second
 	now        time.Time
 	ticked     time.Time     // time of the last bookmarks, on both sides
-	pace       time.Duration // length of the occasional quiet times
+	pace       time.Duration // length of the occasional periods without changes
 	ours       *cacher.Cacher
 	theirs     *theirs
-	seen       map[string]int // counts what happened, to prove that the tests cover it
+	seen       map[string]int // counts the situations that occurred, to prove that the tests cover them
 
 	mu   sync.Mutex // for the library, which lists at any time
 	rv   uint64

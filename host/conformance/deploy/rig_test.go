@@ -54,7 +54,7 @@ func (c *cluster) config(t *testing.T, token string) string {
 	return path
 }
 
-// try runs kubectl as the administrator, with an input.
+// try runs kubectl as the administrator, with the given standard input.
 func (c *cluster) try(t *testing.T, input string, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), kubectl, append([]string{"--kubeconfig", c.kubeconfig}, args...)...)

@@ -48,7 +48,7 @@ type rig struct {
 	url     string
 	rough   atomic.Bool  // watches are interrupted at random
 	watches atomic.Int64 // watches while rough is set
-	expired atomic.Int64 // of these, watches that ended with 410
+	expired atomic.Int64 // number of these watches that ended with 410
 
 	mu       sync.Mutex
 	requests []string // paths and queries
@@ -203,7 +203,7 @@ func (r *rig) now(resource api.Resource) map[api.Key]write {
 	return r.state(resource, r.source.Revision())
 }
 
-// object returns a plausible object. Each n yields a different one.
+// object returns a realistic object. Each n gives a different one.
 func object(resource api.Resource, key api.Key, n int) []byte {
 	meta := fmt.Sprintf(`"metadata":{"name":%q,"uid":"uid-%s","labels":{"app":"app-%d","parity":"%d"},"annotations":{"n":"%d","text":"<&>\u2028 \"quoted\""}`,
 		key.Name(), key, n%7, n%2, n)

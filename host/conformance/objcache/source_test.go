@@ -52,7 +52,7 @@ func (s *server) kubelet(stop <-chan struct{}) (manager.Store, manager.Manager) 
 		},
 		schema.GroupResource{Resource: "secrets"}, clocktesting.NewFakeClock(time.Time{}), time.Hour, stop)
 	return store, manager.NewCacheBasedManager(store, func(pod *corev1.Pod) sets.Set[string] {
-		return sets.New(strings.Fields(pod.Spec.NodeName)...) // any text will do
+		return sets.New(strings.Fields(pod.Spec.NodeName)...) // any text is sufficient
 	})
 }
 

@@ -16,10 +16,10 @@ import (
 )
 
 // stablySorted is the maximum number of requirements for which the library's sort is
-// stable, so that those on one key stay in the written order.
+// stable. Requirements on one key then stay in the written order.
 const stablySorted = 12
 
-// judge compares the two implementations and counts what it compared.
+// judge compares the two implementations and counts the comparisons.
 type judge struct {
 	testing.TB
 	source

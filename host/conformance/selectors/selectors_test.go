@@ -65,7 +65,7 @@ func TestBuiltRequirements(t *testing.T) { random(t, (*judge).builtRequirement) 
 
 func TestSets(t *testing.T) { random(t, (*judge).fromSet) }
 
-// These lengths take a second. Each further token takes ten times as long.
+// These lengths take a second. Each further token makes it ten times slower.
 func TestEveryShortString(t *testing.T) {
 	t.Parallel()
 	j := newJudge(t, *seed)

@@ -32,7 +32,7 @@ type adapter struct {
 	upstream.Interface
 	t          *testing.T
 	namespaced bool
-	reticent   bool // reticent is a flag of the source
+	onRequest  bool // the source reports progress only on request
 	etcd       *clientv3.Client
 	recorder   *suites.KubernetesRecorder
 

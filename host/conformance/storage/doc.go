@@ -25,8 +25,8 @@
 //     has a valid object, the test fails.
 //
 // A version that etcd has compacted is still in the module's history, where an exact list
-// would find it. Evicting it sooner would have no benefit. The adapter reads from etcd
-// only because the suites require that.
+// would find it. Earlier eviction would have no benefit. The adapter reads from etcd only
+// because the suites require that.
 //
 // Three suites need support. One writes objects of a namespaced resource without a
 // namespace, which are treated as cluster-scoped. One requests statistics of the

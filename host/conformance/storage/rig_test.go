@@ -111,8 +111,8 @@ func (a *adapter) source(schema api.Schema) (source.Source, error) {
 		Paths:  map[api.Resource]string{schema.Resource: "pods"},
 		Logger: slog.New(slog.DiscardHandler),
 	})
-	if a.reticent {
-		return reticent{src}, err
+	if a.onRequest {
+		return onRequest{src}, err
 	}
 	return src, err
 }
@@ -170,7 +170,7 @@ func (f flat) Create(ctx context.Context, key string, obj, out runtime.Object, t
 }
 
 // counted reads everything through the store before it returns statistics, which
-// cover only what was read through it.
+// cover only objects that were read through it.
 type counted struct{ *adapter }
 
 func (c counted) Stats(ctx context.Context) (upstream.Stats, error) {

@@ -111,7 +111,7 @@ func TestLists(t *testing.T) {
 					suites.RunTestList(t.Context(), t, a, a.compactStore, true, a.recorder)
 				}},
 				{"ConsistentList", func(t *testing.T) {
-					a := (&adapter{t: t, namespaced: true, reticent: true}).start()
+					a := (&adapter{t: t, namespaced: true, onRequest: true}).start()
 					suites.RunTestConsistentList(t.Context(), t, a, a.increaseRV, true, true, snapshots)
 				}},
 				{"GetListNonRecursive", func(t *testing.T) {

@@ -112,7 +112,7 @@ func (w *watching) run(ctx context.Context) {
 }
 
 // fail sends what upstream sends at the end of a watch. For a slow consumer, and for
-// a watch whose initial events were overtaken, it sends nothing (W13, W33).
+// a watch whose initial events were overtaken, it ends without an event (W13, W33).
 // Otherwise it sends an ERROR event.
 func (w *watching) fail(ctx context.Context, err error) {
 	var status *api.Status

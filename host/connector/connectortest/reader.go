@@ -38,11 +38,11 @@ type Reader struct {
 type Subscription struct {
 	ID              uint32
 	Schema          *api.Schema
-	Source          string // of the resource versions
-	DeltaEpoch      uint64 // of the versions above DeltaEpochSince
+	Source          string // source of the resource versions
+	DeltaEpoch      uint64 // delta epoch of the versions above DeltaEpochSince
 	DeltaEpochSince api.ResourceVersion
 	Objects         map[api.Key]Object
-	ResourceVersion api.ResourceVersion // safe to resume from
+	ResourceVersion api.ResourceVersion // version from which it is safe to resume
 	Synced          bool                // a snapshot is complete, or the subscription has resumed
 	Total           uint64              // number of objects that the last snapshot announced
 	Snapshots       int                 // complete snapshots
@@ -72,7 +72,7 @@ type Object struct {
 	base string // the body of Base
 }
 
-// NewReader returns a reader that has not sent anything.
+// NewReader returns a reader that has sent no message yet.
 func NewReader(conn Conn) *Reader {
 	return &Reader{Conn: conn, subscriptions: map[uint32]*Subscription{}, dictionaries: map[uint32][]byte{}}
 }
@@ -99,7 +99,7 @@ func (r *Reader) Hello(ctx context.Context, token string) error {
 }
 
 // Subscribe sends the frame. It replaces an earlier subscription with the same
-// number; use Resume to continue one.
+// number. Use Resume to continue one.
 func (r *Reader) Subscribe(ctx context.Context, f wire.Subscribe) (*Subscription, error) {
 	s := &Subscription{ID: f.Subscription, Objects: map[api.Key]Object{}}
 	return s, r.Resume(ctx, s, f)

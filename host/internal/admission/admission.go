@@ -246,7 +246,7 @@ func (c *Control) excess(block netip.Prefix) *Conn {
 		g = c.heaviest()
 	}
 	if g == nil || g.silent.Len() == 0 {
-		return nil // all of them are being authenticated, which the limits of reviews bound
+		return nil // all of them are being authenticated, and the limits of reviews bound their number
 	}
 	c.limits.Count(l)
 	conn := g.silent.Front().Value.(*Conn)

@@ -3,7 +3,7 @@
 //
 // A silent connection can be closed without harm: it has not authenticated yet, or
 // waits for its next request. If too many connections have no user, Control closes
-// the oldest silent one of the address with the most. Therefore a new connection can
-// always authenticate, however many silent ones exist. A connection that would
-// exceed a limit for users is refused.
+// the oldest silent one of the address with the most. A new connection can therefore
+// always authenticate, regardless of the number of silent ones. A connection that
+// would exceed a limit for users is refused.
 package admission

@@ -40,7 +40,7 @@ func cut(nc net.Conn) {
 	if secure, ok := nc.(*tls.Conn); ok {
 		nc = secure.NetConn()
 	}
-	nc.Close() // it may have ended by itself
+	nc.Close() // it may have ended already
 }
 
 // ConnOf returns the connection of a request to an attached server, or nil.

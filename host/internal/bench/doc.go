@@ -1,6 +1,6 @@
 // Command bench compares watchglass with the alternatives that users have. It prints one
-// line per figure: the ratio, its parts, the target, and whether the target is met.
-// It prints a figure that misses its target like any other.
+// line per figure: the ratio, its parts, the target, and whether the target is met. It
+// also prints figures that miss their targets.
 //
 // Both sides of a figure run alternately within one command, and in V8 each in its
 // own process. They process the same changes, which one seed determines. Package

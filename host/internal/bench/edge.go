@@ -81,7 +81,7 @@ func startEdge(ctx context.Context, b *bench, objects int) (*edge, error) {
 			}
 		}
 		e.connector = connector.New(connector.Config{Source: e.world, Logger: slog.New(slog.DiscardHandler)})
-		e.world.revise = func(_, _ []byte) []byte { return nil } // changes are made explicitly
+		e.world.revise = func(_, _ []byte) []byte { return nil } // the benchmark makes all changes explicitly
 		_, err = e.connector.Hold(ctx, pods)
 	}
 	if err != nil {
@@ -90,8 +90,8 @@ func startEdge(ctx context.Context, b *bench, objects int) (*edge, error) {
 	return e, err
 }
 
-// change makes n changes at once. Each toggles the readiness of a container, in one
-// pod after the other.
+// change makes n changes at the same time. Each toggles the readiness of a
+// container, in one pod after the other.
 func (e *edge) change(ctx context.Context, n int) error {
 	if e.keys == nil {
 		e.keys = slices.Sorted(maps.Keys(e.world.latest))
@@ -138,7 +138,8 @@ func (e *edge) feed(ctx context.Context, object string) error {
 	return err
 }
 
-// objectStatus contains the used members of an object's status.
+// objectStatus contains those members of an object's status that the benchmark
+// uses.
 type objectStatus struct {
 	AwakeSince int64 // milliseconds since the epoch
 	Resources  map[string]struct {
@@ -182,7 +183,8 @@ func (e *edge) status(ctx context.Context, object string) (*objectStatus, error)
 	return &status, json.NewDecoder(resp.Body).Decode(&status)
 }
 
-// live returns a condition: the object has all changes up to a version.
+// live returns a condition that holds when the object has all changes up to a
+// version.
 func live(rv api.ResourceVersion) func(*objectStatus) bool {
 	return func(s *objectStatus) bool {
 		pods := s.Resources["v1/pods"]

@@ -344,8 +344,8 @@ const (
 	crowdPause  = 50 * time.Millisecond
 )
 
-// runCrowd is E3. The readers share the machine with the object, and a few thousand
-// sockets are a load by themselves.
+// runCrowd is E3. The readers share the machine with the object, and the sockets of
+// a few thousand readers are a load by themselves.
 func runCrowd(ctx context.Context, b *bench) ([]Result, error) {
 	e, err := startEdge(ctx, b, 1000)
 	if err != nil {

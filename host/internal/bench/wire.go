@@ -60,7 +60,7 @@ func (k *kindOfChange) measure(ctx context.Context) ([]Result, error) {
 		}
 		line := append(appendEvent(nil, c), '\n')
 		plain += len(line)
-		stream.Write(line) // a counter never fails
+		stream.Write(line) // the writer of a counter never fails
 		stream.Flush()
 	}
 	updates := func(message []byte) { ours += len(message) }

@@ -22,7 +22,7 @@ const seed = 5
 type world struct {
 	schema  *api.Schema
 	cluster *clustersim.Cluster
-	planned []clustersim.Planned // of the resource, in key order
+	planned []clustersim.Planned // objects of the resource, in key order
 	revised api.ResourceVersion  // the newest revision
 	handed  api.ResourceVersion  // the newest revision that the connector has received
 	// tap is called for every object of the list and every change, when the

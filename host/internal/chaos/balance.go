@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// balancer is a TCP load balancer: it offers connections to the backends in turn
+// balancer is a TCP load balancer. It offers connections to the backends in turn
 // and skips those that refuse.
 type balancer struct {
 	listener net.Listener

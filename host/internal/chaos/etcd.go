@@ -56,7 +56,7 @@ type etcd struct {
 	dir     string
 	configs [members]memberConfig
 	process [members]*process
-	client  *clientv3.Client // of all members, without a proxy
+	client  *clientv3.Client // connected to all members, without a proxy
 	restore int              // number of restored backups
 }
 
@@ -166,7 +166,7 @@ func (e *etcd) start(ctx context.Context, i int) (err error) {
 func (e *etcd) signal(i int, s syscall.Signal) { e.process[i].signal(s) }
 
 // compact compacts the cluster up to a revision, such as one that the witness has
-// recorded. On a slow machine an attempt may time out and succeed nevertheless.
+// recorded. On a slow machine, an attempt may time out and still succeed.
 func (e *etcd) compact(ctx context.Context, revision uint64) error {
 	for {
 		attempt, cancel := context.WithTimeout(ctx, 5*time.Second)

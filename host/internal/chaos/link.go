@@ -15,7 +15,7 @@ import (
 
 // proxies are the links between processes.
 type proxies struct {
-	server *toxiproxy.ApiServer // never listens, but proxies require one
+	server *toxiproxy.ApiServer // a link never listens, but proxies require one
 	links  []*link
 }
 

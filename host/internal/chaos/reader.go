@@ -97,7 +97,7 @@ func (r *goReader) options() client.CollectionOptions {
 
 func (r *goReader) name() string                     { return r.title }
 func (r *goReader) asked() (collection, watch scope) { return r.collected, r.watchs }
-func (r *goReader) close()                           { _ = r.client.Close() } // it only fails if it is closed already
+func (r *goReader) close()                           { _ = r.client.Close() } // it fails only if it is closed already
 func (r *goReader) verifiable(int) bool              { return true }          // the tap records relists
 
 func (r *goReader) begin(ctx context.Context, file string, state bool) (err error) {

@@ -41,10 +41,10 @@ func verify(files []string) error {
 type result struct {
 	fault     string
 	changes   int // made in etcd
-	events    int // delivered to all readers
+	events    int // number of events delivered to all readers
 	converged []time.Duration
 	relists   []int // by reader, since the start of the recording
-	restored  bool  // history was rewritten; convergence is then the time until the readers equal etcd
+	restored  bool  // history was rewritten, so convergence is the time until the readers equal etcd
 }
 
 func (r *result) String() string {

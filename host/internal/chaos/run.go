@@ -214,8 +214,8 @@ func (r *run) converge(ctx context.Context, result *result) error {
 }
 
 // equal waits until each reader's store, and the state from its watch, equals etcd.
-// With a result, which is the case after a restore, there is no watch. The wait then
-// counts as convergence.
+// After a restore there is a result, and no watch. The wait then counts as
+// convergence.
 func (r *run) equal(ctx context.Context, result *result) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -300,7 +300,7 @@ func until(ctx context.Context, f func() error) error {
 	}
 }
 
-// each calls f for all readers at once.
+// each calls f for all readers concurrently.
 func (r *run) each(f func(i int, reader reader) error) error {
 	var all errgroup.Group
 	for i, reader := range r.readers {

@@ -20,8 +20,9 @@ import (
 	"github.com/watchglass/watchglass/host/source"
 )
 
-// history reads etcd with only the etcd client library, which resumes a watch at
-// another member by itself. It shares no code with the connector's source.
+// history reads etcd through the etcd client library alone, which resumes a
+// watch at another member by itself. It shares no code with the connector's
+// source.
 type history struct {
 	client  *clientv3.Client
 	counted *atomic.Int64 // number of changes

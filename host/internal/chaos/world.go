@@ -117,7 +117,7 @@ func (w *world) add(r reader) {
 
 func (w *world) backup() string { return filepath.Join(w.dir, "backup.db") }
 
-// alive reports a process that ended on its own.
+// alive returns an error for a process that ended unexpectedly.
 func (w *world) alive() error {
 	var errs []error
 	for i, p := range w.etcd.process {

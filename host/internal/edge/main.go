@@ -100,7 +100,7 @@ func run(ctx context.Context, c config, stdout io.Writer) (failed error) {
 
 // demo contains everything that runs, except the feed and the writer of changes.
 type demo struct {
-	dir     string // of the Durable Objects and the certificate
+	dir     string // directory of the Durable Objects and the certificate
 	store   *embedetcd.Server
 	cluster *clustersim.Cluster
 	keys    token.Keys
@@ -154,7 +154,7 @@ func (d *demo) close() error {
 	var errs []error
 	if d.front != nil {
 		d.front.server.Close()
-		d.front.listener.Close() // closed already if it has served
+		d.front.listener.Close() // already closed if it has served
 	}
 	if d.runtime != nil {
 		d.runtime.Stop()

@@ -82,7 +82,7 @@ func (r *rig) connect(query, bearer string) *connectortest.Reader {
 	return c
 }
 
-// subscribe subscribes to pods of a namespace, or of all. It repeats the
+// subscribe subscribes to pods of one namespace or of all. It repeats the
 // subscription while the response asks for a retry.
 func (r *rig) subscribe(c *connectortest.Reader, id *uint32, namespace string) *connectortest.Subscription {
 	r.Helper()

@@ -19,5 +19,5 @@
 // With -cpuprofile it profiles only the connector's rounds.
 //
 // With -reconnect it measures how long another user waits for the connector's lock
-// while all readers reconnect at once and receive the whole state.
+// while all readers reconnect at the same time and receive the whole state.
 package main

@@ -109,7 +109,8 @@ func dial(ctx context.Context, url string, i int) (*websocket.Conn, error) {
 }
 
 // selector returns the selector of the i-th reader. All selectors differ. An object
-// has a shard and no reader, so a change matches share of them.
+// has a shard but no reader, so each change matches as many selectors as share
+// states.
 func selector(i, readers, share int) string {
 	return "shard=" + strconv.Itoa(i%(readers/share)) + ",reader!=" + strconv.Itoa(i)
 }

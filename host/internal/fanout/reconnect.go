@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// measureReconnect connects all readers at once and measures how long another user
-// waits for the lock. Each reader requests the complete state.
+// measureReconnect connects all readers at the same time and measures how long
+// another user waits for the lock. Each reader requests the complete state.
 func measureReconnect(ctx context.Context, o options) error {
 	s, err := startConnector(ctx, 1)
 	if err != nil {

@@ -80,9 +80,9 @@ func (h *hangups) end() {
 }
 
 // Hangups makes SIGHUP mean a reload: it no longer ends ctx, which comes from
-// [Context], and the channel receives a value instead. For any other context the
-// channel receives nothing. Interactive commands do not call Hangups, so they end
-// with their terminal.
+// [Context], and the channel receives a value instead. For any other context, the
+// channel never receives a value. Interactive commands do not call Hangups, so
+// they end with their terminal.
 func Hangups(ctx context.Context) <-chan struct{} {
 	h, ok := ctx.Value(hangupsKey{}).(*hangups)
 	if !ok {

@@ -32,8 +32,8 @@ type page struct {
 	anchors map[string]bool // anchors of its headings
 }
 
-// Check returns the problems with the links of all Markdown files below root, in the
-// order of files, and the number of links.
+// Check returns the number of links of all Markdown files below root, and the
+// problems with them, in the order of files.
 func Check(root string) (problems []string, links int, err error) {
 	pages := map[string]*page{}
 	err = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
@@ -117,7 +117,7 @@ func check(root, path string, link link, pages map[string]*page) string {
 func parse(source []byte) *page {
 	p := &page{anchors: map[string]bool{}}
 	document := goldmark.New(goldmark.WithExtensions(extension.GFM)).Parser().Parse(text.NewReader(source))
-	// Walk fails only if its function does, and this one does not.
+	// Walk fails only if its function fails, and this one never does.
 	_ = ast.Walk(document, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if !entering {
 			return ast.WalkContinue, nil

@@ -25,8 +25,7 @@ func On(flag, address string) (net.Listener, error) {
 	return listener, nil
 }
 
-// Free returns an error if another program, which would report it less clearly,
-// could not listen on an address.
+// Free returns an error if an address is in use.
 func Free(flag, address string) error {
 	listener, err := On(flag, address)
 	if err != nil {

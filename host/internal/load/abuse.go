@@ -23,8 +23,8 @@ type abuse struct {
 	name string
 	// clients is the number of concurrent clients.
 	clients int
-	// refusals are limits: at least one of them must refuse the attempt. Nil means that
-	// the load is legitimate. Each client then acts once.
+	// refusals are limits. At least one of them must refuse the attempt. Nil means that
+	// the load is legitimate. Each client then makes one attempt.
 	refusals []*limit.Limit
 	// receiveBuffer is the size of the kernel's buffer for data that a client has not
 	// read. Zero means the default, which holds several megabytes.

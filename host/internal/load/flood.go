@@ -19,11 +19,11 @@ import (
 const floodCommand = "flood"
 
 // A flood has a process of its own with the lowest priority. Abusers have machines of
-// their own. In the process of the healthy readers, they would delay the
-// measurement, and not only the connector.
+// their own. In the process of the healthy readers, they would delay the measurement
+// in addition to the connector.
 type flood struct {
 	cmd   *exec.Cmd
-	stdin io.Closer // its end stops the flood
+	stdin io.Closer // closing it stops the flood
 	out   strings.Builder
 	ended chan struct{}
 	err   error // valid once ended is closed
@@ -98,7 +98,7 @@ func runFlood(args []string, stdin io.Reader, stdout io.Writer) error {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	go func() {
-		_, _ = io.Copy(io.Discard, stdin) // any end stops the flood
+		_, _ = io.Copy(io.Discard, stdin) // any end of the input stops the flood
 		stop()
 	}()
 	for _, a := range abuses(Config{}) {

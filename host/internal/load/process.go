@@ -92,7 +92,7 @@ func (p *process) kill() {
 	<-p.ended
 }
 
-// running returns an error if the process ended without being asked to.
+// running returns an error if the process ended unexpectedly.
 func (p *process) running() error {
 	select {
 	case <-p.ended:
@@ -135,7 +135,7 @@ func (p *process) busy() (time.Duration, error) {
 	return time.Duration(ticks) * 10 * time.Millisecond, nil
 }
 
-// refusals returns how often each limit has refused something.
+// refusals returns how often each limit has refused a request or a connection.
 func (p *process) refusals() (map[string]int, error) {
 	response, err := http.Get("http://" + p.admin + "/metrics")
 	if err != nil {

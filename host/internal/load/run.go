@@ -36,7 +36,7 @@ type measurement struct {
 	ended     []error // why connections of healthy readers ended
 }
 
-// Run runs the measurement. The report is complete unless there is an error.
+// Run runs the measurement. The report is complete unless Run returns an error.
 func Run(ctx context.Context, c Config) (*report, error) {
 	if err := os.MkdirAll(c.Dir, 0o777); err != nil {
 		return nil, err
@@ -183,7 +183,7 @@ func (m *measurement) openIdle(ctx context.Context, h *host, i int) error {
 	})
 }
 
-// hold opens a connection that lasts until ctx ends.
+// hold opens a connection that stays open until ctx ends.
 func (m *measurement) hold(ctx context.Context, h *host, i int, frames []byte, use func(context.Context, *reader, []byte)) error {
 	conn, first, err := h.greet(ctx, user(i), frames)
 	if err != nil {
@@ -242,9 +242,9 @@ func (m *measurement) abuse(ctx context.Context) error {
 	return nil
 }
 
-// window measures for the duration of a window. Without one it measures until the
-// abuse is refused and objects have changed meanwhile. Legitimate load ends by
-// itself.
+// window measures for the duration of a window. Without a window, it measures
+// until the abuse is refused and objects have changed meanwhile. Legitimate load
+// ends by itself.
 func (m *measurement) window(ctx context.Context, a *abuse) (sample, error) {
 	if m.Window > 0 && (a == nil || len(a.refusals) > 0) {
 		ctx, cancel := context.WithTimeout(ctx, m.Window)

@@ -3,6 +3,6 @@
 //
 // It measures the memory that the Go runtime has obtained from the system and not
 // returned. Unlike the resident set, this excludes pages of files, which the kernel
-// can drop by itself. The garbage collector's target is below the ceiling, so memory
-// above the ceiling is in use.
+// can drop at any time. The garbage collector's target is below the ceiling, so
+// memory above the ceiling is in use.
 package memory

@@ -17,7 +17,7 @@ import (
 // work until it uses less than resumePercent. That is above the garbage collector's
 // target, so that the process can reach it.
 const (
-	ceilingPercent = 90 // of the memory of the cgroup or the machine
+	ceilingPercent = 90 // percent of the memory of the cgroup or the machine
 	targetPercent  = 90
 	resumePercent  = 95
 )
@@ -60,12 +60,13 @@ func Collect(limits *limit.Set) {
 
 func percent(bytes, percent int64) int64 { return bytes / 100 * percent }
 
-// Crowd is the readers of a connector, or the watches of a Kubernetes API.
+// Crowd is the set of readers of a connector, or of watches of a Kubernetes
+// API.
 type Crowd interface {
 	// Count returns the number of readers.
 	Count() int
 	// Shed disconnects the newest readers of the heaviest clients: one percent of
-	// all readers and at least one, but at least keep readers stay.
+	// all readers, and at least one. At least keep readers remain.
 	Shed(keep int)
 }
 

@@ -3,7 +3,7 @@ package redact
 
 import "strings"
 
-// URL returns a URL without its user and password. The text need not be a valid URL,
+// URL returns a URL without its user and password. The text may be an invalid URL,
 // because the password itself may be malformed. Therefore everything up to the last
 // @ counts as password.
 func URL(text string) string {

@@ -6,6 +6,6 @@
 // its files has changed, or if the process is asked to, as by SIGHUP.
 //
 // Rotation writes a certificate and its key one after the other. Therefore the
-// Watcher retries a failed load once after a moment, before it logs and counts the
-// failure. The previous content stays in use until a load succeeds.
+// Watcher retries a failed load once after a short delay, before it logs and
+// counts the failure. The previous content stays in use until a load succeeds.
 package reload

@@ -42,7 +42,7 @@ type Watcher struct {
 type watched struct {
 	Group
 	content  [sha256.Size]byte
-	due      bool // content has not been loaded
+	due      bool // the content has not been loaded
 	attempts int  // failed loads since it became due
 
 	loads, failures uint64

@@ -95,7 +95,7 @@ func (c *Claims) ClaimAll(tests *GoTests) {
 }
 
 // Baseline runs all claimed tests and scenarios without a mutant. They must pass,
-// because a test that always fails proves nothing.
+// because a test that always fails does not detect a mutant.
 func (r *Runner) Baseline(ctx context.Context, c *Claims) error {
 	var tests []Test
 	var scenarios []string

@@ -79,8 +79,8 @@ func dangling(rules []*Rule, citations []Citation) (list []Citation) {
 	return list
 }
 
-// Unproven returns the rules with status kept or kept differently that no test
-// proves.
+// Unproven returns the rules with status "kept" or "kept differently" that no
+// test proves.
 func (c *Coverage) Unproven() (rules []*Rule) {
 	for _, r := range c.Rules {
 		if r.Applies() && len(c.ByName[r.ID]) == 0 && len(c.ByMutant[r.ID]) == 0 {

@@ -9,9 +9,7 @@
 //	test: core/watcher TestW13_Terminate
 //	sim: 500
 //
-//	@@ core/watcher/watcher.go
-//	-	w.Stop(w.bookmark == received)
-//	+	w.Stop(false)
+// @@ core/watcher/watcher.go - w.Stop(w.bookmark == received) + w.Stop(false)
 //
 // Scenarios claim mutants in their headers. The runner applies one mutant at a time
 // with the -overlay flag of the go command, so production code needs no hooks. Every
@@ -19,6 +17,6 @@
 // mutant, and at least one of the simulation's seeds must fail.
 //
 // A mutant can also change the TypeScript of the edge (js/src/edge), which is bundled
-// without overlays. Its Go tests then run in a copy of the repository that has only links
-// and the changed bundles.
+// without overlays. Its Go tests then run in a copy of the repository that consists of
+// links and the changed bundles.
 package rulebook

@@ -22,7 +22,7 @@ class Cluster extends TestCluster {
     this.#loaded = loaded ? Promise.resolve() : new Promise((resolve) => { this.#load = resolve; });
   }
 
-  /** Responds to requests, if the page was opened with ?wait. */
+  /** Responds to requests if the page was opened with ?wait. */
   load(): void {
     this.shown.reset();
     this.#load();
@@ -77,7 +77,7 @@ function keyOf({ metadata: { namespace, name } }: { metadata: { namespace?: stri
   return `${namespace}/${name}`;
 }
 
-/** The answer of a cluster whose user may read one namespace only: that of ?only=NAME. */
+/** The response of a cluster whose user may read one namespace only: that of ?only=NAME. */
 function refusal(path: string): Response | undefined {
   const only = params.get("only");
   if (!only || !/\/v\d\/./.test(path) || path.includes(`/namespaces/${only}/`) || path.endsWith("/namespaces/kube-system")) return undefined;

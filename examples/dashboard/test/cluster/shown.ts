@@ -4,7 +4,7 @@ type Part = Partial<CollectionStatus & CollectionProgress>;
 
 /**
  * Replaces what a connection reports about its collections, for states that are slow to
- * reach, such as `stale`. Everything else comes from the connection.
+ * reach, such as `stale`. All other members come from the connection.
  */
 export class Shown {
   reconnects = 0;

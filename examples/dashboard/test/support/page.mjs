@@ -1,6 +1,6 @@
 // The interface of tests to the dashboard.
 
-/** How long anything may take, on a machine that does much else. */
+/** Time limit of every step, generous for a busy machine. */
 const TIMEOUT = 120_000;
 
 /** The size of a page whose test sets none. */

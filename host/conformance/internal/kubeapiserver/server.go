@@ -169,8 +169,8 @@ func (s *Server) WriteKubeconfig(path, token string) error {
 		"contexts":[{"name":"c","context":{"cluster":"c","user":"u"}}]}`, s.URL, token), 0o600)
 }
 
-// Request sends JSON, here or to another server, and returns the status code and the
-// body of the response.
+// Request sends JSON to this server, or to another one, and returns the status code
+// and the body of the response.
 func (s *Server) Request(ctx context.Context, method, url, token string, body []byte) (int, []byte, error) {
 	request, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
 	if err != nil {

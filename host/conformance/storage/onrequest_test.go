@@ -8,27 +8,27 @@ import (
 	"github.com/watchglass/watchglass/host/source"
 )
 
-// reticent is a source that reports progress only on request, like the storage under
+// onRequest is a source that reports progress only on request, like the storage under
 // the cache of kube-apiserver. One suite asserts that the cache does not know a
 // revision that was never requested.
-type reticent struct{ source.Source }
+type onRequest struct{ source.Source }
 
 // Stream implements source.Source.
-func (r reticent) Stream(ctx context.Context, resource api.Resource, from api.ResourceVersion, sink source.Sink) error {
+func (r onRequest) Stream(ctx context.Context, resource api.Resource, from api.ResourceVersion, sink source.Sink) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	s := &reticentSink{Sink: sink, wanted: make(chan struct{})}
+	s := &onRequestSink{Sink: sink, wanted: make(chan struct{})}
 	go s.listen(ctx) // ends with the stream
 	return r.Source.Stream(ctx, resource, from, s)
 }
 
-type reticentSink struct {
+type onRequestSink struct {
 	source.Sink
 	wanted chan struct{}
 	asked  atomic.Bool
 }
 
-func (s *reticentSink) listen(ctx context.Context) {
+func (s *onRequestSink) listen(ctx context.Context) {
 	for {
 		select {
 		case <-s.Sink.Wanted():
@@ -45,10 +45,10 @@ func (s *reticentSink) listen(ctx context.Context) {
 }
 
 // Wanted implements source.Sink.
-func (s *reticentSink) Wanted() <-chan struct{} { return s.wanted }
+func (s *onRequestSink) Wanted() <-chan struct{} { return s.wanted }
 
 // Progress implements source.Sink.
-func (s *reticentSink) Progress(rv api.ResourceVersion) error {
+func (s *onRequestSink) Progress(rv api.ResourceVersion) error {
 	if !s.asked.Swap(false) {
 		return nil
 	}
