@@ -37,7 +37,7 @@ type clause struct {
 	quality   float64
 }
 
-// maxClauses limits the work for a hostile header; kubectl sends three.
+// maxClauses limits the work for a hostile header. kubectl sends three clauses.
 const maxClauses = 32
 
 // negotiate selects the client's preferred form among plain JSON and the offered

@@ -94,12 +94,12 @@ type ListOptions struct {
 // List is one page of objects in ascending key order.
 type List struct {
 	ResourceVersion api.ResourceVersion
-	Continue        string // empty at the end
-	Remaining       uint64 // after this page; zero if unknown
+	Continue        string // empty on the last page
+	Remaining       uint64 // items after this page; zero if unknown
 	// Warnings describe objects that are missing from the list.
 	Warnings []string
 	// Items may be iterated once. An object is valid until the next one. An error
-	// ends the iteration: the list is then incomplete.
+	// ends the iteration, and the list is then incomplete.
 	Items iter.Seq2[Object, error]
 }
 
@@ -132,10 +132,10 @@ type Watch interface {
 // Event is one event of a watch.
 type Event struct {
 	Type   api.EventType
-	Object Object // object of a change
+	Object Object // the object of a change
 	// ResourceVersion is the version of the object or of the bookmark.
 	ResourceVersion api.ResourceVersion
 	// InitialEventsEnd marks the bookmark that ends the initial events.
 	InitialEventsEnd bool
-	Status           *api.Status // of an ERROR event, which the handler creates from an error
+	Status           *api.Status // status of an ERROR event, which the handler creates from an error
 }

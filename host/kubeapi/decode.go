@@ -73,7 +73,7 @@ func decodeProtobuf(body []byte, into *review) error {
 			return nil
 		},
 	})
-	if err != nil || into.Kind == "SelfSubjectReview" { // its only member is the status
+	if err != nil || into.Kind == "SelfSubjectReview" { // its only other member is the status
 		return err
 	}
 	return eachField(raw, map[field]func([]byte) error{2: func(spec []byte) error { return decodeSpec(spec, into) }})

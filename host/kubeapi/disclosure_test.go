@@ -16,7 +16,7 @@ import (
 )
 
 // A client may read one namespace. No response to it contains a byte of an object in
-// another namespace, whatever the client requests (rule B25).
+// another namespace, for any request (rule B25).
 func TestResponsesDiscloseNothingOfOtherNamespaces(t *testing.T) {
 	rules := &book{rights: map[string][]string{"ann": {
 		"get v1/configmaps known in namespace team-b", "list v1/configmaps in namespace team-b", "watch v1/configmaps in namespace team-b",

@@ -23,16 +23,17 @@
 // The backend limits the events that wait for a slow client, and ends the watch at
 // the limit. A client that accepts no data for the write timeout is disconnected.
 // Watches and other requests beyond [limit.MaxWatches] and [limit.MaxRequests] get
-// 429. Clients share these limits: none has more than are left for others, and a
-// list of many objects counts several times. [limit.MaxWaitingRequests] limits
-// requests that wait for a first list or for a resource version.
+// 429. Clients share these limits. No client can use the capacity reserved for
+// others, and a list of many objects counts several times.
+// [limit.MaxWaitingRequests] limits requests that wait for a first list or for a
+// resource version.
 //
 // # Rights
 //
 // Users can review their own rights and identity: SelfSubjectAccessReview,
 // SelfSubjectRulesReview and SelfSubjectReview are evaluated and not stored. The
 // responses describe what this API permits. Writes, subresources and paths that are not
-// served are therefore denied, with a reason, whatever the user may do at the
+// served are therefore denied, with a reason, regardless of the user's rights at the
 // kube-apiserver. Selectors in a review are ignored: the response applies to all objects.
 // Rights to read come from the policy, which may have cached them.
 //

@@ -14,7 +14,7 @@ type form struct {
 	as      string
 	include include
 	now     int64 // milliseconds, for the ages in a table
-	headed  bool  // the column definitions were written: the first event has them
+	headed  bool  // whether the column definitions were written: the first event contains them
 }
 
 const metaVersion = metaGroup + "/v1"
@@ -50,7 +50,7 @@ func (f *form) appendWhole(dst, object []byte) []byte {
 	if !hasVersion {
 		dst = append(appendText(append(dst, `"apiVersion":`...), f.schema.Resource.APIVersion()), ',')
 	}
-	return append(dst, body[1:]...) // never empty: it has metadata
+	return append(dst, body[1:]...) // never empty, because it has metadata
 }
 
 // appendMetadata appends an object as PartialObjectMetadata (rule P13).
@@ -147,7 +147,7 @@ func (b bookmark) JSON() []byte {
 func versionOf(object []byte) string {
 	var version string
 	if text := objectjson.Member(objectjson.Member(object, "metadata"), "resourceVersion"); text != nil {
-		json.Unmarshal(text, &version) // a string, which a backend has set
+		json.Unmarshal(text, &version) // a string that the backend has set
 	}
 	return version
 }

@@ -19,8 +19,8 @@ import (
 type Config struct {
 	Backend Backend
 	// Access authenticates a request by its bearer token, which may be empty, and
-	// decides what that user may get, list or watch. Nil lets everyone read
-	// everything.
+	// decides what that user may get, list or watch. If Access is nil, every
+	// client may read everything.
 	Access access.Policy
 	// Observer receives every decision of Access. Nil means none.
 	Observer access.Observer
@@ -31,8 +31,8 @@ type Config struct {
 	// Limits contains the resource limits of the server, and counts refusals. Nil
 	// means the defaults, without counters.
 	Limits *limit.Set
-	// Ready returns why requests cannot be served, for /readyz. Nil means that they
-	// always can.
+	// Ready returns why requests cannot be served, for /readyz. Nil means that
+	// requests can always be served.
 	Ready func(context.Context) error
 	// Ended is called when a request has ended. The type [Ended] describes the verb and
 	// the code. Ended may be nil.
@@ -126,7 +126,8 @@ type request struct {
 	token  string
 	user   *access.User
 	schema *api.Schema
-	// reviewAt is when to authorize the request again; zero is as for a policy.
+	// reviewAt is when to authorize the request again. A zero time is as for a
+	// policy.
 	reviewAt time.Time
 }
 
@@ -257,8 +258,8 @@ func (h *Handler) weigh(r *http.Request, req *request, client string) (int, *api
 	return seatsOf(objects), nil
 }
 
-// admit first authorizes a read and then finds its schema, so that a user without
-// the right does not learn whether the resource exists.
+// admit first authorizes a read and then finds its schema, so that the response
+// does not disclose whether the resource exists.
 func (h *Handler) admit(r *http.Request, req *request) (refused *api.Status) {
 	if req.reviewAt, refused = h.access.Authorize(r.Context(), req.user, req.asks()); refused != nil {
 		return refused

@@ -36,7 +36,7 @@ func TestAListThatBreaksOffIsAnErrorToItsClient(t *testing.T) {
 				require.Equal(t, 200, response.StatusCode)
 				_, err := io.CopyN(io.Discard, response.Body, 10)
 				require.NoError(t, err)
-				synctest.Wait() // it waits for the client
+				synctest.Wait() // the list waits for the client
 				for range 20 {
 					w.put("a/p4999", "web")
 				}

@@ -38,7 +38,7 @@ const (
 var gzipPool = sync.Pool{New: func() any {
 	w, err := gzip.NewWriterLevel(nil, gzip.BestSpeed)
 	if err != nil {
-		panic(err) // the level is a constant
+		panic(err) // cannot fail, because the level is a constant
 	}
 	return w
 }}

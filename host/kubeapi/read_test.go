@@ -384,7 +384,7 @@ func TestUnknownPathIs404(t *testing.T) {
 			"/api/v1/namespaces/a/status",         //
 			"/api/v1/nodes/n1/proxy/metrics",      //
 			"/api/v1/watch/pods",                  // deprecated
-			"/api/v1/namespaces/a/pods/one%2Ftwo", // a slash in a name
+			"/api/v1/namespaces/a/pods/one%2Ftwo", // the name contains a slash
 			"/api/v1/namespaces/a/pods//one",
 		} {
 			requireStatus(t, w.get(path), 404, "NotFound")

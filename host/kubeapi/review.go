@@ -60,7 +60,7 @@ func (w *reviewed) Next(ctx context.Context) ([]Event, error) {
 			return events, err
 		}
 		if status := w.review(ctx); status != nil {
-			return nil, status // events that arrived meanwhile are not sent
+			return nil, status // events that arrived during the review are not sent
 		}
 		if !interrupted {
 			return events, nil

@@ -23,7 +23,7 @@ const (
 	group                  // /apis/GROUP
 	resources              // /api/v1, /apis/GROUP/VERSION
 	version                // /version
-	health                 // /healthz, /livez, /readyz; place.name has the name
+	health                 // /healthz, /livez or /readyz; place.name is the name
 	collection             // objects of a resource
 	object                 // one object
 	selfReview             // a review of the user's own rights or identity

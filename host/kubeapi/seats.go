@@ -11,15 +11,15 @@ import (
 )
 
 // seats limit the concurrent requests. A heavy request takes several seats. A client may
-// have as many as are free for others. One client therefore has at most half of them, two
-// have a third each, and some are always free for another client.
+// have at most as many as remain for other clients. One client therefore has at most half
+// of them, and two have at most a third each. Some are always free for another client.
 type seats struct {
 	limits *limit.Set
 	limit  *limit.Limit
 
 	mu      sync.Mutex
 	taken   int
-	clients map[string]int // seats in use by client
+	clients map[string]int // seats in use, by client
 }
 
 func newSeats(limits *limit.Set, l *limit.Limit) *seats {

@@ -202,7 +202,7 @@ func (h *Handler) mayRead(ctx context.Context, user *access.User, a *resourceAtt
 }
 
 // servedVersion adds the version to a resource that has none, because policies
-// other than a kube-apiserver's know resources with their version.
+// other than a kube-apiserver's identify resources with their version.
 func (h *Handler) servedVersion(ctx context.Context, r api.Resource) (api.Resource, error) {
 	if r.Version != "" && r.Version != "*" {
 		return r, nil

@@ -284,7 +284,8 @@ func (o *observed) Authorized(_ context.Context, user *access.User, r access.Req
 	o.requests = append(o.requests, user.Name+" "+r.String())
 }
 
-// The audit log has the review and no read, because nothing is read.
+// The audit log contains the review and no read, because the review reads no
+// object.
 func TestReviewsAreObservedAsReviews(t *testing.T) {
 	observer := &observed{}
 	run(t, kubeapi.Config{Observer: observer}, func(t *testing.T, w *world) {

@@ -105,8 +105,8 @@ func TestWaitingRequestsBeyondTheLimitAre429(t *testing.T) {
 	})
 }
 
-// A user that does not read its lists uses at most half of the seats. Others are
-// served, whatever the number of such users.
+// A user that does not read its lists uses at most half of the seats. Other
+// users are served, regardless of the number of such users.
 func TestAUserLeavesRoomForOthers(t *testing.T) {
 	rules := &book{rights: map[string][]string{"greedy": {"*"}, "likewise": {"*"}, "modest": {"*"}}}
 	limits := limit.NewSet().With(limit.MaxRequests, 20)

@@ -72,8 +72,8 @@ func (h *Handler) Count() int {
 }
 
 // Shed ends the newest watches of the clients with the most, because the process has
-// reached max-memory. It ends one percent of all watches and at least one, but
-// leaves at least keep. Their clients watch again, and get 503 while memory is
+// reached max-memory. It ends one percent of all watches and at least one, but at
+// least keep watches remain. Their clients watch again, and get 503 while memory is
 // short.
 func (h *Handler) Shed(keep int) {
 	h.open.mu.Lock()

@@ -281,7 +281,7 @@ func TestP11_LastPendingEventIsFlushed(t *testing.T) {
 	run(t, kubeapi.Config{}, func(t *testing.T, w *world) {
 		watch := w.watch("/api/v1/pods?watch=1&resourceVersion=1")
 		defer watch.close()
-		for i := range 20 { // each arrives without a following one
+		for i := range 20 { // each arrives without a following event
 			rv := w.put("a/one", fmt.Sprint(i))
 			want := "MODIFIED"
 			if i == 0 {

@@ -258,7 +258,7 @@ func format(f frame) string {
 	return fmt.Sprintf("%s %v %v", f.Type, metadata["name"], metadata["resourceVersion"])
 }
 
-// ends requires a clean end of the stream, with nothing before it.
+// ends requires a clean end of the stream, without further output.
 func (w *watching) ends() {
 	w.t.Helper()
 	var f frame
@@ -268,8 +268,8 @@ func (w *watching) ends() {
 	}
 }
 
-// close closes the response. Since Go 1.27, net/http first reads the rest of it for
-// up to 50 ms, in the time of synctest.
+// close closes the response. Since Go 1.27, net/http first reads the rest of the
+// body for up to 50 ms, in the time of synctest.
 func (w *watching) close() {
 	w.response.Body.Close()
 	time.Sleep(100 * time.Millisecond)

@@ -14,7 +14,7 @@ var byteUnits = []struct {
 }{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"B", 1}}
 
 // Format formats a value in the syntax of Parse. Unlimited is "unlimited", which Parse
-// refuses.
+// rejects.
 func Format(u Unit, value int64) string {
 	switch u {
 	case Duration:

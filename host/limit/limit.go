@@ -69,8 +69,8 @@ func All() []*Limit {
 }
 
 // Set contains the values in force and the number of refusals of each limit. A nil
-// Set has the defaults and counts nothing. Values are set before the Set is shared;
-// everything else is safe for concurrent use.
+// Set has the defaults and does not count refusals. Values are set before the Set
+// is shared; everything else is safe for concurrent use.
 type Set struct {
 	values   []int64
 	given    []bool
@@ -146,7 +146,8 @@ func (s *Set) CountStatus(status *api.Status) {
 	}
 }
 
-// Refusals returns how often a limit has acted since the Set was created.
+// Refusals returns how often a limit has refused a request since the Set was
+// created.
 func (s *Set) Refusals(l *Limit) uint64 {
 	if s == nil {
 		return 0

@@ -18,7 +18,7 @@ import (
 
 const (
 	dialTimeout   = 30 * time.Second
-	maxStatusText = 1 << 10 // bytes of a refusal that are read
+	maxStatusText = 1 << 10 // maximum number of bytes of a refusal that are read
 )
 
 // RefusedError is the response of an edge that refuses a connection.
@@ -108,8 +108,8 @@ func (p *Pusher) header() (http.Header, error) {
 	return header, nil
 }
 
-// target returns the URL with the resources in the query. An empty source requests
-// the division, and does not offer the resources.
+// target returns the URL with the resources in the query. Without a source, the
+// URL requests the division and does not offer the resources.
 func (p *Pusher) target(source string, object object) string {
 	names := make([]string, len(object.resources))
 	for i, r := range object.resources {

@@ -3,10 +3,10 @@
 //
 // # Objects
 //
-// An edge holds resources in one object or in several, divided by resource or by
-// namespace. Only the edge knows the division. The connector requests it with a
-// plain GET of the same URL, with the resources in the query. The response lists
-// every object to feed, and the part of the namespaces that an object has:
+// An edge stores resources in one object or in several, divided by resource or
+// by namespace. Only the edge knows the division. The connector requests it with
+// a plain GET of the same URL, with the resources in the query. The response
+// lists every object to feed, and the part of the namespaces that an object has:
 //
 //	{"objects": [{"resources": ["v1/pods"], "shard": "0-of-2"},
 //	             {"resources": ["v1/pods"], "shard": "1-of-2"},
@@ -20,10 +20,10 @@
 // # Protocol
 //
 // The connection is a WebSocket to /feed with a bearer token. The query has the
-// resources, comma-separated; the shard, unless it is all namespaces; and source,
-// the name of the history that resource versions belong to. Text messages control
-// sessions. Binary messages belong to the running session; none precedes the first
-// session:
+// resources, separated by commas, and the shard, unless it contains all
+// namespaces. Its source is the name of the history that resource versions belong
+// to. Text messages control sessions. Binary messages belong to the running
+// session; none precedes the first session:
 //
 //	edge       begin N         start session N; a running one ends with it
 //	connector  begun N         binary messages from here on belong to session N

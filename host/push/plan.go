@@ -17,10 +17,10 @@ import (
 // maxPlan is the maximum size of an edge's response about its objects.
 const maxPlan = 1 << 20
 
-// object is a Durable Object and what it holds.
+// object is a Durable Object, with the resources that it stores.
 type object struct {
 	resources []api.Resource
-	shard     api.Shard // of the namespaces of each resource
+	shard     api.Shard // part of the namespaces of each resource
 }
 
 // plan requests the division of the resources from the edge. An edge that only
@@ -84,7 +84,7 @@ func (p *Pusher) parsePlan(body io.Reader) ([]object, error) {
 			object.resources = append(object.resources, resource)
 			missing = slices.DeleteFunc(missing, func(r api.Resource) bool { return r == resource })
 		}
-		if len(object.resources) == 0 { // an empty list would mean all
+		if len(object.resources) == 0 { // an empty list would mean all resources
 			return nil, errors.New("the edge returned an object without resources")
 		}
 		objects = append(objects, object)

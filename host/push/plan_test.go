@@ -64,7 +64,7 @@ func TestEachObjectReceivesItsNamespaces(t *testing.T) {
 	for shard, f := range e.nextOf(t, shards) {
 		r := f.begin(1)
 		held[shard] = synced(t, r)
-		last := putIn(source, "team-7", "two") // in one of them, and the others receive progress
+		last := putIn(source, "team-7", "two") // one object receives the change, and the others receive progress
 		require.NoError(t, r.Send(t.Context(), &wire.RequestProgress{Subscription: 1}))
 		require.NoError(t, r.Until(t.Context(), func() bool { return held[shard].ResourceVersion >= last }))
 	}
@@ -82,7 +82,7 @@ func TestEachObjectReceivesItsNamespaces(t *testing.T) {
 }
 
 // An edge with a new division refuses connections of the old one. Some of its
-// objects may temporarily also refuse those of the new one.
+// objects may temporarily refuse connections of the new one as well.
 func TestChangedDivisionReplacesConnections(t *testing.T) {
 	t.Parallel() // closing an unread connection takes seconds
 	e, source := startEdge(t), scattered(30)

@@ -93,7 +93,7 @@ func (f *edgeFeed) close() {
 	f.release()
 }
 
-// begin starts a session and discards what the previous one still sends.
+// begin starts a session and discards the remaining output of the previous one.
 func (f *edgeFeed) begin(number int) *connectortest.Reader {
 	require.NoError(f.t, f.ws.Write(f.t.Context(), websocket.MessageText, fmt.Appendf(nil, "begin %d", number)))
 	for {
@@ -194,7 +194,7 @@ func TestEdgeResumesInNewSessions(t *testing.T) {
 	f := e.next(t)
 	s := synced(t, f.begin(1))
 	for number := 2; number < 20; number++ {
-		last := put(source, fmt.Sprintf("pod-%d", number)) // the previous session may still send it
+		last := put(source, fmt.Sprintf("pod-%d", number)) // the previous session may still send this message
 		r := f.begin(number)
 		require.NoError(t, r.Hello(t.Context(), ""))
 		require.NoError(t, r.Resume(t.Context(), s, all))

@@ -25,7 +25,8 @@
 // The source should be recorded by another program than the reader under test, from
 // before it starts until after it ends. The two may be in one file or in several.
 // Without the source, [Verify] checks the properties of a watch alone: filter,
-// order, repetitions, bookmarks and deliveries. With it, Verify checks everything.
+// order, repetitions, bookmarks and deliveries. With it, Verify checks all
+// properties.
 //
 // The snapshots show which versions a reader had to skip. After a relist, a watch is
 // sent the differences between two states instead of the versions between them.

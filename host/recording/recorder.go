@@ -132,7 +132,7 @@ func (c *Collection) Watch(options client.WatchOptions) *Watch {
 		Kind: kindWatch, Watch: r.watches, Scope: &c.scope,
 		Filter:    &Filter{options.Namespace, options.LabelSelector, options.FieldSelector},
 		Bookmarks: options.AllowWatchBookmarks, Conflating: options.Policy == client.Conflate,
-		Limited: true, // the buffer always limits it
+		Limited: true, // the buffer always limits the credit
 	}
 	l.Start, l.ResourceVersion = startOf(options)
 	r.append(l)

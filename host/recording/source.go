@@ -13,7 +13,7 @@ import (
 
 // Source records the changes of a source until ctx ends, and then returns nil. It calls
 // progress, if not nil, with the recorded version. A stream that fails is resumed. If it
-// fails before it has delivered anything, or cannot be resumed, Source returns its error.
+// fails before it has delivered any data, or cannot be resumed, Source returns its error.
 func (r *Recorder) Source(ctx context.Context, src source.Source, resource api.Resource, progress func(api.ResourceVersion)) error {
 	schema, err := src.Schema(ctx, resource)
 	if err != nil {

@@ -19,7 +19,7 @@ type tap struct {
 	client.Conn
 	recorder *Recorder
 	scopes   map[uint32]Filter // by subscription; guarded by the recorder's lock
-	assembly wire.Assembly     // of a fragmented message
+	assembly wire.Assembly     // the start of a fragmented message
 }
 
 func (t *tap) Write(ctx context.Context, message []byte) error {
@@ -50,7 +50,7 @@ func (t *tap) Read(ctx context.Context) ([]byte, error) {
 func (t *tap) received(message []byte) {
 	message, err := t.assembly.Join(message)
 	if err != nil {
-		return // the reader refuses it
+		return // the reader rejects it
 	}
 	frames(message, func(kind wire.Type, payload []byte) {
 		var schema wire.Schema

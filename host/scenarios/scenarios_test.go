@@ -14,7 +14,7 @@ import (
 
 var tree = scenarios.Tree{Root: filepath.Join("..", "..")}
 
-// within bounds a test whose runtime hangs, so that the runtime is stopped
+// within limits a test whose runtime hangs, so that the runtime is stopped
 // before the test binary is.
 const within = 5 * time.Minute
 

@@ -128,7 +128,7 @@ func (c *crowd) get(client *http.Client, path, token string) *http.Response {
 	return resp
 }
 
-// silence opens a connection to an address and sends nothing.
+// silence opens a connection to an address and sends no data.
 func (c *crowd) silence(from, to string) net.Conn {
 	c.t.Helper()
 	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}

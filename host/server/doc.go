@@ -4,11 +4,11 @@
 //
 // # Readiness
 //
-// /readyz returns 200 while readers can be served: a collection is cached, current or
-// stale, or the source responds. One lost source therefore does not remove every
-// replica from a load balancer. With ?verbose it has a line for each resource:
-// current, stale and for how long, or not cached. The reason may contain addresses,
-// so only the handler that [Server.Private] returns includes it.
+// /readyz returns 200 while readers can be served: a collection is cached, whether
+// current or stale, or the source responds. One lost source therefore does not remove
+// every replica from a load balancer. With ?verbose it has a line for each resource:
+// current, stale (with its age), or not cached. The reason may contain addresses, so
+// only the handler that [Server.Private] returns includes it.
 //
 // # The page
 //

@@ -33,9 +33,9 @@ type resourceReadiness struct {
 	Reason          string  `json:"reason,omitempty"` // for operators
 }
 
-// ready serves /readyz: 200 while new readers can be served, including from stale
-// collections. With ?verbose the response lists them, and with the header Accept:
-// application/json it is JSON.
+// ready serves /readyz. It returns 200 while new readers can be served, including
+// from stale collections. With ?verbose the response lists them, and with the
+// header Accept: application/json it is JSON.
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) { s.answerReady(w, r, false) }
 
 // readyWithReasons is like ready, and includes error texts. They are for operators,

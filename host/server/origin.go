@@ -59,9 +59,10 @@ func (o *origins) check(r *http.Request) error {
 }
 
 // checkSession returns an error unless a request comes from a page of this server or
-// of an allowed origin. Unlike check, it accepts neither every page on loopback nor
-// requests without an origin, because browsers have added the credentials. They send
-// no Origin with GET to the same origin, and Sec-Fetch-Site instead.
+// of an allowed origin. Unlike check, it accepts neither all pages on loopback nor
+// requests without an origin, because browsers may have added the credentials.
+// Browsers send no Origin with a GET to the same origin. They send Sec-Fetch-Site
+// instead.
 func (o *origins) checkSession(r *http.Request) error {
 	origin := strings.ToLower(r.Header.Get("Origin"))
 	if origin == "" {

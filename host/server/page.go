@@ -25,7 +25,7 @@ var pageFiles embed.FS
 func embedded() fs.FS {
 	files, err := fs.Sub(pageFiles, "page")
 	if err != nil {
-		panic(err) // the name is a constant
+		panic(err) // cannot fail, because the name is a constant
 	}
 	return files
 }
@@ -122,7 +122,7 @@ func compress(content []byte) []byte {
 	var b bytes.Buffer
 	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
 	if err != nil {
-		panic(err) // the level is a constant
+		panic(err) // cannot fail, because the level is a constant
 	}
 	w.Write(content) // to memory
 	w.Close()

@@ -25,7 +25,7 @@ import (
 // Limits for HTTP requests. Readers have separate limits.
 const (
 	requestTimeout = 30 * time.Second
-	replyTimeout   = time.Minute // of health and metrics; the page has limit.WriteTimeout
+	replyTimeout   = time.Minute // limits of health and metrics; the page has limit.WriteTimeout
 )
 
 // Config configures a server. Connector is required. Zero selects the default of every

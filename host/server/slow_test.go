@@ -34,8 +34,8 @@ func incompressible(name string, seed uint64) []byte {
 	return fmt.Appendf(nil, `{"metadata":{"name":%q,"namespace":"default","uid":"u","annotations":{"random":%q}}}`, name, letters)
 }
 
-// Two objects of 1.4 MB take three minutes at 16 kB/s. The reader gets them, and
-// its connection stays.
+// Two objects of 1.4 MB take three minutes at 16 kB/s. The reader receives them,
+// and its connection stays open.
 func TestReaderOnASlowLinkStaysConnected(t *testing.T) {
 	for _, rate := range []int{16_000, 60_000, 250_000} {
 		t.Run(fmt.Sprintf("%dkBps", rate/1000), func(t *testing.T) {
@@ -88,7 +88,7 @@ func readSlowly(t *testing.T, rate int) {
 	assert.Equal(t, <-last, sub.ResourceVersion)
 }
 
-// The same through a real proxy and real sockets. Regression: the library closed the
+// This test uses a real proxy and real sockets. Regression: the library closed the
 // connection five seconds after the first ping.
 func TestReaderBehindASlowProxyStaysConnected(t *testing.T) {
 	if testing.Short() {

@@ -80,9 +80,9 @@ func offered(h http.Header) (version string) {
 	return version
 }
 
-// refuseVersion sends a client of another version why it is not served. The client
-// gets a connection for that, because browsers do not expose the response to an
-// upgrade. All versions have the frame.
+// refuseVersion sends a client of another version why it is not served. The server
+// accepts the connection to send it, because browsers do not expose the response
+// to an upgrade. All versions have this frame.
 func (s *Server) refuseVersion(conn *socket.Conn, log *slog.Logger, version string) {
 	status := wire.OtherVersion(version)
 	log.Debug("connection refused", "code", status.Code, "error", status)

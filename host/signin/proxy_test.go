@@ -146,7 +146,7 @@ func TestAuthoritiesOfTheSystemDoNotIdentifyTheProxy(t *testing.T) {
 	ca := newAuthority(t)
 	file := filepath.Join(t.TempDir(), "ca.pem")
 	require.NoError(t, os.WriteFile(file, ca.pem(), 0o600))
-	t.Setenv("SSL_CERT_FILE", file) // crypto/x509 reads it at the first use of the authorities of the system
+	t.Setenv("SSL_CERT_FILE", file) // crypto/x509 reads it at the first use of the system's authorities
 	t.Setenv("SSL_CERT_DIR", t.TempDir())
 	client := through(t, ca.client(t, "proxy", time.Hour), "X-Remote-User", "ann")
 	p := signin.NewProxy(defaults, &cluster{})
@@ -166,8 +166,8 @@ func TestAuthoritiesOfTheSystemDoNotIdentifyTheProxy(t *testing.T) {
 	assert.Equal(t, "ann", user.Name)
 }
 
-// A proxy must replace the headers of its client. One that adds its own names two
-// users, and neither is trusted.
+// A proxy must replace the headers of its client. If it adds its own headers, the
+// request names two users, and neither is trusted.
 func TestTwoNamesOfAUserAreRefused(t *testing.T) {
 	ca := newAuthority(t)
 	config := defaults

@@ -176,7 +176,8 @@ func TestImpersonationIsReviewedWhenTheFirstDecisionExpires(t *testing.T) {
 	assert.Equal(t, time.Unix(100, 0), user.ReviewAt)
 }
 
-// A backend that requests the rights of its user must not receive its own rights.
+// A backend that requests the rights of its user must not receive the rights of
+// the connector.
 func TestImpersonationIsRefusedByPoliciesWithoutIt(t *testing.T) {
 	for _, p := range []access.Policy{access.Everyone(), access.Token("t-root"), signin.Cookie("session", &cluster{}, nil)} {
 		_, refused := access.Enforce(p, nil, nil).Authenticate(from(t, "Impersonate-User", "bob"), "t-root")

@@ -35,16 +35,17 @@ func (h *hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	}
 	h.line.open(conn, false)
 	below := hijacked{conn, h.line}
-	if buffers.Reader.Buffered() == 0 { // as always: a client waits for the response to the upgrade
+	if buffers.Reader.Buffered() == 0 { // needs no check: a client waits for the response to the upgrade
 		buffers.Reader = bufio.NewReaderSize(below, bufferBytes)
 	}
 	buffers.Writer = bufio.NewWriterSize(below, bufferBytes)
 	return below, buffers, nil
 }
 
-// bufferBytes is the size of the buffers of a connection, which last as long as it. Long
-// messages of a client are read past the buffer, and the library writes only the
-// response to the upgrade and close frames. The buffers of net/http have 4 kB each.
+// bufferBytes is the size of the buffers of a connection, which exist as long as the
+// connection. Long messages of a client are read past the buffer, and the library writes
+// only the response to the upgrade and close frames. The buffers of net/http have 4 kB
+// each.
 const bufferBytes = 512
 
 // hijacked is a connection that is read and written through its line.

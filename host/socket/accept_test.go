@@ -139,8 +139,8 @@ func TestMessagesArriveInOrder(t *testing.T) {
 	require.NoError(t, ctx.Err())
 }
 
-// A reader that does not read fills the available buffers and delays no one. The
-// rest is buffered and arrives when the socket has room again.
+// A reader that does not read fills the available buffers and does not delay
+// others. The rest is buffered and arrives when the socket has room again.
 func TestOfferDoesNotWait(t *testing.T) {
 	a, conn := acceptTCP(t)
 	offered := 0

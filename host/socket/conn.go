@@ -21,11 +21,11 @@ type Conn struct {
 	line line // first, because its fields are used together
 	ws   *websocket.Conn
 	// If the context of the last write ends during the write, the WebSocket is
-	// closed. Between messages its end has no effect: callers cancel the context
+	// closed. Between messages its end has no effect. Callers cancel the context
 	// after the last message, and then close the connection properly.
 	ctx     context.Context
 	stop    func() bool
-	number  int32        // of ctx, from one on
+	number  int32        // number of ctx, from one on
 	writing atomic.Int32 // number of the context of the current write, or zero
 }
 

@@ -2,7 +2,7 @@
 // opened or the connector dialed.
 //
 // This package writes frames (line.go). The library performs the handshake, reads,
-// and closes. It cannot write a message on condition that the write does not block.
+// and closes. The library cannot write a message only if the write does not block.
 // It closes a connection whose pings and pongs wait for five seconds, although a
 // message on a slow link takes longer. Its overhead is a fifth of the time for
 // writing a short message.

@@ -147,8 +147,8 @@ func frame(head byte, payload string) []byte {
 	return b
 }
 
-// For any input of a client, the server reads its initial valid messages, none that
-// is too large or not binary, and terminates.
+// For any input of a client, the server reads its initial valid messages and no
+// others, and terminates.
 func FuzzFraming(f *testing.F) {
 	const fin = 0x80
 	for _, frames := range [][][]byte{

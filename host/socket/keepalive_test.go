@@ -67,7 +67,7 @@ func over(t *testing.T, secure bool, test func(t *testing.T, served *socket.Conn
 }
 
 // runBoth runs a test over TCP and over TLS. In-memory TCP has no descriptor for
-// nonblocking writes, so both write the same way.
+// nonblocking writes, so TCP and TLS write the same way.
 func runBoth(t *testing.T, test func(t *testing.T, served *socket.Conn, client *websocket.Conn, ended <-chan struct{})) {
 	t.Run("plain", func(t *testing.T) { over(t, false, test) })
 	t.Run("TLS", func(t *testing.T) { over(t, true, test) })
@@ -113,7 +113,7 @@ func TestSilentPeerIsDropped(t *testing.T) {
 		begun := time.Now()
 		defer served.KeepAlive(20 * time.Second)()
 		require.NoError(t, served.Write(t.Context(), []byte("something")))
-		<-ended // the client never reads, so it answers nothing
+		<-ended // the client never reads, so it sends no response
 		assert.Equal(t, 100*time.Second, time.Since(begun))
 	})
 }

@@ -20,7 +20,7 @@ type line struct {
 	mu      sync.Mutex // held during a write, even if that waits
 	closing bool       // the library has begun to close: no message may follow
 	masks   bool       // this is the client's side
-	rest    []byte     // of a frame that did not fit
+	rest    []byte     // the rest of a frame that did not fit
 	raw     syscall.RawConn
 	// Arguments from try to attempt, which is created once. raw is an interface, so
 	// any value passed through it would be allocated.
@@ -182,7 +182,7 @@ func (l *line) try(opcode byte, payload []byte) (sent bool) {
 	frame := l.appendFrame((*buffer)[:0], opcode, payload)
 	*buffer = frame
 	l.trying, l.written = frame, 0
-	l.raw.Write(l.attempt) // it only fails for a closed connection
+	l.raw.Write(l.attempt) // fails only for a closed connection
 	l.trying = nil
 	if l.written == len(frame) {
 		return true
@@ -193,7 +193,7 @@ func (l *line) try(opcode byte, payload []byte) (sent bool) {
 
 // Constants of RFC 6455, section 5.2.
 const (
-	maxHeader  = 10 // of an unmasked frame
+	maxHeader  = 10 // without a mask
 	maskBytes  = 4
 	final      = 0x80
 	masked     = 0x80

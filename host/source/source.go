@@ -66,10 +66,10 @@ type Sink interface {
 	// revision is never split over two calls.
 	Changes(changes []Change) error
 	// Progress reports that all changes up to and including rv were delivered, and
-	// that no others existed a moment ago. Changes does not imply this, because
-	// changes may arrive late. Readers of a source that never calls Progress report
-	// stale data. If possible, a source calls it at least every ten seconds, even
-	// if idle.
+	// that the source has just confirmed that no others exist. Changes does not
+	// imply this, because changes may arrive late. Readers of a source that never
+	// calls Progress report stale data. If possible, a source calls it at least
+	// every ten seconds, even if idle.
 	Progress(rv api.ResourceVersion) error
 	// Wanted returns a channel that receives periodically while a reader waits for
 	// progress. A source that can request progress does so then, instead of at its

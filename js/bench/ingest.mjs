@@ -4,7 +4,7 @@ import { Ours } from "./ours.mjs";
 import { Peer } from "./peer.mjs";
 import { compare } from "./rounds.mjs";
 
-const warmUps = 4; // V8 optimizes during the first ten thousand changes or so
+const warmUps = 4; // V8 optimizes during approximately the first ten thousand changes
 const rounds = 7 + warmUps;
 
 const open = {

@@ -1,6 +1,6 @@
 // node link.js MODULE URL: measures the time to a complete table of all pods behind a slow
-// link, sorted by name and counted by phase: of ours with rows first, of client-node with
-// a compressed list, and of the first page of a paged list.
+// link, sorted by name and counted by phase. It compares rows first with a compressed list
+// in client-node, and with the first page of a paged list.
 import { readFileSync } from "node:fs";
 import { connect } from "../src/index.ts";
 import { Peer } from "./peer.mjs";

@@ -1,6 +1,6 @@
 // node persist.js MODULE DATA DIST: measures the time from a page's start to an exact table
-// of all pods in a headless Chromium, $CHROMIUM: with a state that an earlier page has
-// persisted, against a cold load.
+// of all pods in a headless Chromium, $CHROMIUM. It compares a state that an earlier page
+// has persisted with a cold load.
 import { createReadStream, existsSync, readFileSync, statSync } from "node:fs";
 import { createServer } from "node:http";
 import { createRequire } from "node:module";
@@ -25,7 +25,7 @@ const end = new Reader(frames.find(({ type }) => type === snapshotEnd).payload, 
 end.uint32();
 const version = end.resourceVersion();
 
-/** The messages to a reader that resumes: what precedes the snapshot, and progress. */
+/** The messages to a reader that resumes: those before the snapshot, and progress. */
 function resumed(subscription) {
   const w = new Writer();
   w.frame(0x18, () => {

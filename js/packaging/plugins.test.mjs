@@ -1,5 +1,5 @@
-// Pages that cannot serve the package's files beside their own: plugins of other programs,
-// content delivery networks, and pages with Trusted Types.
+// Pages that cannot serve the package's files from their own origin: plugins of other
+// programs, content delivery networks, and pages with Trusted Types.
 
 import { copyFileSync, cpSync } from "node:fs";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import { html, script, served, showsRows, strictPolicy, workspace } from "./supp
 
 const space = workspace("plugins");
 
-/** A policy that allows no other file than scripts of the page's origin, and workers from blobs. */
+/** A policy that allows only scripts of the page's origin, and workers from blobs. */
 const inlinePolicy = (url) => strictPolicy(url).replace("worker-src 'self'", "worker-src blob:").replace("connect-src 'self'", "connect-src");
 
 /** Each tab has its own engine. */
@@ -51,7 +51,7 @@ test("a plugin host gets everything in one UMD file of Vite", { timeout: 120_000
   await served(join(root, "dist"), inlinePolicy(space.url), (origin) => showsRows(space, `${origin}/`, separate));
 });
 
-/** Serves the package from another origin while a function runs, which takes that origin. */
+/** Serves the package from another origin while a function runs. The function receives that origin. */
 function onNetwork(use) {
   const root = space.project("network", {});
   cpSync(space.dist, join(root, "watchglass"), { recursive: true });

@@ -79,7 +79,10 @@ export const strictPolicy = (url) => `default-src 'none'; img-src data:; script-
 let launched;
 after(async () => (await launched)?.close());
 
-/** Opens a page in two tabs, and checks that both show the pods, by default over one connection: that of a SharedWorker. */
+/**
+ * Opens a page in two tabs, and checks that both show the pods. By default they share one
+ * connection: that of a SharedWorker.
+ */
 export async function showsRows(space, at, { policy, connections = 1 } = {}) {
   launched ??= chromium.launch({ executablePath, args });
   const context = await (await launched).newContext();
@@ -107,7 +110,7 @@ export async function showsRows(space, at, { policy, connections = 1 } = {}) {
 
 const types = { ".html": "text/html", ".js": "text/javascript", ".mjs": "text/javascript", ".wasm": "application/wasm" };
 
-/** Serves a folder, with a policy if there is one, while a function runs, which takes the origin. */
+/** Serves a folder, with a policy if there is one, while a function runs. The function receives the origin. */
 export async function served(folder, policy, use) {
   const server = createServer((request, response) => {
     const { pathname } = new URL(request.url, "http://test");

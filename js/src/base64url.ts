@@ -4,14 +4,14 @@ export function encodeBase64url(bytes: Uint8Array): string {
   return btoa(chars).replace(/\+/g, "-").replace(/\//g, "_").replace(/=/g, "");
 }
 
-/** Decodes base64url, with or without padding. Throws for anything else. */
+/** Decodes base64url, with or without padding. Throws for other input. */
 export function decodeBase64url(text: string): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(atob(text.replace(/-/g, "+").replace(/_/g, "/")), (char) => char.charCodeAt(0));
 }
 
 /**
  * Decodes base64url that only {@link encodeBase64url} can have written: each sequence of
- * bytes has one text. Returns undefined for anything else.
+ * bytes has one text. Returns undefined for other input.
  */
 export function decodeCanonicalBase64url(text: string | undefined): Uint8Array<ArrayBuffer> | undefined {
   if (text === undefined) return undefined;

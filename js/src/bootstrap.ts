@@ -7,7 +7,7 @@ interface TrustedTypes {
 let policy: { createScriptURL(url: string): TrustedScriptURL | string } | undefined;
 
 /**
- * Returns the URL of a script that this package made itself, in the form that pages with
+ * Returns the URL of a script that this package created, in the form that pages with
  * Trusted Types require. Their Content-Security-Policy must allow the policy "watchglass".
  */
 export function trusted(url: string): TrustedScriptURL | string {

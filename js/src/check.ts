@@ -1,5 +1,6 @@
-// Checks of arguments that untyped programs may get wrong. The engine cannot report
-// such errors: it closes everything that the program has open if a frame is invalid.
+// Checks of arguments that untyped programs may pass incorrectly. The engine cannot
+// report such errors: an invalid frame makes it close everything that the program
+// has open.
 import { badRequest, type WatchglassError } from "./errors.js";
 import type { CollectionOptions, Column, ConnectOptions, ListOptions, Selectors, WatchOptions } from "./types.js";
 import { columnKinds } from "./wire/outputs.js";

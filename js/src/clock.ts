@@ -7,13 +7,13 @@ const sleepMillis = 10_000;
 const lateMillis = 90_000;
 
 /**
- * The clock of an engine: milliseconds since the epoch that never decrease. A wall clock
- * that is set back must not delay timeouts. A monotonic clock that stopped while the
- * machine slept must not hide stale data. Each reading therefore advances by the larger
- * difference.
+ * The clock of an engine, in milliseconds since the epoch. Its readings never decrease.
+ * A wall clock that is set back must not delay timeouts. A monotonic clock that stopped
+ * while the machine slept must not hide stale data. Each reading therefore advances by
+ * the larger difference.
  */
 export class Clock {
-  /** How often the machine was found to have slept. */
+  /** How often the clock has detected that the machine slept. */
   sleeps = 0;
   #wall = Date.now();
   #steady = performance.now();
@@ -30,7 +30,7 @@ export class Clock {
     return Math.floor(this.#now);
   }
 
-  /** Reports that a timer which was due at this time has fired. Some monotonic clocks advance during sleep. */
+  /** Records that a timer with this due time has fired. Some monotonic clocks advance during sleep. */
   fired(due: number): void {
     const sleeps = this.sleeps;
     if (this.now() - due > lateMillis && this.sleeps === sleeps) this.sleeps++;

@@ -306,8 +306,8 @@ export class CollectionHandle<T extends object> implements Collection<T>, OpenCo
   #update(status: CollectionStatus): void {
     if (JSON.stringify(status) === JSON.stringify(this.#status)) return;
     this.#status = Object.freeze(status);
-    // Listeners are called with the final status immediately, because nothing may
-    // run after a close.
+    // Listeners are called with the final status immediately, because no later
+    // turn may run after a close.
     if (status.state !== "closed") return this.#listeners.empty ? undefined : onNextFrame(this.#notify);
     offNextFrame(this.#notify);
     offNextFrame(this.#notifyProgress);

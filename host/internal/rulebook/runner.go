@@ -28,7 +28,7 @@ const (
 // Runner builds and runs the claimed tests, scenarios and seeds.
 type Runner struct {
 	Root string // of the repository
-	Temp string // for overlays and binaries
+	Temp string // directory for overlays and binaries
 }
 
 // ErrBuild reports that a mutant does not compile, so no claim was tested.
@@ -76,8 +76,8 @@ func (r *Runner) Run(ctx context.Context, m *Mutant, scenarios []string) (*Resul
 // variant is the repository with a mutant, or without one.
 type variant struct {
 	name    string
-	overlay string // of the go command; empty for none
-	root    string // where the tests run
+	overlay string // overlay file of the go command; empty for none
+	root    string // directory in which the tests run
 }
 
 func (r *Runner) variant(ctx context.Context, m *Mutant) (v variant, err error) {
@@ -166,7 +166,7 @@ func (r *Runner) failing(ctx context.Context, v variant, pkg string, tests []str
 		record(ctx, binary, dir, siblings, verdicts)
 	}
 	for _, test := range tests {
-		if verdicts[test] == "" { // another test ended the process before this one
+		if verdicts[test] == "" { // another test ended the process first
 			record(ctx, binary, dir, []string{test}, verdicts)
 		}
 		switch verdicts[test] {

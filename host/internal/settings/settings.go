@@ -144,7 +144,7 @@ func (l *Loader) set(s setting) error {
 
 // unknown returns an error that suggests flags with a similar name.
 func (l *Loader) unknown(name string) error {
-	names := &cobra.Command{SuggestionsMinimumDistance: 2} // which suggests commands, not flags
+	names := &cobra.Command{SuggestionsMinimumDistance: 2} // it suggests commands, not flags
 	l.settings(func(f *pflag.Flag) {
 		names.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}})
 	})

@@ -70,7 +70,7 @@ func (l *Listener) carry(client, server net.Conn) {
 	defer client.Close()
 	for data := range queue {
 		time.Sleep(time.Second * time.Duration(len(data)) / time.Duration(l.bytesPerSecond))
-		if _, err := client.Write(data); err != nil { // the client has closed
+		if _, err := client.Write(data); err != nil { // the client has closed its end
 			server.Close()
 			for range queue {
 			}

@@ -8,8 +8,8 @@ import (
 	"os/exec"
 )
 
-// keepBusy uses one processor until in ends. That happens however the parent process
-// ends.
+// keepBusy uses one processor until in ends. It ends when in ends, regardless of how
+// the parent process ends.
 func keepBusy(in io.Reader) {
 	go func() {
 		_, _ = io.Copy(io.Discard, in)
@@ -26,7 +26,7 @@ func startLoad(ctx context.Context, n int) (stop func(), err error) {
 	var pipes []io.Closer
 	stop = func() {
 		for _, p := range pipes {
-			_ = p.Close() // which ends the process
+			_ = p.Close() // closing it ends the process
 		}
 		for _, c := range running {
 			_ = c.Wait()

@@ -76,7 +76,8 @@ type flakes struct {
 	lines []string       // of the summary
 }
 
-// repeat runs a unit count times, or until ctx ends: that run does not count.
+// repeat runs a unit count times, or until ctx ends. A run that ctx interrupts
+// does not count.
 func (f *flakes) repeat(ctx context.Context, u unit, count int) error {
 	start := time.Now()
 	runs, bad := 0, 0
@@ -149,8 +150,8 @@ func (id testID) String() string { return strings.TrimSpace(id.unit + " " + id.t
 
 var unfit = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
 
-// path returns the file for the output of a test. Long names are cut: a file name has at
-// most 255 bytes.
+// path returns the file for the output of a test. Long names are truncated, because a
+// file name has at most 255 bytes.
 func (f *flakes) path(id testID) string {
 	name := strings.Trim(unfit.ReplaceAllString(id.String(), "_"), "_.")
 	return filepath.Join(f.dir, name[:min(len(name), 200)]+".txt")

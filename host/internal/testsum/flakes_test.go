@@ -192,7 +192,7 @@ test("group", async (t) => {
 `, listener.Addr().(*net.TCPAddr).Port), 0o600))
 
 	var results []result
-	for limit := 4 * time.Second; ; limit *= 2 { // a slow machine needs more until the test hangs
+	for limit := 4 * time.Second; ; limit *= 2 { // a slow machine takes longer until the test hangs
 		results = nil
 		err = nodeUnit(hangs, "./reporter.mjs", limit).run(t.Context(), io.Discard, func(r result) { results = append(results, r) })
 		require.ErrorContains(t, err, "hangs.test.mjs did not end within "+limit.String())
@@ -212,7 +212,8 @@ test("group", async (t) => {
 }
 
 // TestInterruptEndsAllProcesses interrupts the program while a test hangs. The test has a
-// connection, and all processes of the program have a pipe: both close when they end.
+// connection, and all processes of the program have a pipe. Both close when their
+// processes end.
 func TestInterruptEndsAllProcesses(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: compiles the program")

@@ -4,7 +4,7 @@ import { relative, resolve } from "node:path";
 import { inspect } from "node:util";
 
 export default async function* report(source) {
-  const names = new Map(); // by file: the running tests, outermost first
+  const names = new Map(); // running tests by file, outermost first
   for await (const { type, data } of source) {
     const line = lines[type]?.(data, names);
     if (line) yield JSON.stringify({ file: data.file && relative("", data.file), ...line }) + "\n";

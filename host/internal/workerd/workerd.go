@@ -49,7 +49,7 @@ type Config struct {
 }
 
 // Start runs a configuration. The process ends with ctx or by Stop. The caller must
-// call Stop in any case.
+// always call Stop.
 func Start(ctx context.Context, config Config) (*Process, error) {
 	control, theirs, err := os.Pipe()
 	if err != nil {
@@ -69,7 +69,7 @@ func Start(ctx context.Context, config Config) (*Process, error) {
 		return nil, errors.Join(err, control.Close())
 	}
 	go func() { // ends with the process
-		_ = p.command.Wait() // the error only reports that the process was killed
+		_ = p.command.Wait() // the error reports only that the process was killed
 		close(p.done)
 	}()
 	if err := p.listening(); err != nil {

@@ -27,8 +27,8 @@ type Probe struct {
 	// Resource is the path of a resource without its namespace, as in
 	// /api/v1/configmaps.
 	Resource string
-	// Mine is the namespace that the client may read, Foreign another one. Both have
-	// an object called Known, whose name has no sentinel.
+	// Mine is the namespace that the client may read. Foreign is another namespace.
+	// Both have an object called Known, whose name has no sentinel.
 	Mine, Foreign, Known string
 	Planted              *sentinel.Set
 	// MayRead reports whether a sentinel belongs to an object that the client may

@@ -179,7 +179,8 @@ func (s *suite) pages() {
 	assert.Equal(s, "a/p2 a/p3 a/p4", keys, "a token without a limit")
 }
 
-// all tests a list that is long enough to be read in parts, while it changes.
+// all tests a list that is long enough to be read in parts, while the list
+// changes.
 func (s *suite) all() {
 	const objects = 1200
 	for i := range objects {

@@ -38,7 +38,7 @@ import (
 type cluster struct {
 	mu      sync.Mutex
 	revoked bool
-	users   []string // of the reviews, with their groups
+	users   []string // users of the reviews, with their groups
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -191,8 +191,8 @@ func TestGrantsEndWithinAMinute(t *testing.T) {
 	}
 }
 
-// A client that connects before the withdrawal of its key is noticed has no longer than
-// the others.
+// A client that connects before the withdrawal of its key is noticed keeps its access
+// no longer than the others.
 func TestAKeyThatIsAlreadyWithdrawnGrantsLessThanAMinute(t *testing.T) {
 	for name, open := range signIns {
 		t.Run(name, func(t *testing.T) {

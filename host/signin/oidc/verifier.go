@@ -24,7 +24,7 @@ const (
 	reviewSpread = access.ReviewInterval / 5
 	// keysTTL is the age at which keys are loaded again. A verdict ends at most
 	// reviewSpread later, so the keys of a verdict are less than access.ReviewInterval
-	// old. A withdrawn key therefore ends what it granted within a minute.
+	// old. Access that a withdrawn key granted therefore ends within a minute.
 	keysTTL = access.ReviewInterval - reviewSpread
 	// loadPause is the minimum time between two loads, so that tokens with unknown
 	// keys do not make requests to the issuer.
@@ -36,12 +36,12 @@ type Verifier struct {
 	config Config
 	client atomic.Pointer[http.Client]
 
-	turn    chan struct{} // holds a value while keys are being loaded
-	keysURL string        // by discovery; the holder of turn uses it
+	turn    chan struct{} // contains a value while keys are being loaded
+	keysURL string        // set by discovery; only the holder of turn uses it
 
 	mu     sync.Mutex
 	keys   *keySet   // nil until the first load succeeds
-	err    error     // of the last load; nil if it succeeded
+	err    error     // error of the last load; nil if it succeeded
 	loaded time.Time // end of the last load, successful or not
 }
 
@@ -110,7 +110,7 @@ func (v *Verifier) current(ctx context.Context, failed *keySet) (*keySet, *api.S
 			return nil, unavailable("the issuer has not responded in time")
 		}
 		if _, due = v.state(failed); due {
-			v.load(context.WithoutCancel(ctx)) // others wait for it too
+			v.load(context.WithoutCancel(ctx)) // other callers wait for the load too
 		}
 		<-v.turn
 		keys, _ = v.state(failed)
@@ -153,7 +153,8 @@ func (v *Verifier) load(ctx context.Context) {
 	v.succeeded(&keySet{keys, asked})
 }
 
-// failed records a load that failed, and logs it if the one before did not fail.
+// failed records a load that failed, and logs it if the previous one did not
+// fail.
 func (v *Verifier) failed(err error) {
 	v.mu.Lock()
 	repeated, known := v.err != nil && !v.loaded.IsZero(), v.keys != nil

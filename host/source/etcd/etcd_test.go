@@ -170,7 +170,7 @@ func TestE19_CompactionOvertakesASlowStream(t *testing.T) {
 		})
 	}()
 	await(t, listed, done)
-	const writes = 3000 // more than the buffers of gRPC and the server
+	const writes = 3000 // exceeds the buffers of gRPC and the server
 	var last api.ResourceVersion
 	for range writes {
 		last = put(t, key, strings.Repeat("x", 1<<14))
@@ -364,8 +364,8 @@ func TestConfigIsChecked(t *testing.T) {
 	assert.ErrorContains(t, err, "clientv3.New")
 }
 
-// Without requests, the interval between progress requests grows: twenty responses
-// would take a day.
+// Without requests, the interval between progress reports grows, and twenty
+// responses would take a day.
 func TestC35_WantedProgressIsRequestedImmediately(t *testing.T) {
 	config := fresh()
 	config.ProgressInterval = time.Hour

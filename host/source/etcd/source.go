@@ -63,7 +63,7 @@ func (s *Source) Identity(ctx context.Context) (string, error) {
 	return identity(resp), nil
 }
 
-// Ready performs a quorum read, which lists need too.
+// Ready performs a quorum read, as lists do.
 func (s *Source) Ready(ctx context.Context) error {
 	_, err := s.request(ctx, s.config.Prefix, clientv3.WithPrefix(), clientv3.WithKeysOnly(), clientv3.WithLimit(1))
 	if errors.Is(err, context.DeadlineExceeded) {

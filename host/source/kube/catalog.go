@@ -61,7 +61,7 @@ func (c *directory) find(ctx context.Context, name api.Resource) (*resource, err
 	return nil, catalog.NotServed(name, "by kube-apiserver "+c.source.base.Host+", or cannot be watched", names)
 }
 
-// Limits of the discoveries for missing resources. Beyond them, a 404 is as of the last
+// Limits of the discoveries for missing resources. Beyond them, a 404 reflects the last
 // discovery, so that clients that request unknown resources neither flood the server nor
 // wait.
 const (
@@ -70,7 +70,7 @@ const (
 )
 
 // resources returns all resources, sorted by name. If none of them is wanted, it usually
-// requests them again, because the resource may have been created a moment ago.
+// requests them again, because the resource may be new.
 func (c *directory) resources(ctx context.Context, wanted func(*resource) bool) ([]*resource, error) {
 	began := time.Now()
 	c.mu.Lock()

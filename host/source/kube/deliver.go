@@ -154,7 +154,7 @@ func (st *stream) Skipped(what string) {
 	st.config.Logger.Warn("ignoring an event", "resource", st.resource.String(), "event", what)
 }
 
-// Ended implements kubewatch.Handler. It delivers the data received before the error.
+// Ended implements kubewatch.Handler. The sink receives the data before the error.
 func (st *stream) Ended(why *api.Status) {
 	if st.flush() != nil {
 		return

@@ -19,7 +19,7 @@
 // every ten seconds whether their data is current. A watch therefore lasts nine
 // seconds, because the server sends a bookmark shortly before its end. Progress
 // costs the server one small list and one watch per resource in ten seconds,
-// whatever the number of readers.
+// regardless of the number of readers.
 //
 // If consistent reads of a server do not advance its watch cache, it may report
 // nothing newer while a resource is idle and others change. Readers then report

@@ -428,7 +428,7 @@ func TestAWatchThatIsCutInAnObjectIsResumed(t *testing.T) {
 	assert.NotContains(t, s.text(), "list\n")
 }
 
-// Pain 10: behind a load balancer, one server may be older than another.
+// Behind a load balancer, one server may be older than another.
 func TestNothingGoesBackInTime(t *testing.T) {
 	f := newFake(t)
 	f.put("a", "x")
@@ -474,7 +474,7 @@ func TestC36_LaggingServerIsNotListed(t *testing.T) {
 				if isWatch(r) || isProbe(r) || r.URL.Path != "/api/v1/pods" {
 					return false
 				}
-				if !r.URL.Query().Has("resourceVersion") { // the server waits in vain for that version
+				if !r.URL.Query().Has("resourceVersion") { // the server never reaches that version
 					status(w, 504, "Timeout", "Too large resource version: 110, current: 101")
 					return true
 				}
@@ -659,7 +659,8 @@ func TestConfigIsChecked(t *testing.T) {
 	assert.ErrorContains(t, err, "not running in a pod")
 }
 
-// A resource that is created a moment after a failed request is found then.
+// A resource that is created just after a failed request is found by the next
+// one.
 func TestAResourceIsFoundRightAfterItWasCreated(t *testing.T) {
 	f := newFake(t)
 	f.crd = "{}"

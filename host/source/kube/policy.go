@@ -27,12 +27,12 @@ import (
 //
 // A TokenVerifier replaces the TokenReviews for tokens that the cluster does not know.
 //
-// Verdicts are cached for a short time by the SHA-256 of the question. Many readers
-// with one token therefore cause one review, and callers review a grant when its
-// verdict expires. Refusals are cached separately from grants, for a shorter time.
-// The number of reviews in flight is limited, overall and per client address. The
-// number of refused tokens of one address is limited as well, and so is the rate of
-// reviews about the rights of one user.
+// Verdicts are cached for a short time, by the SHA-256 of the question. Many
+// readers with one token therefore cause one review, and callers review a grant
+// when its verdict expires. Refusals are cached separately from grants, for a
+// shorter time. The number of reviews in flight is limited, overall and per client
+// address. The number of refused tokens of one address is limited as well, and so
+// is the rate of reviews about the rights of one user.
 type Policy struct {
 	source  *Source
 	limits  *limit.Set
@@ -46,7 +46,7 @@ type Policy struct {
 	mu       sync.Mutex
 	waiting  map[netip.Prefix]int // reviews in flight by address
 	refused  *cache[netip.Prefix, *int]
-	rates    *cache[string, *rate.Limiter] // of reviews of rights, by user
+	rates    *cache[string, *rate.Limiter] // rate limiters of reviews of rights, by user
 
 	tokenReviews, accessReviews atomic.Uint64
 }
@@ -135,8 +135,8 @@ func (v *verdicts) put(q question, decided verdict, asked, now time.Time) (until
 	case decided.once:
 		until = asked
 	case decided.status == nil:
-		// Readers that connected together, as after a restart, are not reviewed
-		// together.
+		// The random delay separates the reviews of readers that connected
+		// together, as after a restart.
 		until = asked.Add(grantTTL - rand.N(grantTTL/5))
 		if user := decided.user; user != nil && !user.ReviewAt.IsZero() && user.ReviewAt.Before(until) {
 			until = user.ReviewAt
@@ -341,7 +341,7 @@ func (p *Policy) beginFor(block netip.Prefix, token bool) (done func(*api.Status
 		if tokens = p.refusedTokens(block); *tokens >= p.limits.Int(limit.MaxRefusedTokens) {
 			return nil, p.limits.Refuse(limit.MaxRefusedTokens, "too many tokens of your address were refused: try again in a minute")
 		}
-		*tokens++ // until the cluster accepts it
+		*tokens++ // until the cluster accepts the token
 	}
 	p.waiting[block]++
 	return func(status *api.Status) {
@@ -388,9 +388,9 @@ func (p *Policy) rateOf(user *access.User) *rate.Limiter {
 
 // PolicyStats contains the counters of a Policy.
 type PolicyStats struct {
-	TokenReviews  uint64 // since the policy was created
+	TokenReviews  uint64 // number since the policy was created
 	AccessReviews uint64
-	Grants        int // currently cached, of tokens and of rights
+	Grants        int // number of cached verdicts, of tokens and of rights
 	Refusals      int
 }
 

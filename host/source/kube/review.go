@@ -99,9 +99,10 @@ func (s *Source) reviewAccess(ctx context.Context, user *access.User, r access.R
 	return nil
 }
 
-// cannotTell returns the status of a review that failed, which is not a decision
-// whatever the code of the failure. The error names the server and the account of the
-// connector, and the client need not be authenticated. Therefore only the log has it.
+// cannotTell returns the status of a review that failed, which is not a decision,
+// regardless of the code of the failure. The error names the server and the account
+// of the connector, and the client need not be authenticated. Therefore only the log
+// contains it.
 func (s *Source) cannotTell(err error) *api.Status {
 	if s.failures.Allow() {
 		s.config.Logger.Warn("the cluster cannot check tokens or rights", "error", err)

@@ -25,7 +25,7 @@ type Source struct {
 	anonymous atomic.Pointer[http.Client]
 	base      *url.URL
 	catalog   *directory
-	failures  *rate.Limiter // of log lines about reviews that failed
+	failures  *rate.Limiter // rate limiter of log lines about reviews that failed
 
 	mu     sync.Mutex
 	memory map[api.Resource]*memory

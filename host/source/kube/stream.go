@@ -27,7 +27,7 @@ type stream struct {
 	sink     source.Sink
 	err      error // why the stream ends
 
-	changes []source.Change // that the sink has not received
+	changes []source.Change // output that the sink has not received
 	values  []byte          // of changes
 	at      kubewatch.Progress
 	passed  bool // progress was reported because changes have passed the newest version
@@ -38,7 +38,7 @@ type stream struct {
 	cancels  map[uint32]context.CancelCauseFunc
 	running  sync.WaitGroup
 	received chan received
-	done     <-chan struct{} // closed when nothing receives any more
+	done     <-chan struct{} // closed when the responses are no longer received
 }
 
 // pending is a request that has not started yet.

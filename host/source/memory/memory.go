@@ -30,7 +30,7 @@ type Source struct {
 	log       map[api.Resource][]source.Change // ascending, from compacted on
 	progress  int                              // number of calls of Progress
 	failures  int                              // number of calls of Fail
-	failure   error                            // of the last Fail
+	failure   error                            // error of the last Fail
 	wake      chan struct{}                    // closed and replaced at every event
 }
 

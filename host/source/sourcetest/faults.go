@@ -117,8 +117,8 @@ func markers(records []record) []string {
 }
 
 // assertNoGoroutines checks that no goroutine runs code of the source's package. A
-// goroutine may need a moment to end after it has signaled its owner, so the check
-// is retried.
+// goroutine may need some time to end after it has signaled its owner, so the
+// check is retried.
 func assertNoGoroutines(t *testing.T, src source.Source) {
 	t.Helper()
 	typ := reflect.TypeOf(src)

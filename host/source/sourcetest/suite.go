@@ -146,7 +146,7 @@ func testProgress(t *testing.T, h Harness) {
 	r.await("progress with revisions of other resources", func() bool { return r.progress >= elsewhere })
 
 	resumed := stream(t, h, ConfigMaps, elsewhere)
-	resumed.awaitRevision(s.put("2", "a/a")) // a nudge reaches only streams that run
+	resumed.awaitRevision(s.put("2", "a/a")) // a nudge reaches only running streams
 	h.progress()
 	resumed.await("progress of a resumed stream", func() bool { return resumed.progress > elsewhere })
 }

@@ -2,8 +2,7 @@ import type { ObjectStorage } from "./platform.js";
 
 /**
  * Times within this period use a timer. An idle object stays in memory for about as long.
- * An alarm costs a write, and later wakes the object even if it has become
- * unnecessary.
+ * An alarm costs a write, and later wakes the object even if it has become unnecessary.
  */
 const nearMillis = 10_000;
 

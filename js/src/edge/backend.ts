@@ -306,7 +306,7 @@ export class Backend {
     this.#membership.send(this.#writer.take());
   }
 
-  /** Returns an ID that nothing else of this member uses, of any kind. */
+  /** Returns an ID of any kind that this member does not use. */
   #newId(): number {
     const base = this.#membership.member * idsPerMember;
     do {

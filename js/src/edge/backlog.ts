@@ -1,8 +1,8 @@
 // Tracks the bytes that were sent to readers and may be unread. They occupy the
-// memory of the isolate, and the platform does not report how many there are. A
-// reader that stopped reading looks like an idle one. The object therefore sends a
-// Ping with a random mark, which a reader can only answer after it has read
-// everything before it. It does so only if the total is large.
+// memory of the isolate, and the platform does not report their number. A reader
+// that stopped reading looks like an idle one. The object therefore sends a Ping
+// with a random mark, which a reader can only answer after it has read everything
+// before it. It does so only if the total is large.
 
 /** The time that a reader has to answer a Ping while memory is short, in milliseconds. */
 const answerMillis = 10_000;
@@ -91,8 +91,8 @@ export class Backlog<R extends Account> {
   }
 
   /**
-   * The time at which the first reader without a Pong must be closed; zero while memory
-   * suffices.
+   * The time at which the first reader without a Pong must be closed, or zero while
+   * memory suffices.
    */
   get due(): number {
     if (this.#bytes <= this.#room) return 0;

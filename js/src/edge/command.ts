@@ -10,8 +10,8 @@ export type ReadCommand = Command & { type: "Get" | "List" | "OpenWatch" };
 
 /**
  * Reads a command of core/wire, one frame in base64url. The object replaces its IDs.
- * Throws a 400 for anything else, because the engine removes a member that sends an
- * invalid command, and one member serves all requests.
+ * Throws a 400 for other input. The engine removes a member that sends an invalid
+ * command, and one member serves all requests.
  */
 export function readCommand(text: string | null): ReadCommand {
   const [frame, ...more] = frames(text);

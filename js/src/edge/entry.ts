@@ -18,7 +18,7 @@ export interface EdgeEnv {
   WATCHGLASS_REGIONS?: Objects;
   /** The keys that sign tokens; a secret. */
   WATCHGLASS_KEY: string;
-  /** The clusters as JSON; see host/edge. Default: one, called "default". */
+  /** The clusters as JSON; see host/edge. Default: one cluster, called "default". */
   WATCHGLASS_CLUSTERS?: string;
 }
 
@@ -27,7 +27,7 @@ export type Handler<Env> = (request: Request, env: Env, context: unknown) => Res
 
 /**
  * The entry of an edge. It accepts the WebSockets of readers and connectors at `/watch`
- * and `/feed`, or `/clusters/NAME/watch` and `/clusters/NAME/feed`, and passes other
+ * and `/feed`, or `/clusters/NAME/watch` and `/clusters/NAME/feed`. It passes other
  * requests to `others`.
  *
  * It routes a WebSocket by its URL to the object that holds the data. Readers pass
@@ -37,7 +37,8 @@ export type Handler<Env> = (request: Request, env: Env, context: unknown) => Res
  * an upgrade returns the objects that it must feed.
  *
  * Every response except a WebSocket has `X-Content-Type-Options: nosniff` and
- * `Cross-Origin-Resource-Policy: same-origin`, those of `others` included.
+ * `Cross-Origin-Resource-Policy: same-origin`. This includes the responses of
+ * `others`.
  */
 export function edgeEntry<Env extends EdgeEnv>(others: Handler<Env>): { fetch: Handler<Env> } {
   return {
@@ -80,7 +81,8 @@ async function takeIn(request: Request, env: EdgeEnv, url: URL, cluster: string,
   if (home.shard) url.searchParams.set("shard", home.shard);
   const inner = new Request(`http://object${path}${url.search}`, request);
   inner.headers.delete("Authorization");
-  // Only the protocol itself. The other offered protocol contains the token.
+  // Only the protocol itself, because the other offered protocol contains the
+  // token.
   if (offered(request.headers).includes(subprotocol)) inner.headers.set("Sec-WebSocket-Protocol", subprotocol);
   else inner.headers.delete("Sec-WebSocket-Protocol");
   inner.headers.set(grantHeader, ascii(JSON.stringify(claims satisfies Grant)));

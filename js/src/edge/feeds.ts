@@ -114,7 +114,7 @@ export class Feeds {
 
   message(socket: HibernatableSocket, message: string | Uint8Array): void {
     if (typeof message === "string") return this.#handleText(socket, message);
-    if (socket !== this.#active || !this.#begun) return; // message of a previous session
+    if (socket !== this.#active || !this.#begun) return; // a message of a previous session
     if (message.length > maxMessage) return this.#lost(tooLong(message.length, maxMessage));
     const foreign = this.#foreign(socket, message);
     if (foreign) return this.#lost(foreign);

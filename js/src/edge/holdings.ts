@@ -11,7 +11,7 @@ export class Holdings {
   readonly #shed: Map<string, Degraded>;
   readonly #held = new Map<string, Holding>();
 
-  /** The holdings record dropped parts in the map, which outlives them. */
+  /** The map records dropped parts and outlives the holdings. */
   constructor(client: Client, storage: Storage, shed: Map<string, Degraded>) {
     this.#client = client;
     this.#storage = storage;
@@ -80,7 +80,7 @@ export class Holdings {
 
   /**
    * Drops the bodies of the largest resource. If no resource has bodies, drops the
-   * largest resource. Returns false if nothing is left to drop.
+   * largest resource. Returns false if there is nothing left to drop.
    *
    * It does not drop the history. The history has 4,096 changes of about 110 bytes, or
    * 0.7 kB if a change contains a whole pod. That is 0.5 to 3 MB of 32, and grows back
