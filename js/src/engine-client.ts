@@ -13,7 +13,7 @@ export interface Open {
   receive(output: Delivery): void;
   /** The engine was replaced, and the new one does not know the ID. */
   restarted(status: Status): void;
-  /** The engine does not respond and is about to be replaced. Its state may be old. */
+  /** The engine does not respond and is about to be replaced. Its state may be outdated. */
   silent?(status: Status): void;
   /** The client ended, and this resource with it. */
   closed(error: WatchglassError): void;

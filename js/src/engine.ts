@@ -27,7 +27,7 @@ const restartReset = 120_000;
 
 const defaultTokenMillis = 2_000;
 
-/** The longest wait while a stream is open, in milliseconds. It bounds the time until a sleep is noticed. */
+/** The longest wait while a stream is open, in milliseconds. It limits the time until a sleep is detected. */
 const beatMillis = 5_000;
 const sleptMessage = "the machine slept, so the connection is renewed";
 
@@ -45,7 +45,7 @@ export interface EngineOptions {
   dial: Dial;
   /** Sends requests for a guest that reads Kubernetes itself. */
   ask?: Ask;
-  /** Creates a guest. Called again after one failed. */
+  /** Creates a guest. Called again after a request has failed. */
   guest: () => Promise<Guest>;
   /**
    * Arranges for a call of {@link Engine.tick} at this time, in milliseconds since the
@@ -129,7 +129,7 @@ export class Engine {
     };
   }
 
-  /** Ends the guest and its streams. Members receive nothing after this. Idempotent. */
+  /** Ends the guest and its streams. Members receive no output after this. Idempotent. */
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
@@ -178,7 +178,7 @@ export class Engine {
     this.#reconnect();
   }
 
-  /** Closes all streams. Until the end of the pause, attempts to open one fail. */
+  /** Closes all streams. Until the end of the pause, attempts to open a stream fail. */
   #startPause(): void {
     this.#paused = true;
     this.#closeStreams(pausedMessage);
@@ -233,7 +233,8 @@ export class Engine {
   }
 
   #deliver(): void {
-    // An intent may break the guest or end the engine, so check each time.
+    // An intent may break the guest or end the engine, so check both after each
+    // frame.
     for (let out; (out = this.#guest?.take()); ) {
       const parcels = new Map<number, Uint8Array[]>();
       for (const frame of split(out)) {

@@ -45,7 +45,7 @@ export function closedError(what: string): WatchglassError {
   return new WatchglassError({ code: 503, reason: "ServiceUnavailable", message: `${what} is closed` });
 }
 
-/** Returns the message of anything that was thrown. */
+/** Returns the message of any thrown value. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

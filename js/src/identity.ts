@@ -1,5 +1,5 @@
-// Pages share an engine, and with it the data that one token may read, only if they
-// have proved to be the same user.
+// Pages share an engine, and the data that one token may read, only if they have
+// proved to be the same user.
 import { decodeBase64url } from "./base64url.js";
 import { WatchglassError } from "./errors.js";
 import type { ConnectOptions } from "./types.js";
@@ -21,8 +21,8 @@ export interface Identity {
 
 /**
  * Identifies the user by the `identity` option, by a token that is a string, or by the
- * issuer and subject of a token function's JWT. A page whose function returns anything
- * else does not share its engine. Pages without a token share one.
+ * issuer and subject of a token function's JWT. A page whose function returns another
+ * kind of token does not share its engine. Pages without a token share one engine.
  */
 export async function identify({ identity, token = "" }: Pick<ConnectOptions, "identity" | "token">): Promise<Identity> {
   const named = identity === undefined ? undefined : `named ${identity}`;

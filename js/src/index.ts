@@ -46,7 +46,7 @@ export function createClient(url: string | URL, options: ConnectOptions = {}): W
 }
 
 /**
- * Reads a Kubernetes API without a connector. Everything else works as with
+ * Reads a Kubernetes API without a connector. The rest of the API works as with
  * {@link connect}.
  *
  * The URL leads to `kubectl proxy`, to a backend on the page's own origin that forwards

@@ -1,7 +1,7 @@
 /**
  * The main entry in one file: the module and the worker's script are part of it. For
- * plugins of other programs and other places that load one script. The entry
- * `watchglass/inline`, and `watchglass.iife.js` for classic scripts.
+ * plugins of other programs, and other environments that load a single script. The
+ * entry `watchglass/inline`, and `watchglass.iife.js` for classic scripts.
  *
  * Each page has its own engine, in a dedicated worker whose script is a blob, because
  * browsers cannot share such workers.

@@ -18,7 +18,7 @@ const period = 1000;
 /** An engine that has not answered for this time is reported, in milliseconds. */
 const patience = 3000;
 
-// On a server the module can be imported, and the element does not exist.
+// On a server, the module can be imported, and the element is not defined.
 const Base = (globalThis.HTMLElement ?? class {}) as typeof HTMLElement;
 
 /**

@@ -3,7 +3,7 @@ import type { Stream } from "./transport.js";
 
 /**
  * The callbacks of a response. They are never called from within the request. `closed`
- * comes at most once, and last.
+ * is called at most once, and last.
  */
 export interface AnswerEvents {
   /** The status code, and the seconds of a Retry-After header or 0. */

@@ -41,8 +41,8 @@ const due = new Set<() => void>();
 let cancel: (() => void) | undefined;
 
 /**
- * Calls a function in the next animation frame, or soon where frames do not exist.
- * Repeated requests before that result in one call.
+ * Calls a function in the next animation frame, or soon on platforms without
+ * frames. Repeated requests before that result in one call.
  */
 export function onNextFrame(act: () => void): void {
   due.add(act);
@@ -66,7 +66,7 @@ function schedule(run: () => void): () => void {
     return () => clearTimeout(timer);
   }
   // A hidden page has no frames. The timer ensures that it still receives changes,
-  // though rarely.
+  // but less often.
   const frame = requestAnimationFrame(run);
   const timer = setTimeout(run, 1000);
   return () => {

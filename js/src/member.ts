@@ -10,7 +10,7 @@ export const batchBytes = 1 << 20;
 
 /** The callbacks of a program that shares the engine. */
 export interface MemberEvents {
-  /** Receives complete frames. The member owns them. */
+  /** Receives complete frames. The member owns the callbacks. */
   frames(frames: Uint8Array<ArrayBuffer>): void;
   /**
    * Receives one frame instead, in the same isolate and without a copy. It aliases the
@@ -26,7 +26,7 @@ export interface MemberEvents {
   failed(message: string): void;
   /**
    * The worker of the engine does not respond and is being replaced. The known state may
-   * be old.
+   * be outdated.
    */
   silent?(message: string): void;
   /** Returns the token for the next connection. */
@@ -40,8 +40,8 @@ export interface Membership {
   /** Sends complete frames. The engine owns them. */
   send(frames: Uint8Array<ArrayBuffer>): void;
   /**
-   * Reports whether the member's page is hidden. While all are, the engine closes its
-   * connections after some time.
+   * Reports whether the member's page is hidden. While all pages are hidden, the
+   * engine closes its connections after some time.
    */
   hide(hidden: boolean): void;
   /** Closes everything that the member has open. Idempotent. */

@@ -7,7 +7,7 @@ import type { CallOptions, ObjectHandle, ObjectOptions, Opened, State, Status } 
 import type { Delivery } from "./wire/outputs.js";
 
 /**
- * Closes the references of garbage-collected handles. Some edge runtimes do not have
+ * Closes the references of garbage-collected handles. Some edge runtimes lack
  * FinalizationRegistry.
  */
 const forgotten = typeof FinalizationRegistry === "function" ? new FinalizationRegistry<Reference<any>>(closeForgotten) : undefined;
@@ -208,8 +208,8 @@ class Reference<T extends object> implements Open {
     this.#status = error.status;
     this.client.release(this.#id);
     this.#ready.reject(error);
-    // Listeners are called with the final state immediately, because nothing may run
-    // after a close.
+    // Listeners are called with the final state immediately, because no later turn
+    // may run after a close.
     offNextFrame(this.#notify);
     this.#listeners.call();
     this.#listeners.clear();

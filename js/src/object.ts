@@ -53,7 +53,8 @@ export function toRow(item: Item, schema: Schema | undefined): Row {
     fields: Object.freeze(fields),
     columns: Object.freeze(columns),
     times: Object.freeze(times),
-    // Built when it is first read, because many tables read cells by position.
+    // It is built when it is first read, because many tables read cells by
+    // position.
     get cells() {
       return (cells ??= Object.freeze(Object.fromEntries(columns.map((cell, i) => [schema?.columns[i]?.name ?? String(i), cell]))));
     },

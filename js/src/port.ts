@@ -16,7 +16,7 @@ export interface EngineRequest {
   pauseMillis?: number | undefined;
   kubernetes?: boolean | undefined;
   persist?: boolean | { maxBytes?: number } | undefined;
-  /** The token, if it never changes. The worker then does not ask for one. */
+  /** The token, if it never changes. The worker then does not request one. */
   token: string | undefined;
 }
 
@@ -35,7 +35,7 @@ export type ToWorker =
   | { op: "frames"; epoch: number; frames: Uint8Array<ArrayBuffer> }
   | { op: "token"; request: number; token: string }
   | { op: "no token"; request: number; message: string }
-  /** Requests a "pong". It also shows a worker without locks that the page is alive. */
+  /** Requests a "pong". It also shows a worker without locks that the page still exists. */
   | { op: "ping" }
   | { op: "hide"; hidden: boolean }
   | { op: "leave" };
@@ -208,7 +208,7 @@ class WorkerMembership implements Membership {
         this.#epoch = data.epoch;
         return this.#events.restarted(data.message);
       case "failed":
-        reject(internalError(data.message)); // no effect once attached
+        reject(internalError(data.message)); // has no effect once attached
         return void (port.onfailure || this.#fail(data.message));
       case "token?":
         return void this.#token(data.request);

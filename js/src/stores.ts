@@ -1,6 +1,6 @@
 /**
- * Stores that follow the contract of Svelte. Vue and others need one line of adaption.
- * The entry `watchglass/stores`.
+ * Stores that follow the contract of Svelte. Other frameworks, such as Vue, need one
+ * line of code. The entry `watchglass/stores`.
  */
 import type { WatchglassClient } from "./lazy.js";
 import { LiveObject, LiveObjects, LiveStatus, LiveView, type ObjectsValue, type ObjectValue, type QueryOptions, type Scope, type Store, type ViewValue } from "./live.js";

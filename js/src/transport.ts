@@ -34,7 +34,7 @@ export interface Stream {
 
 /**
  * The callbacks of a stream. They are never called from within the call that opened it.
- * `closed` comes at most once, and last.
+ * `closed` is called at most once, and last.
  */
 export interface StreamEvents {
   opened(): void;
@@ -53,7 +53,7 @@ function protocols(token: string): string[] {
   return [subprotocol, bearerProtocol + encodeBase64url(new TextEncoder().encode(token))];
 }
 
-/** Returns a Dial for WebSockets. If a refusal carries no reason, askWhy finds it out. */
+/** Returns a Dial for WebSockets. If a refusal has no reason, askWhy finds it out. */
 export function webSocketDial(Socket: WebSocketClass, askWhy?: AskWhy): Dial {
   return (url, events, token) => {
     let socket: WebSocket;

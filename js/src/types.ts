@@ -48,10 +48,10 @@ export interface CollectionOptions extends Selectors {
   metadataOnly?: boolean;
   /**
    * Load all rows before the bodies. Views, sorting and counts are complete as soon as
-   * the rows are. {@link Collection.get} fetches its body first and rejects after 10 s if
-   * it does not arrive; watches and lists with bodies start when all have arrived. If the
-   * memory limit is reached first, the collection continues without bodies, and {@link
-   * CollectionStatus.error} has the reason.
+   * the rows are. {@link Collection.get} fetches its body first. It rejects after 10 s if
+   * the body does not arrive. Watches and lists with bodies start when all bodies have
+   * arrived. If the memory limit is reached first, the collection continues without
+   * bodies, and {@link CollectionStatus.error} has the reason.
    */
   rowsFirst?: boolean;
   /**
@@ -194,11 +194,11 @@ export interface Collection<T extends object = KubeObject> {
    */
   onObjectError(listener: (key: string, status: Status) => void): () => void;
   /**
-   * Resolves when the collection is live for the first time. Rejects when it is closed, such
-   * as by a 404. It stays pending while the collection is `forbidden`, by a 401 as well as by
-   * a 403: the collection tries again, so a sign-in or a granted right resolves it. Programs
-   * that must not wait observe {@link status}; {@link View.ready}, {@link get} and
-   * {@link list} reject.
+   * Resolves when the collection is live for the first time. Rejects when the collection is
+   * closed, for example because of a 404. It stays pending while the collection is
+   * `forbidden`, after a 401 or a 403. The collection tries again, so a sign-in or a granted
+   * right resolves it. Programs that must not wait observe {@link status}; {@link
+   * View.ready}, {@link get} and {@link list} reject.
    */
   readonly synced: Promise<void>;
   /**
@@ -214,8 +214,8 @@ export interface Collection<T extends object = KubeObject> {
    * the state at the position of the last chunk.
    *
    * Throws a 503 if the collection has no state yet. Throws a 410 if the collection is
-   * relisted meanwhile or changes faster than the chunks are read; take a new snapshot
-   * then.
+   * relisted meanwhile, or changes faster than the chunks are read. Take a new
+   * snapshot then.
    */
   snapshot(options?: SnapshotOptions): AsyncIterable<SnapshotChunk>;
   watch(options?: WatchOptions): Watch<T>;
@@ -280,8 +280,8 @@ export interface TrustedScriptURL {
 
 export interface ConnectOptions extends CallOptions {
   /**
-   * A bearer token, or a function that returns a fresh one for each connection. Never
-   * part of the URL.
+   * A bearer token, or a function that returns a fresh one for each connection. It is
+   * never part of the URL.
    */
   token?: string | (() => string | Promise<string>);
   /**
@@ -290,7 +290,10 @@ export interface ConnectOptions extends CallOptions {
    * cannot be shared.
    */
   wasm?: URL | string | BufferSource | WebAssembly.Module;
-  /** Where the engine runs: "shared" (SharedWorker, falls back to "dedicated"), "dedicated" (Worker), or "inline" (this thread; what Node uses). */
+  /**
+   * Where the engine runs: "shared" (SharedWorker, falls back to "dedicated"), "dedicated"
+   * (Worker), or "inline" (this thread, as in Node).
+   */
   worker?: "shared" | "dedicated" | "inline";
   /**
    * The URL of the worker script. Default: the file next to the package. A script of
@@ -316,18 +319,19 @@ export interface ConnectOptions extends CallOptions {
   pauseMillis?: number;
   /**
    * Identifies the user. Pages share an engine, and the data that its token may read, if
-   * URL and identity are equal. Default: the token if it is a string; the issuer and
-   * subject if a token function returns JWTs; unique to this page if it returns anything
-   * else; shared by all pages that pass no token.
+   * URL and identity are equal. The default depends on the token. A string is the
+   * identity itself. JWTs from a token function are identified by their issuer and
+   * subject. Other functions are unique to this page. Pages without a token share one
+   * identity.
    */
   identity?: string;
   /**
-   * Stores the states of collections in IndexedDB, by URL and identity, and shows them as
-   * `stale` when a page opens the collections again, until the connector confirms them.
-   * Secrets are never stored. `maxBytes` limits all stored states of the origin; default
-   * 256 MiB. Call `clearPersisted` of `watchglass/persistence` when the user signs out.
-   * Requires a known user, see {@link identity}, a worker and a secure context. The first page
-   * decides. Default false.
+   * Stores the states of collections in IndexedDB, by URL and identity. When a page opens the
+   * collections again, it shows the states as `stale` until the connector confirms them.
+   * States of Secrets are never stored. `maxBytes` limits all stored states of the origin;
+   * default 256 MiB. Call `clearPersisted` of `watchglass/persistence` when the user signs
+   * out. Requires a known user (see {@link identity}), a worker and a secure context. The
+   * first page decides. Default false.
    */
   persist?: boolean | { maxBytes?: number };
   /**

@@ -235,8 +235,8 @@ class Window implements Open {
   readonly #query: ReturnType<typeof queryOf>;
   #options: ViewOptions;
   #rows: readonly Row[] = empty.rows;
-  // The engine sends one patch per grant. A page that draws no frames has one patch
-  // waiting at most, and no page applies more than one per frame.
+  // The engine sends one patch per grant. A page that draws no frames has at most
+  // one waiting patch, and no page applies more than one per frame.
   readonly #grant = (): void => this.#collection.client.send({ type: "GrantView", view: this.#id });
 
   constructor(collection: OpenCollection, options: ViewOptions, events: WindowEvents) {
@@ -322,7 +322,7 @@ class Window implements Open {
 
 /**
  * Applies edits to a copy of the rows. The caller chooses the object that represents an
- * inserted row. Most patches replace rows in place, and copying with replacements takes a
+ * inserted row. Most patches replace rows in place. Copying with replacements takes a
  * fifth of the time of building the array row by row.
  */
 function edited(rows: readonly Row[], edits: Edit[], shown: (item: Item) => Row): readonly Row[] {

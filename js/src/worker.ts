@@ -1,5 +1,6 @@
-// The script of the worker that runs the engines: one for each connector and user,
-// shared by all pages. It runs as a SharedWorker or as a dedicated Worker.
+// The script of the worker that runs the engines. There is one engine for each
+// connector and user, which all pages share. It runs as a SharedWorker or as a
+// dedicated Worker.
 
 import type { Engine } from "./engine.js";
 import { messageOf } from "./errors.js";
@@ -9,7 +10,7 @@ import { holdLock, onRelease, type Port, type ToPage, type ToWorker } from "./po
 import { startEngine } from "./start.js";
 
 /**
- * A page without locks is considered gone after this time without a message. Browsers run
+ * A page without locks counts as closed after this time without a message. Browsers run
  * the timers of hidden pages once a minute.
  */
 const silenceMillis = 200_000;

@@ -198,7 +198,7 @@ test("an engine that cannot start in the page's thread is reported as a Watchgla
   const page = await open();
   await page.route("**/start.js", (route) => route.abort(), { times: 1 });
   assert.match(await failure(page), /^500 the engine cannot be started: .*start\.js/);
-  const another = await open(); // a page does not load a module again that failed
+  const another = await open(); // a page does not retry a module that failed to load
   assert.match(await failure(another, "/absent.wasm"), /^500 cannot load the watchglass module from .*absent.wasm: HTTP 404/);
   assert.match(await failure(another), /^500 the engine cannot be started: .*WebAssembly/);
 });

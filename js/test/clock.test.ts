@@ -19,7 +19,7 @@ test("the clock advances when the wall clock is set back, and jumps after sleep"
   assert.equal(clock.now(), 1_001_500);
 
   assert.equal(clock.sleeps, 0);
-  wall += 60_000; // slept for a minute, during which the monotonic clock stood still
+  wall += 60_000; // slept for a minute, during which the monotonic clock stopped
   assert.equal(clock.now(), 1_061_500);
   assert.equal(clock.sleeps, 1);
 

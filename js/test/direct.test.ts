@@ -103,7 +103,7 @@ test("a broken connection is reopened, and the watch continues", { skip }, async
   assert.match(pods.status.error!.message, /watch of v1\/pods: cannot read from http/);
   wg.reconnect();
   const second = await kubernetes.watch(1);
-  // These requests also ask for the newest version and the identity of the cluster.
+  // These requests also request the newest version and the identity of the cluster.
   assert.match(kubernetes.requests.slice(-3).map(({ url }) => url).join(" "), /watch=1&resourceVersion=7&/);
   kubernetes.send(second, "DELETED", pod("web-1", 12));
   await inState(pods, "live");
@@ -142,7 +142,8 @@ test("the final state equals the server's list", { skip: noBinary }, async (t) =
     await collection.synced;
     const start = BigInt(collection.progress.resourceVersion);
     await until(collection, () => BigInt(collection.progress.resourceVersion) > start + 200n);
-    // The server's own list at the local version, which may be old by then.
+    // The server's own list at the local version, which may be outdated by
+    // then.
     const ours = await collection.list();
     const query = `resourceVersion=${ours.resourceVersion}&resourceVersionMatch=Exact`;
     const theirs = byKey(((await (await fetch(`${url}${path}?${query}`)).json()) as { items: KubeObject[] }).items);

@@ -24,7 +24,7 @@ describe("the edge", { concurrency: 3 }, () => {
     await s.edge.feed(s.connector);
     await s.edge.until("one/status", ({ resources }) => resources["v1/pods"].resourceVersion === "132");
     assert.deepEqual(s.connector.subscribes, [0, 131]);
-    // The reader uses the old address; a new reader receives everything.
+    // The reader uses the old address. A new reader receives everything.
     const late = (await s.edge.read()).collection("v1/pods");
     await late.synced;
     assert.equal(late.progress.objects, 30);
@@ -278,8 +278,8 @@ describe("the edge", { concurrency: 3 }, () => {
     assert.equal((await s.edge.get("one/status")).body.resources["v1/pods"].objects, 30);
   });
 
-  // They are not read when the object wakes up, but when a reader reads an object in
-  // them.
+  // They are read only when a reader reads an object in them, not when the edge
+  // object wakes up.
   test("corrupt bodies are detected on access, deleted, and loaded again", options, async (t) => {
     const s = await setup(t);
     await s.edge.until("one/status", ({ resources }) => resources["v1/pods"].stored);

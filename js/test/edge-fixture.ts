@@ -96,7 +96,7 @@ export class Edge {
     await this.get(`${object}/evict`);
   }
 
-  /** Evicts an object immediately, whatever it has stored. */
+  /** Evicts an object immediately, even if its state is not stored. */
   async evictNow(object = "one"): Promise<void> {
     await this.get(`${object}/status`); // it must be in memory
     await this.get(`${object}/evict`);

@@ -34,7 +34,7 @@ function refusal(edge: Edge, object: string): Promise<{ code: number; retryAfter
   );
 }
 
-/** A reader that subscribes to everything and reads nothing. */
+/** A reader that subscribes to everything but never reads. */
 async function deaf(s: Setup, object: string): Promise<WebSocket> {
   const socket = await rawReader(s.edge, everything, object);
   const w = new Writer();
@@ -143,7 +143,8 @@ describe("limits of readers", { concurrency: 3 }, () => {
     const { body } = await s.edge.get(`${object}/status`);
     assert.ok(body.counters.readersStalled > 0, "Pongs would have arrived too late");
     assert.ok(body.memory.unacknowledged > 20 << 20, "much data is unacknowledged");
-    // The other readers have ten seconds to respond, and nothing informs them.
+    // The other readers have ten seconds to respond, and no error is reported
+    // to them before that.
     await s.edge.until(`${object}/status`, ({ memory: { module, unacknowledged, limit } }) => module + unacknowledged <= limit);
     const gone = (await s.edge.get(`${object}/status`)).body.counters.readersStalled;
     assert.ok(gone < lazy.length, "only the necessary readers were disconnected");

@@ -113,7 +113,7 @@ test("deliveries are split by member without being parsed", async () => {
   const seat = engine.attach({ frames: (f) => received.push([...split(f)].map((x) => x.type)), restarted() {}, failed() {}, token: async () => "" });
   const id = seat.member * 0x10000 + 1;
   say.state(guest().out, id, 2);
-  say.watchClosed(guest().out, 0xffff_0001 === id ? 1 : 0xffff_0001); // of a client that does not exist
+  say.watchClosed(guest().out, 0xffff_0001 === id ? 1 : 0xffff_0001); // for a client that does not exist
   say.schema(guest().out, id);
   seat.send(new Uint8Array([0x53, 0]));
   assert.deepEqual(received, [[0x64, 0x65]]);
@@ -193,7 +193,7 @@ test("the engine pauses while all members are hidden, and resumes when one is sh
   await speak(client, guest(), (w) => say.openStream(w, 2));
   assert.equal(network.dials.length, 1, "no connection is opened during the pause");
   assert.equal(guest().last("StreamClosed").id, 2);
-  const reconnects = guest().count("Reconnect"); // "speak" sends some, too
+  const reconnects = guest().count("Reconnect"); // "speak" also sends some
   client.hide(false);
   assert.equal(guest().count("Reconnect"), reconnects + 1);
   await speak(client, guest(), (w) => say.openStream(w, 3));
@@ -202,6 +202,6 @@ test("the engine pauses while all members are hidden, and resumes when one is sh
   t.mock.timers.tick(60_000);
   await turn();
   const before = guest().count("Reconnect");
-  await clientAt(engine); // a page that opens is visible
+  await clientAt(engine); // a newly opened page is visible
   assert.equal(guest().count("Reconnect"), before + 1);
 });

@@ -16,7 +16,7 @@ export interface ReceivedCommand {
 
 const commandNames = new Map(Object.entries(commandTypes).map(([name, type]) => [type, name as Command["type"]]));
 
-/** A guest that records its input and outputs what the test sets. */
+/** A guest that records its input and outputs the frames that the test sets. */
 export class FakeGuest implements Guest {
   readonly memoryBytes = 0;
   readonly commands: ReceivedCommand[] = [];
@@ -287,7 +287,7 @@ export function writeEnvelope(w: Writer, { key, uid = `uid-${key}`, fields = [],
   w.bytes(whole);
 }
 
-/** A text whose encoded length is offset, because its lowest values have another meaning. */
+/** A text whose encoded length has an offset, because its lowest values have another meaning. */
 function longText(w: Writer, text: string, taken: number): void {
   const bytes = new TextEncoder().encode(text);
   w.uvarint(bytes.length + taken);
@@ -344,7 +344,7 @@ export function clientAt(engine: Engine, token = "t0ken"): Promise<Client> {
   return Client.attach((events) => engine.attach(events), async () => token);
 }
 
-/** Makes the engine read its guest's output, which any command does. */
+/** Makes the engine read its guest's output, as any command does. */
 export async function speak(client: Client, guest: FakeGuest, write: (w: Writer) => void): Promise<void> {
   write(guest.out);
   client.reconnect();

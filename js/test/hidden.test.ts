@@ -15,7 +15,7 @@ async function showPausing(page: Page): Promise<void> {
   });
 }
 
-/** Headless pages are always visible, so the test changes what the page sees. */
+/** Headless pages are always visible, so the test changes their reported visibility. */
 const hide = (page: Page, hidden: boolean) =>
   page.evaluate((hidden) => {
     Object.defineProperty(document, "hidden", { value: hidden, configurable: true });

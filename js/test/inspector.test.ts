@@ -87,7 +87,7 @@ test("the inspector counts reconnects, and collections of other pages", { skip }
   await inspect(page);
   await find(page, "Collections", "another page");
   await figure(page, "Collections", "2");
-  await figure(page, "Objects", "2"); // of the subscription that both share
+  await figure(page, "Objects", "2"); // metric of the subscription that both share
   connector.cut();
   await page.evaluate(() => wg.reconnect());
   await figure(page, "Reconnects", "1");

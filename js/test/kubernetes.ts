@@ -45,7 +45,7 @@ export class Kubernetes {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/k8s/`;
   }
 
-  /** Serves a request, whatever its path begins with. */
+  /** Serves a request, regardless of its path. */
   answer({ url = "" }: IncomingMessage, response: ServerResponse): void {
     const query = new URL(url, "http://test").searchParams;
     if (url.endsWith("/namespaces/kube-system")) return void response.end(JSON.stringify({ metadata: { uid: "cluster-1" } }));

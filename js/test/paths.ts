@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 /**
- * The package's directory, independent of the working directory: the tests are built into
+ * The package's directory, independent of the working directory. The tests are built into
  * its build/test/.
  */
 const home = fileURLToPath(new URL("../..", import.meta.url));

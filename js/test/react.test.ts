@@ -10,7 +10,7 @@ import { lazy, type WatchglassClient } from "../src/lazy.js";
 import { useK8sWatchResource, useObject, useStatus, useView, useWatch, WatchglassProvider, type QueryOptions, type ViewValue } from "../src/react.js";
 import { clientAt, fakeEngine, say, speak, turn } from "./fake.js";
 
-configure({ asyncUtilTimeout: 20_000 }); // a busy machine is slow
+configure({ asyncUtilTimeout: 20_000 }); // generous for a busy machine
 
 const live = 2;
 const item = (name: string, rv = 1) => ({ key: `default/${name}`, rv, cells: ["Running"], body: { apiVersion: "v1", kind: "Pod", metadata: { name, namespace: "default" } } });

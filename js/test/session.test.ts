@@ -89,7 +89,7 @@ async function open(t: TestContext, origin: string): Promise<Page> {
     serve({ url: path } as never, response as never);
     return route.fulfill({ status, headers, body: Buffer.concat(chunks) });
   });
-  await page.goto(`${origin}/healthz`); // a document that the route fulfills may not reach local addresses
+  await page.goto(`${origin}/healthz`); // a document that a route fulfills may not request local addresses
   await page.evaluate(async () => {
     const path = "/test/index.js";
     globalThis.watchglass = (await import(path)) as typeof watchglass;

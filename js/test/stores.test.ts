@@ -16,7 +16,7 @@ import { TestCluster } from "../src/testing.js";
 import { clientOf, pod, skip as noModule, until } from "./cluster.js";
 import { packaged } from "./paths.js";
 
-configure({ asyncUtilTimeout: 20_000 }); // a busy machine is slow
+configure({ asyncUtilTimeout: 20_000 }); // generous for a busy machine
 
 const options = { skip: noModule, timeout: 30_000 };
 afterEach(cleanup);

@@ -11,7 +11,7 @@ import { TestCluster } from "../src/testing.js";
 import type { KubeObject } from "../src/types.js";
 import { connected, pod, skip as noModule, until } from "./cluster.js";
 
-configure({ asyncUtilTimeout: 20_000 }); // a busy machine is slow
+configure({ asyncUtilTimeout: 20_000 }); // generous for a busy machine
 
 const options = { skip: noModule, timeout: 20_000 };
 
@@ -43,7 +43,7 @@ const names = (pods: Iterable<{ metadata: { name: string } }>): string => [...po
 /** Resolves when a condition on a collection is true. */
 function becomes(collection: Collection<any, any, any>, wanted: () => boolean): Promise<void> {
   const subscribe = (listener: () => void): (() => void) => {
-    const subscription = collection.subscribeChanges(listener, { includeInitialState: true }); // otherwise deletions of existing objects are not reported
+    const subscription = collection.subscribeChanges(listener, { includeInitialState: true }); // otherwise the collection does not report deletions of existing objects
     return () => subscription.unsubscribe();
   };
   return until({ subscribe }, wanted);

@@ -195,8 +195,8 @@ test("numbers survive at every length", () => {
   assert.throws(() => new Reader(new Uint8Array(10).fill(0xff), "Test").resourceVersion(), /varint beyond 64 bits/);
 });
 
-// A partial frame would corrupt the next command, and the engine would close everything
-// that the program has open.
+// A partial frame would corrupt the next command. The engine would then close
+// everything that the program has open.
 test("a command that cannot be written leaves no bytes behind", () => {
   const w = new Writer();
   writeCommand(w, { type: "Reconnect" });

@@ -26,7 +26,7 @@ func main() {
 	workers.Serve(served(handler))
 }
 
-// open makes the handler out of the bindings.
+// open creates the handler from the bindings.
 func open() (http.Handler, error) {
 	keys, err := token.ParseKeys(cloudflare.Getenv("WATCHGLASS_KEY"))
 	if err != nil {
@@ -133,7 +133,7 @@ func served(handler http.Handler) http.Handler {
 // flusher sends the headers with the first Flush.
 type flusher struct{ http.ResponseWriter }
 
-// FlushError implements what http.ResponseController looks for.
+// FlushError implements the interface that http.ResponseController looks for.
 func (f flusher) FlushError() error {
 	if w, ok := f.ResponseWriter.(interface{ Ready() }); ok {
 		w.Ready()

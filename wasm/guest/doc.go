@@ -11,7 +11,7 @@
 // contains no engine logic. guest.go has the two arenas and the panic guard, and
 // runs under go test on every platform. exports.go exports its functions.
 //
-// The module stays near the size of an empty Go module (421 kB of brotli). It
+// The module is almost as small as an empty Go module (421 kB of brotli). It
 // imports no fmt, reflect or encoding/json, not even indirectly. That rules out
 // runtime/debug, and with it a tuned garbage collector (P7 in host/PERFORMANCE.md).
 package main

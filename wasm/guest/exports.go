@@ -9,8 +9,8 @@ import (
 	"github.com/watchglass/watchglass/core/body"
 )
 
-// instance is the one guest of this module. It keeps the arenas alive that
-// the caller holds addresses of; Go's collector does not move them.
+// instance is the one guest of this module. It retains the arenas to which the
+// caller has addresses. Go's collector does not move them.
 var instance = guest{newEngine: func(config []byte) (engine, error) {
 	e, err := core.New(config, body.Decode)
 	if err != nil {

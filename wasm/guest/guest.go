@@ -11,7 +11,7 @@ import (
 const (
 	codeOK       = 0
 	codeRejected = 1 // the input is invalid and was not applied
-	codePoisoned = 2 // a panic happened; the instance is to be thrown away
+	codePoisoned = 2 // a panic happened, so the instance must be discarded
 	codeNotOpen  = 3 // before open or after close
 )
 
@@ -44,8 +44,8 @@ type guest struct {
 	engine    engine
 	poisoned  bool
 	in        []byte      // the input arena
-	out       []byte      // what wg_out points to
-	last      *api.Status // of the last call that returned a code other than zero
+	out       []byte      // the memory that wg_out points to
+	last      *api.Status // the error of the last call that returned a code other than zero
 }
 
 // reserve returns an arena of at least n bytes that is valid until the next
@@ -56,8 +56,8 @@ func (g *guest) reserve(n int32) []byte {
 	}
 	size := max(int(n), 1) // so that there is always an address
 	if cap(g.in) < size || cap(g.in) > reusedInput && size <= reusedInput {
-		// Messages of about one size must not make a new arena each time that
-		// one is a little larger than all before.
+		// Round up, so that messages of about one size do not each allocate a new
+		// arena.
 		g.in = make([]byte, size, (size+arenaStep-1)/arenaStep*arenaStep)
 	}
 	g.in = g.in[:size]

@@ -90,8 +90,8 @@ func ignoreMissing(err error) error {
 	return err
 }
 
-// sourceTree returns the folder that holds the go.mod of this project, from the folder
-// of a test, which can be in a nested module.
+// sourceTree returns the folder with the go.mod of this project, given the folder of a
+// test, which can be in a nested module.
 func sourceTree() (string, error) {
 	start, err := os.Getwd()
 	if err != nil {

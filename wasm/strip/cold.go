@@ -13,7 +13,7 @@ import "slices"
 // the added functions are not resumed, as if they made a tail call.
 
 // faults are functions that do not return to their caller. The call is then the end
-// of the caller's code. If one did return, the module would trap.
+// of the caller's code. If one of them returned, the module would trap.
 var faults = []string{
 	"runtime.sigpanic", "runtime.morestack", "runtime.morestack_noctxt",
 	"runtime.goPanicIndex", "runtime.goPanicIndexU", "runtime.goPanicSliceAlen", "runtime.goPanicSliceAlenU",

@@ -59,8 +59,8 @@
 // The layout of the runtime's tables is not an API. tables.go describes it for the
 // releases in layouts, and checks every table and every function's entry against that
 // description. If a module is of another release, or if a check fails, [File] copies
-// the module unmodified and returns a warning. A build therefore never depends on the
-// Go release. The module then works as before and is larger and slower.
+// the module unmodified and returns a warning. A build therefore succeeds with any Go
+// release. The module then works without the changes, but is larger and slower.
 //
 // To support a new release, compare these parts of the runtime with those of the last
 // release, then add it to layouts: runtime/symtab.go, runtime/symtabinl.go,

@@ -69,7 +69,7 @@ type body struct {
 	last  [2]instruction // of these, the newest at the end
 
 	// loop is the offset of the loop in the code. entry is its index in open, and
-	// the number of blocks around its table; zero until the table is found.
+	// the number of blocks around its table. It is zero until the table is found.
 	loop, entry, blocks int
 	table               []uint64 // by number of a block, which construct to leave; then for all other numbers
 	jumps               []jump

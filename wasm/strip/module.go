@@ -224,8 +224,8 @@ func (m *module) goRelease() (string, error) {
 	return "", &Unrecognized{"an unknown release", "the module does not name the Go release that built it"}
 }
 
-// functions returns the numbers of imported and of other functions. Go imports nothing
-// but functions.
+// functions returns the numbers of imported and of other functions. Go imports only
+// functions.
 func (m *module) functions() (imported, own uint64, err error) {
 	for _, s := range m.sections {
 		r := &reader{rest: s.content}

@@ -8,8 +8,8 @@ import (
 // addresses, in each entry, and in the lookup table. A function that runs when the
 // module is instantiated writes these numbers, so the data does not contain them.
 
-// numberAtStart adds that function. It does nothing if the tables have another form
-// than the function writes.
+// numberAtStart adds that function. It does nothing if the tables differ from the
+// form that the function writes.
 func (m *module) numberAtStart(t *tables) error {
 	if slices.ContainsFunc(m.sections, func(s section) bool { return s.id == startSection }) || !t.regular() {
 		return nil

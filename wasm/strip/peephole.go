@@ -6,7 +6,8 @@ import "encoding/binary"
 // have a shorter form with the same effect. No branch leads into the middle of a
 // sequence: branches of WebAssembly lead only to the start or end of a block.
 
-// Instructions in patterns. One without operands matches any operands.
+// Instructions in patterns. An instruction without operands matches any
+// operands.
 var (
 	getStack   = plain(opLocalGet, 1) // Go's functions have a copy of the stack pointer
 	teeStack   = plain(0x22, 1)

@@ -35,8 +35,8 @@ func (m *module) words() map[uint64]bool {
 }
 
 // shareAddresses lets calls that do not return have the same return address, if the
-// tables have the same values for them. Such an address tells the runtime which
-// pointers are in a frame, and nothing else.
+// tables have the same values for them. Such an address only tells the runtime
+// which pointers are in a frame.
 func (t *tables) shareAddresses(at uint64, steps []step) []step {
 	f := t.function(at)
 	var values [][]int64

@@ -54,7 +54,7 @@ func Module(file []byte, required ...string) ([]byte, error) {
 		return nil, err
 	}
 	names := newNameTable()
-	tables := make(map[uint32]bool)             // that are still read
+	tables := make(map[uint32]bool)             // ranges that are still read
 	codes := make(map[uint64]code)              // by number
 	functions := make([]string, len(t.entries)) // their names
 	for i, at := range t.entries {

@@ -100,7 +100,7 @@ const (
 	inlinedSize = 16 // of an entry of dataInlined
 	// The table that finds functions. A bucket has the number of the first function
 	// and sixteen bytes to add to it. The runtime only looks up the starts of
-	// functions, and therefore only uses the first byte of the first bucket.
+	// functions, and therefore uses only the first byte of the first bucket.
 	bucketSize, bucketUsed, functionBuckets = 20, 5, 16
 )
 
@@ -119,7 +119,7 @@ type tables struct {
 // Unrecognized reports that the layout of a module's runtime tables matches no
 // supported Go release. Such a module works, but cannot be stripped.
 type Unrecognized struct {
-	Release string // of Go that built the module
+	Release string // the Go release that built the module
 	Reason  string
 }
 

@@ -50,7 +50,7 @@ func memchr() code {
 	mark := set(marks, bitmask(equal(load16(at), get(chars))))
 	found := i32(add, get(at), i32(ctz, get(marks)))
 	return routine(1, 1,
-		set(end, i32(add, get(at), get(end))), // it was the length
+		set(end, i32(add, get(at), get(end))), // this was the length
 		set(chars, splat(get(char))),
 		block(loop(
 			branchIf(1, i32(below, left, number(16))),
@@ -127,8 +127,8 @@ func words() code {
 
 			// In a run of backslashes, every other one is escaped. If the run begins at
 			// an even position, these are at odd positions, and otherwise at even ones.
-			// The carry of an addition runs through a run and inverts the odd bits. The
-			// bit after a run is the escaped byte.
+			// The carry of an addition propagates through a run and inverts the odd
+			// bits. The bit after a run is the escaped byte.
 			set(backslash, bitmask(equal(get(bytes), get(backslashes)))),
 			set(rows, i32(and, get(backslash), not(get(escaped)))),
 			set(rows, i32(xor, number(oddBits), i32(sub, i32(or, number(oddBits), i32(shl, get(rows), number(1))), get(rows)))),
@@ -143,12 +143,12 @@ func words() code {
 			set(inside, i32(xor, get(inside), get(quoted))),
 			set(quoted, i32(sar, i32(shl, get(inside), number(16)), number(31))),
 
-			set(bytes, either(get(bytes), get(blanks))), // makes a brace of a bracket
+			set(bytes, either(get(bytes), get(blanks))), // converts a bracket to a brace
 			set(opening, outside(bitmask(equal(get(bytes), get(opens))))),
 			set(closing, outside(bitmask(equal(get(bytes), get(closes))))),
 			whenElse(i32(less, i32(popcnt, get(closing)), get(depth)),
 				set(depth, i32(sub, i32(add, get(depth), i32(popcnt, get(opening))), i32(popcnt, get(closing)))),
-				join( // The end may be here: one bracket after the other.
+				join( // The end may be here: process one bracket after the other.
 					set(brackets, i32(or, get(opening), get(closing))),
 					block(loop(
 						branchIf(1, i32(zero, get(brackets))),

@@ -82,12 +82,12 @@ export class Holdings {
    * Drops the bodies of the largest resource. If no resource has bodies, drops the
    * largest resource. Returns false if there is nothing left to drop.
    *
-   * It does not drop the history. The history has 4,096 changes of about 110 bytes, or
-   * 0.7 kB if a change contains a whole pod. That is 0.5 to 3 MB of 32, and grows back
-   * with later changes. Without it, the pages of every running list end with a 410 (rule
-   * C45). Every reader that reconnects, such as a region, takes a snapshot, which needs
-   * more output when memory is short. A new instance of the module, which is tried first
-   * if it can suffice, begins without a history anyway.
+   * It does not drop the history. The history contains 4,096 changes of about 110 bytes
+   * each, or 0.7 kB if a change contains a whole pod. That is 0.5 to 3 MB of 32, and
+   * later changes fill it again. Without the history, the pages of every running list
+   * end with a 410 (rule C45). Every reader that reconnects, such as a region, takes a
+   * snapshot, which needs more output when memory is short. A new instance of the
+   * module, which is tried first if it can suffice, begins without a history anyway.
    */
   shed(used: ReadonlyMap<Holding, number>): boolean {
     const held = [...used.keys()].filter(({ ended }) => !ended).sort((a, b) => used.get(b)! - used.get(a)!);

@@ -23,8 +23,8 @@ export interface Taken {
 }
 
 /**
- * "restart": a new instance suffices. "shed": it would not, so some data must be dropped
- * first.
+ * "restart": a new instance suffices. "shed": a new instance would not suffice, so some
+ * data must be dropped first.
  */
 export function relief({ moduleBytes, bufferBytes, usedBytes, limit, restarted }: Taken): "none" | "restart" | "shed" {
   const needed = emptyBytes + perByte * usedBytes;

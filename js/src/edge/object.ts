@@ -35,7 +35,8 @@ const leastOutputBytes = 8 << 20;
 
 /**
  * A Durable Object that holds resources of one cluster and serves them to readers. It
- * accepts requests that carry a {@link Grant}, the last two only an unrestricted one:
+ * accepts requests that carry a {@link Grant}. The last two require an unrestricted
+ * one:
  *
  * - `/feed?resources=v1/pods,…&source=ID`: the WebSocket of a connector,
  * - `/watch`: the WebSocket of a reader,
@@ -229,8 +230,8 @@ export class WatchglassObject {
         restarted: Date.now() < this.#restartedAt + restartMillis,
       });
       if (what === "none" || (what === "shed" && !this.#holdings.shed(used))) return;
-      // The data that they read may be gone. They receive the error when they subscribe
-      // again.
+      // The data that they read may no longer exist. They receive the error when they
+      // subscribe again.
       if (what === "shed") this.#readers.endAll(status(503, "ServiceUnavailable", "the object has reached its memory limit: connect again"));
       await this.#state.blockConcurrencyWhile(() => this.#restart());
     } catch (error) {

@@ -10,9 +10,9 @@ export interface EdgeOptions {
   /** A reader that leaves data unread for this long is disconnected; default 60,000. */
   stallMillis?: number;
   /**
-   * The maximum number of connected readers; default 4,096. More are refused with a 503.
-   * The platform allows 32,768 WebSockets per object, including those of connectors, so
-   * the maximum is 32,000.
+   * The maximum number of connected readers; default 4,096. Further ones are refused
+   * with a 503. The platform allows 32,768 WebSockets per object, including those of
+   * connectors, so the maximum is 32,000.
    */
   maxReaders?: number;
   /**
@@ -41,8 +41,8 @@ export interface EdgeOptions {
    */
   storageBytes?: number;
   /**
-   * Changes are stored after this long without another change, default 1000; and at least
-   * this often during continuous changes, default 10,000.
+   * The delay after which changes are stored if no other change follows, default 1000.
+   * During continuous changes, they are stored at least every 10,000 by default.
    */
   quietMillis?: number;
   keepMillis?: number;

@@ -9,8 +9,8 @@ const defaultCluster = "default";
 
 /**
  * The resources of a group. If none are named, the group has all resources that no
- * earlier group has. A group is one object, or several that each hold one shard of the
- * namespaces.
+ * earlier group has. A group is one object, or several objects that each store one
+ * shard of the namespaces.
  */
 export interface Group {
   name: string;
@@ -19,8 +19,8 @@ export interface Group {
 }
 
 /**
- * The clusters of an edge. A cluster without groups is held in one object. `regions` is
- * the number of objects per part of the world that serve the readers of each object.
+ * The clusters of an edge. A cluster without groups is stored in one object. `regions`
+ * is the number of objects per continent that serve the readers of each object.
  */
 export type Clusters = Record<string, { groups?: Group[]; regions?: number }>;
 
@@ -47,23 +47,23 @@ export function route(path: string): Route {
 /** The data that a reader or a connector requests. */
 export interface Wanted {
   resources: readonly string[];
-  /** One namespace, if the objects hold shards of the namespaces. */
+  /** One namespace, if the objects store shards of the namespaces. */
   namespace?: string | null;
   /** A complete shard of them, such as "3-of-16". */
   shard?: string | null;
 }
 
-/** The object that holds the requested data. */
+/** The object that stores the requested data. */
 export interface Place {
   /** The object's name. */
   object: string;
-  /** The shard of the namespaces that it holds; undefined for all. */
+  /** The shard of the namespaces that it stores, or undefined for all. */
   shard?: string;
 }
 
 /**
- * Returns the object that holds the requested data. Without resources, it is in the
- * cluster's first group.
+ * Returns the object that stores the requested data. Without resources, it is in
+ * the cluster's first group.
  */
 export function place(clusters: Clusters, cluster: string, { resources, namespace, shard }: Wanted): Place | Status {
   const found = groupsOf(clusters, cluster, resources);

@@ -37,7 +37,8 @@ class Program {
     let ready!: () => void;
     this.#ready = new Promise((resolve) => (ready = resolve));
     const instance = new WebAssembly.Instance(module, { ...go.importObject, workers: { ready } });
-    // The program reads this before it first blocks, so within run.
+    // The program reads this property before it first blocks, and therefore
+    // within run.
     const scope = globalThis as { context?: unknown };
     scope.context = { ...given, binding: this.#binding };
     const ended = go.run(instance);

@@ -21,8 +21,8 @@ import { writeSubscriptionStatus } from "../wire/status.js";
 const tag = "reader";
 
 /**
- * The maximum of unread bytes per reader. A reader with more is not reading, or has too
- * many subscriptions at once.
+ * The maximum of unread bytes per reader. A reader with more does not read, or has too
+ * many subscriptions.
  */
 const roomBytes = 16 << 20;
 
@@ -43,7 +43,7 @@ interface Attachment {
   /** The reader's number within this object. */
   serial: number;
   grant: Grant;
-  /** The part of the namespaces that the object holds; undefined for all. */
+  /** The part of the namespaces that the object stores, or undefined for all. */
   shard?: string;
   /** The reader requested this shard, and treats it as complete. */
   whole?: boolean;
@@ -66,7 +66,7 @@ interface Reader extends Account {
   readonly whole: boolean;
   /** Bytes sent since its last message. */
   sent: number;
-  /** Since when data waits for the reader's credit or for room; zero if none waits. */
+  /** The time since which data waits for the reader's credit or for room, or zero if none waits. */
   stalledAt: number;
   /** The time since which a Hello is awaited; zero after it has arrived. */
   silentSince: number;
@@ -279,7 +279,7 @@ export class Readers {
     }
   }
 
-  /** A stalled reader costs only its socket, but it has a deadline. */
+  /** A stalled reader uses only its socket, but it has a deadline. */
   #stall(reader: Reader, stalled: boolean): void {
     reader.active = true;
     this.#await(reader, { stalledAt: stalled ? Date.now() : 0 });
@@ -373,7 +373,7 @@ function saveReader({ socket, serial, grant, shard, whole, sent, stalledAt, sile
   if (setAttachment(socket, { ...attachment, saved } satisfies Attachment)) setAttachment(socket, attachment);
 }
 
-/** Returns why a subscription is refused because this object holds less than it selects. */
+/** Returns why a subscription is refused because this object stores less data than it selects. */
 function misplaced({ shard, whole }: Reader, { resource, namespace }: Subscribed): Status | undefined {
   if (!shard || (namespace ? inShard(namespace, shard) : whole)) return undefined;
   const lacks = namespace ? `${namespace} is not in it` : "a subscription must name a namespace";

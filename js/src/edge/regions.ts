@@ -2,10 +2,10 @@ import type { Upstream } from "./options.js";
 import { isShard, parseClusters, type Clusters } from "./places.js";
 import type { Fetcher } from "./platform.js";
 
-// The second level of the tree: regional objects, which read from the object that
+// The second level of the tree: regional objects. They read from the object that
 // the connector feeds, their home, and serve readers near them. The name of a
-// regional object consists of its home's name, the part of the world, and a number,
-// as in "default/pods@weur-3". If the home holds a shard of the namespaces, it is
+// regional object consists of its home's name, the continent, and a number, as in
+// "default/pods@weur-3". If the home stores a shard of the namespaces, it is
 // "default/pods/0-of-16@weur-3".
 
 /** The objects of one class. */

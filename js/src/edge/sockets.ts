@@ -16,7 +16,7 @@ export function upgradeRefused(request: Request): Response | undefined {
 /** Returns the names in the header for subprotocols. */
 export const offered = (headers: Headers): string[] => (headers.get("Sec-WebSocket-Protocol") ?? "").split(",").map((name) => name.trim());
 
-/** Returns the offered version of the protocol: this one, or else another one. */
+/** Returns the offered version of the protocol: this version if offered, or else another one. */
 const offeredVersion = (headers: Headers): string | undefined => {
   const names = offered(headers);
   return names.find((name) => name === subprotocol) ?? names.find((name) => name.startsWith("watchglass.v"));
@@ -51,7 +51,7 @@ export function send(socket: HibernatableSocket, message: string | Uint8Array): 
   try {
     socket.send(message);
   } catch {
-    // The handler reports it.
+    // The handler reports the failure.
   }
 }
 

@@ -1,4 +1,4 @@
-/** Returns an element with text and children. Nothing is parsed as HTML. */
+/** Returns an element with text and children. It does not parse text as HTML. */
 export function create<Name extends keyof HTMLElementTagNameMap>(name: Name, attributes: Record<string, string> = {}, ...children: (Node | string)[]): HTMLElementTagNameMap[Name] {
   const element = document.createElement(name);
   for (const [attribute, value] of Object.entries(attributes)) element.setAttribute(attribute, value);

@@ -18,7 +18,7 @@ export class ErrorLog {
     return this.#errors;
   }
 
-  /** Subscribes to collections that were opened, and notes errors of objects that are new. */
+  /** Subscribes to opened collections, and records new errors of objects. */
   update(opened: readonly Opened[]): void {
     for (const one of opened) {
       if (one.type === "collection" && !this.#stops.has(one.collection)) this.#follow(one.resource, one.collection);

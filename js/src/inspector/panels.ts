@@ -165,7 +165,7 @@ export class EventsPanel implements Panel {
     return this.#tail.count;
   }
 
-  /** Starts the tail when the panel is first selected, so that it costs nothing before. */
+  /** Starts the tail when the panel is first selected, so that it uses no resources before. */
   draw({ opened }: Shown): void {
     this.#offer(only(opened, "collection"));
     this.#follow();

@@ -53,7 +53,7 @@ export async function readStates(): Promise<Stored[]> {
   }
 }
 
-/** How many chunks are read at once. */
+/** How many chunks are read at a time. */
 const readChunks = 8;
 
 /**

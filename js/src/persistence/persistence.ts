@@ -50,7 +50,7 @@ interface Persisted {
 /** The maximum number of restores in a report. */
 const maxRestores = 100;
 
-/** The engine that the states are of. */
+/** The engine that supplies the states. */
 export interface PersistenceHost {
   /** Sends frames with IDs below {@link idsPerMember}, which no member has. */
   send(frames: Uint8Array): void;
@@ -115,7 +115,7 @@ export class Persistence {
 
   static async #open({ url, identity, maxBytes = defaultMaxBytes }: PersistenceOptions): Promise<Persistence> {
     if (!(maxBytes > 0)) throw new Error(`persist.maxBytes is ${maxBytes}; expected a positive number of bytes`);
-    // A user that is not known may be another one the next time.
+    // A user that is not known may be a different one the next time.
     if (identity === "token " || identity.startsWith("page ")) throw new Error("the user is unknown; pass identity, a token, or a function that returns JWTs");
     let persistence: Persistence | undefined;
     const [owner, origin] = await Promise.all([digest([url, identity]), digest([url])]);
@@ -303,7 +303,7 @@ export class Persistence {
     if (this.#byScope.get(persisted.scope.key) === persisted) this.#byScope.delete(persisted.scope.key);
   }
 
-  /** Stores a collection that no page uses any more, and closes it. */
+  /** Stores a collection that no page uses any longer, and closes it. */
   async #finish(persisted: Persisted): Promise<void> {
     await this.#store(persisted);
     if (persisted.users.size === 0 && this.#byId.get(persisted.id) === persisted) this.#drop(persisted);
@@ -404,7 +404,10 @@ export class Persistence {
     return output;
   }
 
-  /** Runs an access to the database. One that fails ends the persistence: the quota is exceeded, or the disk is broken. */
+  /**
+   * Runs an access to the database. If an access fails, the persistence ends: the quota is
+   * exceeded, or the disk is broken.
+   */
   async #attempt(access: () => Promise<void>): Promise<void> {
     if (this.#off) return;
     try {
@@ -424,7 +427,7 @@ function frame(command: MemberCommand): Uint8Array<ArrayBuffer> {
   return w.take();
 }
 
-/** Returns a text that identifies values and does not reveal them. */
+/** Returns a text that identifies values without revealing them. */
 async function digest(values: readonly string[]): Promise<string> {
   const hash = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(JSON.stringify(values)));
   return Array.from(new Uint8Array(hash), (b) => b.toString(16).padStart(2, "0")).join("");

@@ -7,7 +7,7 @@ type Open = Omit<MemberCommand & { type: "OpenCollection" }, "type" | "collectio
 
 /** The contents of a collection. */
 export interface Scope {
-  /** Equal for collections that contain the same. */
+  /** Equal for collections with the same contents. */
   readonly key: string;
   readonly open: Open;
 }

@@ -1,4 +1,4 @@
-/** Objects and their schema, errors, and what all calls and queries have in common. */
+/** Objects and their schema, errors, and common parts of calls and queries. */
 
 /** A resource version: an unsigned 64-bit integer as a decimal string. */
 export type ResourceVersion = string;

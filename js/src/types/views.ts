@@ -87,7 +87,7 @@ export interface SortKey {
   by: string;
   /** Default: ascending. Dates ascend by age, youngest first. */
   descending?: boolean;
-  /** Where rows without a value come. Default: first in ascending order, last in descending order. */
+  /** Where rows without a value are placed. Default: first in ascending order, last in descending order. */
   nulls?: "first" | "last";
   /** Compare texts by bytes. By default numbers in texts compare by value, so that node-2 precedes node-10. */
   lexical?: boolean;
@@ -102,9 +102,9 @@ export type ConditionValue = string | number | boolean | Date;
  *     "restarts > 3 and (status ~ Crash or not ready)"
  *     { and: [["restarts", ">", 3], { or: [["status", "~", "Crash"], { not: ["ready"] }] }] }
  *
- * `~` means: contains, ignoring case. A name alone is true for `true`, for numbers but 0,
- * and for complete ratios such as 2/2. Dates are compared with times (`2026-11-23`) or with
- * ages (`5m`, `2d`): `age < 1h`.
+ * `~` means: contains, ignoring case. A name alone is true for `true`, for numbers other
+ * than 0, and for complete ratios such as 2/2. Dates are compared with times (`2026-11-23`)
+ * or with ages (`5m`, `2d`): `age < 1h`.
  */
 export type Condition =
   | string
@@ -139,7 +139,7 @@ export interface ViewOptions extends Selectors {
   /**
    * The names whose values are counted, as in {@link SortKey.by}, at most 16. A facet
    * reports the `limit` most frequent values, by default 100 and at most 1000. It includes
-   * the rows that only the parts of {@link where} that concern just this name exclude.
+   * the rows that are excluded only by parts of {@link where} that concern just this name.
    * With a `width`, it is a histogram: it counts numbers by intervals of this width, named
    * after their start. The width is a whole number, for times in milliseconds.
    */
@@ -152,9 +152,9 @@ export interface ViewOptions extends Selectors {
    */
   groupBy?: readonly string[];
   /**
-   * The names whose numbers are summed up by group, at most 8. A text counts if it is a
-   * quantity such as 512Mi, and a time counts in milliseconds. Numbers beyond 2^62 do not
-   * count.
+   * The names whose numbers are summed up by group, at most 8. A text is used if it is a
+   * quantity such as 512Mi, and a time is used in milliseconds. Numbers beyond 2^62 are
+   * ignored.
    */
   aggregates?: readonly string[];
 }
@@ -188,8 +188,8 @@ export interface View {
   move(offset: number, limit: number): void;
   /**
    * Replaces the query. The rows of the old query stay until the new ones arrive. Rejects
-   * with a {@link WatchglassError} if a selector or column is invalid; the old query then
-   * stays. A signal ends the wait; the view keeps the new query.
+   * with a {@link WatchglassError} if a selector or column is invalid. The old query then
+   * stays. A signal ends the wait, and the view keeps the new query.
    */
   query(options: ViewOptions, call?: CallOptions): Promise<void>;
   /**

@@ -162,7 +162,7 @@ export class Reader {
     return new DataView(this.#bytes.buffer, this.#bytes.byteOffset + at, 8).getFloat64(0, true);
   }
 
-  /** Reads n bytes, by default as many as their length prefix says. */
+  /** Reads n bytes, by default as many as their length prefix specifies. */
   bytes(n = this.uvarint()): Uint8Array {
     const at = this.#skip(n);
     return this.#bytes.subarray(at, at + n);

@@ -11,7 +11,7 @@ export type WatchEventFrame =
 export interface ChangeFrame {
   type: "ADDED" | "MODIFIED" | "DELETED";
   item: Item;
-  /** The version before the change, if the watch asks for it. */
+  /** The version before the change, if the watch requests it. */
   previous: Item | undefined;
 }
 
