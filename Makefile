@@ -18,6 +18,8 @@ BENCH   ?=
 RELEASE := host/internal/release
 KUBERNETES := host/conformance/kubernetes
 KUBERNETES_VERSION := v1.36.3
+CHART := host/conformance/chart
+HELM := $(CHART)/bin/helm-v4.3.1
 FUZZTIME ?= 30s
 SEEDS   ?= 1000
 SEED    ?= 1
@@ -112,7 +114,7 @@ fuzz: ## Fuzz every parser, and the core against Kubernetes, for FUZZTIME each (
 	    echo "== $$name ($$(dirname $$f))"; (cd $$(dirname $$f) && go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x .); \
 	  done; done
 
-conformance: $(BINARY) examples/edge/dist/worker.js $(KUBERNETES)/bin/kube-apiserver-$(KUBERNETES_VERSION) $(KUBERNETES)/bin/kubectl-$(KUBERNETES_VERSION) ## Compare with Kubernetes itself: its libraries, kube-apiserver, kubectl (the first build takes minutes)
+conformance: $(BINARY) examples/edge/dist/worker.js $(KUBERNETES)/bin/kube-apiserver-$(KUBERNETES_VERSION) $(KUBERNETES)/bin/kubectl-$(KUBERNETES_VERSION) $(HELM) ## Compare with Kubernetes itself: its libraries, kube-apiserver, kubectl, Helm (the first build takes minutes)
 	go -C host/conformance vet ./...
 	go -C host/conformance/objcache vet ./...
 	go -C host/conformance/chart vet ./...
@@ -121,6 +123,9 @@ conformance: $(BINARY) examples/edge/dist/worker.js $(KUBERNETES)/bin/kube-apise
 
 $(KUBERNETES)/bin/%-$(KUBERNETES_VERSION): $(KUBERNETES)/go.mod $(KUBERNETES)/go.sum
 	go -C $(KUBERNETES) build -trimpath -ldflags '-s -w -X k8s.io/component-base/version.gitVersion=$(KUBERNETES_VERSION)' -o bin/$(@F) k8s.io/kubernetes/cmd/$*
+
+$(HELM): $(CHART)/go.mod $(CHART)/go.sum
+	go -C $(CHART) build -trimpath -ldflags '-s -w' -o bin/$(@F) helm.sh/helm/v4/cmd/helm
 
 docs: js/docs/node_modules js/node_modules ## Build the API reference of the npm package (build/docs/index.html), and check the links of all Markdown files
 	cd js/docs && npm run --silent build
