@@ -95,6 +95,9 @@ chaos: $(BINARY) js/dist/index.js ## Inject faults into real processes for DURAT
 load: $(BINARY) ## Measure memory per reader, and what abuse costs healthy readers (LOAD_FLAGS="-check -readers 1000")
 	@go run ./host/internal/load $(LOAD_FLAGS)
 
+sizing: $(BINARY) ## Measure processor time and memory against objects, changes, readers and informers: the sizing table of examples/deploy (15 minutes)
+	@go run ./host/internal/load sizing $(SIZING_FLAGS)
+
 mutants: js/dist/index.js $(BUILD)/edge ## Apply each mutant (or MUTANTS=regexp) and check that the tests that claim it fail
 	@go run ./host/internal/rulebook/cmd/mutants -run '$(MUTANTS)'
 
@@ -233,4 +236,4 @@ js/build/bench: js/node_modules js/bench/node_modules $(JS_SRC) $(shell git ls-f
 help: ## List the targets
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' Makefile
 
-.PHONY: release image test-release embedded demo edge build test test-edge flakes lint scenarios sim chaos load rules packaging headlamp mutants bench bench-json bench-edge fuzz conformance golden docs licenses clean wasm js dashboard worker help
+.PHONY: release image test-release embedded demo edge build test test-edge flakes lint scenarios sim chaos load sizing rules packaging headlamp mutants bench bench-json bench-edge fuzz conformance golden docs licenses clean wasm js dashboard worker help

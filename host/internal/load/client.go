@@ -28,6 +28,7 @@ const endless = 1 << 60
 type host struct {
 	client *http.Client
 	target *process
+	path   string // of the objects in the Kubernetes API
 }
 
 // newHost returns the host 127.0.1.last. If receiveBuffer is not zero, it is the size
@@ -43,7 +44,7 @@ func newHost(last byte, target *process, receiveBuffer int) *host {
 			return errors.Join(err, set)
 		}
 	}
-	return &host{target: target, client: &http.Client{Transport: &http.Transport{DialContext: dialer.DialContext, DisableKeepAlives: true}}}
+	return &host{target: target, path: "/api/v1/configmaps", client: &http.Client{Transport: &http.Transport{DialContext: dialer.DialContext, DisableKeepAlives: true}}}
 }
 
 // connect opens a WebSocket without a Hello.
@@ -188,7 +189,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 
 // get starts a request of the Kubernetes API. The caller closes the body.
 func (h *host) get(ctx context.Context, token, query string) (*http.Response, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+h.target.kubeAPI+"/api/v1/configmaps"+query, nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+h.target.kubeAPI+h.path+query, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -20,6 +20,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/host/clustersim"
 	"github.com/watchglass/watchglass/host/embedetcd"
 	"github.com/watchglass/watchglass/host/source"
 	"github.com/watchglass/watchglass/host/source/etcd"
@@ -39,6 +40,7 @@ type cluster struct {
 	reviews *http.Server
 	config  string // the kubeconfig file
 	objects int
+	sim     *clustersim.Cluster // of a measurement for the sizing table, instead of ConfigMaps
 
 	written atomic.Int64
 	sent    [slots]atomic.Int64 // time of the last change of each slot, in nanoseconds
@@ -54,7 +56,15 @@ func startCluster(ctx context.Context, c Config) (*cluster, error) {
 	if k.writer, err = etcd.NewWriter(store.Client(), etcd.Config{}); err != nil {
 		return k, err
 	}
-	if err := k.populate(ctx); err != nil {
+	if c.Pods > 0 {
+		if k.sim, err = clustersim.New(k.writer, clustersim.Config{Pods: c.Pods, Seed: 1}); err != nil {
+			return k, err
+		}
+		err = k.sim.Populate(ctx, func(int, int) {})
+	} else {
+		err = k.populate(ctx)
+	}
+	if err != nil {
 		return k, err
 	}
 	if k.api, err = serve(ctx, c.Binary, filepath.Join(c.Dir, "cluster.log"), "--etcd-endpoints", strings.Join(store.Endpoints(), ",")); err != nil {

@@ -19,6 +19,7 @@ type Config struct {
 	Informers  int // watches of the Kubernetes API
 	FirstSyncs int // concurrent first syncs
 	Objects    int
+	Pods       int           // instead of Objects: a simulated cluster, for the sizing table
 	Rate       float64       // changes per second
 	Window     time.Duration // duration of each measurement; zero ends an abuse once it was refused
 	Ceiling    int64         // limit of the connector's memory, in bytes

@@ -22,4 +22,8 @@
 // its ceiling or a healthy reader is disconnected. First syncs are the work of many
 // legitimate clients, so their latencies have no target. A healthy reader that stays
 // connected and misses an event is always an error.
+//
+// "load sizing" measures the processor time and the memory of a connector against the
+// objects, changes, readers and informers that it serves. It prints the sizing table of
+// examples/deploy/README.md.
 package main

@@ -22,6 +22,12 @@ func main() {
 		}
 		return
 	}
+	if len(os.Args) > 1 && os.Args[1] == sizingCommand {
+		if err := runSizing(os.Args[2:], os.Stdout); err != nil {
+			log.Fatal("load: ", err)
+		}
+		return
+	}
 	debug.SetGCPercent(400) // the collector must not delay the readers that measure
 	c := Config{Out: os.Stderr}
 	c.add(flag.CommandLine)

@@ -103,18 +103,23 @@ func (p *process) running() error {
 }
 
 // memory returns the resident bytes of the process.
-func (p *process) memory() (int64, error) {
+func (p *process) memory() (int64, error) { return p.status("VmRSS:") }
+
+// peak returns the maximum of its resident bytes since it started.
+func (p *process) peak() (int64, error) { return p.status("VmHWM:") }
+
+func (p *process) status(name string) (int64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
 	if err != nil {
 		return 0, err
 	}
 	for line := range strings.Lines(string(text)) {
-		if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
+		if rest, ok := strings.CutPrefix(line, name); ok {
 			kB, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
 			return kB << 10, err
 		}
 	}
-	return 0, fmt.Errorf("/proc/%d/status has no VmRSS: has the process ended?", p.cmd.Process.Pid)
+	return 0, fmt.Errorf("/proc/%d/status has no %s has the process ended?", p.cmd.Process.Pid, name)
 }
 
 // busy returns the used processor time.
