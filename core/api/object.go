@@ -21,7 +21,28 @@ const (
 type Label struct{ Key, Value string }
 
 // Labels is a label set, sorted by key. Keys are unique.
+//
+// The set that sources and connectors send has the UID of the object's owner as the
+// value of a first label with an empty key, which Kubernetes does not allow. Objects
+// with one owner have mostly equal labels, so the owner takes no memory per object.
 type Labels []Label
+
+// Owner returns the UID of the owner, or "": that of the controller, or else of the
+// first owner reference.
+func (l Labels) Owner() string {
+	if len(l) > 0 && l[0].Key == "" {
+		return l[0].Value
+	}
+	return ""
+}
+
+// WithoutOwner returns the labels that the object shows.
+func (l Labels) WithoutOwner() Labels {
+	if len(l) > 0 && l[0].Key == "" {
+		return l[1:]
+	}
+	return l
+}
 
 // Get returns the value of the label and whether the label is present.
 func (l Labels) Get(key string) (value string, ok bool) {

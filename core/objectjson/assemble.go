@@ -128,6 +128,7 @@ func (s *Scanner) writeTexts() {
 	for i := range s.columns {
 		s.object.Columns[i] = s.cell(&s.columns[i])
 	}
+	s.owned = s.writeOwner()
 	for _, l := range s.labels {
 		s.texts.add(s.body.raw[l.name+1 : l.nameEnd-1])
 		s.texts.end()
@@ -135,6 +136,31 @@ func (s *Scanner) writeTexts() {
 		s.texts.add(value)
 		s.texts.end()
 	}
+}
+
+// writeOwner writes the UID of the controller, or else of the first owner that has
+// one, and reports whether there is one.
+func (s *Scanner) writeOwner() bool {
+	var owner []byte
+	for c := s.results(slotOwners); c >= 0; c = s.captures[c].link {
+		var parts [2]Document
+		Document(s.json(c)).Pick(parts[:], "controller", "uid")
+		uid, _ := stringContent(parts[1])
+		if len(uid) == 0 {
+			continue
+		}
+		if controls := parts[0].True(); owner == nil || controls {
+			if owner = uid; controls {
+				break
+			}
+		}
+	}
+	if owner == nil {
+		return false
+	}
+	s.texts.add(owner)
+	s.texts.end()
+	return true
 }
 
 // takeTexts takes the texts in the order in which they were written.
@@ -152,8 +178,13 @@ func (s *Scanner) takeTexts() {
 		}
 	}
 	o.Labels = o.Labels[:0]
+	if s.owned {
+		o.Labels = append(o.Labels, api.Label{Value: t.take()})
+	}
 	for range s.labels {
-		o.Labels = append(o.Labels, api.Label{Key: t.take(), Value: t.take()})
+		if l := (api.Label{Key: t.take(), Value: t.take()}); l.Key != "" { // which would be an owner
+			o.Labels = append(o.Labels, l)
+		}
 	}
 }
 

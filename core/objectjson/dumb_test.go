@@ -108,12 +108,34 @@ func dumbIdentity(o *api.Object, doc map[string]any) error {
 	if doc["immutable"] == true {
 		o.Flags = api.Immutable
 	}
+	if owner := dumbOwner(meta); owner != "" {
+		o.Labels = append(o.Labels, api.Label{Value: owner})
+	}
 	labels, _ := meta["labels"].(map[string]any)
 	for _, k := range slices.Sorted(maps.Keys(labels)) {
+		if k == "" {
+			continue // Kubernetes does not allow it
+		}
 		v, _ := labels[k].(string)
 		o.Labels = append(o.Labels, api.Label{Key: k, Value: v})
 	}
 	return nil
+}
+
+func dumbOwner(meta map[string]any) string {
+	owner := ""
+	references, _ := meta["ownerReferences"].([]any)
+	for _, r := range references {
+		reference, _ := r.(map[string]any)
+		switch uid, _ := reference["uid"].(string); {
+		case uid == "":
+		case reference["controller"] == true:
+			return uid
+		case owner == "":
+			owner = uid
+		}
+	}
+	return owner
 }
 
 // strip returns doc without the data that the body omits. From doc itself it removes

@@ -16,6 +16,7 @@ const (
 	slotResourceVersion
 	slotImmutable
 	slotLabels
+	slotOwners
 	firstFieldSlot
 )
 
@@ -105,6 +106,7 @@ func wellKnown() []route {
 		{steps: path("metadata", "uid"), slot: slotUID},
 		{steps: path("metadata", "resourceVersion"), slot: slotResourceVersion, part: partResourceVersion},
 		{steps: path("metadata", "labels"), slot: slotLabels},
+		{steps: append(path("metadata", "ownerReferences"), step{kind: toEach}), slot: slotOwners},
 		{steps: path("immutable"), slot: slotImmutable},
 		{steps: path("metadata", "managedFields"), slot: -1, part: partManagedFields},
 		{steps: path("metadata", "annotations", lastApplied), slot: -1, part: partLastApplied},

@@ -33,6 +33,7 @@ type Scanner struct {
 	captures  []capture
 	heads     []int // the last capture of each slot, or -1
 	labels    []labelCapture
+	owned     bool // the object has an owner
 
 	// The memory of the returned Object:
 	texts  texts

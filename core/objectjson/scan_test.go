@@ -64,7 +64,8 @@ func TestScanPod(t *testing.T) {
 	assert.Equal(t, "6f1c9a52-0d3e-4b77-9c1a-2e8d5f40b7a3", pod.UID)
 	assert.Equal(t, api.ResourceVersion(8134472), pod.ResourceVersion)
 	assert.Zero(t, pod.Flags)
-	assert.Equal(t, "app.kubernetes.io/name=checkout,app.kubernetes.io/part-of=shop,pod-template-hash=7d9c5b8f6d,track=stable", pod.Labels.String())
+	assert.Equal(t, "app.kubernetes.io/name=checkout,app.kubernetes.io/part-of=shop,pod-template-hash=7d9c5b8f6d,track=stable", pod.Labels.WithoutOwner().String())
+	assert.Equal(t, "0c6f7f8e-51f4-4f0c-8f0e-9b7a6f1f2f11", pod.Labels.Owner())
 	assert.Equal(t, []string{"checkout-7d9c5b8f6d-x2k4q", "shop", "worker-3", "Running", "", "0", ""}, pod.Fields)
 	assert.Equal(t, []api.Value{
 		{Kind: api.String, Text: "checkout-7d9c5b8f6d-x2k4q"},
@@ -134,6 +135,11 @@ var scanCases = []struct {
 	{"immutable text", `{"metadata":{"name":"a"},"immutable":"true"}`, true},
 	{"immutable nested", `{"metadata":{"name":"a","immutable":true}}`, true},
 	{"labels unsorted and doubled", `{"metadata":{"name":"a","labels":{"z":"1","a":"2","z":"3","":"","a":null}}}`, true},
+	{"owner", `{"metadata":{"name":"a","labels":{"app":"web"},"ownerReferences":[{"uid":"u"}]}}`, true},
+	{"the controller among owners", `{"metadata":{"name":"a","ownerReferences":[{"uid":"u"},{"controller":false,"uid":"v"},{"uid":"w","controller":true},{"uid":"x","controller":true}]}}`, true},
+	{"the first owner with a UID", `{"metadata":{"name":"a","ownerReferences":[null,{},"x",{"uid":1},{"uid":"","controller":true},{"u\u0069d":"u\u0031"},{"uid":"v"}]}}`, true},
+	{"owners doubled", `{"metadata":{"name":"a","ownerReferences":[{"uid":"u"}],"ownerReferences":[{"uid":"v","uid":"w"}]}}`, true},
+	{"owners of no kind", `{"metadata":{"name":"a","ownerReferences":{"uid":"u"}}}`, true},
 	{"labels of no kind", `{"metadata":{"name":"a","labels":["x"]}}`, true},
 	{"label values of no kind", `{"metadata":{"name":"a","labels":{"a":1,"b":null,"c":{"d":"e"},"e":["f"]}}}`, true},
 	{"label names equal after unescaping", `{"metadata":{"name":"a","labels":{"app":"1","\u0061pp":"2"}}}`, true},

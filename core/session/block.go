@@ -110,7 +110,7 @@ func (s *subscription) startsBlock(refs []store.Ref, ref store.Ref, size int) bo
 func (s *subscription) blockSize(ref store.Ref) int {
 	heap := s.cacher.Heap()
 	size := len(heap.Envelope(ref)) + len(s.cacher.Bodies().Base(ref).Data) + 16
-	for _, l := range heap.LabelsOf(ref) {
+	for _, l := range heap.Labels.Labels(heap.LabelSet(ref)) {
 		size += len(l.Key) + len(l.Value) + 4
 	}
 	return size

@@ -170,10 +170,18 @@ func (h *Heap) Dictionaries(yield func(number uint32) bool) {
 // no reference. A base stays alive as long as a version refers to it.
 func (h *Heap) Base(ref Ref) Ref { return h.record(ref).base }
 
-// LabelsOf returns the label set of a version.
+// LabelsOf returns the labels of a version, without its owner.
 //
 //go:noinline
-func (h *Heap) LabelsOf(ref Ref) api.Labels { return h.Labels.Labels(h.record(ref).labels) }
+func (h *Heap) LabelsOf(ref Ref) api.Labels {
+	return h.Labels.Labels(h.record(ref).labels).WithoutOwner()
+}
+
+// OwnerOf returns the UID of the owner of a version, or "". It is valid as long as
+// the version.
+//
+//go:noinline
+func (h *Heap) OwnerOf(ref Ref) string { return h.Labels.Labels(h.record(ref).labels).Owner() }
 
 // Envelope returns the envelope of a version. It aliases the heap and is valid as
 // long as the caller holds a reference.

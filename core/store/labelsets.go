@@ -122,7 +122,7 @@ func (l *LabelSets) EachFreed(since int, forget func(id uint32)) bool {
 	return true
 }
 
-// Labels returns the labels of a set. The caller must not modify them. They are
+// Labels returns the labels of a set, with the owner. The caller must not modify them. They are
 // valid as long as the set is in use.
 func (l *LabelSets) Labels(id uint32) api.Labels { return l.sets[id].labels }
 

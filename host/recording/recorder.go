@@ -106,6 +106,7 @@ func (o *Object) set(field, value string) {
 }
 
 func labelsOf(labels api.Labels) map[string]string {
+	labels = labels.WithoutOwner()
 	if len(labels) == 0 {
 		return nil
 	}

@@ -4,8 +4,8 @@
 //	default/a rv=5 app=web phase=Running restarts=2
 //
 // is the pod "a" of namespace "default" at resource version 5. The first word is the
-// key. The words rv, uid, body and immutable set the member of that name. A word
-// that names a column, or the last part of a schema field, sets both: phase= sets
+// key. The words rv, uid, owner, body and immutable set the member of that name. A
+// word that names a column, or the last part of a schema field, sets both: phase= sets
 // the field status.phase and the column Phase. Every other word is a label.
 package objects
 
@@ -61,6 +61,8 @@ func ObjectOf(schema api.Schema, text string) api.Object {
 			o.ResourceVersion = api.ResourceVersion(number(value))
 		case "uid":
 			o.UID = value
+		case "owner":
+			o.Labels = append(o.Labels, api.Label{Value: value})
 		case "body":
 			o.Body = api.Body{Codec: api.JSON, Data: []byte(value)}
 		case "immutable":
