@@ -95,14 +95,15 @@ func rooms() map[string][]string {
 		"core/dispatch":      stores,
 		"core/delta":         stores,
 		"core/cacher":        append(slices.Clone(stores), "core/delta", "core/dispatch"),
-		"core/view":          append(slices.Clone(keepers), "core/query"), // each of these four uses one cacher
+		"core/view":          append(slices.Clone(keepers), "core/query"), // each of these uses cachers
 		"core/reflector":     keepers,
+		"core/owners":        keepers,
 		"core/kubewatch":     append(slices.Clone(words), "core/catalog"),
 		"core/objcache":      keepers,
 		"core/session":       keepers,
 		"core/persist":       append(slices.Clone(keepers), "core/reflector", "core/session"), // it writes with one and reads with the other
 		"core": append(slices.Clone(keepers),
-			"core/catalog", "core/view", "core/reflector", "core/kubewatch", "core/objcache", "core/session", "core/persist"),
+			"core/catalog", "core/view", "core/owners", "core/reflector", "core/kubewatch", "core/objcache", "core/session", "core/persist"),
 	}
 }
 

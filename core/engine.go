@@ -6,6 +6,7 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/internal/lite"
 	"github.com/watchglass/watchglass/core/objcache"
+	"github.com/watchglass/watchglass/core/owners"
 	"github.com/watchglass/watchglass/core/wire"
 )
 
@@ -49,6 +50,7 @@ type Engine struct {
 	used              uint64 // bytes of all objects at the last check
 	watches           watches
 	views             []*liveView
+	owners            owners.Graph // empty unless a view needs it
 	exports           []*export
 	readers           []*attached
 	objects           *objcache.Cache
@@ -164,6 +166,7 @@ func (e *Engine) Ready() []byte {
 	}
 	e.ready, e.out = e.out, e.ready[:0]
 	e.ready = e.reportWatches(e.ready)
+	e.followOwners()
 	for _, v := range e.views {
 		e.ready = v.report(e, e.ready)
 	}

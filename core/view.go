@@ -18,6 +18,7 @@ type liveView struct {
 	view       *view.View     // nil until the schema is known
 	opened     bool           // a query was accepted
 	sent       bool           // a patch was sent and the program has not granted the next
+	related    uint64         // the changes of owners that the view reflects; see relate
 }
 
 // openView opens a view or replaces the query of an open one. A rejected query
@@ -45,7 +46,7 @@ func (v *liveView) ask(e *Engine, c *collection, query wire.OpenView) {
 
 func cloneQuery(f *wire.OpenView) wire.OpenView {
 	q := *f
-	for _, s := range []*string{&q.LabelSelector, &q.FieldSelector, &q.Search, &q.Where, &q.Sort} {
+	for _, s := range []*string{&q.LabelSelector, &q.FieldSelector, &q.Search, &q.Where, &q.OwnedBy, &q.Sort} {
 		*s = lite.Clone(*s)
 	}
 	q.Namespaces, q.Facets = slices.Clone(q.Namespaces), slices.Clone(q.Facets)
@@ -83,7 +84,7 @@ func (v *liveView) open(e *Engine, c *collection, query *wire.OpenView, status *
 	if v.view != nil {
 		opened.Adopt(v.view)
 	}
-	v.view, v.query, v.collection, v.opened = opened, *query, c, true
+	v.view, v.query, v.collection, v.opened, v.related = opened, *query, c, true, 0
 }
 
 // reopen restarts the view on the collection's new cacher.
@@ -148,7 +149,11 @@ func (e *Engine) findView(id uint32) *liveView {
 // report appends the patch of a view if its collection has data and the program
 // has granted one.
 func (v *liveView) report(e *Engine, out []byte) []byte {
-	if v.sent || v.view == nil || !v.collection.shared.cacher.Ready() || !v.view.Patch(&e.patch) {
+	if v.sent || v.view == nil || !v.collection.shared.cacher.Ready() {
+		return out
+	}
+	v.relate(e)
+	if !v.view.Patch(&e.patch) {
 		return out
 	}
 	e.patch.View, v.sent = v.id, true

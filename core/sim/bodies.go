@@ -37,12 +37,12 @@ func bodyOf(r *lite.Rand, schema api.Schema, o *api.Object, sentinel string, pad
 		restarts = o.Columns[i].Int
 	}
 	labels := []string{}
-	for _, l := range o.Labels {
+	for _, l := range o.Labels.WithoutOwner() {
 		labels = append(labels, strconv.Quote(l.Key)+":"+strconv.Quote(l.Value))
 	}
-	return fmt.Appendf(nil, `{"kind":%q,"apiVersion":"v1","metadata":{"name":%q,"namespace":%q,"uid":%q,"labels":{%s},"annotations":{"example.com/own":%q}},`+
+	return fmt.Appendf(nil, `{"kind":%q,"apiVersion":"v1","metadata":{"name":%q,"namespace":%q,"uid":%q,"labels":{%s},"ownerReferences":[{"controller":true,"uid":%q}],"annotations":{"example.com/own":%q}},`+
 		`"immutable":%v,"spec":{"nodeName":%q,"words":%q,"own":%q},"status":{"phase":%q,"restarts":%d,"nonce":%q},"padding":%q}`,
-		schema.Kind, o.Key.Name(), o.Key.Namespace(), o.UID, strings.Join(labels, ","), sentinel, o.Flags&api.Immutable != 0,
+		schema.Kind, o.Key.Name(), o.Key.Namespace(), o.UID, strings.Join(labels, ","), o.Labels.Owner(), sentinel, o.Flags&api.Immutable != 0,
 		value("spec.nodeName"), strings.Join(words, " "), sentinel, value("status.phase"), restarts, strconv.FormatUint(r.Uint64(), 36), strings.Repeat("=", padding))
 }
 

@@ -360,7 +360,8 @@ func (b backend) Collection(r *session.Request) (*session.Collection, *api.Statu
 // from an envelope that may declare more.
 func versionOf(declared, schema api.Schema, rv api.ResourceVersion, labels api.Labels, e envelope) *check.Object {
 	o := &check.Object{UID: string([]byte(e.UID())), ResourceVersion: rv, Labels: map[string]string{}, Fields: map[string]string{}}
-	for _, l := range labels {
+	o.Owner = string([]byte(labels.Owner()))
+	for _, l := range labels.WithoutOwner() {
 		o.Labels[string([]byte(l.Key))] = string([]byte(l.Value))
 	}
 	for _, name := range declared.Fields {

@@ -94,6 +94,7 @@ const (
 	BodiesOfOthers
 	BodiesIncomplete
 	BodyMissing
+	OwnedIndirectly
 	situations
 )
 
@@ -182,6 +183,7 @@ var situationNames = [situations]string{
 	BodiesOfOthers:     "rows first: block of other versions refused",
 	BodiesIncomplete:   "rows first: lost bodies listed again",
 	BodyMissing:        "rows first: read ends without its body",
+	OwnedIndirectly:    "owner of an owner",
 }
 
 // Coverage counts situations.

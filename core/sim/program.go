@@ -161,6 +161,9 @@ func openView(rd *reader, r *lite.Rand) {
 		Sort:   pick(r, "", "name", "-name", "namespace"),
 		Offset: uint32(pick(r, 0, 0, 2, 7)), Limit: uint32(pick(r, 3, 10, 100)),
 	}
+	if r.Int63n(3) == 0 {
+		v.open.OwnedBy, v.open.Recursive = rd.world.source.ownerUID(r), r.Int63n(4) > 0
+	}
 	if c.kind == pods {
 		v.open.Sort = pick(r, v.open.Sort, "Restarts", "-Restarts", "status.phase", "-status.phase",
 			"status.phase,-Restarts", "spec.nodeName,-name")

@@ -138,10 +138,16 @@ func (s *source) randomPut(r *lite.Rand, kind int, key api.Key) *cacher.Put {
 			" nodeName=" + pick(r, "n1", "n2", "n1", "n2", "n1", "n2", "n-"+sentinel) + " restarts=" + strconv.FormatInt(r.Int63n(4), 10)
 	}
 	schema := schemaOf(kind)
-	o := objects.ObjectOf(schema, text)
 	seed := r.Uint64()
 	own := lite.NewRand(seed)
+	if own.Int63n(2) == 0 {
+		text += " owner=" + s.ownerUID(own)
+	}
+	o := objects.ObjectOf(schema, text)
 	o.UID = s.name + "-" + strconv.FormatUint(seed%1000, 10) + "-" + sentinel
+	if own.Int63n(3) == 0 {
+		o.UID = s.ownerUID(own)
+	}
 	if was := s.state[kind][key].put; was != nil && own.Int63n(8) > 0 {
 		o.UID = was.Envelope.UID()
 	}
@@ -152,6 +158,13 @@ func (s *source) randomPut(r *lite.Rand, kind int, key api.Key) *cacher.Put {
 	put := objects.PutOf(o)
 	s.largest = max(s.largest, len(put.Envelope)+len(put.Body))
 	return put
+}
+
+// ownerUID returns one of a few UIDs that objects have and refer to. It has no sentinel,
+// because readers of an object may read the UID of its owner. Objects share them, so an
+// object can have several owners, and be its own.
+func (s *source) ownerUID(r *lite.Rand) string {
+	return s.name + "-owner" + strconv.FormatInt(r.Int63n(6), 10)
 }
 
 func pick[T any](r *lite.Rand, list ...T) T { return list[r.Int63n(int64(len(list)))] }

@@ -105,7 +105,11 @@ func (r *reader) checkView(v *view) {
 	if !log.Exact(c.reported.ResourceVersion) || r.world.undetermined(log) {
 		return
 	}
-	want, counts, total := v.expected(log)
+	owners, known := r.ownersOf(v)
+	if !known {
+		return
+	}
+	want, counts, total := v.expected(log, owners)
 	got := v.rows
 	if v.patched && v.total == total && slices.Equal(got, want) && fmt.Sprint(v.counts) == fmt.Sprint(counts) {
 		return
@@ -125,11 +129,39 @@ func (w *world) undetermined(log *check.Log) bool {
 	return false
 }
 
-func (v *view) expected(log *check.Log) (rows []row, counts map[[2]string]count, total uint64) {
+// ownersOf returns the UIDs whose objects a view has, or nil if it has those of all. It
+// repeats itself until it finds no more. The owners are known if all collections are.
+func (r *reader) ownersOf(v *view) (owners map[string]bool, known bool) {
+	if v.open.OwnedBy == "" {
+		return nil, true
+	}
+	owners = map[string]bool{v.open.OwnedBy: true}
+	for found := v.open.Recursive; found; {
+		found = false
+		for _, c := range r.collections {
+			if c.reported.ResourceVersion == 0 {
+				continue // it has no objects
+			}
+			if !c.ready() || !c.epoch.source.logs[c.kind].Exact(c.reported.ResourceVersion) || r.world.undetermined(c.epoch.source.logs[c.kind]) {
+				return nil, false
+			}
+			for _, item := range c.epoch.source.logs[c.kind].List(c.reported.ResourceVersion, c.filter.Match) {
+				if o := item.Object; owners[o.Owner] && !owners[o.UID] {
+					owners[o.UID], found = true, true
+					r.world.saw(OwnedIndirectly)
+				}
+			}
+		}
+	}
+	return owners, true
+}
+
+func (v *view) expected(log *check.Log, owners map[string]bool) (rows []row, counts map[[2]string]count, total uint64) {
 	f := check.Filter{Labels: v.open.LabelSelector, Fields: v.open.FieldSelector}
 	list := log.List(v.collection.reported.ResourceVersion, func(key api.Key, o *check.Object) bool {
 		return v.collection.filter.Match(key, o) && f.Match(key, o) &&
-			(len(v.open.Namespaces) == 0 || slices.Contains(v.open.Namespaces, key.Namespace())) && conditions[v.open.Where](o)
+			(len(v.open.Namespaces) == 0 || slices.Contains(v.open.Namespaces, key.Namespace())) &&
+			(owners == nil || owners[o.Owner]) && conditions[v.open.Where](o)
 	})
 	slices.SortStableFunc(list, func(a, b check.Item) int {
 		for _, key := range strings.Split(v.open.Sort, ",") {

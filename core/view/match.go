@@ -18,12 +18,13 @@ type matcher struct {
 	filter     *watcher.Filter
 	namespaces []string // sorted, at least two; or nil
 	all        bool     // every object passes the filter
+	owned      owned
 	search     searcher
 	where      query.Where
 	rest       query.Where   // the conditions that apply to every facet
 	own        []query.Where // the remaining conditions, by facet
 	labels     bool          // the condition reads labels
-	// plain means that there are neither namespaces, a search nor a condition.
+	// plain means that there are neither namespaces, owners, a search nor a condition.
 	plain bool
 	// now is the time that ages refer to.
 	now int64
@@ -66,7 +67,13 @@ func newMatcher(c *cacher.Cacher, q *wire.OpenView, facets []query.Facet, now in
 	m.search.heap, m.search.freed = m.heap, m.heap.Labels.Freed()
 	m.rest, m.own = m.where.Split(facets)
 	m.where.Operands(func(o *query.Operand) { m.labels = m.labels || o.NeedsLabels() })
-	m.plain = m.namespaces == nil && m.search.Empty() && m.where.Empty()
+	if q.OwnedBy != "" {
+		root := lite.Clone(q.OwnedBy)
+		m.owned = owned{by: map[string]bool{root: true}, list: []string{root}}
+	} else if q.Recursive {
+		return m, api.BadRequest("the view is recursive but has no owner; set the UID of an owner as well")
+	}
+	m.plain = m.namespaces == nil && q.OwnedBy == "" && m.search.Empty() && m.where.Empty()
 	return m, nil
 }
 
@@ -98,7 +105,7 @@ func (m *matcher) failures(ref store.Ref) failures {
 		return other
 	case m.plain:
 		return 0
-	case m.namespaces != nil && !contains(m.namespaces, m.heap.Key(ref).Namespace()), !m.search.matches(ref):
+	case m.namespaces != nil && !contains(m.namespaces, m.heap.Key(ref).Namespace()), !m.owned.matches(m.heap, ref), !m.search.matches(ref):
 		return other
 	}
 	row := m.row(ref)

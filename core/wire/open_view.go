@@ -10,10 +10,14 @@ type OpenView struct {
 	FieldSelector string
 	Search        string // as query.ParseSearch parses it; "" for all objects
 	Where         string // as query.ParseWhere parses it; "" for all objects
-	Sort          string // as query.ParseSort parses it; "" for key order
-	Offset        uint32
-	Limit         uint32 // at most MaxViewRows
-	Facets        []Facet
+	OwnedBy       string // the UID of the owner; "" for all objects
+	// Recursive also selects the objects below the owner, through owners that
+	// collections of the engine hold.
+	Recursive bool
+	Sort      string // as query.ParseSort parses it; "" for key order
+	Offset    uint32
+	Limit     uint32 // at most MaxViewRows
+	Facets    []Facet
 }
 
 // Facet requests the counts of the rows by value, or by a pair of values.
@@ -48,6 +52,7 @@ func (f *OpenView) Append(dst []byte) []byte {
 	dst = appendBytes(dst, f.FieldSelector)
 	dst = appendBytes(dst, f.Search)
 	dst = appendBytes(dst, f.Where)
+	dst = appendBool(appendBytes(dst, f.OwnedBy), f.Recursive)
 	dst = appendBytes(dst, f.Sort)
 	dst = appendUvarint(dst, uint64(f.Offset))
 	dst = appendUvarint(dst, uint64(f.Limit))
@@ -78,6 +83,7 @@ func (f *OpenView) Parse(payload []byte) error {
 	f.FieldSelector = r.string()
 	f.Search = r.string()
 	f.Where = r.string()
+	f.OwnedBy, f.Recursive = r.string(), r.bool()
 	f.Sort = r.string()
 	f.Offset = r.uint32()
 	f.Limit = r.uint32()

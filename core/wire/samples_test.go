@@ -205,7 +205,7 @@ var samples = []sample{
 	{"", &Get{Request: 1, Collection: 1, Key: "default/web-1"}},
 	{"", &List{Request: 2, Collection: 1, Namespace: "default", LabelSelector: "app=web", FieldSelector: "metadata.name=x", ResourceVersion: "42", Match: api.MatchExact, Limit: 500, Continue: "eyJ2IjoxfQ", Bodies: true}},
 	{"zero", &List{}},
-	{"", &OpenView{View: 3, Collection: 1, Namespaces: []string{"default", "shop"}, LabelSelector: "app=web", FieldSelector: "metadata.name=x", Search: `pay -"old api"`, Where: "restarts>3", Sort: "-Age, name", Offset: 100, Limit: MaxViewRows, Facets: []Facet{
+	{"", &OpenView{View: 3, Collection: 1, Namespaces: []string{"default", "shop"}, LabelSelector: "app=web", FieldSelector: "metadata.name=x", Search: `pay -"old api"`, Where: "restarts>3", OwnedBy: "6f1c9a52-0d3e-4b77-9c1a-2e8d5f40b7a3", Recursive: true, Sort: "-Age, name", Offset: 100, Limit: MaxViewRows, Facets: []Facet{
 		{By: "status.phase"}, {By: "age", Width: 1<<53 - 1}, {By: "labels[app]", Then: "status.phase", Limit: MaxFacetValues, RowsOnly: true, Aggregates: []string{"restarts", "age"}},
 	}}},
 	{"", &GrantView{View: 3}},

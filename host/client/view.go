@@ -17,6 +17,8 @@ type ViewOptions struct {
 	FieldSelector string
 	Search        string // words that the texts of a row contain, such as "pay -test"
 	Where         string // a condition such as "restarts>3 and not status.phase=Running"
+	OwnedBy       string // the UID of the rows' owner: the controller, or else the first owner
+	Recursive     bool   // also the objects below, through owners that open collections have
 	Sort          string // sort keys such as "-restarts, name". Default: by key
 	Offset        uint32
 	Limit         uint32   // rows in the window. Default 100, at most wire.MaxViewRows
@@ -84,7 +86,7 @@ type viewState struct {
 func (c *Collection) View(ctx context.Context, opts ViewOptions) (*View, error) {
 	v := &View{collection: c, open: wire.OpenView{
 		Collection: c.id, Namespaces: slices.Clone(opts.Namespaces), LabelSelector: opts.LabelSelector, FieldSelector: opts.FieldSelector,
-		Search: opts.Search, Where: opts.Where, Sort: opts.Sort, Offset: opts.Offset, Limit: opts.Limit,
+		Search: opts.Search, Where: opts.Where, OwnedBy: opts.OwnedBy, Recursive: opts.Recursive, Sort: opts.Sort, Offset: opts.Offset, Limit: opts.Limit,
 	}}
 	for _, by := range opts.Facets {
 		v.open.Facets = append(v.open.Facets, wire.Facet{By: by})

@@ -52,10 +52,12 @@ export function columns(chosen: CollectionOptions["columns"] = []): readonly Col
 }
 
 /** Returns selectors in the form of commands. Throws a 400 for invalid ones. */
-export function selection({ namespace = "", labelSelector = "", fieldSelector = "" }: Selectors): Required<Selectors> {
-  return {
-    namespace: text("namespace", namespace),
-    labelSelector: text("labelSelector", labelSelector),
-    fieldSelector: text("fieldSelector", fieldSelector),
-  };
+export const selection = (options: Selectors): Required<Selectors> => textOptions(options, "namespace", "labelSelector", "fieldSelector");
+
+/** Returns options that are strings, by default empty. Throws a 400 for others. */
+export function textOptions<Name extends string>(options: { readonly [name in Name]?: string }, ...names: Name[]): Record<Name, string> {
+  return Object.fromEntries(names.map((name) => {
+    const { [name]: value = "" } = options;
+    return [name, text(name, value)];
+  })) as Record<Name, string>;
 }

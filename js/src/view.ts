@@ -1,5 +1,5 @@
 import { abortable } from "./abort.js";
-import { selection, text, uint32, wrongType } from "./check.js";
+import { text, textOptions, uint32, wrongType } from "./check.js";
 import { Deferred } from "./deferred.js";
 import { statusError, unexpected, type Open, type OpenCollection } from "./engine-client.js";
 import { badRequest, closedError, protocolError, type WatchglassError } from "./errors.js";
@@ -186,18 +186,17 @@ interface WindowEvents {
 }
 
 /** Returns the query of a view in the form of commands. Throws a 400 for invalid options. */
-function queryOf({ namespaces = [], search = "", where, sort, facets = [], groupBy = [], aggregates = [], ...selectors }: ViewOptions) {
-  const { namespace, labelSelector, fieldSelector } = selection(selectors);
+function queryOf({ namespaces = [], where, recursive, sort, facets = [], groupBy = [], aggregates = [], ...options }: ViewOptions) {
+  const { namespace } = options;
   if (!Array.isArray(facets)) throw wrongType("facets", facets, "an array of names and { by, limit, width }");
   const [by, then, third] = texts("groupBy", groupBy);
   if (third) throw badRequest("groupBy has more than 2 names");
   if (namespace && namespaces.length) throw badRequest("namespace and namespaces exclude each other");
   return {
+    ...textOptions(options, "namespace", "labelSelector", "fieldSelector", "search", "ownedBy"),
     namespaces: texts("namespaces", namespace ? [namespace] : namespaces),
-    labelSelector,
-    fieldSelector,
-    search: text("search", search),
     where: whereText(where),
+    recursive: !!recursive,
     sort: sortText(sort),
     // Groups are one more facet.
     facets: [...facets, ...(by ? [{ by, then, limit: 1000, rowsOnly: true, aggregates: texts("aggregates", aggregates) }] : [])].map(facetOf),

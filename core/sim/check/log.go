@@ -9,7 +9,7 @@ import (
 
 // Object is one version of an object, with the data that requests read.
 type Object struct {
-	UID             string
+	UID, Owner      string
 	ResourceVersion api.ResourceVersion
 	Labels          map[string]string
 	Fields          map[string]string

@@ -127,6 +127,17 @@ export interface ViewOptions extends Selectors {
   /** A condition on columns, fields and labels. */
   where?: Condition;
   /**
+   * The UID of the owner that rows have: their controller, or else the first of their
+   * owner references. The owner need not exist.
+   */
+  ownedBy?: string;
+  /**
+   * Also includes the objects whose owner is below {@link ownedBy}, at any depth. Owners are
+   * found in the collections that this client has open: the pods of a deployment need the
+   * collections of pods and of replica sets. Default: false.
+   */
+  recursive?: boolean;
+  /**
    * The order of the rows: one sort key or several, as text such as `"-restarts, name"` or
    * as an array. Rows with equal values are in the order of the next key, and finally of
    * their object keys. Default: by object key.

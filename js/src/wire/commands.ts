@@ -71,6 +71,8 @@ export type MemberCommand =
       fieldSelector: string;
       search: string;
       where: string;
+      ownedBy: string;
+      recursive: boolean;
       sort: string;
       offset: number;
       limit: number;
@@ -99,7 +101,7 @@ export const memberCommands: { [Type in MemberCommand["type"]]: readonly [type: 
   CloseWatch: [0x45, "watch"],
   Get: [0x46, "request", "collection", "key"],
   List: [0x47, "request", "collection", "namespace", "labelSelector", "fieldSelector", "resourceVersion", "match", "limit", "continue", "bodies"],
-  OpenView: [0x48, "view", "collection", "namespaces", "labelSelector", "fieldSelector", "search", "where", "sort", "offset", "limit", "facets"],
+  OpenView: [0x48, "view", "collection", "namespaces", "labelSelector", "fieldSelector", "search", "where", "ownedBy", "recursive", "sort", "offset", "limit", "facets"],
   GrantView: [0x4f, "view"],
   MoveView: [0x49, "view", "offset", "limit"],
   CloseView: [0x4a, "view"],

@@ -1,0 +1,173 @@
+// Package owners finds the objects below an owner in several collections.
+//
+// An object has at most one owner: its controller, or else its first owner
+// reference. The same object may be in several collections, in different versions.
+// It is then below the owners of all of them. Owners that no collection holds, and
+// cycles, need no special care: an object is below another if a chain of owners
+// leads from one to the other.
+//
+// The index takes memory for each object with an owner, so it exists only while a
+// [Graph] has users.
+package owners
+
+import (
+	"slices"
+
+	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/core/history"
+	"github.com/watchglass/watchglass/core/internal/lite"
+	"github.com/watchglass/watchglass/core/store"
+)
+
+// Graph contains the owners in a number of collections.
+type Graph struct {
+	indexes []*index
+	changes uint64
+}
+
+// index contains the objects of one collection by owner.
+type index struct {
+	graph    *Graph
+	cacher   *cacher.Cacher
+	children map[string][]store.ID // by UID of the owner, in ascending order
+	detach   func()
+}
+
+// Follow sets the collections. The graph stays up to date until they are removed.
+func (g *Graph) Follow(collections []*cacher.Cacher) {
+	g.indexes = slices.DeleteFunc(g.indexes, func(x *index) bool {
+		if slices.Contains(collections, x.cacher) {
+			return false
+		}
+		x.detach()
+		g.changes++
+		return true
+	})
+	for _, c := range collections {
+		if g.indexOf(c) == nil {
+			x := &index{graph: g, cacher: c}
+			x.Replaced()
+			x.detach = c.Observe(x)
+			g.indexes = append(g.indexes, x)
+		}
+	}
+}
+
+func (g *Graph) indexOf(c *cacher.Cacher) *index {
+	for _, x := range g.indexes {
+		if x.cacher == c {
+			return x
+		}
+	}
+	return nil
+}
+
+// Changes counts the changes that may alter a result of Below. Changes of objects
+// without children below owners that have others do not count.
+func (g *Graph) Changes() uint64 { return g.changes }
+
+// Children returns the objects of a collection with an owner. It is valid until the
+// next change.
+func (g *Graph) Children(c *cacher.Cacher, owner string) []store.ID {
+	if x := g.indexOf(c); x != nil {
+		return x.children[owner]
+	}
+	return nil
+}
+
+// Below returns the UID of the root, and those of all objects below it that have
+// children. The owners of all objects below the root are among them. It takes time
+// proportional to the number of objects below the root. The texts are the caller's.
+func (g *Graph) Below(root string) []string {
+	found, known := []string{root}, map[string]bool{root: true}
+	for i := 0; i < len(found); i++ {
+		for _, x := range g.indexes {
+			for _, id := range x.children[found[i]] {
+				uid := x.uid(x.cacher.State().Version(id))
+				if !known[uid] && g.hasChildren(uid) {
+					uid = lite.Clone(uid) // it may alias the envelope
+					known[uid] = true
+					found = append(found, uid)
+				}
+			}
+		}
+	}
+	return found
+}
+
+func (g *Graph) hasChildren(uid string) bool {
+	for _, x := range g.indexes {
+		if len(x.children[uid]) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (x *index) uid(ref store.Ref) string { return x.cacher.Heap().Envelope(ref).UID() }
+
+// Replaced implements cacher.Observer.
+func (x *index) Replaced() {
+	x.graph.changes++
+	x.children = map[string][]store.ID{}
+	state := x.cacher.State()
+	state.LoadAll()
+	state.Objects(func(id store.ID, ref store.Ref) bool {
+		x.add(id, x.cacher.Heap().OwnerOf(ref))
+		return true
+	})
+}
+
+// Changed implements cacher.Observer.
+func (x *index) Changed(id store.ID, e *history.Event) {
+	was, previous := x.owner(e.Previous)
+	is, current := x.owner(e.Current)
+	if was == is && previous == current {
+		return
+	}
+	if was != is {
+		x.remove(id, was)
+		x.add(id, is)
+	}
+	if g := x.graph; g.hasChildren(previous) || g.hasChildren(current) {
+		g.changes++
+	}
+}
+
+// owner returns the UID of the owner of a version and, if it has an owner, its own
+// UID. An object without an owner is below no other, whatever its UID.
+func (x *index) owner(ref store.Ref) (owner, uid string) {
+	if ref == 0 {
+		return "", ""
+	}
+	if owner = x.cacher.Heap().OwnerOf(ref); owner != "" {
+		uid = x.uid(ref)
+	}
+	return owner, uid
+}
+
+func (x *index) add(id store.ID, owner string) {
+	if owner == "" {
+		return
+	}
+	list, known := x.children[owner]
+	if !known {
+		owner = lite.Clone(owner) // the label set of the owner may be freed
+		x.graph.changes++
+	}
+	at, _ := slices.BinarySearch(list, id)
+	x.children[owner] = lite.Insert(list, at, id)
+}
+
+func (x *index) remove(id store.ID, owner string) {
+	list := x.children[owner]
+	at, found := slices.BinarySearch(list, id)
+	switch {
+	case !found:
+	case len(list) == 1:
+		delete(x.children, owner)
+		x.graph.changes++
+	default:
+		x.children[owner] = lite.RemoveAt(list, at)
+	}
+}

@@ -1,0 +1,35 @@
+package core
+
+import (
+	"slices"
+
+	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/core/store"
+)
+
+// followOwners keeps the owners of objects up to date while a view needs them. Only
+// objects of collections that the program has open take part.
+func (e *Engine) followOwners() {
+	if !slices.ContainsFunc(e.views, func(v *liveView) bool { return v.view != nil && v.query.Recursive }) {
+		e.owners.Follow(nil)
+		return
+	}
+	var open []*cacher.Cacher
+	for _, c := range e.collections {
+		if !slices.Contains(open, c.shared.cacher) {
+			open = append(open, c.shared.cacher)
+		}
+	}
+	e.owners.Follow(open)
+}
+
+// relate selects the rows below the owner of the query. Between two calls the
+// view's rows are below the owners of the first.
+func (v *liveView) relate(e *Engine) {
+	if !v.query.Recursive || v.related == e.owners.Changes() {
+		return
+	}
+	v.related = e.owners.Changes()
+	c := v.collection.shared.cacher
+	v.view.SetOwners(e.owners.Below(v.query.OwnedBy), func(owner string) []store.ID { return e.owners.Children(c, owner) })
+}
