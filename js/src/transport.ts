@@ -53,6 +53,12 @@ function protocols(token: string): string[] {
   return [subprotocol, bearerProtocol + encodeBase64url(new TextEncoder().encode(token))];
 }
 
+/**
+ * How long a WebSocket may take to open, in milliseconds. Vite's development server, for
+ * example, never answers requests for WebSockets that it does not forward.
+ */
+const openMillis = 15_000;
+
 /** Returns a Dial for WebSockets. If a refusal has no reason, askWhy finds it out. */
 export function webSocketDial(Socket: WebSocketClass, askWhy?: AskWhy): Dial {
   return (url, events, token) => {
@@ -70,17 +76,23 @@ export function webSocketDial(Socket: WebSocketClass, askWhy?: AskWhy): Dial {
     const end = (message: string): void => {
       if (done) return;
       done = true;
+      clearTimeout(late);
       events.closed(message);
     };
     const refuse = (message: string): void => {
       closeSocket(socket, message);
       end(message);
     };
+    const late = setTimeout(
+      () => refuse(`${url} has not accepted a WebSocket for ${openMillis / 1000} s; check the URL, and that proxies and development servers forward WebSockets to the connector`),
+      openMillis,
+    );
     socket.binaryType = "arraybuffer";
     socket.onopen = () => {
       if (done) return;
       if (socket.protocol !== subprotocol) return refuse(`${url} does not support ${subprotocol}: ${sameRelease}`);
       open = true;
+      clearTimeout(late);
       events.opened();
     };
     socket.onmessage = ({ data }: MessageEvent<unknown>) => {
@@ -115,6 +127,7 @@ export function webSocketDial(Socket: WebSocketClass, askWhy?: AskWhy): Dial {
       },
       close(message) {
         done = true;
+        clearTimeout(late);
         asking.abort();
         closeSocket(socket, message);
       },
