@@ -18,6 +18,8 @@ type leaf struct {
 	id    uint32
 	room  int // the initial credit
 	taken int // number of messages from the upper engine
+	// changed returns a message from the upper engine as it arrives; nil for unchanged ones.
+	changed func(message []byte) []byte
 }
 
 func (r *rig) leaf(id uint32, room int) *leaf {
@@ -44,6 +46,8 @@ func (l *leaf) fromLeaf() bool {
 			l.stream = f.Stream
 			l.trunk.step(&wire.AttachReader{Reader: l.id, Allowed: everything, Room: uint64(l.room)})
 			return l.engine.Step((&wire.StreamOpened{Stream: f.Stream}).Append(nil))
+		case wire.TypeCloseStream:
+			l.trunk.step(&wire.DetachReader{Reader: l.id})
 		case wire.TypeSendStream:
 			var f wire.SendStream
 			require.NoError(l.t, f.Parse(payload))
@@ -63,6 +67,9 @@ func (l *leaf) fromTrunk() bool {
 		require.NoError(l.t, f.Parse(all[l.taken]))
 		if f.Reader != l.id {
 			continue
+		}
+		if l.changed != nil {
+			f.Data = l.changed(f.Data)
 		}
 		l.engine.Tick(l.now)
 		require.NoError(l.t, l.engine.Step((&wire.StreamData{Stream: l.stream, Data: f.Data}).Append(nil)))

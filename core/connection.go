@@ -55,8 +55,9 @@ type connection struct {
 	// It is zero while connected and after the notification.
 	cutOff int64
 	// reconnects counts the streams opened after the first. refusals counts the
-	// streams that the connector or a protocol error ended.
-	reconnects, refusals uint64
+	// streams that the connector or a protocol error ended. corrupt counts the messages
+	// whose checksum did not match.
+	reconnects, refusals, corrupt uint64
 }
 
 func newConnection(e *Engine) *connection {
@@ -197,6 +198,7 @@ func (c *connection) fetched(*wire.Fetched) {}
 func (c *connection) inspect(add func(string, int)) {
 	add("reconnects", int(c.reconnects))
 	add("refusals", int(c.refusals))
+	add("corruptMessages", int(c.corrupt))
 }
 
 func (c *connection) opened(f *wire.StreamOpened) {
@@ -263,6 +265,10 @@ type upstreamFrame struct {
 
 // parseMessage parses a whole message before any frame is applied.
 func (c *connection) parseMessage(message []byte) (frames []upstreamFrame, err error) {
+	if !wire.Intact(message) {
+		c.corrupt++
+		return nil, errCorruptMessage()
+	}
 	for len(message) > 0 {
 		t, payload, rest, err := wire.Next(message)
 		if err != nil {
@@ -278,6 +284,10 @@ func (c *connection) parseMessage(message []byte) (frames []upstreamFrame, err e
 		message = rest
 	}
 	return frames, nil
+}
+
+func errCorruptMessage() *api.Status {
+	return api.Internal("a message from the connector is corrupt: its checksum does not match; a proxy on the way may change data")
 }
 
 func (c *connection) apply(frames []upstreamFrame) error {

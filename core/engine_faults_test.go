@@ -133,7 +133,8 @@ func (r *rig) breakMessage(rnd *rand.Rand) {
 func FuzzEngine_upstream(f *testing.F) {
 	sample := func(session *session.Session, in []byte) []byte {
 		_ = session.Receive(in, 1)
-		return session.Next(1<<20, 1)
+		message := session.Next(1<<20, 1)
+		return message[:len(message)-len((&wire.Checksum{Sum: 1 << 31}).Append(nil))] // which would refuse most mutations
 	}
 	r := newRig(&testing.T{})
 	r.load(5)

@@ -30,7 +30,9 @@ type network struct {
 	corrupt bool // the next block of bodies arrives corrupt
 	losing  bool // blocks of bodies do not arrive
 	silent  bool // the open stream drops all messages silently
-	queue   []message
+	// The next message with the bytes from arrives with the bytes to instead.
+	from, to []byte
+	queue    []message
 }
 
 type message struct {
@@ -103,7 +105,7 @@ func (h *harness) deliver() error {
 		if n.corrupt || n.losing {
 			m.data = n.changeBodies(m.data)
 		}
-		return h.toEngine(&wire.StreamData{Stream: n.stream, Data: m.data})
+		return h.toEngine(&wire.StreamData{Stream: n.stream, Data: n.change(m.data)})
 	}
 	err := n.session.Receive(m.data, h.now)
 	scribble(m.data)

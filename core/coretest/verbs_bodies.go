@@ -1,6 +1,7 @@
 package coretest
 
 import (
+	"bytes"
 	"fmt"
 
 	"github.com/watchglass/watchglass/core/api"
@@ -20,6 +21,27 @@ func doCorruptBodies(h *harness, v *verb) error {
 	return v.done()
 }
 
+func doChange(h *harness, v *verb) error {
+	h.network.from, h.network.to = []byte(v.take("the bytes to change")), []byte(v.take("the bytes that arrive"))
+	if err := v.done(); err != nil {
+		return err
+	}
+	if len(h.network.from) == 0 || len(h.network.from) != len(h.network.to) {
+		return fmt.Errorf("the bytes that arrive must be as many as those that are changed, and at least one")
+	}
+	return nil
+}
+
+// change returns a message with the changed bytes, if it contains those to change.
+func (n *network) change(data []byte) []byte {
+	if len(n.from) == 0 || !bytes.Contains(data, n.from) {
+		return data
+	}
+	data = bytes.Replace(data, n.from, n.to, 1)
+	n.from, n.to = nil, nil
+	return data
+}
+
 func doLoseBodies(h *harness, v *verb) error {
 	h.network.losing = true
 	return v.done()
@@ -34,6 +56,8 @@ func (n *network) changeBodies(data []byte) (changed []byte) {
 		switch {
 		case err != nil:
 			return append(changed, data...)
+		case kind == wire.TypeChecksum:
+			changed = wire.AppendChecksum(changed)
 		case kind != wire.TypeSnapshotBodies || f.Parse(payload) != nil || !n.losing && !n.corrupt:
 			changed = append(changed, data[:len(data)-len(rest)]...)
 		case n.corrupt:

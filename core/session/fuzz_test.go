@@ -140,6 +140,7 @@ func grants(m []byte) (all []grant) {
 // next takes a message from the session and checks each frame.
 func (h *hostile) next(limit int) {
 	m := h.session.Next(limit, h.now)
+	require.True(h.t, wire.Intact(m))
 	for len(m) > 0 {
 		t, payload, rest, err := wire.Next(m)
 		require.NoError(h.t, err)
@@ -190,6 +191,8 @@ func (h *hostile) check(t wire.Type, payload []byte) {
 		var f wire.SubscriptionStatus
 		parse(&f)
 		require.NotNil(h.t, f.Status)
+	case wire.TypeChecksum:
+		parse(&wire.Checksum{})
 	default:
 		require.Fail(h.t, "a frame that no session sends", "type %#x", t)
 	}

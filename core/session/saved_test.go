@@ -12,12 +12,18 @@ import (
 )
 
 // types returns the types of a message's frames.
+// types returns the types of the frames before the Checksum that ends each message.
 func types(t *testing.T, message []byte) (all []wire.Type) {
 	t.Helper()
+	require.True(t, wire.Intact(message))
 	for len(message) > 0 {
 		typ, _, rest, err := wire.Next(message)
 		require.NoError(t, err)
 		all, message = append(all, typ), rest
+	}
+	if len(all) > 0 {
+		require.Equal(t, wire.TypeChecksum, all[len(all)-1])
+		all = all[:len(all)-1]
 	}
 	return all
 }

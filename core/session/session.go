@@ -253,6 +253,9 @@ func (s *Session) AppendNext(message []byte, limit int, now int64) []byte {
 		}
 	}
 	s.more = s.full(message, limit)
+	if len(message) > 0 {
+		message = wire.AppendChecksum(message)
+	}
 	return message
 }
 

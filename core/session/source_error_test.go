@@ -20,7 +20,7 @@ func TestSourceError_FirstList(t *testing.T) {
 	hello := (&wire.Hello{Version: wire.Version}).Append(nil)
 	require.NoError(t, s.Receive((&wire.Subscribe{Subscription: 1, Resource: "v1/pods", Credit: 1 << 20}).Append(hello), w.now))
 	require.NotNil(t, s.Next(1<<20, w.now), "Welcome")
-	waiting := (&wire.SourceError{Subscription: 1}).Append(nil)
+	waiting := wire.AppendChecksum((&wire.SourceError{Subscription: 1}).Append(nil))
 	for range 3 {
 		require.Nil(t, s.Next(1<<20, w.now))
 		require.EqualValues(t, w.now+5000, s.Wake())
@@ -29,7 +29,7 @@ func TestSourceError_FirstList(t *testing.T) {
 	}
 	down := api.Unavailable("down")
 	w.cacher.Upstream().Fail(down)
-	require.Equal(t, (&wire.SourceError{Subscription: 1, Status: down}).Append(nil), s.Next(1<<20, w.now), "sent immediately")
+	require.Equal(t, wire.AppendChecksum((&wire.SourceError{Subscription: 1, Status: down}).Append(nil)), s.Next(1<<20, w.now), "sent immediately")
 }
 
 // A reader is informed immediately, and every period, why its connector is not
@@ -96,7 +96,7 @@ func TestSourceErrorTextIsWithheldFromNarrowSubscriptions(t *testing.T) {
 		require.NoError(t, s.Receive(f.Append((&wire.Hello{Version: wire.Version}).Append(nil)), w.now))
 		for s.Next(1<<20, w.now) != nil {
 		}
-		want := (&wire.SourceError{Subscription: 1, Status: c.want}).Append(nil)
+		want := wire.AppendChecksum((&wire.SourceError{Subscription: 1, Status: c.want}).Append(nil))
 		w.cacher.Upstream().Fail(down)
 		require.Equal(t, want, s.Next(1<<20, w.now), "%+v", c.subscribe)
 		require.Nil(t, s.Next(1<<20, w.now), "once per period")

@@ -19,11 +19,15 @@ type bodyFaults struct {
 	lostTo  int64 // no block arrives before this time, at which the stream breaks; zero for no loss
 	last    bool  // the last block arrives anyway
 	missed  bool  // a block of this stream was lost
+	changed int   // in so many messages a byte changes on the way
 }
 
 // faultyBodies applies a fault to the bodies that a link transports next.
 func (l *link) faultyBodies(r *lite.Rand) {
 	l.bodies = bodyFaults{rand: lite.NewRand(r.Uint64())}
+	if r.Int63n(3) == 0 {
+		l.bodies.changed = 1 + int(r.Int63n(3))
+	}
 	if r.Int63n(2) == 0 {
 		l.bodies.corrupt = 1 + int(r.Int63n(3))
 		return
@@ -42,6 +46,9 @@ func (b *bodyFaults) apply(data []byte) (arrives []byte, ok bool) {
 		kind, payload, rest, err := wire.Next(data)
 		must(err)
 		switch frame := data[:len(data)-len(rest)]; {
+		case kind == wire.TypeChecksum && len(arrives) > 0:
+			arrives = wire.AppendChecksum(arrives)
+		case kind == wire.TypeChecksum:
 		case kind == wire.TypeSnapshotBodies:
 			arrives = b.block(arrives, frame, parse(payload, &wire.SnapshotBodies{}))
 		case kind == wire.TypeEvents && b.missed && hasDifference(payload):
@@ -86,6 +93,44 @@ func (b *bodyFaults) block(arrives, frame []byte, f *wire.SnapshotBodies) []byte
 		f.Data = whole[:b.rand.Int63n(int64(len(whole)))]
 	}
 	return f.Append(arrives)
+}
+
+// change changes a byte of a message on the way, which the engine must refuse. Most of
+// these messages could be read.
+func (l *link) change(data []byte) (refused bool) {
+	b := &l.bodies
+	if b.changed == 0 || b.rand.Int63n(4) > 0 {
+		return false
+	}
+	b.changed--
+	data = append([]byte(nil), data...)
+	at := b.rand.Int63n(int64(len(data)))
+	if int(at) == checksumAt(data) {
+		return false // it may become an unknown optional frame
+	}
+	data[at] ^= byte(1 + b.rand.Int63n(255))
+	stream := l.stream
+	l.driver.step(&wire.StreamData{Stream: stream, Data: data})
+	l.driver.drain()
+	if l.stream == stream {
+		l.driver.world.fail(ErrProtocol, "%s accepted the message %q, in which byte %d has changed", l.driver.name, data, at)
+	}
+	l.driver.world.saw(MessageChanged)
+	return true
+}
+
+// checksumAt returns the position of the Checksum of a message, or its length if it has
+// none.
+func checksumAt(message []byte) int {
+	for left := message; len(left) > 0; {
+		kind, _, rest, err := wire.Next(left)
+		must(err)
+		if kind == wire.TypeChecksum {
+			return len(message) - len(left)
+		}
+		left = rest
+	}
+	return len(message)
 }
 
 // expands reports whether a block can be read.

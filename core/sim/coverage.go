@@ -30,6 +30,7 @@ const (
 	RevisionCut
 	MessageDropped
 	MessageRepeated
+	MessageChanged
 	MessageDelayed
 	Stalled
 	SlowReader
@@ -119,6 +120,7 @@ var situationNames = [situations]string{
 	RevisionCut:        "revision cut between its changes",
 	MessageDropped:     "message dropped",
 	MessageRepeated:    "message repeated",
+	MessageChanged:     "message with a changed byte refused",
 	MessageDelayed:     "message delayed",
 	Stalled:            "connection stalled with messages",
 	SlowReader:         "slow reader with messages",

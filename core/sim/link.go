@@ -223,7 +223,7 @@ func (l *link) hand(data []byte) {
 	if !ok {
 		l.lose("a part of the data was lost")
 	}
-	if len(data) == 0 {
+	if len(data) == 0 || l.change(data) {
 		return
 	}
 	l.tap.down(data)

@@ -4,7 +4,7 @@ import "github.com/watchglass/watchglass/core/api"
 
 // ChunkFormat is the format of [Chunk]. Programs discard persisted chunks of
 // other formats.
-const ChunkFormat = 4
+const ChunkFormat = 5
 
 // Chunk is a part of a collection's persisted state, with a checksum. Programs
 // receive it in a [SnapshotChunk], store its bytes, and return it in a
@@ -135,21 +135,4 @@ func ChunkSum(chunk []byte) uint64 {
 	}
 	r := reader{b: chunk[len(chunk)-checksumBytes:]}
 	return r.uint64()
-}
-
-// checksum is FNV-1a over words of eight bytes. Any change within one word
-// changes the result. The result is never zero, which means no chunk.
-func checksum(b []byte) uint64 {
-	const offset, prime = 14695981039346656037, 1099511628211
-	h := uint64(offset) ^ uint64(len(b))
-	for ; len(b) >= 8; b = b[8:] {
-		word := uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 |
-			uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
-		h = (h ^ word) * prime
-		h ^= h >> 32
-	}
-	for _, c := range b {
-		h = (h ^ uint64(c)) * prime
-	}
-	return max(h, 1)
 }

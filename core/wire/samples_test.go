@@ -179,6 +179,7 @@ var samples = []sample{
 	{"", &SourceError{Subscription: 1, Status: api.Unavailable("etcd 10.0.0.1:2379 cannot be reached")}},
 	{"waiting", &SourceError{Subscription: 1}},
 	{"", &Ping{Mark: math.MaxUint64}},
+	{"", &Checksum{Sum: math.MaxUint32}},
 	{"", &Fragment{Rest: 1_336_000, Data: []byte("\x16\xff\x00 and so on")}},
 	{"last", &Fragment{Data: []byte{0}}},
 	{"", &SnapshotBlock{Subscription: 1, Objects: 2, Envelopes: uint32(len(blockEnvelopes)), Bodies: uint32(len(blockBodies)), Data: storedBlock(append(slices.Clone(blockEnvelopes), blockBodies...))}},

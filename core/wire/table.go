@@ -132,6 +132,7 @@ const (
 	TypeFragment           Type = 0x1d
 	TypeSnapshotBlock      Type = 0x1e
 	TypeSnapshotBodies     Type = 0x1f
+	TypeChecksum           Type = Optional | 0x20
 
 	TypeChunk             Type = 0x30
 	TypeSavedSubscription Type = 0x31
@@ -219,6 +220,7 @@ var FromConnector = Set{
 	{TypePing, func() Frame { return new(Ping) }},
 	{TypeSnapshotBlock, func() Frame { return new(SnapshotBlock) }},
 	{TypeSnapshotBodies, func() Frame { return new(SnapshotBodies) }},
+	{TypeChecksum, func() Frame { return new(Checksum) }},
 }
 
 // Stored are the frames of the persisted state of a reader.

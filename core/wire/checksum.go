@@ -1,0 +1,79 @@
+package wire
+
+// Checksum contains the checksum of the bytes before it in its message. A reader refuses
+// a message with another checksum, and accepts one without.
+//
+// TCP and TLS protect each connection, but not what a proxy between two of them does. Most
+// bytes of a body can be changed so that it still decodes, to another object.
+type Checksum struct {
+	Sum uint32
+}
+
+// Append writes the whole frame.
+func (f *Checksum) Append(dst []byte) []byte {
+	dst, start := begin(dst, TypeChecksum)
+	return end(appendUvarint(dst, uint64(f.Sum)), start)
+}
+
+// Parse reads the payload.
+func (f *Checksum) Parse(payload []byte) error {
+	r := reader{b: payload}
+	f.Sum = r.uint32()
+	return r.done("Checksum")
+}
+
+// AppendChecksum appends the Checksum of a message to it.
+func AppendChecksum(message []byte) []byte {
+	return (&Checksum{Sum: messageSum(message)}).Append(message)
+}
+
+// Intact reports whether the Checksum of a message matches. A message without one, or
+// with an invalid frame before it, counts as intact.
+func Intact(message []byte) bool {
+	for left := message; len(left) > 0; {
+		t, payload, rest, err := Next(left)
+		if err != nil {
+			break
+		}
+		if t == TypeChecksum {
+			r := reader{b: payload}
+			return r.uint32() == messageSum(message[:len(message)-len(left)])
+		}
+		left = rest
+	}
+	return true
+}
+
+func messageSum(message []byte) uint32 {
+	sum := checksum(message)
+	return uint32(sum ^ sum>>32)
+}
+
+// checksum is similar to FNV-1a. It hashes words of eight bytes in four independent
+// lanes, which a processor computes in parallel. Any change within one word changes
+// the result. The result is never zero, which means no chunk.
+func checksum(b []byte) uint64 {
+	const offset, prime = 14695981039346656037, 1099511628211
+	h0 := offset ^ uint64(len(b))
+	h1, h2, h3 := h0+1, h0+2, h0+3
+	for ; len(b) >= 32; b = b[32:] {
+		h0 = addWord(h0, b)
+		h1 = addWord(h1, b[8:])
+		h2 = addWord(h2, b[16:])
+		h3 = addWord(h3, b[24:])
+	}
+	h := ((h0*prime^h1)*prime^h2)*prime ^ h3
+	for _, c := range b {
+		h = (h ^ uint64(c)) * prime
+	}
+	return max(h, 1)
+}
+
+// addWord adds the first eight bytes to a hash.
+func addWord(h uint64, b []byte) uint64 {
+	const prime = 1099511628211
+	word := uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 |
+		uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
+	h = (h ^ word) * prime
+	return h ^ h>>32
+}

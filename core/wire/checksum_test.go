@@ -1,0 +1,67 @@
+package wire
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A message with any changed byte is refused, except in the type of the Checksum
+// itself, which may become an unknown optional frame.
+func TestChangedMessageIsNotIntact(t *testing.T) {
+	for _, size := range []int{0, 1, 7, 8, 31, 32, 33, 64, 300} {
+		message := (&Dictionary{ID: 7, Data: bytes.Repeat([]byte{'x'}, size)}).Append(nil)
+		checksum := len(message)
+		message = AppendChecksum(message)
+		require.True(t, Intact(message))
+		for at := range message {
+			if at == checksum {
+				continue
+			}
+			for bit := range 8 {
+				message[at] ^= 1 << bit
+				require.False(t, Intact(message) && FromConnector.Each(message, func(Type, Frame) error { return nil }) == nil,
+					"size %d, byte %d, bit %d", size, at, bit)
+				message[at] ^= 1 << bit
+			}
+		}
+	}
+}
+
+// A message of a connector that sends no checksums is accepted, and so are frames
+// after the Checksum.
+func TestMessageWithoutChecksumIsIntact(t *testing.T) {
+	message := (&Ping{Mark: 1}).Append(nil)
+	require.True(t, Intact(nil))
+	require.True(t, Intact(message))
+	require.True(t, Intact(append(AppendChecksum(message), message...)))
+}
+
+// Words that change places change the checksum, and so do zeros at the end.
+func TestChecksumDependsOnPlacesAndLength(t *testing.T) {
+	words := make([]byte, 128)
+	seen := map[uint64]bool{}
+	for n := range words {
+		require.False(t, seen[checksum(words[:n])])
+		seen[checksum(words[:n])] = true
+	}
+	for at := 0; at < len(words); at += 8 {
+		words[at] = 1
+		require.False(t, seen[checksum(words)])
+		seen[checksum(words)] = true
+		words[at] = 0
+	}
+}
+
+func BenchmarkChecksum(b *testing.B) {
+	for name, size := range map[string]int{"event": 150, "block": 20 << 10} {
+		b.Run(name, func(b *testing.B) {
+			message := make([]byte, size)
+			b.SetBytes(int64(size))
+			for b.Loop() {
+				checksum(message)
+			}
+		})
+	}
+}
