@@ -234,6 +234,15 @@ func (r *reading) fieldSelector() string {
 	return r.flags.fields + "," + name
 }
 
+// howToStart returns advice if no program listens at the address of the connector.
+func howToStart(err error) string {
+	text := err.Error()
+	if !strings.Contains(text, "connection to the connector") || !strings.Contains(text, "connection refused") {
+		return ""
+	}
+	return `: start a connector with "watchglass demo" or "watchglass serve", or name another with --server`
+}
+
 // retryTime is how long firstSync retries if the server sends Retry-After.
 const retryTime = 15 * time.Second
 
@@ -248,7 +257,7 @@ func firstSync(ctx context.Context, c *client.Collection, f *readFlags) error {
 	for {
 		status, changed := c.StatusChange()
 		if status.State == api.StateConnecting && status.Err != nil && !(retry && asksForRetry(status.Err)) {
-			return fmt.Errorf("--server %s: no data: %w", f.server, status.Err)
+			return fmt.Errorf("--server %s: no data: %w%s", f.server, status.Err, howToStart(status.Err))
 		}
 		if status.State != api.StateConnecting && status.State != api.StateSyncing {
 			return explainUnauthorized(c.WaitForSync(ctx), f)
