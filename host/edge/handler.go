@@ -34,7 +34,7 @@ func NewHandler(config Config) http.Handler {
 		b := &backend{name, spread, config.Object}
 		h.clusters[name] = &cluster{b, policy, kubeapi.New(kubeapi.Config{
 			Backend: b, Access: policy, ReviewInterval: reviewInterval, Server: "watchglass-edge",
-		})}
+		}), config.Now}
 	}
 	return h
 }
@@ -54,6 +54,7 @@ type cluster struct {
 	backend *backend
 	policy  access.Policy
 	api     *kubeapi.Handler
+	now     func() time.Time
 }
 
 // ServeHTTP implements http.Handler.

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/host/access"
@@ -16,33 +17,55 @@ import (
 // with watchglass_edge. Names of counters end with _total. Rows with the same name are
 // adjacent.
 
+const refusalsHelp = "Readers disconnected, by the limit that acted."
+
 // objectMetrics are the metrics of each object.
 var objectMetrics = []struct {
-	name, help string
-	limit      string // value of the label limit; empty for none
-	value      func(*report) int
+	name, help   string
+	label, named string // a further label and its value; empty for none
+	value        func(*report) int
 }{
-	{"watchglass_readers", "Connected readers.", "", func(r *report) int { return r.Readers }},
-	{"watchglass_memory_bytes", "Bytes of memory that max-memory limits: of the module and of pending responses.", "", func(r *report) int { return r.Memory.Module + r.Memory.Buffers }},
-	{"watchglass_limit", "Value of each limit.", "max-memory", func(r *report) int { return r.Memory.Limit }},
-	{"watchglass_limit", "Value of each limit.", "max-readers", func(r *report) int { return r.MaxReaders }},
-	{"watchglass_edge_readers_stalled_total", "Readers disconnected because they did not accept pending data.", "", func(r *report) int { return r.Counters.ReadersStalled }},
-	{"watchglass_edge_readers_rate_limited_total", "Readers disconnected because they exceeded the message rate.", "", func(r *report) int { return r.Counters.ReadersRateLimited }},
-	{"watchglass_edge_feeds", "Connected connectors.", "", func(r *report) int { return len(r.Feeds.Connected) }},
-	{"watchglass_edge_feeds_active", "Connectors that deliver; the others stand by.", "", (*report).active},
-	{"watchglass_edge_unacknowledged_bytes", "Bytes sent to readers that they have not acknowledged.", "", func(r *report) int { return r.Memory.Unacknowledged }},
-	{"watchglass_edge_restarts_total", "Replacements of the module to release memory.", "", func(r *report) int { return r.Counters.Restarts }},
-	{"watchglass_edge_storage_bytes", "Bytes of storage in use.", "", func(r *report) int { return r.Storage.Bytes }},
+	{"watchglass_readers", "Connected readers.", "", "", func(r *report) int { return r.Readers }},
+	{"watchglass_memory_bytes", "Bytes of memory that max-memory limits: of the module and of pending responses.", "", "", func(r *report) int { return r.Memory.Module + r.Memory.Buffers }},
+	{"watchglass_limit", "Value of each limit.", "limit", "max-memory", func(r *report) int { return r.Memory.Limit }},
+	{"watchglass_limit", "Value of each limit.", "limit", "max-readers", func(r *report) int { return r.MaxReaders }},
+	{"watchglass_limit_refusals_total", refusalsHelp, "reason", "write-timeout", func(r *report) int { return r.Counters.ReadersStalled }},
+	{"watchglass_limit_refusals_total", refusalsHelp, "reason", "max-message-rate", func(r *report) int { return r.Counters.ReadersRateLimited }},
+	{"watchglass_edge_feeds", "Connected connectors.", "", "", func(r *report) int { return len(r.Feeds.Connected) }},
+	{"watchglass_edge_feeds_active", "Connectors that deliver; the others stand by.", "", "", (*report).active},
+	{"watchglass_edge_unacknowledged_bytes", "Bytes sent to readers that they have not acknowledged.", "", "", func(r *report) int { return r.Memory.Unacknowledged }},
+	{"watchglass_edge_restarts_total", "Replacements of the module to release memory.", "", "", func(r *report) int { return r.Counters.Restarts }},
+	{"watchglass_edge_storage_bytes", "Bytes of storage in use.", "", "", func(r *report) int { return r.Storage.Bytes }},
 }
 
-// resourceMetrics are the metrics of each resource of each object.
+// resourceMetrics are the metrics of each resource of each object. Negative values are
+// left out.
 var resourceMetrics = []struct {
 	name, help string
-	value      func(held) int
+	value      func(h held, now time.Time) int
 }{
-	{"watchglass_objects", "Cached objects.", func(h held) int { return h.Objects }},
-	{"watchglass_edge_live", "Whether the resource is current.", func(h held) int { return number(h.State == live) }},
-	{"watchglass_edge_metadata_only", "Whether the resource is held without bodies, for lack of memory.", func(h held) int { return number(h.MetadataOnly) }},
+	{"watchglass_objects", "Cached objects.", func(h held, _ time.Time) int { return h.Objects }},
+	{"watchglass_progress_age_seconds", "Time since the connector last reported progress.", held.age},
+	{"watchglass_stale_seconds", "Time for which a cached resource may have missed changes; 0 while it is current.", held.stale},
+	{"watchglass_edge_live", "Whether the resource is current.", func(h held, _ time.Time) int { return number(h.State == live) }},
+	{"watchglass_edge_metadata_only", "Whether the resource is held without bodies, for lack of memory.", func(h held, _ time.Time) int { return number(h.MetadataOnly) }},
+}
+
+// age returns the seconds since the last progress, or -1 if there was none.
+func (h held) age(now time.Time) int {
+	if h.LastProgress == 0 {
+		return -1
+	}
+	return max(0, int(now.Sub(time.UnixMilli(h.LastProgress)).Seconds()))
+}
+
+// stale returns the seconds since the last progress if it is due, 0 if it is not, and -1
+// if there was none.
+func (h held) stale(now time.Time) int {
+	if h.State == live {
+		return 0
+	}
+	return h.age(now)
 }
 
 func number(yes bool) int {
@@ -73,13 +96,16 @@ func (c *cluster) metrics(w http.ResponseWriter, r *http.Request, user *access.U
 	all = slices.DeleteFunc(all, func(a answered) bool { return a.err != nil })
 	for _, m := range objectMetrics {
 		for _, a := range all {
-			e.sample(m.name, m.help, a.object, "limit", m.limit, m.value(a.report))
+			e.sample(m.name, m.help, a.object, m.label, m.named, m.value(a.report))
 		}
 	}
+	now := c.now()
 	for _, m := range resourceMetrics {
 		for _, a := range all {
 			for _, resource := range slices.Sorted(maps.Keys(a.report.Resources)) {
-				e.sample(m.name, m.help, a.object, "resource", resource, m.value(a.report.Resources[resource]))
+				if value := m.value(a.report.Resources[resource], now); value >= 0 {
+					e.sample(m.name, m.help, a.object, "resource", resource, value)
+				}
 			}
 		}
 	}

@@ -55,8 +55,8 @@ func (o oneOf) RoundTrip(r *http.Request) (*http.Response, error) {
 // healthy returns the report of a healthy object.
 func healthy(string, *http.Request) (*http.Response, error) {
 	w := httptest.NewRecorder()
-	fmt.Fprint(w, `{"feeds":{"connected":[{"active":true}]},"resources":{"v1/pods":{"state":"live","objects":3}},
-		"readers":2,"maxReaders":4096,"counters":{"readersRateLimited":1},"memory":{"module":5,"unacknowledged":7,"limit":90}}`)
+	fmt.Fprintf(w, `{"feeds":{"connected":[{"active":true}]},"resources":{"v1/pods":{"state":"live","objects":3,"lastProgress":%d}},
+		"readers":2,"maxReaders":4096,"counters":{"readersRateLimited":1},"memory":{"module":5,"unacknowledged":7,"limit":90}}`, time.Now().Add(-4*time.Second).UnixMilli())
 	return w.Result(), nil
 }
 
@@ -125,10 +125,12 @@ func TestMetricsDoNotWaitForOneObject(t *testing.T) {
 		for _, line := range []string{
 			`watchglass_edge_up{` + of + `} 1`, `watchglass_readers{` + of + `} 2`, `watchglass_memory_bytes{` + of + `} 5`,
 			`watchglass_limit{` + of + `,limit="max-readers"} 4096`, `watchglass_limit{` + of + `,limit="max-memory"} 90`,
-			`watchglass_edge_readers_rate_limited_total{` + of + `} 1`, `watchglass_edge_unacknowledged_bytes{` + of + `} 7`,
+			`watchglass_limit_refusals_total{` + of + `,reason="max-message-rate"} 1`, `watchglass_limit_refusals_total{` + of + `,reason="write-timeout"} 0`,
+			`watchglass_edge_unacknowledged_bytes{` + of + `} 7`,
 			`watchglass_objects{` + of + `,resource="v1/pods"} 3`, `watchglass_edge_live{` + of + `,resource="v1/pods"} 1`,
+			`watchglass_progress_age_seconds{` + of + `,resource="v1/pods"} 4`, `watchglass_stale_seconds{` + of + `,resource="v1/pods"} 0`,
 		} {
-			assert.Contains(t, body, "\n"+line+"\n")
+			assert.True(t, strings.Contains(body, "\n"+line+"\n"), line)
 		}
 	})
 }
@@ -169,7 +171,29 @@ func TestMetricsHaveTheNamesOfTheConnector(t *testing.T) {
 		assert.Equal(t, ofConnector[name], kind, name)
 		shared = append(shared, name)
 	}
-	assert.ElementsMatch(t, []string{"watchglass_limit", "watchglass_memory_bytes", "watchglass_objects", "watchglass_readers"}, shared)
+	assert.ElementsMatch(t, []string{"watchglass_limit", "watchglass_memory_bytes", "watchglass_objects", "watchglass_readers",
+		"watchglass_limit_refusals_total", "watchglass_progress_age_seconds", "watchglass_stale_seconds"}, shared)
+}
+
+// A resource that is not current is stale since its last progress. One that was never
+// current has no age.
+func TestStaleResourcesHaveAnAge(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		body := ask(t, "/metrics", &objects{answer: func(string, *http.Request) (*http.Response, error) {
+			w := httptest.NewRecorder()
+			fmt.Fprintf(w, `{"resources":{"v1/pods":{"state":"stale","lastProgress":%d},"v1/nodes":{"state":"connecting","lastProgress":0}}}`,
+				time.Now().Add(-90*time.Second).UnixMilli())
+			return w.Result(), nil
+		}}).Body.String()
+		of := `{cluster="default",object="pods/0-of-256",resource=`
+		for _, line := range []string{
+			`watchglass_progress_age_seconds` + of + `"v1/pods"} 90`, `watchglass_stale_seconds` + of + `"v1/pods"} 90`,
+			`watchglass_objects` + of + `"v1/nodes"} 0`, `watchglass_edge_live` + of + `"v1/nodes"} 0`,
+		} {
+			assert.True(t, strings.Contains(body, "\n"+line+"\n"), line)
+		}
+		assert.False(t, strings.Contains(body, `seconds`+of+`"v1/nodes"}`))
+	})
 }
 
 func TestReadinessDoesNotWaitForOneObject(t *testing.T) {

@@ -58,6 +58,7 @@ type report struct {
 // held is a resource in an object.
 type held struct {
 	State        string `json:"state"`
+	LastProgress int64  `json:"lastProgress"` // in milliseconds since the epoch; 0 for never
 	Objects      int    `json:"objects"`
 	MetadataOnly bool   `json:"metadataOnly"`
 }
