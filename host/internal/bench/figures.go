@@ -60,4 +60,7 @@ var figures = []figure{
 	{"P26", "reload with persistence to an exact table of 50,000 pods, against a cold load", []target{
 		{atMost: 0.2},
 	}, runPersistence},
+	{"P27", "second tab to an exact table of 50,000 pods, against the first", []target{
+		{atMost: 0.1},
+	}, runTabs},
 }

@@ -57,13 +57,18 @@ func (b *bench) coldStart(ctx context.Context, figure string) ([]Result, error) 
 	return slices.DeleteFunc(slices.Clone(b.cold), func(r Result) bool { return r.Figure != figure }), nil
 }
 
-// runPersistence is P26.
+// P26 and P27 are measured in pages with the built package.
 func runPersistence(ctx context.Context, b *bench) ([]Result, error) {
+	return b.inPages(ctx, "persist.js")
+}
+func runTabs(ctx context.Context, b *bench) ([]Result, error) { return b.inPages(ctx, "tabs.js") }
+
+func (b *bench) inPages(ctx context.Context, script string) ([]Result, error) {
 	dir, err := b.data(ctx, dataset{pods: 50_000, bodies: true})
 	if err != nil {
 		return nil, err
 	}
-	return b.script(ctx, "persist.js", modulePath, dir, "js/dist")
+	return b.script(ctx, script, modulePath, dir, "js/dist")
 }
 
 // viewed is the data set for the views of P6 and P11.

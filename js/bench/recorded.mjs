@@ -1,0 +1,99 @@
+// A headless Chromium, $CHROMIUM, and a server of the package and of recorded pods, for
+// benchmarks that run as: node BENCHMARK.js MODULE DATA DIST.
+import { createReadStream, existsSync, readFileSync, statSync } from "node:fs";
+import { createServer } from "node:http";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { concat, Reader, split, Writer } from "../src/wire/codec.ts";
+import { chunks } from "./chunks.mjs";
+
+const require = createRequire(new URL("../../package.json", import.meta.url));
+const { chromium } = require("playwright-core");
+const { WebSocketServer } = require("ws");
+export const rounds = 5;
+const [, data, dist] = process.argv.slice(2);
+export const { objects } = JSON.parse(readFileSync(join(data, "manifest.json")));
+const welcome = 0x10;
+const snapshotBegin = 0x14;
+const snapshotEnd = 0x16;
+
+const recorded = chunks(readFileSync(join(data, "snapshot.bin"))).map((message) => [...split(message)]);
+const frames = recorded.flat();
+const end = new Reader(frames.find(({ type }) => type === snapshotEnd).payload, "SnapshotEnd");
+end.uint32();
+const version = end.resourceVersion();
+
+/** The messages to a reader that resumes: those before the snapshot, and progress. */
+function resumed(subscription) {
+  const w = new Writer();
+  w.frame(0x18, () => {
+    w.uvarint(subscription);
+    w.uvarint(BigInt(version));
+  });
+  const head = frames.slice(0, frames.findIndex(({ type }) => type === snapshotBegin)).filter(({ type }) => type !== welcome);
+  return [concat([...head.map(({ bytes }) => bytes), w.take()])];
+}
+
+const whole = recorded.map((message) => concat(message.filter(({ type }) => type !== welcome).map(({ bytes }) => bytes))).filter(({ length }) => length > 0);
+const types = { ".js": "text/javascript", ".wasm": "application/wasm" };
+const server = createServer(({ url }, response) => {
+  const file = join(dist, url);
+  if (url === "/" || !existsSync(file)) {
+    response.setHeader("content-type", url === "/" ? "text/html" : "text/javascript");
+    return void response.end(url === "/" ? '<!doctype html><link rel="icon" href="data:,"><script type="module" src="/page.js"></script>' : 'import * as w from "./index.js"; window.watchglass = w');
+  }
+  response.setHeader("content-type", types[file.slice(file.lastIndexOf("."))] ?? "application/octet-stream");
+  response.setHeader("content-length", statSync(file).size);
+  createReadStream(file).pipe(response);
+});
+new WebSocketServer({ server, handleProtocols: (offered) => [...offered][0] }).on("connection", (socket) => {
+  socket.on("message", (message) => {
+    for (const { type, payload } of split(new Uint8Array(message))) {
+      if (type === 0x01) socket.send(frames.find((f) => f.type === welcome).bytes);
+      if (type !== 0x02) continue;
+      const r = new Reader(payload, "Subscribe");
+      const subscription = r.uint32();
+      for (let i = 0; i < 4; i++) r.text();
+      for (const part of r.uvarint() === 0 ? whole : resumed(subscription)) socket.send(part);
+    }
+  });
+});
+await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+export const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking"] });
+
+/** Opens a page with the package as `watchglass`. */
+export async function open(context) {
+  const page = await context.newPage();
+  await page.goto(`http://127.0.0.1:${server.address().port}/`);
+  await page.waitForFunction(() => globalThis.watchglass !== undefined);
+  return page;
+}
+
+/**
+ * Connects a page with options. Returns the milliseconds to the first rows, and to the
+ * exact table of all pods.
+ */
+export function exact(page, options) {
+  return page.evaluate(async ({ objects, options }) => {
+    const start = performance.now();
+    globalThis.wg = await watchglass.connect("/watch", options);
+    const pods = wg.collection("v1/pods");
+    const view = pods.view({ sort: "-Age", limit: 50 });
+    await view.ready;
+    const first = performance.now() - start;
+    await new Promise((resolve) => {
+      const look = () => pods.status.state === "live" && view.snapshot.total === objects && resolve();
+      view.subscribe(look);
+      pods.subscribe(look);
+      look();
+    });
+    return { first, exact: performance.now() - start };
+  }, { objects, options });
+}
+
+/** Ends the browser and the server. */
+export async function close() {
+  await browser.close();
+  server.closeAllConnections();
+  server.close();
+}

@@ -1,0 +1,23 @@
+// node tabs.js MODULE DATA DIST: measures the time from a page's start to an exact table of
+// all pods in a headless Chromium, $CHROMIUM: in a second tab, which shares the engine of
+// the first, against the first.
+import { browser, close, exact, open, rounds } from "./recorded.mjs";
+import { median, report } from "./rounds.mjs";
+
+try {
+  const [first, second] = [[], []];
+  for (let round = 0; round < rounds; round++) {
+    const context = await browser.newContext();
+    for (const times of [first, second]) times.push((await exact(await open(context), {})).exact);
+    await context.close();
+  }
+  report({
+    figure: "P27", ratio: median(second.map((millis, i) => millis / first[i])),
+    sides: [
+      { name: "second", value: median(second), unit: "ms" },
+      { name: "first", value: median(first), unit: "ms" },
+    ],
+  });
+} finally {
+  await close();
+}
