@@ -168,7 +168,7 @@ func (r *attached) Collection(asked *session.Request) (*session.Collection, *api
 	}
 	if !b.reflector.SchemaKnown() || !b.reflector.Complete() {
 		b.idleSince = e.now + comeAgainMillis - lingerMillis
-		status := api.Unavailable("the collection is being opened; subscribe again in a moment")
+		status := api.Unavailable("the collection is being opened; subscribe again later")
 		status.RetryAfterSeconds = 1
 		return nil, status
 	}

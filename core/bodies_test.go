@@ -290,7 +290,7 @@ func TestBodyThatNeverArrivesIsReported(t *testing.T) {
 
 // After a disconnect the subscription resumes, and only missing bodies follow
 // (rule B31).
-func TestBodiesContinueAfterACut(t *testing.T) {
+func TestBodiesContinueAfterADisconnect(t *testing.T) {
 	r := newRowsRig(t, wire.Config{})
 	r.untilRows()
 	for range 10 {
@@ -396,7 +396,7 @@ func TestRelistWhileBodiesArePending(t *testing.T) {
 
 // When the bodies need more memory than allowed, the rows stay current without them
 // (rule B31).
-func TestBodiesAreLeftOutForMemory(t *testing.T) {
+func TestBodiesAreOmittedForMemory(t *testing.T) {
 	r := newRowsRig(t, wire.Config{MaxBytes: 4_800})
 	r.step(&wire.OpenWatch{Watch: 1, Collection: 1, Bodies: true})
 	for i := 0; i < 100 && r.state.Status == nil; i++ {
@@ -404,7 +404,7 @@ func TestBodiesAreLeftOutForMemory(t *testing.T) {
 	}
 	require.Equal(t, api.CodeTooLarge, r.state.Status.Code)
 	require.NotEqual(t, api.StateClosed, r.state.State)
-	require.Contains(t, r.state.Status.Message, "bodies left out: ")
+	require.Contains(t, r.state.Status.Message, "bodies omitted: ")
 	require.Zero(t, r.state.Bodies)
 	r.step(&wire.Get{Request: 1, Collection: 1, Key: "ns01/p"})
 	require.Equal(t, api.CodeTooLarge, r.errors[1].Code)

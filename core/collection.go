@@ -334,7 +334,7 @@ func (e *Engine) enforceMemoryLimit() {
 	}
 	why := api.TooLarge("the objects need more memory than the " +
 		number(e.cfg.MaxBytes) + " bytes allowed; narrow " + largest.scope.Resource +
-		" by namespace or selector, leave bodies out, or allow more")
+		" by namespace or selector, omit bodies, or allow more")
 	if largest.reflector.LeaveBodies(why) {
 		e.used = e.usedBytes()
 		return

@@ -169,7 +169,7 @@ func (c *connection) silentAt() int64 {
 
 func (c *connection) accept(f *wire.OpenCollection) *api.Status {
 	if len(f.Columns) > 0 {
-		return api.BadRequest("columns can be chosen where Kubernetes is read directly; a connector has its own")
+		return api.BadRequest("columns cannot be chosen with a connector, which has its own")
 	}
 	return nil
 }
@@ -379,9 +379,9 @@ func (c *connection) dictionary(f *wire.Dictionary) error {
 	}
 	switch {
 	case len(c.dictionaries) == maxDictionaries:
-		return api.Protocol("one connection was sent more than 1024 dictionaries")
+		return api.Protocol("one connection has more than 1024 dictionaries")
 	case sent > maxDictionaryBytes:
-		return api.Protocol("the dictionaries of one connection have more than 64 MiB")
+		return api.Protocol("the dictionaries of one connection exceed 64 MiB")
 	}
 	c.dictionaries = append(c.dictionaries, wire.Dictionary{ID: f.ID, Data: slices.Clone(f.Data)})
 	return nil

@@ -72,10 +72,10 @@ func isCore(path string) bool {
 		!strings.HasPrefix(path, "core/coretest") && !strings.HasPrefix(path, "core/sim") && path != "core/body/skeleton"
 }
 
-// rooms lists the imports within this module that each package may have. A package
+// layers lists the imports within this module that each package may have. A package
 // may import any lower layer, but no package of its own layer, except for the
 // imports listed here.
-func rooms() map[string][]string {
+func layers() map[string][]string {
 	leaf := []string{"core/api", "core/internal/lite"}
 	words := append(slices.Clone(leaf), "core/selector", "core/objectjson", "core/wire")
 	stores := append(slices.Clone(words), "core/store", "core/history", "core/watcher")
@@ -107,8 +107,8 @@ func rooms() map[string][]string {
 	}
 }
 
-func TestImportsBetweenRooms(t *testing.T) {
-	allowed := rooms()
+func TestImportsBetweenLayers(t *testing.T) {
+	allowed := layers()
 	for path, p := range list(t, nil, "./core/...") {
 		path, mine := strings.CutPrefix(path, module)
 		if !mine || !isCore(path) {
@@ -116,7 +116,7 @@ func TestImportsBetweenRooms(t *testing.T) {
 		}
 		room, known := allowed[path]
 		if !known {
-			t.Errorf("%s has no place in the layout yet: add it to rooms", path)
+			t.Errorf("%s is not in the layout: add it to layers", path)
 		}
 		for _, i := range ours(p.Imports) {
 			if !slices.Contains(room, i) {
@@ -129,7 +129,7 @@ func TestImportsBetweenRooms(t *testing.T) {
 // forbidden are packages that would give the engine I/O, clocks or randomness.
 var forbidden = []string{"os", "net", "time", "context", "sync", "math/rand", "math/rand/v2", "fmt", "reflect", "encoding/json"}
 
-func TestImportsOfTheEngineAreFreeOfTheWorld(t *testing.T) {
+func TestImportsOfTheEngineHaveNoIOOrClock(t *testing.T) {
 	all := list(t, nil, "./core")
 	for path, p := range all {
 		if !p.Standard {

@@ -254,7 +254,7 @@ func TestDictionariesOfAConnectionAreBounded(t *testing.T) {
 	require.Equal(t, api.StateLive, r.state().State)
 	send(9)
 	require.Equal(t, api.StateReconnecting, r.state().State)
-	require.Contains(t, r.state().Status.Message, "more than 64 MiB")
+	require.Contains(t, r.state().Status.Message, "exceed 64 MiB")
 }
 
 // The dictionaries of one connection are bounded in number, also when they are empty.
@@ -275,7 +275,7 @@ func TestNumberOfDictionariesOfAConnectionIsBounded(t *testing.T) {
 
 // Late changes are not progress: a collection whose source lags is stale,
 // regardless of the changes it receives.
-func TestLateChangesAreNoProgress(t *testing.T) {
+func TestLateChangesAreNotProgress(t *testing.T) {
 	r := newRig(t)
 	r.load(10)
 	l := r.bothLive()

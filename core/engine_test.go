@@ -154,7 +154,7 @@ func (r *rig) load(n int) {
 	r.backend.pods.Listing().End(100, r.now)
 }
 
-func TestEngine_main_job(t *testing.T) {
+func TestEngine_follows_a_connector(t *testing.T) {
 	r := newRig(t)
 	r.load(1000)
 	r.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})

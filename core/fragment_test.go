@@ -35,7 +35,7 @@ func (r *rig) receive(message []byte) {
 	}
 }
 
-func TestFragmentsAreSignsOfLife(t *testing.T) {
+func TestFragmentsCountAsActivity(t *testing.T) {
 	r := newRig(t)
 	r.load(3)
 	r.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})

@@ -87,7 +87,7 @@ func (k *kubernetes) fetch(r kubewatch.Request) uint32 {
 }
 
 func (k *kubernetes) cancel(stream uint32) {
-	k.engine.out = (&wire.CloseStream{Stream: stream, Message: "the answer is not needed any more"}).Append(k.engine.out)
+	k.engine.out = (&wire.CloseStream{Stream: stream, Message: "the response is no longer needed"}).Append(k.engine.out)
 }
 
 func (k *kubernetes) tick() {

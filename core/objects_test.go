@@ -71,7 +71,7 @@ func TestEngine_resumes_in_a_named_source(t *testing.T) {
 
 // K7: the minimum version of a stopped item belongs to its history. In another one
 // it has no meaning.
-func TestK7_AFloorIsForgottenWithItsHistory(t *testing.T) {
+func TestK7_MinimumVersionBelongsToItsHistory(t *testing.T) {
 	r := newRig(t)
 	r.backend.pods.Upstream().SetSource("etcd-a")
 	r.load(3)

@@ -46,7 +46,7 @@ func ParseShard(text string) (Shard, *Status) {
 	n, bounded := lite.ParseUint(count)
 	s := Shard{uint32(i), uint32(n)}
 	if text != "" && (!known || !bounded || i >= n) || s.String() != text {
-		return Shard{}, BadRequest("invalid shard " + lite.Quote(text) + ": expected a number and how many there are, such as 0-of-16")
+		return Shard{}, BadRequest("invalid shard " + lite.Quote(text) + ": expected INDEX-of-COUNT, such as 0-of-16")
 	}
 	return s, nil
 }

@@ -195,7 +195,7 @@ func TestDecodeNamesTheFault(t *testing.T) {
 		{"unknown codec", api.Body{Codec: 9}, nil, "500 InternalError: body has the unknown codec 9"},
 		{"empty", block(), nil, "500 InternalError: body is not a valid block: corrupt at byte 0"},
 		{"cut off", block(alone.Data[:20]...), nil, "500 InternalError: body is not a valid block: corrupt at byte 4"},
-		{"forged length", block(0xff, 0xff, 0xff, 0xff, 0x0f, 0), nil, "413 RequestEntityTooLarge: body decodes to 4294967295 bytes; the most is 16777216"},
+		{"forged length", block(0xff, 0xff, 0xff, 0xff, 0x0f, 0), nil, "413 RequestEntityTooLarge: body decodes to 4294967295 bytes; the limit is 16777216"},
 		{"repeat before any copy", block(4, 0x01, 0), nil, "500 InternalError: body is not a valid block: corrupt at byte 3"},
 		{"no block to continue", block(4, 0x0b), nil, "500 InternalError: body is not a valid block: corrupt at byte 2"},
 		{"beyond the guide", block(8, 6<<2|3), []byte("seven b"), "500 InternalError: body is not a valid block: corrupt at byte 2"},
@@ -204,7 +204,7 @@ func TestDecodeNamesTheFault(t *testing.T) {
 		{"token beyond the length", block(19, 0xfc, 1, 1, 2, 3, 4), nil, "500 InternalError: body is not a valid block: corrupt at byte 3"},
 		{"microseconds beyond a second", block(27, 0xfc, 2, 1, 2, 3, 4, 0xff, 0xff, 0xff), nil, "500 InternalError: body is not a valid block: corrupt at byte 10"},
 		{"another dictionary", packed, podSkeleton[:40], "500 InternalError: body is not a valid block: corrupt at byte"},
-		{"dictionary too large", packed, make([]byte, 1<<17), "500 InternalError: a dictionary of 131072 bytes; the most is 65536"},
+		{"dictionary too large", packed, make([]byte, 1<<17), "500 InternalError: a dictionary of 131072 bytes; the limit is 65536"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dst, err := body.Decode([]byte("kept"), c.body, c.dictionary, nil)
@@ -216,7 +216,7 @@ func TestDecodeNamesTheFault(t *testing.T) {
 
 func TestEncoderRefusesALargeDictionary(t *testing.T) {
 	_, err := body.NewEncoder(make([]byte, 1<<17))
-	require.EqualError(t, err, "400 BadRequest: a dictionary of 131072 bytes; the most is 65536")
+	require.EqualError(t, err, "400 BadRequest: a dictionary of 131072 bytes; the limit is 65536")
 }
 
 func TestCodecAllocatesOnlyTheResult(t *testing.T) {

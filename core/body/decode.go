@@ -19,7 +19,7 @@ const MaxDecoded = 16 << 20
 func Decode(dst []byte, body api.Body, dictionary, base []byte) ([]byte, error) {
 	if len(dictionary) > maxDictionary {
 		return dst, api.Internal("a dictionary of " + strconv.Itoa(len(dictionary)) +
-			" bytes; the most is " + strconv.Itoa(maxDictionary))
+			" bytes; the limit is " + strconv.Itoa(maxDictionary))
 	}
 	switch body.Codec {
 	case api.JSON:
@@ -62,7 +62,7 @@ func corrupt(at int) error {
 
 func tooLarge(n uint64) error {
 	return api.TooLarge("body decodes to " + strconv.FormatUint(n, 10) +
-		" bytes; the most is " + strconv.Itoa(MaxDecoded))
+		" bytes; the limit is " + strconv.Itoa(MaxDecoded))
 }
 
 // uvarint reads a base-128 number; n is zero when it is cut off or too long.

@@ -34,7 +34,7 @@ type Encoder struct {
 func NewEncoder(dictionary []byte) (*Encoder, error) {
 	if len(dictionary) > maxDictionary {
 		return nil, api.BadRequest("a dictionary of " + strconv.Itoa(len(dictionary)) +
-			" bytes; the most is " + strconv.Itoa(maxDictionary))
+			" bytes; the limit is " + strconv.Itoa(maxDictionary))
 	}
 	e := &Encoder{}
 	e.setDictionary(dictionary)

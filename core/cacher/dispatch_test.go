@@ -25,7 +25,7 @@ func (w *world) fill(x *watcher.Watcher) {
 
 // T19: dispatch waits for a slow consumer until the budget is used up, then
 // terminates it. All other consumers receive everything in order.
-func TestC26_SlowConsumerIsWaitedFor(t *testing.T) {
+func TestC26_DispatchWaitsForASlowConsumer(t *testing.T) {
 	w := listed(t, 10)
 	slow, fast := w.start(since("10")), w.start(conflating("10"))
 	w.pass(5000)

@@ -21,7 +21,7 @@ func (w *world) follow(labels string) (*dispatch.Follower, *int) {
 	return w.Follow(filter, func() { *woken++ }), woken
 }
 
-func TestFollowerRestsUntilAnEventMatches(t *testing.T) {
+func TestFollowerIsIdleUntilAnEventMatches(t *testing.T) {
 	w := newWorld(t, history.Limits{MinCapacity: 10, MaxCapacity: 10})
 	w.list(10, "ns/a rv=1 app=web")
 	web, woken := w.follow("app=web")
@@ -49,7 +49,7 @@ func TestFollowerRestsUntilAnEventMatches(t *testing.T) {
 	assert.Equal(t, 2, *woken)
 }
 
-func TestAwaitNewsWakesAtTheNextVersion(t *testing.T) {
+func TestNotifyNextWakesAtTheNextVersion(t *testing.T) {
 	w := listed(t, 10)
 	f, woken := w.follow("app=web")
 	f.NotifyNext()
@@ -89,7 +89,7 @@ func TestFailuresFaultsAndRelistsWakeAllFollowers(t *testing.T) {
 	assert.Zero(t, *none)
 }
 
-func TestC35_PromptKeepsTheCacherAwaitingUntilTheNextVersion(t *testing.T) {
+func TestC35_RequestProgressLastsUntilTheNextVersion(t *testing.T) {
 	w := newWorld(t, history.Limits{})
 	w.Waits().RequestProgress()
 	assert.False(t, w.Waits().Any(), "before the first list no progress is requested")

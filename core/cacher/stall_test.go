@@ -250,7 +250,7 @@ func TestB22_StalledWatchEndsWithTheSecondRelist(t *testing.T) {
 			w.list(60, items[1:]...)
 			assert.True(t, x.Stopped())
 			assert.Equal(t, api.WatchEndOvertaken, x.Ending().Reason)
-			require.ErrorContains(t, x.Status(), "was listed twice before the consumer of the watch took the changes of the first list")
+			require.ErrorContains(t, x.Status(), "was listed twice before the consumer of the watch accepted the changes of the first list")
 			w.assertNoLeak()
 		})
 	}

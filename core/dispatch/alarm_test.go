@@ -8,7 +8,7 @@ import (
 )
 
 // Alarms that are set, moved and unset in any order fire in the order of their times.
-func TestAlarmsRingInOrder(t *testing.T) {
+func TestAlarmsFireInOrder(t *testing.T) {
 	random := rand.New(rand.NewSource(1))
 	var s alarms
 	all := make([]*registration, 50)

@@ -88,7 +88,7 @@ func TestOlderStateIsRejected(t *testing.T) {
 // Progress requires that the server reports its newest version and that all changes
 // up to it have arrived. The regular end of a watch is not enough, nor is a version
 // alone.
-func TestProgressTakesTheWatchAndTheNewestVersion(t *testing.T) {
+func TestProgressRequiresTheWatchAndTheNewestVersion(t *testing.T) {
 	for name, c := range map[string]struct {
 		word string
 		with func() *answer
@@ -171,7 +171,7 @@ func TestR9InternalErrorsBetweenWatchesThatWork(t *testing.T) {
 
 // A server whose watches lag is not current: neither a change nor the first change
 // after a disconnect is progress.
-func TestLateChangesAreNoProgress(t *testing.T) {
+func TestLateChangesAreNotProgress(t *testing.T) {
 	r := following(t, 3)
 	r.pass(10_000)
 	behind := func() {

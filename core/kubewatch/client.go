@@ -83,7 +83,7 @@ type Handler interface {
 	Progress(p Progress) error
 	// Lagging reports why there is no progress although the client has not ended.
 	Lagging(why *api.Status)
-	// Skipped reports an event that is not one of the resource (rule R6).
+	// Skipped reports an event of another resource (rule R6).
 	Skipped(what string)
 	// Ended reports the end of the client. A 410 requires a new list; other errors
 	// can be retried from the last version.

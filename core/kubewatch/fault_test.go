@@ -149,7 +149,7 @@ func TestP18_ExpiredWatchIsListedAgain(t *testing.T) {
 	require.NotContains(t, r.states, api.StateStale)
 }
 
-func TestR10_OverloadedServerIsLeftAloneForTheRequestedTime(t *testing.T) {
+func TestR10_OverloadedServerIsNotContactedBeforeTheRequestedTime(t *testing.T) {
 	r := newRig(t)
 	r.server.fail = func(path string) *answer {
 		if !paged(path) && !strings.Contains(path, initial) {
@@ -477,7 +477,7 @@ func TestC36_ListFromALaggingServerIsRefused(t *testing.T) {
 
 // After a disconnect, a bookmark soon confirms that no change is missing,
 // although other resources have changed meanwhile.
-func TestAfterACutTheCollectionIsSoonLive(t *testing.T) {
+func TestCollectionIsLiveSoonAfterADisconnect(t *testing.T) {
 	r := following(t, 3)
 	r.cut(func() { r.server.rv += 5 })
 	r.pass(5_000)

@@ -64,7 +64,7 @@ func TestR5_WatchesAskForBookmarksAndAShortTimeout(t *testing.T) {
 
 // A transaction of several objects has one version (G4). None of its events is
 // mistaken for a repetition, and a disconnect inside it loses none.
-func TestG4ATransactionIsTakenWhole(t *testing.T) {
+func TestG4_TransactionIsNotSplit(t *testing.T) {
 	r := newRig(t)
 	fill(r.server, 4)
 	r.collection()

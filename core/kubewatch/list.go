@@ -193,5 +193,5 @@ func errorEvent(raw []byte) error {
 	if s := statusOf(d); s.Code != 0 {
 		return s
 	}
-	return broken("an error that is no Status: " + lite.Quote(beginning(raw)))
+	return broken("an error that is not a Status: " + lite.Quote(beginning(raw)))
 }

@@ -178,7 +178,7 @@ func (r *Response) Refusal() *api.Status {
 	if s.Code == 0 {
 		s = &api.Status{
 			Code: r.Code, Reason: reasonOf(r.Code),
-			Message: "the server answers " + strconv.Itoa(r.Code) + ": " + lite.Quote(beginning(r.Body)),
+			Message: "the server returned " + strconv.Itoa(r.Code) + ": " + lite.Quote(beginning(r.Body)),
 		}
 	}
 	if r.RetryAfterSeconds > 0 {

@@ -29,11 +29,11 @@ type question struct {
 	answer *answer
 }
 
-// TestAgainstADumbModel runs random operations in random order. References equal
+// TestAgainstASimpleModel runs random operations in random order. References equal
 // the acquired ones, and every Get returns a result within a second that the
 // sources justify. Versions never decrease, idle items stop, and no state is
 // left at the end.
-func TestAgainstADumbModel(t *testing.T) {
+func TestAgainstASimpleModel(t *testing.T) {
 	happened := map[string]int{}
 	for seed := range int64(200) {
 		w := newWorld(t, Config{MaxIdleMillis: 2 * minute})

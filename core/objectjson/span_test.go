@@ -29,7 +29,7 @@ func end(text []byte, cut func(left int) int) (int, bool) {
 
 // A Span finds the end of a document regardless of its pieces, and excludes the
 // bytes that follow (rule P2).
-func TestASpanEndsWithItsValueWhereverItIsCut(t *testing.T) {
+func TestSpanEndsWithItsValueForAnyPieces(t *testing.T) {
 	for seed := range uint64(300) {
 		g := generator{rand.New(rand.NewPCG(seed, 2))}
 		document := bytes.TrimSpace(g.document())
@@ -126,7 +126,7 @@ func TestUncheckedScanGivesTheSameObject(t *testing.T) {
 	require.Greater(t, compared, 1000)
 }
 
-func TestUncheckedScanNoticesAnEndThatIsMissing(t *testing.T) {
+func TestUncheckedScanDetectsAMissingEnd(t *testing.T) {
 	s, err := objectjson.NewScanner(podSchema().schema())
 	require.NoError(t, err)
 	raw := fixture(t, "pod.json")

@@ -209,7 +209,7 @@ func (r *Reflector) LeaveBodies(why *api.Status) bool {
 	if r.bodies.missing == 0 {
 		return false
 	}
-	why.Message = "bodies left out: " + why.Message
+	why.Message = "bodies omitted: " + why.Message
 	r.bodies = bodies{left: why}
 	r.cacher.DropBodies()
 	r.OnBodies(why)

@@ -88,7 +88,7 @@ func (f Fields) Bind(names []string) (BoundFields, error) {
 
 func unknownField(field string, names []string) *api.Status {
 	return api.BadRequest("field selector: unknown field " + quote(field) +
-		"; the fields to select by are " + lite.Join(names, ", "))
+		"; supported fields: " + lite.Join(names, ", "))
 }
 
 // Matches reports whether every term holds. The function values returns an

@@ -76,7 +76,7 @@ func TestPersistedSessionKeepsItsNegativeCredit(t *testing.T) {
 
 // A reader may have a newer last good version of an unreadable object than its
 // connector. When the object is readable again, its complete body is sent.
-func TestRecoveredObjectIsSentWhole(t *testing.T) {
+func TestRecoveredObjectIsSentCompletely(t *testing.T) {
 	w := newWorld(t, 1)
 	w.cacher = session.Serve(cacher.New(cacher.Config{Schema: objects.Pods()}))
 	w.cacher.Listing().Begin()

@@ -176,7 +176,7 @@ func (k *storedCollection) takeBody(p *session.SnapshotChunk) {
 
 // A snapshot contains the whole collection or its changes, exactly as of one
 // version. It may change while it is read, and use any dictionaries.
-func TestG9_CopyOfAChangingCollection(t *testing.T) {
+func TestG9_SnapshotOfAChangingCollection(t *testing.T) {
 	for _, limit := range []int{1, 100, 1000, 1 << 20} {
 		c := newCollection(20)
 		k := &storedCollection{t: t}
@@ -219,7 +219,7 @@ func TestG9_CopyOfAChangingCollection(t *testing.T) {
 
 // A snapshot ends with a 410 if the collection is relisted or changes faster than it
 // is read. A snapshot of another source starts over.
-func TestH8_OvertakenCopyEndsWith410(t *testing.T) {
+func TestH8_OvertakenSnapshotEndsWith410(t *testing.T) {
 	c := newCollection(20)
 	k := &storedCollection{t: t}
 	_, status := k.copy(c, 1, func() { c.relist(30) })

@@ -21,7 +21,7 @@ type edgeObject struct {
 	open     [kinds]uint32 // its collections; zero for one that is not open
 	states   [kinds]wire.CollectionState
 	stored   [kinds]*storedScope
-	bodies   []leftOut // by name minus one
+	bodies   []leftOut // at the index name-1
 	lacks    bool      // a body was missing when it was loaded
 	readers  []*attachment
 	lastID   uint32

@@ -74,6 +74,6 @@ func (w *Watcher) endOvertaken() {
 // endCrowded ends a watch that still has changes of one relist in its queue when
 // the next relist arrives.
 func (w *Watcher) endCrowded() {
-	w.expire(api.WatchEndOvertaken, "the collection was listed twice before the consumer of the watch took the changes of the first list, "+
+	w.expire(api.WatchEndOvertaken, "the collection was listed twice before the consumer of the watch accepted the changes of the first list, "+
 		strconv.Itoa(w.in.len())+" of which wait; list again and watch from the list's resourceVersion", false)
 }

@@ -31,7 +31,7 @@ type Filter struct {
 // field, and for a namespace if the resource is cluster-scoped.
 func NewFilter(heap *store.Heap, schema *api.Schema, namespace string, s selector.Selection) (*Filter, *api.Status) {
 	if namespace != "" && !schema.Namespaced {
-		return nil, api.BadRequest(schema.Resource.String() + " is not namespaced; leave the namespace out")
+		return nil, api.BadRequest(schema.Resource.String() + " is not namespaced; omit the namespace")
 	}
 	f := &Filter{heap: heap, freed: heap.Labels.Freed()}
 	if !s.Labels.Empty() {

@@ -82,7 +82,7 @@ func (a *Assembly) add(f *Fragment) (message []byte, err error) {
 	case n == 0:
 		return nil, api.Protocol("a Fragment has no data")
 	case f.Rest > MaxMessage || uint64(len(a.joined))+n+f.Rest > MaxMessage:
-		return nil, api.Protocol("the fragments of a message have more than 16 MiB")
+		return nil, api.Protocol("the fragments of a message exceed 16 MiB")
 	case a.Pending() && a.rest != n+f.Rest:
 		return nil, api.Protocol("a Fragment does not continue the one before it")
 	}

@@ -99,7 +99,7 @@ func TestEveryFrameHasASample(t *testing.T) {
 }
 
 // Programs in other languages derive the direction of a frame from its number.
-func TestNumberOfAFrameTellsItsDirection(t *testing.T) {
+func TestNumberOfAFrameDeterminesItsDirection(t *testing.T) {
 	for name, d := range map[string]struct {
 		set         Set
 		first, last Type

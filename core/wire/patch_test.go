@@ -116,7 +116,7 @@ func TestPatchOfOtherObjects(t *testing.T) {
 
 // A patch for another base is an error, regardless of its contents. A patch that
 // reuses more of a text than exists is an error too.
-func TestPatchThatFitsNowhere(t *testing.T) {
+func TestPatchForAnotherBaseIsRefused(t *testing.T) {
 	was := envelope(api.Object{Key: "default/a", Fields: []string{"abcdef"}, Columns: []api.Value{{Kind: api.Integer, Int: 1}}})
 	for name, change := range map[string][]byte{
 		"an integer for a field":           {0, byte(api.Integer), 2},

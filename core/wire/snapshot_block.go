@@ -170,7 +170,7 @@ func (r *reader) blockBody(c *Change) api.Body {
 		c.Base.ResourceVersion = r.before(c.ResourceVersion)
 		c.Base.Body = api.Body{Codec: api.Codec(r.byte()), Data: r.bytes()}
 		if codec := c.Base.Body.Codec; codec == api.NoBody || codec >= api.Delta {
-			r.fail("body that can be no base")
+			r.fail("body that cannot be a base")
 		}
 	}
 	body.Data = r.bytes()

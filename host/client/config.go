@@ -98,7 +98,7 @@ func checkURL(text string) error {
 	u, err := url.Parse(text)
 	switch shown := redact.URL(text); {
 	case shown != text: // other errors might quote the URL
-		return fmt.Errorf("client: connector URL %q carries credentials, which end up in logs: use Config.Token", shown)
+		return fmt.Errorf("client: connector URL %q contains credentials, which would appear in logs: use Config.Token", shown)
 	case err != nil:
 		return fmt.Errorf("client: connector URL: %w", err)
 	}

@@ -47,7 +47,7 @@ func refusal(response *http.Response, err error) error {
 	var unknown x509.UnknownAuthorityError
 	switch {
 	case errors.As(err, &unknown): // the rest of the error is guesses
-		return errors.New("x509: certificate signed by unknown authority; if it is the right one, name a file with its CA in $SSL_CERT_FILE")
+		return errors.New("x509: certificate signed by unknown authority; to trust it, set $SSL_CERT_FILE to a file with its CA")
 	case errors.As(err, &network):
 		return network.Err
 	case response == nil || response.Body == nil || response.StatusCode == http.StatusSwitchingProtocols:

@@ -88,7 +88,7 @@ func TestDialExplainsHowToTrustAnotherCA(t *testing.T) {
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	t.Cleanup(server.Close)
 	_, err := dialer("wss"+strings.TrimPrefix(server.URL, "https"), "")(dialContext(t))
-	require.ErrorContains(t, err, "certificate signed by unknown authority; if it is the right one, name a file with its CA in $SSL_CERT_FILE")
+	require.ErrorContains(t, err, "certificate signed by unknown authority; to trust it, set $SSL_CERT_FILE to a file with its CA")
 }
 
 func TestTextMessagesAreRefused(t *testing.T) {

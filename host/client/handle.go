@@ -47,7 +47,7 @@ func (l *loop) intent(f wire.Frame) bool {
 	return true
 }
 
-// delivery routes a frame to an open resource. It drops frames for closed ones.
+// delivery routes a frame to an open resource. It drops frames for closed resources.
 func (l *loop) delivery(f wire.Frame) bool {
 	switch f := f.(type) {
 	case *wire.CollectionState:

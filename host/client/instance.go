@@ -156,7 +156,7 @@ func (i *Instance) send(f wasm.Function, input []byte) error {
 		return err
 	}
 	if address == 0 {
-		return api.TooLarge(fmt.Sprintf("input of %d bytes is larger than the module takes", len(input)))
+		return api.TooLarge(fmt.Sprintf("input of %d bytes is larger than the module accepts", len(input)))
 	}
 	if !i.module.Memory().Write(uint32(address), input) {
 		return i.trapped(errors.New("the input arena is outside the memory"))

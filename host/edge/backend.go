@@ -121,7 +121,7 @@ func refusal(object string, response *http.Response) *api.Status {
 // unanswered returns the status for a failure of an object or of the connection to
 // it. It is temporary, and the client retries.
 func unanswered(object string, err error) *api.Status {
-	status := api.Unavailable("the edge object " + object + " did not answer as it should: " + err.Error())
+	status := api.Unavailable("the edge object " + object + " returned an invalid response: " + err.Error())
 	status.RetryAfterSeconds = 1
 	return status
 }

@@ -142,7 +142,7 @@ func TestSelectorsBeyondTheLimitsAre413(t *testing.T) {
 	})
 }
 
-func TestTheTimeForAListIsALimit(t *testing.T) {
+func TestListTimeoutIsALimit(t *testing.T) {
 	limits := limit.NewSet().With(limit.ListTimeout, int64(4*time.Second))
 	runOn(t, connector.Config{Limits: limits}, kubeapi.Config{}, func(t *testing.T, w *world) {
 		w.source.stalled = true
@@ -155,7 +155,7 @@ func TestTheTimeForAListIsALimit(t *testing.T) {
 	})
 }
 
-func TestTheTimeForAPieceOfAnAnswerIsALimit(t *testing.T) {
+func TestWriteTimeoutIsALimit(t *testing.T) {
 	limits := limit.NewSet().With(limit.WriteTimeout, int64(4*time.Second))
 	run(t, kubeapi.Config{Limits: limits}, func(t *testing.T, w *world) {
 		w.fill(2000)
@@ -168,7 +168,7 @@ func TestTheTimeForAPieceOfAnAnswerIsALimit(t *testing.T) {
 	})
 }
 
-func TestTheDurationOfAWatchIsALimit(t *testing.T) {
+func TestWatchDurationIsALimit(t *testing.T) {
 	limits := limit.NewSet().With(limit.MinWatchTimeout, int64(time.Minute))
 	run(t, kubeapi.Config{Limits: limits}, func(t *testing.T, w *world) {
 		begun := time.Now()

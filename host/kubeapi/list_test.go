@@ -19,7 +19,7 @@ import (
 
 // If the version of a list is evicted while a client reads it slowly, the client
 // gets an error instead of a partial list.
-func TestAListThatBreaksOffIsAnErrorToItsClient(t *testing.T) {
+func TestInterruptedListIsAnErrorForItsClient(t *testing.T) {
 	short := connector.Config{History: history.Limits{MinCapacity: 10, MaxCapacity: 10}}
 	for name, header := range map[string]http.Header{
 		"plain": {},
@@ -67,7 +67,7 @@ func (b breaks) List(_ context.Context, _ api.Resource, _ kubeapi.ListOptions) (
 	}}, nil
 }
 
-func TestAListThatBreaksOffBeforeAnythingIsSentIsAStatus(t *testing.T) {
+func TestListThatFailsBeforeItsFirstByteIsAStatus(t *testing.T) {
 	run(t, kubeapi.Config{Backend: breaks{still{}, 3}}, func(t *testing.T, w *world) {
 		requireStatus(t, w.get("/api/v1/pods"), 410, "Expired")
 	})

@@ -99,7 +99,7 @@ func (h *Handler) selfReview(w *output, r *http.Request, req *request) *api.Stat
 	default:
 		w.Header().Set("Allow", allowedForReviews)
 		return &api.Status{Code: http.StatusMethodNotAllowed, Reason: reasonMethodNotAllowed,
-			Message: r.Method + " is not allowed: reviews are answered to POST and are not stored"}
+			Message: r.Method + " is not allowed: reviews accept only POST and are not stored"}
 	}
 	if _, status := negotiate(r.Header); status != nil {
 		return status
@@ -179,7 +179,7 @@ func (h *Handler) mayRead(ctx context.Context, user *access.User, a *resourceAtt
 		return nil, status
 	}
 	if a.Verb == "create" && a.Subresource == "" && isSelfReview(withVersion(resource, "v1")) {
-		return accessStatus{Allowed: true, Reason: "every authenticated user may ask for its own rights"}, nil
+		return accessStatus{Allowed: true, Reason: "every authenticated user may review its own rights"}, nil
 	}
 	switch {
 	case !slices.Contains(readVerbs, a.Verb):

@@ -75,7 +75,7 @@ func TestSelfSubjectAccessReviewAnswersForTheUserOfTheToken(t *testing.T) {
 			{`"resourceAttributes":{"verb":"create","resource":"pods","namespace":"a"}`, false, false, "this server is a read-only cache: it serves get, list and watch, and reviews of the user's own rights"},
 			{`"resourceAttributes":{"verb":"*","resource":"*","group":"*"}`, false, false, "this server is a read-only cache: it serves get, list and watch, and reviews of the user's own rights"},
 			{`"resourceAttributes":{"verb":"get","resource":"pods","subresource":"log","namespace":"a"}`, false, false, "this server is a read-only cache: it does not serve subresources"},
-			{`"resourceAttributes":{"verb":"create","group":"authorization.k8s.io","resource":"selfsubjectrulesreviews"}`, true, true, "every authenticated user may ask for its own rights"},
+			{`"resourceAttributes":{"verb":"create","group":"authorization.k8s.io","resource":"selfsubjectrulesreviews"}`, true, true, "every authenticated user may review its own rights"},
 			{`"nonResourceAttributes":{"verb":"get","path":"/version"}`, true, true, ""},
 			{`"nonResourceAttributes":{"verb":"get","path":"/apis/apps/v1"}`, true, true, ""},
 			{`"nonResourceAttributes":{"verb":"get","path":"/metrics"}`, false, false, "this server does not serve the path"},

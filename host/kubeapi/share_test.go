@@ -44,7 +44,7 @@ func requireTooMany(t *testing.T, r *http.Response, l *limit.Limit) {
 }
 
 // Requests that wait for a version do not use the capacity of other requests.
-func TestRequestsThatWaitForAVersionDisturbNoOthers(t *testing.T) {
+func TestRequestsThatWaitForAVersionDoNotDelayOthers(t *testing.T) {
 	token := base64.RawURLEncoding.EncodeToString([]byte(`{"v":"meta.k8s.io/v1","rv":99999999,"start":"a/b\u0000"}`))
 	for _, query := range []string{
 		"/api/v1/pods?resourceVersion=99999999",
@@ -175,7 +175,7 @@ func TestHeaviestListUsesAllSeats(t *testing.T) {
 }
 
 // The same applies to requests for a resource that has not been listed yet.
-func TestRequestsThatWaitForAListDisturbNoOthers(t *testing.T) {
+func TestRequestsThatWaitForAListDoNotDelayOthers(t *testing.T) {
 	run(t, kubeapi.Config{}, func(t *testing.T, w *world) {
 		require.Equal(t, 200, w.get("/api/v1/nodes").StatusCode)
 		w.source.stalled = true

@@ -236,7 +236,7 @@ func TestP10_ASlowClientIsEndedAndLosesOnlyTheRest(t *testing.T) {
 	})
 }
 
-func TestP10_ClientThatReadsNothingIsDisconnected(t *testing.T) {
+func TestP10_ClientThatDoesNotReadIsDisconnected(t *testing.T) {
 	run(t, kubeapi.Config{}, func(t *testing.T, w *world) {
 		watch := w.watch("/api/v1/pods?watch=1&resourceVersion=1")
 		for i := range 100 {

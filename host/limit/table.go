@@ -6,7 +6,7 @@ import "net/http"
 var (
 	MaxReaders = define(Limit{
 		Name: "max-readers", Default: 10_000, Unit: Count, Code: http.StatusTooManyRequests,
-		Help: "WebSocket readers served at once, from their Hello on; more get 429",
+		Help: "WebSocket readers served concurrently, counted from their Hello; more get 429",
 	})
 	MaxMessageBytes = define(Limit{
 		Name: "max-message-bytes", Default: 1 << 20, Unit: Bytes, Code: http.StatusRequestEntityTooLarge,
@@ -53,7 +53,7 @@ var (
 	// The default of kube-apiserver for concurrent non-mutating requests.
 	MaxRequests = define(Limit{
 		Name: "max-requests", Default: 400, Unit: Count, Code: http.StatusTooManyRequests,
-		Help: "other requests of the Kubernetes API served at once; a list counts once per 1000 objects that it examines, up to 10 times. " +
+		Help: "other requests of the Kubernetes API served concurrently; a list counts once per 1000 objects that it examines, up to 10 times. " +
 			"More requests get 429, and so do requests of a user or address with more than remain for others",
 	})
 	MaxWaitingRequests = define(Limit{
@@ -79,11 +79,11 @@ var (
 	})
 	MaxReviews = define(Limit{
 		Name: "max-reviews", Default: 200, Unit: Count, Code: http.StatusTooManyRequests,
-		Help: "token and access reviews awaited from kube-apiserver at once (--auth kube, proxy or oidc); clients that need another one get 429",
+		Help: "token and access reviews awaited from kube-apiserver concurrently (--auth kube, proxy or oidc); clients that need another one get 429",
 	})
 	MaxReviewsPerAddress = define(Limit{
 		Name: "max-reviews-per-address", Default: 50, Unit: Count, Code: http.StatusTooManyRequests,
-		Help: "token and access reviews awaited at once for clients of one address (--auth kube, proxy or oidc); more get 429",
+		Help: "token and access reviews awaited concurrently for clients of one address (--auth kube, proxy or oidc); more get 429",
 	})
 	MaxReviewRate = define(Limit{
 		Name: "max-review-rate", Default: 200, Unit: Count, Code: http.StatusTooManyRequests,

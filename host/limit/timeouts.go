@@ -41,7 +41,7 @@ var (
 	})
 	PingInterval = define(Limit{
 		Name: "ping-interval", Default: int64(20 * time.Second), Unit: Duration,
-		Help: "time between two pings of a connection to /watch; one that is silent for 4 of them is closed",
+		Help: "time between two pings of a connection to /watch; a connection that is silent for 4 intervals is closed",
 	})
 )
 

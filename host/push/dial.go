@@ -29,7 +29,7 @@ type RefusedError struct {
 
 // Error implements error.
 func (e *RefusedError) Error() string {
-	text := fmt.Sprintf("the edge answered %d %s", e.Code, http.StatusText(e.Code))
+	text := fmt.Sprintf("the edge returned %d %s", e.Code, http.StatusText(e.Code))
 	if e.Message != "" {
 		text += ": " + e.Message
 	}

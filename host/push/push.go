@@ -78,7 +78,7 @@ func parseURL(text string) (*url.URL, error) {
 	shown := redact.URL(text)
 	switch {
 	case shown != text: // other errors might quote the URL
-		return nil, fmt.Errorf("edge %s: the URL carries credentials; give the token separately", shown)
+		return nil, fmt.Errorf("edge %s: the URL contains credentials; give the token separately", shown)
 	case err != nil:
 		return nil, fmt.Errorf("edge %s: %w", text, err)
 	}

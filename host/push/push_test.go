@@ -308,7 +308,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 			return http.StatusTemporaryRedirect, ""
 		}
 		e.location = elsewhere.URL + "/feed"
-		assert.ErrorContains(t, <-startCluster(t, e, newSource()).run(t).done, "the edge answered 307 Temporary Redirect: it is at "+e.location)
+		assert.ErrorContains(t, <-startCluster(t, e, newSource()).run(t).done, "the edge returned 307 Temporary Redirect: it is at "+e.location)
 	}
 }
 
@@ -327,10 +327,10 @@ func TestInvalidEdgeURLs(t *testing.T) {
 		"wss://edge.example.com/clusters/a/watch": "/watch is for readers",
 		"wss://\x00": "invalid",
 
-		"wss://a:hunter2%zz@edge.example/feed":      "edge wss://xxxxx@edge.example/feed: the URL carries credentials",
-		"wss://a:hunter2 @edge.example/feed":        "edge wss://xxxxx@edge.example/feed: the URL carries credentials",
-		"wss://a:hunter2/hunter2@edge.example/feed": "edge wss://xxxxx@edge.example/feed: the URL carries credentials",
-		"wss://a:1/hunter2@edge.example/feed":       "edge wss://xxxxx@edge.example/feed: the URL carries credentials",
+		"wss://a:hunter2%zz@edge.example/feed":      "edge wss://xxxxx@edge.example/feed: the URL contains credentials",
+		"wss://a:hunter2 @edge.example/feed":        "edge wss://xxxxx@edge.example/feed: the URL contains credentials",
+		"wss://a:hunter2/hunter2@edge.example/feed": "edge wss://xxxxx@edge.example/feed: the URL contains credentials",
+		"wss://a:1/hunter2@edge.example/feed":       "edge wss://xxxxx@edge.example/feed: the URL contains credentials",
 	} {
 		c.config.URL = text
 		_, err := push.New(c.config)

@@ -164,7 +164,7 @@ function parseURL(url: string | URL, example: string): URL {
   } catch {
     throw badRequest(`"${url}" is not a URL; expected one such as "${example}"`);
   }
-  if (target.username || target.password) throw badRequest('the URL carries credentials; pass them as the "token" option');
+  if (target.username || target.password) throw badRequest('the URL contains credentials; pass them as the "token" option');
   return target;
 }
 

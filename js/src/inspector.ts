@@ -96,7 +96,7 @@ export class WatchglassInspector extends Base {
     if (!client) return;
     if (this.#askedAt > 0) {
       const waiting = Date.now() - this.#askedAt;
-      if (waiting >= patience) this.#failure = `the engine has not answered for ${Math.round(waiting / 1000)} s`;
+      if (waiting >= patience) this.#failure = `the engine has not responded for ${Math.round(waiting / 1000)} s`;
       return;
     }
     this.#askedAt = Date.now();

@@ -50,7 +50,7 @@ export async function startEngine({ url, wasm, maxBytes = 0, maxHistory = 0, pau
 
 /** Starts an engine with one member. The engine ends when the member leaves. */
 export async function attachEngine(options: StartOptions, events: MemberEvents): Promise<Membership> {
-  if (options.persist) console.warn("watchglass: nothing is persisted: persist requires a worker");
+  if (options.persist) console.warn("watchglass: persistence is disabled: persist requires a worker");
   const engine = await startEngine(options);
   const membership = engine.attach(events);
   return {

@@ -97,7 +97,7 @@ export function webSocketDial(Socket: WebSocketClass, askWhy?: AskWhy): Dial {
     };
     socket.onmessage = ({ data }: MessageEvent<unknown>) => {
       if (done) return;
-      if (!isArrayBuffer(data)) return refuse("protocol error: text where frames belong");
+      if (!isArrayBuffer(data)) return refuse("protocol error: received a text message");
       if (data.byteLength > maxMessage) return refuse(`protocol error: a message of ${data.byteLength} bytes, the limit is ${maxMessage}`);
       events.data(new Uint8Array(data));
     };

@@ -116,7 +116,7 @@ test("a broken connection is reopened, and the watch continues", { skip }, async
 test("addresses that are not a Kubernetes API are refused", async () => {
   const direct = { kubernetes: true, worker: "inline", wasm: new Uint8Array() } as const;
   await assert.rejects(connect("ws://127.0.0.1:1", direct), /is not the URL of a Kubernetes API/);
-  await assert.rejects(connect("http://a:b@127.0.0.1:1", direct), /the URL carries credentials/);
+  await assert.rejects(connect("http://a:b@127.0.0.1:1", direct), /the URL contains credentials/);
   await assert.rejects(connect("http://127.0.0.1:1/?x", direct), /has a query/);
   await assert.rejects(connect("nothing", direct), /"nothing" is not a URL/);
 });

@@ -38,7 +38,7 @@ test("weak keys are refused without showing them", async () => {
   }
 });
 
-test("resources are where host/edge looks for them", () => {
+test("resources are mapped to objects as in host/edge", () => {
   const { clusters, places } = read("edge", "places.json");
   const objectOf = (cluster: string, ...resources: string[]) => {
     const found = place(clusters, cluster, { resources });
@@ -92,7 +92,7 @@ test("a connector receives the objects that it must feed", () => {
   assert.equal((feeds(clusters, "none", ["v1/nodes"]) as Status).code, 404);
 });
 
-test("readers are sent to a region of their part of the world", () => {
+test("readers are routed to a region on their continent", () => {
   const clusters = { default: { groups: [{ name: "pods", resources: ["v1/pods"] }], regions: 4 }, other: {}, divided: { groups: [{ name: "pods", resources: ["v1/pods"], shards: 3 }], regions: 1 } };
   assert.deepEqual(region(clusters, "default/pods", "EU", 0.99), { name: "default/pods@weur-3", hint: "weur" });
   assert.deepEqual(region(clusters, "default/pods", undefined, 0), { name: "default/pods@any-0", hint: undefined });

@@ -55,7 +55,7 @@ describe("an unused object", { concurrency: 4 }, () => {
   test("without an upstream deletes its storage and refuses readers", options, async (t) => {
     const edge = await Edge.start(t);
     const { code, body } = await edge.get("former/watch");
-    assert.deepEqual([code, body.message], [404, "the object that this one read from no longer exists"]);
+    assert.deepEqual([code, body.message], [404, "the upstream object no longer exists"]);
     assert.ok(edge.stored() > emptyBytes);
     await deleted(edge);
   });

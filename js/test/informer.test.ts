@@ -230,7 +230,7 @@ test("a lost connection is reported, and the informer resumes", options, async (
   assert.equal((await wg.inspect())["collection.1.relists"], 1, "it has listed once");
 });
 
-test("after a 410 the differences are reported, and nothing else", options, async (t) => {
+test("after a 410 only the differences are reported", options, async (t) => {
   const { cluster, wg, informer, events } = await setup(t, { pods: ["a", "b", "c"] });
   await informer.start();
   events.drain();

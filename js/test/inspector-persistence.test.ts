@@ -99,7 +99,7 @@ test("the inspector deletes all stored states, by keyboard", { skip }, async (t)
   assert.deepEqual(await page.evaluate(() => indexedDB.databases()), []);
 });
 
-test("the inspector explains why nothing is stored, and creates no database", { skip }, async (t) => {
+test("the inspector explains why no state is stored, and creates no database", { skip }, async (t) => {
   const { open } = await setup(t);
   const page = await open();
   await inspect(page, { persist: false });
@@ -108,7 +108,7 @@ test("the inspector explains why nothing is stored, and creates no database", { 
   assert.deepEqual(await page.evaluate(() => indexedDB.databases()), []);
   const unknown = await open();
   await inspect(unknown, { token: "", worker: "dedicated" });
-  await note(unknown, "Nothing more is stored: the user is unknown");
+  await note(unknown, "No further states are stored: the user is unknown");
 });
 
 test("the inspector shows that the storage cannot be read", { skip }, async (t) => {

@@ -114,7 +114,7 @@ const unknown: [options: ViewOptions, message: RegExp][] = [
   [{ groupBy: ["status.phase", "Statsu"] }, /^cannot count v1\/pods by "Statsu": there is no such column or field; did you mean Status\?/],
   [{ groupBy: ["status.phase"], aggregates: ["Statsu"] }, /^cannot aggregate v1\/pods by "Statsu"/],
   [{ labelSelector: "a=b=c" }, /^label selector "a=b=c": at offset 3: expected /],
-  [{ fieldSelector: "spec.nope=1" }, /^field selector: unknown field "spec.nope"; the fields to select by are metadata.name, /],
+  [{ fieldSelector: "spec.nope=1" }, /^field selector: unknown field "spec.nope"; supported fields: metadata.name, /],
 ];
 
 test("names that the resource does not have are refused with the names that it has", environment, async (t) => {

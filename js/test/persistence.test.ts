@@ -89,7 +89,7 @@ test("a page that is opened again without a network shows the stored state, and 
   assert.equal(await counter(again, "discarded"), 0);
 });
 
-test("another user sees nothing of a stored state, and deletes it", { skip }, async (t) => {
+test("another user cannot see a stored state, and deletes it", { skip }, async (t) => {
   const { connector, open } = await filled(t);
   connector.refusals = unreachable;
   const other = await open();
@@ -141,7 +141,7 @@ test("a corrupt stored state is deleted and loaded from the connector", { skip }
   await reaches(again, "restored", 1);
 });
 
-test("the end of the quota ends the persistence, and nothing else", { skip }, async (t) => {
+test("an exceeded quota ends only the persistence", { skip }, async (t) => {
   const { connector, open, context } = await setup(t);
   const page = await open();
   const cdp = await context.newCDPSession(page);
@@ -178,7 +178,7 @@ test("Secrets are never stored", { skip }, async (t) => {
   assert.deepEqual(await stored(page), ["v1/pods"]);
 });
 
-test("nothing is stored for a user who is not known", { skip }, async (t) => {
+test("no state is stored for an unknown user", { skip }, async (t) => {
   const { open } = await setup(t);
   const page = await open();
   await start(page, { token: "" });
@@ -202,7 +202,7 @@ for (const [options, why] of misuses) {
       globalThis.pods = wg.collection("v1/pods");
       globalThis.view = pods.view({ sort: "name" });
     }, options);
-    assert.equal((await warning).text(), `watchglass: nothing is persisted: ${why}`);
+    assert.equal((await warning).text(), `watchglass: persistence is disabled: ${why}`);
     await shows(page, "web-1 Running, web-2 Pending");
     assert.equal(await counter(page, "stored"), undefined);
   });

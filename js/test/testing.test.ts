@@ -42,7 +42,7 @@ test("an object has the members that an API fills in, and is a copy", options, a
   assert.notEqual(again.metadata.resourceVersion, metadata.resourceVersion);
 });
 
-test("a cut connection is reported while the rows stay, and nothing is missed after it", options, async (t) => {
+test("a lost connection is reported while the rows stay, and no change is missed", options, async (t) => {
   const cluster = new TestCluster();
   cluster.apply(pod("a"));
   const wg = await connected(t, cluster);
@@ -52,7 +52,7 @@ test("a cut connection is reported while the rows stay, and nothing is missed af
   await view.ready;
   cluster.cut();
   await until(pods, () => pods.status.state === "reconnecting");
-  assert.match(pods.status.error!.message, /the test cut the connection/);
+  assert.match(pods.status.error!.message, /the test closed the connection/);
   assert.equal(names(view.snapshot.rows), "a");
   cluster.apply(pod("b"));
   cluster.delete("v1/pods", "default/a");

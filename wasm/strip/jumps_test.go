@@ -80,7 +80,7 @@ func TestJumpsOfAProgram(t *testing.T) {
 }
 
 // Damaged code is rejected, or parsed as other code, but never causes a panic.
-func TestDamagedCodeIsNoPanic(t *testing.T) {
+func TestDamagedCodeDoesNotPanic(t *testing.T) {
 	m, err := parse(linked(t))
 	require.NoError(t, err)
 	code := codeOf(m)

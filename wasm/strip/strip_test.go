@@ -218,7 +218,7 @@ func TestModuleOfAnUnknownReleaseIsShippedAsLinked(t *testing.T) {
 	require.True(t, bytes.Equal(file, shipped))
 }
 
-func TestUnrecognizedTablesAreNoReasonToFail(t *testing.T) {
+func TestUnrecognizedTablesDoNotFailTheBuild(t *testing.T) {
 	file := recognized(t)
 	small, err := Module(file)
 	require.NoError(t, err)
@@ -237,7 +237,7 @@ func TestUnrecognizedTablesAreNoReasonToFail(t *testing.T) {
 	}
 }
 
-func TestFileThatIsNoModuleIsRefused(t *testing.T) {
+func TestFileThatIsNotAModuleIsRefused(t *testing.T) {
 	file := linked(t)
 	for _, c := range []struct {
 		file   []byte
@@ -255,7 +255,7 @@ func TestFileThatIsNoModuleIsRefused(t *testing.T) {
 
 // A module with damaged tables is rejected, or converted to another one, but never
 // causes a panic.
-func TestDamageIsNoPanic(t *testing.T) {
+func TestDamagedModuleDoesNotPanic(t *testing.T) {
 	file := recognized(t)
 	m, err := parse(file)
 	require.NoError(t, err)
@@ -296,7 +296,7 @@ func TestCountBeyondSection(t *testing.T) {
 	}
 }
 
-func TestTheMemoryStaysAsItWas(t *testing.T) {
+func TestMemoryIsUnchanged(t *testing.T) {
 	file := linked(t)
 	m, err := parse(file)
 	require.NoError(t, err)

@@ -353,7 +353,7 @@ export class Dashboard {
     if (rows && rows.total > 0) this.#overlay.hide();
     else if (!rows && error?.code === 401) this.#overlay.showMessage(signInMessage(error.message));
     else if (!rows && error) this.#overlay.showMessage({ title: words(error.reason), text: error.message, action: this.#wayOut(), ...this.#askNamespace(error.code) });
-    else if (!rows && this.#refusal) this.#overlay.showMessage({ title: "This query was not accepted", text: "Its error is above.", action: this.#clearAction() });
+    else if (!rows && this.#refusal) this.#overlay.showMessage({ title: "This query was not accepted", text: "The error is shown above.", action: this.#clearAction() });
     else if (!rows || loading) this.#overlay.showLoading(total ? `Loading ${count(loaded)} of ${count(total)}` : "Loading");
     else this.#overlay.showMessage(this.#emptyMessage());
   }

@@ -40,7 +40,7 @@ describe("overview", () => {
     await dashboard.hasTotal(2);
   });
 
-  test("tells ready workloads from others", async () => {
+  test("distinguishes ready workloads from others", async () => {
     await openOverview();
     await counted("apps/v1/deployments", 2);
     await until(() => document.querySelector('[data-bar="not ready"] .bar-value').textContent === "1");
@@ -64,7 +64,7 @@ describe("overview", () => {
     await dashboard.hasTotal(2);
   });
 
-  test("says what is loading, absent, refused or old, and asks for a token", async () => {
+  test("shows what is loading, missing, refused or stale, and asks for a token", async () => {
     await openOverview({ query: `${QUERY}&wait`, ready: false });
     await card("v1/pods").getByText("Loading").waitFor();
     await inPage(() => cluster.shown.set({ state: "forbidden", error: { code: 401, reason: "Unauthorized", message: "a token is needed" } }));
@@ -130,7 +130,7 @@ describe("an open object", () => {
   const events = () => dashboard.get("events").locator("li").evaluateAll((items) => items.map((item) => item.querySelector("strong").textContent));
   const links = () => dashboard.get("links").locator("a");
 
-  test("has its events, newest first, as they come", async () => {
+  test("shows its events, newest first, as they arrive", async () => {
     await openObject("v1/pods", `shop/${POD}`);
     await dashboard.get("events").getByText("back-off restarting the container").waitFor();
     assert.deepEqual(await events(), ["Warning BackOff", "Scheduled"]);
@@ -150,7 +150,7 @@ describe("an open object", () => {
     assert.deepEqual(await violations(dashboard.page), []);
   });
 
-  test("without the right to list events says so, and works", async () => {
+  test("without the right to list events reports that, and works", async () => {
     await open({ query: QUERY });
     await inPage(() => cluster.deny("v1/events"));
     await dashboard.page.evaluate((pod) => { location.hash = `#/v1/pods?object=shop/${pod}`; }, POD);
@@ -175,7 +175,7 @@ describe("an open object", () => {
     assert.equal(await dashboard.get("detail").isVisible(), false);
   });
 
-  test("names owners that are absent or may not be read", async () => {
+  test("names owners that are missing or not readable", async () => {
     await open({ query: QUERY });
     await inPage(() => { cluster.deny("apps/v1/deployments"); cluster.update("v1/pods", "shop/alone", ({ metadata }) => { metadata.ownerReferences = [{ apiVersion: "batch/v1", kind: "Job", name: "gone", uid: "u", controller: true }]; }); });
     await dashboard.page.evaluate(() => { location.hash = "#/v1/pods?object=shop/alone"; });

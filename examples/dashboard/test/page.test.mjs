@@ -6,7 +6,7 @@ import { PODS, dashboard, inPage, open, until } from "./support/harness.mjs";
 const MANY = 10_000;
 
 describe("table", () => {
-  test("draws only the rows in sight of 10,000", async () => {
+  test("draws only the visible rows of 10,000", async () => {
     await open({ pods: MANY });
     await dashboard.hasTotal(MANY);
     const bounded = async () => assert.ok((await dashboard.rows.count()) < 40, `${await dashboard.rows.count()} rows in the document`);
@@ -50,7 +50,7 @@ describe("table", () => {
     await until(() => !document.querySelector("[aria-sort=descending]"));
   });
 
-  test("keeps an element per object and writes what changed", async () => {
+  test("keeps an element per object and writes only changes", async () => {
     await open();
     const key = (await dashboard.keys())[3];
     await inPage((key) => { document.querySelector(`[data-key="${key}"]`).marked = true; cluster.touch(key, "Failed"); }, key);
@@ -143,7 +143,7 @@ describe("keyboard", () => {
 });
 
 describe("selectors", () => {
-  test("apply as one types", async () => {
+  test("apply while the user types", async () => {
     await open();
     await dashboard.get("label-selector").fill("app=web, tier in (data, backend)");
     await until((all) => Number(document.querySelector("#range").dataset.total) < all, PODS);
@@ -179,7 +179,7 @@ describe("selectors", () => {
   });
 
   // The header shows the order of the rows, and not the sort of a refused query.
-  test("a header does not claim an order that was refused with the rest of the query", async () => {
+  test("a header does not show an order that was refused with its query", async () => {
     await open();
     await dashboard.get("field-selector").fill("spec.node=x");
     await dashboard.get("query-error").waitFor();
@@ -199,7 +199,7 @@ describe("selectors", () => {
     await until(() => Number(document.querySelector("#range").dataset.total) > 0);
   });
 
-  test("a click on a label demands it", async () => {
+  test("a click on a label selects it", async () => {
     await open();
     await dashboard.page.locator(".label[data-label=app]").first().click();
     await until((all) => Number(document.querySelector("#range").dataset.total) < all, PODS);

@@ -28,7 +28,7 @@ const countPods = (condition) => inPage(async (condition) => {
 }, condition);
 
 describe("search", () => {
-  test("narrows the rows as one types, and marks what it found", async () => {
+  test("filters the rows while the user types, and marks the matches", async () => {
     await open();
     await type("search", "PAY web");
     await isNarrowed();
@@ -48,7 +48,7 @@ describe("search", () => {
     assert.equal(await dashboard.page.locator("[data-testid=rows] mark").count(), 0);
   });
 
-  test("a label is found as key=value, and its parts stay its parts", async () => {
+  test("a label is found as key=value", async () => {
     await open({ hash: "#/v1/pods?search=tier%3Ddata" });
     await isNarrowed();
     const chip = dashboard.page.locator(".label[data-label=tier]").first();
@@ -102,7 +102,7 @@ describe("where", () => {
     assert.ok((await dashboard.column("Restarts")).every((text) => Number(text) > 3));
   });
 
-  test("shows the engine's error while one types, moves nothing, and keeps the rows", async () => {
+  test("shows the engine's error while the user types, and keeps the rows in place", async () => {
     await open();
     await dashboard.get("where").fill("restarts > 3");
     await isNarrowed();
@@ -126,7 +126,7 @@ describe("where", () => {
     ["search", "a ".repeat(31), /search has more than 30 words/],
     ["label-selector", ",,(", /label selector/],
     ["field-selector", "spec.nodeName", /field selector/],
-  ]) test(`nonsense in ${input} is refused: ${text.slice(0, 12)}`, async () => {
+  ]) test(`invalid input in ${input} is refused: ${text.slice(0, 12)}`, async () => {
     await open();
     await dashboard.get(input).fill(text);
     await dashboard.get("query-error").waitFor();
@@ -219,7 +219,7 @@ describe("facets", () => {
     assert.equal(await chip.count(), 0);
   });
 
-  test("a chosen value is in sight on a narrow page", async () => {
+  test("a chosen value is visible on a narrow page", async () => {
     await open({ hash: "#/v1/pods?facet.Status=Succeeded", viewport: { width: 400, height: 760 } });
     await isNarrowed();
     const box = await dashboard.page.locator(".chip[data-facet=Succeeded]").boundingBox();

@@ -105,7 +105,7 @@ describe("served by watchglass", { skip: isBuilt ? false : `${binary} is not bui
 });
 
 describe("a server that is killed and comes back", { skip: isBuilt ? false : `${binary} is not built` }, () => {
-  test("the rows stay, say that they are old, and end up right", async () => {
+  test("the rows stay, are reported as stale, and become current", async () => {
     const dataDir = mkdtempSync(join(tmpdir(), "dashboard-etcd-"));
     const [browser, demo] = await Promise.all([launch(), Demo.start({ pods: 1000, rate: 0, dataDir })]);
     try {
@@ -131,7 +131,7 @@ describe("a server that is killed and comes back", { skip: isBuilt ? false : `${
   });
 });
 
-test("a server that dies while the page loads is no matter for a programmer", async () => {
+test("a server that dies while the page loads is reported to the user", async () => {
   const server = await serve(dist, (path) => path === "/watchglass.wasm" && server.close());
   const browser = await launch();
   try {

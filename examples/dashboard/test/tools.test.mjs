@@ -77,7 +77,7 @@ describe("saved views", () => {
     assert.deepEqual(await links().evaluateAll((all) => all.map((link) => link.getAttribute("href"))), ["#/v1/pods?search=api"]);
   });
 
-  test("that cannot be stored say why", async () => {
+  test("that cannot be stored report the reason", async () => {
     await openTable();
     await inPage(() => { Storage.prototype.setItem = () => { throw new Error("the quota is used up"); }; });
     await openMenu("views");

@@ -20,7 +20,7 @@ before(async () => {
 });
 after(() => rmSync(folder, { recursive: true }));
 
-describe("ages read as kubectl's", () => {
+describe("ages are formatted like kubectl's", () => {
   const s = 1000, min = 60 * s, h = 60 * min, d = 24 * h;
   const cases = [
     [-5, "0s"], [119 * s, "119s"], [2 * min, "2m"], [3 * min + 5 * s, "3m5s"], [10 * min, "10m"], [179 * min, "179m"],
@@ -30,7 +30,7 @@ describe("ages read as kubectl's", () => {
   for (const [ms, text] of cases) test(text, () => assert.equal(m.age(ms), text));
 });
 
-describe("cells read as kubectl's", () => {
+describe("cells are formatted like kubectl's", () => {
   const now = 1_800_000_000_000, minute = 60_000;
   const cases = [
     ["integer", 7, "7"], ["integer", 7, "7 (5m ago)", now - 5 * minute], ["string", null, "<none>"], ["string", "", "<none>"],
@@ -121,7 +121,7 @@ describe("an export", () => {
       assert.ok(collection.views.every(({ state }) => state === "closed"));
     });
   }
-  test("has a row once that moves between its windows", async () => {
+  test("has a row only once if it moves between windows", async () => {
     const collection = fake(10_001);
     const { rows } = await collect(collection, 50_000, undefined, (done) => {
       if (done === 10_001) collection.views[1].snapshot = { total: 10_001, rows: [{ key: "9999" }] };
@@ -164,7 +164,7 @@ test("a label is added once", () => {
   assert.equal(m.withLabel("x, app=web", "app", "web"), "x, app=web");
 });
 
-test("the place of a parser's error is found in its text", () => {
+test("the position of a parser's error is found in its text", () => {
   const query = { search: "s", where: "ö > and", labelSelector: "ä in b", fieldSelector: "x=1" };
   const message = 'label selector "ä in b": at offset 6: expected "(" after in, found "b"';
   assert.deepEqual(m.faultOf(message, query), { input: "labelSelector", offset: 5 });

@@ -45,7 +45,7 @@ func (p policy) Authenticate(_ context.Context, presented string) (*access.User,
 func (c *Claims) mayRead(cluster string) *api.Status {
 	switch {
 	case c.Feed:
-		return api.Forbidden("the token is for feeding, and this is for reading: mint one without --feed")
+		return api.Forbidden("the token is for feeding, but this request reads: mint one without --feed")
 	case c.Cluster != cluster:
 		return api.Forbidden("the token is for another cluster than " + strconv.Quote(cluster))
 	}

@@ -71,9 +71,9 @@ func (k Keys) Sign(c Claims, now time.Time) (string, error) {
 	}
 	switch {
 	case len(c.Resources) == 0:
-		return "", errors.New("a token without resources grants nothing: name some, or " + Any + " for all")
+		return "", errors.New("a token without resources grants no rights: name some, or " + Any + " for all")
 	case len(c.Namespaces) == 0:
-		return "", errors.New("a token without namespaces grants nothing: name some, or " + Any + " for all")
+		return "", errors.New("a token without namespaces grants no rights: name some, or " + Any + " for all")
 	case c.Cluster == "":
 		return "", errors.New("a token is for one cluster: name it")
 	case c.Feed && !slices.Equal(c.Namespaces, []string{Any}):

@@ -43,7 +43,7 @@ type inspectedResource struct {
 	Objects         int     `json:"objects"`
 	ResourceVersion string  `json:"resourceVersion"`
 	Bytes           int     `json:"bytes"`
-	BehindSeconds   float64 `json:"behindSeconds"` // since the source last sent something
+	BehindSeconds   float64 `json:"behindSeconds"` // since the source last sent data
 	Readers         int     `json:"readers"`
 	Failures        int     `json:"failures,omitempty"`
 	Error           string  `json:"error,omitempty"`

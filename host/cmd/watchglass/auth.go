@@ -132,7 +132,7 @@ func (f *authFlags) withCookie(policy access.Policy, limits *limit.Set) access.P
 
 func (f *authFlags) tokenPolicy(public []string, files *reload.Watcher) (access.Policy, error) {
 	if f.tokenFile == "" {
-		return nil, errors.New("--auth token-file needs --token-file FILE")
+		return nil, errors.New("--auth token-file requires --token-file FILE")
 	}
 	policy := &access.Tokens{}
 	return policy, files.Add(reload.Group{

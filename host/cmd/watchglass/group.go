@@ -31,13 +31,13 @@ func (f *readFlags) checkGroups() error {
 	case len(f.groups.by) > 2:
 		return fmt.Errorf("--group-by %q: expected one or two names", strings.Join(f.groups.by, ","))
 	case len(f.groups.by) == 0 && len(f.groups.aggregates) > 0:
-		return errors.New("--aggregate: needs --group-by")
+		return errors.New("--aggregate requires --group-by")
 	case len(f.groups.by) == 0:
 		return nil
 	case f.watch:
-		return errors.New("--group-by: groups are printed once; leave --watch out")
+		return errors.New("--group-by: groups are printed once; omit --watch")
 	case f.output != formatTable || len(f.query.sortBy) > 0 || f.record != "":
-		return errors.New("--group-by: groups are a table sorted by value; leave -o, --sort-by and --record out")
+		return errors.New("--group-by: groups are a table sorted by value; omit -o, --sort-by and --record")
 	}
 	return nil
 }

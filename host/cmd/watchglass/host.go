@@ -117,7 +117,7 @@ func (f *hostFlags) bind(log *slog.Logger) (listeners, error) {
 func (f *hostFlags) bindGiven(log *slog.Logger) (listeners, error) {
 	for flag, set := range map[string]bool{"--metrics-on-admin": f.private, "--profiling": f.profiling} {
 		if set && f.admin == "" {
-			return listeners{}, errors.New(flag + " needs --admin ADDRESS, such as 127.0.0.1:8082")
+			return listeners{}, errors.New(flag + " requires --admin ADDRESS, such as 127.0.0.1:8082")
 		}
 	}
 	var l listeners
@@ -406,7 +406,7 @@ func (l listeners) public() []string {
 	return public
 }
 
-// waitForHealth waits until the server answers a health check.
+// waitForHealth waits until the server responds to a health check.
 func (h *host) waitForHealth(ctx context.Context) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, h.url()+"/healthz", nil)
 	if err != nil {

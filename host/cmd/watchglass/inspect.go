@@ -25,7 +25,7 @@ func newInspectCommand() *cobra.Command {
 		Short: "Show a connector's resources and readers, and how current the data is",
 		Long: `Inspect queries a connector's admin address (serve --admin, push --admin). For each
 resource it prints the number of objects, the resource version, the memory, and the
-time since the source last sent something. For each reader it prints the subscriptions
+time since the source last sent data. For each reader it prints the subscriptions
 and the resource version up to which events were sent.`,
 		Example: `  watchglass serve --kubeconfig ~/.kube/config --admin 127.0.0.1:8082
   watchglass inspect --admin 127.0.0.1:8082`,

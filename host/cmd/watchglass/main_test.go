@@ -176,7 +176,7 @@ func TestInvalidArgumentsAreReported(t *testing.T) {
 		"serve --etcd-endpoints x:1 --admin :0":                       "expected a loopback address",
 		"serve --etcd-endpoints x:1 --auth what":                      `--auth "what": expected none, token-file, kube, proxy or oidc`,
 		"serve --etcd-endpoints x:1 --auth kube":                      "--auth kube requires a kube-apiserver",
-		"serve --etcd-endpoints x:1 --auth token-file":                "--auth token-file needs --token-file FILE",
+		"serve --etcd-endpoints x:1 --auth token-file":                "--auth token-file requires --token-file FILE",
 		"serve --etcd-endpoints x:1 --tls-cert-file x":                "belong together",
 		"serve --etcd-endpoints x:1 --auth none --token-file main.go": "--token-file requires --auth token-file",
 		"serve --in-cluster --etcd-endpoints x:1":                     "exclude each other",
@@ -193,7 +193,7 @@ func TestInvalidArgumentsAreReported(t *testing.T) {
 		"serve --etcd-endpoints x:1 --etcd-cacert /no/file":           "--etcd-cacert: open /no/file",
 		"serve --etcd-endpoints x:1 --token-file /no/file":            "--token-file: open /no/file",
 		"serve --etcd-endpoints x:1 --token-file /dev/null":           "the file is empty",
-		"serve --etcd-endpoints x:1 --metrics-on-admin":               "--metrics-on-admin needs --admin ADDRESS",
+		"serve --etcd-endpoints x:1 --metrics-on-admin":               "--metrics-on-admin requires --admin ADDRESS",
 		"serve --etcd-endpoints x:1 --audit-log /no/file":             "--audit-log: audit log: open /no/file",
 		"serve --etcd-endpoints x:1 --trusted-proxy proxy":            `--trusted-proxy "proxy": expected an address such as 10.0.0.1`,
 		"serve --etcd-endpoints x:1 --etcd-cacert main.go":            "the file contains no PEM certificate",
@@ -214,7 +214,7 @@ func TestInvalidArgumentsAreReported(t *testing.T) {
 		"get pods --server ws://a:hunter2%zz@x/watch":                          `--server "ws://xxxxx@x/watch": expected a URL`,
 		"get pods --server ws://a:hunter2@x/watch":                             `"ws://xxxxx@x/watch?`,
 		"inspect --admin http://a:hunter2%zz@x":                                `--admin "http://xxxxx@x": expected an address`,
-		"push wss://a:hunter2%zz@x/feed --resources pods --etcd-endpoints x:1": `edge wss://xxxxx@x/feed: the URL carries credentials`,
+		"push wss://a:hunter2%zz@x/feed --resources pods --etcd-endpoints x:1": `edge wss://xxxxx@x/feed: the URL contains credentials`,
 	} {
 		t.Run(args, func(t *testing.T) {
 			c := start(t, append(strings.Fields(args), listenFlag(args)...)...)

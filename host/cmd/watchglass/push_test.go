@@ -49,7 +49,7 @@ func TestPush(t *testing.T) {
 		"--etcd-endpoints", strings.Join(store.Endpoints(), ","))
 	<-c.ended
 	assert.NotZero(t, c.code)
-	assert.Contains(t, c.log.String(), "403 Forbidden: test may read from this object, and not feed it")
+	assert.Contains(t, c.log.String(), "403 Forbidden: test may read from this object, but not feed it")
 }
 
 // awaitPushed waits until the object is live with the given number of pods.
@@ -73,7 +73,7 @@ func TestPushReportsInvalidArguments(t *testing.T) {
 		"push wss://edge/clusters/a/watch --resources po --etcd-endpoints x:1":            "a connector uses /feed, as in wss://edge.example.com/feed",
 		"push wss://u:p@edge.example/feed --resources po --etcd-endpoints x:1":            "carries credentials",
 		"push wss://edge/feed --resources po --etcd-endpoints x:1 --token-file /no/file":  "--token-file: open /no/file",
-		"push wss://edge/feed --resources po --etcd-endpoints x:1 --metrics-on-admin":     "--metrics-on-admin needs --admin ADDRESS",
+		"push wss://edge/feed --resources po --etcd-endpoints x:1 --metrics-on-admin":     "--metrics-on-admin requires --admin ADDRESS",
 		"push wss://edge/feed --resources po --etcd-endpoints x:1 --token-file /dev/null": "--token-file /dev/null: the file is empty",
 	} {
 		t.Run(args, func(t *testing.T) {

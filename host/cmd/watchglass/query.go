@@ -49,9 +49,9 @@ func (f *readFlags) checkQuery() error {
 	case !f.query.isSet() || !f.watch:
 		return nil
 	case f.output == formatJSON:
-		return errors.New("-o json: a watch with --search, --where or --sort-by prints rows without JSON; leave -o out, or select with -l and --field-selector")
+		return errors.New("-o json: a watch with --search, --where or --sort-by prints rows without JSON; omit -o, or select with -l and --field-selector")
 	case f.record != "":
-		return errors.New("--record: a recording contains all events; leave --search, --where and --sort-by out")
+		return errors.New("--record: a recording contains all events; omit --search, --where and --sort-by")
 	}
 	return nil
 }

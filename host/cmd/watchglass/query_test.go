@@ -78,8 +78,8 @@ func TestGetPrintsGroups(t *testing.T) {
 	require.Equal(t, [][]string{{"<none>", "4"}}, table(stdout))
 	for args, want := range map[string]string{
 		"--group-by|a,b,c":          "expected one or two names",
-		"--aggregate|restarts":      "needs --group-by",
-		"--group-by|status|-w":      "leave --watch out",
+		"--aggregate|restarts":      "requires --group-by",
+		"--group-by|status|-w":      "omit --watch",
 		"--group-by|status|-o|json": "leave -o",
 		"--group-by|statsu":         "did you mean Status?",
 	} {

@@ -15,8 +15,8 @@ func newRootCommand() *cobra.Command {
 		Use:   "watchglass",
 		Short: "The Kubernetes watch cache, where the data is viewed",
 		Long: `watchglass keeps readers of a Kubernetes cluster up to date: browser tabs, edge
-workers, terminals. One connector watches the cluster once, whatever the number
-of readers, and every reader resumes where it stopped.`,
+workers, terminals. One connector watches the cluster once, regardless of the
+number of readers, and every reader resumes where it stopped.`,
 		Example: `  # Try it; requires no cluster
   watchglass demo
 

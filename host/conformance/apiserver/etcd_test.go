@@ -130,7 +130,7 @@ func fill(t *testing.T) {
 
 // The connector reads the etcd of a kube-apiserver that stores JSON without any
 // configuration of paths.
-func TestTheEtcdOfAServerIsReadAsItIs(t *testing.T) {
+func TestEtcdOfAServerIsReadWithoutConfiguration(t *testing.T) {
 	fill(t)
 	src, err := etcd.New(shared.Etcd.Client(), etcd.Config{Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)

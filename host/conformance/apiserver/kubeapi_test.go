@@ -178,7 +178,7 @@ const (
 // Both respond equally to the same requests. Two requests are omitted, because
 // host/kubeapi documents different responses. One has a version that is not a number
 // (500 on the server). The other is a watch on the path of an object.
-func TestTheKubernetesAPIAnswersLikeTheServer(t *testing.T) {
+func TestKubernetesAPIRespondsLikeTheServer(t *testing.T) {
 	shared.clear(t)
 	p := newTwins(t)
 	const one, many, inA = "/api/v1/namespaces/a/configmaps/map-0", "/api/v1/configmaps", "/api/v1/namespaces/a/configmaps"

@@ -67,7 +67,7 @@ func TestUndecidedConnectionIsNotShed(t *testing.T) {
 	assert.Equal(t, []string{"c", "a"}, r.shed)
 }
 
-func TestAnAddressHasItsShareOfStrangers(t *testing.T) {
+func TestUnauthenticatedConnectionsOfAnAddressAreLimited(t *testing.T) {
 	limits := limit.NewSet().With(limit.MaxUnauthenticatedPerAddress, 2)
 	r := newRig(limits)
 	for i, address := range []string{here, here, there, here, "2001:db8::1", "2001:db8::2", "2001:db8::3", "", "", ""} {

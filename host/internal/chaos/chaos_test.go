@@ -72,7 +72,7 @@ func TestReadersEqualEtcdAfterEachFault(t *testing.T) {
 }
 
 // An attempt to compact that times out may have succeeded.
-func TestCompactingTwiceIsNoError(t *testing.T) {
+func TestCompactingTwiceIsNotAnError(t *testing.T) {
 	server, err := embedetcd.Start(embedetcd.Config{Dir: t.TempDir(), UnsafeNoFsync: true})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, server.Close()) }()

@@ -94,7 +94,7 @@ func ready(ctx context.Context, url, reader string) error {
 		case response.StatusCode == http.StatusOK:
 			return nil
 		case response.StatusCode != http.StatusServiceUnavailable:
-			return fmt.Errorf("the edge answers %s: %s", response.Status, text)
+			return fmt.Errorf("the edge returned %s: %s", response.Status, text)
 		}
 		select {
 		case <-ticker.C:

@@ -16,7 +16,7 @@ func TestAddressInUseIsReportedImmediately(t *testing.T) {
 	defer taken.Close()
 	address := taken.Addr().String()
 	err = run(t.Context(), config{listen: address, secure: "127.0.0.1:0"}, io.Discard)
-	assert.ErrorContains(t, err, address+" is in use by another program: stop that, or choose another port with -listen")
+	assert.ErrorContains(t, err, address+" is in use by another program: stop it, or choose another port with -listen")
 	err = run(t.Context(), config{listen: "127.0.0.1:0", secure: address}, io.Discard)
 	assert.ErrorContains(t, err, "choose another port with -tls-listen")
 }

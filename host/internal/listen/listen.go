@@ -12,7 +12,7 @@ import (
 func On(flag, address string) (net.Listener, error) {
 	listener, err := net.Listen("tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("%s is in use by another program: stop that, or choose another port with %s "+
+		return nil, fmt.Errorf("%s is in use by another program: stop it, or choose another port with %s "+
 			"(%[2]s 127.0.0.1:0 selects a free port)", address, flag)
 	}
 	var malformed *net.AddrError

@@ -87,7 +87,7 @@ func TestChangedFilesAreLoadedWithinTheInterval(t *testing.T) {
 	})
 }
 
-func TestARotationInTwoStepsIsNoFailure(t *testing.T) {
+func TestRotationInTwoStepsIsNotAFailure(t *testing.T) {
 	run(t, func(p *pair) {
 		p.write("a", "2")
 		assert.Equal(t, "1", p.after(Interval))

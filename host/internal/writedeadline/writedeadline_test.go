@@ -40,7 +40,7 @@ func serve(t *testing.T, rate int, f func(w *Writer), take func(resp *http.Respo
 	})
 }
 
-func TestSlowClientGetsALargeAnswer(t *testing.T) {
+func TestSlowClientReceivesALargeResponse(t *testing.T) {
 	content := bytes.Repeat([]byte("0123456789"), 140_000)
 	for _, rate := range []int{16_000, 60_000, 250_000} {
 		t.Run(fmt.Sprintf("%dkBps", rate/1000), func(t *testing.T) {
@@ -60,7 +60,7 @@ func TestSlowClientGetsALargeAnswer(t *testing.T) {
 	}
 }
 
-func TestClientThatReadsNothingIsDisconnected(t *testing.T) {
+func TestClientThatDoesNotReadIsDisconnected(t *testing.T) {
 	var err error
 	var took time.Duration
 	write := func(w *Writer) {

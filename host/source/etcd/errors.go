@@ -26,7 +26,7 @@ func (st *stream) explain(ctx context.Context, doing string, err error) error {
 	case is(err, rpctypes.ErrUserEmpty), is(err, rpctypes.ErrAuthFailed), is(err, rpctypes.ErrInvalidAuthToken):
 		return api.Unauthorized(st.about(doing) + ": etcd does not accept the credentials (" + err.Error() + ")")
 	case is(err, rpctypes.ErrNoLeader):
-		return fmt.Errorf("%s: the member has no leader; retry, or look at the cluster's health: %w", st.about(doing), err)
+		return fmt.Errorf("%s: the member has no leader; retry, or check the cluster's health: %w", st.about(doing), err)
 	}
 	return fmt.Errorf("%s: %w", st.about(doing), err)
 }

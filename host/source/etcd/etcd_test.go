@@ -275,7 +275,7 @@ func list(t *testing.T, src *etcd.Source, resource api.Resource) (keys []api.Key
 	return keys
 }
 
-func TestE25_ABigTransactionStaysWhole(t *testing.T) {
+func TestE25_LargeTransactionIsNotSplit(t *testing.T) {
 	config := fresh()
 	src, writer := open(t, config)
 	var writes []source.Write

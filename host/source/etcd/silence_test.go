@@ -102,7 +102,7 @@ func TestASilentConnectionEndsTheStream(t *testing.T) {
 }
 
 // The time that a sink takes does not count as silence of etcd.
-func TestASlowSinkIsNotSilence(t *testing.T) {
+func TestSlowSinkDoesNotCountAsSilence(t *testing.T) {
 	config := fresh()
 	config.ProgressInterval = 200 * time.Millisecond
 	src, _ := open(t, config)

@@ -39,7 +39,7 @@ func New(client *clientv3.Client, config Config) (*Source, error) {
 		return nil, err
 	}
 	if client.ActiveConnection() == nil {
-		return nil, errors.New("etcd source: the client has no connection of its own; make it with clientv3.New")
+		return nil, errors.New("etcd source: the client has no connection of its own; create it with clientv3.New")
 	}
 	return &Source{client: client, config: config, strange: strangeKeys{logger: config.Logger}}, nil
 }

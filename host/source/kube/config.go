@@ -50,7 +50,7 @@ type Config struct {
 
 func (c Config) withDefaults() (Config, error) {
 	if c.REST == nil {
-		return c, errors.New("kube source: Config.REST is missing: take it from Load")
+		return c, errors.New("kube source: Config.REST is missing: use Load to create it")
 	}
 	if c.PageSize < 0 || c.RequestTimeout < 0 || c.Patience < 0 || c.DiscoveryTTL < 0 {
 		return c, fmt.Errorf("kube source: page size %d, request timeout %v, patience %v and discovery TTL %v must not be negative",

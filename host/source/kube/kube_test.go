@@ -177,7 +177,7 @@ func TestR3_AContinueTokenThatExpiresLeadsToOneListWithoutPages(t *testing.T) {
 	assert.Equal(t, 13, strings.Count(s.text(), "a/p"), "6 and then 7 objects")
 }
 
-func TestP10_TheEndMarkerNeverComes(t *testing.T) {
+func TestP10_EndMarkerNeverArrives(t *testing.T) {
 	f := newFake(t)
 	f.put("a", "x")
 	f.intercept(func(w http.ResponseWriter, r *http.Request) bool {
@@ -354,8 +354,8 @@ func TestR9_WhatEndsAWatch(t *testing.T) {
 		"429":                 {statusJSON(429, "TooManyRequests", "storage is (re)initializing"), api.TooManyRequests("", 0), "initializing"},
 		"500":                 {statusJSON(500, "InternalError", "etcd is away"), api.Internal(""), "etcd is away"},
 		"unreadable storage":  {statusJSON(500, "StorageReadError", "a DELETED event with corrupt data"), gone, "corrupt data"},
-		"error without code":  {`{"kind":"Status"}`, nil, "no Status"},
-		"error that is bytes": {`"what"`, nil, "no Status"},
+		"error without code":  {`{"kind":"Status"}`, nil, "not a Status"},
+		"error that is bytes": {`"what"`, nil, "not a Status"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFake(t)
@@ -598,7 +598,7 @@ func TestACustomResourceLooksLikeItsDefinition(t *testing.T) {
 	assert.Len(t, schema.Columns, 1)
 }
 
-func TestResolveTakesTheNamesThatKubectlTakes(t *testing.T) {
+func TestResolveAcceptsTheNamesThatKubectlAccepts(t *testing.T) {
 	src := newFake(t).source(kube.Config{})
 	for text, want := range map[string]api.Resource{
 		"po": pods, "pod": pods, "pods": pods, "PODS": pods, "v1/pods": pods, "pods.v1": pods,
@@ -630,7 +630,7 @@ func TestUnreachableServer(t *testing.T) {
 	assert.ErrorIs(t, src.Stream(ctx, pods, 0, newSink(t)), context.Canceled)
 }
 
-func TestTheErrorOfASinkIsReturnedAsItIs(t *testing.T) {
+func TestErrorOfASinkIsReturnedUnchanged(t *testing.T) {
 	f := newFake(t)
 	f.put("a", "x")
 	full := errors.New("full")

@@ -54,7 +54,7 @@ func explainLoading(a Access, rules *clientcmd.ClientConfigLoadingRules, err err
 	broken := malformed(rules)
 	switch {
 	case a.Kubeconfig == "" && !slices.ContainsFunc(rules.Precedence, exists):
-		return fmt.Errorf("no kubeconfig exists at %s: name one", from)
+		return fmt.Errorf("no kubeconfig exists at %s: specify another", from)
 	case broken != nil:
 		return broken
 	case a.Context != "":

@@ -57,7 +57,7 @@ func reviewing(t *testing.T, f *fake, allowed func(user, verb, resource, namespa
 	return &asked
 }
 
-func TestPolicyAsksTheCluster(t *testing.T) {
+func TestPolicyQueriesTheCluster(t *testing.T) {
 	f := newFake(t)
 	reviewing(t, f, func(user, verb, resource, namespace, name string) bool {
 		return user == "ann" && resource == "/metrics" && verb == "get" || user == "ann" && resource == "crontabs.example.com" && namespace == "a" && (name == "" || verb == "list")

@@ -103,8 +103,8 @@ function feedList(objects: ReturnType<typeof feeds>): Response {
 }
 
 function mayNot({ feed, cluster: granted, namespaces }: Claims, cluster: string, path: "/watch" | "/feed", { namespace }: Wanted): Status | undefined {
-  if (feed && path === "/watch") return status(403, "Forbidden", "the token is for feeding, and /watch is for reading: mint one without --feed");
-  if (!feed && path === "/feed") return status(403, "Forbidden", "the token is for reading, and /feed is for feeding: mint one with --feed");
+  if (feed && path === "/watch") return status(403, "Forbidden", "the token is for feeding, but /watch is for reading: mint one without --feed");
+  if (!feed && path === "/feed") return status(403, "Forbidden", "the token is for reading, but /feed is for feeding: mint one with --feed");
   if (granted !== cluster) return status(403, "Forbidden", `the token is for another cluster than ${JSON.stringify(cluster)}`);
   if (namespace && !namespaces.includes("*") && !namespaces.includes(namespace)) {
     return status(403, "Forbidden", `the token does not grant reading in namespace ${JSON.stringify(namespace)}`);

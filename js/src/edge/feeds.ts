@@ -145,7 +145,7 @@ export class Feeds {
 
   #mayNot(grant: Grant, resources: readonly string[]): Status | undefined {
     const who = grant.user || "this token";
-    if (!grant.feed) return status(403, "Forbidden", `${who} may read from this object, and not feed it`);
+    if (!grant.feed) return status(403, "Forbidden", `${who} may read from this object, but not feed it`);
     if (resources.length === 0) return status(400, "BadRequest", "the parameter resources is missing, as in /feed?resources=v1/pods");
     const foreign = resources.find((resource) => !covers(grant, resource));
     return foreign === undefined ? undefined : status(403, "Forbidden", `${who} may not feed ${foreign} in all namespaces`);

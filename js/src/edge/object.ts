@@ -167,7 +167,7 @@ export class WatchglassObject {
         if (this.#settings.upstream) return refuse(status(409, "Conflict", "this object reads from another object, and cannot be fed"));
         return this.#connected(this.#feeds.accept(request, grant));
       case "/watch":
-        if (this.#settings.upstream?.resources.length === 0) return refuse(status(404, "NotFound", "the object that this one read from no longer exists"));
+        if (this.#settings.upstream?.resources.length === 0) return refuse(status(404, "NotFound", "the upstream object no longer exists"));
         return this.#connected(this.#readers.accept(request, grant));
       case "/status":
         return Response.json(this.#report());

@@ -38,7 +38,7 @@ export function upstreamDial({ object, cluster, resources, shard }: Upstream): D
       socket.addEventListener("close", ({ code, reason }) => end(reason || `the object ended the connection (WebSocket code ${code})`));
       events.opened();
     };
-    open().catch((error) => end(`cannot read from the other object: ${messageOf(error)}`));
+    open().catch((error) => end(`cannot read from the upstream object: ${messageOf(error)}`));
     return {
       // A stream that is closing reports its own end.
       send: (message) => void (done || socket?.readyState !== 1 || socket.send(message as Uint8Array<ArrayBuffer>)),

@@ -125,7 +125,7 @@ export class PersistencePanel implements Panel {
     const reasons = new Set(reports.flatMap(({ off }) => off ?? []));
     if (this.#failure) return this.#failure;
     if (this.#outcome) return this.#outcome;
-    if (reasons.size > 0) return `Nothing more is stored: ${[...reasons].join("; ")}`;
+    if (reasons.size > 0) return `No further states are stored: ${[...reasons].join("; ")}`;
     const answered = "collections" in engine;
     return answered && engine["persistence.off"] === undefined ? "This page stores nothing: its client has no persist option." : "";
   }

@@ -105,7 +105,7 @@ export class Persistence {
       const timeout = new Promise<never>((_, reject) => (late = setTimeout(() => reject(new Error("the browser's storage does not respond")), openMillis)));
       return await Promise.race([Persistence.#open(options), timeout]);
     } catch (error) {
-      console.warn(`watchglass: nothing is persisted: ${messageOf(error)}`);
+      console.warn(`watchglass: persistence is disabled: ${messageOf(error)}`);
       answerFailure(messageOf(error));
       return undefined;
     } finally {

@@ -106,7 +106,7 @@ export class TestCluster {
   /** Breaks every connection, and refuses new ones until {@link restore}. */
   cut(): void {
     this.#isCut = true;
-    for (const watch of this.#watches) watch.break(new TypeError("the test cut the connection"));
+    for (const watch of this.#watches) watch.break(new TypeError("the test closed the connection"));
   }
 
   /**
@@ -148,7 +148,7 @@ export class TestCluster {
     const url = new URL(input instanceof Request ? input.url : input);
     const signal = init?.signal ?? undefined;
     signal?.throwIfAborted();
-    if (this.#isCut) throw new TypeError("the test cut the connection");
+    if (this.#isCut) throw new TypeError("the test closed the connection");
     if (url.pathname === "/api/v1/namespaces/kube-system") return json({ metadata: { uid: "test-cluster" } });
     const group = /^\/(?:api|apis\/([^/]+))\/([^/]+)$/.exec(url.pathname);
     if (group) return this.#discover(group[1] ? `${group[1]}/${group[2]}/` : `${group[2]}/`);

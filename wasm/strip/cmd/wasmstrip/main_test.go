@@ -25,7 +25,7 @@ func TestUnknownModuleIsCopiedWithOneLineOfWarning(t *testing.T) {
 	require.Equal(t, small, copied)
 }
 
-func TestFileThatIsNoModuleStopsTheBuild(t *testing.T) {
+func TestFileThatIsNotAModuleStopsTheBuild(t *testing.T) {
 	from := filepath.Join(t.TempDir(), "linked.wasm")
 	require.NoError(t, os.WriteFile(from, []byte("no module"), 0o600))
 	var stderr bytes.Buffer
