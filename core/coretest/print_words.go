@@ -30,7 +30,10 @@ func status(s *api.Status) string {
 // and columns that have values, then the body.
 func (p *printer) item(collection uint32, it *wire.Item) string {
 	words := []string{string(it.Envelope.Key()), "rv=" + it.ResourceVersion.String()}
-	for _, l := range it.Labels {
+	if owner := it.Labels.Owner(); owner != "" {
+		words = append(words, "owner="+owner)
+	}
+	for _, l := range it.Labels.WithoutOwner() {
 		words = append(words, l.Key+"="+l.Value)
 	}
 	words = append(words, cells(p.schemas[collection], it.Envelope)...)

@@ -11,13 +11,13 @@ import (
 // Row is an object as queries see it.
 type Row struct {
 	Envelope wire.Envelope
-	Labels   api.Labels
+	Labels   api.Labels // with the owner
 	// Now is the time that ages refer to, in milliseconds since the epoch.
 	Now int64
 }
 
 // Operand is a value that every row of a resource has: its name, its namespace, a
-// column, a field or a label.
+// column, a field, a label or its owner.
 type Operand struct {
 	source source
 	index  int           // index of the column or field
@@ -34,6 +34,7 @@ const (
 	fromColumn
 	fromField
 	fromLabel
+	fromUID
 )
 
 // Resolve returns the operand with a name:
@@ -43,6 +44,8 @@ const (
 //	status.phase         a field
 //	labels[app]          a label
 //	annotations[team]    the column that shows an annotation
+//	uid, owner           the UID of the object and of its owner, unless a column or
+//	                     field has this name
 //
 // It returns false for an unknown name.
 func Resolve(schema *api.Schema, name string) (Operand, bool) {
@@ -63,6 +66,12 @@ func Resolve(schema *api.Schema, name string) (Operand, bool) {
 	}
 	if i := schema.Field(name); i >= 0 {
 		return Operand{source: fromField, index: i, cell: api.FieldCell(i), kind: api.String}, true
+	}
+	switch {
+	case lite.EqualFold(name, "owner"):
+		return Operand{source: fromLabel, kind: api.String}, true // see api.Labels
+	case lite.EqualFold(name, "uid"):
+		return Operand{source: fromUID, kind: api.String}, true
 	}
 	return Operand{}, false
 }
@@ -132,6 +141,8 @@ func (o *Operand) Value(r Row) api.Value {
 		return r.Envelope.Column(o.index)
 	case fromField:
 		return text(r.Envelope.Field(o.index))
+	case fromUID:
+		return text(r.Envelope.UID())
 	}
 	value, ok := r.Labels.Get(o.label)
 	if !ok {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/coretest/naive"
+	"github.com/watchglass/watchglass/core/coretest/objects"
 	"github.com/watchglass/watchglass/core/query"
 	"github.com/watchglass/watchglass/core/wire"
 )
@@ -389,4 +390,25 @@ func FuzzParseWhere(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A column with the name of the owner or the UID takes precedence.
+func TestOwnersAndUIDsAreValues(t *testing.T) {
+	plain := objects.Pods()
+	o := objects.Object("default/a uid=u-1 owner=o-1 app=web")
+	for source, want := range map[string]bool{
+		"uid = u-1": true, "UID=u-2": false, "owner in (o-1, o-2)": true, "owner exists": true, "not Owner exists": false, "owner != o-1": false,
+	} {
+		w, status := query.ParseWhere(&plain, source)
+		require.Nil(t, status, source)
+		require.Equal(t, want, w.Holds(rowOf(o)), source)
+	}
+	other := objects.Pods()
+	other.Columns = append(other.Columns, api.Column{Name: "Owner", Kind: api.String})
+	other.Fields = append(other.Fields, "uid")
+	o = objects.ObjectOf(other, "default/a owner=o-1")
+	o.Columns[len(o.Columns)-1], o.Fields[len(o.Fields)-1] = api.Value{Kind: api.String, Text: "alice"}, "own"
+	w, status := query.ParseWhere(&other, "owner = alice and uid = own")
+	require.Nil(t, status)
+	require.True(t, w.Holds(rowOf(o)))
 }

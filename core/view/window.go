@@ -149,14 +149,14 @@ func (w *window) renumber(state *store.Store) {
 	}
 }
 
-// item returns a version without its body. The envelope is valid until the next
-// move.
+// item returns a version without its body. Its labels include the owner. The envelope
+// is valid until the next move.
 func (w *window) item(ref store.Ref) wire.Item {
 	at := len(w.text)
 	w.text = w.heap.Envelope(ref).AppendWithBody(w.text, api.Body{})
 	return wire.Item{
 		ResourceVersion: w.heap.ResourceVersion(ref), Flags: w.heap.Flags(ref),
-		Labels: w.heap.LabelsOf(ref), Envelope: w.text[at:len(w.text):len(w.text)],
+		Labels: w.heap.Labels.Labels(w.heap.LabelSet(ref)), Envelope: w.text[at:len(w.text):len(w.text)],
 	}
 }
 

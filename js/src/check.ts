@@ -2,7 +2,7 @@
 // report such errors: an invalid frame makes it close everything that the program
 // has open.
 import { badRequest, type WatchglassError } from "./errors.js";
-import type { CollectionOptions, Column, ConnectOptions, ListOptions, Selectors, WatchOptions } from "./types.js";
+import type { CollectionOptions, Column, ConnectOptions, ListOptions, Selectors } from "./types.js";
 import { columnKinds } from "./wire/outputs.js";
 
 /** Returns a number that fits 32 bits. Throws a 400 otherwise. */
@@ -31,10 +31,6 @@ export function checkWord<T extends string>(name: string, value: T, words: reado
 
 export function checkMatch(value: ListOptions["resourceVersionMatch"]): void {
   checkWord("resourceVersionMatch", value ?? "Exact", ["NotOlderThan", "Exact"]);
-}
-
-export function checkPolicy(value: WatchOptions["policy"]): void {
-  checkWord("policy", value ?? "stall", ["stall", "terminate", "conflate"]);
 }
 
 export function checkWorker(value: ConnectOptions["worker"]): void {

@@ -43,13 +43,16 @@ function metadataOnly(item: Item, { key, uid }: Envelope, schema: Schema | undef
 /** Returns the row of an item, frozen. */
 export function toRow(item: Item, schema: Schema | undefined): Row {
   const { key, uid, fields, columns, times } = item.envelope();
+  // The label without a key is the owner.
+  const { "": owner, ...labels } = item.labels();
   let cells: Row["cells"] | undefined;
   return Object.freeze({
     key,
     ...splitKey(key),
     uid,
+    owner,
     resourceVersion: item.resourceVersion,
-    labels: Object.freeze(item.labels()),
+    labels: Object.freeze(labels),
     fields: Object.freeze(fields),
     columns: Object.freeze(columns),
     times: Object.freeze(times),

@@ -46,9 +46,7 @@ export function whereText(where: Condition = ""): string {
 
 type Comparison = Extract<Condition, readonly unknown[]>;
 
-function isComparison(where: Condition): where is Comparison {
-  return Array.isArray(where);
-}
+const isComparison = Array.isArray as unknown as (where: Condition) => where is Comparison;
 
 function comparisonText([name, operator, value]: Comparison): string {
   const subject = quoted(text("the name in a condition of where", name));

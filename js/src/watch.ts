@@ -1,4 +1,4 @@
-import { checkMatch, checkPolicy, selection, uint32 } from "./check.js";
+import { checkMatch, checkWord, selection, uint32 } from "./check.js";
 import { statusError, unexpected, type Open, type OpenCollection } from "./engine-client.js";
 import { WatchglassError } from "./errors.js";
 import { toObject } from "./object.js";
@@ -40,7 +40,7 @@ export class WatchIterator<T extends object> implements AsyncIterableIterator<Wa
     this.#credit = Math.max(1, uint32("credit", options.credit ?? defaultCredit));
     uint32("timeoutSeconds", options.timeoutSeconds ?? 0);
     checkMatch(options.resourceVersionMatch);
-    checkPolicy(options.policy);
+    checkWord("policy", options.policy ?? "stall", Object.keys(Policy));
     // Zero and undefined mean "any state". Such a watch begins with initial events,
     // whose order is arbitrary.
     this.#resumeFrom = options.sendInitialEvents || options.resourceVersion === "0" ? "" : (options.resourceVersion ?? "");

@@ -9,6 +9,8 @@ export interface Row {
   namespace: string;
   name: string;
   uid: string;
+  /** The UID of the owner, if any: of the controller, or else of the first owner reference. */
+  owner: string | undefined;
   resourceVersion: ResourceVersion;
   labels: Readonly<Record<string, string>>;
   /** In the order of {@link Schema.fields}. */
@@ -83,7 +85,7 @@ export interface ViewSnapshot {
 
 /** A sort key of a view. */
 export interface SortKey {
-  /** A column, a field, `"name"`, `"namespace"`, or a label such as `"labels[app]"`. */
+  /** A column, a field, `"name"`, `"namespace"`, `"owner"` (a UID), or a label such as `"labels[app]"`. */
   by: string;
   /** Default: ascending. Dates ascend by age, youngest first. */
   descending?: boolean;

@@ -9,7 +9,7 @@ export const Match = { unset: 0, NotOlderThan: 1, Exact: 2 } as const;
 export const Tristate = { unset: 0, false: 1, true: 2 } as const;
 
 /** What happens to a watch with a slow consumer, on the wire. */
-export const Policy = { terminate: 0, conflate: 1, stall: 2 } as const;
+export const Policy = { stall: 2, terminate: 0, conflate: 1 } as const;
 
 interface Select {
   namespace: string;
