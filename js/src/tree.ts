@@ -1,0 +1,143 @@
+// The entry watchglass/tree: the objects below an owner.
+import { Deferred } from "./deferred.js";
+import { Listeners } from "./listeners.js";
+import type { Collection, Row, Status, View } from "./types.js";
+
+/** An object with those that it owns. Frozen. */
+export interface TreeNode {
+  uid: string;
+  /** Undefined if no collection has the object, which only the root may lack. */
+  row: Row | undefined;
+  /** The first of the collections that have the object. */
+  collection: Collection | undefined;
+  /** In the order of the collections, and then of their keys. */
+  children: readonly TreeNode[];
+}
+
+/** The state of a tree at one point in time. Frozen. */
+export interface TreeSnapshot {
+  root: TreeNode;
+  /** A collection has more objects below the root than {@link TreeOptions.limit}. Some are missing. */
+  truncated: boolean;
+  /** The collections whose objects are missing or outdated, with the reason, such as a missing right. */
+  errors: ReadonlyArray<{ readonly collection: Collection; readonly error: Status }>;
+}
+
+export interface TreeOptions {
+  /** The number of objects of each collection. Default 1000, at most 10000. */
+  limit?: number;
+}
+
+/** The live tree of an owner. */
+export interface OwnerTree {
+  /** The same object until the tree changes. */
+  readonly snapshot: TreeSnapshot;
+  /** Calls a listener after every change of {@link snapshot}, at most once per animation frame. Returns a function that unsubscribes. Bound to the tree. */
+  readonly subscribe: (listener: () => void) => () => void;
+  /** Resolves when {@link snapshot} has the objects of every collection, or the reason why they are missing. */
+  readonly ready: Promise<void>;
+  /** Closes the tree, and leaves the collections open. */
+  close(): void;
+  [Symbol.dispose](): void;
+}
+
+/** The views of one collection: of the root alone, and of all objects below it. */
+interface Source {
+  collection: Collection;
+  views: readonly [root: View, below: View];
+}
+
+/** A node under construction. */
+interface Growing extends TreeNode {
+  children: TreeNode[];
+}
+
+/**
+ * Opens the live tree of the object with a UID: the objects that have it as their owner,
+ * those that have these as owners, and so on, as {@link ViewOptions.recursive} finds
+ * them. Only objects of the given collections are part of the tree, and owners are found in
+ * all open collections of the client. An object has one owner: its controller, or else its
+ * first owner reference. An object that several collections have is shown once.
+ */
+export function ownerTree(collections: readonly Collection[], uid: string, { limit = 1000 }: TreeOptions = {}): OwnerTree {
+  const listeners = new Listeners();
+  const ready = new Deferred();
+  const sources: Source[] = [];
+  let snapshot: TreeSnapshot | undefined;
+  let scheduled = false;
+  // The views that a frame changes notify one after the other.
+  const changed = (): void => {
+    snapshot = undefined;
+    if (scheduled) return;
+    scheduled = true;
+    queueMicrotask(() => {
+      scheduled = false;
+      settle();
+      listeners.call();
+    });
+  };
+  const settle = (): void => {
+    if (sources.every((source) => errorOf(source) || source.views.every(({ state }) => state !== "loading"))) ready.resolve();
+  };
+  const close = (): void => {
+    for (const end of unsubscribe) end();
+    snapshot ??= grow(uid, sources);
+    ready.resolve();
+    listeners.clear();
+    for (const { views } of sources) for (const view of views) view.close();
+  };
+  const unsubscribe: (() => void)[] = [];
+  try {
+    for (const collection of collections) {
+      const root = collection.view({ where: ["uid", "=", uid], limit: 1 });
+      const below = collection.view({ ownedBy: uid, recursive: true, limit });
+      sources.push({ collection, views: [root, below] });
+      for (const { subscribe } of [root, below, collection]) unsubscribe.push(subscribe(changed));
+    }
+    settle();
+  } catch (error) {
+    close();
+    throw error;
+  }
+  return {
+    get snapshot() {
+      return (snapshot ??= grow(uid, sources));
+    },
+    subscribe: (listener) => listeners.add(listener),
+    ready: ready.promise,
+    close,
+    [Symbol.dispose]: close,
+  };
+}
+
+/** Returns why the objects of a collection are missing or outdated, if they are. */
+function errorOf({ collection, views: [, { state, error }] }: Source): Status | undefined {
+  return error ?? (state === "loading" ? collection.status.error : undefined);
+}
+
+/** Builds the tree from the rows of all views. It takes time proportional to their number. */
+function grow(uid: string, sources: readonly Source[]): TreeSnapshot {
+  const root: Growing = { uid, row: undefined, collection: undefined, children: [] };
+  const nodes = new Map<string, Growing>([[uid, root]]);
+  for (const { collection, views } of sources) {
+    for (const row of views.flatMap(({ state, snapshot }) => (state === "closed" ? [] : snapshot.rows))) {
+      const node = nodes.get(row.uid);
+      if (!node) nodes.set(row.uid, { uid: row.uid, row, collection, children: [] });
+      else if (!node.row) Object.assign(node, { row, collection });
+    }
+  }
+  // The root becomes no child, so no path from it leads back to it.
+  for (const node of nodes.values()) if (node !== root) nodes.get(node.row?.owner ?? "")?.children.push(node);
+  for (const node of nodes.values()) {
+    Object.freeze(node.children);
+    Object.freeze(node);
+  }
+  return Object.freeze({
+    root,
+    truncated: sources.some(({ views: [, { snapshot }] }) => snapshot.total > snapshot.rows.length),
+    errors: Object.freeze(sources.flatMap((source) => {
+      const error = errorOf(source);
+      return error ? [Object.freeze({ collection: source.collection, error })] : [];
+    })),
+  });
+}
