@@ -1,5 +1,5 @@
 import type { Status } from "./types.js";
-import { versionName, versionStatus } from "./transport.js";
+import { versionName, versionStatus } from "./subprotocol.js";
 import { Writer } from "./wire/codec.js";
 import { writeSubscriptionStatus } from "./wire/status.js";
 

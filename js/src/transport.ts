@@ -1,23 +1,8 @@
 import { encodeBase64url } from "./base64url.js";
 import { messageOf } from "./errors.js";
 import type { AskWhy } from "./refused.js";
-import type { Status } from "./types.js";
+import { sameRelease, subprotocol } from "./subprotocol.js";
 import { maxMessage } from "./wire/codec.js";
-
-/** The WebSocket subprotocol of both ends. */
-export const subprotocol = "watchglass.v2";
-
-/** What to do about two ends of different releases. */
-export const sameRelease = "both ends must be of the same release of watchglass; reload the page, or upgrade the older one";
-
-/** Matches the subprotocol of any version. */
-export const versionName = /watchglass\.v\d+/;
-
-/** Returns the status for a peer with another version of the protocol, or undefined for this one or none. */
-export function versionStatus(theirs: string | undefined): Status | undefined {
-  if (theirs === undefined || theirs === subprotocol) return undefined;
-  return { code: 400, reason: "ProtocolError", message: `the other end uses ${theirs}, this end ${subprotocol}: ${sameRelease}` };
-}
 
 /**
  * The prefix of a second subprotocol, which carries the token in base64url. Browsers

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { otherVersion, upgradeRefused } from "../src/edge/sockets.js";
-import { subprotocol } from "../src/transport.js";
+import { subprotocol } from "../src/subprotocol.js";
 
 const upgrade = (offered?: string): Request =>
   new Request("http://edge/watch", { headers: { Upgrade: "websocket", ...(offered && { "Sec-WebSocket-Protocol": offered }) } });

@@ -8,7 +8,7 @@ import type { AddressInfo } from "node:net";
 import { test, type TestContext } from "node:test";
 import { WebSocketServer } from "ws";
 import { connect } from "../src/index.js";
-import { subprotocol } from "../src/transport.js";
+import { subprotocol } from "../src/subprotocol.js";
 import type { CollectionStatus } from "../src/types.js";
 import { built, testdata } from "./paths.js";
 

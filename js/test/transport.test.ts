@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { subprotocol, webSocketDial, type WebSocketClass } from "../src/transport.js";
+import { subprotocol } from "../src/subprotocol.js";
+import { webSocketDial, type WebSocketClass } from "../src/transport.js";
 
 /** A WebSocket whose server never answers. */
 class Silent {

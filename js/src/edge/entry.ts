@@ -1,5 +1,6 @@
 import { decodeBase64url } from "../base64url.js";
-import { bearerProtocol, subprotocol } from "../transport.js";
+import { subprotocol } from "../subprotocol.js";
+import { bearerProtocol } from "../transport.js";
 import type { Status } from "../types.js";
 import { reject } from "./reject.js";
 import { grantHeader, type Grant } from "./grant.js";

@@ -1,5 +1,6 @@
 import { messageOf } from "../errors.js";
-import { closeReason, subprotocol, versionStatus } from "../transport.js";
+import { subprotocol, versionStatus } from "../subprotocol.js";
+import { closeReason } from "../transport.js";
 import type { Status } from "../types.js";
 import type { HibernatableSocket } from "./platform.js";
 import { refuse, status } from "./refusal.js";

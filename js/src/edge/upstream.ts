@@ -1,4 +1,5 @@
-import { closeReason, subprotocol, type Dial } from "../transport.js";
+import { subprotocol } from "../subprotocol.js";
+import { closeReason, type Dial } from "../transport.js";
 import { messageOf } from "../errors.js";
 import { grantHeader, type Grant } from "./grant.js";
 import type { Upstream } from "./options.js";

@@ -1,0 +1,16 @@
+import type { Status } from "./types.js";
+
+/** The WebSocket subprotocol of both ends. */
+export const subprotocol = "watchglass.v2";
+
+/** What to do about two ends of different releases. */
+export const sameRelease = "both ends must be of the same release of watchglass; reload the page, or upgrade the older one";
+
+/** Matches the subprotocol of any version. */
+export const versionName = /watchglass\.v\d+/;
+
+/** Returns the status for a peer with another version of the protocol, or undefined for this one or none. */
+export function versionStatus(theirs: string | undefined): Status | undefined {
+  if (theirs === undefined || theirs === subprotocol) return undefined;
+  return { code: 400, reason: "ProtocolError", message: `the other end uses ${theirs}, this end ${subprotocol}: ${sameRelease}` };
+}
