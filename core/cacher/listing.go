@@ -30,9 +30,9 @@ func (l *Listing) Begin() {
 	l.staging = &staging{state: store.New(c.heap)}
 }
 
-// Wait adds a segment of objects to the list in progress, like store.Wait.
-func (l *Listing) Wait(first api.Key, run store.Run) bool {
-	return l.staging.state.Wait(first, run)
+// AddSegment adds a segment of objects to the list in progress, like Store.AddSegment.
+func (l *Listing) AddSegment(first api.Key, segment store.Segment) bool {
+	return l.staging.state.AddSegment(first, segment)
 }
 
 // Expect allocates space for the announced number of objects of the list in

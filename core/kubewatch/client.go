@@ -159,7 +159,7 @@ type Client struct {
 	// State that outlives a run:
 	method   listMethod
 	failing  int64 // start of an uninterrupted sequence of internal errors
-	listedAt int64 // time of the last complete list, if the caller lists at once
+	listedAt int64 // time of the last complete list, if ListsAtOnce is set
 }
 
 // phase is the current activity of a client.

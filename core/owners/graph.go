@@ -135,7 +135,7 @@ func (x *index) Changed(id store.ID, e *history.Event) {
 }
 
 // owner returns the UID of the owner of a version and, if it has an owner, its own
-// UID. An object without an owner is below no other, whatever its UID.
+// UID. An object without an owner is below no other, regardless of its UID.
 func (x *index) owner(ref store.Ref) (owner, uid string) {
 	if ref == 0 {
 		return "", ""

@@ -121,7 +121,7 @@ func (w *world) follow(g *owners.Graph) {
 }
 
 // A view below an owner has exactly the objects from which a chain of owners leads to it,
-// whatever changes, and however rarely it is brought up to date.
+// for all changes, and regardless of how rarely it is brought up to date.
 func TestAViewBelowAnOwnerAgreesWithTheModel(t *testing.T) {
 	for seed := range uint64(60) {
 		r := rand.New(rand.NewPCG(seed, 19))

@@ -13,7 +13,7 @@
 // stay in the program's storage until an object in them is read:
 //
 //   - core/reflector/lazy.go is such a body,
-//   - core/store/run.go finds the body of a key,
+//   - core/store/segment.go finds the body of a key,
 //   - core/cacher/restored.go fails all reads once a body is missing or corrupt.
 //
 // The program is a Durable Object (js/src/edge/storage.ts), a browser's page

@@ -22,8 +22,8 @@ type Body struct {
 	Load func() ([]byte, *api.Status)
 }
 
-// run is a segment of the store whose body is not loaded.
-type run struct {
+// segment is a chunk body that is not loaded into the store.
+type segment struct {
 	Body
 	reflector    *Reflector
 	dictionaries []wire.Dictionary // label sets that its frames may refer to
@@ -41,8 +41,8 @@ func (r *Reflector) ReplayBody(b *Body) error {
 	if b.Frames != nil {
 		return r.Replay(b.Frames, r.now)
 	}
-	waits := &run{Body: *b, reflector: r, dictionaries: r.replayed, bytes: b.Bytes + b.Objects*loadedObjectBytes}
-	if r.cacher.Listing().Wait(b.First, waits) {
+	waits := &segment{Body: *b, reflector: r, dictionaries: r.replayed, bytes: b.Bytes + b.Objects*loadedObjectBytes}
+	if r.cacher.Listing().AddSegment(b.First, waits) {
 		r.unloaded += waits.bytes
 		return nil
 	}
@@ -53,11 +53,11 @@ func (r *Reflector) ReplayBody(b *Body) error {
 	return r.Replay(frames, r.now)
 }
 
-// Len implements store.Run.
-func (w *run) Len() int { return w.Objects }
+// Len implements store.Segment.
+func (w *segment) Len() int { return w.Objects }
 
-// Load implements store.Run.
-func (w *run) Load(state *store.Store) {
+// Load implements store.Segment.
+func (w *segment) Load(state *store.Store) {
 	c := w.reflector.cacher
 	_, before := c.Bodies().Current()
 	if status := w.load(state); status != nil {
@@ -67,15 +67,15 @@ func (w *run) Load(state *store.Store) {
 	w.Drop()
 }
 
-// Drop implements store.Run.
-func (w *run) Drop() { w.reflector.unloaded -= w.bytes }
+// Drop implements store.Segment.
+func (w *segment) Drop() { w.reflector.unloaded -= w.bytes }
 
-func (w *run) load(state *store.Store) *api.Status {
+func (w *segment) load(state *store.Store) *api.Status {
 	frames, status := w.Body.Load()
 	if status != nil {
 		return status
 	}
-	into := loading{run: w, state: state}
+	into := loading{segment: w, state: state}
 	if err := wire.FromConnector.Each(frames, into.frame); err != nil {
 		return api.AsStatus(err)
 	}
@@ -84,7 +84,7 @@ func (w *run) load(state *store.Store) *api.Status {
 
 // loading is a segment that is being loaded into its store.
 type loading struct {
-	*run
+	*segment
 	state  *store.Store
 	labels labelSets // label sets that the body defines
 }

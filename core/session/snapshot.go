@@ -16,10 +16,10 @@ type SnapshotReader struct {
 	sub *subscription
 }
 
-// snapshotSubscription is the subscription number in the frames of a copy.
+// snapshotSubscription is the subscription number in the frames of a snapshot.
 const snapshotSubscription = 1
 
-// NewSnapshotReader starts a copy of a collection that is ready. It contains the changes
+// NewSnapshotReader starts a snapshot of a collection that is ready. It contains the changes
 // since the version from, which belongs to the given source. It contains everything if
 // from is zero, too old or of a different source. The caller must call Close.
 func NewSnapshotReader(collection *Collection, from api.ResourceVersion, source string) (*SnapshotReader, *api.Status) {
@@ -38,10 +38,10 @@ func NewSnapshotReader(collection *Collection, from api.ResourceVersion, source 
 }
 
 // From returns the version that the changes start from, or zero for a complete
-// copy.
+// snapshot.
 func (c *SnapshotReader) From() api.ResourceVersion { return c.sub.from }
 
-// ResourceVersion returns the version of the copy once it is complete.
+// ResourceVersion returns the version of the snapshot once it is complete.
 func (c *SnapshotReader) ResourceVersion() api.ResourceVersion { return c.sub.rv }
 
 // SnapshotChunk is a part of a snapshot that Next has read.
@@ -53,8 +53,8 @@ type SnapshotChunk struct {
 }
 
 // Next reads the next piece of about limit bytes. It overwrites the buffers of p.
-// An error ends the copy: the collection was relisted meanwhile, or it changes
-// faster than the copy is read.
+// An error ends the snapshot: the collection was relisted meanwhile, or it changes
+// faster than the snapshot is read.
 func (c *SnapshotReader) Next(p *SnapshotChunk, limit int) (status *api.Status) {
 	p.Frames, p.Body, p.Info, p.Last = p.Frames[:0], p.Body[:0], wire.ChunkBody{}, false
 	// fillData sends the schema and the faults first.

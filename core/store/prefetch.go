@@ -8,7 +8,7 @@ import (
 // Updating one object in a large collection causes cache misses: for the index
 // slot, the current version, its base and its bytes. Evicting the oldest version
 // from the history does the same. The reads of one update depend on each other.
-// Doing each step for many objects at once overlaps the cache misses.
+// Doing each step for many objects together overlaps the cache misses.
 
 const cacheLine = 64
 

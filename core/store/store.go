@@ -18,21 +18,21 @@ type Store struct {
 	versions []Ref // by ID
 	free     []ID
 	index    index
-	order    Ordered // by key
-	places   places  // nil until NumberPlaces is called
-	runs     runs    // objects that are not loaded yet
+	order    Ordered  // by key
+	places   places   // nil until NumberPlaces is called
+	segments segments // objects that are not loaded yet
 }
 
 // New returns an empty store that keeps its versions in the heap.
 func New(heap *Heap) *Store { return &Store{heap: heap, versions: make([]Ref, 1)} }
 
-// Len returns the number of objects, including those of unloaded runs.
+// Len returns the number of objects, including those of unloaded segments.
 func (s *Store) Len() int {
 	n := s.order.Len()
-	if s.runs.waiting > 0 {
-		for _, run := range s.runs.run {
-			if run != nil {
-				n += run.Len()
+	if s.segments.count > 0 {
+		for _, segment := range s.segments.unloaded {
+			if segment != nil {
+				n += segment.Len()
 			}
 		}
 	}
@@ -55,7 +55,7 @@ func (s *Store) Version(id ID) Ref { return s.versions[id] }
 func (s *Store) Get(key api.Key) Ref { return s.versions[s.Find(key)] }
 
 // Add inserts a version and takes ownership of one reference. Its key must be
-// neither in the store nor in an unloaded run.
+// neither in the store nor in an unloaded segment.
 func (s *Store) Add(ref Ref) ID {
 	id := s.number(ref)
 	left, right := s.order.Insert(id, s.before(s.heap.Key(ref)))
@@ -66,7 +66,7 @@ func (s *Store) Add(ref Ref) ID {
 // Behind reports whether the key sorts after every key in the store, and so is
 // not present.
 func (s *Store) Behind(key api.Key) bool {
-	return s.runs.waiting == 0 && (s.order.Len() == 0 || s.key(s.order.last()) < key)
+	return s.segments.count == 0 && (s.order.Len() == 0 || s.key(s.order.last()) < key)
 }
 
 // Append is Add for a version whose key sorts after all keys in the store.
@@ -170,7 +170,7 @@ func (s *Store) Objects(yield func(ID, Ref) bool) {
 
 // Ascend yields every version from the given key on, in key order, until yield
 // returns false. It adds no references. The store must not change during the
-// iteration, except that Ascend loads runs when it reaches them.
+// iteration, except that Ascend loads segments when it reaches them.
 //
 //go:noinline
 func (s *Store) Ascend(from api.Key, yield func(Ref) bool) {
@@ -196,6 +196,6 @@ func (s *Store) Clear() {
 	for _, ref := range s.versions {
 		s.heap.Release(ref)
 	}
-	s.runs.drop()
+	s.segments.drop()
 	*s = *New(s.heap)
 }

@@ -28,7 +28,7 @@ type Initial struct {
 // watch is exhausted. It reports whether the state is complete.
 type Collect func(add func(store.Ref)) (done bool, status *api.Status)
 
-// batchSize is the number of events read from the window at once (rule H17). A
+// batchSize is the number of events read from the window in one step (rule H17). A
 // batch also includes the rest of its last revision, so an interval is only
 // overtaken between revisions.
 const batchSize = 100

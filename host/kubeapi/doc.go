@@ -48,7 +48,7 @@
 //   - A watch on the path of an object is supported (rule P1); kube-apiserver ignores the
 //     parameter there.
 //   - A get with a malformed resource version returns 400, not 500 (rule C8).
-//   - Items of a list have their kind, whatever the resource.
+//   - Items of a list have their kind, for every resource.
 //   - A negative limit or timeoutSeconds is 400 instead of being ignored.
 //   - The deprecated watch paths (/api/v1/watch/...) and watches over WebSocket
 //     (rule P14) are not served.

@@ -7,7 +7,7 @@ import "net/http"
 var (
 	MaxSubscriptions = define(Limit{
 		Name: "max-subscriptions", Default: 256, Unit: Count, Code: http.StatusTooManyRequests,
-		Help: "subscriptions open at once on one connection; more are refused",
+		Help: "concurrent subscriptions on one connection; more are refused",
 	})
 	MaxMessageFrames = define(Limit{
 		Name: "max-message-frames", Default: 1024, Unit: Count, Code: http.StatusRequestEntityTooLarge,

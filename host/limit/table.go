@@ -48,7 +48,7 @@ var (
 var (
 	MaxWatches = define(Limit{
 		Name: "max-watches", Default: 10_000, Unit: Count, Code: http.StatusTooManyRequests,
-		Help: "watches of the Kubernetes API open at once; more get 429, and so does a user or address that has more than remain for others",
+		Help: "concurrent watches of the Kubernetes API; more get 429, and so does a user or address that has more than remain for others",
 	})
 	// The default of kube-apiserver for concurrent non-mutating requests.
 	MaxRequests = define(Limit{

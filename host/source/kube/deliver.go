@@ -8,7 +8,7 @@ import (
 	"github.com/watchglass/watchglass/host/source"
 )
 
-// maxBatch is the maximum number of changes that the sink receives at once.
+// maxBatch is the maximum number of changes that the sink receives in one call.
 const maxBatch = 100
 
 // maxReusedValues is the largest buffer of values that a stream reuses, in bytes.

@@ -12,16 +12,16 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// testRun is a run of the given keys.
-type testRun struct {
+// testSegment is a segment of the given keys.
+type testSegment struct {
 	keys   []api.Key
 	loaded int
 	gone   bool
 }
 
-func (r *testRun) Len() int { return len(r.keys) }
+func (r *testSegment) Len() int { return len(r.keys) }
 
-func (r *testRun) Load(s *Store) {
+func (r *testSegment) Load(s *Store) {
 	r.loaded++
 	for _, key := range r.keys {
 		if s.Find(key) == 0 { // a loader that checks for duplicates must not trigger another load
@@ -30,35 +30,35 @@ func (r *testRun) Load(s *Store) {
 	}
 }
 
-func (r *testRun) Drop() { r.gone = true }
+func (r *testSegment) Drop() { r.gone = true }
 
-// waiting returns a store whose objects are all in unloaded runs of the given
+// waiting returns a store whose objects are all in unloaded segments of the given
 // length, and their keys.
-func waiting(t *testing.T, length int) (*Store, []*testRun, []api.Key) {
+func waiting(t *testing.T, length int) (*Store, []*testSegment, []api.Key) {
 	s := New(NewHeap())
 	var all []api.Key
 	for i := range 40 {
 		all = append(all, api.Key(fmt.Sprintf("k%02d", 2*i)))
 	}
-	var list []*testRun
+	var list []*testSegment
 	for keys := range slices.Chunk(all, length) {
-		r := &testRun{keys: keys}
-		require.True(t, s.Wait(keys[0], r))
+		r := &testSegment{keys: keys}
+		require.True(t, s.AddSegment(keys[0], r))
 		list = append(list, r)
 	}
 	return s, list, all
 }
 
-func loaded(list []*testRun) (n int) {
+func loaded(list []*testSegment) (n int) {
 	for _, r := range list {
 		n += r.loaded
 	}
 	return n
 }
 
-// Any sequence of reads gives the same results as if all runs had been loaded at
-// the start, and loads each run once.
-func TestUnloadedRunsAreInvisibleToReaders(t *testing.T) {
+// Any sequence of reads gives the same results as if all segments had been loaded at
+// the start, and loads each segment once.
+func TestUnloadedSegmentsAreInvisibleToReaders(t *testing.T) {
 	for seed := range int64(60) {
 		random := rand.New(rand.NewSource(seed))
 		s, list, all := waiting(t, 1+random.Intn(12))
@@ -110,8 +110,8 @@ func TestUnloadedRunsAreInvisibleToReaders(t *testing.T) {
 	}
 }
 
-// A read loads only the runs it needs.
-func TestReadsLoadOnlyTheRunsTheyNeed(t *testing.T) {
+// A read loads only the segments it needs.
+func TestReadsLoadOnlyTheSegmentsTheyNeed(t *testing.T) {
 	s, list, all := waiting(t, 10)
 	require.Equal(t, len(all), s.Len())
 	require.Zero(t, loaded(list))
@@ -129,13 +129,13 @@ func TestReadsLoadOnlyTheRunsTheyNeed(t *testing.T) {
 	require.Zero(t, s.heap.Versions())
 }
 
-// Wait rejects a run that does not sort after all others. It also rejects any
-// run after objects.
-func TestWaitRejectsRunsOutOfOrder(t *testing.T) {
+// AddSegment rejects a segment that does not sort after all others. It also rejects any
+// segment after objects.
+func TestAddSegmentRejectsSegmentsOutOfOrder(t *testing.T) {
 	s, _, _ := waiting(t, 10)
-	require.False(t, s.Wait("k59", &testRun{}), "the last segment begins after it")
-	require.False(t, s.Wait("k60", &testRun{}), "or at it")
+	require.False(t, s.AddSegment("k59", &testSegment{}), "the last segment begins after it")
+	require.False(t, s.AddSegment("k60", &testSegment{}), "or at it")
 	s = New(NewHeap())
 	s.Set(put(s.heap, "a", 1, 0))
-	require.False(t, s.Wait("b", &testRun{}))
+	require.False(t, s.AddSegment("b", &testSegment{}))
 }
