@@ -399,6 +399,7 @@ func TestRelistWhileBodiesArePending(t *testing.T) {
 func TestBodiesAreOmittedForMemory(t *testing.T) {
 	r := newRowsRig(t, wire.Config{MaxBytes: 4_800})
 	r.step(&wire.OpenWatch{Watch: 1, Collection: 1, Bodies: true})
+	r.step(&wire.OpenWatch{Watch: 2, Collection: 1})
 	for i := 0; i < 100 && r.state.Status == nil; i++ {
 		r.deliver(r.message(1))
 	}
@@ -406,6 +407,8 @@ func TestBodiesAreOmittedForMemory(t *testing.T) {
 	require.NotEqual(t, api.StateClosed, r.state.State)
 	require.Contains(t, r.state.Status.Message, "bodies omitted: ")
 	require.Zero(t, r.state.Bodies)
+	require.Equal(t, rowsPods, r.events, "of the watch without bodies")
+	require.Nil(t, r.engine.findWatch(1), "the watch with bodies is rejected")
 	r.step(&wire.Get{Request: 1, Collection: 1, Key: "ns01/p"})
 	require.Equal(t, api.CodeTooLarge, r.errors[1].Code)
 	r.pods.Apply(rowPod("ns01/p", 60), r.now)
@@ -416,6 +419,7 @@ func TestBodiesAreOmittedForMemory(t *testing.T) {
 	}
 	require.Equal(t, 60, int(r.state.ResourceVersion))
 	require.Equal(t, rowsPods, int(r.state.Objects))
+	require.Equal(t, rowsPods+1, r.events)
 	require.True(t, r.asked[len(r.asked)-1].MetadataOnly)
 }
 

@@ -113,7 +113,12 @@ func (e *Engine) openWatch(f *wire.OpenWatch) {
 			w.start(e, opt, status)
 			return
 		}
-		c.shared.whenComplete(func(status *api.Status) { w.start(e, opt, status) })
+		c.shared.whenComplete(func(status *api.Status) {
+			if !w.bodies && c.shared.reflector.BodiesLeft() != nil {
+				status = nil // the watch does without bodies, too
+			}
+			w.start(e, opt, status)
+		})
 	})
 }
 

@@ -126,6 +126,7 @@ type collection struct {
 	kind     int
 	meta     bool
 	rows     bool // requested rows first
+	left     bool // continues without bodies, for memory
 	filter   check.Filter
 	reported wire.CollectionState
 	epoch    *epoch // epoch of the reported state
@@ -192,6 +193,7 @@ func (r *reader) collectionState(f *wire.CollectionState) {
 		r.world.fail(ErrProtocol, "reader %d, collection %d: %v", r.id, c.id, f.Status)
 	}
 	if f.State != api.StateClosed && f.Status != nil && f.Status.Code == 413 {
+		c.left = true
 		r.world.saw(BodiesLeft)
 	}
 	r.noteBodies(f.Status)

@@ -98,7 +98,7 @@ func (r *reader) bind(w *watch) {
 	if w.started && w.offered == 0 && r.world.now > w.startedAt+2500 {
 		w.offered = c.reported.ResourceVersion
 	}
-	if w.started || !c.complete() {
+	if w.started || !c.complete() && (w.open.Bodies || !c.left || !c.ready()) {
 		return
 	}
 	if rv, _ := api.ParseResourceVersion(w.open.ResourceVersion); w.open.SendInitialEvents == api.True && c.reported.ResourceVersion < rv {
@@ -116,6 +116,9 @@ func (r *reader) watchEvents(f *wire.WatchEvents) {
 	if w == nil {
 		r.world.fail(ErrProtocol, "reader %d: events of watch %d, which is not open", r.id, f.Watch)
 		return
+	}
+	if c := w.collection; !w.started && c.rows && c.ready() && !w.open.Bodies {
+		c.left = true // the state may have another reason
 	}
 	r.bind(w)
 	if w.granted > 0 && w.Limited {

@@ -22,7 +22,8 @@ type CollectionOptions struct {
 	MetadataOnly bool
 	// RowsFirst loads all rows before the bodies. Views and lists without bodies are
 	// complete as soon as the rows are. Get fetches its body first; watches and lists with
-	// bodies start when all have arrived.
+	// bodies start when all have arrived. If bodies exceed the memory limit, the collection
+	// continues without them, and only watches with MetadataOnly continue.
 	RowsFirst bool
 	// Restore yields the stored chunks of [Collection.Snapshot]: those of a complete
 	// state, followed by those of later changes. The collection starts with that
