@@ -43,7 +43,7 @@ func (r repository) check(ctx context.Context, version string) error {
 	if tags != "" {
 		return fmt.Errorf("tag %s exists: a released version never changes, choose the next one", version)
 	}
-	return nil
+	return r.checkProtocol(ctx, version)
 }
 
 // checkOut returns an error unless the directory is missing or empty.

@@ -14,6 +14,9 @@
 // The same commit and tools produce the same tag and the same bytes: all times are the
 // commit time, and paths are omitted.
 //
+// A release is refused if a frame between readers and connectors has changed since the
+// last release, unless the version of the protocol has changed as well.
+//
 //	release -image -version dev -out build/image
 //
 // builds only the container image, from the working tree.
