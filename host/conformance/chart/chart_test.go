@@ -2,6 +2,7 @@ package chart
 
 import (
 	"flag"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -155,4 +156,21 @@ func TestHelmLintPasses(t *testing.T) {
 	for _, m := range result.Messages {
 		require.Less(t, m.Severity, support.WarningSev, "%v", m)
 	}
+}
+
+// TestResourcesAreTheDefaultOfTheSizingTable compares the chart, the plain manifests and
+// the table in the README.
+func TestResourcesAreTheDefaultOfTheSizingTable(t *testing.T) {
+	resources := load(t).Values["resources"].(map[string]any)
+	requests, limits := resources["requests"].(map[string]any), resources["limits"].(map[string]any)
+	require.NotContains(t, limits, "cpu", "throttling delays every reader")
+	readme, err := os.ReadFile("../../../examples/deploy/README.md")
+	require.NoError(t, err)
+	_, table, found := strings.Cut(string(readme), "\n## Sizing\n")
+	require.True(t, found)
+	first := strings.Split(strings.TrimSpace(table), "\n")[2]
+	require.Contains(t, first, fmt.Sprintf("| %v | %v | %v |", requests["cpu"], requests["memory"], limits["memory"]))
+	base, err := os.ReadFile("../../../examples/deploy/base/deployment.yaml")
+	require.NoError(t, err)
+	require.Regexp(t, fmt.Sprintf(`requests:\s+cpu: %v\s+memory: %v\s+limits:\s+memory: %v\n`, requests["cpu"], requests["memory"], limits["memory"]), string(base))
 }

@@ -257,3 +257,24 @@ func TestAllResourcesIncludeCustomOnes(t *testing.T) {
 		assert.Equal(t, http.StatusOK, code(t, c, server+path, admin), path)
 	}
 }
+
+// TestTheReadmeCreatesAReader runs the commands of the README that create a token.
+func TestTheReadmeCreatesAReader(t *testing.T) {
+	c := prepared(t)
+	c.kubectl(t, "", "apply", "--server-side", "-k", examples+"/base")
+	// A controller would collect these rules.
+	c.kubectl(t, `{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "view"},
+		"rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list", "watch"]}]}`,
+		"apply", "--server-side", "--force-conflicts", "-f", "-")
+	readme, err := os.ReadFile(examples + "/README.md")
+	require.NoError(t, err)
+	commands := regexp.MustCompile(`(?m)^kubectl (.*\bcreate\b.*)$`).FindAllStringSubmatch(string(readme), -1)
+	require.Len(t, commands, 3)
+	var token string
+	for _, command := range commands {
+		token = c.kubectl(t, "", strings.Fields(command[1])...)
+	}
+	server := serving(t, c)
+	assert.Equal(t, http.StatusOK, code(t, c, server+"/api/v1/pods", token))
+	assert.Equal(t, http.StatusForbidden, code(t, c, server+"/api/v1/configmaps", token))
+}

@@ -215,15 +215,20 @@ func (h *host) inform(ctx context.Context, token string) (*informer, error) {
 	return &informer{body: response.Body}, nil
 }
 
-// read counts events until the watch ends.
-func (i *informer) read() {
+// read counts events until the watch ends, and returns the reason with the last event.
+func (i *informer) read() error {
 	defer i.body.Close()
+	var last []byte
+	begins := true
 	for lines := bufio.NewReaderSize(i.body, 4<<10); ; {
-		_, more, err := lines.ReadLine()
+		line, more, err := lines.ReadLine()
 		if err != nil {
-			return // the measurement has ended
+			return fmt.Errorf("%w after %s", err, last)
 		}
-		if !more {
+		if begins {
+			last = append(last[:0], line[:min(len(line), 200)]...)
+		}
+		if begins = !more; begins {
 			i.changes.Add(1)
 		}
 	}

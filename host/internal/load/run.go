@@ -202,7 +202,7 @@ func (m *measurement) openInformer(ctx context.Context, h *host, i int) error {
 	if err != nil {
 		return err
 	}
-	m.running.Go(informer.read)
+	m.running.Go(func() { _ = informer.read() }) // complete notices one that ended early
 	for informer.changes.Load() < int64(m.Objects) {
 		if !sleep(ctx, 20*time.Millisecond) {
 			return ctx.Err()

@@ -215,8 +215,8 @@ func (c *crowd) informer(starting context.Context, i, pods int) error {
 		return err
 	}
 	c.running.Go(func() {
-		informer.read()
-		c.fail(errors.New("an informer ended"))
+		err := informer.read()
+		c.fail(fmt.Errorf("informer %d ended after %d events: %w", i, informer.changes.Load(), err))
 	})
 	for informer.changes.Load() < int64(pods)*9/10 { // the simulation may have removed some
 		if !sleep(starting, 20*time.Millisecond) {
