@@ -168,7 +168,7 @@ func openView(rd *reader, r *lite.Rand) {
 		v.open.Sort = pick(r, v.open.Sort, "Restarts", "-Restarts", "status.phase", "-status.phase",
 			"status.phase,-Restarts", "spec.nodeName,-name")
 		v.open.Where = pick(r, "", "", "Restarts>0 and spec.nodeName exists", "not (status.phase~run or restarts=0)")
-		if by := pick(r, "", "status.phase", "spec.nodeName"); by != "" {
+		if by := pick(r, "", "status.phase", "spec.nodeName", "owner"); by != "" {
 			facet := wire.Facet{By: by, Limit: wire.MaxFacetValues}
 			if pick(r, false, true) {
 				facet.Then, facet.RowsOnly, facet.Aggregates = "namespace", true, []string{"Restarts"}

@@ -180,6 +180,9 @@ func (v *view) expected(log *check.Log, owners map[string]bool) (rows []row, cou
 	for _, item := range list {
 		for _, facet := range v.open.Facets {
 			values := [2]string{item.Object.Fields[facet.By]}
+			if facet.By == "owner" {
+				values[0] = item.Object.Owner
+			}
 			if facet.Then != "" {
 				values[1] = item.Key.Namespace()
 			}
