@@ -1,13 +1,3 @@
-// Package owners finds the objects below an owner in several collections.
-//
-// An object has at most one owner: its controller, or else its first owner
-// reference. The same object may be in several collections, in different versions.
-// It is then below the owners of all of them. Owners that no collection holds, and
-// cycles, need no special care: an object is below another if a chain of owners
-// leads from one to the other.
-//
-// The index takes memory for each object with an owner, so it exists only while a
-// [Graph] has users.
 package owners
 
 import (
