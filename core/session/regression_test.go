@@ -44,8 +44,8 @@ func TestSnapshotEndsAfterChangesOfOtherObjects(t *testing.T) {
 	require.True(t, ended)
 }
 
-// A reader may receive one frame more than its credit allows. A persisted session
-// remembers that.
+// A reader may receive one frame more than its credit allows. The persisted session
+// records the excess.
 func TestPersistedSessionKeepsItsNegativeCredit(t *testing.T) {
 	w := newWorld(t, 1)
 	w.cacher = session.Serve(cacher.New(cacher.Config{Schema: objects.Pods()}))

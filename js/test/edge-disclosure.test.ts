@@ -5,7 +5,7 @@ import { existsSync } from "node:fs";
 import { test } from "node:test";
 import type { Engine } from "../src/engine.js";
 import type { Counters } from "../src/edge/counters.js";
-import type { Holdings } from "../src/edge/holdings.js";
+import type { StoredCollections } from "../src/edge/stored-collections.js";
 import { withDefaults } from "../src/edge/options.js";
 import type { HibernatableSocket, ObjectState } from "../src/edge/platform.js";
 import { Readers } from "../src/edge/readers.js";
@@ -46,14 +46,14 @@ class FakeSocket {
 }
 
 /** The readers of an object with one connected reader. */
-function readersOf(grant: object, holdings: Partial<Holdings> = {}): { readers: Readers; socket: FakeSocket; events: MemberEvents; commands: Uint8Array[] } {
+function readersOf(grant: object, collections: Partial<StoredCollections> = {}): { readers: Readers; socket: FakeSocket; events: MemberEvents; commands: Uint8Array[] } {
   let events!: MemberEvents;
   const commands: Uint8Array[] = [];
   const attach = (given: MemberEvents) => ((events = given), { member: 1, send: (frames: Uint8Array) => void commands.push(frames), hide() {}, leave() {} });
   const socket = new FakeSocket({ serial: 1, grant, saved: new Uint8Array() });
   const state = { getWebSockets: () => [socket] } as unknown as ObjectState;
   const counters = { add() {} } as unknown as Counters;
-  const readers = new Readers(state, { attach } as unknown as Engine, withDefaults({}), { scarce: false, refused: () => undefined, ...holdings } as Holdings, counters);
+  const readers = new Readers(state, { attach } as unknown as Engine, withDefaults({}), { scarce: false, refused: () => undefined, ...collections } as StoredCollections, counters);
   readers.start();
   commands.length = 0;
   return { readers, socket, events, commands };

@@ -18,7 +18,7 @@ import (
 // in batches. Each is recorded once per run.
 //
 // Its directory contains snapshot.bin and updates.bin, the messages of a connector to
-// a reader. The files metadata.bin and metadata-updates.bin contain those to a reader
+// a reader. The files metadata.bin and metadata-updates.bin contain the messages to a reader
 // without bodies. The files list.json and watch.bin have the same data in the format
 // of Kubernetes. A .bin file is a sequence of chunks. Each chunk is preceded by its
 // length as four bytes, little endian. For our side a chunk is a message, and for

@@ -83,7 +83,7 @@ func (s *sink) until(text string, ended <-chan error) {
 		case err := <-ended:
 			require.FailNow(s.t, "the stream ended before "+text, "%v\n%s", err, s.text())
 		case <-ctx.Done():
-			require.FailNow(s.t, "waited in vain for "+text, s.text())
+			require.FailNow(s.t, "did not occur in time: "+text, s.text())
 		}
 	}
 }

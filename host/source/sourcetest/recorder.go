@@ -178,7 +178,7 @@ func (r *recorder) await(what string, condition func() bool) {
 		case err := <-r.ended:
 			require.FailNow(r.t, "the stream ended before "+what, "%v", err)
 		case <-ctx.Done():
-			require.FailNow(r.t, "waited in vain for "+what)
+			require.FailNow(r.t, "did not occur in time: "+what)
 		}
 	}
 }

@@ -7,7 +7,7 @@ import { writeCommand, type Command } from "../wire/driver-commands.js";
 import { readOutput, type Output } from "../wire/driver-outputs.js";
 import { PageStream, WatchStream, type Page } from "./answers.js";
 import { readCommand } from "./command.js";
-import type { Holdings } from "./holdings.js";
+import type { StoredCollections } from "./stored-collections.js";
 import { status } from "./refusal.js";
 
 // The object's side of host/edge, whose doc.go documents the requests and responses.
@@ -51,7 +51,7 @@ interface Held {
 
 /** Serves the requests of the edge's HTTP server from the object's engine. */
 export class Backend {
-  readonly #holdings: Pick<Holdings, "resources" | "refused">;
+  readonly #collections: Pick<StoredCollections, "resources" | "refused">;
   readonly #membership: Membership;
   readonly #writer = new Writer();
   readonly #held = new Map<string, Held>();
@@ -62,8 +62,8 @@ export class Backend {
   #pages = 0;
   #lastId = 0;
 
-  constructor(engine: Engine, holdings: Pick<Holdings, "resources" | "refused">) {
-    this.#holdings = holdings;
+  constructor(engine: Engine, collections: Pick<StoredCollections, "resources" | "refused">) {
+    this.#collections = collections;
     this.#membership = engine.attach({
       frames: () => {},
       frame: (frame) => this.#handleOutput(frame),
@@ -105,7 +105,7 @@ export class Backend {
   }
 
   async #schemas(one: string | null): Promise<Response> {
-    const resources = one === null ? this.#holdings.resources : [one];
+    const resources = one === null ? this.#collections.resources : [one];
     if (resources.length === 0) throw unfed();
     const schemas = await within(Promise.all(resources.map((resource) => this.#hold(resource).schema)));
     return reply(...schemas);
@@ -160,7 +160,7 @@ export class Backend {
    * store.
    */
   #hold(resource: string): Held {
-    const { resources } = this.#holdings;
+    const { resources } = this.#collections;
     for (const [other, { id }] of this.#held) {
       if (resources.includes(other)) continue;
       this.#held.delete(other);
@@ -171,7 +171,7 @@ export class Backend {
       throw new WatchglassError(status(404, "NotFound", `this object does not have the resource ${resource}; it has ${resources.join(", ")}`));
     }
     // Responses need bodies.
-    const refused = this.#holdings.refused(resource, false);
+    const refused = this.#collections.refused(resource, false);
     if (refused) throw new WatchglassError(refused);
     let held = this.#held.get(resource);
     if (!held) {

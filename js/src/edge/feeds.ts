@@ -5,7 +5,7 @@ import type { Status } from "../types.js";
 import { maxMessage } from "../wire/codec.js";
 import { sources } from "./frames.js";
 import { covers, type Grant } from "./grant.js";
-import type { Holdings } from "./holdings.js";
+import type { StoredCollections } from "./stored-collections.js";
 import { socketPair, type HibernatableSocket, type ObjectState } from "./platform.js";
 import { refuse, status } from "./refusal.js";
 import { closeSocket, expired, protocolBroken, send, setAttachment, tooLong, upgraded, upgradeRefused } from "./sockets.js";
@@ -39,7 +39,7 @@ export class Feeds {
   readonly #state: ObjectState;
   #engine!: Engine;
   #client!: Client;
-  #holdings!: Holdings;
+  #collections!: StoredCollections;
   /** The engine's stream, from the time it is requested. */
   #stream: StreamEvents | undefined;
   #active: HibernatableSocket | undefined;
@@ -53,12 +53,12 @@ export class Feeds {
   }
 
   /** Continues with the connectors that are still connected. */
-  start(engine: Engine, client: Client, holdings: Holdings): void {
+  start(engine: Engine, client: Client, collections: StoredCollections): void {
     this.#engine = engine;
     this.#client = client;
-    this.#holdings = holdings;
+    this.#collections = collections;
     const [socket] = this.#sockets();
-    if (socket) holdings.hold(feedOf(socket).resources);
+    if (socket) collections.hold(feedOf(socket).resources);
     if (this.#stream) this.#begin();
   }
 
@@ -81,7 +81,7 @@ export class Feeds {
   /** Opens the engine's stream on the active connector, or on the first that connects. */
   readonly dial: Dial = (_url, events) => {
     this.#stream = events;
-    if (this.#holdings) this.#begin();
+    if (this.#collections) this.#begin();
     return {
       send: (message) => this.#active && send(this.#active, message),
       close: (message) => {
@@ -106,7 +106,7 @@ export class Feeds {
     const refusal = setAttachment(server, feed);
     if (refusal) return refuse(refusal);
     this.#state.acceptWebSocket(server, [tag]);
-    this.#holdings.hold(resources);
+    this.#collections.hold(resources);
     if (this.#stream && !this.#active) this.#begin();
     this.#client.reconnect();
     return upgraded(client, request);
@@ -159,10 +159,10 @@ export class Feeds {
     const rival = others.find((other) => other.source && source && other.source !== source);
     if (rival) return this.#refuse(`another connector feeds cluster ${rival.source}, and this one ${source}`);
     for (const resource of resources) {
-      const held = clusterOf(this.#holdings.source(resource));
+      const held = clusterOf(this.#collections.source(resource));
       if (!held || !source || held === source) continue;
       if (!replace) return this.#refuse(`this object has the ${resource} of cluster ${held}, and the connector feeds cluster ${source}`);
-      this.#holdings.forget(resource);
+      this.#collections.forget(resource);
     }
     return undefined;
   }
@@ -172,7 +172,7 @@ export class Feeds {
     try {
       for (const { resource, source } of sources(message)) {
         const cluster = clusterOf(source);
-        const expected = feedOf(socket).source || clusterOf(this.#holdings.source(resource));
+        const expected = feedOf(socket).source || clusterOf(this.#collections.source(resource));
         if (expected && cluster !== expected) return this.#refuse(`${resource} is from cluster ${cluster}, expected ${expected}`);
       }
     } catch {

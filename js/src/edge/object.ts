@@ -9,8 +9,8 @@ import { Counters } from "./counters.js";
 import { IdleTracker } from "./idle-tracker.js";
 import { Feeds } from "./feeds.js";
 import { readGrant, unrestricted, type Grant } from "./grant.js";
-import type { Degraded } from "./holding.js";
-import { Holdings } from "./holdings.js";
+import type { Degraded } from "./stored-collection.js";
+import { StoredCollections } from "./stored-collections.js";
 import { Debouncer } from "../debouncer.js";
 import { relief, restartMillis } from "./memory.js";
 import { withDefaults, type EdgeOptions, type Settings } from "./options.js";
@@ -67,7 +67,7 @@ export class WatchglassObject {
   #relieving = false;
   #engine!: Engine;
   #client!: Client;
-  #holdings!: Holdings;
+  #collections!: StoredCollections;
   #feeds!: Feeds;
   #readers!: Readers;
   #backend!: Backend;
@@ -123,7 +123,7 @@ export class WatchglassObject {
    * because the collection may be replaced.
    */
   protected collection(resource: string): Collection | undefined {
-    return this.#holdings.collection(resource);
+    return this.#collections.collection(resource);
   }
 
   async #start(): Promise<void> {
@@ -141,11 +141,11 @@ export class WatchglassObject {
       wake: (millis) => this.#alarm.at("engine", millis),
     });
     this.#client = await Client.attach((events) => this.#engine.attach(events), async () => "");
-    this.#holdings = new Holdings(this.#client, this.#storage, this.#shed);
-    this.#readers = new Readers(this.#state, this.#engine, this.#settings, this.#holdings, this.#counters);
-    this.#backend = new Backend(this.#engine, this.#holdings);
-    await this.#holdings.restore();
-    this.#feeds.start(this.#engine, this.#client, this.#holdings);
+    this.#collections = new StoredCollections(this.#client, this.#storage, this.#shed);
+    this.#readers = new Readers(this.#state, this.#engine, this.#settings, this.#collections, this.#counters);
+    this.#backend = new Backend(this.#engine, this.#collections);
+    await this.#collections.restore();
+    this.#feeds.start(this.#engine, this.#client, this.#collections);
     this.#readers.start();
     this.#watchTimes();
     this.#touched();
@@ -196,8 +196,8 @@ export class WatchglassObject {
   /** Schedules the work that follows any activity. */
   #touched(): void {
     const { upstream } = this.#settings;
-    if (upstream) this.#holdings.hold(this.#readers.count > 0 ? upstream.resources : [], { retain: true });
-    this.#holdings.fitMemory();
+    if (upstream) this.#collections.hold(this.#readers.count > 0 ? upstream.resources : [], { retain: true });
+    this.#collections.fitMemory();
     this.#readers.fit(this.#outputRoom(), Date.now());
     const { deadline } = this.#readers;
     if (deadline !== this.#alarm.due("readers")) this.#alarm.at("readers", deadline);
@@ -221,7 +221,7 @@ export class WatchglassObject {
     if (this.#relieving) return;
     this.#relieving = true;
     try {
-      const used = await this.#holdings.used();
+      const used = await this.#collections.used();
       const what = relief({
         moduleBytes: this.#engine.memoryBytes,
         bufferBytes: this.#backend.bytes,
@@ -229,7 +229,7 @@ export class WatchglassObject {
         limit: this.#settings.isolateBytes,
         restarted: Date.now() < this.#restartedAt + restartMillis,
       });
-      if (what === "none" || (what === "shed" && !this.#holdings.shed(used))) return;
+      if (what === "none" || (what === "shed" && !this.#collections.shed(used))) return;
       // The data that they read may no longer exist. They receive the error when they
       // subscribe again.
       if (what === "shed") this.#readers.endAll(status(503, "ServiceUnavailable", "the object has reached its memory limit: connect again"));
@@ -274,7 +274,7 @@ export class WatchglassObject {
   }
 
   async #store(): Promise<void> {
-    await this.#holdings.store(Date.now());
+    await this.#collections.store(Date.now());
     this.#readers.save();
   }
 
@@ -288,7 +288,7 @@ export class WatchglassObject {
       awakeSince: this.#awakeSince,
       settled: this.#debouncer.settled,
       feeds: this.#feeds.report(),
-      resources: this.#holdings.report(),
+      resources: this.#collections.report(),
       readers: this.#readers.count,
       maxReaders: this.#settings.maxReaders,
       counters: this.#counters.all,

@@ -9,7 +9,7 @@ import { reject } from "./reject.js";
 import { countFrames, pongs, refuseSubscriptions, writePing, type Subscribed } from "./frames.js";
 import type { Counters } from "./counters.js";
 import { covers, scopes, type Grant } from "./grant.js";
-import type { Holdings } from "./holdings.js";
+import type { StoredCollections } from "./stored-collections.js";
 import type { Settings } from "./options.js";
 import { TokenBucket } from "./token-bucket.js";
 import { inShard } from "./places.js";
@@ -79,7 +79,7 @@ interface Reader extends Account {
 export class Readers {
   readonly #state: ObjectState;
   readonly #settings: Settings;
-  readonly #holdings: Holdings;
+  readonly #collections: StoredCollections;
   readonly #counters: Counters;
   readonly #membership: Membership;
   readonly #writer = new Writer();
@@ -90,11 +90,11 @@ export class Readers {
   readonly #backlog = new Backlog<Reader>();
   #lastSerial = 0;
 
-  constructor(state: ObjectState, engine: Engine, settings: Settings, holdings: Holdings, counters: Counters) {
+  constructor(state: ObjectState, engine: Engine, settings: Settings, collections: StoredCollections, counters: Counters) {
     this.#counters = counters;
     this.#state = state;
     this.#settings = settings;
-    this.#holdings = holdings;
+    this.#collections = collections;
     // The cause may name objects that readers may not read.
     const restart = (cause: string): void => {
       console.error(`watchglass: the readers are disconnected: ${cause}`);
@@ -312,13 +312,13 @@ export class Readers {
    * the object does not have or cannot hold, and responds to them.
    */
   #answerable(reader: Reader, message: Uint8Array): Uint8Array {
-    if (!this.#holdings.scarce && !reader.shard) return message;
+    if (!this.#collections.scarce && !reader.shard) return message;
     try {
       const { left, answers } = refuseSubscriptions(message, (subscribed) => {
         const { resource, namespace, metadataOnly } = subscribed;
         // The engine refuses subscriptions without permission.
         if (!covers(reader.grant, resource, namespace)) return undefined;
-        return misplaced(reader, subscribed) ?? this.#holdings.refused(resource, metadataOnly);
+        return misplaced(reader, subscribed) ?? this.#collections.refused(resource, metadataOnly);
       });
       if (answers.length > 0) send(reader.socket, answers);
       return left;

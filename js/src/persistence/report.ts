@@ -28,7 +28,7 @@ const question = "report";
 
 /** Reports to every inspector that asks. Returns a function that ends this. */
 export function answerReports(report: () => Omit<Report, "engine">): () => void {
-  // Node has channels, which would keep a program running, and no inspectors.
+  // Node has no inspectors, and an open channel would keep its process running.
   if (typeof indexedDB !== "object" || typeof BroadcastChannel !== "function") return () => {};
   const engine = crypto.randomUUID();
   const channel = new BroadcastChannel(channelName);

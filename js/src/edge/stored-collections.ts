@@ -1,17 +1,17 @@
 import type { Client } from "../client.js";
 import type { Collection, Status } from "../types.js";
-import { Holding, type Degraded } from "./holding.js";
+import { StoredCollection, type Degraded } from "./stored-collection.js";
 import { status } from "./refusal.js";
 import type { StoredState, Storage } from "./storage.js";
 
 /** The resources that an object holds. */
-export class Holdings {
+export class StoredCollections {
   readonly #client: Client;
   readonly #storage: Storage;
   readonly #shed: Map<string, Degraded>;
-  readonly #held = new Map<string, Holding>();
+  readonly #held = new Map<string, StoredCollection>();
 
-  /** The map records dropped parts and outlives the holdings. */
+  /** The map records dropped parts and outlives the collections. */
   constructor(client: Client, storage: Storage, shed: Map<string, Degraded>) {
     this.#client = client;
     this.#storage = storage;
@@ -20,8 +20,8 @@ export class Holdings {
 
   /** Opens the stored resources. Resolves when their states are loaded. */
   async restore(): Promise<void> {
-    for (const stored of this.#storage.resources()) this.#held.set(stored.resource, this.#holding(stored.resource, stored));
-    await Promise.all([...this.#held.values()].map((holding) => holding.restored()));
+    for (const stored of this.#storage.resources()) this.#held.set(stored.resource, this.#open(stored.resource, stored));
+    await Promise.all([...this.#held.values()].map((collection) => collection.restored()));
   }
 
   get resources(): string[] {
@@ -42,40 +42,40 @@ export class Holdings {
    * ones, unless `retain` is set.
    */
   hold(resources: readonly string[], { retain = false } = {}): void {
-    for (const [resource, holding] of this.#held) {
+    for (const [resource, collection] of this.#held) {
       if (resources.includes(resource)) continue;
-      if (!retain) holding.forget();
-      holding.close();
+      if (!retain) collection.forget();
+      collection.close();
       this.#held.delete(resource);
     }
     for (const resource of resources) {
       if (this.#held.has(resource)) continue;
       const stored = retain ? this.#storage.resources().find((state) => state.resource === resource) : undefined;
-      const holding = this.#holding(resource, stored);
-      this.#held.set(resource, holding);
-      void holding.restored();
+      const collection = this.#open(resource, stored);
+      this.#held.set(resource, collection);
+      void collection.restored();
     }
   }
 
   /** Closes a resource and deletes its stored state. */
   forget(resource: string): void {
-    const holding = this.#held.get(resource);
-    holding?.close();
-    holding?.forget();
+    const collection = this.#held.get(resource);
+    collection?.close();
+    collection?.forget();
     this.#held.delete(resource);
   }
 
   /** Drops the bodies of resources that exceed the memory limit, if that helps. */
   fitMemory(): void {
-    for (const holding of this.#held.values()) {
-      if (holding.ended?.code === 413 && !holding.metadataOnly) this.#withoutBodies(holding);
+    for (const collection of this.#held.values()) {
+      if (collection.ended?.code === 413 && !collection.metadataOnly) this.#withoutBodies(collection);
     }
   }
 
   /** Returns the memory of each resource in the module. */
-  async used(): Promise<Map<Holding, number>> {
+  async used(): Promise<Map<StoredCollection, number>> {
     const inspected = await this.#client.inspect();
-    return new Map([...this.#held.values()].map((holding) => [holding, holding.used(inspected)]));
+    return new Map([...this.#held.values()].map((collection) => [collection, collection.used(inspected)]));
   }
 
   /**
@@ -89,16 +89,16 @@ export class Holdings {
    * snapshot, which needs more output when memory is short. A new instance of the
    * module, which is tried first if it can suffice, begins without a history anyway.
    */
-  shed(used: ReadonlyMap<Holding, number>): boolean {
+  shed(used: ReadonlyMap<StoredCollection, number>): boolean {
     const held = [...used.keys()].filter(({ ended }) => !ended).sort((a, b) => used.get(b)! - used.get(a)!);
-    const holding = held.find(({ metadataOnly }) => !metadataOnly) ?? held[0];
-    if (!holding) return false;
-    if (holding.metadataOnly) {
-      const ended = tooMuch(holding.resource);
-      this.#shed.set(holding.resource, { ended });
-      holding.end(ended);
+    const collection = held.find(({ metadataOnly }) => !metadataOnly) ?? held[0];
+    if (!collection) return false;
+    if (collection.metadataOnly) {
+      const ended = tooMuch(collection.resource);
+      this.#shed.set(collection.resource, { ended });
+      collection.end(ended);
     } else {
-      this.#withoutBodies(holding);
+      this.#withoutBodies(collection);
     }
     return true;
   }
@@ -110,28 +110,28 @@ export class Holdings {
 
   /** Returns why a subscription cannot be served for lack of memory. */
   refused(resource: string, metadataOnly: boolean): Status | undefined {
-    const holding = this.#held.get(resource);
-    if (!holding?.metadataOnly) return undefined;
-    if (holding.ended) return tooMuch(resource);
+    const collection = this.#held.get(resource);
+    if (!collection?.metadataOnly) return undefined;
+    if (collection.ended) return tooMuch(resource);
     if (!metadataOnly) return status(413, "RequestEntityTooLarge", `${needsMore(resource)}, so they are held without bodies: subscribe to metadata only`);
     return undefined;
   }
 
   async store(now: number): Promise<void> {
-    for (const holding of [...this.#held.values()]) await holding.store(now);
+    for (const collection of [...this.#held.values()]) await collection.store(now);
   }
 
   report(): unknown {
-    return Object.fromEntries([...this.#held].map(([resource, holding]) => [resource, holding.report()]));
+    return Object.fromEntries([...this.#held].map(([resource, collection]) => [resource, collection.report()]));
   }
 
-  #withoutBodies(holding: Holding): void {
-    this.#shed.set(holding.resource, {});
-    holding.withoutBodies();
+  #withoutBodies(collection: StoredCollection): void {
+    this.#shed.set(collection.resource, {});
+    collection.withoutBodies();
   }
 
-  #holding(resource: string, stored: StoredState | undefined): Holding {
-    return new Holding(this.#client, this.#storage, resource, stored, this.#shed.get(resource));
+  #open(resource: string, stored: StoredState | undefined): StoredCollection {
+    return new StoredCollection(this.#client, this.#storage, resource, stored, this.#shed.get(resource));
   }
 }
 

@@ -24,7 +24,7 @@ export interface Degraded {
 }
 
 /** A resource of the object, in the engine and in storage. */
-export class Holding {
+export class StoredCollection {
   readonly resource: string;
   readonly #client: Client;
   readonly #storage: Storage;
