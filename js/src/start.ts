@@ -1,11 +1,13 @@
 import { Engine } from "./engine.js";
 import { compile, openGuest, type ModuleSource } from "./guest.js";
+import { identify } from "./identity.js";
 import { fetchAsk } from "./kubernetes.js";
 import type { MemberEvents, Membership } from "./member.js";
 import { findWebSocket } from "./platform.js";
-import type { Persistence } from "./persistence/persistence.js";
+import { Persistence } from "./persistence/persistence.js";
 import { askWhy } from "./refused.js";
 import { webSocketDial, type Dial, type WebSocketClass } from "./transport.js";
+import type { ConnectOptions } from "./types.js";
 import { movedByVite } from "./vite.js";
 
 /** The options of an engine in this thread. */
@@ -21,8 +23,6 @@ export interface StartOptions {
   fetch?: typeof globalThis.fetch | undefined;
   WebSocket?: WebSocketClass | undefined;
   persistence?: Promise<Persistence | undefined> | undefined;
-  /** Only a worker persists states. */
-  persist?: unknown;
 }
 
 /** Sent to connectors, for their logs. */
@@ -49,9 +49,17 @@ export async function startEngine({ url, wasm, maxBytes = 0, maxHistory = 0, pau
 }
 
 /** Starts an engine with one member. The engine ends when the member leaves. */
-export async function attachEngine(options: StartOptions, events: MemberEvents): Promise<Membership> {
-  if (options.persist) console.warn("watchglass: persistence is disabled: persist requires a worker");
-  const engine = await startEngine(options);
+export async function attachEngine(options: StartOptions & Pick<ConnectOptions, "identity" | "token" | "persist">, events: MemberEvents): Promise<Membership> {
+  const { url, persist } = options;
+  const open = async (): Promise<Persistence | undefined> => {
+    const { name: identity } = await identify(options);
+    return Persistence.open({ url, identity, ...(typeof persist === "object" && persist) });
+  };
+  const persistence = persist ? open() : undefined;
+  const engine = await startEngine({ ...options, persistence }).catch(async (error: unknown) => {
+    (await persistence)?.close();
+    throw error;
+  });
   const membership = engine.attach(events);
   return {
     ...membership,

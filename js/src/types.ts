@@ -330,8 +330,9 @@ export interface ConnectOptions extends CallOptions {
    * collections again, it shows the states as `stale` until the connector confirms them.
    * States of Secrets are never stored. `maxBytes` limits all stored states of the origin;
    * default 256 MiB. Call `clearPersisted` of `watchglass/persistence` when the user signs
-   * out. Requires a known user (see {@link identity}), a worker and a secure context. The
-   * first page decides. Default false.
+   * out. Requires a known user (see {@link identity}), IndexedDB and a secure context.
+   * Elsewhere, such as in Node, nothing is stored, and a warning says so. The first page
+   * decides. Default false.
    */
   persist?: boolean | { maxBytes?: number };
   /**

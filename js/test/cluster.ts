@@ -20,8 +20,8 @@ export async function optionsOf(cluster: TestCluster): Promise<ConnectOptions> {
   return { ...cluster.options, wasm: await compiled };
 }
 
-export async function connected(t: TestContext, cluster: TestCluster): Promise<Watchglass> {
-  const wg = await connect(cluster.url, await optionsOf(cluster));
+export async function connected(t: TestContext, cluster: TestCluster, options: ConnectOptions = {}): Promise<Watchglass> {
+  const wg = await connect(cluster.url, { ...(await optionsOf(cluster)), ...options });
   t.after(() => wg.close());
   return wg;
 }

@@ -12,18 +12,19 @@ interface StartOptions {
   token?: string;
   persist?: boolean | { maxBytes?: number };
   resource?: string;
+  worker?: "shared" | "dedicated" | "inline";
 }
 
 /** Opens pods and a view of them, with persistence. */
-async function start(page: Page, { token = "t0ken", persist = true, resource = "v1/pods" }: StartOptions = {}): Promise<void> {
+async function start(page: Page, { token = "t0ken", persist = true, resource = "v1/pods", worker = "shared" }: StartOptions = {}): Promise<void> {
   await page.evaluate(
-    async ({ token, persist, resource }) => {
-      globalThis.wg = await watchglass.connect("/watch", { token, persist });
+    async ({ token, persist, resource, worker }) => {
+      globalThis.wg = await watchglass.connect("/watch", { token, persist, worker });
       globalThis.pods = wg.collection(resource);
       globalThis.view = pods.view({ sort: "name" });
       view.ready.catch(() => {});
     },
-    { token, persist, resource },
+    { token, persist, resource, worker },
   );
 }
 
@@ -187,24 +188,29 @@ test("no state is stored for an unknown user", { skip }, async (t) => {
   assert.deepEqual(await page.evaluate(() => indexedDB.databases()), []);
 });
 
-const misuses = [
-  [{ worker: "dedicated", persist: { maxBytes: -1 } }, "persist.maxBytes is -1; expected a positive number of bytes"],
-  [{ worker: "inline", persist: true }, "persist requires a worker"],
-] as const;
+test("a page continues without persistence after a warning about an invalid limit", { skip }, async (t) => {
+  const { open } = await setup(t);
+  const page = await open();
+  const warning = page.waitForEvent("console", (message) => message.type() === "warning");
+  await start(page, { worker: "dedicated", persist: { maxBytes: -1 } });
+  assert.equal((await warning).text(), "watchglass: persistence is disabled: persist.maxBytes is -1; expected a positive number of bytes");
+  await shows(page, "web-1 Running, web-2 Pending");
+  assert.equal(await counter(page, "stored"), undefined);
+});
 
-for (const [options, why] of misuses) {
-  test(`a page continues without persistence after the warning: ${why}`, { skip }, async (t) => {
-    const { open } = await setup(t);
+// The states belong to the user, whichever thread has stored them.
+for (const [before, after] of [["inline", "inline"], ["inline", "shared"], ["dedicated", "inline"]] as const) {
+  test(`a state that an engine stored (${before}) is restored by another one (${after})`, { skip }, async (t) => {
+    const { connector, open } = await filled(t, { worker: before });
+    connector.refusals = unreachable;
     const page = await open();
-    const warning = page.waitForEvent("console", (message) => message.type() === "warning");
-    await page.evaluate(async (options) => {
-      globalThis.wg = await watchglass.connect("/watch", { token: "t0ken", ...options });
-      globalThis.pods = wg.collection("v1/pods");
-      globalThis.view = pods.view({ sort: "name" });
-    }, options);
-    assert.equal((await warning).text(), `watchglass: persistence is disabled: ${why}`);
+    await start(page, { worker: after });
     await shows(page, "web-1 Running, web-2 Pending");
-    assert.equal(await counter(page, "stored"), undefined);
+    assert.equal(await counter(page, "restored"), 1);
+    connector.refusals = 0;
+    await page.evaluate(() => wg.reconnect());
+    await page.waitForFunction(() => pods.status.state === "live");
+    assert.deepEqual(connector.subscribes, [0, 102], "no list is sent");
   });
 }
 

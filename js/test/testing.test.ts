@@ -223,3 +223,12 @@ test("a closed connection leaves no watch", options, async (t) => {
   wg.close();
   assert.deepEqual(cluster.watches, []);
 });
+
+test("a program without IndexedDB continues after a warning about persist", options, async (t) => {
+  const warn = t.mock.method(console, "warn", () => {});
+  const cluster = new TestCluster();
+  cluster.apply(pod("web"));
+  const wg = await connected(t, cluster, { persist: true, identity: "jane" });
+  assert.equal((await wg.collection("v1/pods").list()).items.length, 1);
+  assert.deepEqual(warn.mock.calls.map(({ arguments: args }) => args), [["watchglass: persistence is disabled: there is no IndexedDB here"]]);
+});

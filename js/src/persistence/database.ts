@@ -69,6 +69,7 @@ export class Database {
 
   /** Opens the database. Calls a function when another page deletes it. Rejects where there is no IndexedDB. */
   static async open(deleted: () => void): Promise<Database> {
+    if (typeof indexedDB !== "object") throw new Error("there is no IndexedDB here");
     const request = indexedDB.open(databaseName, 1);
     request.onupgradeneeded = () => {
       request.result.createObjectStore("states", { keyPath: ["owner", "scope"] });
