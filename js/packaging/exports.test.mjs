@@ -73,6 +73,13 @@ const pages = {
     import { watchglassCollectionOptions } from "watchglass/tanstack-db";`, `
     const pods = createCollection(watchglassCollectionOptions({ client: createClient(url), resource: "v1/pods" }));
     return (await pods.toArrayWhenReady()).map(({ metadata }) => metadata.name).sort();`],
+  "./tree": [`import { connect } from "watchglass";
+    import { ownerTree } from "watchglass/tree";`, `
+    const pods = (await connect(url)).collection("v1/pods");
+    const { items } = await pods.list();
+    const trees = items.map(({ metadata }) => ownerTree([pods], metadata.uid));
+    await Promise.all(trees.map(({ ready }) => ready));
+    return trees.map(({ snapshot }) => snapshot.root.row.name);`],
   "./testing": [`import { connect } from "watchglass";
     import { TestCluster } from "watchglass/testing";`, `
     const cluster = new TestCluster();

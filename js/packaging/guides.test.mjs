@@ -28,11 +28,13 @@ function example(text) {
 // What the examples leave to the reader.
 const globals = `import type { Collection, Watchglass } from "watchglass";
   declare global {
-    const wg: Watchglass, pods: Collection;
+    const wg: Watchglass, pods: Collection, sets: Collection;
+    const deployment: { uid: string };
     const written: { metadata: { resourceVersion: string } };
     function freshToken(): Promise<string>;
     function render(snapshot: unknown): void;
     function show(...values: unknown[]): void;
+    function draw(root: unknown): void;
     interface V1Pod { metadata?: { resourceVersion?: string } }
   }`;
 
@@ -133,6 +135,16 @@ for (const text of ['sort: "-Restarts, name"', 'from "watchglass/search"', "wher
     assert.ok(views > 0);
   });
 }
+
+test("the examples of owners find the objects below a deployment", async () => {
+  const owned = `${opened}
+    const own = (apiVersion, kind, name, uid) => cluster.apply({ apiVersion, kind, metadata: { name, namespace: "default", ownerReferences: [{ apiVersion: "apps/v1", kind: "any", name: "any", uid, controller: true }] } });
+    const deployment = { uid: "deployment" };
+    own("v1", "Pod", "owned", own("apps/v1", "ReplicaSet", "web", deployment.uid).metadata.uid);
+    Object.assign(globalThis, { deployment, sets: wg.collection("apps/v1/replicasets"), draw() {} });`;
+  assert.deepEqual(await inNode("owned-by", example("ownedBy: deployment.uid"), owned, "await sets.synced; await view.ready; while (view.snapshot.total < 1) await new Promise((resolve) => view.subscribe(resolve)); wg.close(); return view.snapshot.rows.map(({ name }) => name);"), ["owned"]);
+  assert.equal(await inNode("tree", example("watchglass/tree"), owned, "await tree.ready; const { root } = tree.snapshot; wg.close(); return root.children[0].children[0].row.name;"), "owned");
+});
 
 test("the example without a framework reads a view, a watch and objects", async () => {
   const before = `import { cluster } from "./cluster.js";
