@@ -170,7 +170,7 @@ func (c *crowd) connect(starting context.Context, size size) error {
 		opening.Go(func() error { return c.reader(starting, i) })
 	}
 	for i := range size.informers {
-		opening.Go(func() error { return c.informer(starting, i, size.pods) })
+		opening.Go(func() error { return c.informer(starting, i) })
 	}
 	return opening.Wait()
 }
@@ -207,7 +207,7 @@ func (c *crowd) reader(starting context.Context, i int) error {
 	return nil
 }
 
-func (c *crowd) informer(starting context.Context, i, pods int) error {
+func (c *crowd) informer(starting context.Context, i int) error {
 	h := newHost(byte(2+i%100), c.target, 0)
 	h.path = "/api/v1/pods"
 	informer, err := h.inform(c.ctx, user(i))
@@ -218,7 +218,8 @@ func (c *crowd) informer(starting context.Context, i, pods int) error {
 		err := informer.read()
 		c.fail(fmt.Errorf("informer %d ended after %d events: %w", i, informer.changes.Load(), err))
 	})
-	for informer.changes.Load() < int64(pods)*9/10 { // the simulation may have removed some
+	// Changes before the last initial event would wait in the queue of the watch, which is short.
+	for informer.changes.Load() < int64(c.cluster.sim.Pods()) {
 		if !sleep(starting, 20*time.Millisecond) {
 			return fmt.Errorf("informer %d received %d events: %w", i, informer.changes.Load(), starting.Err())
 		}
