@@ -34,12 +34,12 @@ func (e *Engine) openView(f *wire.OpenView) {
 		v = &liveView{id: f.View, collection: c}
 		e.views = append(e.views, v)
 	}
-	v.ask(e, c, cloneQuery(f))
+	v.setQuery(e, c, cloneQuery(f))
 }
 
-// ask opens the view when the schema is known. Until then, the program can move
+// setQuery opens the view when the schema is known. Until then, the program can move
 // the window of the query.
-func (v *liveView) ask(e *Engine, c *collection, query wire.OpenView) {
+func (v *liveView) setQuery(e *Engine, c *collection, query wire.OpenView) {
 	v.waiting = &query
 	c.shared.whenDescribed(func(status *api.Status) { v.open(e, c, &query, status) })
 }
@@ -94,7 +94,7 @@ func (v *liveView) reopen(e *Engine) {
 		v.view = nil
 	}
 	if v.opened {
-		v.ask(e, v.collection, v.query)
+		v.setQuery(e, v.collection, v.query)
 	}
 }
 

@@ -226,7 +226,7 @@ func (c *Cacher) Progress(rv api.ResourceVersion, now int64) {
 	c.progress()
 }
 
-// EndRevision reports that everything up to rv has been applied, and ends a [Waits.Hold].
+// EndRevision reports that everything up to rv has been applied, and ends a [Waits.BeginRevision].
 func (c *Cacher) EndRevision(rv api.ResourceVersion, now int64) {
 	c.at.Now = max(c.at.Now, now)
 	c.dropDeletedFaults(rv)

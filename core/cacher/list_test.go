@@ -219,13 +219,13 @@ func TestG4_HeldWaitsSeeWholeRevisions(t *testing.T) {
 			items = append(items, string(w.Heap().Key(ref)))
 		}
 	}))
-	w.Waits().Hold()
+	w.Waits().BeginRevision()
 	w.do("ns/a rv=11", "ns/b rv=11")
 	assert.Equal(t, 1, w.Waiting())
 	w.Progress(11, w.now)
 	assert.Equal(t, []string{"ns/a", "ns/b"}, items)
 
-	w.Waits().Hold()
+	w.Waits().BeginRevision()
 	w.Waits().WhenFresh(12, func(status *api.Status) { assert.Nil(t, status); items = nil })
 	w.do("ns/c rv=12")
 	assert.Len(t, items, 2)

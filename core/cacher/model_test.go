@@ -176,7 +176,7 @@ func (d *duel) revision() {
 	for d.random.Intn(5) == 0 {
 		keys[d.key()] = true
 	}
-	d.Waits().Hold()
+	d.Waits().BeginRevision()
 	for _, key := range slices.Sorted(maps.Keys(keys)) {
 		if d.random.Intn(4) == 0 {
 			d.dumb.change(rv, key, "")

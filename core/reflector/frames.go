@@ -211,7 +211,7 @@ func (r *Reflector) Changes(f *wire.Events, bytes int) error {
 		return err
 	}
 	known, missing := r.cacher.ResourceVersion(), r.bodies.missing
-	r.cacher.Waits().Hold() // until EndRevision, so that waiting reads see whole revisions
+	r.cacher.Waits().BeginRevision() // until EndRevision, so that waiting reads see whole revisions
 	for i := range f.Changes {
 		if i%prefetchAtOnce == 0 {
 			next := f.Changes[i:min(i+prefetchAtOnce, len(f.Changes))]

@@ -140,7 +140,7 @@ func TestDictionaryOfARevisionThatBeginsWithADeletion(t *testing.T) {
 		}
 		rv := api.ResourceVersion(before + 2)
 		w.cacher.Bodies().SetDictionary([]byte(`{"kind":"Pod"`))
-		w.cacher.Waits().Hold()
+		w.cacher.Waits().BeginRevision()
 		w.cacher.Delete("ns/a", rv, w.now)
 		w.cacher.Apply(objects.Put(fmt.Sprintf("ns/b rv=%d", rv)), w.now)
 		w.cacher.EndRevision(rv, w.now)

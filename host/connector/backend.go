@@ -126,7 +126,7 @@ func (b backend) Get(ctx context.Context, resource api.Resource, key api.Key, ve
 	}
 	defer col.release()
 	answer := make(chan answered[*stored], 1)
-	col.ask(func(c *cacher.Cacher) {
+	col.request(func(c *cacher.Cacher) {
 		c.Waits().WhenFresh(rv, func(status *api.Status) {
 			o, status := find(c, key, status)
 			answer <- answered[*stored]{o, orNil(status)}

@@ -48,7 +48,7 @@ func (b backend) List(ctx context.Context, resource api.Resource, o kubeapi.List
 // open opens the list at the state that it is read from.
 func (l *list) open(col *collection, o *kubeapi.ListOptions) (*kubeapi.List, error) {
 	answer := make(chan answered[*kubeapi.List], 1)
-	col.ask(func(c *cacher.Cacher) {
+	col.request(func(c *cacher.Cacher) {
 		status := l.start(c, o, func(opened *kubeapi.List, status *api.Status) {
 			answer <- answered[*kubeapi.List]{opened, orNil(status)}
 		})
@@ -151,7 +151,7 @@ func (b backend) Weigh(ctx context.Context, resource api.Resource, o kubeapi.Lis
 		return 0, err
 	}
 	answer := make(chan answered[survey], 1)
-	col.ask(func(c *cacher.Cacher) {
+	col.request(func(c *cacher.Cacher) {
 		c.Waits().WhenFresh(s.rv, func(status *api.Status) { answer <- answered[survey]{s, orNil(status)} })
 	})
 	if _, err := await(ctx, b.connector, answer); err != nil {
@@ -162,7 +162,7 @@ func (b backend) Weigh(ctx context.Context, resource api.Resource, o kubeapi.Lis
 }
 
 func (col *collection) survey(o *kubeapi.ListOptions) (s survey, err error) {
-	col.ask(func(c *cacher.Cacher) {
+	col.request(func(c *cacher.Cacher) {
 		var status *api.Status
 		s.rv, s.objects, status = listOptions(o).Survey(c)
 		s.fresh, err = c.Waits().Fresh(s.rv), orNil(status)

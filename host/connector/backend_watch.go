@@ -44,7 +44,7 @@ func (b backend) Watch(ctx context.Context, resource api.Resource, o kubeapi.Wat
 	}
 	w := &watch{col: col, wake: make(chan struct{}, 1)}
 	var status *api.Status
-	col.ask(func(c *cacher.Cacher) {
+	col.request(func(c *cacher.Cacher) {
 		col.connector.use(&w.evaluator, o.Client, o.Selection)
 		status = c.Watch(cacher.WatchOptions{
 			Namespace: o.Namespace, Selection: o.Selection,

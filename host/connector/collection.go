@@ -24,18 +24,18 @@ type collection struct {
 	wanted chan struct{} // capacity 1; requests progress from the source
 
 	// Guarded by connector.mu.
-	cacher    *cacher.Cacher
-	served    *session.Collection // of the cacher
-	readers   map[*reader]int     // number of subscriptions per reader
-	holds     int                 // number of users that are not readers
-	idleSince time.Time           // time of the last use
-	linger    *time.Timer         // runs while the collection is unused
-	clock     *time.Timer         // timer for the cacher's next tick
-	prompter  *time.Timer         // runs between two requests for progress
-	status    upstream
-	totals    *ResourceTotals
-	opened    time.Time
-	failure   chan struct{} // closed and replaced when the source fails
+	cacher        *cacher.Cacher
+	served        *session.Collection // of the cacher
+	readers       map[*reader]int     // number of subscriptions per reader
+	holds         int                 // number of users that are not readers
+	idleSince     time.Time           // time of the last use
+	linger        *time.Timer         // runs while the collection is unused
+	clock         *time.Timer         // timer for the cacher's next tick
+	progressTimer *time.Timer         // runs between two requests for progress
+	status        upstream
+	totals        *ResourceTotals
+	opened        time.Time
+	failure       chan struct{} // closed and replaced when the source fails
 }
 
 // upstream is the state of a collection's watch that Stats reports.
@@ -171,7 +171,7 @@ func (col *collection) retire(why error) {
 // stopTimers stops the timers when the connector closes. The caller holds the lock.
 func (col *collection) stopTimers() {
 	col.stopLinger()
-	for _, timer := range []*time.Timer{col.clock, col.prompter} {
+	for _, timer := range []*time.Timer{col.clock, col.progressTimer} {
 		if timer != nil {
 			timer.Stop()
 		}
@@ -220,8 +220,8 @@ func (col *collection) update(f func(now int64)) {
 	col.wind()
 }
 
-// ask is like update, for requests with options and deadlines that count from now.
-func (col *collection) ask(f func(*cacher.Cacher)) {
+// request is like update, for requests with options and deadlines that count from now.
+func (col *collection) request(f func(*cacher.Cacher)) {
 	col.update(func(now int64) {
 		col.cacher.Tick(now)
 		f(col.cacher)
@@ -231,31 +231,31 @@ func (col *collection) ask(f func(*cacher.Cacher)) {
 // wind sets the clock to the cacher's next deadline: for bookmarks, timeouts of
 // watches, or waiting reads. The caller holds the lock.
 func (col *collection) wind() {
-	col.prompt()
+	col.requestProgress()
 	next := col.cacher.NextTick()
 	if next == 0 || col.connector.closed {
 		return
 	}
 	wait := max(time.Duration(next-col.connector.now())*time.Millisecond, 0)
 	if col.clock == nil {
-		col.clock = time.AfterFunc(wait, func() { col.ask(func(*cacher.Cacher) {}) })
+		col.clock = time.AfterFunc(wait, func() { col.request(func(*cacher.Cacher) {}) })
 		return
 	}
 	col.clock.Reset(wait)
 }
 
-// promptPause is the time between two requests for progress (rule C35).
-const promptPause = 100 * time.Millisecond
+// progressRequestPause is the time between two requests for progress (rule C35).
+const progressRequestPause = 100 * time.Millisecond
 
-// prompt requests progress from the source. It repeats the request while a local read
+// requestProgress requests progress from the source. It repeats the request while a local read
 // or a reader waits for it. The caller holds the lock.
-func (col *collection) prompt() {
-	if col.prompter != nil || col.connector.closed || !col.cacher.Waits().Any() {
+func (col *collection) requestProgress() {
+	if col.progressTimer != nil || col.connector.closed || !col.cacher.Waits().Any() {
 		return
 	}
 	select {
 	case col.wanted <- struct{}{}:
 	default: // the last request is still queued
 	}
-	col.prompter = time.AfterFunc(promptPause, func() { col.update(func(int64) { col.prompter = nil }) })
+	col.progressTimer = time.AfterFunc(progressRequestPause, func() { col.update(func(int64) { col.progressTimer = nil }) })
 }

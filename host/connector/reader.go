@@ -207,7 +207,7 @@ func (r *reader) accept(ctx context.Context, message *session.Message) error {
 	err := r.session.Apply(message, c.now())
 	r.found = nil
 	if found.prompts {
-		r.prompt()
+		r.requestProgress()
 	}
 	maps.DeleteFunc(r.rights, func(id uint32, _ grant) bool { return !r.session.Has(id) })
 	if err != nil {
@@ -219,12 +219,12 @@ func (r *reader) accept(ctx context.Context, message *session.Message) error {
 	return err
 }
 
-// prompt requests the progress that the reader waits for from the sources. The
+// requestProgress requests the progress that the reader waits for from the sources. The
 // caller holds the lock.
-func (r *reader) prompt() {
+func (r *reader) requestProgress() {
 	for _, col := range r.connector.collections {
 		if col.readers[r] > 0 {
-			col.prompt()
+			col.requestProgress()
 		}
 	}
 }

@@ -74,8 +74,8 @@ func (b *backend) fetch(ctx context.Context, object, path string) (*http.Respons
 	return response, nil
 }
 
-// ask sends a request to an object.
-func (b *backend) ask(ctx context.Context, object, path string, query url.Values) (*reply, error) {
+// request sends a request to an object.
+func (b *backend) request(ctx context.Context, object, path string, query url.Values) (*reply, error) {
 	response, err := b.fetch(ctx, object, Root+path+"?"+query.Encode())
 	if err != nil {
 		return nil, err
@@ -152,7 +152,7 @@ func (b *backend) schemas(ctx context.Context, object, resource string) ([]api.S
 	if resource != "" {
 		query.Set("resource", resource)
 	}
-	r, err := b.ask(ctx, object, "schemas", query)
+	r, err := b.request(ctx, object, "schemas", query)
 	if err != nil {
 		return nil, err
 	}
@@ -194,7 +194,7 @@ func (b *backend) Get(ctx context.Context, resource api.Resource, key api.Key, v
 		return kubeapi.GetNotOlder(ctx, b, resource, key, version)
 	}
 	get := wire.Get{Key: key}
-	r, err := b.ask(ctx, object, "command", command(resource, get.Append(nil)))
+	r, err := b.request(ctx, object, "command", command(resource, get.Append(nil)))
 	if err != nil {
 		return nil, err
 	}

@@ -24,7 +24,7 @@ func (b *backend) List(ctx context.Context, resource api.Resource, o kubeapi.Lis
 	if all {
 		query.Set("all", "true")
 	}
-	r, err := b.ask(ctx, object, "command", query)
+	r, err := b.request(ctx, object, "command", query)
 	if err != nil {
 		return nil, err
 	}

@@ -22,7 +22,7 @@ func (b *backend) Watch(ctx context.Context, resource api.Resource, o kubeapi.Wa
 	}
 	// The context of the call does not apply to the watch: Close ends it.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	r, err := b.ask(ctx, object, "command", command(resource, frame.Append(nil)))
+	r, err := b.request(ctx, object, "command", command(resource, frame.Append(nil)))
 	if err != nil {
 		cancel()
 		return nil, err

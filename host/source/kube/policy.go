@@ -170,7 +170,7 @@ func (p *Policy) Authenticate(ctx context.Context, token string) (*access.User, 
 	if token == "" {
 		return nil, api.Unauthorized("a token is required and none was presented: sign in with " + p.expected())
 	}
-	v, until := p.ask(ctx, &p.tokens, nil, newQuestion("token", []byte(token)), func(ctx context.Context) verdict {
+	v, until := p.decide(ctx, &p.tokens, nil, newQuestion("token", []byte(token)), func(ctx context.Context) verdict {
 		user, status := p.reviewToken(ctx, token)
 		return verdict{user: user, status: status}
 	})
@@ -213,7 +213,7 @@ func (p *Policy) Authorize(ctx context.Context, user *access.User, r access.Requ
 	if err != nil {
 		return time.Time{}, api.AsStatus(err)
 	}
-	v, until := p.ask(ctx, &p.rights, user, newQuestion("right", key), func(ctx context.Context) verdict {
+	v, until := p.decide(ctx, &p.rights, user, newQuestion("right", key), func(ctx context.Context) verdict {
 		verbs := []string{r.Verb}
 		if r.Verb == "" {
 			verbs = []string{"list", "watch"}
@@ -244,7 +244,7 @@ func (p *Policy) Rules(ctx context.Context, token string, user *access.User, nam
 	if err != nil {
 		return nil, api.AsStatus(err)
 	}
-	v, _ := p.ask(ctx, &p.rules, user, newQuestion("rules", key), func(ctx context.Context) verdict {
+	v, _ := p.decide(ctx, &p.rules, user, newQuestion("rules", key), func(ctx context.Context) verdict {
 		p.accessReviews.Add(1)
 		rules, status := p.source.reviewRules(ctx, token, namespace)
 		text, err := json.Marshal(rules)
@@ -262,11 +262,11 @@ type outcome struct {
 	limited bool
 }
 
-// ask responds from the cache or sends a review to the cluster. The user is the one whose
+// decide responds from the cache or sends a review to the cluster. The user is the one whose
 // rights are in question, and nil if the question is about a token. Concurrent callers
 // with the same question share one review. A review does not end with ctx, because others
 // may wait for it.
-func (p *Policy) ask(ctx context.Context, v *verdicts, user *access.User, q question, review func(context.Context) verdict) (verdict, time.Time) {
+func (p *Policy) decide(ctx context.Context, v *verdicts, user *access.User, q question, review func(context.Context) verdict) (verdict, time.Time) {
 	for {
 		if found, until, ok := v.get(q, time.Now()); ok {
 			return found, until
