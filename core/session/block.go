@@ -41,10 +41,15 @@ func (s *subscription) tryBlock(message []byte) ([]byte, bool) {
 // appendBlock sends the next block in key order.
 func (s *subscription) appendBlock(message []byte) []byte {
 	s.reset()
-	refs, size, next, done := s.nextBlock(s.next)
-	if s.next = next; done {
-		s.phase = replaying
+	from, all := s.next, s.namespace == "" && s.session.cfg.Shard.Whole()
+	if all {
+		if b, ok := s.collection.find()[from]; ok {
+			s.advanceTo(b.next, b.done)
+			return s.sendBlock(message, b.first, b.block)
+		}
 	}
+	refs, size, next, done := s.nextBlock(from)
+	s.advanceTo(next, done)
 	switch {
 	case len(refs) == 0:
 		return s.charge(message, (&wire.SnapshotPart{Subscription: s.id}).Append(message)) // as in appendPart
@@ -52,13 +57,28 @@ func (s *subscription) appendBlock(message []byte) []byte {
 		message = s.addObject(message, api.Added, refs[0], 0, 0)
 		return s.charge(message, (&wire.SnapshotPart{Subscription: s.id, Objects: s.frame.Changes}).Append(message))
 	}
-	if s.usesOtherDictionary(refs[0]) {
-		message = s.appendSchema(message, s.cacher.Heap().Dictionary(refs[0]), s.cacher.Bodies().Dictionary(refs[0]))
-	}
 	block := s.collection.encodedBlock(refs)
 	if block == nil {
 		block = s.encodeBlock(refs)
 		s.collection.cacheBlock(refs, block)
+	}
+	if all {
+		s.collection.find()[from] = foundBlock{block, refs[0], next, done}
+	}
+	return s.sendBlock(message, refs[0], block)
+}
+
+// advanceTo sets the next key of the snapshot.
+func (s *subscription) advanceTo(next api.Key, done bool) {
+	if s.next = next; done {
+		s.phase = replaying
+	}
+}
+
+// sendBlock sends a block that starts with the given version.
+func (s *subscription) sendBlock(message []byte, first store.Ref, block *encodedBlock) []byte {
+	if s.usesOtherDictionary(first) {
+		message = s.appendSchema(message, s.cacher.Heap().Dictionary(first), s.cacher.Bodies().Dictionary(first))
 	}
 	f := block.frame
 	f.Subscription = s.id

@@ -191,6 +191,7 @@ func TestBlocksAreEncodedOnceForAllReaders(t *testing.T) {
 	encoded := w.encoded
 	require.Equal(t, whole.blocks, encoded)
 	require.Greater(t, encoded, 3)
+	require.Equal(t, encoded, w.FoundBlocks(), "further readers need not look for them")
 	again := w.read(wire.Subscribe{}, true)
 	require.Equal(t, whole, again)
 	of := 0
@@ -212,6 +213,7 @@ func TestChangeRenewsOnlyItsBlock(t *testing.T) {
 	} {
 		before := w.encoded
 		change()
+		require.Zero(t, w.FoundBlocks())
 		blocks, parts := w.read(wire.Subscribe{}, true), w.read(wire.Subscribe{}, false)
 		require.Equal(t, parts.objects, blocks.objects)
 		require.Positive(t, w.encoded-before)

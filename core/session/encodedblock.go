@@ -32,6 +32,19 @@ type encodedBlocks struct {
 	generation int // of the cacher
 	byFirst    map[api.Key]*encodedBlock
 	bytes      int
+	// found are the blocks of the state at a position of the window, by the key from
+	// which a reader of all objects receives them. While nothing changes, further readers
+	// need not determine the objects of a block.
+	found    map[api.Key]foundBlock
+	position int
+}
+
+// foundBlock is the result of nextBlock.
+type foundBlock struct {
+	block *encodedBlock
+	first store.Ref
+	next  api.Key
+	done  bool
 }
 
 // Blocks of former states stay until the cache exceeds cachedBytesPerObject for each
@@ -62,6 +75,15 @@ func (c *Collection) encodedBlock(refs []store.Ref) *encodedBlock {
 		}
 	}
 	return b
+}
+
+// find returns the blocks that were found in the current state.
+func (c *Collection) find() map[api.Key]foundBlock {
+	c.relisted()
+	if end := c.cacher.Window().End(); c.blocks.found == nil || c.blocks.position != end {
+		c.blocks.found, c.blocks.position = map[api.Key]foundBlock{}, end
+	}
+	return c.blocks.found
 }
 
 // cacheBlock caches the block of some versions of the current state.

@@ -34,6 +34,9 @@ func (c *Collection) PatchBytes() (bytes int) {
 // BlockBytes returns the memory of the cached blocks.
 func (c *Collection) BlockBytes() int { return c.blocks.bytes }
 
+// FoundBlocks returns the number of blocks that further readers receive as found.
+func (c *Collection) FoundBlocks() int { return len(c.find()) }
+
 // EncodedEvents returns the cached encoding of the end of the window.
 func (c *Collection) EncodedEvents() *EncodedEvents { return &c.events }
 
