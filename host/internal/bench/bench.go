@@ -24,11 +24,12 @@ const (
 
 // bench is one run.
 type bench struct {
-	dir   string // directory for recordings
-	keep  bool   // do not remove it at the end
-	node  string // path of Node, found when first needed
-	start time.Time
-	cold  []Result // results of coldStart, which two figures share
+	dir    string // directory for recordings
+	keep   bool   // do not remove it at the end
+	node   string // path of Node, found when first needed
+	start  time.Time
+	cold   []Result // results of coldStart, which two figures share
+	synced []Result // results of firstSyncs, which two figures share
 }
 
 func newBench(keep string) (*bench, error) {

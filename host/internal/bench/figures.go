@@ -57,6 +57,15 @@ var figures = []figure{
 	{"P14", "time to a complete, sorted and counted table of 50,000 pods over 20 Mbit/s and 40 ms, against client-node with a gzip -6 list, and against a first page", []target{
 		{name: "list", atLeast: 5}, {name: "page", atMost: 1.5},
 	}, runLink},
+	{"P15", "memory per pod in the guest with 50,000 pods, bodies included", []target{
+		{atMost: 600},
+	}, runBodies},
+	{"P16", "live memory of the connector per object held, of 10,000 pods, and per idle reader, of 500", []target{
+		{name: "object", atMost: 1500}, {name: "reader", atMost: 30_000},
+	}, runConnectorMemory},
+	{"P17", "processor time of the connector for 500 simultaneous first syncs of 10,000 pods, against a broadcast of as many messages of the same size", []target{
+		{atMost: 2},
+	}, runFirstSyncs},
 	{"P26", "reload with persistence to an exact table of 50,000 pods, against a cold load", []target{
 		{atMost: 0.2},
 	}, runPersistence},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"slices"
 )
 
@@ -43,6 +44,20 @@ func (b *bench) inBoth(ctx context.Context, args ...string) ([]Result, error) {
 // P2 and P3 share one measurement.
 func runStart(ctx context.Context, b *bench) ([]Result, error)  { return b.coldStart(ctx, "P2") }
 func runMemory(ctx context.Context, b *bench) ([]Result, error) { return b.coldStart(ctx, "P3") }
+
+// runBodies is P15: our side of P3, in bytes.
+func runBodies(ctx context.Context, b *bench) ([]Result, error) {
+	results, err := b.coldStart(ctx, "P3")
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range results {
+		if r.Case == "bodies" {
+			return []Result{{Ratio: r.Sides[0].Value, Unit: "B", Sides: r.Sides}}, nil
+		}
+	}
+	return nil, errors.New("P3 has no case for bodies")
+}
 
 func (b *bench) coldStart(ctx context.Context, figure string) ([]Result, error) {
 	if b.cold == nil {

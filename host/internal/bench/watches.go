@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -88,8 +89,28 @@ func benchMetrics(out []byte) map[string][]float64 {
 }
 
 // runFanout is P8.
-func runFanout(ctx context.Context, b *bench) ([]Result, error) {
-	out, err := output(ctx, "go", "run", "./host/internal/fanout", "-json")
+func runFanout(ctx context.Context, _ *bench) ([]Result, error) { return fanout(ctx) }
+
+// runConnectorMemory is P16.
+func runConnectorMemory(ctx context.Context, b *bench) ([]Result, error) {
+	return b.firstSyncs(ctx, "P16")
+}
+
+// runFirstSyncs is P17.
+func runFirstSyncs(ctx context.Context, b *bench) ([]Result, error) { return b.firstSyncs(ctx, "P17") }
+
+func (b *bench) firstSyncs(ctx context.Context, figure string) ([]Result, error) {
+	if b.synced == nil {
+		var err error
+		if b.synced, err = fanout(ctx, "-sync", "-readers", "500"); err != nil {
+			return nil, err
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(b.synced), func(r Result) bool { return r.Figure != figure }), nil
+}
+
+func fanout(ctx context.Context, flags ...string) ([]Result, error) {
+	out, err := output(ctx, "go", append([]string{"run", "./host/internal/fanout", "-json"}, flags...)...)
 	if err != nil {
 		return nil, err
 	}

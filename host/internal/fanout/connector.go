@@ -26,8 +26,11 @@ var pods = api.Resource{Version: "v1", Name: "pods"}
 
 var podsName = pods.String()
 
-// objects is the number of pods.
-const objects = 5000
+// objects is the number of pods, syncedObjects that for first syncs.
+const (
+	objects       = 5000
+	syncedObjects = 10_000
+)
 
 // connectorSide is a connector and its server, with a source in memory.
 type connectorSide struct {
@@ -44,10 +47,11 @@ type connectorSide struct {
 	changes   []source.Write   // changes of the next round
 	total     connector.Totals // the totals when the readers were ready
 	delivered uint64
+	empty     uint64 // live memory of the process before the connector has objects
 }
 
 func newConnectorSide(ctx context.Context, readers, share int) (*connectorSide, error) {
-	s, err := startConnector(ctx, readers/share)
+	s, err := startConnector(ctx, objects, readers/share)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +77,7 @@ func (s *connectorSide) confirmProgress(readers int) error {
 const noProgress = 24 * 60 * 60 * 1000
 
 // startConnector serves pods that are divided into shards.
-func startConnector(ctx context.Context, shards int) (*connectorSide, error) {
+func startConnector(ctx context.Context, objects, shards int) (*connectorSide, error) {
 	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
 	s := &connectorSide{source: memory.New(), shards: shards, served: make(chan error, 1)}
 	cluster, err := clustersim.New((*collector)(s), clustersim.Config{Pods: objects, Seed: 1, Now: func() time.Time { return time.Unix(1_700_000_000, 0) }})
@@ -88,6 +92,7 @@ func startConnector(ctx context.Context, shards int) (*connectorSide, error) {
 		p := s.change(i)
 		s.source.Put(p.Resource, p.Key, p.Value)
 	}
+	s.empty = liveMemory()
 	s.connector = connector.New(connector.Config{Source: s.source, Logger: quiet, Session: session.Config{ProgressMillis: noProgress}})
 	if s.server, err = server.New(server.Config{Connector: s.connector, Logger: quiet}); err != nil {
 		return nil, err

@@ -19,6 +19,7 @@ type options struct {
 	shares    []int
 	asJSON    bool
 	reconnect bool
+	sync      bool
 	profile   string
 }
 
@@ -29,10 +30,11 @@ func main() {
 	flag.IntVar(&o.rounds, "rounds", 5, "rounds of either side; the median counts")
 	flag.BoolVar(&o.asJSON, "json", false, "print one JSON object per line")
 	flag.BoolVar(&o.reconnect, "reconnect", false, "measure what others feel while all readers reconnect")
-	flag.StringVar(&o.profile, "cpuprofile", "", "write a profile of the connector's rounds, and leave the broadcast out; with -share")
+	flag.BoolVar(&o.sync, "sync", false, "measure simultaneous first syncs, and the memory of the connector")
+	flag.StringVar(&o.profile, "cpuprofile", "", "write a profile of the connector's rounds, and leave the broadcast out; with -share or -sync")
 	share := flag.Int("share", 0, "how many readers each change matches; 0 for all cases: 10, 100 and all")
 	child := flag.String("child", "", "be the readers of the server at this URL; used by the program itself")
-	kind := flag.String("kind", "", "what sends to the readers: "+connectorKind+" or "+broadcastKind)
+	kind := flag.String("kind", "", "what sends to the readers: "+connectorKind+", "+syncKind+" or "+broadcastKind)
 	flag.Parse()
 	o.shares = []int{10, 100, o.readers}
 	if *share > 0 {
@@ -42,6 +44,8 @@ func main() {
 	switch {
 	case *child != "":
 		err = runReaders(context.Background(), *child, *kind, o.readers, o.shares[0])
+	case o.sync:
+		err = measureSync(context.Background(), o)
 	case o.reconnect:
 		err = measureReconnect(context.Background(), o)
 	default:

@@ -21,6 +21,7 @@ import (
 // Protocols of the readers.
 const (
 	connectorKind = "connector"
+	syncKind      = "sync" // all subscribe to everything at the same time
 	broadcastKind = "broadcast"
 )
 
@@ -71,17 +72,23 @@ func runReaders(ctx context.Context, url, kind string, readers, share int) error
 	defer cancel()
 	var reading sync.WaitGroup
 	var dialing errgroup.Group
-	dialing.SetLimit(64)
+	if kind != syncKind {
+		dialing.SetLimit(64)
+	}
 	for i := range readers {
 		dialing.Go(func() error {
 			conn, err := dial(ctx, url, i)
 			if err != nil {
 				return err
 			}
-			if kind == connectorKind {
-				if err := subscribe(ctx, conn, selector(i, readers, share)); err != nil {
-					return err
-				}
+			switch kind {
+			case connectorKind:
+				err = subscribe(ctx, conn, selector(i, readers, share))
+			case syncKind:
+				err = subscribe(ctx, conn, "")
+			}
+			if err != nil {
+				return err
 			}
 			reading.Go(func() { count(ctx, conn) })
 			return nil

@@ -10,7 +10,7 @@ import (
 // measureReconnect connects all readers at the same time and measures how long
 // another user waits for the lock. Each reader requests the complete state.
 func measureReconnect(ctx context.Context, o options) error {
-	s, err := startConnector(ctx, 1)
+	s, err := startConnector(ctx, objects, 1)
 	if err != nil {
 		return err
 	}
