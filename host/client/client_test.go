@@ -393,13 +393,13 @@ func TestConfigIsChecked(t *testing.T) {
 	for url, want := range map[string]string{
 		"":                       "no connector URL given",
 		"localhost:8080":         "scheme must be ws, wss, http or https",
-		"ws://me:secret@host/wg": "carries credentials",
+		"ws://me:secret@host/wg": "contains credentials",
 		"ws://bad\x7f":           "connector URL",
 
-		"ws://me:secret%zz@host/wg":  `"ws://xxxxx@host/wg" carries credentials`,
-		"ws://me:1/secret@host/wg":   `"ws://xxxxx@host/wg" carries credentials`,
-		"me:secret@host/wg":          `"xxxxx@host/wg" carries credentials`,
-		"ws://me:sec/secret@host/wg": `"ws://xxxxx@host/wg" carries credentials`,
+		"ws://me:secret%zz@host/wg":  `"ws://xxxxx@host/wg" contains credentials`,
+		"ws://me:1/secret@host/wg":   `"ws://xxxxx@host/wg" contains credentials`,
+		"me:secret@host/wg":          `"xxxxx@host/wg" contains credentials`,
+		"ws://me:sec/secret@host/wg": `"ws://xxxxx@host/wg" contains credentials`,
 	} {
 		_, err := Open(context.Background(), Config{URL: url})
 		require.ErrorContains(t, err, want, url)

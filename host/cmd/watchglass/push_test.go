@@ -71,7 +71,7 @@ func TestPushReportsInvalidArguments(t *testing.T) {
 		"push ws://edge.example/feed --resources po --etcd-endpoints x:1":                 "unencrypted",
 		"push edge/feed --resources po --etcd-endpoints x:1":                              "expected a URL such as wss://",
 		"push wss://edge/clusters/a/watch --resources po --etcd-endpoints x:1":            "a connector uses /feed, as in wss://edge.example.com/feed",
-		"push wss://u:p@edge.example/feed --resources po --etcd-endpoints x:1":            "carries credentials",
+		"push wss://u:p@edge.example/feed --resources po --etcd-endpoints x:1":            "contains credentials",
 		"push wss://edge/feed --resources po --etcd-endpoints x:1 --token-file /no/file":  "--token-file: open /no/file",
 		"push wss://edge/feed --resources po --etcd-endpoints x:1 --metrics-on-admin":     "--metrics-on-admin requires --admin ADDRESS",
 		"push wss://edge/feed --resources po --etcd-endpoints x:1 --token-file /dev/null": "--token-file /dev/null: the file is empty",
