@@ -80,7 +80,7 @@ func TestGetPrintsGroups(t *testing.T) {
 		"--group-by|a,b,c":          "expected one or two names",
 		"--aggregate|restarts":      "requires --group-by",
 		"--group-by|status|-w":      "omit --watch",
-		"--group-by|status|-o|json": "leave -o",
+		"--group-by|status|-o|json": "omit -o",
 		"--group-by|statsu":         "did you mean Status?",
 	} {
 		_, stderr, code := c.call(t, append([]string{"get", "pods", "-A"}, strings.Split(args, "|")...)...)
