@@ -16,8 +16,10 @@ export const { objects } = JSON.parse(readFileSync(join(data, "manifest.json")))
 const welcome = 0x10;
 const snapshotBegin = 0x14;
 const snapshotEnd = 0x16;
+const checksum = 0xa0;
 
-const recorded = chunks(readFileSync(join(data, "snapshot.bin"))).map((message) => [...split(message)]);
+// The messages are assembled again below, so their checksums do not apply.
+const recorded = chunks(readFileSync(join(data, "snapshot.bin"))).map((message) => [...split(message)].filter(({ type }) => type !== checksum));
 const frames = recorded.flat();
 const end = new Reader(frames.find(({ type }) => type === snapshotEnd).payload, "SnapshotEnd");
 end.uint32();
