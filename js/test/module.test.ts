@@ -96,7 +96,7 @@ test("a guest refuses invalid input and remains usable", { skip }, async () => {
 
 test("a module that cannot be loaded is a clear error", async () => {
   await assert.rejects(connect("ws://127.0.0.1:1/", { wasm: pathToFileURL(built("absent.wasm")) }), /cannot load the watchglass module from .*absent\.wasm/);
-  await assert.rejects(connect("wss://user:secret@host/", { wasm }), /carries credentials/);
+  await assert.rejects(connect("wss://user:secret@host/", { wasm }), /contains credentials/);
   await assert.rejects(connect("ftp://host/", { wasm }), /not a WebSocket URL/);
 });
 
