@@ -126,7 +126,6 @@ type collection struct {
 	kind     int
 	meta     bool
 	rows     bool // requested rows first
-	left     bool // continues without bodies, for memory
 	filter   check.Filter
 	reported wire.CollectionState
 	epoch    *epoch // epoch of the reported state
@@ -168,6 +167,13 @@ func (c *collection) complete() bool {
 	return c.ready() && (c.meta || c.reported.Bodies == c.reported.Objects)
 }
 
+// bodiesLeft reports whether the engine has reported that it leaves the bodies out for
+// memory. A list starts over with bodies, so this ends.
+func (c *collection) bodiesLeft() bool {
+	s := c.reported.Status
+	return c.ready() && c.reported.State != api.StateClosed && s != nil && s.Code == api.CodeTooLarge
+}
+
 // ready reports whether the engine has reported a state of the current epoch.
 func (c *collection) ready() bool { return c.reported.ResourceVersion != 0 && c.epoch.source != nil }
 
@@ -192,10 +198,6 @@ func (r *reader) collectionState(f *wire.CollectionState) {
 	if f.Status != nil && strings.Contains(f.Status.Message, "which is missing") {
 		r.world.fail(ErrProtocol, "reader %d, collection %d: %v", r.id, c.id, f.Status)
 	}
-	if f.State != api.StateClosed && f.Status != nil && f.Status.Code == 413 {
-		c.left = true
-		r.world.saw(BodiesLeft)
-	}
 	r.noteBodies(f.Status)
 	if f.State == api.StateStale {
 		r.world.saw(ReportedStale)
@@ -204,6 +206,9 @@ func (r *reader) collectionState(f *wire.CollectionState) {
 		r.world.fail(ErrStale, "reader %d, collection %d reports progress at %d, and it was at %d", r.id, c.id, reported, e.progressAt)
 	}
 	c.reported, c.epoch = *f, e
+	if c.bodiesLeft() {
+		r.world.saw(BodiesLeft)
+	}
 }
 
 // judgeHeld checks the program's data after all output was processed.

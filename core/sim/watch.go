@@ -98,9 +98,15 @@ func (r *reader) bind(w *watch) {
 	if w.started && w.offered == 0 && r.world.now > w.startedAt+2500 {
 		w.offered = c.reported.ResourceVersion
 	}
-	if w.started || !c.complete() && (w.open.Bodies || !c.left || !c.ready()) {
+	if w.started || !c.complete() && (w.open.Bodies || !c.bodiesLeft()) {
 		return
 	}
+	r.startWatch(w)
+}
+
+// startWatch records the present as the latest time at which the watch may have started.
+func (r *reader) startWatch(w *watch) {
+	c := w.collection
 	if rv, _ := api.ParseResourceVersion(w.open.ResourceVersion); w.open.SendInitialEvents == api.True && c.reported.ResourceVersion < rv {
 		return
 	}
@@ -117,10 +123,10 @@ func (r *reader) watchEvents(f *wire.WatchEvents) {
 		r.world.fail(ErrProtocol, "reader %d: events of watch %d, which is not open", r.id, f.Watch)
 		return
 	}
-	if c := w.collection; !w.started && c.rows && c.ready() && !w.open.Bodies {
-		c.left = true // the state may have another reason
-	}
 	r.bind(w)
+	if c := w.collection; !w.started && c.rows && c.ready() && !w.open.Bodies {
+		r.startWatch(w) // the bodies are left out, and the state has another reason
+	}
 	if w.granted > 0 && w.Limited {
 		if uint32(len(f.Events)) > w.granted {
 			r.world.fail(ErrCredit, "%s: %d events, and credit for %d", w.Name, len(f.Events), w.granted)
