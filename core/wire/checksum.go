@@ -44,9 +44,14 @@ func Intact(message []byte) bool {
 	return true
 }
 
+// messageSum folds the checksum of a message to 32 bits. The halves of the checksum depend on
+// each other, so their XOR may lose a change. The finalizer of MurmurHash3 is a bijection
+// after which each bit depends on all others.
 func messageSum(message []byte) uint32 {
 	sum := checksum(message)
-	return uint32(sum ^ sum>>32)
+	sum = (sum ^ sum>>33) * 0xff51afd7ed558ccd
+	sum = (sum ^ sum>>33) * 0xc4ceb9fe1a85ec53
+	return uint32(sum ^ sum>>33)
 }
 
 // checksum is similar to FNV-1a. It hashes words of eight bytes in four independent

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -24,6 +25,25 @@ func TestChangedMessageIsNotIntact(t *testing.T) {
 				require.False(t, Intact(message) && FromConnector.Each(message, func(Type, Frame) error { return nil }) == nil,
 					"size %d, byte %d, bit %d", size, at, bit)
 				message[at] ^= 1 << bit
+			}
+		}
+	}
+}
+
+// Another value of any one byte changes the sum of a message of any length.
+func TestEveryChangeOfAByteChangesTheMessageSum(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for size := 1; size <= 100; size++ {
+		message := make([]byte, size)
+		for i := range message {
+			message[i] = byte(r.Uint32())
+		}
+		sum := messageSum(message)
+		for at := range message {
+			for difference := 1; difference < 256; difference++ {
+				message[at] ^= byte(difference)
+				require.NotEqual(t, sum, messageSum(message), "size %d, byte %d, difference %#x", size, at, difference)
+				message[at] ^= byte(difference)
 			}
 		}
 	}
