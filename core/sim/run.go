@@ -68,6 +68,7 @@ func (w *world) heal(r *lite.Rand) {
 		d.busyUntil = 0
 		d.link.allowance.pause = 0
 		d.link.latency, d.link.stalled, d.link.room = 0, 0, 4
+		d.link.bodies.changed = 0
 	}
 	for _, k := range w.kubes {
 		k.trouble = 0
