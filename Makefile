@@ -203,7 +203,7 @@ $(PAGE): examples/dashboard/dist/index.html
 	@touch $@
 
 $(BINARY): $(EMBEDDED) $(PAGE) $(GO_SRC)
-	go build -trimpath -ldflags '$(LDFLAGS)' -o $@ ./host/cmd/watchglass
+	go build -ldflags '$(LDFLAGS)' -o $@ ./host/cmd/watchglass # without -trimpath, to share compiled packages with the tests
 
 js/build/test: js/dist/index.js $(shell git ls-files -co --exclude-standard -- js/test)
 	cd js && node build.mjs --test

@@ -52,7 +52,7 @@ func conformance() []suite {
 // whose race build takes minutes. They run only under the race detector.
 var raced = []string{"./host/connector", "./host/kubeapi", "./host/push", "./host/server", "./host/client"}
 
-// suites returns four lanes of about the same length. Go tests use the processors; most
+// suites returns four lanes, the longest first. Go tests use the processors; most
 // Node tests wait for servers and browsers, and those of the edge for real time. Make
 // lint vets the packages.
 func suites() ([][]suite, error) {
@@ -75,14 +75,16 @@ func suites() ([][]suite, error) {
 	return [][]suite{
 		{{name: "Go", units: goTest(slices.Concat([]string{"test", "-json", "-vet=off"}, plain)...)}},
 		{
-			{name: "the npm package in Node, Chromium and workerd", units: nodeUnits(rest)},
 			{name: "Go, race detector", units: goTest(slices.Concat([]string{"test", "-json", "-vet=off", "-race"}, raced)...), suffix: " (race)"},
 			// The other packages of that module take minutes to build.
 			{name: "selectors against Kubernetes", units: goTest("-C", "host/conformance", "test", "-json", "./selectors")},
 			{name: "the release program", units: goTest("-C", "host/internal/release", "test", "-json", ".")},
 		},
+		{
+			{name: "the npm package in Node, Chromium and workerd", units: nodeUnits(rest)},
+			{name: "the examples", units: nodeUnits(examples)},
+		},
 		{{name: "the npm package at the edge", units: nodeUnits(edge)}},
-		{{name: "the examples", units: nodeUnits(examples)}},
 	}, nil
 }
 
