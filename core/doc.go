@@ -5,10 +5,10 @@
 // program that embeds it does, and communicates with it in frames of package
 // wire:
 //
-//   - Step takes commands (open a collection, a watch, a view; get; list;
-//     acquire an object) and results of I/O (a stream was opened, a message
-//     arrived, the stream was closed). It validates all frames before it applies
-//     any.
+//   - Step takes commands and results of I/O. Commands open a collection, a
+//     watch or a view, get, list, or acquire an object. Results report that a
+//     stream was opened or closed, or that a message arrived. Step validates all
+//     frames before it applies any.
 //   - Tick sets the time in milliseconds. It is the only clock. Call it before
 //     every Step and at the time that WakeAt requests, with a monotonic clock.
 //     If the clock goes back, the engine's time does not.

@@ -22,9 +22,10 @@ type Label struct{ Key, Value string }
 
 // Labels is a label set, sorted by key. Keys are unique.
 //
-// The set that sources and connectors send has the UID of the object's owner as the
-// value of a first label with an empty key, which Kubernetes does not allow. Objects
-// with one owner have mostly equal labels, so the owner takes no memory per object.
+// The set that sources and connectors send starts with a label whose key is empty,
+// which Kubernetes does not allow. Its value is the UID of the object's owner.
+// Objects with one owner have mostly equal labels, so the owner takes no memory per
+// object.
 type Labels []Label
 
 // Owner returns the UID of the owner, or "": that of the controller, or else of the

@@ -10,8 +10,8 @@
 // bookmarks, deadlines, waits and the budget for slow consumers.
 //
 // Its parts have their own types: [Listing], [Waits] for a version, the state of the
-// source ([Upstream]), the restore of a persisted state ([Restored]), and the dispatcher
-// of watches in package dispatch.
+// source ([Upstream]), and the restore of a persisted state ([Restored]). Package
+// dispatch has the dispatcher of watches.
 //
 // This cache also replaces the storage of kube-apiserver. It differs from
 // upstream in these points:

@@ -8,12 +8,12 @@ import (
 	"github.com/watchglass/watchglass/core/internal/lite"
 )
 
-// All returns the schemas of the built-in Kubernetes resources of stable versions: the
-// fields that Kubernetes selectors support, and the columns of kubectl with the same
-// cells. The result is a fresh copy.
+// All returns the schemas of the built-in Kubernetes resources of stable versions.
+// They have the fields that Kubernetes selectors support, and the columns of kubectl
+// with the same cells. The result is a fresh copy.
 //
-// If tables sort or display names of a resource in another way, it has a column
-// called Name, which replaces the name of the object; see [NameColumn].
+// If tables sort or display a resource's names in another way, it has a column
+// Name that replaces the object's name; see [NameColumn].
 //
 // A field is omitted if its value differs from the value at its path. A selector
 // on it is rejected instead of giving wrong results. These are spec.hostNetwork

@@ -111,7 +111,7 @@ func words(list string) []string {
 	return strings.Split(list, ",")
 }
 
-// facets parses a list such as "phase,labels[app]+phase:3,restarts%10", where + joins the
+// facets parses a list such as "phase,labels[app]+phase:3,restarts%10". The + joins the
 // names of a pair, 3 is the number of values, and 10 the width of intervals.
 func facets(list string) []wire.Facet {
 	var facets []wire.Facet

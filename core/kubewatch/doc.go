@@ -28,9 +28,9 @@
 //	                    └─ watching (again and again)  ◀─ confirmingWatch ◀─────────────┘
 //
 // Every failure ends the run with a status, and the caller decides when to start
-// another one. After a 410 it starts immediately with a list, after a 429 it waits
-// for the requested pause, and after a 401 or a 403 it retries slowly. Otherwise it
-// backs off (rules R9, R10). A Retry-After header and details.retryAfterSeconds
+// another one. After a 410 it starts immediately with a list, and after a 429 it
+// waits for the requested pause. After a 401 or a 403 it retries slowly. Otherwise
+// it backs off (rules R9, R10). A Retry-After header and details.retryAfterSeconds
 // become the pause of the status. An invalid response is a 502 that is retried,
 // because responses of aggregated APIs are often invalid only temporarily.
 //
@@ -38,9 +38,8 @@
 //
 // The state is requested as a watch with initial events (rule R4: sendInitialEvents,
 // NotOlderThan, bookmarks). If the server rejects that as invalid, sends other
-// events, or ends the initial events without a mark, the client switches to paged
-// lists (rule R2). A continue token that expires leads to one list without pages
-// (rule R3).
+// events or omits the end mark, the client switches to paged lists (rule R2). A
+// continue token that expires leads to one list without pages (rule R3).
 //
 // A list after a 410 is not requested at the expired version. It is a consistent read
 // (rule C36), because the end of a list promises that nothing is missing. A list that

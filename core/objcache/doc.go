@@ -7,8 +7,8 @@
 // with [Cache.Add] and [Cache.Remove]. The item exists as long as it has
 // references. A [Source] supplies the item: an open collection that includes the
 // object, or otherwise a list and watch of that object alone. [Cache.Get] reads
-// from the source once it is loaded, and waits up to a second for that. The
-// errors are distinct: an object without references is "not registered", a
+// from the source once it is loaded, and waits up to a second for that. Errors
+// distinguish three cases. An object without references is "not registered", a
 // missing one is NotFound, and one that did not arrive in time is "failed to
 // sync".
 //

@@ -11,8 +11,8 @@ import (
 	"github.com/watchglass/watchglass/core/objectjson"
 )
 
-// testPrinters are "count", which counts members, "join", which joins the values of its
-// first path and counts its calls, and "all", which has fixed paths and two cells.
+// testPrinters are "count", "join" and "all". "count" counts members. "join" joins the
+// values of its first path, and counts its calls. "all" has fixed paths and two cells.
 func testPrinters(calls *int) objectjson.Printers {
 	count := &objectjson.Printer{CountsOnly: true, Print: func(v *objectjson.Values, out *objectjson.Cells) {
 		n := 0

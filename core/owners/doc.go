@@ -2,8 +2,8 @@
 //
 // An object has at most one owner: its controller, or else its first owner
 // reference. The same object may be in several collections, in different versions.
-// It is then below the owners of all of them. Owners that no collection holds, and
-// cycles, need no special care: an object is below another if a chain of owners
+// It is then below the owners of all of them. Cycles and owners that no collection
+// holds need no special care. An object is below another if a chain of owners
 // leads from one to the other.
 //
 // The index takes memory for each object with an owner, so it exists only while a

@@ -120,8 +120,8 @@ func (w *world) follow(g *owners.Graph) {
 	g.Follow(open)
 }
 
-// A view below an owner has exactly the objects from which a chain of owners leads to it,
-// for all changes, and regardless of how rarely it is brought up to date.
+// A view below an owner has exactly the objects from which a chain of owners leads to it.
+// This holds for all changes, also if the view is rarely brought up to date.
 func TestAViewBelowAnOwnerAgreesWithTheModel(t *testing.T) {
 	for seed := range uint64(60) {
 		r := rand.New(rand.NewPCG(seed, 19))

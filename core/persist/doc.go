@@ -2,12 +2,12 @@
 // them. A program that restarts then has its objects immediately, and resumes from
 // their resource version without a list.
 //
-// A chunk is the frame [wire.Chunk] and the body that follows it: frames that a
-// connector sends, in the order in which a reader without selectors receives them. A
-// [Writer] makes them from a session. A [Reader] replays them on a reflector that was
-// never connected. Each chunk has a checksum of its predecessor, so a missing or
-// foreign chunk is detected. A later Writer can continue from the version of an earlier
-// one; its chunks then contain only changes.
+// A chunk is the frame [wire.Chunk] and the body that follows it. Both contain frames
+// that a connector sends, in the order in which a reader without selectors receives
+// them. A [Writer] makes them from a session. A [Reader] replays them on a reflector
+// that was never connected. Each chunk has a checksum of its predecessor, so a missing
+// or foreign chunk is detected. A later Writer can continue from the version of an
+// earlier one; its chunks then contain only changes.
 //
 // The program stores chunks and their bodies, and this package does no I/O. Bodies may
 // stay in the program's storage until an object in them is read:

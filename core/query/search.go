@@ -15,9 +15,9 @@ const (
 	LimitSearchWords = "max-search-words"
 )
 
-// Search is a full-text search. It matches a row if the name, the namespace, a label
-// or a text column contains each word, and none of them contains an excluded word.
-// ASCII case is ignored. The zero value matches every row.
+// Search is a full-text search. It matches a row if each word is in its name,
+// namespace, labels or text columns, and no excluded word is. ASCII case is ignored.
+// The zero value matches every row.
 type Search struct {
 	words   []string // in lower case
 	exclude Words    // the excluded ones

@@ -8,10 +8,10 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// Natural returns a value that compares as people expect. An empty text is null, a
-// quantity such as 512Mi is a number, and any other text is replaced by one whose
-// byte order is the natural order (see appendNatural). The result may alias the value
-// or the buffer, which Natural returns for reuse.
+// Natural returns a value that compares as people expect. An empty text is null, and
+// a quantity such as 512Mi is a number. Any other text is replaced by one whose byte
+// order is the natural order (see appendNatural). The result may alias the value or
+// the buffer, which Natural returns for reuse.
 func Natural(v api.Value, buffer []byte) (api.Value, []byte) {
 	if v.Kind != api.String {
 		return v, buffer
@@ -58,9 +58,9 @@ func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 // the remaining digits.
 const longNumber = 9
 
-// appendNatural appends a text whose byte order is the natural order of s: numbers in
-// texts compare by value, so that node-2 precedes node-10, v1.9 precedes v1.10, and
-// 10.0.0.9 precedes 10.0.0.10. An IPv6 address becomes its 16 bytes.
+// appendNatural appends a text whose byte order is the natural order of s. Numbers in
+// texts compare by value: node-2 precedes node-10, v1.9 precedes v1.10, and 10.0.0.9
+// precedes 10.0.0.10. An IPv6 address becomes its 16 bytes.
 //
 // A number becomes a digit with the number of its digits, followed by these digits
 // without leading zeros.
@@ -148,8 +148,9 @@ func hexDigit(c byte) int {
 	return -1
 }
 
-// ParseQuantity parses a decimal number with an optional sign and suffix of
-// Kubernetes quantities: n u m k M G T P E, Ki Mi Gi Ti Pi Ei, or an exponent.
+// ParseQuantity parses a Kubernetes quantity: a decimal number with an optional
+// sign and suffix. Suffixes are n u m k M G T P E, Ki Mi Gi Ti Pi Ei, and
+// exponents.
 func ParseQuantity(s string) (float64, bool) {
 	mantissa, exponent, rest, ok := decimal(s)
 	if !ok {

@@ -35,8 +35,8 @@ type Requirement struct {
 }
 
 // NewRequirement returns a requirement after the same validation as for text.
-// The key and the values must be valid (LS6, LS7), GreaterThan and LessThan
-// take an integer (LS8), and the number of values must fit the operator. Its
+// The key and the values must be valid (LS6, LS7), and the number of values
+// must fit the operator. GreaterThan and LessThan take an integer (LS8). Its
 // error is an [*api.Status] 400. It copies the values.
 func NewRequirement(key string, op Operator, values []string) (Requirement, error) {
 	if problem := keyProblem(key); problem != "" {

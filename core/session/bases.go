@@ -12,15 +12,15 @@ import (
 //
 //   - A reader that receives a Modified event has the previous version, because
 //     it received that as well (rules W26 to W32) or resumed from it.
-//   - It has that version with the same base as this cacher if this subscription,
-//     or an earlier one with the same DeltaEpoch, sent it: versions above deltaEpochSince.
+//   - It has that version with this cacher's base if this subscription sent it, or an
+//     earlier one with the same DeltaEpoch. Those are the versions above deltaEpochSince.
 //     After a snapshot these are all versions. After a resumption with different
 //     DeltaEpoch (another connector, or before a relist), older versions have unknown
 //     bases or none.
 //   - It may have a newer version from another connector if this one could not
 //     read the object for a while. Such a change is sent complete.
 //   - While a snapshot is sent, its parts are newer than the changes that are
-//     replayed after them, so the reader may lack the previous version of a
+//     replayed after them. The reader may then lack the previous version of a
 //     change. All changes are sent complete.
 //
 // Comparing versions is therefore sufficient, and an event has two forms:

@@ -90,7 +90,7 @@ func (s *subscription) sendBlock(message []byte, first store.Ref, block *encoded
 }
 
 // nextBlock returns the versions of the block from a key on, their estimated size, and
-// the key of the next block unless this was the last.
+// the key of the next block, if any.
 func (s *subscription) nextBlock(from api.Key) (refs []store.Ref, size int, next api.Key, done bool) {
 	refs, next, done = s.frame.Refs[:0], from, true
 	last := api.Key("")

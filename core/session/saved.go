@@ -7,8 +7,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// A persisted session contains the frames with which its reader would resume on a
-// new connection, and records the data that the reader does not need again. If no change
+// A persisted session contains the frames with which its reader would resume on a new
+// connection. It also records the data that the reader does not need again. If no change
 // matches, a restored session sends the reader nothing.
 
 // Save returns the state that Resume needs to continue with the reader in another

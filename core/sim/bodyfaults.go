@@ -35,9 +35,9 @@ func (l *link) faultyBodies(r *lite.Rand) {
 	l.bodies.lostTo, l.bodies.last = l.driver.world.now+pick[int64](r, 5000, 20_000, 40_000), r.Int63n(2) == 0
 }
 
-// apply returns a message as it arrives. It returns false if the stream breaks instead:
-// the message has a delta whose base may be lost, and a connector may rely on earlier
-// data.
+// apply returns a message as it arrives. It returns false if the stream breaks instead.
+// This happens when the message has a delta whose base may be lost, because a connector
+// may rely on earlier data.
 func (b *bodyFaults) apply(data []byte) (arrives []byte, ok bool) {
 	if b.corrupt == 0 && b.lostTo == 0 && !b.missed {
 		return data, true

@@ -1,5 +1,5 @@
-// Package view maintains a live window over a collection: the rows from an offset
-// on of all objects that match a selector, in a given order.
+// Package view maintains a live window over a collection. The window has the rows
+// from an offset on, of all objects that match a selector, in a given order.
 //
 // A [View] observes every change of its collection through Changed, and returns
 // the changes of the window from Patch. For each row it keeps a sort key, a

@@ -57,7 +57,7 @@ func textKey(s string) sortKey {
 }
 
 // floatKey returns the top bits of a float, transformed so that they sort like
-// floats: all bits of negative numbers are inverted, and the sign bit of the
+// floats. It inverts all bits of negative numbers, and the sign bit of the
 // others. Both zeros are equal, and every NaN sorts first.
 func floatKey(f float64) sortKey {
 	if f != f {

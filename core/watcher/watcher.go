@@ -115,7 +115,7 @@ func (w *Watcher) Stopped() bool { return w.inClosed }
 
 // TryAdd admits a change without waiting and reports false if the queue is full
 // (rule W10). A conflating watch makes room. A change that the filter excludes
-// needs no room. Neither does the rest of a partially admitted revision: clients
+// needs no room. Neither does the rest of a partially admitted revision. Clients
 // resume after the last version received (G8), so a watch must not end inside a
 // revision. If nothing is queued, TryAdd offers the change to the sink directly.
 func (w *Watcher) TryAdd(e *history.Event) bool {

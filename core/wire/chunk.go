@@ -12,9 +12,9 @@ const ChunkFormat = 5
 //
 // Each chunk of a snapshot contains the checksum of the previous one, so none can
 // be missing, repeated or from a different snapshot. The chunks contain the frames
-// of a subscription to the scope, with or without a version to resume from:
-// [Dictionary], [Schema], [ObjectError], [LabelSet], [SnapshotBegin],
-// [SnapshotPart], [SnapshotEnd], [Events] and [Progress].
+// of a subscription to the scope, with or without a version to resume from.
+// These frames are [Dictionary], [Schema], [ObjectError], [LabelSet],
+// [SnapshotBegin], [SnapshotPart], [SnapshotEnd], [Events] and [Progress].
 //
 // The frame of a chunk may be followed by its body: objects of a snapshot, which
 // belong between the chunk's frames. A body is needed only when one of its

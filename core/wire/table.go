@@ -293,9 +293,9 @@ var FromEngine = Set{
 	{TypeReaderStalled, func() Frame { return new(ReaderStalled) }},
 }
 
-// Alone contains the frames that are always the only frame of a message: the
-// configuration of an engine, a piece of persisted state, and a part of a longer
-// message.
+// Alone contains the frames that are always the only frame of a message. They
+// are the configuration of an engine, a chunk of persisted state, and a part of
+// a longer message.
 var Alone = Set{
 	{TypeConfig, func() Frame { return new(Config) }},
 	{TypeChunk, func() Frame { return new(Chunk) }},

@@ -114,9 +114,9 @@ func TestReadersReceiveOnlyPermittedObjects(t *testing.T) {
 	})
 }
 
-// The refusal of a reader without the right to a resource is the same, and arrives
-// after the same time, whether or not another reader has the resource open, and
-// whether or not it exists.
+// A reader without the right to a resource gets the same refusal after the same
+// time. It does not matter whether another reader has the resource open, or
+// whether it exists.
 func TestRefusalsDoNotDependOnWhatOthersHaveOpen(t *testing.T) {
 	rules := &book{rights: map[string][]string{"ann": {"v1/pods"}, "ben": {}}}
 	run(t, connector.Config{Access: rules}, func(t *testing.T, w *world) {

@@ -65,8 +65,8 @@ func (s *secrets) change() api.ResourceVersion {
 	return last
 }
 
-// No byte of a connection comes from an object that the reader may not read,
-// regardless of what others and the connector have read before (rule B25).
+// No byte of a connection comes from an object that the reader may not read
+// (rule B25). Earlier reads by others and by the connector do not change this.
 func TestReadersReceiveNothingOfObjectsThatTheyMayNotRead(t *testing.T) {
 	scopes := []wire.Subscribe{
 		{Namespace: "team-a"},

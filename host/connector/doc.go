@@ -20,8 +20,8 @@
 // # Deltas
 //
 // The body of a modified object is encoded as a delta against an earlier version,
-// its base, unless the delta exceeds three quarters of the base. Otherwise the new
-// version becomes a base. The encoding is shared by all readers. Package session
+// its base. If the delta exceeds three quarters of the base, the new version
+// becomes a base instead. The encoding is shared by all readers. Package session
 // decides which readers also need the base. Objects of a list are sent complete.
 //
 // host/PERFORMANCE.md compares other thresholds (P9).

@@ -28,12 +28,12 @@
 //	schemas?resource=R             CollectionSchema of a resource, or of all of them
 //	command?resource=R&command=F   the reply to a command
 //
-// F is a command frame in base64url without padding, whose IDs the object replaces: Get
-// (ObjectReply), List (ListReply) or OpenWatch (WatchEvents, and at the end WatchClosed
-// with the reason). The object also sets the credit of a watch. With all=true, the reply
-// to List contains all pages, as of the same version. A refusal is a Status in JSON with
-// its HTTP code, as from kube-apiserver. A later failure breaks the stream. The other
-// side is js/src/edge/backend.ts.
+// F is a command frame in base64url without padding, whose IDs the object replaces. It
+// is Get (ObjectReply), List (ListReply) or OpenWatch (WatchEvents, and at the end
+// WatchClosed with the reason). The object also sets the credit of a watch. With
+// all=true, the reply to List contains all pages, as of the same version. A refusal is a
+// Status in JSON with its HTTP code, as from kube-apiserver. A later failure breaks the
+// stream. The other side is js/src/edge/backend.ts.
 //
 // Neither side buffers: an object sends the next page or event when the stream has
 // room. Its watch ends with 410, as slow, if that takes too long (rule P10).

@@ -29,10 +29,10 @@ type Limit struct {
 	// the machine. Default is then the value of a Set that no command has changed.
 	Automatic string
 	Unit      Unit
-	// Code is the HTTP status code of a refusal: 408 for a slow client, 413 for a
-	// large request, 429 for too many requests of one client, 431 for headers, 503
-	// for a full server. Zero means that the limit causes no refusals and is not
-	// counted.
+	// Code is the HTTP status code of a refusal. It is 408 for a slow client, 413
+	// for a large request, and 431 for large headers. Too many requests of one
+	// client get 429, and a full server 503. Zero means that the limit causes no
+	// refusals and is not counted.
 	Code int
 	// Uncounted marks a limit whose refusals are not counted: the HTTP server applies
 	// it by itself.

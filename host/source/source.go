@@ -23,13 +23,12 @@ type Source interface {
 	// ascending key order, EndList; then changes. Otherwise changes begin right
 	// after from, without a list.
 	//
-	// A *api.Status 410 means that the changes after the last delivered revision are
-	// gone, because of a compaction, or never existed, because from is beyond the
-	// latest revision. The caller must list again. A source that may itself lag
-	// returns a 504 in the latter case. Any other error can be retried from the last
-	// delivered revision. After the end of ctx, Stream returns the error of ctx. It
-	// returns an error of sink unchanged. A *SchemaChangedError means that the
-	// resource has a new schema.
+	// A *api.Status 410 means that a compaction removed the changes after the last
+	// delivered revision, or that from is beyond the latest revision. The caller
+	// must list again. A source that may itself lag returns a 504 in the latter
+	// case. Any other error can be retried from the last delivered revision. After
+	// the end of ctx, Stream returns the error of ctx. It returns an error of sink
+	// unchanged. A *SchemaChangedError means that the resource has a new schema.
 	Stream(ctx context.Context, resource api.Resource, from api.ResourceVersion, sink Sink) error
 }
 

@@ -4,8 +4,8 @@ import { Ours } from "./ours.mjs";
 const pieceBytes = 64 << 10;
 
 /**
- * Feeds recorded responses of a Kubernetes API to a guest in direct mode: a classic
- * list, which the peer also requests, and then the bytes of one watch.
+ * Feeds recorded responses of a Kubernetes API to a guest in direct mode. They are
+ * a classic list, which the peer also requests, and then the bytes of one watch.
  */
 export class Direct {
   #ours;

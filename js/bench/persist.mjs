@@ -1,6 +1,6 @@
-// node persist.js MODULE DATA DIST: measures the time from a page's start to an exact table
-// of all pods in a headless Chromium, $CHROMIUM: with a state that an earlier page has
-// persisted, against a cold load.
+// node persist.js MODULE DATA DIST measures a page in a headless Chromium, $CHROMIUM. It
+// compares the time from the page's start to an exact table of all pods, with a persisted
+// state and with a cold load.
 import { browser, close, exact, open, rounds } from "./recorded.mjs";
 import { median, report } from "./rounds.mjs";
 

@@ -23,8 +23,8 @@ export function compare(name, ours, theirs, unit, ratio) {
 }
 
 /**
- * Feeds the parts in the range [from, to) to all sides, a few at a time in turn, so that
- * other load on the machine affects all sides equally. Returns the milliseconds of each
+ * Feeds the parts in the range [from, to) to all sides, a few at a time in turn. Other
+ * load on the machine then affects all sides equally. Returns the milliseconds of each
  * side.
  */
 export function inTurn(sides, from, to) {

@@ -2,7 +2,7 @@
 // connector with two pods, and a browser.
 //
 // Rollup and Next.js are pinned to releases whose packages for all platforms can be
-// installed: `npm ci` refuses a lock file that lacks one of them.
+// installed. `npm ci` refuses a lock file that lacks one of them.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";

@@ -53,11 +53,11 @@ interface Growing extends TreeNode {
 }
 
 /**
- * Opens the live tree of the object with a UID: the objects that have it as their owner,
- * those that have these as owners, and so on, as {@link ViewOptions.recursive} finds
- * them. Only objects of the given collections are part of the tree, and owners are found in
- * all open collections of the client. An object has one owner: its controller, or else its
- * first owner reference. An object that several collections have is shown once.
+ * Opens the live tree of the object with a UID. It contains the objects that have it as
+ * their owner, those that have these as owners, and so on, as {@link ViewOptions.recursive}
+ * finds them. Only objects of the given collections are part of the tree, and owners are
+ * found in all open collections of the client. An object has one owner: its controller, or
+ * else its first owner reference. An object that several collections have is shown once.
  */
 export function ownerTree(collections: readonly Collection[], uid: string, { limit = 1000 }: TreeOptions = {}): OwnerTree {
   const listeners = new Listeners();

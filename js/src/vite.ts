@@ -1,8 +1,7 @@
 /**
- * Returns the location of a file of the package if Vite's dependency optimizer has
- * moved the module with the given URL away from it, else undefined. Vite 5 to 7
- * bundle dependencies into node_modules/.vite/deps, and leave referenced files in
- * the package.
+ * Returns where a file of the package is if Vite's dependency optimizer has moved
+ * the module with the given URL, else undefined. Vite 5 to 7 bundle dependencies
+ * into node_modules/.vite/deps, and leave referenced files in the package.
  */
 export function movedByVite(module: string, file: "worker.js" | "watchglass.wasm"): URL | undefined {
   const [, base] = /^(https?:.*\/node_modules)\/\.vite\/[^?]*\.js(?:\?|$)/.exec(module) ?? [];

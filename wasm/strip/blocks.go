@@ -7,8 +7,8 @@ import (
 
 // A function of Go can be suspended at each call and resumes after it. Go's compiler
 // ends a block there, and a br_table at the top of the function branches to that end.
-// This file removes the blocks that are not the target of any branch: those after
-// calls that do not return, and most of those between two calls.
+// This file removes the blocks that are not the target of any branch. These are
+// the blocks after calls that do not return, and most of those between two calls.
 
 // flow is the structure of a function's code.
 type flow struct {

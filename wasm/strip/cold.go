@@ -2,15 +2,15 @@ package strip
 
 import "slices"
 
-// A call of a Go function is thirteen instructions: they push the return address to
-// Go's stack, call, reload the stack pointer, and leave the function if the goroutine
-// was suspended. Half of all calls are of a few functions that report a fault, grow the
+// A call of a Go function is thirteen instructions. They push the return address to Go's
+// stack, call, reload the stack pointer, and leave the function if the goroutine was
+// suspended. Half of all calls are of a few functions that report a fault, grow the
 // stack or print the text of a fatal error. For each of them the package adds a function
 // to the module that pushes and calls.
 //
 // The engine's stack has an additional frame for such a call, Go's stack does not. A
-// suspended goroutine resumes its functions by the return addresses on Go's stack, so
-// the added functions are not resumed, as if they made a tail call.
+// suspended goroutine resumes its functions by the return addresses on Go's stack.
+// The added functions are therefore not resumed, as if they made a tail call.
 
 // faults are functions that do not return to their caller. The call is then the end
 // of the caller's code. If one of them returned, the module would trap.

@@ -34,8 +34,8 @@
 //   - It removes blocks that are neither the target of a branch nor a place where a
 //     suspended function resumes (blocks.go).
 //   - It implements two functions with vector instructions, which Go's compiler does
-//     not use: the search for a byte and for the end of a JSON value (vectors.go, in
-//     the notation of code.go).
+//     not use. They search for a byte and for the end of a JSON value (vectors.go,
+//     in the notation of code.go).
 //
 // # Stack traces
 //
@@ -62,9 +62,10 @@
 // the module unmodified and returns a warning. A build therefore succeeds with any Go
 // release. The module then works without the changes, but is larger and slower.
 //
-// To support a new release, compare these parts of the runtime with those of the last
-// release, then add it to layouts: runtime/symtab.go, runtime/symtabinl.go,
-// internal/abi/symtab.go, and the callers of funcname, pcdatavalue and funcdata.
+// To support a new release, compare parts of its runtime with those of the last
+// release, then add it to layouts. The parts are runtime/symtab.go,
+// runtime/symtabinl.go, internal/abi/symtab.go, and the callers of funcname,
+// pcdatavalue and funcdata.
 //
 // The package also depends on the form of jumps and calls within a function. It does not
 // change jumps and calls of another form.

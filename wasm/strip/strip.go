@@ -111,8 +111,8 @@ func (t *tables) require(functions []string) error {
 type nameTable struct{ text []byte }
 
 // All other functions share a name. Functions of the runtime share a second name with
-// the prefix "runtime.", because the runtime recognizes its own goroutines by the prefix
-// of their first function.
+// the prefix "runtime.". The runtime recognizes its own goroutines by this prefix of
+// their first function.
 const (
 	otherName   = 1
 	runtimeName = 3

@@ -11,9 +11,9 @@
 // Each file in kinds is named after a resource, as in deployments.apps, and contains
 // a sequence of JSON values. The first is an object as Kubernetes writes it, with
 // empty strings for values that differ between objects, and -1 for such numbers. The
-// dictionary contains it twice: in the order of the file, as built-in kinds are
-// stored, and with sorted members, as custom resources and many tools store them.
-// The other values are optional members; they follow without the braces around them.
+// dictionary contains it twice. Built-in kinds are stored in the order of the file.
+// Custom resources and many tools store sorted members. The other values are
+// optional members; they follow without the braces around them.
 //
 // Some values are placeholders. "$metadata" and "$podspec" are replaced with the first
 // value of the file with that name, and its other values are appended. "$apiVersion" and

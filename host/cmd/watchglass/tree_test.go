@@ -57,8 +57,9 @@ func (r *tree) change() {
 	}
 }
 
-// After any failure between them and the cluster, readers of a home object and
-// of a region receive every change once and in order (rules G1 to G17).
+// Readers of a home object and of a region receive every change once and in
+// order (rules G1 to G17). This holds after any failure between them and the
+// cluster.
 func TestReadersOfATreeReceiveEachChangeOnce(t *testing.T) {
 	r := startTree(t)
 	atSource := filepath.Join(t.TempDir(), "source.jsonl")

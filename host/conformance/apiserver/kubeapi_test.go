@@ -77,9 +77,9 @@ func (p *twins) same(path, accept string) {
 	assert.Equal(p, theirs, ours, "%s, accepting %q", path, accept)
 }
 
-// plain removes the parts that differ by design: managed fields, the kind of list
-// items, resource versions of lists and bookmarks, Status texts, and column
-// descriptions.
+// plain removes the parts that differ by design. They are managed fields, the
+// kind of list items, resource versions of lists and bookmarks, Status texts, and
+// column descriptions.
 func plain(v any) any {
 	switch v := v.(type) {
 	case []any:

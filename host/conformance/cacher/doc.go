@@ -16,8 +16,8 @@
 //
 // Time is virtual on both sides. The library runs goroutines, so the tests
 // synchronize with its observable state. They read the counters of dispatched
-// events and of ended watches, the timer of its bookmarks, the signal at the end
-// of a watch's initial events, and the length of its queues.
+// events and of ended watches, the timer of its bookmarks, and the length of its
+// queues. They also read the signal at the end of a watch's initial events.
 //
 // The tests do not compare the following. Either core/cacher documents the
 // difference, or the comparison is impossible:

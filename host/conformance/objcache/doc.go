@@ -11,8 +11,8 @@
 // the Kubernetes libraries than the other conformance tests.
 //
 // Deliberate differences of core/objcache are not compared. They are the release of
-// references that were not held, sweeps of objects that were never read, and
-// immutable objects that are deleted and created again. Immutable objects never
-// change here. Sweeps and the timeout of a Get use the real clock in the kubelet, so
-// the tests use neither.
+// references that were not held, sweeps of objects never read, and immutable objects
+// that are deleted and created again. Immutable objects never change here. Sweeps
+// and the timeout of a Get use the real clock in the kubelet, so the tests use
+// neither.
 package objcache

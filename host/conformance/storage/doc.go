@@ -16,10 +16,10 @@
 // guest, and replaces the library's CacheDelegator. It does not change the module's
 // responses. Like the library, it passes some requests on to etcd:
 //
-//   - lists of an exact version, and continued ones, that the cache cannot serve:
-//     because etcd has compacted that version, because the module's history does
-//     not reach back so far and it returns 410 (rule C45), or because the feature
-//     gate ListFromCacheSnapshot is off;
+//   - lists of an exact version, and continued ones, that the cache cannot serve.
+//     Either etcd has compacted that version, the module's history does not reach
+//     it and returns 410 (rule C45), or the feature gate ListFromCacheSnapshot is
+//     off.
 //   - objects that the module does not have although it is current. This is usual for a
 //     key without an object, or with an invalid one such as one without a name. If etcd
 //     has a valid object, the test fails.

@@ -19,9 +19,9 @@
 // With -cpuprofile it profiles only the connector's rounds.
 //
 // With -reconnect it measures how long another user waits for the connector's lock
-// while all readers reconnect at the same time and receive the whole state.
+// while all readers reconnect at once and receive the whole state.
 //
-// With -sync all readers connect and request the whole state at the same time. It compares the
-// processor time with the plain side, which accepts as many connections and sends
-// as many messages of the same size, and measures the connector's live memory.
+// With -sync all readers connect and request the whole state at the same time. It measures the
+// connector's live memory, and compares the processor time with the plain side. That side
+// accepts as many connections and sends as many messages of the same size.
 package main

@@ -14,8 +14,8 @@
 // The same commit and tools produce the same tag and the same bytes: all times are the
 // commit time, and paths are omitted.
 //
-// A release is refused if a frame between readers and connectors has changed since the
-// last release, unless the version of the protocol has changed as well.
+// If a frame between readers and connectors has changed since the last release, a
+// release needs a new version of the protocol.
 //
 //	release -image -version dev -out build/image
 //

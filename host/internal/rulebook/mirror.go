@@ -11,8 +11,9 @@ import (
 	"strings"
 )
 
-// The edge's TypeScript has no overlays. A mutant of it gets a mirror: a directory with
-// links to the files of the repository, and with copies of the sources of the bundles. The bundles are built in the mirror, and the tests run there.
+// The edge's TypeScript has no overlays. A mutant of it gets a mirror. This is a
+// directory with links to the files of the repository, and with copies of the sources
+// of the bundles. The bundles are built in the mirror, and the tests run there.
 const (
 	scriptDir = "js/src"
 	workerDir = "examples/edge"

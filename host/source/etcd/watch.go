@@ -67,9 +67,9 @@ func causeOr(ctx context.Context, err error) error {
 }
 
 // createRequest opens the watch at the last delivered revision, not the one after
-// it. The next revision may not exist yet, and etcd reports no progress on a watch
-// of a future revision (rule E28), as on every idle cluster. changes drops the
-// repeated revision.
+// it. On an idle cluster the next revision does not exist yet, and etcd reports no
+// progress on a watch of a future revision (rule E28). changes drops the repeated
+// revision.
 func (st *stream) createRequest() *pb.WatchRequest {
 	return &pb.WatchRequest{RequestUnion: &pb.WatchRequest_CreateRequest{CreateRequest: &pb.WatchCreateRequest{
 		Key:            []byte(st.place.prefix),

@@ -18,8 +18,8 @@ export interface Row {
   /** In the order of {@link Schema.columns}. */
   columns: readonly Cell[];
   /**
-   * For columns that count events, such as the restarts of a pod, the time of the last
-   * event in milliseconds since the epoch, by the number of the column.
+   * The time of the last event of each column that counts events, such as the restarts
+   * of a pod. It is in milliseconds since the epoch, by the number of the column.
    */
   times: Readonly<Record<number, number>>;
   /** The columns by name, such as `cells.Restarts`. Frozen. Always the same object of a row. */
@@ -178,7 +178,7 @@ export interface ViewOptions extends Selectors {
  * - `loading`: {@link View.snapshot} does not match the current query yet. It is empty, or belongs to the previous query.
  * - `ready`: the snapshot matches the current query. A snapshot without rows means that no object matches.
  * - `error`: the query was refused, see {@link View.error}. The last snapshot stays. After a 400, 404, 413 or 422 the view
- *   waits for another {@link View.query}; after any other error it sends the query again when the collection recovers.
+ *   waits for another {@link View.query}. After any other error it sends the query again when the collection recovers.
  * - `closed`: the view or its collection was closed.
  */
 export type ViewState = "loading" | "ready" | "error" | "closed";

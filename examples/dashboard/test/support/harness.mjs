@@ -38,8 +38,8 @@ afterEach(async () => {
 
 /**
  * Opens the page and waits until it shows its pods. Its process has compiled the module for
- * the previous test, unless a test sets options of the browser context and so gets a process
- * of its own.
+ * the previous test. A test that sets options of the browser context gets a process of its
+ * own.
  */
 export async function open({ hash = "", pods = PODS, query = `?pods=${pods}`, ready = true, ...context } = {}) {
   const url = server.url + query + hash;
