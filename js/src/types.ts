@@ -150,7 +150,8 @@ export type WatchEvent<T extends object = KubeObject> =
  * - `Timeout`: `timeoutSeconds` have passed.
  * - `CollectionClosed`: the collection or the connection was closed.
  * - `EngineReplaced`: the engine failed, and the watch cannot continue in the new one. 410.
- * - `Refused`: the watch could not start. The code is 410 for a resource version that is too old, 504 for one that did not arrive in time, and 400 for
+ * - `Refused`: the watch could not start. The code is 410 for a resource
+ *   version that is too old, 504 for one that did not arrive in time, 400 for
  *   invalid options.
  * - `SlowConsumer`: the queue of a watch with the policy `"terminate"` was full. 410.
  * - `Overtaken`: the history evicted the next event of the watch while it stalled. 410.

@@ -9,8 +9,8 @@
 //     allows fragments, and this one does not (rule E25).
 //   - Never silently stale: the stream requests progress from etcd every few seconds, and
 //     immediately when a reader waits (rule C35). It ends with an error if etcd is silent
-//     for four intervals, if a member loses its leader (rule E10), or without a
-//     connection for some seconds.
+//     for four intervals, a member loses its leader (rule E10), or no connection exists
+//     for some seconds.
 //   - No unbounded buffer: a sink that blocks slows etcd down through gRPC's flow
 //     control.
 //
