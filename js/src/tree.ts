@@ -1,7 +1,7 @@
 // The entry watchglass/tree: the objects below an owner.
 import { Deferred } from "./deferred.js";
 import { Listeners } from "./listeners.js";
-import type { Collection, Row, Status, View } from "./types.js";
+import type { Collection, Row, Status, View, ViewOptions } from "./types.js";
 
 /** An object with those that it owns. Frozen. */
 export interface TreeNode {
