@@ -16,7 +16,7 @@
 // heap: a relist stages the next state beside the current one and adds only what
 // differs.
 //
-// A [Segment] is a segment: objects that a restore has not yet loaded into the
+// A [Segment] is a range of keys whose objects a restore has not yet loaded into the
 // store. Reads load it on demand, so callers of the store do not observe it.
 //
 // An [Ordered] is a sequence of objects by any total order, with positions. A
