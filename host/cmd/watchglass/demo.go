@@ -79,6 +79,7 @@ reads that cluster.`,
 		},
 	}
 	f.hostFlags.add(cmd.Flags())
+	f.frugal = true
 	f.addDelay(cmd.Flags(), 0)
 	f.kubeFlags.add(cmd.Flags())
 	cmd.Flags().IntVar(&f.pods, "pods", 10_000, "pods in the simulated cluster")

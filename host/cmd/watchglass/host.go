@@ -44,6 +44,7 @@ type hostFlags struct {
 	auditLog     string
 	private      bool
 	profiling    bool
+	frugal       bool          // the machine has other uses for its memory
 	delay        time.Duration // delay of the shutdown after SIGTERM
 	limits       *limit.Set
 	settings     *settings.Loader
@@ -210,18 +211,21 @@ func background(run func(context.Context)) (stop func()) {
 }
 
 // guardMemory derives the default of max-memory from the memory that the process may
-// use, and sets the target of the garbage collector.
-func guardMemory(limits *limit.Set) {
-	if ceiling, ok := memory.Ceiling(); ok && !limits.Given(limit.MaxMemory) {
-		limits.WithDefault(limit.MaxMemory, ceiling)
+// use, and configures the garbage collector.
+func (f *hostFlags) guardMemory() {
+	if ceiling, ok := memory.Ceiling(); ok && !f.limits.Given(limit.MaxMemory) {
+		f.limits.WithDefault(limit.MaxMemory, ceiling)
 	}
-	memory.Collect(limits)
+	memory.Collect(f.limits)
+	if !f.frugal {
+		memory.CollectLess()
+	}
 }
 
 // newHost takes ownership of the listeners and closes them if it fails.
 func newHost(flags *hostFlags, l listeners, f files, source string, c connector.Config, s server.Config) (*host, error) {
 	c.Session.Server = "watchglass " + versionText()
-	guardMemory(c.Limits)
+	flags.guardMemory()
 	timings := metrics.NewTimings()
 	c.Timings = timings
 	h := &host{connector: connector.New(c), listeners: l, files: f, log: s.Logger, delay: flags.delay}

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -69,4 +70,42 @@ func TestMemoryStaysBelowTheCeilingUnderLoad(t *testing.T) {
 	until(t, healthy, func() bool { return s.ResourceVersion >= version })
 	assert.Nil(t, healthy.Status, "the earlier readers remain connected")
 	assert.False(t, strings.Contains(p.log.String(), "panic"))
+}
+
+// Readers wait for the garbage collector of a connector, so it runs less often than by
+// default while memory is far below the limit. Variables of the Go runtime come first.
+func TestConnectorsCollectGarbageLessOften(t *testing.T) {
+	const source = " --etcd-endpoints 127.0.0.1:1"
+	for name, test := range map[string]struct {
+		command, variable, value string
+		percent                  int
+	}{
+		"serve":                 {"serve" + source, "", "", 300},
+		"push":                  {"push ws://127.0.0.1:1/feed --resources pods" + source, "", "", 300},
+		"serve with GOGC":       {"serve" + source, "GOGC", "70", 70},
+		"serve without a limit": {"serve" + source, "GOMEMLIMIT", "off", 100},
+		"demo":                  {"demo --pods 10 --rate 0", "", "", 100},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("GOGC", "")
+			t.Setenv("GOMEMLIMIT", "")
+			if test.variable != "" {
+				t.Setenv(test.variable, test.value)
+			}
+			address := freeAddress(t)
+			startProcess(t, append(strings.Fields(test.command), "--listen", address)...)
+			var metrics string
+			eventually(t, func() bool {
+				resp, err := http.Get("http://" + address + "/metrics")
+				if err != nil {
+					return false
+				}
+				defer resp.Body.Close()
+				body, err := io.ReadAll(resp.Body)
+				metrics = string(body)
+				return err == nil && resp.StatusCode == http.StatusOK
+			})
+			assert.Contains(t, metrics, fmt.Sprintf("go_gc_gogc_percent %d\n", test.percent))
+		})
+	}
 }

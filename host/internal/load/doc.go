@@ -15,7 +15,8 @@
 //
 // On two cores the 99th percentile shows mainly whether the connector's garbage
 // collector ran during a window. A cycle takes about one second with 15,000
-// connections. Memory includes garbage that the collector has not freed.
+// connections. Memory includes garbage that the collector has not freed. The ceiling is
+// the connector's --max-memory, so the collector keeps garbage below it.
 //
 // With -check it exits with status 1 if an abuse is not refused or increases a
 // latency by more than half. It does so as well if the connector's memory exceeds

@@ -38,7 +38,7 @@ func main() {
 	}
 	// Many readers share few users.
 	clients := strconv.Itoa(2 * (c.Readers + c.Idle + c.FirstSyncs))
-	c.Serve = []string{"--max-readers", clients, "--max-connections-per-user", clients}
+	c.Serve = []string{"--max-readers", clients, "--max-connections-per-user", clients, "--max-memory", strconv.FormatInt(c.Ceiling, 10)}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	report, err := Run(ctx, c)

@@ -3,6 +3,7 @@ package memory
 import (
 	"context"
 	"log/slog"
+	"math"
 	"os"
 	"runtime/debug"
 	"runtime/metrics"
@@ -21,6 +22,11 @@ const (
 	targetPercent  = 90
 	resumePercent  = 95
 )
+
+// growthPercent is how much the heap of a connector grows between two runs of the
+// garbage collector, in percent of the live heap. A run delays deliveries, so fewer
+// runs shorten their 99th percentile; host/PERFORMANCE.md has the measurements.
+const growthPercent = 300
 
 const (
 	// Interval is the time between two measurements.
@@ -53,8 +59,17 @@ func Used() int64 {
 // Collect sets the garbage collector's target below the limit, unless the
 // environment variable GOMEMLIMIT sets another target.
 func Collect(limits *limit.Set) {
-	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(percent(limits.Value(limit.MaxMemory), targetPercent))
+	if most := limits.Value(limit.MaxMemory); os.Getenv("GOMEMLIMIT") == "" && most < limit.Unlimited {
+		debug.SetMemoryLimit(percent(most, targetPercent))
+	}
+}
+
+// CollectLess makes the garbage collector run less often, unless the environment
+// variable GOGC sets its frequency or the memory has no limit. The target of [Collect]
+// still holds: the collector runs more often as memory approaches it.
+func CollectLess() {
+	if os.Getenv("GOGC") == "" && debug.SetMemoryLimit(-1) < math.MaxInt64 {
+		debug.SetGCPercent(growthPercent)
 	}
 }
 

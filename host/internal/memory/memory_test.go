@@ -118,3 +118,26 @@ func TestUsedIsTheCurrentMemory(t *testing.T) {
 	debug.FreeOSMemory()
 	assert.Less(t, Used(), held-size/2, "released memory does not count")
 }
+
+func TestTheCollectorRunsLessOftenOnlyWithALimit(t *testing.T) {
+	percent, most := debug.SetGCPercent(100), debug.SetMemoryLimit(math.MaxInt64)
+	t.Cleanup(func() {
+		debug.SetGCPercent(percent)
+		debug.SetMemoryLimit(most)
+	})
+	t.Setenv("GOMEMLIMIT", "")
+	t.Setenv("GOGC", "")
+	collects := func(most int64) (percent int) {
+		Collect(limit.NewSet().With(limit.MaxMemory, most))
+		CollectLess()
+		return debug.SetGCPercent(100)
+	}
+	assert.Equal(t, 100, collects(limit.Unlimited))
+	assert.EqualValues(t, math.MaxInt64, debug.SetMemoryLimit(-1))
+
+	assert.Equal(t, growthPercent, collects(8<<30))
+	assert.EqualValues(t, 8<<30/100*targetPercent, debug.SetMemoryLimit(-1))
+
+	t.Setenv("GOGC", "50")
+	assert.Equal(t, 100, collects(8<<30), "the runtime has applied the variable")
+}
