@@ -3,7 +3,9 @@ package session_test
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 	"math/rand"
+	"slices"
 	"strings"
 	"testing"
 
@@ -104,6 +106,7 @@ type narrow struct {
 	defined   uint32 // number of label sets
 	had       int    // number of received sentinels within its scope
 	blocks    int
+	bodies    int // received after the rows
 }
 
 func (r *narrow) open(resume bool) {
@@ -116,14 +119,35 @@ func (r *narrow) open(resume bool) {
 	if resume {
 		f.ResourceVersion = r.of.rv
 	}
+	if resume && f.RowsFirst {
+		f.BodiesFrom = r.of.key()
+	}
 	require.NoError(r.of.t, r.session.Receive(f.Append((&wire.Hello{Version: wire.Version}).Append(nil)), 1000))
+}
+
+// requestBody requests the body of any object.
+func (r *narrow) requestBody() {
+	f := wire.RequestBody{Subscription: 1, Key: r.of.key()}
+	require.NoError(r.of.t, r.session.Receive(f.Append(nil), 1000))
+}
+
+// rowBodies returns the bodies of a frame.
+func rowBodies(t *testing.T, f *wire.SnapshotBodies) []wire.RowBody {
+	versions := make([]api.ResourceVersion, f.Objects)
+	for i := range versions {
+		versions[i] = math.MaxInt64 // greater than the version of any base
+	}
+	var b wire.Block
+	bodies, status := f.Expand(&b, versions)
+	require.Nil(t, status)
+	return bodies
 }
 
 // resume continues in another session.
 func (r *narrow) resume() {
 	saved := r.session.Save()
 	r.session.Close()
-	r.session, r.defined = session.New(session.Config{}, one{r.of.Collection}), 0
+	r.session, r.defined = session.New(session.Config{Deflate: deflate.Sections}, one{r.of.Collection}), 0
 	require.NoError(r.of.t, r.session.Resume(saved, 1000))
 }
 
@@ -145,6 +169,15 @@ func (r *narrow) check(typ wire.Type, payload []byte) {
 		require.LessOrEqual(t, len(b.LabelSets), len(b.Objects))
 		envelopes, bodies := b.AppendSections(nil, nil)
 		payload = append(envelopes, bodies...)
+	}
+	if typ == wire.TypeSnapshotBodies {
+		var f wire.SnapshotBodies
+		require.NoError(t, f.Parse(payload))
+		r.bodies += int(f.Objects)
+		payload = []byte(f.First)
+		for _, row := range rowBodies(t, &f) {
+			payload = slices.Concat(payload, row.Body.Data, []byte{0}, row.Base.Body.Data)
+		}
 	}
 	mayRead := func(name string) bool {
 		if name, ok := strings.CutPrefix(name, "name of "); ok {
@@ -183,7 +216,7 @@ func (r *narrow) check(typ wire.Type, payload []byte) {
 // For any changes and disconnects, no frame contains a byte of an object outside
 // its subscription's scope (rule B25).
 func TestFramesContainNoDataOutsideTheScope(t *testing.T) {
-	had, blocks := 0, 0
+	had, blocks, bodies := 0, 0, 0
 	for seed := range int64(40) {
 		c := newSecretive(t, seed)
 		name := "n1-" + c.planted.Plant("name of n1")
@@ -196,6 +229,8 @@ func TestFramesContainNoDataOutsideTheScope(t *testing.T) {
 			{Namespace: "team-c", FieldSelector: "metadata.name=" + name},
 			{FieldSelector: "metadata.name=" + name},
 			{},
+			{Namespace: "team-a", RowsFirst: true},
+			{Namespace: "team-b", LabelSelector: "app=web", RowsFirst: true},
 		} {
 			fields, err := selector.ParseFields(f.FieldSelector)
 			require.NoError(t, err)
@@ -214,6 +249,8 @@ func TestFramesContainNoDataOutsideTheScope(t *testing.T) {
 				r.open(c.rand.Intn(2) == 0)
 			case n < 46:
 				r.resume()
+			case n < 50:
+				r.requestBody()
 			default:
 				r.pull()
 			}
@@ -221,8 +258,39 @@ func TestFramesContainNoDataOutsideTheScope(t *testing.T) {
 		for _, r := range readers {
 			had += r.had
 			blocks += r.blocks
+			bodies += r.bodies
 		}
 	}
 	require.Positive(t, blocks)
+	require.Positive(t, bodies)
 	require.Positive(t, had, "readers may receive some sentinels")
+}
+
+// Readers of everything and of one namespace share blocks. Each namespace here has
+// several blocks.
+func TestSharedBlocksContainNoDataOutsideTheScope(t *testing.T) {
+	c := newSecretive(t, 1)
+	c.Listing().Begin()
+	clear(c.there)
+	for _, namespace := range []string{"team-a", "team-b", "team-c"} {
+		for i := range 500 {
+			key := api.Key(fmt.Sprintf("%s/n%03d", namespace, i))
+			require.Nil(t, c.Listing().Object(c.put(key)))
+		}
+	}
+	c.Listing().End(c.rv, 1000)
+	for _, f := range []wire.Subscribe{
+		{}, {Namespace: "team-a"}, {Namespace: "team-b"}, {}, {Namespace: "team-c"},
+		{RowsFirst: true}, {Namespace: "team-a", RowsFirst: true}, {Namespace: "team-b", MetadataOnly: true},
+	} {
+		r := &narrow{of: c, subscribe: f, scope: selector.ScopeOf(f.Namespace, selector.Fields{})}
+		r.open(false)
+		for before := -1; before < r.had; {
+			before = r.had
+			for range 10 {
+				r.pull()
+			}
+		}
+		require.Greater(t, r.blocks, 3, "%+v", f)
+	}
 }

@@ -76,11 +76,15 @@ func TestReadersReceiveNothingOfObjectsThatTheyMayNotRead(t *testing.T) {
 		{Namespace: "team-d", MetadataOnly: true},
 		{Namespace: "nowhere"},
 		{},
+		{Namespace: "team-a", RowsFirst: true},
+		{Namespace: "team-b", LabelSelector: "app=web", RowsFirst: true},
+		{FieldSelector: "metadata.name=cm-05", RowsFirst: true},
 	}
 	rules := &book{rights: map[string][]string{
 		"0": {"v1/configmaps in namespace team-a"}, "1": {"v1/configmaps in namespace team-b"},
 		"2": {"v1/configmaps cm-03 in namespace team-c"}, "3": {"v1/configmaps cm-05"},
 		"4": {"v1/configmaps in namespace team-d"}, "5": {"v1/configmaps in namespace nowhere"}, "6": {"v1/configmaps"},
+		"7": {"v1/configmaps in namespace team-a"}, "8": {"v1/configmaps in namespace team-b"}, "9": {"v1/configmaps cm-05"},
 	}}
 	for seed := range uint64(3) {
 		run(t, connector.Config{Access: rules, MessageBytes: 2000}, func(t *testing.T, w *world) {
@@ -98,6 +102,10 @@ func TestReadersReceiveNothingOfObjectsThatTheyMayNotRead(t *testing.T) {
 				f.Resource = "v1/configmaps"
 				subscriptions[i] = w.subscribe(r, f)
 				require.NoError(t, r.UntilSynced(t.Context(), subscriptions[i]))
+				if f.RowsFirst {
+					require.NoError(t, r.Send(t.Context(), s.everyBody(subscriptions[i].ID)...))
+					w.until(r, func() bool { return subscriptions[i].BodiesSynced })
+				}
 			}
 			for range 20 {
 				for range 10 {
@@ -117,11 +125,24 @@ func TestReadersReceiveNothingOfObjectsThatTheyMayNotRead(t *testing.T) {
 	}
 }
 
+// everyBody requests the bodies of all objects.
+func (s *secrets) everyBody(subscription uint32) (frames []connectortest.Frame) {
+	for team := range 4 {
+		for i := range 12 {
+			key := api.Key(fmt.Sprintf("team-%c/cm-%02d", 'a'+team, i))
+			frames = append(frames, &wire.RequestBody{Subscription: subscription, Key: key})
+		}
+	}
+	return frames
+}
+
 func (s *secrets) check(sub *connectortest.Subscription, conn *connectortest.Recorder, scope api.Scope, metadataOnly bool) {
 	t := s.t
 	require.Nil(t, sub.Status, "%+v", scope)
 	mayRead := func(name string) bool { return scope.Has(api.Key(name)) }
-	for _, m := range conn.Messages {
+	messages, err := conn.Plain()
+	require.NoError(t, err)
+	for _, m := range messages {
 		require.Empty(t, s.planted.Outside(m, mayRead), "a reader of %+v was sent %q", scope, m)
 	}
 	for key, o := range sub.Objects {

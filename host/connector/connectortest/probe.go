@@ -2,10 +2,13 @@ package connectortest
 
 import (
 	"context"
+	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/coretest/sentinel"
 	"github.com/watchglass/watchglass/core/wire"
 )
@@ -23,6 +26,56 @@ func (r *Recorder) Read(ctx context.Context) ([]byte, error) {
 		r.Messages = append(r.Messages, message)
 	}
 	return message, err
+}
+
+// Plain returns the messages, and the content of their compressed blocks.
+func (r *Recorder) Plain() (all [][]byte, err error) {
+	var assembly wire.Assembly
+	for _, message := range r.Messages {
+		all = append(all, message)
+		if len(message) == 0 {
+			continue
+		}
+		if message, err = assembly.Join(message); err != nil {
+			return nil, err
+		}
+		all = append(all, message) // a fragment may end within a sentinel
+		err := wire.FromConnector.Each(message, func(_ wire.Type, frame wire.Frame) error {
+			content, err := expand(frame)
+			all = append(all, content...)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// expand returns the content of a compressed block, and nothing for other frames.
+func expand(frame wire.Frame) (content [][]byte, err error) {
+	var b wire.Block
+	switch f := frame.(type) {
+	case *wire.SnapshotBlock:
+		if status := f.Expand(&b); status != nil {
+			return nil, status
+		}
+		envelopes, bodies := b.AppendSections(nil, nil)
+		content = [][]byte{envelopes, bodies}
+	case *wire.SnapshotBodies:
+		versions := make([]api.ResourceVersion, f.Objects)
+		for i := range versions {
+			versions[i] = math.MaxInt64 // greater than the version of any base
+		}
+		bodies, status := f.Expand(&b, versions)
+		if status != nil {
+			return nil, status
+		}
+		for _, row := range bodies {
+			content = append(content, slices.Concat(row.Body.Data, []byte{0}, row.Base.Body.Data))
+		}
+	}
+	return content, nil
 }
 
 // Probe is a reader with a right to one namespace. It sends all kinds of
@@ -69,7 +122,7 @@ func (p *Probe) Run() {
 // subscriptions returns the subscriptions to try. Permitted ones have no selectors, so
 // that the total equals the number of received objects.
 func (p *Probe) subscriptions() []wire.Subscribe {
-	all := []wire.Subscribe{{Namespace: p.Mine}, {Namespace: p.Mine, MetadataOnly: true}, {Resource: "v1/unicorns"}, {Resource: "nonsense"}}
+	all := []wire.Subscribe{{Namespace: p.Mine}, {Namespace: p.Mine, MetadataOnly: true}, {Namespace: p.Mine, RowsFirst: true}, {Resource: "v1/unicorns"}, {Resource: "nonsense"}}
 	for _, namespace := range []string{p.Foreign, "", "none", "\x00", p.Mine + "/"} {
 		all = append(all,
 			wire.Subscribe{Namespace: namespace}, wire.Subscribe{Namespace: namespace, MetadataOnly: true},
@@ -98,11 +151,31 @@ func (p *Probe) subscribe(f wire.Subscribe) *Subscription {
 		s, err := r.Subscribe(p.Context(), f)
 		require.NoError(p, err)
 		require.NoError(p, r.UntilSynced(p.Context(), s))
+		if f.RowsFirst && s.Status == nil {
+			p.requestBodies(r, s)
+		}
 		if s.Status == nil || s.Status.Code != 503 {
 			p.check(conn, f)
 			return s
 		}
 	}
+}
+
+// requestBodies requests bodies of the reader's rows and of foreign objects, and waits
+// until all rows have bodies.
+func (p *Probe) requestBodies(r *Reader, s *Subscription) {
+	for _, namespace := range []string{p.Foreign, p.Mine, ""} {
+		require.NoError(p, r.Send(p.Context(), &wire.RequestBody{Subscription: s.ID, Key: api.Key(namespace + "/" + p.Known)}))
+	}
+	require.NoError(p, r.Until(p.Context(), func() bool {
+		for _, o := range s.Objects {
+			if o.JSON == "" {
+				return s.Status != nil
+			}
+		}
+		return true
+	}))
+	require.Nil(p, s.Status)
 }
 
 // malformed returns messages that end the connection.
@@ -131,7 +204,9 @@ func (p *Probe) send(message []byte) {
 }
 
 func (p *Probe) check(conn *Recorder, request any) {
-	for _, m := range conn.Messages {
+	messages, err := conn.Plain()
+	require.NoError(p, err)
+	for _, m := range messages {
 		require.Empty(p, p.Planted.Outside(m, p.MayRead), "%+v was answered with %q", request, m)
 	}
 }

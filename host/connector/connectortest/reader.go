@@ -44,6 +44,7 @@ type Subscription struct {
 	Objects         map[api.Key]Object
 	ResourceVersion api.ResourceVersion // version from which it is safe to resume
 	Synced          bool                // a snapshot is complete, or the subscription has resumed
+	BodiesSynced    bool                // the bodies of a snapshot without bodies are complete
 	Total           uint64              // number of objects that the last snapshot announced
 	Snapshots       int                 // complete snapshots
 	Parts           int                 // parts of snapshots
@@ -189,20 +190,24 @@ func (s *Subscription) object(c *wire.Change, held *Object) (Object, error) {
 		}
 		o.Envelope = envelope
 	}
-	packed := o.Envelope.Body()
+	return o, s.decode(&o, c, o.Envelope.Body(), held)
+}
+
+// decode decodes the body of an object.
+func (s *Subscription) decode(o *Object, c *wire.Change, packed api.Body, held *Object) error {
 	if packed.Codec == api.NoBody {
-		return o, nil
+		return nil
 	}
 	base, err := s.base(c, held)
 	if err != nil {
-		return Object{}, err
+		return err
 	}
 	text, err := body.Decode(nil, packed, s.dictionary, []byte(base))
 	if err != nil {
-		return Object{}, fmt.Errorf("body of %s: %w", c.Key, err)
+		return fmt.Errorf("body of %s: %w", c.Key, err)
 	}
-	o.JSON, o.base = string(text), base
-	return o, nil
+	o.Base, o.JSON, o.base = c.Base.ResourceVersion, string(text), base
+	return nil
 }
 
 // base returns the body that a change is a delta against.

@@ -34,6 +34,8 @@ func (r *Reader) take(t wire.Type, frame wire.Frame) error {
 		return takeFor(r, f.Subscription, f, takeBlock)
 	case *wire.SnapshotEnd:
 		return takeFor(r, f.Subscription, f, takeEnd)
+	case *wire.SnapshotBodies:
+		return takeFor(r, f.Subscription, f, takeBodies)
 	case *wire.Events:
 		return takeFor(r, f.Subscription, f, takeEvents)
 	case *wire.Progress:
@@ -159,6 +161,37 @@ func takeEnd(s *Subscription, f *wire.SnapshotEnd) error {
 	s.Objects, s.staged, s.DeltaEpochSince = s.staged, nil, 0
 	s.ResourceVersion, s.Synced = f.ResourceVersion, true
 	s.Snapshots++
+	return nil
+}
+
+// takeBodies adds bodies to rows that the reader has.
+func takeBodies(s *Subscription, f *wire.SnapshotBodies) error {
+	keys := slices.DeleteFunc(s.Keys(), func(key api.Key) bool { return key < f.First })
+	if len(keys) < int(f.Objects) {
+		return fmt.Errorf("%d bodies from %s on, and only %d rows", f.Objects, f.First, len(keys))
+	}
+	keys = keys[:f.Objects]
+	digest, versions := uint64(0), make([]api.ResourceVersion, len(keys))
+	for i, key := range keys {
+		versions[i] = s.Objects[key].ResourceVersion
+		digest = wire.RowDigest(digest, key, versions[i])
+	}
+	if digest != f.Digest {
+		return fmt.Errorf("bodies of %d rows from %s on, which differ from %v", f.Objects, f.First, keys)
+	}
+	var b wire.Block
+	bodies, status := f.Expand(&b, versions)
+	if status != nil {
+		return status
+	}
+	for i, key := range keys {
+		o := s.Objects[key]
+		if err := s.decode(&o, &wire.Change{Key: key, Base: bodies[i].Base}, bodies[i].Body, nil); err != nil {
+			return err
+		}
+		s.Objects[key] = o
+	}
+	s.BodiesSynced = s.BodiesSynced || f.Last
 	return nil
 }
 
