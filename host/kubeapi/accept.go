@@ -22,7 +22,7 @@ const (
 	asDiscovery    = "APIGroupDiscoveryList"
 )
 
-// conversion is a form with its group and version.
+// conversion is a representation with its group and version.
 type conversion struct{ as, group, version string }
 
 const (
@@ -40,7 +40,7 @@ type clause struct {
 // maxClauses limits the work for a hostile header. kubectl sends three clauses.
 const maxClauses = 32
 
-// negotiate selects the client's preferred form among plain JSON and the offered
+// negotiate selects the client's preferred representation among plain JSON and the offered
 // conversions (rules P3, P12, P13). It ignores clauses with another encoding, with a
 // conversion that is not offered, or that are malformed.
 func negotiate(header http.Header, offered ...conversion) (conversion, *api.Status) {

@@ -106,12 +106,12 @@ func verbsOf(r api.Resource) []string {
 var aggregated = conversion{asDiscovery, discoveryGroup, "v2"}
 
 // discover serves discovery requests.
-func (h *Handler) discover(w http.ResponseWriter, r *http.Request, p place) *api.Status {
+func (h *Handler) discover(w http.ResponseWriter, r *http.Request, p route) *api.Status {
 	var offered []conversion
 	if p.kind == coreVersions || p.kind == groups {
 		offered = append(offered, aggregated)
 	}
-	form, status := negotiate(r.Header, offered...)
+	chosen, status := negotiate(r.Header, offered...)
 	if status != nil {
 		return status
 	}
@@ -121,7 +121,7 @@ func (h *Handler) discover(w http.ResponseWriter, r *http.Request, p place) *api
 	}
 	all = slices.Concat(all, selfReviews)
 	w.Header().Set("Vary", "Accept")
-	if form == aggregated {
+	if chosen == aggregated {
 		return reply(w, contentType+aggregated.params(), aggregate(all, p.kind == groups))
 	}
 	document := describe(all, p, r.Host)
@@ -132,7 +132,7 @@ func (h *Handler) discover(w http.ResponseWriter, r *http.Request, p place) *api
 }
 
 // describe returns the document for a path, or nil if there is none.
-func describe(all []Resource, p place, host string) any {
+func describe(all []Resource, p route, host string) any {
 	switch p.kind {
 	case coreVersions:
 		return apiVersions{"APIVersions", coreVersionsOf(all), []serverAddress{{"0.0.0.0/0", host}}}

@@ -8,7 +8,7 @@
 // requested representation, params.go the options. [Backend.Resources] answers
 // discovery. Every other request becomes one call of the [Backend] with the options
 // of Kubernetes. The backend implements rules C8 to C12 and C38 to C52. The response
-// is written by form.go and table.go. Bodies are passed on unmodified. This package
+// is written by encoder.go and table.go. Bodies are passed on unmodified. This package
 // decodes no objects.
 //
 // # Watches

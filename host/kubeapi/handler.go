@@ -96,7 +96,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	out := newOutput(w, h.config.Limits)
 	defer out.Finish()
-	request := &request{place: findPlace(r.URL.Path), verb: "other"}
+	request := &request{route: parseRoute(r.URL.Path), verb: "other"}
 	began := time.Now()
 	defer func() {
 		h.counts.add(Ended{request.verb, out.code})
@@ -120,7 +120,7 @@ const codeClientGone = 499
 
 // request is the state of a request.
 type request struct {
-	place
+	route
 	params
 	verb   string // for the metrics
 	token  string
@@ -167,7 +167,7 @@ func (h *Handler) serve(w *output, r *http.Request, req *request) *api.Status {
 			Message: "this API only reads: " + r.Method + " is not allowed; change objects through the cluster's own kube-apiserver"}
 	}
 	switch req.kind {
-	case nowhere:
+	case unknownRoute:
 		return notServed(r.URL.Path)
 	case version:
 		req.verb = "discovery"
@@ -176,7 +176,7 @@ func (h *Handler) serve(w *output, r *http.Request, req *request) *api.Status {
 		return h.read(w, r, req)
 	}
 	req.verb = "discovery"
-	return h.requests.within(clientOf(r, req.user), 1, func() *api.Status { return h.discover(w, r, req.place) })
+	return h.requests.within(clientOf(r, req.user), 1, func() *api.Status { return h.discover(w, r, req.route) })
 }
 
 func (h *Handler) authenticate(w http.ResponseWriter, r *http.Request, req *request) *api.Status {

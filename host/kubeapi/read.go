@@ -9,9 +9,9 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// form returns the form of a response for the client's conversion.
-func (r *request) form(c conversion) form {
-	return form{schema: r.schema, as: c.as, include: r.include, now: time.Now().UnixMilli()}
+// encoder returns the encoder of a response for the client's conversion.
+func (r *request) encoder(c conversion) encoder {
+	return encoder{schema: r.schema, as: c.as, include: r.include, now: time.Now().UnixMilli()}
 }
 
 func table() conversion { return conversion{asTable, metaGroup, "v1"} }
@@ -33,9 +33,9 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request, req *request) *api
 	if err != nil {
 		return asStatus(err)
 	}
-	form := req.form(chosen)
+	enc := req.encoder(chosen)
 	body := newBody(w, r)
-	body.write(append(form.appendSingle(nil, o), '\n'))
+	body.write(append(enc.appendSingle(nil, o), '\n'))
 	body.close()
 	return nil
 }
@@ -70,9 +70,9 @@ func (h *Handler) list(w *output, r *http.Request, req *request) *api.Status {
 	for _, text := range list.Warnings[:min(len(list.Warnings), maxWarnings)] {
 		w.Header().Add("Warning", "299 - "+string(appendText(nil, text)))
 	}
-	form := req.form(chosen)
+	enc := req.encoder(chosen)
 	body := newBody(w, r)
-	switch err := writeList(body, &form, list); {
+	switch err := writeList(body, &enc, list); {
 	case err == nil:
 		return nil
 	case !body.begun:
@@ -86,8 +86,8 @@ func (h *Handler) list(w *output, r *http.Request, req *request) *api.Status {
 
 // writeList writes a list while it reads the items. It returns the error of an item,
 // after which the body is incomplete.
-func writeList(body *body, form *form, list *List) error {
-	chunk := form.appendListHead(nil, listMeta{list.ResourceVersion.String(), list.Continue, list.Remaining})
+func writeList(body *body, enc *encoder, list *List) error {
+	chunk := enc.appendListHead(nil, listMeta{list.ResourceVersion.String(), list.Continue, list.Remaining})
 	first := true
 	for o, err := range list.Items {
 		if err != nil {
@@ -97,7 +97,7 @@ func writeList(body *body, form *form, list *List) error {
 			chunk = append(chunk, ',')
 		}
 		first = false
-		if chunk = form.appendItem(chunk, o); len(chunk) >= chunkBytes {
+		if chunk = enc.appendItem(chunk, o); len(chunk) >= chunkBytes {
 			if !body.write(chunk) {
 				return nil // the client has disconnected
 			}

@@ -227,10 +227,10 @@ func withVersion(r api.Resource, version string) api.Resource {
 // mayGetPath decides about a path that is not a resource. Every authenticated
 // user may get the served paths.
 func mayGetPath(a *nonResourceAttributes) accessStatus {
-	switch p := findPlace(a.Path); {
+	switch p := parseRoute(a.Path); {
 	case a.Verb != "get" && a.Verb != "head":
 		return accessStatus{Reason: "this server is a read-only cache: it serves only get"}
-	case p.kind == nowhere || p.kind == collection || p.kind == object || p.kind == selfReview:
+	case p.kind == unknownRoute || p.kind == collection || p.kind == object || p.kind == selfReview:
 		return accessStatus{Reason: "this server does not serve the path"}
 	}
 	return accessStatus{Allowed: true}

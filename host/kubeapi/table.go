@@ -54,38 +54,38 @@ func columnType(k api.ValueKind) string {
 
 // appendTableHead appends the part of a table before its first row. In a watch, only
 // the first table has the definitions (rule P12).
-func (f *form) appendTableHead(dst []byte, meta listMeta) []byte {
+func (enc *encoder) appendTableHead(dst []byte, meta listMeta) []byte {
 	dst = append(dst, `{"kind":"`+asTable+`","apiVersion":"`+metaVersion+`","metadata":`...)
 	dst = appendJSON(dst, meta)
 	dst = append(dst, `,"columnDefinitions":`...)
-	if f.headed {
+	if enc.headed {
 		dst = append(dst, "null"...)
 	} else {
-		dst = appendJSON(dst, definitions(f.schema))
-		f.headed = true
+		dst = appendJSON(dst, definitions(enc.schema))
+		enc.headed = true
 	}
 	return append(dst, `,"rows":[`...)
 }
 
 // appendRow appends an object as a row.
-func (f *form) appendRow(dst []byte, o Object, include include) []byte {
+func (enc *encoder) appendRow(dst []byte, o Object, include include) []byte {
 	dst = append(dst, `{"cells":[`...)
-	name := catalog.NameColumn(f.schema)
+	name := catalog.NameColumn(enc.schema)
 	if name < 0 {
 		dst = appendText(dst, o.Key().Name())
 	}
-	for i := range f.schema.Columns {
+	for i := range enc.schema.Columns {
 		if i > 0 || name < 0 {
 			dst = append(dst, ',')
 		}
-		dst = f.appendCell(dst, &f.schema.Columns[i], o.Column(i))
+		dst = enc.appendCell(dst, &enc.schema.Columns[i], o.Column(i))
 	}
 	dst = append(dst, `],"object":`...)
 	switch include {
 	case includeNone:
 		dst = append(dst, "null"...)
 	case includeObject:
-		dst = f.appendWhole(dst, o.JSON())
+		dst = enc.appendObject(dst, o.JSON())
 	default:
 		dst = appendMetadata(dst, o.JSON())
 	}
@@ -94,8 +94,8 @@ func (f *form) appendRow(dst []byte, o Object, include include) []byte {
 
 // appendCell appends a value. Numbers and bools keep their type. A missing value
 // without a default is null.
-func (f *form) appendCell(dst []byte, c *api.Column, v api.Value) []byte {
-	text := cells.Text(c, v, f.now)
+func (enc *encoder) appendCell(dst []byte, c *api.Column, v api.Value) []byte {
+	text := cells.Text(c, v, enc.now)
 	switch {
 	case v.Kind == api.Null && text == "":
 		return append(dst, "null"...)

@@ -44,8 +44,8 @@ func (h *Handler) watch(out *output, r *http.Request, req *request) *api.Status 
 	s := &stream{out: out, gzip: req.wantsWatchList() && accept.Gzip(r.Header)}
 	s.begin()
 	if r.Method != http.MethodHead {
-		form := req.form(chosen)
-		s.run(ctx, h.reviewed(watch, req), &form)
+		enc := req.encoder(chosen)
+		s.run(ctx, h.reviewed(watch, req), &enc)
 	}
 	return nil
 }
@@ -63,7 +63,7 @@ func (h *Handler) timeout(seconds uint32) time.Duration {
 const maxIdleBytes = 8 << 10
 
 // run sends events until the watch ends for any reason (rule P10).
-func (s *stream) run(ctx context.Context, watch Watch, form *form) {
+func (s *stream) run(ctx context.Context, watch Watch, enc *encoder) {
 	var frames []byte
 	for {
 		events, err := watch.Next(ctx)
@@ -73,11 +73,11 @@ func (s *stream) run(ctx context.Context, watch Watch, form *form) {
 		if err != nil {
 			events = []Event{{Type: api.Error, Status: asStatus(err)}}
 		}
-		form.now = time.Now().UnixMilli()
+		enc.now = time.Now().UnixMilli()
 		last := false
 		frames = frames[:0]
 		for i := range events {
-			frames = form.appendEvent(frames, &events[i])
+			frames = enc.appendEvent(frames, &events[i])
 			last = events[i].Type == api.Error
 			if len(frames) >= chunkBytes && i < len(events)-1 {
 				if s.send(frames) != nil {

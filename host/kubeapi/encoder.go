@@ -7,9 +7,9 @@ import (
 	"github.com/watchglass/watchglass/core/objectjson"
 )
 
-// form is the representation of the objects in a response: complete, as metadata, or
+// encoder writes the representation of the objects in a response: complete, as metadata, or
 // as rows of a table.
-type form struct {
+type encoder struct {
 	schema  *api.Schema
 	as      string
 	include include
@@ -20,21 +20,21 @@ type form struct {
 const metaVersion = metaGroup + "/v1"
 
 // appendSingle appends one object as a separate document.
-func (f *form) appendSingle(dst []byte, o Object) []byte {
-	switch f.as {
+func (enc *encoder) appendSingle(dst []byte, o Object) []byte {
+	switch enc.as {
 	case asTable:
-		dst = f.appendTableHead(dst, listMeta{ResourceVersion: versionOf(o.JSON())})
-		dst = f.appendRow(dst, o, f.include)
+		dst = enc.appendTableHead(dst, listMeta{ResourceVersion: versionOf(o.JSON())})
+		dst = enc.appendRow(dst, o, enc.include)
 		return append(dst, "]}"...)
 	case asMetadata:
 		return appendMetadata(dst, o.JSON())
 	}
-	return f.appendWhole(dst, o.JSON())
+	return enc.appendObject(dst, o.JSON())
 }
 
-// appendWhole appends an object with its apiVersion and kind. Without a list around
+// appendObject appends an object with its apiVersion and kind. Without a list around
 // the object, clients need them for decoding.
-func (f *form) appendWhole(dst, object []byte) []byte {
+func (enc *encoder) appendObject(dst, object []byte) []byte {
 	hasKind, hasVersion := objectjson.Member(object, "kind") != nil, objectjson.Member(object, "apiVersion") != nil
 	body := object
 	for len(body) > 0 && body[0] != '{' {
@@ -45,10 +45,10 @@ func (f *form) appendWhole(dst, object []byte) []byte {
 	}
 	dst = append(dst, '{')
 	if !hasKind {
-		dst = append(appendText(append(dst, `"kind":`...), f.schema.Kind), ',')
+		dst = append(appendText(append(dst, `"kind":`...), enc.schema.Kind), ',')
 	}
 	if !hasVersion {
-		dst = append(appendText(append(dst, `"apiVersion":`...), f.schema.Resource.APIVersion()), ',')
+		dst = append(appendText(append(dst, `"apiVersion":`...), enc.schema.Resource.APIVersion()), ',')
 	}
 	return append(dst, body[1:]...) // never empty, because it has metadata
 }
@@ -71,25 +71,25 @@ type listMeta struct {
 }
 
 // appendListHead appends the part of a list before its first item.
-func (f *form) appendListHead(dst []byte, meta listMeta) []byte {
-	switch f.as {
+func (enc *encoder) appendListHead(dst []byte, meta listMeta) []byte {
+	switch enc.as {
 	case asTable:
-		return f.appendTableHead(dst, meta)
+		return enc.appendTableHead(dst, meta)
 	case asMetadataList:
 		dst = append(dst, `{"kind":"`+asMetadataList+`","apiVersion":"`+metaVersion+`"`...)
 	default:
-		dst = appendText(append(dst, `{"kind":`...), f.schema.Kind+"List")
-		dst = appendText(append(dst, `,"apiVersion":`...), f.schema.Resource.APIVersion())
+		dst = appendText(append(dst, `{"kind":`...), enc.schema.Kind+"List")
+		dst = appendText(append(dst, `,"apiVersion":`...), enc.schema.Resource.APIVersion())
 	}
 	dst = appendJSON(append(dst, `,"metadata":`...), meta)
 	return append(dst, `,"items":[`...)
 }
 
 // appendItem appends one item of a list.
-func (f *form) appendItem(dst []byte, o Object) []byte {
-	switch f.as {
+func (enc *encoder) appendItem(dst []byte, o Object) []byte {
+	switch enc.as {
 	case asTable:
-		return f.appendRow(dst, o, f.include)
+		return enc.appendRow(dst, o, enc.include)
 	case asMetadataList:
 		return appendMetadata(dst, o.JSON())
 	}
@@ -97,7 +97,7 @@ func (f *form) appendItem(dst []byte, o Object) []byte {
 }
 
 // appendEvent appends a watch event and its newline (rule P2).
-func (f *form) appendEvent(dst []byte, e *Event) []byte {
+func (enc *encoder) appendEvent(dst []byte, e *Event) []byte {
 	dst = append(dst, `{"type":"`...)
 	dst = append(dst, e.Type.String()...)
 	dst = append(dst, `","object":`...)
@@ -105,9 +105,9 @@ func (f *form) appendEvent(dst []byte, e *Event) []byte {
 	case api.Error:
 		dst = AppendStatus(dst, e.Status)
 	case api.Bookmark:
-		dst = f.appendBookmark(dst, e)
+		dst = enc.appendBookmark(dst, e)
 	default:
-		dst = f.appendSingle(dst, e.Object)
+		dst = enc.appendSingle(dst, e.Object)
 	}
 	return append(dst, "}\n"...)
 }
@@ -115,13 +115,13 @@ func (f *form) appendEvent(dst []byte, e *Event) []byte {
 // appendBookmark appends an object of the requested kind that contains only a
 // version (rule P8). In a table without objects, the bookmark that ends the initial
 // events still has a row with metadata, which contains the mark (rule P12).
-func (f *form) appendBookmark(dst []byte, e *Event) []byte {
-	include := f.include
+func (enc *encoder) appendBookmark(dst []byte, e *Event) []byte {
+	include := enc.include
 	if e.InitialEventsEnd && include == includeNone {
-		f.include = includeMetadata
+		enc.include = includeMetadata
 	}
-	dst = f.appendSingle(dst, bookmark{f.schema, e})
-	f.include = include
+	dst = enc.appendSingle(dst, bookmark{enc.schema, e})
+	enc.include = include
 	return dst
 }
 
