@@ -55,7 +55,7 @@ func (b *book) Authorize(_ context.Context, user *access.User, r access.Request)
 	return time.Time{}, nil
 }
 
-func (b *book) timesAsked() int {
+func (b *book) requestCount() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.asked
@@ -201,9 +201,9 @@ func TestRevokedTokenEndsTheConnection(t *testing.T) {
 		rules.set(func() { rules.down = true })
 		last := w.put("while the policy cannot decide")
 		w.until(ben, func() bool { return s.ResourceVersion == last })
-		asked := rules.timesAsked()
+		asked := rules.requestCount()
 		time.Sleep(2 * time.Minute) // virtual time
-		assert.Greater(t, rules.timesAsked(), asked)
+		assert.Greater(t, rules.requestCount(), asked)
 		require.NoError(t, ben.Send(t.Context(), &wire.RequestProgress{Subscription: 1}))
 
 		rules.set(func() { rules.down = false; delete(rules.rights, "ben") })
@@ -254,7 +254,7 @@ func TestLongTokenIsRefusedWithoutReview(t *testing.T) {
 		require.NotNil(t, r.Status)
 		assert.Equal(t, "max-token-bytes", r.Status.Cause)
 		assert.Error(t, result())
-		assert.Equal(t, 1, rules.timesAsked())
+		assert.Equal(t, 1, rules.requestCount())
 	})
 }
 

@@ -101,7 +101,7 @@ const (
 func (c *Connector) errClosing() *api.Status {
 	c.leaving = max(c.leaving, c.connected)
 	return &api.Status{
-		Code: 503, Reason: api.ReasonUnavailable,
+		Code: api.CodeServiceUnavailable, Reason: api.ReasonUnavailable,
 		RetryAfterSeconds: 1 + rand.IntN(min(1+c.leaving/returnsPerSecond, maxReturnSeconds)),
 		Message:           "the connector is shutting down: connect again and resume from the last resource version",
 	}

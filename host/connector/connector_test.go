@@ -75,7 +75,7 @@ func (w *world) connect() (*connectortest.Reader, *connectortest.End, func() err
 
 func messages(end *connectortest.End, tries bool) connector.MessageConn {
 	if tries {
-		return &connectortest.TryEnd{End: end}
+		return &connectortest.NonblockingEnd{End: end}
 	}
 	return end
 }
@@ -290,9 +290,9 @@ func TestSourceThatFailsForAWhileIsResumed(t *testing.T) {
 		assert.Less(t, stats.Resources[0].Failures, 30, "the pauses grow")
 		assert.ErrorContains(t, stats.Resources[0].Err, "down")
 		assert.Len(t, s.Objects, 5)
-		require.NotNil(t, s.Excuse)
-		assert.Equal(t, 503, s.Excuse.Code)
-		assert.Equal(t, "the source of v1/pods fails: the source is down", s.Excuse.Message)
+		require.NotNil(t, s.SourceError)
+		assert.Equal(t, 503, s.SourceError.Code)
+		assert.Equal(t, "the source of v1/pods fails: the source is down", s.SourceError.Message)
 
 		flaky.down.Store(false)
 		w.until(r, func() bool { return s.ResourceVersion == last })
@@ -312,8 +312,8 @@ func TestSourceThatIsInitiallyDown(t *testing.T) {
 		s := w.subscribe(r, wire.Subscribe{})
 		since := time.Now()
 		w.until(r, func() bool { return time.Since(since) > time.Minute })
-		require.NotNil(t, s.Excuse)
-		assert.Contains(t, s.Excuse.Message, "the source is down")
+		require.NotNil(t, s.SourceError)
+		assert.Contains(t, s.SourceError.Message, "the source is down")
 		assert.False(t, w.connector.Stats().Resources[0].Ready)
 		flaky.down.Store(false)
 		require.NoError(t, r.UntilSynced(t.Context(), s))

@@ -11,7 +11,7 @@
 //   - Each reader has a goroutine that writes. It pulls the next message from its
 //     session under the lock, and writes it without the lock. While it sleeps, one of
 //     a few shared goroutines (sendpool.go) writes for it, if the connection accepts a
-//     message without blocking ([TryConn]). The reader's own goroutine writes the rest.
+//     message without blocking ([NonblockingConn]). The reader's own goroutine writes the rest.
 //
 // There is no queue between session and connection. A slow reader costs no memory
 // and does not delay others. When it is ready, its session continues from the

@@ -155,7 +155,7 @@ func TestReaderWithoutEvaluationsReceivesRefusalsAndErrors(t *testing.T) {
 		w.until(eve, func() bool { return refused.Status != nil })
 		assert.Equal(t, 400, refused.Status.Code)
 		w.source.Fail(api.Unavailable("gone for a while"))
-		w.until(eve, func() bool { return none.Excuse != nil })
+		w.until(eve, func() bool { return none.SourceError != nil })
 		assert.Less(t, time.Since(began), time.Minute)
 		assert.False(t, none.Synced)
 	})

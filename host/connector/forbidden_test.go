@@ -56,9 +56,9 @@ func TestAResourceThatTheConnectorMayNotReadIs403(t *testing.T) {
 
 		r := w.reader()
 		s := w.subscribe(r, wire.Subscribe{})
-		w.until(r, func() bool { return s.Excuse != nil && s.Excuse.Code == 403 })
-		assert.Contains(t, s.Excuse.Message, "list and watch v1/pods")
-		assert.Contains(t, s.Excuse.Message, account)
+		w.until(r, func() bool { return s.SourceError != nil && s.SourceError.Code == 403 })
+		assert.Contains(t, s.SourceError.Message, "list and watch v1/pods")
+		assert.Contains(t, s.SourceError.Message, account)
 		assert.Nil(t, s.Status, "the subscription stays open")
 
 		w.until(r, func() bool { return time.Since(began) > 10*time.Minute })
@@ -85,7 +85,7 @@ func TestReadersWaitDuringAnOutageAfterAMissingRight(t *testing.T) {
 		o.refusal.Store(api.Unavailable("internal error"))
 		r := w.reader()
 		s := w.subscribe(r, wire.Subscribe{})
-		w.until(r, func() bool { return s.Excuse != nil && s.Excuse.Code == 503 })
+		w.until(r, func() bool { return s.SourceError != nil && s.SourceError.Code == 503 })
 		err := list()
 		require.ErrorIs(t, err, api.LimitReached(429, "list-timeout", ""))
 	})

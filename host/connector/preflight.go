@@ -47,7 +47,7 @@ func (r *reader) preflight(ctx context.Context, message *session.Message) *prefl
 	for _, frame := range message.Frames {
 		switch f := frame.(type) {
 		case *wire.Hello:
-			r.identify(ctx, f, found)
+			r.authenticateHello(ctx, f, found)
 			user = found.user
 		case *wire.RequestProgress:
 			found.prompts = true
@@ -60,7 +60,7 @@ func (r *reader) preflight(ctx context.Context, message *session.Message) *prefl
 	return found
 }
 
-func (r *reader) identify(ctx context.Context, hello *wire.Hello, found *preflight) {
+func (r *reader) authenticateHello(ctx context.Context, hello *wire.Hello, found *preflight) {
 	if found.greeting {
 		return
 	}

@@ -32,19 +32,19 @@ type MessageConn interface {
 	Close(reason error) error
 }
 
-// TryConn is a MessageConn that supports writes without blocking. A few goroutines
-// can then send a change to many readers. Claim and Offer are called from one
-// goroutine at a time, and not during Write or Flush. Bytes that Offer has buffered
-// are written before the bytes of Write and Close.
-type TryConn interface {
+// NonblockingConn is a MessageConn that supports writes without blocking. A few goroutines
+// can then send a change to many readers. TryLock and TryWrite are called from one
+// goroutine at a time, and not during Write or Flush. Bytes that TryWrite has
+// buffered are written before the bytes of Write and Close.
+type NonblockingConn interface {
 	MessageConn
-	// Claim reports whether no write is running or buffered, and prevents others
-	// until Offer. It does not block.
-	Claim() bool
-	// Offer ends a claim. It writes as much of the message as possible without
+	// TryLock reports whether no write is running or buffered, and prevents others
+	// until TryWrite. It does not block.
+	TryLock() bool
+	// TryWrite ends the lock. It writes as much of the message as possible without
 	// blocking, and reports whether that was all. Otherwise it buffers the rest, and
 	// a Flush must follow. It does not retain the message.
-	Offer(message []byte) (sent bool)
+	TryWrite(message []byte) (sent bool)
 	// Flush writes the buffered rest. Otherwise it is like Write.
 	Flush(ctx context.Context) error
 }

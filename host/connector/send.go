@@ -26,12 +26,12 @@ const (
 // events signal. After waking up, it checks which of them happened.
 type sender struct {
 	*reader
-	try TryConn // nil if the connection does not implement TryConn
+	try NonblockingConn // nil if the connection does not implement NonblockingConn
 	// busy is held by the writer, usually the goroutine of send while it is awake.
 	// Only that goroutine waits for it. It guards the following fields except began.
 	busy  sync.Mutex
 	bulk  bool        // the last message was long, so the next may be long
-	left  bool        // Offer has buffered bytes to flush
+	left  bool        // TryWrite has buffered bytes to flush
 	long  []byte      // a message that is being written in fragments
 	alarm *time.Timer // wakes the reader at the time at
 	at    int64       // by the connector's clock in milliseconds
@@ -46,7 +46,7 @@ type sender struct {
 // init returns with busy locked.
 func (s *sender) init(r *reader) {
 	s.reader, s.bulk = r, true
-	s.try, _ = r.conn.(TryConn)
+	s.try, _ = r.conn.(NonblockingConn)
 	s.busy.Lock()
 }
 
@@ -208,7 +208,7 @@ func (s *sender) trySend() {
 		return
 	}
 	defer s.busy.Unlock()
-	if s.left || s.bulk || len(s.long) > 0 || s.ending.Load() || !s.try.Claim() {
+	if s.left || s.bulk || len(s.long) > 0 || s.ending.Load() || !s.try.TryLock() {
 		s.wake()
 		return
 	}
@@ -218,7 +218,7 @@ func (s *sender) trySend() {
 	if len(message) > 2*s.connector.config.MessageBytes {
 		s.long, message = slices.Clone(message), nil
 	}
-	s.left = !s.try.Offer(message)
+	s.left = !s.try.TryWrite(message)
 	if !s.left && len(s.long) == 0 {
 		s.delivered()
 	}

@@ -12,19 +12,19 @@ import (
 func Accept(w http.ResponseWriter, r *http.Request, options websocket.AcceptOptions) (*Conn, error) {
 	c := new(Conn)
 	options.CompressionMode = websocket.CompressionDisabled
-	options.OnPingReceived = c.line.pong
+	options.OnPingReceived = c.frames.pong
 	var err error
-	c.ws, err = websocket.Accept(&hijacker{w, &c.line}, r, &options)
+	c.ws, err = websocket.Accept(&hijacker{w, &c.frames}, r, &options)
 	if err != nil {
 		return nil, err
 	}
 	return c, nil
 }
 
-// hijacker puts a line below the WebSocket.
+// hijacker puts a frameConn below the WebSocket.
 type hijacker struct {
 	http.ResponseWriter
-	line *line
+	frames *frameConn
 }
 
 // Hijack implements http.Hijacker.
@@ -33,8 +33,8 @@ func (h *hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	h.line.open(conn, false)
-	below := hijacked{conn, h.line}
+	h.frames.open(conn, false)
+	below := hijacked{conn, h.frames}
 	if buffers.Reader.Buffered() == 0 { // needs no check: a client waits for the response to the upgrade
 		buffers.Reader = bufio.NewReaderSize(below, bufferBytes)
 	}
@@ -48,11 +48,11 @@ func (h *hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 // each.
 const bufferBytes = 512
 
-// hijacked is a connection that is read and written through its line.
+// hijacked is a connection that is read and written through its frameConn.
 type hijacked struct {
 	net.Conn
-	line *line
+	frames *frameConn
 }
 
-func (h hijacked) Read(p []byte) (int, error)  { return h.line.Read(p) }
-func (h hijacked) Write(p []byte) (int, error) { return h.line.Write(p) }
+func (h hijacked) Read(p []byte) (int, error)  { return h.frames.Read(p) }
+func (h hijacked) Write(p []byte) (int, error) { return h.frames.Write(p) }

@@ -63,9 +63,9 @@ func accept(t *testing.T, start func(*httptest.Server)) *accepted {
 	return a
 }
 
-func acceptTCP(t *testing.T) (*accepted, connector.TryConn) {
+func acceptTCP(t *testing.T) (*accepted, connector.NonblockingConn) {
 	a := accept(t, (*httptest.Server).Start)
-	conn, ok := a.conn.(connector.TryConn)
+	conn, ok := a.conn.(connector.NonblockingConn)
 	require.True(t, ok)
 	return a, conn
 }
@@ -76,12 +76,12 @@ func sequence(i int) []byte {
 	return append(fmt.Appendf(nil, "%d ", i), bytes.Repeat([]byte{byte(i)}, size)...)
 }
 
-// offer sends a message without waiting if possible, and otherwise waits.
-func offer(ctx context.Context, conn connector.TryConn, message []byte) error {
-	if !conn.Claim() {
+// trySend sends a message without waiting if possible, and otherwise waits.
+func trySend(ctx context.Context, conn connector.NonblockingConn, message []byte) error {
+	if !conn.TryLock() {
 		return conn.Write(ctx, message)
 	}
-	if conn.Offer(message) {
+	if conn.TryWrite(message) {
 		return nil
 	}
 	return conn.Flush(ctx)
@@ -95,7 +95,7 @@ func TestMessagesArriveInOrder(t *testing.T) {
 	go func() {
 		rng := rand.New(rand.NewPCG(1, 2))
 		for i := range messages {
-			send := func() error { return offer(t.Context(), conn, sequence(i)) }
+			send := func() error { return trySend(t.Context(), conn, sequence(i)) }
 			if rng.IntN(4) == 0 {
 				send = func() error { return conn.Write(t.Context(), sequence(i)) }
 			}
@@ -143,35 +143,35 @@ func TestMessagesArriveInOrder(t *testing.T) {
 // others. The rest is buffered and arrives when the socket has room again.
 func TestOfferDoesNotWait(t *testing.T) {
 	a, conn := acceptTCP(t)
-	offered := 0
-	for full := false; !full; offered++ {
-		require.True(t, conn.Claim())
-		full = !conn.Offer(sequence(offered))
+	sent := 0
+	for full := false; !full; sent++ {
+		require.True(t, conn.TryLock())
+		full = !conn.TryWrite(sequence(sent))
 	}
-	assert.False(t, conn.Claim(), "unsent data remains")
+	assert.False(t, conn.TryLock(), "unsent data remains")
 
 	flushed := make(chan error, 1)
 	go func() { flushed <- conn.Flush(t.Context()) }()
-	for i := range offered {
+	for i := range sent {
 		_, message, err := a.peer.Read(t.Context())
 		require.NoError(t, err)
 		require.True(t, bytes.Equal(sequence(i), message), "message %d", i)
 	}
 	require.NoError(t, <-flushed)
-	assert.True(t, conn.Claim(), "the socket has room again")
-	assert.True(t, conn.Offer(nil), "and no data is pending")
-	assert.True(t, conn.Claim())
-	assert.True(t, conn.Offer([]byte("last")))
+	assert.True(t, conn.TryLock(), "the socket has room again")
+	assert.True(t, conn.TryWrite(nil), "and no data is pending")
+	assert.True(t, conn.TryLock())
+	assert.True(t, conn.TryWrite([]byte("last")))
 	_, message, err := a.peer.Read(t.Context())
 	require.NoError(t, err)
 	assert.Equal(t, "last", string(message))
 }
 
-// fill offers messages until there is no room.
-func fill(t *testing.T, conn connector.TryConn) {
+// fill writes messages until there is no room.
+func fill(t *testing.T, conn connector.NonblockingConn) {
 	for full := false; !full; {
-		require.True(t, conn.Claim())
-		full = !conn.Offer(sequence(6))
+		require.True(t, conn.TryLock())
+		full = !conn.TryWrite(sequence(6))
 	}
 }
 
@@ -183,7 +183,7 @@ func TestClaimDoesNotWaitForAWrite(t *testing.T) {
 	go func() { flushed <- conn.Flush(ctx) }()
 	go func() { pinged <- a.ws.Ping(ctx) }() // also waits for room
 	for range 1000 {
-		assert.False(t, conn.Claim())
+		assert.False(t, conn.TryLock())
 	}
 	cancel()
 	assert.Error(t, <-flushed)
@@ -212,8 +212,8 @@ func TestDisconnectedReaderReceivesNoOffer(t *testing.T) {
 	a, conn := acceptTCP(t)
 	require.NoError(t, a.peer.CloseNow())
 	<-a.over
-	for conn.Claim() {
-		if !conn.Offer([]byte("message")) {
+	for conn.TryLock() {
+		if !conn.TryWrite([]byte("message")) {
 			break
 		}
 	}
@@ -227,13 +227,13 @@ func TestNoMessageFollowsAClose(t *testing.T) {
 	a, conn := acceptTCP(t)
 	require.NoError(t, a.peer.Close(websocket.StatusNormalClosure, ""))
 	<-a.over
-	assert.False(t, conn.Claim())
+	assert.False(t, conn.TryLock())
 	assert.ErrorIs(t, conn.Write(t.Context(), []byte("message")), net.ErrClosed)
 }
 
 func TestOverTLSEveryMessageWaits(t *testing.T) {
 	a := accept(t, (*httptest.Server).StartTLS)
-	_, ok := a.conn.(connector.TryConn)
+	_, ok := a.conn.(connector.NonblockingConn)
 	assert.False(t, ok)
 	require.NoError(t, a.conn.Write(t.Context(), sequence(1)))
 	_, message, err := a.peer.Read(t.Context())

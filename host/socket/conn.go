@@ -18,8 +18,8 @@ import (
 // Conn is a WebSocket that implements connector.MessageConn. Only one goroutine at a
 // time may write.
 type Conn struct {
-	line line // first, because its fields are used together
-	ws   *websocket.Conn
+	frames frameConn // first, because its fields are used together
+	ws     *websocket.Conn
 	// If the context of the last write ends during the write, the WebSocket is
 	// closed. Between messages its end has no effect. Callers cancel the context
 	// after the last message, and then close the connection properly.
@@ -34,10 +34,10 @@ type Conn struct {
 func (c *Conn) WebSocket() *websocket.Conn { return c.ws }
 
 // Messages returns the connection for a connector. A connection over TCP is a
-// connector.TryConn.
+// connector.NonblockingConn.
 func (c *Conn) Messages() connector.MessageConn {
-	if c.line.raw != nil {
-		return (*tryConn)(c)
+	if c.frames.raw != nil {
+		return (*nonblockingConn)(c)
 	}
 	return c
 }
@@ -70,7 +70,7 @@ func (c *Conn) write(ctx context.Context, opcode byte, message []byte) error {
 		return err
 	}
 	defer c.done()
-	return c.line.send(opcode, message)
+	return c.frames.send(opcode, message)
 }
 
 // begin makes the end of ctx interrupt writes, until done is called.

@@ -16,10 +16,10 @@ func Dial(ctx context.Context, url string, options websocket.DialOptions) (*Conn
 	if options.HTTPClient != nil {
 		client = *options.HTTPClient
 	}
-	client.Transport = upgrader{client.Transport, &c.line}
+	client.Transport = upgrader{client.Transport, &c.frames}
 	options.HTTPClient = &client
 	options.CompressionMode = websocket.CompressionDisabled
-	options.OnPingReceived = c.line.pong
+	options.OnPingReceived = c.frames.pong
 	var resp *http.Response
 	var err error
 	c.ws, resp, err = websocket.Dial(ctx, url, &options)
@@ -29,11 +29,11 @@ func Dial(ctx context.Context, url string, options websocket.DialOptions) (*Conn
 	return c, resp, nil
 }
 
-// upgrader puts a line below the connection that a response has switched to
+// upgrader puts a frameConn below the connection that a response has switched to
 // another protocol.
 type upgrader struct {
 	transport http.RoundTripper // nil for the default
-	line      *line
+	frames    *frameConn
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -47,8 +47,8 @@ func (u upgrader) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	if conn, ok := resp.Body.(io.ReadWriteCloser); ok && resp.StatusCode == http.StatusSwitchingProtocols {
-		u.line.open(conn, true)
-		resp.Body = u.line
+		u.frames.open(conn, true)
+		resp.Body = u.frames
 	}
 	return resp, nil
 }

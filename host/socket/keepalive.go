@@ -58,14 +58,14 @@ func (k *keepAlive) tick() {
 // ping sends a ping, unless a write is in progress. It reports false if the other side
 // does not respond, or if the connection does not accept the ping in time.
 func (k *keepAlive) ping() bool {
-	if reads := k.conn.line.reads.Load(); reads != k.lastReads {
+	if reads := k.conn.frames.reads.Load(); reads != k.lastReads {
 		k.lastReads, k.unanswered = reads, 0
 	}
 	if k.unanswered >= maxUnanswered {
 		return false
 	}
 	defer time.AfterFunc(maxUnanswered*k.interval, func() { k.conn.ws.CloseNow() }).Stop()
-	sent, err := k.conn.line.ping()
+	sent, err := k.conn.frames.ping()
 	if sent {
 		k.unanswered++
 	}

@@ -154,7 +154,7 @@ func (p *Probe) subscribe(f wire.Subscribe) *Subscription {
 		if f.RowsFirst && s.Status == nil {
 			p.requestBodies(r, s)
 		}
-		if s.Status == nil || s.Status.Code != 503 {
+		if s.Status == nil || s.Status.Code != api.CodeServiceUnavailable {
 			p.check(conn, f)
 			return s
 		}

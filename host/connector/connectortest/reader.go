@@ -52,7 +52,7 @@ type Subscription struct {
 	Frames          int                 // Events frames
 	Progress        int                 // Progress frames
 	Faults          map[api.Key]*api.Status
-	Excuse          *api.Status // the last reported reason for missing events
+	SourceError     *api.Status // the last reported reason for missing events
 	Status          *api.Status // why it ended
 
 	dictionary []byte

@@ -210,7 +210,7 @@ func takeFault(s *Subscription, f *wire.ObjectError) error {
 }
 
 func takeSourceError(s *Subscription, f *wire.SourceError) error {
-	s.Excuse = f.Status
+	s.SourceError = f.Status
 	return nil
 }
 

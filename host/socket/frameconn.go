@@ -12,11 +12,11 @@ import (
 	"syscall"
 )
 
-// line is the connection below a WebSocket. All frames except close frames bypass
+// frameConn is the connection below a WebSocket. All frames except close frames bypass
 // the library when they are written. The library has no write that fails instead
 // of waiting. It also closes a connection on which a ping or its response waits
 // for five seconds, as behind a long message on a slow link.
-type line struct {
+type frameConn struct {
 	mu      sync.Mutex // held during a write, even if that waits
 	closing bool       // the library has begun to close: no message may follow
 	masks   bool       // this is the client's side
@@ -34,8 +34,8 @@ type line struct {
 
 // open must be called first. A server's TCP connection has a raw connection, whose
 // file descriptor takes the bytes unchanged.
-func (l *line) open(conn io.ReadWriteCloser, masks bool) {
-	l.ReadWriteCloser, l.masks = conn, masks
+func (c *frameConn) open(conn io.ReadWriteCloser, masks bool) {
+	c.ReadWriteCloser, c.masks = conn, masks
 	tcp, ok := conn.(*net.TCPConn)
 	if !ok || !canTry || masks {
 		return
@@ -44,150 +44,150 @@ func (l *line) open(conn io.ReadWriteCloser, masks bool) {
 	if err != nil {
 		return // the connection is closed, which the next read reports
 	}
-	l.raw = raw
-	l.attempt = func(fd uintptr) bool {
-		l.written = tryWrite(fd, l.trying)
+	c.raw = raw
+	c.attempt = func(fd uintptr) bool {
+		c.written = tryWrite(fd, c.trying)
 		return true
 	}
 }
 
 // Read counts reads, because any data proves that the other side is alive.
-func (l *line) Read(p []byte) (int, error) {
-	n, err := l.ReadWriteCloser.Read(p)
+func (c *frameConn) Read(p []byte) (int, error) {
+	n, err := c.ReadWriteCloser.Read(p)
 	if n > 0 {
-		l.reads.Add(1)
+		c.reads.Add(1)
 	}
 	return n, err
 }
 
 // Write writes a complete control frame of the library.
-func (l *line) Write(frame []byte) (int, error) {
-	l.mu.Lock()
-	defer l.unlock()
-	if err := l.flush(); err != nil {
+func (c *frameConn) Write(frame []byte) (int, error) {
+	c.mu.Lock()
+	defer c.unlock()
+	if err := c.flush(); err != nil {
 		return 0, err
 	}
-	l.closing = l.closing || frame[0]&opcodeBits == opClose
-	return l.ReadWriteCloser.Write(frame)
+	c.closing = c.closing || frame[0]&opcodeBits == opClose
+	return c.ReadWriteCloser.Write(frame)
 }
 
 // send writes a frame, and waits for room.
-func (l *line) send(opcode byte, payload []byte) error {
-	l.mu.Lock()
-	defer l.unlock()
-	return l.sendLocked(opcode, payload)
+func (c *frameConn) send(opcode byte, payload []byte) error {
+	c.mu.Lock()
+	defer c.unlock()
+	return c.sendLocked(opcode, payload)
 }
 
-func (l *line) sendLocked(opcode byte, payload []byte) error {
-	if err := l.flush(); err != nil {
+func (c *frameConn) sendLocked(opcode byte, payload []byte) error {
+	if err := c.flush(); err != nil {
 		return err
 	}
-	if l.closing {
+	if c.closing {
 		return net.ErrClosed
 	}
-	if l.raw != nil { // one system call writes the header and the payload
+	if c.raw != nil { // one system call writes the header and the payload
 		var header [maxHeader]byte
 		frame := net.Buffers{appendHeader(header[:0], opcode, len(payload)), payload}
-		_, err := frame.WriteTo(l.ReadWriteCloser)
+		_, err := frame.WriteTo(c.ReadWriteCloser)
 		return err
 	}
-	buffer := frames.Get().(*[]byte)
-	defer frames.Put(buffer)
-	frame := l.appendFrame((*buffer)[:0], opcode, payload)
+	buffer := buffers.Get().(*[]byte)
+	defer buffers.Put(buffer)
+	frame := c.appendFrame((*buffer)[:0], opcode, payload)
 	*buffer = frame
-	_, err := l.ReadWriteCloser.Write(frame)
+	_, err := c.ReadWriteCloser.Write(frame)
 	return err
 }
 
-// claim locks the line unless a write is running or unfinished.
-func (l *line) claim() bool {
-	if !l.mu.TryLock() {
+// tryLock locks the connection unless a write is running or unfinished.
+func (c *frameConn) tryLock() bool {
+	if !c.mu.TryLock() {
 		return false
 	}
-	if len(l.rest) > 0 || l.closing {
-		l.mu.Unlock()
+	if len(c.rest) > 0 || c.closing {
+		c.mu.Unlock()
 		return false
 	}
 	return true
 }
 
-// unlock ends lock or claim. It answers pings that arrived meanwhile, because their
+// unlock ends Lock or tryLock. It answers pings that arrived meanwhile, because their
 // handler does not wait for the lock.
-func (l *line) unlock() {
+func (c *frameConn) unlock() {
 	for {
-		l.mu.Unlock()
-		if l.owed.Load() == nil || !l.claim() {
+		c.mu.Unlock()
+		if c.owed.Load() == nil || !c.tryLock() {
 			return
 		}
-		if payload := l.owed.Swap(nil); payload != nil {
-			_ = l.control(opPong, *payload) // fails on a broken connection, as Read does
+		if payload := c.owed.Swap(nil); payload != nil {
+			_ = c.control(opPong, *payload) // fails on a broken connection, as Read does
 		}
 	}
 }
 
 // ping sends a ping, unless a write is running. A write has a time limit and detects
 // a dead connection.
-func (l *line) ping() (sent bool, err error) {
-	if !l.mu.TryLock() {
+func (c *frameConn) ping() (sent bool, err error) {
+	if !c.mu.TryLock() {
 		return false, nil
 	}
-	defer l.unlock()
-	if len(l.rest) > 0 || l.closing {
+	defer c.unlock()
+	if len(c.rest) > 0 || c.closing {
 		return true, nil // it has no room, and earlier pings count
 	}
-	return true, l.control(opPing, nil)
+	return true, c.control(opPing, nil)
 }
 
 // pong answers a ping of the other side, without waiting for a running write. It is
 // the library's callback. It reports whether the library must answer.
-func (l *line) pong(_ context.Context, payload []byte) bool {
+func (c *frameConn) pong(_ context.Context, payload []byte) bool {
 	payload = bytes.Clone(payload)
-	l.owed.Store(&payload)
-	if l.claim() {
-		l.unlock()
+	c.owed.Store(&payload)
+	if c.tryLock() {
+		c.unlock()
 	}
 	return false
 }
 
-// control writes a control frame, over TCP without waiting. It runs under a claim.
-func (l *line) control(opcode byte, payload []byte) error {
-	if l.raw == nil {
-		return l.sendLocked(opcode, payload)
+// control writes a control frame, over TCP without waiting. The caller holds the lock.
+func (c *frameConn) control(opcode byte, payload []byte) error {
+	if c.raw == nil {
+		return c.sendLocked(opcode, payload)
 	}
-	l.try(opcode, payload)
+	c.try(opcode, payload)
 	return nil
 }
 
 // flush writes the rest of a frame. It runs under the lock.
-func (l *line) flush() error {
-	if len(l.rest) == 0 {
+func (c *frameConn) flush() error {
+	if len(c.rest) == 0 {
 		return nil
 	}
-	n, err := l.ReadWriteCloser.Write(l.rest)
-	if l.rest = l.rest[n:]; len(l.rest) == 0 {
-		l.rest = nil
+	n, err := c.ReadWriteCloser.Write(c.rest)
+	if c.rest = c.rest[n:]; len(c.rest) == 0 {
+		c.rest = nil
 	}
 	return err
 }
 
-// frames pools buffers for frames that are masked or written without blocking.
-var frames = sync.Pool{New: func() any { return new([]byte) }}
+// buffers pools buffers for frames that are masked or written without blocking.
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 // try writes as much of a frame as possible without blocking, and buffers the rest.
 // It also keeps an error, which the next blocking write returns. The caller holds
 // the lock.
-func (l *line) try(opcode byte, payload []byte) (sent bool) {
-	buffer := frames.Get().(*[]byte)
-	defer frames.Put(buffer)
-	frame := l.appendFrame((*buffer)[:0], opcode, payload)
+func (c *frameConn) try(opcode byte, payload []byte) (sent bool) {
+	buffer := buffers.Get().(*[]byte)
+	defer buffers.Put(buffer)
+	frame := c.appendFrame((*buffer)[:0], opcode, payload)
 	*buffer = frame
-	l.trying, l.written = frame, 0
-	l.raw.Write(l.attempt) // fails only for a closed connection
-	l.trying = nil
-	if l.written == len(frame) {
+	c.trying, c.written = frame, 0
+	c.raw.Write(c.attempt) // fails only for a closed connection
+	c.trying = nil
+	if c.written == len(frame) {
 		return true
 	}
-	l.rest = append([]byte(nil), frame[l.written:]...)
+	c.rest = append([]byte(nil), frame[c.written:]...)
 	return false
 }
 
@@ -219,10 +219,10 @@ func appendHeader(dst []byte, opcode byte, n int) []byte {
 }
 
 // appendFrame appends a complete frame. A client masks it (section 5.3).
-func (l *line) appendFrame(dst []byte, opcode byte, payload []byte) []byte {
+func (c *frameConn) appendFrame(dst []byte, opcode byte, payload []byte) []byte {
 	start := len(dst)
 	dst = appendHeader(dst, opcode, len(payload))
-	if !l.masks {
+	if !c.masks {
 		return append(dst, payload...)
 	}
 	dst[start+1] |= masked

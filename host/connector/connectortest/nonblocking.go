@@ -1,0 +1,50 @@
+package connectortest
+
+import (
+	"context"
+	"slices"
+)
+
+// NonblockingEnd is an End that implements connector.NonblockingConn. It has room for a message
+// while the other end is waiting for one.
+type NonblockingEnd struct {
+	*End
+	rest []byte // the message that did not fit, until it is written
+}
+
+// TryLock reports whether no message is waiting to be written.
+func (e *NonblockingEnd) TryLock() bool { return e.rest == nil }
+
+// TryWrite passes a copy of a message to the other end if it is waiting. Otherwise TryWrite
+// stores the copy.
+func (e *NonblockingEnd) TryWrite(message []byte) (sent bool) {
+	if len(message) == 0 {
+		return true
+	}
+	message = slices.Clone(message)
+	select {
+	case e.out <- message:
+		return true
+	default:
+		e.rest = message
+		return false
+	}
+}
+
+// Flush writes the stored message.
+func (e *NonblockingEnd) Flush(ctx context.Context) error {
+	if e.rest == nil {
+		return nil
+	}
+	err := e.End.Write(ctx, e.rest)
+	e.rest = nil
+	return err
+}
+
+// Write writes the stored message, and then a copy of the given one.
+func (e *NonblockingEnd) Write(ctx context.Context, message []byte) error {
+	if err := e.Flush(ctx); err != nil {
+		return err
+	}
+	return e.End.Write(ctx, message)
+}
