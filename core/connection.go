@@ -111,7 +111,7 @@ func (c *connection) lost(why *api.Status) {
 }
 
 // retry closes the stream and schedules another attempt with backoff, but not
-// before the time that the connector asked for (rule R9).
+// before the time that the connector requested (rule R9).
 func (c *connection) retry(why *api.Status) {
 	c.close(why)
 	c.backOff()

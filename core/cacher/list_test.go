@@ -46,7 +46,7 @@ func TestC39_DecisionTable(t *testing.T) {
 		{"C39 Exact 101", cacher.ListOptions{ResourceVersion: "101", Match: api.MatchExact}, []string{"ns/a@101", "ns/b@60", "ns/d@70"}, 101, false},
 		{"C39 Exact 102", cacher.ListOptions{ResourceVersion: "102", Match: api.MatchExact}, []string{"ns/a@101", "ns/b@60", "ns/c@102", "ns/d@70"}, 102, false},
 		{"C39 Exact 103", cacher.ListOptions{ResourceVersion: "103", Match: api.MatchExact}, []string{"ns/a@101", "ns/b@60", "ns/c@102"}, 103, false},
-		{"C44 Exact 105: the version asked for", cacher.ListOptions{ResourceVersion: "105", Match: api.MatchExact}, latest, 105, false},
+		{"C44 Exact 105: the requested version", cacher.ListOptions{ResourceVersion: "105", Match: api.MatchExact}, latest, 105, false},
 		{"C39 Exact with limit", cacher.ListOptions{ResourceVersion: "102", Match: api.MatchExact, Limit: 3}, []string{"ns/a@101", "ns/b@60", "ns/c@102"}, 102, true},
 		{"Exact under a selector", cacher.ListOptions{ResourceVersion: "102", Match: api.MatchExact, Selection: objects.Select("app", "")}, []string{"ns/a@101", "ns/d@70"}, 102, false},
 		{"a selector", cacher.ListOptions{Selection: objects.Select("app=web", "")}, []string{"ns/a@101", "ns/b@104"}, 105, false},

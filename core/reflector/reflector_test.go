@@ -267,7 +267,7 @@ func TestFramesOutOfTurn(t *testing.T) {
 		message string
 	}{
 		"a snapshot in a snapshot":     {listing, begin, "without a request for a snapshot"},
-		"a snapshot that nobody wants": {following, begin, "without a request for a snapshot"},
+		"a snapshot that was not requested": {following, begin, "without a request for a snapshot"},
 		"a part of nothing":            {following, part, "outside of a snapshot"},
 		"an end of nothing":            {following, end, "outside of a snapshot"},
 		"progress in a snapshot":       {listing, progress, "before the response to the subscription"},

@@ -50,7 +50,7 @@ type Setup struct {
 	Connectors int
 	Shape      Shape
 	Single     bool // every revision is one change, as in Kubernetes
-	Batched    bool // engines are asked for output only after all input
+	Batched    bool // engines return output only after all input
 	// Engine creates the engine of a reader; the default is package core.
 	Engine func(config []byte) (Engine, error)
 	Codec  Codec

@@ -61,7 +61,7 @@ func TestW18_NextBookmark(t *testing.T) {
 		{"W19 near deadline: two seconds before", watcher.Options{Bookmarks: true, DeadlineMillis: now + 10_000}, false, 8_000},
 		{"W19 deadline in two seconds: now", watcher.Options{Bookmarks: true, DeadlineMillis: now + 2_000}, false, 0},
 		{"W20 deadline in less: never", watcher.Options{Bookmarks: true, DeadlineMillis: now + 1_999}, false, -1},
-		{"W25 no bookmarks asked for: never", watcher.Options{BookmarkAfter: 5}, false, -1},
+		{"W25 no bookmarks requested: never", watcher.Options{BookmarkAfter: 5}, false, -1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newFeed(t, 100).watch(c.opt)

@@ -98,7 +98,7 @@ func TestW5_StopCutsADrainShort(t *testing.T) {
 	w.TryAdd(f.do("ns/b"))
 	w.Stop(true)
 	w.Run()
-	assert.False(t, w.Finished(), "T1: the output is full and nobody reads")
+	assert.False(t, w.Finished(), "T1: the output is full and not read")
 	w.Stop(false)
 	assert.Equal(t, []string{"ADDED ns/a@2"}, f.take(w))
 	assert.True(t, w.Finished())

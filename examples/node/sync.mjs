@@ -1,11 +1,11 @@
 // Prints how long a collection takes to sync, and how much memory it uses.
 import { connect } from "../../js/dist/node.js"; // in your project: from "watchglass"
-import { tellTrouble } from "./trouble.mjs";
+import { printErrors } from "./errors.mjs";
 
 const started = performance.now();
 const wg = await connect(process.argv[2] ?? "ws://127.0.0.1:8080/watch");
 const pods = wg.collection("v1/pods");
-const stop = tellTrouble(pods);
+const stop = printErrors(pods);
 await pods.synced;
 stop();
 const millis = Math.round(performance.now() - started);

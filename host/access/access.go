@@ -137,7 +137,7 @@ func Ready(p Policy) error {
 
 // Decided reports whether a status is a decision against the user.
 func Decided(status *api.Status) bool {
-	return status != nil && (status.Code == 401 || status.Code == 403)
+	return status != nil && (status.Code == api.CodeUnauthorized || status.Code == api.CodeForbidden)
 }
 
 // Everyone returns a policy that lets every client read everything.

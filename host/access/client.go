@@ -81,8 +81,8 @@ func Impersonates(p Policy) bool {
 	return ok && i.Impersonates()
 }
 
-// AsksToImpersonate reports whether headers request to act as another user.
-func AsksToImpersonate(h http.Header) bool {
+// RequestsImpersonation reports whether headers request to act as another user.
+func RequestsImpersonation(h http.Header) bool {
 	for name := range h {
 		if strings.HasPrefix(name, "Impersonate-") {
 			return true

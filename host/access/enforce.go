@@ -46,7 +46,7 @@ func (e *enforced) authenticate(ctx context.Context, token string) (*User, *api.
 	if len(token) > e.limits.Int(limit.MaxTokenBytes) {
 		return nil, e.limits.Refuse(limit.MaxTokenBytes, "the token is too long")
 	}
-	if AsksToImpersonate(ClientOf(ctx).Header) && !Impersonates(e.policy) {
+	if RequestsImpersonation(ClientOf(ctx).Header) && !Impersonates(e.policy) {
 		return nil, api.Forbidden("the server does not support impersonation with this --auth: remove the Impersonate- headers")
 	}
 	user, refused := e.policy.Authenticate(ctx, token)

@@ -86,7 +86,7 @@ func resultOf(c access.Client, status *api.Status) result {
 		return accepted
 	case c.Renewal && access.Decided(status):
 		return withdrawn
-	case status.Code == 429 || status.Code == 413:
+	case status.Code == api.CodeTooManyRequests || status.Code == api.CodeTooLarge:
 		return limited
 	case status.Code >= 500:
 		return undecided

@@ -299,7 +299,7 @@ func (c *Collection) state(f *wire.CollectionState) {
 // object was deleted.
 func (c *Collection) fault(log *slog.Logger, f *wire.CollectionError) {
 	log = log.With("resource", c.resource, "key", strings.Clone(string(f.Key)), "resourceVersion", f.ResourceVersion.String())
-	if f.Status != nil && f.Status.Code == 404 {
+	if f.Status != nil && f.Status.Code == api.CodeNotFound {
 		log.Info("object with a fault was deleted")
 		return
 	}

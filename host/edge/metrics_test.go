@@ -69,11 +69,11 @@ func silent(_ string, r *http.Request) (*http.Response, error) {
 // ask sends a request with an unrestricted token to an edge with 256 objects.
 func ask(t *testing.T, path string, o *objects) *httptest.ResponseRecorder {
 	t.Helper()
-	return askAs(t, path, o, token.Claims{Resources: []string{"*"}, Namespaces: []string{"*"}})
+	return requestAs(t, path, o, token.Claims{Resources: []string{"*"}, Namespaces: []string{"*"}})
 }
 
-// askAs sends a request with a token whose rights are in claims.
-func askAs(t *testing.T, path string, o *objects, claims token.Claims) *httptest.ResponseRecorder {
+// requestAs sends a request with a token whose rights are in claims.
+func requestAs(t *testing.T, path string, o *objects, claims token.Claims) *httptest.ResponseRecorder {
 	t.Helper()
 	claims.Cluster, claims.Expires = "default", time.Now().Add(time.Hour)
 	keys, err := token.ParseKeys(strings.Repeat("k", 48))
@@ -218,14 +218,14 @@ func TestRestrictedTokensReceiveNeitherMetricsNorReasons(t *testing.T) {
 		"some resources":  {Resources: []string{"v1/pods"}, Namespaces: []string{"*"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := askAs(t, "/metrics", o, claims)
+			w := requestAs(t, "/metrics", o, claims)
 			assert.Equal(t, http.StatusForbidden, w.Code)
 			assert.Contains(t, w.Body.String(), "mint one with --resources '*' --namespaces '*'")
 			assert.NotContains(t, w.Body.String(), "watchglass_")
-			w = askAs(t, "/readyz", unready, claims)
+			w = requestAs(t, "/readyz", unready, claims)
 			assert.Equal(t, http.StatusServiceUnavailable, w.Code)
 			assert.Equal(t, "not ready\n", w.Body.String())
-			w = askAs(t, "/readyz", o, claims)
+			w = requestAs(t, "/readyz", o, claims)
 			assert.Equal(t, http.StatusOK, w.Code, w.Body)
 		})
 	}

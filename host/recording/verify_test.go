@@ -112,7 +112,7 @@ func TestVerifyRefusesDamage(t *testing.T) {
 		message string
 	}{
 		{"an event is missing", []string{edit(t, reader, line(reader, 11), ""), source}, check.ErrFold, "watch 1 (line 6 of reader)"},
-		{"an event is missing, and no bookmark tells", []string{edit(t, edit(t, reader, line(reader, 10), ""), line(reader, 12), ""), source}, check.ErrReliable, ""},
+		{"an event is missing, and no bookmark shows it", []string{edit(t, edit(t, reader, line(reader, 10), ""), line(reader, 12), ""), source}, check.ErrReliable, ""},
 		{"the first event is missing", []string{edit(t, edit(t, reader, line(reader, 7), ""), line(reader, 8), ""), source}, check.ErrResumable, ""},
 		{"an event is there twice", []string{edit(t, reader, line(reader, 10), line(reader, 10)+line(reader, 10)), source}, check.ErrUnique, "DELETED ns/b@13"},
 		{"it needs no source to see that", []string{edit(t, reader, line(reader, 10), line(reader, 10)+line(reader, 10))}, check.ErrUnique, ""},

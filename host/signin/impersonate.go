@@ -83,7 +83,7 @@ func earlier(a, b time.Time) time.Time {
 // requested returns the user that the headers name, and the rights that the caller
 // needs. The user is nil without headers.
 func (i *impersonation) requested(h http.Header) (*access.User, []access.Request, *api.Status) {
-	if !access.AsksToImpersonate(h) {
+	if !access.RequestsImpersonation(h) {
 		return nil, nil, nil
 	}
 	user := &access.User{

@@ -177,7 +177,7 @@ func (f *demoFlags) showCluster(ctx context.Context, log *slog.Logger, stdout io
 		return err
 	}
 	warnUnreachable(ctx, log, up, servingAnyway)
-	h.announce(stdout)
+	h.printKubeAPI(stdout)
 	fmt.Fprintf(stdout, "watchglass demo: %s  (%s; Ctrl-C stops)\n", h.url(), up.name)
 	return h.run(ctx)
 }
@@ -296,7 +296,7 @@ func (f *demoFlags) live(ctx context.Context, h *host, cluster *clustersim.Clust
 	if err := h.waitForHealth(ctx); err != nil {
 		return quiet(ctx, err)
 	}
-	h.announce(stdout)
+	h.printKubeAPI(stdout)
 	fmt.Fprintf(stdout, "watchglass demo: %s  (%s pods, %s changes/s; Ctrl-C stops)\n",
 		h.url(), thousands(cluster.Pods()), strconv.FormatFloat(f.rate, 'f', -1, 64))
 	if f.rate == 0 {

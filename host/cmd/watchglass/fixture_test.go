@@ -75,8 +75,8 @@ type objectStatus struct {
 	}
 }
 
-// askObject requests the status of an object. A failing object has none.
-func askObject(t *testing.T, address, object, path string) (status objectStatus) {
+// requestObject requests the status of an object. A failing object has none.
+func requestObject(t *testing.T, address, object, path string) (status objectStatus) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+"/"+object+path, nil)
 	require.NoError(t, err)

@@ -256,7 +256,7 @@ func firstSync(ctx context.Context, c *client.Collection, f *readFlags) error {
 	retry := true
 	for {
 		status, changed := c.StatusChange()
-		if status.State == api.StateConnecting && status.Err != nil && !(retry && asksForRetry(status.Err)) {
+		if status.State == api.StateConnecting && status.Err != nil && !(retry && mayRetry(status.Err)) {
 			return fmt.Errorf("--server %s: no data: %w%s", f.server, status.Err, howToStart(status.Err))
 		}
 		if status.State != api.StateConnecting && status.State != api.StateSyncing {
@@ -285,7 +285,7 @@ func explainUnauthorized(err error, f *readFlags) error {
 	return fmt.Errorf("--server %s: the token was refused: %w; give another token with --token or in $WATCHGLASS_TOKEN", f.server, status)
 }
 
-func asksForRetry(err error) bool {
+func mayRetry(err error) bool {
 	var status *api.Status
 	return errors.As(err, &status) && status.RetryAfterSeconds > 0
 }

@@ -392,8 +392,8 @@ func isLoopback(l net.Listener) bool {
 	return l.Addr().(*net.TCPAddr).AddrPort().Addr().Unmap().IsLoopback()
 }
 
-// announce prints the address of the Kubernetes API, if it is served.
-func (h *host) announce(stdout io.Writer) {
+// printKubeAPI prints the address of the Kubernetes API, if it is served.
+func (h *host) printKubeAPI(stdout io.Writer) {
 	if h.kubeAPI != nil {
 		fmt.Fprintf(stdout, "Kubernetes API: kubectl --server %s get pods -A\n", h.listeners.url(h.listeners.kubeAPI))
 	}

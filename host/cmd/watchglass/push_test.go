@@ -56,7 +56,7 @@ func TestPush(t *testing.T) {
 func awaitPushed(t *testing.T, address string, pods int) {
 	t.Helper()
 	require.Eventually(t, func() bool {
-		s := askObject(t, address, "pushed", "/status").Resources["v1/pods"]
+		s := requestObject(t, address, "pushed", "/status").Resources["v1/pods"]
 		return s.State == "live" && s.Objects == pods
 	}, time.Minute, 10*time.Millisecond)
 }

@@ -111,7 +111,7 @@ func serve(ctx context.Context, f *serveFlags, stdout, stderr io.Writer) error {
 	defer h.logRun(up.name)()
 	defer f.contact()()
 	warnUnreachable(ctx, log, up, servingAnyway)
-	h.announce(stdout)
+	h.printKubeAPI(stdout)
 	fmt.Fprintf(stdout, "watchglass serve: %s  (%s; Ctrl-C stops)\n", h.url(), up.name)
 	return h.run(ctx)
 }

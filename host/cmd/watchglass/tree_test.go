@@ -66,29 +66,29 @@ func TestReadersOfATreeReceiveEachChangeOnce(t *testing.T) {
 	source := start(t, "record", "pods", atSource, "--etcd-endpoints", r.store.Endpoints()[0])
 	source.find("recording v1/pods of etcd")
 	active := r.push()
-	require.Eventually(t, func() bool { return len(askObject(t, r.address, "home", "/status").Feeds.Connected) == 1 }, time.Minute, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return len(requestObject(t, r.address, "home", "/status").Feeds.Connected) == 1 }, time.Minute, 10*time.Millisecond)
 	r.push()
-	require.Eventually(t, func() bool { return len(askObject(t, r.address, "home", "/status").Feeds.Connected) == 2 }, time.Minute, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return len(requestObject(t, r.address, "home", "/status").Feeds.Connected) == 2 }, time.Minute, 10*time.Millisecond)
 	files := []string{r.read("region", "all", "-A"), r.read("region", "one", "-n", "default"), r.read("home", "home", "-A")}
 	r.change()
 
 	assert.Zero(t, active.stop(), active.log)
 	r.change() // through the other connector
 
-	awake := askObject(t, r.address, "home", "/status").AwakeSince
-	require.Eventually(t, func() bool { return askObject(t, r.address, "home", "/status").Settled }, time.Minute, 10*time.Millisecond)
-	askObject(t, r.address, "home", "/evict") // the platform also evicts idle objects
+	awake := requestObject(t, r.address, "home", "/status").AwakeSince
+	require.Eventually(t, func() bool { return requestObject(t, r.address, "home", "/status").Settled }, time.Minute, 10*time.Millisecond)
+	requestObject(t, r.address, "home", "/evict") // the platform also evicts idle objects
 	r.change()
-	assert.Greater(t, askObject(t, r.address, "home", "/status").AwakeSince, awake, "home was out of memory")
+	assert.Greater(t, requestObject(t, r.address, "home", "/status").AwakeSince, awake, "home was out of memory")
 
-	askObject(t, r.address, "home", "/break") // it loses its unsaved data
+	requestObject(t, r.address, "home", "/break") // it loses its unsaved data
 	r.change()
 	require.Eventually(t, func() bool {
-		pods := askObject(t, r.address, "region", "/status").Resources["v1/pods"]
+		pods := requestObject(t, r.address, "region", "/status").Resources["v1/pods"]
 		return pods.Stored.ResourceVersion == pods.ResourceVersion
 	}, time.Minute, 10*time.Millisecond, "what a region has stored is of use for as long as home remembers what came next")
 	r.change()
-	askObject(t, r.address, "region", "/break")
+	requestObject(t, r.address, "region", "/break")
 	r.change()
 
 	for _, reader := range r.readers {

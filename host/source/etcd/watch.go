@@ -21,9 +21,9 @@ const (
 	// maxUnanswered is the number of requests for progress without a response from
 	// etcd after which the stream ends.
 	maxUnanswered = 3
-	// firstAsk is the approximate time that etcd needs to bring a new watch up to
+	// firstRequestDelay is the approximate time that etcd needs to bring a new watch up to
 	// date.
-	firstAsk = 100 * time.Millisecond
+	firstRequestDelay = 100 * time.Millisecond
 )
 
 // watch delivers the changes after st.at. It owns the gRPC stream and the goroutine
@@ -154,7 +154,7 @@ func (a *asker) receive() (*pb.WatchResponse, error) {
 // its response would overtake events that the server holds back until it has
 // announced the watch.
 func (a *asker) run(ctx context.Context, interval time.Duration) {
-	delay, silence := min(firstAsk, interval), (maxUnanswered+1)*interval
+	delay, silence := min(firstRequestDelay, interval), (maxUnanswered+1)*interval
 	timer := time.NewTimer(interval)
 	defer timer.Stop()
 	created, open := a.created, false

@@ -28,46 +28,46 @@ var (
 
 // sink records the calls of a stream as text.
 type sink struct {
-	t    *testing.T
-	mu   sync.Mutex
-	said []string
-	rv   api.ResourceVersion
-	news chan struct{}
+	t       *testing.T
+	mu      sync.Mutex
+	lines   []string
+	rv      api.ResourceVersion
+	changed chan struct{}
 }
 
-func newSink(t *testing.T) *sink { return &sink{t: t, news: make(chan struct{}, 1)} }
+func newSink(t *testing.T) *sink { return &sink{t: t, changed: make(chan struct{}, 1)} }
 
-func (s *sink) say(rv api.ResourceVersion, format string, args ...any) error {
+func (s *sink) record(rv api.ResourceVersion, format string, args ...any) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.said = append(s.said, fmt.Sprintf(format, args...))
+	s.lines = append(s.lines, fmt.Sprintf(format, args...))
 	s.rv = max(s.rv, rv)
 	select {
-	case s.news <- struct{}{}:
+	case s.changed <- struct{}{}:
 	default:
 	}
 	return nil
 }
 
-func (s *sink) Identify(name string) error { return s.say(0, "of %s", name) }
-func (s *sink) BeginList() error           { return s.say(0, "list") }
+func (s *sink) Identify(name string) error { return s.record(0, "of %s", name) }
+func (s *sink) BeginList() error           { return s.record(0, "list") }
 func (s *sink) Wanted() <-chan struct{}    { return nil }
 func (s *sink) Object(key api.Key, rv api.ResourceVersion, value []byte) error {
 	assert.Contains(s.t, string(value), `"kind":"Pod","apiVersion":"v1"`)
-	return s.say(0, "%s@%d", key, rv)
+	return s.record(0, "%s@%d", key, rv)
 }
-func (s *sink) EndList(rv api.ResourceVersion) error { return s.say(rv, "end %d", rv) }
+func (s *sink) EndList(rv api.ResourceVersion) error { return s.record(rv, "end %d", rv) }
 func (s *sink) Changes(changes []source.Change) error {
 	for _, c := range changes {
 		verb := "put"
 		if c.Value == nil {
 			verb = "delete"
 		}
-		s.say(c.ResourceVersion, "%s %s@%d", verb, c.Key, c.ResourceVersion)
+		s.record(c.ResourceVersion, "%s %s@%d", verb, c.Key, c.ResourceVersion)
 	}
 	return nil
 }
-func (s *sink) Progress(rv api.ResourceVersion) error { return s.say(rv, "progress %d", rv) }
+func (s *sink) Progress(rv api.ResourceVersion) error { return s.record(rv, "progress %d", rv) }
 
 // until waits until the record contains a text.
 func (s *sink) until(text string, ended <-chan error) {
@@ -79,7 +79,7 @@ func (s *sink) until(text string, ended <-chan error) {
 			return
 		}
 		select {
-		case <-s.news:
+		case <-s.changed:
 		case err := <-ended:
 			require.FailNow(s.t, "the stream ended before "+text, "%v\n%s", err, s.text())
 		case <-ctx.Done():
@@ -92,7 +92,7 @@ func (s *sink) until(text string, ended <-chan error) {
 func (s *sink) text() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return strings.Join(s.said, "\n") + "\n"
+	return strings.Join(s.lines, "\n") + "\n"
 }
 
 func start(t *testing.T, src *kube.Source, resource api.Resource, from api.ResourceVersion, s source.Sink) <-chan error {
@@ -297,9 +297,9 @@ func TestProgressOfAServerThatCatchesUp(t *testing.T) {
 		next <- rv // the response with 150 may still be in flight
 		s.until(fmt.Sprintf("put a/x@%d", rv), ended)
 	}
-	said := regexp.MustCompile(`put a/x@(\d+)\nprogress (\d+)\n`).FindStringSubmatch(s.text() + "\n")
-	require.Len(t, said, 3, s.text())
-	assert.Equal(t, said[1], said[2])
+	lines := regexp.MustCompile(`put a/x@(\d+)\nprogress (\d+)\n`).FindStringSubmatch(s.text() + "\n")
+	require.Len(t, lines, 3, s.text())
+	assert.Equal(t, lines[1], lines[2])
 }
 
 // Several servers share one address. One of them lost its storage and

@@ -35,7 +35,7 @@ func (s *Source) reviewToken(ctx context.Context, token string) (*access.User, *
 	err := s.review(ctx, "authentication.k8s.io/v1", "TokenReview", spec{token}, &answer)
 	switch {
 	case err != nil:
-		return nil, s.cannotTell(err)
+		return nil, s.undecided(err)
 	case !answer.Status.Authenticated:
 		return nil, api.Unauthorized("the cluster does not accept the token: it is wrong, or has expired")
 	}
@@ -92,18 +92,18 @@ func (s *Source) reviewAccess(ctx context.Context, user *access.User, r access.R
 	err := s.review(ctx, "authorization.k8s.io/v1", "SubjectAccessReview", question, &answer)
 	switch {
 	case err != nil:
-		return s.cannotTell(err)
+		return s.undecided(err)
 	case !answer.Status.Allowed:
 		return access.Forbidden(user, r, answer.Status.Reason)
 	}
 	return nil
 }
 
-// cannotTell returns the status of a review that failed, which is not a decision,
+// undecided returns the status of a review that failed, which is not a decision,
 // regardless of the code of the failure. The error names the server and the account
 // of the connector, and the client need not be authenticated. Therefore only the log
 // contains it.
-func (s *Source) cannotTell(err error) *api.Status {
+func (s *Source) undecided(err error) *api.Status {
 	if s.failures.Allow() {
 		s.config.Logger.Warn("the cluster cannot check tokens or rights", "error", err)
 	}
@@ -126,7 +126,7 @@ func (s *Source) reviewRules(ctx context.Context, token, namespace string) (*acc
 	case errors.As(err, &status) && access.Decided(status):
 		return nil, status
 	case err != nil:
-		return nil, s.cannotTell(err)
+		return nil, s.undecided(err)
 	}
 	return &answer.Status, nil
 }

@@ -1,10 +1,10 @@
 /** Prints each new error of a collection once, not at every attempt. Returns a function that stops the output. */
-export function tellTrouble(collection) {
+export function printErrors(collection) {
   let reported = "";
   return collection.subscribe(() => {
     const { state, error } = collection.status;
-    const trouble = error ? `${state}: ${error.message}` : "";
-    if (trouble && trouble !== reported) console.error(trouble);
-    if (trouble || state === "live") reported = trouble;
+    const problem = error ? `${state}: ${error.message}` : "";
+    if (problem && problem !== reported) console.error(problem);
+    if (problem || state === "live") reported = problem;
   });
 }
