@@ -1,7 +1,7 @@
 import { Clock } from "./clock.js";
 import { messageOf } from "./errors.js";
 import { GuestError, type Guest } from "./guest.js";
-import type { AnswerEvents, Ask } from "./kubernetes.js";
+import type { AnswerEvents, OpenRequest } from "./kubernetes.js";
 import { idsPerMember, type MemberEvents, type Membership } from "./member.js";
 import { Members, noteOpen } from "./members.js";
 import type { Persistence } from "./persistence/persistence.js";
@@ -44,7 +44,7 @@ export interface EngineOptions {
   url: string;
   dial: Dial;
   /** Sends requests for a guest that reads Kubernetes itself. */
-  ask?: Ask;
+  request?: OpenRequest;
   /** Creates a guest. Called again after a request has failed. */
   guest: () => Promise<Guest>;
   /**
@@ -56,7 +56,7 @@ export interface EngineOptions {
    * The program calls {@link Engine.flush} itself after it has passed on the input of a
    * stream. Default: a separate task does.
    */
-  prompt?: boolean;
+  flushes?: boolean;
   /**
    * The time that one member has to return a token before the next one is requested, in
    * milliseconds. Default 2000.
@@ -334,7 +334,7 @@ export class Engine {
         data: (piece) => current() && this.#passBody(stream, piece),
         closed: (message) => current() && this.#ended(stream, message),
       };
-      return this.#options.ask?.(this.#options.url, path, token, events);
+      return this.#options.request?.(this.#options.url, path, token, events);
     });
   }
 
@@ -363,7 +363,7 @@ export class Engine {
     // A step has room for one message of any size, and no more.
     if (this.#inbox.length + (command.type === "StreamData" ? command.data.length : 0) > stepBytes) this.flush();
     writeCommand(this.#inbox, command);
-    if (!this.#options.prompt) this.#schedule.run();
+    if (!this.#options.flushes) this.#schedule.run();
   }
 
   /** Passes a piece of a body to the guest without a copy, after the queued events. */

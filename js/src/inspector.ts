@@ -33,7 +33,7 @@ export class WatchglassInspector extends Base {
   #timer: ReturnType<typeof setInterval> | undefined;
   #frame = 0;
   #metrics: Metrics = noMetrics;
-  #askedAt = 0;
+  #requestedAt = 0;
   #failure = "";
   readonly #errors = new ErrorLog();
   #parts: Parts | undefined;
@@ -82,7 +82,7 @@ export class WatchglassInspector extends Base {
     this.#generation++;
     clearInterval(this.#timer);
     cancelAnimationFrame(this.#frame);
-    this.#frame = this.#askedAt = 0;
+    this.#frame = this.#requestedAt = 0;
     this.#client = undefined;
     this.#errors.stop();
     this.#parts?.stop();
@@ -94,24 +94,24 @@ export class WatchglassInspector extends Base {
     this.#drawSoon();
     const client = this.#client;
     if (!client) return;
-    if (this.#askedAt > 0) {
-      const waiting = Date.now() - this.#askedAt;
+    if (this.#requestedAt > 0) {
+      const waiting = Date.now() - this.#requestedAt;
       if (waiting >= patience) this.#failure = `the engine has not responded for ${Math.round(waiting / 1000)} s`;
       return;
     }
-    this.#askedAt = Date.now();
+    this.#requestedAt = Date.now();
     const generation = this.#generation;
     client.inspect().then(
       (inspected) => {
         if (generation !== this.#generation) return;
-        this.#askedAt = 0;
+        this.#requestedAt = 0;
         this.#failure = "";
         this.#metrics = group(inspected);
         this.#drawSoon();
       },
       (error: unknown) => {
         if (generation !== this.#generation) return;
-        this.#askedAt = 0;
+        this.#requestedAt = 0;
         this.#fail(error);
       },
     );

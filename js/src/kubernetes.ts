@@ -17,13 +17,13 @@ export interface AnswerEvents {
  * Requests a path of a Kubernetes API. The returned stream is only closed, never written
  * to.
  */
-export type Ask = (url: string, path: string, token: string, events: AnswerEvents) => Stream;
+export type OpenRequest = (url: string, path: string, token: string, events: AnswerEvents) => Stream;
 
 /** The largest piece of a body that the engine accepts at a time. */
 const maxPiece = 1 << 20;
 
 /** Requests with a `fetch` function, and reads the body as it arrives. */
-export function fetchAsk(fetch: typeof globalThis.fetch): Ask {
+export function fetchRequests(fetch: typeof globalThis.fetch): OpenRequest {
   return (url, path, token, events) => {
     const abort = new AbortController();
     const headers: Record<string, string> = { accept: "application/json" };

@@ -183,7 +183,7 @@ class WorkerMembership implements Membership {
         const silent = this.#watchSilence(port, reject);
         port.onmessage = ({ data }) => {
           if (this.#left || this.#port !== port) return;
-          silent.heard();
+          silent.alive();
           this.#receive(port, data, attached, reject);
         };
         const { workers, ...request } = this.#options; // functions cannot be sent
@@ -219,7 +219,7 @@ class WorkerMembership implements Membership {
    * Pings the worker. If it does not respond while the page attaches, the page tries the
    * next candidate. Later, the page replaces it.
    */
-  #watchSilence(port: WorkerPort, reject: (error: Error) => void): { heard(): void } {
+  #watchSilence(port: WorkerPort, reject: (error: Error) => void): { alive(): void } {
     const period = this.#options.pingMillis ?? defaultPingMillis;
     let missed = 0;
     clearInterval(this.#pings);
@@ -232,7 +232,7 @@ class WorkerMembership implements Membership {
       this.#events.silent?.(message);
       this.#replace(port, message);
     }, period);
-    return { heard: () => void (missed = 0) };
+    return { alive: () => void (missed = 0) };
   }
 
   /** Attaches to a new worker that replaces a dead or unresponsive one. */

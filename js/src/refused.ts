@@ -11,14 +11,14 @@ const maxBytes = 1 << 16;
  * Finds out why an upgrade to a WebSocket was refused. Resolves with the frame that a
  * browser would have received, or with undefined if the reason is not known.
  */
-export type AskWhy = (url: string, token: string, signal: AbortSignal) => Promise<Uint8Array | undefined>;
+export type FindRefusal = (url: string, token: string, signal: AbortSignal) => Promise<Uint8Array | undefined>;
 
 /**
  * Sends a plain GET, because WebSockets do not expose the response to an upgrade.
  * Browsers do not need this. The connector recognizes them by their Origin and reports
  * the reason through an accepted WebSocket.
  */
-export function askWhy(fetch: typeof globalThis.fetch): AskWhy {
+export function findRefusal(fetch: typeof globalThis.fetch): FindRefusal {
   return async (url, token, signal) => {
     const headers: Record<string, string> = { accept: "application/json" };
     if (token) headers["authorization"] = `Bearer ${token}`;
@@ -53,11 +53,11 @@ async function readText(response: Response): Promise<string> {
  * Reads a Kubernetes Status. Returns undefined if the server only requires an upgrade to
  * this version of the protocol, which does not explain the refusal.
  */
-function readStatus(text: string, answered: number): Status | undefined {
-  if (answered === 426) return versionStatus(versionName.exec(text)?.[0]);
-  if (answered < 400) return undefined;
+function readStatus(text: string, responseCode: number): Status | undefined {
+  if (responseCode === 426) return versionStatus(versionName.exec(text)?.[0]);
+  if (responseCode < 400) return undefined;
   const { kind, code, reason, message, details, metadata } = JSON.parse(text);
-  if (kind !== "Status" || code !== answered || typeof reason !== "string" || typeof message !== "string") return undefined;
+  if (kind !== "Status" || code !== responseCode || typeof reason !== "string" || typeof message !== "string") return undefined;
   const seconds = Number(details?.retryAfterSeconds);
   return {
     code,

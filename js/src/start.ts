@@ -1,11 +1,11 @@
 import { Engine } from "./engine.js";
 import { compile, openGuest, type ModuleSource } from "./guest.js";
 import { identify } from "./identity.js";
-import { fetchAsk } from "./kubernetes.js";
+import { fetchRequests } from "./kubernetes.js";
 import type { MemberEvents, Membership } from "./member.js";
 import { findWebSocket } from "./platform.js";
 import { Persistence } from "./persistence/persistence.js";
-import { askWhy } from "./refused.js";
+import { findRefusal } from "./refused.js";
 import { webSocketDial, type Dial, type WebSocketClass } from "./transport.js";
 import type { ConnectOptions } from "./types.js";
 import { movedByVite } from "./vite.js";
@@ -32,7 +32,7 @@ const client = "watchglass-js/0.1.0";
 export async function startEngine({ url, wasm, maxBytes = 0, maxHistory = 0, pauseMillis = 60_000, kubernetes = false, fetch = (input, init) => globalThis.fetch(input, init), WebSocket, persistence }: StartOptions): Promise<Engine> {
   const [module, dial, opened] = await Promise.all([
     compile(wasm ?? movedByVite(import.meta.url, "watchglass.wasm") ?? new URL("./watchglass.wasm", import.meta.url)),
-    kubernetes ? noDial : Promise.resolve(WebSocket ?? findWebSocket()).then((Socket) => webSocketDial(Socket, inBrowser() ? undefined : askWhy(fetch))),
+    kubernetes ? noDial : Promise.resolve(WebSocket ?? findWebSocket()).then((Socket) => webSocketDial(Socket, inBrowser() ? undefined : findRefusal(fetch))),
     persistence,
   ]);
   return Engine.start({
@@ -40,7 +40,7 @@ export async function startEngine({ url, wasm, maxBytes = 0, maxHistory = 0, pau
     pauseMillis,
     persistence: opened,
     dial,
-    ask: fetchAsk(fetch),
+    request: fetchRequests(fetch),
     guest: () => {
       const seed = crypto.getRandomValues(new BigUint64Array(1))[0]!;
       return openGuest(module, { type: "Config", seed, client, maxBytes, maxHistory, credit: 0, kubernetes: kubernetes ? url : "" });

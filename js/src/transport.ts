@@ -1,6 +1,6 @@
 import { encodeBase64url } from "./base64url.js";
 import { messageOf } from "./errors.js";
-import type { AskWhy } from "./refused.js";
+import type { FindRefusal } from "./refused.js";
 import { sameRelease, subprotocol } from "./subprotocol.js";
 import { maxMessage } from "./wire/codec.js";
 
@@ -44,8 +44,8 @@ function protocols(token: string): string[] {
  */
 const openMillis = 15_000;
 
-/** Returns a Dial for WebSockets. If a refusal has no reason, askWhy finds it out. */
-export function webSocketDial(Socket: WebSocketClass, askWhy?: AskWhy): Dial {
+/** Returns a Dial for WebSockets. If a refusal has no reason, findRefusal finds it out. */
+export function webSocketDial(Socket: WebSocketClass, findRefusal?: FindRefusal): Dial {
   return (url, events, token) => {
     let socket: WebSocket;
     try {
@@ -57,7 +57,7 @@ export function webSocketDial(Socket: WebSocketClass, askWhy?: AskWhy): Dial {
     let open = false;
     let failing = false;
     let done = false;
-    const asking = new AbortController();
+    const finding = new AbortController();
     const end = (message: string): void => {
       if (done) return;
       done = true;
@@ -89,7 +89,7 @@ export function webSocketDial(Socket: WebSocketClass, askWhy?: AskWhy): Dial {
     const failed = async (why: string): Promise<void> => {
       if (done || failing) return;
       failing = true;
-      const frame = await askWhy?.(url, token, asking.signal);
+      const frame = await findRefusal?.(url, token, finding.signal);
       if (done) return;
       if (frame) {
         events.opened();
@@ -113,7 +113,7 @@ export function webSocketDial(Socket: WebSocketClass, askWhy?: AskWhy): Dial {
       close(message) {
         done = true;
         clearTimeout(late);
-        asking.abort();
+        finding.abort();
         closeSocket(socket, message);
       },
     };

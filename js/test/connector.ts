@@ -59,7 +59,7 @@ export class TestConnector {
     });
     server.on("connection", (socket) => {
       socket.binaryType = "arraybuffer";
-      socket.on("message", (data) => this.#hear(socket, new Uint8Array(data as ArrayBuffer)));
+      socket.on("message", (data) => this.#receive(socket, new Uint8Array(data as ArrayBuffer)));
       socket.on("close", () => this.#subscribers.delete(socket));
     });
   }
@@ -77,12 +77,12 @@ export class TestConnector {
   put(key: string, app: keyof typeof labelSets, phase: string): void {
     const type = this.#pods.has(key) ? 2 : 1;
     this.#pods.set(key, { rv: ++this.rv, phase, app });
-    this.#tell({ rv: this.rv, type, key });
+    this.#notify({ rv: this.rv, type, key });
   }
 
   delete(key: string): void {
     this.#pods.delete(key);
-    this.#tell({ rv: ++this.rv, type: 3, key });
+    this.#notify({ rv: ++this.rv, type: 3, key });
   }
 
   /**
@@ -95,7 +95,7 @@ export class TestConnector {
     socket.binaryType = "arraybuffer";
     const feed = { socket, begun: 0, closed: new Promise<string>((resolve) => socket.on("close", (code, reason) => resolve(`${code} ${reason}`))) };
     socket.on("message", (data, binary) => {
-      if (binary) return this.#hear(socket, new Uint8Array(data as ArrayBuffer));
+      if (binary) return this.#receive(socket, new Uint8Array(data as ArrayBuffer));
       const number = /^begin (\d+)$/.exec(Buffer.from(data as ArrayBuffer).toString())![1]!;
       this.#subscribers.delete(socket); // the previous session has ended
       feed.begun++;
@@ -130,7 +130,7 @@ export class TestConnector {
     await new Promise((resolve) => this.#http.close(resolve));
   }
 
-  #hear(socket: WebSocket, message: Uint8Array): void {
+  #receive(socket: WebSocket, message: Uint8Array): void {
     for (const { type, payload } of split(message)) {
       const r = new Reader(payload, "test");
       if (type === 0x01) {
@@ -218,7 +218,7 @@ export class TestConnector {
    * Sends a change and progress. Without progress, a reader would become stale if a test
    * makes changes for a long time.
    */
-  #tell(change: Change): void {
+  #notify(change: Change): void {
     this.#history.push(change);
     for (const [socket, ids] of this.#subscribers) {
       if (!this.#hasOf(socket)(change.key)) continue;

@@ -165,7 +165,7 @@ describe("a backlog", () => {
     for (const r of readers) backlog.add(r);
     for (const r of readers) assert.equal(backlog.sent(r, 50), false);
     assert.equal(backlog.bytes, 500);
-    assert.deepEqual([...backlog.ask(1)], []);
+    assert.deepEqual([...backlog.pings(1)], []);
     assert.deepEqual([backlog.due, [...backlog.overdue(1e9)]], [0, []]);
   });
 
@@ -174,15 +174,15 @@ describe("a backlog", () => {
     backlog.room = 1000;
     const readers = [100, 700, 300].map(reader);
     for (const r of readers) backlog.add(r);
-    const asked = [...backlog.ask(1)];
-    assert.deepEqual(asked.map(([r]) => readers.indexOf(r)), [1, 2]);
-    assert.deepEqual([...backlog.ask(2)], [], "a response is pending");
+    const pinged = [...backlog.pings(1)];
+    assert.deepEqual(pinged.map(([r]) => readers.indexOf(r)), [1, 2]);
+    assert.deepEqual([...backlog.pings(2)], [], "a response is pending");
     backlog.sent(readers[1]!, 50); // after the ping
-    backlog.answered(readers[1]!, asked[0]![1] + 1);
+    backlog.pong(readers[1]!, pinged[0]![1] + 1);
     assert.equal(backlog.bytes, 1150, "a guessed mark is not accepted");
-    backlog.answered(readers[1]!, asked[0]![1]);
+    backlog.pong(readers[1]!, pinged[0]![1]);
     assert.deepEqual([backlog.bytes, readers[1]!.unacknowledged], [450, 50]);
-    backlog.answered(readers[1]!, asked[0]![1]);
+    backlog.pong(readers[1]!, pinged[0]![1]);
     assert.equal(backlog.bytes, 450, "it counts once");
     backlog.delete(readers[2]!);
     assert.equal(backlog.bytes, 150);
@@ -193,13 +193,13 @@ describe("a backlog", () => {
   test("does not ping readers again that have acknowledged everything", () => {
     const backlog = new Backlog();
     backlog.room = 1000;
-    const [lazy, prompt] = [reader(900), reader(300)] as const;
+    const [lazy, quick] = [reader(900), reader(300)] as const;
     backlog.add(lazy);
-    backlog.add(prompt);
-    for (const [r, mark] of [...backlog.ask(1)]) if (r === prompt) backlog.answered(r, mark);
+    backlog.add(quick);
+    for (const [r, mark] of [...backlog.pings(1)]) if (r === quick) backlog.pong(r, mark);
     backlog.sent(lazy, 5000);
-    backlog.sent(prompt, 100);
-    assert.deepEqual([...backlog.ask(2)], []);
+    backlog.sent(quick, 100);
+    assert.deepEqual([...backlog.pings(2)], []);
   });
 
   test("yields readers without a Pong, those with the most bytes first, until there is room", () => {
@@ -207,7 +207,7 @@ describe("a backlog", () => {
     backlog.room = 1000;
     const readers = [600, 900, 700].map(reader);
     for (const r of readers) backlog.add(r);
-    assert.equal([...backlog.ask(1)].length, 3);
+    assert.equal([...backlog.pings(1)].length, 3);
     assert.equal(backlog.due, 10_001);
     assert.deepEqual([...backlog.overdue(10_000)], []);
     const gone = [];
@@ -222,13 +222,13 @@ describe("a backlog", () => {
   test("has no time for a Ping when all data is sent at once", () => {
     const backlog = new Backlog();
     backlog.room = 1000;
-    const [asked, fresh] = [reader(900), reader()] as const;
-    backlog.add(asked);
+    const [pinged, fresh] = [reader(900), reader()] as const;
+    backlog.add(pinged);
     backlog.add(fresh);
-    assert.equal([...backlog.ask(1)].length, 1);
+    assert.equal([...backlog.pings(1)].length, 1);
     assert.equal(backlog.sent(fresh, 32 << 20), true);
-    assert.equal(backlog.slowest, asked, "it had time to respond");
-    backlog.delete(asked);
+    assert.equal(backlog.slowest, pinged, "it had time to respond");
+    backlog.delete(pinged);
     assert.equal(backlog.slowest, fresh);
   });
 
@@ -238,7 +238,7 @@ describe("a backlog", () => {
     const restored: Account = { unacknowledged: 2000, ping: { mark: 7, bytes: 1500, at: 1 } };
     backlog.add(restored);
     assert.equal(backlog.due, 10_001);
-    backlog.answered(restored, 7);
+    backlog.pong(restored, 7);
     assert.equal(backlog.bytes, 500);
   });
 });

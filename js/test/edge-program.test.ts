@@ -22,20 +22,20 @@ async function worker(answer: Answer, env: object = {}) {
   await import(pathToFileURL(built("wasm_exec.js")).href);
   const { Go } = globalThis as unknown as { Go: GoClass };
   const program = goProgram<object>(await WebAssembly.compile(readFileSync(built("edge.wasm"))), Go);
-  const asked: string[] = [];
+  const requests: string[] = [];
   const objects = {
     idFromName: (name: string) => name,
     get: (name: string) => ({
       async fetch(request: Request) {
         const { pathname, searchParams } = new URL(request.url);
-        asked.push(`${name}${pathname}`);
+        requests.push(`${name}${pathname}`);
         return answer(pathname, searchParams);
       },
     }),
   };
-  const ask = (path: string) =>
+  const request = (path: string) =>
     program(new Request(`http://edge${path}`, { headers: { Authorization: `Bearer ${token}` } }), { WATCHGLASS: objects, WATCHGLASS_KEY: keys, WATCHGLASS_CLUSTERS: '{"demo":{}}', ...env }, {});
-  return { ask, asked };
+  return { request, requests };
 }
 
 /** Sets the clock to a time when the pinned tokens are valid. */
@@ -99,12 +99,12 @@ const broken = (size: number): Answer => (path) => {
 
 test("an interrupted list does not look like a complete one", { skip }, async () => {
   await atTheTime(async () => {
-    const { ask, asked } = await worker(broken(200_000));
-    const begun = await ask("/clusters/demo/api/v1/namespaces/shop/pods");
+    const { request, requests } = await worker(broken(200_000));
+    const begun = await request("/clusters/demo/api/v1/namespaces/shop/pods");
     assert.equal(begun.status, 200);
     await assert.rejects(begun.text());
-    assert.deepEqual(asked, ["demo/all/backend/schemas", "demo/all/backend/command"]);
-    const early = await (await worker(broken(10))).ask("/clusters/demo/api/v1/namespaces/shop/pods");
+    assert.deepEqual(requests, ["demo/all/backend/schemas", "demo/all/backend/command"]);
+    const early = await (await worker(broken(10))).request("/clusters/demo/api/v1/namespaces/shop/pods");
     assert.deepEqual([early.status, early.headers.get("Retry-After")], [503, "1"]);
   });
 });
@@ -112,8 +112,8 @@ test("an interrupted list does not look like a complete one", { skip }, async ()
 test("a failing object yields a 503 with Retry-After", { skip }, async () => {
   await atTheTime(async () => {
     for (const answer of [() => new Response("overloaded", { status: 500 }), () => new Response("garbage"), () => { throw new Error("no such object"); }]) {
-      const { ask } = await worker(answer as Answer);
-      const response = await ask("/clusters/demo/api/v1/namespaces/shop/pods");
+      const { request } = await worker(answer as Answer);
+      const response = await request("/clusters/demo/api/v1/namespaces/shop/pods");
       assert.deepEqual([response.status, response.headers.get("Retry-After")], [503, "1"]);
       assert.equal(((await response.json()) as { kind: string }).kind, "Status");
     }
@@ -122,8 +122,8 @@ test("a failing object yields a 503 with Retry-After", { skip }, async () => {
 
 test("a misconfigured edge reports it without its key", { skip }, async () => {
   for (const env of [{ WATCHGLASS_KEY: "" }, { WATCHGLASS_KEY: "too-short" }, { WATCHGLASS_CLUSTERS: "{" }]) {
-    const { ask } = await worker(() => new Response(), env);
-    const response = await ask("/healthz");
+    const { request } = await worker(() => new Response(), env);
+    const response = await request("/healthz");
     const text = await response.text();
     assert.equal(response.status, 500);
     assert.match(text, /"message":"the configuration of this edge is incomplete/);

@@ -97,8 +97,8 @@ test("readers are routed to a region on their continent", () => {
   assert.deepEqual(region(clusters, "default/pods", "EU", 0.99), { name: "default/pods@weur-3", hint: "weur" });
   assert.deepEqual(region(clusters, "default/pods", undefined, 0), { name: "default/pods@any-0", hint: undefined });
   assert.equal(region(clusters, "other/all", "EU", 0.5), undefined);
-  const asked: string[] = [];
-  const WATCHGLASS = { idFromName: (name: string) => asked.push(name), get: () => "home" as never };
+  const opened: string[] = [];
+  const WATCHGLASS = { idFromName: (name: string) => opened.push(name), get: () => "home" as never };
   const env = { WATCHGLASS, WATCHGLASS_CLUSTERS: JSON.stringify(clusters) };
   for (const [name, wanted] of Object.entries({
     "default/pods@weur-3": { cluster: "default", resources: ["v1/pods"], shard: "" },
@@ -108,7 +108,7 @@ test("readers are routed to a region on their continent", () => {
     assert.deepEqual(rest, wanted);
     assert.equal(object(), "home");
   }
-  assert.deepEqual(asked, ["default/pods", "divided/pods/1-of-3"]);
+  assert.deepEqual(opened, ["default/pods", "divided/pods/1-of-3"]);
   const strangers = ["default/pods", "default/none@weur-3", "other/all@weur-3", "default/pods/0-of-3@any-0", "divided/pods@any-0", "divided/pods/0-of-2@any-0", "divided/pods/3-of-3@any-0"];
   for (const name of [undefined, ...strangers]) assert.deepEqual(upstreamOf(name, env).resources, [], name);
 });

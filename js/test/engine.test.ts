@@ -94,11 +94,11 @@ test("members have separate IDs, and leave no resources behind", async () => {
 test("a member that sends invalid frames is removed, and the others stay", async () => {
   const { engine, guest, guests } = await fakeEngine();
   const failures: string[] = [];
-  const seat = engine.attach({ frames() {}, restarted() {}, failed: (m) => failures.push(m), token: async () => "" });
+  const attached = engine.attach({ frames() {}, restarted() {}, failed: (m) => failures.push(m), token: async () => "" });
   const client = await clientAt(engine);
   const pods = client.collection("v1/pods");
   await turn();
-  seat.send(new Uint8Array([0x41]));
+  attached.send(new Uint8Array([0x41]));
   assert.equal(failures.length, 1);
   assert.match(failures[0]!, /truncated/);
   assert.equal(engine.members, 1);
@@ -110,12 +110,12 @@ test("a member that sends invalid frames is removed, and the others stay", async
 test("deliveries are split by member without being parsed", async () => {
   const { engine, guest } = await fakeEngine();
   const received: number[][] = [];
-  const seat = engine.attach({ frames: (f) => received.push([...split(f)].map((x) => x.type)), restarted() {}, failed() {}, token: async () => "" });
-  const id = seat.member * 0x10000 + 1;
+  const attached = engine.attach({ frames: (f) => received.push([...split(f)].map((x) => x.type)), restarted() {}, failed() {}, token: async () => "" });
+  const id = attached.member * 0x10000 + 1;
   say.state(guest().out, id, 2);
   say.watchClosed(guest().out, 0xffff_0001 === id ? 1 : 0xffff_0001); // for a client that does not exist
   say.schema(guest().out, id);
-  seat.send(new Uint8Array([0x53, 0]));
+  attached.send(new Uint8Array([0x53, 0]));
   assert.deepEqual(received, [[0x64, 0x65]]);
 });
 
@@ -132,7 +132,7 @@ test("a member that does not return a token is skipped", async (t) => {
   const events = { frames() {}, restarted() {}, failed() {} };
   let give!: (token: string) => void;
   const answers = [Promise.resolve("first"), new Promise<string>(() => {})];
-  const seat = engine.attach({ ...events, token: () => answers.shift() ?? Promise.reject(new Error("signed out")) });
+  const attached = engine.attach({ ...events, token: () => answers.shift() ?? Promise.reject(new Error("signed out")) });
   engine.attach({ ...events, token: () => new Promise((resolve) => (give = resolve)) }); // simulates a dialog
 
   const connect = async (stream: number): Promise<void> => {
@@ -149,7 +149,7 @@ test("a member that does not return a token is skipped", async (t) => {
   await new Promise((resolve) => setImmediate(resolve));
   await connect(3);
   assert.equal(dialled[2], "late", "a late token is used for the next connection");
-  seat.leave();
+  attached.leave();
 });
 
 test("after the machine slept, the connection is renewed without waiting for the silent period", async (t) => {
@@ -158,9 +158,9 @@ test("after the machine slept, the connection is renewed without waiting for the
   t.mock.method(Date, "now", () => wall);
   const { client, guest, stream } = await connected();
   await speak(client, guest(), (w) => say.wakeAt(w, wall + 30_000));
-  const pass = async (asked: number, slept: number): Promise<void> => {
-    wall += asked + slept;
-    t.mock.timers.tick(asked);
+  const pass = async (ran: number, slept: number): Promise<void> => {
+    wall += ran + slept;
+    t.mock.timers.tick(ran);
     await turn();
   };
   await pass(5000, 1000); // a busy machine

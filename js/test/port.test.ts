@@ -73,7 +73,7 @@ test("an unresponsive worker is reported and replaced by a dedicated one", async
     { shared: true, start: () => shared },
     { shared: false, start: () => dedicated },
   ];
-  const seat = await attachWorker({ ...options, workers }, {
+  const attached = await attachWorker({ ...options, workers }, {
     ...events,
     silent: (message) => seen.push(`silent: ${message}`),
     restarted: (message) => seen.push(`restarted: ${message}`),
@@ -90,7 +90,7 @@ test("an unresponsive worker is reported and replaced by a dedicated one", async
   assert.equal(dedicated.received[0], "attach");
   await ticks(t, 20);
   assert.equal(seen.length, 2);
-  seat.leave();
+  attached.leave();
   assert.equal(dedicated.received.at(-1), "leave");
 });
 

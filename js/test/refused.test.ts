@@ -16,10 +16,10 @@ const skip = existsSync(module) ? false : "build/watchglass.wasm is missing";
  * Returns the state of a collection after a server has refused its WebSocket, and the
  * plain requests that the server received.
  */
-async function refusedBy(t: TestContext, answer: RequestListener): Promise<{ status: CollectionStatus; asked: IncomingMessage[] }> {
-  const asked: IncomingMessage[] = [];
+async function refusedBy(t: TestContext, answer: RequestListener): Promise<{ status: CollectionStatus; requests: IncomingMessage[] }> {
+  const requests: IncomingMessage[] = [];
   const server = createServer((request, response) => {
-    asked.push(request);
+    requests.push(request);
     answer(request, response);
   });
   server.on("upgrade", (_request, socket) => {
@@ -32,7 +32,7 @@ async function refusedBy(t: TestContext, answer: RequestListener): Promise<{ sta
   t.after(() => wg.close());
   const pods = wg.collection("v1/pods");
   const status = await new Promise<CollectionStatus>((resolve) => pods.subscribe(() => pods.status.error && resolve(pods.status)));
-  return { status, asked };
+  return { status, requests };
 }
 
 const refuse =
@@ -48,9 +48,9 @@ test("the reason why an upgrade was refused is reported", { skip }, async (t) =>
     [403, "Forbidden", "the token is for another cluster"],
     [404, "NotFound", "there is no shard"],
   ] as const) {
-    const { status, asked } = await refusedBy(t, refuse(code, reason, message));
+    const { status, requests } = await refusedBy(t, refuse(code, reason, message));
     assert.deepEqual([status.error?.code, status.error?.reason, status.error?.message], [code, reason, message]);
-    const [{ method, url, headers }] = asked as [IncomingMessage];
+    const [{ method, url, headers }] = requests as [IncomingMessage];
     assert.deepEqual([method, url, headers.authorization, headers.origin], ["GET", "/watch?resource=v1%2Fpods", "Bearer s3cret", undefined]);
   }
 });

@@ -21,9 +21,9 @@ async function setup(t: TestContext) {
   const workerd = await serveWorkerd(packaged("test", "workerd", "config.capnp"));
   t.after(() => workerd.kill());
   t.after(() => connector.close());
-  const ask = (path: string, more: Record<string, string> = {}) =>
+  const request = (path: string, more: Record<string, string> = {}) =>
     fetch(`http://${workerd.address}${path}?${new URLSearchParams({ connector: `ws://${connector.address}/watch`, ...more })}`);
-  return { connector, ask };
+  return { connector, request };
 }
 
 test("importers in workerd get its entry", () => {
@@ -32,8 +32,8 @@ test("importers in workerd get its entry", () => {
 });
 
 test("a view streamed by a worker follows the connector across a disconnect", { skip }, async (t) => {
-  const { connector, ask } = await setup(t);
-  const response = await ask("/follow");
+  const { connector, request } = await setup(t);
+  const response = await request("/follow");
   assert.equal(response.status, 200);
   const shows = showing(response);
   await shows("web-1 Running, web-2 Pending");
@@ -48,8 +48,8 @@ test("a view streamed by a worker follows the connector across a disconnect", { 
 
 test("a view streamed by a worker follows Kubernetes without a connector", { skip }, async (t) => {
   const kubernetes = await Kubernetes.start(t);
-  const { ask } = await setup(t);
-  const response = await ask("/direct", { kubernetes: kubernetes.url });
+  const { request } = await setup(t);
+  const response = await request("/direct", { kubernetes: kubernetes.url });
   const shows = showing(response);
   await shows("web-1 Running");
   kubernetes.send(await kubernetes.watch(0), "MODIFIED", pod("web-1", 9, "Failed"));
@@ -57,10 +57,10 @@ test("a view streamed by a worker follows Kubernetes without a connector", { ski
 });
 
 test("a Durable Object reads for many requests over one connection", { skip }, async (t) => {
-  const { connector, ask } = await setup(t);
-  const web = (await (await ask("/get", { key: "default/web-1" })).json()) as { kind: string; metadata: { resourceVersion: string } };
+  const { connector, request } = await setup(t);
+  const web = (await (await request("/get", { key: "default/web-1" })).json()) as { kind: string; metadata: { resourceVersion: string } };
   assert.deepEqual([web.kind, web.metadata.resourceVersion], ["Pod", "101"]);
-  const none = await ask("/get", { key: "default/none" });
+  const none = await request("/get", { key: "default/none" });
   assert.equal(none.status, 404);
   assert.deepEqual(await none.json(), { name: "WatchglassError", code: 404, reason: "NotFound" });
   assert.equal(connector.hellos.length, 1);

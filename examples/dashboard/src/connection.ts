@@ -10,7 +10,7 @@ const OUTDATED = new Set<State>(["reconnecting", "stale", "forbidden", "closed"]
 
 const REASONS: Partial<Record<State, string>> = {
   reconnecting: "The connection was lost; reconnecting.",
-  stale: "Nothing has been heard from the server for a while.",
+  stale: "The server has sent nothing for a while.",
   forbidden: "The server refuses access.",
   closed: "The connection is closed.",
 };
@@ -53,8 +53,8 @@ export class ConnectionState {
 
 function progressText(status: Condition, now: number): string {
   if (status.state === "syncing" && status.total > 0) return `${count(status.loaded)} of ${count(status.total)}`;
-  const heard = status.lastProgress && `last progress ${age(now - status.lastProgress)} ago`;
-  return [heard, attemptText(status, now)].filter(Boolean).join(", ");
+  const progress = status.lastProgress && `last progress ${age(now - status.lastProgress)} ago`;
+  return [progress, attemptText(status, now)].filter(Boolean).join(", ");
 }
 
 /** The recommended action for the user. */

@@ -113,7 +113,7 @@ export class Backend {
 
   async #get(resource: string, command: Get): Promise<Response> {
     const collection = await this.#described(resource);
-    return reply(await this.#ask((request) => ({ ...command, request, collection })));
+    return reply(await this.#request((request) => ({ ...command, request, collection })));
   }
 
   async #list(resource: string, command: List, all: boolean): Promise<Response> {
@@ -131,7 +131,7 @@ export class Backend {
     if (this.bytes > maxWaiting) throw new WatchglassError(crowded());
     this.#pages++;
     try {
-      const { bytes, output } = await this.#ask((request) => ({ ...options, request }));
+      const { bytes, output } = await this.#request((request) => ({ ...options, request }));
       return { bytes, next: (output as Output & { type: "ListReply" }).continue };
     } finally {
       this.#pages--;
@@ -195,7 +195,7 @@ export class Backend {
     return id;
   }
 
-  async #ask(question: (request: number) => Command): Promise<Answer> {
+  async #request(question: (request: number) => Command): Promise<Answer> {
     const request = this.#newId();
     const answer = new Promise<Answer>((resolve, reject) => {
       this.#waiting.set(request, { resolve, reject });

@@ -69,7 +69,7 @@ export class Backlog<R extends Account> {
    * Selects the readers to ping, those with the most bytes first, until readers without a
    * Ping have at most a quarter of the limit.
    */
-  *ask(now: number): Generator<[reader: R, mark: number], void, void> {
+  *pings(now: number): Generator<[reader: R, mark: number], void, void> {
     if (this.#unpinged <= this.#room / 2) return;
     for (const reader of most([...this.#readers].filter(({ ping }) => !ping))) {
       if (this.#unpinged <= this.#room / 4) return;
@@ -81,7 +81,7 @@ export class Backlog<R extends Account> {
   }
 
   /** Processes the Pong of a reader. */
-  answered(reader: R, mark: number | bigint): void {
+  pong(reader: R, mark: number | bigint): void {
     const { ping } = reader;
     if (!ping || ping.mark !== mark || !this.#readers.has(reader)) return;
     reader.ping = undefined;
@@ -114,8 +114,8 @@ export class Backlog<R extends Account> {
    * Ping if possible.
    */
   get slowest(): R | undefined {
-    const [asked] = most([...this.#readers].filter(({ ping }) => ping));
-    return asked ?? most([...this.#readers])[0];
+    const [pinged] = most([...this.#readers].filter(({ ping }) => ping));
+    return pinged ?? most([...this.#readers])[0];
   }
 }
 

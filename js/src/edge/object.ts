@@ -137,7 +137,7 @@ export class WatchglassObject {
         const config = { type: "Config", seed, client: clientName, maxBytes: memoryBytes, maxHistory, credit: 0 } as const;
         return openGuest(this.#module, config, (name) => this.#storage.body(name));
       },
-      prompt: !upstream,
+      flushes: !upstream,
       wake: (millis) => this.#alarm.at("engine", millis),
     });
     this.#client = await Client.attach((events) => this.#engine.attach(events), async () => "");

@@ -138,7 +138,7 @@ export class Readers {
   /** Pings readers so that the total of unread bytes stays within this limit. */
   fit(room: number, now: number): void {
     this.#backlog.room = room;
-    for (const [reader, mark] of this.#backlog.ask(now)) {
+    for (const [reader, mark] of this.#backlog.pings(now)) {
       const w = new Writer();
       writePing(w, mark);
       reader.active = true;
@@ -185,7 +185,7 @@ export class Readers {
       this.#counters.add("readersRateLimited");
       return this.#end(reader, tooFast(this.#settings.messagesPerSecond));
     }
-    if (reader.ping) for (const mark of pongs(message)) this.#backlog.answered(reader, mark);
+    if (reader.ping) for (const mark of pongs(message)) this.#backlog.pong(reader, mark);
     // A message shows that the reader has read, unless a Pong is due. It then has
     // room again.
     const { id } = reader;

@@ -346,7 +346,7 @@ export class Persistence {
     const changes: Uint8Array[] = [];
     let [wholeBytes, chunks] = [0, 0];
     const request = this.#newId();
-    let output = await this.#ask(request, { type: "TakeSnapshot", request, collection: persisted.id, ...since, chunkBytes: 0 });
+    let output = await this.#request(request, { type: "TakeSnapshot", request, collection: persisted.id, ...since, chunkBytes: 0 });
     try {
       for (;;) {
         const { whole, last, resourceVersion, source } = output;
@@ -358,7 +358,7 @@ export class Persistence {
           changes.push(data);
         }
         if (last) return await this.#commit(persisted, before, { resourceVersion, source }, whole ? { ...fresh, chunks, wholeBytes } : undefined, changes);
-        output = await this.#ask(request, { type: "NextChunk", request, stop: false });
+        output = await this.#request(request, { type: "NextChunk", request, stop: false });
       }
     } catch (error) {
       if (!(error instanceof Refused)) this.#send({ type: "NextChunk", request, stop: true });
@@ -396,7 +396,7 @@ export class Persistence {
     return [...this.#others, ...this.#states.values()].reduce((sum, stored) => sum + sizeOf(stored), 0);
   }
 
-  async #ask(request: number, command: MemberCommand): Promise<Delivery & { type: "SnapshotChunk" }> {
+  async #request(request: number, command: MemberCommand): Promise<Delivery & { type: "SnapshotChunk" }> {
     const answer = new Promise<Delivery | undefined>((resolve) => this.#answers.set(request, resolve));
     this.#send(command);
     const output = await answer;
