@@ -252,7 +252,7 @@ func token(text string) string {
 	return string(json)
 }
 
-// inspection prints the numbers except those of bytes, which depend more on the
+// inspection prints the numbers except sizes in bytes, which depend more on the
 // implementation than on the scenario.
 func (p *printer) inspection(f *wire.InspectReply) {
 	p.line("reply %d:", f.Request)

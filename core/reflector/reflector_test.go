@@ -266,13 +266,13 @@ func TestFramesOutOfTurn(t *testing.T) {
 		frame   func(*rig) error
 		message string
 	}{
-		"a snapshot in a snapshot":     {listing, begin, "without a request for a snapshot"},
+		"a snapshot in a snapshot":          {listing, begin, "without a request for a snapshot"},
 		"a snapshot that was not requested": {following, begin, "without a request for a snapshot"},
-		"a part of nothing":            {following, part, "outside of a snapshot"},
-		"an end of nothing":            {following, end, "outside of a snapshot"},
-		"progress in a snapshot":       {listing, progress, "before the response to the subscription"},
-		"events before anything":       {newRig, events, "before the response to the subscription"},
-		"progress before anything":     {newRig, progress, "before the response to the subscription"},
+		"a part of nothing":                 {following, part, "outside of a snapshot"},
+		"an end of nothing":                 {following, end, "outside of a snapshot"},
+		"progress in a snapshot":            {listing, progress, "before the response to the subscription"},
+		"events before anything":            {newRig, events, "before the response to the subscription"},
+		"progress before anything":          {newRig, progress, "before the response to the subscription"},
 		"an undefined label set": {following, func(r *rig) error {
 			all := changes(api.Added, "default/c rv=9")
 			all[0].LabelSet = 99

@@ -257,7 +257,7 @@ func (r *reader) checkFresh() {
 }
 
 // checkHandles checks that a live object belongs to a live collection: its own,
-// one of its namespace, or one of everything.
+// that of its namespace, or that of all namespaces.
 func (r *reader) checkHandles() {
 	for _, h := range r.handles {
 		if h.state != api.StateLive {

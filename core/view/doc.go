@@ -8,8 +8,8 @@
 // numbers. After a relist the view sorts again, because every object may have
 // changed.
 //
-// A view by owner has the rows of a set of owners. Who they are depends on other
-// collections, so the engine sets them before each patch, with SetOwners.
+// A view by owner has the rows of a set of owners. They depend on other
+// collections, so the engine sets them before each patch with SetOwners.
 //
 // A patch is the difference between the window last returned and the current one,
 // regardless of the changes in between. A view therefore never falls behind. A

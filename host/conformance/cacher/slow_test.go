@@ -15,8 +15,8 @@ import (
 //
 // The library's watch has one more event between its two queues, and its first queue
 // also holds events that do not match. It may therefore end a little earlier or
-// later than ours, but delivers the same events. If a bookmark could be affected,
-// the watch is read before.
+// later than ours, but delivers the same events. The watch is read before an
+// event that could affect a bookmark.
 type slow struct {
 	*pair
 	initial    bool // it is blocked in the initial events
