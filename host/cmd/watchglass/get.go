@@ -87,7 +87,7 @@ func newGetCommand() *cobra.Command {
 
 A resource is a name or short name as in kubectl (pods, po, deploy), a plural with
 its group (deployments.apps), or group/version/plural (example.com/v1/gadgets). The
-name is a separate argument: get pods web-1, not get pods/web-1.` + queryHelp,
+name of one object follows: get pods web-1, or get pods/web-1.` + queryHelp,
 		Example: `  watchglass get pods -A
   watchglass get po -n shop -l app=web -o wide
   watchglass get pods -A --search pay --where 'restarts>3' --sort-by node,-age
@@ -116,13 +116,11 @@ type reading struct {
 // read opens the collection, waits until it is complete, and prints it.
 func read(cmd *cobra.Command, f *readFlags, args []string) (failed error) {
 	r := &reading{flags: f, stdout: cmd.OutOrStdout(), stderr: cmd.ErrOrStderr()}
-	resource, err := resolveArgument(cmd, args[0])
+	resource, name, err := resolveArguments(cmd, args)
 	if err != nil {
 		return err
 	}
-	if len(args) > 1 {
-		r.name = args[1]
-	}
+	r.name = name
 	if err := f.check(); err != nil {
 		return err
 	}
@@ -359,16 +357,26 @@ func (r *reading) notFound() error {
 	return fmt.Errorf("%s %q not found", plural, r.name)
 }
 
-// resolveArgument resolves the RESOURCE argument. For the syntax RESOURCE/NAME its
-// error shows the expected arguments.
-func resolveArgument(cmd *cobra.Command, text string) (api.Resource, error) {
-	if kind, name, slashed := strings.Cut(text, "/"); slashed {
-		if _, err := resolve(kind); err == nil {
-			return api.Resource{}, misused(cmd, fmt.Sprintf("%q: the name is a separate argument: %s %s %s", text, cmd.CommandPath(), kind, name))
+// resolveArguments resolves the arguments RESOURCE [NAME] or, as in kubectl, RESOURCE/NAME.
+func resolveArguments(cmd *cobra.Command, args []string) (_ api.Resource, name string, err error) {
+	text := args[0]
+	if len(args) > 1 {
+		name = args[1]
+	}
+	if kind, slashed, ok := strings.Cut(text, "/"); ok {
+		if resource, err := resolve(kind); err == nil {
+			if len(args) > 1 || slashed == "" {
+				return api.Resource{}, "", misused(cmd, fmt.Sprintf("%q: expected one name: %s %s/NAME", strings.Join(args, " "), cmd.CommandPath(), kind))
+			}
+			return resource, slashed, nil
 		}
 	}
-	return resolve(text)
+	resource, err := resolve(text)
+	return resource, name, err
 }
+
+// maxSuggestions limits the length of an error.
+const maxSuggestions = 3
 
 // resolve parses a resource in one of the notations that get documents.
 func resolve(text string) (api.Resource, error) {
@@ -376,13 +384,20 @@ func resolve(text string) (api.Resource, error) {
 		return api.ParseResource(text)
 	}
 	name, group, grouped := strings.Cut(strings.ToLower(text), ".")
+	names := &cobra.Command{SuggestionsMinimumDistance: 2} // finds similar names
 	for _, s := range catalog.All() {
 		named := s.Resource.Name == name || strings.ToLower(s.Kind) == name ||
 			slices.Contains(source.Describe(&s).ShortNames, name)
 		if named && (!grouped || s.Resource.Group == group) {
 			return s.Resource, nil
 		}
+		names.AddCommand(&cobra.Command{Use: s.Resource.Name, Run: func(*cobra.Command, []string) {}})
 	}
-	return api.Resource{}, errors.New("resource " + fmt.Sprintf("%q", text) +
-		" is not a built-in resource; write it as group/version/plural, such as apps/v1/deployments")
+	near := ""
+	if similar := names.SuggestionsFor(name); len(similar) > 0 {
+		slices.Sort(similar)
+		similar = slices.Compact(similar)
+		near = "did you mean " + strings.Join(similar[:min(len(similar), maxSuggestions)], " or ") + "? "
+	}
+	return api.Resource{}, fmt.Errorf("resource %q is not built in: %swrite other resources as group/version/plural, such as apps/v1/deployments", text, near)
 }

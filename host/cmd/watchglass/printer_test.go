@@ -130,7 +130,7 @@ func TestResolve(t *testing.T) {
 		assert.Equal(t, want, got.String())
 	}
 	_, err := resolve("gadgets")
-	require.EqualError(t, err, `resource "gadgets" is not a built-in resource; write it as group/version/plural, such as apps/v1/deployments`)
+	require.EqualError(t, err, `resource "gadgets" is not built in: write other resources as group/version/plural, such as apps/v1/deployments`)
 	_, err = resolve("deployments.batch")
 	require.Error(t, err)
 	_, err = resolve("a/b/c/d")

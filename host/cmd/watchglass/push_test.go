@@ -66,7 +66,7 @@ func TestPushReportsInvalidArguments(t *testing.T) {
 		"push":                                               "too few arguments, expected: watchglass push URL",
 		"push wss://edge/feed":                               "no resources are selected: give --resources",
 		"push wss://edge/feed --resources pods":              "no source is selected: give --kubeconfig FILE",
-		"push wss://edge/feed --resources podz":              `resource "podz" is not a built-in resource`,
+		"push wss://edge/feed --resources podz":              `resource "podz" is not built in`,
 		"push wss://edge/feed --resources po --progress 1ms": "--progress 1ms: expected at least 1s",
 		"push ws://edge.example/feed --resources po --etcd-endpoints x:1":                 "unencrypted",
 		"push edge/feed --resources po --etcd-endpoints x:1":                              "expected a URL such as wss://",

@@ -46,7 +46,7 @@ func TestTokenReportsInvalidFlags(t *testing.T) {
 		{"no key is given", []string{"--key-file", keyFile(t, "\n"), "--resources", "*"}},
 		{"expected at least 32", []string{"--key-file", keyFile(t, "secret"), "--resources", "*"}},
 		{"--ttl 0s: expected at least a second", []string{"--key-file", good, "--resources", "*", "--ttl", "0"}},
-		{`--resources: resource "unicorns" is not a built-in resource`, []string{"--key-file", good, "--resources", "unicorns"}},
+		{`--resources: resource "unicorns" is not built in`, []string{"--key-file", good, "--resources", "unicorns"}},
 		{`--namespaces: "Shop_1" is not the name of a namespace`, []string{"--key-file", good, "--resources", "*", "--namespaces", "web,Shop_1"}},
 		{`--cluster "a b": expected a name`, []string{"--key-file", good, "--resources", "*", "--cluster", "a b"}},
 		{"without resources", []string{"--key-file", good, "--resources", ""}},
