@@ -48,7 +48,7 @@ type reader struct {
 	blind    bool // it started at a future version, so its state cannot be folded
 }
 
-func TestModel(t *testing.T) {
+func TestRandomRequestsAgreeWithAModel(t *testing.T) {
 	seen := map[string]int{}
 	for seed := range int64(150) {
 		random := rand.New(rand.NewSource(seed))

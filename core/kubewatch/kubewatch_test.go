@@ -40,7 +40,7 @@ func TestTheStateThenChanges(t *testing.T) {
 
 // Watches are short: a server sends a bookmark before the end of each, and that is the
 // progress that keeps the collection live.
-func TestR5_WatchesAskForBookmarksAndAShortTimeout(t *testing.T) {
+func TestR5_WatchesRequestBookmarksAndAShortTimeout(t *testing.T) {
 	r := newRig(t)
 	fill(r.server, 3)
 	r.collection()

@@ -8,7 +8,7 @@ import (
 	"github.com/watchglass/watchglass/core/objectjson"
 )
 
-func TestMember(t *testing.T) {
+func TestMemberReturnsTheLastValue(t *testing.T) {
 	for _, c := range []struct{ document, name, want string }{
 		{`{"kind":"Pod","metadata":{"name":"a"}}`, "metadata", `{"name":"a"}`},
 		{` { "kind" : "Pod" } `, "kind", `"Pod"`},

@@ -343,7 +343,7 @@ func TestErrorOfTheSourceIsTheReason(t *testing.T) {
 	require.NotNil(t, r.asked(), "silence after a SourceError still makes it stale")
 }
 
-func TestDenied(t *testing.T) {
+func TestRefusedReflectorIsDenied(t *testing.T) {
 	r := newRig(t)
 	r.Connected(5000)
 	var reported *api.Status

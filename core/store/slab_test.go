@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestClasses(t *testing.T) {
+func TestSizeClassesWasteLittle(t *testing.T) {
 	sizes := map[int]int{}
 	last := 0
 	for n := 1; n <= maxSpan; n++ {

@@ -83,7 +83,7 @@ func TestR7_SnapshotAndRestore(t *testing.T) {
 	require.Contains(t, numbers, Number{fmt.Sprintf("collection.%d.resumes", pods.id), 1})
 }
 
-func TestRestoreOfDamagedState(t *testing.T) {
+func TestRestoreOfCorruptState(t *testing.T) {
 	w := newWorld(t)
 	w.put("default/a", "Running")
 	var disk storage

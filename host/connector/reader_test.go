@@ -259,10 +259,10 @@ func TestProgressIsSentWithoutChanges(t *testing.T) {
 	})
 }
 
-// TestHammer connects, reads, stops reading and disconnects at random while the
+// TestConcurrentReadersOfAFailingSource connects, reads, stops reading and disconnects at random while the
 // source changes, fails and compacts. It runs in real time and with real
 // threads, for the race detector.
-func TestHammer(t *testing.T) {
+func TestConcurrentReadersOfAFailingSource(t *testing.T) {
 	src := memory.New()
 	for i := range 200 {
 		name := fmt.Sprintf("pod-%05d", i)

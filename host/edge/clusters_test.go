@@ -11,7 +11,7 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-func TestPlaces(t *testing.T) {
+func TestObjectsOfNamespaces(t *testing.T) {
 	text, err := os.ReadFile("../../testdata/edge/places.json")
 	require.NoError(t, err)
 	var file struct {

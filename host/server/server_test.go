@@ -324,7 +324,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-func TestPage(t *testing.T) {
+func TestPageIsServedWithItsFiles(t *testing.T) {
 	script := strings.Repeat("console.log('watchglass');\n", 100)
 	r := start(t, server.Config{Page: fstest.MapFS{
 		"index.html":             {Data: []byte("<!doctype html><title>w</title>")},

@@ -28,7 +28,7 @@ func TestObjectReadsEveryKindOfWord(t *testing.T) {
 	assert.Panics(t, func() { objects.Object("a rv=x") })
 }
 
-func TestNames(t *testing.T) {
+func TestVersionsAreNamedInResults(t *testing.T) {
 	heap := store.NewHeap()
 	ref := objects.Version(heap, "default/a rv=5 app=web")
 	assert.Equal(t, []string{"default/a@5", "-"}, objects.Refs(heap, []store.Ref{ref, 0}))

@@ -261,7 +261,7 @@ func TestReliableIsIndependent(t *testing.T) {
 }
 
 // Watches of one collection are compared with each other.
-func TestRelated(t *testing.T) {
+func TestWatchesOfACollectionAgree(t *testing.T) {
 	l := history()
 	watch := func(w check.Watch, text string) *check.Watch {
 		w.Name, w.Events = text, events(l, text)
@@ -305,7 +305,7 @@ func TestRelated(t *testing.T) {
 
 // Objects with a faulty version are not compared, because readers may legitimately
 // differ about their past.
-func TestTainted(t *testing.T) {
+func TestFaultyVersionsAreNotCompared(t *testing.T) {
 	l := history()
 	l.Append(check.Change{ResourceVersion: 6, Key: "c", Object: &check.Object{Faulty: true, ResourceVersion: 6}})
 	require.False(t, l.Exact(6))

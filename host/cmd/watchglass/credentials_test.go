@@ -19,7 +19,7 @@ import (
 // strongToken is a token for tests that is hard to guess.
 const strongToken = "3f9c0a7be1d24c58"
 
-func TestWeakness(t *testing.T) {
+func TestTokensThatCanBeGuessedAreWeak(t *testing.T) {
 	for token, weak := range map[string]bool{
 		strongToken: false, "abcdef.0123456789abcdef": false, "correct horse battery staple": false,
 		"": true, "secret": true, "3f9c0a7be1d24c5": true, strings.Repeat("x", 100): true, strings.Repeat("abcd", 20): true,

@@ -118,7 +118,7 @@ func TestLaterRowsKeepColumnWidths(t *testing.T) {
 	require.Equal(t, bytes.Index(lines[2], []byte("Pending")), bytes.Index(lines[3], []byte("Running")))
 }
 
-func TestResolve(t *testing.T) {
+func TestResourcesAreFoundByAnyName(t *testing.T) {
 	for text, want := range map[string]string{
 		"po": "v1/pods", "pod": "v1/pods", "pods": "v1/pods", "Pod": "v1/pods", "v1/pods": "v1/pods",
 		"deploy": "apps/v1/deployments", "deployments.apps": "apps/v1/deployments", "svc": "v1/services",

@@ -299,7 +299,7 @@ var common = []string{
 	"an object", "no such object", "a watch before the first list", "a list before the first list",
 }
 
-func TestWorlds(t *testing.T) {
+func TestRandomRequestsHaveTheSameResults(t *testing.T) {
 	var mu sync.Mutex
 	seen := map[string]int{}
 	t.Run("seed", func(t *testing.T) {

@@ -24,7 +24,7 @@ func (w *world) probe() {
 // The windows of both sides grow, shrink and evict at the same events (H1 to H8,
 // T30). Some steps of time equal the window's span exactly, because its rules use
 // strict comparisons.
-func TestWindows(t *testing.T) {
+func TestWindowsEvictTheSameEvents(t *testing.T) {
 	for i := range max(*worlds/5, 1) {
 		t.Run(fmt.Sprint(*seed+int64(i)), func(t *testing.T) {
 			t.Parallel()
@@ -59,7 +59,7 @@ func (w *world) burstLength() int {
 
 // A watch that is not read buffers as many events as its queue holds, which grows
 // with the window (H16).
-func TestQueues(t *testing.T) {
+func TestUnreadWatchBuffersAsManyEvents(t *testing.T) {
 	w := newSeededWorld(t, *seed)
 	w.begin()
 	for _, capacity := range []int{100, 800, 1600, 6400, 12800} {

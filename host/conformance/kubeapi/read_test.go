@@ -86,7 +86,7 @@ func items(t *testing.T, list runtime.Object) []unstructured.Unstructured {
 	return all
 }
 
-func TestPager(t *testing.T) {
+func TestPagerListsEveryObject(t *testing.T) {
 	eachBackend(t, func(r *rig) {
 		random := rand.New(rand.NewPCG(3, 0))
 		for n := range 800 {

@@ -260,7 +260,7 @@ func registrant(name string) objcache.Registrant {
 	return objcache.Registrant{Namespace: namespace, Name: name, UID: "uid-" + name}
 }
 
-func TestWorlds(t *testing.T) {
+func TestRandomCallsHaveTheSameResults(t *testing.T) {
 	seen := map[string]int{}
 	for i := range *worlds {
 		t.Run(strconv.FormatInt(*seed+int64(i), 10), func(t *testing.T) {

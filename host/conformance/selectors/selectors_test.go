@@ -63,7 +63,7 @@ func TestFields(t *testing.T) {
 
 func TestBuiltRequirements(t *testing.T) { random(t, (*judge).builtRequirement) }
 
-func TestSets(t *testing.T) { random(t, (*judge).fromSet) }
+func TestSelectorsOfLabelSets(t *testing.T) { random(t, (*judge).fromSet) }
 
 // These lengths take a second. Each further token makes it ten times slower.
 func TestEveryShortString(t *testing.T) {

@@ -56,7 +56,7 @@ func (r *rig) refused(path, bearer string, headers ...string) int {
 }
 
 // The entry checks the token before the request reaches the object.
-func TestSockets(t *testing.T) {
+func TestEntryChecksTokensOfSockets(t *testing.T) {
 	r := start(t, 20)
 	const forged = `{"resources":["*"],"namespaces":["*"],"expires":4000000000,"cluster":"default","user":"mallory","feed":true}`
 

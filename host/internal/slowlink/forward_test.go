@@ -11,7 +11,7 @@ import (
 )
 
 // All bytes arrive in order, in both directions, and not before the link can carry them.
-func TestForward(t *testing.T) {
+func TestLinkDeliversAllBytesInTime(t *testing.T) {
 	server, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer server.Close()

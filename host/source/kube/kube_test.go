@@ -122,7 +122,7 @@ func TestR4_TheStateIsTheBeginningOfAWatch(t *testing.T) {
 	assert.Zero(t, f.seen("limit=500"), "no paged list was sent")
 }
 
-func TestR5_WatchesAskForBookmarksAndAShortTimeout(t *testing.T) {
+func TestR5_WatchesRequestBookmarksAndAShortTimeout(t *testing.T) {
 	f := newFake(t)
 	f.put("a", "x")
 	s, ended := stream(t, f.source(kube.Config{}), 0)

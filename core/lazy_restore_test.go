@@ -96,9 +96,9 @@ func TestR11_RestoreReadsChangedObjects(t *testing.T) {
 	require.Equal(t, r.objects(1), again.objects(1))
 }
 
-// A restore that needs a damaged body is refused, and the collection is loaded from the
+// A restore that needs a corrupt body is refused, and the collection is loaded from the
 // connector (R11, C53).
-func TestR11_RestoreOfADamagedBody(t *testing.T) {
+func TestR11_RestoreOfACorruptBody(t *testing.T) {
 	r := newRig(t)
 	chunks, _, _ := r.persist(60, 40, 1000)
 	again := r.restart()
@@ -180,7 +180,7 @@ func TestR11_RestoredHistory(t *testing.T) {
 // A missing or corrupt body is detected when an object in it is read. The collection
 // is then loaded again from the connector, and the rest of the old state is not read
 // (R11, C53).
-func TestR11_BodyThatIsDamaged(t *testing.T) {
+func TestR11_BodyThatIsCorrupt(t *testing.T) {
 	for name, spoil := range map[string]func(*shelf){
 		"gone":    func(s *shelf) { clear(s.bodies) },
 		"changed": func(s *shelf) { s.bodies[1][len(s.bodies[1])/2] ^= 4 },
@@ -215,7 +215,7 @@ func TestR11_BodyThatIsDamaged(t *testing.T) {
 
 // The engine does not report the remaining objects as a complete list (R11,
 // C19).
-func TestR11_ReadersOfADamagedBody(t *testing.T) {
+func TestR11_ReadersOfACorruptBody(t *testing.T) {
 	r := newRig(t)
 	chunks, _, _ := r.persist(60, 0, 1000)
 	again := r.restart()
@@ -256,7 +256,7 @@ func TestSnapshotForAReaderFailsWhereABodyIsMissing(t *testing.T) {
 
 // An event whose object cannot be loaded is not delivered as the event of a new
 // object.
-func TestR11_EventOfADamagedBody(t *testing.T) {
+func TestR11_EventOfACorruptBody(t *testing.T) {
 	r := newRig(t)
 	chunks, _, end := r.persist(60, 0, 1000)
 	again := r.restart()
