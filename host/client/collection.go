@@ -265,7 +265,7 @@ func (l *loop) dropCollection(c *Collection, err error) {
 	for id, v := range l.views {
 		if v.collection == c {
 			delete(l.views, id)
-			v.finish(err)
+			v.newest.finish(err)
 		}
 	}
 	c.status.update(func(s *collectionStatus) { s.State, s.NextAttempt, s.Err = api.StateClosed, time.Time{}, err })

@@ -145,7 +145,7 @@ func (l *loop) rejected(f *wire.Rejected) {
 	case wire.ObjectView:
 		if v := l.views[f.ID]; v != nil {
 			delete(l.views, f.ID)
-			v.finish(f.Status)
+			v.newest.finish(f.Status)
 		}
 	case wire.ObjectRestore:
 		if c := l.collections[f.ID]; c != nil && c.restoring != nil {
@@ -154,7 +154,7 @@ func (l *loop) rejected(f *wire.Rejected) {
 	case wire.ObjectHandle:
 		if h := l.handles[f.ID]; h != nil {
 			delete(l.handles, f.ID)
-			h.finish(f.Status)
+			h.newest.finish(f.Status)
 		}
 	}
 }

@@ -272,7 +272,7 @@ func (l *loop) shutdown() {
 		l.dropCollection(c, ErrClosed)
 	}
 	for _, h := range l.handles {
-		h.finish(ErrClosed)
+		h.newest.finish(ErrClosed)
 	}
 	l.tasks.Wait()
 	if err := l.module.Close(context.Background()); err != nil {

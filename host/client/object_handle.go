@@ -37,13 +37,7 @@ type ObjectSnapshot struct {
 type ObjectHandle struct {
 	client  *Client
 	acquire wire.AcquireObject
-	newest  latest[objectState]
-}
-
-type objectState struct {
-	snapshot *ObjectSnapshot
-	closed   bool
-	err      error
+	newest  snapshots[ObjectSnapshot]
 }
 
 // Object acquires a reference to an object, such as "v1/configmaps" and "ns/name".
@@ -53,7 +47,7 @@ func (c *Client) Object(ctx context.Context, resource string, key api.Key, opts 
 	h := &ObjectHandle{client: c, acquire: wire.AcquireObject{
 		Resource: resource, Key: key, Owner: opts.Owner, OnDemand: opts.OnDemand,
 	}}
-	h.newest.set(objectState{snapshot: &ObjectSnapshot{}})
+	h.newest.replace(&ObjectSnapshot{})
 	err := c.call(ctx, func(l *loop) error {
 		h.acquire.Handle = l.newID()
 		l.handles[h.acquire.Handle] = h
@@ -98,29 +92,7 @@ func (h *ObjectHandle) Current() *ObjectSnapshot {
 // consumer skips intermediate ones. The loop ends with an error: ErrClosed, the
 // refusal of the object, or the error of ctx.
 func (h *ObjectHandle) Changes(ctx context.Context) iter.Seq2[*ObjectSnapshot, error] {
-	return func(yield func(*ObjectSnapshot, error) bool) {
-		var last *ObjectSnapshot
-		for {
-			state, changed := h.newest.get()
-			if state.snapshot != last {
-				last = state.snapshot
-				if !yield(last, nil) {
-					return
-				}
-				continue
-			}
-			if state.closed {
-				yield(nil, state.err)
-				return
-			}
-			select {
-			case <-changed:
-			case <-ctx.Done():
-				yield(nil, ctx.Err())
-				return
-			}
-		}
-	}
+	return h.newest.all(ctx)
 }
 
 // Close releases the reference. The last known state stays readable.
@@ -132,24 +104,16 @@ func (h *ObjectHandle) Close() error {
 		delete(l.handles, h.acquire.Handle)
 		return l.step((&wire.ReleaseObject{Handle: h.acquire.Handle}).Append(nil))
 	})
-	h.finish(ErrClosed)
+	h.newest.finish(ErrClosed)
 	if err == ErrClosed {
 		return nil // with its client
 	}
 	return err
 }
 
-func (h *ObjectHandle) finish(err error) {
-	h.newest.update(func(s *objectState) {
-		if !s.closed {
-			s.closed, s.err = true, err
-		}
-	})
-}
-
 // change creates the next snapshot.
 func (h *ObjectHandle) change(f func(*ObjectSnapshot)) {
-	h.newest.update(func(s *objectState) {
+	h.newest.update(func(s *state[ObjectSnapshot]) {
 		next := *s.snapshot
 		f(&next)
 		s.snapshot = &next
@@ -174,7 +138,7 @@ func (h *ObjectHandle) state(f *wire.ObjectState) {
 	}
 	h.change(func(s *ObjectSnapshot) { s.State, s.Err = f.State, err })
 	if f.State == api.StateClosed {
-		h.finish(cmp.Or(err, error(ErrClosed)))
+		h.newest.finish(cmp.Or(err, error(ErrClosed)))
 	}
 }
 

@@ -73,13 +73,7 @@ type View struct {
 	collection *Collection
 	id         uint32
 	open       wire.OpenView // belongs to the loop after it is opened
-	newest     latest[viewState]
-}
-
-type viewState struct {
-	snapshot *Snapshot // nil before the first
-	closed   bool
-	err      error
+	newest     snapshots[Snapshot]
 }
 
 // View opens a view. Close it when done.
@@ -147,29 +141,7 @@ func (v *View) Snapshot() *Snapshot {
 // reader skips intermediate ones. The loop ends with an error: ErrClosed, the
 // refusal of the view, or that of ctx.
 func (v *View) Snapshots(ctx context.Context) iter.Seq2[*Snapshot, error] {
-	return func(yield func(*Snapshot, error) bool) {
-		var last *Snapshot
-		for {
-			state, changed := v.newest.get()
-			if state.snapshot != last {
-				last = state.snapshot
-				if !yield(last, nil) {
-					return
-				}
-				continue
-			}
-			if state.closed {
-				yield(nil, state.err)
-				return
-			}
-			select {
-			case <-changed:
-			case <-ctx.Done():
-				yield(nil, ctx.Err())
-				return
-			}
-		}
-	}
+	return v.newest.all(ctx)
 }
 
 // Move moves the window.
@@ -259,19 +231,11 @@ func (v *View) Close() error {
 		delete(l.views, v.id)
 		return l.step((&wire.CloseView{View: v.id}).Append(nil))
 	})
-	v.finish(ErrClosed)
+	v.newest.finish(ErrClosed)
 	if err == ErrClosed {
 		return nil // with its client
 	}
 	return err
-}
-
-func (v *View) finish(err error) {
-	v.newest.update(func(s *viewState) {
-		if !s.closed {
-			s.closed, s.err = true, err
-		}
-	})
 }
 
 // apply creates the next snapshot, which shares unchanged rows with the last one.
@@ -296,7 +260,7 @@ func (v *View) apply(f *wire.ViewPatch) error {
 		}
 		s.Facets = append(s.Facets, facet)
 	}
-	v.newest.update(func(state *viewState) { state.snapshot = s })
+	v.newest.replace(s)
 	return nil
 }
 

@@ -25,7 +25,7 @@ func (t *tape) Intn(n int) int {
 }
 
 // The fuzzer's input determines the length of a run. A run is at most as long as a world
-// in TestWorlds. A fuzzer reports an input that needs a second as a hang.
+// in TestRandomRequestsHaveTheSameResults. A fuzzer reports an input that needs a second as a hang.
 func FuzzWorld(f *testing.F) {
 	random := rand.New(rand.NewSource(*seed))
 	for range 8 {

@@ -1,0 +1,58 @@
+package client
+
+import (
+	"context"
+	"iter"
+)
+
+// snapshots stores the latest snapshot of a view or an object handle for its readers.
+type snapshots[S any] struct{ latest[state[S]] }
+
+// state is a snapshot, and whether it is the last one.
+type state[S any] struct {
+	snapshot *S // nil before the first
+	closed   bool
+	err      error // why it is closed
+}
+
+// replace sets the snapshot.
+func (s *snapshots[S]) replace(snapshot *S) {
+	s.update(func(current *state[S]) { current.snapshot = snapshot })
+}
+
+// finish closes the state. Only the first error counts.
+func (s *snapshots[S]) finish(err error) {
+	s.update(func(current *state[S]) {
+		if !current.closed {
+			current.closed, current.err = true, err
+		}
+	})
+}
+
+// all yields the latest snapshot and then a new one for every change. A slow consumer
+// skips intermediate ones. It ends with the error of finish or of ctx.
+func (s *snapshots[S]) all(ctx context.Context) iter.Seq2[*S, error] {
+	return func(yield func(*S, error) bool) {
+		var last *S
+		for {
+			state, changed := s.get()
+			if state.snapshot != last {
+				last = state.snapshot
+				if !yield(last, nil) {
+					return
+				}
+				continue
+			}
+			if state.closed {
+				yield(nil, state.err)
+				return
+			}
+			select {
+			case <-changed:
+			case <-ctx.Done():
+				yield(nil, ctx.Err())
+				return
+			}
+		}
+	}
+}
