@@ -210,7 +210,8 @@ func TestUnsubscribedResourceStopsWhileTheReaderStays(t *testing.T) {
 }
 
 func TestFaultAffectsOnlyItsObject(t *testing.T) {
-	run(t, connector.Config{Limits: limit.NewSet().With(limit.MaxObjectBytes, 4096)}, func(t *testing.T, w *world) {
+	limits := limit.NewSet().With(limit.MaxObjectBytes, 4096)
+	run(t, connector.Config{Limits: limits}, func(t *testing.T, w *world) {
 		w.fill(20)
 		w.source.Put(pods, key("broken"), []byte(`{"metadata":{"name":"broken",}`))
 		w.source.Put(pods, key("large"), []byte(`{"metadata":{"name":"large","uid":"`+strings.Repeat("x", 5000)+`"}}`))
@@ -222,7 +223,7 @@ func TestFaultAffectsOnlyItsObject(t *testing.T) {
 
 		for name, words := range map[string][]string{
 			"broken":    {"v1/pods", `"default/broken"`, "offset 29", "write the object again"},
-			"large":     {`"default/large"`, "bytes, the limit is 4096", "raise the connector's limit"},
+			"large":     {`"default/large"`, "bytes, the limit is 4096", "make the object smaller or raise the limit (limit: max-object-bytes)"},
 			"misplaced": {`"default/misplaced"`, `its metadata has the key "default/pod-00001"`},
 			"protobuf":  {`"default/protobuf"`, "--storage-media-type=application/json"},
 		} {
@@ -230,6 +231,7 @@ func TestFaultAffectsOnlyItsObject(t *testing.T) {
 				assert.Contains(t, s.Faults[key(name)].Message, word)
 			}
 		}
+		assert.EqualValues(t, 1, limits.Refusals(limit.MaxObjectBytes))
 
 		good := s.Objects[key("pod-00007")]
 		w.source.Put(pods, key("pod-00007"), []byte("not json"))

@@ -22,6 +22,7 @@ type decoder struct {
 	resource api.Resource
 	scanner  *objectjson.Scanner
 	keep     objectjson.Options
+	limits   *limit.Set
 	limit    int
 	// encoder encodes bodies with the dictionary of the resource.
 	encoder    *body.Encoder
@@ -45,7 +46,7 @@ func newDecoder(schema *api.Schema, config *Config) (*decoder, error) {
 		return nil, err
 	}
 	return &decoder{
-		resource: schema.Resource, scanner: scanner, keep: config.Keep, limit: config.Limits.Int(limit.MaxObjectBytes),
+		resource: schema.Resource, scanner: scanner, keep: config.Keep, limits: config.Limits, limit: config.Limits.Int(limit.MaxObjectBytes),
 		encoder: encoder, dictionary: dictionary,
 	}, nil
 }
@@ -102,8 +103,8 @@ func (d *decoder) difference(plain []byte, from *base) (delta api.Body, pays boo
 // scan is like decode without compression: the body is plain JSON.
 func (d *decoder) scan(key api.Key, rv api.ResourceVersion, value []byte) (api.Object, *api.Status) {
 	if len(value) > d.limit {
-		return api.Object{}, d.fault(key, rv, api.TooLarge("it has "+strconv.Itoa(len(value))+" bytes, the limit is "+
-			strconv.Itoa(d.limit)+": make the object smaller or raise the connector's limit"))
+		return api.Object{}, d.fault(key, rv, d.limits.Refuse(limit.MaxObjectBytes, "it has "+strconv.Itoa(len(value))+" bytes, the limit is "+
+			strconv.Itoa(d.limit)+": make the object smaller or raise the limit"))
 	}
 	o, err := d.scanner.Scan(value, d.keep)
 	if err != nil {

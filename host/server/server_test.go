@@ -175,12 +175,29 @@ func TestMalformedFramesCloseWith1002(t *testing.T) {
 }
 
 func TestMessageOverTheLimitClosesWith1009(t *testing.T) {
-	r := startWithin(t, limit.NewSet().With(limit.MaxMessageBytes, 1000), server.Config{})
-	conn, err := connectortest.Dial(t.Context(), r.socket())
-	require.NoError(t, err)
-	require.NoError(t, conn.Write(t.Context(), make([]byte, 2000)))
-	_, err = conn.Read(t.Context())
-	assert.Equal(t, websocket.StatusMessageTooBig, websocket.CloseStatus(err), "%v", err)
+	limits := limit.NewSet().With(limit.MaxMessageBytes, 1000)
+	r := startWithin(t, limits, server.Config{})
+	hello := func(bytes int) *wire.Hello {
+		empty := len((&wire.Hello{Version: wire.Version, Token: strings.Repeat("x", 900)}).Append(nil))
+		return &wire.Hello{Version: wire.Version, Token: strings.Repeat("x", 900+bytes-empty)}
+	}
+	for _, first := range []bool{false, true} {
+		conn, err := connectortest.Dial(t.Context(), r.socket())
+		require.NoError(t, err)
+		reader := connectortest.NewReader(conn)
+		if !first {
+			require.NoError(t, reader.Send(t.Context(), hello(1000)))
+			require.NoError(t, reader.Until(t.Context(), func() bool { return reader.Welcome.Version != 0 }), "exactly the limit")
+		}
+		before := limits.Refusals(limit.MaxMessageBytes)
+		require.NoError(t, reader.Send(t.Context(), hello(1001)))
+		err = reader.UntilEnd(t.Context())
+		assert.Equal(t, websocket.StatusMessageTooBig, websocket.CloseStatus(err), "%v", err)
+		require.NotNil(t, reader.Status)
+		assert.Equal(t, 413, reader.Status.Code)
+		assert.Equal(t, "max-message-bytes", reader.Status.Cause)
+		assert.Equal(t, before+1, limits.Refusals(limit.MaxMessageBytes))
+	}
 }
 
 // A reader that does not read until its socket is full does not affect the others.

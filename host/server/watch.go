@@ -14,7 +14,6 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 	"github.com/watchglass/watchglass/host/access"
 	"github.com/watchglass/watchglass/host/internal/admission"
-	"github.com/watchglass/watchglass/host/limit"
 	"github.com/watchglass/watchglass/host/socket"
 )
 
@@ -113,7 +112,7 @@ func (s *Server) serve(conn *socket.Conn, log *slog.Logger, client access.Client
 	log.Debug("reader connected", "userAgent", agent)
 	begun := time.Now()
 
-	conn.WebSocket().SetReadLimit(s.config.Connector.Limits().Value(limit.MaxMessageBytes))
+	conn.LimitMessages(s.config.Connector.Limits())
 	stop := conn.KeepAlive(s.config.PingInterval)
 	err := s.config.Connector.Serve(access.WithClient(s.stopping, client), conn.Messages())
 	stop()

@@ -13,6 +13,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 	"github.com/watchglass/watchglass/host/connector"
 	"github.com/watchglass/watchglass/host/internal/closereason"
+	"github.com/watchglass/watchglass/host/limit"
 )
 
 // Conn is a WebSocket that implements connector.MessageConn. Only one goroutine at a
@@ -27,6 +28,14 @@ type Conn struct {
 	stop    func() bool
 	number  int32        // number of ctx, from one on
 	writing atomic.Int32 // number of the context of the current write, or zero
+	limited bool         // by limits; otherwise the WebSocket limits received messages
+	limits  *limit.Set
+}
+
+// LimitMessages refuses messages of more than max-message-bytes.
+func (c *Conn) LimitMessages(limits *limit.Set) {
+	c.limited, c.limits = true, limits
+	c.ws.SetReadLimit(-1)
 }
 
 // WebSocket returns the library's connection, for reading and closing. The Conn
@@ -44,7 +53,7 @@ func (c *Conn) Messages() connector.MessageConn {
 
 // Read implements connector.MessageConn.
 func (c *Conn) Read(ctx context.Context) ([]byte, error) {
-	kind, message, err := c.ws.Read(ctx)
+	kind, message, err := c.read(ctx)
 	switch websocket.CloseStatus(err) {
 	case websocket.StatusNormalClosure, websocket.StatusGoingAway, websocket.StatusNoStatusRcvd:
 		return nil, io.EOF
@@ -53,6 +62,24 @@ func (c *Conn) Read(ctx context.Context) ([]byte, error) {
 		return nil, api.Protocol("a text message: every message of " + wire.Subprotocol + " is binary")
 	}
 	return message, err
+}
+
+// read reads one message. The WebSocket's own limit would close the connection before
+// the peer receives a reason.
+func (c *Conn) read(ctx context.Context) (websocket.MessageType, []byte, error) {
+	if !c.limited {
+		return c.ws.Read(ctx)
+	}
+	kind, r, err := c.ws.Reader(ctx)
+	if err != nil {
+		return kind, nil, err
+	}
+	most := c.limits.Value(limit.MaxMessageBytes)
+	message, err := io.ReadAll(io.LimitReader(r, most+1))
+	if err == nil && int64(len(message)) > most {
+		return kind, nil, c.limits.Refuse(limit.MaxMessageBytes, "the message is too large")
+	}
+	return kind, message, err
 }
 
 // Write implements connector.MessageConn.
@@ -122,6 +149,8 @@ func (c *Conn) Close(reason error) error {
 
 func closeCode(s *api.Status) websocket.StatusCode {
 	switch {
+	case s.Cause == limit.MaxMessageBytes.Name:
+		return websocket.StatusMessageTooBig
 	case s.Reason == api.ReasonProtocol:
 		return websocket.StatusProtocolError
 	case s.Code == http.StatusServiceUnavailable:
