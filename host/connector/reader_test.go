@@ -137,6 +137,7 @@ func TestExcessReaderIsRefused(t *testing.T) {
 		assert.NotRegexp(t, `\d`, r.Status.Message, "strangers do not learn how many readers there are")
 		assert.ErrorIs(t, result(), api.TooManyRequests("", 0))
 		assert.EqualValues(t, 1, w.connector.Stats().Totals.Refused)
+		assert.Positive(t, limits.Refusals(limit.MaxReaders))
 		assert.Zero(t, w.connector.Stats().Totals.Malformed)
 
 		require.NoError(t, first.Conn.Close(nil))

@@ -19,11 +19,14 @@ import (
 )
 
 func TestWatchesBeyondTheLimitAre429(t *testing.T) {
-	run(t, kubeapi.Config{Limits: limit.NewSet().With(limit.MaxWatches, 3)}, func(t *testing.T, w *world) {
+	limits := limit.NewSet().With(limit.MaxWatches, 3)
+	run(t, kubeapi.Config{Limits: limits}, func(t *testing.T, w *world) {
 		w.put("a/one", "web")
 		first, second := w.watch("/api/v1/pods?watch=1"), w.watch("/api/v1/pods?watch=1")
 		a := w.get("/api/v1/pods?watch=1")
 		requireStatus(t, a, 429, "TooManyRequests")
+		assert.Contains(t, a.text, "(limit: max-watches)")
+		assert.EqualValues(t, 1, limits.Refusals(limit.MaxWatches))
 		assert.Equal(t, "1", a.Header.Get("Retry-After"))
 		assert.Equal(t, 200, w.get("/api/v1/pods").StatusCode, "lists have a limit of their own")
 		second.close()

@@ -165,7 +165,9 @@ func TestImpersonatedAttributesAreLimited(t *testing.T) {
 	_, refused := signin.Impersonation(c, limits).Authenticate(from(t, "Impersonate-User", "bob",
 		"Impersonate-Group", "a", "Impersonate-Group", "b", "Impersonate-Group", "c"), "t-root")
 	require.NotNil(t, refused)
+	assert.Equal(t, 413, refused.Code)
 	assert.Equal(t, "max-impersonations", refused.Cause)
+	assert.EqualValues(t, 1, limits.Refusals(limit.MaxImpersonations))
 	assert.Empty(t, c.asked)
 }
 

@@ -98,6 +98,8 @@ func TestUsersAndAddressesHaveTheirShareOfConnections(t *testing.T) {
 	assert.Empty(t, admit("7", elsewhere, "anyone"))
 	assert.Empty(t, admit("8", elsewhere, "anyone"))
 	assert.Equal(t, "max-connections-per-address", admit("9", elsewhere, "anyone"))
+	assert.EqualValues(t, 1, limits.Refusals(limit.MaxConnectionsPerUser))
+	assert.EqualValues(t, 1, limits.Refusals(limit.MaxConnectionsPerAddress))
 	assert.Empty(t, r.shed)
 
 	r.conns["1"].Release()
@@ -107,7 +109,6 @@ func TestUsersAndAddressesHaveTheirShareOfConnections(t *testing.T) {
 	assert.NotNil(t, r.conns["1"].Admit(&access.User{Name: "ann"}))
 }
 
-// The counts equal the number of connections after any sequence of events.
 func TestADetachedConnectionKeepsItsUserUntilItCloses(t *testing.T) {
 	r := newRig(limit.NewSet().With(limit.MaxConnectionsPerUser, 1))
 	ann := &access.User{Name: "ann"}
@@ -120,6 +121,7 @@ func TestADetachedConnectionKeepsItsUserUntilItCloses(t *testing.T) {
 	assert.Nil(t, r.open("third", here).Admit(ann))
 }
 
+// The counts equal the number of connections after any sequence of events.
 func TestCountsAreExact(t *testing.T) {
 	addresses := []string{here, there, elsewhere, ""}
 	for seed := range uint64(200) {

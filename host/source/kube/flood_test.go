@@ -242,6 +242,8 @@ func TestReviewsInFlightAreLimited(t *testing.T) {
 		refused := <-answers
 		assert.Equal(t, "max-reviews", refused.Cause)
 		assert.Equal(t, 429, refused.Code)
+		assert.EqualValues(t, 1, limits.Refusals(limit.MaxReviews))
+		assert.EqualValues(t, 1, limits.Refusals(limit.MaxReviewsPerAddress))
 
 		authenticate(access.Renewing(from(t, "192.0.2.1")), "t-f")
 		assert.Empty(t, answers, "a renewal waits")
@@ -335,6 +337,7 @@ func TestReviewsOfOneUsersRightsAreLimitedBySecond(t *testing.T) {
 		}
 		_, rights := r.seen()
 		assert.Equal(t, 5, rights)
+		assert.EqualValues(t, 3, limits.Refusals(limit.MaxReviewRate))
 
 		require.Nil(t, ask(access.Client{}, bob), "another user")
 		require.Nil(t, ask(access.Client{Renewal: true}, ann), "the renewal of a grant")
