@@ -1,5 +1,6 @@
 import { Clock } from "./clock.js";
 import { messageOf } from "./errors.js";
+import type { Gate } from "./gate.js";
 import { GuestError, type Guest } from "./guest.js";
 import type { AnswerEvents, OpenRequest } from "./kubernetes.js";
 import { idsPerMember, type MemberEvents, type Membership } from "./member.js";
@@ -69,6 +70,8 @@ export interface EngineOptions {
   pauseMillis?: number;
   /** Stores and restores the collections. The engine closes it. */
   persistence?: Persistence | undefined;
+  /** Keeps collections of absent resources open. The edge has none: it ends such collections. */
+  gate?: Gate | undefined;
 }
 
 /**
@@ -98,6 +101,7 @@ export class Engine {
     this.#options = options;
     this.#guest = guest;
     options.persistence?.start({ send: (frames) => this.#run((guest) => guest.step(frames)) });
+    options.gate?.start({ send: (frames) => this.#run((guest) => this.#step(guest, frames)) });
   }
 
   /** Rejects if no guest can be created. */
@@ -139,6 +143,7 @@ export class Engine {
     this.#members.clear();
     this.#schedule.close();
     this.#options.persistence?.close();
+    this.#options.gate?.clear();
   }
 
   #leave(member: number): void {
@@ -150,7 +155,10 @@ export class Engine {
     for (const collection of left.collections) writeCommand(w, { type: "CloseCollection", collection });
     for (const handle of left.handles) writeCommand(w, { type: "ReleaseObject", handle });
     if (w.length > 0) this.#run((guest) => guest.step(w.take()));
-    for (const collection of left.collections) this.#options.persistence?.leave(collection);
+    for (const collection of left.collections) {
+      this.#options.persistence?.leave(collection);
+      this.#options.gate?.close(collection);
+    }
   }
 
   #hide(member: number, hidden: boolean): void {
@@ -175,12 +183,14 @@ export class Engine {
     this.#pause = undefined;
     if (!this.#paused) return;
     this.#paused = false;
+    this.#options.gate?.pause(false);
     this.#reconnect();
   }
 
   /** Closes all streams. Until the end of the pause, attempts to open a stream fail. */
   #startPause(): void {
     this.#paused = true;
+    this.#options.gate?.pause(true);
     this.#closeStreams(pausedMessage);
   }
 
@@ -195,6 +205,7 @@ export class Engine {
     const w = new Writer();
     writeCommand(w, { type: "Reconnect" });
     this.flush();
+    this.#options.gate?.reconnected();
     this.#run((guest) => guest.step(w.take()));
   }
 
@@ -207,17 +218,21 @@ export class Engine {
     }
     this.#run((guest) => {
       try {
-        for (const frame of split(frames)) {
-          noteOpen(sender, frame.type, frame.payload);
-          this.#options.persistence?.note(frame, (own) => guest.step(own));
-        }
-        guest.step(frames);
+        for (const { type, payload } of split(frames)) noteOpen(sender, type, payload);
+        this.#step(guest, this.#options.gate?.pass(frames) ?? frames);
       } catch (error) {
         if (error instanceof GuestError && error.poisoned) throw error;
         this.#leave(member);
         sender.events.failed(messageOf(error));
       }
     });
+  }
+
+  /** Passes commands of members to the guest. */
+  #step(guest: Guest, frames: Uint8Array): void {
+    const { persistence } = this.#options;
+    if (persistence) for (const frame of split(frames)) persistence.note(frame, (own) => guest.step(own));
+    guest.step(frames);
   }
 
   /** Runs a function on the guest and processes the output. */
@@ -245,7 +260,7 @@ export class Engine {
           continue;
         }
         const member = Math.floor(id / idsPerMember);
-        const { persistence } = this.#options;
+        const { persistence, gate } = this.#options;
         if (member === 0) {
           persistence?.receive(frame);
           continue;
@@ -255,7 +270,7 @@ export class Engine {
           events.frame(frame);
           continue;
         }
-        const bytes = persistence && frame.type === inspectReply ? persistence.inspect(frame) : frame.bytes;
+        const bytes = persistence && frame.type === inspectReply ? persistence.inspect(frame) : (gate?.deliver(frame) ?? frame.bytes);
         const parcel = parcels.get(member);
         if (parcel) parcel.push(bytes);
         else parcels.set(member, [bytes]);
@@ -406,6 +421,7 @@ export class Engine {
     this.#discard("the reader restarts");
     this.#replaceSoon();
     this.#options.persistence?.restarted();
+    this.#options.gate?.clear();
     for (const { events, collections, handles } of this.#members.list()) {
       collections.clear();
       handles.clear();

@@ -1,4 +1,5 @@
 import { Engine } from "./engine.js";
+import { Gate } from "./gate.js";
 import { compile, openGuest, type ModuleSource } from "./guest.js";
 import { identify } from "./identity.js";
 import { fetchRequests } from "./kubernetes.js";
@@ -39,6 +40,7 @@ export async function startEngine({ url, wasm, maxBytes = 0, maxHistory = 0, pau
     url,
     pauseMillis,
     persistence: opened,
+    gate: new Gate(),
     dial,
     request: fetchRequests(fetch),
     guest: () => {

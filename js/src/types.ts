@@ -11,6 +11,7 @@ export type * from "./types/views.js";
 
 /** How current a collection is. Frozen. The same object until a member changes. */
 export interface CollectionStatus {
+  /** While the resource does not exist, the state is `connecting` and {@link error} is a 404. */
   state: State;
   /**
    * The time of the next reconnect attempt, in milliseconds since the epoch; undefined if
@@ -150,12 +151,13 @@ export type WatchEvent<T extends object = KubeObject> =
  * - `Timeout`: `timeoutSeconds` have passed.
  * - `CollectionClosed`: the collection or the connection was closed.
  * - `EngineReplaced`: the engine failed, and the watch cannot continue in the new one. 410.
- * - `Refused`: the watch could not start. The code is 410 for a resource
- *   version that is too old, 504 for one that did not arrive in time, 400 for
- *   invalid options.
+ * - `Refused`: the watch could not start. The code is 410 for a resource version that is too old, 504 for one that did
+ *   not arrive in time, and 400 for invalid options. It is 403 while the collection is refused, and 404 while its
+ *   resource does not exist.
  * - `SlowConsumer`: the queue of a watch with the policy `"terminate"` was full. 410.
  * - `Overtaken`: the history evicted the next event of the watch while it stalled. 410.
- * - `HistoryLost`: the source lost the history of the resource version, or is a different one. 410.
+ * - `HistoryLost`: the source lost the history of the resource version, or is a different one. 410. The code is 404 if the
+ *   resource was removed.
  * - `Corrupt`: the restored state of the collection is corrupt. 410.
  */
 export type WatchEnd = "Closed" | "Timeout" | "CollectionClosed" | "EngineReplaced" | "Refused" | "SlowConsumer" | "Overtaken" | "HistoryLost" | "Corrupt";
@@ -197,10 +199,10 @@ export interface Collection<T extends object = KubeObject> {
   onObjectError(listener: (key: string, status: Status) => void): () => void;
   /**
    * Resolves when the collection is live for the first time. Rejects when the collection is
-   * closed, for example because of a 404. It stays pending while the collection is
-   * `forbidden`, after a 401 or a 403. The collection tries again, so a sign-in or a granted
-   * right resolves it. Programs that must not wait observe {@link status}; {@link
-   * View.ready}, {@link get} and {@link list} reject.
+   * closed. It stays pending while the collection is `forbidden`, after a 401 or a 403, and
+   * while its resource does not exist (404). The collection tries again, so a sign-in, a
+   * granted right or the installation of the resource resolves it. Programs that must not
+   * wait observe {@link status}; {@link View.ready}, {@link get} and {@link list} reject.
    */
   readonly synced: Promise<void>;
   /**

@@ -33,7 +33,7 @@ const empty: ViewSnapshot = frozen({
  * Status codes of invalid queries. After any other refusal, the same query is sent again
  * when the collection recovers.
  */
-const queryErrors = new Set([400, 404, 413, 422]);
+const queryErrors = new Set([400, 413, 422]);
 
 /**
  * A live window. Each query has its own window at the engine. A new window opens beside

@@ -2,6 +2,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { WebSocket, WebSocketServer } from "ws";
 import { Reader, split, Writer } from "../src/wire/codec.js";
+import { writeSubscriptionStatus } from "../src/wire/status.js";
 import { writeEnvelope, writeSchema } from "./fake.js";
 
 interface Change {
@@ -38,6 +39,8 @@ export class TestConnector {
   progressMillis = 10_000;
   /** The ID of the history of its versions. */
   source = "test";
+  /** The resource does not exist: subscriptions end with a 404. */
+  absent = false;
   /** Makes bodies larger. */
   padding = "";
   /** How many connections are refused before one is accepted. */
@@ -119,6 +122,15 @@ export class TestConnector {
     for (const [socket, ids] of this.#subscribers) this.#send(socket, (w) => ids.forEach((_, id) => this.#progress(w, id)));
   }
 
+  /** Removes the resource, and ends its subscriptions. */
+  uninstall(): void {
+    this.absent = true;
+    for (const [socket, ids] of this.#subscribers) {
+      this.#send(socket, (w) => [...ids.keys()].forEach((id) => writeSubscriptionStatus(w, id, { code: 404, reason: "NotFound", message: "the pods are gone" })));
+      ids.clear();
+    }
+  }
+
   /** Cuts every connection. */
   cut(): void {
     for (const socket of this.#subscribers.keys()) socket.terminate();
@@ -161,6 +173,7 @@ export class TestConnector {
 
   #subscribe(socket: WebSocket, id: number, from: number, metadataOnly: boolean): void {
     this.subscribes.push(from);
+    if (this.absent) return this.#send(socket, (w) => writeSubscriptionStatus(w, id, { code: 404, reason: "NotFound", message: "there are no pods yet" }));
     const has = this.#hasOf(socket);
     this.#subscribers.get(socket)!.set(id, metadataOnly);
     this.#send(socket, (w) => {

@@ -1,5 +1,5 @@
 import { Client } from "../src/client.js";
-import { Engine } from "../src/engine.js";
+import { Engine, type EngineOptions } from "../src/engine.js";
 import { GuestError, type Guest } from "../src/guest.js";
 import type { Dial, StreamEvents } from "../src/transport.js";
 import type { Cell, WatchEnd } from "../src/types.js";
@@ -326,10 +326,11 @@ export class FakeNetwork {
 }
 
 /** An engine over fake guests, and a client of it. */
-export async function fakeEngine(): Promise<{ engine: Engine; guests: FakeGuest[]; network: FakeNetwork; guest(): FakeGuest }> {
+export async function fakeEngine(options: Partial<EngineOptions> = {}): Promise<{ engine: Engine; guests: FakeGuest[]; network: FakeNetwork; guest(): FakeGuest }> {
   const guests: FakeGuest[] = [];
   const network = new FakeNetwork();
   const engine = await Engine.start({
+    ...options,
     url: "wss://test/watch",
     dial: network.dial,
     guest: async () => {

@@ -262,10 +262,14 @@ test("missing rights are reported, and the objects arrive after the grant", opti
   assert.equal(names(informer.list()), "a,b");
 });
 
-test("an unknown resource is reported, and ends start", options, async (t) => {
-  const { informer, events } = await setup(t, { path: "/apis/example.com/v1/gadgets" });
-  await informer.start();
-  assert.deepEqual(events.drain(), ["error 404"]);
+test("an unknown resource is reported, and start waits until it is installed", options, async (t) => {
+  const { cluster, wg, informer, events } = await setup(t, { path: "/apis/example.com/v1/gadgets" });
+  const started = informer.start();
+  assert.equal(await events.take(), "error 404");
+  cluster.apply({ apiVersion: "example.com/v1", kind: "Gadget", metadata: { name: "g", namespace: "default" } });
+  wg.reconnect();
+  await started;
+  assert.equal(names(informer.list()), "g");
 });
 
 test("a failed connection is reported", async () => {

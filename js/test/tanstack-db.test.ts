@@ -147,11 +147,24 @@ test("objects stay while the connection is lost, and missed changes arrive later
   await until(status, () => pods.utils.getStatus().state === "live");
 });
 
-test("a collection that cannot be loaded fails its preload with the reason", options, async (t) => {
-  const { client } = await setup(t);
+test("a collection of an absent resource reports the reason, and loads once it is installed", options, async (t) => {
+  const { cluster, client } = await setup(t);
   const things = createCollection(watchglassCollectionOptions({ client, resource: "example.com/v1/things" }));
   t.after(() => things.cleanup());
-  await assert.rejects(things.preload(), { code: 404 });
+  const loaded = things.preload();
+  await until({ subscribe: things.utils.subscribeStatus }, () => things.utils.getStatus().error?.code === 404);
+  assert.equal(things.utils.getStatus().state, "connecting");
+  cluster.apply({ apiVersion: "example.com/v1", kind: "Thing", metadata: { name: "t", namespace: "default" } });
+  client.reconnect();
+  await loaded;
+  assert.equal(names(things.values()), "t");
+});
+
+test("a collection that cannot be loaded fails its preload with the reason", options, async (t) => {
+  const { client } = await setup(t);
+  const things = createCollection(watchglassCollectionOptions({ client, resource: "things" }));
+  t.after(() => things.cleanup());
+  await assert.rejects(things.preload(), { code: 400 });
   assert.equal(things.utils.getStatus().state, "closed");
 });
 

@@ -127,7 +127,7 @@ test("a collection without the right to its resource is synced once the right is
   wg.reconnect();
   await pods.synced;
   assert.equal((await pods.list()).items.length, 1);
-  await assert.rejects(wg.collection("v1/absents").synced, { code: 404 });
+  await assert.rejects(wg.collection("v1/absents").list(), { code: 404 });
 });
 
 test("the cluster applies selectors of a collection, and reports mistakes with their position", options, async (t) => {
@@ -201,7 +201,22 @@ test("a custom resource is discovered by its objects", options, async (t) => {
   await view.ready;
   assert.deepEqual(view.snapshot.rows[0]!.columns, [3]);
   for (const resource of ["networkpolicies", "mice"]) await wg.collection(`example.com/v1/${resource}`).synced;
-  await assert.rejects(wg.collection("other.com/v1/things").synced, { code: 404 });
+  await assert.rejects(wg.collection("other.com/v1/things").list(), { code: 404 });
+});
+
+test("a resource is uninstalled with its objects, until an object of it is applied", options, async (t) => {
+  const cluster = new TestCluster();
+  cluster.apply(pod("a"));
+  const wg = await connected(t, cluster);
+  const pods = wg.collection("v1/pods");
+  await pods.synced;
+  cluster.uninstall("v1/pods");
+  await until(pods, () => pods.status.error?.code === 404);
+  assert.deepEqual(cluster.watches, []);
+  cluster.apply(pod("b"));
+  wg.reconnect();
+  await until(pods, () => pods.status.state === "live");
+  assert.deepEqual((await pods.list()).items.map(({ metadata }) => metadata.name), ["b"]);
 });
 
 test("an unknown object is reported with the existing ones", () => {

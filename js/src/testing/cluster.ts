@@ -41,6 +41,7 @@ export class TestCluster {
   readonly url = "http://cluster.test";
   readonly #resources = new Map<string, Map<string, KubeObject>>();
   readonly #denied = new Map<string, string>();
+  readonly #uninstalled = new Set<string>();
   readonly #watches = new Set<Watch>();
   #history: Change[] = [];
   /** Watches cannot start from this version or an older one. */
@@ -70,6 +71,7 @@ export class TestCluster {
    * @param resource for example "apps/v1/deployments". Default: the plural of the kind.
    */
   apply(input: ObjectInput, resource = resourceOf(input)): KubeObject {
+    this.#uninstalled.delete(resource);
     const objects = this.#objects(resource);
     const copy = structuredClone(input);
     const key = keyOf(copy.metadata);
@@ -103,6 +105,17 @@ export class TestCluster {
     this.#record({ rv, resource, object, previous, deleted: true });
   }
 
+  /**
+   * Deletes the objects of a resource and the resource itself, as when its
+   * CustomResourceDefinition is deleted. Watches of it end, and requests for it get 404 until
+   * {@link apply} creates an object of it.
+   */
+  uninstall(resource: string): void {
+    for (const key of [...this.#objects(resource).keys()]) this.delete(resource, key);
+    this.#uninstalled.add(resource);
+    this.#endWatches(resource);
+  }
+
   /** Breaks every connection, and refuses new ones until {@link restore}. */
   cut(): void {
     this.#isCut = true;
@@ -132,7 +145,7 @@ export class TestCluster {
    */
   deny(resource: string, message = `${resource} is forbidden: the test denies it`): void {
     this.#denied.set(resource, message);
-    for (const watch of this.#watches) if (watch.query.resource === resource) watch.end(this.#bookmark(watch.query));
+    this.#endWatches(resource);
   }
 
   /**
@@ -160,6 +173,7 @@ export class TestCluster {
     }
     const denied = this.#denied.get(query.resource);
     if (denied !== undefined) return failure(403, "Forbidden", denied);
+    if (this.#uninstalled.has(query.resource)) return notFound();
     return query.params.has("watch") ? this.#watch(query, signal) : this.#list(query);
   };
 
@@ -189,7 +203,11 @@ export class TestCluster {
       const [first] = objects.values();
       return first ? [{ name: resource.slice(prefix.length), kind: first.kind, namespaced: first.metadata.namespace !== undefined }] : [];
     });
-    return resources.length ? json({ kind: "APIResourceList", resources }) : failure(404, "NotFound", "the server could not find the requested resource");
+    return resources.length ? json({ kind: "APIResourceList", resources }) : notFound();
+  }
+
+  #endWatches(resource: string): void {
+    for (const watch of this.#watches) if (watch.query.resource === resource) watch.end(this.#bookmark(watch.query));
   }
 
   #matching(query: Query): KubeObject[] {
@@ -306,6 +324,8 @@ function json(body: object, status = 200): Response {
 }
 
 const failure = (code: number, reason: string, message: string): Response => json(statusObject(code, reason, message), code);
+
+const notFound = (): Response => failure(404, "NotFound", "the server could not find the requested resource");
 
 function parseQuery({ pathname, searchParams: params }: URL): Query {
   const [, group, version, namespace = "", name] = /^\/api(?:s\/([^/]+))?\/([^/]+)(?:\/namespaces\/([^/]+))?\/([^/]+)$/.exec(pathname)?.map((part) => part && decodeURIComponent(part)) ?? [];

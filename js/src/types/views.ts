@@ -177,7 +177,7 @@ export interface ViewOptions extends Selectors {
  *
  * - `loading`: {@link View.snapshot} does not match the current query yet. It is empty, or belongs to the previous query.
  * - `ready`: the snapshot matches the current query. A snapshot without rows means that no object matches.
- * - `error`: the query was refused, see {@link View.error}. The last snapshot stays. After a 400, 404, 413 or 422 the view
+ * - `error`: the query was refused, see {@link View.error}. The last snapshot stays. After a 400, 413 or 422 the view
  *   waits for another {@link View.query}. After any other error it sends the query again when the collection recovers.
  * - `closed`: the view or its collection was closed.
  */

@@ -77,7 +77,8 @@ export type Delivery =
   | { type: "ObjectState"; id: number; state: State; status: Status | undefined }
   | { type: "SnapshotChunk"; id: number; whole: boolean; last: boolean; resourceVersion: ResourceVersion; source: string; data: Uint8Array };
 
-const states: readonly State[] = ["connecting", "syncing", "live", "reconnecting", "stale", "forbidden", "closed"];
+/** The states of a collection, in the order of their numbers on the wire. */
+export const states: readonly State[] = ["connecting", "syncing", "live", "reconnecting", "stale", "forbidden", "closed"];
 /** The kinds of columns, in the order of their numbers on the wire. */
 export const columnKinds: readonly Column["kind"][] = ["null", "bool", "integer", "number", "date", "string", "duration"];
 const eventTypes = [undefined, "ADDED", "MODIFIED", "DELETED", "BOOKMARK"] as const;
@@ -85,7 +86,8 @@ const modified = 2;
 const modifiedWithPrevious = 0x80 | modified;
 /** Why a watch ended, in the order of the numbers on the wire. */
 export const watchEnds: readonly WatchEnd[] = ["Closed", "CollectionClosed", "EngineReplaced", "Timeout", "Refused", "SlowConsumer", "Overtaken", "HistoryLost", "Corrupt"];
-const rejectables: readonly Rejectable[] = ["collection", "watch", "view", "object", "restore", "reader"];
+/** In the order of their numbers on the wire. */
+export const rejectables: readonly Rejectable[] = ["collection", "watch", "view", "object", "restore", "reader"];
 
 /** The parsers of outputs without their type, by the type byte of the frame. */
 export interface Parsers<T extends { type: string }> {

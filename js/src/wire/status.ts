@@ -5,11 +5,16 @@ import { readerFrames, type Writer } from "./codec.js";
 export function writeSubscriptionStatus(w: Writer, subscription: number, status: Status): void {
   w.frame(readerFrames.SubscriptionStatus, () => {
     w.uvarint(subscription);
-    w.uvarint(status.code);
-    w.text(status.reason);
-    w.text(status.message);
-    w.text(status.cause ?? "");
-    w.uvarint(status.retryAfterSeconds ?? 0);
-    w.text(status.continue ?? "");
+    writeStatus(w, status);
   });
+}
+
+/** Writes a status as part of a frame. */
+export function writeStatus(w: Writer, status: Status): void {
+  w.uvarint(status.code);
+  w.text(status.reason);
+  w.text(status.message);
+  w.text(status.cause ?? "");
+  w.uvarint(status.retryAfterSeconds ?? 0);
+  w.text(status.continue ?? "");
 }
