@@ -1,4 +1,5 @@
 import { Clock } from "./clock.js";
+import { next, nextVisibility, started, type EngineEvent, type EngineState, type Visibility } from "./engine-state.js";
 import { messageOf } from "./errors.js";
 import type { Gate } from "./gate.js";
 import { GuestError, type Guest } from "./guest.js";
@@ -16,15 +17,6 @@ import { readOutput, recipient, type Output } from "./wire/driver-outputs.js";
  * milliseconds.
  */
 const stepBytes = 1 << 17;
-
-/**
- * The maximum delay before an engine that failed repeatedly is restarted, in
- * milliseconds.
- */
-const maxRestartDelay = 30_000;
-const minRestartDelay = 250;
-/** The time without a failure after which the delay is reset, in milliseconds. */
-const restartReset = 120_000;
 
 const defaultTokenMillis = 2_000;
 
@@ -84,22 +76,18 @@ export class Engine {
   readonly #streams = new Map<number, Stream | undefined>();
   readonly #inbox = new Writer();
   readonly #schedule = eachTask(() => this.flush());
-  #guest: Guest | undefined;
-  #commands: [member: number, frames: Uint8Array][] = [];
+  #state: EngineState;
+  #visibility: Visibility = "visible";
   #wake: ReturnType<typeof setTimeout> | undefined;
   #restart: ReturnType<typeof setTimeout> | undefined;
   readonly #clock = new Clock();
   /** The sleeps of the clock after which the streams were renewed. */
   #sleeps = 0;
-  #breaks = 0;
-  #brokeAt = 0;
-  #closed = false;
   #pause: ReturnType<typeof setTimeout> | undefined;
-  #paused = false;
 
   private constructor(options: EngineOptions, guest: Guest) {
     this.#options = options;
-    this.#guest = guest;
+    this.#state = started(guest);
     options.persistence?.start({ send: (frames) => this.#run((guest) => guest.step(frames)) });
     options.gate?.start({ send: (frames) => this.#run((guest) => this.#step(guest, frames)) });
   }
@@ -107,6 +95,17 @@ export class Engine {
   /** Rejects if no guest can be created. */
   static async start(options: EngineOptions): Promise<Engine> {
     return new Engine(options, await options.guest());
+  }
+
+  get #guest(): Guest | undefined {
+    return this.#state.name === "running" ? this.#state.guest : undefined;
+  }
+
+  /** Changes the state, and returns the previous one. */
+  #enter(event: EngineEvent): EngineState {
+    const previous = this.#state;
+    this.#state = next(previous, event);
+    return previous;
   }
 
   /** The memory of the guest in bytes. */
@@ -135,9 +134,9 @@ export class Engine {
 
   /** Ends the guest and its streams. Members receive no output after this. Idempotent. */
   close(): void {
-    if (this.#closed) return;
-    this.#closed = true;
-    this.#discard("the program closed the connection");
+    const previous = this.#enter({ type: "closed" });
+    if (previous.name === "closed") return;
+    this.#discard(previous, "the program closed the connection");
     clearTimeout(this.#restart);
     clearTimeout(this.#pause);
     this.#members.clear();
@@ -175,21 +174,20 @@ export class Engine {
    */
   #checkHidden(): void {
     const { pauseMillis = defaultPauseMillis } = this.#options;
-    if (this.#members.hidden) {
-      if (pauseMillis <= maxTimer) this.#pause ??= setTimeout(() => this.#startPause(), pauseMillis);
-      return;
-    }
+    const previous = this.#visibility;
+    this.#visibility = nextVisibility(previous, this.#members.hidden ? "hidden" : "shown");
+    if (this.#visibility === previous) return;
     clearTimeout(this.#pause);
-    this.#pause = undefined;
-    if (!this.#paused) return;
-    this.#paused = false;
-    this.#options.gate?.pause(false);
-    this.#reconnect();
+    if (this.#visibility === "hidden" && pauseMillis <= maxTimer) this.#pause = setTimeout(() => this.#startPause(), pauseMillis);
+    if (previous === "paused") {
+      this.#options.gate?.pause(false);
+      this.#reconnect();
+    }
   }
 
   /** Closes all streams. Until the end of the pause, attempts to open a stream fail. */
   #startPause(): void {
-    this.#paused = true;
+    this.#visibility = nextVisibility(this.#visibility, "elapsed");
     this.#options.gate?.pause(true);
     this.#closeStreams(pausedMessage);
   }
@@ -212,8 +210,8 @@ export class Engine {
   #command(member: number, frames: Uint8Array): void {
     const sender = this.#members.get(member);
     if (!sender) return;
-    if (!this.#guest) {
-      this.#commands.push([member, frames]);
+    if (this.#state.name === "restarting") {
+      this.#enter({ type: "command", member, frames });
       return;
     }
     this.#run((guest) => {
@@ -326,7 +324,7 @@ export class Engine {
   #checkSleep(): void {
     if (this.#sleeps === this.#clock.sleeps) return;
     this.#sleeps = this.#clock.sleeps;
-    if (this.#paused) return;
+    if (this.#visibility === "paused") return;
     this.#closeStreams(sleptMessage);
     this.#reconnect();
   }
@@ -357,7 +355,7 @@ export class Engine {
   async #begin(stream: number, begin: (token: string, current: () => boolean) => Stream | undefined): Promise<void> {
     const guest = this.#guest;
     const current = (): boolean => this.#guest === guest && this.#streams.has(stream);
-    if (this.#paused) return this.#ended(stream, pausedMessage);
+    if (this.#visibility === "paused") return this.#ended(stream, pausedMessage);
     let token: string;
     try {
       token = await this.#members.token(this.#options.tokenMillis ?? defaultTokenMillis);
@@ -416,9 +414,9 @@ export class Engine {
 
   /** Replaces a broken guest. All of its open objects are lost. */
   #break(message: string): void {
-    if (this.#closed || !this.#guest) return;
+    if (this.#state.name !== "running") return;
     console.error(`watchglass: the engine is restarted: ${message}`);
-    this.#discard("the reader restarts");
+    this.#discard(this.#enter({ type: "failed", now: Date.now() }), "the reader restarts");
     this.#replaceSoon();
     this.#options.persistence?.restarted();
     this.#options.gate?.clear();
@@ -430,37 +428,31 @@ export class Engine {
   }
 
   #replaceSoon(): void {
-    const now = Date.now();
-    this.#breaks = now - this.#brokeAt < restartReset ? this.#breaks + 1 : 0;
-    this.#brokeAt = now;
-    const delay = this.#breaks === 0 ? 0 : Math.min(minRestartDelay * 2 ** (this.#breaks - 1), maxRestartDelay);
-    this.#restart = setTimeout(() => void this.#replace(), delay);
+    if (this.#state.name === "restarting") this.#restart = setTimeout(() => void this.#replace(), this.#state.delay);
   }
 
   async #replace(): Promise<void> {
+    let guest: Guest;
     try {
-      const guest = await this.#options.guest();
-      if (this.#closed) return guest.close();
-      this.#guest = guest;
+      guest = await this.#options.guest();
     } catch (error) {
       console.error(`watchglass: the engine cannot be restarted yet: ${messageOf(error)}`);
+      this.#enter({ type: "failed", now: Date.now() });
       return this.#replaceSoon();
     }
-    const commands = this.#commands;
-    this.#commands = [];
-    for (const [member, frames] of commands) this.#command(member, frames);
+    const previous = this.#enter({ type: "created", guest });
+    if (previous.name !== "restarting") return guest.close();
+    for (const [member, frames] of previous.waiting) this.#command(member, frames);
   }
 
-  #discard(message: string): void {
-    const guest = this.#guest;
-    this.#guest = undefined;
-    this.#commands = [];
+  /** Closes the guest of a previous state and its streams. */
+  #discard(previous: EngineState, message: string): void {
     this.#inbox.take();
     clearTimeout(this.#wake);
     for (const stream of this.#streams.values()) stream?.close(message);
     this.#streams.clear();
     try {
-      guest?.close();
+      if (previous.name === "running") previous.guest.close();
     } catch {
       // The guest is discarded in any case.
     }

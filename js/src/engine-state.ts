@@ -1,0 +1,108 @@
+// The states of an engine and their transitions. Engine executes the effects.
+//
+//   running     --failed-->  restarting  --created-->  running
+//   restarting  --failed-->  restarting, after a longer delay
+//   any         --closed-->  closed
+//
+//   visible     --hidden-->  hidden      --elapsed-->  paused
+//   hidden, paused           --shown-->  visible
+
+import type { Guest } from "./guest.js";
+
+/**
+ * The maximum delay before an engine that failed repeatedly is restarted, in
+ * milliseconds.
+ */
+const maxRestartDelay = 30_000;
+const minRestartDelay = 250;
+/** The time without a failure after which the delay is reset, in milliseconds. */
+const restartReset = 120_000;
+
+/** The guest works. */
+export interface Running {
+  readonly name: "running";
+  readonly guest: Guest;
+  readonly failures: Failures;
+}
+
+/** The guest has failed, and the next one is created after the delay in milliseconds. */
+export interface Restarting {
+  readonly name: "restarting";
+  readonly delay: number;
+  readonly failures: Failures;
+  /** The frames of members that the next guest receives. */
+  readonly waiting: readonly (readonly [member: number, frames: Uint8Array])[];
+}
+
+/** The engine has ended. */
+export interface Closed {
+  readonly name: "closed";
+}
+
+export type EngineState = Running | Restarting | Closed;
+
+/** Failures in short succession, and the time of the last one. */
+interface Failures {
+  readonly repeated: number;
+  readonly at: number;
+}
+
+export type EngineEvent =
+  /** The guest failed or could not be created. Time is in milliseconds since the epoch. */
+  | { type: "failed"; now: number }
+  | { type: "created"; guest: Guest }
+  | { type: "command"; member: number; frames: Uint8Array }
+  | { type: "closed" };
+
+const never: Failures = { repeated: 0, at: 0 };
+
+/** The state of an engine with its first guest. */
+export function started(guest: Guest): EngineState {
+  return { name: "running", guest, failures: never };
+}
+
+/** Returns the state after an event, which is the same state if the event does not apply. */
+export function next(state: EngineState, event: EngineEvent): EngineState {
+  if (state.name === "closed") return state;
+  switch (event.type) {
+    case "closed":
+      return { name: "closed" };
+    case "failed": {
+      const failures = afterFailure(state.failures, event.now);
+      return { name: "restarting", failures, delay: restartDelay(failures), waiting: state.name === "restarting" ? state.waiting : [] };
+    }
+    case "created":
+      return state.name === "restarting" ? { name: "running", guest: event.guest, failures: state.failures } : state;
+    case "command":
+      return state.name === "restarting" ? { ...state, waiting: [...state.waiting, [event.member, event.frames]] } : state;
+  }
+}
+
+function afterFailure({ repeated, at }: Failures, now: number): Failures {
+  return { repeated: now - at < restartReset ? repeated + 1 : 0, at: now };
+}
+
+function restartDelay({ repeated }: Failures): number {
+  return repeated === 0 ? 0 : Math.min(minRestartDelay * 2 ** (repeated - 1), maxRestartDelay);
+}
+
+/**
+ * Whether a page of the engine is visible. While all are hidden, the engine pauses after a
+ * time: it closes its streams and opens no others.
+ */
+export type Visibility = "visible" | "hidden" | "paused";
+
+/** The last visible page was hidden, one was shown, or the time elapsed. */
+export type VisibilityEvent = "hidden" | "shown" | "elapsed";
+
+/** Returns the visibility after an event, which is the same if the event does not apply. */
+export function nextVisibility(visibility: Visibility, event: VisibilityEvent): Visibility {
+  switch (event) {
+    case "shown":
+      return "visible";
+    case "hidden":
+      return visibility === "visible" ? "hidden" : visibility;
+    case "elapsed":
+      return visibility === "hidden" ? "paused" : visibility;
+  }
+}
