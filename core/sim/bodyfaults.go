@@ -104,8 +104,12 @@ func (l *link) change(data []byte) (refused bool) {
 	}
 	b.changed--
 	data = append([]byte(nil), data...)
+	checksum := checksumAt(data)
+	if checksum == len(data) {
+		return false // a cut lost the Checksum, so a change is undetectable
+	}
 	at := b.rand.Int63n(int64(len(data)))
-	if int(at) == checksumAt(data) {
+	if int(at) == checksum {
 		return false // it may become an unknown optional frame
 	}
 	data[at] ^= byte(1 + b.rand.Int63n(255))
