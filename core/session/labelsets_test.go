@@ -204,6 +204,24 @@ func TestMemoryOfAReaderDoesNotGrowWithLabelSets(t *testing.T) {
 	}
 }
 
+// The private numbers of label sets start over at the limit. The table therefore
+// remains small while a reader with a selector receives a long snapshot, and afterwards.
+func TestPrivateLabelSetsAreBounded(t *testing.T) {
+	const most, message = 100, 1000
+	c := newLabelled(2000, 1)
+	r := &labelReader{t: t, of: c, known: map[uint32]string{}}
+	r.session = c.sessions(t, 1, session.Config{LabelSets: most}, wire.Subscribe{LabelSelector: "app!=none"})[0]
+	for r.pull(message) {
+	}
+	for i := range 2000 {
+		require.Nil(t, c.Apply(c.put(i, 4000), 1000))
+		for r.pull(message) {
+		}
+	}
+	require.Greater(t, r.defined, 2000)
+	assert.Less(t, len(r.known), most+message/10, "a message has few objects")
+}
+
 func heapBytes() int {
 	var m runtime.MemStats
 	runtime.GC()
