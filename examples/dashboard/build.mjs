@@ -27,6 +27,7 @@ export async function buildPage(entry, outdir, options = {}) {
       "watchglass/inspector": join(pkg, "dist/inspector.js"),
       "watchglass/search": join(pkg, "dist/search.js"),
       "watchglass/testing": join(pkg, "dist/testing.js"),
+      "watchglass/tree": join(pkg, "dist/tree.js"),
       watchglass: join(pkg, "dist/index.js"),
     },
     ...options,

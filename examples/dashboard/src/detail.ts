@@ -8,11 +8,12 @@ import { Owners } from "./owners.ts";
 import { LiveView } from "./query.ts";
 import { relatedLinks } from "./relations.ts";
 import { escapeValue } from "./selectors.ts";
+import { OwnedTree } from "./tree.ts";
 import { yamlLines } from "./yaml.ts";
 
 type Format = "yaml" | "json";
 
-/** One complete object beside the table, with its owners and events. It follows every change while it is open. */
+/** One complete object beside the table, with its owners, the objects that it owns, and its events. It follows every change while it is open. */
 export class Detail {
   readonly #panel = byId("detail");
   readonly #note = byId("detail-note");
@@ -20,6 +21,7 @@ export class Detail {
   readonly #draw = () => this.#render();
   readonly #events: ObjectEvents;
   readonly #owners: Owners;
+  readonly #tree: OwnedTree;
   #format: Format = "yaml";
   #collection: Collection | undefined;
   #resource = "";
@@ -34,6 +36,7 @@ export class Detail {
   constructor(connection: Watchglass, onClose: () => void) {
     this.#events = new ObjectEvents(connection, () => schedule(this.#draw));
     this.#owners = new Owners(connection, () => schedule(this.#draw));
+    this.#tree = new OwnedTree(connection, () => schedule(this.#draw));
     byId("detail-close").addEventListener("click", onClose);
     byId("detail-copy").addEventListener("click", () => void this.#copy());
     byId("detail-yaml").addEventListener("click", () => this.#show("yaml"));
@@ -68,6 +71,7 @@ export class Detail {
     this.#lines.replace([]);
     this.#events.close();
     this.#owners.close();
+    this.#tree.close();
     this.#drawLinks();
     this.#panel.hidden = true;
   }
@@ -89,7 +93,10 @@ export class Detail {
   #follow(): void {
     schedule(this.#draw);
     const row = this.#row;
-    if (row) this.#events.open(this.#collection!.schema?.kind ?? "", row);
+    if (row) {
+      this.#events.open(this.#collection!.schema?.kind ?? "", row);
+      this.#tree.open(this.#collection!, this.#resource, row);
+    }
     if (!row || this.#fetching || row.resourceVersion === this.#object?.metadata.resourceVersion) return;
     this.#fetching = true;
     void this.#fetch(this.#collection!, row);
@@ -125,6 +132,7 @@ export class Detail {
     setText(this.#note, this.#noteText(deleted));
     this.#events.draw(Date.now());
     this.#owners.draw();
+    this.#tree.draw();
     if (!this.#object || this.#object === this.#drawnObject) return;
     this.#drawnObject = this.#object;
     this.#drawLinks();

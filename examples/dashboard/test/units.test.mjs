@@ -8,7 +8,7 @@ import { after, before, describe, test } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
 const at = (path) => fileURLToPath(new URL(path, import.meta.url));
-const modules = ["columns", "dom", "export", "format", "json", "lines", "query", "relations", "resources", "selectors", "state", "window", "yaml"];
+const modules = ["columns", "dom", "export", "format", "json", "lines", "owned", "query", "relations", "resources", "selectors", "state", "window", "yaml"];
 const folder = mkdtempSync(join(tmpdir(), "dashboard-units-"));
 const m = {};
 
@@ -250,5 +250,24 @@ describe("sorting", () => {
     assert.equal(m.orderOf({ sort: "" }, "-"), undefined);
     assert.deepEqual(m.sortKeys(' name,, "a,b" nulls last , -Age'), ["name", '"a,b" nulls last', "-Age"]);
     assert.deepEqual(m.sortKeys('"a,b'), ['"a,b']);
+  });
+});
+
+describe("the tree of owned objects", () => {
+  const condition = (cells) => m.conditionOf({ cells });
+
+  test("summarizes the columns of each kind", () => {
+    assert.deepEqual(condition({ Ready: "1/2", Status: "Running", Restarts: 1200 }), { text: "Running · 1/2 ready · 1,200 restarts", status: "Running" });
+    assert.deepEqual(condition({ Desired: 3, Current: 3, Ready: 3 }), { text: "3/3 ready", status: "ready" });
+    assert.deepEqual(condition({ Desired: 0, Current: 0, Ready: 0 }), { text: "0/0 ready", status: "" });
+    assert.deepEqual(condition({ Status: "Complete", Completions: "1/1" }), { text: "Complete · 1/1 completions", status: "Complete" });
+    assert.deepEqual(condition({ Schedule: "@daily", Suspend: "True", Active: 2 }), { text: "suspended · 2 active", status: "" });
+    assert.deepEqual(condition({ Age: 1 }), { text: "", status: "" });
+  });
+
+  test("opens the resources that an object may own", () => {
+    assert.deepEqual(m.ownedResources("apps/v1/deployments"), ["apps/v1/replicasets", "v1/pods"]);
+    assert.ok(m.ownedResources("argoproj.io/v1alpha1/rollouts").includes("apps/v1/replicasets"));
+    for (const resource of ["v1/pods", "v1/configmaps", "networking.k8s.io/v1/ingresses", "batch/v1/toString"]) assert.deepEqual(m.ownedResources(resource), []);
   });
 });

@@ -22,7 +22,7 @@ class Cluster extends TestCluster {
     this.#loaded = loaded ? Promise.resolve() : new Promise((resolve) => { this.#load = resolve; });
   }
 
-  /** Responds to requests if the page was opened with ?wait. */
+  /** Responds to requests if the page was opened with ?wait or ?hold. */
   load(): void {
     this.shown.reset();
     this.#load();
@@ -31,8 +31,9 @@ class Cluster extends TestCluster {
   async connect() {
     const { fetch, ...options } = this.options;
     const delayed: typeof globalThis.fetch = async (...args) => {
-      await this.#loaded;
-      return refusal(new URL(String(args[0])).pathname) ?? fetch!(...args);
+      const { pathname } = new URL(String(args[0]));
+      if (!held || pathname.endsWith(`/${held}`)) await this.#loaded;
+      return refusal(pathname) ?? fetch!(...args);
     };
     return this.shown.connection(await connect(this.url, { ...options, fetch: delayed, wasm: new URL("watchglass.wasm", location.href) }));
   }
@@ -91,11 +92,12 @@ declare global {
 
 /**
  * ?pods=10000 sets the number of pods, and ?shop adds workloads. With ?wait nothing loads until the test calls
- * cluster.load(), and with ?broken connecting fails. With ?only=shop the user may read one
+ * cluster.load(), with ?hold=pods no pods do, and with ?broken connecting fails. With ?only=shop the user may read one
  * namespace.
  */
 const params = new URLSearchParams(location.search);
-globalThis.cluster = new Cluster(Number(params.get("pods") ?? 3000), !params.has("wait"));
+const held = params.get("hold");
+globalThis.cluster = new Cluster(Number(params.get("pods") ?? 3000), !params.has("wait") && !held);
 if (params.has("shop")) globalThis.cluster.addShop();
 
 void start(async () => {

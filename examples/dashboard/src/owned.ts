@@ -1,0 +1,119 @@
+import type { Cell, Collection, Row } from "watchglass";
+import type { TreeNode } from "watchglass/tree";
+import { count } from "./format.ts";
+
+const [PODS, REPLICA_SETS, JOBS] = ["v1/pods", "apps/v1/replicasets", "batch/v1/jobs"];
+
+/** Built-in resources whose objects own others, with the resources of these. */
+const OWNED: Readonly<Record<string, readonly string[]>> = {
+  "apps/v1/deployments": [REPLICA_SETS, PODS],
+  "apps/v1/replicasets": [PODS],
+  "apps/v1/statefulsets": [PODS],
+  "apps/v1/daemonsets": [PODS],
+  "batch/v1/jobs": [PODS],
+  "batch/v1/cronjobs": [JOBS, PODS],
+  "v1/replicationcontrollers": [PODS],
+  "v1/services": ["discovery.k8s.io/v1/endpointslices"],
+};
+
+/** What the objects of custom resources usually own. */
+const WORKLOADS = [
+  "apps/v1/deployments", "apps/v1/statefulsets", "apps/v1/daemonsets", REPLICA_SETS, "batch/v1/cronjobs", JOBS, PODS,
+  "v1/services", "v1/configmaps",
+];
+
+/** The resources whose objects may be below an object of a resource. Empty if it owns none. */
+export function ownedResources(resource: string): readonly string[] {
+  if (Object.hasOwn(OWNED, resource)) return OWNED[resource]!;
+  const [group = "", ...rest] = resource.split("/");
+  const custom = rest.length > 1 && group.includes(".") && !group.endsWith(".k8s.io");
+  return custom ? WORKLOADS : [];
+}
+
+/** Nodes with more children are collapsed until the user expands them. */
+export const MANY = 50;
+
+/** One visible node of a tree. */
+export interface Line {
+  node: TreeNode;
+  /** From 1, the root. */
+  level: number;
+  /** From 1, among the children of the parent. */
+  position: number;
+  siblings: number;
+  /** Undefined without children. */
+  expanded: boolean | undefined;
+}
+
+/** The visible nodes from top to bottom. `toggled` has the nodes that the user expanded or collapsed. */
+export function visibleLines(root: TreeNode, toggled: ReadonlyMap<string, boolean>): Line[] {
+  const lines: Line[] = [];
+  const add = (node: TreeNode, level: number, position: number, siblings: number): void => {
+    const { children } = node;
+    const expanded = children.length ? (toggled.get(node.uid) ?? children.length <= MANY) : undefined;
+    lines.push({ node, level, position, siblings, expanded });
+    if (expanded) inOrder(children).forEach((child, i) => add(child, level + 1, i + 1, children.length));
+  };
+  add(root, 1, 1, 1);
+  return lines;
+}
+
+/** Nodes with children come first: the old replica sets of a deployment have none. */
+function inOrder(nodes: readonly TreeNode[]): TreeNode[] {
+  return [...nodes].sort((a, b) => Number(b.children.length > 0) - Number(a.children.length > 0));
+}
+
+/** The number of objects below a node. */
+export function descendants({ children }: TreeNode): number {
+  return children.reduce((sum, child) => sum + 1 + descendants(child), 0);
+}
+
+/** The number of pods below a node by status, the most frequent status first. */
+export function podStates(node: TreeNode, pods: Collection): [status: string, pods: number][] {
+  const counts = new Map<string, number>();
+  const add = ({ children }: TreeNode): void => {
+    for (const child of children) {
+      if (child.row && child.collection === pods) {
+        const status = String(child.row.cells["Status"] ?? "");
+        counts.set(status, (counts.get(status) ?? 0) + 1);
+      }
+      add(child);
+    }
+  };
+  add(node);
+  return [...counts].sort(([a, n], [b, m]) => m - n || (a < b ? -1 : 1));
+}
+
+/** How an object is: a text, and the status that determines its color. */
+export interface Condition {
+  text: string;
+  status: string;
+}
+
+/** Summarizes the columns that tell whether an object works: its status, and how much of it is ready. */
+export function conditionOf({ cells }: Row): Condition {
+  const status = typeof cells["Status"] === "string" ? cells["Status"] : "";
+  const ready = readiness(cells["Ready"], cells["Desired"]);
+  const parts = [
+    status,
+    ready && `${ready} ready`,
+    cells["Completions"] ? `${cells["Completions"]} completions` : "",
+    Number(cells["Restarts"]) > 0 ? `${count(Number(cells["Restarts"]))} ${cells["Restarts"] === 1 ? "restart" : "restarts"}` : "",
+    cells["Suspend"] === true || cells["Suspend"] === "True" ? "suspended" : "",
+    Number(cells["Active"]) > 0 ? `${cells["Active"]} active` : "",
+  ];
+  return { text: parts.filter(Boolean).join(" · "), status: status || readyStatus(ready) };
+}
+
+/** Such as 1/2, from a column that has both numbers or from two columns. */
+function readiness(ready: Cell | undefined, desired: Cell | undefined): string {
+  if (typeof ready === "string") return ready;
+  return typeof ready === "number" && typeof desired === "number" ? `${ready}/${desired}` : "";
+}
+
+/** An object that should have no replicas is neither ready nor not ready. */
+function readyStatus(ready: string): string {
+  const [have, want] = ready.split("/").map(Number);
+  if (!want) return "";
+  return have === want ? "ready" : "not ready";
+}
