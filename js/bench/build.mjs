@@ -25,6 +25,6 @@ const common = { bundle: true, format: "esm", target: "es2022", logLevel: "warni
 await build({
   ...common,
   platform: "node",
-  entryPoints: ["ingest-node", "ingest-chromium", "cold", "cold-side", "engine-node", "link", "persist", "tabs", "views"].map((name) => here(`${name}.mjs`)),
+  entryPoints: ["ingest-node", "ingest-chromium", "cold", "cold-side", "engine-node", "full-view", "link", "live-query", "persist", "search", "tabs", "views"].map((name) => here(`${name}.mjs`)),
 });
 await build({ ...common, platform: "browser", entryPoints: [here("ingest-page.mjs")] });

@@ -20,6 +20,12 @@ export class Ours {
   calls = [];
   /** The number of output frames by type. */
   frames = {};
+  /** The schema of the collection. */
+  schema;
+  /** Called with the events of the watch. */
+  onEvents = () => {};
+  /** Called with each patch of the view. */
+  onPatch = () => {};
 
   #deaf = false;
   #patched = false;
@@ -55,14 +61,29 @@ export class Ours {
   }
 
   /** Opens a watch for a label selector, if any, and a view, like a page with a counter and a table. */
-  attach({ watch, sort }) {
-    if (watch) {
-      this.send({
-        type: "OpenWatch", watch: 1, collection, ...everything, labelSelector: watch, resourceVersion: "", match: 0,
-        sendInitialEvents: 0, bookmarks: false, timeoutSeconds: 0, bodies: false, policy: 0, credit: 0,
-      });
-    }
-    this.send({ type: "OpenView", view: 1, collection, ...everything, namespaces: [], search: "", where: "", sort, offset: 0, limit: 50, facets: [] });
+  attach({ watch, ...query }) {
+    if (watch) this.watch(watch);
+    this.view(1, query);
+  }
+
+  /** Opens a watch for a label selector, which is empty for all objects. */
+  watch(labelSelector) {
+    this.send({
+      type: "OpenWatch", watch: 1, collection, ...everything, labelSelector, resourceVersion: "", match: 0,
+      sendInitialEvents: 0, bookmarks: false, timeoutSeconds: 0, bodies: false, policy: 0, credit: 0,
+    });
+  }
+
+  /** Opens a view of 50 rows. Facets are names. */
+  view(view, { search = "", sort, facets = [] }) {
+    this.send({
+      type: "OpenView", view, collection, ...everything, namespaces: [], search, where: "", ownedBy: "", recursive: false, sort, offset: 0, limit: 50,
+      facets: facets.map((by) => ({ by, then: "", limit: 0, width: 0, rowsOnly: false, aggregates: [] })),
+    });
+  }
+
+  closeView(view) {
+    this.send({ type: "CloseView", view });
   }
 
   send(command) {
@@ -100,7 +121,12 @@ export class Ours {
 
   #read(output) {
     this.frames[output.type] = (this.frames[output.type] ?? 0) + 1;
-    if (output.type === "ViewPatch") this.#patched = true;
+    if (output.type === "ViewPatch") {
+      this.#patched ||= output.id === 1;
+      this.onPatch(output);
+    }
+    if (output.type === "WatchEvents") this.onEvents(output.events);
+    if (output.type === "CollectionSchema") this.schema = output.schema;
     if (output.type === "Fetch") this.#fetches.push(output);
     if (output.type === "CollectionState") {
       this.live = output.state === "live";

@@ -1,5 +1,5 @@
 // A headless Chromium, $CHROMIUM, and a server of the package and of recorded pods, for
-// benchmarks that run as: node BENCHMARK.js MODULE DATA DIST.
+// benchmarks that run as: node BENCHMARK.js MODULE DATA DIST [RECORDING].
 import { createReadStream, existsSync, readFileSync, statSync } from "node:fs";
 import { createServer } from "node:http";
 import { createRequire } from "node:module";
@@ -11,7 +11,7 @@ const require = createRequire(new URL("../../package.json", import.meta.url));
 const { chromium } = require("playwright-core");
 const { WebSocketServer } = require("ws");
 export const rounds = 5;
-const [, data, dist] = process.argv.slice(2);
+const [, data, dist, recording = "snapshot.bin"] = process.argv.slice(2);
 export const { objects } = JSON.parse(readFileSync(join(data, "manifest.json")));
 const welcome = 0x10;
 const snapshotBegin = 0x14;
@@ -19,7 +19,7 @@ const snapshotEnd = 0x16;
 const checksum = 0xa0;
 
 // The messages are assembled again below, so their checksums do not apply.
-const recorded = chunks(readFileSync(join(data, "snapshot.bin"))).map((message) => [...split(message)].filter(({ type }) => type !== checksum));
+const recorded = chunks(readFileSync(join(data, recording))).map((message) => [...split(message)].filter(({ type }) => type !== checksum));
 const frames = recorded.flat();
 const end = new Reader(frames.find(({ type }) => type === snapshotEnd).payload, "SnapshotEnd");
 end.uint32();
@@ -72,14 +72,14 @@ export async function open(context) {
 }
 
 /**
- * Connects a page with options. Returns the milliseconds to the first rows, and to the
+ * Connects a page with options, and opens the pods. Returns the milliseconds to the first rows, and to the
  * exact table of all pods.
  */
-export function exact(page, options) {
-  return page.evaluate(async ({ objects, options }) => {
+export function exact(page, options, scope = {}) {
+  return page.evaluate(async ({ objects, options, scope }) => {
     const start = performance.now();
     globalThis.wg = await watchglass.connect("/watch", options);
-    const pods = wg.collection("v1/pods");
+    const pods = wg.collection("v1/pods", scope);
     const view = pods.view({ sort: "-Age", limit: 50 });
     await view.ready;
     const first = performance.now() - start;
@@ -90,7 +90,7 @@ export function exact(page, options) {
       look();
     });
     return { first, exact: performance.now() - start };
-  }, { objects, options });
+  }, { objects, options, scope });
 }
 
 /** Ends the browser and the server. */

@@ -30,6 +30,7 @@ type bench struct {
 	start  time.Time
 	cold   []Result // results of coldStart, which two figures share
 	synced []Result // results of firstSyncs, which two figures share
+	full   []Result // results of fullView, which two figures share
 }
 
 func newBench(keep string) (*bench, error) {

@@ -66,6 +66,18 @@ var figures = []figure{
 	{"P17", "processor time of the connector for 500 simultaneous first syncs of 10,000 pods, against a broadcast of as many messages of the same size", []target{
 		{atMost: 2},
 	}, runFirstSyncs},
+	{"P18", "search over 100,000 pods in Chromium: the first rows after the first keystroke, and after each further one that narrows", []target{
+		{name: "first", atMost: 30}, {name: "further", atMost: 10},
+	}, runSearch},
+	{"P19", "an update under a view of 100,000 pods with a search, two sorts and five facets, against a view with one sort", []target{
+		{atMost: 3},
+	}, runFullView},
+	{"P20", "opening that view, and its longest call into the guest", []target{
+		{name: "open", atMost: 150}, {name: "longest-call", atMost: 20},
+	}, runOpenFullView},
+	{"P21", "updates under that view in batches of 100, against live queries of TanStack DB and against arrays sorted again for each batch", []target{
+		{name: "tanstack", atLeast: 10}, {name: "arrays", atLeast: 10},
+	}, runLiveQuery},
 	{"P26", "reload with persistence to an exact table of 50,000 pods, against a cold load", []target{
 		{atMost: 0.2},
 	}, runPersistence},

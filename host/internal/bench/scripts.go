@@ -86,7 +86,41 @@ func (b *bench) inPages(ctx context.Context, script string) ([]Result, error) {
 	return b.script(ctx, script, modulePath, dir, "js/dist")
 }
 
-// viewed is the data set for the views of P6 and P11.
+// runSearch is P18, in a page with the built package.
+func runSearch(ctx context.Context, b *bench) ([]Result, error) {
+	dir, err := b.data(ctx, viewed(100_000))
+	if err != nil {
+		return nil, err
+	}
+	return b.script(ctx, "search.js", modulePath, dir, "js/dist", "metadata.bin")
+}
+
+// P19 and P20 share one measurement.
+func runFullView(ctx context.Context, b *bench) ([]Result, error)     { return b.fullView(ctx, "P19") }
+func runOpenFullView(ctx context.Context, b *bench) ([]Result, error) { return b.fullView(ctx, "P20") }
+
+func (b *bench) fullView(ctx context.Context, figure string) ([]Result, error) {
+	if b.full == nil {
+		dir, err := b.data(ctx, viewed(100_000))
+		if err != nil {
+			return nil, err
+		}
+		if b.full, err = b.script(ctx, "full-view.js", modulePath, dir); err != nil {
+			return nil, err
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(b.full), func(r Result) bool { return r.Figure != figure }), nil
+}
+
+func runLiveQuery(ctx context.Context, b *bench) ([]Result, error) {
+	dir, err := b.data(ctx, viewed(100_000))
+	if err != nil {
+		return nil, err
+	}
+	return b.script(ctx, "live-query.js", modulePath, dir)
+}
+
+// viewed is the data set for the views of P6, P11 and P18 to P21.
 func viewed(pods int) dataset {
 	return dataset{pods: pods, updates: 18_000, batch: updateBatch, metadata: true, churn: true}
 }

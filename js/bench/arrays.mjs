@@ -1,0 +1,54 @@
+const text = "running";
+const facets = ["status", "ready", "node", "namespace", "app"];
+
+/** The query of P21 in JavaScript arrays, evaluated once for each batch, as for a frame. */
+export class Arrays {
+  #rows;
+  #result;
+
+  static async open(snapshot) {
+    const arrays = new Arrays();
+    arrays.#rows = new Map(snapshot.map((row) => [row.key, row]));
+    arrays.#evaluate();
+    return arrays;
+  }
+
+  receive(changes) {
+    for (const { type, row } of changes) {
+      if (type === "DELETED") this.#rows.delete(row.key);
+      else this.#rows.set(row.key, row);
+    }
+    this.#evaluate();
+  }
+
+  result() {
+    return this.#result;
+  }
+
+  #evaluate() {
+    const matching = [];
+    for (const row of this.#rows.values()) if (row.text.includes(text)) matching.push(row);
+    matching.sort(compareRows);
+    this.#result = { total: matching.length, keys: matching.slice(0, 50).map(({ key }) => key), facets: facets.map((name) => largest(count(matching, name))) };
+  }
+}
+
+/** By restarts, most first, then by node, and finally by key. */
+export function compareRows(a, b) {
+  return b.restarts - a.restarts || compare(a.node, b.node) || compare(a.key, b.key);
+}
+
+function compare(a, b) {
+  return a < b ? -1 : Number(a > b);
+}
+
+function count(rows, name) {
+  const counts = new Map();
+  for (const row of rows) counts.set(row[name], (counts.get(row[name]) ?? 0) + 1);
+  return [...counts];
+}
+
+/** The 100 most frequent values with their counts, sorted by value. */
+export function largest(counts) {
+  return counts.sort(([a, n], [b, m]) => m - n || compare(a, b)).slice(0, 100).sort(([a], [b]) => compare(a, b));
+}
