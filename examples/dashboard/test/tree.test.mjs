@@ -86,7 +86,7 @@ describe("the tree of owned objects", () => {
   test("is used by the keyboard", async () => {
     await openCheckout();
     await shows(CHECKOUT_LINES);
-    const focused = () => inPage(() => document.activeElement.querySelector?.(".tree-name")?.textContent);
+    const focused = () => inPage(() => document.activeElement.closest(".tree-item")?.querySelector(".tree-name").textContent);
     const press = async (...keys) => {
       for (const key of keys) {
         await dashboard.page.keyboard.press(key);
@@ -114,7 +114,7 @@ describe("the tree of owned objects", () => {
     await item("checkout-7d9-0").waitFor();
     assert.equal(await focused(), "checkout-7d9-a", "the focus stays when items are inserted");
     await inPage(() => cluster.delete("v1/pods", "shop/checkout-7d9-a"));
-    await until(() => document.activeElement.querySelector(".tree-name")?.textContent === "checkout");
+    await until(() => document.activeElement.closest(".tree-item")?.querySelector(".tree-name").textContent === "checkout");
     await item("checkout-7d9-0").focus();
     await dashboard.page.keyboard.press("Enter");
     await dashboard.page.getByRole("heading", { name: "shop/checkout-7d9-0" }).waitFor();
