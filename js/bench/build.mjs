@@ -25,6 +25,11 @@ const common = { bundle: true, format: "esm", target: "es2022", logLevel: "warni
 await build({
   ...common,
   platform: "node",
-  entryPoints: ["ingest-node", "ingest-chromium", "cold", "cold-side", "engine-node", "full-view", "link", "live-query", "persist", "search", "tabs", "views"].map((name) => here(`${name}.mjs`)),
+  entryPoints: ["ingest-node", "ingest-chromium", "cold", "cold-side", "engine-node", "full-view", "link", "live-query", "persist", "search", "table", "tabs", "views"].map((name) => here(`${name}.mjs`)),
 });
 await build({ ...common, platform: "browser", entryPoints: [here("ingest-page.mjs")] });
+// React as in production. The page of our side loads the package's worker, which is not in the bundle.
+await build({
+  ...common, platform: "browser", minify: true, define: { "process.env.NODE_ENV": '"production"' },
+  entryPoints: ["table-ours", "table-informer", "table-tanstack"].map((name) => here(`${name}.mjs`)),
+});

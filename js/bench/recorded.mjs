@@ -25,30 +25,42 @@ const end = new Reader(frames.find(({ type }) => type === snapshotEnd).payload, 
 end.uint32();
 const version = end.resourceVersion();
 
-/** The messages to a reader that resumes: those before the snapshot, and progress. */
-function resumed(subscription) {
+/** The message that a subscription is complete up to a version. */
+export function progress(subscription, version) {
   const w = new Writer();
   w.frame(0x18, () => {
     w.uvarint(subscription);
     w.uvarint(BigInt(version));
   });
+  return w.take();
+}
+
+/** The messages to a reader that resumes: those before the snapshot, and progress. */
+function resumed(subscription) {
   const head = frames.slice(0, frames.findIndex(({ type }) => type === snapshotBegin)).filter(({ type }) => type !== welcome);
-  return [concat([...head.map(({ bytes }) => bytes), w.take()])];
+  return [concat([...head.map(({ bytes }) => bytes), progress(subscription, version)])];
 }
 
 const whole = recorded.map((message) => concat(message.filter(({ type }) => type !== welcome).map(({ bytes }) => bytes))).filter(({ length }) => length > 0);
 const types = { ".js": "text/javascript", ".wasm": "application/wasm" };
+/** The directories of the package, of the bundled benchmarks and of the data. */
+const served = [dist, import.meta.dirname, data];
 const server = createServer(({ url }, response) => {
-  const file = join(dist, url);
-  if (url === "/" || !existsSync(file)) {
-    response.setHeader("content-type", url === "/" ? "text/html" : "text/javascript");
-    return void response.end(url === "/" ? '<!doctype html><link rel="icon" href="data:,"><script type="module" src="/page.js"></script>' : 'import * as w from "./index.js"; window.watchglass = w');
+  const { pathname, searchParams } = new URL(url, "http://localhost");
+  const file = served.map((directory) => join(directory, pathname)).find(existsSync);
+  if (pathname === "/" || !file) {
+    response.setHeader("content-type", pathname === "/" ? "text/html" : "text/javascript");
+    const script = searchParams.get("script") ?? "page.js";
+    return void response.end(pathname === "/" ? `<!doctype html><link rel="icon" href="data:,"><script type="module" src="/${script}"></script>` : 'import * as w from "./index.js"; window.watchglass = w');
   }
   response.setHeader("content-type", types[file.slice(file.lastIndexOf("."))] ?? "application/octet-stream");
   response.setHeader("content-length", statSync(file).size);
   createReadStream(file).pipe(response);
 });
-new WebSocketServer({ server, handleProtocols: (offered) => [...offered][0] }).on("connection", (socket) => {
+/** The open connections, by their path. */
+const sockets = new Map();
+new WebSocketServer({ server, handleProtocols: (offered) => [...offered][0] }).on("connection", (socket, { url }) => {
+  sockets.set(url, socket);
   socket.on("message", (message) => {
     for (const { type, payload } of split(new Uint8Array(message))) {
       if (type === 0x01) socket.send(frames.find((f) => f.type === welcome).bytes);
@@ -61,14 +73,32 @@ new WebSocketServer({ server, handleProtocols: (offered) => [...offered][0] }).o
   });
 });
 await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
-export const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking"] });
+export const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM,
+  args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--js-flags=--max-old-space-size=4096"],
+});
+
+const address = `http://127.0.0.1:${server.address().port}/`;
 
 /** Opens a page with the package as `watchglass`. */
 export async function open(context) {
   const page = await context.newPage();
-  await page.goto(`http://127.0.0.1:${server.address().port}/`);
+  await page.goto(address);
   await page.waitForFunction(() => globalThis.watchglass !== undefined);
   return page;
+}
+
+/** Opens a page with a bundled script of the benchmarks. */
+export async function openScript(context, script) {
+  const page = await context.newPage();
+  page.on("pageerror", (error) => console.error(`${script}: ${error}`));
+  await page.goto(`${address}?script=${script}`);
+  return page;
+}
+
+/** Sends a message on the connection to a path, which the last page to connect has. */
+export function send(path, message) {
+  sockets.get(path).send(message);
 }
 
 /**

@@ -78,6 +78,9 @@ var figures = []figure{
 	{"P21", "updates under that view in batches of 100, against live queries of TanStack DB and against arrays sorted again for each batch", []target{
 		{name: "tanstack", atLeast: 10}, {name: "arrays", atLeast: 10},
 	}, runLiveQuery},
+	{"P25", "main-thread time per 1,000 changes of 50,000 pods, a React table of 50 of them open, against client-node's informer and React state, and against a TanStack DB collection", []target{
+		{name: "informer", atMost: 1.0 / 20}, {name: "tanstack", atMost: 1.0 / 10},
+	}, runReactTable},
 	{"P26", "reload with persistence to an exact table of 50,000 pods, against a cold load", []target{
 		{atMost: 0.2},
 	}, runPersistence},

@@ -72,14 +72,21 @@ func (b *bench) coldStart(ctx context.Context, figure string) ([]Result, error) 
 	return slices.DeleteFunc(slices.Clone(b.cold), func(r Result) bool { return r.Figure != figure }), nil
 }
 
-// P26 and P27 are measured in pages with the built package.
-func runPersistence(ctx context.Context, b *bench) ([]Result, error) {
-	return b.inPages(ctx, "persist.js")
+// P25, P26 and P27 are measured in pages with the built package.
+func runReactTable(ctx context.Context, b *bench) ([]Result, error) {
+	return b.inPages(ctx, "table.js", dataset{pods: 50_000, updates: 9_000, batch: updateBatch, bodies: true, kubernetes: true})
 }
-func runTabs(ctx context.Context, b *bench) ([]Result, error) { return b.inPages(ctx, "tabs.js") }
 
-func (b *bench) inPages(ctx context.Context, script string) ([]Result, error) {
-	dir, err := b.data(ctx, dataset{pods: 50_000, bodies: true})
+func runPersistence(ctx context.Context, b *bench) ([]Result, error) {
+	return b.inPages(ctx, "persist.js", dataset{pods: 50_000, bodies: true})
+}
+
+func runTabs(ctx context.Context, b *bench) ([]Result, error) {
+	return b.inPages(ctx, "tabs.js", dataset{pods: 50_000, bodies: true})
+}
+
+func (b *bench) inPages(ctx context.Context, script string, d dataset) ([]Result, error) {
+	dir, err := b.data(ctx, d)
 	if err != nil {
 		return nil, err
 	}

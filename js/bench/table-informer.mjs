@@ -1,0 +1,42 @@
+// A side of table.mjs: the informer of client-node and React state. The table is updated at
+// most once per frame.
+import { createElement as h, useEffect, useMemo, useState } from "react";
+import { Peer } from "./peer.mjs";
+import { restartsOf, rowOf, show, Table, visible } from "./table-view.mjs";
+
+const list = new Uint8Array(await (await fetch("/list.json")).arrayBuffer());
+const peer = await Peer.open(list);
+const { informer } = peer;
+const objects = informer.list().length;
+const socket = new WebSocket("/informer");
+socket.binaryType = "arraybuffer";
+socket.onmessage = ({ data }) => peer.receive(new Uint8Array(data));
+await new Promise((resolve) => (socket.onopen = resolve));
+
+/** The pods with the most restarts, in the order of their keys if they have equally many. */
+function top(pods) {
+  const sortable = pods.map((pod) => ({ pod, restarts: restartsOf(pod.status), key: `${pod.metadata.namespace}/${pod.metadata.name}` }));
+  sortable.sort((a, b) => b.restarts - a.restarts || (a.key < b.key ? -1 : 1));
+  return sortable.slice(0, visible).map(({ pod }) => rowOf(pod));
+}
+
+function Pods() {
+  const [pods, setPods] = useState(() => informer.list());
+  useEffect(() => {
+    let due = false;
+    const changed = () => {
+      if (due) return;
+      due = true;
+      requestAnimationFrame(() => {
+        due = false;
+        setPods([...informer.list()]);
+      });
+    };
+    informer.on("change", changed);
+    return () => informer.off("change", changed);
+  }, []);
+  return h(Table, { rows: useMemo(() => top(pods), [pods]) });
+}
+
+show(h(Pods));
+globalThis.shown = () => objects + peer.updates;

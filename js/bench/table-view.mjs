@@ -1,0 +1,31 @@
+// The React table that all sides of table.mjs show.
+import { createElement as h, memo } from "react";
+import { createRoot } from "react-dom/client";
+
+/** The number of visible rows. */
+export const visible = 50;
+
+/** A row: `{ key, version, cells }`. It is rendered again if its version has changed. */
+const Row = memo(({ row }) => h("tr", null, row.cells.map((cell, i) => h("td", { key: i }, cell))), (a, b) => a.row.key === b.row.key && a.row.version === b.row.version);
+
+export const Table = ({ rows }) => h("table", null, h("tbody", null, rows.map((row) => h(Row, { key: row.key, row }))));
+
+/** Shows a component. */
+export function show(component) {
+  const root = document.body.appendChild(document.createElement("div"));
+  createRoot(root).render(component);
+}
+
+/** Returns the row of a pod. */
+export function rowOf({ metadata: { namespace, name, resourceVersion }, spec, status }) {
+  const key = `${namespace}/${name}`;
+  const ready = (status.containerStatuses ?? []).filter(({ ready }) => ready).length;
+  return { key, version: resourceVersion, cells: [namespace, name, `${ready}/${spec.containers.length}`, status.phase, restartsOf(status), spec.nodeName] };
+}
+
+/** Returns the restarts of a pod, as kubectl counts them. */
+export function restartsOf({ containerStatuses = [] }) {
+  let restarts = 0;
+  for (const { restartCount } of containerStatuses) restarts += restartCount;
+  return restarts;
+}
