@@ -1,5 +1,4 @@
 import type { Status } from "./types.js";
-import { versionName, versionStatus } from "./subprotocol.js";
 import { Writer } from "./wire/codec.js";
 import { writeSubscriptionStatus } from "./wire/status.js";
 
@@ -25,14 +24,18 @@ export function findRefusal(fetch: typeof globalThis.fetch): FindRefusal {
     try {
       const response = await fetch(url.replace(/^ws/, "http"), { headers, signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMillis)]) });
       const refused = readStatus(await readText(response), response.status);
-      if (!refused) return undefined;
-      const w = new Writer();
-      writeSubscriptionStatus(w, 0, refused);
-      return w.take();
+      return refused && refusal(refused);
     } catch {
       return undefined; // the WebSocket failed for the same reason, and reports it
     }
   };
+}
+
+/** Returns the frame with which a connector refuses a connection. */
+export function refusal(status: Status): Uint8Array {
+  const w = new Writer();
+  writeSubscriptionStatus(w, 0, status);
+  return w.take();
 }
 
 async function readText(response: Response): Promise<string> {
@@ -50,12 +53,11 @@ async function readText(response: Response): Promise<string> {
 }
 
 /**
- * Reads a Kubernetes Status. Returns undefined if the server only requires an upgrade to
- * this version of the protocol, which does not explain the refusal.
+ * Reads a Kubernetes Status. Returns undefined if the server only requires an upgrade,
+ * which does not explain the refusal.
  */
 function readStatus(text: string, responseCode: number): Status | undefined {
-  if (responseCode === 426) return versionStatus(versionName.exec(text)?.[0]);
-  if (responseCode < 400) return undefined;
+  if (responseCode < 400 || responseCode === 426) return undefined;
   const { kind, code, reason, message, details, metadata } = JSON.parse(text);
   if (kind !== "Status" || code !== responseCode || typeof reason !== "string" || typeof message !== "string") return undefined;
   const seconds = Number(details?.retryAfterSeconds);

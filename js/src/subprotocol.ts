@@ -3,6 +3,13 @@ import type { Status } from "./types.js";
 /** The WebSocket subprotocol of both ends. */
 export const subprotocol = "watchglass.v2";
 
+/**
+ * The first version. Its connectors refuse other versions with an HTTP response, which
+ * browsers do not expose. Offering it as well makes them accept the connection, which
+ * then ends with {@link versionStatus}. Later connectors send the reason themselves.
+ */
+export const firstSubprotocol = "watchglass.v1";
+
 /** What to do about two ends of different releases. */
 export const sameRelease = "both ends must be of the same release of watchglass; reload the page, or upgrade the older one";
 

@@ -1,7 +1,8 @@
 import { encodeBase64url } from "./base64url.js";
 import { messageOf } from "./errors.js";
-import type { FindRefusal } from "./refused.js";
-import { sameRelease, subprotocol } from "./subprotocol.js";
+import { refusal, type FindRefusal } from "./refused.js";
+import { firstSubprotocol, sameRelease, subprotocol, versionName, versionStatus } from "./subprotocol.js";
+import type { Status } from "./types.js";
 import { maxMessage } from "./wire/codec.js";
 
 /**
@@ -34,8 +35,9 @@ export type Dial = (url: string, events: StreamEvents, token: string) => Stream;
 export type WebSocketClass = new (url: string, protocols: string[]) => WebSocket;
 
 function protocols(token: string): string[] {
-  if (token === "") return [subprotocol];
-  return [subprotocol, bearerProtocol + encodeBase64url(new TextEncoder().encode(token))];
+  const offered = [subprotocol, firstSubprotocol];
+  if (token !== "") offered.push(bearerProtocol + encodeBase64url(new TextEncoder().encode(token)));
+  return offered;
 }
 
 /**
@@ -64,8 +66,13 @@ export function webSocketDial(Socket: WebSocketClass, findRefusal?: FindRefusal)
       clearTimeout(late);
       events.closed(message);
     };
-    const refuse = (message: string): void => {
+    const explain = (frame: Uint8Array): void => {
+      events.opened();
+      events.data(frame);
+    };
+    const refuse = (message: string, status?: Status): void => {
       closeSocket(socket, message);
+      if (status) explain(refusal(status));
       end(message);
     };
     const late = setTimeout(
@@ -75,7 +82,7 @@ export function webSocketDial(Socket: WebSocketClass, findRefusal?: FindRefusal)
     socket.binaryType = "arraybuffer";
     socket.onopen = () => {
       if (done) return;
-      if (socket.protocol !== subprotocol) return refuse(`${url} does not support ${subprotocol}: ${sameRelease}`);
+      if (socket.protocol !== subprotocol) return refuse(`${url} does not support ${subprotocol}: ${sameRelease}`, versionStatus(versionName.exec(socket.protocol)?.[0]));
       open = true;
       clearTimeout(late);
       events.opened();
@@ -91,10 +98,7 @@ export function webSocketDial(Socket: WebSocketClass, findRefusal?: FindRefusal)
       failing = true;
       const frame = await findRefusal?.(url, token, finding.signal);
       if (done) return;
-      if (frame) {
-        events.opened();
-        events.data(frame);
-      }
+      if (frame) explain(frame);
       end(`cannot connect to ${url} (${why})`);
     };
     // Browsers do not expose the error. The following close event has the available

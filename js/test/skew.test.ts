@@ -10,6 +10,7 @@ import { WebSocketServer } from "ws";
 import { connect } from "../src/index.js";
 import { subprotocol } from "../src/subprotocol.js";
 import type { CollectionStatus } from "../src/types.js";
+import { launch, serve, skip as noBrowser } from "./browser.js";
 import { built, testdata } from "./paths.js";
 
 interface Version {
@@ -29,16 +30,24 @@ const versions = readdirSync(directory)
 
 const current = ({ version }: Version): boolean => subprotocol === `watchglass.v${version}`;
 
-/** Starts a connector, and returns its address and the type of the frame after its welcome. */
+/** The messages of an error about two versions name both and say what to do. */
+const remedy = (v: Version): string[] => [`watchglass.v${v.version}`, subprotocol, "reload the page", "upgrade the older one"];
+
+/**
+ * Starts a connector, and returns its address and the type of the frame after its welcome.
+ * A version that refuses others with an HTTP response accepts a connection that offers it.
+ */
 async function start(t: TestContext, v: Version): Promise<{ url: string; welcomed: Promise<number> }> {
+  const own = `watchglass.v${v.version}`;
   const server = createServer((_request, response) => response.writeHead(v.get?.code ?? 426, { "Content-Type": "text/plain" }).end(v.get?.text ?? ""));
-  const sockets = new WebSocketServer({ noServer: true, handleProtocols: (offered) => [...offered][0]! });
+  const sockets = new WebSocketServer({ noServer: true, handleProtocols: (offered) => (offered.has(own) ? own : [...offered][0]!) });
   const welcomed = new Promise<number>((resolve) => {
     server.on("upgrade", (request, socket, head) => {
       socket.on("error", () => {}); // the client may reset the refused connection
-      if (v.upgrade && !current(v)) return void socket.end(`HTTP/1.1 ${v.upgrade.code} Refused\r\nContent-Length: ${v.upgrade.text.length}\r\n\r\n${v.upgrade.text}`);
+      const offered = (request.headers["sec-websocket-protocol"] ?? "").split(/, */);
+      if (v.upgrade && !offered.includes(own)) return void socket.end(`HTTP/1.1 ${v.upgrade.code} Refused\r\nContent-Length: ${v.upgrade.text.length}\r\n\r\n${v.upgrade.text}`);
       sockets.handleUpgrade(request, socket, head, (ws) => {
-        if (!current(v)) {
+        if (!current(v) && !v.upgrade) {
           ws.send(Buffer.from(v.refused, "hex"));
           return ws.close(1002);
         }
@@ -68,6 +77,33 @@ for (const v of versions) {
     const pods = wg.collection("v1/pods");
     if (current(v)) return assert.equal(await welcomed, 0x02, "the reader subscribes");
     const { error } = await new Promise<CollectionStatus>((resolve) => pods.subscribe(() => pods.status.error && resolve(pods.status)));
-    for (const part of [`watchglass.v${v.version}`, subprotocol, "reload the page", "upgrade the older one"]) assert.ok(error!.message.includes(part), error!.message);
+    for (const part of remedy(v)) assert.ok(error!.message.includes(part), error!.message);
   });
 }
+
+test("a page in a browser learns which version its connector has", { skip: noBrowser }, async (t) => {
+  const server = createServer(serve);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const browser = await launch();
+  t.after(async () => {
+    await browser.close();
+    server.close();
+  });
+  for (const v of versions.filter((v) => !current(v))) {
+    const { url } = await start(t, v); // of another origin, which sends no CORS headers
+    for (const worker of ["shared", "inline"] as const) {
+      const page = await browser.newPage();
+      await page.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+      await page.waitForFunction(() => globalThis.watchglass !== undefined);
+      const { code, reason, message } = await page.evaluate(
+        async ({ url, worker }) => {
+          const pods = (await watchglass.connect(url, { token: "t0ken", worker })).collection("v1/pods");
+          return new Promise<{ code: number; reason: string; message: string }>((resolve) => pods.subscribe(() => pods.status.error && resolve(pods.status.error)));
+        },
+        { url, worker },
+      );
+      assert.deepEqual([code, reason], [400, "ProtocolError"]);
+      for (const part of remedy(v)) assert.ok(message.includes(part), message);
+    }
+  }
+});
