@@ -154,7 +154,7 @@ image: $(EMBEDDED) $(PAGE) ## Build the container image for amd64 and arm64 with
 	rm -rf $(BUILD)/image
 	go -C $(RELEASE) run . -image -C $(CURDIR) -version '$(VERSION)' -out $(CURDIR)/$(BUILD)/image
 
-test-release: js/node_modules ## Make a release of the current commit in a copy, and install each part of it offline
+test-release: js/node_modules $(HELM) ## Make a release of the current commit in a copy, and install each part of it offline
 	go -C $(RELEASE) test -count=1 -timeout 30m ./e2e
 
 ##@ Parts
@@ -172,7 +172,7 @@ $(WASM): $(filter core/% wasm/% go.%,$(GO_SRC))
 
 $(BUILD)/edge.wasm: $(filter core/% wasm/edge/% wasm/strip/% host/edge/% host/kubeapi/% host/access/% host/source/% host/internal/% go.%,$(GO_SRC))
 	@mkdir -p $(BUILD)
-	GOOS=js GOARCH=wasm go build -trimpath -ldflags='-s -w' -o $@.linked ./wasm/edge
+	GOOS=js GOARCH=wasm go build -trimpath -ldflags '$(LDFLAGS)' -o $@.linked ./wasm/edge
 	go run ./wasm/strip/cmd/wasmstrip $@.linked $@
 	@rm $@.linked
 	cp "$$(go env GOROOT)/lib/wasm/wasm_exec.js" $(BUILD)

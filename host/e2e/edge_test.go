@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -92,6 +93,26 @@ func TestEdge_serves_three_readers_live(t *testing.T) {
 		modified += countModified(t, ctx, client, "https://"+e.secure+"/api/v1/pods?watch=true", e.token, 10-modified)
 	}
 	waitFor(t, page, state("live"))
+
+	metrics := e.metrics(t, client)
+	require.Regexp(t, `(?m)^watchglass_build_info{cluster="default",version=".+",goversion="go1\..+"} 1$`, metrics)
+	require.NotContains(t, metrics, `version="dev"`)
+	require.Regexp(t, `(?m)^watchglass_readers{cluster="default",object="all"} [1-9]`, metrics)
+}
+
+// metrics returns the metrics of the edge.
+func (e *edge) metrics(t *testing.T, client *http.Client) string {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+e.secure+"/metrics", nil)
+	require.NoError(t, err)
+	request.Header.Set("Authorization", "Bearer "+e.token)
+	response, err := client.Do(request)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, response.StatusCode, "%s", text)
+	return string(text)
 }
 
 // countModified opens a watch and counts changes, up to most, until the watch ends

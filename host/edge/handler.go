@@ -24,6 +24,8 @@ type Config struct {
 	// Object returns the transport to the object with a name, as for NewBackend.
 	Object func(name string) http.RoundTripper
 	Now    func() time.Time
+	// Version is the version of the build, for metrics.
+	Version string
 }
 
 // NewHandler returns a handler. It is safe for concurrent use if Object is.
@@ -34,7 +36,7 @@ func NewHandler(config Config) http.Handler {
 		b := &backend{name, spread, config.Object}
 		h.clusters[name] = &cluster{b, policy, kubeapi.New(kubeapi.Config{
 			Backend: b, Access: policy, ReviewInterval: reviewInterval, Server: "watchglass-edge",
-		}), config.Now}
+		}), config.Now, config.Version}
 	}
 	return h
 }
@@ -55,6 +57,7 @@ type cluster struct {
 	policy  access.Policy
 	api     *kubeapi.Handler
 	now     func() time.Time
+	version string
 }
 
 // ServeHTTP implements http.Handler.

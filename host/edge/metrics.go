@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -87,16 +88,17 @@ func (c *cluster) metrics(w http.ResponseWriter, r *http.Request, user *access.U
 	}
 	all := c.backend.reports(r.Context())
 	e := exposition{cluster: c.backend.name}
+	e.sample("watchglass_build_info", "The version of this build; the value is 1.", 1, "version", c.version, "goversion", runtime.Version())
 	for _, a := range all {
 		if a.err != nil {
 			fmt.Fprintf(&e.text, "# %q\n", a.err.Error())
 		}
-		e.sample("watchglass_edge_up", "Whether the object responded in time.", a.object, "", "", number(a.err == nil))
+		e.sample("watchglass_edge_up", "Whether the object responded in time.", number(a.err == nil), "object", a.object)
 	}
 	all = slices.DeleteFunc(all, func(a answered) bool { return a.err != nil })
 	for _, m := range objectMetrics {
 		for _, a := range all {
-			e.sample(m.name, m.help, a.object, m.label, m.named, m.value(a.report))
+			e.sample(m.name, m.help, m.value(a.report), "object", a.object, m.label, m.named)
 		}
 	}
 	now := c.now()
@@ -104,7 +106,7 @@ func (c *cluster) metrics(w http.ResponseWriter, r *http.Request, user *access.U
 		for _, a := range all {
 			for _, resource := range slices.Sorted(maps.Keys(a.report.Resources)) {
 				if value := m.value(a.report.Resources[resource], now); value >= 0 {
-					e.sample(m.name, m.help, a.object, "resource", resource, value)
+					e.sample(m.name, m.help, value, "object", a.object, "resource", resource)
 				}
 			}
 		}
@@ -119,9 +121,9 @@ type exposition struct {
 	last    string // name of the last sample
 }
 
-// sample writes a value with the labels cluster and object, and with another one unless
-// its value is empty. Samples of one name follow each other.
-func (e *exposition) sample(name, help, object, label, value string, number int) {
+// sample writes a value with the label cluster and with pairs of other labels and their
+// values. It leaves labels with an empty value out. Samples of one name follow each other.
+func (e *exposition) sample(name, help string, number int, labels ...string) {
 	if name != e.last {
 		kind := "gauge"
 		if strings.HasSuffix(name, "_total") {
@@ -130,9 +132,11 @@ func (e *exposition) sample(name, help, object, label, value string, number int)
 		fmt.Fprintf(&e.text, "# HELP %s %s\n# TYPE %[1]s %[3]s\n", name, help, kind)
 		e.last = name
 	}
-	fmt.Fprintf(&e.text, "%s{cluster=%q,object=%q", name, e.cluster, object)
-	if value != "" {
-		fmt.Fprintf(&e.text, ",%s=%q", label, value)
+	fmt.Fprintf(&e.text, "%s{cluster=%q", name, e.cluster)
+	for i := 0; i < len(labels); i += 2 {
+		if labels[i+1] != "" {
+			fmt.Fprintf(&e.text, ",%s=%q", labels[i], labels[i+1])
+		}
 	}
 	fmt.Fprintf(&e.text, "} %d\n", number)
 }

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -83,7 +84,7 @@ func requestAs(t *testing.T, path string, o *objects, claims token.Claims) *http
 	clusters, err := edge.ParseClusters(`{"default":{"groups":[{"name":"pods","resources":["v1/pods"],"shards":256}]}}`)
 	require.NoError(t, err)
 	handler := edge.NewHandler(edge.Config{
-		Keys: keys, Clusters: clusters, Now: time.Now,
+		Keys: keys, Clusters: clusters, Now: time.Now, Version: "v1.2.3",
 		Object: func(name string) http.RoundTripper { return oneOf{o, name} },
 	})
 	r := httptest.NewRequest(http.MethodGet, path, nil)
@@ -123,6 +124,7 @@ func TestMetricsDoNotWaitForOneObject(t *testing.T) {
 		assert.NotContains(t, body, `readers{cluster="default",object="pods/7-of-256"}`)
 		of := `cluster="default",object="pods/255-of-256"`
 		for _, line := range []string{
+			`watchglass_build_info{cluster="default",version="v1.2.3",goversion="` + runtime.Version() + `"} 1`,
 			`watchglass_edge_up{` + of + `} 1`, `watchglass_readers{` + of + `} 2`, `watchglass_memory_bytes{` + of + `} 5`,
 			`watchglass_limit{` + of + `,limit="max-readers"} 4096`, `watchglass_limit{` + of + `,limit="max-memory"} 90`,
 			`watchglass_limit_refusals_total{` + of + `,reason="max-message-rate"} 1`, `watchglass_limit_refusals_total{` + of + `,reason="write-timeout"} 0`,
@@ -154,7 +156,8 @@ func TestMetricsHaveTheNamesOfTheConnector(t *testing.T) {
 	release, err := c.Hold(t.Context(), api.Resource{Version: "v1", Name: "pods"})
 	require.NoError(t, err)
 	defer release()
-	handler, err := metrics.Handler(slog.New(slog.DiscardHandler), metrics.Connector(c), metrics.Limits(c.Limits()), metrics.Memory(func() int64 { return 1 }))
+	handler, err := metrics.Handler(slog.New(slog.DiscardHandler), append(metrics.Process("v1.2.3"),
+		metrics.Connector(c), metrics.Limits(c.Limits()), metrics.Memory(func() int64 { return 1 }))...)
 	require.NoError(t, err)
 	w := httptest.NewRecorder()
 	handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
@@ -171,7 +174,7 @@ func TestMetricsHaveTheNamesOfTheConnector(t *testing.T) {
 		assert.Equal(t, ofConnector[name], kind, name)
 		shared = append(shared, name)
 	}
-	assert.ElementsMatch(t, []string{"watchglass_limit", "watchglass_memory_bytes", "watchglass_objects", "watchglass_readers",
+	assert.ElementsMatch(t, []string{"watchglass_build_info", "watchglass_limit", "watchglass_memory_bytes", "watchglass_objects", "watchglass_readers",
 		"watchglass_limit_refusals_total", "watchglass_progress_age_seconds", "watchglass_stale_seconds"}, shared)
 }
 

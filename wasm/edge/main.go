@@ -18,6 +18,9 @@ import (
 	"github.com/watchglass/watchglass/host/kubeapi"
 )
 
+// version is set by the linker: -X main.version=v1.2.3.
+var version = "dev"
+
 func main() {
 	handler, err := open()
 	if err != nil {
@@ -41,7 +44,7 @@ func open() (http.Handler, error) {
 		return nil, fmt.Errorf("the binding of the Durable Objects: %w", err)
 	}
 	return edge.NewHandler(edge.Config{
-		Keys: keys, Clusters: clusters, Now: time.Now,
+		Keys: keys, Clusters: clusters, Now: time.Now, Version: version,
 		Object: func(name string) http.RoundTripper { return object{objects, name} },
 	}), nil
 }
