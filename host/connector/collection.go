@@ -27,6 +27,7 @@ type collection struct {
 	cacher        *cacher.Cacher
 	served        *session.Collection // of the cacher
 	readers       map[*reader]int     // number of subscriptions per reader
+	subscriptions int                 // sum of readers
 	holds         int                 // number of users that are not readers
 	idleSince     time.Time           // time of the last use
 	linger        *time.Timer         // runs while the collection is unused
@@ -53,6 +54,7 @@ func (c *Connector) acquire(r *reader, schema *api.Schema) (*session.Collection,
 		return nil, status
 	}
 	col.readers[r]++
+	col.subscriptions++
 	return col.served, nil
 }
 
@@ -107,6 +109,7 @@ func (c *Connector) release(r *reader, resource api.Resource) {
 	if col == nil || col.readers[r] == 0 {
 		return
 	}
+	col.subscriptions--
 	if col.readers[r]--; col.readers[r] > 0 {
 		return
 	}

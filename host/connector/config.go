@@ -102,7 +102,6 @@ func (c Config) session() session.Config {
 	config.MaxControlBytes = c.Limits.Int(limit.MaxControlBytes)
 	config.MaxRequirements = c.Limits.Int(limit.MaxConnectionRequirements)
 	config.Selectors = c.Limits.Selectors()
-	config.Refused = c.Limits.CountStatus
 	return config
 }
 

@@ -35,6 +35,7 @@ type Connector struct {
 	woken       []*reader // readers that the current change may concern
 	sendPool    sendPool
 	totals      Totals
+	errors      map[int]uint64 // see Stats
 	counted     map[api.Resource]*ResourceTotals
 	received    time.Time             // when the source delivered the current changes; zero if there are none
 	allowances  map[string]*allowance // by client name
@@ -52,6 +53,7 @@ func New(config Config) *Connector {
 		start:       time.Now(),
 		collections: map[api.Resource]*collection{},
 		readers:     map[*reader]struct{}{},
+		errors:      map[int]uint64{api.CodeGone: 0},
 		counted:     map[api.Resource]*ResourceTotals{},
 		allowances:  map[string]*allowance{},
 		sendPool:    newSendPool(),

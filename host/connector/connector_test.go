@@ -172,7 +172,7 @@ func TestOneUpstreamWatchForManyReaders(t *testing.T) {
 		assert.NotZero(t, stats.Resources[0].Bytes)
 		stats.Resources[0].Bytes = 0
 		assert.Equal(t, connector.ResourceStats{
-			Resource: pods, Readers: 20, Ready: true, Objects: 10, ResourceVersion: w.source.Revision(),
+			Resource: pods, Readers: 20, Subscriptions: 20, Ready: true, Objects: 10, ResourceVersion: w.source.Revision(),
 		}, stats.Resources[0])
 	})
 }

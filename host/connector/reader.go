@@ -59,6 +59,7 @@ type reader struct {
 	signal    chan struct{} // capacity 1; there may be data to send
 	ending    atomic.Bool   // there is a reason to end the connection
 	woken     bool          // the reader is in connector.woken
+	released  bool          // the next message may have the status of a subscription that was refused or has ended
 	session   *session.Session
 	sent      Sent
 	received  time.Time // when the source delivered the oldest unsent change; zero if there is none
@@ -120,6 +121,10 @@ func (c *Connector) ServeShard(ctx context.Context, conn MessageConn, resources 
 	config := c.config.session()
 	config.Authenticate, config.Shard, config.Meter = r.authenticate, shard, &r.meter
 	config.Deflate = c.deflater.sections
+	config.Refused = func(status *api.Status) {
+		c.config.Limits.CountStatus(status)
+		r.released = true
+	}
 	r.session = session.New(config, r)
 	r.meter.Grant(1) // readers without selectors never need more
 	r.sender.init(r)
@@ -275,7 +280,10 @@ func (r *reader) Collection(asked *session.Request) (*session.Collection, *api.S
 }
 
 // Release implements session.Backend. The caller holds the lock.
-func (r *reader) Release(resource api.Resource) { r.connector.release(r, resource) }
+func (r *reader) Release(resource api.Resource) {
+	r.released = true
+	r.connector.release(r, resource)
+}
 
 // Wake implements session.Backend. The caller holds the lock, which sending needs,
 // so Wake only marks the reader.

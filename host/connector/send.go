@@ -287,6 +287,10 @@ func (r *reader) next(buffer []byte, bulk bool) (message []byte, next due) {
 	next.now = c.now()
 	wait := c.evaluate(&r.evaluator)
 	message = r.session.AppendNext(buffer, c.config.MessageBytes, next.now)
+	if r.released {
+		r.released = false
+		c.countErrors(message)
+	}
 	if len(message) > 0 {
 		c.totals.Messages++
 		c.totals.BytesOut += uint64(len(message))

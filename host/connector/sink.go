@@ -20,6 +20,9 @@ type sink struct {
 	history string // the source as readers see it: source, with a suffix if it went back in time
 	newest  api.ResourceVersion
 	listed  bool
+
+	// diverged counts the objects of the current list that differ from the cache.
+	diverged uint64
 }
 
 var _ source.Sink = (*sink)(nil)
@@ -40,6 +43,7 @@ func (s *sink) Identify(name string) error {
 
 // BeginList implements source.Sink.
 func (s *sink) BeginList() error {
+	s.diverged = 0
 	s.col.update(func(int64) {
 		s.col.totals.Lists++
 		s.col.cacher.Listing().Begin()
@@ -57,11 +61,24 @@ func (s *sink) Object(key api.Key, rv api.ResourceVersion, value []byte) error {
 			s.fault(key, rv, fault, now)
 			return
 		}
+		if s.diverges(key, rv) {
+			s.diverged++
+		}
 		if status := s.col.cacher.Listing().Object(put); status != nil {
 			s.fault(key, rv, status, now)
 		}
 	})
 	return nil
+}
+
+// diverges reports whether the cache lacks a listed version that it should have, because
+// every change up to newest was applied. The caller holds the lock.
+func (s *sink) diverges(key api.Key, rv api.ResourceVersion) bool {
+	if rv > s.newest {
+		return false
+	}
+	ref := s.col.cacher.State().Get(key)
+	return ref == 0 || s.col.cacher.Heap().ResourceVersion(ref) != rv
 }
 
 // EndList implements source.Sink.
@@ -70,8 +87,13 @@ func (s *sink) EndList(rv api.ResourceVersion) error {
 		// A source that goes back in time, such as one restored from a backup under
 		// its old name, has a new history.
 		s.history = s.source + " restored at " + rv.String()
+		s.diverged = 0
 	}
 	s.col.change(func(now int64) {
+		if s.col.totals.Diverged += s.diverged; s.diverged > 0 {
+			s.col.connector.config.Logger.Error("the cache differed from a list of the source, which has replaced it",
+				"resource", s.col.resource.String(), "objects", s.diverged, "resourceVersion", s.newest.String())
+		}
 		s.col.recovered()
 		s.col.cacher.Upstream().SetSource(s.history)
 		s.col.cacher.Listing().End(rv, now)

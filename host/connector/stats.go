@@ -1,6 +1,7 @@
 package connector
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/session"
 	"github.com/watchglass/watchglass/core/watcher"
+	"github.com/watchglass/watchglass/core/wire"
 )
 
 // Stats describes a connector at one point in time.
@@ -18,6 +20,8 @@ type Stats struct {
 	// Counted contains the counters of each resource that has been listed, also after
 	// its upstream watch has ended.
 	Counted map[api.Resource]ResourceTotals
+	// Errors counts subscriptions that were refused or ended, by the code of the status.
+	Errors map[int]uint64
 	// ListBytes is the memory of the lists of the Kubernetes API that are being
 	// sent.
 	ListBytes int
@@ -40,6 +44,7 @@ type ResourceTotals struct {
 	Expired  uint64         // failures with 410
 	Events   uint64         // listed objects and applied changes
 	Faults   uint64         // events that could not be served
+	Diverged uint64         // listed objects that differed from a cache that should have had them
 	BytesIn  uint64         // bytes of raw values from the source
 	Watches  watcher.Counts // counts of the watches of readers and of the Kubernetes API
 }
@@ -48,8 +53,10 @@ type ResourceTotals struct {
 type ResourceStats struct {
 	Resource        api.Resource
 	Readers         int // connections with a subscription
+	Subscriptions   int // of all readers
 	Ready           bool
 	Objects         int
+	History         int // changes in the history
 	ResourceVersion api.ResourceVersion
 	Bytes           int           // memory for objects and history
 	Behind          time.Duration // time since the source last sent data
@@ -78,7 +85,7 @@ func (s ResourceStats) Stale() (since time.Duration, reason string) {
 func (c *Connector) Stats() Stats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s := Stats{Readers: c.connected, Totals: c.totals, ListBytes: c.listBytes, Counted: map[api.Resource]ResourceTotals{}}
+	s := Stats{Readers: c.connected, Totals: c.totals, Errors: maps.Clone(c.errors), ListBytes: c.listBytes, Counted: map[api.Resource]ResourceTotals{}}
 	for resource, totals := range c.counted {
 		s.Counted[resource] = *totals
 	}
@@ -89,8 +96,10 @@ func (c *Connector) Stats() Stats {
 		s.Resources = append(s.Resources, ResourceStats{
 			Resource:        col.resource,
 			Readers:         len(col.readers),
+			Subscriptions:   col.subscriptions,
 			Ready:           col.cacher.Ready(),
 			Objects:         col.cacher.State().Len(),
+			History:         col.cacher.Window().End() - col.cacher.Window().Start(),
 			ResourceVersion: col.cacher.ResourceVersion(),
 			Bytes:           col.cacher.Heap().UsedBytes(),
 			Behind:          time.Duration(max(0, c.now()-col.cacher.Upstream().Progressed())) * time.Millisecond,
@@ -102,6 +111,22 @@ func (c *Connector) Stats() Stats {
 		return strings.Compare(a.Resource.String(), b.Resource.String())
 	})
 	return s
+}
+
+// countErrors counts the statuses of subscriptions in a message to a reader. The caller
+// holds the lock.
+func (c *Connector) countErrors(message []byte) {
+	for len(message) > 0 {
+		kind, payload, rest, err := wire.Next(message)
+		if err != nil {
+			return
+		}
+		var f wire.SubscriptionStatus
+		if kind == wire.TypeSubscriptionStatus && f.Parse(payload) == nil && f.Subscription != 0 {
+			c.errors[f.Status.Code]++
+		}
+		message = rest
+	}
 }
 
 // Sent counts the output to one reader.

@@ -70,6 +70,8 @@ func TestScrapeHasTheStateOfTheHost(t *testing.T) {
 		`watchglass_readers 0`, `watchglass_upstream_watches 1`,
 		`watchglass_objects{resource="v1/pods"} 1`, `watchglass_events_total{resource="v1/pods"} 1`,
 		`watchglass_upstream_lists_total{resource="v1/pods"} 1`, `watchglass_stale_seconds{resource="v1/pods"} 0`,
+		`watchglass_subscription_errors_total{code="410"} 0`,
+		`watchglass_history_events{resource="v1/pods"} 0`, `watchglass_subscriptions{resource="v1/pods"} 0`, `watchglass_divergences_total{resource="v1/pods"} 0`,
 		`watchglass_upstream_failures_total{reason="expired",resource="v1/pods"} 0`,
 		`watchglass_watch_terminations_total{reason="slow_consumer",resource="v1/pods"} 0`,
 		`watchglass_event_delivery_seconds_bucket{le="0.004"} 1`, `watchglass_event_delivery_seconds_count 1`,

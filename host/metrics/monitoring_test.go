@@ -119,7 +119,7 @@ func TestRunbookQuotesLogLines(t *testing.T) {
 		return err
 	}))
 	lines := matches("log lines? `([^`]+)`", strings.ReplaceAll(strings.ReplaceAll(read(t, deploy+"/RUNBOOK.md"), "\n", " "), "  ", " "))
-	require.Len(t, lines, 5)
+	require.Len(t, lines, 6)
 	for _, line := range lines {
 		assert.Contains(t, source.String(), line)
 	}
