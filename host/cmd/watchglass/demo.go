@@ -80,7 +80,7 @@ reads that cluster.`,
 	}
 	f.hostFlags.add(cmd.Flags())
 	f.frugal = true
-	f.addDelay(cmd.Flags(), 0)
+	f.drain.add(cmd.Flags(), 0)
 	f.kubeFlags.add(cmd.Flags())
 	cmd.Flags().IntVar(&f.pods, "pods", 10_000, "pods in the simulated cluster")
 	cmd.Flags().Float64Var(&f.rate, "rate", 200, "changes per second; 0 for a cluster that does not change")

@@ -30,9 +30,6 @@ import (
 	"github.com/watchglass/watchglass/host/source/kube"
 )
 
-// shutdownTimeout is how long a shutdown waits for readers to disconnect.
-const shutdownTimeout = 10 * time.Second
-
 // hostFlags are the flags of commands that serve readers.
 type hostFlags struct {
 	logFlags
@@ -44,18 +41,38 @@ type hostFlags struct {
 	auditLog     string
 	private      bool
 	profiling    bool
-	frugal       bool          // the machine has other uses for its memory
-	delay        time.Duration // delay of the shutdown after SIGTERM
+	frugal       bool // the machine has other uses for its memory
+	drain        drain
 	limits       *limit.Set
 	settings     *settings.Loader
+}
+
+// drain are the times of a shutdown.
+type drain struct {
+	delay   time.Duration // from SIGTERM until readers are disconnected
+	timeout time.Duration // for readers to disconnect
 }
 
 // shutdownDelay is the default of --shutdown-delay. Load balancers and the endpoints
 // of a Service notice within it that a server is not ready.
 const shutdownDelay = 5 * time.Second
 
-func (f *hostFlags) addDelay(flags *pflag.FlagSet, delay time.Duration) {
-	flags.DurationVar(&f.delay, "shutdown-delay", delay, "time to continue serving after SIGTERM, while /readyz reports that the server is not ready; Ctrl-C does not wait")
+// defaultDrain is the shutdown of commands without the flags.
+var defaultDrain = drain{timeout: 10 * time.Second}
+
+func (d *drain) add(flags *pflag.FlagSet, delay time.Duration) {
+	flags.DurationVar(&d.delay, "shutdown-delay", delay, "time to continue serving after SIGTERM, while /readyz reports that the server is not ready; Ctrl-C does not wait")
+	flags.DurationVar(&d.timeout, "drain-timeout", defaultDrain.timeout, "time for readers to disconnect after the delay; then their connections are closed")
+}
+
+func (d *drain) check() error {
+	switch {
+	case d.delay < 0:
+		return fmt.Errorf("--shutdown-delay %v: expected 0s or more", d.delay)
+	case d.timeout <= 0:
+		return fmt.Errorf("--drain-timeout %v: expected more than 0s, such as %v", d.timeout, defaultDrain.timeout)
+	}
+	return nil
 }
 
 // addAdmin adds the flags of the admin address.
@@ -110,6 +127,9 @@ func (f *hostFlags) bind(log *slog.Logger) (listeners, error) {
 	}
 	if f.listen == "" {
 		return listeners{}, errors.New(`--listen "": expected an address such as 127.0.0.1:8080`)
+	}
+	if err := f.drain.check(); err != nil {
+		return listeners{}, err
 	}
 	return f.bindGiven(log)
 }
@@ -172,7 +192,7 @@ type host struct {
 	listeners listeners
 	files     files
 	log       *slog.Logger
-	delay     time.Duration // delay of the shutdown after SIGTERM
+	times     drain
 }
 
 // files reloads files when they change, and on SIGHUP. The zero value watches no
@@ -228,7 +248,7 @@ func newHost(flags *hostFlags, l listeners, f files, source string, c connector.
 	flags.guardMemory()
 	timings := metrics.NewTimings()
 	c.Timings = timings
-	h := &host{connector: connector.New(c), listeners: l, files: f, log: s.Logger, delay: flags.delay}
+	h := &host{connector: connector.New(c), listeners: l, files: f, log: s.Logger, times: flags.drain}
 	if s.Connector = h.connector; !s.HealthOnly {
 		s.Access, s.Observer = c.Access, c.Observer
 	}
@@ -336,22 +356,22 @@ func (h *host) drain(ctx context.Context, served <-chan error) error {
 	if h.kubeAPI != nil {
 		h.kubeAPI.handler.Drain()
 	}
-	if h.delay <= 0 || !interrupt.Terminated(ctx) {
+	if h.times.delay == 0 || !interrupt.Terminated(ctx) {
 		return nil
 	}
-	h.log.Info("shutting down: reporting not ready, and serving until the delay ends", "delay", h.delay)
+	h.log.Info("shutting down: reporting not ready, and serving until the delay ends", "delay", h.times.delay)
 	select {
 	case err := <-served:
 		return err
-	case <-time.After(h.delay):
+	case <-time.After(h.times.delay):
 		return nil
 	}
 }
 
-// shutdown disconnects the readers and waits for them. Reaching shutdownTimeout is
+// shutdown disconnects the readers and waits for them. Reaching --drain-timeout is
 // logged and is not an error.
 func (h *host) shutdown() error {
-	ctx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), h.times.timeout)
 	defer cancel()
 	kubeAPI := make(chan error, 1) // concurrently, so that slow readers of one server do not use up the time of the other
 	go func() {
@@ -366,7 +386,7 @@ func (h *host) shutdown() error {
 		err = errors.Join(err, h.admin.shutdown(ctx))
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
-		h.log.Warn("some readers did not disconnect in time; their connections were closed", "timeout", shutdownTimeout)
+		h.log.Warn("some readers did not disconnect in time; their connections were closed", "timeout", h.times.timeout)
 		return nil
 	}
 	return err

@@ -194,6 +194,8 @@ func TestInvalidArgumentsAreReported(t *testing.T) {
 		"serve --etcd-endpoints x:1 --token-file /no/file":            "--token-file: open /no/file",
 		"serve --etcd-endpoints x:1 --token-file /dev/null":           "the file is empty",
 		"serve --etcd-endpoints x:1 --metrics-on-admin":               "--metrics-on-admin requires --admin ADDRESS",
+		"serve --etcd-endpoints x:1 --shutdown-delay -1s":             "--shutdown-delay -1s: expected 0s or more",
+		"serve --etcd-endpoints x:1 --drain-timeout 0s":               "--drain-timeout 0s: expected more than 0s, such as 10s",
 		"serve --etcd-endpoints x:1 --audit-log /no/file":             "--audit-log: audit log: open /no/file",
 		"serve --etcd-endpoints x:1 --trusted-proxy proxy":            `--trusted-proxy "proxy": expected an address such as 10.0.0.1`,
 		"serve --etcd-endpoints x:1 --etcd-cacert main.go":            "the file contains no PEM certificate",

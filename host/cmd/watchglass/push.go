@@ -32,7 +32,7 @@ type pushFlags struct {
 }
 
 func newPushCommand() *cobra.Command {
-	var f pushFlags
+	f := pushFlags{hostFlags: hostFlags{drain: defaultDrain}}
 	cmd := &cobra.Command{
 		Use:   "push URL --resources RESOURCE,... {--kubeconfig FILE | --in-cluster | --etcd-endpoints HOST:PORT}",
 		Short: "Feed a cluster's objects to an edge through outgoing connections",

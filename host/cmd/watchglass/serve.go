@@ -57,7 +57,7 @@ behind a load balancer. Readers resume by resource version.`,
 	f.kubeFlags.add(cmd.Flags())
 	f.etcdFlags.add(cmd.Flags())
 	f.hostFlags.add(cmd.Flags())
-	f.addDelay(cmd.Flags(), shutdownDelay)
+	f.drain.add(cmd.Flags(), shutdownDelay)
 	f.authFlags.add(cmd.Flags())
 	cmd.Flags().BoolVar(&f.allowSecretData, "allow-secret-data", false, "serve the data of Secrets, which is withheld otherwise")
 	f.configurable(cmd)

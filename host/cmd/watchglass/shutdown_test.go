@@ -105,6 +105,18 @@ func TestServeDisconnectsReadersAfterTheDelay(t *testing.T) {
 	}
 }
 
+// The reader does not respond to the closing status.
+func TestServeClosesConnectionsAfterTheDrainTimeout(t *testing.T) {
+	store := startEtcd(t)
+	p := startProcess(t, "serve", "--etcd-endpoints", store.Endpoints()[0], "--listen", "127.0.0.1:0", "--drain-timeout", "1ms")
+	dial(t, p.url(), "")
+	p.signal(os.Interrupt)
+	<-p.ended
+	assert.NoError(t, p.wait, p.log)
+	assert.Contains(t, p.log.String(), `msg="some readers did not disconnect in time; their connections were closed" timeout=1ms`)
+	assert.Contains(t, p.log.String(), "msg=stopped")
+}
+
 func TestDrainWaitsForTheDelayAfterSIGTERM(t *testing.T) {
 	for name, c := range map[string]struct {
 		cause error
@@ -117,7 +129,7 @@ func TestDrainWaitsForTheDelayAfterSIGTERM(t *testing.T) {
 				defer c0.Close(t.Context())
 				s, err := server.New(server.Config{Connector: c0, Logger: quiet})
 				require.NoError(t, err)
-				h := &host{connector: c0, server: s, log: quiet, delay: 5 * time.Second}
+				h := &host{connector: c0, server: s, log: quiet, times: drain{delay: 5 * time.Second}}
 				ready := func() int {
 					answer := httptest.NewRecorder()
 					s.Private().ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/readyz", nil))
