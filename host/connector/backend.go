@@ -73,8 +73,8 @@ func (b backend) holdOnce(ctx context.Context, resource api.Resource, waiting fu
 	bounded, cancel := context.WithTimeout(ctx, b.connector.config.Limits.Duration(limit.ListTimeout))
 	defer cancel()
 	col, err := b.connector.hold(bounded, resource, func(col *collection) error {
-		if status := col.denial(); status != nil {
-			return status
+		if err := permitted(col); err != nil {
+			return err
 		}
 		return waiting()
 	})

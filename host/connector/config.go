@@ -48,6 +48,9 @@ type Config struct {
 	// message of more than twice this size, such as one with a large object, is sent
 	// in fragments of this size. Zero means DefaultMessageBytes.
 	MessageBytes int
+	// Preload are the resources to cache from the start until Close. Readers of another
+	// connector can then resume here after Preloaded has returned nil.
+	Preload []api.Resource
 	// Timings receives measurements. Nil means none.
 	Timings Timings
 	// History limits how far back a reader can resume, per resource. Zeros mean the

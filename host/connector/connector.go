@@ -2,6 +2,7 @@ package connector
 
 import (
 	"context"
+	"maps"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -41,10 +42,11 @@ type Connector struct {
 	allowances  map[string]*allowance // by client name
 	listBytes   int                   // size of the copies of lists that are being sent
 	deflater    deflater
+	preloading  map[api.Resource]struct{} // resources of Config.Preload that have not been listed yet
 }
 
-// New returns a connector. It performs no I/O until a resource is read. The
-// caller closes it.
+// New returns a connector. It performs no I/O until a resource is read or preloaded.
+// The caller closes it.
 func New(config Config) *Connector {
 	config = config.withDefaults()
 	c := &Connector{
@@ -57,10 +59,17 @@ func New(config Config) *Connector {
 		counted:     map[api.Resource]*ResourceTotals{},
 		allowances:  map[string]*allowance{},
 		sendPool:    newSendPool(),
+		preloading:  map[api.Resource]struct{}{},
 	}
 	c.stopping, c.stop = context.WithCancel(context.Background())
 	c.probe = newProbe(config.Source, c.stopping)
 	c.killed, c.kill = context.WithCancel(context.Background())
+	for _, resource := range config.Preload {
+		c.preloading[resource] = struct{}{}
+	}
+	for resource := range maps.Clone(c.preloading) {
+		c.running.Go(func() { c.preload(resource) })
+	}
 	return c
 }
 

@@ -96,9 +96,9 @@ func binary(t *testing.T) string {
 	return path
 }
 
-func startServer(t *testing.T, c *cluster, listen string) *server {
+func startServer(t *testing.T, c *cluster, listen string, flags ...string) *server {
 	t.Helper()
-	cmd := exec.Command(binary(t), "serve", "--etcd-endpoints", strings.Join(c.etcd.Endpoints(), ","), "--listen", listen)
+	cmd := exec.Command(binary(t), append([]string{"serve", "--etcd-endpoints", strings.Join(c.etcd.Endpoints(), ","), "--listen", listen}, flags...)...)
 	s := &server{cmd: cmd, out: &logged{}}
 	cmd.Stdout, cmd.Stderr = s.out, s.out
 	require.NoError(t, cmd.Start())

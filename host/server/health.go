@@ -75,6 +75,7 @@ func (s *Server) readiness(ctx context.Context, reasons bool) readiness {
 		}
 		state.Reasons = append(state.Reasons, failure)
 	}
+	check("resources are being loaded", s.config.Connector.Preloaded())
 	check("the source cannot be reached", s.config.Connector.Ready(ctx))
 	check("users cannot sign in", access.Ready(s.config.Access))
 	state.Ready = len(state.Reasons) == 0

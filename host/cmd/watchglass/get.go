@@ -401,3 +401,15 @@ func resolve(text string) (api.Resource, error) {
 	}
 	return api.Resource{}, fmt.Errorf("resource %q is not built in: %swrite other resources as group/version/plural, such as apps/v1/deployments", text, near)
 }
+
+// resolveAll parses the resources of a flag.
+func resolveAll(flag string, texts []string) ([]api.Resource, error) {
+	resources := make([]api.Resource, len(texts))
+	for i, text := range texts {
+		var err error
+		if resources[i], err = resolve(text); err != nil {
+			return nil, fmt.Errorf("%s: %w", flag, err)
+		}
+	}
+	return resources, nil
+}

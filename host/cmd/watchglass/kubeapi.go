@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net"
@@ -18,8 +19,9 @@ type kubeAPI struct {
 }
 
 func newKubeAPI(c *connector.Connector, config connector.Config, timings *metrics.Timings) *kubeAPI {
+	ready := func(ctx context.Context) error { return cmp.Or(c.Preloaded(), c.Ready(ctx)) }
 	return &kubeAPI{handler: kubeapi.New(kubeapi.Config{
-		Backend: c.Backend(), Access: config.Access, Observer: config.Observer, Ready: c.Ready, Server: "watchglass", Limits: c.Limits(), Ended: timings.Ended,
+		Backend: c.Backend(), Access: config.Access, Observer: config.Observer, Ready: ready, Server: "watchglass", Limits: c.Limits(), Ended: timings.Ended,
 	})}
 }
 

@@ -164,14 +164,7 @@ func (f *pushFlags) resolved() ([]api.Resource, error) {
 	if f.progress < time.Second {
 		return nil, fmt.Errorf("--progress %v: expected at least 1s", f.progress)
 	}
-	resources := make([]api.Resource, len(f.resources))
-	for i, text := range f.resources {
-		var err error
-		if resources[i], err = resolve(text); err != nil {
-			return nil, fmt.Errorf("--resources: %w", err)
-		}
-	}
-	return resources, nil
+	return resolveAll("--resources", f.resources)
 }
 
 // token reads the token file, which another program may renew.

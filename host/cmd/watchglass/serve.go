@@ -16,6 +16,7 @@ type serveFlags struct {
 	hostFlags
 	upstreamFlags
 	authFlags
+	preload         []string
 	allowSecretData bool
 }
 
@@ -59,6 +60,8 @@ behind a load balancer. Readers resume by resource version.`,
 	f.hostFlags.add(cmd.Flags())
 	f.drain.add(cmd.Flags(), shutdownDelay)
 	f.authFlags.add(cmd.Flags())
+	cmd.Flags().StringSliceVar(&f.preload, "preload", nil, "resources to cache from the start, such as pods or apps/v1/deployments; /readyz waits for them, "+
+		"so that readers resume when replicas are replaced (repeatable)")
 	cmd.Flags().BoolVar(&f.allowSecretData, "allow-secret-data", false, "serve the data of Secrets, which is withheld otherwise")
 	f.configurable(cmd)
 	return cmd
@@ -66,6 +69,10 @@ behind a load balancer. Readers resume by resource version.`,
 
 func serve(ctx context.Context, f *serveFlags, stdout, stderr io.Writer) error {
 	log, err := f.logger(stderr)
+	if err != nil {
+		return err
+	}
+	preload, err := resolveAll("--preload", f.preload)
 	if err != nil {
 		return err
 	}
@@ -100,8 +107,9 @@ func serve(ctx context.Context, f *serveFlags, stdout, stderr io.Writer) error {
 			Source: up.source,
 			Logger: log,
 			Access: policy, Observer: recorder,
-			Limits: f.limits,
-			Keep:   objectjson.Options{KeepSecretData: f.allowSecretData},
+			Limits:  f.limits,
+			Preload: preload,
+			Keep:    objectjson.Options{KeepSecretData: f.allowSecretData},
 		},
 		server.Config{Logger: log, AllowOrigins: f.allowOrigins, TrustedProxies: f.proxies, Private: f.private,
 			SessionCookie: f.cookie, ProxySessions: f.auth == authProxy})

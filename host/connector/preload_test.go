@@ -1,0 +1,84 @@
+package connector_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/wire"
+	"github.com/watchglass/watchglass/host/connector"
+	"github.com/watchglass/watchglass/host/limit"
+	"github.com/watchglass/watchglass/host/source"
+	"github.com/watchglass/watchglass/host/source/memory"
+)
+
+// runPreloading runs a connector that preloads pods from a source that is away.
+func runPreloading(t *testing.T, f func(t *testing.T, w *world, o *outage)) {
+	o := &outage{Source: memory.New()}
+	o.away.Store(true)
+	limits := limit.NewSet().With(limit.Linger, int64(time.Minute))
+	run(t, connector.Config{Source: o, Limits: limits, Preload: []api.Resource{pods}}, func(t *testing.T, w *world) {
+		w.source = o.Source
+		w.fill(3)
+		f(t, w, o)
+	})
+}
+
+// A reader of another connector that has stopped resumes without a snapshot, although it
+// is the first reader here and changes have followed its version.
+func TestReadersResumeFromAPreloadedResource(t *testing.T) {
+	runPreloading(t, func(t *testing.T, w *world, o *outage) {
+		time.Sleep(time.Minute)
+		require.EqualError(t, w.connector.Preloaded(), "v1/pods: the first list is not complete")
+		o.away.Store(false)
+		time.Sleep(time.Minute)
+		require.NoError(t, w.connector.Preloaded())
+		before := w.source.Revision()
+		last := w.put("added")
+		time.Sleep(time.Hour)
+
+		identity, err := w.source.Identity(t.Context())
+		require.NoError(t, err)
+		r := w.reader()
+		s := w.subscribe(r, wire.Subscribe{ResourceVersion: before, Source: identity})
+		w.until(r, func() bool { return s.ResourceVersion == last || s.Status != nil })
+		assert.Nil(t, s.Status)
+		assert.Zero(t, s.Snapshots)
+		assert.Equal(t, 1, s.Events)
+		require.NoError(t, r.Conn.Close(nil))
+		time.Sleep(time.Hour)
+		assert.EqualValues(t, 1, w.connector.Stats().Counted[pods].Lists, "no linger ends it")
+	})
+}
+
+// A server that preloads a resource without the right to it is ready, and caches the
+// resource once the right is granted.
+func TestMissingRightsDoNotDelayReadiness(t *testing.T) {
+	runPreloading(t, func(t *testing.T, w *world, o *outage) {
+		o.refusal.Store(api.Forbidden("the account may not watch pods"))
+		o.away.Store(false)
+		time.Sleep(time.Minute)
+		require.NoError(t, w.connector.Preloaded())
+		o.refusal.Store(nil)
+		time.Sleep(10 * time.Minute)
+		require.Len(t, w.connector.Stats().Resources, 1)
+		assert.Equal(t, 3, w.connector.Stats().Resources[0].Objects)
+	})
+}
+
+func TestAPreloadedResourceWithANewSchemaIsCachedAgain(t *testing.T) {
+	runPreloading(t, func(t *testing.T, w *world, o *outage) {
+		o.away.Store(false)
+		time.Sleep(time.Minute)
+		w.source.Fail(&source.SchemaChangedError{Resource: pods})
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		require.Len(t, w.connector.Stats().Resources, 1)
+		assert.True(t, w.connector.Stats().Resources[0].Ready)
+		assert.EqualValues(t, 2, w.connector.Stats().Counted[pods].Lists)
+	})
+}
