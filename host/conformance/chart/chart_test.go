@@ -34,7 +34,7 @@ var cases = map[string]string{
   groupsClaim: groups, groupsPrefix: "oidc:", requiredClaims: {hd: example.com, tenant: "1"}, signingAlgs: [RS256, ES256], caConfigMap: issuer-ca}}}`,
 	"everything": `{fullnameOverride: glass, image: {digest: "sha256:` + strings.Repeat("0a", 32) + `"}, imagePullSecrets: [{name: pull}],
   serviceAccount: {annotations: {a: b}}, allowOrigins: ["https://dashboard.example.com", "*"], trustedProxies: [10.0.0.0/8],
-  log: {level: debug, format: text}, extraArgs: ["--audit-log=-"], service: {type: LoadBalancer, port: 8443, annotations: {c: d}},
+  log: {level: debug, format: text}, preload: [pods, apps/v1/deployments], extraArgs: ["--audit-log=-"], service: {type: LoadBalancer, port: 8443, annotations: {c: d}},
   ingress: {enabled: true, className: nginx, host: watch.example.com, tlsSecret: ingress-tls, annotations: {e: f}},
   podDisruptionBudget: {minAvailable: 50%},
   networkPolicy: {enabled: true, ingressFrom: [{namespaceSelector: {matchLabels: {team: web}}}], apiServerPorts: [6443]},
@@ -43,7 +43,7 @@ var cases = map[string]string{
   metricsReaders: [{kind: ServiceAccount, name: prometheus, namespace: monitoring}],
   podAnnotations: {g: h}, podLabels: {i: j}, nodeSelector: {k: l}, tolerations: [{key: m, operator: Exists}],
   affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: []}}, priorityClassName: system-cluster-critical}`,
-	"bare": `{serviceAccount: {create: false}, rbac: {create: false}, podDisruptionBudget: {enabled: false}, replicaCount: 1}`,
+	"bare": `{preload: [], serviceAccount: {create: false}, rbac: {create: false}, podDisruptionBudget: {enabled: false}, replicaCount: 1}`,
 }
 
 func load(t *testing.T) *chart.Chart {
@@ -129,6 +129,7 @@ func TestWrongValuesAreRefused(t *testing.T) {
 		`{service: {port: 70000}}`:                                                      "at '/service/port': maximum",
 		`{service: {type: ExternalName}}`:                                               "at '/service/type': value must be one of",
 		`{allowOrigins: [dashboard.example.com]}`:                                       "at '/allowOrigins/0': 'dashboard.example.com' does not match pattern",
+		`{preload: ["a,b"]}`:                                                            "at '/preload/0': 'a,b' does not match pattern",
 		`{extraArgs: [serve]}`:                                                          "at '/extraArgs/0': 'serve' does not match pattern",
 		`{ingress: {enabled: true}}`:                                                    "at '/ingress/host': minLength",
 		`{serviceMonitor: {enabled: true}}`:                                             "at '/serviceMonitor/tokenSecret': minLength",
@@ -173,4 +174,18 @@ func TestResourcesAreTheDefaultOfTheSizingTable(t *testing.T) {
 	base, err := os.ReadFile("../../../examples/deploy/base/deployment.yaml")
 	require.NoError(t, err)
 	require.Regexp(t, fmt.Sprintf(`requests:\s+cpu: %v\s+memory: %v\s+limits:\s+memory: %v\n`, requests["cpu"], requests["memory"], limits["memory"]), string(base))
+}
+
+// TestPlainManifestsRollOutAsTheChartDoes compares what keeps readers from listing again
+// when replicas are replaced.
+func TestPlainManifestsRollOutAsTheChartDoes(t *testing.T) {
+	rendered, err := render(t, "")
+	require.NoError(t, err)
+	base, err := os.ReadFile("../../../examples/deploy/base/deployment.yaml")
+	require.NoError(t, err)
+	for _, manifest := range []string{rendered["watchglass/templates/deployment.yaml"], string(base)} {
+		require.Contains(t, manifest, "  minReadySeconds: 10\n  strategy:\n    rollingUpdate:\n      maxUnavailable: 0\n      maxSurge: 100%\n")
+		require.Regexp(t, `\n\s+- "?--preload=pods"?\n`, manifest)
+		require.Contains(t, manifest, "terminationGracePeriodSeconds: 30", "longer than --shutdown-delay and --drain-timeout")
+	}
 }
