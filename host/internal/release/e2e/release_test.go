@@ -53,6 +53,7 @@ func TestARelease(t *testing.T) {
 	})
 	t.Run("has a binary that knows its version", r.archive)
 	t.Run("has an image that runs", r.image)
+	t.Run("has a chart that Helm installs", r.chart)
 	t.Run("installs from npm", r.npm)
 	t.Run("installs with Go", r.goInstall)
 }
@@ -95,6 +96,19 @@ func (r released) image(t *testing.T) {
 	address := start(t, entrypoint)
 	require.Equal(t, http.StatusOK, status(t, "http://"+address+"/healthz"))
 	require.Contains(t, get(t, "http://"+address+"/"), `<script type="module"`, "the dashboard")
+}
+
+// chart renders the chart of the release as helm install does. Package deploy of
+// host/conformance installs the same chart in a cluster.
+func (r released) chart(t *testing.T) {
+	require.FileExists(t, helm, "run make test-release, which builds it")
+	home := t.TempDir()
+	env := []string{"HELM_CACHE_HOME=" + home, "HELM_CONFIG_HOME=" + home, "HELM_DATA_HOME=" + home}
+	manifests := command(t, ".", env, helm, "template", "watchglass", filepath.Join(r.out, "watchglass-chart-"+strings.TrimPrefix(version, "v")+".tgz"),
+		"--namespace", "watchglass", "--set", "prometheusRule.enabled=true")
+	require.Contains(t, manifests, "helm.sh/chart: watchglass-"+strings.TrimPrefix(version, "v")+"\n")
+	require.Contains(t, manifests, "image: ghcr.io/watchglass/watchglass:"+version+"\n")
+	require.Contains(t, manifests, "- alert: WatchglassAbsent", "a file of the chart beside its templates")
 }
 
 // npm installs the tarball and its optional peer dependency, and runs a user's
@@ -185,6 +199,9 @@ func (r released) proxy(t *testing.T) (env []string, bin string) {
 	}, bin
 }
 
+// helm is the program that make conformance uses.
+const helm = "../../../conformance/chart/bin/helm-v4.3.1"
+
 // unreachable is an address without an etcd.
 const unreachable = "127.0.0.1:1"
 
@@ -206,6 +223,7 @@ func first(t *testing.T, cmd *exec.Cmd, pattern *regexp.Regexp) (string, []strin
 	require.NoError(t, err)
 	err = cmd.Start()
 	if isForbidden(cmd, err) {
+		require.Empty(t, os.Getenv("CI"), "CI must permit user namespaces, or the image is never run")
 		t.Skip("the system permits neither chroot nor user namespaces:", err)
 	}
 	require.NoError(t, err)
