@@ -194,7 +194,7 @@ func TestInvalidArgumentsAreReported(t *testing.T) {
 		"serve --etcd-endpoints x:1 --token-file /no/file":            "--token-file: open /no/file",
 		"serve --etcd-endpoints x:1 --token-file /dev/null":           "the file is empty",
 		"serve --etcd-endpoints x:1 --metrics-on-admin":               "--metrics-on-admin requires --admin ADDRESS",
-		"serve --etcd-endpoints x:1 --preload gadgets":                `--preload: resource "gadgets" is not a built-in resource; write it as group/version/plural`,
+		"serve --etcd-endpoints x:1 --preload gadgets":                `--preload: resource "gadgets" is not built in: `,
 		"serve --etcd-endpoints x:1 --shutdown-delay -1s":             "--shutdown-delay -1s: expected 0s or more",
 		"serve --etcd-endpoints x:1 --drain-timeout 0s":               "--drain-timeout 0s: expected more than 0s, such as 10s",
 		"serve --etcd-endpoints x:1 --audit-log /no/file":             "--audit-log: audit log: open /no/file",
