@@ -96,6 +96,9 @@ func (s *Session) resume(saved savedFrame) *api.Status {
 	case *wire.Welcome:
 		s.control = f.Append(s.control)
 	case *wire.SubscriptionStatus:
+		if f.Status == nil {
+			return api.BadRequest("the saved session has a subscription that ended without a reason")
+		}
 		s.control = f.Append(s.control)
 	case *wire.SavedSubscription:
 		return s.resumeSubscription(f, saved.request)
