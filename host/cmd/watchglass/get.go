@@ -39,9 +39,8 @@ type readFlags struct {
 }
 
 func (f *readFlags) add(cmd *cobra.Command) {
+	f.addConnection(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&f.server, "server", "ws://127.0.0.1:8080/watch", "watch endpoint of the connector")
-	flags.StringVar(&f.token, "token", "", "token for the connector (default $WATCHGLASS_TOKEN)")
 	flags.StringVarP(&f.namespace, "namespace", "n", "default", "namespace to read")
 	flags.BoolVarP(&f.allNamespaces, "all-namespaces", "A", false, "read all namespaces")
 	flags.StringVarP(&f.labels, "selector", "l", "", "label selector, such as app=web,tier!=db")
@@ -49,6 +48,12 @@ func (f *readFlags) add(cmd *cobra.Command) {
 	f.query.add(cmd)
 	flags.StringVarP(&f.output, "output", "o", "", "output format: wide, name or json (default: a table)")
 	flags.BoolVar(&f.noHeaders, "no-headers", false, "print no table header")
+}
+
+func (f *readFlags) addConnection(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.server, "server", "ws://127.0.0.1:8080/watch", "watch endpoint of the connector")
+	flags.StringVar(&f.token, "token", "", "token for the connector (default $WATCHGLASS_TOKEN)")
 }
 
 // check sets defaults and reports errors that can be detected without the server.
@@ -139,7 +144,11 @@ func read(cmd *cobra.Command, f *readFlags, args []string) (failed error) {
 		return err
 	}
 	defer cl.Close()
-	err = r.run(ctx, cl, resource)
+	return f.interrupted(ctx, r.run(ctx, cl, resource))
+}
+
+// interrupted returns the error of a run, which an interrupt replaces.
+func (f *readFlags) interrupted(ctx context.Context, err error) error {
 	switch {
 	case err != nil && ctx.Err() != nil && f.watch:
 		return nil // an interrupt is the regular end of a watch

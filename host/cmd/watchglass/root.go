@@ -36,7 +36,7 @@ number of readers, and every reader resumes where it stopped.`,
 	})
 	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
 	root.SetHelpCommand(newHelpCommand())
-	root.AddCommand(newDemoCommand(), newServeCommand(), newGetCommand(), newWatchCommand(), newInspectCommand(), newRecordCommand(), newVerifyCommand(), newPushCommand(), newTokenCommand(), newVersionCommand())
+	root.AddCommand(newDemoCommand(), newServeCommand(), newGetCommand(), newWatchCommand(), newTreeCommand(), newInspectCommand(), newRecordCommand(), newVerifyCommand(), newPushCommand(), newTokenCommand(), newVersionCommand())
 	return root
 }
 
