@@ -47,6 +47,9 @@ bytes of text. A file may contain several keys, and the first one signs.`,
   watchglass token --key-file edge.key --feed --ttl 720h --resources '*' > feed.token`,
 		Args: arguments(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if flags := cmd.Flags(); !flags.Changed("key-file") || !flags.Changed("resources") {
+				return misused(cmd, "--key-file and --resources are required, such as --key-file edge.key --resources pods")
+			}
 			return mint(&f, time.Now(), cmd.OutOrStdout())
 		},
 	}
@@ -58,11 +61,6 @@ bytes of text. A file may contain several keys, and the first one signs.`,
 	flags.BoolVar(&f.feed, "feed", false, "grant sending these resources to the edge (watchglass push), instead of reading them")
 	flags.StringVar(&f.user, "user", "", "name of the holder, for the edge's log")
 	flags.DurationVar(&f.ttl, "ttl", time.Hour, "time until the token expires, in whole seconds")
-	for _, required := range []string{"key-file", "resources"} {
-		if err := cmd.MarkFlagRequired(required); err != nil {
-			panic(err) // there is no such flag
-		}
-	}
 	return cmd
 }
 

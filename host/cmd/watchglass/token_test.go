@@ -41,7 +41,7 @@ func TestTokenReportsInvalidFlags(t *testing.T) {
 		want string
 		args []string
 	}{
-		{`required flag(s) "key-file", "resources" not set`, nil},
+		{`--key-file and --resources are required, such as --key-file edge.key --resources pods`, nil},
 		{"--key-file: open", []string{"--key-file", filepath.Join(t.TempDir(), "none"), "--resources", "*"}},
 		{"no key is given", []string{"--key-file", keyFile(t, "\n"), "--resources", "*"}},
 		{"expected at least 32", []string{"--key-file", keyFile(t, "secret"), "--resources", "*"}},

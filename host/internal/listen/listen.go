@@ -19,7 +19,13 @@ func On(flag, address string) (net.Listener, error) {
 	if errors.As(err, &malformed) {
 		return nil, fmt.Errorf("%s %q: expected an address and a port, such as 127.0.0.1:8080", flag, address)
 	}
-	if err != nil {
+	var unknown *net.DNSError // a host or the name of a port
+	switch {
+	case errors.As(err, &unknown), errors.Is(err, syscall.EADDRNOTAVAIL):
+		return nil, fmt.Errorf("%s %s: expected an address of this machine and a port, such as 127.0.0.1:8080, or :8080 for all addresses: %w", flag, address, err)
+	case errors.Is(err, syscall.EACCES):
+		return nil, fmt.Errorf("%s %s: this user may not listen on the port: choose one above 1023: %w", flag, address, err)
+	case err != nil:
 		return nil, fmt.Errorf("%s %s: %w", flag, address, err)
 	}
 	return listener, nil
