@@ -2,6 +2,7 @@ package kubeapi_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -100,6 +101,34 @@ func TestRequestsAreWeighedOneByOne(t *testing.T) {
 		}
 		status := requireStatus(t, w.get("/apis/apps/v1/namespaces/b/deployments/web"), 403, "Forbidden")
 		assert.Equal(t, map[string]any{"name": "web", "group": "apps", "kind": "deployments"}, status["details"])
+	})
+}
+
+// The cache has three objects of the same name. A user with the right to one receives
+// neither of the others, also after another user has read them.
+func TestANameGrantsNoOtherResource(t *testing.T) {
+	rules := &book{rights: map[string][]string{"root": {"*"}, "ben": {"get v1/configmaps nginx in namespace a"}}}
+	run(t, kubeapi.Config{Access: rules}, func(t *testing.T, w *world) {
+		paths := map[string]string{}
+		for _, resource := range []string{"configmaps", "secrets", "pods"} {
+			kind := map[string]string{"configmaps": "ConfigMap", "secrets": "Secret", "pods": "Pod"}[resource]
+			w.source.Put(api.Resource{Version: "v1", Name: resource}, "a/nginx", fmt.Appendf(nil,
+				`{"kind":%q,"apiVersion":"v1","metadata":{"name":"nginx","namespace":"a","uid":"u-%s","annotations":{"of":"the %[1]s"}}}`, kind, resource))
+			paths[kind] = "/api/v1/namespaces/a/" + resource + "/nginx"
+		}
+		for _, token := range []string{"root", "ben", "root", "ben"} {
+			w.header.Set("Authorization", "Bearer "+token)
+			for kind, path := range paths {
+				a := w.get(path)
+				if token == "ben" && kind != "ConfigMap" {
+					requireStatus(t, a, 403, "Forbidden")
+					assert.NotContains(t, a.text, "of the")
+					continue
+				}
+				assert.Equal(t, 200, a.StatusCode, path)
+				assert.Contains(t, a.text, `"the `+kind+`"`)
+			}
+		}
 	})
 }
 
