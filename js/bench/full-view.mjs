@@ -1,5 +1,5 @@
-// node full-view.js MODULE DATA: measures P19 and P20, an update under a view with a search,
-// sorts and facets against a plain one, and the time to open that view.
+// node full-view.js MODULE DATA measures P19 and P20. They are an update under a view with a
+// search, sorts and facets against a plain one, and the time to open that view.
 import { readFileSync } from "node:fs";
 import { compile } from "../src/guest.ts";
 import { median, report } from "./rounds.mjs";

@@ -1,5 +1,5 @@
-// node search.js MODULE DATA DIST RECORDING: measures P18 in a page of a headless Chromium,
-// $CHROMIUM: the time from a keystroke in a search over all pods to its first rows.
+// node search.js MODULE DATA DIST RECORDING measures P18 in a page of a headless Chromium,
+// $CHROMIUM. It is the time from a keystroke in a search over all pods to its first rows.
 import { browser, close, exact, open } from "./recorded.mjs";
 import { median, report } from "./rounds.mjs";
 
