@@ -328,14 +328,19 @@ func FuzzResume(f *testing.F) {
 	})
 }
 
-// assume parses the credit in the state that Resume accepted.
+// assume parses the credit in the state that Resume accepted. Of two subscriptions with
+// the same number, the session may have refused either.
 func (h *hostile) assume(saved []byte) {
 	for len(saved) > 0 {
 		t, payload, rest, err := wire.Next(saved)
 		require.NoError(h.t, err)
 		var f wire.SavedSubscription
 		if t == wire.TypeSavedSubscription && f.Parse(payload) == nil {
-			h.credit[f.Subscription] = int64(min(f.Credit, mostCredit)) - int64(min(f.Debt, mostCredit))
+			credit := int64(min(f.Credit, mostCredit)) - int64(min(f.Debt, mostCredit))
+			if other, known := h.credit[f.Subscription]; known {
+				credit = max(credit, other)
+			}
+			h.credit[f.Subscription] = credit
 			h.labels[f.Subscription] = map[uint32]bool{}
 		}
 		saved = rest
