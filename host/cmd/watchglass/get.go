@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -372,17 +373,25 @@ func resolveArguments(cmd *cobra.Command, args []string) (_ api.Resource, name s
 	if len(args) > 1 {
 		name = args[1]
 	}
-	if kind, slashed, ok := strings.Cut(text, "/"); ok {
-		if resource, err := resolve(kind); err == nil {
-			if len(args) > 1 || slashed == "" {
+	if at := strings.LastIndexByte(text, '/'); at >= 0 {
+		kind := text[:at]
+		resource, err := resolve(kind)
+		switch version, _, several := strings.Cut(kind, "/"); {
+		case err == nil && (resource.Group != "" || !several):
+			if len(args) > 1 || at == len(text)-1 {
 				return api.Resource{}, "", misused(cmd, fmt.Sprintf("%q: expected one name: %s %s/NAME", strings.Join(args, " "), cmd.CommandPath(), kind))
 			}
-			return resource, slashed, nil
+			return resource, text[at+1:], nil
+		case !several && !versions.MatchString(version):
+			return api.Resource{}, "", err
 		}
 	}
 	resource, err := resolve(text)
 	return resource, name, err
 }
+
+// versions matches the version of a resource in the core group, as in v1/pods.
+var versions = regexp.MustCompile(`^v[0-9]`)
 
 // maxSuggestions limits the length of an error.
 const maxSuggestions = 3

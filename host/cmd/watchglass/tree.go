@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -57,17 +56,20 @@ type treeReading struct {
 }
 
 func readTree(cmd *cobra.Command, f *readFlags, below, args []string) error {
-	resource, name, err := treeArguments(cmd, args)
+	resource, name, err := resolveArguments(cmd, args)
 	if err != nil {
 		return err
+	}
+	if name == "" {
+		return misused(cmd, fmt.Sprintf("%q: expected a resource and a name, such as deploy/web", args[0]))
 	}
 	r := &treeReading{reading: reading{flags: f, name: name, stdout: cmd.OutOrStdout(), stderr: cmd.ErrOrStderr()}, below: resourcesBelow(resource)}
 	if err := f.check(); err != nil {
 		return err
 	}
 	if len(below) > 0 {
-		if r.below, err = resolveAll(below); err != nil {
-			return fmt.Errorf("--below: %w", err)
+		if r.below, err = resolveAll("--below", below); err != nil {
+			return err
 		}
 	}
 	ctx, stop := context.WithCancel(cmd.Context())
@@ -80,35 +82,6 @@ func readTree(cmd *cobra.Command, f *readFlags, below, args []string) error {
 	}
 	defer r.client.Close()
 	return f.interrupted(ctx, r.run(ctx, resource))
-}
-
-// treeArguments parses RESOURCE/NAME, or RESOURCE NAME.
-func treeArguments(cmd *cobra.Command, args []string) (api.Resource, string, error) {
-	kind, name := args[0], ""
-	if len(args) > 1 {
-		resource, err := resolveArgument(cmd, kind)
-		return resource, args[1], err
-	}
-	if at := strings.LastIndexByte(kind, '/'); at >= 0 {
-		kind, name = kind[:at], kind[at+1:]
-	}
-	if name == "" {
-		return api.Resource{}, "", misused(cmd, fmt.Sprintf("%q: expected a resource and a name, such as deploy/web", args[0]))
-	}
-	resource, err := resolve(kind)
-	return resource, name, err
-}
-
-func resolveAll(names []string) ([]api.Resource, error) {
-	var resources []api.Resource
-	for _, name := range names {
-		resource, err := resolve(strings.TrimSpace(name))
-		if err != nil {
-			return nil, err
-		}
-		resources = append(resources, resource)
-	}
-	return resources, nil
 }
 
 var (
