@@ -9,7 +9,9 @@ import (
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/selector"
+	"github.com/watchglass/watchglass/core/session"
 	"github.com/watchglass/watchglass/core/watcher"
+	"github.com/watchglass/watchglass/core/wire"
 	"github.com/watchglass/watchglass/host/limit"
 )
 
@@ -147,6 +149,18 @@ func pause(ctx context.Context, wait time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// costOf returns the cost of a message for rate limits. The connector encodes each
+// requested body for its reader alone, so each counts like a subscription.
+func costOf(m *session.Message) int {
+	cost := m.Cost()
+	for _, frame := range m.Frames {
+		if _, ok := frame.(*wire.RequestBody); ok {
+			cost++
+		}
+	}
+	return cost
 }
 
 // paceMessage waits until the reader and its client may send a message of the given

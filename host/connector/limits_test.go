@@ -106,6 +106,30 @@ func TestReadResponsesAreShortAndRateLimited(t *testing.T) {
 	})
 }
 
+// A requested body costs the connector about as much as a message. Frames that request
+// bodies are much smaller.
+func TestRequestedBodiesAreRateLimited(t *testing.T) {
+	run(t, connector.Config{}, func(t *testing.T, w *world) {
+		w.fill(250)
+		r := w.reader()
+		s := w.subscribe(r, wire.Subscribe{RowsFirst: true})
+		w.until(r, func() bool { return s.BodiesSynced })
+		var all []connectortest.Frame
+		for key := range s.Objects {
+			all = append(all, &wire.RequestBody{Subscription: s.ID, Key: key})
+		}
+		reading := make(chan error, 1)
+		go func() { reading <- r.UntilEnd(t.Context()) }()
+		begun := time.Now()
+		for range 20 {
+			require.NoError(t, r.Send(t.Context(), all...))
+		}
+		assert.Greater(t, time.Since(begun), 3*time.Second, "a thousand bodies a second, after a burst of as many")
+		require.NoError(t, r.Conn.Close(nil))
+		<-reading
+	})
+}
+
 func TestMessageWithTooManyFramesEndsTheConnection(t *testing.T) {
 	run(t, connector.Config{Limits: limit.NewSet().With(limit.MaxMessageFrames, 10)}, func(t *testing.T, w *world) {
 		w.fill(1)

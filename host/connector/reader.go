@@ -193,7 +193,7 @@ func (r *reader) receive(ctx context.Context) error {
 			return err
 		}
 		parsed := r.session.Parse(message)
-		if err := r.paceMessage(ctx, limiter, parsed.Cost()); err != nil {
+		if err := r.paceMessage(ctx, limiter, costOf(parsed)); err != nil {
 			return err
 		}
 		if err := r.accept(ctx, parsed); err != nil {
