@@ -395,3 +395,46 @@ test("a key event without an element as its target is handled", async () => {
   });
   assert.equal(await focused(), "search");
 });
+
+// Which pods in these three namespaces restarted more than three times, by node, newest first, containing "pay"?
+test("a link answers a question with several conditions in one screen", async () => {
+  const namespaces = ["shop-asia", "shop-eu", "shop-us"];
+  const params = new URLSearchParams({ search: "pay", where: "restarts > 3", sort: "Node, Age" });
+  for (const name of namespaces) params.append("facet.namespace", name);
+  for (const title of ["Namespace", "Node", "Restarts", "Status", "Age"]) params.append("column", title);
+  await open({ hash: `#/v1/pods?${params}` });
+  const pods = [...namespaces, "shop-test"].flatMap((namespace, n) => Array.from({ length: 14 }, (_, i) => ({
+    namespace, name: `${["pay", "payroll", "cart", "mail"][i % 4]}-${i}`, restarts: (i * 5 + n) % 9, node: `node-${[2, 10, 1][(i + n) % 3]}`, hours: (i * 7 + n * 5) % 50 + 1,
+  })));
+  await inPage((pods) => {
+    for (const { namespace, name, restarts, node, hours } of pods) cluster.apply({
+      apiVersion: "v1", kind: "Pod",
+      metadata: { name, namespace, creationTimestamp: new Date(Date.now() - hours * 3_600_000).toISOString().replace(/\.\d+/, "") },
+      spec: { nodeName: node, containers: [{ name: "main" }] },
+      status: { phase: "Running", containerStatuses: [{ name: "main", ready: true, restartCount: restarts, state: { running: {} } }] },
+    });
+  }, pods);
+  const number = ({ node }) => Number(node.slice("node-".length));
+  const answer = (pods) => pods
+    .filter(({ namespace, name, restarts }) => namespaces.includes(namespace) && name.includes("pay") && restarts > 3)
+    .sort((a, b) => number(a) - number(b) || a.hours - b.hours || (`${a.namespace}/${a.name}` < `${b.namespace}/${b.name}` ? -1 : 1))
+    .map(({ namespace, name }) => `${namespace}/${name}`);
+  const expected = answer(pods);
+  assert.ok(expected.length > 9 && expected.length < 14, `${expected.length} pods`);
+  const shows = async (expected) => {
+    await dashboard.hasTotal(expected.length);
+    assert.deepEqual(await dashboard.keys(), expected);
+  };
+  await shows(expected);
+  assert.equal(await inPage(() => document.querySelector("#grid").scrollHeight <= document.querySelector("#grid").clientHeight), true, "nothing is below the screen");
+  assert.deepEqual(await dashboard.page.locator("[role=columnheader]").allTextContents(), ["Name", "Namespace", "Status", "Restarts", "Node", "Age"]);
+  assert.deepEqual([await dashboard.get("search").inputValue(), await dashboard.get("where").inputValue()], ["pay", "restarts > 3"]);
+  assert.equal(await dashboard.page.locator("[aria-sort=ascending]").count(), 2);
+  assert.equal(await dashboard.page.locator("[data-testid=rows] mark").count(), expected.length, "every name has the word");
+  const byNode = await dashboard.page.locator(".menu:has([data-menu=Node]) .menu-line").evaluateAll((lines) => lines.map((line) => line.textContent));
+  assert.deepEqual(byNode, ["node-1", "node-2", "node-10"].map((node) => `${node}${pods.filter((pod) => pod.node === node && expected.includes(`${pod.namespace}/${pod.name}`)).length}`));
+
+  pods.find(({ namespace, name }) => `${namespace}/${name}` === "shop-eu/pay-0").restarts = 40;
+  await inPage(() => cluster.update("v1/pods", "shop-eu/pay-0", ({ status }) => { status.containerStatuses[0].restartCount = 40; }));
+  await shows(answer(pods));
+});
