@@ -86,14 +86,6 @@ const pages = {
     for (const name of ["web-1", "web-2"]) cluster.apply({ apiVersion: "v1", kind: "Pod", metadata: { name, namespace: "default" } });
     const { items } = await (await connect(cluster.url, cluster.options)).collection("v1/pods").list();
     return items.map(({ metadata }) => metadata.name);`, { connections: 0 }],
-  "./tree": [`import { connect } from "watchglass";
-    import { ownerTree } from "watchglass/tree";`, `
-    const pods = (await connect(url)).collection("v1/pods");
-    const { items } = await pods.list();
-    const { uid, name } = items[0].metadata;
-    const tree = ownerTree([pods], uid);
-    while (tree.snapshot.root.row?.name !== name) await new Promise(requestAnimationFrame);
-    return items.map(({ metadata }) => metadata.name);`],
   "./worker": [`import { connect } from "watchglass";
     import workerURL from "watchglass/worker?url";
     import wasm from "watchglass/watchglass.wasm?url"; // not beside a worker whose name has a hash`, `

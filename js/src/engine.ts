@@ -173,6 +173,7 @@ export class Engine {
    * pause when one becomes visible.
    */
   #checkHidden(): void {
+    if (this.#members.size === 0) return;
     const { pauseMillis = defaultPauseMillis } = this.#options;
     const previous = this.#visibility;
     this.#visibility = nextVisibility(previous, this.#members.hidden ? "hidden" : "shown");

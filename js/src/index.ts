@@ -108,8 +108,8 @@ function workerCandidates(shared: boolean, at: ConnectOptions["workerURL"]): Wor
 
 function sharedWorker(at: ConnectOptions["workerURL"]): WorkerPort {
   const worker = at
-    ? new SharedWorker(at as string, { type: "module", name: "watchglass-0.1.0" })
-    : new SharedWorker(new URL("./worker.js", import.meta.url), { type: "module", name: "watchglass-0.1.0" });
+    ? new SharedWorker(at as string, { type: "module", name: "watchglass-0.1.0", extendedLifetime: true } as WorkerOptions)
+    : new SharedWorker(new URL("./worker.js", import.meta.url), { type: "module", name: "watchglass-0.1.0", extendedLifetime: true } as WorkerOptions);
   return workerPort(worker.port, worker, () => worker.port.close());
 }
 

@@ -33,7 +33,7 @@ const empty: ViewSnapshot = frozen({
  * Status codes of invalid queries. After any other refusal, the same query is sent again
  * when the collection recovers.
  */
-const queryErrors = new Set([400, 413, 422]);
+const queryErrors = [400, 413, 422];
 
 /**
  * A live window. Each query has its own window at the engine. A new window opens beside
@@ -114,7 +114,7 @@ export class ViewHandle implements View {
 
   /** Sends a query again that was refused for a temporary reason. */
   recover(): void {
-    if (this.#ended || this.#current || this.#next || !this.#error || queryErrors.has(this.#error.code)) return;
+    if (this.#ended || this.#current || this.#next || !this.#error || queryErrors.includes(this.#error.code)) return;
     this.#settled = new Deferred();
     this.#open(this.#options);
   }

@@ -15,42 +15,74 @@ import { startEngine } from "./start.js";
  */
 const silenceMillis = 200_000;
 
-const engines = new Map<string, Promise<Engine>>();
+/**
+ * How long an engine outlives its last page, in milliseconds, so that a page that is
+ * reloaded finds its objects. The engine keeps collections without users as long. It needs
+ * a browser that extends the lifetime of shared workers.
+ */
+const lingerMillis = 5_000;
+
+interface Running {
+  readonly engine: Promise<Engine>;
+  /** The options that the first page decides. */
+  readonly options: string;
+  /** A stored state belongs to the next page, which may be another user's. */
+  readonly lingers: boolean;
+}
+
+const engines = new Map<string, Running>();
+/** The engines without pages. */
+const idle = new Set<Engine>();
 const lock = holdLock();
 
 type Attach = ToWorker & { op: "attach" };
 
 const keyOf = ({ url, identity, kubernetes }: Attach): string => JSON.stringify([url, identity, kubernetes]);
 
+const optionsOf = ({ wasm, maxBytes, maxHistory, pauseMillis, persist }: Attach): string =>
+  JSON.stringify([typeof wasm === "string" ? wasm : typeof wasm, maxBytes, maxHistory, pauseMillis, persist]);
+
 /** Returns the engine for a page. The first page starts it with its options. */
-function engineFor(attach: Attach): Promise<Engine> {
+async function engineFor(attach: Attach): Promise<Engine> {
   const key = keyOf(attach);
-  let engine = engines.get(key);
-  if (!engine) {
-    const { url, identity, persist } = attach;
-    const persistence = persist ? Persistence.open({ url, identity, ...(typeof persist === "object" && persist) }) : undefined;
-    engine = startEngine({ ...attach, persistence });
-    engines.set(key, engine);
-    engine.catch(async () => {
-      engines.delete(key);
-      (await persistence)?.close();
-    });
+  const options = optionsOf(attach);
+  const running = engines.get(key);
+  if (running) {
+    const engine = await running.engine;
+    if (engines.get(key) !== running) return engineFor(attach);
+    if (!idle.has(engine) || running.options === options) return engine;
+    end(key, engine); // no page has the old options
   }
+  const { url, identity, persist } = attach;
+  const persistence = persist ? Persistence.open({ url, identity, ...(typeof persist === "object" && persist) }) : undefined;
+  const engine = startEngine({ ...attach, persistence });
+  engines.set(key, { engine, options, lingers: !persist });
+  engine.catch(async () => {
+    engines.delete(key);
+    (await persistence)?.close();
+  });
   return engine;
 }
 
-/** Closes an engine after its last page has left. */
-function endIfEmpty(key: string, engine: Engine): void {
-  if (engine.members > 0) return;
+function end(key: string, engine: Engine): void {
+  idle.delete(engine);
   engines.delete(key);
   engine.close();
+}
+
+/** Ends an engine after its last page has left, or some time after that page was closed. */
+function endIfEmpty(key: string, engine: Engine, closed: boolean): void {
+  if (engine.members > 0) return;
+  if (!closed || !engines.get(key)?.lingers) return end(key, engine);
+  idle.add(engine);
+  setTimeout(() => idle.has(engine) && end(key, engine), lingerMillis);
 }
 
 /** One connected page. */
 class Page {
   readonly #port: Port<ToWorker, ToPage>;
   readonly #tokens = new Map<number, { resolve(token: string): void; reject(error: Error): void }>();
-  #leaveEngine: (() => void) | undefined;
+  #leaveEngine: ((closed: boolean) => void) | undefined;
   #membership: Membership | undefined;
   #epoch = 0;
   #requests = 0;
@@ -68,7 +100,7 @@ class Page {
     switch (message.op) {
       case "attach":
         this.#staticToken = message.token;
-        if (message.lock) onRelease(message.lock, () => this.#leave());
+        if (message.lock) onRelease(message.lock, () => this.#leave(true));
         else this.#watchSilence();
         return void this.#attach(message);
       case "frames":
@@ -89,14 +121,15 @@ class Page {
 
   async #attach(message: Attach): Promise<void> {
     try {
-      const engine = await engineFor(message);
       const { name } = await lock;
+      const engine = await engineFor(message);
       const membership = engine.attach(this.#events(), message.member);
-      this.#leaveEngine = () => {
+      idle.delete(engine);
+      this.#leaveEngine = (closed) => {
         membership.leave();
-        endIfEmpty(keyOf(message), engine);
+        endIfEmpty(keyOf(message), engine, closed);
       };
-      if (this.#left) return this.#leaveEngine();
+      if (this.#left) return this.#leaveEngine(false);
       this.#membership = membership;
       this.#post({ op: "attached", member: this.#membership.member, lock: name });
     } catch (error) {
@@ -126,12 +159,13 @@ class Page {
     return waiting;
   }
 
-  #leave(): void {
+  /** Leaves the engine, because the program closed the connection or the browser the page. */
+  #leave(closed = false): void {
     this.#left = true;
     clearTimeout(this.#silence);
     for (const { reject } of this.#tokens.values()) reject(new Error("the page was closed"));
     this.#tokens.clear();
-    this.#leaveEngine?.();
+    this.#leaveEngine?.(closed);
     this.#leaveEngine = undefined;
   }
 

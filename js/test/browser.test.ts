@@ -46,21 +46,63 @@ for (const worker of ["shared", "dedicated", "inline"] as const) {
   });
 }
 
-test("pages share one connection, and a page that closes releases its objects", { skip }, async (t) => {
+// Browsers open six connections per host, so the seventh tab of other dashboards stalls.
+test("seven pages share one connection, and a page that closes releases its objects", { skip }, async (t) => {
   const { connector, open } = await setup(t);
-  const [first, second] = [await open(), await open()];
-  await show(first, "/watch");
-  await show(second, "/watch");
+  const pages = await Promise.all(Array.from({ length: 7 }, open));
+  for (const page of pages) await show(page, "/watch");
   connector.put("default/web-2", "web", "Running");
-  for (const page of [first, second]) await shows(page, "web-1 Running, web-2 Running");
+  for (const page of pages) await shows(page, "web-1 Running, web-2 Running");
   assert.equal(connector.hellos.length, 1);
   assert.equal(connector.subscribes.length, 1);
+  const second = pages[1]!;
   const count = () => second.evaluate(async () => (await wg.inspect())["views"]);
-  assert.equal(await count(), 2);
-  await first.close({ runBeforeUnload: false });
-  while ((await count()) !== 1) await second.waitForTimeout(20); // waitForFunction does not wait for promises
+  assert.equal(await count(), 7);
+  await pages[0]!.close({ runBeforeUnload: false });
+  while ((await count()) !== 6) await second.waitForTimeout(20); // waitForFunction does not wait for promises
   connector.put("default/web-3", "web", "Running");
   await shows(second, "web-1 Running, web-2 Running, web-3 Running");
+});
+
+test("a connection that carries nothing more is reported as stale while the rows stay, and replaced", { skip }, async (t) => {
+  const { connector, open } = await setup(t);
+  connector.progressMillis = 500;
+  const progress = setInterval(() => connector.progress(), 100);
+  t.after(() => clearInterval(progress));
+  const page = await open();
+  await show(page, "/watch");
+  connector.silent = true;
+  connector.put("default/web-2", "web", "Running");
+  await page.waitForFunction(() => pods.status.state === "stale");
+  await shows(page, "web-1 Running, web-2 Pending");
+  await page.waitForFunction(() => /sent no message for too long/.test(pods.status.error?.message ?? ""));
+  connector.silent = false;
+  await shows(page, "web-1 Running, web-2 Running");
+  await page.waitForFunction(() => pods.status.state === "live");
+  assert.ok(connector.hellos.length > 1);
+});
+
+test("a page that is reloaded finds its objects, unless it closed the connection or has other options", { skip }, async (t) => {
+  const { connector, open } = await setup(t);
+  const page = await open();
+  await show(page, "/watch");
+  const reload = async (): Promise<void> => {
+    await page.reload();
+    await page.waitForFunction(() => globalThis.watchglass !== undefined);
+  };
+  const relists = () => page.evaluate(async () => (await wg.inspect())["collection.1.relists"]);
+  await reload();
+  connector.put("default/web-2", "web", "Running"); // without a page
+  await show(page, "/watch");
+  await shows(page, "web-1 Running, web-2 Running");
+  assert.deepEqual([connector.hellos.length, connector.subscribes.length, await relists()], [1, 1, 1]);
+  await reload();
+  await page.evaluate(async () => (globalThis.wg = await watchglass.connect("/watch", { token: "t0ken", maxHistory: 10 })).collection("v1/pods").synced);
+  assert.equal(connector.hellos.length, 2, "no page has the old options");
+  await page.evaluate(() => wg.close());
+  await reload();
+  await page.evaluate(async () => (globalThis.wg = await watchglass.connect("/watch", { token: "t0ken", maxHistory: 10 })).collection("v1/pods").synced);
+  assert.equal(connector.hellos.length, 3, "the program closed the connection");
 });
 
 test("pages of different users do not share an engine", { skip }, async (t) => {

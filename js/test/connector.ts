@@ -41,6 +41,8 @@ export class TestConnector {
   source = "test";
   /** The resource does not exist: subscriptions end with a 404. */
   absent = false;
+  /** Nothing passes in either direction, as behind a proxy that stops forwarding. */
+  silent = false;
   /** Makes bodies larger. */
   padding = "";
   /** How many connections are refused before one is accepted. */
@@ -143,6 +145,7 @@ export class TestConnector {
   }
 
   #receive(socket: WebSocket, message: Uint8Array): void {
+    if (this.silent) return;
     for (const { type, payload } of split(message)) {
       const r = new Reader(payload, "test");
       if (type === 0x01) {
@@ -264,6 +267,7 @@ export class TestConnector {
   }
 
   #send(socket: WebSocket, write: (w: Writer) => void): void {
+    if (this.silent) return;
     const w = new Writer();
     write(w);
     if (w.length > 0) socket.send(w.take());

@@ -3,7 +3,6 @@ import { Reader } from "./codec.js";
 
 /** The flags of an item. */
 export const Flag = {
-  immutable: 1,
   finalStateUnknown: 2,
   endOfInitialEvents: 4,
 } as const;
