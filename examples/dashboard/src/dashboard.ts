@@ -349,7 +349,7 @@ export class Dashboard {
     const { loaded, total } = collection.progress;
     const rows = this.snapshot;
     const loading = state === "connecting" || state === "syncing";
-    setAttribute(byId("grid"), "aria-busy", String(loading && !rows));
+    setAttribute(byId("grid"), "aria-busy", String(loading && !rows && !error));
     if (rows && rows.total > 0) this.#overlay.hide();
     else if (!rows && error?.code === 401) this.#overlay.showMessage(signInMessage(error.message));
     else if (!rows && error) this.#overlay.showMessage({ title: words(error.reason), text: error.message, action: this.#wayOut(), ...this.#askNamespace(error.code) });

@@ -23,6 +23,9 @@ const NOT_COUNTED = new Set(["v1/secrets"]);
 /** The page shows the last of these states that a card has. A refused card does not affect the others. */
 const STATES: readonly State[] = ["closed", "forbidden", "live", "syncing", "connecting", "reconnecting", "stale"];
 
+/** The rank of a card's state. A resource that the server lacks is reported by its card. */
+const rank = ({ state, error }: Condition): number => (error?.code === 404 ? 0 : STATES.indexOf(state));
+
 /** The page with the live counts of the cluster. It has open collections only while it is shown. */
 export class Overview {
   readonly #box = byId("overview");
@@ -59,7 +62,7 @@ export class Overview {
   get condition(): Condition | undefined {
     const conditions = this.#cards.map(({ condition }) => condition);
     const refused = conditions.find(({ error }) => error?.code === 401);
-    return refused ?? conditions.reduce((a, b) => (STATES.indexOf(b.state) > STATES.indexOf(a.state) ? b : a));
+    return refused ?? conditions.reduce((a, b) => (rank(b) > rank(a) ? b : a));
   }
 
   /** The namespaces with pods. */
