@@ -4,7 +4,7 @@
  */
 import type { WatchglassClient } from "./lazy.js";
 import { LiveObject, LiveObjects, LiveStatus, LiveView, type ObjectsValue, type ObjectValue, type QueryOptions, type Scope, type Store, type ViewValue } from "./live.js";
-import type { CollectionStatus, KubeObject, Selectors } from "./types.js";
+import type { CollectionStatus, KubeObject, Row, Selectors } from "./types.js";
 
 export type { ObjectsValue, ObjectValue, QueryOptions, Scope, ViewValue } from "./live.js";
 
@@ -52,6 +52,34 @@ export function objectStore<T extends object = KubeObject>(client: WatchglassCli
 /** Returns a store of the status of a collection, and keeps the collection open. */
 export function statusStore(client: WatchglassClient, resource: string, scope: Scope = {}): Readable<{ status: CollectionStatus }> {
   return storeOf(new LiveStatus(client), resource, scope);
+}
+
+/** The differences between the rows of a view at two times. */
+export interface RowChanges {
+  /** Rows that entered the window, in its order. */
+  added: Row[];
+  /** The new versions of rows that are still in the window. */
+  changed: Row[];
+  /** Rows that left the window, in their last version. */
+  removed: Row[];
+}
+
+/**
+ * Returns the differences between two snapshots of a view's rows, for tables that take
+ * transactions instead of complete data. An object that was deleted and created again is
+ * removed and added. The order of the rows is not compared.
+ */
+export function rowChanges(before: readonly Row[], after: readonly Row[]): RowChanges {
+  const left = new Map(before.map((row) => [row.uid, row]));
+  const changes: RowChanges = { added: [], changed: [], removed: [] };
+  for (const row of after) {
+    const previous = left.get(row.uid);
+    left.delete(row.uid);
+    if (!previous) changes.added.push(row);
+    else if (previous !== row) changes.changed.push(row); // unchanged rows stay the same object
+  }
+  changes.removed.push(...left.values());
+  return changes;
 }
 
 type Updated<Value, Query> = Store<Value> & { update(resource: string, query: Query): void; stop(): void };

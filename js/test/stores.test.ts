@@ -11,7 +11,7 @@ import { compile } from "svelte/compiler";
 import { get } from "svelte/store";
 import { compileScript, parse } from "vue/compiler-sfc";
 import type { WatchglassClient } from "../src/lazy.js";
-import { objectsStore, objectStore, statusStore, viewStore, type Readable } from "../src/stores.js";
+import { objectsStore, objectStore, rowChanges, statusStore, viewStore, type Readable } from "../src/stores.js";
 import { TestCluster } from "../src/testing.js";
 import { clientOf, pod, skip as noModule, until } from "./cluster.js";
 import { packaged } from "./paths.js";
@@ -81,6 +81,29 @@ test("stores of objects, of one object and of the status", options, async (t) =>
   await becomes(t, one, ({ exists }) => exists === false);
   one.query("default/b");
   await becomes(t, one, ({ object }) => object?.metadata.name === "b");
+});
+
+test("the changes of a view's rows are those that entered, changed and left the window", options, async (t) => {
+  const { cluster, client } = await setup(t);
+  const store = viewStore(client, "v1/pods", { sort: "name", limit: 3 });
+  const shown = (wanted: string) => becomes(t, store, ({ rows }) => rows.map(({ name, cells }) => `${name} ${cells.Status}`).join() === wanted);
+  const names = (before: Parameters<typeof rowChanges>[0]): Record<string, string> =>
+    Object.fromEntries(Object.entries(rowChanges(before, store.get().rows)).map(([kind, rows]) => [kind, rows.map((row: { name: string }) => row.name).join()]));
+  await shown("a Running,b Running");
+  assert.deepEqual(names([]), { added: "a,b", changed: "", removed: "" });
+  let before = store.get().rows;
+  cluster.update("v1/pods", "default/b", (object) => (object.status.phase = "Failed"));
+  cluster.apply(pod("c"));
+  await shown("a Running,b Failed,c Running");
+  assert.deepEqual(names(before), { added: "c", changed: "b", removed: "" });
+  assert.deepEqual(names(store.get().rows), { added: "", changed: "", removed: "" });
+  before = store.get().rows;
+  cluster.apply(pod("aa"));
+  cluster.delete("v1/pods", "default/a");
+  cluster.apply(pod("a"));
+  await shown("a Running,aa Running,b Failed");
+  await until({ subscribe: store.subscribe as never }, () => store.get().rows[0]!.uid !== before[0]!.uid);
+  assert.deepEqual(names(before), { added: "a,aa", changed: "", removed: "a,c" });
 });
 
 test("subscribing and unsubscribing immediately does not connect", async () => {
