@@ -188,7 +188,7 @@ func names(schemas []api.Schema) string {
 }
 
 // kubectl prints the same cells for watchglass as for kube-apiserver, for every
-// built-in resource and for two custom ones.
+// built-in resource and for two custom ones. Direct mode has the same cells.
 func TestKubectlPrintsTheCellsOfTheServer(t *testing.T) {
 	fill(t)
 	hard(t)
@@ -213,6 +213,7 @@ func TestKubectlPrintsTheCellsOfTheServer(t *testing.T) {
 			}
 		})
 	}
+	t.Run("direct", compareDirect)
 }
 
 // hard creates objects whose cells are hard to compute, and deletes them after the
