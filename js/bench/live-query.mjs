@@ -13,7 +13,7 @@ import { median, report } from "./rounds.mjs";
 import { Tanstack } from "./tanstack.mjs";
 import { full, openView } from "./view.mjs";
 
-const warmUps = 2;
+const warmUps = 4; // as in ingest.mjs
 const rounds = 5 + warmUps;
 const [module, data] = process.argv.slice(2);
 const { updatesPerBatch } = JSON.parse(readFileSync(join(data, "manifest.json")));
