@@ -56,6 +56,16 @@ export class DashboardPage {
     }, title);
   }
 
+  /** Waits until there are rows, and the texts of all in a column match. */
+  columnMatches(title, pattern) {
+    return this.page.waitForFunction(([title, pattern]) => {
+      const headers = [...document.querySelectorAll("[role=columnheader]")];
+      const index = headers.findIndex((header) => header.textContent === title);
+      const rows = [...document.querySelectorAll("[data-testid=rows] > [data-key]")];
+      return index >= 0 && rows.length > 0 && rows.every((row) => new RegExp(pattern).test(row.children[index]?.textContent));
+    }, [title, pattern.source], { timeout: TIMEOUT });
+  }
+
   async total() {
     return Number(await this.get("range").getAttribute("data-total"));
   }
