@@ -39,17 +39,30 @@ var objectMetrics = []struct {
 	{"watchglass_edge_storage_bytes", "Bytes of storage in use.", "", "", func(r *report) int { return r.Storage.Bytes }},
 }
 
+const terminationsHelp = "Watches ended with 410, by reason: slow_consumer or overtaken by the history."
+
 // resourceMetrics are the metrics of each resource of each object. Negative values are
 // left out.
 var resourceMetrics = []struct {
 	name, help string
+	reason     string // of the label; empty for none
 	value      func(h held, now time.Time) int
 }{
-	{"watchglass_objects", "Cached objects.", func(h held, _ time.Time) int { return h.Objects }},
-	{"watchglass_progress_age_seconds", "Time since the connector last reported progress.", held.age},
-	{"watchglass_stale_seconds", "Time for which a cached resource may have missed changes; 0 while it is current.", held.stale},
-	{"watchglass_edge_live", "Whether the resource is current.", func(h held, _ time.Time) int { return number(h.State == live) }},
-	{"watchglass_edge_metadata_only", "Whether the resource is held without bodies, for lack of memory.", func(h held, _ time.Time) int { return number(h.MetadataOnly) }},
+	{"watchglass_objects", "Cached objects.", "", func(h held, _ time.Time) int { return h.Objects }},
+	{"watchglass_cache_bytes", "Memory for objects and history.", "", func(h held, _ time.Time) int { return h.Cache.UsedBytes }},
+	{"watchglass_history_events", "Changes in the history, which watches resume from.", "", func(h held, _ time.Time) int { return h.Cache.History }},
+	{"watchglass_progress_age_seconds", "Time since the connector last reported progress.", "", held.age},
+	{"watchglass_stale_seconds", "Time for which a cached resource may have missed changes; 0 while it is current.", "", held.stale},
+	{"watchglass_events_total", "Changes applied.", "", func(h held, _ time.Time) int { return h.Cache.Events }},
+	{"watchglass_upstream_lists_total", "Lists read from a connector.", "", func(h held, _ time.Time) int { return h.Cache.Relists }},
+	{"watchglass_upstream_failures_total", "Upstream watches that failed, by reason: expired (410).", "expired", func(h held, _ time.Time) int { return h.Cache.Expired }},
+	{"watchglass_watch_terminations_total", terminationsHelp, "slow_consumer", func(h held, _ time.Time) int { return h.Cache.TerminatedWatches }},
+	{"watchglass_watch_terminations_total", terminationsHelp, "overtaken", func(h held, _ time.Time) int { return h.Cache.OvertakenWatches }},
+	{"watchglass_watch_stalls_total", "Times that a watch paused because its consumer accepted no events.", "", func(h held, _ time.Time) int { return h.Cache.Stalls }},
+	{"watchglass_watch_conflations_total", "Changes merged into later ones of the same object.", "", func(h held, _ time.Time) int { return h.Cache.Conflations }},
+	{"watchglass_watch_initial_events_total", "Initial events processed for watches.", "", func(h held, _ time.Time) int { return h.Cache.InitialEvents }},
+	{"watchglass_edge_live", "Whether the resource is current.", "", func(h held, _ time.Time) int { return number(h.State == live) }},
+	{"watchglass_edge_metadata_only", "Whether the resource is held without bodies, for lack of memory.", "", func(h held, _ time.Time) int { return number(h.MetadataOnly) }},
 }
 
 // age returns the seconds since the last progress, or -1 if there was none.
@@ -106,7 +119,7 @@ func (c *cluster) metrics(w http.ResponseWriter, r *http.Request, user *access.U
 		for _, a := range all {
 			for _, resource := range slices.Sorted(maps.Keys(a.report.Resources)) {
 				if value := m.value(a.report.Resources[resource], now); value >= 0 {
-					e.sample(m.name, m.help, value, "object", a.object, "resource", resource)
+					e.sample(m.name, m.help, value, "object", a.object, "resource", resource, "reason", m.reason)
 				}
 			}
 		}

@@ -56,7 +56,8 @@ func (o oneOf) RoundTrip(r *http.Request) (*http.Response, error) {
 // healthy returns the report of a healthy object.
 func healthy(string, *http.Request) (*http.Response, error) {
 	w := httptest.NewRecorder()
-	fmt.Fprintf(w, `{"feeds":{"connected":[{"active":true}]},"resources":{"v1/pods":{"state":"live","objects":3,"lastProgress":%d}},
+	fmt.Fprintf(w, `{"feeds":{"connected":[{"active":true}]},"resources":{"v1/pods":{"state":"live","objects":3,"lastProgress":%d,
+		"cache":{"usedBytes":11,"history":12,"events":13,"relists":14,"expired":15,"terminatedWatches":16,"overtakenWatches":17,"stalls":18,"conflations":19,"initialEvents":20}}},
 		"readers":2,"maxReaders":4096,"counters":{"readersRateLimited":1},"memory":{"module":5,"unacknowledged":7,"limit":90}}`, time.Now().Add(-4*time.Second).UnixMilli())
 	return w.Result(), nil
 }
@@ -130,6 +131,13 @@ func TestMetricsDoNotWaitForOneObject(t *testing.T) {
 			`watchglass_limit_refusals_total{` + of + `,reason="max-message-rate"} 1`, `watchglass_limit_refusals_total{` + of + `,reason="write-timeout"} 0`,
 			`watchglass_edge_unacknowledged_bytes{` + of + `} 7`,
 			`watchglass_objects{` + of + `,resource="v1/pods"} 3`, `watchglass_edge_live{` + of + `,resource="v1/pods"} 1`,
+			`watchglass_cache_bytes{` + of + `,resource="v1/pods"} 11`, `watchglass_history_events{` + of + `,resource="v1/pods"} 12`,
+			`watchglass_events_total{` + of + `,resource="v1/pods"} 13`, `watchglass_upstream_lists_total{` + of + `,resource="v1/pods"} 14`,
+			`watchglass_upstream_failures_total{` + of + `,resource="v1/pods",reason="expired"} 15`,
+			`watchglass_watch_terminations_total{` + of + `,resource="v1/pods",reason="slow_consumer"} 16`,
+			`watchglass_watch_terminations_total{` + of + `,resource="v1/pods",reason="overtaken"} 17`,
+			`watchglass_watch_stalls_total{` + of + `,resource="v1/pods"} 18`, `watchglass_watch_conflations_total{` + of + `,resource="v1/pods"} 19`,
+			`watchglass_watch_initial_events_total{` + of + `,resource="v1/pods"} 20`,
 			`watchglass_progress_age_seconds{` + of + `,resource="v1/pods"} 4`, `watchglass_stale_seconds{` + of + `,resource="v1/pods"} 0`,
 		} {
 			assert.True(t, strings.Contains(body, "\n"+line+"\n"), line)
@@ -175,7 +183,9 @@ func TestMetricsHaveTheNamesOfTheConnector(t *testing.T) {
 		shared = append(shared, name)
 	}
 	assert.ElementsMatch(t, []string{"watchglass_build_info", "watchglass_limit", "watchglass_memory_bytes", "watchglass_objects", "watchglass_readers",
-		"watchglass_limit_refusals_total", "watchglass_progress_age_seconds", "watchglass_stale_seconds"}, shared)
+		"watchglass_limit_refusals_total", "watchglass_progress_age_seconds", "watchglass_stale_seconds",
+		"watchglass_cache_bytes", "watchglass_history_events", "watchglass_events_total", "watchglass_upstream_lists_total", "watchglass_upstream_failures_total",
+		"watchglass_watch_terminations_total", "watchglass_watch_stalls_total", "watchglass_watch_conflations_total", "watchglass_watch_initial_events_total"}, shared)
 }
 
 // A resource that is not current is stale since its last progress. One that was never

@@ -61,6 +61,20 @@ type held struct {
 	LastProgress int64  `json:"lastProgress"` // in milliseconds since the epoch; 0 for never
 	Objects      int    `json:"objects"`
 	MetadataOnly bool   `json:"metadataOnly"`
+	// Cache has the statistics of the module. Counters start at zero when the object
+	// enters memory.
+	Cache struct {
+		UsedBytes         int `json:"usedBytes"`
+		History           int `json:"history"`
+		Events            int `json:"events"`
+		Relists           int `json:"relists"`
+		Expired           int `json:"expired"`
+		TerminatedWatches int `json:"terminatedWatches"`
+		OvertakenWatches  int `json:"overtakenWatches"`
+		Stalls            int `json:"stalls"`
+		Conflations       int `json:"conflations"`
+		InitialEvents     int `json:"initialEvents"`
+	} `json:"cache"`
 }
 
 // live is the state of a current collection.

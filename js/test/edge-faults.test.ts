@@ -17,7 +17,9 @@ describe("the edge", { concurrency: 3 }, () => {
   test("after a redeploy the object restores its stored state and resumes", options, async (t) => {
     const s = await setup(t);
     s.connector.put("default/web-1", "web", "Failed");
-    await s.edge.until("one/status", ({ resources }) => resources["v1/pods"].stored?.resourceVersion === "131");
+    const { usedBytes, history, events, relists, expired } = (await s.edge.until("one/status", ({ resources }) => resources["v1/pods"].stored?.resourceVersion === "131")).resources["v1/pods"].cache;
+    assert.deepEqual({ history, events, relists, expired }, { history: 1, events: 1, relists: 1, expired: 0 });
+    assert.ok(usedBytes > 0);
     await s.edge.restart();
     s.connector.put("default/web-2", "web", "Failed");
     assert.match(await s.feed.closed, /^1006/);

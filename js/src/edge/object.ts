@@ -170,7 +170,7 @@ export class WatchglassObject {
         if (this.#settings.upstream?.resources.length === 0) return refuse(status(404, "NotFound", "the upstream object no longer exists"));
         return this.#connected(this.#readers.accept(request, grant));
       case "/status":
-        return Response.json(this.#report());
+        return Response.json(await this.#report());
     }
     return refuse(status(404, "NotFound", `not found: ${pathname}; the endpoints are /feed, /watch and /status`));
   }
@@ -283,12 +283,13 @@ export class WatchglassObject {
     if (this.#engine.memoryBytes > this.#settings.isolateBytes / 2) await this.#relieve();
   }
 
-  #report(): unknown {
+  async #report(): Promise<unknown> {
+    const resources = await this.#collections.report();
     return {
       awakeSince: this.#awakeSince,
       settled: this.#debouncer.settled,
       feeds: this.#feeds.report(),
-      resources: this.#collections.report(),
+      resources,
       readers: this.#readers.count,
       maxReaders: this.#settings.maxReaders,
       counters: this.#counters.all,

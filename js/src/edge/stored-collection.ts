@@ -23,6 +23,9 @@ export interface Degraded {
   ended?: Status;
 }
 
+/** The statistics of a resource in reports, for metrics. */
+const reported = ["usedBytes", "history", "events", "relists", "expired", "terminatedWatches", "overtakenWatches", "stalls", "conflations", "initialEvents"];
+
 /** A resource of the object, in the engine and in storage. */
 export class StoredCollection {
   readonly resource: string;
@@ -113,10 +116,15 @@ export class StoredCollection {
    * collections.
    */
   used(inspected: Record<string, number>): number {
-    return inspected[`collection.${this.#collection.id % idsPerMember}.usedBytes`] ?? 0;
+    return this.#counted("usedBytes", inspected);
   }
 
-  report(): CollectionStatus & CollectionProgress & { metadataOnly: boolean; stored?: object; storeError?: string } {
+  /** Returns a statistic of the resource; zero while the engine does not have it. */
+  #counted(name: string, inspected: Record<string, number>): number {
+    return inspected[`collection.${this.#collection.id % idsPerMember}.${name}`] ?? 0;
+  }
+
+  report(inspected: Record<string, number>): CollectionStatus & CollectionProgress & { metadataOnly: boolean; cache: Record<string, number>; stored?: object; storeError?: string } {
     const { status, progress } = this.#collection;
     const stored = this.#stored && { resourceVersion: this.#stored.position.resourceVersion, chunks: this.#stored.chunks, bytes: this.#stored.wholeBytes + this.#stored.changeBytes };
     return {
@@ -124,6 +132,7 @@ export class StoredCollection {
       ...progress,
       ...(this.#ended && { error: this.#ended }),
       metadataOnly: this.#metadataOnly,
+      cache: Object.fromEntries(reported.map((name) => [name, this.#counted(name, inspected)])),
       ...(stored && { stored }),
       ...(this.#failure && { storeError: this.#failure.message }),
     };

@@ -121,8 +121,9 @@ export class StoredCollections {
     for (const collection of [...this.#held.values()]) await collection.store(now);
   }
 
-  report(): unknown {
-    return Object.fromEntries([...this.#held].map(([resource, collection]) => [resource, collection.report()]));
+  async report(): Promise<unknown> {
+    const inspected = await this.#client.inspect();
+    return Object.fromEntries([...this.#held].map(([resource, collection]) => [resource, collection.report(inspected)]));
   }
 
   #withoutBodies(collection: StoredCollection): void {
