@@ -299,13 +299,12 @@ func TestSlowReaderWithoutSubscriptionsIsNotSlowAfterARestart(t *testing.T) {
 	require.False(t, f.Stalled)
 }
 
-// A Durable Object has a collection that was refused because its resource did not
-// exist. Readers ask again, and are refused once if it still does not exist (rule
-// B11).
+// A Durable Object has a collection that its connector refused permanently. Readers ask
+// again, and are refused once if the connector refuses it again (rule B11).
 func TestReadersDoNotReceiveTheRefusalThatAnotherUserHolds(t *testing.T) {
 	r := newRig(t)
 	r.load(10)
-	r.backend.refused = api.NotFound("there is no resource v1/pods")
+	r.backend.refused = api.BadRequest("pods are not served here")
 	r.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
 	require.Equal(t, api.StateClosed, r.state().State)
 	asked := r.subscriptions
@@ -314,7 +313,7 @@ func TestReadersDoNotReceiveTheRefusalThatAnotherUserHolds(t *testing.T) {
 	early.do(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
 	early.wait(1500) // the first response asks for a retry
 	require.Equal(t, api.StateClosed, early.state().State)
-	require.Equal(t, 404, early.state().Status.Code)
+	require.Equal(t, 400, early.state().Status.Code)
 	require.Equal(t, asked+1, r.subscriptions, "the reader's request is forwarded once")
 
 	r.backend.refused = nil
@@ -332,4 +331,24 @@ func TestReadersDoNotReceiveTheRefusalThatAnotherUserHolds(t *testing.T) {
 	again.do(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
 	require.Equal(t, api.StateLive, again.state().State)
 	require.Equal(t, asked+2, r.subscriptions, "both collections share one subscription")
+}
+
+// A Durable Object and its readers have collections of a resource that is installed
+// later. All of them come alive (rule B11).
+func TestReadersOfAnAbsentResourceReceiveItOnceItIsInstalled(t *testing.T) {
+	r := newRig(t)
+	r.load(10)
+	r.backend.refused = api.NotFound("there is no resource v1/pods")
+	l := r.leaf(7, 1<<20)
+	l.do(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
+	l.wait(1500) // the first response asks for a retry
+	require.Equal(t, api.StateConnecting, l.state().State)
+	require.Equal(t, 404, l.state().Status.Code)
+
+	r.backend.refused = nil
+	for range 10 {
+		l.wait(1500)
+	}
+	require.Equal(t, api.StateLive, l.state().State)
+	require.EqualValues(t, 10, l.state().Objects)
 }

@@ -81,6 +81,9 @@ func (e *Engine) openCollection(f *wire.OpenCollection) {
 func (e *Engine) acquire(scope reflector.Scope, floor objcache.Version) (b *sharedCollection, fresh bool) {
 	for _, b := range e.sharedCollections {
 		if b.scope.SameObjects(scope) && !b.refusedForOthers() {
+			if b.reflector.Absent() {
+				b.reflector.Retry()
+			}
 			return b, false
 		}
 	}
@@ -279,13 +282,13 @@ func (e *Engine) dropIdle() {
 }
 
 // dropRefused closes the shared collection of a scope if it was refused and has no
-// users. Opening the scope again then retries: the resource may exist by now.
+// users. Opening the scope again then retries, as its request may be accepted by now.
 func (e *Engine) dropRefused(scope reflector.Scope) {
 	e.drop(func(b *sharedCollection) bool { return b.scope.SameObjects(scope) && b.reflector.Refused() != nil })
 }
 
 // refusedForOthers reports whether the collection was refused and still has users. New
-// users retry, because the resource may exist by now. A collection that stopped
+// users retry, because the request may be accepted by now. A collection that stopped
 // because of its memory is shared, because its objects stay readable.
 func (b *sharedCollection) refusedForOthers() bool {
 	return b.users > 0 && b.reflector.Refused() != nil && !b.tooLarge()

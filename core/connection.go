@@ -85,6 +85,9 @@ func (c *connection) open() {
 	}
 	c.stream++
 	c.phase, c.deadline = opening, c.engine.now+openMillis
+	for _, b := range c.engine.sharedCollections {
+		b.reflector.Opening()
+	}
 	c.engine.out = (&wire.OpenStream{Stream: c.stream}).Append(c.engine.out)
 }
 

@@ -201,7 +201,7 @@ func doForbid(h *harness, v *verb) error {
 func doDeny(h *harness, v *verb) error {
 	r, status := h.source(v), &api.Status{Code: int(v.optionNumber("code")), RetryAfterSeconds: int(v.optionNumber("retry"))}
 	reason, ok := map[int]api.Reason{
-		401: api.ReasonUnauthorized, 403: api.ReasonForbidden, 404: api.ReasonNotFound, 410: api.ReasonExpired, 422: api.ReasonInvalid,
+		400: api.ReasonBadRequest, 401: api.ReasonUnauthorized, 403: api.ReasonForbidden, 404: api.ReasonNotFound, 410: api.ReasonExpired, 422: api.ReasonInvalid,
 		429: api.ReasonTooManyRequests, 500: api.ReasonInternalError, 503: api.ReasonUnavailable,
 	}[status.Code]
 	if status.Reason = reason; !ok {

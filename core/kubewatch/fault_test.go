@@ -316,12 +316,38 @@ func TestAnotherClusterStartsOver(t *testing.T) {
 	r.converged()
 }
 
+// The client asks again with back-off, and the collection comes alive once the server
+// has the resource.
 func TestAResourceThatTheServerLacks(t *testing.T) {
 	r := newRig(t)
 	r.collection(func(f *wire.OpenCollection) { f.Resource = "example.com/v1/gadgets" })
-	require.Equal(t, api.StateClosed, r.state.State)
+	require.Equal(t, api.StateConnecting, r.state.State)
 	require.Equal(t, 404, r.state.Status.Code)
 	require.Equal(t, []string{"/api/v1/namespaces/kube-system", "/apis/example.com/v1"}, r.server.paths)
+
+	r.server.fail = gadgets("Gadget")
+	r.pass(60_000)
+	require.Equal(t, api.StateLive, r.state.State, "%v", r.state.Status)
+	require.EqualValues(t, 1, r.state.Objects)
+}
+
+// gadgets answers as a server that describes gadgets as a resource of a kind, and has one.
+func gadgets(kind string) func(path string) *answer {
+	return func(path string) *answer {
+		switch {
+		case path == "/apis/example.com/v1":
+			return &answer{code: 200, end: true, data: []byte(`{"resources":[{"name":"gadgets/status","kind":"X"},` +
+				`{"name":"gadgets","kind":"` + kind + `","namespaced":true}]}`)}
+		case strings.Contains(path, initial):
+			return refuse(422, "Invalid", "sendInitialEvents: Forbidden")
+		case strings.HasPrefix(path, "/apis/example.com/v1/gadgets?limit="):
+			return &answer{code: 200, end: true, data: []byte(
+				`{"metadata":{"resourceVersion":"7"},"items":[{"metadata":{"namespace":"ns","name":"a","resourceVersion":"3"}}]}`)}
+		case strings.Contains(path, watches):
+			return &answer{code: 200}
+		}
+		return nil
+	}
 }
 
 // The server describes a resource that is in no catalog. The items of a list get
@@ -329,21 +355,7 @@ func TestAResourceThatTheServerLacks(t *testing.T) {
 func TestAResourceThatTheServerDescribes(t *testing.T) {
 	for kind, known := range map[string]bool{"Gadget": true, `Gad\"get`: false, "": false} {
 		r := newRig(t)
-		r.server.fail = func(path string) *answer {
-			switch {
-			case path == "/apis/example.com/v1":
-				return &answer{code: 200, end: true, data: []byte(`{"resources":[{"name":"gadgets/status","kind":"X"},` +
-					`{"name":"gadgets","kind":"` + kind + `","namespaced":true}]}`)}
-			case strings.Contains(path, initial):
-				return refuse(422, "Invalid", "sendInitialEvents: Forbidden")
-			case strings.HasPrefix(path, "/apis/example.com/v1/gadgets?limit="):
-				return &answer{code: 200, end: true, data: []byte(
-					`{"metadata":{"resourceVersion":"7"},"items":[{"metadata":{"namespace":"ns","name":"a","resourceVersion":"3"}}]}`)}
-			case strings.Contains(path, watches):
-				return &answer{code: 200}
-			}
-			return nil
-		}
+		r.server.fail = gadgets(kind)
 		r.collection(func(f *wire.OpenCollection) { f.Resource = "example.com/v1/gadgets" })
 		if !known {
 			require.Equal(t, api.StateConnecting, r.state.State)

@@ -238,17 +238,21 @@ func TestK8_AGetWaitsForASecond(t *testing.T) {
 }
 
 func TestK8_RefusalEndsTheWait(t *testing.T) {
-	for _, state := range []api.State{api.StateForbidden, api.StateClosed} {
+	for _, state := range []api.State{api.StateConnecting, api.StateForbidden, api.StateClosed} {
+		why := api.Forbidden("secrets is forbidden")
+		if state == api.StateConnecting {
+			why = api.NotFound("there is no resource v1/secrets")
+		}
 		w := newWorld(t, Config{})
 		id := secret("a")
 		w.slow = true
 		w.add(id, "pod")
 		before := w.get(id)
-		w.own[0].state, w.own[0].why = state, api.Forbidden("secrets is forbidden")
+		w.own[0].state, w.own[0].why = state, why
 		w.cache.Settle()
-		require.ErrorContains(t, before.status, "secrets is forbidden")
-		if state == api.StateForbidden {
-			w.fails(id, "secrets is forbidden")
+		require.ErrorContains(t, before.status, why.Message)
+		if state != api.StateClosed {
+			w.fails(id, why.Message)
 			continue
 		}
 		w.slow = false

@@ -69,7 +69,7 @@ func (it *item) settle() {
 	version, loaded := it.source.Version()
 	if !loaded || version.behind(it.floor) {
 		it.loadedAt = 0 // a loaded source may also start over
-		if state, why := it.source.State(); refused(state) {
+		if state, why := it.source.State(); refused(state, why) {
 			it.fail(why)
 		}
 		return
@@ -213,8 +213,11 @@ func (it *item) planSweep() {
 	}
 }
 
-// refused reports whether the object will not arrive.
-func refused(s api.State) bool { return s == api.StateClosed || s == api.StateForbidden }
+// refused reports whether the object will not arrive, or not before its resource does.
+func refused(s api.State, why *api.Status) bool {
+	absent := s == api.StateConnecting && why != nil && why.Code == api.CodeNotFound
+	return absent || s == api.StateClosed || s == api.StateForbidden
+}
 
 // Look is the known state of an object.
 type Look struct {

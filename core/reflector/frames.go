@@ -314,8 +314,8 @@ func (r *Reflector) SourceError(f *wire.SourceError) {
 }
 
 // Ended handles the end of the subscription. It relists after a 410, retries
-// slowly after missing authorization and with backoff after overload, and treats
-// other client errors as final.
+// slowly after missing authorization, with backoff after overload and while the
+// resource is absent, and treats other client errors as final.
 func (r *Reflector) Ended(status *api.Status) {
 	if status == nil {
 		status = api.Internal("the connector ended the subscription without a reason")
@@ -335,7 +335,10 @@ func (r *Reflector) Ended(status *api.Status) {
 	case api.CodeUnauthorized, api.CodeForbidden:
 		r.wait(r.now + slowRetryMillis)
 		r.cacher.Waits().Fail(status)
-	case api.CodeBadRequest, api.CodeNotFound, api.CodeTooLarge, api.CodeInvalid:
+	case api.CodeNotFound:
+		r.wait(r.backoff.Next(r.now))
+		r.cacher.Waits().Fail(status)
+	case api.CodeBadRequest, api.CodeTooLarge, api.CodeInvalid:
 		r.giveUp()
 	default:
 		at := r.backoff.Next(r.now)

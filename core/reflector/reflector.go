@@ -47,6 +47,7 @@ type phase uint8
 
 const (
 	idle       phase = iota // not connected
+	opening                 // a connection is being opened
 	waiting                 // waits before the next subscription
 	subscribed              // no response yet
 	listing                 // receiving a snapshot
@@ -159,6 +160,13 @@ func (r *Reflector) Delayed() {
 
 // SchemaKnown reports whether the schema has arrived.
 func (r *Reflector) SchemaKnown() bool { return r.schema }
+
+// Opening records that a connection is being opened.
+func (r *Reflector) Opening() {
+	if r.phase == idle {
+		r.phase = opening
+	}
+}
 
 // Connected subscribes on a new connection. The connector promised progress every
 // progressMillis.
@@ -355,14 +363,26 @@ func (r *Reflector) giveUp() {
 }
 
 // Denied returns why a read that waits for the first state cannot succeed: the
-// collection was given up, or authorization is missing. It returns nil if there
-// is a state or one may still arrive.
+// collection was given up, authorization is missing, or the resource is absent. It
+// returns nil if there is a state, and while an attempt is undecided.
 func (r *Reflector) Denied() *api.Status {
-	if r.cacher.Ready() || r.phase != refused && !r.forbidden() {
+	if r.cacher.Ready() {
 		return nil
 	}
-	return r.status
+	switch r.phase {
+	case refused:
+		return r.status
+	case idle, waiting:
+		if r.forbidden() || r.Absent() {
+			return r.status
+		}
+	}
+	return nil
 }
+
+// Absent reports whether the resource did not exist at the last attempt. It may be
+// installed later.
+func (r *Reflector) Absent() bool { return r.status != nil && r.status.Code == api.CodeNotFound }
 
 // forbidden reports whether authorization is missing.
 func (r *Reflector) forbidden() bool {

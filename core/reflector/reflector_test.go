@@ -204,7 +204,7 @@ func TestR9_EndOfASubscription(t *testing.T) {
 		"401":       {api.Unauthorized("who"), api.StateForbidden, 30_000, 30_000, 5},
 		"403":       {api.Forbidden("no"), api.StateForbidden, 30_000, 30_000, 5},
 		"400":       {api.BadRequest("what"), api.StateClosed, never, never, 0},
-		"404":       {api.NotFound("where"), api.StateClosed, never, never, 0},
+		"404":       {api.NotFound("where"), api.StateReconnecting, 800, 1600, 5},
 		"413":       {api.TooLarge("how much"), api.StateClosed, never, never, 0},
 		"422":       {api.Invalid("why"), api.StateClosed, never, never, 0},
 		"no reason": {nil, api.StateReconnecting, 800, 1600, 5},
@@ -343,22 +343,40 @@ func TestErrorOfTheSourceIsTheReason(t *testing.T) {
 	require.NotNil(t, r.asked(), "silence after a SourceError still makes it stale")
 }
 
-func TestRefusedReflectorIsDenied(t *testing.T) {
+func TestReadsAreDeniedUnlessAnAttemptIsUndecided(t *testing.T) {
+	for code, status := range map[int]*api.Status{401: api.Unauthorized("who"), 403: api.Forbidden("no"), 404: api.NotFound("where")} {
+		r := newRig(t)
+		r.Opening()
+		r.Connected(5000)
+		var reported *api.Status
+		r.cacher.Waits().WhenFresh(0, func(s *api.Status) { reported = s })
+		require.Nil(t, r.Denied())
+		r.Ended(status)
+		require.Equal(t, code, r.Denied().Code)
+		require.Equal(t, code, reported.Code, "the waiting read is reported")
+		require.Equal(t, code, r.State().Status.Code)
+		state := r.state()
+		r.at(r.now + 30_000)
+		require.Nil(t, r.Denied(), "the attempt is undecided")
+		require.Equal(t, state, r.state())
+		r.listed(5)
+		require.Nil(t, r.Denied())
+		r.Ended(status)
+		require.Nil(t, r.Denied(), "a state is readable")
+		require.Equal(t, code, r.State().Status.Code)
+	}
+}
+
+func TestReadsAreDeniedWhileNoConnectionIsOpened(t *testing.T) {
 	r := newRig(t)
-	r.Connected(5000)
-	var reported *api.Status
-	r.cacher.Waits().WhenFresh(0, func(s *api.Status) { reported = s })
-	require.Nil(t, r.Denied())
-	r.Ended(api.Forbidden("no"))
-	require.Equal(t, 403, r.Denied().Code)
-	require.Equal(t, 403, reported.Code, "the waiting read is reported")
-	r.at(r.now + 30_000)
-	require.NotNil(t, r.Denied(), "until progress is reported")
-	r.listed(5)
-	require.Nil(t, r.Denied())
-	r.Ended(api.Forbidden("no"))
-	require.Nil(t, r.Denied(), "a state is readable")
-	require.Equal(t, api.StateForbidden, r.state())
+	r.Disconnected(api.Unauthorized("the token has expired"))
+	require.Equal(t, 401, r.Denied().Code)
+	r.Opening()
+	require.Nil(t, r.Denied(), "the connector may accept the token now")
+	r.Disconnected(api.Unauthorized("the token has expired"))
+	require.Equal(t, 401, r.Denied().Code)
+	r.Disconnected(api.Unavailable("no route"))
+	require.Nil(t, r.Denied(), "the next attempt may succeed")
 }
 
 // The connector's estimate is safe for programs whose numbers have 53 bits.
