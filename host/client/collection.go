@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"log/slog"
@@ -43,6 +44,11 @@ type Status struct {
 	Loaded, Total   uint64 // objects of the current snapshot; Total is approximate
 	Bodies          uint64 // objects that have their body, for RowsFirst
 	Err             error  // the reason for the state, if it has one
+}
+
+// absent reports whether the resource does not exist, and no attempt is undecided.
+func (s *Status) absent() bool {
+	return s.State == api.StateConnecting && !s.NextAttempt.IsZero() && errors.Is(s.Err, api.NotFound(""))
 }
 
 // Collection is a resource, or part of one, that the client keeps up to date.
@@ -121,12 +127,13 @@ func (c *Collection) Schema() api.Schema {
 }
 
 // WaitForSync waits until the collection is complete for the first time. It fails if
-// the connector refuses the collection.
+// the connector refuses the collection or does not have its resource. The collection
+// tries again after a 401, 403 or 404, so a later WaitForSync may succeed.
 func (c *Collection) WaitForSync(ctx context.Context) error {
 	for {
 		status, changed := c.status.get()
 		switch {
-		case status.State == api.StateForbidden, status.State == api.StateClosed:
+		case status.State == api.StateForbidden, status.State == api.StateClosed, status.absent():
 			return fmt.Errorf("%s: %w", c.resource, status.Err)
 		case status.synced:
 			return nil

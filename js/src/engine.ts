@@ -1,7 +1,6 @@
 import { Clock } from "./clock.js";
 import { next, nextVisibility, started, type EngineEvent, type EngineState, type Visibility } from "./engine-state.js";
 import { messageOf } from "./errors.js";
-import type { Gate } from "./gate.js";
 import { GuestError, type Guest } from "./guest.js";
 import type { AnswerEvents, OpenRequest } from "./kubernetes.js";
 import { idsPerMember, type MemberEvents, type Membership } from "./member.js";
@@ -62,8 +61,6 @@ export interface EngineOptions {
   pauseMillis?: number;
   /** Stores and restores the collections. The engine closes it. */
   persistence?: Persistence | undefined;
-  /** Keeps collections of absent resources open. The edge has none: it ends such collections. */
-  gate?: Gate | undefined;
 }
 
 /**
@@ -89,7 +86,6 @@ export class Engine {
     this.#options = options;
     this.#state = started(guest);
     options.persistence?.start({ send: (frames) => this.#run((guest) => guest.step(frames)) });
-    options.gate?.start({ send: (frames) => this.#run((guest) => this.#step(guest, frames)) });
   }
 
   /** Rejects if no guest can be created. */
@@ -142,7 +138,6 @@ export class Engine {
     this.#members.clear();
     this.#schedule.close();
     this.#options.persistence?.close();
-    this.#options.gate?.clear();
   }
 
   #leave(member: number): void {
@@ -154,10 +149,7 @@ export class Engine {
     for (const collection of left.collections) writeCommand(w, { type: "CloseCollection", collection });
     for (const handle of left.handles) writeCommand(w, { type: "ReleaseObject", handle });
     if (w.length > 0) this.#run((guest) => guest.step(w.take()));
-    for (const collection of left.collections) {
-      this.#options.persistence?.leave(collection);
-      this.#options.gate?.close(collection);
-    }
+    for (const collection of left.collections) this.#options.persistence?.leave(collection);
   }
 
   #hide(member: number, hidden: boolean): void {
@@ -180,16 +172,12 @@ export class Engine {
     if (this.#visibility === previous) return;
     clearTimeout(this.#pause);
     if (this.#visibility === "hidden" && pauseMillis <= maxTimer) this.#pause = setTimeout(() => this.#startPause(), pauseMillis);
-    if (previous === "paused") {
-      this.#options.gate?.pause(false);
-      this.#reconnect();
-    }
+    if (previous === "paused") this.#reconnect();
   }
 
   /** Closes all streams. Until the end of the pause, attempts to open a stream fail. */
   #startPause(): void {
     this.#visibility = nextVisibility(this.#visibility, "elapsed");
-    this.#options.gate?.pause(true);
     this.#closeStreams(pausedMessage);
   }
 
@@ -204,7 +192,6 @@ export class Engine {
     const w = new Writer();
     writeCommand(w, { type: "Reconnect" });
     this.flush();
-    this.#options.gate?.reconnected();
     this.#run((guest) => guest.step(w.take()));
   }
 
@@ -218,7 +205,7 @@ export class Engine {
     this.#run((guest) => {
       try {
         for (const { type, payload } of split(frames)) noteOpen(sender, type, payload);
-        this.#step(guest, this.#options.gate?.pass(frames) ?? frames);
+        this.#step(guest, frames);
       } catch (error) {
         if (error instanceof GuestError && error.poisoned) throw error;
         this.#leave(member);
@@ -259,7 +246,7 @@ export class Engine {
           continue;
         }
         const member = Math.floor(id / idsPerMember);
-        const { persistence, gate } = this.#options;
+        const { persistence } = this.#options;
         if (member === 0) {
           persistence?.receive(frame);
           continue;
@@ -269,7 +256,7 @@ export class Engine {
           events.frame(frame);
           continue;
         }
-        const bytes = persistence && frame.type === inspectReply ? persistence.inspect(frame) : (gate?.deliver(frame) ?? frame.bytes);
+        const bytes = persistence && frame.type === inspectReply ? persistence.inspect(frame) : frame.bytes;
         const parcel = parcels.get(member);
         if (parcel) parcel.push(bytes);
         else parcels.set(member, [bytes]);
@@ -420,7 +407,6 @@ export class Engine {
     this.#discard(this.#enter({ type: "failed", now: Date.now() }), "the reader restarts");
     this.#replaceSoon();
     this.#options.persistence?.restarted();
-    this.#options.gate?.clear();
     for (const { events, collections, handles } of this.#members.list()) {
       collections.clear();
       handles.clear();

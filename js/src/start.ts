@@ -1,5 +1,4 @@
 import { Engine } from "./engine.js";
-import { Gate } from "./gate.js";
 import { compile, openGuest, type ModuleSource } from "./guest.js";
 import { identify } from "./identity.js";
 import { fetchRequests } from "./kubernetes.js";
@@ -40,7 +39,6 @@ export async function startEngine({ url, wasm, maxBytes = 0, maxHistory = 0, pau
     url,
     pauseMillis,
     persistence: opened,
-    gate: new Gate(),
     dial,
     request: fetchRequests(fetch),
     guest: () => {

@@ -228,7 +228,8 @@ export class Backend {
         return;
       }
       case "CollectionState":
-        if (output.state === "forbidden") this.#drop(output.id, output.status);
+        // The next request opens the collection again, which makes an attempt.
+        if (output.state === "forbidden" || (output.status?.code === 404 && output.nextAttemptMillis)) this.#drop(output.id, output.status);
         return;
       case "Rejected":
         if (output.object === "collection") this.#drop(output.id, output.status);
