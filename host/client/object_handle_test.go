@@ -94,13 +94,11 @@ func TestObjectsThatCannotBe(t *testing.T) {
 
 	h, err := w.client.Object(w.ctx, "v1/gadgets", "a/b", ObjectOptions{})
 	require.NoError(t, err)
-	for _, err = range h.Changes(w.ctx) {
-		if err != nil {
-			break
-		}
-	}
+	waiting := w.until(h, func(s *ObjectSnapshot) bool { return s.Err != nil })
+	require.Equal(t, api.StateConnecting, waiting.State, "the resource may be installed later")
+	require.ErrorContains(t, waiting.Err, "v1/gadgets")
+	_, err = h.Get(w.ctx)
 	require.ErrorIs(t, err, api.NotFound(""))
-	require.ErrorContains(t, err, "v1/gadgets")
 	require.NoError(t, h.Close())
 }
 

@@ -156,8 +156,7 @@ export type WatchEvent<T extends object = KubeObject> =
  *   resource does not exist.
  * - `SlowConsumer`: the queue of a watch with the policy `"terminate"` was full. 410.
  * - `Overtaken`: the history evicted the next event of the watch while it stalled. 410.
- * - `HistoryLost`: the source lost the history of the resource version, or is a different one. 410. The code is 404 if the
- *   resource was removed.
+ * - `HistoryLost`: the source lost the history of the resource version, or is a different one. 410.
  * - `Corrupt`: the restored state of the collection is corrupt. 410.
  */
 export type WatchEnd = "Closed" | "Timeout" | "CollectionClosed" | "EngineReplaced" | "Refused" | "SlowConsumer" | "Overtaken" | "HistoryLost" | "Corrupt";
@@ -261,7 +260,10 @@ export interface ObjectHandle<T extends object = KubeObject> {
   readonly state: State;
   /** The reason for the state, if it has one. */
   readonly error: Status | undefined;
-  /** Resolves when {@link exists} is known for the first time. */
+  /**
+   * Resolves when {@link exists} is known for the first time. It stays pending while access is
+   * refused, or the resource does not exist; {@link get} then rejects with the reason.
+   */
   readonly ready: Promise<void>;
   /**
    * Calls a listener after every change of the members above, at most once per animation
