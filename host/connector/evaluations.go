@@ -11,7 +11,6 @@ import (
 	"github.com/watchglass/watchglass/core/selector"
 	"github.com/watchglass/watchglass/core/session"
 	"github.com/watchglass/watchglass/core/watcher"
-	"github.com/watchglass/watchglass/core/wire"
 	"github.com/watchglass/watchglass/host/limit"
 )
 
@@ -62,7 +61,7 @@ func (c *Connector) leaveAllowance(a *allowance) {
 	if a.users--; a.users > 0 || c.closed {
 		return
 	}
-	a.expiry = time.AfterFunc(burst+a.debt(), func() {
+	a.expiry = time.AfterFunc(burst+max(a.debt(), debtOf(a.messages)), func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if a.users == 0 && c.allowances[a.client] == a {
@@ -73,9 +72,11 @@ func (c *Connector) leaveAllowance(a *allowance) {
 
 // debt returns how long it takes until the evaluations that were granted in advance
 // are available.
-func (a *allowance) debt() time.Duration {
-	tokens := min(a.evaluations.Tokens(), 0)
-	return time.Duration(-tokens / float64(a.evaluations.Limit()) * float64(time.Second))
+func (a *allowance) debt() time.Duration { return debtOf(a.evaluations) }
+
+// debtOf returns how long it takes until what was taken in advance is available.
+func debtOf(l *rate.Limiter) time.Duration {
+	return time.Duration(-min(l.Tokens(), 0) / float64(l.Limit()) * float64(time.Second))
 }
 
 // refuseList refuses a list while the allowance is used up. It runs under the lock.
@@ -151,23 +152,75 @@ func pause(ctx context.Context, wait time.Duration) error {
 	}
 }
 
-// costOf returns the cost of a message for rate limits. The connector encodes each
-// requested body for its reader alone, so each counts like a subscription.
+// costOf returns the cost of a message for rate limits. Message.Cost counts the message
+// and its subscriptions. Each further frame counts too: each is processed under the
+// lock, and frames are much smaller than the bytes that count once.
 func costOf(m *session.Message) int {
-	cost := m.Cost()
+	cost, others := m.Cost(), -1
 	for _, frame := range m.Frames {
-		if _, ok := frame.(*wire.RequestBody); ok {
-			cost++
+		if _, ok := frame.(*session.Request); !ok {
+			others++
 		}
 	}
-	return cost
+	return cost + max(others, 0)
 }
 
 // paceMessage waits until the reader and its client may send a message of the given
 // cost. It runs in the goroutine that receives, which also sets the allowance.
-func (r *reader) paceMessage(ctx context.Context, own *rate.Limiter, cost int) error {
-	if err := r.connector.pace(ctx, limit.MaxMessageRate, own, cost); err != nil || r.allowance == nil {
+func (r *reader) paceMessage(ctx context.Context, cost int) error {
+	if err := r.connector.pace(ctx, limit.MaxMessageRate, r.messages, cost); err != nil || r.allowance == nil {
 		return err
 	}
 	return r.connector.pace(ctx, limit.MaxClientMessageRate, r.allowance.messages, cost)
+}
+
+const (
+	// costObjects is the number of objects or changes that count like one message.
+	costObjects = 100
+	// maxDebt is the longest time for which subscriptions delay the next message.
+	maxDebt = 10 * time.Second
+)
+
+// chargeSubscription charges the reader and its client for the objects or changes that a
+// new subscription begins with. The charge delays their next messages and not the
+// subscription, which has been accepted. The caller holds the lock.
+func (r *reader) chargeSubscription(asked *session.Request) {
+	cost := r.connector.collections[asked.Resource].startOf(asked) / costObjects
+	debit(r.messages, cost)
+	debit(r.allowance.messages, cost)
+}
+
+// debit takes a cost from a limiter without waiting. One debit takes at most the
+// allowance of one second, so that a large collection does not delay its reader's credit.
+func debit(l *rate.Limiter, cost int) {
+	now := time.Now()
+	left := int(l.TokensAt(now)) + l.Burst()*int(maxDebt/time.Second)
+	if cost = min(cost, l.Burst(), left); cost > 0 {
+		l.ReserveN(now, cost)
+	}
+}
+
+// startOf returns the number of objects that a new subscription begins with, or of
+// changes if it resumes. It counts no objects outside the scope, because a reader can
+// measure its delay. An object that is selected by name costs nothing here: its selector
+// spends evaluations. The caller holds the lock.
+func (col *collection) startOf(asked *session.Request) int {
+	c, f := col.cacher, asked.Frame
+	if !c.Ready() {
+		return 0
+	}
+	if f.ResourceVersion != 0 && f.Source == c.Upstream().Source() {
+		position, status := c.Window().After(f.ResourceVersion)
+		if status != nil {
+			return 0
+		}
+		return c.Window().End() - position
+	}
+	switch scope := selector.ScopeOf(f.Namespace, asked.Selection.Fields); {
+	case scope.Name != "":
+		return 0
+	case scope.Namespace != "":
+		return c.State().Between(api.Key(f.Namespace+"/"), api.Key(f.Namespace+"0")) // '0' follows '/'
+	}
+	return c.State().Len()
 }

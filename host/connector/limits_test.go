@@ -1,10 +1,12 @@
 package connector_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -127,6 +129,263 @@ func TestRequestedBodiesAreRateLimited(t *testing.T) {
 		assert.Greater(t, time.Since(begun), 3*time.Second, "a thousand bodies a second, after a burst of as many")
 		require.NoError(t, r.Conn.Close(nil))
 		<-reading
+	})
+}
+
+// discard reads and drops all messages of a connection until it ends.
+func (w *world) discard(r *connectortest.Reader) {
+	w.serving.Go(func() {
+		for {
+			if _, err := r.Conn.Read(context.Background()); err != nil { // the test closes the connection
+				return
+			}
+		}
+	})
+}
+
+// A subscription costs the connector as much as the objects or changes that it begins
+// with, and each frame is processed under the lock. Both are charged, because frames are
+// small.
+func TestRepeatedSubscriptionsAreRateLimited(t *testing.T) {
+	const objects, rounds = 1000, 500
+	replace := func(f wire.Subscribe) func(id uint32, source string) []connectortest.Frame {
+		return func(id uint32, source string) []connectortest.Frame {
+			f := f
+			f.Subscription, f.Resource, f.Source, f.Credit = id, "v1/pods", cmp.Or(f.Source, source), connectortest.Endless
+			return []connectortest.Frame{&wire.Unsubscribe{Subscription: id - 1}, &f}
+		}
+	}
+	repeat := func(f connectortest.Frame) func(uint32, string) []connectortest.Frame {
+		return func(uint32, string) []connectortest.Frame { return slices.Repeat([]connectortest.Frame{f}, 20) }
+	}
+	for name, c := range map[string]struct {
+		message func(id uint32, source string) []connectortest.Frame
+		cost    int // of a message
+	}{
+		"all objects":          {replace(wire.Subscribe{}), 2 + objects/100},
+		"rows first":           {replace(wire.Subscribe{RowsFirst: true}), 2 + objects/100},
+		"a namespace":          {replace(wire.Subscribe{Namespace: "default"}), 2 + objects/100},
+		"an empty namespace":   {replace(wire.Subscribe{Namespace: "defaul"}), 2},
+		"a selector":           {replace(wire.Subscribe{LabelSelector: "app!=none"}), 2 + objects/100},
+		"an object":            {replace(wire.Subscribe{FieldSelector: "metadata.name=pod-00001"}), 2},
+		"resumed":              {replace(wire.Subscribe{ResourceVersion: objects / 2}), 2 + objects/2/100},
+		"of another source":    {replace(wire.Subscribe{ResourceVersion: objects, Source: "other"}), 2 + objects/100},
+		"only Unsubscribe":     {repeat(&wire.Unsubscribe{Subscription: 7}), 20},
+		"only Credit":          {repeat(&wire.Credit{Subscription: 7, Bytes: 1}), 20},
+		"only RequestProgress": {repeat(&wire.RequestProgress{Subscription: 7}), 20},
+	} {
+		t.Run(name, func(t *testing.T) {
+			runBoth(t, connector.Config{}, func(t *testing.T, w *world) {
+				_, first := w.synced() // so that the history has the changes
+				w.fill(objects)
+				r := w.reader()
+				w.discard(r)
+				synctest.Wait()
+				began := time.Now()
+				for id := range uint32(rounds) {
+					require.NoError(t, r.Send(t.Context(), c.message(id+1, first.Source)...))
+					synctest.Wait()
+				}
+				assert.InDelta(t, max(0, float64(rounds*c.cost-1000)/1000), time.Since(began).Seconds(), 0.1, "a thousand units a second, after a burst of as many")
+				require.NoError(t, r.Conn.Close(nil))
+			})
+		})
+	}
+}
+
+// namespaced returns n built-in resources with namespaces.
+func (w *world) namespaced(n int) (all []api.Resource) {
+	w.t.Helper()
+	resources, err := w.source.Resources(w.t.Context())
+	require.NoError(w.t, err)
+	for _, r := range resources {
+		schema, err := w.source.Schema(w.t.Context(), r)
+		require.NoError(w.t, err)
+		if schema.Namespaced && len(all) < n {
+			all = append(all, r)
+		}
+	}
+	require.Len(w.t, all, n)
+	return all
+}
+
+// fillAll writes n objects of each resource.
+func (w *world) fillAll(resources []api.Resource, n int) {
+	for _, r := range resources {
+		for i := range n {
+			name := fmt.Sprintf("object-%05d", i)
+			w.source.Put(r, key(name), fmt.Appendf(nil, `{"metadata":{"name":%q,"namespace":"default"}}`, name))
+		}
+	}
+}
+
+// assertNotPaced asserts that no virtual time has passed, and that no rate was exceeded.
+func (w *world) assertNotPaced(began time.Time) {
+	w.t.Helper()
+	assert.Zero(w.t, time.Since(began))
+	assert.Zero(w.t, w.connector.Limits().Refusals(limit.MaxMessageRate))
+	assert.Zero(w.t, w.connector.Limits().Refusals(limit.MaxClientMessageRate))
+}
+
+// A dashboard opens 20 collections with 40,000 objects, closes half of them, and
+// connects again.
+func TestADashboardIsNotPaced(t *testing.T) {
+	for name, objects := range map[string]int{"small collections": 100, "large collections": 2000} {
+		t.Run(name, func(t *testing.T) {
+			runBoth(t, connector.Config{}, func(t *testing.T, w *world) {
+				resources := w.namespaced(20)
+				w.fillAll(resources, objects)
+				for _, r := range resources {
+					release, err := w.connector.Hold(t.Context(), r)
+					require.NoError(t, err)
+					defer release()
+				}
+				synctest.Wait()
+				began := time.Now()
+				r := w.reader()
+				var all []*connectortest.Subscription
+				for i, resource := range resources {
+					all = append(all, w.subscribe(r, wire.Subscribe{Subscription: uint32(i + 1), Resource: resource.String()}))
+				}
+				for _, s := range all {
+					w.until(r, func() bool { return s.Synced })
+					require.Len(t, s.Objects, objects)
+				}
+				for id := range uint32(10) {
+					require.NoError(t, r.Send(t.Context(), &wire.Unsubscribe{Subscription: id + 1}))
+				}
+				w.assertNotPaced(began)
+			})
+		})
+	}
+}
+
+// A reader with 50 subscriptions resumes them after 200 changes of each resource.
+func TestAReconnectIsNotPaced(t *testing.T) {
+	runBoth(t, connector.Config{}, func(t *testing.T, w *world) {
+		resources := w.namespaced(25)
+		w.fillAll(resources, 1)
+		open := func(states []*connectortest.Subscription) *connectortest.Reader {
+			r := w.reader()
+			for i, s := range states {
+				f := wire.Subscribe{Subscription: uint32(i + 1), Resource: resources[i/2].String(), Namespace: []string{"", "default"}[i%2], Credit: connectortest.Endless}
+				require.NoError(t, r.Resume(t.Context(), s, f))
+			}
+			return r
+		}
+		states := make([]*connectortest.Subscription, 50)
+		for i := range states {
+			states[i] = &connectortest.Subscription{Objects: map[api.Key]connectortest.Object{}}
+		}
+		r := open(states)
+		for _, s := range states {
+			w.until(r, func() bool { return s.Synced })
+		}
+		require.NoError(t, r.Conn.Close(nil))
+		w.fillAll(resources, 200)
+		synctest.Wait()
+		began := time.Now()
+		r = open(states)
+		for _, s := range states {
+			w.until(r, func() bool { return len(s.Objects) == 200 })
+			require.Equal(t, 1, s.Snapshots)
+		}
+		w.assertNotPaced(began)
+	})
+}
+
+// All tabs of one client connect at the same time. Their connections send the
+// subscriptions with the Hello.
+func TestTabsThatConnectAfterARestartAreNotPaced(t *testing.T) {
+	const tabs, objects = 500, 250
+	run(t, connector.Config{Access: twoUsers()}, func(t *testing.T, w *world) {
+		w.fill(objects)
+		began := time.Now()
+		for range tabs {
+			r, _, _ := w.connect()
+			hello := &wire.Hello{Version: wire.Version, Token: "eve"}
+			require.NoError(t, r.Send(t.Context(), hello, &wire.Subscribe{Subscription: 1, Resource: "v1/pods", Credit: connectortest.Endless}))
+			w.discard(r)
+		}
+		synctest.Wait()
+		live := 0
+		for _, reader := range w.connector.Readers() {
+			for _, s := range reader.Subscriptions {
+				if s.Live {
+					live++
+				}
+			}
+		}
+		assert.Equal(t, tabs, live)
+		w.assertNotPaced(began)
+	})
+}
+
+// One subscription takes at most the allowance of one second, and all of them together
+// delay the next message by at most ten seconds. Credit thus arrives in time.
+func TestLargeCollectionsDelayTheirReaderBriefly(t *testing.T) {
+	for name, c := range map[string]struct {
+		subscriptions int
+		delay         time.Duration
+	}{"one": {1, 300 * time.Millisecond}, "many": {100, 10 * time.Second}} {
+		t.Run(name, func(t *testing.T) {
+			limits := limit.NewSet().With(limit.MaxMessageRate, 10)
+			run(t, connector.Config{Limits: limits}, func(t *testing.T, w *world) {
+				w.fill(20_000)
+				w.synced()
+				r := w.reader()
+				time.Sleep(time.Minute)
+				var all []connectortest.Frame
+				for id := range c.subscriptions {
+					all = append(all, &wire.Subscribe{Subscription: uint32(id + 1), Resource: "v1/pods", Credit: 1})
+				}
+				require.NoError(t, r.Send(t.Context(), all...))
+				w.discard(r)
+				synctest.Wait()
+				began := time.Now()
+				for range 2 { // the connector reads the second one when it has accepted the first
+					require.NoError(t, r.Send(t.Context(), &wire.Credit{Subscription: 1, Bytes: 1 << 30}))
+				}
+				assert.InDelta(t, c.delay.Seconds(), time.Since(began).Seconds(), 0.2)
+				require.NoError(t, r.Conn.Close(nil))
+			})
+		})
+	}
+}
+
+// The subscriptions of a client delay all of its connections, also later ones, and no
+// other clients.
+func TestSubscriptionsAreChargedToTheirClient(t *testing.T) {
+	limits := limit.NewSet().With(limit.MaxClientMessageRate, 10)
+	runBoth(t, connector.Config{Access: twoUsers(), Limits: limits}, func(t *testing.T, w *world) {
+		w.fill(1000)
+		ann, _ := w.readerAs("ann")
+		s := w.subscribe(ann, wire.Subscribe{Namespace: "default"})
+		w.until(ann, func() bool { return s.Synced })
+		eve, result := w.readerAs("eve")
+		var all []connectortest.Frame
+		for id := range 5 {
+			all = append(all, &wire.Subscribe{Subscription: uint32(id + 1), Resource: "v1/pods", Credit: 1})
+		}
+		require.NoError(t, eve.Send(t.Context(), all...))
+		w.discard(eve)
+		synctest.Wait()
+		require.NoError(t, eve.Conn.Close(nil))
+		require.NoError(t, result())
+		time.Sleep(2 * time.Second) // longer than a burst
+
+		began, before := time.Now(), limits.Refusals(limit.MaxClientMessageRate)
+		for range 2 { // the connector reads the second one when it has accepted the first
+			require.NoError(t, ann.Send(t.Context(), &wire.Credit{Subscription: 1, Bytes: 1}))
+		}
+		assert.Zero(t, time.Since(began))
+		assert.Equal(t, before, limits.Refusals(limit.MaxClientMessageRate))
+		eve, _ = w.readerAs("eve")
+		for range 2 {
+			require.NoError(t, eve.Send(t.Context(), &wire.Credit{Subscription: 1, Bytes: 1}))
+		}
+		assert.InDelta(t, 2.7, time.Since(began).Seconds(), 0.2, "57 units, after a burst of 10 and 20 in two seconds")
+		assert.Greater(t, limits.Refusals(limit.MaxClientMessageRate), before)
 	})
 }
 

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/session"
 	"github.com/watchglass/watchglass/host/access"
@@ -65,6 +67,7 @@ type reader struct {
 	received  time.Time // when the source delivered the oldest unsent change; zero if there is none
 	evaluator           // meter of the selectors, with the allowance of the client, which is nil before the Hello
 	sender    sender
+	messages  *rate.Limiter // messages that the reader may send
 
 	resources []api.Resource // resources that it may subscribe to; nil for all
 	address   netip.Prefix   // address block of the client; see access.Client.Block
@@ -116,6 +119,7 @@ func (c *Connector) ServeShard(ctx context.Context, conn MessageConn, resources 
 		signal:    make(chan struct{}, 1),
 		ended:     make(chan struct{}),
 		expelled:  make(chan *api.Status, 1),
+		messages:  newLimiter(c.config.Limits.Int(limit.MaxMessageRate)),
 		rights:    map[uint32]grant{},
 	}
 	config := c.config.session()
@@ -186,14 +190,13 @@ func (r *reader) leave() {
 // receive passes messages to the session until the reader leaves or violates the
 // protocol.
 func (r *reader) receive(ctx context.Context) error {
-	limiter := newLimiter(r.connector.config.Limits.Int(limit.MaxMessageRate))
 	for {
 		message, err := r.conn.Read(ctx)
 		if err != nil {
 			return err
 		}
 		parsed := r.session.Parse(message)
-		if err := r.paceMessage(ctx, limiter, costOf(parsed)); err != nil {
+		if err := r.paceMessage(ctx, costOf(parsed)); err != nil {
 			return err
 		}
 		if err := r.accept(ctx, parsed); err != nil {
@@ -275,6 +278,7 @@ func (r *reader) Collection(asked *session.Request) (*session.Collection, *api.S
 	if status == nil {
 		r.rights[asked.Frame.Subscription] = grant{request, r.connector.reviewBy(right.reviewAt)}
 		r.scheduleReview()
+		r.chargeSubscription(asked)
 	}
 	return collection, status
 }

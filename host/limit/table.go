@@ -15,7 +15,9 @@ var (
 	MaxMessageRate = define(Limit{
 		Name: "max-message-rate", Default: 1000, Unit: Count, Code: http.StatusTooManyRequests,
 		Help: "messages per second read from one reader, after a burst of the same number; the rest waits in the network. " +
-			"A message counts once, and once more per 4KiB, per subscription, per requested body, and per 64 requirements of its selectors",
+			"A message counts once, and once more per 4KiB, per subscription, per 64 requirements of its selectors, and per further frame. " +
+			"A new subscription also counts once per 100 objects of its scope, or changes since the version that it resumes from, " +
+			"up to the rate; that delays later messages, for up to 10s",
 	})
 )
 
