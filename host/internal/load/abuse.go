@@ -43,6 +43,7 @@ func abuses(c Config) []*abuse {
 		{name: "refused subscriptions", clients: c.scaled(4), refusals: []*limit.Limit{limit.MaxControlBytes, limit.MaxMessageFrames}, act: refusedSubscriptions},
 		{name: "huge selectors", clients: c.scaled(8), refusals: []*limit.Limit{limit.MaxSelectorBytes}, act: hugeSelectors},
 		{name: "costly selectors", clients: c.scaled(8), refusals: []*limit.Limit{limit.MaxConnectionRequirements}, act: costlySelectors},
+		{name: "repeated subscriptions", clients: c.scaled(4), refusals: []*limit.Limit{limit.MaxMessageRate, limit.MaxClientMessageRate}, act: repeatedSubscriptions},
 		{name: "unread lists", clients: c.scaled(300), refusals: []*limit.Limit{limit.MaxRequests}, receiveBuffer: 4 << 10, act: unreadList},
 		{name: "future versions", clients: c.scaled(1500), refusals: []*limit.Limit{limit.MaxWaitingRequests}, act: futureVersion},
 		{name: "no Hello", clients: c.scaled(2000), refusals: []*limit.Limit{limit.MaxUnauthenticatedPerAddress}, act: noHello},
@@ -155,6 +156,33 @@ func selectors(ctx context.Context, h *host, labels string) {
 		message := (&wire.Subscribe{Subscription: id, Resource: resource.String(), LabelSelector: labels, Credit: endless}).Append(nil)
 		if conn.Write(ctx, websocket.MessageBinary, message) != nil {
 			return
+		}
+	}
+}
+
+// repeatedSubscriptions subscribes to all objects, again and again. It replaces a
+// subscription when it has received the complete state.
+func repeatedSubscriptions(ctx context.Context, h *host) {
+	conn, message, err := h.greet(ctx, abuser, subscribe(endless))
+	if err != nil {
+		return
+	}
+	defer conn.CloseNow()
+	for id := uint32(1); err == nil; {
+		synced := false
+		for len(message) > 0 && err == nil {
+			var kind wire.Type
+			kind, _, message, err = wire.Next(message)
+			synced = synced || kind == wire.TypeSnapshotEnd
+		}
+		if synced && err == nil {
+			next := (&wire.Unsubscribe{Subscription: id}).Append(nil)
+			id++
+			next = (&wire.Subscribe{Subscription: id, Resource: resource.String(), Credit: endless}).Append(next)
+			err = conn.Write(ctx, websocket.MessageBinary, next)
+		}
+		if err == nil {
+			_, message, err = conn.Read(ctx)
 		}
 	}
 }
