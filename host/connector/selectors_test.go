@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -13,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/wire"
 	"github.com/watchglass/watchglass/host/connector"
 	"github.com/watchglass/watchglass/host/connector/connectortest"
@@ -162,4 +164,84 @@ func (d *delivery) once() time.Duration {
 	rv := d.source.Put(pods, key(name), pod(name, "Running"))
 	require.NoError(d.b, d.reader.Until(d.b.Context(), func() bool { return d.sub.ResourceVersion >= rv }))
 	return time.Since(begun)
+}
+
+// mallocs returns the number of allocations of the process.
+func mallocs() uint64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.Mallocs
+}
+
+// lockHolder is a Timings that keeps the connector's lock from the first list of a
+// resource until released is closed.
+type lockHolder struct{ held, released chan struct{} }
+
+func (l lockHolder) InitialSync(api.Resource, time.Duration) {
+	close(l.held)
+	<-l.released
+}
+
+func (lockHolder) Delivery(time.Duration) {}
+
+// Other readers do not wait while the selectors of one are parsed, and the connector
+// parses them once. Parsing shows as allocations: it happens while another goroutine
+// holds the lock, and few allocations follow. The test runs in real time, because a
+// goroutine that waits for a lock is not idle in a synctest bubble.
+func TestSelectorsAreParsedOnceWithoutTheLock(t *testing.T) {
+	const subscriptions = 100
+	labels := terms(250, "k%d!=v")
+	limits := limit.NewSet().With(limit.MaxConnectionRequirements, 1<<20)
+	before := mallocs()
+	for range subscriptions {
+		_, status := limits.Selectors().Parse(labels, "")
+		require.Nil(t, status)
+	}
+	parsed := mallocs() - before
+
+	holder := lockHolder{make(chan struct{}), make(chan struct{})}
+	c := connector.New(connector.Config{Source: memory.New(), Logger: slog.New(slog.DiscardHandler), Limits: limits, Timings: holder})
+	defer func() { assert.NoError(t, c.Close(t.Context())) }()
+	served, end := connectortest.Pipe()
+	go func() { _ = c.Serve(t.Context(), served) }() // the test closes the connection
+	defer end.Close(nil)
+	r := connectortest.NewReader(end)
+	require.NoError(t, r.Hello(t.Context(), ""))
+	var message raw
+	for id := range uint32(subscriptions) {
+		f := wire.Subscribe{Subscription: id + 1, Resource: "v1/pods", LabelSelector: labels, Credit: connectortest.Endless}
+		message = f.Append(message)
+	}
+
+	held := make(chan error, 1)
+	go func() {
+		release, err := c.Hold(t.Context(), pods)
+		if err == nil {
+			release()
+		}
+		held <- err
+	}()
+	<-holder.held
+	before = mallocs()
+	require.NoError(t, r.Send(t.Context(), message))
+	for deadline := time.Now().Add(time.Minute); mallocs()-before < parsed && time.Now().Before(deadline); {
+		runtime.Gosched()
+	}
+	assert.GreaterOrEqual(t, mallocs()-before, parsed, "the selectors are parsed while the lock is held")
+	close(holder.released)
+	require.NoError(t, <-held)
+	for synced := 0; synced < subscriptions; {
+		received, err := end.Read(t.Context())
+		require.NoError(t, err)
+		for len(received) > 0 {
+			var kind wire.Type
+			kind, _, received, err = wire.Next(received)
+			require.NoError(t, err)
+			require.NotEqual(t, wire.TypeSubscriptionStatus, kind)
+			if kind == wire.TypeSnapshotEnd {
+				synced++
+			}
+		}
+	}
+	assert.Less(t, mallocs()-before, parsed*3/2, "the selectors are parsed once")
 }
