@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"regexp"
 	"runtime"
 	"strings"
 	"sync"
@@ -20,6 +22,7 @@ import (
 	"github.com/watchglass/watchglass/host/access/token"
 	"github.com/watchglass/watchglass/host/connector"
 	"github.com/watchglass/watchglass/host/edge"
+	"github.com/watchglass/watchglass/host/kubeapi"
 	"github.com/watchglass/watchglass/host/metrics"
 	"github.com/watchglass/watchglass/host/source/memory"
 )
@@ -57,8 +60,12 @@ func (o oneOf) RoundTrip(r *http.Request) (*http.Response, error) {
 func healthy(string, *http.Request) (*http.Response, error) {
 	w := httptest.NewRecorder()
 	fmt.Fprintf(w, `{"feeds":{"connected":[{"active":true}]},"resources":{"v1/pods":{"state":"live","objects":3,"lastProgress":%d,
-		"cache":{"usedBytes":11,"history":12,"events":13,"relists":14,"expired":15,"terminatedWatches":16,"overtakenWatches":17,"stalls":18,"conflations":19,"initialEvents":20}}},
-		"readers":2,"maxReaders":4096,"counters":{"readersRateLimited":1},"memory":{"module":5,"unacknowledged":7,"limit":90}}`, time.Now().Add(-4*time.Second).UnixMilli())
+		"cache":{"usedBytes":11,"history":12,"events":13,"relists":14,"resumes":2,"expired":15,"terminatedWatches":16,"overtakenWatches":17,"stalls":18,"conflations":19,"initialEvents":20}}},
+		"readers":2,"maxReaders":4096,"counters":{"readersRateLimited":1},"memory":{"module":5,"unacknowledged":7,"limit":90},
+		"metrics":{"connections":21,"refused":22,"malformed":23,"messages":24,"bytes":25,"subscriptionErrors":{"410":0,"403":26},"refusals":{"max-readers":22,"hello-timeout":27,"another cause":1},
+			"requests":{"get":{"404":28},"list":{"200":29},"watch":{}},"delivery":{"bounds":[0.00025,16],"counts":[3,4,5],"sum":80.5},"lists":{"200":{"bounds":[0.001],"counts":[29,0],"sum":0}},
+			"resources":{"v1/pods":{"bytes":30,"faults":31,"initialSync":{"bounds":[0.01,163.84],"counts":[0,1,0],"sum":2}}}},
+		"subscriptions":{"v1/pods":{"readers":2,"subscriptions":32}},"requests":{"watches":33,"waiting":34}}`, time.Now().Add(-4*time.Second).UnixMilli())
 	return w.Result(), nil
 }
 
@@ -123,6 +130,7 @@ func TestMetricsDoNotWaitForOneObject(t *testing.T) {
 		assert.Contains(t, body, "it broke")
 		assert.Equal(t, 254, strings.Count(body, "\nwatchglass_readers{"))
 		assert.NotContains(t, body, `readers{cluster="default",object="pods/7-of-256"}`)
+		assert.NotContains(t, body, "another cause", "only limits are reasons")
 		of := `cluster="default",object="pods/255-of-256"`
 		for _, line := range []string{
 			`watchglass_build_info{cluster="default",version="v1.2.3",goversion="` + runtime.Version() + `"} 1`,
@@ -138,6 +146,19 @@ func TestMetricsDoNotWaitForOneObject(t *testing.T) {
 			`watchglass_watch_terminations_total{` + of + `,resource="v1/pods",reason="overtaken"} 17`,
 			`watchglass_watch_stalls_total{` + of + `,resource="v1/pods"} 18`, `watchglass_watch_conflations_total{` + of + `,resource="v1/pods"} 19`,
 			`watchglass_watch_initial_events_total{` + of + `,resource="v1/pods"} 20`,
+			`watchglass_connections_total{` + of + `} 21`, `watchglass_refused_total{` + of + `} 22`, `watchglass_malformed_total{` + of + `} 23`,
+			`watchglass_messages_total{` + of + `} 24`, `watchglass_bytes_total{` + of + `} 25`,
+			`watchglass_subscription_errors_total{` + of + `,code="403"} 26`, `watchglass_subscription_errors_total{` + of + `,code="410"} 0`,
+			`watchglass_limit_refusals_total{` + of + `,reason="max-readers"} 22`, `watchglass_limit_refusals_total{` + of + `,reason="hello-timeout"} 27`,
+			`watchglass_kubeapi_requests_total{` + of + `,verb="get",code="404"} 28`, `watchglass_kubeapi_requests_total{` + of + `,verb="list",code="200"} 29`,
+			`watchglass_upstream_bytes_total{` + of + `,resource="v1/pods"} 30`, `watchglass_faults_total{` + of + `,resource="v1/pods"} 31`,
+			`watchglass_resource_readers{` + of + `,resource="v1/pods"} 2`, `watchglass_subscriptions{` + of + `,resource="v1/pods"} 32`,
+			`watchglass_kubeapi_watches{` + of + `} 33`, `watchglass_kubeapi_waiting_requests{` + of + `} 34`,
+			`watchglass_upstream_watches{` + of + `} 1`, `watchglass_upstream_streams_total{` + of + `,resource="v1/pods"} 16`,
+			`watchglass_event_delivery_seconds_bucket{` + of + `,le="0.00025"} 3`, `watchglass_event_delivery_seconds_bucket{` + of + `,le="16"} 7`,
+			`watchglass_event_delivery_seconds_bucket{` + of + `,le="+Inf"} 12`, `watchglass_event_delivery_seconds_sum{` + of + `} 80.5`,
+			`watchglass_event_delivery_seconds_count{` + of + `} 12`, `watchglass_list_duration_seconds_count{` + of + `,code="200"} 29`,
+			`watchglass_initial_sync_seconds_bucket{` + of + `,resource="v1/pods",le="163.84"} 1`,
 			`watchglass_progress_age_seconds{` + of + `,resource="v1/pods"} 4`, `watchglass_stale_seconds{` + of + `,resource="v1/pods"} 0`,
 		} {
 			assert.True(t, strings.Contains(body, "\n"+line+"\n"), line)
@@ -164,8 +185,13 @@ func TestMetricsHaveTheNamesOfTheConnector(t *testing.T) {
 	release, err := c.Hold(t.Context(), api.Resource{Version: "v1", Name: "pods"})
 	require.NoError(t, err)
 	defer release()
-	handler, err := metrics.Handler(slog.New(slog.DiscardHandler), append(metrics.Process("v1.2.3"),
-		metrics.Connector(c), metrics.Limits(c.Limits()), metrics.Memory(func() int64 { return 1 }))...)
+	timings := metrics.NewTimings()
+	timings.InitialSync(api.Resource{Version: "v1", Name: "pods"}, time.Second)
+	timings.Ended("list", http.StatusOK, time.Second)
+	served := kubeapi.New(kubeapi.Config{Backend: c.Backend()})
+	served.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/api", nil))
+	handler, err := metrics.Handler(slog.New(slog.DiscardHandler), append(metrics.Process("v1.2.3"), timings,
+		metrics.Connector(c), metrics.Limits(c.Limits()), metrics.Memory(func() int64 { return 1 }), metrics.KubeAPI(served))...)
 	require.NoError(t, err)
 	w := httptest.NewRecorder()
 	handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
@@ -182,10 +208,40 @@ func TestMetricsHaveTheNamesOfTheConnector(t *testing.T) {
 		assert.Equal(t, ofConnector[name], kind, name)
 		shared = append(shared, name)
 	}
-	assert.ElementsMatch(t, []string{"watchglass_build_info", "watchglass_limit", "watchglass_memory_bytes", "watchglass_objects", "watchglass_readers",
-		"watchglass_limit_refusals_total", "watchglass_progress_age_seconds", "watchglass_stale_seconds",
-		"watchglass_cache_bytes", "watchglass_history_events", "watchglass_events_total", "watchglass_upstream_lists_total", "watchglass_upstream_failures_total",
-		"watchglass_watch_terminations_total", "watchglass_watch_stalls_total", "watchglass_watch_conflations_total", "watchglass_watch_initial_events_total"}, shared)
+	assert.ElementsMatch(t, documented(t, ofConnector), shared)
+}
+
+// documented returns the metrics of the connector that the edge has according to
+// OPERATIONS.md. The others have a reason there.
+func documented(t *testing.T, ofConnector map[string]string) (shared []string) {
+	t.Helper()
+	text, err := os.ReadFile("../OPERATIONS.md")
+	require.NoError(t, err)
+	reasons := map[string]bool{}
+	for _, found := range regexp.MustCompile(`(?m)^- \*\*([a-z]+)\*\*: `).FindAllSubmatch(text, -1) {
+		reasons[string(found[1])] = false
+	}
+	var all []string
+	for _, row := range regexp.MustCompile("(?m)^\\| `(watchglass_[a-z_]+)` \\|[^|]*\\|[^|]*\\| (?:yes|no: ([a-z]+)) \\|").FindAllSubmatch(text, -1) {
+		name, reason := string(row[1]), string(row[2])
+		all = append(all, name)
+		if reason == "" {
+			shared = append(shared, name)
+			continue
+		}
+		assert.Contains(t, reasons, reason, name)
+		reasons[reason] = true
+	}
+	require.Len(t, all, len(regexp.MustCompile("(?m)^\\| `watchglass_").FindAll(text, -1)), "a row does not say whether the edge has the metric")
+	for name := range ofConnector {
+		if strings.HasPrefix(name, "watchglass_") {
+			assert.Contains(t, all, name, "OPERATIONS.md does not say whether the edge has it")
+		}
+	}
+	for reason, used := range reasons {
+		assert.True(t, used, "no metric has the reason %s", reason)
+	}
+	return shared
 }
 
 // A resource that is not current is stale since its last progress. One that was never

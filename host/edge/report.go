@@ -44,6 +44,25 @@ type report struct {
 		ReadersRateLimited int `json:"readersRateLimited"`
 		Restarts           int `json:"restarts"`
 	} `json:"counters"`
+	// Metrics start at zero when the object enters memory.
+	Metrics struct {
+		Connections        int                       `json:"connections"`
+		Refused            int                       `json:"refused"`
+		Malformed          int                       `json:"malformed"`
+		Messages           int                       `json:"messages"`
+		Bytes              int                       `json:"bytes"`
+		SubscriptionErrors map[string]int            `json:"subscriptionErrors"` // by code
+		Refusals           map[string]int            `json:"refusals"`           // by limit, or another cause
+		Requests           map[string]map[string]int `json:"requests"`           // by verb and code
+		Delivery           histogram                 `json:"delivery"`
+		Lists              map[string]histogram      `json:"lists"` // by code
+		Resources          map[string]measured       `json:"resources"`
+	} `json:"metrics"`
+	Subscriptions map[string]subscribed `json:"subscriptions"` // by resource
+	Requests      struct {
+		Watches int `json:"watches"`
+		Waiting int `json:"waiting"`
+	} `json:"requests"`
 	Memory struct {
 		Module         int `json:"module"`
 		Buffers        int `json:"buffers"`
@@ -53,6 +72,27 @@ type report struct {
 	Storage struct {
 		Bytes int `json:"bytes"`
 	} `json:"storage"`
+}
+
+// measured has the metrics of a resource that the object has held.
+type measured struct {
+	Bytes       int       `json:"bytes"`
+	Faults      int       `json:"faults"`
+	InitialSync histogram `json:"initialSync"`
+}
+
+// subscribed has the subscriptions of a resource.
+type subscribed struct {
+	Readers       int `json:"readers"`
+	Subscriptions int `json:"subscriptions"`
+}
+
+// histogram has durations in seconds. Counts has an element for each bound, and one for
+// the durations above all of them.
+type histogram struct {
+	Bounds []float64 `json:"bounds"`
+	Counts []int     `json:"counts"`
+	Sum    float64   `json:"sum"`
 }
 
 // held is a resource in an object.
@@ -68,6 +108,7 @@ type held struct {
 		History           int `json:"history"`
 		Events            int `json:"events"`
 		Relists           int `json:"relists"`
+		Resumes           int `json:"resumes"`
 		Expired           int `json:"expired"`
 		TerminatedWatches int `json:"terminatedWatches"`
 		OvertakenWatches  int `json:"overtakenWatches"`

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Engine } from "../src/engine.js";
 import { Backend } from "../src/edge/backend.js";
+import { Metrics } from "../src/edge/metrics.js";
 import { readCommand } from "../src/edge/command.js";
 import type { MemberEvents } from "../src/member.js";
 import { split } from "../src/wire/codec.js";
@@ -17,7 +18,7 @@ test("a request for a resource that is not loaded times out, and sends no comman
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const commands: number[] = [];
   const attach = (_: MemberEvents) => ({ member: 1, send: (frames: Uint8Array) => void commands.push(...[...split(frames)].map(({ type }) => type)), leave() {} });
-  const backend = new Backend({ attach } as unknown as Engine, { resources: ["v1/pods"], refused: () => undefined });
+  const backend = new Backend({ attach } as unknown as Engine, { resources: ["v1/pods"], refused: () => undefined }, new Metrics());
   const ask = (path: string) => backend.answer(new URL(path, "http://object"));
   const answers = [getCommand("default/web-1"), listCommand()].map((command) => ask(backendPath(commandFrame(command)))).concat(ask("/backend/schemas"));
   const refused = Promise.all(answers.map((answer) => assert.rejects(answer, { code: 429, message: "the resource has not been loaded yet, try again" })));
@@ -31,7 +32,7 @@ test("readers do not receive the engine's error, which may name foreign objects"
   const logged = t.mock.method(console, "error", () => {});
   let events: MemberEvents | undefined;
   const attach = (given: MemberEvents) => ((events = given), { member: 1, send() {}, leave() {} });
-  const backend = new Backend({ attach } as unknown as Engine, { resources: ["v1/pods"], refused: () => undefined });
+  const backend = new Backend({ attach } as unknown as Engine, { resources: ["v1/pods"], refused: () => undefined }, new Metrics());
   const answer = backend.answer(new URL(backendPath(commandFrame(listCommand())), "http://object"));
   const refused = assert.rejects(answer, { code: 503, message: "the object restarts" });
   events!.restarted("panic: team-b/payroll is broken");

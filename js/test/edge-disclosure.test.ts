@@ -3,61 +3,16 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { test } from "node:test";
-import type { Engine } from "../src/engine.js";
-import type { Counters } from "../src/edge/counters.js";
-import type { StoredCollections } from "../src/edge/stored-collections.js";
-import { withDefaults } from "../src/edge/options.js";
-import type { HibernatableSocket, ObjectState } from "../src/edge/platform.js";
-import { Readers } from "../src/edge/readers.js";
+import type { HibernatableSocket } from "../src/edge/platform.js";
 import { refusal, status } from "../src/edge/refusal.js";
-import type { MemberEvents } from "../src/member.js";
 import { WatchglassError } from "../src/errors.js";
 import { Reader, split, Writer } from "../src/wire/codec.js";
 import { TestConnector } from "./connector.js";
 import { backendPath, commandFrame, Edge, everything, getCommand, hello, listCommand, setup, statuses, rawReader, watchCommand } from "./edge-fixture.js";
+import { readersOf } from "./edge-readers.js";
 import { packaged } from "./paths.js";
 
 const skip = existsSync(packaged("dist", "watchglass.wasm")) ? false : 'dist/ is not built; run "npm run build" after "make wasm"';
-
-/** A socket that records what it sends. */
-class FakeSocket {
-  readyState = 1;
-  sent: Uint8Array[] = [];
-  closed = "";
-  #attachment: unknown;
-
-  constructor(attachment: unknown) {
-    this.#attachment = attachment;
-  }
-
-  accept(): void {}
-  send(message: Uint8Array): void {
-    this.sent.push(message.slice());
-  }
-  close(code: number, reason: string): void {
-    this.closed = `${code} ${reason}`;
-  }
-  serializeAttachment(value: unknown): void {
-    this.#attachment = value;
-  }
-  deserializeAttachment(): unknown {
-    return this.#attachment;
-  }
-}
-
-/** The readers of an object with one connected reader. */
-function readersOf(grant: object, collections: Partial<StoredCollections> = {}): { readers: Readers; socket: FakeSocket; events: MemberEvents; commands: Uint8Array[] } {
-  let events!: MemberEvents;
-  const commands: Uint8Array[] = [];
-  const attach = (given: MemberEvents) => ((events = given), { member: 1, send: (frames: Uint8Array) => void commands.push(frames), hide() {}, leave() {} });
-  const socket = new FakeSocket({ serial: 1, grant, saved: new Uint8Array() });
-  const state = { getWebSockets: () => [socket] } as unknown as ObjectState;
-  const counters = { add() {} } as unknown as Counters;
-  const readers = new Readers(state, { attach } as unknown as Engine, withDefaults({}), { scarce: false, refused: () => undefined, ...collections } as StoredCollections, counters);
-  readers.start();
-  commands.length = 0;
-  return { readers, socket, events, commands };
-}
 
 test("readers do not receive the engine's error, which may name foreign objects", (t) => {
   t.mock.method(console, "error", () => {}); // the engine logs the error

@@ -1,4 +1,4 @@
-import type { WatchglassError } from "../errors.js";
+import { WatchglassError } from "../errors.js";
 
 // Responses that are longer than a frame. Each reports the memory of the part that
 // its reader has not read yet.
@@ -9,8 +9,11 @@ export class WatchStream {
   failure: WatchglassError | undefined;
   #controller!: ReadableStreamDefaultController<Uint8Array>;
   #delivered = 0;
+  readonly #ended: (code: number) => void;
 
-  constructor({ grant, cancel }: { grant(events: number): void; cancel(): void }) {
+  /** Ended is called with an HTTP code when the response ends. */
+  constructor({ grant, ended, cancel }: { grant(events: number): void; ended(code: number): void; cancel(): void }) {
+    this.#ended = ended;
     const source: UnderlyingDefaultSource<Uint8Array> = {
       start: (controller) => {
         this.#controller = controller;
@@ -21,7 +24,10 @@ export class WatchStream {
         this.#delivered = 0;
         if (events > 0) grant(events);
       },
-      cancel,
+      cancel: () => {
+        ended(200);
+        cancel();
+      },
     };
     this.readable = new ReadableStream(source, new ByteLengthQueuingStrategy({ highWaterMark: 1 }));
   }
@@ -39,13 +45,21 @@ export class WatchStream {
   close(last: Uint8Array): void {
     this.#controller.enqueue(last);
     this.#controller.close();
+    this.#ended(200);
   }
 
   fail(error: WatchglassError): void {
     this.failure = error;
     this.#controller.error(error);
+    this.#ended(error.code);
   }
 }
+
+/** The code of requests whose client left before the end of the response. */
+const codeClientGone = 499;
+
+/** Returns the HTTP code of an error. */
+export const codeOf = (error: unknown): number => (error instanceof WatchglassError ? error.code : 500);
 
 /** A page of a list. */
 export interface Page {
@@ -59,8 +73,8 @@ export class PageStream {
   readonly readable: ReadableStream<Uint8Array>;
   #page: Page | undefined;
 
-  /** Follow resolves with the next page. Done is called when the response ends. */
-  constructor(first: Page, { follow, done }: { follow(next: string): Promise<Page>; done(): void }) {
+  /** Follow resolves with the next page. Done is called with an HTTP code when the response ends. */
+  constructor(first: Page, { follow, done }: { follow(next: string): Promise<Page>; done(code: number): void }) {
     this.#page = first;
     let next = first.next;
     const source: UnderlyingDefaultSource<Uint8Array> = {
@@ -71,14 +85,14 @@ export class PageStream {
           controller.enqueue(page.bytes);
           next = page.next;
         } catch (error) {
-          done();
+          done(codeOf(error));
           throw error;
         }
         if (next !== "") return;
         controller.close();
-        done();
+        done(200);
       },
-      cancel: done,
+      cancel: () => done(codeClientGone),
     };
     this.readable = new ReadableStream(source, { highWaterMark: 0 });
   }

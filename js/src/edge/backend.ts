@@ -5,8 +5,9 @@ import type { Status } from "../types.js";
 import { Reader, Writer, type Frame } from "../wire/codec.js";
 import { writeCommand, type Command } from "../wire/driver-commands.js";
 import { readOutput, type Output } from "../wire/driver-outputs.js";
-import { PageStream, WatchStream, type Page } from "./answers.js";
-import { readCommand } from "./command.js";
+import { codeOf, PageStream, WatchStream, type Page } from "./answers.js";
+import { readCommand, type ReadCommand } from "./command.js";
+import type { Metrics } from "./metrics.js";
 import type { StoredCollections } from "./stored-collections.js";
 import { status } from "./refusal.js";
 
@@ -25,6 +26,8 @@ const watchCredit = 100;
 const maxWaiting = 16 << 20;
 /** The approximate size of a page that is requested from the engine. */
 const pageBytes = 1 << 20;
+
+const verbs = { Get: "get", List: "list", OpenWatch: "watch" } as const;
 
 type Get = Command & { type: "Get" };
 type List = Command & { type: "List" };
@@ -52,6 +55,7 @@ interface Held {
 /** Serves the requests of the edge's HTTP server from the object's engine. */
 export class Backend {
   readonly #collections: Pick<StoredCollections, "resources" | "refused">;
+  readonly #metrics: Metrics;
   readonly #membership: Membership;
   readonly #writer = new Writer();
   readonly #held = new Map<string, Held>();
@@ -60,10 +64,13 @@ export class Backend {
   readonly #lists = new Set<PageStream>();
   /** The size of the pages that were requested from the engine. */
   #pages = 0;
+  /** The number of requests that wait for the engine. */
+  #pending = 0;
   #lastId = 0;
 
-  constructor(engine: Engine, collections: Pick<StoredCollections, "resources" | "refused">) {
+  constructor(engine: Engine, collections: Pick<StoredCollections, "resources" | "refused">, metrics: Metrics) {
     this.#collections = collections;
+    this.#metrics = metrics;
     this.#membership = engine.attach({
       frames: () => {},
       frame: (frame) => this.#handleOutput(frame),
@@ -81,6 +88,16 @@ export class Backend {
     return bytes;
   }
 
+  /** The number of open watches. */
+  get watches(): number {
+    return this.#watches.size;
+  }
+
+  /** The number of requests that wait for a list or for a resource version. */
+  get waiting(): number {
+    return this.#pending;
+  }
+
   /** Ends all responses and leaves the engine. */
   leave(why: string): void {
     this.#fail(why);
@@ -94,20 +111,40 @@ export class Backend {
     const resource = query.get("resource");
     if (resource === null) throw new WatchglassError(status(400, "BadRequest", "the parameter resource is missing"));
     const command = readCommand(query.get("command"));
+    const verb = verbs[command.type];
+    const start = Date.now();
+    let open = true;
+    const ended = (code: number): void => {
+      if (open) this.#metrics.ended(verb, code, start);
+      open = false;
+    };
+    try {
+      return await this.#perform(resource, command, query.get("all") === "true", ended);
+    } catch (error) {
+      ended(codeOf(error));
+      throw error;
+    }
+  }
+
+  /** Calls `ended` when the response ends. Otherwise it throws. */
+  async #perform(resource: string, command: ReadCommand, all: boolean, ended: (code: number) => void): Promise<Response> {
     switch (command.type) {
-      case "Get":
-        return this.#get(resource, command);
+      case "Get": {
+        const response = await this.#get(resource, command);
+        ended(200);
+        return response;
+      }
       case "List":
-        return this.#list(resource, command, query.get("all") === "true");
+        return this.#list(resource, command, all, ended);
       case "OpenWatch":
-        return this.#watch(resource, command);
+        return this.#watch(resource, command, ended);
     }
   }
 
   async #schemas(one: string | null): Promise<Response> {
     const resources = one === null ? this.#collections.resources : [one];
     if (resources.length === 0) throw unfed();
-    const schemas = await within(Promise.all(resources.map((resource) => this.#hold(resource).schema)));
+    const schemas = await this.#within(Promise.all(resources.map((resource) => this.#hold(resource).schema)));
     return reply(...schemas);
   }
 
@@ -116,12 +153,15 @@ export class Backend {
     return reply(await this.#request((request) => ({ ...command, request, collection })));
   }
 
-  async #list(resource: string, command: List, all: boolean): Promise<Response> {
+  async #list(resource: string, command: List, all: boolean, ended: (code: number) => void): Promise<Response> {
     const options = { ...command, collection: await this.#described(resource) };
     const first = await this.#page(options);
     const stream = new PageStream(all ? first : { ...first, next: "" }, {
       follow: (next) => this.#page({ ...options, resourceVersion: "", match: 0, continue: next }),
-      done: () => this.#lists.delete(stream),
+      done: (code) => {
+        this.#lists.delete(stream);
+        ended(code);
+      },
     });
     this.#lists.add(stream);
     return new Response(stream.readable);
@@ -138,11 +178,12 @@ export class Backend {
     }
   }
 
-  #watch(resource: string, command: OpenWatch): Response {
+  #watch(resource: string, command: OpenWatch, ended: (code: number) => void): Response {
     const { id: collection } = this.#hold(resource);
     const watch = this.#newId();
     const stream = new WatchStream({
       grant: (events) => this.#send({ type: "GrantWatch", watch, events }),
+      ended,
       cancel: () => {
         this.#watches.delete(watch);
         this.#send({ type: "CloseWatch", watch });
@@ -191,7 +232,7 @@ export class Backend {
    */
   async #described(resource: string): Promise<number> {
     const { id, schema } = this.#hold(resource);
-    await within(schema);
+    await this.#within(schema);
     return id;
   }
 
@@ -202,7 +243,7 @@ export class Backend {
       this.#send(question(request));
     });
     try {
-      return await within(answer);
+      return await this.#within(answer);
     } finally {
       this.#waiting.delete(request);
     }
@@ -307,6 +348,16 @@ export class Backend {
     this.#membership.send(this.#writer.take());
   }
 
+  /** Waits for the engine, see {@link within}. */
+  async #within<T>(answer: Promise<T>): Promise<T> {
+    this.#pending++;
+    try {
+      return await within(answer);
+    } finally {
+      this.#pending--;
+    }
+  }
+
   /** Returns an ID of any kind that this member does not use. */
   #newId(): number {
     const base = this.#membership.member * idsPerMember;
@@ -317,7 +368,7 @@ export class Backend {
   }
 }
 
-/** Rejects with a 503 if a promise is not settled in time. */
+/** Rejects with a 429 if a promise is not settled in time. */
 async function within<T>(answer: Promise<T>): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {

@@ -3,8 +3,10 @@ import type { Engine } from "../engine.js";
 import type { Dial, StreamEvents } from "../transport.js";
 import type { Status } from "../types.js";
 import { maxMessage } from "../wire/codec.js";
-import { sources } from "./frames.js";
+import { contents } from "./frames.js";
 import { covers, type Grant } from "./grant.js";
+import type { Metrics } from "./metrics.js";
+import type { Readers } from "./readers.js";
 import type { StoredCollections } from "./stored-collections.js";
 import { socketPair, type HibernatableSocket, type ObjectState } from "./platform.js";
 import { refuse, status } from "./refusal.js";
@@ -40,6 +42,10 @@ export class Feeds {
   #engine!: Engine;
   #client!: Client;
   #collections!: StoredCollections;
+  #readers!: Readers;
+  readonly #metrics: Metrics;
+  /** The resources of the subscriptions in the session. */
+  readonly #subscribed = new Map<number, string>();
   /** The engine's stream, from the time it is requested. */
   #stream: StreamEvents | undefined;
   #active: HibernatableSocket | undefined;
@@ -48,15 +54,17 @@ export class Feeds {
   /** Why the last connector was rejected, for the status endpoint. */
   #refused: Status | undefined;
 
-  constructor(state: ObjectState) {
+  constructor(state: ObjectState, metrics: Metrics) {
     this.#state = state;
+    this.#metrics = metrics;
   }
 
   /** Continues with the connectors that are still connected. */
-  start(engine: Engine, client: Client, collections: StoredCollections): void {
+  start(engine: Engine, client: Client, collections: StoredCollections, readers: Readers): void {
     this.#engine = engine;
     this.#client = client;
     this.#collections = collections;
+    this.#readers = readers;
     const [socket] = this.#sockets();
     if (socket) collections.hold(feedOf(socket).resources);
     if (this.#stream) this.#begin();
@@ -116,10 +124,14 @@ export class Feeds {
     if (typeof message === "string") return this.#handleText(socket, message);
     if (socket !== this.#active || !this.#begun) return; // a message of a previous session
     if (message.length > maxMessage) return this.#lost(tooLong(message.length, maxMessage));
-    const foreign = this.#foreign(socket, message);
+    const { foreign, changes } = this.#examine(socket, message);
     if (foreign) return this.#lost(foreign);
-    this.#stream?.data(message);
-    this.#engine.flush();
+    const pass = (): void => {
+      this.#stream?.data(message);
+      this.#engine.flush();
+    };
+    if (changes) this.#readers.deliver(pass);
+    else pass();
   }
 
   closed(socket: HibernatableSocket, reason: string): void {
@@ -167,18 +179,32 @@ export class Feeds {
     return undefined;
   }
 
-  /** Returns the error for a message that names a different cluster. */
-  #foreign(socket: HibernatableSocket, message: Uint8Array): Status | undefined {
+  /** Returns the error for a message that names a different cluster, and whether it has changes. Counts its bytes. */
+  #examine(socket: HibernatableSocket, message: Uint8Array): { foreign?: Status; changes: boolean } {
+    let changes = false;
     try {
-      for (const { resource, source } of sources(message)) {
+      for (const content of contents(message)) {
+        if ("bytes" in content) {
+          changes ||= content.changes;
+          this.#count(content.subscription, content.bytes);
+          continue;
+        }
+        const { subscription, resource, source } = content;
         const cluster = clusterOf(source);
         const expected = feedOf(socket).source || clusterOf(this.#collections.source(resource));
-        if (expected && cluster !== expected) return this.#refuse(`${resource} is from cluster ${cluster}, expected ${expected}`);
+        if (expected && cluster !== expected) return { foreign: this.#refuse(`${resource} is from cluster ${cluster}, expected ${expected}`), changes };
+        this.#subscribed.set(subscription, resource);
       }
     } catch {
       // The message is malformed, and the engine reports how.
     }
-    return undefined;
+    return { changes };
+  }
+
+  /** Counts bytes of a resource that the object holds. A connector cannot add others to the metrics. */
+  #count(subscription: number, bytes: number): void {
+    const resource = this.#subscribed.get(subscription);
+    if (resource !== undefined && this.#collections.resources.includes(resource)) this.#metrics.resource(resource).bytes += bytes;
   }
 
   #refuse(message: string): Status {
@@ -209,6 +235,7 @@ export class Feeds {
     this.#session = Math.max(Date.now(), feedOf(socket).session + 1, this.#session + 1);
     this.#active = socket;
     this.#begun = false;
+    this.#subscribed.clear();
     socket.serializeAttachment({ ...feedOf(socket), session: this.#session });
     send(socket, `begin ${this.#session}`);
   }

@@ -6,33 +6,85 @@ import { concat, Reader, readerFrames, split, Writer } from "../wire/codec.js";
 import { schema } from "../wire/outputs.js";
 import { writeSubscriptionStatus } from "../wire/status.js";
 
-/** Yields the resources of a connector's message, with the history of each. */
-export function* sources(message: Uint8Array): Generator<{ resource: string; source: string }, void, void> {
-  for (const { type, payload } of split(message)) {
-    if (type !== readerFrames.Schema) continue;
+/** The types of further frames, which only the edge reads. */
+const more = { Unsubscribe: 0x03, SnapshotPart: 0x15, Events: 0x17, SnapshotBlock: 0x1e, SnapshotBodies: 0x1f, SavedSubscription: 0x31 } as const;
+
+/** A schema in a connector's message, with the history of the resource. */
+export interface Described {
+  subscription: number;
+  resource: string;
+  source: string;
+}
+
+/** Yields the schemas of a connector's message, and the number of bytes of other frames that have objects. */
+export function* contents(message: Uint8Array): Generator<Described | { subscription: number; bytes: number; changes: boolean }, void, void> {
+  for (const { type, payload, bytes } of split(message)) {
+    if (type !== readerFrames.Schema && !objectFrames.has(type)) continue;
     const r = new Reader(payload, "Schema");
-    r.uint32();
+    const subscription = r.uint32();
+    if (type !== readerFrames.Schema) {
+      yield { subscription, bytes: bytes.length, changes: type === more.Events };
+      continue;
+    }
     const { group, version, resource } = schema(r);
     r.uvarint();
-    yield { resource: `${group && `${group}/`}${version}/${resource}`, source: r.text() };
+    yield { subscription, resource: `${group && `${group}/`}${version}/${resource}`, source: r.text() };
   }
+}
+
+const objectFrames: ReadonlySet<number> = new Set([more.SnapshotPart, more.Events, more.SnapshotBlock, more.SnapshotBodies]);
+
+/** A request of a reader that begins or ends a subscription. */
+export interface SubscriptionChange {
+  subscription: number;
+  /** Undefined for the end. */
+  resource?: string;
 }
 
 /**
  * Counts the frames of a reader's message and the subscriptions among them. For an
  * invalid message it counts the valid frames, and the engine refuses the message.
  */
-export function countFrames(message: Uint8Array): { frames: number; subscriptions: number } {
-  const count = { frames: 0, subscriptions: 0 };
+export function countFrames(message: Uint8Array): { frames: number; subscriptions: number; changes: SubscriptionChange[] } {
+  const count = { frames: 0, subscriptions: 0, changes: [] as SubscriptionChange[] };
   try {
-    for (const { type } of split(message)) {
+    for (const { type, payload } of split(message)) {
       count.frames++;
       if (type === readerFrames.Subscribe) count.subscriptions++;
+      if (type === readerFrames.Subscribe || type === more.Unsubscribe) count.changes.push(subscriptionChange(type, payload));
     }
   } catch {
     // The engine refuses the rest.
   }
   return count;
+}
+
+function subscriptionChange(type: number, payload: Uint8Array): SubscriptionChange {
+  const r = new Reader(payload, "Subscribe");
+  const subscription = r.uint32();
+  return type === more.Unsubscribe ? { subscription } : { subscription, resource: r.text() };
+}
+
+/** Returns the subscriptions in a reader's saved state, up to the first invalid frame. */
+export function savedSubscriptions(saved: Uint8Array): SubscriptionChange[] {
+  const all: SubscriptionChange[] = [];
+  try {
+    for (const { type, payload } of split(saved)) if (type === more.SavedSubscription) all.push(subscriptionChange(type, payload));
+  } catch {
+    // The engine refuses the state.
+  }
+  return all;
+}
+
+/** Yields the ends of subscriptions in a message to a reader, with the code and the cause. */
+export function* endings(message: Uint8Array): Generator<{ subscription: number; code: number; cause: string }, void, void> {
+  for (const { type, payload } of split(message)) {
+    if (type !== readerFrames.SubscriptionStatus) continue;
+    const r = new Reader(payload, "SubscriptionStatus");
+    const [subscription, code] = [r.uint32(), r.uint32()];
+    for (let i = 0; i < 2; i++) r.text();
+    yield { subscription, code, cause: r.text() };
+  }
 }
 
 /** The subject of a subscription. */

@@ -13,6 +13,7 @@ import type { Degraded } from "./stored-collection.js";
 import { StoredCollections } from "./stored-collections.js";
 import { Debouncer } from "../debouncer.js";
 import { relief, restartMillis } from "./memory.js";
+import { Metrics } from "./metrics.js";
 import { withDefaults, type EdgeOptions, type Settings } from "./options.js";
 import type { HibernatableSocket, ObjectState } from "./platform.js";
 import { Readers } from "./readers.js";
@@ -53,6 +54,7 @@ export class WatchglassObject {
   readonly #settings: Settings;
   readonly #storage: Storage;
   readonly #counters: Counters;
+  readonly #metrics = new Metrics();
   readonly #idle: IdleTracker;
   readonly #alarm: Alarm;
   readonly #debouncer: Debouncer;
@@ -128,7 +130,7 @@ export class WatchglassObject {
 
   async #start(): Promise<void> {
     const { memoryBytes, upstream } = this.#settings;
-    this.#feeds = new Feeds(this.#state);
+    this.#feeds = new Feeds(this.#state, this.#metrics);
     this.#engine = await Engine.start({
       url: "",
       dial: upstream ? upstreamDial(upstream) : this.#feeds.dial,
@@ -141,11 +143,11 @@ export class WatchglassObject {
       wake: (millis) => this.#alarm.at("engine", millis),
     });
     this.#client = await Client.attach((events) => this.#engine.attach(events), async () => "");
-    this.#collections = new StoredCollections(this.#client, this.#storage, this.#shed);
-    this.#readers = new Readers(this.#state, this.#engine, this.#settings, this.#collections, this.#counters);
-    this.#backend = new Backend(this.#engine, this.#collections);
+    this.#collections = new StoredCollections(this.#client, this.#storage, this.#shed, this.#metrics);
+    this.#readers = new Readers(this.#state, this.#engine, this.#settings, this.#collections, this.#counters, this.#metrics);
+    this.#backend = new Backend(this.#engine, this.#collections, this.#metrics);
     await this.#collections.restore();
-    this.#feeds.start(this.#engine, this.#client, this.#collections);
+    this.#feeds.start(this.#engine, this.#client, this.#collections, this.#readers);
     this.#readers.start();
     this.#watchTimes();
     this.#touched();
@@ -293,6 +295,9 @@ export class WatchglassObject {
       readers: this.#readers.count,
       maxReaders: this.#settings.maxReaders,
       counters: this.#counters.all,
+      metrics: this.#metrics,
+      subscriptions: this.#readers.subscriptions,
+      requests: { watches: this.#backend.watches, waiting: this.#backend.waiting },
       memory: { module: this.#engine.memoryBytes, buffers: this.#backend.bytes, unacknowledged: this.#readers.unacknowledged, limit: this.#settings.isolateBytes },
       storage: { bytes: this.#storage.bytes, limit: this.#settings.storageBytes },
     };

@@ -6,9 +6,10 @@ import { writeCommand, type Command } from "../wire/driver-commands.js";
 import { readOutput } from "../wire/driver-outputs.js";
 import { Backlog, type Account, type Ping } from "./backlog.js";
 import { reject } from "./reject.js";
-import { countFrames, pongs, refuseSubscriptions, writePing, type Subscribed } from "./frames.js";
+import { countFrames, endings, pongs, refuseSubscriptions, savedSubscriptions, writePing, type Subscribed, type SubscriptionChange } from "./frames.js";
 import type { Counters } from "./counters.js";
 import { covers, scopes, type Grant } from "./grant.js";
+import { count, type Metrics } from "./metrics.js";
 import type { StoredCollections } from "./stored-collections.js";
 import type { Settings } from "./options.js";
 import { TokenBucket } from "./token-bucket.js";
@@ -72,6 +73,10 @@ interface Reader extends Account {
   silentSince: number;
   /** Whether messages were exchanged since its position was stored. */
   active: boolean;
+  /** The resources of its subscriptions, by number. */
+  readonly subscriptions: Map<number, string>;
+  /** The time at which the oldest change that waits for it was received; zero if none waits. */
+  received: number;
   readonly bucket: TokenBucket;
 }
 
@@ -81,6 +86,7 @@ export class Readers {
   readonly #settings: Settings;
   readonly #collections: StoredCollections;
   readonly #counters: Counters;
+  readonly #metrics: Metrics;
   readonly #membership: Membership;
   readonly #writer = new Writer();
   readonly #byId = new Map<number, Reader>();
@@ -89,9 +95,12 @@ export class Readers {
   readonly #withDeadline = new Set<Reader>();
   readonly #backlog = new Backlog<Reader>();
   #lastSerial = 0;
+  /** The time at which the changes that are being delivered were received; zero if there are none. */
+  #received = 0;
 
-  constructor(state: ObjectState, engine: Engine, settings: Settings, collections: StoredCollections, counters: Counters) {
+  constructor(state: ObjectState, engine: Engine, settings: Settings, collections: StoredCollections, counters: Counters, metrics: Metrics) {
     this.#counters = counters;
+    this.#metrics = metrics;
     this.#state = state;
     this.#settings = settings;
     this.#collections = collections;
@@ -135,6 +144,32 @@ export class Readers {
     return this.#backlog.bytes;
   }
 
+  /** The number of subscriptions of each resource, and of readers that have one. */
+  get subscriptions(): Record<string, { readers: number; subscriptions: number }> {
+    const all: Record<string, { readers: number; subscriptions: number }> = {};
+    for (const reader of this.#bySocket.values()) {
+      const resources = [...reader.subscriptions.values()];
+      for (const resource of resources) (all[resource] ??= { readers: 0, subscriptions: 0 }).subscriptions++;
+      for (const resource of new Set(resources)) all[resource]!.readers++;
+    }
+    return all;
+  }
+
+  /**
+   * Passes changes of the source to the engine, and measures their delivery. The clock
+   * stands still meanwhile, so that only readers that have to wait add to the time.
+   */
+  deliver(pass: () => void): void {
+    const now = Date.now();
+    this.#received = now;
+    try {
+      pass();
+    } finally {
+      this.#received = 0;
+    }
+    for (const reader of this.#withDeadline) if (reader.stalledAt !== 0) reader.received ||= now;
+  }
+
   /** Pings readers so that the total of unread bytes stays within this limit. */
   fit(room: number, now: number): void {
     this.#backlog.room = room;
@@ -142,7 +177,7 @@ export class Readers {
       const w = new Writer();
       writePing(w, mark);
       reader.active = true;
-      send(reader.socket, w.take());
+      this.#send(reader, w.take());
     }
   }
 
@@ -163,7 +198,12 @@ export class Readers {
   accept(request: Request, grant: Grant): Response {
     const refused = upgradeRefused(request);
     if (refused) return refused;
-    if (this.count >= this.#settings.maxReaders) return reject(request, full(this.#settings.maxReaders));
+    this.#metrics.connections++;
+    if (this.count >= this.#settings.maxReaders) {
+      this.#metrics.refused++;
+      count(this.#metrics.refusals, "max-readers");
+      return reject(request, full(this.#settings.maxReaders));
+    }
     const [client, server] = socketPair();
     const query = new URL(request.url).searchParams;
     const shard = query.get("shard");
@@ -178,9 +218,15 @@ export class Readers {
   message(socket: HibernatableSocket, message: string | Uint8Array): void {
     const reader = this.#bySocket.get(socket)!;
     if (typeof message === "string") return this.#end(reader, protocolBroken("expected binary messages, not text"));
-    if (message.length > maxMessage) return this.#end(reader, tooLong(message.length, maxMessage));
-    const { frames, subscriptions } = countFrames(message);
-    if (frames > maxFrames) return this.#end(reader, tooManyFrames());
+    if (message.length > maxMessage) {
+      count(this.#metrics.refusals, "max-message-bytes");
+      return this.#end(reader, tooLong(message.length, maxMessage));
+    }
+    const { frames, subscriptions, changes } = countFrames(message);
+    if (frames > maxFrames) {
+      count(this.#metrics.refusals, "max-message-frames");
+      return this.#end(reader, tooManyFrames());
+    }
     if (!reader.bucket.allows(message.length, subscriptions, Date.now())) {
       this.#counters.add("readersRateLimited");
       return this.#end(reader, tooFast(this.#settings.messagesPerSecond));
@@ -192,6 +238,7 @@ export class Readers {
     const acknowledged = reader.ping ? 0 : reader.sent;
     reader.sent -= acknowledged;
     reader.active = true;
+    note(reader, changes);
     this.#command({ type: "GrantReader", reader: id, bytes: acknowledged }, { type: "ReaderMessage", reader: id, data: this.#answerable(reader, message) });
   }
 
@@ -209,6 +256,7 @@ export class Readers {
     for (const reader of [...this.#withDeadline]) {
       if (this.#until(reader) > now) continue;
       if (reader.silentSince !== 0) {
+        count(this.#metrics.refusals, "hello-timeout");
         this.#end(reader, silent());
         continue;
       }
@@ -239,7 +287,8 @@ export class Readers {
   #attach(socket: HibernatableSocket, { serial, grant, shard, whole = false, saved, sent = 0, stalledAt = 0, silentSince = 0, unacknowledged = 0, ping }: Attachment): void {
     const id = this.#id(serial);
     const bucket = new TokenBucket(this.#settings.messagesPerSecond, Date.now());
-    const reader: Reader = { id, serial, socket, grant, shard, whole, sent, stalledAt, silentSince, unacknowledged, ping, bucket, active: saved === undefined };
+    const reader: Reader = { id, serial, socket, grant, shard, whole, sent, stalledAt, silentSince, unacknowledged, ping, bucket, active: saved === undefined, subscriptions: new Map(), received: 0 };
+    if (saved) note(reader, savedSubscriptions(saved));
     this.#backlog.add(reader);
     this.#byId.set(id, reader);
     this.#bySocket.set(socket, reader);
@@ -268,7 +317,8 @@ export class Readers {
         reader.active = true;
         // It is the response to the Hello, or follows it.
         if (reader.silentSince !== 0) this.#await(reader, { silentSince: 0 });
-        send(reader.socket, output.data);
+        this.#send(reader, output.data);
+        this.#delivered(reader);
         return this.#backlog.sent(reader, output.data.length) ? this.#endSlowest() : undefined;
       case "CloseReader":
         return this.#close(reader, output.status ?? protocolBroken("no reason was given"));
@@ -277,6 +327,26 @@ export class Readers {
       case "ReaderStalled":
         return this.#stall(reader, output.stalled);
     }
+  }
+
+  /** Sends a message to a reader, and counts it and the subscriptions that it ends. */
+  #send(reader: Reader, message: Uint8Array): void {
+    send(reader.socket, message);
+    this.#metrics.messages++;
+    this.#metrics.bytes += message.length;
+    for (const { subscription, code, cause } of endings(message)) {
+      if (cause) count(this.#metrics.refusals, cause);
+      if (subscription === 0) continue;
+      reader.subscriptions.delete(subscription);
+      count(this.#metrics.subscriptionErrors, code);
+    }
+  }
+
+  /** Measures the delivery of a message that has been sent, if it has changes. */
+  #delivered(reader: Reader): void {
+    const received = reader.received || this.#received;
+    reader.received = 0;
+    if (received !== 0) this.#metrics.delivery.since(received);
   }
 
   /** A stalled reader uses only its socket, but it has a deadline. */
@@ -320,7 +390,7 @@ export class Readers {
         if (!covers(reader.grant, resource, namespace)) return undefined;
         return misplaced(reader, subscribed) ?? this.#collections.refused(resource, metadataOnly);
       });
-      if (answers.length > 0) send(reader.socket, answers);
+      if (answers.length > 0) this.#send(reader, answers);
       return left;
     } catch {
       return message; // the message is malformed, and the engine reports how
@@ -355,7 +425,16 @@ export class Readers {
     this.#bySocket.delete(reader.socket);
     this.#withDeadline.delete(reader);
     this.#backlog.delete(reader);
+    if (why.reason === "ProtocolError") this.#metrics.malformed++;
     closeSocket(reader.socket, why);
+  }
+}
+
+/** Notes the begin and the end of subscriptions. */
+function note({ subscriptions }: Reader, changes: readonly SubscriptionChange[]): void {
+  for (const { subscription, resource } of changes) {
+    if (resource === undefined) subscriptions.delete(subscription);
+    else subscriptions.set(subscription, resource);
   }
 }
 

@@ -3,6 +3,7 @@ import type { CollectionHandle } from "../collection.js";
 import { idsPerMember } from "../member.js";
 import { messageOf, WatchglassError } from "../errors.js";
 import type { Collection, CollectionProgress, CollectionStatus, KubeObject, Position, Status } from "../types.js";
+import type { ResourceMetrics } from "./metrics.js";
 import { StorageFull, type StoredState, type Storage } from "./storage.js";
 
 /**
@@ -24,13 +25,14 @@ export interface Degraded {
 }
 
 /** The statistics of a resource in reports, for metrics. */
-const reported = ["usedBytes", "history", "events", "relists", "expired", "terminatedWatches", "overtakenWatches", "stalls", "conflations", "initialEvents"];
+const reported = ["usedBytes", "history", "events", "relists", "resumes", "expired", "terminatedWatches", "overtakenWatches", "stalls", "conflations", "initialEvents"];
 
 /** A resource of the object, in the engine and in storage. */
 export class StoredCollection {
   readonly resource: string;
   readonly #client: Client;
   readonly #storage: Storage;
+  readonly #metrics: ResourceMetrics;
   #collection!: CollectionHandle<KubeObject>;
   #stored: StoredState | undefined;
   #metadataOnly: boolean;
@@ -38,15 +40,18 @@ export class StoredCollection {
   /** The error and the time of the last failed attempt to store it. */
   #failure: { message: string; at: number } | undefined;
 
-  constructor(client: Client, storage: Storage, resource: string, stored: StoredState | undefined, shed: Degraded | undefined) {
+  constructor(client: Client, storage: Storage, resource: string, stored: StoredState | undefined, shed: Degraded | undefined, metrics: ResourceMetrics) {
     this.resource = resource;
     this.#client = client;
     this.#storage = storage;
+    this.#metrics = metrics;
     this.#stored = stored;
     this.#metadataOnly = stored?.metadataOnly ?? shed !== undefined;
     this.#ended = shed?.ended;
+    const opened = Date.now();
     this.#open();
     if (this.#ended) this.close();
+    else if (!stored) this.#collection.synced.then(() => metrics.initialSync.since(opened), () => {}); // it may end before
   }
 
   get collection(): Collection {
@@ -186,5 +191,8 @@ export class StoredCollection {
       metadataOnly: this.#metadataOnly,
       ...(stored && { restore: this.#storage.read(stored), lost: (why) => this.#lost(why.message) }),
     }) as CollectionHandle<KubeObject>;
+    const collection = this.#collection;
+    // A stored state has faults that were counted before.
+    collection.restored.then(() => collection.onObjectError(() => this.#metrics.faults++), () => {}); // restored() handles the error
   }
 }

@@ -1,5 +1,6 @@
 import type { Client } from "../client.js";
 import type { Collection, Status } from "../types.js";
+import type { Metrics } from "./metrics.js";
 import { StoredCollection, type Degraded } from "./stored-collection.js";
 import { status } from "./refusal.js";
 import type { StoredState, Storage } from "./storage.js";
@@ -9,10 +10,12 @@ export class StoredCollections {
   readonly #client: Client;
   readonly #storage: Storage;
   readonly #shed: Map<string, Degraded>;
+  readonly #metrics: Metrics;
   readonly #held = new Map<string, StoredCollection>();
 
   /** The map records dropped parts and outlives the collections. */
-  constructor(client: Client, storage: Storage, shed: Map<string, Degraded>) {
+  constructor(client: Client, storage: Storage, shed: Map<string, Degraded>, metrics: Metrics) {
+    this.#metrics = metrics;
     this.#client = client;
     this.#storage = storage;
     this.#shed = shed;
@@ -132,7 +135,7 @@ export class StoredCollections {
   }
 
   #open(resource: string, stored: StoredState | undefined): StoredCollection {
-    return new StoredCollection(this.#client, this.#storage, resource, stored, this.#shed.get(resource));
+    return new StoredCollection(this.#client, this.#storage, resource, stored, this.#shed.get(resource), this.#metrics.resource(resource));
   }
 }
 

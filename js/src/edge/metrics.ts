@@ -1,0 +1,83 @@
+// Counts and measures what an object does, for /metrics. host/edge/metrics.go has the
+// names. The values start at zero when the object enters memory, which Prometheus
+// treats like the restart of a process.
+
+/** Returns bounds that grow by the factor four. */
+const bounds = (first: number, count: number): readonly number[] => Array.from({ length: count }, (_, i) => first * 4 ** i);
+
+// The buckets of the connector, see host/metrics/timings.go.
+const deliveryBounds = bounds(0.00025, 9);
+const syncBounds = bounds(0.01, 8);
+const listBounds = bounds(0.001, 8);
+
+/** Durations in seconds. */
+export class Histogram {
+  readonly bounds: readonly number[];
+  /** The number of durations in each bucket, and in the last element those above all bounds. */
+  readonly counts: number[];
+  sum = 0;
+
+  constructor(bounds: readonly number[]) {
+    this.bounds = bounds;
+    this.counts = new Array(bounds.length + 1).fill(0);
+  }
+
+  /** Adds the time since `start`, in milliseconds since the epoch. */
+  since(start: number): void {
+    const seconds = Math.max(0, Date.now() - start) / 1000;
+    const bucket = this.bounds.findIndex((bound) => seconds <= bound);
+    this.counts[bucket < 0 ? this.bounds.length : bucket]!++;
+    this.sum += seconds;
+  }
+}
+
+/** Counts by the value of a label. */
+export type Tally = Record<string, number>;
+
+/** Adds one. */
+export function count(tally: Tally, label: string | number): void {
+  tally[label] = (tally[label] ?? 0) + 1;
+}
+
+/** The metrics of a resource. */
+export interface ResourceMetrics {
+  /** Bytes of frames with objects from the connector. */
+  bytes: number;
+  /** Objects that could not be served. */
+  faults: number;
+  readonly initialSync: Histogram;
+}
+
+/** The metrics of an object. They outlive its module. */
+export class Metrics {
+  /** Readers that have connected, including the refused ones. */
+  connections = 0;
+  /** Readers that were refused because there were too many. */
+  refused = 0;
+  /** Readers that were disconnected for a violation of the protocol. */
+  malformed = 0;
+  /** Messages to readers, and their size. */
+  messages = 0;
+  bytes = 0;
+  /** Subscriptions that were refused or ended, by code. */
+  readonly subscriptionErrors: Tally = { 410: 0 };
+  /** Refusals by limit. Other causes are ignored by host/edge. */
+  readonly refusals: Tally = {};
+  /** Ended requests of the Kubernetes API, by verb and code. */
+  readonly requests = { get: {} as Tally, list: {} as Tally, watch: {} as Tally };
+  readonly delivery = new Histogram(deliveryBounds);
+  /** The durations of lists, by code. */
+  readonly lists: Record<string, Histogram> = {};
+  /** The resources that the object has held. Their number is limited by the configuration of connectors. */
+  readonly resources: Record<string, ResourceMetrics> = {};
+
+  resource(name: string): ResourceMetrics {
+    return (this.resources[name] ??= { bytes: 0, faults: 0, initialSync: new Histogram(syncBounds) });
+  }
+
+  /** Notes the end of a request of the Kubernetes API that has started at a time. */
+  ended(verb: "get" | "list" | "watch", code: number, start: number): void {
+    count(this.requests[verb], code);
+    if (verb === "list") (this.lists[code] ??= new Histogram(listBounds)).since(start);
+  }
+}
