@@ -77,6 +77,7 @@ func TestAlertsAndDashboardUseMetricsThatExist(t *testing.T) {
 		exist[name] = true
 	}
 	exist["watchglass_audit_failures_total"] = true // with an audit log
+	exist["watchglass_edge_up"] = true              // of an edge
 	for _, file := range []string{"alerts.yaml", "dashboard.json"} {
 		used := matches(`\b((?:watchglass|process|go)_\w+)\b`, read(t, deploy+"/monitoring/"+file))
 		require.NotEmpty(t, used)

@@ -51,7 +51,7 @@ func (s series) check(t *testing.T, query string, shown []string) {
 	parser.Inspect(expression, func(node parser.Node, _ []parser.Node) error {
 		switch node := node.(type) {
 		case *parser.VectorSelector:
-			if node.Name == "up" { // of Prometheus itself
+			if node.Name == "up" || node.Name == "watchglass_edge_up" { // of Prometheus itself, and of the edge
 				return nil
 			}
 			metrics[node.Name] = true
