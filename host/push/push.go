@@ -72,6 +72,12 @@ func New(config Config) (*Pusher, error) {
 	return &Pusher{config: config, url: u}, nil
 }
 
+// CheckURL returns the error that [New] returns for the URL of an edge.
+func CheckURL(text string) error {
+	_, err := parseURL(text)
+	return err
+}
+
 // parseURL requires TLS, except for loopback addresses.
 func parseURL(text string) (*url.URL, error) {
 	u, err := url.Parse(text)

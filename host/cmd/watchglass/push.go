@@ -84,6 +84,9 @@ func pushTo(ctx context.Context, f *pushFlags, url string, stderr io.Writer) err
 	if err != nil {
 		return err
 	}
+	if err := push.CheckURL(url); err != nil {
+		return err
+	}
 	if _, err := f.token(); err != nil { // An error is permanent now; later, another program may be renewing the file.
 		return err
 	}

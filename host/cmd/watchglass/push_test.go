@@ -63,11 +63,12 @@ func awaitPushed(t *testing.T, address string, pods int) {
 
 func TestPushReportsInvalidArguments(t *testing.T) {
 	for args, message := range map[string]string{
-		"push":                                               "too few arguments, expected: watchglass push URL",
-		"push wss://edge/feed":                               "no resources are selected: give --resources",
-		"push wss://edge/feed --resources pods":              "no source is selected: give --kubeconfig FILE",
-		"push wss://edge/feed --resources podz":              `resource "podz" is not built in`,
-		"push wss://edge/feed --resources po --progress 1ms": "--progress 1ms: expected at least 1s",
+		"push":                                  "too few arguments, expected: watchglass push URL",
+		"push wss://edge/feed":                  "no resources are selected: give --resources",
+		"push wss://edge/feed --resources pods": "no source is selected: give --kubeconfig FILE",
+		"push http://edge.example/feed --resources pods":                                  "unencrypted; use wss://",
+		"push wss://edge/feed --resources podz":                                           `resource "podz" is not built in`,
+		"push wss://edge/feed --resources po --progress 1ms":                              "--progress 1ms: expected at least 1s",
 		"push ws://edge.example/feed --resources po --etcd-endpoints x:1":                 "unencrypted",
 		"push edge/feed --resources po --etcd-endpoints x:1":                              "expected a URL such as wss://",
 		"push wss://edge/clusters/a/watch --resources po --etcd-endpoints x:1":            "a connector uses /feed, as in wss://edge.example.com/feed",
@@ -81,6 +82,7 @@ func TestPushReportsInvalidArguments(t *testing.T) {
 			<-c.ended
 			assert.Equal(t, 1, c.code)
 			assert.Contains(t, c.log.String(), message)
+			assert.NotContains(t, c.log.String(), "msg=", "nothing was started")
 		})
 	}
 }
