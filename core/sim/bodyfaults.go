@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/watchglass/watchglass/core/api"
@@ -20,6 +21,8 @@ type bodyFaults struct {
 	last    bool  // the last block arrives anyway
 	missed  bool  // a block of this stream was lost
 	changed int   // in so many messages a byte changes on the way
+	arrived int   // number of blocks in the message that arrived last
+	spoiled int   // which of them is the first corrupt one, counted from 1; zero if there is none
 }
 
 // faultyBodies applies a fault to the bodies that a link transports next.
@@ -39,6 +42,7 @@ func (l *link) faultyBodies(r *lite.Rand) {
 // This happens when the message has a delta whose base may be lost, because a connector
 // may rely on earlier data.
 func (b *bodyFaults) apply(data []byte) (arrives []byte, ok bool) {
+	b.arrived, b.spoiled = 0, 0
 	if b.corrupt == 0 && b.lostTo == 0 && !b.missed {
 		return data, true
 	}
@@ -77,10 +81,14 @@ func (b *bodyFaults) block(arrives, frame []byte, f *wire.SnapshotBodies) []byte
 	case b.lostTo != 0 && !(f.Last && b.last):
 		b.missed = true
 		return arrives
+	}
+	b.arrived++
+	switch {
 	case b.corrupt == 0 || f.Objects == 0:
 		return append(arrives, frame...)
 	}
 	b.corrupt--
+	b.spoiled = cmp.Or(b.spoiled, b.arrived)
 	if b.rand.Int63n(4) == 0 {
 		f.Digest++ // the block appears to have other versions
 		return f.Append(arrives)

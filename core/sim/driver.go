@@ -107,6 +107,7 @@ func (d *driver) drain() bool {
 		frames(wire.FromEngine, append([]byte(nil), out...), d.output)
 		d.engine.Advance()
 	}
+	d.link.tap.spoiled = nil
 	if moved {
 		d.settled()
 	}

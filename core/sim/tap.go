@@ -21,6 +21,17 @@ type tap struct {
 	credit    map[uint32]int64
 	disclosed disclosure
 	requested map[string]bool // subscriptions and keys of the requested bodies
+	spoiled   []spoiled       // since the last output of the engine
+}
+
+// spoiled is a subscription whose block of bodies arrived corrupt, and its epoch up to
+// then. If the engine ends the subscription for that reason, it ignores the rest of the
+// message.
+type spoiled struct {
+	id    uint32
+	scope *scope
+	epoch *epoch
+	until epoch
 }
 
 // subscription is a subscription of the current stream.
@@ -105,8 +116,18 @@ func (t *tap) asked(data []byte) {
 			if sub := t.find(f.Subscription); sub != nil {
 				sub.dead = true
 			}
+			t.restore(f.Subscription)
 		}
 	})
+}
+
+// restore sets the epoch of an ended subscription to its state at a corrupt block.
+func (t *tap) restore(id uint32) {
+	for _, s := range t.spoiled {
+		if s.id == id && s.scope.epoch == s.epoch {
+			*s.epoch = s.until
+		}
+	}
 }
 
 // up processes the data that arrives at the connector.
@@ -157,6 +178,7 @@ func (t *tap) isSchema(data []byte) bool {
 
 // down processes the data that arrives at the reader.
 func (t *tap) down(data []byte) {
+	blocks := 0
 	frames(wire.FromConnector, data, func(frame wire.Frame) {
 		switch f := frame.(type) {
 		case *wire.Schema:
@@ -171,6 +193,11 @@ func (t *tap) down(data []byte) {
 			t.events(f)
 		case *wire.Progress:
 			t.progress(f)
+		case *wire.SnapshotBodies:
+			blocks++
+			if sub := t.find(f.Subscription); sub != nil && blocks == t.link.bodies.spoiled {
+				t.spoiled = append(t.spoiled, spoiled{f.Subscription, sub.scope, sub.scope.epoch, *sub.scope.epoch})
+			}
 		case *wire.SubscriptionStatus:
 			if f.Status != nil && f.Status.Code == 410 {
 				t.link.driver.world.saw(Expired)
