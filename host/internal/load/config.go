@@ -22,6 +22,7 @@ type Config struct {
 	Pods       int           // instead of Objects: a simulated cluster, for the sizing table
 	Rate       float64       // changes per second
 	Window     time.Duration // duration of each measurement; zero ends an abuse once it was refused
+	Rounds     int           // measurements of each kind of abuse, each after one without it
 	Ceiling    int64         // limit of the connector's memory, in bytes
 	Scale      int           // strength of the abuse, in percent
 	Only       string        // a regular expression for the names of the abuses; empty means all
@@ -38,7 +39,8 @@ func (c *Config) add(flags *flag.FlagSet) {
 	flags.IntVar(&c.FirstSyncs, "first-syncs", 1000, "readers that ask for the whole state at the same time")
 	flags.IntVar(&c.Objects, "objects", 2000, "objects in the cluster, of half a kilobyte each")
 	flags.Float64Var(&c.Rate, "rate", 2, "changes per second")
-	flags.DurationVar(&c.Window, "window", time.Minute, "duration of each measurement; with fewer than 100 changes the slowest one decides the 99th percentile")
+	flags.DurationVar(&c.Window, "window", 30*time.Second, "duration of each measurement")
+	flags.IntVar(&c.Rounds, "rounds", 5, "measurements of each kind of abuse, each after one without it; with fewer than 100 changes in all of them the slowest one decides the 99th percentile")
 	flags.Int64Var(&c.Ceiling, "ceiling", 2<<30, "memory that the connector may use, in bytes")
 	flags.IntVar(&c.Scale, "scale", 100, "strength of the abuse, in percent")
 	flags.StringVar(&c.Only, "only", "", "run the kinds of abuse whose names match this `regexp`")
@@ -47,8 +49,8 @@ func (c *Config) add(flags *flag.FlagSet) {
 }
 
 func (c *Config) validate() error {
-	if c.Readers < 1 || c.Idle < 0 || c.Informers < 0 || c.FirstSyncs < 1 || c.Objects < 1 || c.Rate <= 0 || c.Scale < 1 {
-		return errors.New("-readers, -first-syncs, -objects, -rate and -scale must be positive, and -idle and -informers not negative")
+	if c.Readers < 1 || c.Idle < 0 || c.Informers < 0 || c.FirstSyncs < 1 || c.Objects < 1 || c.Rate <= 0 || c.Scale < 1 || c.Rounds < 1 {
+		return errors.New("-readers, -first-syncs, -objects, -rate, -scale and -rounds must be positive, and -idle and -informers not negative")
 	}
 	if _, err := regexp.Compile(c.Only); err != nil {
 		return fmt.Errorf("-only: %w", err)

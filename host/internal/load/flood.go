@@ -72,7 +72,7 @@ func (f *flood) wait(a *abuse) error {
 	if err != nil {
 		return fmt.Errorf("the process of %s printed %q, expected a number of attempts", a.name, f.out.String())
 	}
-	a.attempts.Store(attempts)
+	a.attempts.Add(attempts)
 	return nil
 }
 

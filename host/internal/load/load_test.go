@@ -79,12 +79,24 @@ func TestLatenciesAreTakenOnce(t *testing.T) {
 	for i := range 100 {
 		l.add(time.Duration(100-i) * time.Millisecond)
 	}
-	p50, p99, n := l.take()
-	require.Equal(t, 100, n)
-	require.Equal(t, []time.Duration{51 * time.Millisecond, 100 * time.Millisecond}, []time.Duration{p50, p99})
-	p50, p99, n = l.take()
-	require.Zero(t, p50+p99)
-	require.Zero(t, n)
+	require.Len(t, l.take(), 100)
+	require.Empty(t, l.take())
+}
+
+func TestRoundsAreMeasuredTogether(t *testing.T) {
+	var s sample
+	var late []time.Duration
+	for i := range 100 {
+		late = append(late, time.Duration(100-i)*time.Millisecond)
+	}
+	s.add(sample{latencies: late, memory: 7, busy: 1, elapsed: 10, refused: map[string]int{"a": 1}})
+	require.Equal(t, []time.Duration{51 * time.Millisecond, 100 * time.Millisecond}, []time.Duration{s.p50, s.p99})
+	s.add(sample{latencies: make([]time.Duration, 100), memory: 5, busy: 2, elapsed: 20, refused: map[string]int{"a": 2, "b": 1}})
+	require.Equal(t, []time.Duration{time.Millisecond, 99 * time.Millisecond}, []time.Duration{s.p50, s.p99})
+	require.Len(t, s.latencies, 200)
+	require.EqualValues(t, 7, s.memory)
+	require.InDelta(t, 0.1, s.cores(), 1e-9)
+	require.Equal(t, map[string]int{"a": 3, "b": 1}, s.refused)
 }
 
 func TestFloodOfUnknownNameIsRefused(t *testing.T) {

@@ -21,26 +21,43 @@ func (l *latencies) add(d time.Duration) {
 	l.all = append(l.all, d)
 }
 
-// take returns the median, the 99th percentile and the number since the last call.
-func (l *latencies) take() (p50, p99 time.Duration, n int) {
+// take returns the latencies since the last call.
+func (l *latencies) take() []time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	slices.Sort(l.all)
-	if n = len(l.all); n > 0 {
-		p50, p99 = l.all[n/2], l.all[n*99/100]
-	}
+	all := l.all
 	l.all = nil
-	return p50, p99, n
+	return all
 }
 
-// sample is the result of one measurement.
+// sample is the result of one measurement, or of several.
 type sample struct {
-	p50, p99 time.Duration
-	samples  int     // number of latencies
-	memory   int64   // maximum memory
-	cores    float64 // processor time divided by elapsed time
-	refused  map[string]int
-	ended    []error // why connections of healthy readers ended
+	latencies     []time.Duration
+	p50, p99      time.Duration // of the latencies
+	memory        int64         // maximum memory
+	busy, elapsed time.Duration // processor time, and how long the measurements took
+	refused       map[string]int
+	ended         []error // why connections of healthy readers ended
+}
+
+// cores returns the processor time divided by the elapsed time.
+func (s *sample) cores() float64 { return float64(s.busy) / float64(max(s.elapsed, 1)) }
+
+// add adds another measurement of the same conditions.
+func (s *sample) add(o sample) {
+	s.latencies = append(s.latencies, o.latencies...)
+	slices.Sort(s.latencies)
+	if n := len(s.latencies); n > 0 {
+		s.p50, s.p99 = s.latencies[n/2], s.latencies[n*99/100]
+	}
+	s.memory = max(s.memory, o.memory)
+	s.busy, s.elapsed = s.busy+o.busy, s.elapsed+o.elapsed
+	if s.refused == nil {
+		s.refused = map[string]int{}
+	}
+	for name, n := range o.refused {
+		s.refused[name] += n
+	}
 }
 
 // measure observes the connector until ctx ends, or until done returns true.
@@ -72,7 +89,6 @@ func (m *measurement) measure(ctx context.Context, done func(refused map[string]
 		}
 	}
 	now, err := m.target.busy()
-	s.cores = float64(now-busy) / float64(time.Since(started))
-	s.p50, s.p99, s.samples = m.latency.take()
+	s.busy, s.elapsed, s.latencies = now-busy, time.Since(started), m.latency.take()
 	return s, err
 }

@@ -75,10 +75,10 @@ func (r *report) print(out io.Writer) error {
 	}
 	fmt.Fprintln(t, "abuse\tclients\tsamples\tp50\tbeside\tratio\tp99\tbeside\tratio\tcores\tbeside\tmemory\tcut off\trefused\t")
 	for _, o := range r.outcomes {
-		fmt.Fprintf(t, "%s\t%d\t%d+%d\t%v\t%v\t%.2f\t%v\t%v\t%.2f\t%.2f\t%.2f\t%s\t%d\t%s\t\n", o.name, o.clients, o.alone.samples, o.beside.samples,
+		fmt.Fprintf(t, "%s\t%d\t%d+%d\t%v\t%v\t%.2f\t%v\t%v\t%.2f\t%.2f\t%.2f\t%s\t%d\t%s\t\n", o.name, o.clients, len(o.alone.latencies), len(o.beside.latencies),
 			short(o.alone.p50), short(o.beside.p50), ratio(o.beside.p50, o.alone.p50),
 			short(o.alone.p99), short(o.beside.p99), ratio(o.beside.p99, o.alone.p99),
-			o.alone.cores, o.beside.cores, megabytes(o.beside.memory), len(o.beside.ended), reasons(o.beside.refused))
+			o.alone.cores(), o.beside.cores(), megabytes(o.beside.memory), len(o.beside.ended), reasons(o.beside.refused))
 	}
 	return t.Flush()
 }

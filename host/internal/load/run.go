@@ -220,11 +220,7 @@ func (m *measurement) abuse(ctx context.Context) error {
 		changing, stop := context.WithCancel(ctx)
 		changed := make(chan error, 1)
 		go func() { changed <- m.cluster.change(changing, m.Rate) }()
-		alone, err := m.window(ctx, nil)
-		var beside sample
-		if err == nil {
-			beside, err = m.beside(ctx, a, 200+i)
-		}
+		alone, beside, err := m.compare(ctx, a, 200+i)
 		stop()
 		if err = errors.Join(err, <-changed, m.target.running()); err != nil {
 			return fmt.Errorf("%s: %w", a.name, err)
@@ -240,6 +236,28 @@ func (m *measurement) abuse(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// compare measures without an abuse and beside it, in turn. One slow change decides the
+// 99th percentile of a short window, and the connector's memory changes in the course of
+// a run; several rounds even out both.
+func (m *measurement) compare(ctx context.Context, a *abuse, address int) (alone, beside sample, err error) {
+	rounds := m.Rounds
+	if m.Window == 0 || len(a.refusals) == 0 {
+		rounds = 1 // it ends by itself
+	}
+	for range rounds {
+		s, err := m.window(ctx, nil)
+		if err != nil {
+			return alone, beside, err
+		}
+		alone.add(s)
+		if s, err = m.beside(ctx, a, address); err != nil {
+			return alone, beside, err
+		}
+		beside.add(s)
+	}
+	return alone, beside, nil
 }
 
 // window measures for the duration of a window. Without a window, it measures
