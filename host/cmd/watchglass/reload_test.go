@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"log/slog"
@@ -8,9 +9,11 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
 
 	"github.com/watchglass/watchglass/host/internal/reload"
 )
@@ -74,8 +77,10 @@ func TestServeEndsTheSessionsOfRemovedTokens(t *testing.T) {
 
 	require.NoError(t, os.WriteFile(path, []byte(other+"\n"+fresh+"\n"), 0o600))
 	p.signal(syscall.SIGHUP)
-	require.Error(t, leaves.UntilEnd(t.Context()))
-	require.NotNil(t, leaves.Status)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	require.Error(t, leaves.UntilEnd(ctx))
+	require.NotNil(t, leaves.Status, "the connection does not end")
 	assert.Equal(t, 401, leaves.Status.Code)
 	assert.Nil(t, dial(t, url, fresh).Status)
 	s, err := stays.Subscribe(t.Context(), everyPod)
@@ -83,18 +88,54 @@ func TestServeEndsTheSessionsOfRemovedTokens(t *testing.T) {
 	until(t, stays, func() bool { return s.Synced })
 }
 
+// dialEtcd connects with the options to a server with a certificate, and returns the
+// certificate of the client.
+func dialEtcd(t *testing.T, options []grpc.DialOption, cert, key string) *x509.Certificate {
+	t.Helper()
+	pair, err := tls.LoadX509KeyPair(cert, key)
+	require.NoError(t, err)
+	listener, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{
+		Certificates: []tls.Certificate{pair}, ClientAuth: tls.RequireAnyClientCert, NextProtos: []string{"h2"},
+	})
+	require.NoError(t, err)
+	defer listener.Close()
+	client, err := grpc.NewClient("passthrough:///"+listener.Addr().String(), options...)
+	require.NoError(t, err)
+	defer client.Close()
+	client.Connect()
+	conn, err := listener.Accept()
+	require.NoError(t, err)
+	defer conn.Close()
+	require.NoError(t, conn.(*tls.Conn).HandshakeContext(t.Context()), "the client accepts the certificate")
+	return conn.(*tls.Conn).ConnectionState().PeerCertificates[0]
+}
+
 // New connections to etcd use the reloaded CA and client certificate.
 func TestEtcdCertificatesAreReloaded(t *testing.T) {
 	cert, key, _ := certificate(t)
+	newCert, newKey, _ := certificate(t)
 	f := etcdFlags{endpoints: []string{"https://127.0.0.1:1"}, cacert: cert, cert: cert, key: key}
 	files := reload.NewWatcher(slog.New(slog.DiscardHandler))
 	config, options, err := f.secure(files)
 	require.NoError(t, err)
 	require.Len(t, options, 1)
 	require.Len(t, config.Certificates, 1)
+	first := dialEtcd(t, options, cert, key)
 
-	f.endpoints = []string{"http://127.0.0.1:1"}
-	_, options, err = f.secure(files)
+	now := make(chan struct{})
+	go files.Run(t.Context(), now)
+	replace(t, key, newKey)
+	replace(t, cert, newCert)
+	now <- struct{}{}
+	now <- struct{}{} // the first reload has ended
+	assert.False(t, dialEtcd(t, options, newCert, newKey).Equal(first))
+}
+
+func TestEtcdCertificatesAreChecked(t *testing.T) {
+	cert, key, _ := certificate(t)
+	f := etcdFlags{endpoints: []string{"http://127.0.0.1:1"}, cacert: cert, cert: cert, key: key}
+	files := reload.NewWatcher(slog.New(slog.DiscardHandler))
+	_, options, err := f.secure(files)
 	require.NoError(t, err)
 	assert.Empty(t, options, "plain HTTP has no credentials")
 
