@@ -49,7 +49,7 @@ func (w *world) evaluationsOf(user string) (evaluations uint64, oldest api.Resou
 }
 
 func TestEvaluationsOfAUserAreLimitedWithoutDelayingOthers(t *testing.T) {
-	const perSecond, connections, changes = 1000, 3, 1000
+	const perSecond, connections, changes = 10_000, 3, 1000 // far more than a chunk, so that separate allowances would show
 	limits := limit.NewSet().With(limit.MaxEvaluationRate, perSecond)
 	runBoth(t, connector.Config{Access: twoUsers(), Limits: limits}, func(t *testing.T, w *world) {
 		w.fill(1)
