@@ -84,6 +84,10 @@ func TestChangedFilesAreLoadedWithinTheInterval(t *testing.T) {
 		assert.Equal(t, 1, strings.Count(p.log.String(), "loaded again"))
 		p.after(10 * Interval)
 		assert.Equal(t, []Stats{{Files: "pair", Loads: 1}}, p.Stats())
+		time.Sleep(time.Millisecond) // just after a check
+		p.write("a", "3")
+		p.write("b", "3")
+		assert.Equal(t, "3", p.after(Interval), "also later")
 	})
 }
 
