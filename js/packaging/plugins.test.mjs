@@ -61,17 +61,17 @@ function onNetwork(use) {
 const remotePolicy = (url, network) =>
   `default-src 'none'; img-src data:; script-src 'self' ${network} 'wasm-unsafe-eval'; connect-src ${network} ${new URL(url).origin}; worker-src 'self' blob: ${network}`;
 
-test("a page loads the package from another origin, and each tab has its own worker", { timeout: 120_000 }, () =>
+test("a page loads the package from another origin, and an elected tab runs the worker for all", { timeout: 120_000 }, () =>
   onNetwork(async (network) => {
     const program = script(space.url).replace('"watchglass"', JSON.stringify(`${network}/watchglass/index.js`));
     const root = space.project("remote", { "main.js": program, "index.html": html("/main.js") });
-    await served(root, remotePolicy(space.url, network), (origin) => showsRows(space, `${origin}/`, separate));
+    await served(root, remotePolicy(space.url, network), (origin) => showsRows(space, `${origin}/`));
   }));
 
 test("a bundled page is given a worker of another origin", { timeout: 120_000 }, () =>
   onNetwork(async (network) => {
     const folder = await bundled("remote-worker", script(space.url, JSON.stringify({ workerURL: `${network}/watchglass/worker.js` })));
-    await served(folder, remotePolicy(space.url, network), (origin) => showsRows(space, `${origin}/`, separate));
+    await served(folder, remotePolicy(space.url, network), (origin) => showsRows(space, `${origin}/`));
   }));
 
 test("tabs share a worker that is copied to their origin, with the module from another one", { timeout: 120_000 }, () =>

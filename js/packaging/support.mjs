@@ -81,30 +81,33 @@ after(async () => (await launched)?.close());
 
 /**
  * Opens a page in two tabs, and checks that both show the pods. By default they share one
- * connection: that of a SharedWorker.
+ * connection: that of a SharedWorker, and in a browser without one that of an elected page.
  */
 export async function showsRows(space, at, { policy, connections = 1 } = {}) {
   launched ??= chromium.launch({ executablePath, args });
-  const context = await (await launched).newContext();
-  try {
-    if (policy) {
-      await context.route(at, async (route) => {
-        const response = await route.fetch();
-        await route.fulfill({ response, headers: { ...response.headers(), "content-security-policy": policy } });
-      });
+  for (const sharedWorkers of connections === 1 ? [true, false] : [true]) {
+    const context = await (await launched).newContext();
+    try {
+      if (!sharedWorkers) await context.addInitScript(() => delete globalThis.SharedWorker);
+      if (policy) {
+        await context.route(at, async (route) => {
+          const response = await route.fetch();
+          await route.fulfill({ response, headers: { ...response.headers(), "content-security-policy": policy } });
+        });
+      }
+      const before = space.connector.hellos.length;
+      for (let tab = 0; tab < 2; tab++) {
+        const page = await context.newPage();
+        const errors = [];
+        page.on("pageerror", (error) => errors.push(String(error)));
+        await page.goto(at);
+        await page.waitForFunction(() => /^(rows|failed)/.test(document.querySelector("p")?.textContent));
+        assert.equal(await page.textContent("p"), rows, errors.join("; "));
+      }
+      assert.equal(space.connector.hellos.length - before, connections, `connections ${sharedWorkers ? "with" : "without"} SharedWorker`);
+    } finally {
+      await context.close();
     }
-    const before = space.connector.hellos.length;
-    for (let tab = 0; tab < 2; tab++) {
-      const page = await context.newPage();
-      const errors = [];
-      page.on("pageerror", (error) => errors.push(String(error)));
-      await page.goto(at);
-      await page.waitForFunction(() => /^(rows|failed)/.test(document.querySelector("p")?.textContent));
-      assert.equal(await page.textContent("p"), rows, errors.join("; "));
-    }
-    assert.equal(space.connector.hellos.length - before, connections, "connections");
-  } finally {
-    await context.close();
   }
 }
 

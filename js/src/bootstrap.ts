@@ -22,16 +22,10 @@ export function trusted(url: string): TrustedScriptURL | string {
   return policy.createScriptURL(url);
 }
 
-/** Whether a script is on another origin than the page. */
-export function isRemote(script: string): boolean {
-  const { origin, protocol } = new URL(script, location.href);
-  return /^https?:$/.test(protocol) && origin !== location.origin;
-}
-
 /**
  * Returns a script of this origin that loads the script of a worker from another one.
  * Browsers refuse to start a worker from there directly.
  */
 export function bootstrap(script: string): TrustedScriptURL | string {
-  return trusted(URL.createObjectURL(new Blob([`import ${JSON.stringify(new URL(script, location.href).href)};`], { type: "text/javascript" })));
+  return trusted(URL.createObjectURL(new Blob([`import ${JSON.stringify(script)};`], { type: "text/javascript" })));
 }

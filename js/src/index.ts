@@ -1,5 +1,4 @@
 import { abortable } from "./abort.js";
-import { bootstrap, isRemote } from "./bootstrap.js";
 import { checkWorker, uint32 } from "./check.js";
 import { Client } from "./client.js";
 import type { Attach } from "./engine-client.js";
@@ -80,26 +79,33 @@ function attachInline(url: string, options: ConnectOptions): Promise<Client> {
 
 async function attachToWorker(url: string, options: ConnectOptions): Promise<Client> {
   const { wasm, maxBytes, maxHistory, pauseMillis, kubernetes, persist } = options;
-  const shared = options.worker !== "dedicated" && typeof SharedWorker === "function" && !(wasm instanceof WebAssembly.Module);
+  const shared = options.worker !== "dedicated" && !(wasm instanceof WebAssembly.Module);
   const workers = workerCandidates(shared, options.workerURL);
   const user = await identify(options);
   const port = { url, identity: user.name, token: user.fixed, wasm: absolute(wasm), maxBytes, maxHistory, pauseMillis, kubernetes, persist, workers };
   return Client.attach((events) => attachWorker(port, events), user.token);
 }
 
+// Few pages need this code.
+const load = () => import("./workers.js");
+
 /**
- * Ways to start the worker, in order of preference: the SharedWorker if allowed, then
- * dedicated workers. A script of another origin needs the last one.
+ * Ways to start the worker, in order of preference: one for all pages if that is allowed,
+ * then one for this page. Browsers do not share a script of another origin.
  */
-function workerCandidates(shared: boolean, at: ConnectOptions["workerURL"]): WorkerCandidate[] {
+function workerCandidates(share: boolean, at: ConnectOptions["workerURL"]): WorkerCandidate[] {
   const moved = at === undefined ? movedByVite(import.meta.url, "worker.js") : undefined;
   const locations = moved ? [at, moved] : [at];
-  const script = String(at ?? import.meta.url.replace(/[^/]*$/, "worker.js"));
-  return [
-    ...(shared ? locations.map((location) => ({ shared: true, start: () => sharedWorker(location) })) : []),
-    ...locations.map((location) => ({ shared: false, start: () => dedicatedWorker(location) })),
-    ...(isRemote(script) ? [{ shared: false, start: () => dedicatedWorker(bootstrap(script)) }] : []),
-  ];
+  const script = new URL(String(at ?? import.meta.url.replace(/[^/]*$/, "worker.js")), location.href);
+  const remote = /^http/.test(script.protocol) && script.origin !== location.origin;
+  const dedicated: WorkerCandidate["start"][] = remote
+    ? [async () => dedicatedWorker((await load()).bootstrap(script.href))]
+    : locations.map((location) => () => dedicatedWorker(location));
+  const shared =
+    typeof SharedWorker === "function" && !remote
+      ? locations.map((location) => ({ shared: true, start: () => sharedWorker(location) }))
+      : dedicated.map((start, i) => ({ shared: false, start: async () => (await load()).elect(`watchglass-0.1.0 ${i} ${script}`, start) }));
+  return [...(share ? shared : []), ...dedicated.map((start) => ({ shared: false, start }))];
 }
 
 // Bundlers find the worker by the expression "new Worker(new URL(…))" and read its

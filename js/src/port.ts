@@ -1,4 +1,4 @@
-import { internalError, messageOf, type WatchglassError } from "./errors.js";
+import { internalError, messageOf, WatchglassError } from "./errors.js";
 import type { MemberEvents, Membership } from "./member.js";
 
 // The messages between a page and the worker of its engine. Frames are transferred
@@ -43,6 +43,8 @@ export type ToWorker =
 /** The messages from the worker to a page. */
 export type ToPage =
   | { op: "pong" }
+  /** The worker that pages share through an election has received the page's request to join. */
+  | { op: "joined" }
   | {
       op: "attached";
       member: number;
@@ -56,6 +58,22 @@ export type ToPage =
   | { op: "restarted"; epoch: number; message: string }
   | { op: "failed"; message: string }
   | { op: "token?"; request: number };
+
+/**
+ * The messages to a worker that pages share through an election. Only the elected page, which
+ * runs the worker, sends "lead", and sends the others directly.
+ */
+export type ToElected =
+  | { op: "lead"; name: string }
+  /** A page waits on the channel with the given ID. Repeated until the worker responds. */
+  | { op: "join"; id: string }
+  | { op: "left"; id: string };
+
+/**
+ * The messages to all pages of such a worker, from the page that starts it and from the worker.
+ * The worker reports the number of its pages to the elected page only.
+ */
+export type FromElected = { op: "starting" } | { op: "ready" } | { op: "pages"; pages: number };
 
 /** Either end of a message channel. */
 export interface Port<In, Out> {
@@ -89,7 +107,7 @@ export interface WorkerCandidate {
    * be restarted, so it is not tried again.
    */
   shared: boolean;
-  start(): WorkerPort;
+  start(): WorkerPort | Promise<WorkerPort>;
 }
 
 const defaultPingMillis = 5_000;
@@ -173,24 +191,29 @@ class WorkerMembership implements Membership {
     throw this.#fail(`the worker cannot be started: ${failure.message}. Bundlers that do not find worker.js need its location as the "workerURL" option; for Vite, set optimizeDeps: { exclude: ["watchglass"] }`);
   }
 
-  #attach(start: () => WorkerPort): Promise<void> {
+  async #attach(start: WorkerCandidate["start"]): Promise<void> {
+    try {
+      const port = await start();
+      if (this.#left) port.close();
+      else await this.#use(port);
+    } catch (error) {
+      throw error instanceof WatchglassError ? error : new WorkerFailure(messageOf(error));
+    }
+  }
+
+  #use(port: WorkerPort): Promise<void> {
     return new Promise((attached, reject) => {
-      try {
-        const port = start();
-        this.#port = port;
-        this.#epoch = 0;
-        port.onfailure = (message) => reject(new WorkerFailure(message));
-        const silent = this.#watchSilence(port, reject);
-        port.onmessage = ({ data }) => {
-          if (this.#left || this.#port !== port) return;
-          silent.alive();
-          this.#receive(port, data, attached, reject);
-        };
-        const { workers, ...request } = this.#options; // functions cannot be sent
-        this.#post({ op: "attach", ...request, lock: this.#page.name, member: this.#member });
-      } catch (error) {
-        reject(new WorkerFailure(messageOf(error)));
-      }
+      this.#port = port;
+      this.#epoch = 0;
+      port.onfailure = (message) => reject(new WorkerFailure(message));
+      const silent = this.#watchSilence(port, reject);
+      port.onmessage = ({ data }) => {
+        if (this.#left || this.#port !== port) return;
+        silent.alive();
+        this.#receive(port, data, attached, reject);
+      };
+      const { workers, ...request } = this.#options; // functions cannot be sent
+      this.#post({ op: "attach", ...request, lock: this.#page.name, member: this.#member });
     });
   }
 

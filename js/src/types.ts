@@ -297,14 +297,15 @@ export interface ConnectOptions extends CallOptions {
    */
   wasm?: URL | string | BufferSource | WebAssembly.Module;
   /**
-   * Where the engine runs: "shared" (SharedWorker, falls back to "dedicated"), "dedicated"
-   * (Worker), or "inline" (this thread, as in Node).
+   * Where the engine runs: "shared" (one worker for all pages: a SharedWorker, or the Worker
+   * of an elected page where there are none), "dedicated" (a Worker of this page), or
+   * "inline" (this thread, as in Node). Where no worker can be shared, "shared" is "dedicated".
    */
   worker?: "shared" | "dedicated" | "inline";
   /**
    * The URL of the worker script. Default: the file next to the package. A script of
-   * another origin runs in a dedicated worker, because browsers do not share such
-   * workers. A page with Trusted Types passes a TrustedScriptURL.
+   * another origin runs in the Worker of an elected page, because browsers have no
+   * SharedWorker for it. A page with Trusted Types passes a TrustedScriptURL.
    */
   workerURL?: URL | string | TrustedScriptURL;
   /**

@@ -1,12 +1,12 @@
 // The script of the worker that runs the engines. There is one engine for each
-// connector and user, which all pages share. It runs as a SharedWorker or as a
-// dedicated Worker.
+// connector and user, which all pages share. It runs as a SharedWorker, as the dedicated
+// Worker of one page, or as the dedicated Worker that an elected page runs for all.
 
 import type { Engine } from "./engine.js";
 import { messageOf } from "./errors.js";
 import type { MemberEvents, Membership } from "./member.js";
 import { Persistence } from "./persistence/persistence.js";
-import { holdLock, onRelease, type Port, type ToPage, type ToWorker } from "./port.js";
+import { holdLock, onRelease, type FromElected, type Port, type ToElected, type ToPage, type ToWorker } from "./port.js";
 import { startEngine } from "./start.js";
 
 /**
@@ -81,6 +81,7 @@ function endIfEmpty(key: string, engine: Engine, closed: boolean): void {
 /** One connected page. */
 class Page {
   readonly #port: Port<ToWorker, ToPage>;
+  readonly #onLeave: () => void;
   readonly #tokens = new Map<number, { resolve(token: string): void; reject(error: Error): void }>();
   #leaveEngine: ((closed: boolean) => void) | undefined;
   #membership: Membership | undefined;
@@ -90,17 +91,19 @@ class Page {
   #staticToken: string | undefined;
   #silence: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(port: Port<ToWorker, ToPage>) {
+  /** Calls a function when the page has left. */
+  constructor(port: Port<ToWorker, ToPage>, onLeave = (): void => {}) {
     this.#port = port;
-    port.onmessage = ({ data }) => this.#queue(data);
+    this.#onLeave = onLeave;
+    port.onmessage = ({ data }) => this.receive(data);
   }
 
-  #queue(message: ToWorker): void {
+  receive(message: ToWorker): void {
     if (this.#silence !== undefined) this.#watchSilence();
     switch (message.op) {
       case "attach":
         this.#staticToken = message.token;
-        if (message.lock) onRelease(message.lock, () => this.#leave(true));
+        if (message.lock) onRelease(message.lock, () => this.leave(true));
         else this.#watchSilence();
         return void this.#attach(message);
       case "frames":
@@ -115,7 +118,7 @@ class Page {
       case "hide":
         return this.#membership?.hide(message.hidden);
       case "leave":
-        return this.#leave();
+        return this.leave();
     }
   }
 
@@ -160,26 +163,58 @@ class Page {
   }
 
   /** Leaves the engine, because the program closed the connection or the browser the page. */
-  #leave(closed = false): void {
+  leave(closed = false): void {
+    if (this.#left) return;
     this.#left = true;
     clearTimeout(this.#silence);
     for (const { reject } of this.#tokens.values()) reject(new Error("the page was closed"));
     this.#tokens.clear();
     this.#leaveEngine?.(closed);
     this.#leaveEngine = undefined;
+    this.#onLeave();
   }
 
   #watchSilence(): void {
     clearTimeout(this.#silence);
     this.#silence = setTimeout(() => {
       this.#post({ op: "failed", message: `the page has not responded for ${silenceMillis / 1000} s` });
-      this.#leave();
+      this.leave();
     }, silenceMillis);
   }
 
   #post(message: ToPage, transfer: Transferable[] = []): void {
     this.#port.postMessage(message, transfer);
   }
+}
+
+/**
+ * Serves the pages of all tabs. They join on the channel with this name. The page that runs
+ * this worker sends its messages directly.
+ */
+function lead(name: string): void {
+  const scope = globalThis as unknown as Port<ToElected, FromElected>;
+  const channel = new BroadcastChannel(name);
+  const pages = new Map<string, Page>();
+  const report = (): void => scope.postMessage({ op: "pages", pages: pages.size }, []);
+  const obey = ({ data, ports: [direct] }: MessageEvent<ToElected>): void => {
+    if (data.op === "lead") return;
+    const { op, id } = data;
+    const known = pages.get(id);
+    if (op === "left") return known?.leave();
+    if (known) return known.receive({ op: "ping" });
+    const port = (direct ?? new BroadcastChannel(`${name} ${id}`)) as Port<ToWorker, ToPage> & { close(): void };
+    const left = (): void => {
+      pages.delete(id);
+      port.close();
+      report();
+    };
+    pages.set(id, new Page(port, left));
+    port.postMessage({ op: "joined" }, []);
+    report();
+  };
+  channel.onmessage = scope.onmessage = obey;
+  channel.postMessage({ op: "ready" } satisfies FromElected);
+  report();
 }
 
 interface SharedScope {
@@ -189,5 +224,9 @@ interface SharedScope {
 if ("SharedWorkerGlobalScope" in globalThis) {
   (globalThis as SharedScope).onconnect = ({ ports }) => new Page(ports[0]!);
 } else {
-  new Page(globalThis as unknown as Port<ToWorker, ToPage>);
+  const scope = globalThis as unknown as Port<ToElected | ToWorker, ToPage>;
+  scope.onmessage = ({ data }) => {
+    if (data.op === "lead") lead(data.name);
+    else new Page(scope as Port<ToWorker, ToPage>).receive(data as ToWorker);
+  };
 }

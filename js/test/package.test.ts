@@ -13,7 +13,7 @@ import { packaged } from "./paths.js";
 test("every document names the version of package.json", () => {
   const { version } = JSON.parse(readFileSync(packaged("package.json"), "utf8")) as { version: string };
   const mentions = ["src/index.ts", "src/start.ts", "src/edge/object.ts"].flatMap((file) => [...readFileSync(packaged(file), "utf8").matchAll(/watchglass(?:-js|-edge)?[-/](\d+\.\d+\.\d+)/g)]);
-  assert.equal(mentions.length, 6);
+  assert.equal(mentions.length, 7);
   for (const [, mentioned] of mentions) assert.equal(mentioned, version);
 });
 
@@ -42,9 +42,9 @@ test("the entry inline is one file with everything, and has the size that the RE
 
 test("the main entry is one file, and has the size that the README states", () => {
   const text = readFileSync(packaged("dist/index.js"), "utf8");
-  // Only a page that runs the engine itself loads a dynamic import.
+  // Only a page without shared workers, or one that runs the engine itself, loads a dynamic import.
   assert.doesNotMatch(text, /^(?:import|export|\}) .*from /m);
-  assert.deepEqual(text.match(/[^\w.]import\([^)]*\)/g), [' import("./start.js")']);
+  assert.deepEqual(text.match(/[^\w.]import\([^)]*\)/g), [' import("./start.js")', ' import("./workers.js")']);
   checkSize("", text);
 });
 

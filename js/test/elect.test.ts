@@ -1,0 +1,150 @@
+// Pages of browsers without shared workers, such as Chrome on Android. They share the
+// dedicated worker of an elected page.
+
+import assert from "node:assert/strict";
+import { test, type TestContext } from "node:test";
+import type { Page, Worker } from "playwright-core";
+import { setup, shows, skip, type Setup } from "./browser.js";
+
+async function setupElected(t: TestContext): Promise<Setup> {
+  const all = await setup(t);
+  await all.context.addInitScript(() => delete (globalThis as { SharedWorker?: unknown }).SharedWorker);
+  return all;
+}
+
+/** Opens pods and a view of them. */
+async function show(page: Page, options: { token: string; identity?: string; persist?: boolean } = { token: "t0ken" }): Promise<void> {
+  await page.evaluate(async (options) => {
+    globalThis.wg = await watchglass.connect("/watch", options);
+    globalThis.pods = wg.collection("v1/pods");
+    globalThis.view = pods.view({ sort: "name" });
+    await view.ready;
+    await pods.synced;
+  }, options);
+}
+
+/** The indexes of the pages that run a worker. */
+const leaders = (...pages: readonly Page[]): number[] => [...pages.keys()].filter((i) => pages[i]!.workers().length > 0);
+
+const statistic = (page: Page, name: string) => page.evaluate(async (name) => (await wg.inspect())[name], name);
+
+async function live(page: Page, rows: string): Promise<void> {
+  await shows(page, rows);
+  await page.waitForFunction(() => pods.status.state === "live");
+}
+
+test("pages without shared workers use one connection, and stay current when the page with the worker is closed", { skip }, async (t) => {
+  const { connector, open } = await setupElected(t);
+  const pages = await Promise.all(Array.from({ length: 4 }, open));
+  await Promise.all(pages.map((page) => show(page)));
+  connector.put("default/web-2", "web", "Running");
+  for (const page of pages) await shows(page, "web-1 Running, web-2 Running");
+  assert.deepEqual([connector.hellos, connector.subscribes], [["t0ken"], [0]]);
+  assert.equal(await statistic(pages[3]!, "views"), 4);
+  for (const connections of [2, 3]) {
+    const [leader, ...others] = leaders(...pages);
+    assert.deepEqual(others, []);
+    const [closed] = pages.splice(leader!, 1);
+    await closed!.close();
+    for (const page of pages) await page.waitForFunction(() => view.snapshot.rows.length > 0 && pods.status.state !== "closed");
+    const name = `default/web-${connections + 1}`;
+    connector.put(name, "web", "Running");
+    await Promise.all(pages.map((page) => page.waitForFunction((name) => view.snapshot.rows.some((row) => row.key === name) && pods.status.state === "live", name)));
+    assert.equal(connector.hellos.length, connections);
+    assert.equal(leaders(...pages).length, 1);
+  }
+});
+
+test("a stored state lets the next worker resume without a relist", { skip }, async (t) => {
+  const { connector, open } = await setupElected(t);
+  const pages = [await open(), await open()];
+  for (const page of pages) await show(page, { token: "t0ken", persist: true });
+  while (!(await statistic(pages[0]!, "persistence.stored"))) await pages[0]!.waitForTimeout(20);
+  const [leader, other] = leaders(...pages)[0] === 0 ? pages : pages.reverse();
+  connector.put("default/web-3", "web", "Running"); // after the stored version
+  await shows(other!, "web-1 Running, web-2 Pending, web-3 Running");
+  const { subscribes } = connector;
+  await leader!.close();
+  connector.put("default/web-4", "web", "Running");
+  await live(other!, "web-1 Running, web-2 Pending, web-3 Running, web-4 Running");
+  assert.equal(subscribes.length, 2);
+  assert.ok(subscribes[1]! >= 102, `resumed from ${subscribes[1]}`);
+});
+
+test("pages of different users share the elected worker, but no engine", { skip }, async (t) => {
+  const { connector, open } = await setupElected(t);
+  const pages = await Promise.all(Array.from({ length: 4 }, open));
+  await show(pages[0]!);
+  await show(pages[1]!, { token: "another" });
+  await show(pages[2]!, { token: "anything", identity: "somebody" });
+  await show(pages[3]!);
+  assert.deepEqual(connector.hellos, ["t0ken", "another", "anything"]);
+  assert.equal(leaders(...pages).length, 1);
+  assert.deepEqual(await Promise.all(pages.map((page) => statistic(page, "views"))), [2, 1, 1, 2]);
+});
+
+test("a page that closes its connection runs the worker for others until they leave", { skip }, async (t) => {
+  const { connector, open } = await setupElected(t);
+  const [first, second] = [await open(), await open()];
+  await show(first);
+  await show(second);
+  assert.deepEqual(leaders(first, second), [0]);
+  await first.evaluate(() => wg.close());
+  connector.put("default/web-2", "web", "Running");
+  await shows(second, "web-1 Running, web-2 Running");
+  while ((await statistic(second, "views")) !== 1) await second.waitForTimeout(20);
+  assert.deepEqual([connector.hellos.length, leaders(first, second)], [1, [0]]);
+  await show(first);
+  assert.equal(await statistic(second, "views"), 2);
+  assert.equal(connector.hellos.length, 1);
+  for (const page of [first, second]) await page.evaluate(() => wg.close());
+  while (leaders(first, second).length > 0) await first.waitForTimeout(20);
+  await show(second);
+  assert.deepEqual(leaders(first, second), [1]);
+});
+
+test("a page that the browser freezes leaves the worker to another page", { skip }, async (t) => {
+  const { connector, open } = await setupElected(t);
+  const [first, second] = [await open(), await open()];
+  await show(first);
+  // Headless pages are always visible, and the browser does not freeze them.
+  const lifecycle = (event: "freeze" | "resume") => first.evaluate((event) => void document.dispatchEvent(new Event(event)), event);
+  await lifecycle("freeze");
+  await lifecycle("resume");
+  await show(second);
+  assert.deepEqual([leaders(first, second), connector.hellos.length], [[0], 1], "a single page keeps its worker");
+  await lifecycle("freeze");
+  connector.put("default/web-2", "web", "Running");
+  await live(second, "web-1 Running, web-2 Running");
+  assert.deepEqual(leaders(first, second), [1]);
+  await lifecycle("resume");
+  await live(first, "web-1 Running, web-2 Running");
+  assert.deepEqual([leaders(first, second), connector.hellos.length], [[1], 2]);
+});
+
+const hang = (target: Page | Worker) =>
+  (target as Page).evaluate(() => {
+    setTimeout(() => {
+      for (;;);
+    });
+  });
+
+// A page that the browser has frozen does not respond either, and keeps its lock.
+test("a worker that does not respond is replaced", { skip, concurrency: 2 }, async (t) => {
+  const replaced = (page: "page" | undefined) => async (t: TestContext) => {
+    const { connector, open } = await setupElected(t);
+    const pages = await Promise.all(Array.from({ length: 3 }, open));
+    for (const page of pages) await show(page);
+    const [first] = pages;
+    await hang(first!.workers()[0]!);
+    if (page) await hang(first!);
+    const others = page ? pages.slice(1) : pages;
+    await Promise.all(others.map((page) => page.waitForFunction(() => pods.status.state === "stale")));
+    connector.put("default/web-2", "web", "Running");
+    await Promise.all(others.map((page) => live(page, "web-1 Running, web-2 Running")));
+    assert.equal(connector.hellos.length, 2);
+    if (page) return assert.equal(leaders(...others).length, 1);
+    while (leaders(...pages).length > 1) await first!.waitForTimeout(20); // the browser ends the old one later
+  };
+  await Promise.all([t.test("by its page", replaced(undefined)), t.test("by another page, if its page does not respond either", replaced("page"))]);
+});
