@@ -31,7 +31,7 @@ const inlineFiles = {
 /** Keeps the dynamic imports of the entry out of its bundle, so that the program resolves them. */
 const apart = {
   name: "apart",
-  setup: ({ onResolve }) => onResolve({ filter: /^\.\/(start|workers)\.js$/ }, ({ path, kind }) => (kind === "dynamic-import" ? { path, external: true } : undefined)),
+  setup: ({ onResolve }) => onResolve({ filter: /^\.\/(start|optional)\.js$/ }, ({ path, kind }) => (kind === "dynamic-import" ? { path, external: true } : undefined)),
 };
 
 /** The edge. Cloudflare's runtime loads the module by import. */
@@ -59,10 +59,10 @@ if (process.argv.includes("--test")) {
   await buildEdge();
 } else {
   rmSync("dist", { recursive: true, force: true });
-  // The entry loads start.js only when the engine runs in its own thread, and workers.js where there are no shared
-  // workers. Shared code is in several bundles, because a common file would make the entry a kilobyte larger.
+  // The entry loads start.js only when the engine runs in its own thread, and optional.js when a page needs it. Shared code
+  // is in several bundles, because a common file would make the entry a kilobyte larger.
   await build({ ...common, entryPoints: ["src/index.ts"], outdir: "dist", platform: "neutral", plugins: [apart] });
-  await build({ ...common, entryPoints: ["src/start.ts", "src/workers.ts"], outdir: "dist", platform: "neutral" });
+  await build({ ...common, entryPoints: ["src/start.ts", "src/optional.ts"], outdir: "dist", platform: "neutral" });
   // The worker is one file, so that programs can serve it from any path.
   await build({ ...common, entryPoints: ["src/worker.ts"], outdir: "dist", platform: "neutral" });
   await build({ ...common, entryPoints: { node: "src/index.ts" }, outdir: "dist", platform: "node", plugins: [onNode], external: ["ws"] });

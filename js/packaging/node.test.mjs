@@ -11,7 +11,7 @@ import { here, rows, workspace } from "./support.mjs";
 const space = workspace("node");
 
 test("the files that a page loads name no module of Node", () => {
-  for (const file of ["index.js", "start.js", "workers.js", "worker.js", "inline.js", "inspector.js"]) {
+  for (const file of ["index.js", "start.js", "optional.js", "worker.js", "inline.js", "inspector.js"]) {
     const imports = [...readFileSync(join(space.dist, file), "utf8").matchAll(/\b(?:import|from)\s*\(?\s*["']([^"'.][^"']*)["']/g)].map(([, name]) => name);
     assert.deepEqual(imports, [], file);
   }

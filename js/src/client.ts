@@ -3,7 +3,7 @@ import { EngineClient, type Attach } from "./engine-client.js";
 import { closedError } from "./errors.js";
 import { idsPerMember } from "./member.js";
 import { openObject } from "./object-handle.js";
-import type { CallOptions, Collection, KubeObject, ObjectHandle, ObjectOptions, Opened, Watchglass } from "./types.js";
+import type { CallOptions, ClientStatus, Collection, KubeObject, ObjectHandle, ObjectOptions, Opened, Watchglass } from "./types.js";
 
 /** The client side of an engine that the program joined. */
 export class Client implements Watchglass {
@@ -27,6 +27,12 @@ export class Client implements Watchglass {
     this.#engine.check();
     return openObject<T>(this.#engine, resource, key, options);
   }
+
+  get status(): ClientStatus {
+    return this.#engine.status;
+  }
+
+  readonly subscribe = (listener: () => void): (() => void) => this.#engine.subscribe(listener);
 
   async inspect({ signal }: CallOptions = {}): Promise<Record<string, number>> {
     const reply = await this.#engine.request("InspectReply", (request) => ({ type: "Inspect", request }), signal);

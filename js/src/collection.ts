@@ -5,7 +5,7 @@ import { statusError, unexpected, type EngineClient, type Open, type OpenCollect
 import { closedError, internalError, WatchglassError } from "./errors.js";
 import { Listeners, offNextFrame, onNextFrame } from "./listeners.js";
 import { frozen, toObject } from "./object.js";
-import { restore, takeSnapshot, type ChunkHead } from "./snapshot.js";
+import type { ChunkHead } from "./snapshot.js";
 import type {
   CallOptions,
   Collection,
@@ -46,6 +46,18 @@ export interface OpenOptions extends Omit<CollectionOptions, "restore"> {
   lost?: (why: Status) => void;
 }
 
+const optional = () => import("./optional.js");
+
+/** Awaits code of optional.js, which has its own copy of the class of errors. */
+async function own<T>(act: () => Promise<T>): Promise<T> {
+  try {
+    return await act();
+  } catch (error) {
+    const { status } = error as Partial<WatchglassError>;
+    throw status ? new WatchglassError(status, { cause: error }) : error;
+  }
+}
+
 /** An open collection. Tracks its status, and opens watches and views on it. */
 export class CollectionHandle<T extends object> implements Collection<T>, OpenCollection, Open {
   readonly id: number;
@@ -81,7 +93,7 @@ export class CollectionHandle<T extends object> implements Collection<T>, OpenCo
     this.#open(chunks !== undefined);
     // A promise that was rejected before stays rejected.
     if (chunks) {
-      const done = restore(client, this.id, chunks).finally(() => (this.#handedIn = true));
+      const done = own(async () => (await optional()).restore(client, this.id, chunks)).finally(() => (this.#handedIn = true));
       done.then(this.#restored.resolve, this.#restored.reject);
     } else {
       this.#restored.resolve();
@@ -111,7 +123,16 @@ export class CollectionHandle<T extends object> implements Collection<T>, OpenCo
   snapshot(options: SnapshotOptions = {}): AsyncIterable<SnapshotChunk> {
     this.check();
     const chunkBytes = uint32("chunkBytes", options.chunkBytes ?? 0);
-    return { [Symbol.asyncIterator]: () => takeSnapshot(this, { ...options, chunkBytes }) };
+    return { [Symbol.asyncIterator]: () => this.#snapshot({ ...options, chunkBytes }) };
+  }
+
+  async *#snapshot(options: SnapshotOptions): AsyncGenerator<SnapshotChunk, void, void> {
+    const chunks = (await optional()).takeSnapshot(this, options);
+    try {
+      for (let next; !(next = await own(() => chunks.next())).done; ) yield next.value;
+    } finally {
+      await chunks.return();
+    }
   }
 
   readonly subscribe = (listener: () => void): (() => void) => this.#listeners.add(listener);
@@ -306,6 +327,7 @@ export class CollectionHandle<T extends object> implements Collection<T>, OpenCo
   #update(status: CollectionStatus): void {
     if (JSON.stringify(status) === JSON.stringify(this.#status)) return;
     this.#status = Object.freeze(status);
+    this.client.changed();
     // Listeners are called with the final status immediately, because no later
     // turn may run after a close.
     if (status.state !== "closed") return this.#listeners.empty ? undefined : onNextFrame(this.#notify);

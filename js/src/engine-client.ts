@@ -1,8 +1,10 @@
 import { abortable } from "./abort.js";
+import { clientStatus } from "./client-status.js";
 import { Deferred } from "./deferred.js";
 import { internalError, messageOf, protocolError, WatchglassError } from "./errors.js";
+import { Listeners, offNextFrame, onNextFrame } from "./listeners.js";
 import { batchBytes, idsPerMember, type MemberEvents, type Membership } from "./member.js";
-import type { Opened, Schema, Status } from "./types.js";
+import type { ClientStatus, Opened, Schema, Status } from "./types.js";
 import { split, Writer } from "./wire/codec.js";
 import { writeMemberCommand, type MemberCommand } from "./wire/commands.js";
 import { readDelivery, type Delivery } from "./wire/outputs.js";
@@ -42,6 +44,14 @@ export class EngineClient {
   readonly #open = new Map<number, Open>();
   readonly #writer = new Writer();
   readonly #onClose: (() => void)[] = [];
+  readonly #listeners = new Listeners();
+  readonly #notify = (): void => {
+    if (this.#notified === this.status) return;
+    this.#notified = this.#status;
+    this.#listeners.call();
+  };
+  #status = clientStatus([]);
+  #notified: ClientStatus | undefined;
   #membership!: Membership;
   #lastId = 0;
   #flushing = false;
@@ -66,6 +76,21 @@ export class EngineClient {
   /** The first ID of this client. IDs are unique among all members of an engine. */
   get baseId(): number {
     return this.#id(0);
+  }
+
+  get status(): ClientStatus {
+    const status = this.#closed ? Object.freeze({ state: "closed" as const, error: this.#closed.status }) : clientStatus(this.opened());
+    return JSON.stringify(status) === JSON.stringify(this.#status) ? this.#status : (this.#status = status);
+  }
+
+  subscribe(listener: () => void): () => void {
+    if (this.#listeners.empty) this.#notified = this.status;
+    return this.#listeners.add(listener);
+  }
+
+  /** A resource was opened or closed, or its state changed. */
+  changed(): void {
+    if (!this.#listeners.empty) onNextFrame(this.#notify);
   }
 
   /** Describes everything that is open, in the order of opening. IDs are relative to the first of this client. */
@@ -103,12 +128,14 @@ export class EngineClient {
     } while (this.#open.has(this.#id(this.#lastId)));
     const id = this.#id(this.#lastId);
     this.#open.set(id, open);
+    this.changed();
     return id;
   }
 
   /** Frees an ID. Outputs that still carry it are dropped. */
   release(id: number): void {
     this.#open.delete(id);
+    this.changed();
   }
 
   /**
@@ -163,6 +190,9 @@ export class EngineClient {
     this.#open.clear();
     this.#closed = error;
     this.#membership?.leave();
+    offNextFrame(this.#notify);
+    this.#notify();
+    this.#listeners.clear();
     for (const act of this.#onClose) act();
   }
 

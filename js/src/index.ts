@@ -87,7 +87,7 @@ async function attachToWorker(url: string, options: ConnectOptions): Promise<Cli
 }
 
 // Few pages need this code.
-const load = () => import("./workers.js");
+const load = () => import("./optional.js");
 
 /**
  * Ways to start the worker, in order of preference: one for all pages if that is allowed,

@@ -7,6 +7,7 @@ import { ObjectCache } from "./follow.js";
 import type { WatchglassClient } from "./lazy.js";
 import { Listeners, offNextFrame, onNextFrame } from "./listeners.js";
 import type {
+  ClientStatus,
   Collection,
   CollectionOptions,
   CollectionStatus,
@@ -396,5 +397,28 @@ export class LiveStatus extends Live<StatusValue> {
   override stop(): void {
     this.#key = "";
     super.stop();
+  }
+}
+
+const notConnected: ClientStatus = Object.freeze({ state: "connecting" });
+
+export const unknownClientStatus: { status: ClientStatus } = Object.freeze({ status: notConnected });
+
+/** How current everything is that a client has open. */
+export class LiveClientStatus extends Live<{ status: ClientStatus }> {
+  constructor(client: WatchglassClient) {
+    super(client, { ...unknownClientStatus });
+  }
+
+  update(): void {
+    this.restart(
+      (wg) => {
+        const show = (): void => this.set({ status: wg.status });
+        this.onStop(wg.subscribe(show));
+        show();
+      },
+      (error) => this.set({ status: Object.freeze({ state: "closed", error }) }),
+    );
+    this.set({ status: notConnected });
   }
 }

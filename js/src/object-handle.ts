@@ -198,6 +198,7 @@ class Reference<T extends object> implements Open {
   #say(state: State, status: Status | undefined): void {
     this.state = state;
     this.#status = status;
+    this.client.changed();
     onNextFrame(this.#notify);
   }
 

@@ -3,12 +3,14 @@ import { createContext, createElement, useContext, useEffect, useState, useSyncE
 import type { WatchglassClient } from "./lazy.js";
 import {
   emptyView,
+  LiveClientStatus,
   LiveObject,
   LiveObjects,
   LiveStatus,
   LiveView,
   noObject,
   noObjects,
+  unknownClientStatus,
   unknownStatus,
   type ObjectsValue,
   type ObjectValue,
@@ -17,7 +19,7 @@ import {
   type Store,
   type ViewValue,
 } from "./live.js";
-import type { CollectionStatus, KubeObject, Selectors, Status } from "./types.js";
+import type { ClientStatus, CollectionStatus, KubeObject, Selectors, Status } from "./types.js";
 
 export type { ObjectsValue, ObjectValue, QueryOptions, Scope, ViewValue } from "./live.js";
 
@@ -85,6 +87,11 @@ export function useObject<T extends object = KubeObject>(resource: string, key: 
 /** Returns the status of a collection, and keeps the collection open. */
 export function useStatus(resource: string, scope: Scope = {}): CollectionStatus {
   return useLive((client) => new LiveStatus(client), unknown, resource, scope).status;
+}
+
+/** Returns how current everything is that the client has open, for one indicator of the whole page. It connects. */
+export function useClientStatus(): ClientStatus {
+  return useLive((client) => new LiveClientStatus(client), unknownClientStatus).status;
 }
 
 const unknown = { status: unknownStatus };

@@ -3,8 +3,8 @@
  * line of code. The entry `watchglass/stores`.
  */
 import type { WatchglassClient } from "./lazy.js";
-import { LiveObject, LiveObjects, LiveStatus, LiveView, type ObjectsValue, type ObjectValue, type QueryOptions, type Scope, type Store, type ViewValue } from "./live.js";
-import type { CollectionStatus, KubeObject, Row, Selectors } from "./types.js";
+import { LiveClientStatus, LiveObject, LiveObjects, LiveStatus, LiveView, type ObjectsValue, type ObjectValue, type QueryOptions, type Scope, type Store, type ViewValue } from "./live.js";
+import type { ClientStatus, CollectionStatus, KubeObject, Row, Selectors } from "./types.js";
 
 export type { ObjectsValue, ObjectValue, QueryOptions, Scope, ViewValue } from "./live.js";
 
@@ -52,6 +52,11 @@ export function objectStore<T extends object = KubeObject>(client: WatchglassCli
 /** Returns a store of the status of a collection, and keeps the collection open. */
 export function statusStore(client: WatchglassClient, resource: string, scope: Scope = {}): Readable<{ status: CollectionStatus }> {
   return storeOf(new LiveStatus(client), resource, scope);
+}
+
+/** Returns a store of how current everything is that the client has open. It connects. */
+export function clientStatusStore(client: WatchglassClient): Readable<{ status: ClientStatus }> {
+  return storeOf(new LiveClientStatus(client), "", undefined);
 }
 
 /** The differences between the rows of a view at two times. */

@@ -367,8 +367,35 @@ export type Opened =
   | { type: "watch"; id: number; of: number; options: WatchOptions; queued: number }
   | { type: "object"; id: number; resource: string; key: string; owner: string; state: State; error: Status | undefined };
 
+/**
+ * How current the data of a client is: the worst state of the collections and objects that it
+ * has open. A resource that is refused (403) or absent (404) counts as live, because the
+ * connection works; its own status has the error. Frozen. The same object until a member
+ * changes.
+ */
+export type ClientStatus =
+  /** Nothing is open, so no connection is needed. */
+  | { readonly state: "idle" }
+  /** A resource has not been read yet. There may be an error of the last attempt. */
+  | { readonly state: "connecting"; readonly error?: Status; readonly nextAttempt?: number }
+  /** Objects are being loaded. */
+  | { readonly state: "syncing" }
+  /** Everything is up to date. */
+  | { readonly state: "live" }
+  /** The connection is lost, or all pages are hidden. {@link Watchglass.reconnect} does not wait for the next attempt. */
+  | { readonly state: "reconnecting"; readonly error?: Status; readonly nextAttempt?: number }
+  /** The data may be outdated: nothing confirms it. */
+  | { readonly state: "stale"; readonly error?: Status; readonly nextAttempt?: number }
+  /** The token was refused (401). The user must sign in, and the program calls {@link Watchglass.reconnect}. */
+  | { readonly state: "unauthorized"; readonly error: Status; readonly nextAttempt?: number }
+  /** The program closed the client, or its engine cannot run. */
+  | { readonly state: "closed"; readonly error: Status };
+
 /** A connection to a connector, shared by everything opened on it. */
 export interface Watchglass {
+  readonly status: ClientStatus;
+  /** Calls a listener after every change of {@link status}, at most once per animation frame. Returns a function that unsubscribes. Bound to the client. */
+  readonly subscribe: (listener: () => void) => () => void;
   collection<T extends object = KubeObject>(resource: string, options?: CollectionOptions): Collection<T>;
   /** Takes a reference to one object: `wg.object("v1/configmaps", "ns/name")`. */
   object<T extends object = KubeObject>(resource: string, key: string, options?: ObjectOptions): ObjectHandle<T>;

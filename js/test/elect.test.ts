@@ -28,13 +28,19 @@ const leaders = (...pages: readonly Page[]): number[] => [...pages.keys()].filte
 
 const statistic = (page: Page, name: string) => page.evaluate(async (name) => (await wg.inspect())[name], name);
 
+/** Waits for a connection. The old worker may serve changes until its page has ended. */
+async function connected({ connector }: Setup, connections: number): Promise<void> {
+  while (connector.hellos.length < connections) await new Promise((resolve) => setTimeout(resolve, 10));
+}
+
 async function live(page: Page, rows: string): Promise<void> {
   await shows(page, rows);
   await page.waitForFunction(() => pods.status.state === "live");
 }
 
 test("pages without shared workers use one connection, and stay current when the page with the worker is closed", { skip }, async (t) => {
-  const { connector, open } = await setupElected(t);
+  const all = await setupElected(t);
+  const { connector, open } = all;
   const pages = await Promise.all(Array.from({ length: 4 }, open));
   await Promise.all(pages.map((page) => show(page)));
   connector.put("default/web-2", "web", "Running");
@@ -46,7 +52,8 @@ test("pages without shared workers use one connection, and stay current when the
     assert.deepEqual(others, []);
     const [closed] = pages.splice(leader!, 1);
     await closed!.close();
-    for (const page of pages) await page.waitForFunction(() => view.snapshot.rows.length > 0 && pods.status.state !== "closed");
+    for (const page of pages) assert.ok(await page.evaluate(() => view.snapshot.rows.length > 0 && pods.status.state !== "closed"));
+    await connected(all, connections);
     const name = `default/web-${connections + 1}`;
     connector.put(name, "web", "Running");
     await Promise.all(pages.map((page) => page.waitForFunction((name) => view.snapshot.rows.some((row) => row.key === name) && pods.status.state === "live", name)));
@@ -56,7 +63,8 @@ test("pages without shared workers use one connection, and stay current when the
 });
 
 test("a stored state lets the next worker resume without a relist", { skip }, async (t) => {
-  const { connector, open } = await setupElected(t);
+  const all = await setupElected(t);
+  const { connector, open } = all;
   const pages = [await open(), await open()];
   for (const page of pages) await show(page, { token: "t0ken", persist: true });
   while (!(await statistic(pages[0]!, "persistence.stored"))) await pages[0]!.waitForTimeout(20);
@@ -65,6 +73,7 @@ test("a stored state lets the next worker resume without a relist", { skip }, as
   await shows(other!, "web-1 Running, web-2 Pending, web-3 Running");
   const { subscribes } = connector;
   await leader!.close();
+  await connected(all, 2);
   connector.put("default/web-4", "web", "Running");
   await live(other!, "web-1 Running, web-2 Pending, web-3 Running, web-4 Running");
   assert.equal(subscribes.length, 2);
@@ -104,7 +113,8 @@ test("a page that closes its connection runs the worker for others until they le
 });
 
 test("a page that the browser freezes leaves the worker to another page", { skip }, async (t) => {
-  const { connector, open } = await setupElected(t);
+  const all = await setupElected(t);
+  const { connector, open } = all;
   const [first, second] = [await open(), await open()];
   await show(first);
   // Headless pages are always visible, and the browser does not freeze them.
@@ -114,6 +124,7 @@ test("a page that the browser freezes leaves the worker to another page", { skip
   await show(second);
   assert.deepEqual([leaders(first, second), connector.hellos.length], [[0], 1], "a single page keeps its worker");
   await lifecycle("freeze");
+  await connected(all, 2);
   connector.put("default/web-2", "web", "Running");
   await live(second, "web-1 Running, web-2 Running");
   assert.deepEqual(leaders(first, second), [1]);

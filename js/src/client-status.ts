@@ -1,0 +1,18 @@
+import type { ClientStatus, CollectionStatus, Opened } from "./types.js";
+
+/** The states of a client with open resources, the best first. */
+const states: readonly string[] = ["idle", "live", "syncing", "connecting", "reconnecting", "stale", "unauthorized"];
+
+/** Returns the worst state of the collections and objects that a client has open, frozen. */
+export function clientStatus(opened: readonly Opened[]): ClientStatus {
+  let worst: { state: string } = { state: "idle" };
+  for (const one of opened) {
+    if (one.type !== "collection" && one.type !== "object") continue;
+    const { state, error, nextAttempt }: CollectionStatus = "collection" in one ? one.collection.status : { state: one.state, ...(one.error && { error: one.error }) };
+    const code = error?.code ?? 0;
+    // A refused or absent resource shows that the connection works.
+    const shown = code === 403 || code === 404 ? { state: "live" } : { state: code === 401 ? "unauthorized" : state, ...(error && { error }), ...(nextAttempt && { nextAttempt }) };
+    if (states.indexOf(shown.state) > states.indexOf(worst.state)) worst = shown;
+  }
+  return Object.freeze(worst as ClientStatus);
+}
