@@ -59,6 +59,12 @@ const pages = {
     const left = await indexedDB.databases();
     if (left.length > 0) throw new Error(JSON.stringify(left));
     return items.map(({ metadata }) => metadata.name);`, { connections: 2 }],
+  "./kinds": [`import { connect } from "watchglass";
+    import { schemaOf } from "watchglass/kinds";`, `
+    const wg = await connect(url);
+    const { kind } = await schemaOf(wg, "v1/pods");
+    const { items } = await wg.collection("v1/pods").list();
+    return items.map(({ metadata }) => metadata.name).filter(() => kind === "Pod");`],
   "./search": [`import { connect } from "watchglass";
     import { highlighter } from "watchglass/search";`, `
     const { items } = await (await connect(url)).collection("v1/pods").list();

@@ -163,6 +163,7 @@ export class TestCluster {
     signal?.throwIfAborted();
     if (this.#isCut) throw new TypeError("the test closed the connection");
     if (url.pathname === "/api/v1/namespaces/kube-system") return json({ metadata: { uid: "test-cluster" } });
+    if (url.pathname === "/api" || url.pathname === "/apis") return this.#aggregated(url.pathname === "/api");
     const group = /^\/(?:api|apis\/([^/]+))\/([^/]+)$/.exec(url.pathname);
     if (group) return this.#discover(group[1] ? `${group[1]}/${group[2]}/` : `${group[2]}/`);
     let query: Query;
@@ -204,6 +205,22 @@ export class TestCluster {
       return first ? [{ name: resource.slice(prefix.length), kind: first.kind, namespaced: first.metadata.namespace !== undefined }] : [];
     });
     return resources.length ? json({ kind: "APIResourceList", resources }) : notFound();
+  }
+
+  /** Describes the resources of the core group, or of all others, that have objects. */
+  #aggregated(core: boolean): Response {
+    const groups = new Map<string, Map<string, unknown[]>>();
+    for (const [name, objects] of this.#resources) {
+      const [, group = "", version, resource] = /^(?:(.*)\/)?([^/]+)\/([^/]+)$/.exec(name)!;
+      const [first] = objects.values();
+      if (!first || (group === "") !== core) continue;
+      const versions = groups.get(group) ?? new Map<string, unknown[]>();
+      groups.set(group, versions.set(version!, versions.get(version!) ?? []));
+      const scope = first.metadata.namespace === undefined ? "Cluster" : "Namespaced";
+      versions.get(version!)!.push({ resource, responseKind: { kind: first.kind }, scope, verbs: ["get", "list", "watch"] });
+    }
+    const items = [...groups].map(([name, versions]) => ({ metadata: name ? { name } : {}, versions: [...versions].map(([version, resources]) => ({ version, resources })) }));
+    return json({ kind: "APIGroupDiscoveryList", items });
   }
 
   #endWatches(resource: string): void {

@@ -1,0 +1,120 @@
+/**
+ * Discovery: the kinds that a cluster offers, and the columns of each. The entry
+ * `watchglass/kinds`.
+ */
+import type { CallOptions, Schema, Status, Watchglass } from "./types.js";
+
+/** A kind that can be read with a collection. */
+export interface Kind {
+  /** The name to open, such as "apps/v1/deployments". */
+  resource: string;
+  /** "" for the core group. */
+  group: string;
+  version: string;
+  /** Such as "deployments". */
+  plural: string;
+  /** Such as "deployment". */
+  singular: string;
+  /** Such as "Deployment". */
+  kind: string;
+  namespaced: boolean;
+  /** Such as "deploy". */
+  shortNames: string[];
+  /** Such as "all". */
+  categories: string[];
+}
+
+export interface KindsOptions extends CallOptions {
+  /** A bearer token, or a function that returns one. */
+  token?: string | (() => string | Promise<string>);
+  /** Default: the platform's fetch. */
+  fetch?: typeof globalThis.fetch;
+}
+
+/** An error of a request for kinds. It has the members of a `WatchglassError`. */
+export interface KindsError extends Error {
+  readonly status: Status;
+}
+
+/** The parts of a document of aggregated discovery that are used here. */
+interface Discovery {
+  items: {
+    metadata: { name?: string };
+    versions: {
+      version: string;
+      resources?: {
+        resource: string;
+        responseKind?: { kind: string };
+        scope: string;
+        singularResource?: string;
+        verbs: string[];
+        shortNames?: string[];
+        categories?: string[];
+      }[];
+    }[];
+  }[];
+}
+
+const accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+
+/**
+ * Reads the kinds that a Kubernetes API offers for list and watch, including those of
+ * CustomResourceDefinitions, sorted by resource. A resource that has several versions is listed
+ * in the preferred one.
+ *
+ * The URL leads to a Kubernetes API: of the cluster, as for `connectKubernetes`, or of a
+ * connector that runs with `--kube-api`. It needs Kubernetes 1.30 or later. Rejects with a
+ * {@link KindsError}.
+ */
+export async function listKinds(url: string | URL, options: KindsOptions = {}): Promise<Kind[]> {
+  const base = new URL(url, typeof location === "object" ? location.href : undefined).href.replace(/\/+$/, "");
+  const { fetch = globalThis.fetch, signal = null } = options;
+  const token = typeof options.token === "function" ? await options.token() : options.token;
+  const headers = { accept, ...(token && { authorization: `Bearer ${token}` }) };
+  const documents = ["/api", "/apis"].map(async (path) => {
+    const response = await fetch(base + path, { headers, signal });
+    if (!response.ok) throw failed(response.status, `${base}${path} cannot be read: HTTP status ${response.status}`);
+    const found = (await response.json()) as Partial<Discovery>;
+    if (!found.items) throw failed(501, `${base}${path} is not aggregated discovery: Kubernetes 1.30 or later is expected`);
+    return kindsOf(found as Discovery);
+  });
+  const kinds = (await Promise.all(documents)).flat();
+  return kinds.sort((a, b) => (a.resource < b.resource ? -1 : 1));
+}
+
+function kindsOf({ items }: Discovery): Kind[] {
+  return items.flatMap(({ metadata: { name: group = "" }, versions }) => {
+    const listed = new Map<string, Kind>(); // by plural; the preferred version is the first
+    for (const { version, resources = [] } of versions) {
+      for (const { resource: plural, responseKind, scope, singularResource, verbs, shortNames = [], categories = [] } of resources) {
+        if (listed.has(plural) || !verbs.includes("list") || !verbs.includes("watch")) continue;
+        const { kind = plural } = responseKind ?? {};
+        const resource = `${group && `${group}/`}${version}/${plural}`;
+        listed.set(plural, { resource, group, version, plural, singular: singularResource || kind.toLowerCase(), kind, namespaced: scope === "Namespaced", shortNames, categories });
+      }
+    }
+    return [...listed.values()];
+  });
+}
+
+function failed(code: number, message: string): KindsError {
+  const reason = { 401: "Unauthorized", 403: "Forbidden", 404: "NotFound", 501: "NotImplemented" }[code] ?? "InternalError";
+  return Object.assign(new Error(message), { name: "WatchglassError", code, reason, status: { code, reason, message } });
+}
+
+/**
+ * Returns the columns and fields of a resource, without loading its objects. Rejects as
+ * `list` does, for example with a 404 if the resource does not exist.
+ */
+export async function schemaOf(wg: Watchglass, resource: string, options: CallOptions = {}): Promise<Schema> {
+  // No object has this name. An open collection of the resource has the schema already.
+  const open = wg.opened().find((one) => one.type === "collection" && one.resource === resource && one.collection.schema);
+  if (open?.type === "collection") return open.collection.schema!;
+  const collection = wg.collection(resource, { metadataOnly: true, fieldSelector: "metadata.name=0.schema" });
+  try {
+    await collection.list(options);
+    return collection.schema!;
+  } finally {
+    collection.close();
+  }
+}
