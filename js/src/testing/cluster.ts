@@ -268,6 +268,14 @@ export class TestCluster {
   }
 }
 
+/**
+ * Returns the class of streams. Vitest's pools of VMs with jsdom have no global of that name,
+ * although their responses have streams.
+ */
+function streams(): typeof ReadableStream {
+  return globalThis.ReadableStream ?? new Response("").body!.constructor;
+}
+
 /** One open watch. */
 class Watch {
   readonly query: Query;
@@ -279,7 +287,7 @@ class Watch {
   constructor(query: Query, signal: AbortSignal | undefined, onEnd: () => void) {
     this.query = query;
     this.#onEnd = onEnd;
-    this.body = new ReadableStream({
+    this.body = new (streams())({
       start: (controller) => void (this.#controller = controller),
       cancel: () => this.#release(),
     });
