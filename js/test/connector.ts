@@ -47,6 +47,10 @@ export class TestConnector {
   padding = "";
   /** How many connections are refused before one is accepted. */
   refusals = 0;
+  /** The attempts to connect, refused ones included. */
+  attempts = 0;
+  /** Subscriptions that are answered when they are called; undefined to answer at once. */
+  held: (() => void)[] | undefined;
   readonly #pods = new Map<string, Stored>();
   readonly #history: Change[] = [];
   /** By connection: its subscriptions, and whether bodies are omitted. */
@@ -60,7 +64,10 @@ export class TestConnector {
     const server = new WebSocketServer({
       server: http,
       handleProtocols: (offered) => (offered.has("watchglass.v2") ? "watchglass.v2" : false),
-      verifyClient: () => this.refusals === 0 || this.refusals-- < 0,
+      verifyClient: () => {
+        this.attempts++;
+        return this.refusals === 0 || this.refusals-- < 0;
+      },
     });
     server.on("connection", (socket) => {
       socket.binaryType = "arraybuffer";
@@ -167,7 +174,10 @@ export class TestConnector {
         r.text();
         r.resourceVersion();
         r.resourceVersion();
-        this.#subscribe(socket, id, from, r.bool());
+        const metadataOnly = r.bool();
+        const answer = (): void => void (this.#subscribers.has(socket) && this.#subscribe(socket, id, from, metadataOnly));
+        if (this.held) this.held.push(answer);
+        else answer();
       } else if (type === 0x03) {
         this.#subscribers.get(socket)?.delete(r.uint32());
       }
