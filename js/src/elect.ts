@@ -49,6 +49,8 @@ class Election {
   readonly #timer = setInterval(() => this.#joinAgain(), joinMillis);
   readonly #freeze = (): void => {
     this.#frozen = true;
+    this.#withdraw?.abort(); // a frozen page could not start the worker
+    this.#withdraw = undefined;
     if (this.#pages > this.#ports.size) this.#stepDown();
   };
   readonly #resume = (): void => {

@@ -112,25 +112,39 @@ test("a page that closes its connection runs the worker for others until they le
   assert.deepEqual(leaders(first, second), [1]);
 });
 
+// Headless pages are always visible, and the browser does not freeze them.
+const lifecycle = (page: Page, event: "freeze" | "resume") => page.evaluate((event) => void document.dispatchEvent(new Event(event)), event);
+
 test("a page that the browser freezes leaves the worker to another page", { skip }, async (t) => {
   const all = await setupElected(t);
   const { connector, open } = all;
   const [first, second] = [await open(), await open()];
   await show(first);
-  // Headless pages are always visible, and the browser does not freeze them.
-  const lifecycle = (event: "freeze" | "resume") => first.evaluate((event) => void document.dispatchEvent(new Event(event)), event);
-  await lifecycle("freeze");
-  await lifecycle("resume");
+  await lifecycle(first, "freeze");
+  await lifecycle(first, "resume");
   await show(second);
   assert.deepEqual([leaders(first, second), connector.hellos.length], [[0], 1], "a single page keeps its worker");
-  await lifecycle("freeze");
+  await lifecycle(first, "freeze");
   await connected(all, 2);
   connector.put("default/web-2", "web", "Running");
   await live(second, "web-1 Running, web-2 Running");
   assert.deepEqual(leaders(first, second), [1]);
-  await lifecycle("resume");
+  await lifecycle(first, "resume");
   await live(first, "web-1 Running, web-2 Running");
   assert.deepEqual([leaders(first, second), connector.hellos.length], [[1], 2]);
+});
+
+test("a frozen page is not elected", { skip }, async (t) => {
+  const all = await setupElected(t);
+  const { connector, open } = all;
+  const [first, frozen, third] = [await open(), await open(), await open()];
+  for (const page of [first, frozen, third]) await show(page);
+  await lifecycle(frozen, "freeze");
+  await first.close();
+  await connected(all, 2);
+  connector.put("default/web-2", "web", "Running");
+  await live(third, "web-1 Running, web-2 Running");
+  assert.deepEqual(leaders(frozen, third), [1]);
 });
 
 const hang = (target: Page | Worker) =>
