@@ -57,8 +57,7 @@ func TestHeapReusesFreedMemory(t *testing.T) {
 	for i := range 2000 {
 		refs = append(refs, put(h, keyOf(i), 1, random.Intn(3000), "i", string(keyOf(i%50))))
 	}
-	reserved := h.ReservedBytes()
-	assert.GreaterOrEqual(t, reserved, h.UsedBytes())
+	assert.GreaterOrEqual(t, h.ReservedBytes(), h.UsedBytes())
 	assert.Greater(t, h.UsedBytes(), h.slab.used+2000*recordSize, "label sets count")
 	assert.Equal(t, 51, h.Labels.Len())
 	for _, ref := range refs {
@@ -67,7 +66,7 @@ func TestHeapReusesFreedMemory(t *testing.T) {
 	assert.Zero(t, h.UsedBytes())
 	assert.Zero(t, h.Versions())
 	assert.Equal(t, 1, h.Labels.Len(), "only the empty set is left")
-	assert.Equal(t, reserved, h.ReservedBytes(), "chunks stay")
+	assert.LessOrEqual(t, h.ReservedBytes(), maxChunk+len(h.pages)*pageSize*recordSize, "one chunk stays")
 }
 
 func TestRecordSize(t *testing.T) {

@@ -3,16 +3,23 @@ package store
 import "math/bits"
 
 // A slab allocates byte spans of 16 to maxSpan bytes from large chunks. Freed
-// spans are reused by size class. Chunks are never returned, because WebAssembly
-// memory cannot shrink. A span larger than maxSpan gets its own chunk, which is
-// freed with it.
+// spans are reused by size class. A chunk is freed when all of its spans are: bodies
+// that move to blocks leave whole chunks behind. A span larger than maxSpan gets its own
+// chunk.
 type slab struct {
-	chunks [][]byte
+	chunks [][]byte // nil if freed
+	counts []counts // of the spans in each chunk
 	next   int      // first unused byte of the chunk being filled
 	fill   int      // index of that chunk, -1 before the first
-	free   [][]span // by class
-	holes  []uint32 // indices of freed chunks
+	free   [][]span // by class; some are in freed chunks
+	holes  []uint32 // indices of freed chunks without spans in free
 	used   int      // bytes in live spans, rounded up to their class
+}
+
+// counts are numbers of spans of at most maxSpan bytes.
+type counts struct {
+	live int32
+	free int32 // in the list of free spans
 }
 
 type span struct {
@@ -47,11 +54,11 @@ func (s *slab) alloc(n int) span {
 	number, size := class(n)
 	s.used += size
 	if number < len(s.free) {
-		if list := s.free[number]; len(list) > 0 {
-			sp := list[len(list)-1]
-			s.free[number] = list[:len(list)-1]
-			sp.size = uint32(n)
-			return sp
+		for len(s.free[number]) > 0 {
+			if sp, ok := s.reuse(number); ok {
+				sp.size = uint32(n)
+				return sp
+			}
 		}
 	}
 	if s.fill < 0 || s.next+size > len(s.chunks[s.fill]) {
@@ -59,7 +66,25 @@ func (s *slab) alloc(n int) span {
 	}
 	sp := span{uint32(s.fill), uint32(s.next), uint32(n)}
 	s.next += size
+	s.counts[s.fill].live++
 	return sp
+}
+
+// reuse takes a free span of a class. It returns false if its chunk was freed.
+func (s *slab) reuse(number int) (sp span, ok bool) {
+	list := s.free[number]
+	sp = list[len(list)-1]
+	s.free[number] = list[:len(list)-1]
+	of := &s.counts[sp.chunk]
+	of.free--
+	if s.chunks[sp.chunk] == nil {
+		if of.free == 0 {
+			s.holes = append(s.holes, sp.chunk)
+		}
+		return sp, false
+	}
+	of.live++
+	return sp, true
 }
 
 // grow starts a new chunk, sized in proportion to the live spans. A small
@@ -68,8 +93,12 @@ func (s *slab) alloc(n int) span {
 // unused rest of the old chunk, less than one span, is lost.
 func (s *slab) grow() {
 	size := min(max(s.used/chunkPart, minChunk), maxChunk)
+	full := s.fill
 	s.fill = s.addChunk(size)
 	s.next = 0
+	if full >= 0 {
+		s.freeUnused(uint32(full))
+	}
 }
 
 //go:noinline
@@ -81,6 +110,7 @@ func (s *slab) addChunk(size int) int {
 		return int(i)
 	}
 	s.chunks = append(s.chunks, make([]byte, size))
+	s.counts = append(s.counts, counts{})
 	return len(s.chunks) - 1
 }
 
@@ -102,6 +132,24 @@ func (s *slab) release(sp span) {
 		s.free = append(s.free, nil)
 	}
 	s.free[number] = append(s.free[number], sp)
+	of := &s.counts[sp.chunk]
+	of.live--
+	of.free++
+	if of.live == 0 {
+		s.freeUnused(sp.chunk)
+	}
+}
+
+// freeUnused frees a chunk without live spans, unless it is being filled.
+func (s *slab) freeUnused(chunk uint32) {
+	of := &s.counts[chunk]
+	if of.live > 0 || int(chunk) == s.fill {
+		return
+	}
+	s.chunks[chunk] = nil
+	if of.free == 0 {
+		s.holes = append(s.holes, chunk)
+	}
 }
 
 func (s *slab) bytes(sp span) []byte {

@@ -63,6 +63,28 @@ func TestSlabFreesLargeSpans(t *testing.T) {
 	assert.Zero(t, s.used)
 }
 
+func TestSlabFreesChunksWithoutLiveSpans(t *testing.T) {
+	s := newSlab()
+	var old []span
+	for range 1000 {
+		old = append(old, s.alloc(900))
+	}
+	grown := s.reserved()
+	for i, sp := range old {
+		next := s.alloc(200) // as when its body moves to a block
+		copy(s.bytes(next), "next")
+		s.release(sp)
+		old[i] = next
+	}
+	assert.Less(t, s.reserved(), grown/3)
+	for range 2000 { // free spans of freed chunks are not reused
+		copy(s.bytes(s.alloc(900)), "other")
+	}
+	for _, sp := range old {
+		require.Equal(t, "next", string(s.bytes(sp)[:4]))
+	}
+}
+
 func TestAppendToASpanDoesNotOverwriteTheNext(t *testing.T) {
 	s := newSlab()
 	a, b := s.alloc(20), s.alloc(20)
