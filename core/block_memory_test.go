@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"math/rand"
 	"runtime"
 	"testing"
 
@@ -12,14 +13,13 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// bombs returns a message of blocks, each of which expands a thousandfold.
-func bombs(subscription uint32, blocks int) (message []byte) {
-	zeros := make([]byte, 1<<20-64)
+// messageOf returns a message of blocks, each of which has one object with the given body.
+func messageOf(subscription uint32, blocks int, body func(int) []byte) (message []byte) {
 	for i := range blocks {
 		block := wire.Block{LabelSets: []api.Labels{nil}, Objects: []wire.Change{{
 			Type: api.Added, ResourceVersion: 1,
 			Envelope: wire.AppendEnvelope(nil, &api.Object{
-				Key: api.Key(fmt.Sprintf("default/p%03d", i)), Body: api.Body{Codec: api.JSON, Data: zeros},
+				Key: api.Key(fmt.Sprintf("default/p%03d", i)), Body: api.Body{Codec: api.JSON, Data: body(i)},
 			}),
 		}}}
 		envelopes, bodies := block.AppendSections(nil, nil)
@@ -31,26 +31,49 @@ func bombs(subscription uint32, blocks int) (message []byte) {
 	return message
 }
 
-// A message of a megabyte can contain blocks of a gigabyte. The engine enforces
-// its memory limit before the message ends (rule B7).
-func TestMemoryLimitHoldsWithinAMessageOfBlocks(t *testing.T) {
-	r := newRig(t)
+// receiveBlocks sends a list of blocks to an engine with ten objects and a limit of 10
+// MiB. It returns the memory that was allocated meanwhile.
+func receiveBlocks(t *testing.T, blocks int, body func(int) []byte) (r *rig, allocated uint64) {
+	r = newRig(t)
 	r.engine.cfg.MaxBytes = 10 << 20
 	r.load(10)
 	r.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
 	const subscription = 1
 	message := (&wire.SubscriptionStatus{Subscription: subscription, Status: api.Expired("list again")}).Append(nil)
 	require.NoError(t, r.engine.Step((&wire.StreamData{Stream: r.stream, Data: message}).Append(nil)))
-	blocks := bombs(subscription+1, 200)
-	require.Less(t, len(blocks), 1<<20)
-	message = append((&wire.SnapshotBegin{Subscription: subscription + 1, ResourceVersion: 200, Total: 200}).Append(nil), blocks...)
+	message = append((&wire.SnapshotBegin{Subscription: subscription + 1, ResourceVersion: 200, Total: uint64(blocks)}).Append(nil),
+		messageOf(subscription+1, blocks, body)...)
+	message = (&wire.SnapshotEnd{Subscription: subscription + 1, ResourceVersion: 200}).Append(message)
+	frames := (&wire.StreamData{Stream: r.stream, Data: message}).Append(nil)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	require.NoError(t, r.engine.Step((&wire.StreamData{Stream: r.stream, Data: message}).Append(nil)))
+	require.NoError(t, r.engine.Step(frames))
 	runtime.ReadMemStats(&after)
-	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(100<<20))
 	r.outputs()
+	return r, after.TotalAlloc - before.TotalAlloc
+}
+
+// The engine enforces its memory limit before a message ends (rule B7). Bodies that do
+// not compress are stored by themselves.
+func TestMemoryLimitHoldsWithinAMessageOfBlocks(t *testing.T) {
+	random := rand.New(rand.NewSource(1))
+	r, allocated := receiveBlocks(t, 200, func(int) []byte {
+		body := make([]byte, 256<<10)
+		random.Read(body)
+		return body
+	})
+	require.Less(t, allocated, uint64(100<<20))
 	require.Equal(t, api.StateClosed, r.state().State)
 	require.Equal(t, 413, r.state().Status.Code)
 	require.EqualValues(t, 10, r.state().Objects, "the previous objects remain readable")
+}
+
+// A message of a megabyte can contain blocks of a gigabyte. They are stored as received
+// (rule B33).
+func TestBlocksThatExpandAThousandfoldTakeLittleMemory(t *testing.T) {
+	zeros := make([]byte, 1<<20-64)
+	r, allocated := receiveBlocks(t, 200, func(int) []byte { return zeros })
+	require.Less(t, allocated, uint64(100<<20))
+	require.EqualValues(t, 200, r.state().Objects)
+	require.Less(t, r.engine.usedBytes(), uint64(1<<20))
 }

@@ -63,6 +63,7 @@ type Engine struct {
 
 	message []byte // buffer for a message to an attached reader
 	scratch []byte // buffer for a decoded body
+	packed  []byte // buffer for the packed base of a body
 	base    []byte // buffer for a decoded base
 	plain   []byte
 	patch   wire.ViewPatch

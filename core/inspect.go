@@ -29,6 +29,9 @@ func (e *Engine) inspect(f *wire.Inspect) {
 		add("deltas", cache.Heap().Deltas())
 		add("usedBytes", cache.Heap().UsedBytes())
 		add("reservedBytes", cache.Heap().ReservedBytes())
+		if n := cache.Heap().Blocks(); n > 0 {
+			add("blocks", n)
+		}
 		add("labelSets", cache.Heap().Labels.Len())
 		add("history", cache.Window().End()-cache.Window().Start())
 		add("events", int(r.Events))

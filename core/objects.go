@@ -73,7 +73,7 @@ func (e *Engine) objectItem(o *objcache.Object) (wire.Item, *api.Status) {
 	e.plain = e.plain[:0]
 	it := wire.Item{ResourceVersion: o.ResourceVersion, Flags: o.Flags, Labels: o.Labels}
 	var status *api.Status
-	it.Envelope, status = e.present(o.Envelope, o.Base, o.Dictionary, o.ResourceVersion, true)
+	it.Envelope, status = e.present(o.Envelope, o.Envelope.Body(), o.Base, o.Dictionary, o.ResourceVersion)
 	return it, status
 }
 
@@ -202,9 +202,11 @@ func (b *sharedCollection) Find(key api.Key) (objcache.Object, bool) {
 		return objcache.Object{}, false
 	}
 	heap := b.cacher.Heap()
+	heap.TakeOut(ref) // single objects are read repeatedly
+	heap.TakeOut(heap.Base(ref))
 	return objcache.Object{
 		ResourceVersion: heap.ResourceVersion(ref), Flags: heap.Flags(ref), Labels: heap.LabelsOf(ref),
-		Envelope: heap.Envelope(ref), Base: b.cacher.Bodies().Base(ref), Dictionary: b.cacher.Bodies().Dictionary(ref),
+		Envelope: heap.Envelope(ref), Base: heap.BaseBody(ref, nil), Dictionary: b.cacher.Bodies().Dictionary(ref),
 	}, true
 }
 

@@ -127,7 +127,12 @@ func (e *Engine) item(c *collection, cache *cacher.Cacher, ref store.Ref, rv api
 	heap := cache.Heap()
 	it := wire.Item{ResourceVersion: rv, Flags: heap.Flags(ref), Labels: heap.LabelsOf(ref)}
 	var status *api.Status
-	it.Envelope, status = e.present(heap.Envelope(ref), cache.Bodies().Base(ref), cache.Bodies().Dictionary(ref), rv, bodies)
+	var body, base api.Body
+	if bodies {
+		e.packed = e.packed[:0]
+		base, body = heap.BaseBody(ref, &e.packed), heap.Body(ref)
+	}
+	it.Envelope, status = e.present(heap.Envelope(ref), body, base, cache.Bodies().Dictionary(ref), rv)
 	if status != nil {
 		e.out = (&wire.CollectionError{
 			Collection: c.id, Key: it.Envelope.Key(), ResourceVersion: rv, Status: status,
@@ -136,17 +141,16 @@ func (e *Engine) item(c *collection, cache *cacher.Cacher, ref store.Ref, rv api
 	return it
 }
 
-// present appends an envelope to e.plain and returns it. It decodes the body and
+// present appends an envelope to e.plain and returns it. It decodes the given body and
 // inserts its resource version. If it returns an error, the envelope has no body.
-func (e *Engine) present(stored wire.Envelope, base api.Body, dictionary []byte, rv api.ResourceVersion, bodies bool) (wire.Envelope, *api.Status) {
-	var body api.Body
+func (e *Engine) present(stored wire.Envelope, body, base api.Body, dictionary []byte, rv api.ResourceVersion) (wire.Envelope, *api.Status) {
 	var status *api.Status
-	if bodies && stored.Body().Codec != api.NoBody {
-		json, err := e.json(stored.Body(), base, dictionary, rv)
+	if body.Codec != api.NoBody {
+		json, err := e.json(body, base, dictionary, rv)
+		body = api.Body{Codec: api.JSON, Data: json}
 		if err != nil {
+			body = api.Body{}
 			status = api.Internal("the body of " + string(stored.Key()) + " cannot be decoded: " + err.Error())
-		} else {
-			body = api.Body{Codec: api.JSON, Data: json}
 		}
 	}
 	at := len(e.plain)

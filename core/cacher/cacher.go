@@ -106,6 +106,8 @@ type Put struct {
 	// be in use. Labels is then ignored.
 	LabelSet uint32
 	Envelope wire.Envelope
+	// Place is the place of the body in the open block of the heap, if it has one there.
+	Place store.Place
 	// Body, for Apply, is appended to Envelope if the caller has it in a separate
 	// slice. Both may alias the heap.
 	Body []byte
@@ -124,7 +126,7 @@ type Put struct {
 // of its body at held, which is the current version or zero. It fails if the base
 // is missing.
 func (c *Cacher) store(p *Put, held store.Ref) (store.Ref, *api.Status) {
-	base, status := c.bodies.Stored(p.Envelope.Key(), p.ResourceVersion, &p.Base, held)
+	base, status := c.bodies.Stored(p.Envelope.Key(), p.ResourceVersion, &p.Base, held, p.Place)
 	if status != nil {
 		return 0, status
 	}
@@ -142,6 +144,7 @@ func (c *Cacher) store(p *Put, held store.Ref) (store.Ref, *api.Status) {
 		Base:            base,
 		Envelope:        p.Envelope,
 		Body:            p.Body,
+		Place:           p.Place,
 	}), nil
 }
 
@@ -232,6 +235,7 @@ func (c *Cacher) EndRevision(rv api.ResourceVersion, now int64) {
 	c.dropDeletedFaults(rv)
 	c.waits.held = false
 	c.advance(rv)
+	c.heap.Repack()
 }
 
 func (c *Cacher) progress() {
@@ -279,6 +283,7 @@ func (c *Cacher) Tick(now int64) {
 	}
 	c.waits.expireWaits()
 	c.watches.Tick()
+	c.heap.Repack()
 }
 
 // NextTick returns when Tick has work to do, or zero.

@@ -99,7 +99,7 @@ func (l *Listing) Object(p *Put) *api.Status {
 func (l *Listing) sameVersion(ref store.Ref, p *Put) bool {
 	c := l.cacher
 	return ref != 0 && c.heap.ResourceVersion(ref) == p.ResourceVersion &&
-		string(c.heap.Envelope(ref)) == string(p.Envelope) && c.bodies.Has(ref, &p.Base)
+		c.heap.Equals(ref, p.Envelope) && c.bodies.Has(ref, &p.Base)
 }
 
 // Delete removes an object from the list in progress, unless the list has a

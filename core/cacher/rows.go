@@ -10,13 +10,14 @@ import (
 // version is then added in place, which is not a change of the object. Bodies are
 // unreadable until all have arrived.
 
-// SetBody sets the body of a version of the current state that has none. It fails,
-// without any change, if the base of the body is missing.
-func (c *Cacher) SetBody(ref store.Ref, body *wire.RowBody) *api.Status {
+// SetBody sets the body of a version of the current state that has none. If the place is
+// not zero, it is that of the body in the open block of the heap. SetBody fails, without
+// any change, if the base of the body is missing.
+func (c *Cacher) SetBody(ref store.Ref, body *wire.RowBody, place store.Place) *api.Status {
 	heap := c.heap
-	base, status := c.bodies.Stored(heap.Key(ref), heap.ResourceVersion(ref), &body.Base, 0)
+	base, status := c.bodies.Stored(heap.Key(ref), heap.ResourceVersion(ref), &body.Base, 0, place)
 	if status == nil {
-		heap.SetBody(ref, body.Body, c.bodies.Number(), base)
+		heap.SetBody(ref, body.Body, place, c.bodies.Number(), base)
 	}
 	return status
 }
@@ -26,7 +27,7 @@ func (c *Cacher) SetBody(ref store.Ref, body *wire.RowBody) *api.Status {
 func (c *Cacher) DropBodies() {
 	c.ForgetHistory()
 	c.state.Ascend("", func(ref store.Ref) bool {
-		c.heap.SetBody(ref, api.Body{}, 0, 0)
+		c.heap.SetBody(ref, api.Body{}, store.Place{}, 0, 0)
 		return true
 	})
 }

@@ -76,10 +76,10 @@ func (c *connector) restart(now int64) {
 		if old.Ready() {
 			r.cacher.Listing().Begin()
 			old.State().Ascend("", func(ref store.Ref) bool {
-				heap := old.Heap()
+				heap, buffer := old.Heap(), []byte(nil)
 				r.cacher.Listing().Object(&cacher.Put{
 					ResourceVersion: heap.ResourceVersion(ref), Flags: heap.Flags(ref),
-					Labels: heap.LabelsOf(ref), Envelope: heap.Envelope(ref), Base: baseOf(old, ref),
+					Labels: heap.LabelsOf(ref), Envelope: heap.Complete(ref, &buffer), Base: baseOf(old, ref),
 				})
 				return true
 			})
@@ -95,7 +95,7 @@ func baseOf(c *cacher.Cacher, ref store.Ref) wire.Base {
 	if base == 0 {
 		return wire.Base{}
 	}
-	return wire.Base{ResourceVersion: c.Heap().ResourceVersion(base), Body: c.Bodies().Base(ref)}
+	return wire.Base{ResourceVersion: c.Heap().ResourceVersion(base), Body: c.Heap().BaseBody(ref, new([]byte))}
 }
 
 func (c *connector) tick(now int64) {

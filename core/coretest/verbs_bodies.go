@@ -90,7 +90,7 @@ func (r *resource) difference(put *cacher.Put) error {
 		return err
 	}
 	heap := r.cacher.Heap()
-	body, ok := encoder.EncodeDelta(nil, heap.Envelope(base).Body().Data, put.Envelope.Body().Data, body.MaxDecoded)
+	body, ok := encoder.EncodeDelta(nil, heap.Body(base).Data, put.Envelope.Body().Data, body.MaxDecoded)
 	if !ok {
 		return fmt.Errorf("the body of %s is too large to be a difference", key)
 	}

@@ -59,9 +59,10 @@ func (b *Bodies) baseBeside(ref store.Ref) store.Ref {
 }
 
 // Stored returns the base of a version that will be stored, with a reference. It
-// returns zero if the body is not a delta. previous is the current version or zero. It
-// fails if the base is neither stored nor complete.
-func (b *Bodies) Stored(key api.Key, rv api.ResourceVersion, base *wire.Base, previous store.Ref) (store.Ref, *api.Status) {
+// returns zero if the body is not a delta. previous is the current version or zero, and
+// place that of the body in a block, which then contains the base as well. It fails if the
+// base is neither stored nor complete.
+func (b *Bodies) Stored(key api.Key, rv api.ResourceVersion, base *wire.Base, previous store.Ref, place store.Place) (store.Ref, *api.Status) {
 	if base.ResourceVersion == 0 {
 		return 0, nil
 	}
@@ -72,10 +73,13 @@ func (b *Bodies) Stored(key api.Key, rv api.ResourceVersion, base *wire.Base, pr
 		return 0, api.Protocol("the body of " + string(key) + " at version " + rv.String() +
 			" is a delta from version " + base.ResourceVersion.String() + ", which is missing")
 	}
+	if place.Block != 0 {
+		place.Member++
+	}
 	b.scratch = wire.AppendEnvelope(b.scratch[:0], &api.Object{Key: key, Body: base.Body})
 	return b.heap.Put(store.Version{
 		ResourceVersion: base.ResourceVersion, LabelSet: b.heap.Labels.Intern(nil),
-		Dictionary: b.dictionaries.current.number, Envelope: b.scratch,
+		Dictionary: b.dictionaries.current.number, Envelope: b.scratch, Place: place,
 	}), nil
 }
 
@@ -96,15 +100,6 @@ func (b *Bodies) isBase(ref store.Ref, base *wire.Base) bool {
 	if base.Body.Codec == api.NoBody {
 		return true
 	}
-	body := b.heap.Envelope(ref).Body()
+	body := b.heap.Body(ref)
 	return body.Codec == base.Body.Codec && string(body.Data) == string(base.Body.Data)
-}
-
-// Base returns the body that the body of ref is a delta from, which is compressed
-// with the same dictionary. It returns the zero Body if there is none.
-func (b *Bodies) Base(ref store.Ref) api.Body {
-	if base := b.heap.Base(ref); base != 0 {
-		return b.heap.Envelope(base).Body()
-	}
-	return api.Body{}
 }

@@ -3,6 +3,7 @@ package reflector
 import (
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/core/store"
 	"github.com/watchglass/watchglass/core/wire"
 )
 
@@ -19,7 +20,9 @@ func (r *Reflector) SnapshotBlock(f *wire.SnapshotBlock, bytes int) error {
 	}
 	status := f.Expand(r.block)
 	if status == nil {
-		status = r.listBlock(r.block)
+		heap := r.cacher.Heap()
+		status = r.listBlock(r.block, heap.OpenBlock(f.BlockBodies(), false))
+		heap.CloseBlock()
 	}
 	if status != nil {
 		r.startOver(status)
@@ -28,8 +31,8 @@ func (r *Reflector) SnapshotBlock(f *wire.SnapshotBlock, bytes int) error {
 }
 
 // listBlock adds objects to the list. In a block, they refer to label sets by
-// their index in the block.
-func (r *Reflector) listBlock(b *wire.Block) (status *api.Status) {
+// their index in the block. number is that of the block in the heap.
+func (r *Reflector) listBlock(b *wire.Block, number uint32) (status *api.Status) {
 	sets := &r.cacher.Heap().Labels
 	r.numbers = r.numbers[:0]
 	for _, labels := range b.LabelSets {
@@ -40,6 +43,7 @@ func (r *Reflector) listBlock(b *wire.Block) (status *api.Status) {
 		c := &b.Objects[i]
 		p = cacher.Put{
 			ResourceVersion: c.ResourceVersion, Flags: c.Flags, Base: c.Base, Envelope: c.Envelope, LabelSet: r.numbers[c.LabelSet],
+			Place: store.Place{Block: number, Member: uint32(2 * i)},
 		}
 		status = r.cacher.Listing().Object(&p)
 	}

@@ -1,6 +1,8 @@
 package reflector_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -120,4 +122,57 @@ func TestBlocksUseCredit(t *testing.T) {
 	var f wire.Credit
 	require.NoError(t, f.Parse(payload))
 	require.EqualValues(t, 1<<19, f.Bytes)
+}
+
+// Bodies stay in their block, deltas together with their bases (rule B33). A relist with
+// the same versions keeps them there.
+func TestBodiesOfABlockStayInIt(t *testing.T) {
+	text := strings.Repeat("all-siblings-have-this-", 20)
+	list := func(r *rig, rv api.ResourceVersion) {
+		b := wire.Block{LabelSets: []api.Labels{nil}}
+		for i := range 20 {
+			c := changes(api.Added, fmt.Sprintf("default/pod-%02d rv=%d body=%s%d", i, 10+i, text, i))[0]
+			if i%4 == 1 {
+				c.Base = wire.Base{ResourceVersion: 3, Body: c.Envelope.Body()}
+				c.Envelope = c.Envelope.AppendWithBody(nil, api.Body{Codec: api.Delta, Data: []byte{byte(i)}})
+			}
+			c.LabelSet = 0
+			b.Objects = append(b.Objects, c)
+		}
+		envelopes, bodies := b.AppendSections(nil, nil)
+		data, _ := deflate.Sections(nil, envelopes, bodies)
+		require.NoError(t, r.SnapshotBegin(&wire.SnapshotBegin{ResourceVersion: rv}))
+		require.NoError(t, r.SnapshotBlock(&wire.SnapshotBlock{Objects: 20, Envelopes: uint32(len(envelopes)), Bodies: uint32(len(bodies)), Data: data}, 1))
+		clear(data) // the message's memory is reused
+		require.NoError(t, r.SnapshotEnd(&wire.SnapshotEnd{ResourceVersion: rv}))
+	}
+	r := newRig(t)
+	r.Connected(5000)
+	r.asked()
+	r.described()
+	list(r, 50)
+	heap := r.cacher.Heap()
+	check := func() {
+		require.Equal(t, 1, heap.Blocks())
+		for i := range 20 {
+			ref := r.cacher.State().Get(api.Key(fmt.Sprintf("default/pod-%02d", i)))
+			require.NotZero(t, heap.Block(ref))
+			body := heap.Body(ref)
+			if i%4 == 1 {
+				require.Equal(t, api.Body{Codec: api.Delta, Data: []byte{byte(i)}}, body)
+				require.NotZero(t, heap.Block(heap.Base(ref)))
+				body = heap.BaseBody(ref, new([]byte))
+			}
+			require.Contains(t, string(body.Data), fmt.Sprintf("%s%d", text, i))
+		}
+	}
+	check()
+	state := r.cacher.State().Get("default/pod-05")
+	r.Ended(api.Expired("list again"))
+	r.asked()
+	r.described()
+	list(r, 60)
+	check()
+	require.Equal(t, state, r.cacher.State().Get("default/pod-05"), "the version is the same")
+	require.Equal(t, 25, heap.Versions())
 }

@@ -161,15 +161,9 @@ func (r *Reflector) SnapshotBodies(f *wire.SnapshotBodies, bytes int) error {
 		r.retry(status)
 		return nil
 	}
-	for i, id := range r.bodies.rows {
-		if !r.bodies.has(id) {
-			continue
-		}
-		if status := r.cacher.SetBody(r.cacher.State().Version(id), &list[i]); status != nil {
-			r.startOver(status)
-			return nil
-		}
-		r.bodies.settle(id)
+	if status := r.setBodies(list, f.BlockBodies()); status != nil {
+		r.startOver(status)
+		return nil
 	}
 	r.dropWanted()
 	if f.Last && r.bodies.missing > 0 {
@@ -177,6 +171,29 @@ func (r *Reflector) SnapshotBodies(f *wire.SnapshotBodies, bytes int) error {
 	}
 	r.completed()
 	return nil
+}
+
+// setBodies sets the bodies of the pending rows.
+func (r *Reflector) setBodies(list []wire.RowBody, block wire.BlockBodies) (status *api.Status) {
+	var place store.Place
+	if block.Bodies > 0 {
+		heap := r.cacher.Heap()
+		place.Block = heap.OpenBlock(block, false)
+		defer heap.CloseBlock()
+	}
+	for i := 0; i < len(list) && status == nil; i++ {
+		id := r.bodies.rows[i]
+		if !r.bodies.has(id) {
+			continue
+		}
+		if place.Block != 0 {
+			place.Member = uint32(2 * i)
+		}
+		if status = r.cacher.SetBody(r.cacher.State().Version(id), &list[i], place); status == nil {
+			r.bodies.settle(id)
+		}
+	}
+	return status
 }
 
 // retry ends a subscription that is to resume after a delay.

@@ -49,7 +49,7 @@ func (s *subscription) base(ref, held store.Ref) wire.Base {
 	}
 	named := wire.Base{ResourceVersion: heap.ResourceVersion(base)}
 	if held == 0 || base != held && base != heap.Base(held) {
-		named.Body = heap.Envelope(base).Body()
+		named.Body = heap.BaseBody(ref, &s.frame.Bytes)
 	}
 	return named
 }

@@ -129,7 +129,10 @@ func (s *subscription) startsBlock(refs []store.Ref, ref store.Ref, size int) bo
 // blockSize estimates the size of an object in a block before compression.
 func (s *subscription) blockSize(ref store.Ref) int {
 	heap := s.cacher.Heap()
-	size := len(heap.Envelope(ref)) + len(s.cacher.Bodies().Base(ref).Data) + 16
+	size := heap.CompleteSize(ref) + 16
+	if base := heap.Base(ref); base != 0 {
+		size += heap.BodySize(base)
+	}
 	for _, l := range heap.Labels.Labels(heap.LabelSet(ref)) {
 		size += len(l.Key) + len(l.Value) + 4
 	}
@@ -147,8 +150,9 @@ func hash(key api.Key) uint32 {
 
 // encodeBlock encodes versions of the current state.
 func (s *subscription) encodeBlock(refs []store.Ref) *encodedBlock {
-	heap := s.cacher.Heap()
-	block := wire.Block{Objects: s.frame.Changes[:0]}
+	heap, f := s.cacher.Heap(), s.frame
+	f.Bytes = f.Bytes[:0]
+	block := wire.Block{Objects: f.Changes[:0]}
 	var sets []uint32 // IDs of block.LabelSets
 	for _, ref := range refs {
 		number, set := 0, heap.LabelSet(ref)
@@ -160,21 +164,46 @@ func (s *subscription) encodeBlock(refs []store.Ref) *encodedBlock {
 		}
 		block.Objects = append(block.Objects, wire.Change{
 			ResourceVersion: heap.ResourceVersion(ref), Flags: heap.Flags(ref), LabelSet: uint32(number),
-			Envelope: heap.Envelope(ref), Base: s.base(ref, 0),
+			Envelope: heap.Complete(ref, &f.Bytes), Base: s.base(ref, 0),
 		})
 	}
-	f := s.frame
 	f.Changes = block.Objects
 	f.Envelopes, f.Bodies = block.AppendSections(f.Envelopes[:0], f.Bodies[:0])
 	data, end := s.session.cfg.Deflate(f.Bytes[:0], f.Envelopes, f.Bodies)
 	f.Bytes = data
-	return &encodedBlock{
+	encoded := &encodedBlock{
 		frame: wire.SnapshotBlock{
 			Objects: uint32(len(refs)), Envelopes: uint32(len(f.Envelopes)), Bodies: uint32(len(f.Bodies)),
 			Data: append([]byte(nil), data...),
 		},
 		envelopesEnd: end,
 	}
+	s.storeBlock(refs, encoded)
+	return encoded
+}
+
+// storeBlock stores the complete bodies of versions in their block, which the cache
+// shares. Deltas and their bases stay out: these objects change, and the next delta
+// needs the base.
+func (s *subscription) storeBlock(refs []store.Ref, b *encodedBlock) {
+	heap, f, bytes := s.cacher.Heap(), s.frame, 0
+	for _, ref := range refs {
+		if heap.Base(ref) == 0 {
+			bytes += heap.BodySize(ref)
+		}
+	}
+	if bytes <= len(b.frame.Data) {
+		return
+	}
+	number := heap.OpenBlock(b.frame.BlockBodies(), true)
+	for i, ref := range refs {
+		if heap.Base(ref) == 0 {
+			f.Bytes = f.Bytes[:0]
+			body := heap.Complete(ref, &f.Bytes).Body()
+			heap.SetBody(ref, body, store.Place{Block: number, Member: uint32(2 * i)}, heap.Dictionary(ref), 0)
+		}
+	}
+	heap.CloseBlock()
 }
 
 // appendBodies sends the bodies of a requested object, or of the next block.
@@ -239,12 +268,13 @@ func (s *subscription) bodyBlock(refs []store.Ref, size int) wire.SnapshotBodies
 // encodeBodies encodes the bodies of versions in the scratch space.
 func (s *subscription) encodeBodies(refs []store.Ref, compress bool) wire.SnapshotBodies {
 	heap, f := s.cacher.Heap(), s.frame
+	f.Bytes = f.Bytes[:0]
 	block := wire.Block{Objects: f.Changes[:0]}
 	out := wire.SnapshotBodies{First: heap.Key(refs[0]), Objects: uint32(len(refs))}
 	for _, ref := range refs {
 		out.Digest = wire.RowDigest(out.Digest, heap.Key(ref), heap.ResourceVersion(ref))
 		block.Objects = append(block.Objects, wire.Change{
-			ResourceVersion: heap.ResourceVersion(ref), Envelope: heap.Envelope(ref), Base: s.base(ref, 0),
+			ResourceVersion: heap.ResourceVersion(ref), Envelope: heap.Complete(ref, &f.Bytes), Base: s.base(ref, 0),
 		})
 	}
 	f.Changes = block.Objects

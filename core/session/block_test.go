@@ -274,3 +274,34 @@ func TestObsoleteBlocksAreDropped(t *testing.T) {
 	require.LessOrEqual(t, w.BlockBytes(), 3*(podsOfNamespace+1)*512+64<<10)
 	require.Positive(t, w.BlockBytes())
 }
+
+// Versions that do not change are stored in the blocks that readers have received. An
+// object that has changed keeps a body of its own, and its base, for the next delta (rule B33).
+func TestCompleteBodiesAreStoredInTheirBlocks(t *testing.T) {
+	w := newBlockWorld(t)
+	text := strings.Repeat("all-siblings-have-this-", 20)
+	for i := range 2 * podsOfNamespace {
+		w.apply(w.pod(fmt.Sprintf("team-d/pod-%04d", i), text))
+	}
+	before, used := w.read(wire.Subscribe{Namespace: "team-d"}, false), w.Heap().UsedBytes()
+	require.Zero(t, w.Heap().Blocks())
+	w.read(wire.Subscribe{Namespace: "team-d"}, true)
+	require.Positive(t, w.Heap().Blocks())
+	require.Less(t, w.Heap().UsedBytes(), used-podsOfNamespace*len(text))
+	require.Equal(t, before, w.read(wire.Subscribe{Namespace: "team-d"}, false))
+
+	o := objects.Object(fmt.Sprintf("team-d/pod-0003 rv=%d body=third", w.rv+1))
+	w.rv++
+	o.Body.Codec = api.Delta
+	p := objects.PutOf(o)
+	base := w.Bodies().BaseFor(w.State().Get(o.Key))
+	require.NotZero(t, w.Heap().Block(base))
+	w.Heap().TakeOut(base) // as a connector, to encode the delta
+	p.Base.ResourceVersion = w.Heap().ResourceVersion(base)
+	w.apply(p)
+	blocks := w.read(wire.Subscribe{Namespace: "team-d"}, true)
+	require.Equal(t, w.read(wire.Subscribe{Namespace: "team-d"}, false).objects, blocks.objects)
+	require.Zero(t, w.Heap().Block(base))
+	require.Zero(t, w.Heap().Block(w.State().Get(o.Key)))
+	require.NotZero(t, w.Heap().Block(w.State().Get("team-d/pod-0004")))
+}

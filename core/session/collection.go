@@ -83,7 +83,7 @@ func (c *Collection) appendPatch(dst wire.Patch, position int, bodies bool) wire
 	}
 	current, body := heap.Envelope(e.Current), api.Body{}
 	if bodies {
-		body = current.Body()
+		body = heap.Body(e.Current)
 	}
 	dst, _ = wire.AppendPatch(dst, heap.Envelope(e.Previous), current, body)
 	return dst

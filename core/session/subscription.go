@@ -451,18 +451,16 @@ func (s *subscription) addObject(message []byte, t api.EventType, ref, held stor
 		Type: t, ResourceVersion: heap.ResourceVersion(ref), Flags: heap.Flags(ref),
 	}
 	message, c.LabelSet = s.defineLabelSet(message, heap.LabelSet(ref))
-	var body api.Body
 	if !s.omitsBodies() {
-		body = heap.Envelope(ref).Body()
 		c.Base = s.base(ref, held)
 	}
-	s.setEnvelope(&c, ref, held, position, body)
+	s.setEnvelope(&c, ref, held, position)
 	s.frame.Changes = append(s.frame.Changes, c)
 	return message
 }
 
 // setEnvelope sets the envelope, or a patch of the version held.
-func (s *subscription) setEnvelope(c *wire.Change, ref, held store.Ref, position int, body api.Body) {
+func (s *subscription) setEnvelope(c *wire.Change, ref, held store.Ref, position int) {
 	heap := s.cacher.Heap()
 	if held != 0 {
 		if patch := s.collection.patch(position, !s.omitsBodies()); patch != nil {
@@ -472,12 +470,13 @@ func (s *subscription) setEnvelope(c *wire.Change, ref, held store.Ref, position
 			return
 		}
 	}
-	c.Envelope = heap.Envelope(ref)
-	if s.omitsBodies() {
-		at := len(s.frame.Bytes)
-		s.frame.Bytes = c.Envelope.AppendWithBody(s.frame.Bytes, body)
-		c.Envelope = s.frame.Bytes[at:]
+	if !s.omitsBodies() {
+		c.Envelope = heap.Complete(ref, &s.frame.Bytes)
+		return
 	}
+	at := len(s.frame.Bytes)
+	s.frame.Bytes = heap.Envelope(ref).AppendWithBody(s.frame.Bytes, api.Body{})
+	c.Envelope = s.frame.Bytes[at:]
 }
 
 // appendFaults reports the faults that were not reported before.

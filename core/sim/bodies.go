@@ -53,7 +53,7 @@ func (c *connector) encode(f *feed, put *cacher.Put) *cacher.Put {
 		return c.encoded(f, put)
 	}
 	heap := f.cacher.Heap()
-	plain, err := body.Decode(nil, heap.Envelope(base).Body(), f.cacher.Bodies().Dictionary(base), nil)
+	plain, err := body.Decode(nil, heap.Body(base), f.cacher.Bodies().Dictionary(base), nil)
 	must(err)
 	delta, ok := c.world.encoders[f.kind].EncodeDelta(nil, plain, put.Envelope.Body().Data, 1<<20)
 	if !ok {

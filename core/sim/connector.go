@@ -272,12 +272,13 @@ func (c *connector) checkHeaps() {
 		if n := f.cacher.Window().End() - f.cacher.Window().Start(); n > c.world.setup.History {
 			c.world.fail(ErrMemory, "connector %d keeps %d events of %s, more than %d", c.id, n, resourceNames[k], c.world.setup.History)
 		}
-		held := map[store.Ref]bool{}
+		held, blocks := map[store.Ref]bool{}, map[uint32]bool{}
 		hold := func(ref store.Ref) bool {
-			if ref != 0 {
+			heap := f.cacher.Heap()
+			for ; ref != 0; ref = heap.Base(ref) {
 				held[ref] = true
-				if base := f.cacher.Heap().Base(ref); base != 0 {
-					held[base] = true
+				if block := heap.Block(ref); block != 0 {
+					blocks[block] = true
 				}
 			}
 			return true
@@ -288,6 +289,12 @@ func (c *connector) checkHeaps() {
 		}
 		if got := f.cacher.Heap().Versions(); got != len(held) {
 			c.world.fail(ErrLeak, "connector %d holds %d versions of %s, and %d are in its state and history", c.id, got, resourceNames[k], len(held))
+		}
+		if got := f.cacher.Heap().Blocks(); got != len(blocks) {
+			c.world.fail(ErrLeak, "connector %d holds %d blocks of %s, and %d have bodies", c.id, got, resourceNames[k], len(blocks))
+		}
+		if len(blocks) > 0 {
+			c.world.saw(BlockShared)
 		}
 	}
 }

@@ -96,6 +96,8 @@ const (
 	BodiesIncomplete
 	BodyMissing
 	OwnedIndirectly
+	BlockStored
+	BlockShared
 	situations
 )
 
@@ -186,6 +188,8 @@ var situationNames = [situations]string{
 	BodiesIncomplete:   "rows first: lost bodies listed again",
 	BodyMissing:        "rows first: read ends without its body",
 	OwnedIndirectly:    "owner of an owner",
+	BlockStored:        "reader stores bodies in their block",
+	BlockShared:        "connector stores bodies in their block",
 }
 
 // Coverage counts situations.

@@ -106,6 +106,11 @@ func (d *driver) checkVersions(i inspected, c uint32) {
 		d.world.fail(ErrLeak, "%s, collection %d holds %d versions, %d of them differences, for %d objects and %d events",
 			d.name, c, versions, deltas, i.of(c, "objects"), i.of(c, "history"))
 	}
+	if n := i.of(c, "blocks"); n > versions {
+		d.world.fail(ErrLeak, "%s, collection %d has %d blocks for %d versions", d.name, c, n, versions)
+	} else if n > 0 {
+		d.world.saw(BlockStored)
+	}
 	if n := i.of(c, "labelSets"); n > versions+1 { // the empty label set is always present
 		d.world.fail(ErrLeak, "%s, collection %d has %d label sets for %d versions", d.name, c, n, versions)
 	}

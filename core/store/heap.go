@@ -18,18 +18,21 @@ type record struct {
 	dictionary uint32
 	base       Ref
 	flags      api.Flags
+	inBlock    bool // the body is in a block
 }
 
 // Heap stores reference-counted object versions. Unless its comment says
 // otherwise, a method takes and returns exactly one reference per Ref.
 type Heap struct {
-	Labels LabelSets
-	pages  []*page
-	next   Ref // the first Ref that was never used
-	free   []Ref
-	slab   slab
-	deltas int   // number of versions that have a base
-	warm   uint8 // checksum of what Prefetch read, so that the reads are not optimized away
+	Labels  LabelSets
+	pages   []*page
+	next    Ref // the first Ref that was never used
+	free    []Ref
+	slab    slab
+	blocks  blocks
+	deltas  int // number of versions that have a base
+	scratch []byte
+	warm    uint8 // checksum of what Prefetch read, so that the reads are not optimized away
 }
 
 // page is a fixed-size block of records. Growing one slice of all records would
@@ -60,11 +63,16 @@ type Version struct {
 	Envelope wire.Envelope
 	// Body is appended to the envelope if the caller has it in a separate slice.
 	Body []byte
+	// Place is the place of the envelope's body in the open block, if it has one there.
+	Place Place
 }
 
 // Put stores a version and returns its first reference. It takes ownership of the
 // caller's references to the label set and the base.
 func (h *Heap) Put(v Version) Ref {
+	if v.Place.Block != 0 {
+		return h.putInBlock(v)
+	}
 	at := h.slab.alloc(len(v.Envelope) + len(v.Body))
 	b := h.slab.bytes(at)
 	copy(b[copy(b, v.Envelope):], v.Body)
@@ -93,19 +101,22 @@ func (h *Heap) unused() Ref {
 	return ref
 }
 
-// SetBody replaces the body of a version in place. It takes ownership of a reference to
-// the base, and invalidates every slice obtained from the version.
-func (h *Heap) SetBody(ref Ref, body api.Body, dictionary uint32, base Ref) {
+// SetBody replaces the body of a version in place. If the place is not zero, it is that
+// of the body. SetBody takes ownership of a reference to the base, and invalidates every
+// slice obtained from the version.
+func (h *Heap) SetBody(ref Ref, body api.Body, place Place, dictionary uint32, base Ref) {
 	old, e := h.record(ref), h.Envelope(ref)
-	e = e[:len(e)-len(e.Body().Data)]
-	e[len(e)-1] = byte(body.Codec)
+	h.scratch = e.AppendWithBody(h.scratch[:0], body)
 	h.Labels.Retain(old.labels)
 	other := h.Put(Version{
-		ResourceVersion: old.rv, Flags: old.flags, LabelSet: old.labels, Dictionary: dictionary, Base: base, Envelope: e, Body: body.Data,
+		ResourceVersion: old.rv, Flags: old.flags, LabelSet: old.labels, Dictionary: dictionary, Base: base, Envelope: h.scratch, Place: place,
 	})
 	now := h.record(other)
 	*old, *now = *now, *old
 	old.refs, now.refs = now.refs, 1
+	if opened := h.blocks.opened; old.inBlock && place.Block != 0 {
+		opened[len(opened)-1] = ref
+	}
 	h.Release(other)
 }
 
@@ -136,6 +147,9 @@ func (h *Heap) drop(ref Ref, r *record) {
 		h.deltas--
 	}
 	h.Labels.Release(r.labels)
+	if r.inBlock {
+		h.leave(ref)
+	}
 	h.slab.release(r.at)
 	*r = record{}
 	h.free = append(h.free, ref)
@@ -183,8 +197,9 @@ func (h *Heap) LabelsOf(ref Ref) api.Labels {
 //go:noinline
 func (h *Heap) OwnerOf(ref Ref) string { return h.Labels.Labels(h.record(ref).labels).Owner() }
 
-// Envelope returns the envelope of a version. It aliases the heap and is valid as
-// long as the caller holds a reference.
+// Envelope returns the envelope of a version. If its body is in a block, the body is
+// not readable. It aliases the heap and is valid as long as the caller holds a
+// reference.
 func (h *Heap) Envelope(ref Ref) wire.Envelope { return h.slab.bytes(h.record(ref).at) }
 
 // Key returns the key of a version. It aliases the heap like Envelope.
@@ -197,10 +212,14 @@ func (h *Heap) Versions() int { return int(h.next) - 1 - len(h.free) }
 func (h *Heap) Deltas() int { return h.deltas }
 
 // UsedBytes returns the memory of all stored versions and label sets.
-func (h *Heap) UsedBytes() int { return h.slab.used + h.Labels.used + h.Versions()*recordSize }
+func (h *Heap) UsedBytes() int {
+	return h.slab.used + h.blocks.bytes + h.Labels.used + h.Versions()*recordSize
+}
 
 // ReservedBytes returns the memory that the heap has allocated for versions. It
-// shrinks only when large objects are freed.
-func (h *Heap) ReservedBytes() int { return h.slab.reserved() + len(h.pages)*pageSize*recordSize }
+// shrinks when chunks and blocks become unused.
+func (h *Heap) ReservedBytes() int {
+	return h.slab.reserved() + h.blocks.bytes + len(h.pages)*pageSize*recordSize
+}
 
 const recordSize = 40

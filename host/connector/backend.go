@@ -167,9 +167,17 @@ type stored struct {
 // copyVersion copies a version, with rv as its resource version. The caller holds
 // the lock.
 func copyVersion(c *cacher.Cacher, ref store.Ref, rv api.ResourceVersion) *stored {
-	base := c.Bodies().Base(ref)
-	base.Data = slices.Clone(base.Data)
-	return &stored{rv, c.Bodies().Dictionary(ref), base, slices.Clone(c.Heap().Envelope(ref))}
+	var buffer []byte // of bodies that are in a block
+	base := c.Heap().BaseBody(ref, &buffer)
+	if len(buffer) == 0 {
+		base.Data = slices.Clone(base.Data)
+	}
+	buffer = nil
+	envelope := c.Heap().Complete(ref, &buffer)
+	if len(buffer) == 0 {
+		envelope = slices.Clone(envelope)
+	}
+	return &stored{rv, c.Bodies().Dictionary(ref), base, envelope}
 }
 
 // size returns the memory of the copy in bytes.

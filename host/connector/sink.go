@@ -171,7 +171,8 @@ func (s *sink) bases(revision []source.Change) []base {
 		heap := s.col.cacher.Heap()
 		for i, c := range revision {
 			if ref := s.col.cacher.Bodies().BaseFor(s.col.cacher.State().Get(c.Key)); ref != 0 && c.Value != nil {
-				body := heap.Envelope(ref).Body()
+				heap.TakeOut(ref) // later versions of the object need it, too
+				body := heap.Body(ref)
 				bases[i] = base{heap.ResourceVersion(ref), api.Body{Codec: body.Codec, Data: bytes.Clone(body.Data)}}
 			}
 		}

@@ -1,0 +1,353 @@
+package store
+
+import (
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// The bodies of neighboring objects may be stored together in a block, compressed as
+// received. A version then refers to a member of the block. The block is freed when no
+// version refers to it.
+//
+// A block is stored only while it takes less memory than the referred bodies would take
+// by themselves. When most of its members have changed, the others leave it. That happens
+// in Repack, in steps, because it invalidates slices of these versions.
+
+// Place is the place of a body in a block. The zero Place means that the body is stored
+// by itself.
+type Place struct{ Block, Member uint32 }
+
+const (
+	// inBlock is the codec in the envelope of a version whose body is in a block. The
+	// reference follows in place of the body: the block, the member, and the size of the
+	// body, in three, two and three bytes. No envelope with it leaves this package.
+	inBlock       = api.Codec(0xff)
+	referenceSize = 8
+	// blockOverhead is the memory of a block without its data.
+	blockOverhead = 64
+	// maxTaken and maxTakenBytes limit the bodies that Repack takes out because they were
+	// read.
+	maxTaken      = 256
+	maxTakenBytes = 256 << 10
+	// sweptPages is the number of pages that one Repack searches.
+	sweptPages = 64
+	// maxIdleExpanded is the largest decompressed block that Repack retains.
+	maxIdleExpanded = 512 << 10
+)
+
+// block is a block that versions refer to.
+type block struct {
+	wire.BlockBodies
+	live      int  // number of versions that refer to it
+	liveBytes int  // size of their bodies
+	sparse    bool // its members are to leave it
+}
+
+type blocks struct {
+	list   []block // by number; number 0 is not used
+	free   []uint32
+	bytes  int
+	sparse int // number of sparse blocks
+	page   int // where Repack continues
+
+	open   uint32 // the block between OpenBlock and CloseBlock
+	owned  bool   // its data may be retained
+	opened []Ref  // versions that refer to it
+
+	expanded uint32 // the block in expander, or zero
+	expander *wire.BodyExpander
+
+	taken      []taken // bodies for Repack
+	takenBytes []byte
+}
+
+// taken is a body that is to leave its block, as an offset in takenBytes.
+type taken struct {
+	ref    Ref
+	place  Place
+	codec  api.Codec
+	at, to int
+}
+
+// OpenBlock starts a block. Until CloseBlock, versions can refer to it by its number.
+// Unless the data is owned, CloseBlock copies it.
+func (h *Heap) OpenBlock(b wire.BlockBodies, owned bool) (number uint32) {
+	x := &h.blocks
+	if n := len(x.free); n > 0 {
+		number = x.free[n-1]
+		x.free = x.free[:n-1]
+	} else {
+		if len(x.list) == 0 {
+			x.list = append(x.list, block{})
+		}
+		number = uint32(len(x.list))
+		x.list = append(x.list, block{})
+	}
+	x.list[number] = block{BlockBodies: b}
+	x.open, x.owned, x.opened = number, owned, x.opened[:0]
+	return number
+}
+
+// CloseBlock ends OpenBlock. If the block takes more memory than the bodies of the
+// versions that refer to it, each of these versions stores its own.
+func (h *Heap) CloseBlock() {
+	x := &h.blocks
+	number := x.open
+	b := &x.list[number]
+	if b.live > 0 && b.worthwhile() {
+		if !x.owned {
+			b.Data = append([]byte(nil), b.Data...)
+		}
+		x.open = 0
+		x.bytes += len(b.Data) + blockOverhead
+		return
+	}
+	for _, ref := range x.opened {
+		if place, _ := h.placeOf(ref); place.Block == number {
+			h.TakeOut(ref)
+		}
+	}
+	x.open = 0
+	x.list[number] = block{}
+	x.forget(number)
+}
+
+// worthwhile reports whether the block takes less memory than its bodies.
+func (b *block) worthwhile() bool { return len(b.Data)+blockOverhead < b.liveBytes }
+
+// forget makes the number of a block available again.
+func (x *blocks) forget(number uint32) {
+	x.free = append(x.free, number)
+	x.taken, x.takenBytes = x.taken[:0], x.takenBytes[:0]
+	if x.expanded == number {
+		x.expanded = 0
+	}
+}
+
+// putInBlock stores a version whose body is in the open block.
+func (h *Heap) putInBlock(v Version) Ref {
+	body := v.Envelope.Body()
+	place, n := v.Place, len(body.Data)
+	v.Place = Place{}
+	if body.Codec == api.NoBody {
+		return h.Put(v)
+	}
+	reference := [referenceSize]byte{
+		byte(place.Block), byte(place.Block >> 8), byte(place.Block >> 16),
+		byte(place.Member), byte(place.Member >> 8),
+		byte(n), byte(n >> 8), byte(n >> 16),
+	}
+	v.Envelope, v.Body = v.Envelope[:len(v.Envelope)-n], reference[:]
+	ref := h.Put(v)
+	e := h.Envelope(ref)
+	e[len(e)-referenceSize-1] = byte(inBlock)
+	h.record(ref).inBlock = true
+	b := &h.blocks.list[place.Block]
+	b.live++
+	b.liveBytes += n
+	h.blocks.opened = append(h.blocks.opened, ref)
+	return ref
+}
+
+// placeOf returns the place of a body and its size. The place is zero if the body is not in a block.
+func (h *Heap) placeOf(ref Ref) (Place, int) {
+	r := h.record(ref)
+	if !r.inBlock {
+		return Place{}, 0
+	}
+	e := h.slab.bytes(r.at)
+	e = e[len(e)-referenceSize:]
+	return Place{uint32(e[0]) | uint32(e[1])<<8 | uint32(e[2])<<16, uint32(e[3]) | uint32(e[4])<<8},
+		int(e[5]) | int(e[6])<<8 | int(e[7])<<16
+}
+
+// leave ends the reference of a version to its block.
+func (h *Heap) leave(ref Ref) {
+	x := &h.blocks
+	place, n := h.placeOf(ref)
+	b := &x.list[place.Block]
+	b.live--
+	b.liveBytes -= n
+	switch {
+	case place.Block == x.open:
+	case b.live == 0:
+		x.bytes -= len(b.Data) + blockOverhead
+		if b.sparse {
+			x.sparse--
+		}
+		*b = block{}
+		x.forget(place.Block)
+	case !b.sparse && !b.worthwhile():
+		b.sparse = true
+		x.sparse++
+	}
+}
+
+// Body returns the body of a version. It is valid until the next call that reads a body
+// or releases the version.
+func (h *Heap) Body(ref Ref) api.Body {
+	place, _ := h.placeOf(ref)
+	if place.Block == 0 {
+		return h.Envelope(ref).Body()
+	}
+	x := &h.blocks
+	if x.expanded != place.Block {
+		if x.expander == nil {
+			x.expander = &wire.BodyExpander{}
+		}
+		x.expanded = 0
+		if !x.expander.Expand(&x.list[place.Block].BlockBodies) {
+			return api.Body{Codec: inBlock} // unreachable: the block was decompressed when it was received
+		}
+		x.expanded = place.Block
+	}
+	return x.expander.Member(int(place.Member))
+}
+
+// BodySize returns the size of the body of a version.
+func (h *Heap) BodySize(ref Ref) int {
+	if place, n := h.placeOf(ref); place.Block != 0 {
+		return n
+	}
+	return len(h.Envelope(ref).Body().Data)
+}
+
+// Complete returns the envelope of a version with its body. If the body is in a block,
+// the envelope is appended to buffer. Otherwise it aliases the heap, like Envelope.
+func (h *Heap) Complete(ref Ref, buffer *[]byte) wire.Envelope {
+	if !h.record(ref).inBlock {
+		return h.Envelope(ref)
+	}
+	at := len(*buffer)
+	*buffer = h.Envelope(ref).AppendWithBody(*buffer, h.Body(ref))
+	return (*buffer)[at:len(*buffer):len(*buffer)]
+}
+
+// Equals reports whether a version has the given envelope, with its body.
+func (h *Heap) Equals(ref Ref, e wire.Envelope) bool {
+	stored := h.Envelope(ref)
+	place, n := h.placeOf(ref)
+	if place.Block == 0 {
+		return string(stored) == string(e)
+	}
+	head := len(stored) - referenceSize - 1
+	if len(e) != head+1+n || string(stored[:head]) != string(e[:head]) {
+		return false
+	}
+	body := h.Body(ref)
+	return byte(body.Codec) == e[head] && string(body.Data) == string(e[head+1:])
+}
+
+// CompleteSize returns the size of the envelope of a version with its body.
+func (h *Heap) CompleteSize(ref Ref) int {
+	n := len(h.Envelope(ref))
+	if place, body := h.placeOf(ref); place.Block != 0 {
+		n += body - referenceSize
+	}
+	return n
+}
+
+// BaseBody returns the body of the base of a version, or the zero Body. If it is in a
+// block, it is appended to buffer. It then leaves the block in the next Repack, unless it
+// came with the version: an object that changes is read again.
+func (h *Heap) BaseBody(ref Ref, buffer *[]byte) api.Body {
+	base := h.record(ref).base
+	if base == 0 {
+		return api.Body{}
+	}
+	body := h.Body(base)
+	place, _ := h.placeOf(base)
+	if place.Block == 0 {
+		return body
+	}
+	at := len(*buffer)
+	*buffer = append(*buffer, body.Data...)
+	body.Data = (*buffer)[at:len(*buffer):len(*buffer)]
+	if !h.record(ref).inBlock {
+		h.blocks.take(base, place, body)
+	}
+	return body
+}
+
+// take copies a body for Repack.
+func (x *blocks) take(ref Ref, place Place, body api.Body) {
+	at := len(x.takenBytes)
+	if len(x.taken) < maxTaken && at+len(body.Data) <= maxTakenBytes {
+		x.takenBytes = append(x.takenBytes, body.Data...)
+		x.taken = append(x.taken, taken{ref, place, body.Codec, at, len(x.takenBytes)})
+	}
+}
+
+// TakeOut stores the body of a version by itself if it is in a block. It invalidates
+// every slice obtained from the version.
+func (h *Heap) TakeOut(ref Ref) {
+	if r := h.record(ref); r.inBlock {
+		h.SetBody(ref, h.Body(ref), Place{}, r.dictionary, h.Retain(r.base))
+	}
+}
+
+// Repack takes bodies out of their blocks: those that BaseBody has read, and those of
+// blocks that take more memory than their bodies would. It decompresses one block at
+// most, and does nothing if there is nothing to do. It invalidates slices obtained from
+// any version.
+func (h *Heap) Repack() {
+	x := &h.blocks
+	if len(x.taken) > 0 {
+		h.repackTaken()
+	}
+	if x.sparse > 0 {
+		h.sweep()
+	}
+	if x.expander != nil && x.expander.Bytes() > maxIdleExpanded {
+		x.expander, x.expanded = nil, 0
+	}
+}
+
+func (h *Heap) repackTaken() {
+	list, bytes := h.blocks.taken, h.blocks.takenBytes
+	h.blocks.taken, h.blocks.takenBytes = nil, nil // a block that is freed clears them
+	for _, t := range list {
+		if place, _ := h.placeOf(t.ref); place == t.place && place.Block != 0 {
+			r := h.record(t.ref)
+			h.SetBody(t.ref, api.Body{Codec: t.codec, Data: bytes[t.at:t.to]}, Place{}, r.dictionary, h.Retain(r.base))
+		}
+	}
+	h.blocks.taken, h.blocks.takenBytes = list[:0], bytes[:0]
+}
+
+// sweep searches pages for members of sparse blocks until it has taken out those of one
+// block in one page.
+func (h *Heap) sweep() {
+	x := &h.blocks
+	found := uint32(0)
+	for range min(sweptPages, len(h.pages)) {
+		if x.page >= len(h.pages) {
+			x.page = 0
+		}
+		for i := range pageSize {
+			ref := Ref(x.page*pageSize + i)
+			place, _ := h.placeOf(ref)
+			if place.Block == 0 || !x.list[place.Block].sparse {
+				continue
+			}
+			if found != 0 && found != place.Block {
+				return
+			}
+			found = place.Block
+			h.TakeOut(ref)
+		}
+		x.page++
+		if found != 0 {
+			return
+		}
+	}
+}
+
+// Blocks returns the number of stored blocks.
+func (h *Heap) Blocks() int { return max(len(h.blocks.list)-1, 0) - len(h.blocks.free) }
+
+// Block returns the number of the block that contains the body of a version, or zero.
+func (h *Heap) Block(ref Ref) uint32 {
+	place, _ := h.placeOf(ref)
+	return place.Block
+}
