@@ -154,8 +154,10 @@ func TestAPI(t *testing.T) {
 		_, body = r.get("/metrics", r.everything())
 		assert.Contains(t, string(body), `watchglass_objects{cluster="default",object="all",resource="v1/pods"} 700`+"\n")
 		assert.Contains(t, string(body), `watchglass_edge_feeds_active{cluster="default",object="all"} 1`+"\n")
-		assert.Contains(t, string(body), "# TYPE watchglass_limit_refusals_total counter\n"+
-			`watchglass_limit_refusals_total{cluster="default",object="all",reason="write-timeout"} 0`+"\n")
+		assert.Contains(t, string(body), "# TYPE watchglass_limit_refusals_total counter\n")
+		for _, reason := range []string{"max-message-rate", "max-readers", "write-timeout"} {
+			assert.Contains(t, string(body), `watchglass_limit_refusals_total{cluster="default",object="all",reason="`+reason+`"} 0`+"\n")
+		}
 		assert.Contains(t, string(body), `watchglass_stale_seconds{cluster="default",object="all",resource="v1/pods"} 0`+"\n")
 		assert.Regexp(t, `watchglass_progress_age_seconds\{cluster="default",object="all",resource="v1/pods"\} [0-9]{1,2}\n`, string(body))
 		assert.Regexp(t, `watchglass_memory_bytes\{cluster="default",object="all"\} [1-9][0-9]{6,7}\n`, string(body))
