@@ -13,7 +13,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// messageOf returns a message of blocks, each of which has one object with the given body.
+// messageOf returns a message with the given number of blocks. Each has one object, and body
+// returns the body of the object of a block.
 func messageOf(subscription uint32, blocks int, body func(int) []byte) (message []byte) {
 	for i := range blocks {
 		block := wire.Block{LabelSets: []api.Labels{nil}, Objects: []wire.Change{{
