@@ -255,6 +255,7 @@ func TestLongTokenIsRefusedWithoutReview(t *testing.T) {
 		assert.Equal(t, "max-token-bytes", r.Status.Cause)
 		assert.Error(t, result())
 		assert.Equal(t, 1, rules.requestCount())
+		assert.EqualValues(t, 1, limits.Refusals(limit.MaxTokenBytes))
 	})
 }
 

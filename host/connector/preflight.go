@@ -21,7 +21,7 @@ type preflight struct {
 	greeting bool // the message has a Hello
 	token    string
 	user     *access.User
-	refused  *api.Status // why the token was refused
+	refused  *api.Status // why the reader was refused
 
 	schemas map[api.Resource]schema
 	rights  map[access.Request]right
@@ -37,6 +37,24 @@ type right struct {
 type schema struct {
 	schema *api.Schema
 	status *api.Status
+}
+
+// has reports whether status is the result of one of the requests.
+func (p *preflight) has(status *api.Status) bool {
+	if status == p.refused {
+		return true
+	}
+	for _, right := range p.rights {
+		if status == right.refused {
+			return true
+		}
+	}
+	for _, schema := range p.schemas {
+		if status == schema.status {
+			return true
+		}
+	}
+	return false
 }
 
 // preflight sends all requests that a message needs. The session reports errors in the

@@ -126,7 +126,7 @@ func (c *Connector) ServeShard(ctx context.Context, conn MessageConn, resources 
 	config.Authenticate, config.Shard, config.Meter = r.authenticate, shard, &r.meter
 	config.Deflate = c.deflater.sections
 	config.Refused = func(status *api.Status) {
-		c.config.Limits.CountStatus(status)
+		r.countRefusal(status)
 		r.released = true
 	}
 	r.session = session.New(config, r)
@@ -213,18 +213,26 @@ func (r *reader) accept(ctx context.Context, message *session.Message) error {
 	defer c.mu.Unlock()
 	r.found = found
 	err := r.session.Apply(message, c.now())
+	if err != nil {
+		r.countRefusal(api.AsStatus(err))
+	}
 	r.found = nil
 	if found.prompts {
 		r.requestProgress()
 	}
 	maps.DeleteFunc(r.rights, func(id uint32, _ grant) bool { return !r.session.Has(id) })
-	if err != nil {
-		c.config.Limits.CountStatus(api.AsStatus(err))
-	}
 	if errors.Is(err, api.Protocol("")) {
 		c.totals.Malformed++
 	}
 	return err
+}
+
+// countRefusal counts a refusal by the session. A refusal that preflight found was counted
+// when it was found. The caller holds the lock.
+func (r *reader) countRefusal(status *api.Status) {
+	if r.found == nil || !r.found.has(status) {
+		r.connector.config.Limits.CountStatus(status)
+	}
 }
 
 // requestProgress requests the progress that the reader waits for from the sources. The
@@ -246,8 +254,8 @@ func (r *reader) authenticate(string) *api.Status {
 	case r.found.user == nil: // preflight did not find the Hello that the session found
 		return api.Internal("the token was not checked: send the Hello in a separate message")
 	}
-	if status := r.connector.greet(); status != nil {
-		return status
+	if r.found.refused = r.connector.greet(); r.found.refused != nil {
+		return r.found.refused
 	}
 	r.token = r.found.token
 	r.setUser(r.found.user)

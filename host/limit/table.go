@@ -69,7 +69,7 @@ var (
 var (
 	MaxTokenBytes = define(Limit{
 		Name: "max-token-bytes", Default: 16 << 10, Unit: Bytes, Code: http.StatusRequestEntityTooLarge,
-		Help: "size of a bearer token; a longer one gets 413 and is not examined",
+		Help: "size of a bearer token; a longer one gets 413 and is not examined. The first message to /watch, which contains the token, may have 16KiB more",
 	})
 	MaxImpersonations = define(Limit{
 		Name: "max-impersonations", Default: 64, Unit: Count, Code: http.StatusRequestEntityTooLarge,

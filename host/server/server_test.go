@@ -200,6 +200,46 @@ func TestMessageOverTheLimitClosesWith1009(t *testing.T) {
 	}
 }
 
+// The first message is read before the token is checked, so its size follows the limit of
+// tokens. Later messages may be larger.
+func TestTheFirstMessageIsNotMuchLargerThanAToken(t *testing.T) {
+	limits := limit.NewSet().With(limit.MaxTokenBytes, 1000)
+	r := startWithin(t, limits, server.Config{})
+	const most = 1000 + 16<<10
+	hello := &wire.Hello{Version: wire.Version}
+	// rest is a frame that completes the message.
+	rest := func(bytes int) *wire.Subscribe {
+		frame := &wire.Subscribe{Subscription: 1, Resource: pods.String(), LabelSelector: strings.Repeat("x", bytes-100)}
+		frame.LabelSelector += strings.Repeat("x", bytes-len(frame.Append(hello.Append(nil))))
+		require.Equal(t, bytes, len(frame.Append(hello.Append(nil))))
+		return frame
+	}
+	connect := func() *connectortest.Reader {
+		conn, err := connectortest.Dial(t.Context(), r.socket())
+		require.NoError(t, err)
+		return connectortest.NewReader(conn)
+	}
+
+	reader := connect()
+	require.NoError(t, reader.Send(t.Context(), hello, rest(most)))
+	require.NoError(t, reader.Until(t.Context(), func() bool { return reader.Welcome.Version != 0 }), "exactly the limit")
+	require.NoError(t, reader.Send(t.Context(), rest(10*most)))
+	s, err := reader.Subscribe(t.Context(), wire.Subscribe{Subscription: 2, Resource: pods.String(), Credit: 1 << 20})
+	require.NoError(t, err)
+	require.NoError(t, reader.UntilSynced(t.Context(), s), "a later message may be larger")
+	require.NoError(t, reader.Conn.Close(nil))
+
+	reader = connect()
+	require.NoError(t, reader.Send(t.Context(), hello, rest(most+1)))
+	err = reader.UntilEnd(t.Context())
+	assert.Equal(t, websocket.StatusPolicyViolation, websocket.CloseStatus(err), "%v", err)
+	require.NotNil(t, reader.Status)
+	assert.Equal(t, 413, reader.Status.Code)
+	assert.Equal(t, "max-token-bytes", reader.Status.Cause)
+	assert.EqualValues(t, 1, limits.Refusals(limit.MaxTokenBytes))
+	assert.Zero(t, reader.Welcome.Version)
+}
+
 // A reader that does not read until its socket is full does not affect the others.
 // When it reads again it receives everything in order.
 func TestSlowReaderDoesNotDelayOthers(t *testing.T) {

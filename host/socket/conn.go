@@ -29,10 +29,13 @@ type Conn struct {
 	number  int32        // number of ctx, from one on
 	writing atomic.Int32 // number of the context of the current write, or zero
 	limited bool         // by limits; otherwise the WebSocket limits received messages
+	greeted bool         // the first message was read
 	limits  *limit.Set
 }
 
-// LimitMessages refuses messages of more than max-message-bytes.
+// LimitMessages refuses messages of more than max-message-bytes. The first message
+// arrives before authentication and contains the token, so it may have only 16 KiB more
+// than max-token-bytes.
 func (c *Conn) LimitMessages(limits *limit.Set) {
 	c.limited, c.limits = true, limits
 	c.ws.SetReadLimit(-1)
@@ -74,12 +77,43 @@ func (c *Conn) read(ctx context.Context) (websocket.MessageType, []byte, error) 
 	if err != nil {
 		return kind, nil, err
 	}
-	most := c.limits.Value(limit.MaxMessageBytes)
-	message, err := io.ReadAll(io.LimitReader(r, most+1))
-	if err == nil && int64(len(message)) > most {
-		return kind, nil, c.limits.Refuse(limit.MaxMessageBytes, "the message is too large")
+	limited, most, refusal := limit.MaxMessageBytes, c.limits.Value(limit.MaxMessageBytes), "the message is too large"
+	if first := c.limits.Value(limit.MaxTokenBytes) + besidesToken; !c.greeted && first < most {
+		limited, most, refusal = limit.MaxTokenBytes, first, "the first message is too large: it contains the token, and Subscribe frames can follow the Welcome"
 	}
-	return kind, message, err
+	message, err := readUpTo(r, int(most)+1)
+	if err != nil {
+		return kind, nil, err
+	}
+	if int64(len(message)) > most {
+		return kind, nil, c.limits.Refuse(limited, refusal)
+	}
+	c.greeted = true
+	return kind, message, nil
+}
+
+// besidesToken is the size of the first message without its token. Its other fields are
+// short.
+const besidesToken = 16 << 10
+
+// readUpTo reads at most n bytes, or less if the message ends. Most messages are short.
+// The buffer grows by a factor of eight, so that a large message leaves little garbage.
+func readUpTo(r io.Reader, n int) ([]byte, error) {
+	message := make([]byte, 0, min(512, n))
+	for {
+		read, err := r.Read(message[len(message):cap(message)])
+		message = message[:len(message)+read]
+		switch {
+		case err == io.EOF:
+			return message, nil
+		case err != nil:
+			return nil, err
+		case len(message) == n:
+			return message, nil
+		case len(message) == cap(message):
+			message = append(make([]byte, 0, min(8*cap(message), n)), message...)
+		}
+	}
 }
 
 // Write implements connector.MessageConn.
