@@ -26,7 +26,8 @@
 // 429. Clients share these limits. No client can use the capacity reserved for
 // others, and a list of many objects counts several times.
 // [limit.MaxWaitingRequests] limits requests that wait for a first list or for a
-// resource version.
+// resource version. Beyond 20 refusals per second, each 429 of a client is sent a second
+// later, and at most as many wait.
 //
 // # Rights
 //

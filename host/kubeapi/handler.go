@@ -56,6 +56,7 @@ type Handler struct {
 	// served. Each state has separate seats, so that unauthenticated or waiting requests
 	// do not take the seats of others.
 	deciding, waiting, requests, watches *seats
+	refusals                             *refusals
 }
 
 // New returns a handler.
@@ -75,6 +76,7 @@ func New(config Config) *Handler {
 	} {
 		*seats = newSeats(config.Limits, l)
 	}
+	h.refusals = newRefusals(config.Limits)
 	h.stopping, h.stop = context.WithCancel(context.Background())
 	return h
 }
@@ -105,6 +107,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}()
 	status := h.serve(out, r, request)
+	if status != nil {
+		h.refusals.pace(r.Context(), clientOf(r, request.user), status)
+	}
 	switch {
 	case status == nil:
 	case r.Context().Err() != nil && status.Code != api.CodeTimeout: // after a read timeout the context has ended as well
