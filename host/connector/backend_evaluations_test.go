@@ -68,6 +68,30 @@ func TestListsUseTheEvaluationsOfTheirClient(t *testing.T) {
 	}
 }
 
+func TestARefusedListWaitsUntilEvaluationsAreLeft(t *testing.T) {
+	runPaced(t, 100, connector.Config{}, func(t *testing.T, w *world, _ *limit.Set) {
+		w.fill(3000)
+		synctest.Wait()
+		first := w.list(selecting(eve, failed()))
+		w.serving.Go(func() {
+			_, err := first.rest()
+			assert.NoError(t, err)
+		})
+		synctest.Wait() // it waits for a chunk of evaluations
+		refused := func() *api.Status {
+			_, err := w.connector.Backend().List(t.Context(), pods, selecting(eve, failed()))
+			var status *api.Status
+			require.ErrorAs(t, err, &status)
+			return status
+		}
+		retry := refused().RetryAfterSeconds
+		assert.Greater(t, retry, 2)
+		time.Sleep(time.Duration(retry-2) * time.Second) // of the bubble
+		assert.LessOrEqual(t, refused().RetryAfterSeconds, 2)
+		time.Sleep(time.Minute) // until the first list has ended
+	})
+}
+
 func TestAListIsRefusedWhileItsClientHasNoEvaluationsLeft(t *testing.T) {
 	runPaced(t, 1000, connector.Config{}, func(t *testing.T, w *world, limits *limit.Set) {
 		w.fill(3000)
