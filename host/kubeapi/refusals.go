@@ -4,10 +4,9 @@ import (
 	"context"
 	"hash/maphash"
 	"net/http"
+	"sync"
 	"sync/atomic"
 	"time"
-
-	"golang.org/x/time/rate"
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/host/limit"
@@ -15,13 +14,18 @@ import (
 
 // refusals delay the responses to a client that is refused again and again. Such a client
 // ignores Retry-After, and thousands of refusals per second take as much processor time
-// as useful requests. Clients share a fixed number of limiters, so that no client takes
-// memory. A shared one only delays refusals.
+// as useful requests. Clients share a fixed number of counters, so that no client takes
+// memory. A client that shares one with a hasty client only gets its refusals later.
 type refusals struct {
-	limits   *limit.Set
-	seed     maphash.Seed
-	limiters [256]*rate.Limiter
-	delayed  atomic.Int64
+	limits  *limit.Set
+	seed    maphash.Seed
+	delayed atomic.Int64
+
+	mu       sync.Mutex
+	counters [256]struct {
+		since time.Time // start of the second that is counted
+		sent  int       // refusals sent since then without a delay
+	}
 }
 
 const (
@@ -30,17 +34,25 @@ const (
 )
 
 func newRefusals(limits *limit.Set) *refusals {
-	r := &refusals{limits: limits, seed: maphash.MakeSeed()}
-	for i := range r.limiters {
-		r.limiters[i] = rate.NewLimiter(refusalsPerSecond, refusalsPerSecond)
+	return &refusals{limits: limits, seed: maphash.MakeSeed()}
+}
+
+// first reports whether a refusal of the client is one of the first in a second.
+func (r *refusals) first(client string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c := &r.counters[maphash.String(r.seed, client)%uint64(len(r.counters))]
+	if now := time.Now(); now.Sub(c.since) >= time.Second {
+		c.since, c.sent = now, 0
 	}
-	return r
+	c.sent++
+	return c.sent <= refusalsPerSecond
 }
 
 // pace waits before a refusal is sent if the client had too many of them. At most
 // max-waiting-requests refusals wait; more are sent at once.
 func (r *refusals) pace(ctx context.Context, client string, status *api.Status) {
-	if status.Code != http.StatusTooManyRequests || r.limiters[maphash.String(r.seed, client)%uint64(len(r.limiters))].Allow() {
+	if status.Code != http.StatusTooManyRequests || r.first(client) {
 		return
 	}
 	defer r.delayed.Add(-1)
