@@ -57,6 +57,7 @@ type rig struct {
 	engine        *Engine
 	backend       backend
 	session       *session.Session
+	config        session.Config
 	now           int64
 	stream        uint32
 	seen          map[wire.Type][][]byte
@@ -119,7 +120,7 @@ func (r *rig) handle(t wire.Type, payload []byte) {
 		var f wire.OpenStream
 		require.NoError(r.t, f.Parse(payload))
 		r.stream = f.Stream
-		r.session = session.New(session.Config{}, &r.backend)
+		r.session = session.New(r.config, &r.backend)
 		require.NoError(r.t, r.engine.Step((&wire.StreamOpened{Stream: f.Stream}).Append(nil)))
 	case wire.TypeSendStream:
 		var f wire.SendStream

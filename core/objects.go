@@ -204,6 +204,9 @@ func (b *sharedCollection) Find(key api.Key) (objcache.Object, bool) {
 	heap := b.cacher.Heap()
 	heap.TakeOut(ref) // single objects are read repeatedly
 	heap.TakeOut(heap.Base(ref))
+	if b.cacher.Restored().Corrupt() != nil {
+		return objcache.Object{}, false
+	}
 	return objcache.Object{
 		ResourceVersion: heap.ResourceVersion(ref), Flags: heap.Flags(ref), Labels: heap.LabelsOf(ref),
 		Envelope: heap.Envelope(ref), Base: heap.BaseBody(ref, nil), Dictionary: b.cacher.Bodies().Dictionary(ref),

@@ -56,6 +56,10 @@ func (e *Engine) replyObject(c *collection, cache *cacher.Cacher, request uint32
 	default:
 		e.plain = e.plain[:0]
 		item := e.item(c, cache, ref, cache.Heap().ResourceVersion(ref), true)
+		if corruption := cache.Restored().Corrupt(); corruption != nil {
+			e.replyError(request, corruption)
+			return
+		}
 		e.out = (&wire.ObjectReply{Request: request, Item: item}).Append(e.out)
 	}
 }
@@ -114,6 +118,10 @@ func (e *Engine) replyList(c *collection, cache *cacher.Cacher, request uint32, 
 			break
 		}
 		items = append(items, e.item(c, cache, ref, cache.Heap().ResourceVersion(ref), bodies))
+	}
+	if corruption := cache.Restored().Corrupt(); corruption != nil {
+		e.replyError(request, corruption)
+		return
 	}
 	e.out = (&wire.ListReply{
 		Request: request, ResourceVersion: r.ResourceVersion, Continue: r.Continue, Remaining: r.Remaining, Items: items,

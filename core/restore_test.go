@@ -58,7 +58,7 @@ func (r *rig) rejections() (messages []string) {
 // restart returns another engine whose connector is unreachable.
 func (r *rig) restart() *rig {
 	next := newRig(r.t)
-	next.backend, next.now = r.backend, r.now
+	next.backend, next.config, next.now = r.backend, r.config, r.now
 	return next
 }
 

@@ -291,6 +291,10 @@ func (w *watch) reportPending(e *Engine, out []byte) []byte {
 		frame.Events = append(frame.Events, event)
 		n++
 	}
+	if w.cacher.Restored().Corrupt() != nil {
+		w.discard()
+		return out
+	}
 	out = frame.Append(out)
 	w.release(w.pending[:n])
 	w.pending = w.pending[:copy(w.pending, w.pending[n:])]

@@ -55,6 +55,7 @@ type Cacher struct {
 func New(cfg Config) *Cacher {
 	c := &Cacher{schema: cfg.Schema, heap: store.NewHeap()}
 	c.listing.cacher, c.restored.cacher, c.upstream.cacher, c.waits.cacher = c, c, c, c
+	c.heap.OnCorrupt = func() { c.restored.MarkCorrupt(api.Internal("a block of bodies is corrupt")) }
 	c.state = store.New(c.heap)
 	c.window = history.New(c.heap, cfg.History)
 	c.bodies.Init(c.heap, c.window, cfg.DeltaEpoch)

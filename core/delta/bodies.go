@@ -69,12 +69,13 @@ func (b *Bodies) Stored(key api.Key, rv api.ResourceVersion, base *wire.Base, pr
 	if known := b.baseBeside(previous); known != 0 && b.isBase(known, base) {
 		return b.heap.Retain(known), nil
 	}
-	if base.Body.Codec == api.NoBody {
+	if base.Body.Codec == api.NoBody && place.BaseSize == 0 {
 		return 0, api.Protocol("the body of " + string(key) + " at version " + rv.String() +
 			" is a delta from version " + base.ResourceVersion.String() + ", which is missing")
 	}
 	if place.Block != 0 {
 		place.Member++
+		place.Size = place.BaseSize
 	}
 	b.scratch = wire.AppendEnvelope(b.scratch[:0], &api.Object{Key: key, Body: base.Body})
 	return b.heap.Put(store.Version{

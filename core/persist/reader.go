@@ -101,7 +101,7 @@ func (r *Reader) replay(chunk *wire.Chunk, body *reflector.Body, progressAt int6
 // chunk is processed with it. A body with a name is loaded on demand.
 func (r *Reader) bodyOf(chunk *wire.Chunk, name uint32, following []byte) (*reflector.Body, *api.Status) {
 	info := &chunk.Body
-	body := &reflector.Body{Objects: int(info.Objects), Bytes: int(info.Bytes), First: api.Key(lite.Clone(string(info.First)))}
+	body := &reflector.Body{Objects: int(info.Objects), Memory: int(info.Memory), First: api.Key(lite.Clone(string(info.First)))}
 	switch {
 	case info.Objects == 0 && len(following) == 0:
 		return nil, nil

@@ -21,7 +21,11 @@ func (r *Reflector) SnapshotBlock(f *wire.SnapshotBlock, bytes int) error {
 	status := f.Expand(r.block)
 	if status == nil {
 		heap := r.cacher.Heap()
-		status = r.listBlock(r.block, heap.OpenBlock(f.BlockBodies(), false))
+		number := heap.OpenBlock(f.BlockBodies(), false)
+		status = r.addBlock(r.block, func(i int, p *cacher.Put) *api.Status {
+			p.Place = store.Place{Block: number, Member: uint32(2 * i)}
+			return r.cacher.Listing().Object(p)
+		})
 		heap.CloseBlock()
 	}
 	if status != nil {
@@ -30,9 +34,9 @@ func (r *Reflector) SnapshotBlock(f *wire.SnapshotBlock, bytes int) error {
 	return nil
 }
 
-// listBlock adds objects to the list. In a block, they refer to label sets by
-// their index in the block. number is that of the block in the heap.
-func (r *Reflector) listBlock(b *wire.Block, number uint32) (status *api.Status) {
+// addBlock adds the objects of a block, which refer to label sets by their index in the
+// block.
+func (r *Reflector) addBlock(b *wire.Block, add func(i int, p *cacher.Put) *api.Status) (status *api.Status) {
 	sets := &r.cacher.Heap().Labels
 	r.numbers = r.numbers[:0]
 	for _, labels := range b.LabelSets {
@@ -43,12 +47,34 @@ func (r *Reflector) listBlock(b *wire.Block, number uint32) (status *api.Status)
 		c := &b.Objects[i]
 		p = cacher.Put{
 			ResourceVersion: c.ResourceVersion, Flags: c.Flags, Base: c.Base, Envelope: c.Envelope, LabelSet: r.numbers[c.LabelSet],
-			Place: store.Place{Block: number, Member: uint32(2 * i)},
 		}
-		status = r.cacher.Listing().Object(&p)
+		status = add(i, &p)
 	}
 	for _, number := range r.numbers {
 		sets.Release(number)
+	}
+	return status
+}
+
+// storedBlock adds the objects of a persisted block. Their bodies are checked when one of
+// them is read.
+func (r *Reflector) storedBlock(f *wire.StoredBlock, add func(*cacher.Put) *api.Status) *api.Status {
+	if r.block == nil {
+		r.block = &wire.Block{}
+	}
+	if status := f.Expand(r.block); status != nil {
+		return status
+	}
+	heap := r.cacher.Heap()
+	number := heap.OpenBlock(f.Block, false)
+	status := r.addBlock(r.block, func(i int, p *cacher.Put) *api.Status {
+		m := f.Members[i]
+		p.Place = store.Place{Block: number, Member: 2 * m.Index, Size: m.Body, BaseSize: m.BaseBody}
+		return add(p)
+	})
+	heap.CloseBlock()
+	if status == nil {
+		status = r.cacher.Restored().Cause()
 	}
 	return status
 }

@@ -15,7 +15,7 @@ import (
 // Body contains the objects of a chunk.
 type Body struct {
 	Objects int
-	Bytes   int     // length of Frames
+	Memory  int     // estimated memory of the objects
 	First   api.Key // key of the first object
 	Frames  []byte  // nil if Load must be called
 	// Load returns the frames, or an error if they differ from the stored ones.
@@ -41,7 +41,7 @@ func (r *Reflector) ReplayBody(b *Body) error {
 	if b.Frames != nil {
 		return r.Replay(b.Frames, r.now)
 	}
-	waits := &segment{Body: *b, reflector: r, dictionaries: r.replayed, bytes: b.Bytes + b.Objects*loadedObjectBytes}
+	waits := &segment{Body: *b, reflector: r, dictionaries: r.replayed, bytes: b.Memory + b.Objects*loadedObjectBytes}
 	if r.cacher.Listing().AddSegment(b.First, waits) {
 		r.unloaded += waits.bytes
 		return nil
@@ -64,6 +64,7 @@ func (w *segment) Load(state *store.Store) {
 		c.Restored().MarkCorrupt(status)
 	}
 	c.Bodies().SetDictionary(before)
+	w.reflector.block = nil
 	w.Drop()
 }
 
@@ -76,7 +77,7 @@ func (w *segment) load(state *store.Store) *api.Status {
 		return status
 	}
 	into := loading{segment: w, state: state}
-	if err := wire.FromConnector.Each(frames, into.frame); err != nil {
+	if err := wire.Persisted.Each(frames, into.frame); err != nil {
 		return api.AsStatus(err)
 	}
 	return nil
@@ -98,6 +99,11 @@ func (l *loading) frame(t wire.Type, f wire.Frame) error {
 		return nil
 	case *wire.SnapshotPart:
 		return l.part(f)
+	case *wire.StoredBlock:
+		if status := l.reflector.storedBlock(f, l.add); status != nil {
+			return status
+		}
+		return nil
 	}
 	return wire.Unknown(t)
 }
@@ -133,5 +139,7 @@ func (l *loading) object(c *wire.Change) *api.Status {
 		ResourceVersion: c.ResourceVersion, Flags: c.Flags, Base: c.Base, Envelope: c.Envelope, LabelSet: l.reflector.number(set),
 	}
 	defer l.reflector.done(&put)
-	return l.reflector.cacher.Restored().Object(l.state, &put)
+	return l.add(&put)
 }
+
+func (l *loading) add(p *cacher.Put) *api.Status { return l.reflector.cacher.Restored().Object(l.state, p) }

@@ -34,7 +34,7 @@ func (r *Reflector) Replay(frames []byte, progressAt int64) error {
 }
 
 func (r *Reflector) replay(t wire.Type, payload []byte) error {
-	f, err := wire.FromConnector.New(t)
+	f, err := wire.Persisted.New(t)
 	switch f := f.(type) {
 	case nil:
 		return err
@@ -58,14 +58,24 @@ func (r *Reflector) replay(t wire.Type, payload []byte) error {
 	case *wire.SnapshotPart:
 		r.parts = f.Objects
 		return r.SnapshotPart(f, 0)
+	case *wire.StoredBlock:
+		return r.replayBlock(f)
 	case *wire.SnapshotEnd:
 		return r.SnapshotEnd(f)
 	case *wire.Events:
 		return r.Changes(f, 0)
 	case *wire.Progress:
 		return r.Progress(f)
-	default:
-		return wire.Unknown(t)
+	}
+	return nil
+}
+
+func (r *Reflector) replayBlock(f *wire.StoredBlock) error {
+	if r.phase != listing {
+		return api.Protocol("the persisted state has objects outside of a snapshot")
+	}
+	if status := r.storedBlock(f, r.cacher.Listing().Object); status != nil {
+		return status
 	}
 	return nil
 }

@@ -32,7 +32,10 @@ const (
 
 // tryBlock sends the next block of a snapshot, unless it is sent in parts.
 func (s *subscription) tryBlock(message []byte) ([]byte, bool) {
-	if s.session.cfg.Deflate == nil || s.filter.Selects() {
+	if s.session.cfg.Deflate == nil {
+		return s.forwardBlock(message)
+	}
+	if s.filter.Selects() {
 		return message, false
 	}
 	return s.appendBlock(message), true
@@ -45,7 +48,7 @@ func (s *subscription) appendBlock(message []byte) []byte {
 	if all {
 		if b, ok := s.collection.find()[from]; ok {
 			s.advanceTo(b.next, b.done)
-			return s.sendBlock(message, b.first, b.block)
+			return s.sendEncoded(message, b.first, b.block)
 		}
 	}
 	refs, size, next, done := s.nextBlock(from)
@@ -65,28 +68,16 @@ func (s *subscription) appendBlock(message []byte) []byte {
 	if all {
 		s.collection.find()[from] = foundBlock{block, refs[0], next, done}
 	}
-	return s.sendBlock(message, refs[0], block)
+	return s.sendEncoded(message, refs[0], block)
 }
 
-// advanceTo sets the next key of the snapshot.
-func (s *subscription) advanceTo(next api.Key, done bool) {
-	if s.next = next; done {
-		s.phase = replaying
-	}
-}
-
-// sendBlock sends a block that starts with the given version.
-func (s *subscription) sendBlock(message []byte, first store.Ref, block *encodedBlock) []byte {
-	if s.usesOtherDictionary(first) {
-		message = s.appendSchema(message, s.cacher.Heap().Dictionary(first), s.cacher.Bodies().Dictionary(first))
-	}
+// sendEncoded sends an encoded block that starts with the given version.
+func (s *subscription) sendEncoded(message []byte, first store.Ref, block *encodedBlock) []byte {
 	f := block.frame
-	f.Subscription = s.id
 	if s.omitsBodies() {
 		f.Bodies, f.Data = 0, f.Data[:block.envelopesEnd]
 	}
-	s.session.inflated += max(0, int(f.Envelopes+f.Bodies)-len(f.Data))
-	return s.charge(message, f.Append(message))
+	return s.sendBlock(message, first, &f)
 }
 
 // nextBlock returns the versions of the block from a key on, their estimated size, and
@@ -126,19 +117,6 @@ func (s *subscription) startsBlock(refs []store.Ref, ref store.Ref, size int) bo
 		heap.Dictionary(ref) != heap.Dictionary(refs[0])
 }
 
-// blockSize estimates the size of an object in a block before compression.
-func (s *subscription) blockSize(ref store.Ref) int {
-	heap := s.cacher.Heap()
-	size := heap.CompleteSize(ref) + 16
-	if base := heap.Base(ref); base != 0 {
-		size += heap.BodySize(base)
-	}
-	for _, l := range heap.Labels.Labels(heap.LabelSet(ref)) {
-		size += len(l.Key) + len(l.Value) + 4
-	}
-	return size
-}
-
 // hash is FNV-1a.
 func hash(key api.Key) uint32 {
 	h := uint32(2166136261)
@@ -152,22 +130,10 @@ func hash(key api.Key) uint32 {
 func (s *subscription) encodeBlock(refs []store.Ref) *encodedBlock {
 	heap, f := s.cacher.Heap(), s.frame
 	f.Bytes = f.Bytes[:0]
-	block := wire.Block{Objects: f.Changes[:0]}
-	var sets []uint32 // IDs of block.LabelSets
-	for _, ref := range refs {
-		number, set := 0, heap.LabelSet(ref)
-		for number < len(sets) && sets[number] != set {
-			number++
-		}
-		if number == len(sets) {
-			sets, block.LabelSets = append(sets, set), append(block.LabelSets, heap.Labels.Labels(set))
-		}
-		block.Objects = append(block.Objects, wire.Change{
-			ResourceVersion: heap.ResourceVersion(ref), Flags: heap.Flags(ref), LabelSet: uint32(number),
-			Envelope: heap.Complete(ref, &f.Bytes), Base: s.base(ref, 0),
-		})
+	block := s.blockOf(refs, func(ref store.Ref) wire.Envelope { return heap.Complete(ref, &f.Bytes) })
+	for i, ref := range refs {
+		block.Objects[i].Base = s.base(ref, 0)
 	}
-	f.Changes = block.Objects
 	f.Envelopes, f.Bodies = block.AppendSections(f.Envelopes[:0], f.Bodies[:0])
 	data, end := s.session.cfg.Deflate(f.Bytes[:0], f.Envelopes, f.Bodies)
 	f.Bytes = data

@@ -288,7 +288,7 @@ func TestCompleteBodiesAreStoredInTheirBlocks(t *testing.T) {
 	w.read(wire.Subscribe{Namespace: "team-d"}, true)
 	require.Positive(t, w.Heap().Blocks())
 	require.Less(t, w.Heap().UsedBytes(), used-podsOfNamespace*len(text))
-	require.Equal(t, before, w.read(wire.Subscribe{Namespace: "team-d"}, false))
+	require.Equal(t, before.objects, w.read(wire.Subscribe{Namespace: "team-d"}, false).objects)
 
 	o := objects.Object(fmt.Sprintf("team-d/pod-0003 rv=%d body=third", w.rv+1))
 	w.rv++
@@ -304,4 +304,39 @@ func TestCompleteBodiesAreStoredInTheirBlocks(t *testing.T) {
 	require.Zero(t, w.Heap().Block(base))
 	require.Zero(t, w.Heap().Block(w.State().Get(o.Key)))
 	require.NotZero(t, w.Heap().Block(w.State().Get("team-d/pod-0004")))
+}
+
+// A session without an encoder forwards the blocks that its collection stores (rule B34).
+// Changed blocks are sent in parts, and readers with selectors or without bodies receive
+// no blocks.
+func TestStoredBlocksAreForwarded(t *testing.T) {
+	w := newBlockWorld(t)
+	text := strings.Repeat("all-siblings-have-this-", 20)
+	for _, namespace := range []string{"team-d", "team-e"} {
+		for i := range podsOfNamespace {
+			w.apply(w.pod(fmt.Sprintf("%s/pod-%04d", namespace, i), text))
+		}
+	}
+	parts := w.read(wire.Subscribe{}, false)
+	require.Zero(t, parts.blocks)
+	sent := w.read(wire.Subscribe{}, true)
+	encoded := w.encoded
+	forwarded := w.read(wire.Subscribe{}, false)
+	require.Equal(t, encoded, w.encoded)
+	require.Equal(t, parts.objects, forwarded.objects)
+	require.Subset(t, sent.data, forwarded.data)
+	require.Equal(t, 3*podsOfNamespace, forwarded.parts, "short bodies are not in blocks")
+	require.Equal(t, w.read(wire.Subscribe{Namespace: "team-e"}, false).objects, w.read(wire.Subscribe{Namespace: "team-e"}, true).objects)
+	for _, f := range []wire.Subscribe{{LabelSelector: "app=app-1"}, {FieldSelector: "spec.nodeName=n1"}, {MetadataOnly: true}} {
+		require.Zero(t, w.read(f, false).blocks, f)
+	}
+
+	w.apply(w.pod("team-d/pod-0005", text))
+	w.rv++
+	w.Delete("team-d/pod-0200", w.rv, 1000)
+	w.apply(w.pod("team-e/pod-0100-new", text)) // between members of a block
+	now := w.read(wire.Subscribe{}, false)
+	require.Less(t, now.blocks, forwarded.blocks)
+	require.Positive(t, now.blocks)
+	require.Equal(t, w.read(wire.Subscribe{}, true).objects, now.objects)
 }

@@ -5,8 +5,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// tryBlock sends no blocks: the module has no encoder.
-func (s *subscription) tryBlock(message []byte) ([]byte, bool) { return message, false }
+// tryBlock forwards stored blocks: the module has no encoder.
+func (s *subscription) tryBlock(message []byte) ([]byte, bool) { return s.forwardBlock(message) }
 
 // askBodies sends a complete snapshot to a reader that requests rows first, also if it
 // would resume without bodies.

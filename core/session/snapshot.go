@@ -34,6 +34,7 @@ func NewSnapshotReader(collection *Collection, from api.ResourceVersion, source 
 	if status != nil {
 		return nil, status
 	}
+	sub.stores = true
 	return &SnapshotReader{sub: sub}, nil
 }
 
@@ -77,19 +78,20 @@ func (c *SnapshotReader) Next(p *SnapshotChunk, limit int) (status *api.Status) 
 	return c.sub.cacher.Restored().Corrupt()
 }
 
-// appendBody reads objects of the snapshot.
+// appendBody reads objects of the snapshot, whose memory is about limit bytes. Loading the
+// body takes time in proportion.
 func (c *SnapshotReader) appendBody(p *SnapshotChunk, limit int) {
 	c.sub.resendSchema()
-	for c.sub.phase == listing && len(p.Frames)+len(p.Body) < limit {
+	for c.sub.phase == listing && len(p.Frames)+int(p.Info.Memory) < limit {
 		before := len(p.Body)
-		p.Body = c.sub.advance(p.Body, limit-len(p.Frames))
+		var added stored
+		p.Body, added = c.sub.appendStored(p.Body, limit-len(p.Frames)-int(p.Info.Memory))
 		p.moveDictionaries(before)
-		if objects := c.sub.frame.Changes; len(objects) > 0 {
-			if p.Info.Objects == 0 {
-				p.Info.First = api.Key(lite.Clone(string(objects[0].Envelope.Key())))
-			}
-			p.Info.Objects += uint32(len(objects))
+		p.Info.Memory += uint32(added.memory)
+		if p.Info.Objects == 0 && added.objects > 0 {
+			p.Info.First = api.Key(lite.Clone(string(added.first)))
 		}
+		p.Info.Objects += uint32(added.objects)
 	}
 	c.sub.resendSchema()
 	if p.Info.Objects == 0 {

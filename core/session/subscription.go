@@ -40,6 +40,7 @@ type subscription struct {
 	id              uint32
 	phase           phase
 	metadataOnly    bool
+	stores          bool   // of a SnapshotReader
 	rowsFirst       bool   // bodies are sent after the snapshot
 	restored        bool   // continued from another session: the reader has the schema and a state
 	dictionary      uint32 // the cacher's number of the dictionary in the last schema
@@ -345,7 +346,7 @@ func (s *subscription) appendPart(message []byte, limit int) []byte {
 			return false
 		}
 		matches := s.filter.Matches(ref)
-		if matches && len(s.frame.Changes) > 0 && s.usesOtherDictionary(ref) {
+		if len(s.frame.Changes) > 0 && (matches && s.usesOtherDictionary(ref) || s.startsStored(ref)) {
 			done = false
 			return false
 		}

@@ -15,7 +15,12 @@ import (
 
 // Place is the place of a body in a block. The zero Place means that the body is stored
 // by itself.
-type Place struct{ Block, Member uint32 }
+type Place struct {
+	Block, Member uint32
+	// Size and BaseSize are the sizes of the body, and of the base's body, if the caller
+	// has only the block. They are otherwise zero.
+	Size, BaseSize uint32
+}
 
 const (
 	// inBlock is the codec in the envelope of a version whose body is in a block. The
@@ -129,7 +134,11 @@ func (h *Heap) putInBlock(v Version) Ref {
 	body := v.Envelope.Body()
 	place, n := v.Place, len(body.Data)
 	v.Place = Place{}
-	if body.Codec == api.NoBody {
+	switch {
+	case body.Codec != api.NoBody:
+	case place.Size > 0:
+		n = int(place.Size)
+	default:
 		return h.Put(v)
 	}
 	reference := [referenceSize]byte{
@@ -137,7 +146,7 @@ func (h *Heap) putInBlock(v Version) Ref {
 		byte(place.Member), byte(place.Member >> 8),
 		byte(n), byte(n >> 8), byte(n >> 16),
 	}
-	v.Envelope, v.Body = v.Envelope[:len(v.Envelope)-n], reference[:]
+	v.Envelope, v.Body = v.Envelope[:len(v.Envelope)-len(body.Data)], reference[:]
 	ref := h.Put(v)
 	e := h.Envelope(ref)
 	e[len(e)-referenceSize-1] = byte(inBlock)
@@ -157,8 +166,8 @@ func (h *Heap) placeOf(ref Ref) (Place, int) {
 	}
 	e := h.slab.bytes(r.at)
 	e = e[len(e)-referenceSize:]
-	return Place{uint32(e[0]) | uint32(e[1])<<8 | uint32(e[2])<<16, uint32(e[3]) | uint32(e[4])<<8},
-		int(e[5]) | int(e[6])<<8 | int(e[7])<<16
+	place := Place{Block: uint32(e[0]) | uint32(e[1])<<8 | uint32(e[2])<<16, Member: uint32(e[3]) | uint32(e[4])<<8}
+	return place, int(e[5]) | int(e[6])<<8 | int(e[7])<<16
 }
 
 // leave ends the reference of a version to its block.
@@ -184,9 +193,11 @@ func (h *Heap) leave(ref Ref) {
 }
 
 // Body returns the body of a version. It is valid until the next call that reads a body
-// or releases the version.
+// or releases the version. If the block of the body is corrupt, Body calls OnCorrupt and
+// returns the zero Body. That happens only to a block whose bodies were not checked when
+// it was stored.
 func (h *Heap) Body(ref Ref) api.Body {
-	place, _ := h.placeOf(ref)
+	place, size := h.placeOf(ref)
 	if place.Block == 0 {
 		return h.Envelope(ref).Body()
 	}
@@ -197,12 +208,35 @@ func (h *Heap) Body(ref Ref) api.Body {
 		}
 		x.expanded = 0
 		if !x.expander.Expand(&x.list[place.Block].BlockBodies) {
-			return api.Body{Codec: inBlock} // unreachable: the block was decompressed when it was received
+			h.OnCorrupt()
+			return api.Body{}
 		}
 		x.expanded = place.Block
 	}
-	return x.expander.Member(int(place.Member))
+	body := x.expander.Member(int(place.Member))
+	if len(body.Data) != size || body.Codec == api.NoBody || (body.Codec == api.Delta) != (h.record(ref).base != 0) {
+		h.OnCorrupt()
+		return api.Body{}
+	}
+	return body
 }
+
+// Member returns the number of the block that contains the body of a version, and its
+// member. Nothing is decompressed. The number is zero if the body is stored by itself.
+func (h *Heap) Member(ref Ref) (number uint32, m wire.StoredMember) {
+	place, size := h.placeOf(ref)
+	if place.Block == 0 || place.Member%2 != 0 || size == 0 {
+		return 0, m
+	}
+	m = wire.StoredMember{Index: place.Member / 2, Body: uint32(size)}
+	if base := h.Base(ref); base != 0 {
+		m.Base, m.BaseBody = h.ResourceVersion(base), uint32(h.BodySize(base))
+	}
+	return place.Block, m
+}
+
+// BlockBodies returns a block. It is valid as long as a version refers to it.
+func (h *Heap) BlockBodies(number uint32) *wire.BlockBodies { return &h.blocks.list[number].BlockBodies }
 
 // BodySize returns the size of the body of a version.
 func (h *Heap) BodySize(ref Ref) int {

@@ -64,7 +64,7 @@ func putSibling(h *Heap, s *sibling, block uint32, i int) Ref {
 	var base Ref
 	place := Place{}
 	if block != 0 {
-		place = Place{block, uint32(2 * i)}
+		place = Place{Block: block, Member: uint32(2 * i)}
 	}
 	if s.base.Codec != api.NoBody {
 		of := place
@@ -334,7 +334,7 @@ func (m *heapModel) setBodies() {
 		s.key = m.is[ref].key
 		place := Place{}
 		if number != 0 {
-			place = Place{number, uint32(2 * i)}
+			place = Place{Block: number, Member: uint32(2 * i)}
 		}
 		m.heap.SetBody(ref, s.body, place, 0, 0)
 		m.is[ref] = &s

@@ -24,7 +24,10 @@ type record struct {
 // Heap stores reference-counted object versions. Unless its comment says
 // otherwise, a method takes and returns exactly one reference per Ref.
 type Heap struct {
-	Labels  LabelSets
+	Labels LabelSets
+	// OnCorrupt is called when a body cannot be read from its block.
+	OnCorrupt func()
+
 	pages   []*page
 	next    Ref // the first Ref that was never used
 	free    []Ref
@@ -43,7 +46,7 @@ const pageSize = 256
 
 // NewHeap returns an empty heap.
 func NewHeap() *Heap {
-	return &Heap{Labels: newLabelSets(), next: 1, slab: newSlab()}
+	return &Heap{Labels: newLabelSets(), OnCorrupt: func() {}, next: 1, slab: newSlab()}
 }
 
 func (h *Heap) record(ref Ref) *record { return &h.pages[ref/pageSize][ref%pageSize] }

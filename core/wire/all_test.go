@@ -9,7 +9,7 @@ type frame interface {
 }
 
 // everyFrame contains the frames of all directions.
-var everyFrame = slices.Concat(FromReader, FromConnector, Stored, FromProgram, FromEngine, Alone)
+var everyFrame = slices.Concat(FromReader, FromConnector, Stored, Persisted, FromProgram, FromEngine, Alone)
 
 // blank returns an empty frame of a type, or nil if there is no such type.
 func blank(t Type) frame {

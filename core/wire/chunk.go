@@ -4,7 +4,7 @@ import "github.com/watchglass/watchglass/core/api"
 
 // ChunkFormat is the format of [Chunk]. Programs discard persisted chunks of
 // other formats.
-const ChunkFormat = 5
+const ChunkFormat = 6
 
 // Chunk is a part of a collection's persisted state, with a checksum. Programs
 // receive it in a [SnapshotChunk], store its bytes, and return it in a
@@ -14,7 +14,8 @@ const ChunkFormat = 5
 // be missing, repeated or from a different snapshot. The chunks contain the frames
 // of a subscription to the scope, with or without a version to resume from.
 // These frames are [Dictionary], [Schema], [ObjectError], [LabelSet],
-// [SnapshotBegin], [SnapshotPart], [SnapshotEnd], [Events] and [Progress].
+// [SnapshotBegin], [SnapshotPart], [SnapshotEnd], [Events] and [Progress]. Objects whose
+// bodies are in a block are in a [StoredBlock].
 //
 // The frame of a chunk may be followed by its body: objects of a snapshot, which
 // belong between the chunk's frames. A body is needed only when one of its
@@ -43,6 +44,7 @@ type ChunkBody struct {
 	First   api.Key // key of the first object
 	At      uint32  // position of the body, in bytes of Frames
 	Bytes   uint32
+	Memory  uint32 // estimated memory of its objects
 	Sum     uint64 // see [BodySum]
 }
 
@@ -103,6 +105,7 @@ func (b *ChunkBody) append(dst []byte) []byte {
 	dst = appendBytes(dst, b.First)
 	dst = appendUvarint(dst, uint64(b.At))
 	dst = appendUvarint(dst, uint64(b.Bytes))
+	dst = appendUvarint(dst, uint64(b.Memory))
 	return appendUint64(dst, b.Sum)
 }
 
@@ -112,7 +115,7 @@ func (b *ChunkBody) parse(r *reader, frames int) {
 		return
 	}
 	b.First = api.Key(r.string())
-	b.At, b.Bytes = r.uint32(), r.uint32()
+	b.At, b.Bytes, b.Memory = r.uint32(), r.uint32(), r.uint32()
 	b.Sum = r.uint64()
 	if int64(b.At) > int64(frames) || b.Bytes == 0 || b.Bytes > MaxMessage || b.First == "" {
 		r.fail("invalid body")

@@ -133,7 +133,7 @@ var storedChunk = &Chunk{
 	Resource: "v1/pods", Namespace: "default", LabelSelector: "app=web", FieldSelector: "status.phase=Running", MetadataOnly: true,
 	Source: "etcd-1", From: maxRV, LastProgressMillis: 1_700_000_000_123, Previous: math.MaxUint64, Last: true,
 	Frames: (&Progress{Subscription: 1, ResourceVersion: 43}).Append(nil),
-	Body:   ChunkBody{Objects: 2, First: "default/a", At: 1, Bytes: 700, Sum: math.MaxUint64},
+	Body:   ChunkBody{Objects: 2, First: "default/a", At: 1, Bytes: 700, Memory: 900, Sum: math.MaxUint64},
 }
 
 // samples contains every frame at least once, with extreme values.
@@ -192,6 +192,14 @@ var samples = []sample{
 	{"zero", &Chunk{}},
 	{"", savedSubscription},
 	{"zero", &SavedSubscription{}},
+	{"", &StoredBlock{
+		Block:   BlockBodies{Objects: 2, Before: uint32(len(blockEnvelopes)), Bodies: uint32(len(blockBodies)), Data: storedBlock(append(slices.Clone(blockEnvelopes), blockBodies...))},
+		Members: []StoredMember{{Index: 1, Body: 1, Base: 1, BaseBody: 1}},
+	}},
+	{"rows", &StoredBlock{
+		Block: BlockBodies{Objects: 2, Bodies: uint32(len(blockBodies)), Data: storedBlock(blockBodies)},
+		Rows:  blockEnvelopes, Members: []StoredMember{{Body: 3}, {Index: 1, Body: 1, Base: 1, BaseBody: 1}},
+	}},
 
 	{"", &Config{Seed: math.MaxUint64, Client: "test", MaxBytes: 512 << 20, MaxHistory: 1024, Credit: 4 << 20, Kubernetes: "https://10.0.0.1:6443"}},
 	{"zero", &Config{}},

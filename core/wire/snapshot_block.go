@@ -71,6 +71,11 @@ const minBlockObject = 3 + minEnvelope
 // AppendSections appends the sections of a block to two buffers. Deltas must
 // include the bodies of their bases.
 func (b *Block) AppendSections(envelopes, bodies []byte) (first, second []byte) {
+	return b.AppendEnvelopes(envelopes), b.AppendBodies(bodies)
+}
+
+// AppendEnvelopes appends the section of the envelopes.
+func (b *Block) AppendEnvelopes(envelopes []byte) []byte {
 	envelopes = appendUvarint(envelopes, uint64(len(b.LabelSets)))
 	for _, labels := range b.LabelSets {
 		envelopes = appendLabels(envelopes, labels)
@@ -85,9 +90,8 @@ func (b *Block) AppendSections(envelopes, bodies []byte) (first, second []byte) 
 		_, codec := c.Envelope.layout()
 		envelopes = appendUvarint(envelopes, uint64(codec+1))
 		envelopes = append(append(envelopes, c.Envelope[:codec]...), byte(api.NoBody))
-		bodies = appendBlockBody(bodies, c)
 	}
-	return envelopes, bodies
+	return envelopes
 }
 
 func appendBlockBody(dst []byte, c *Change) []byte {

@@ -136,6 +136,7 @@ const (
 
 	TypeChunk             Type = 0x30
 	TypeSavedSubscription Type = 0x31
+	TypeStoredBlock       Type = 0x32
 
 	TypeConfig          Type = 0x40
 	TypeOpenCollection  Type = 0x41
@@ -230,6 +231,20 @@ var Stored = Set{
 	{TypeWelcome, func() Frame { return new(Welcome) }},
 	{TypeSubscriptionStatus, func() Frame { return new(SubscriptionStatus) }},
 	{TypeSavedSubscription, func() Frame { return new(SavedSubscription) }},
+}
+
+// Persisted are the frames of a [Chunk].
+var Persisted = Set{
+	{TypeSchema, func() Frame { return new(Schema) }},
+	{TypeDictionary, func() Frame { return new(Dictionary) }},
+	{TypeLabelSet, func() Frame { return new(LabelSet) }},
+	{TypeSnapshotBegin, func() Frame { return new(SnapshotBegin) }},
+	{TypeSnapshotPart, func() Frame { return new(SnapshotPart) }},
+	{TypeStoredBlock, func() Frame { return new(StoredBlock) }},
+	{TypeSnapshotEnd, func() Frame { return new(SnapshotEnd) }},
+	{TypeEvents, func() Frame { return new(Events) }},
+	{TypeProgress, func() Frame { return new(Progress) }},
+	{TypeObjectError, func() Frame { return new(ObjectError) }},
 }
 
 // FromProgram are the frames from a program to its engine: commands, and the

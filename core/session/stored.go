@@ -1,0 +1,200 @@
+package session
+
+import (
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/store"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// A collection stores the bodies that it received in blocks as they are. A session that
+// cannot encode blocks, such as one of the module, forwards those that are still complete.
+// A persisted snapshot contains what is left of each block. All other objects are sent in
+// parts.
+
+// forwardBlock sends the block that begins with the next object, if there is one that the
+// collection still has as received. The block has the rules of an encoded one: its objects
+// are of one namespace, and a reader with selectors or without bodies receives none.
+func (s *subscription) forwardBlock(message []byte) ([]byte, bool) {
+	if s.stores || s.metadataOnly || s.filter.Selects() {
+		return message, false
+	}
+	run := s.nextStored(0)
+	heap := s.cacher.Heap()
+	if run.block == 0 || s.filter.Exhausted() {
+		return message, false
+	}
+	block := heap.BlockBodies(run.block)
+	if block.Before == 0 || len(run.members) != int(block.Objects) || len(run.others) > 0 {
+		return message, false
+	}
+	first := run.refs[0]
+	s.advanceTo(run.next, run.done)
+	return s.sendBlock(message, first, &wire.SnapshotBlock{
+		Objects: block.Objects, Envelopes: block.Before, Bodies: block.Bodies, Data: block.Data,
+	}), true
+}
+
+// startsStored reports whether a part of a snapshot ends before a version, because the
+// version may begin a block that is sent as it is.
+func (s *subscription) startsStored(ref store.Ref) bool {
+	if s.session.cfg.Deflate != nil || s.filter.Selects() || s.metadataOnly {
+		return false
+	}
+	number, m := s.cacher.Heap().Member(ref)
+	return number != 0 && (s.stores || m.Index == 0 && s.cacher.Heap().BlockBodies(number).Before > 0)
+}
+
+// storedRun is a sequence of objects in key order that begins with a member of a block.
+type storedRun struct {
+	block   uint32 // zero if the first object is not in a block
+	refs    []store.Ref
+	members []wire.StoredMember // of refs
+	others  []store.Ref         // objects between the members that are not in a block
+	next    api.Key
+	done    bool
+}
+
+// nextStored returns the members of the block of the next object, up to a member of
+// another block or another namespace. It returns others of about room bytes.
+func (s *subscription) nextStored(room int) storedRun {
+	heap := s.cacher.Heap()
+	run := storedRun{refs: s.frame.Refs[:0], next: s.next, done: true}
+	last := api.Key("")
+	s.cacher.State().Ascend(s.next, func(ref store.Ref) bool {
+		key := heap.Key(ref)
+		if !key.InNamespace(s.namespace) {
+			return false
+		}
+		number, m := heap.Member(ref)
+		if len(run.refs) == 0 {
+			run.block = number
+		}
+		if run.block == 0 || len(run.refs) > 0 && !s.continues(&run, ref, number, m) || number == 0 && room <= 0 || !s.filter.Matches(ref) {
+			run.done = false
+			return false
+		}
+		last = key
+		if number == 0 {
+			run.others = append(run.others, ref)
+			room -= s.blockSize(ref)
+		} else {
+			run.refs, run.members = append(run.refs, ref), append(run.members, m)
+		}
+		return true
+	})
+	s.frame.Refs = run.refs
+	if last != "" && !run.done {
+		run.next = api.Key(string(last) + "\x00")
+	}
+	return run
+}
+
+// continues reports whether a version belongs to the run.
+func (s *subscription) continues(run *storedRun, ref store.Ref, number uint32, m wire.StoredMember) bool {
+	heap := s.cacher.Heap()
+	first := run.refs[0]
+	return (number == 0 || number == run.block && m.Index > run.members[len(run.members)-1].Index) &&
+		heap.Dictionary(ref) == heap.Dictionary(first) && heap.Key(ref).Namespace() == heap.Key(first).Namespace()
+}
+
+// stored is what appendStored has appended.
+type stored struct {
+	first   api.Key // valid until the next change
+	objects int
+	memory  int // estimate
+}
+
+// appendStored appends the next objects of a snapshot in the form in which they are
+// persisted.
+func (s *subscription) appendStored(message []byte, room int) ([]byte, stored) {
+	run := s.nextStored(room)
+	heap := s.cacher.Heap()
+	if run.block == 0 {
+		before := len(message)
+		message = s.appendPart(message, before+room)
+		all := stored{objects: len(s.frame.Changes), memory: len(message) - before}
+		if all.objects > 0 {
+			all.first = s.frame.Changes[0].Envelope.Key()
+		}
+		return message, all
+	}
+	s.advanceTo(run.next, run.done)
+	first := run.refs[0]
+	if s.usesOtherDictionary(first) {
+		message = s.appendSchema(message, heap.Dictionary(first), s.cacher.Bodies().Dictionary(first))
+	}
+	block := heap.BlockBodies(run.block)
+	all := stored{first: heap.Key(first), objects: len(run.refs) + len(run.others), memory: len(block.Data)}
+	f := wire.StoredBlock{Block: *block, Members: run.members}
+	if block.Before == 0 {
+		rows := s.blockOf(run.refs, func(ref store.Ref) wire.Envelope { return heap.Envelope(ref) })
+		s.frame.Envelopes = rows.AppendEnvelopes(s.frame.Envelopes[:0])
+		f.Rows = s.frame.Envelopes
+	}
+	for _, ref := range run.refs {
+		all.memory += len(heap.Envelope(ref))
+	}
+	message = f.Append(message)
+	if len(run.others) > 0 {
+		before := len(message)
+		s.reset()
+		for _, ref := range run.others {
+			message = s.addObject(message, api.Added, ref, 0, 0)
+		}
+		message = (&wire.SnapshotPart{Subscription: s.id, Objects: s.frame.Changes}).Append(message)
+		all.memory += len(message) - before
+	}
+	return message, all
+}
+
+// advanceTo sets the next key of the snapshot.
+func (s *subscription) advanceTo(next api.Key, done bool) {
+	if s.next = next; done {
+		s.phase = replaying
+	}
+}
+
+// sendBlock sends a block that starts with the given version.
+func (s *subscription) sendBlock(message []byte, first store.Ref, f *wire.SnapshotBlock) []byte {
+	if s.usesOtherDictionary(first) {
+		message = s.appendSchema(message, s.cacher.Heap().Dictionary(first), s.cacher.Bodies().Dictionary(first))
+	}
+	f.Subscription = s.id
+	s.session.inflated += max(0, int(f.Envelopes+f.Bodies)-len(f.Data))
+	return s.charge(message, f.Append(message))
+}
+
+// blockSize estimates the size of an object in a block before compression.
+func (s *subscription) blockSize(ref store.Ref) int {
+	heap := s.cacher.Heap()
+	size := heap.CompleteSize(ref) + 16
+	if base := heap.Base(ref); base != 0 {
+		size += heap.BodySize(base)
+	}
+	for _, l := range heap.Labels.Labels(heap.LabelSet(ref)) {
+		size += len(l.Key) + len(l.Value) + 4
+	}
+	return size
+}
+
+// blockOf returns versions as the objects of a block, with the given envelopes. It
+// numbers the label sets of the block.
+func (s *subscription) blockOf(refs []store.Ref, envelope func(store.Ref) wire.Envelope) wire.Block {
+	heap := s.cacher.Heap()
+	block := wire.Block{Objects: s.frame.Changes[:0]}
+	var sets []uint32 // IDs of block.LabelSets
+	for _, ref := range refs {
+		number, set := 0, heap.LabelSet(ref)
+		for number < len(sets) && sets[number] != set {
+			number++
+		}
+		if number == len(sets) {
+			sets, block.LabelSets = append(sets, set), append(block.LabelSets, heap.Labels.Labels(set))
+		}
+		block.Objects = append(block.Objects, wire.Change{
+			ResourceVersion: heap.ResourceVersion(ref), Flags: heap.Flags(ref), LabelSet: uint32(number), Envelope: envelope(ref),
+		})
+	}
+	s.frame.Changes = block.Objects
+	return block
+}

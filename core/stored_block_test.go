@@ -1,0 +1,163 @@
+package core
+
+import (
+	"math/rand"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/core/coretest/deflate"
+	"github.com/watchglass/watchglass/core/session"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// siblingPod returns a pod with a body that most other siblings share.
+func siblingPod(key string, rv uint64) *cacher.Put {
+	p := pod(key, rv, []string{"web", "api"}[rv%2], "Running")
+	body := `{"kind":"Pod","metadata":{"name":"` + key + `"},"spec":"` + strings.Repeat("the same text of all siblings ", 10) + `"}`
+	p.Envelope = p.Envelope.AppendWithBody(nil, api.Body{Codec: api.JSON, Data: []byte(body)})
+	return p
+}
+
+// newBlockRig returns a rig with n siblings in two namespaces, which the connector sends in blocks.
+func newBlockRig(t *testing.T, n int) *rig {
+	r := newRig(t)
+	r.config = session.Config{Deflate: deflate.Sections}
+	r.backend.pods.Listing().Begin()
+	for i := range n {
+		require.Nil(t, r.backend.pods.Listing().Object(siblingPod([]string{"default/p", "kube-system/p"}[i*2/n]+strconv.Itoa(1000+i), uint64(i%100+1))))
+	}
+	r.backend.pods.Listing().End(100, r.now)
+	return r
+}
+
+// changeSibling changes, adds or deletes a sibling.
+func (r *rig) changeSibling(random *rand.Rand, rv *uint64) {
+	*rv++
+	key := "default/p" + strconv.Itoa(1000+random.Intn(400))
+	if random.Intn(4) == 0 {
+		r.backend.pods.Delete(api.Key(key), api.ResourceVersion(*rv), r.now)
+	} else {
+		r.backend.pods.Apply(siblingPod(key, *rv), r.now)
+	}
+	r.settle()
+}
+
+// A state is persisted with the blocks that it has, and restores the same collection, also
+// when only its rows were received first (R11, B34).
+func TestR11_BlocksArePersistedAsTheyAre(t *testing.T) {
+	for seed := range int64(20) {
+		random := rand.New(rand.NewSource(seed))
+		r := newBlockRig(t, 400)
+		r.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods", RowsFirst: seed%2 == 1})
+		require.Positive(t, r.inspect("collection.1.blocks"))
+		rv := uint64(100)
+		change := func() {
+			for range random.Intn(3) {
+				r.changeSibling(random, &rv)
+			}
+		}
+		size := uint32([]int{1, 5_000, 40_000, 0}[random.Intn(4)])
+		change()
+		chunks, end := r.snapshot(wire.TakeSnapshot{Collection: 1, ChunkBytes: size}, change)
+		require.Less(t, len(slices.Concat(chunks...)), 400*300, "bodies have 360 bytes")
+		change()
+		more, _ := r.snapshot(wire.TakeSnapshot{Collection: 1, ChunkBytes: size, ResourceVersion: end.ResourceVersion, Source: end.Source}, change)
+		chunks = append(chunks, more...)
+		want := r.objects(1)
+
+		eager := r.restart()
+		eager.cut()
+		eager.hand(chunks)
+		require.Empty(t, eager.rejections())
+		require.Positive(t, eager.inspect("collection.1.blocks"))
+		require.Equal(t, want, eager.objects(1))
+		again, _ := eager.snapshot(wire.TakeSnapshot{Collection: 1, ChunkBytes: size}, func() {})
+		next := eager.restart()
+		next.cut()
+		next.hand(again)
+		require.Equal(t, want, next.objects(1), "a restored state is persisted again")
+
+		lazy := r.restart()
+		lazy.cut()
+		lazy.handHeads(chunks)
+		require.Empty(t, lazy.rejections())
+		require.InEpsilon(t, r.engine.usedBytes(), lazy.engine.usedBytes(), 0.25)
+		require.Equal(t, want, lazy.objects(1))
+	}
+}
+
+// A block is not decompressed by a restore. If it turns out to be corrupt, the read fails,
+// and the collection is loaded again (R11, C53).
+func TestR11_PersistedBlockThatIsCorrupt(t *testing.T) {
+	for name, spoil := range map[string]func(*wire.StoredBlock){
+		"garbage":         func(f *wire.StoredBlock) { f.Block.Data = []byte{0xff, 0xff} },
+		"truncated":       func(f *wire.StoredBlock) { f.Block.Data = f.Block.Data[:len(f.Block.Data)/2] },
+		"another size":    func(f *wire.StoredBlock) { f.Members[5].Body++ },
+		"a missing delta": func(f *wire.StoredBlock) { f.Members[5].Base, f.Members[5].BaseBody = 1, 3 },
+	} {
+		for _, read := range []wire.Frame{
+			&wire.Get{Request: 901, Collection: 1, Key: "default/p1005"},
+			&wire.List{Request: 901, Collection: 1, ResourceVersion: "0", Bodies: true},
+			&wire.OpenWatch{Watch: 7, Collection: 1, Bodies: true},
+		} {
+			t.Run(name, func(t *testing.T) {
+				r := newBlockRig(t, 40)
+				r.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods", RowsFirst: true})
+				chunks, _ := r.snapshot(wire.TakeSnapshot{Collection: 1}, func() {})
+				want := r.objects(1)
+				again := r.restart()
+				again.cut()
+				again.hand(spoilBlocks(t, chunks, spoil))
+				again.step(read.(interface{ Append([]byte) []byte }))
+				again.now += 1000
+				again.step(&wire.Inspect{Request: 902})
+				require.Empty(t, again.seen[wire.TypeObjectReply])
+				require.Empty(t, again.seen[wire.TypeListReply])
+				require.Empty(t, again.seen[wire.TypeWatchEvents])
+				require.Len(t, again.rejections(), 1)
+				again.seen[wire.TypeErrorReply] = nil
+				for range 40 {
+					again.now += 1000
+					again.step(&wire.Inspect{Request: 903})
+				}
+				require.Equal(t, want, again.objects(1))
+			})
+		}
+	}
+}
+
+// spoilBlocks changes the first block of chunks, with valid checksums.
+func spoilBlocks(t *testing.T, chunks [][]byte, spoil func(*wire.StoredBlock)) (spoiled [][]byte) {
+	previous, done := uint64(0), false
+	for _, data := range chunks {
+		_, payload, body, err := wire.Next(data)
+		require.NoError(t, err)
+		var chunk wire.Chunk
+		require.NoError(t, chunk.Parse(payload))
+		var frames []byte
+		for len(body) > 0 {
+			typ, payload, rest, err := wire.Next(body)
+			require.NoError(t, err)
+			frame := body[:len(body)-len(rest)]
+			if typ == wire.TypeStoredBlock && !done {
+				var f wire.StoredBlock
+				require.NoError(t, f.Parse(payload))
+				spoil(&f)
+				frame, done = f.Append(nil), true
+			}
+			frames, body = append(frames, frame...), rest
+		}
+		chunk.Previous, chunk.Body.Bytes, chunk.Body.Sum = previous, uint32(len(frames)), wire.BodySum(frames)
+		head := chunk.Append(nil)
+		previous = wire.ChunkSum(head)
+		spoiled = append(spoiled, append(head, frames...))
+	}
+	require.True(t, done)
+	return spoiled
+}
