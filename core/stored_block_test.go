@@ -161,3 +161,23 @@ func spoilBlocks(t *testing.T, chunks [][]byte, spoil func(*wire.StoredBlock)) (
 	require.True(t, done)
 	return spoiled
 }
+
+// A list in blocks loads the segments of the restored state that it replaces, which have
+// blocks of their own (R11, B34).
+func TestR11_RelistInBlocksAfterALazyRestore(t *testing.T) {
+	r := newBlockRig(t, 400)
+	r.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
+	chunks, _ := r.snapshot(wire.TakeSnapshot{Collection: 1, ChunkBytes: 20_000}, func() {})
+	random, rv := rand.New(rand.NewSource(1)), uint64(100)
+	for range 30 {
+		r.changeSibling(random, &rv)
+	}
+	again := r.restart()
+	again.backend.pods.ForgetHistory()
+	s := again.handHeads(chunks)
+	require.Empty(t, again.rejections())
+	require.EqualValues(t, 1, again.inspect("collection.1.relists"))
+	require.Len(t, s.loaded, len(chunks))
+	require.Equal(t, r.objects(1), again.objects(1))
+	require.Equal(t, r.inspect("collection.1.labelSets"), again.inspect("collection.1.labelSets"))
+}

@@ -38,41 +38,46 @@ func (r *Reflector) SnapshotBlock(f *wire.SnapshotBlock, bytes int) error {
 // block.
 func (r *Reflector) addBlock(b *wire.Block, add func(i int, p *cacher.Put) *api.Status) (status *api.Status) {
 	sets := &r.cacher.Heap().Labels
-	r.numbers = r.numbers[:0]
+	numbers := r.numbers[:0]
+	r.numbers = nil // adding an object may load a segment, which has blocks of its own
 	for _, labels := range b.LabelSets {
-		r.numbers = append(r.numbers, sets.Intern(labels))
+		numbers = append(numbers, sets.Intern(labels))
 	}
 	var p cacher.Put
 	for i := 0; i < len(b.Objects) && status == nil; i++ {
 		c := &b.Objects[i]
 		p = cacher.Put{
-			ResourceVersion: c.ResourceVersion, Flags: c.Flags, Base: c.Base, Envelope: c.Envelope, LabelSet: r.numbers[c.LabelSet],
+			ResourceVersion: c.ResourceVersion, Flags: c.Flags, Base: c.Base, Envelope: c.Envelope, LabelSet: numbers[c.LabelSet],
 		}
 		status = add(i, &p)
 	}
-	for _, number := range r.numbers {
+	for _, number := range numbers {
 		sets.Release(number)
 	}
+	r.numbers = numbers
 	return status
 }
 
 // storedBlock adds the objects of a persisted block. Their bodies are checked when one of
 // them is read.
 func (r *Reflector) storedBlock(f *wire.StoredBlock, add func(*cacher.Put) *api.Status) *api.Status {
-	if r.block == nil {
-		r.block = &wire.Block{}
+	block := r.stored
+	if block == nil {
+		block = &wire.Block{}
 	}
-	if status := f.Expand(r.block); status != nil {
+	r.stored = nil
+	if status := f.Expand(block); status != nil {
 		return status
 	}
 	heap := r.cacher.Heap()
 	number := heap.OpenBlock(f.Block, false)
-	status := r.addBlock(r.block, func(i int, p *cacher.Put) *api.Status {
+	status := r.addBlock(block, func(i int, p *cacher.Put) *api.Status {
 		m := f.Members[i]
 		p.Place = store.Place{Block: number, Member: 2 * m.Index, Size: m.Body, BaseSize: m.BaseBody}
 		return add(p)
 	})
 	heap.CloseBlock()
+	r.stored = block
 	if status == nil {
 		status = r.cacher.Restored().Cause()
 	}

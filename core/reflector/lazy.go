@@ -64,7 +64,7 @@ func (w *segment) Load(state *store.Store) {
 		c.Restored().MarkCorrupt(status)
 	}
 	c.Bodies().SetDictionary(before)
-	w.reflector.block = nil
+	w.reflector.stored = nil
 	w.Drop()
 }
 
@@ -142,4 +142,6 @@ func (l *loading) object(c *wire.Change) *api.Status {
 	return l.add(&put)
 }
 
-func (l *loading) add(p *cacher.Put) *api.Status { return l.reflector.cacher.Restored().Object(l.state, p) }
+func (l *loading) add(p *cacher.Put) *api.Status {
+	return l.reflector.cacher.Restored().Object(l.state, p)
+}

@@ -88,6 +88,7 @@ type Reflector struct {
 	deltaEpochSince api.ResourceVersion
 	head            []byte      // scratch
 	block           *wire.Block // buffer for the blocks of a snapshot; nil between snapshots
+	stored          *wire.Block // buffer for persisted blocks, which may be read during a snapshot
 	numbers         []uint32    // buffer for the label sets of a block
 	prefetched      []store.ID  // prefetched objects of the changes being applied
 	out             []byte

@@ -45,7 +45,15 @@ type block struct {
 	wire.BlockBodies
 	live      int  // number of versions that refer to it
 	liveBytes int  // size of their bodies
+	open      bool // between OpenBlock and CloseBlock
 	sparse    bool // its members are to leave it
+}
+
+// openBlock is a block between OpenBlock and CloseBlock.
+type openBlock struct {
+	number uint32
+	owned  bool  // its data may be retained
+	refs   []Ref // versions that refer to it
 }
 
 type blocks struct {
@@ -55,9 +63,7 @@ type blocks struct {
 	sparse int // number of sparse blocks
 	page   int // where Repack continues
 
-	open   uint32 // the block between OpenBlock and CloseBlock
-	owned  bool   // its data may be retained
-	opened []Ref  // versions that refer to it
+	open []openBlock // the blocks between OpenBlock and CloseBlock, the last one innermost
 
 	expanded uint32 // the block in expander, or zero
 	expander *wire.BodyExpander
@@ -75,7 +81,8 @@ type taken struct {
 }
 
 // OpenBlock starts a block. Until CloseBlock, versions can refer to it by its number.
-// Unless the data is owned, CloseBlock copies it.
+// Unless the data is owned, CloseBlock copies it. Another block may be opened and closed
+// meanwhile: an object of a list may load a segment, which has blocks of its own.
 func (h *Heap) OpenBlock(b wire.BlockBodies, owned bool) (number uint32) {
 	x := &h.blocks
 	if n := len(x.free); n > 0 {
@@ -88,8 +95,14 @@ func (h *Heap) OpenBlock(b wire.BlockBodies, owned bool) (number uint32) {
 		number = uint32(len(x.list))
 		x.list = append(x.list, block{})
 	}
-	x.list[number] = block{BlockBodies: b}
-	x.open, x.owned, x.opened = number, owned, x.opened[:0]
+	x.list[number] = block{BlockBodies: b, open: true}
+	if n := len(x.open); n < cap(x.open) {
+		x.open = x.open[:n+1] // reuses refs
+	} else {
+		x.open = append(x.open, openBlock{})
+	}
+	opened := x.opened()
+	*opened = openBlock{number, owned, opened.refs[:0]}
 	return number
 }
 
@@ -97,25 +110,30 @@ func (h *Heap) OpenBlock(b wire.BlockBodies, owned bool) (number uint32) {
 // versions that refer to it, each of these versions stores its own.
 func (h *Heap) CloseBlock() {
 	x := &h.blocks
-	number := x.open
+	opened := x.opened()
+	number := opened.number
 	b := &x.list[number]
 	if b.live > 0 && b.worthwhile() {
-		if !x.owned {
+		if !opened.owned {
 			b.Data = append([]byte(nil), b.Data...)
 		}
-		x.open = 0
+		b.open = false
+		x.open = x.open[:len(x.open)-1]
 		x.bytes += len(b.Data) + blockOverhead
 		return
 	}
-	for _, ref := range x.opened {
+	for _, ref := range opened.refs {
 		if place, _ := h.placeOf(ref); place.Block == number {
 			h.TakeOut(ref)
 		}
 	}
-	x.open = 0
+	x.open = x.open[:len(x.open)-1]
 	x.list[number] = block{}
 	x.forget(number)
 }
+
+// opened returns the innermost open block.
+func (x *blocks) opened() *openBlock { return &x.open[len(x.open)-1] }
 
 // worthwhile reports whether the block takes less memory than its bodies.
 func (b *block) worthwhile() bool { return len(b.Data)+blockOverhead < b.liveBytes }
@@ -154,7 +172,8 @@ func (h *Heap) putInBlock(v Version) Ref {
 	b := &h.blocks.list[place.Block]
 	b.live++
 	b.liveBytes += n
-	h.blocks.opened = append(h.blocks.opened, ref)
+	opened := h.blocks.opened()
+	opened.refs = append(opened.refs, ref)
 	return ref
 }
 
@@ -178,7 +197,7 @@ func (h *Heap) leave(ref Ref) {
 	b.live--
 	b.liveBytes -= n
 	switch {
-	case place.Block == x.open:
+	case b.open:
 	case b.live == 0:
 		x.bytes -= len(b.Data) + blockOverhead
 		if b.sparse {
@@ -236,7 +255,9 @@ func (h *Heap) Member(ref Ref) (number uint32, m wire.StoredMember) {
 }
 
 // BlockBodies returns a block. It is valid as long as a version refers to it.
-func (h *Heap) BlockBodies(number uint32) *wire.BlockBodies { return &h.blocks.list[number].BlockBodies }
+func (h *Heap) BlockBodies(number uint32) *wire.BlockBodies {
+	return &h.blocks.list[number].BlockBodies
+}
 
 // BodySize returns the size of the body of a version.
 func (h *Heap) BodySize(ref Ref) int {

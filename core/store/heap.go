@@ -117,8 +117,9 @@ func (h *Heap) SetBody(ref Ref, body api.Body, place Place, dictionary uint32, b
 	now := h.record(other)
 	*old, *now = *now, *old
 	old.refs, now.refs = now.refs, 1
-	if opened := h.blocks.opened; old.inBlock && place.Block != 0 {
-		opened[len(opened)-1] = ref
+	if old.inBlock && place.Block != 0 {
+		refs := h.blocks.opened().refs
+		refs[len(refs)-1] = ref
 	}
 	h.Release(other)
 }
