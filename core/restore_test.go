@@ -208,6 +208,8 @@ func FuzzRestore(f *testing.F) {
 	f.Add(frames, frames, uint64(0))
 	f.Add(end, event, uint64(0))
 	f.Add((&wire.Schema{Subscription: 1, Dictionary: 3}).Append(nil), event, uint64(0))
+	begin := (&wire.SnapshotBegin{Subscription: 1, ResourceVersion: 9}).Append((&wire.Schema{Subscription: 1, Schema: podSchema}).Append(nil))
+	f.Add((&wire.SnapshotEnd{Subscription: 1, ResourceVersion: 9}).Append(storedSiblings().Append(begin)), event, uint64(9))
 	f.Fuzz(func(t *testing.T, first, second []byte, from uint64) {
 		r := newRig(t)
 		r.load(3)
@@ -219,6 +221,11 @@ func FuzzRestore(f *testing.F) {
 		r.hand([][]byte{one, two.Append(nil)})
 		require.LessOrEqual(t, len(r.rejections()), 1)
 		if len(r.rejections()) == 1 {
+			require.Len(t, r.objects(1), 3)
+			return
+		}
+		r.step(&wire.List{Request: 901, Collection: 1, ResourceVersion: "0", Bodies: true})
+		if len(r.rejections()) == 1 { // a block turned out to be corrupt
 			require.Len(t, r.objects(1), 3)
 		}
 	})

@@ -181,3 +181,20 @@ func TestR11_RelistInBlocksAfterALazyRestore(t *testing.T) {
 	require.Equal(t, r.objects(1), again.objects(1))
 	require.Equal(t, r.inspect("collection.1.labelSets"), again.inspect("collection.1.labelSets"))
 }
+
+// storedSiblings returns a block of three siblings, of which two are stored.
+func storedSiblings() *wire.StoredBlock {
+	block := wire.Block{LabelSets: []api.Labels{nil}}
+	f := &wire.StoredBlock{Block: wire.BlockBodies{Objects: 3}}
+	for i := range 3 {
+		p := siblingPod("default/s"+strconv.Itoa(i), uint64(i+1))
+		block.Objects = append(block.Objects, wire.Change{ResourceVersion: p.ResourceVersion, Envelope: p.Envelope})
+		if i != 1 {
+			f.Members = append(f.Members, wire.StoredMember{Index: uint32(i), Body: uint32(len(p.Envelope.Body().Data))})
+		}
+	}
+	envelopes, bodies := block.AppendSections(nil, nil)
+	f.Block.Data, _ = deflate.Sections(nil, envelopes, bodies)
+	f.Block.Before, f.Block.Bodies = uint32(len(envelopes)), uint32(len(bodies))
+	return f
+}

@@ -327,7 +327,7 @@ func TestStoredBlocksAreForwarded(t *testing.T) {
 	require.Subset(t, sent.data, forwarded.data)
 	require.Equal(t, 3*podsOfNamespace, forwarded.parts, "short bodies are not in blocks")
 	require.Equal(t, w.read(wire.Subscribe{Namespace: "team-e"}, false).objects, w.read(wire.Subscribe{Namespace: "team-e"}, true).objects)
-	for _, f := range []wire.Subscribe{{LabelSelector: "app=app-1"}, {FieldSelector: "spec.nodeName=n1"}, {MetadataOnly: true}} {
+	for _, f := range []wire.Subscribe{{LabelSelector: "app=app-1"}, {LabelSelector: "app"}, {FieldSelector: "spec.nodeName=n1"}, {MetadataOnly: true}} {
 		require.Zero(t, w.read(f, false).blocks, f)
 	}
 
