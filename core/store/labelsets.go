@@ -2,7 +2,6 @@ package store
 
 import (
 	"github.com/watchglass/watchglass/core/api"
-	"github.com/watchglass/watchglass/core/internal/lite"
 )
 
 // LabelSets interns label sets under small dense IDs, so that a selector is
@@ -49,7 +48,7 @@ func (l *LabelSets) Intern(labels api.Labels) uint32 {
 		return id
 	}
 	text := string(l.text)
-	set := labelSet{labels: cloneLabels(labels), text: text, refs: 1}
+	set := labelSet{labels: labelsIn(text, len(labels)), text: text, refs: 1}
 	id := uint32(len(l.sets))
 	if n := len(l.free); n > 0 {
 		id = l.free[n-1]
@@ -147,10 +146,17 @@ func appendLengthed(dst []byte, s string) []byte {
 	return append(append(dst, byte(n), byte(n>>8), byte(n>>16), byte(n>>24)), s...)
 }
 
-func cloneLabels(labels api.Labels) api.Labels {
-	c := make(api.Labels, len(labels))
-	for i, l := range labels {
-		c[i] = api.Label{Key: lite.Clone(l.Key), Value: lite.Clone(l.Value)}
+// labelsIn returns the labels in an encoded set, whose memory they share.
+func labelsIn(text string, n int) api.Labels {
+	labels := make(api.Labels, n)
+	for i := range labels {
+		labels[i].Key, text = cutLengthed(text)
+		labels[i].Value, text = cutLengthed(text)
 	}
-	return c
+	return labels
+}
+
+func cutLengthed(text string) (first, rest string) {
+	n := 4 + int(text[0]) + int(text[1])<<8 + int(text[2])<<16 + int(text[3])<<24
+	return text[4:n], text[n:]
 }
