@@ -23,19 +23,22 @@ type Label struct{ Key, Value string }
 // Labels is a label set, sorted by key. Keys are unique.
 //
 // The set that sources and connectors send starts with a label whose key is empty,
-// which Kubernetes does not allow. Its value is the UID of the object's owner.
+// which Kubernetes does not allow. Its value is the text of the object's [Owner].
 // Objects with one owner have mostly equal labels, so the owner takes no memory per
 // object.
 type Labels []Label
 
-// Owner returns the UID of the owner, or "": that of the controller, or else of the
-// first owner reference.
-func (l Labels) Owner() string {
+// OwnerText returns the text of the owner, or "".
+func (l Labels) OwnerText() string {
 	if len(l) > 0 && l[0].Key == "" {
 		return l[0].Value
 	}
 	return ""
 }
+
+// Owner returns the UID of the owner, or "": that of the controller, or else of the
+// first owner reference.
+func (l Labels) Owner() string { return ParseOwner(l.OwnerText(), "").UID }
 
 // WithoutOwner returns the labels that the object shows.
 func (l Labels) WithoutOwner() Labels {

@@ -47,7 +47,8 @@ func (r Resource) String() string { return r.APIVersion() + "/" + r.Name }
 // Path is a JSONPath as in the printer columns of a CustomResourceDefinition, in
 // the subset that core/objectjson documents. Kind is the type of the cells. A
 // missing value or one of another type becomes Null. Narrow tables show only
-// columns of priority zero.
+// columns of priority zero. No table shows those of priority Hidden; they are for
+// queries, and for the times of rows.
 //
 // Printer is empty for the value at Path. Otherwise it names a function of
 // core/catalog that computes the cells. Path then contains its arguments: zero or
@@ -62,6 +63,41 @@ type Column struct {
 	Priority uint8
 	Printer  string
 	Default  string
+}
+
+// Hidden is the priority of columns that no table shows.
+const Hidden = 255
+
+// Hidden reports whether no table shows the column.
+func (c *Column) Hidden() bool { return c.Priority == Hidden }
+
+// The paths of the columns that WithTimes adds, which have the name of the last member.
+const (
+	CreationPath = ".metadata.creationTimestamp"
+	DeletionPath = ".metadata.deletionTimestamp"
+)
+
+// WithTimes returns a schema that has a column for the creation time and one for the
+// deletion time of objects. It adds the missing ones, hidden.
+func (s *Schema) WithTimes() *Schema {
+	with := *s
+	with.Columns = s.Columns[:len(s.Columns):len(s.Columns)]
+	for _, path := range [...]string{CreationPath, DeletionPath} {
+		if s.TimeColumn(path) < 0 {
+			with.Columns = append(with.Columns, Column{Name: path[len(".metadata."):], Kind: Date, Path: path, Priority: Hidden})
+		}
+	}
+	return &with
+}
+
+// TimeColumn returns the index of the column of times at a path, or -1.
+func (s *Schema) TimeColumn(path string) int {
+	for i := range s.Columns {
+		if c := &s.Columns[i]; c.Kind == Date && c.Path == path && c.Printer == "" {
+			return i
+		}
+	}
+	return -1
 }
 
 // ColumnKind returns the cell type for the type of a printer column in a

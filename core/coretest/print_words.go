@@ -30,7 +30,7 @@ func status(s *api.Status) string {
 // and columns that have values, then the body.
 func (p *printer) item(collection uint32, it *wire.Item) string {
 	words := []string{string(it.Envelope.Key()), "rv=" + it.ResourceVersion.String()}
-	if owner := it.Labels.Owner(); owner != "" {
+	if owner := it.Labels.OwnerText(); owner != "" {
 		words = append(words, "owner="+owner)
 	}
 	for _, l := range it.Labels.WithoutOwner() {

@@ -97,9 +97,9 @@ func (c *Client) layout(known *api.Schema) *api.Schema {
 		}
 	}
 	if len(s.Columns) == 0 {
-		s.Columns = []api.Column{{Name: "Age", Kind: api.Date, Path: ".metadata.creationTimestamp"}}
+		s.Columns = []api.Column{{Name: "Age", Kind: api.Date, Path: api.CreationPath}}
 	}
-	return s
+	return s.WithTimes()
 }
 
 // describe passes the schema to the handler, and then resumes or lists. A schema that

@@ -156,7 +156,8 @@ func TestCustomColumns(t *testing.T) {
 	columns := []api.Column{{Name: "App", Kind: api.String, Path: ".metadata.labels.app"}}
 	r.collection(func(f *wire.OpenCollection) { f.Columns = columns })
 	r.converged()
-	require.Equal(t, columns, r.schema.Schema.Columns)
+	require.Equal(t, columns, r.schema.Schema.Columns[:1])
+	require.Equal(t, 2, r.schema.Schema.TimeColumn(api.DeletionPath), "rows have times with any columns")
 	r.step(&wire.OpenCollection{Collection: 2, Resource: "v1/pods", Columns: []api.Column{{Name: "X", Kind: api.String, Path: ".a[-1]"}}})
 	var f wire.Rejected
 	require.NoError(t, f.Parse(r.seen[wire.TypeRejected][0]))

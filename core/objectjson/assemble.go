@@ -138,27 +138,35 @@ func (s *Scanner) writeTexts() {
 	}
 }
 
-// writeOwner writes the UID of the controller, or else of the first owner that has
-// one, and reports whether there is one.
+// writeOwner writes the text of the controller, or else of the first owner that has a
+// UID, and reports whether there is one.
 func (s *Scanner) writeOwner() bool {
-	var owner []byte
+	var owner [3]Document // uid, kind, name
 	for c := s.results(slotOwners); c >= 0; c = s.captures[c].link {
-		var parts [2]Document
-		Document(s.json(c)).Pick(parts[:], "controller", "uid")
-		uid, _ := stringContent(parts[1])
-		if len(uid) == 0 {
+		var parts [4]Document
+		Document(s.json(c)).Pick(parts[:], "uid", "kind", "name", "controller")
+		if uid, _ := stringContent(parts[0]); len(uid) == 0 {
 			continue
 		}
-		if controls := parts[0].True(); owner == nil || controls {
-			if owner = uid; controls {
+		if controls := parts[3].True(); owner[0] == nil || controls {
+			if owner = [3]Document(parts[:]); controls {
 				break
 			}
 		}
 	}
-	if owner == nil {
+	if owner[0] == nil {
 		return false
 	}
-	s.texts.add(owner)
+	var space [256]byte
+	text, ends := space[:0], [3]int{}
+	for i := range owner {
+		quoted, _ := stringContent(owner[i])
+		text = appendText(text, quoted)
+		ends[i] = len(text)
+	}
+	all := unsafe.String(unsafe.SliceData(text), len(text))
+	key := api.Key(s.texts.bytes[:s.texts.ends[0]])
+	s.texts.bytes = api.Owner{UID: all[:ends[0]], Kind: all[ends[0]:ends[1]], Name: all[ends[1]:]}.Append(s.texts.bytes, key.Name())
 	s.texts.end()
 	return true
 }

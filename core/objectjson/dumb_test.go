@@ -108,7 +108,7 @@ func dumbIdentity(o *api.Object, doc map[string]any) error {
 	if doc["immutable"] == true {
 		o.Flags = api.Immutable
 	}
-	if owner := dumbOwner(meta); owner != "" {
+	if owner := dumbOwner(meta, name); owner != "" {
 		o.Labels = append(o.Labels, api.Label{Value: owner})
 	}
 	labels, _ := meta["labels"].(map[string]any)
@@ -122,17 +122,21 @@ func dumbIdentity(o *api.Object, doc map[string]any) error {
 	return nil
 }
 
-func dumbOwner(meta map[string]any) string {
+func dumbOwner(meta map[string]any, name string) string {
 	owner := ""
 	references, _ := meta["ownerReferences"].([]any)
 	for _, r := range references {
 		reference, _ := r.(map[string]any)
-		switch uid, _ := reference["uid"].(string); {
+		uid, _ := reference["uid"].(string)
+		ownerKind, _ := reference["kind"].(string)
+		ownerName, _ := reference["name"].(string)
+		text := string(api.Owner{Kind: ownerKind, Name: ownerName, UID: uid}.Append(nil, name))
+		switch {
 		case uid == "":
 		case reference["controller"] == true:
-			return uid
+			return text
 		case owner == "":
-			owner = uid
+			owner = text
 		}
 	}
 	return owner

@@ -64,7 +64,7 @@ func TestScanProperty(t *testing.T) {
 // generator makes random schemas and documents.
 type generator struct{ *rand.Rand }
 
-var names = []string{"a", "b", "metadata", "name", "labels", "ownerReferences", "uid", "controller", "annotations", lastApplied, "resourceVersion", "managedFields", "data", "é"}
+var names = []string{"a", "b", "metadata", "name", "labels", "ownerReferences", "uid", "kind", "controller", "annotations", lastApplied, "resourceVersion", "managedFields", "data", "é"}
 
 func (g generator) name() string {
 	if g.IntN(2) == 0 {

@@ -148,6 +148,9 @@ func (o *Operand) Value(r Row) api.Value {
 	if !ok {
 		return api.Value{}
 	}
+	if o.label == "" {
+		value = r.Labels.Owner()
+	}
 	return text(value)
 }
 

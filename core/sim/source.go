@@ -141,7 +141,7 @@ func (s *source) randomPut(r *lite.Rand, kind int, key api.Key) *cacher.Put {
 	seed := r.Uint64()
 	own := lite.NewRand(seed)
 	if own.Int63n(2) == 0 {
-		text += " owner=" + s.ownerUID(own)
+		text += " owner=" + s.owner(own, key)
 	}
 	o := objects.ObjectOf(schema, text)
 	o.UID = s.name + "-" + strconv.FormatUint(seed%1000, 10) + "-" + sentinel
@@ -158,6 +158,15 @@ func (s *source) randomPut(r *lite.Rand, kind int, key api.Key) *cacher.Put {
 	put := objects.PutOf(o)
 	s.largest = max(s.largest, len(put.Envelope)+len(put.Body))
 	return put
+}
+
+// owner returns the text of an owner. Half of the owners have a kind and a name.
+func (s *source) owner(r *lite.Rand, object api.Key) string {
+	owner := api.Owner{Name: "set", UID: s.ownerUID(r)}
+	if r.Int63n(2) == 0 {
+		owner.Kind = pick(r, "ReplicaSet", "Cluster")
+	}
+	return string(owner.Append(nil, object.Name()))
 }
 
 // ownerUID returns one of a few UIDs that objects have and refer to. It has no sentinel,

@@ -122,7 +122,7 @@ func (c *Connector) schema(ctx context.Context, resource api.Resource) schema {
 	var status *api.Status
 	switch {
 	case err == nil:
-		return schema{schema: found}
+		return schema{schema: found.WithTimes()}
 	case errors.As(err, &status):
 		return schema{status: status}
 	case bounded.Err() != nil && ctx.Err() == nil:

@@ -26,6 +26,9 @@ func definitions(s *api.Schema) []columnDefinition {
 		all = append(all, nameColumn)
 	}
 	for i, c := range s.Columns {
+		if c.Hidden() {
+			continue
+		}
 		d := columnDefinition{Name: c.Name, Type: columnType(c.Kind), Description: "The value at " + c.Path + ".", Priority: c.Priority}
 		if c.Printer != "" {
 			d.Description = "What kubectl prints."
@@ -75,10 +78,14 @@ func (enc *encoder) appendRow(dst []byte, o Object, include include) []byte {
 		dst = appendText(dst, o.Key().Name())
 	}
 	for i := range enc.schema.Columns {
-		if i > 0 || name < 0 {
+		c := &enc.schema.Columns[i]
+		if c.Hidden() {
+			continue
+		}
+		if dst[len(dst)-1] != '[' {
 			dst = append(dst, ',')
 		}
-		dst = enc.appendCell(dst, &enc.schema.Columns[i], o.Column(i))
+		dst = enc.appendCell(dst, c, o.Column(i))
 	}
 	dst = append(dst, `],"object":`...)
 	switch include {

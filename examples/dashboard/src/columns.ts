@@ -129,14 +129,14 @@ export function facetNames(schema: Schema): string[] {
 
 /** Whether the resource has more columns than kubectl get shows without -o wide. */
 export function hasWideColumns(schema: Schema): boolean {
-  return schema.columns.some((column) => column.priority !== 0);
+  return schema.columns.some((column) => column.priority !== 0 && column.priority < 255);
 }
 
 function ownColumns(schema: Schema, wide: boolean): number[] {
   const last = (index: number) => Number(schema.columns[index]!.name === "Age");
   return schema.columns
     .map((_, index) => index)
-    .filter((index) => (wide || schema.columns[index]!.priority === 0) && !isName(schema.columns[index]!))
+    .filter((index) => schema.columns[index]!.priority < (wide ? 255 : 1) && !isName(schema.columns[index]!))
     .sort((a, b) => last(a) - last(b) || a - b);
 }
 

@@ -120,7 +120,9 @@ func (p *printer) row(t api.EventType, o object) []string {
 	return row
 }
 
-func (p *printer) shown(c api.Column) bool { return c.Priority == 0 || p.format == formatWide }
+func (p *printer) shown(c api.Column) bool {
+	return c.Priority == 0 || p.format == formatWide && !c.Hidden()
+}
 
 func (p *printer) table(rows [][]string) error {
 	p.measure(rows)

@@ -93,7 +93,7 @@ func (c *directory) translate(r *resource, found *crd) *definition {
 			d.fields = append(d.fields, strings.TrimPrefix(f.JSONPath, "."))
 		}
 		for _, column := range v.AdditionalPrinterColumns {
-			translated := api.Column{Name: column.Name, Kind: api.ColumnKind(column.Type), Path: column.JSONPath, Priority: uint8(min(max(column.Priority, 0), 255))}
+			translated := api.Column{Name: column.Name, Kind: api.ColumnKind(column.Type), Path: column.JSONPath, Priority: uint8(min(max(column.Priority, 0), api.Hidden-1))}
 			if _, err := objectjson.NewScanner(&api.Schema{Resource: r.Resource, Columns: []api.Column{translated}}); err != nil {
 				c.source.config.Logger.Warn("omitting a column with an unsupported path",
 					"resource", r.String(), "column", column.Name, "jsonPath", column.JSONPath, "error", err)
