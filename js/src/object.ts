@@ -1,6 +1,6 @@
 import { internalError, messageOf } from "./errors.js";
 import type { KubeObject, Row, Schema } from "./types.js";
-import { Codec, type Envelope, type Item } from "./wire/item.js";
+import { Codec, splitKey, type Envelope, type Item } from "./wire/item.js";
 
 const decoder = new TextDecoder();
 
@@ -8,7 +8,7 @@ const decoder = new TextDecoder();
 export function toObject<T extends object>(item: Item, schema: Schema | undefined): T {
   const envelope = item.envelope();
   if (envelope.codec === Codec.none) return metadataOnly(item, envelope, schema) as object as T;
-  if (envelope.codec !== Codec.json) throw internalError(`${envelope.key}: the engine returned a body of codec ${envelope.codec}, expected JSON`);
+  if (envelope.codec !== Codec.json) throw internalError(`${envelope.key}: the body is not JSON: codec ${envelope.codec}`);
   let object: KubeObject;
   try {
     object = JSON.parse(decoder.decode(envelope.body)) as KubeObject;
@@ -43,14 +43,19 @@ function metadataOnly(item: Item, { key, uid }: Envelope, schema: Schema | undef
 /** Returns the row of an item, frozen. */
 export function toRow(item: Item, schema: Schema | undefined): Row {
   const { key, uid, fields, columns, times } = item.envelope();
-  // The label without a key is the owner.
-  const { "": owner, ...labels } = item.labels();
+  // The label without a key is the owner: its kind, name and UID, or the UID alone.
+  const { "": text, ...labels } = item.labels();
+  const [, kind, name, owner = text] = /^([^/]+)\/([^/]+)\/(.*)/.exec(text!) ?? [];
+  const time = (member: string) => columns.find((cell, i) => cell! > 0 && schema?.columns[i]?.path === `.metadata.${member}Timestamp`) as number | undefined;
   let cells: Row["cells"] | undefined;
   return Object.freeze({
     key,
     ...splitKey(key),
     uid,
     owner,
+    ownerReference: (kind && { kind, name, uid: owner }) as Row["ownerReference"],
+    creationTime: time("creation"),
+    deletionTime: time("deletion"),
     resourceVersion: item.resourceVersion,
     labels: Object.freeze(labels),
     fields: Object.freeze(fields),
@@ -68,9 +73,4 @@ export function toRow(item: Item, schema: Schema | undefined): Row {
 export function frozen<T>(value: T): T {
   if (typeof value === "object") Object.values(value ?? {}).forEach(frozen);
   return Object.freeze(value);
-}
-
-function splitKey(key: string): { namespace: string; name: string } {
-  const slash = key.indexOf("/");
-  return { namespace: slash < 0 ? "" : key.slice(0, slash), name: key.slice(slash + 1) };
 }

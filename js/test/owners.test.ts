@@ -113,6 +113,21 @@ test("a tree without the right to a resource lacks its objects, and has the reas
   assert.equal(error.code, 403);
 });
 
+test("a row has its owner and its times", options, async (t) => {
+  const cluster = new TestCluster();
+  const times = { creationTimestamp: "2026-01-01T00:00:00Z", deletionTimestamp: "2026-01-01T00:00:02Z" };
+  const ownerReferences = [{ apiVersion: "apps/v1", kind: "ReplicaSet", name: "web-1", uid: "u-1", controller: true }];
+  cluster.apply({ apiVersion: "v1", kind: "Pod", metadata: { name: "web-1-a", namespace: "shop", uid: "a", ownerReferences, ...times } } as KubeObject);
+  cluster.apply({ apiVersion: "v1", kind: "Pod", metadata: { name: "web-1-b", namespace: "shop", uid: "b", creationTimestamp: null, ownerReferences: [{ uid: "u-2" }] } } as unknown as KubeObject);
+  const wg = await connected(t, cluster);
+  using view = wg.collection("v1/pods").view();
+  await view.ready;
+  assert.deepEqual(view.snapshot.rows.map(({ owner, ownerReference, creationTime, deletionTime }) => ({ owner, ownerReference, creationTime, deletionTime })), [
+    { owner: "u-1", ownerReference: { kind: "ReplicaSet", name: "web-1", uid: "u-1" }, creationTime: Date.UTC(2026, 0, 1), deletionTime: Date.UTC(2026, 0, 1) + 2000 },
+    { owner: "u-2", ownerReference: undefined, creationTime: undefined, deletionTime: undefined },
+  ]);
+});
+
 test("the children of each owner are counted by a group", options, async (t) => {
   const cluster = new TestCluster();
   for (const name of ["a", "b", "c"]) cluster.apply(object("Pod", name, { uid: name === "c" ? "set-2" : "set-1" }));

@@ -11,6 +11,12 @@ export interface Row {
   uid: string;
   /** The UID of the owner, if any: of the controller, or else of the first owner reference. */
   owner: string | undefined;
+  /** The owner with its kind and name. Undefined if there is none, or if the connector does not know them. */
+  ownerReference: Readonly<OwnerReference> | undefined;
+  /** The time of creation, in milliseconds since the epoch. */
+  creationTime: number | undefined;
+  /** The time of the deletion of an object that still exists, such as a pod that terminates. */
+  deletionTime: number | undefined;
   resourceVersion: ResourceVersion;
   labels: Readonly<Record<string, string>>;
   /** In the order of {@link Schema.fields}. */
@@ -24,6 +30,14 @@ export interface Row {
   times: Readonly<Record<number, number>>;
   /** The columns by name, such as `cells.Restarts`. Frozen. Always the same object of a row. */
   readonly cells: Readonly<Record<string, Cell>>;
+}
+
+/** The owner of an object. */
+export interface OwnerReference {
+  /** Such as "ReplicaSet". */
+  kind: string;
+  name: string;
+  uid: string;
 }
 
 /** The number of rows of a view by value. Frozen. */

@@ -83,8 +83,12 @@ function readUID(r: Reader): string {
 function field(r: Reader, key: string): string {
   const n = r.uvarint();
   if (n > 1) return r.text(n - 2);
+  return splitKey(key)[n === 0 ? "name" : "namespace"];
+}
+
+export function splitKey(key: string): { namespace: string; name: string } {
   const slash = key.indexOf("/");
-  return n === 0 ? key.slice(slash + 1) : key.slice(0, Math.max(slash, 0));
+  return { namespace: key.slice(0, Math.max(slash, 0)), name: key.slice(slash + 1) };
 }
 
 /** Column kinds from here on refer to the text of the field with that number. */
