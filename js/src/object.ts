@@ -46,7 +46,7 @@ export function toRow(item: Item, schema: Schema | undefined): Row {
   // The label without a key is the owner: its kind, name and UID, or the UID alone.
   const { "": text, ...labels } = item.labels();
   const [, kind, name, owner = text] = /^([^/]+)\/([^/]+)\/(.*)/.exec(text!) ?? [];
-  const time = (member: string) => columns.find((cell, i) => cell! > 0 && schema?.columns[i]?.path === `.metadata.${member}Timestamp`) as number | undefined;
+  const time = (member: string) => columns.find((cell, i) => (cell as number) > 0 && schema?.columns[i]?.path === `.metadata.${member}Timestamp`) as number | undefined;
   let cells: Row["cells"] | undefined;
   return Object.freeze({
     key,
