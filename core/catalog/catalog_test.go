@@ -45,7 +45,7 @@ func TestColumnsHaveTypes(t *testing.T) {
 
 func TestEveryPrinterIsUsed(t *testing.T) {
 	used := map[string]bool{}
-	for _, s := range All() {
+	for _, s := range append(All(), Metrics()...) {
 		for _, c := range s.Columns {
 			used[c.Printer] = true
 		}

@@ -38,6 +38,7 @@ var printers = [...]struct {
 	{"trim", &objectjson.Printer{Print: printTrimmed}, 0},
 	{"phase", &objectjson.Printer{Print: printPhase}, 0},
 	{"accessModes", &objectjson.Printer{Print: printAccessModes}, 0},
+	{"sum", &objectjson.Printer{Print: printSum}, 0},
 	{"title", &objectjson.Printer{Print: printTitle}, 0},
 
 	{"list", &objectjson.Printer{Print: printList}, 0},

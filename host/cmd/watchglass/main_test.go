@@ -184,6 +184,7 @@ func TestInvalidArgumentsAreReported(t *testing.T) {
 		"serve --etcd-endpoints x:1 --auth none --token-file main.go": "--token-file requires --auth token-file",
 		"serve --in-cluster --etcd-endpoints x:1":                     "exclude each other",
 		"serve --in-cluster --kubeconfig main.go":                     "--in-cluster and --kubeconfig or --context exclude each other",
+		"serve --in-cluster --metrics-interval 1s":                    "--metrics-interval 1s: expected 5s to 5m0s, or 0 for no metrics",
 		"serve --in-cluster --etcd-prefix /x":                         "--etcd-prefix requires --etcd-endpoints",
 		"serve --etcd-cert c":                                         "--etcd-cert requires --etcd-endpoints",
 		"demo --kubeconfig main.go --pods 10":                         "--pods configures the simulated cluster: it cannot be used with --kubeconfig, --context or --in-cluster",

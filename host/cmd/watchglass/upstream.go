@@ -61,11 +61,15 @@ func (f *kubeFlags) openKube(log *slog.Logger, files *reload.Watcher) (*upstream
 	if f.inCluster && (f.kubeconfig != "" || f.context != "") {
 		return nil, errors.New("--in-cluster and --kubeconfig or --context exclude each other")
 	}
+	interval, err := f.metricsInterval()
+	if err != nil {
+		return nil, err
+	}
 	rest, err := kube.Load(f.access())
 	if err != nil {
 		return nil, err
 	}
-	src, err := kube.New(kube.Config{REST: rest, Logger: log})
+	src, err := kube.New(kube.Config{REST: rest, MetricsInterval: interval, Logger: log})
 	if err != nil {
 		return nil, err
 	}

@@ -109,7 +109,7 @@ func (c *directory) discover(ctx context.Context) ([]*resource, error) {
 	var all []*resource
 	for _, list := range lists {
 		for i := range list.APIResources {
-			if r := toResource(list.GroupVersion, &list.APIResources[i]); r != nil {
+			if r := toResource(list.GroupVersion, &list.APIResources[i]); r != nil && c.source.reads(r, &list.APIResources[i]) {
 				all = append(all, r)
 			}
 		}
@@ -128,17 +128,26 @@ func discoveryError(ctx context.Context, err error) error {
 	return &api.Status{Code: int(s.Code), Reason: api.Reason(s.Reason), Message: s.Message}
 }
 
-// toResource returns nil for resources that cannot be listed and watched, such as
-// subresources and reviews.
+// reads reports whether a resource can be watched or polled.
+func (s *Source) reads(r *resource, listed *metav1.APIResource) bool {
+	if metricsSchema(r.Resource) != nil {
+		return s.config.MetricsInterval > 0
+	}
+	return slices.Contains(listed.Verbs, "watch")
+}
+
+// toResource returns nil for resources that cannot be listed, such as subresources and
+// reviews.
 func toResource(groupVersion string, r *metav1.APIResource) *resource {
-	if strings.Contains(r.Name, "/") || !slices.Contains(r.Verbs, "list") || !slices.Contains(r.Verbs, "watch") {
+	if strings.Contains(r.Name, "/") || !slices.Contains(r.Verbs, "list") {
 		return nil
 	}
 	group, version, found := strings.Cut(groupVersion, "/")
 	if !found {
 		group, version = "", groupVersion
 	}
-	names := append([]string{r.Name, r.SingularName}, r.ShortNames...)
+	singular := cmp.Or(r.SingularName, strings.ToLower(r.Kind)) // as kubectl does
+	names := append([]string{r.Name, singular}, r.ShortNames...)
 	name := api.Resource{Group: group, Version: version, Name: r.Name}
 	return &resource{
 		Resource:   name,
@@ -146,7 +155,7 @@ func toResource(groupVersion string, r *metav1.APIResource) *resource {
 		namespaced: r.Namespaced,
 		names:      slices.DeleteFunc(names, func(n string) bool { return n == "" }),
 		described: source.Description{
-			Resource: name, Kind: r.Kind, Singular: r.SingularName, Namespaced: r.Namespaced,
+			Resource: name, Kind: r.Kind, Singular: singular, Namespaced: r.Namespaced,
 			ShortNames: r.ShortNames, Categories: r.Categories,
 		},
 	}
@@ -184,7 +193,7 @@ func (s *Source) Schema(ctx context.Context, name api.Resource) (*api.Schema, er
 	if err != nil {
 		return nil, err
 	}
-	if known := catalog.Find(name); known != nil {
+	if known := cmp.Or(metricsSchema(name), catalog.Find(name)); known != nil {
 		return known, nil
 	}
 	d, err := s.catalog.define(ctx, r)

@@ -44,6 +44,10 @@ type Config struct {
 	Patience time.Duration
 	// DiscoveryTTL is how long discovery results are cached.
 	DiscoveryTTL time.Duration
+	// MetricsInterval is the mean time between two lists of a resource of
+	// metrics.k8s.io, which cannot be watched. Such a resource is listed only while it
+	// is streamed. A negative interval disables these resources.
+	MetricsInterval time.Duration
 	// Logger receives skipped objects and resources. Nil means slog.Default.
 	Logger *slog.Logger
 }
@@ -61,6 +65,11 @@ func (c Config) withDefaults() (Config, error) {
 	setDefault(&c.RequestTimeout, DefaultRequestTimeout)
 	setDefault(&c.Patience, DefaultPatience)
 	setDefault(&c.DiscoveryTTL, DefaultDiscoveryTTL)
+	setDefault(&c.MetricsInterval, DefaultMetricsInterval)
+	if c.MetricsInterval > 0 && (c.MetricsInterval < MinMetricsInterval || c.MetricsInterval > MaxMetricsInterval) {
+		return c, fmt.Errorf("kube source: metrics interval %v: expected %v to %v, or a negative value for no metrics",
+			c.MetricsInterval, MinMetricsInterval, MaxMetricsInterval)
+	}
 	if c.WatchTimeout < 4*time.Second {
 		return c, fmt.Errorf("kube source: watch timeout %v: expected 4s or more, because a server sends its bookmark two seconds before the end", c.WatchTimeout)
 	}

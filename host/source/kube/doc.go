@@ -38,4 +38,11 @@
 // has the selectableFields and additionalPrinterColumns of its definition. Its streams end when the definition changes. Any other
 // resource has name, namespace and age, because the tables of the server do not
 // specify how a cell is computed.
+//
+// # Metrics
+//
+// The resources of metrics.k8s.io have neither versions nor watches. A stream lists them
+// at Config.MetricsInterval and delivers the differences, with versions of its own. They
+// have no history: a stream that begins at a version gets a 410, and their identity
+// differs in each process.
 package kube

@@ -26,6 +26,9 @@ type Source struct {
 	base      *url.URL
 	catalog   *directory
 	failures  *rate.Limiter // rate limiter of log lines about reviews that failed
+	// metricsIdentity distinguishes the resource versions of metrics from those of other
+	// processes.
+	metricsIdentity string
 
 	mu     sync.Mutex
 	memory map[api.Resource]*memory
@@ -62,7 +65,7 @@ func New(config Config) (*Source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("kube source: address %q: %w", config.REST.Host, err)
 	}
-	s := &Source{config: config, base: base, memory: map[api.Resource]*memory{}}
+	s := &Source{config: config, base: base, memory: map[api.Resource]*memory{}, metricsIdentity: newMetricsIdentity()}
 	s.client.Store(client)
 	s.anonymous.Store(anonymous)
 	s.failures = rate.NewLimiter(failuresPerSecond, failuresAtOnce)
@@ -102,6 +105,9 @@ func (s *Source) stream(ctx context.Context, resource api.Resource, from api.Res
 	cluster, err := s.Identity(ctx)
 	if err != nil {
 		return err
+	}
+	if polled := metricsSchema(resource); polled != nil {
+		return s.poll(ctx, polled, cluster, from, sink)
 	}
 	if err := sink.Identify(cluster); err != nil {
 		return err
