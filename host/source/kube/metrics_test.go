@@ -2,6 +2,7 @@ package kube_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -94,10 +95,29 @@ func (m *metricsServer) RoundTrip(r *http.Request) (*http.Response, error) {
 			break
 		}
 		fmt.Fprintf(w, `{"kind":"PodMetricsList","apiVersion":"metrics.k8s.io/v1beta1","metadata":{},"items":[%s]}`, strings.Join(m.items, ","))
+	case "/apis/authentication.k8s.io/v1/tokenreviews", "/apis/authorization.k8s.io/v1/subjectaccessreviews":
+		review(w, r)
 	default:
 		status(w, 404, "NotFound", "the server could not find the requested resource")
 	}
 	return w.Result(), nil
+}
+
+// review decides about a token or a right: ben has no rights to metrics.
+func review(w http.ResponseWriter, r *http.Request) {
+	var asked struct {
+		Spec struct {
+			Token, User        string
+			ResourceAttributes struct{ Group string }
+		}
+	}
+	if err := json.NewDecoder(r.Body).Decode(&asked); err != nil {
+		status(w, 400, "BadRequest", err.Error())
+		return
+	}
+	w.WriteHeader(http.StatusCreated)
+	allowed := asked.Spec.User != "ben" || asked.Spec.ResourceAttributes.Group != podMetrics.Group
+	fmt.Fprintf(w, `{"status":{"authenticated":true,"user":{"username":%q},"allowed":%v}}`, holder(asked.Spec.Token), allowed)
 }
 
 // metricsSink records a stream of metrics as lines, in which versions count from the

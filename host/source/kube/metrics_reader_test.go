@@ -1,0 +1,130 @@
+package kube_test
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/wire"
+	"github.com/watchglass/watchglass/host/access"
+	"github.com/watchglass/watchglass/host/connector"
+	"github.com/watchglass/watchglass/host/connector/connectortest"
+	"github.com/watchglass/watchglass/host/limit"
+	"github.com/watchglass/watchglass/host/source/kube"
+)
+
+// metricsReaders is a connector that serves metrics to readers.
+type metricsReaders struct {
+	t         *testing.T
+	server    *metricsServer
+	policy    access.Policy
+	connector *connector.Connector
+}
+
+// serveMetrics runs f with a connector in a bubble of virtual time. The policy of the
+// cluster decides who may read.
+func serveMetrics(t *testing.T, m *metricsServer, f func(r *metricsReaders)) {
+	synctest.Test(t, func(t *testing.T) {
+		src := m.source(t, 0)
+		r := &metricsReaders{t: t, server: m, policy: src.Policy(nil)}
+		r.connector = connector.New(connector.Config{
+			Source: src, Access: r.policy, Logger: slog.New(slog.DiscardHandler),
+			Limits: limit.NewSet().With(limit.Linger, int64(time.Minute)),
+		})
+		f(r)
+		require.NoError(t, r.connector.Close(context.Background()))
+		src.Close()
+		time.Sleep(kube.DefaultRequestTimeout) // an unused review has ended by then
+	})
+}
+
+// open connects a reader and subscribes to a resource. It returns what the reader has
+// once it has all objects or a refusal. The reader receives until closed is called.
+func (r *metricsReaders) open(token string, resource api.Resource) (has connectortest.Subscription, closed func()) {
+	r.t.Helper()
+	here, there := connectortest.Pipe()
+	go r.connector.Serve(r.t.Context(), here)
+	reader := connectortest.NewReader(there)
+	require.NoError(r.t, reader.Hello(r.t.Context(), token))
+	require.Nil(r.t, reader.Status)
+	sub, err := reader.Subscribe(r.t.Context(), wire.Subscribe{Subscription: 1, Resource: resource.String(), Credit: connectortest.Endless})
+	require.NoError(r.t, err)
+	ctx, cancel := context.WithTimeout(r.t.Context(), time.Minute) // virtual time
+	defer cancel()
+	require.NoError(r.t, reader.UntilSynced(ctx, sub))
+	has = *sub
+	go reader.UntilEnd(r.t.Context())
+	return has, func() { assert.NoError(r.t, there.Close(nil)) }
+}
+
+// during returns the number of polls of the metrics of pods in a time.
+func (r *metricsReaders) during(d time.Duration) int {
+	before := len(r.server.polled())
+	time.Sleep(d)
+	synctest.Wait()
+	return len(r.server.polled()) - before
+}
+
+func TestMetricsAreNotPolledWithoutReaders(t *testing.T) {
+	m := &metricsServer{}
+	m.use(usage("a", "1m"))
+	serveMetrics(t, m, func(r *metricsReaders) {
+		assert.Zero(t, r.during(time.Hour))
+
+		has, first := r.open("t-ann", podMetrics)
+		require.Nil(t, has.Status)
+		assert.Equal(t, []api.Key{"shop/a"}, has.Keys())
+		_, second := r.open("t-ann", podMetrics)
+		polls := r.during(10 * time.Minute)
+		assert.True(t, 36 <= polls && polls <= 45, "%d polls in 10 minutes, with two readers", polls)
+
+		first()
+		assert.NotZero(t, r.during(10*time.Minute), "one reader remains")
+		second()
+		assert.NotZero(t, r.during(time.Minute), "the linger")
+		assert.Zero(t, r.during(time.Hour))
+
+		has, third := r.open("t-ann", podMetrics)
+		require.Nil(t, has.Status)
+		assert.NotZero(t, r.during(time.Minute))
+		third()
+	})
+}
+
+// Ben may read pods, which have the same name in another group, but no metrics.
+func TestMetricsRequireTheRightToThem(t *testing.T) {
+	m := &metricsServer{}
+	m.use(usage("a", "1m"))
+	serveMetrics(t, m, func(r *metricsReaders) {
+		refuse := func() {
+			has, closed := r.open("t-ben", podMetrics)
+			assert.ErrorIs(t, has.Status, api.Forbidden(""))
+			assert.Zero(t, has.Source)
+			assert.Zero(t, has.ResourceVersion)
+			assert.Nil(t, has.Schema)
+			assert.Empty(t, has.Objects)
+			assert.Zero(t, has.Snapshots+has.Parts+has.Events+has.Progress)
+			closed()
+		}
+		refuse()
+		assert.Zero(t, r.during(time.Hour), "refused readers cause no polls")
+
+		has, closed := r.open("t-ann", podMetrics)
+		require.Nil(t, has.Status)
+		assert.Len(t, has.Objects, 1)
+		refuse()
+		closed()
+
+		ben := &access.User{Name: "ben"}
+		for resource, want := range map[api.Resource]bool{pods: true, podMetrics: false, nodeMetrics: false} {
+			_, refused := r.policy.Authorize(r.t.Context(), ben, access.Request{Resource: resource, Verb: "list"})
+			assert.Equal(t, want, refused == nil, "%v", resource)
+		}
+	})
+}
