@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/catalog"
 	"github.com/watchglass/watchglass/core/wire"
 	"github.com/watchglass/watchglass/host/access"
 	"github.com/watchglass/watchglass/host/connector"
@@ -30,34 +31,47 @@ type metricsReaders struct {
 // serveMetrics runs f with a connector in a bubble of virtual time. The policy of the
 // cluster decides who may read.
 func serveMetrics(t *testing.T, m *metricsServer, f func(r *metricsReaders)) {
-	synctest.Test(t, func(t *testing.T) {
-		src := m.source(t, 0)
-		r := &metricsReaders{t: t, server: m, policy: src.Policy(nil)}
-		r.connector = connector.New(connector.Config{
-			Source: src, Access: r.policy, Logger: slog.New(slog.DiscardHandler),
-			Limits: limit.NewSet().With(limit.Linger, int64(time.Minute)),
-		})
-		f(r)
-		require.NoError(t, r.connector.Close(context.Background()))
+	synctest.Test(t, func(t *testing.T) { f(newMetricsReaders(t, m)) })
+}
+
+func newMetricsReaders(t *testing.T, m *metricsServer) *metricsReaders {
+	src := m.source(t, 0)
+	r := &metricsReaders{t: t, server: m, policy: src.Policy(nil)}
+	r.connector = connector.New(connector.Config{
+		Source: src, Access: r.policy, Logger: slog.New(slog.DiscardHandler),
+		Limits: limit.NewSet().With(limit.Linger, int64(time.Minute)),
+	})
+	t.Cleanup(func() {
+		m.refuse(503) // a stream that ignored its end would poll forever
+		assert.NoError(t, r.connector.Close(context.Background()))
 		src.Close()
 		time.Sleep(kube.DefaultRequestTimeout) // an unused review has ended by then
 	})
+	return r
 }
 
-// open connects a reader and subscribes to a resource. It returns what the reader has
-// once it has all objects or a refusal. The reader receives until closed is called.
-func (r *metricsReaders) open(token string, resource api.Resource) (has connectortest.Subscription, closed func()) {
+// open subscribes to the metrics of pods with a new connection. It returns what the
+// reader has once it has a snapshot or a refusal. The reader receives until closed is
+// called.
+func (r *metricsReaders) open(token string) (has connectortest.Subscription, closed func()) {
 	r.t.Helper()
+	return r.resume(token, &connectortest.Subscription{Objects: map[api.Key]connectortest.Object{}})
+}
+
+// resume is like open, and begins with the state of an earlier subscription.
+func (r *metricsReaders) resume(token string, sub *connectortest.Subscription) (has connectortest.Subscription, closed func()) {
+	r.t.Helper()
+	snapshots := sub.Snapshots
 	here, there := connectortest.Pipe()
 	go r.connector.Serve(r.t.Context(), here)
 	reader := connectortest.NewReader(there)
 	require.NoError(r.t, reader.Hello(r.t.Context(), token))
 	require.Nil(r.t, reader.Status)
-	sub, err := reader.Subscribe(r.t.Context(), wire.Subscribe{Subscription: 1, Resource: resource.String(), Credit: connectortest.Endless})
-	require.NoError(r.t, err)
+	subscribe := wire.Subscribe{Subscription: 1, Resource: podMetrics.String(), Credit: connectortest.Endless}
+	require.NoError(r.t, reader.Resume(r.t.Context(), sub, subscribe))
 	ctx, cancel := context.WithTimeout(r.t.Context(), time.Minute) // virtual time
 	defer cancel()
-	require.NoError(r.t, reader.UntilSynced(ctx, sub))
+	require.NoError(r.t, reader.Until(ctx, func() bool { return sub.Snapshots > snapshots || sub.Status != nil }))
 	has = *sub
 	go reader.UntilEnd(r.t.Context())
 	return has, func() { assert.NoError(r.t, there.Close(nil)) }
@@ -77,10 +91,11 @@ func TestMetricsAreNotPolledWithoutReaders(t *testing.T) {
 	serveMetrics(t, m, func(r *metricsReaders) {
 		assert.Zero(t, r.during(time.Hour))
 
-		has, first := r.open("t-ann", podMetrics)
+		has, first := r.open("t-ann")
 		require.Nil(t, has.Status)
 		assert.Equal(t, []api.Key{"shop/a"}, has.Keys())
-		_, second := r.open("t-ann", podMetrics)
+		assert.Equal(t, catalog.Metrics()[1].Columns, has.Schema.Columns)
+		_, second := r.open("t-ann")
 		polls := r.during(10 * time.Minute)
 		assert.True(t, 36 <= polls && polls <= 45, "%d polls in 10 minutes, with two readers", polls)
 
@@ -90,7 +105,7 @@ func TestMetricsAreNotPolledWithoutReaders(t *testing.T) {
 		assert.NotZero(t, r.during(time.Minute), "the linger")
 		assert.Zero(t, r.during(time.Hour))
 
-		has, third := r.open("t-ann", podMetrics)
+		has, third := r.open("t-ann")
 		require.Nil(t, has.Status)
 		assert.NotZero(t, r.during(time.Minute))
 		third()
@@ -103,7 +118,7 @@ func TestMetricsRequireTheRightToThem(t *testing.T) {
 	m.use(usage("a", "1m"))
 	serveMetrics(t, m, func(r *metricsReaders) {
 		refuse := func() {
-			has, closed := r.open("t-ben", podMetrics)
+			has, closed := r.open("t-ben")
 			assert.ErrorIs(t, has.Status, api.Forbidden(""))
 			assert.Zero(t, has.Source)
 			assert.Zero(t, has.ResourceVersion)
@@ -115,7 +130,7 @@ func TestMetricsRequireTheRightToThem(t *testing.T) {
 		refuse()
 		assert.Zero(t, r.during(time.Hour), "refused readers cause no polls")
 
-		has, closed := r.open("t-ann", podMetrics)
+		has, closed := r.open("t-ann")
 		require.Nil(t, has.Status)
 		assert.Len(t, has.Objects, 1)
 		refuse()
@@ -126,5 +141,26 @@ func TestMetricsRequireTheRightToThem(t *testing.T) {
 			_, refused := r.policy.Authorize(r.t.Context(), ben, access.Request{Resource: resource, Verb: "list"})
 			assert.Equal(t, want, refused == nil, "%v", resource)
 		}
+	})
+}
+
+// A version of one replica has no meaning at another, even while both poll.
+func TestReadersListMetricsAgainAtAnotherReplica(t *testing.T) {
+	m := &metricsServer{}
+	m.use(usage("a", "1m"))
+	serveMetrics(t, m, func(r *metricsReaders) {
+		_, closed := r.open("t-ann")
+		defer closed()
+		time.Sleep(time.Hour)
+		another := newMetricsReaders(r.t, m)
+		has, leave := another.open("t-ann")
+		leave()
+		require.Equal(t, 1, has.Snapshots)
+		time.Sleep(time.Minute)
+
+		has, leave = r.resume("t-ann", &has)
+		assert.Nil(t, has.Status)
+		assert.Equal(t, 2, has.Snapshots)
+		leave()
 	})
 }

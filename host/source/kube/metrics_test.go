@@ -3,6 +3,7 @@ package kube_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -30,6 +31,8 @@ var (
 // metricsServer is a kube-apiserver with an aggregated metrics.k8s.io, as metrics-server
 // serves it: without versions, watches and the kinds of items.
 type metricsServer struct {
+	silent bool // leaves requests for metrics without a response
+
 	mu    sync.Mutex
 	items []string // of pods
 	code  int      // of a refusal, if not zero
@@ -69,6 +72,10 @@ func usage(name, cpu string) string {
 }
 
 func (m *metricsServer) RoundTrip(r *http.Request) (*http.Response, error) {
+	if m.silent && r.URL.Path == "/apis/metrics.k8s.io/v1beta1/pods" {
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	}
 	w := httptest.NewRecorder()
 	w.Header().Set("Content-Type", "application/json")
 	m.mu.Lock()
@@ -129,6 +136,7 @@ type metricsSink struct {
 	last   api.ResourceVersion
 	values map[api.Key]string
 	wanted chan struct{}
+	ended  bool // deliveries fail
 }
 
 func newMetricsSink() *metricsSink {
@@ -139,6 +147,9 @@ func (s *metricsSink) record(format string, args ...any) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lines = append(s.lines, fmt.Sprintf(format, args...))
+	if s.ended {
+		return errors.New("the stream outlives its context")
+	}
 	return nil
 }
 
@@ -207,11 +218,23 @@ func metrics(t *testing.T, m *metricsServer, interval time.Duration, f func(src 
 		defer src.Close()
 		s, ended := newMetricsSink(), make(chan error, 1)
 		ctx, cancel := context.WithCancel(context.Background())
-		go func() { ended <- src.Stream(ctx, podMetrics, 0, s) }()
+		returned := make(chan struct{})
+		go func() {
+			ended <- src.Stream(ctx, podMetrics, 0, s)
+			close(returned)
+		}()
 		synctest.Wait()
 		f(src, s, ended)
 		cancel()
 		synctest.Wait()
+		select {
+		case <-returned:
+		default:
+			assert.Fail(t, "the stream outlives its context")
+			s.mu.Lock()
+			s.ended = true
+			s.mu.Unlock()
+		}
 	})
 }
 
@@ -288,6 +311,17 @@ func TestMetricsServerThatFails(t *testing.T) {
 		assert.Equal(t, 503, status.Code)
 		assert.Contains(t, status.Message, "GET /apis/metrics.k8s.io/v1beta1/pods")
 	})
+}
+
+func TestMetricsServerThatDoesNotRespond(t *testing.T) {
+	m := &metricsServer{silent: true}
+	metrics(t, m, 0, func(_ *kube.Source, s *metricsSink, ended <-chan error) {
+		began := time.Now()
+		assert.ErrorContains(t, <-ended, "no response within")
+		assert.Equal(t, kube.DefaultRequestTimeout, time.Since(began))
+		assert.Equal(t, []string{"of kube-cluster-1"}, s.taken())
+	})
+	metrics(t, m, 0, func(*kube.Source, *metricsSink, <-chan error) {}) // it ends with its context
 }
 
 func TestUnusableMetricsAreIgnored(t *testing.T) {
