@@ -132,7 +132,6 @@ func review(w http.ResponseWriter, r *http.Request) {
 type metricsSink struct {
 	mu     sync.Mutex
 	lines  []string
-	first  api.ResourceVersion
 	last   api.ResourceVersion
 	values map[api.Key]string
 	wanted chan struct{}
