@@ -94,7 +94,7 @@ func TestMetricsAreNotPolledWithoutReaders(t *testing.T) {
 		has, first := r.open("t-ann")
 		require.Nil(t, has.Status)
 		assert.Equal(t, []api.Key{"shop/a"}, has.Keys())
-		assert.Equal(t, catalog.Metrics()[1].Columns, has.Schema.Columns)
+		assert.Equal(t, catalog.Metrics()[1].WithTimes().Columns, has.Schema.Columns)
 		_, second := r.open("t-ann")
 		polls := r.during(10 * time.Minute)
 		assert.True(t, 36 <= polls && polls <= 45, "%d polls in 10 minutes, with two readers", polls)
