@@ -119,6 +119,7 @@ func TestMetricsRequireTheRightToThem(t *testing.T) {
 	serveMetrics(t, m, func(r *metricsReaders) {
 		refuse := func() {
 			has, closed := r.open("t-ben")
+			require.NotNil(t, has.Status)
 			assert.ErrorIs(t, has.Status, api.Forbidden(""))
 			assert.Zero(t, has.Source)
 			assert.Zero(t, has.ResourceVersion)
