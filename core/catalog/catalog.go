@@ -22,17 +22,18 @@ import (
 // status.succeeded).
 func All() []api.Schema {
 	var all []api.Schema
-	each(func(_ string, read func() api.Schema) bool {
+	each(table[:len(stable)], func(_ string, read func() api.Schema) bool {
 		all = append(all, read())
 		return true
 	})
 	return all
 }
 
-// Find returns the schema of a resource, or nil.
+// Find returns the schema of a resource, or nil. Besides the resources of All it knows
+// some that clusters do not serve by default.
 func Find(resource api.Resource) (found *api.Schema) {
 	name := resource.String()
-	each(func(entry string, read func() api.Schema) bool {
+	each(table, func(entry string, read func() api.Schema) bool {
 		if entry == name {
 			s := read()
 			found = &s
@@ -63,9 +64,8 @@ func Names(schemas []api.Schema) []api.Resource {
 	return resources
 }
 
-// each calls offer for every entry of the table until it returns false.
-func each(offer func(name string, read func() api.Schema) bool) {
-	rest := table
+// each calls offer for every entry of a table until it returns false.
+func each(rest string, offer func(name string, read func() api.Schema) bool) {
 	for rest != "" {
 		var head string
 		head, rest, _ = lite.Cut(rest, '\n')

@@ -1,12 +1,14 @@
 package catalog
 
-// table has an entry for each resource. Its first line has the name, kind, scope
+// table has an entry for each resource, the stable ones first. Its first line has the name, kind, scope
 // and selectable fields other than name and namespace. Each further line is a
 // column with name, type, value, default and the word "wide" for columns of priority
 // one. The value is a path, or a printer with its paths in parentheses. The columns
 // match kubectl's for Kubernetes 1.36. The module contains the table as text
 // because that is smaller than code.
-const table = `v1/pods Pod namespaced spec.nodeName spec.restartPolicy spec.schedulerName spec.serviceAccountName status.phase status.podIP status.nominatedNodeName
+const table = stable + preview
+
+const stable = `v1/pods Pod namespaced spec.nodeName spec.restartPolicy spec.schedulerName spec.serviceAccountName status.phase status.podIP status.nominatedNodeName
 Ready|string|podReady()
 Status|string|podStatus()
 Restarts|integer|podRestarts()
@@ -357,4 +359,56 @@ resource.k8s.io/v1/resourceslices ResourceSlice cluster spec.nodeName spec.drive
 Node|string|.spec.nodeName
 Driver|string|.spec.driver
 Pool|string|.spec.pool.name
+Age|date|.metadata.creationTimestamp|<unknown>`
+
+// preview contains kinds that are alpha or beta in Kubernetes 1.36, in all their versions
+// up to Kubernetes 1.37. Clusters serve them only if their administrators enable them.
+const preview = `
+
+certificates.k8s.io/v1/clustertrustbundles ClusterTrustBundle cluster spec.signerName
+SignerName|string|.spec.signerName|<none>
+
+certificates.k8s.io/v1beta1/clustertrustbundles ClusterTrustBundle cluster spec.signerName
+SignerName|string|.spec.signerName|<none>
+
+certificates.k8s.io/v1alpha1/clustertrustbundles ClusterTrustBundle cluster spec.signerName
+SignerName|string|.spec.signerName|<none>
+
+coordination.k8s.io/v1beta1/leasecandidates LeaseCandidate namespaced
+LeaseName|string|.spec.leaseName
+BinaryVersion|string|.spec.binaryVersion
+EmulationVersion|string|.spec.emulationVersion
+Age|date|.metadata.creationTimestamp|<unknown>
+
+coordination.k8s.io/v1alpha2/leasecandidates LeaseCandidate namespaced
+LeaseName|string|.spec.leaseName
+BinaryVersion|string|.spec.binaryVersion
+EmulationVersion|string|.spec.emulationVersion
+Age|date|.metadata.creationTimestamp|<unknown>
+
+scheduling.k8s.io/v1beta1/workloads Workload namespaced
+Age|date|.metadata.creationTimestamp|<unknown>
+
+scheduling.k8s.io/v1alpha3/workloads Workload namespaced
+Age|date|.metadata.creationTimestamp|<unknown>
+
+resource.k8s.io/v1/devicetaintrules DeviceTaintRule cluster
+Key|string|.spec.taint.key
+Value|string|.spec.taint.value
+Effect|string|.spec.taint.effect
+TimeAdded|date|.spec.taint.timeAdded
+Age|date|.metadata.creationTimestamp|<unknown>
+
+resource.k8s.io/v1beta2/devicetaintrules DeviceTaintRule cluster
+Key|string|.spec.taint.key
+Value|string|.spec.taint.value
+Effect|string|.spec.taint.effect
+TimeAdded|date|.spec.taint.timeAdded
+Age|date|.metadata.creationTimestamp|<unknown>
+
+resource.k8s.io/v1alpha3/devicetaintrules DeviceTaintRule cluster
+Key|string|.spec.taint.key
+Value|string|.spec.taint.value
+Effect|string|.spec.taint.effect
+TimeAdded|date|.spec.taint.timeAdded
 Age|date|.metadata.creationTimestamp|<unknown>`
