@@ -10,6 +10,7 @@ import (
 	"github.com/watchglass/watchglass/core/objcache"
 	"github.com/watchglass/watchglass/core/reflector"
 	"github.com/watchglass/watchglass/core/session"
+	"github.com/watchglass/watchglass/core/view"
 	"github.com/watchglass/watchglass/core/wire"
 )
 
@@ -20,6 +21,7 @@ type sharedCollection struct {
 	floor     objcache.Version
 	cacher    *cacher.Cacher
 	reflector *reflector.Reflector
+	views     *view.Set           // of the cacher
 	served    *session.Collection // of the cacher; nil before the first session
 	users     int
 	idleSince int64 // while it has no users
@@ -166,6 +168,7 @@ func (e *Engine) newReflector(scope reflector.Scope, floor objcache.Version) *re
 // adopt installs a reflector and its cacher.
 func (b *sharedCollection) adopt(e *Engine, r *reflector.Reflector) {
 	b.reflector, b.cacher, b.served = r, r.Cacher(), nil
+	b.views = view.NewSet(b.cacher)
 	b.cacher.Tick(e.now)
 	b.reflector.Tick(e.now)
 	b.reflector.OnSchema = func() { b.described(e) }

@@ -50,6 +50,8 @@ type Engine struct {
 	used              uint64 // bytes of all objects at the last check
 	watches           watches
 	views             []*liveView
+	viewWork          int
+	viewWorkLeft      int          // until the next Tick
 	owners            owners.Graph // empty unless a view needs it
 	exports           []*export
 	readers           []*attached
@@ -60,6 +62,7 @@ type Engine struct {
 	out   []byte // frames for the next Ready
 	ready []byte // the output of the last Ready
 	woken int64  // the last WakeAt
+	due   bool   // a Tick has reached it
 
 	message []byte // buffer for a message to an attached reader
 	scratch []byte // buffer for a decoded body
@@ -80,7 +83,7 @@ func New(config []byte, decode Decoder) (*Engine, error) {
 	if t != wire.TypeConfig || len(rest) > 0 {
 		return nil, api.Protocol("an engine opens with exactly one Config frame")
 	}
-	e := &Engine{decode: decode}
+	e := &Engine{decode: decode, viewWork: viewWork, viewWorkLeft: viewWork}
 	if err := e.cfg.Parse(payload); err != nil {
 		return nil, err
 	}
@@ -133,6 +136,7 @@ func (e *Engine) Tick(nowMillis int64) {
 	}
 	e.tick = nowMillis
 	e.now = nowMillis + e.skew
+	e.viewWorkLeft, e.due = e.viewWork, e.due || e.woken != 0 && e.woken <= e.now
 	e.origin.tick()
 	for _, b := range e.sharedCollections {
 		b.reflector.Tick(e.now)
@@ -168,6 +172,7 @@ func (e *Engine) Ready() []byte {
 	e.ready, e.out = e.out, e.ready[:0]
 	e.ready = e.reportWatches(e.ready)
 	e.followOwners()
+	unfinished := e.buildViews()
 	for _, v := range e.views {
 		e.ready = v.report(e, e.ready)
 	}
@@ -179,7 +184,7 @@ func (e *Engine) Ready() []byte {
 	for _, r := range e.readers {
 		e.ready = r.report(e, e.ready)
 	}
-	e.ready = e.appendWake(e.ready)
+	e.ready = e.appendWake(e.ready, unfinished)
 	if len(e.ready) == 0 {
 		return nil
 	}
@@ -189,8 +194,9 @@ func (e *Engine) Ready() []byte {
 // Advance releases the output of the last Ready.
 func (e *Engine) Advance() { e.ready = e.ready[:0] }
 
-// appendWake requests the next Tick if its time has changed.
-func (e *Engine) appendWake(out []byte) []byte {
+// appendWake requests the next Tick if its time has changed. Unfinished work requires a
+// Tick now.
+func (e *Engine) appendWake(out []byte, unfinished bool) []byte {
 	next := earlier(e.origin.nextTick(), e.objects.NextTick())
 	for _, b := range e.sharedCollections {
 		next = earlier(next, b.nextTick())
@@ -208,10 +214,13 @@ func (e *Engine) appendWake(out []byte) []byte {
 			next = earlier(next, r.wakeAt)
 		}
 	}
-	if next == e.woken {
+	if unfinished {
+		next = e.now
+	}
+	if next == e.woken && !(unfinished && e.due) {
 		return out
 	}
-	e.woken = next
+	e.woken, e.due = next, false
 	return (&wire.WakeAt{Millis: e.outside(next)}).Append(out)
 }
 

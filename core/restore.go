@@ -75,7 +75,7 @@ func (b *sharedCollection) endRestore(e *Engine) {
 
 // usedBytes returns the memory of the objects, including those being restored.
 func (b *sharedCollection) usedBytes() uint64 {
-	used := b.reflector.UsedBytes()
+	used := b.reflector.UsedBytes() + b.views.UsedBytes()
 	if b.restore != nil {
 		used += b.restore.reader.UsedBytes()
 	}

@@ -72,7 +72,7 @@ func (v *liveView) open(e *Engine, c *collection, query *wire.OpenView, status *
 	}
 	var opened *view.View
 	if status == nil {
-		opened, status = view.New(c.shared.cacher, query, e.now)
+		opened, status = c.shared.views.Open(query, e.now)
 	}
 	if status != nil {
 		e.reject(wire.ObjectView, v.id, status)
@@ -146,11 +146,35 @@ func (e *Engine) findView(id uint32) *liveView {
 	return nil
 }
 
+// viewWork is how much work the engine does for views that evaluate all objects, between
+// two calls of Tick. It takes a few milliseconds; see view.View.Build for the unit.
+const viewWork = 1 << 18
+
+// LimitViewWork sets how much work the engine does for views that evaluate all objects,
+// between two calls of Tick. The default takes a few milliseconds.
+func (e *Engine) LimitViewWork(work int) { e.viewWork, e.viewWorkLeft = work, work }
+
+// buildViews continues to evaluate objects for views, and reports whether work is left.
+// The engine requests a Tick for it, so that the program can process other input first.
+func (e *Engine) buildViews() (unfinished bool) {
+	for _, v := range e.views {
+		if v.view == nil || !v.view.Building() || !v.collection.shared.cacher.Ready() {
+			continue
+		}
+		e.viewWorkLeft = v.view.Build(e.viewWorkLeft)
+		unfinished = unfinished || v.view.Building()
+	}
+	return unfinished
+}
+
 // report appends the patch of a view if its collection has data and the program
 // has granted one.
 func (v *liveView) report(e *Engine, out []byte) []byte {
 	if v.sent || v.view == nil || !v.collection.shared.cacher.Ready() {
 		return out
+	}
+	if v.view.Building() {
+		return out // the first rows are exact
 	}
 	v.relate(e)
 	if !v.view.Patch(&e.patch) {

@@ -160,6 +160,7 @@ func TestAViewBelowAnOwnerAgreesWithTheModel(t *testing.T) {
 // counts, or zero without a patch.
 func apply(t *testing.T, v *view.View, rows map[api.Key]bool) int {
 	var f wire.ViewPatch
+	v.Build(1 << 30)
 	if !v.Patch(&f) {
 		return 0
 	}

@@ -11,7 +11,9 @@ import (
 // Row is an object as queries see it.
 type Row struct {
 	Envelope wire.Envelope
-	Labels   api.Labels // with the owner
+	// Cells, if not nil, are those of the envelope.
+	Cells  *wire.CellIndex
+	Labels api.Labels // with the owner
 	// Now is the time that ages refer to, in milliseconds since the epoch.
 	Now int64
 }
@@ -138,8 +140,14 @@ func (o *Operand) Value(r Row) api.Value {
 	case fromNamespace:
 		return text(r.Envelope.Key().Namespace())
 	case fromColumn:
+		if r.Cells != nil {
+			return r.Cells.Column(o.index)
+		}
 		return r.Envelope.Column(o.index)
 	case fromField:
+		if r.Cells != nil {
+			return text(r.Cells.Field(o.index))
+		}
 		return text(r.Envelope.Field(o.index))
 	case fromUID:
 		return text(r.Envelope.UID())
@@ -164,6 +172,9 @@ func (o *Operand) Column() int {
 	}
 	return o.index
 }
+
+// NeedsCells reports whether Value reads a column or field of a row.
+func (o *Operand) NeedsCells() bool { return o.source == fromColumn || o.source == fromField }
 
 // NeedsLabels reports whether Value reads the labels of a row.
 func (o *Operand) NeedsLabels() bool { return o.source == fromLabel }

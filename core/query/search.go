@@ -88,8 +88,9 @@ func (s *Search) InLabels(labels api.Labels) Words {
 	return found
 }
 
-// Matches reports whether a row matches whose labels contain the words inLabels.
-func (s *Search) Matches(envelope wire.Envelope, inLabels Words) bool {
+// Matches reports whether a row matches whose labels contain the words inLabels. cells
+// are those of the envelope, or nil.
+func (s *Search) Matches(envelope wire.Envelope, cells *wire.CellIndex, inLabels Words) bool {
 	found := inLabels
 	if found&s.exclude != 0 {
 		return false
@@ -99,12 +100,90 @@ func (s *Search) Matches(envelope wire.Envelope, inLabels Words) bool {
 	found |= s.in(key.Name(), found)
 	found |= s.in(key.Namespace(), found)
 	if found&s.exclude == 0 && (found != wanted || s.exclude != 0) {
-		envelope.Texts(func(text string) bool {
+		inText := func(text string) bool {
 			found |= s.in(text, found)
 			return found&s.exclude == 0 && (found != wanted || s.exclude != 0)
-		})
+		}
+		if cells != nil {
+			cells.Texts(inText)
+		} else {
+			envelope.Texts(inText)
+		}
 	}
 	return found == wanted
+}
+
+// Len returns the number of words.
+func (s *Search) Len() int { return len(s.words) }
+
+// textEnd ends each text of a row's search text.
+const textEnd = 0xff
+
+// AppendText appends the search text of a row: its name, namespace and text columns, in
+// lower case.
+func AppendText(dst []byte, envelope wire.Envelope) []byte {
+	key := envelope.Key()
+	dst = appendLower(appendLower(dst, key.Name()), key.Namespace())
+	envelope.Texts(func(text string) bool {
+		dst = appendLower(dst, text)
+		return true
+	})
+	return dst
+}
+
+func appendLower(dst []byte, text string) []byte {
+	for i := range len(text) {
+		dst = append(dst, lower(text[i]))
+	}
+	return append(dst, textEnd)
+}
+
+// HasText reports whether MatchesText can decide the search. It cannot if a word contains
+// the byte that separates texts.
+func (s *Search) HasText() bool {
+	for _, word := range s.words {
+		if strings.IndexByte(word, textEnd) >= 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// MatchesText is like Matches for a row with this search text. The words in decided are
+// known to be fulfilled: contained, or excluded and not contained.
+func (s *Search) MatchesText(text []byte, inLabels, decided Words) bool {
+	if (inLabels&^decided)&s.exclude != 0 {
+		return false
+	}
+	for i, word := range s.words {
+		bit := Words(1) << i
+		if (inLabels|decided)&bit == 0 && within(text, word) == (s.exclude&bit != 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// Narrows reports whether every row that matches s also matches the other search. decided
+// are the words of s that all rows of the other search fulfill.
+func (s *Search) Narrows(other *Search) (decided Words, narrows bool) {
+	for i, theirs := range other.words {
+		excluded := other.exclude>>i&1 == 1
+		implied := false
+		for j, ours := range s.words {
+			if excluded != (s.exclude>>j&1 == 1) {
+				continue
+			}
+			if ours == theirs {
+				decided |= 1 << j
+			}
+			implied = implied || excluded && strings.Contains(theirs, ours) || !excluded && strings.Contains(ours, theirs)
+		}
+		if !implied {
+			return 0, false
+		}
+	}
+	return decided, true
 }
 
 // in returns the words that a text contains, without those already found.

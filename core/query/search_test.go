@@ -31,7 +31,7 @@ func searches(t *testing.T, source string, o api.Object) bool {
 	s, status := query.ParseSearch(source)
 	require.Nil(t, status)
 	row := rowOf(o)
-	return s.Matches(row.Envelope, s.InLabels(row.Labels))
+	return s.Matches(row.Envelope, nil, s.InLabels(row.Labels))
 }
 
 func TestSearchesAgreeWithTheModel(t *testing.T) {
@@ -133,7 +133,7 @@ func FuzzParseSearch(f *testing.F) {
 			return
 		}
 		inLabels := s.InLabels(row.Labels)
-		if s.Empty() && !s.Matches(row.Envelope, inLabels) {
+		if s.Empty() && !s.Matches(row.Envelope, nil, inLabels) {
 			t.Fatalf("%q is empty and matches nothing", source)
 		}
 	})

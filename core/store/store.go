@@ -199,3 +199,10 @@ func (s *Store) Clear() {
 	s.segments.drop()
 	*s = *New(s.heap)
 }
+
+// After yields the objects whose keys sort after the given one, in key order, until yield
+// returns false. It adds no references. The store must not change during the iteration.
+func (s *Store) After(key api.Key, yield func(ID, Ref) bool) {
+	s.LoadAll()
+	s.order.ascend(func(id ID) bool { return s.key(id) <= key }, func(id ID) bool { return yield(id, s.versions[id]) })
+}

@@ -1,7 +1,6 @@
 package view
 
 import (
-	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/store"
 )
 
@@ -26,6 +25,9 @@ func (v *View) NextTick() int64 {
 
 // Tick advances the time that ages refer to.
 func (v *View) Tick(now int64) {
+	if v.build != nil {
+		return // the scan evaluates all objects at one time
+	}
 	if next := v.NextTick(); next == 0 || now < next {
 		if v.ages.next == 0 || now < v.ages.next {
 			v.match.now = max(v.match.now, now) // no condition changes until then
@@ -34,17 +36,15 @@ func (v *View) Tick(now int64) {
 	}
 	v.ticked = now
 	var due []store.ID
-	var was []failures
 	for id, at := range v.ages.at {
 		if at <= now {
-			due, was = append(due, id), append(was, v.match.failures(v.cacher.State().Version(id)))
+			due = append(due, id)
 		}
 	}
 	v.match.now = now
-	for i, id := range due {
+	for _, id := range due {
 		ref := v.cacher.State().Version(id)
-		t := transition{previous: ref, current: ref, was: was[i], is: v.match.failures(ref), unchanged: api.AllCells, sameLabels: true}
-		v.apply(id, &t, nil)
+		v.reconsider(id, v.match.failures(id, ref))
 		v.trackAge(id, ref)
 	}
 	v.ages.next = 0

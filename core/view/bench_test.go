@@ -114,3 +114,17 @@ func BenchmarkGroups(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkDashboard opens a view as of a dashboard.
+func BenchmarkDashboard(b *testing.B) {
+	c := benchCollection(100_000)
+	q := wire.OpenView{Search: "running", Sort: "-restarts,spec.nodeName", Limit: 50, Facets: []wire.Facet{{By: "phase"}, {By: "spec.nodeName"}, {By: "namespace"}, {By: "labels[app]"}}}
+	b.ReportAllocs()
+	for b.Loop() {
+		v, status := view.New(c, &q, 0)
+		if status != nil {
+			b.Fatal(status)
+		}
+		v.Close()
+	}
+}

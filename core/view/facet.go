@@ -4,6 +4,7 @@ import (
 	"maps"
 	"math"
 	"strconv"
+	"unsafe"
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/internal/lite"
@@ -28,6 +29,7 @@ type facet struct {
 	// changed means that shown is outdated.
 	changed bool
 	shown   wire.FacetCounts
+	last    *group // of the last row
 	// Buffers.
 	key []byte
 	top []*group
@@ -75,7 +77,7 @@ func newFacets(heap *store.Heap, parsed []query.Facet, requested []wire.Facet) (
 // reset removes all groups, and returns the previous ones.
 func (f *facet) reset() map[string]*group {
 	before := f.groups
-	f.groups, f.changed = map[string]*group{}, true
+	f.groups, f.changed, f.last = map[string]*group{}, true, nil
 	for i := range f.aggregates {
 		f.aggregates[i].order.Load(nil)
 	}
@@ -97,10 +99,10 @@ func (f *facet) change(id store.ID, c *transition) bool {
 		return false
 	}
 	if was {
-		f.count(id, c.previous, -1)
+		f.count(id, f.row(c.previous), -1)
 	}
 	if is {
-		f.count(id, c.current, 1)
+		f.count(id, f.row(c.current), 1)
 	}
 	return true
 }
@@ -139,28 +141,38 @@ func (f *facet) value(row query.Row) string {
 	return v.String()
 }
 
-func (f *facet) count(id store.ID, ref store.Ref, by int) {
+func (f *facet) count(id store.ID, row query.Row, by int) {
 	f.changed = true
-	row := f.row(ref)
-	f.key = append(f.key[:0], f.value(row)...)
-	then := len(f.key)
-	if len(f.by) > 1 {
-		f.key = append(f.key, f.by[1].Value(row).String()...)
-		// The length distinguishes ("ab", "c") from ("a", "bc").
-		f.key = append(f.key, byte(then), byte(then>>8), byte(then>>16), byte(then>>24))
-	}
-	g := f.groups[string(f.key)]
-	if g == nil {
-		f.created++
-		g = &group{key: string(f.key), then: then, number: f.created, sums: make([]sum, len(f.aggregates))}
-		f.groups[g.key] = g
-	}
+	g := f.group(row)
 	if g.rows += uint64(by); g.rows == 0 {
 		delete(f.groups, g.key)
 	}
 	for i := range f.aggregates {
 		f.aggregates[i].count(id, row, g.number, &g.sums[i], by)
 	}
+}
+
+// group returns the group of a row, which may be new.
+func (f *facet) group(row query.Row) *group {
+	key := f.value(row)
+	then := len(key)
+	if len(f.by) > 1 {
+		f.key = append(append(f.key[:0], key...), f.by[1].Value(row).String()...)
+		// The length distinguishes ("ab", "c") from ("a", "bc").
+		f.key = append(f.key, byte(then), byte(then>>8), byte(then>>16), byte(then>>24))
+		key = unsafe.String(unsafe.SliceData(f.key), len(f.key))
+	}
+	if f.last != nil && f.last.rows > 0 && f.last.key == key {
+		return f.last
+	}
+	g := f.groups[key]
+	if g == nil {
+		f.created++
+		g = &group{key: lite.Clone(key), then: then, number: f.created, sums: make([]sum, len(f.aggregates))}
+		f.groups[g.key] = g
+	}
+	f.last = g
+	return g
 }
 
 // report returns the most frequent values, sorted by value, and the sum of the

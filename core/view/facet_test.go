@@ -92,6 +92,7 @@ func TestFacetsAgreeWithTheModel(t *testing.T) {
 				m = relist(c, m, r, rv)
 			default:
 				var f wire.ViewPatch
+				v.Build(complete)
 				if !v.Patch(&f) {
 					continue
 				}

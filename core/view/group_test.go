@@ -138,6 +138,7 @@ func intervalOf(o api.Object) [2]string {
 
 func checkGroups(t *testing.T, v *view.View, m model, groups []groupModel) {
 	var f wire.ViewPatch
+	v.Build(complete)
 	if !v.Patch(&f) {
 		return
 	}

@@ -3,7 +3,6 @@ package view
 import (
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
-	"github.com/watchglass/watchglass/core/history"
 	"github.com/watchglass/watchglass/core/internal/lite"
 	"github.com/watchglass/watchglass/core/query"
 	"github.com/watchglass/watchglass/core/selector"
@@ -98,17 +97,25 @@ func (m *matcher) scope(namespaces []string, schema *api.Schema) string {
 	return ""
 }
 
-// failures returns why a version is not a row. The zero Ref is not a row.
-func (m *matcher) failures(ref store.Ref) failures {
+// selects reports whether an object passes everything but the conditions. ref is its
+// current version. searched means that it is known to match the search. cells are those
+// of the version, or nil.
+func (m *matcher) selects(id store.ID, ref store.Ref, searched bool, cells *wire.CellIndex) bool {
 	switch {
-	case !m.filter.Matches(ref):
-		return other
+	case ref == 0 || !m.all && !m.filter.Matches(ref):
+		return false
 	case m.plain:
-		return 0
-	case m.namespaces != nil && !contains(m.namespaces, m.heap.Key(ref).Namespace()), !m.owned.matches(m.heap, ref), !m.search.matches(ref):
-		return other
+		return true
 	}
-	row := m.row(ref)
+	return (m.namespaces == nil || contains(m.namespaces, m.heap.Key(ref).Namespace())) && m.owned.matches(m.heap, ref) &&
+		(searched || m.search.matches(id, ref, cells))
+}
+
+// failing returns why the conditions exclude a row.
+func (m *matcher) failing(row query.Row) failures {
+	if m.plain {
+		return 0
+	}
 	if !m.rest.Holds(row) {
 		return other
 	}
@@ -119,6 +126,14 @@ func (m *matcher) failures(ref store.Ref) failures {
 		}
 	}
 	return failed
+}
+
+// failures returns why an object is not a row. ref is its current version.
+func (m *matcher) failures(id store.ID, ref store.Ref) failures {
+	if !m.selects(id, ref, false, nil) {
+		return other
+	}
+	return m.failing(m.row(ref))
 }
 
 // contains reports whether a sorted list contains a text.
@@ -140,36 +155,6 @@ func (m *matcher) row(ref store.Ref) query.Row {
 	return row
 }
 
-// transition returns the effect of a change on the view.
-func (m *matcher) transition(e *history.Event) transition {
-	t := transition{previous: e.Previous, current: e.Current, was: other, is: other}
-	if e.Current == 0 || e.Previous == 0 {
-		t.was, t.is = m.failures(e.Previous), m.failures(e.Current)
-		return t
-	}
-	t.unchanged, t.sameLabels = e.Unchanged, m.heap.LabelSet(e.Current) == m.heap.LabelSet(e.Previous)
-	switch {
-	case m.plain && m.all:
-		t.was, t.is = 0, 0
-	case m.plain:
-		switch kind, _, ok := m.filter.Convert(e); {
-		case !ok:
-		case kind == api.Modified:
-			t.was, t.is = 0, 0
-		case kind == api.Added:
-			t.is = 0
-		default:
-			t.was = 0
-		}
-	case t.sameLabels && t.unchanged == api.AllCells:
-		t.is = m.failures(e.Current)
-		t.was = t.is
-	default:
-		t.was, t.is = m.failures(e.Previous), m.failures(e.Current)
-	}
-	return t
-}
-
 // searcher evaluates a search. It caches the words that each label set contains.
 type searcher struct {
 	query.Search
@@ -177,13 +162,34 @@ type searcher struct {
 	freed int // value of Heap.Labels.Freed when the cache was last purged
 	// cached is by ID of the label set: the words that it contains, plus one.
 	cached []query.Words
+	texts  *texts // nil if the search cannot use texts
+	// decided are the words that all rows of the broader view fulfill.
+	decided query.Words
 }
 
 // maxCachedLabelSets limits the cache to 128 KiB.
 const maxCachedLabelSets = 1 << 15
 
-func (s *searcher) matches(ref store.Ref) bool {
-	return s.Empty() || s.Matches(s.heap.Envelope(ref), s.inLabels(ref))
+// matches evaluates the search for an object with this current version. It does not
+// compute a text, because it may end at the first match in the envelope.
+func (s *searcher) matches(id store.ID, ref store.Ref, cells *wire.CellIndex) bool {
+	switch {
+	case s.Empty():
+		return true
+	case s.texts != nil:
+		if text := s.texts.kept(id); text != nil {
+			return s.MatchesText(text, s.inLabels(ref), 0)
+		}
+	}
+	return s.Matches(s.heap.Envelope(ref), cells, s.inLabels(ref))
+}
+
+// narrows evaluates the search for a row of the broader view.
+func (s *searcher) narrows(id store.ID, ref store.Ref) bool {
+	if s.texts == nil {
+		return s.matches(id, ref, nil)
+	}
+	return s.MatchesText(s.texts.of(id, ref), s.inLabels(ref), s.decided)
 }
 
 func (s *searcher) inLabels(ref store.Ref) query.Words {

@@ -42,8 +42,12 @@ func newLevels(heap *store.Heap, sort query.Sort) []level {
 	return levels
 }
 
-// value returns the value to sort by. It may alias the heap or the buffer.
+// value returns the value to sort by. It may alias the heap or the buffer. The zero Ref
+// has none: its row was removed while the rows were sorted.
 func (l *level) value(ref store.Ref, buffer *[]byte) api.Value {
+	if ref == 0 {
+		return api.Value{}
+	}
 	if l.byKey {
 		return api.Value{Kind: api.String, Text: string(l.heap.Key(ref))}
 	}
@@ -70,12 +74,31 @@ func rowOf(heap *store.Heap, ref store.Ref, labels bool) query.Row {
 
 // key returns the sort key of a version. Different keys decide the order. For equal
 // keys, exact reports whether the versions must be compared.
-func (l *level) key(ref store.Ref) sortKey {
-	v := l.value(ref, &l.a)
+func (l *level) key(ref store.Ref) sortKey { return l.keyOfComparable(l.value(ref, &l.a)) }
+
+// keyOf returns the sort key of a value of the operand.
+func (l *level) keyOf(v api.Value) sortKey {
+	if v.Kind == api.String {
+		v, l.a = l.by.Comparable(v, l.a)
+	}
+	return l.keyOfComparable(v)
+}
+
+func (l *level) keyOfComparable(v api.Value) sortKey {
 	if v.Kind == api.Null {
 		return l.null
 	}
 	return sortKeyOf(v) ^ l.reversed
+}
+
+// compareValues orders two texts of the operand.
+func (l *level) compareValues(a, b api.Value) int {
+	a, l.a = l.by.Comparable(a, l.a)
+	b, l.b = l.by.Comparable(b, l.b)
+	if l.reversed != 0 {
+		return b.Compare(a)
+	}
+	return a.Compare(b)
 }
 
 // isText reports whether the sort key belongs to a text.
@@ -84,7 +107,7 @@ func (l *level) isText(key sortKey) bool { return (key^l.reversed)>>valueBits ==
 // textKey returns the sort key of a version's text from a byte offset on.
 func (l *level) textKey(ref store.Ref, from int) sortKey {
 	v := l.value(ref, &l.a)
-	v.Text = v.Text[from:]
+	v.Text = v.Text[min(from, len(v.Text)):] // it may have changed meanwhile
 	return sortKeyOf(v) ^ l.reversed
 }
 

@@ -29,6 +29,14 @@ func (o *owned) set(owner string, selected bool) {
 // has now. SetOwners takes time proportional to the number of owners, and of children
 // of those that are new or gone.
 func (v *View) SetOwners(owners []string, children func(owner string) []store.ID) {
+	if v.build != nil {
+		v.match.owned.list, v.match.owned.by = owners, make(map[string]bool, len(owners))
+		for _, owner := range owners {
+			v.match.owned.set(owner, true)
+		}
+		v.begin(nil)
+		return
+	}
 	now := make(map[string]bool, len(owners))
 	for _, owner := range owners {
 		now[owner] = true
@@ -49,16 +57,20 @@ func (v *View) SetOwners(owners []string, children func(owner string) []store.ID
 // setOwner adds or removes the rows of an owner. No other owner decides about them.
 func (v *View) setOwner(owner string, selected bool, children []store.ID) {
 	v.match.owned.set(owner, true)
-	state := v.cacher.State()
 	for _, id := range children {
-		ref := state.Version(id)
-		t := transition{previous: ref, current: ref, was: other, is: other, unchanged: api.AllCells, sameLabels: true}
+		failed := other
 		if selected {
-			t.is = v.match.failures(ref)
-		} else {
-			t.was = v.match.failures(ref)
+			failed = v.match.failures(id, v.cacher.State().Version(id))
 		}
-		v.apply(id, &t, nil)
+		v.reconsider(id, failed)
 	}
 	v.match.owned.set(owner, selected)
+}
+
+// reconsider changes why an object is not a row, without a change of the object.
+func (v *View) reconsider(id store.ID, failed failures) {
+	ref := v.cacher.State().Version(id)
+	t := transition{previous: ref, current: ref, was: v.failures(id), is: failed, unchanged: api.AllCells, sameLabels: true}
+	v.setFailures(id, failed)
+	v.apply(id, &t, nil)
 }

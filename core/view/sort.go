@@ -5,11 +5,122 @@ import (
 	"github.com/watchglass/watchglass/core/store"
 )
 
-// sort sorts objects, given in key order, into the order of the view. It sorts by
-// the digits of the sort keys, which is stable. Where sort keys are not exact, it
-// sorts texts by their next bytes and other values by comparison. Rows with equal
-// values are sorted by the next level.
-func (v *View) sort(ids []store.ID) { v.sortLevel(0, make([]store.ID, len(ids)), ids, 0) }
+// sortTask is a part of the rows that is not sorted yet.
+type sortTask struct {
+	ids, scratch []store.ID // of the same length
+	level, from  int        // see sortLevel
+	digit        int        // the next digit by which the rows are sorted; digits of all were
+	restore      bool       // only set the sort keys to key
+	key          sortKey
+}
+
+const (
+	digits = 8
+	// sortAtOnce is the number of rows up to which a part is not divided further.
+	sortAtOnce = 1024
+)
+
+// startSort begins to sort the scanned objects, given in key order, into the order of
+// the view. It sorts by the digits of the sort keys, which is stable. Where sort keys are
+// not exact, it sorts texts by their next bytes and other values by comparison. Rows with
+// equal values are sorted by the next level. The sort keys of the levels that intern are
+// ranks, which are exact.
+func (v *View) startSort() {
+	b := v.build
+	for i := range b.levels {
+		if b.levels[i].numbers != nil {
+			b.levels[i].rank(&v.levels[i], b.ids)
+		}
+	}
+	if len(v.levels) > 0 {
+		b.tasks = append(b.tasks, sortTask{ids: b.ids, scratch: make([]store.ID, len(b.ids))})
+	}
+}
+
+// sortKeys returns the keys by which the rows of a level are sorted, by object, and
+// whether they are ranks.
+func (v *View) sortKeys(level int) (keys []sortKey, ranked bool) {
+	if b := v.build.levels[level]; b.numbers != nil {
+		return b.ranks, true
+	}
+	return v.keys[level], false
+}
+
+// sortStep performs the next task, or a part of it, and returns the work it took.
+func (v *View) sortStep(work int) (done int) {
+	b := v.build
+	t := b.tasks[len(b.tasks)-1]
+	b.tasks = b.tasks[:len(b.tasks)-1]
+	keys, _ := v.sortKeys(t.level)
+	switch {
+	case t.restore:
+		for _, id := range t.ids {
+			keys[id] = t.key
+		}
+		return len(t.ids)
+	case t.digit == digits:
+		return v.sortParts(t, work)
+	case len(t.ids) <= sortAtOnce:
+		v.sortLevel(t.level, t.scratch, t.ids, t.from)
+		return costCompare * (len(t.ids) + 1)
+	}
+	for t.digit < digits && done == 0 {
+		shift := 8 * t.digit
+		var differ sortKey
+		for _, id := range t.ids {
+			differ |= keys[id] ^ keys[t.ids[0]]
+		}
+		if differ>>shift == 0 {
+			t.digit = digits - 1
+		} else if differ>>shift&0xff != 0 {
+			sortByDigit(keys, t.scratch, t.ids, shift)
+			copy(t.ids, t.scratch)
+			done = len(t.ids)
+		}
+		t.digit++
+	}
+	b.tasks = append(b.tasks, t)
+	return done + len(t.ids)
+}
+
+// sortParts sorts the parts with equal sort keys. It divides a large part further.
+func (v *View) sortParts(t sortTask, work int) (done int) {
+	b := v.build
+	keys, ranked := v.sortKeys(t.level)
+	l := &v.levels[t.level]
+	for len(t.ids) > 0 && done < work {
+		key, n := keys[t.ids[0]], 1
+		for n < len(t.ids) && keys[t.ids[n]] == key {
+			n++
+		}
+		part := sortTask{ids: t.ids[:n], scratch: t.scratch[:n], level: t.level, from: t.from}
+		t.ids, t.scratch = t.ids[n:], t.scratch[n:]
+		exact := ranked || l.exact(key)
+		text := !exact && l.isText(key)
+		if n <= sortAtOnce || !exact && !text || exact && t.level+1 == len(v.levels) {
+			v.sortRuns(part.level, part.scratch, part.ids, part.from)
+			done += costCompare * n
+			continue
+		}
+		b.tasks = append(b.tasks, t)
+		if text {
+			b.tasks = append(b.tasks, sortTask{ids: part.ids, level: t.level, restore: true, key: key})
+			part.from += textBytes
+			for _, id := range part.ids {
+				keys[id] = l.textKey(v.cacher.State().Version(id), part.from)
+			}
+			done += costCompare * n
+		} else {
+			part.level, part.from = t.level+1, 0
+		}
+		b.tasks = append(b.tasks, part)
+		return done + n
+	}
+	if len(t.ids) > 0 {
+		b.tasks = append(b.tasks, t)
+	}
+	return done
+}
 
 // sortLevel sorts objects whose sort keys of a level describe their texts from a byte
 // offset on. scratch has the length of ids.
@@ -17,7 +128,7 @@ func (v *View) sortLevel(level int, scratch, ids []store.ID, from int) {
 	if level == len(v.levels) {
 		return
 	}
-	keys := v.keys[level]
+	keys, _ := v.sortKeys(level)
 	if len(ids) <= fewRows {
 		sortByInsertion(keys, ids)
 		v.sortRuns(level, scratch, ids, from)
@@ -76,14 +187,14 @@ const (
 )
 
 func (v *View) sortRuns(level int, scratch, ids []store.ID, from int) {
-	keys, state := v.keys[level], v.cacher.State()
-	l := &v.levels[level]
+	keys, ranked := v.sortKeys(level)
+	l, state := &v.levels[level], v.cacher.State()
 	for len(ids) > 0 {
 		key, n := keys[ids[0]], 1
 		for n < len(ids) && keys[ids[n]] == key {
 			n++
 		}
-		switch exact := l.exact(key); {
+		switch exact := ranked || l.exact(key); {
 		case n == 1 || exact && level+1 == len(v.levels):
 		case exact:
 			v.sortLevel(level+1, scratch[:n], ids[:n], 0)
@@ -101,7 +212,7 @@ func (v *View) sortRuns(level int, scratch, ids []store.ID, from int) {
 // sortRest sorts objects with equal sort keys by their texts from a byte offset
 // on.
 func (v *View) sortRest(level int, scratch, ids []store.ID, from int) {
-	keys, state := v.keys[level], v.cacher.State()
+	keys, state := v.keys[level], v.cacher.State() // they are not ranks, which are exact
 	key := keys[ids[0]]
 	for _, id := range ids {
 		keys[id] = v.levels[level].textKey(state.Version(id), from)

@@ -1,7 +1,6 @@
 package view
 
 import (
-	"slices"
 	"strconv"
 
 	"github.com/watchglass/watchglass/core/api"
@@ -15,33 +14,54 @@ import (
 
 // View is one live window.
 type View struct {
+	set    *Set
 	cacher *cacher.Cacher
 	heap   *store.Heap
-	match  matcher
-	ages   ages
-	ticked int64   // time of the last evaluation of ages
-	levels []level // of the order
-	fixed  bool    // no change moves a row
-	rows   store.Ordered
-	keys   [][]sortKey // by level and object, for those in rows
-	offset uint32
-	limit  uint32
-	facets []facet
-	shown  window
+	// scope identifies everything that must be equal in a broader view; see Set.broader.
+	// It is "" if no view can be broader.
+	scope string
+	match matcher
+	fails []failures // by object; those beyond the end fail
+	build *build     // nil if all objects are evaluated
+	cost  int        // of the evaluation of an object
+	cells wire.CellIndex
+	// needsCells and labels mean that the evaluation reads columns or fields, and labels.
+	needsCells, labels bool
+	ages               ages
+	ticked             int64   // time of the last evaluation of ages
+	levels             []level // of the order
+	fixed              bool    // no change moves a row
+	rows               store.Ordered
+	keys               [][]sortKey // by level and object, for those in rows
+	offset             uint32
+	limit              uint32
+	facets             []facet
+	shown              window
 	// changed means that a patch is needed even if the window's rows are equal.
 	// touched means that the rows may differ, which Patch checks.
 	changed, touched bool
+	closed           bool
 	detach           func()
 }
 
-// New opens a view on a collection with a known schema, or returns why the query
-// is invalid. It copies the strings that it retains. now is the time that ages refer
-// to, in milliseconds since the epoch.
+// everything is more work than any view takes.
+const everything = 1 << 62
+
+// New opens a view in a set of its own, and builds it.
 func New(c *cacher.Cacher, q *wire.OpenView, now int64) (*View, *api.Status) {
+	v, status := NewSet(c).Open(q, now)
+	if status == nil {
+		v.Build(everything)
+	}
+	return v, status
+}
+
+func newView(set *Set, q *wire.OpenView, now int64) (*View, *api.Status) {
 	if status := checkLimit(q.Limit); status != nil {
 		return nil, status
 	}
-	v := &View{cacher: c, heap: c.Heap(), offset: q.Offset, limit: q.Limit, changed: true}
+	c := set.cacher
+	v := &View{set: set, cacher: c, heap: c.Heap(), offset: q.Offset, limit: q.Limit, changed: true}
 	sort, status := query.ParseSort(c.Schema(), lite.Clone(q.Sort))
 	if status != nil {
 		return nil, status
@@ -60,11 +80,41 @@ func New(c *cacher.Cacher, q *wire.OpenView, now int64) (*View, *api.Status) {
 	if v.match.where.Ages() {
 		v.ages.at = map[store.ID]int64{}
 	}
-	v.resetFacets()
-	v.load()
+	v.scope = v.scopeOf(q)
+	v.cost = v.rowCost()
+	v.findNeeds(facets)
 	v.shown.heap = v.heap
-	v.detach = c.Observe(v)
 	return v, nil
+}
+
+// scopeOf returns the scope of a view, or "". The rows by age and by owner depend on
+// more than the query. With a condition, the failures also depend on the facets.
+func (v *View) scopeOf(q *wire.OpenView) string {
+	if v.ages.at != nil || q.OwnedBy != "" || q.Where != "" && len(q.Facets) > 0 {
+		return ""
+	}
+	const end = "\xff"
+	return "view" + end + lite.Join(q.Namespaces, ",") + end + lite.Clone(q.LabelSelector+end+q.FieldSelector+end+q.Where+end+q.Sort)
+}
+
+// findNeeds determines what the evaluation of an object reads.
+func (v *View) findNeeds(facets []query.Facet) {
+	need := func(o *query.Operand) {
+		v.needsCells, v.labels = v.needsCells || o.NeedsCells(), v.labels || o.NeedsLabels()
+	}
+	v.needsCells = !v.match.search.Empty()
+	v.match.where.Operands(need)
+	for i := range v.levels {
+		need(&v.levels[i].by.Operand)
+	}
+	for i := range facets {
+		for j := range facets[i].By {
+			need(&facets[i].By[j])
+		}
+		for j := range facets[i].Aggregates {
+			need(&facets[i].Aggregates[j])
+		}
+	}
 }
 
 func (v *View) order(sort query.Sort) {
@@ -81,34 +131,6 @@ func checkLimit(limit uint32) *api.Status {
 			strconv.FormatUint(uint64(limit), 10) + "; use a smaller limit and move the window")
 	}
 	return nil
-}
-
-// load sorts all objects at once, which is faster than inserting them one by one.
-func (v *View) load() {
-	clear(v.ages.at)
-	v.ages.next = 0
-	state := v.cacher.State()
-	state.NumberPlaces()
-	for i := range v.keys {
-		v.keys[i] = slices.Grow(v.keys[i][:0], state.Len()+1)
-	}
-	ids := make([]store.ID, 0, state.Len())
-	state.Objects(func(id store.ID, ref store.Ref) bool {
-		v.trackAge(id, ref)
-		failed := v.match.failures(ref)
-		if failed == 0 {
-			ids = append(ids, id)
-			v.setKeys(id, ref)
-		}
-		for i := range v.facets {
-			if v.facets[i].counted(failed) {
-				v.facets[i].count(id, ref, 1)
-			}
-		}
-		return true
-	})
-	v.sort(ids)
-	v.rows.Load(ids)
 }
 
 // setKeys computes the sort keys of an object from one of its versions.
@@ -134,24 +156,66 @@ func (v *View) resetFacets() []map[string]*group {
 
 // Replaced implements cacher.Observer.
 func (v *View) Replaced() {
-	total, counts := v.rows.Len(), v.resetFacets()
-	v.load()
-	v.shown.renumber(v.cacher.State())
-	v.changed = v.changed || total != v.rows.Len()
-	for i := range v.facets {
-		v.changed = v.changed || !v.facets[i].equals(counts[i])
+	if v.build == nil {
+		relisted := &build{relisted: true, total: v.rows.Len(), counts: v.resetFacets()}
+		v.build = relisted
 	}
-	v.touched = true
+	v.begin(nil)
+	v.shown.renumber(v.cacher.State())
 }
 
 // Changed implements cacher.Observer. Most changes do not move a row and cost one
 // comparison of sort keys.
 func (v *View) Changed(id store.ID, e *history.Event) {
+	if v.build != nil && !v.build.reads(v, id, e) {
+		return
+	}
 	if v.ages.at != nil {
 		defer v.trackAge(id, e.Current)
 	}
-	t := v.match.transition(e)
+	t := v.transition(id, e)
+	v.setFailures(id, t.is)
 	v.apply(id, &t, e)
+}
+
+// transition returns the effect of a change on the view.
+func (v *View) transition(id store.ID, e *history.Event) transition {
+	t := transition{previous: e.Previous, current: e.Current, was: v.failures(id), is: other}
+	switch {
+	case e.Current == 0:
+		return t
+	case e.Previous != 0:
+		t.unchanged, t.sameLabels = e.Unchanged, v.heap.LabelSet(e.Current) == v.heap.LabelSet(e.Previous)
+		if t.sameLabels && t.unchanged == api.AllCells {
+			t.is = t.was
+			return t
+		}
+	}
+	// A row still matches the search if its texts are the same.
+	searched := t.was != other && t.sameLabels && v.set.texts != nil && v.set.texts.same(e)
+	switch {
+	case !v.match.selects(id, e.Current, searched, nil):
+	case v.match.where.Empty():
+		t.is = 0
+	default:
+		t.is = v.match.failing(v.match.row(e.Current))
+	}
+	return t
+}
+
+// failures returns why an object is not a row.
+func (v *View) failures(id store.ID) failures {
+	if int(id) < len(v.fails) {
+		return v.fails[id]
+	}
+	return other
+}
+
+func (v *View) setFailures(id store.ID, failed failures) {
+	for len(v.fails) <= int(id) {
+		v.fails = append(v.fails, other)
+	}
+	v.fails[id] = failed
 }
 
 // apply updates rows and facets for a change. The event is nil if only time has passed.
@@ -162,6 +226,10 @@ func (v *View) apply(id store.ID, t *transition, e *history.Event) {
 		}
 	}
 	switch was, is := t.was == 0, t.is == 0; {
+	case v.build != nil:
+		if was || is {
+			v.build.move(id)
+		}
 	case was && is:
 		if e != nil && !v.fixed && v.moves(id, e) {
 			v.remove(id, t.previous)
@@ -262,15 +330,17 @@ func (v *View) Adopt(old *View) {
 
 // Close detaches the view from its collection.
 func (v *View) Close() {
+	v.closed, v.build = true, nil
 	v.detach()
+	v.set.remove(v)
 	v.shown.clear()
 }
 
 // Patch sets f to the difference between the window last returned and the current
-// one. It returns false if there is none. The frame aliases the heap and buffers
+// one. It returns false if there is none, or if the view is not built. The frame aliases the heap and buffers
 // of the view: append it before anything changes.
 func (v *View) Patch(f *wire.ViewPatch) bool {
-	if !v.changed && !v.touched {
+	if v.build != nil || !v.changed && !v.touched {
 		return false
 	}
 	rows := v.visible()
@@ -303,3 +373,24 @@ func (v *View) visible() []shownRow {
 	})
 	return rows
 }
+
+// usedBytes returns the approximate memory of the view, without its window.
+func (v *View) usedBytes() int {
+	used := failuresSize*cap(v.fails) + idSize*v.rows.Len()
+	for i := range v.keys {
+		used += sortKeySize * cap(v.keys[i])
+	}
+	for i := range v.facets {
+		for j := range v.facets[i].aggregates {
+			used += placeSize * cap(v.facets[i].aggregates[j].at)
+		}
+	}
+	return used
+}
+
+const (
+	failuresSize = 4
+	idSize       = 4
+	sortKeySize  = 8
+	placeSize    = 16
+)

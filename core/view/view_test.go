@@ -67,6 +67,9 @@ func (c *client) apply(t *testing.T, v *view.View) bool {
 	return true
 }
 
+// complete is more work than any view takes.
+const complete = 1 << 30
+
 // model contains the rows that a view must show, computed by filtering and sorting
 // all objects.
 type model map[string]api.Object
@@ -208,6 +211,11 @@ func TestView_agrees_with_filter_and_sort(t *testing.T) {
 		{wire.OpenView{Limit: 20, Search: "app=d n s2", Sort: "name"}, byName, func(o api.Object) bool {
 			return app(o) == "db" && o.Key.Namespace() == "ns2"
 		}},
+		{wire.OpenView{Limit: 20, Search: "app=", Sort: "-restarts,spec.nodeName", Facets: []wire.Facet{{By: "phase"}}}, then(reverse(byRestarts), byNode), everything},
+		{wire.OpenView{Limit: 20, Search: "app=w p1", Sort: "-restarts,spec.nodeName", Facets: []wire.Facet{{By: "phase"}}}, then(reverse(byRestarts), byNode), func(o api.Object) bool {
+			return app(o) == "web" && strings.Contains(o.Key.Name(), "p1")
+		}},
+		{wire.OpenView{Limit: 20, Sort: "-restarts,spec.nodeName"}, then(reverse(byRestarts), byNode), everything},
 		{wire.OpenView{Limit: 20, Where: "restarts>1 and (phase~ING or labels[app]=db)", Sort: "-restarts", Facets: []wire.Facet{{By: "phase"}}}, reverse(byRestarts),
 			func(o api.Object) bool {
 				return o.Columns[2].Kind != api.Null && o.Columns[2].Int > 1 && (o.Fields[3] != "Failed" || app(o) == "db")
@@ -223,39 +231,62 @@ func TestView_agrees_with_filter_and_sort(t *testing.T) {
 		{wire.OpenView{Limit: 30, Sort: "-labels[app],name lexical"},
 			then(reverse(byApp), func(a, b api.Object) int { return strings.Compare(a.Key.Name(), b.Key.Name()) }), everything},
 	}
-	for seed := range uint64(60) {
+	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		c := cacher.New(cacher.Config{Schema: objects.Pods()})
 		m := model{}
 		c.Listing().Begin()
 		c.Listing().End(1, 1)
+		set := view.NewSet(c)
 		q := queries[r.IntN(len(queries))]
-		v, status := view.New(c, &q.OpenView, 0)
+		v, status := set.Open(&q.OpenView, 0)
 		require.Nil(t, status)
 		shown := &client{}
+		// next is a view that is being built. It replaces v, which stays open until then.
+		var next *view.View
+		var nextQuery query
 		for rv := 2; rv < 400; rv++ {
+			v.Build(r.IntN(300))
+			if next != nil && next.Build(r.IntN(300)) > 0 {
+				if r.IntN(2) == 0 {
+					next.Adopt(v)
+				} else {
+					v.Close()
+					shown = &client{}
+				}
+				v, q, next = next, nextQuery, nil
+			}
 			switch n := r.IntN(100); {
 			case n < 60:
 				o := randomPod(r, rv)
 				m.put(c, o)
-			case n < 85:
+			case n < 80:
 				o := randomPod(r, rv)
 				delete(m, string(o.Key))
 				c.Delete(o.Key, o.ResourceVersion, int64(rv))
-			case n < 90:
+			case n < 84:
 				q.Offset, q.Limit = uint32(r.IntN(10)), uint32(r.IntN(20))
 				require.Nil(t, v.Move(q.Offset, q.Limit))
 			case n < 92:
-				next := queries[r.IntN(len(queries))]
-				replaced, status := view.New(c, &next.OpenView, 0)
+				if next != nil {
+					next.Close() // another query replaces it
+				}
+				nextQuery = queries[r.IntN(len(queries))]
+				next, status = set.Open(&nextQuery.OpenView, 0)
 				require.Nil(t, status)
-				replaced.Adopt(v)
-				v, q = replaced, next
-			case n < 94:
+			case n < 93 && next != nil:
+				v.Close() // the new view can no longer start from its rows
+				v, q, next, shown = next, nextQuery, nil, &client{}
+			case n < 95:
 				m = relist(c, m, r, rv)
+			case v.Building():
+				require.False(t, shown.apply(t, v), "the first rows are exact")
 			default:
 				shown.check(t, v, m, q.OpenView, q.less, q.match)
 			}
+		}
+		if next != nil {
+			next.Close()
 		}
 		shown.check(t, v, m, q.OpenView, q.less, q.match)
 		require.False(t, shown.apply(t, v), "nothing changed, so there is no patch")
@@ -326,6 +357,7 @@ func relist(c *cacher.Cacher, m model, r *rand.Rand, rv int) model {
 }
 
 func (c *client) check(t *testing.T, v *view.View, m model, q wire.OpenView, less func(a, b api.Object) int, match func(api.Object) bool) {
+	v.Build(complete)
 	if !c.apply(t, v) {
 		return
 	}

@@ -58,3 +58,13 @@ func (x *CellIndex) Column(i int) api.Value {
 	}
 	return r.value()
 }
+
+// Texts calls yield with the text of each column that has one, until it returns false.
+// The texts alias the envelope.
+func (x *CellIndex) Texts(yield func(string) bool) {
+	for i := range len(x.at) - x.fields {
+		if v := x.Column(i); v.Kind == api.String && v.Text != "" && !yield(v.Text) {
+			return
+		}
+	}
+}

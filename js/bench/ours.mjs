@@ -30,6 +30,7 @@ export class Ours {
   #deaf = false;
   #patched = false;
   #fetches = [];
+  #wake = 0;
 
   /** Opens a guest with a collection. With `deaf`, the output is not parsed. */
   static async open(module, { metadataOnly = false, deaf = false, kubernetes = "" } = {}) {
@@ -110,13 +111,17 @@ export class Ours {
   }
 
   #step(act) {
-    this.#timed(() => {
-      this.#guest.tick(this.#clock);
-      act(this.#guest);
-    });
-    for (let out; (out = this.#timed(() => this.#guest.take())); ) {
-      if (!this.#deaf) for (const frame of split(out)) this.#read(readOutput(frame));
-    }
+    do {
+      this.#wake = 0;
+      this.#timed(() => {
+        this.#guest.tick(this.#clock);
+        act(this.#guest);
+      });
+      act = () => {};
+      for (let out; (out = this.#timed(() => this.#guest.take())); ) {
+        if (!this.#deaf) for (const frame of split(out)) this.#read(readOutput(frame));
+      }
+    } while (this.#wake > 0 && this.#wake <= this.#clock); // the guest divides its work into several calls
   }
 
   #read(output) {
@@ -125,6 +130,7 @@ export class Ours {
       this.#patched ||= output.id === 1;
       this.onPatch(output);
     }
+    if (output.type === "WakeAt") this.#wake = output.millis;
     if (output.type === "WatchEvents") this.onEvents(output.events);
     if (output.type === "CollectionSchema") this.schema = output.schema;
     if (output.type === "Fetch") this.#fetches.push(output);

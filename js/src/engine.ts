@@ -73,6 +73,8 @@ export class Engine {
   readonly #streams = new Map<number, Stream | undefined>();
   readonly #inbox = new Writer();
   readonly #schedule = eachTask(() => this.flush());
+  /** Continues work that the guest divides into several calls. */
+  readonly #continue = eachTask(() => this.tick());
   #state: EngineState;
   #visibility: Visibility = "visible";
   #wake: ReturnType<typeof setTimeout> | undefined;
@@ -137,6 +139,7 @@ export class Engine {
     clearTimeout(this.#pause);
     this.#members.clear();
     this.#schedule.close();
+    this.#continue.close();
     this.#options.persistence?.close();
   }
 
@@ -296,6 +299,7 @@ export class Engine {
     clearTimeout(this.#wake);
     if (millis === 0) return;
     const now = this.#clock.now();
+    if (millis <= now) return this.#continue.run(); // browsers delay timers that are set repeatedly
     const wait = Math.min(Math.max(0, millis - now), this.#streams.size > 0 ? beatMillis : maxTimer);
     this.#wake = setTimeout(() => {
       this.#clock.fired(now + wait);

