@@ -26,7 +26,9 @@
 //	             credentials, or a StreamClosed if that failed
 //	SendStream   send the data as one message
 //	CloseStream  close the stream; a StreamClosed in return is optional
-//	WakeAt       call Tick at this time; the newest request counts
+//	WakeAt       call Tick at this time; the newest request counts. The current
+//	             time means that work is left, such as for a view over many
+//	             objects: call Tick after other input
 //
 // An engine whose Config names a Kubernetes API reads that API directly, without
 // a connector:

@@ -26,7 +26,11 @@ func (s *Setup) native(config []byte) (Engine, error) {
 	if decode == nil {
 		decode = body.Decode
 	}
-	return core.New(config, decode)
+	e, err := core.New(config, decode)
+	if err == nil && s.ViewWork > 0 {
+		e.LimitViewWork(s.ViewWork)
+	}
+	return e, err
 }
 
 // dictionaries returns the dictionaries of real connectors.

@@ -220,6 +220,9 @@ func (r *reader) judgeHeld() {
 		r.bind(w)
 	}
 	r.resume()
+	if r.overdue() {
+		return // the engine still evaluates objects for views
+	}
 	for _, v := range r.views {
 		r.checkView(v)
 	}

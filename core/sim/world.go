@@ -51,6 +51,7 @@ type Setup struct {
 	Shape      Shape
 	Single     bool // every revision is one change, as in Kubernetes
 	Batched    bool // engines return output only after all input
+	ViewWork   int  // see core.Engine.LimitViewWork; zero means the default
 	// Engine creates the engine of a reader; the default is package core.
 	Engine func(config []byte) (Engine, error)
 	Codec  Codec
@@ -139,6 +140,9 @@ func newWorld(seed uint64, setup Setup, result *Result) *world {
 		setup.Budget = uint64(budget)
 	}
 	setup.Batched = r.Int63n(4) == 0 || setup.Batched
+	if setup.ViewWork == 0 {
+		setup.ViewWork = []int{0, 1, 100, 400}[seed%4]
+	}
 	w := &world{setup: setup, now: startMillis, result: result, scarce: scarce}
 	w.planted, w.compressed = newPlanted(), map[*cacher.Put]*cacher.Put{}
 	w.chooseCodec(seed)

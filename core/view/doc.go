@@ -5,8 +5,17 @@
 // the changes of the window from Patch. For each row it keeps a sort key, a
 // number that sorts like the row's value and is computed once per version. A
 // change that preserves the sort key needs no search, and a search compares
-// numbers. After a relist the view sorts again, because every object may have
-// changed.
+// numbers.
+//
+// Build evaluates all objects when the view opens and after a relist, because every
+// object may have changed. It does so in steps of bounded work, and applies changes in
+// between. The limits of queries (words, conditions, sort keys, facets, aggregates) bound
+// the work per object. A view has no patch before it is built, so its first rows are
+// exact.
+//
+// The views of a collection are in a [Set]. A view whose search narrows that of an open
+// view, with an otherwise equal query, only checks the rows of that view and takes over
+// their order.
 //
 // A view by owner has the rows of a set of owners. They depend on other
 // collections, so the engine sets them before each patch with SetOwners.
