@@ -42,7 +42,7 @@ func (v *View) buildKeys(id store.ID, ref store.Ref, row query.Row) {
 			continue
 		}
 		value := l.by.Value(row)
-		if b.numbers != nil && b.intern(l, value.Text) {
+		if b.numbers != nil && b.intern(l, value) {
 			keys[id] = b.keys[b.last]
 			b.ranks = atLeast(b.ranks, cap(keys))
 			b.ranks[id] = sortKey(b.last)
@@ -61,8 +61,14 @@ func atLeast(list []sortKey, length int) []sortKey {
 }
 
 // intern sets last to the number of a text. A row without a value sorts like an empty
-// text. It returns false, and stops to intern, if there are too many texts.
-func (b *levelBuild) intern(l *level, text string) bool {
+// text. It returns false, and stops to intern, if there are too many texts, or if the
+// value is no text.
+func (b *levelBuild) intern(l *level, value api.Value) bool {
+	text := value.Text
+	if value.Kind != api.String && value.Kind != api.Null {
+		*b = levelBuild{}
+		return false
+	}
 	if len(b.texts) > 0 && b.texts[b.last] == text {
 		return true
 	}

@@ -458,6 +458,30 @@ func TestView_errors_name_what_is_wrong(t *testing.T) {
 	require.Equal(t, 400, v.Move(0, 10_001).Code)
 }
 
+// A connector may send a value of another kind than the schema has for its column. Such
+// rows sort alike whether the view has opened with them or they have changed since.
+func TestViewSortsValuesOfAnotherKindThanTheirColumn(t *testing.T) {
+	c := cacher.New(cacher.Config{Schema: objects.Pods()})
+	c.Listing().Begin()
+	c.Listing().End(1, 1)
+	m := model{}
+	put := func(name string, rv int, phase api.Value) {
+		o := objects.Object(fmt.Sprintf("default/%s rv=%d", name, rv))
+		o.Columns[1] = phase
+		m.put(c, o)
+	}
+	for i := range 6 {
+		put(fmt.Sprint("p", i), i+2, api.Value{Kind: api.Integer, Int: int64(5 - i)})
+	}
+	put("p6", 8, text("Running"))
+	put("p7", 9, api.Value{})
+	v, status := view.New(c, &wire.OpenView{Limit: 10, Sort: "phase"}, 0)
+	require.Nil(t, status)
+	put("p8", 10, api.Value{Kind: api.Integer, Int: 3})
+	byPhase := func(a, b api.Object) int { return naive.Compare(a.Columns[1], b.Columns[1]) }
+	(&client{}).check(t, v, m, wire.OpenView{Limit: 10}, byPhase, func(api.Object) bool { return true })
+}
+
 func TestView_date_sorts_by_age(t *testing.T) {
 	c := cacher.New(cacher.Config{Schema: objects.Pods()})
 	c.Listing().Begin()
