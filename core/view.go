@@ -174,7 +174,7 @@ func (v *liveView) report(e *Engine, out []byte) []byte {
 		return out
 	}
 	if v.view.Building() {
-		return out // the first rows are exact
+		return out // its owners are related when it has rows
 	}
 	v.relate(e)
 	if !v.view.Patch(&e.patch) {

@@ -37,6 +37,7 @@ type reader struct {
 	refused     int    // rejected persisted states
 	trespassed  uint32 // a collection that it may not read; zero for none
 	inspected   inspected
+	unjudged    bool // the views are not checked since the last output
 }
 
 func (r *reader) open() {
@@ -220,9 +221,13 @@ func (r *reader) judgeHeld() {
 		r.bind(w)
 	}
 	r.resume()
-	if r.overdue() {
-		return // the engine still evaluates objects for views
+	if r.unjudged = r.overdue(); !r.unjudged {
+		r.checkViews() // else the engine still evaluates objects for views
 	}
+}
+
+func (r *reader) checkViews() {
+	r.unjudged = false
 	for _, v := range r.views {
 		r.checkView(v)
 	}
@@ -236,6 +241,9 @@ func (r *reader) judgeHeld() {
 func (r *reader) checkFresh() {
 	if r.busy() {
 		return
+	}
+	if r.unjudged {
+		r.checkViews() // the due Ticks have had no output
 	}
 	w := r.world
 	oldest := oldestMillis * r.link.target.levels()
