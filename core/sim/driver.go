@@ -19,6 +19,7 @@ type driver struct {
 	skew      int64    // offset of the engine's clock
 	jumped    bool     // the clock has jumped
 	wake      int64    // time of the requested tick, on the world's clock
+	late      bool     // the tick was requested at once, and the program is late
 	busyUntil int64
 	batch     int
 	// onOutput processes the engine's output; settled is called after all of it.
@@ -39,7 +40,7 @@ func (d *driver) start() {
 	}
 	engine, err := open(d.config.Append(nil))
 	must(err)
-	d.engine, d.wake = engine, 0
+	d.engine, d.wake, d.late = engine, 0, false
 	d.tick()
 }
 
@@ -90,7 +91,7 @@ func (d *driver) run() bool {
 		return false
 	}
 	if d.overdue() {
-		d.wake = 0
+		d.wake, d.late = 0, false
 		d.tick()
 	}
 	return d.drain()
@@ -118,8 +119,12 @@ func (d *driver) output(frame wire.Frame) {
 	l := &d.link
 	switch f := frame.(type) {
 	case *wire.WakeAt:
-		if d.wake = 0; f.Millis != 0 {
-			d.wake = max(f.Millis-d.skew, d.world.now)
+		d.wake, d.late = 0, false
+		if at := f.Millis - d.skew; f.Millis != 0 {
+			d.late = at <= d.world.now && d.world.lateMillis > 0
+			if d.wake = max(at, d.world.now); d.late {
+				d.wake += d.world.lateMillis
+			}
 		}
 	case *wire.OpenStream:
 		l.forget()

@@ -221,7 +221,7 @@ func (r *reader) judgeHeld() {
 		r.bind(w)
 	}
 	r.resume()
-	if r.unjudged = r.overdue(); !r.unjudged {
+	if r.unjudged = r.late || r.overdue(); !r.unjudged {
 		r.checkViews() // else the engine still evaluates objects for views
 	}
 }
@@ -242,7 +242,7 @@ func (r *reader) checkFresh() {
 	if r.busy() {
 		return
 	}
-	if r.unjudged {
+	if r.unjudged && !r.late {
 		r.checkViews() // the due Ticks have had no output
 	}
 	w := r.world

@@ -113,6 +113,9 @@ func (w *world) judge() {
 		o.judge()
 	}
 	for _, rd := range w.readers {
+		if rd.unjudged {
+			w.fail(ErrConverge, "reader %d still evaluates objects for views", rd.id)
+		}
 		for _, c := range rd.collections {
 			rd.judgeCollection(c)
 		}

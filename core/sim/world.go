@@ -90,6 +90,7 @@ const (
 type world struct {
 	setup      Setup
 	now        int64
+	lateMillis int64 // delay of a Tick that is requested at once: a program processes other input first
 	source     *source
 	sources    []*source
 	connectors []*connector
@@ -145,6 +146,9 @@ func newWorld(seed uint64, setup Setup, result *Result) *world {
 	}
 	w := &world{setup: setup, now: startMillis, result: result, scarce: scarce}
 	w.planted, w.compressed = newPlanted(), map[*cacher.Put]*cacher.Put{}
+	if seed%8 >= 4 {
+		w.lateMillis = 20
+	}
 	w.chooseCodec(seed)
 	w.source = newSource("h1", firstVersion, setup.Codec.Padding, w.planted)
 	w.sources = []*source{w.source}
