@@ -117,7 +117,7 @@ test("a row has its owner and its times", options, async (t) => {
   const cluster = new TestCluster();
   const times = { creationTimestamp: "2026-01-01T00:00:00Z", deletionTimestamp: "2026-01-01T00:00:02Z" };
   const ownerReferences = [{ apiVersion: "apps/v1", kind: "ReplicaSet", name: "web-1", uid: "u-1", controller: true }];
-  cluster.apply({ apiVersion: "v1", kind: "Pod", metadata: { name: "web-1-a", namespace: "shop", uid: "a", ownerReferences, ...times } } as KubeObject);
+  cluster.apply({ apiVersion: "v1", kind: "Pod", metadata: { name: "web-1-a", namespace: "shop", uid: "a", ownerReferences, ...times } } as unknown as KubeObject);
   cluster.apply({ apiVersion: "v1", kind: "Pod", metadata: { name: "web-1-b", namespace: "shop", uid: "b", creationTimestamp: null, ownerReferences: [{ uid: "u-2" }] } } as unknown as KubeObject);
   const wg = await connected(t, cluster);
   using view = wg.collection("v1/pods").view();
