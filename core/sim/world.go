@@ -51,7 +51,7 @@ type Setup struct {
 	Shape      Shape
 	Single     bool // every revision is one change, as in Kubernetes
 	Batched    bool // engines return output only after all input
-	ViewWork   int  // see core.Engine.LimitViewWork; zero means the default
+	ViewWork   int  // see core.Engine.LimitViewWork; zero means by seed, and less the default
 	// Engine creates the engine of a reader; the default is package core.
 	Engine func(config []byte) (Engine, error)
 	Codec  Codec

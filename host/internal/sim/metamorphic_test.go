@@ -44,7 +44,7 @@ func TestMetamorphic_ModuleAndNative(t *testing.T) {
 	require.NoError(t, err)
 	defer compiled.Close(t.Context())
 	var open []*client.Instance
-	onModule := sim.Setup{Engine: func(config []byte) (sim.Engine, error) {
+	onModule := sim.Setup{ViewWork: -1, Engine: func(config []byte) (sim.Engine, error) {
 		instance, err := compiled.NewInstance(t.Context())
 		if err != nil {
 			return nil, err
@@ -55,7 +55,7 @@ func TestMetamorphic_ModuleAndNative(t *testing.T) {
 	shapes := map[sim.Shape]bool{}
 	for seed := uint64(1); seed <= 8; seed++ {
 		shapes[sim.ShapeOf(seed)] = true
-		want, got := sim.Run(seed, sim.Program(seed), sim.Setup{}), sim.Run(seed, sim.Program(seed), onModule)
+		want, got := sim.Run(seed, sim.Program(seed), sim.Setup{ViewWork: -1}), sim.Run(seed, sim.Program(seed), onModule)
 		require.NoError(t, want.Err)
 		require.NoError(t, got.Err, "seed %d", seed)
 		require.Equal(t, want.Final, got.Final, "seed %d", seed)
