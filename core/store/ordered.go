@@ -85,6 +85,8 @@ func (o *Ordered) neighbors(chunk, pos int) (left, right ID) {
 }
 
 // Load replaces all entries by ids and takes ownership of the slice.
+//
+//go:noinline
 func (o *Ordered) Load(ids []ID) {
 	o.count, o.chunks = len(ids), make([][]ID, 0, len(ids)/chunkSize+1)
 	for len(ids) > chunkSize {

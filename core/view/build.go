@@ -214,9 +214,11 @@ func (v *View) adoptOrder(from *View) {
 // complete inserts the rows that have moved during the evaluation.
 func (v *View) complete() {
 	b := v.build
-	ids := b.ids
-	if len(b.moved) > 0 {
-		ids = slices.DeleteFunc(ids, func(id store.ID) bool { return b.isMoved[id] })
+	ids := b.ids[:0]
+	for _, id := range b.ids {
+		if len(b.moved) == 0 || !b.isMoved[id] {
+			ids = append(ids, id)
+		}
 	}
 	v.rows.Load(ids)
 	for _, id := range b.moved {

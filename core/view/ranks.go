@@ -53,6 +53,8 @@ func (v *View) buildKeys(id store.ID, ref store.Ref, row query.Row) {
 }
 
 // atLeast extends a slice with zeros to a length.
+//
+//go:noinline
 func atLeast(list []sortKey, length int) []sortKey {
 	if missing := length - len(list); missing > 0 {
 		list = append(list, make([]sortKey, missing)...)

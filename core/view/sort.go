@@ -33,7 +33,7 @@ func (v *View) startSort() {
 		}
 	}
 	if len(v.levels) > 0 {
-		b.tasks = append(b.tasks, sortTask{ids: b.ids, scratch: make([]store.ID, len(b.ids))})
+		b.push(sortTask{ids: b.ids, scratch: make([]store.ID, len(b.ids))})
 	}
 }
 
@@ -45,6 +45,11 @@ func (v *View) sortKeys(level int) (keys []sortKey, ranked bool) {
 	}
 	return v.keys[level], false
 }
+
+// push adds a task that is performed before the others.
+//
+//go:noinline
+func (b *build) push(t sortTask) { b.tasks = append(b.tasks, t) }
 
 // sortStep performs the next task, or a part of it, and returns the work it took.
 func (v *View) sortStep(work int) (done int) {
@@ -79,7 +84,7 @@ func (v *View) sortStep(work int) (done int) {
 		}
 		t.digit++
 	}
-	b.tasks = append(b.tasks, t)
+	b.push(t)
 	return done + len(t.ids)
 }
 
@@ -102,9 +107,9 @@ func (v *View) sortParts(t sortTask, work int) (done int) {
 			done += costCompare * n
 			continue
 		}
-		b.tasks = append(b.tasks, t)
+		b.push(t)
 		if text {
-			b.tasks = append(b.tasks, sortTask{ids: part.ids, level: t.level, restore: true, key: key})
+			b.push(sortTask{ids: part.ids, level: t.level, restore: true, key: key})
 			part.from += textBytes
 			for _, id := range part.ids {
 				keys[id] = l.textKey(v.cacher.State().Version(id), part.from)
@@ -113,11 +118,11 @@ func (v *View) sortParts(t sortTask, work int) (done int) {
 		} else {
 			part.level, part.from = t.level+1, 0
 		}
-		b.tasks = append(b.tasks, part)
+		b.push(part)
 		return done + n
 	}
 	if len(t.ids) > 0 {
-		b.tasks = append(b.tasks, t)
+		b.push(t)
 	}
 	return done
 }
