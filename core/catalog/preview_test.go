@@ -32,7 +32,7 @@ func TestPreviewsHaveTheColumnsOfKubectl(t *testing.T) {
 			[]string{"LeaseName", "BinaryVersion", "EmulationVersion", "Age"}, []string{"l", "1.37", "1.36", milliseconds},
 		},
 		{
-			[]string{"v1beta1", "v1alpha3"}, "scheduling.k8s.io", "workloads",
+			[]string{"v1beta1", "v1alpha3", "v1alpha2"}, "scheduling.k8s.io", "workloads",
 			`{"kind":"Workload","metadata":{"name":"a","namespace":"b",` + age + `}}`,
 			[]string{"Age"}, []string{milliseconds},
 		},

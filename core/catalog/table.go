@@ -362,7 +362,7 @@ Pool|string|.spec.pool.name
 Age|date|.metadata.creationTimestamp|<unknown>`
 
 // preview contains kinds that are alpha or beta in Kubernetes 1.36, in all their versions
-// up to Kubernetes 1.37. Clusters serve them only if their administrators enable them.
+// of Kubernetes 1.36 and 1.37. Clusters serve them only if their administrators enable them.
 const preview = `
 
 certificates.k8s.io/v1/clustertrustbundles ClusterTrustBundle cluster spec.signerName
@@ -390,6 +390,9 @@ scheduling.k8s.io/v1beta1/workloads Workload namespaced
 Age|date|.metadata.creationTimestamp|<unknown>
 
 scheduling.k8s.io/v1alpha3/workloads Workload namespaced
+Age|date|.metadata.creationTimestamp|<unknown>
+
+scheduling.k8s.io/v1alpha2/workloads Workload namespaced
 Age|date|.metadata.creationTimestamp|<unknown>
 
 resource.k8s.io/v1/devicetaintrules DeviceTaintRule cluster

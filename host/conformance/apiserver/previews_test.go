@@ -22,12 +22,11 @@ import (
 	"github.com/watchglass/watchglass/host/source/kube"
 )
 
-// kubectl prints the same cells for kinds that clusters do not serve by default. Workloads
-// have no version that Kubernetes 1.36 serves and the catalog knows.
+// kubectl prints the same cells for kinds that clusters do not serve by default.
 func TestKubectlPrintsTheCellsOfPreviews(t *testing.T) {
 	base, err := kubeapiserver.Start(kubeapiserver.Config{Flags: []string{
 		"--runtime-config=api/all=true", "--disable-admission-plugins=ServiceAccount,NamespaceLifecycle,ClusterTrustBundleAttest",
-		"--feature-gates=ClusterTrustBundle=true,CoordinatedLeaderElection=true,DRADeviceTaints=true,DRADeviceTaintRules=true",
+		"--feature-gates=ClusterTrustBundle=true,CoordinatedLeaderElection=true,DRADeviceTaints=true,DRADeviceTaintRules=true,GenericWorkload=true",
 	}})
 	require.NoError(t, err)
 	before := shared
@@ -52,6 +51,10 @@ func TestKubectlPrintsTheCellsOfPreviews(t *testing.T) {
 			`{"kind":"DeviceTaintRule","apiVersion":"resource.k8s.io/v1beta2","metadata":{"name":"a"},"spec":{"taint":{"key":"example.com/k","value":"v","effect":"NoSchedule"}}}`,
 			`{"kind":"DeviceTaintRule","apiVersion":"resource.k8s.io/v1beta2","metadata":{"name":"b"},"spec":{"deviceSelector":{"driver":"example.com"},` +
 				`"taint":{"key":"k","effect":"NoExecute","timeAdded":"2026-01-02T03:04:05Z"}}}`,
+		},
+		"scheduling.k8s.io/v1alpha2/workloads": {
+			`{"kind":"Workload","apiVersion":"scheduling.k8s.io/v1alpha2","metadata":{"name":"a","namespace":"all"},` +
+				`"spec":{"podGroupTemplates":[{"name":"p","schedulingPolicy":{"basic":{}}}]}}`,
 		},
 	} {
 		r, err := api.ParseResource(resource)
