@@ -115,6 +115,13 @@ func (l *loop) timeout() {
 	}
 }
 
+// settle performs the work that the engine has divided into several ticks.
+func (l *loop) settle() {
+	for l.instance != nil && !l.wake.IsZero() && !l.wake.After(l.now()) {
+		l.timeout()
+	}
+}
+
 // start creates an instance and opens the open resources in it. On an error there is
 // no instance.
 func (l *loop) start() error {

@@ -166,8 +166,9 @@ func (v *View) All(ctx context.Context) (List, error) {
 		if l.views[v.id] == nil {
 			return ErrClosed
 		}
-		// Neither data nor the time reaches the engine before this function
-		// returns.
+		// No data reaches the engine before this function returns. The view is
+		// exact once its evaluation is complete.
+		l.settle()
 		if list.ResourceVersion, err = v.resourceVersion(l); err != nil {
 			return err
 		}

@@ -5,6 +5,15 @@ import { html, script, showsRows, strictPolicy, workspace } from "./support.mjs"
 
 const space = workspace("vite");
 
+/**
+ * Lets Vite find and bundle the dependencies of the page. If it finds one while the page is
+ * open, it reloads the page with another location of the worker, and so another connection.
+ */
+async function settle(server) {
+  await server.warmupRequest("/main.js");
+  await server.waitForRequestsIdle();
+}
+
 for (const version of ["5", "6", "7", "8"]) {
   const name = `vite-${version}`;
   const quiet = { logLevel: "silent", server: { host: "127.0.0.1", port: 0 }, configFile: false };
@@ -14,6 +23,7 @@ for (const version of ["5", "6", "7", "8"]) {
     const vite = await import(name);
     const server = await vite.createServer({ ...quiet, root: space.project(`${name}-dev`, page()) });
     await server.listen();
+    await settle(server);
     try {
       await showsRows(space, `http://127.0.0.1:${server.httpServer.address().port}/`);
     } finally {
@@ -26,6 +36,7 @@ for (const version of ["5", "6", "7", "8"]) {
     const root = space.project(`${name}-inline`, { "index.html": html("/main.js"), "main.js": script(space.url, '{ worker: "inline" }') });
     const server = await vite.createServer({ ...quiet, root });
     await server.listen();
+    await settle(server);
     try {
       await showsRows(space, `http://127.0.0.1:${server.httpServer.address().port}/`, { connections: 2 });
     } finally {
