@@ -229,15 +229,17 @@ func TestTheFirstMessageIsNotMuchLargerThanAToken(t *testing.T) {
 	require.NoError(t, reader.UntilSynced(t.Context(), s), "a later message may be larger")
 	require.NoError(t, reader.Conn.Close(nil))
 
-	reader = connect()
-	require.NoError(t, reader.Send(t.Context(), hello, rest(most+1)))
-	err = reader.UntilEnd(t.Context())
-	assert.Equal(t, websocket.StatusPolicyViolation, websocket.CloseStatus(err), "%v", err)
-	require.NotNil(t, reader.Status)
-	assert.Equal(t, 413, reader.Status.Code)
-	assert.Equal(t, "max-token-bytes", reader.Status.Cause)
-	assert.EqualValues(t, 1, limits.Refusals(limit.MaxTokenBytes))
-	assert.Zero(t, reader.Welcome.Version)
+	for i, size := range []int{most + 1, 50 * most} {
+		reader = connect()
+		require.NoError(t, reader.Send(t.Context(), hello, rest(size)))
+		err = reader.UntilEnd(t.Context())
+		assert.Equal(t, websocket.StatusPolicyViolation, websocket.CloseStatus(err), "%v", err)
+		require.NotNil(t, reader.Status)
+		assert.Equal(t, 413, reader.Status.Code)
+		assert.Equal(t, "max-token-bytes", reader.Status.Cause)
+		assert.EqualValues(t, i+1, limits.Refusals(limit.MaxTokenBytes))
+		assert.Zero(t, reader.Welcome.Version)
+	}
 }
 
 // A reader that does not read until its socket is full does not affect the others.

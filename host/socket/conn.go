@@ -86,6 +86,9 @@ func (c *Conn) read(ctx context.Context) (websocket.MessageType, []byte, error) 
 		return kind, nil, err
 	}
 	if int64(len(message)) > most {
+		// Close waits for the peer's close frame, and the library would discard the
+		// rest of the message byte by byte.
+		_, _ = io.CopyN(io.Discard, r, c.limits.Value(limit.MaxMessageBytes)) // the connection is closed in any case
 		return kind, nil, c.limits.Refuse(limited, refusal)
 	}
 	c.greeted = true
