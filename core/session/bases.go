@@ -59,3 +59,23 @@ func (s *subscription) lastSize() int {
 	c := &s.frame.Changes[len(s.frame.Changes)-1]
 	return len(c.Envelope) + len(c.Patch) + len(c.Base.Body.Data) + 16
 }
+
+// setEnvelope sets the envelope, or a patch of the version held.
+func (s *subscription) setEnvelope(c *wire.Change, ref, held store.Ref, position int) {
+	heap := s.cacher.Heap()
+	if held != 0 {
+		if patch := s.collection.patch(position, !s.omitsBodies()); patch != nil {
+			at := len(s.frame.Bytes)
+			s.frame.Bytes = append(s.frame.Bytes, patch...)
+			c.Patch, c.Previous = s.frame.Bytes[at:], heap.ResourceVersion(held)
+			return
+		}
+	}
+	if !s.omitsBodies() {
+		c.Envelope = heap.Complete(ref, &s.frame.Bytes)
+		return
+	}
+	at := len(s.frame.Bytes)
+	s.frame.Bytes = heap.Envelope(ref).AppendWithBody(s.frame.Bytes, api.Body{})
+	c.Envelope = s.frame.Bytes[at:]
+}

@@ -460,26 +460,6 @@ func (s *subscription) addObject(message []byte, t api.EventType, ref, held stor
 	return message
 }
 
-// setEnvelope sets the envelope, or a patch of the version held.
-func (s *subscription) setEnvelope(c *wire.Change, ref, held store.Ref, position int) {
-	heap := s.cacher.Heap()
-	if held != 0 {
-		if patch := s.collection.patch(position, !s.omitsBodies()); patch != nil {
-			at := len(s.frame.Bytes)
-			s.frame.Bytes = append(s.frame.Bytes, patch...)
-			c.Patch, c.Previous = s.frame.Bytes[at:], heap.ResourceVersion(held)
-			return
-		}
-	}
-	if !s.omitsBodies() {
-		c.Envelope = heap.Complete(ref, &s.frame.Bytes)
-		return
-	}
-	at := len(s.frame.Bytes)
-	s.frame.Bytes = heap.Envelope(ref).AppendWithBody(s.frame.Bytes, api.Body{})
-	c.Envelope = s.frame.Bytes[at:]
-}
-
 // appendFaults reports the faults that were not reported before.
 func (s *subscription) appendFaults(message []byte) []byte {
 	list, mark := s.cacher.Faults()
