@@ -182,7 +182,8 @@ func TestR11_RelistInBlocksAfterALazyRestore(t *testing.T) {
 	require.Equal(t, r.inspect("collection.1.labelSets"), again.inspect("collection.1.labelSets"))
 }
 
-// storedSiblings returns a block of three siblings, of which two are stored.
+// storedSiblings returns a block of three pods of one ReplicaSet. The stored state lists only
+// two of them as its members.
 func storedSiblings() *wire.StoredBlock {
 	block := wire.Block{LabelSets: []api.Labels{nil}}
 	f := &wire.StoredBlock{Block: wire.BlockBodies{Objects: 3}}

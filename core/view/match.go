@@ -189,7 +189,7 @@ func (s *searcher) narrows(id store.ID, ref store.Ref) bool {
 	if s.texts == nil {
 		return s.matches(id, ref, nil)
 	}
-	return s.MatchesText(s.texts.of(id, ref), s.inLabels(ref), s.decided)
+	return s.MatchesText(s.texts.text(id, ref), s.inLabels(ref), s.decided)
 }
 
 func (s *searcher) inLabels(ref store.Ref) query.Words {

@@ -63,9 +63,9 @@ func (t *texts) kept(id store.ID) []byte {
 	return t.chunks[s.at/textChunk][from : from+int(s.length)]
 }
 
-// of returns the text of an object, of which ref is the current version. It is valid
-// until the next call.
-func (t *texts) of(id store.ID, ref store.Ref) []byte {
+// text returns the search text of an object, whose current version is ref. The text is
+// valid until the next call.
+func (t *texts) text(id store.ID, ref store.Ref) []byte {
 	if text := t.kept(id); text != nil {
 		return text
 	}
