@@ -81,7 +81,7 @@ func exact(t *testing.T, page context.Context, c *cluster) {
 func TestDashboard_survives_a_killed_server(t *testing.T) {
 	const pods = 10_000
 	c := startCluster(t, pods)
-	address := freePort(t)
+	address := freeAddress(t)
 	server := startServer(t, c, address)
 	page := openPage(t, "http://"+address+"/")
 	waitFor(t, page, state("live"))
@@ -104,7 +104,7 @@ func TestDashboard_survives_a_killed_server(t *testing.T) {
 // A broken connection is resumed by resource version, without a relist.
 func TestDashboard_resumes_after_a_cut(t *testing.T) {
 	c := startCluster(t, 500)
-	address := freePort(t)
+	address := freeAddress(t)
 	startServer(t, c, address)
 	p := startProxy(t, address)
 	page := openPage(t, "http://"+p.listen.Addr().String()+"/")

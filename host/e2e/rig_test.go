@@ -22,6 +22,7 @@ import (
 	"github.com/watchglass/watchglass/host/clustersim"
 	"github.com/watchglass/watchglass/host/embedetcd"
 	"github.com/watchglass/watchglass/host/internal/chromium"
+	"github.com/watchglass/watchglass/host/internal/freeport"
 	"github.com/watchglass/watchglass/host/source/etcd"
 )
 
@@ -145,12 +146,11 @@ func (l *logged) String() string {
 	return l.b.String()
 }
 
-func freePort(t *testing.T) string {
+func freeAddress(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := freeport.Reserve()
 	require.NoError(t, err)
-	defer func() { require.NoError(t, l.Close()) }()
-	return l.Addr().String()
+	return freeport.Address(port)
 }
 
 // proxy forwards connections between the page and the server, and can cut them.

@@ -93,7 +93,7 @@ type replica struct {
 
 func startReplica(t *testing.T, c *cluster) replica {
 	t.Helper()
-	address := freePort(t)
+	address := freeAddress(t)
 	return replica{startServer(t, c, address, "--preload=pods", "--shutdown-delay=200ms"), address}
 }
 

@@ -44,7 +44,7 @@ const whenComplete = `globalThis.complete = new Promise((resolve) => {
 func TestDashboard_shows_all_rows_before_bodies(t *testing.T) {
 	const pods = 50_000
 	c := startCluster(t, pods)
-	address := freePort(t)
+	address := freeAddress(t)
 	startServer(t, c, address)
 	p, err := slowlink.Forward(address, 20_000_000/8, 40*time.Millisecond)
 	require.NoError(t, err)

@@ -4,10 +4,10 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"net"
-	"net/url"
 	"strings"
 	"sync"
+
+	"github.com/watchglass/watchglass/host/internal/freeport"
 )
 
 // StartCluster runs a cluster of several members, each in a temporary
@@ -38,32 +38,18 @@ func StartCluster(size int, config Config) ([]*Server, error) {
 
 // Plan returns the members of a new cluster on free ports.
 func Plan(size int) ([]Member, error) {
-	peers, err := freePorts(size)
-	if err != nil {
-		return nil, err
-	}
 	members, parts, token := make([]Member, size), make([]string, size), rand.Text()
 	for i := range members {
-		members[i] = Member{Name: fmt.Sprintf("member-%d", i), Peer: peers[i], Token: token}
-		parts[i] = members[i].Name + "=" + peers[i].String()
+		// Members must know the ports of the others before they listen.
+		port, err := freeport.Reserve()
+		if err != nil {
+			return nil, err
+		}
+		members[i] = Member{Name: fmt.Sprintf("member-%d", i), Peer: loopback(port), Token: token}
+		parts[i] = members[i].Name + "=" + members[i].Peer.String()
 	}
 	for i := range members {
 		members[i].Cluster = strings.Join(parts, ",")
 	}
 	return members, nil
-}
-
-// freePorts returns ports that were free just before, because members must know the
-// ports of the others before they listen.
-func freePorts(n int) ([]url.URL, error) {
-	urls := make([]url.URL, n)
-	for i := range urls {
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, err
-		}
-		defer listener.Close()
-		urls[i] = loopback(listener.Addr().(*net.TCPAddr).Port)
-	}
-	return urls, nil
 }

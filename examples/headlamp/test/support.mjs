@@ -3,7 +3,6 @@
 import { spawn } from "node:child_process";
 import { createReadStream, existsSync, statSync } from "node:fs";
 import { createServer, request as send } from "node:http";
-import { createServer as listen } from "node:net";
 import { extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -14,26 +13,26 @@ const types = { ".html": "text/html", ".js": "text/javascript", ".css": "text/cs
 const pages = at("../build/host");
 const plugin = "/plugins/watchglass-headlamp/main.js";
 
-function freePort() {
-  return new Promise((resolve) => {
-    const server = listen().listen(0, "127.0.0.1", () => {
-      const { port } = server.address();
-      server.close(() => resolve(port));
-    });
-  });
-}
-
 /** Starts a simulated cluster with a Kubernetes API. Resolves with its address and a function that stops it. */
 export async function startCluster(pods) {
-  const [page, api] = [await freePort(), await freePort()];
-  const child = spawn(binary, ["demo", "--pods", String(pods), "--rate", "20", "--listen", `127.0.0.1:${page}`, "--kube-api", `127.0.0.1:${api}`], { stdio: "ignore" });
+  const args = ["demo", "--pods", String(pods), "--rate", "20", "--listen", "127.0.0.1:0", "--kube-api", "127.0.0.1:0"];
+  const child = spawn(binary, args, { stdio: ["ignore", "pipe", "inherit"] });
   const exited = new Promise((resolve) => child.once("exit", resolve));
-  const ready = async () => (await fetch(`http://127.0.0.1:${page}/readyz`).catch(() => undefined))?.ok;
-  while (!(await ready())) {
+  let output = "";
+  const printed = new Promise((resolve, reject) => {
+    child.stdout.setEncoding("utf8").on("data", (text) => {
+      output += text;
+      const [, api, page] = /kubectl --server (\S+).*watchglass demo: (\S+)/s.exec(output) ?? [];
+      if (page) resolve({ api, page });
+    });
+    exited.then(() => reject(new Error(`${binary} exited with ${child.exitCode} and printed no addresses:\n${output}`)));
+  });
+  const { api, page } = await printed;
+  while (!(await fetch(new URL("readyz", page)).catch(() => undefined))?.ok) {
     if (child.exitCode !== null) throw new Error(`${binary} exited with ${child.exitCode}`);
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
-  return { api: `http://127.0.0.1:${api}`, async stop() { child.kill(); await exited; } };
+  return { api, async stop() { child.kill(); await exited; } };
 }
 
 /** Starts the backend. `cut` breaks all forwarded requests, and refuses others until it is called with false. */

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"net"
 	"net/http"
 	"regexp"
 	"strings"
@@ -13,15 +12,15 @@ import (
 
 	"github.com/watchglass/watchglass/core/wire"
 	"github.com/watchglass/watchglass/host/connector/connectortest"
+	"github.com/watchglass/watchglass/host/internal/freeport"
 	"github.com/watchglass/watchglass/host/limit"
 )
 
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := freeport.Reserve()
 	require.NoError(t, err)
-	defer l.Close()
-	return l.Addr().String()
+	return freeport.Address(port)
 }
 
 func TestInspectShowsReadersAndSubscriptions(t *testing.T) {

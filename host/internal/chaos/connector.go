@@ -15,6 +15,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/watchglass/watchglass/host/internal/freeport"
 )
 
 const connectors = 2
@@ -30,7 +32,7 @@ type connector struct {
 }
 
 func newConnector(n int, binary, dir string, e *etcd, ca *authority, proxies *proxies) (*connector, error) {
-	port, err := freePort()
+	port, err := freeport.Reserve()
 	if err != nil {
 		return nil, err
 	}

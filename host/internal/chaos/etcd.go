@@ -23,6 +23,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/watchglass/watchglass/host/embedetcd"
+	"github.com/watchglass/watchglass/host/internal/freeport"
 )
 
 const members = 3
@@ -65,11 +66,11 @@ func startEtcd(ctx context.Context, dir string) (*etcd, error) {
 	var peers []string
 	for i := range e.configs {
 		c := &e.configs[i]
-		peer, err := freePort()
+		peer, err := freeport.Reserve()
 		if err != nil {
 			return nil, err
 		}
-		if c.Config.ClientPort, err = freePort(); err != nil {
+		if c.Config.ClientPort, err = freeport.Reserve(); err != nil {
 			return nil, err
 		}
 		c.Config.UnsafeNoFsync = true

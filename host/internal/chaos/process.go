@@ -5,12 +5,9 @@ package main
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
-	"net"
 	"os"
 	"os/exec"
 	"runtime"
-	"strconv"
 	"syscall"
 	"time"
 )
@@ -92,16 +89,4 @@ func pause(ctx context.Context, d time.Duration) bool {
 	case <-ctx.Done():
 		return false
 	}
-}
-
-// freePort returns a port below the range of ephemeral ports. Outgoing connections
-// cannot take it while its server is down.
-func freePort() (int, error) {
-	for range 100 {
-		port := 12_000 + rand.IntN(20_000)
-		if listener, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port)); err == nil {
-			return port, listener.Close()
-		}
-	}
-	return 0, fmt.Errorf("found no free port between 12000 and 32000")
 }

@@ -6,7 +6,6 @@ import (
 	"bufio"
 	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -15,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/watchglass/watchglass/host/internal/freeport"
 )
 
 // process is a watchglass serve process.
@@ -34,9 +35,11 @@ func serve(ctx context.Context, binary, log string, flags ...string) (*process, 
 	}
 	p := &process{ended: make(chan struct{})}
 	for _, address := range []*string{&p.watch, &p.kubeAPI, &p.admin} {
-		if *address, err = freeAddress(); err != nil {
+		port, err := freeport.Reserve()
+		if err != nil {
 			return nil, err
 		}
+		*address = freeport.Address(port)
 	}
 	p.cmd = exec.Command(binary, append([]string{"serve", "--listen", p.watch, "--kube-api", p.kubeAPI, "--admin", p.admin}, flags...)...)
 	p.cmd.Stdout, p.cmd.Stderr = out, out
@@ -57,14 +60,6 @@ func serve(ctx context.Context, binary, log string, flags ...string) (*process, 
 		return nil, err
 	}
 	return p, p.awaitReady(ctx, log)
-}
-
-func freeAddress() (string, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return listener.Addr().String(), listener.Close()
 }
 
 func (p *process) awaitReady(ctx context.Context, log string) error {

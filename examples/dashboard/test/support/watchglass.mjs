@@ -1,5 +1,7 @@
 // The watchglass binary as a process that tests can kill.
 import { spawn } from "node:child_process";
+import { createSocket } from "node:dgram";
+import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { createServer } from "node:net";
 import { fileURLToPath } from "node:url";
@@ -15,7 +17,7 @@ export class Demo {
 
   /** A demo cluster on a free port. With a dataDir it keeps its etcd across restarts. */
   static async start({ pods, rate, dataDir }) {
-    const listen = `127.0.0.1:${await freePort()}`;
+    const listen = `127.0.0.1:${await reservePort()}`;
     const demo = new Demo(listen, ["demo", "--listen", listen, "--pods", String(pods), "--rate", String(rate), ...(dataDir ? ["--data-dir", dataDir] : [])]);
     await demo.start();
     return demo;
@@ -59,11 +61,28 @@ export function sleep(millis) {
   return new Promise((resolve) => setTimeout(resolve, millis));
 }
 
-function freePort() {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, "127.0.0.1", () => {
-      const { port } = server.address();
-      server.close(() => resolve(port));
-    });
-  });
+/**
+ * A TCP port that no other test chooses while this process runs, like host/internal/freeport in Go. The kernel gives
+ * ports of this range to nobody else, and the UDP socket keeps other tests away. So the port stays free between a kill
+ * and the next start.
+ */
+async function reservePort() {
+  for (let attempt = 0; attempt < 1000; attempt++) {
+    const port = 12_000 + Math.floor(Math.random() * 20_000);
+    const reservation = createSocket("udp4").unref();
+    const listener = createServer();
+    try {
+      reservation.bind({ port, address: "127.0.0.1", exclusive: true });
+      await once(reservation, "listening");
+      listener.listen({ port, host: "127.0.0.1", exclusive: true });
+      await once(listener, "listening");
+    } catch {
+      reservation.close();
+      continue;
+    }
+    listener.close();
+    await once(listener, "close");
+    return port;
+  }
+  throw new Error("found no free TCP port between 12000 and 31999 on 127.0.0.1");
 }

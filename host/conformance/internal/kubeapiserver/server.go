@@ -12,7 +12,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -20,6 +19,7 @@ import (
 	"time"
 
 	"github.com/watchglass/watchglass/host/embedetcd"
+	"github.com/watchglass/watchglass/host/internal/freeport"
 )
 
 // binary is relative to a test's directory. The Makefile builds it.
@@ -69,7 +69,7 @@ func Start(config Config) (*Server, error) {
 }
 
 func (s *Server) prepare(config Config) error {
-	port, err := freePort()
+	port, err := freeport.Reserve()
 	if err != nil {
 		return err
 	}
@@ -93,15 +93,6 @@ func (s *Server) prepare(config Config) error {
 		"--endpoint-reconciler-type=none",
 	}, config.Flags...)
 	return nil
-}
-
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
 func (s *Server) path(name string) string { return filepath.Join(s.dir, name) }

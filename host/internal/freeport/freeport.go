@@ -1,0 +1,59 @@
+// Package freeport chooses TCP ports for programs that must know their address before
+// they listen, such as the members of an etcd cluster and the servers of tests.
+//
+// A port that the kernel chose for a listener which was then closed is not reserved:
+// an outgoing connection or the next listener on port 0 may take it before the
+// program does.
+package freeport
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"sync"
+)
+
+const (
+	// first and last are below the ports that Linux (32768) and macOS (49152) give to
+	// outgoing connections and to listeners on port 0.
+	first, last = 12_000, 31_999
+	attempts    = 1000
+)
+
+// reservations holds the UDP sockets that keep ports from other processes.
+var reservations struct {
+	sync.Mutex
+	sockets []net.PacketConn
+}
+
+// Reserve returns a TCP port that is free on 127.0.0.1. No other call returns it while
+// this process runs, in this or any other process: Reserve binds the UDP port of the
+// same number until the process exits. The TCP port stays free, also between a stop
+// and a restart of its server.
+func Reserve() (int, error) {
+	for range attempts {
+		port := first + rand.IntN(last-first+1)
+		address := Address(port)
+		socket, err := net.ListenPacket("udp", address)
+		if err != nil {
+			continue
+		}
+		listener, err := net.Listen("tcp", address)
+		if err != nil {
+			socket.Close()
+			continue
+		}
+		if err := listener.Close(); err != nil {
+			socket.Close()
+			return 0, err
+		}
+		reservations.Lock()
+		defer reservations.Unlock()
+		reservations.sockets = append(reservations.sockets, socket)
+		return port, nil
+	}
+	return 0, fmt.Errorf("found no free TCP port between %d and %d on 127.0.0.1 in %d attempts: stop programs that hold ports", first, last, attempts)
+}
+
+// Address returns host:port of a port on loopback.
+func Address(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
