@@ -82,9 +82,11 @@ func suites() ([][]suite, error) {
 		},
 		{
 			{name: "the npm package in Node, Chromium and workerd", units: nodeUnits(rest)},
+		},
+		{
+			{name: "the npm package at the edge", units: nodeUnits(edge)},
 			{name: "the examples", units: nodeUnits(examples)},
 		},
-		{{name: "the npm package at the edge", units: nodeUnits(edge)}},
 	}, nil
 }
 

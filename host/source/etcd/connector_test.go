@@ -1,4 +1,4 @@
-package connector_test
+package etcd_test
 
 import (
 	"context"
@@ -20,6 +20,11 @@ import (
 	"github.com/watchglass/watchglass/host/source/etcd"
 )
 
+// These tests run a connector on a source whose etcd stops and starts. They are here,
+// because those of host/connector run under the race detector: it would compile etcd.
+
+var pods = api.Resource{Version: "v1", Name: "pods"}
+
 // An etcd that is restored from a copy of its data directory keeps its identity and
 // reverts to older revisions. A watch of the Kubernetes API from a revision of the
 // lost history ends with 410, whether it was opened before or after the restore.
@@ -29,7 +34,7 @@ func TestWatchesOfARestoredEtcdEndWith410(t *testing.T) {
 	dir, backup := t.TempDir(), t.TempDir()
 	server, err := embedetcd.Start(embedetcd.Config{Dir: dir, UnsafeNoFsync: true})
 	require.NoError(t, err)
-	put(t, server, "one")
+	putPod(t, server, "one")
 	require.NoError(t, server.Close())
 	require.NoError(t, os.CopyFS(backup, os.DirFS(dir)))
 
@@ -47,7 +52,7 @@ func TestWatchesOfARestoredEtcdEndWith410(t *testing.T) {
 	listed, err := c.Backend().List(ctx, pods, kubeapi.ListOptions{})
 	require.NoError(t, err)
 	open := watch(t, ctx, c, listed.ResourceVersion)
-	lost := put(t, server, "two")
+	lost := putPod(t, server, "two")
 	require.Equal(t, api.Added, next(t, ctx, open).Type)
 
 	require.NoError(t, server.Close())
@@ -59,9 +64,9 @@ func TestWatchesOfARestoredEtcdEndWith410(t *testing.T) {
 	requireExpired(t, ctx, watch(t, ctx, c, lost))
 }
 
-func put(t *testing.T, server *embedetcd.Server, name string) api.ResourceVersion {
+func putPod(t *testing.T, server *embedetcd.Server, name string) api.ResourceVersion {
 	t.Helper()
-	response, err := server.Client().Put(t.Context(), etcd.DefaultPrefix+"/pods/default/"+name, string(pod(name, "Running")))
+	response, err := server.Client().Put(t.Context(), etcd.DefaultPrefix+"/pods/default/"+name, `{"apiVersion":"v1","kind":"Pod","metadata":{"namespace":"default","name":"`+name+`"}}`)
 	require.NoError(t, err)
 	return api.ResourceVersion(response.Header.Revision)
 }
@@ -87,4 +92,56 @@ func requireExpired(t *testing.T, ctx context.Context, w kubeapi.Watch) {
 	_, err := w.Next(ctx)
 	require.NotErrorIs(t, err, io.EOF, "the watch ended in order: its client would resume from a lost version")
 	require.ErrorIs(t, err, api.Expired(""))
+}
+
+// While etcd is stopped, the connector serves its state as stale. When etcd is back,
+// the open watch continues and the collection is current.
+func TestConnectorContinuesAfterAnEtcdOutage(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	dir := t.TempDir()
+	server, err := embedetcd.Start(embedetcd.Config{Dir: dir, UnsafeNoFsync: true})
+	require.NoError(t, err)
+	defer func() { server.Close() }()
+	putPod(t, server, "one")
+	client, err := clientv3.New(clientv3.Config{Endpoints: server.Endpoints(), Logger: zap.NewNop()})
+	require.NoError(t, err)
+	defer client.Close()
+	source, err := etcd.New(client, etcd.Config{ConnectTimeout: time.Second, ProgressInterval: 500 * time.Millisecond})
+	require.NoError(t, err)
+	c := connector.New(connector.Config{Source: source, Logger: slog.New(slog.DiscardHandler)})
+	defer func() { assert.NoError(t, c.Close(context.Background())) }()
+	require.NoError(t, c.Ready(ctx))
+	listed, err := c.Backend().List(ctx, pods, kubeapi.ListOptions{})
+	require.NoError(t, err)
+	open := watch(t, ctx, c, listed.ResourceVersion)
+
+	require.NoError(t, server.Close())
+	untilReason(t, ctx, c, func(reason string) bool { return reason != "" })
+	require.Error(t, source.Ready(ctx))
+	require.NoError(t, c.Ready(ctx), "cached objects are readable")
+
+	server, err = embedetcd.Start(embedetcd.Config{Dir: dir, UnsafeNoFsync: true})
+	require.NoError(t, err)
+	client.SetEndpoints(server.Endpoints()...)
+	putPod(t, server, "two")
+	event := next(t, ctx, open)
+	assert.Equal(t, api.Added, event.Type)
+	untilReason(t, ctx, c, func(reason string) bool { return reason == "" })
+	require.NoError(t, source.Ready(ctx))
+}
+
+// untilReason waits until the only collection has a reason for being stale.
+func untilReason(t *testing.T, ctx context.Context, c *connector.Connector, wanted func(reason string) bool) {
+	t.Helper()
+	for {
+		if _, reason := c.Stats().Resources[0].Stale(); wanted(reason) {
+			return
+		}
+		select {
+		case <-time.After(10 * time.Millisecond):
+		case <-ctx.Done():
+			require.NoError(t, ctx.Err())
+		}
+	}
 }
