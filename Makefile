@@ -40,7 +40,8 @@ edge: $(BINARY) $(BUILD)/edge ## Run an edge on http://127.0.0.1:8787: etcd, a c
 build: $(BINARY) ## Build the watchglass binary with module and dashboard inside: build/watchglass
 
 ##@ Develop
-test: $(BINARY) $(BUILD)/edge js/build/test examples/edge/node_modules ## Run every test: Go, wazero, Node, Chromium, workerd
+test: ## Run every test: Go, wazero, Node, Chromium, workerd
+	@$(MAKE) --no-print-directory -j4 test-parts # downloads run beside builds
 	@CHROMIUM="$$(sh js/scripts/chromium.sh)" go run ./host/internal/testsum
 
 test-edge: $(BINARY) $(BUILD)/edge js/build/test examples/edge/node_modules ## Run only the tests of the edge: Durable Objects in workerd, and their feeds
@@ -158,6 +159,9 @@ test-release: js/node_modules $(HELM) ## Make a release of the current commit in
 	go -C $(RELEASE) test -count=1 -timeout 30m ./e2e
 
 ##@ Parts
+test-parts: $(BINARY) $(BUILD)/edge js/build/test examples/edge/node_modules chromium ## Build and install what the tests need
+chromium: ## Install Chromium, if there is none
+	@sh js/scripts/chromium.sh >/dev/null
 embedded: $(EMBEDDED) $(PAGE) ## Build the files for go:embed: the module and the dashboard
 wasm: $(EMBEDDED) ## Build the module: build/watchglass.wasm
 js: js/dist/index.js ## Build the npm package: js/dist
@@ -236,4 +240,4 @@ js/build/bench: js/node_modules js/bench/node_modules $(JS_SRC) $(shell git ls-f
 help: ## List the targets
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' Makefile
 
-.PHONY: release image test-release embedded demo edge build test test-edge flakes lint scenarios sim chaos load sizing rules packaging headlamp mutants bench bench-json bench-edge fuzz conformance golden docs licenses clean wasm js dashboard worker help
+.PHONY: test-parts chromium release image test-release embedded demo edge build test test-edge flakes lint scenarios sim chaos load sizing rules packaging headlamp mutants bench bench-json bench-edge fuzz conformance golden docs licenses clean wasm js dashboard worker help
