@@ -198,6 +198,9 @@ func (l *link) deliver() bool {
 	}
 	if l.due(l.down) && !l.driver.busy() {
 		m := l.take(&l.down)
+		if checksumAt(m.data) == len(m.data) {
+			l.driver.world.fail(ErrProtocol, "%s received the message %q without a Checksum", l.driver.name, m.data)
+		}
 		if m.due < l.driver.busyUntil {
 			l.driver.world.saw(SlowReader)
 		}
