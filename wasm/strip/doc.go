@@ -10,7 +10,7 @@
 // A third of an empty Go module is data that is not read at run time.
 // host/PERFORMANCE.md has the figures (P7, P4).
 //
-// All addresses of data stay the same. Strip makes nine changes, the first three in the
+// All addresses of data stay the same. Strip makes ten changes, the first three in the
 // data section:
 //
 //   - It zeroes the data for stack traces: names of functions, files and lines,
@@ -23,6 +23,8 @@
 //     between them.
 //   - It omits the numbers of functions from the runtime's tables. A start function
 //     writes them (numbers.go).
+//   - It removes the code of functions of the runtime that never run, or that only
+//     report what a stripped module does not know, with their tables (unused.go).
 //   - It replaces jumps within a function by branches, if they lead forward to the
 //     same place (jumps.go). Go's linker implements such a jump as a loop that
 //     continues through a jump table.
@@ -46,7 +48,14 @@
 // are those of added functions.
 //
 // runtime.Callers, runtime.Caller, log.Lshortfile and pprof do not work. The guest
-// does not use them.
+// does not use them. A goroutine is printed as one line, its state.
+//
+// # Unused functions
+//
+// A function is removed if no function that stays calls it, and neither code nor data
+// refers to it. The tracer and the profiles of the runtime stay in a module that uses
+// them. The settings schedtrace, scavtrace, checkfinalizers and gctrace=2 of GODEBUG
+// print nothing.
 //
 // # Engine requirements
 //
