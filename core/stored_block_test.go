@@ -173,7 +173,7 @@ func TestR11_RelistInBlocksAfterALazyRestore(t *testing.T) {
 		r.changeSibling(random, &rv)
 	}
 	again := r.restart()
-	again.backend.pods.ForgetHistory()
+	again.backend.pods.Watches().ForgetHistory(again.backend.pods.ResourceVersion())
 	s := again.handHeads(chunks)
 	require.Empty(t, again.rejections())
 	require.EqualValues(t, 1, again.inspect("collection.1.relists"))

@@ -143,8 +143,7 @@ func (l *Listing) End(rv api.ResourceVersion, now int64) {
 		changes = c.difference(old, rv)
 	}
 	c.followers.EndRests()
-	c.window.Relist(rv)
-	c.watches.Skip()
+	c.watches.ForgetHistory(rv)
 	for _, o := range c.observers {
 		o.Replaced()
 	}
