@@ -201,8 +201,9 @@ func doForbid(h *harness, v *verb) error {
 func doDeny(h *harness, v *verb) error {
 	r, status := h.source(v), &api.Status{Code: int(v.optionNumber("code")), RetryAfterSeconds: int(v.optionNumber("retry"))}
 	reason, ok := map[int]api.Reason{
-		400: api.ReasonBadRequest, 401: api.ReasonUnauthorized, 403: api.ReasonForbidden, 404: api.ReasonNotFound, 410: api.ReasonExpired, 422: api.ReasonInvalid,
-		429: api.ReasonTooManyRequests, 500: api.ReasonInternalError, 503: api.ReasonUnavailable,
+		api.CodeBadRequest: api.ReasonBadRequest, api.CodeUnauthorized: api.ReasonUnauthorized, api.CodeForbidden: api.ReasonForbidden,
+		api.CodeNotFound: api.ReasonNotFound, api.CodeGone: api.ReasonExpired, api.CodeInvalid: api.ReasonInvalid,
+		api.CodeTooManyRequests: api.ReasonTooManyRequests, api.CodeInternalError: api.ReasonInternalError, api.CodeServiceUnavailable: api.ReasonUnavailable,
 	}[status.Code]
 	if status.Reason = reason; !ok {
 		v.fail("deny needs code=, the number of an error that a connector gives, not %d", status.Code)

@@ -234,7 +234,7 @@ func (c *Client) begin() {
 
 // Stop ends the run without a report.
 func (c *Client) Stop() {
-	if c.request.purpose == initialEvents && c.request.Code == 200 {
+	if c.request.purpose == initialEvents && c.request.Code == api.CodeOK {
 		// The initial events took too long. A server that ignores the option
 		// sends the state, or nothing, but never the end mark.
 		c.method = byPages

@@ -108,7 +108,7 @@ func (r *reader) collectionError(f *wire.CollectionError) {
 	if strings.Contains(f.Status.Message, "cannot be decoded: ") {
 		r.world.fail(ErrBody, "reader %d: %v", r.id, f.Status)
 	}
-	if f.Status.Code == 413 {
+	if f.Status.Code == api.CodeTooLarge {
 		r.world.saw(Oversized)
 	} else {
 		r.world.saw(Unreadable)

@@ -187,7 +187,7 @@ func (f *fetches) deliver(a *answer) bool {
 	case len(a.parts) > 0:
 		return f.hand(a, now)
 	case a.Ended:
-		if a.message == "" && a.Code == 200 {
+		if a.message == "" && a.Code == api.CodeOK {
 			f.finish(a)
 		}
 		f.close(a, a.message)
@@ -343,7 +343,7 @@ func (f *fetches) hangUp(k *kubeAPI) {
 // cut breaks all pending responses, one of them inside a line if possible.
 func (f *fetches) cut() {
 	for _, a := range f.open {
-		if len(a.parts) > 0 && !a.silent && a.begun && a.Code == 200 && !f.driver.busy() && len(a.parts[0].Data) > 2 {
+		if len(a.parts) > 0 && !a.silent && a.begun && a.Code == api.CodeOK && !f.driver.busy() && len(a.parts[0].Data) > 2 {
 			f.take(a, 1+int(f.rand.Int63n(int64(len(a.parts[0].Data)-2))))
 			f.driver.world.saw(APICutInLine)
 			break

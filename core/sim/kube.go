@@ -47,12 +47,12 @@ func (k *kubeAPI) respond(q kubeserver.Request, r *lite.Rand) *answer {
 		a.Ended, a.message = true, "connection refused"
 		return a
 	case w.now < k.trouble && r.Int63n(2) == 0:
-		a.Refuse(pick(r, 429, 500, 503, 504), "", "try again")
+		a.Refuse(pick(r, api.CodeTooManyRequests, api.CodeInternalError, api.CodeServiceUnavailable, api.CodeGatewayTimeout), "", "try again")
 		a.RetryAfter = int(r.Int63n(4))
 		w.saw(APITrouble)
 		return a
 	case q.Consistent() && w.now < k.cutOff && !(q.Purpose == kubeserver.Initial && k.Classic):
-		a.Code, a.silent = 200, true // the storage does not respond
+		a.Code, a.silent = api.CodeOK, true // the storage does not respond
 		w.saw(APISilent)
 		return a
 	case q.Query.Has("continue"):
@@ -63,7 +63,7 @@ func (k *kubeAPI) respond(q kubeserver.Request, r *lite.Rand) *answer {
 	}
 	k.UID, k.Newest, k.Compacted = k.source.name, k.source.rv, k.source.compacted
 	a.Response = k.Respond(q, w.now)
-	if a.Code == 504 {
+	if a.Code == api.CodeGatewayTimeout {
 		a.due += 3000
 	}
 	k.cover(a)
@@ -74,15 +74,15 @@ func (k *kubeAPI) respond(q kubeserver.Request, r *lite.Rand) *answer {
 func (k *kubeAPI) cover(a *answer) {
 	w := k.world
 	switch {
-	case a.Code == 404:
+	case a.Code == api.CodeNotFound:
 		panic("no such path: " + a.Resource)
-	case a.Code == 422:
+	case a.Code == api.CodeInvalid:
 		w.saw(APIClassic)
-	case a.Code == 504:
+	case a.Code == api.CodeGatewayTimeout:
 		w.saw(APIBehind)
 	case a.Query.Has("continue"):
 		w.saw(APIPaged)
-		if a.Code == 410 {
+		if a.Code == api.CodeGone {
 			w.saw(APIPageExpired)
 		}
 	case a.Purpose == kubeserver.Watch && a.Ended:
@@ -146,9 +146,9 @@ func (s *source) event(c *change, rv api.ResourceVersion, filter check.Filter) k
 	log := s.logs[c.kind]
 	before, now := log.Before(c.key, rv), log.At(c.key, rv)
 	if c.fault != nil && filter.Match(c.key, &check.Object{Faulty: true}) || now != nil && now.Faulty {
-		status := kubeserver.Status(410, "Expired", "the watch cache was reinitialized")
+		status := kubeserver.Status(api.CodeGone, "Expired", "the watch cache was reinitialized")
 		if s.state[c.kind][c.key].fault != nil {
-			status = kubeserver.Status(500, "InternalError", "an object cannot be decoded")
+			status = kubeserver.Status(api.CodeInternalError, "InternalError", "an object cannot be decoded")
 		}
 		return kubeserver.Event{Type: "ERROR", JSON: status}
 	}

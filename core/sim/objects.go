@@ -110,7 +110,7 @@ func (r *reader) objectReply(f *wire.ObjectReply) {
 // any other.
 func (r *reader) refusedRequest(f *wire.ErrorReply) {
 	q := r.take(f.Request)
-	if q != nil && q.object != nil && f.Status.Code == 404 {
+	if q != nil && q.object != nil && f.Status.Code == api.CodeNotFound {
 		q.object.watched = true
 	}
 	if q != nil && q.get != "" {
@@ -182,7 +182,7 @@ func (r *reader) rejected(f *wire.Rejected) {
 		r.refused++
 		return
 	}
-	if f.Status.Code != 413 && f.Status.Code != 503 {
+	if f.Status.Code != api.CodeTooLarge && f.Status.Code != api.CodeServiceUnavailable {
 		r.world.fail(ErrProtocol, "reader %d: rejected %d %d: %v", r.id, f.Object, f.ID, f.Status)
 	}
 	switch f.Object {

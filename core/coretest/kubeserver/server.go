@@ -122,21 +122,21 @@ func (a *Response) fail(status string) {
 
 // Respond starts the response to a request.
 func (s *Server) Respond(r Request, now int64) *Response {
-	a := &Response{Request: r, Code: 200}
+	a := &Response{Request: r, Code: api.CodeOK}
 	switch known := s.known(); {
 	case r.Purpose == Cluster:
 		a.send(fmt.Sprintf(`{"kind":"Namespace","metadata":{"name":"kube-system","uid":%q}}`, s.UID), Nothing, 0)
 		a.Ended = true
 	case s.Kinds[r.Resource] == "":
-		a.Refuse(404, "NotFound", "the server could not find the requested resource")
+		a.Refuse(api.CodeNotFound, "NotFound", "the server could not find the requested resource")
 	case r.Purpose == Initial && s.Classic:
-		a.Refuse(422, "Invalid", "sendInitialEvents: Forbidden")
+		a.Refuse(api.CodeInvalid, "Invalid", "sendInitialEvents: Forbidden")
 	case r.Purpose == Newest:
 		s.list(a, nil, s.Newest, "", Current)
 	case r.Purpose == Watch:
 		s.watch(a, now)
 	case r.ResourceVersion > known && !s.Careless || r.Consistent() && s.Newest > known:
-		a.Refuse(504, "Timeout", "Too large resource version")
+		a.Refuse(api.CodeGatewayTimeout, "Timeout", "Too large resource version")
 	case r.Purpose == Initial:
 		s.initial(a, now)
 	default:
@@ -152,7 +152,7 @@ func (s *Server) initial(a *Response, now int64) {
 	rv := s.known()
 	objects, readable := s.Storage.List(&a.Request, rv)
 	if !readable {
-		a.fail(Status(500, "InternalError", undecodable))
+		a.fail(Status(api.CodeInternalError, "InternalError", undecodable))
 		return
 	}
 	for _, o := range objects {
@@ -169,13 +169,13 @@ func (s *Server) page(a *Response) {
 	rv, from := s.known(), api.Key("")
 	if a.Query.Has("continue") {
 		if rv, from = a.Page(); s.ExpirePages || rv < max(s.Compacted, 1) {
-			a.Refuse(410, "Expired", "the provided continue parameter is too old")
+			a.Refuse(api.CodeGone, "Expired", "the provided continue parameter is too old")
 			return
 		}
 	}
 	objects, readable := s.Storage.List(&a.Request, rv)
 	if !readable {
-		a.Refuse(500, "InternalError", undecodable)
+		a.Refuse(api.CodeInternalError, "InternalError", undecodable)
 		return
 	}
 	size := len(objects)
@@ -208,9 +208,9 @@ func (s *Server) watch(a *Response, now int64) {
 	const why = "too old resource version"
 	switch stale := a.ResourceVersion < s.Compacted; {
 	case stale && s.RefuseStale:
-		a.Refuse(410, "Expired", why)
+		a.Refuse(api.CodeGone, "Expired", why)
 	case stale:
-		a.fail(Status(410, "Expired", why))
+		a.fail(Status(api.CodeGone, "Expired", why))
 	default:
 		seconds, err := strconv.Atoi(a.Query.Get("timeoutSeconds"))
 		if err != nil {
