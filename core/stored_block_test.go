@@ -17,7 +17,7 @@ import (
 )
 
 // siblingPod returns a pod with a body that most other siblings share.
-func siblingPod(key string, rv uint64) *cacher.Put {
+func siblingPod(key string, rv uint64) *cacher.Update {
 	p := pod(key, rv, []string{"web", "api"}[rv%2], "Running")
 	body := `{"kind":"Pod","metadata":{"name":"` + key + `"},"spec":"` + strings.Repeat("the same text of all siblings ", 10) + `"}`
 	p.Envelope = p.Envelope.AppendWithBody(nil, api.Body{Codec: api.JSON, Data: []byte(body)})

@@ -29,8 +29,8 @@ func (v *verb) rv() api.ResourceVersion {
 }
 
 // listed parses the objects below a verb.
-func (v *verb) listed(r *resource) []*cacher.Put {
-	var puts []*cacher.Put
+func (v *verb) listed(r *resource) []*cacher.Update {
+	var puts []*cacher.Update
 	for _, line := range v.block {
 		put, err := r.object(line.text)
 		if err != nil {
@@ -64,8 +64,8 @@ func (h *harness) list(v *verb, again bool) error {
 // change is a parsed put or delete.
 type change struct {
 	resource *resource
-	put      *cacher.Put // nil for a deletion
-	delta    bool        // its body is a delta from its base
+	put      *cacher.Update // nil for a deletion
+	delta    bool           // its body is a delta from its base
 	key      api.Key
 	rv       api.ResourceVersion
 }

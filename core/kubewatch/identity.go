@@ -36,7 +36,7 @@ func (c *Client) identified(r *request) {
 		return
 	}
 	if c.cluster != "" && c.cluster != name {
-		c.from, c.at, c.floor = 0, 0, 0 // the versions belong to a different history
+		c.from, c.at, c.minimum = 0, 0, 0 // the versions belong to a different history
 	}
 	c.cluster = name
 	known := catalog.Find(c.cfg.Resource)

@@ -113,7 +113,7 @@ func (c *Client) complete(r *request) {
 		c.endWatch()
 	case newest:
 		c.probed()
-	case floor:
+	case minimum:
 		c.raiseFloor()
 	case resume:
 		c.checkResume()

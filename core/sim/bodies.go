@@ -47,7 +47,7 @@ func bodyOf(r *lite.Rand, schema api.Schema, o *api.Object, sentinel string, pad
 }
 
 // encode usually makes the body of a version a delta from its base.
-func (c *connector) encode(f *feed, put *cacher.Put) *cacher.Put {
+func (c *connector) encode(f *feed, put *cacher.Update) *cacher.Update {
 	base := f.cacher.Bodies().BaseFor(f.cacher.State().Get(put.Envelope.Key()))
 	if c.world.setup.Whole || base == 0 || c.rand.Int63n(4) == 0 {
 		return c.encoded(f, put)
