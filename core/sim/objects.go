@@ -33,7 +33,7 @@ type request struct {
 	get        api.Key
 	object     *handle
 	asked      int64 // for get
-	ready      int64 // when the collection of get was first seen with rows since; zero for never
+	ready      int64 // when the collection of get first had rows after that; zero if it has none yet
 	// For a further page: the preceding items and their version.
 	skip int
 	at   api.ResourceVersion
