@@ -62,7 +62,7 @@ func newRowsRigOf(t *testing.T, cfg wire.Config, pods int) *rowsRig {
 }
 
 // rowPod is a pod whose body has its version as padding.
-func rowPod(key string, rv uint64) *cacher.Put {
+func rowPod(key string, rv uint64) *cacher.Update {
 	p := pod(key, rv, "web", "Running")
 	body := fmt.Sprintf(`{"kind":"Pod","metadata":{"name":"p"},"of":"%s@%d"}`, key, rv)
 	p.Envelope = p.Envelope.AppendWithBody(nil, api.Body{Codec: api.JSON, Data: []byte(body)})

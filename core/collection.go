@@ -18,7 +18,7 @@ import (
 // scope share.
 type sharedCollection struct {
 	scope     reflector.Scope
-	floor     objcache.Version
+	minimum   objcache.Version
 	cacher    *cacher.Cacher
 	reflector *reflector.Reflector
 	views     *view.Set           // of the cacher
@@ -79,8 +79,8 @@ func (e *Engine) openCollection(f *wire.OpenCollection) {
 
 // acquire returns the shared collection of a scope. It creates one if there is none,
 // which the caller must connect. The first state of a new one has at least the
-// version floor.
-func (e *Engine) acquire(scope reflector.Scope, floor objcache.Version) (b *sharedCollection, fresh bool) {
+// version minimum.
+func (e *Engine) acquire(scope reflector.Scope, minimum objcache.Version) (b *sharedCollection, fresh bool) {
 	for _, b := range e.sharedCollections {
 		if b.scope.SameObjects(scope) && !b.refusedForOthers() {
 			if b.reflector.Absent() {
@@ -89,8 +89,8 @@ func (e *Engine) acquire(scope reflector.Scope, floor objcache.Version) (b *shar
 			return b, false
 		}
 	}
-	b = &sharedCollection{scope: scope, floor: floor}
-	b.adopt(e, e.newReflector(b.scope, b.floor))
+	b = &sharedCollection{scope: scope, minimum: minimum}
+	b.adopt(e, e.newReflector(b.scope, b.minimum))
 	e.sharedCollections = append(e.sharedCollections, b)
 	if b.complete() {
 		e.complete = append(e.complete, b)
@@ -120,7 +120,7 @@ func (b *sharedCollection) renew(e *Engine, reason api.WatchEnd, other *api.Stat
 	}
 	e.expireReaders(b.cacher, other)
 	b.cacher.Waits().Fail(other)
-	b.adopt(e, e.newReflector(b.scope, b.floor))
+	b.adopt(e, e.newReflector(b.scope, b.minimum))
 	for _, v := range e.views {
 		if v.collection.shared == b {
 			v.reopen(e)
@@ -145,7 +145,7 @@ func (e *Engine) resetCorrupt() {
 				}
 			}
 			// Readers must not go back in time.
-			b.floor = objcache.Version{History: b.reflector.Source(), ResourceVersion: b.cacher.ResourceVersion()}
+			b.minimum = objcache.Version{History: b.reflector.Source(), ResourceVersion: b.cacher.ResourceVersion()}
 			b.reflector.Close()
 			e.origin.leave(b)
 			b.renew(e, api.WatchEndCorrupt, corruption)
@@ -155,9 +155,9 @@ func (e *Engine) resetCorrupt() {
 }
 
 // newReflector returns an unconnected reflector with an empty cacher.
-func (e *Engine) newReflector(scope reflector.Scope, floor objcache.Version) *reflector.Reflector {
+func (e *Engine) newReflector(scope reflector.Scope, minimum objcache.Version) *reflector.Reflector {
 	return reflector.New(reflector.Config{
-		Scope: scope, MinResourceVersion: floor.ResourceVersion, Source: floor.History,
+		Scope: scope, MinResourceVersion: minimum.ResourceVersion, Source: minimum.History,
 		Credit: e.cfg.Credit, Rand: e.rand, NextSubscription: e.origin.nextSubscription,
 	}, cacher.New(cacher.Config{
 		Seed:    e.rand.Uint64(),

@@ -39,9 +39,9 @@ func (backend) Release(api.Resource) {}
 
 func (backend) Wake() {}
 
-func pod(key string, rv uint64, app, phase string) *cacher.Put {
+func pod(key string, rv uint64, app, phase string) *cacher.Update {
 	k := api.Key(key)
-	return &cacher.Put{
+	return &cacher.Update{
 		ResourceVersion: api.ResourceVersion(rv), Labels: api.Labels{{Key: "app", Value: app}},
 		Envelope: wire.AppendEnvelope(nil, &api.Object{
 			Key: k, UID: "u-" + key, Fields: []string{k.Name(), k.Namespace(), phase},

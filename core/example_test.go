@@ -116,7 +116,7 @@ func newConnector() connector {
 		{Key: "default/a", Labels: api.Labels{{Key: "app", Value: "web"}}},
 		{Key: "default/b", Labels: api.Labels{{Key: "app", Value: "api"}}},
 	} {
-		pods.Listing().Object(&cacher.Put{
+		pods.Listing().Object(&cacher.Update{
 			ResourceVersion: api.ResourceVersion(i + 1), Labels: o.Labels, Envelope: wire.AppendEnvelope(nil, &o),
 		})
 	}

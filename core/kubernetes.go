@@ -117,7 +117,7 @@ func (k *kubernetes) to(stream uint32, take func(*kubewatch.Client)) {
 func (k *kubernetes) opened(*wire.StreamOpened) {}
 
 func (k *kubernetes) fetched(f *wire.Fetched) {
-	if f.Code != 200 {
+	if f.Code != api.CodeOK {
 		k.refusals++
 	}
 	k.to(f.Stream, func(c *kubewatch.Client) { c.Responded(f.Stream, f.Code, f.RetryAfterSeconds) })

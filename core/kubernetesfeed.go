@@ -88,7 +88,7 @@ func (f *kubernetesFeed) put(o *kubewatch.Object) error {
 		o.Body.Data = o.Typed(o.Body.Data)
 	}
 	f.envelope = wire.AppendEnvelope(f.envelope[:0], &o.Object)
-	put := cacher.Put{ResourceVersion: o.ResourceVersion, Flags: o.Flags, Labels: o.Labels, Envelope: f.envelope}
+	put := cacher.Update{ResourceVersion: o.ResourceVersion, Flags: o.Flags, Labels: o.Labels, Envelope: f.envelope}
 	return f.collection.reflector.Object(&put)
 }
 

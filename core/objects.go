@@ -162,12 +162,12 @@ func (b *sharedCollection) covers(id objcache.ID) bool {
 }
 
 // Open implements objcache.Upstream.
-func (s objectSources) Open(id objcache.ID, floor objcache.Version) objcache.Source {
+func (s objectSources) Open(id objcache.ID, minimum objcache.Version) objcache.Source {
 	e := s.engine
 	b, fresh := e.acquire(reflector.Scope{
 		Resource: id.Resource, Namespace: id.Key.Namespace(),
 		FieldSelector: "metadata.name=" + selector.EscapeValue(id.Key.Name()),
-	}, floor)
+	}, minimum)
 	if fresh {
 		b.connect(e)
 	}

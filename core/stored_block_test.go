@@ -17,7 +17,7 @@ import (
 )
 
 // siblingPod returns a pod with a body that most other siblings share.
-func siblingPod(key string, rv uint64) *cacher.Put {
+func siblingPod(key string, rv uint64) *cacher.Update {
 	p := pod(key, rv, []string{"web", "api"}[rv%2], "Running")
 	body := `{"kind":"Pod","metadata":{"name":"` + key + `"},"spec":"` + strings.Repeat("the same text of all siblings ", 10) + `"}`
 	p.Envelope = p.Envelope.AppendWithBody(nil, api.Body{Codec: api.JSON, Data: []byte(body)})
@@ -173,7 +173,7 @@ func TestR11_RelistInBlocksAfterALazyRestore(t *testing.T) {
 		r.changeSibling(random, &rv)
 	}
 	again := r.restart()
-	again.backend.pods.ForgetHistory()
+	again.backend.pods.Watches().ForgetHistory(again.backend.pods.ResourceVersion())
 	s := again.handHeads(chunks)
 	require.Empty(t, again.rejections())
 	require.EqualValues(t, 1, again.inspect("collection.1.relists"))

@@ -23,6 +23,7 @@ const (
 
 // The codes in use.
 const (
+	CodeOK                 = 200
 	CodeBadRequest         = 400
 	CodeUnauthorized       = 401
 	CodeForbidden          = 403
@@ -33,6 +34,7 @@ const (
 	CodeInvalid            = 422
 	CodeTooManyRequests    = 429
 	CodeInternalError      = 500
+	CodeBadGateway         = 502
 	CodeServiceUnavailable = 503
 	CodeGatewayTimeout     = 504
 )

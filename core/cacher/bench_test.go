@@ -12,9 +12,9 @@ import (
 	"github.com/watchglass/watchglass/core/watcher"
 )
 
-func benchWorld(n int) (*cacher.Cacher, []*cacher.Put) {
+func benchWorld(n int) (*cacher.Cacher, []*cacher.Update) {
 	c := cacher.New(cacher.Config{Schema: objects.Pods()})
-	puts := make([]*cacher.Put, n)
+	puts := make([]*cacher.Update, n)
 	c.Listing().Begin()
 	for i := range puts {
 		puts[i] = objects.Put("ns-" + strconv.Itoa(i%20) + "/pod-" + strconv.Itoa(i) +
@@ -33,7 +33,7 @@ func BenchmarkApply(b *testing.B) {
 
 // benchChanges also reports processor time, which is meaningful on a busy
 // machine.
-func benchChanges(b *testing.B, c *cacher.Cacher, puts []*cacher.Put) {
+func benchChanges(b *testing.B, c *cacher.Cacher, puts []*cacher.Update) {
 	runtime.GC()
 	b.ReportAllocs()
 	b.ResetTimer()

@@ -98,8 +98,8 @@ func (c *Cacher) Upstream() *Upstream { return &c.upstream }
 // Restored returns the part that restores a persisted state.
 func (c *Cacher) Restored() *Restored { return &c.restored }
 
-// Put is an object version to be stored.
-type Put struct {
+// Update is an object version to be stored.
+type Update struct {
 	ResourceVersion api.ResourceVersion
 	Flags           api.Flags
 	Labels          api.Labels
@@ -126,7 +126,7 @@ type Put struct {
 // store stores a version and returns it with one reference. It looks for the base
 // of its body at held, which is the current version or zero. It fails if the base
 // is missing.
-func (c *Cacher) store(p *Put, held store.Ref) (store.Ref, *api.Status) {
+func (c *Cacher) store(p *Update, held store.Ref) (store.Ref, *api.Status) {
 	base, status := c.bodies.Stored(p.Envelope.Key(), p.ResourceVersion, &p.Base, held, p.Place)
 	if status != nil {
 		return 0, status
@@ -152,7 +152,7 @@ func (c *Cacher) store(p *Put, held store.Ref) (store.Ref, *api.Status) {
 // Apply makes a new version of an object current. It ignores a version that is
 // not newer than the current one. It fails, without any change, if the base of
 // the body is missing.
-func (c *Cacher) Apply(p *Put, now int64) *api.Status {
+func (c *Cacher) Apply(p *Update, now int64) *api.Status {
 	c.at.Now = max(c.at.Now, now)
 	id := p.Object
 	if id == 0 {
@@ -189,7 +189,7 @@ func (c *Cacher) Apply(p *Put, now int64) *api.Status {
 }
 
 // unchanged returns cells that are equal in the previous version, or zero.
-func (c *Cacher) unchanged(p *Put, previous store.Ref) api.Cells {
+func (c *Cacher) unchanged(p *Update, previous store.Ref) api.Cells {
 	if p.Unchanged != 0 || previous == 0 {
 		return p.Unchanged
 	}

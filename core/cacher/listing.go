@@ -63,7 +63,7 @@ func (l *Listing) Abort() {
 
 // Object adds an object to the list in progress. It ignores a version older
 // than one in the list. It fails if the base of the body is missing.
-func (l *Listing) Object(p *Put) *api.Status {
+func (l *Listing) Object(p *Update) *api.Status {
 	c := l.cacher
 	key := p.Envelope.Key()
 	l.staging.faults.clear(key, p.ResourceVersion)
@@ -96,7 +96,7 @@ func (l *Listing) Object(p *Put) *api.Status {
 // sameVersion reports whether a stored version can be reused. Equal envelopes
 // mean equal content. The comparison includes the codec, because the stored
 // version may lack a body.
-func (l *Listing) sameVersion(ref store.Ref, p *Put) bool {
+func (l *Listing) sameVersion(ref store.Ref, p *Update) bool {
 	c := l.cacher
 	return ref != 0 && c.heap.ResourceVersion(ref) == p.ResourceVersion &&
 		c.heap.Equals(ref, p.Envelope) && c.bodies.Has(ref, &p.Base)
@@ -143,8 +143,7 @@ func (l *Listing) End(rv api.ResourceVersion, now int64) {
 		changes = c.difference(old, rv)
 	}
 	c.followers.EndRests()
-	c.window.Relist(rv)
-	c.watches.Skip()
+	c.watches.ForgetHistory(rv)
 	for _, o := range c.observers {
 		o.Replaced()
 	}

@@ -17,7 +17,7 @@ type Restored struct {
 }
 
 // Object adds an object of a segment to its store.
-func (r *Restored) Object(state *store.Store, p *Put) *api.Status {
+func (r *Restored) Object(state *store.Store, p *Update) *api.Status {
 	c := r.cacher
 	if state.Find(p.Envelope.Key()) != 0 {
 		return api.Protocol(string(p.Envelope.Key()) + " occurs twice in the restored state")

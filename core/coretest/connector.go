@@ -77,7 +77,7 @@ func (c *connector) restart(now int64) {
 			r.cacher.Listing().Begin()
 			old.State().Ascend("", func(ref store.Ref) bool {
 				heap, buffer := old.Heap(), []byte(nil)
-				r.cacher.Listing().Object(&cacher.Put{
+				r.cacher.Listing().Object(&cacher.Update{
 					ResourceVersion: heap.ResourceVersion(ref), Flags: heap.Flags(ref),
 					Labels: heap.LabelsOf(ref), Envelope: heap.Complete(ref, &buffer), Base: baseOf(old, ref),
 				})
@@ -142,7 +142,7 @@ func (c *connector) find(name string) (*resource, error) {
 
 // object parses the notation of package objects. An object without a body gets a
 // small one.
-func (r *resource) object(text string) (put *cacher.Put, err error) {
+func (r *resource) object(text string) (put *cacher.Update, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("%v", p)
@@ -160,7 +160,7 @@ func (r *resource) object(text string) (put *cacher.Put, err error) {
 
 // apply stores an object, with a delta as its body if delta is set. It then
 // overwrites the input buffer.
-func (r *resource) apply(put *cacher.Put, delta bool, now int64) error {
+func (r *resource) apply(put *cacher.Update, delta bool, now int64) error {
 	if delta {
 		if err := r.difference(put); err != nil {
 			return err
@@ -175,7 +175,7 @@ func (r *resource) apply(put *cacher.Put, delta bool, now int64) error {
 
 // list replaces the whole state. The source is the ID of the history that the
 // version belongs to, and usually empty.
-func (r *resource) list(source string, rv api.ResourceVersion, puts []*cacher.Put, now int64) {
+func (r *resource) list(source string, rv api.ResourceVersion, puts []*cacher.Update, now int64) {
 	r.cacher.Listing().Begin()
 	for _, p := range puts {
 		r.cacher.Listing().Object(p)

@@ -79,7 +79,7 @@ func (c *connector) newDeltaEpoch(name uint64) {
 
 // difference replaces the body of an object with the delta from the connector's
 // base.
-func (r *resource) difference(put *cacher.Put) error {
+func (r *resource) difference(put *cacher.Update) error {
 	key := put.Envelope.Key()
 	base := r.cacher.Bodies().BaseFor(r.cacher.State().Get(key))
 	if base == 0 {

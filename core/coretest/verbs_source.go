@@ -29,8 +29,8 @@ func (v *verb) rv() api.ResourceVersion {
 }
 
 // listed parses the objects below a verb.
-func (v *verb) listed(r *resource) []*cacher.Put {
-	var puts []*cacher.Put
+func (v *verb) listed(r *resource) []*cacher.Update {
+	var puts []*cacher.Update
 	for _, line := range v.block {
 		put, err := r.object(line.text)
 		if err != nil {
@@ -64,8 +64,8 @@ func (h *harness) list(v *verb, again bool) error {
 // change is a parsed put or delete.
 type change struct {
 	resource *resource
-	put      *cacher.Put // nil for a deletion
-	delta    bool        // its body is a delta from its base
+	put      *cacher.Update // nil for a deletion
+	delta    bool           // its body is a delta from its base
 	key      api.Key
 	rv       api.ResourceVersion
 }
@@ -201,8 +201,9 @@ func doForbid(h *harness, v *verb) error {
 func doDeny(h *harness, v *verb) error {
 	r, status := h.source(v), &api.Status{Code: int(v.optionNumber("code")), RetryAfterSeconds: int(v.optionNumber("retry"))}
 	reason, ok := map[int]api.Reason{
-		400: api.ReasonBadRequest, 401: api.ReasonUnauthorized, 403: api.ReasonForbidden, 404: api.ReasonNotFound, 410: api.ReasonExpired, 422: api.ReasonInvalid,
-		429: api.ReasonTooManyRequests, 500: api.ReasonInternalError, 503: api.ReasonUnavailable,
+		api.CodeBadRequest: api.ReasonBadRequest, api.CodeUnauthorized: api.ReasonUnauthorized, api.CodeForbidden: api.ReasonForbidden,
+		api.CodeNotFound: api.ReasonNotFound, api.CodeGone: api.ReasonExpired, api.CodeInvalid: api.ReasonInvalid,
+		api.CodeTooManyRequests: api.ReasonTooManyRequests, api.CodeInternalError: api.ReasonInternalError, api.CodeServiceUnavailable: api.ReasonUnavailable,
 	}[status.Code]
 	if status.Reason = reason; !ok {
 		v.fail("deny needs code=, the number of an error that a connector gives, not %d", status.Code)

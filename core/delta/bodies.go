@@ -84,6 +84,17 @@ func (b *Bodies) Stored(key api.Key, rv api.ResourceVersion, base *wire.Base, pr
 	}), nil
 }
 
+// Set sets the body of a version of the current state that has none. This is not a change
+// of the object. If the place is not zero, it is that of the body in the open block of the
+// heap. Set fails, without any change, if the base of the body is missing.
+func (b *Bodies) Set(ref store.Ref, body *wire.RowBody, place store.Place) *api.Status {
+	base, status := b.Stored(b.heap.Key(ref), b.heap.ResourceVersion(ref), &body.Base, 0, place)
+	if status == nil {
+		b.heap.SetBody(ref, body.Body, place, b.Number(), base)
+	}
+	return status
+}
+
 // Has reports whether a version has the given base, which may be none, and the current
 // dictionary.
 func (b *Bodies) Has(ref store.Ref, base *wire.Base) bool {

@@ -113,8 +113,12 @@ func (d *Dispatcher) Finish() {
 	}
 }
 
-// Skip leaves out the events of the window that were not dispatched.
-func (d *Dispatcher) Skip() { d.dispatched = d.window.End() }
+// ForgetHistory removes all events from the window as of a version. Watches do not receive
+// the events that were not dispatched.
+func (d *Dispatcher) ForgetHistory(rv api.ResourceVersion) {
+	d.window.Relist(rv)
+	d.dispatched = d.window.End()
+}
 
 // OfferAll delivers the events of a relist, which are not in the window. It skips
 // objects whose resource version is unchanged and whose stored form alone

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/coretest/kubeserver"
 	"github.com/watchglass/watchglass/core/wire"
 )
 
@@ -49,7 +50,7 @@ func TestInvalidResponses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
 			fill(r.server, 2)
-			r.server.refusesInitialEvents = c.classic
+			r.server.Classic = c.classic
 			r.server.answers(c.word, c.with)
 			r.piece = func(int) int { return 1 << 20 }
 			r.collection()
@@ -65,7 +66,7 @@ func TestInvalidResponses(t *testing.T) {
 // Arrays beside the items are ignored at any depth.
 func TestAListHasMembersOfAllKinds(t *testing.T) {
 	r := newRig(t)
-	r.server.refusesInitialEvents = true
+	r.server.Classic = true
 	r.server.answers("limit=500", sent(`{"more":[`+object("v1", "Node", "")+`,1,[]],"items":[],"n":-1.5e3,"metadata":{"resourceVersion":"100"},"last":[{}]}`))
 	r.collection()
 	r.converged()
@@ -77,11 +78,11 @@ func TestOlderStateIsRejected(t *testing.T) {
 	r := following(t, 3)
 	want := r.list()
 	r.server.answers(initial, sent(string(bookmarkEvent(50, true))))
-	r.cut(func() { r.server.log, r.server.compacted = nil, r.server.rv+1 })
+	r.cut(func() { r.server.Compacted = r.server.Newest + 1 })
 	r.pass(5_000)
 	require.Equal(t, want, r.list())
 	require.Contains(t, r.state.Status.Message, "the server lags behind")
-	r.server.compacted = 0
+	r.server.Compacted = 0
 	r.recovers(60_000)
 }
 
@@ -121,8 +122,8 @@ func TestR7_RepeatedEventsOfAWatchAreSkipped(t *testing.T) {
 	r.settle()
 	r.events = nil
 	stream := r.watching()
-	for _, e := range r.server.log {
-		r.step(&wire.StreamData{Stream: stream, Data: watchEvent(e.kind, typed(e.body))})
+	for _, e := range r.server.Log {
+		r.step(&wire.StreamData{Stream: stream, Data: []byte(e.Line())})
 	}
 	r.step(&wire.StreamData{Stream: stream, Data: bookmarkEvent(50, false)})
 	require.Empty(t, r.events)
@@ -136,7 +137,7 @@ func TestR7_RepeatedEventsOfAWatchAreSkipped(t *testing.T) {
 func TestR9_UnreadableBytesLeadToAList(t *testing.T) {
 	r := following(t, 3)
 	r.pass(5_000)
-	r.server.answers(watches, sent(string(watchEvent("ERROR", string(status(500, "StorageReadError", "cannot decode"))))))
+	r.server.answers(watches, sent(string(watchEvent("ERROR", kubeserver.Status(500, "StorageReadError", "cannot decode")))))
 	r.cut(func() {})
 	r.pass(2_000)
 	require.Equal(t, 2, r.server.count(initial))
@@ -178,25 +179,22 @@ func TestLateChangesAreNotProgress(t *testing.T) {
 		for range 100 {
 			r.server.put("ns-0/pod-0", "web", 1)
 		}
-		r.server.frozen = r.server.rv - 99
+		r.server.Known = r.server.Newest - 99
 	}
-	r.server.answers(newer, func() *answer {
-		return sent(fmt.Sprintf(`{"metadata":{"resourceVersion":"%d"},"items":[]}`, r.server.rv))()
-	})
 	r.cut(behind)
 	r.backedOff()
-	require.Equal(t, r.server.frozen, r.list()["ns-0/pod-0"], "it is catching up")
+	require.Equal(t, r.server.Known, r.list()["ns-0/pod-0"], "it is catching up")
 	require.Equal(t, api.StateReconnecting, r.state.State)
 	for range 50 {
 		r.server.put("ns-0/pod-0", "web", 1)
-		r.server.frozen++
+		r.server.Known++
 		r.pass(1_000)
 	}
-	require.Equal(t, r.server.frozen, r.list()["ns-0/pod-0"])
+	require.Equal(t, r.server.Known, r.list()["ns-0/pod-0"])
 	require.Equal(t, api.StateStale, r.state.State)
 	require.Contains(t, r.state.Status.Message, "it lags behind")
 	require.Equal(t, 4, r.server.count(who), "it does not count as silent")
-	r.server.frozen = 0
+	r.server.Known = 0
 	r.settle()
 	r.recovers(10_000)
 	require.Equal(t, 1, r.server.count(initial), "it does not list again")
@@ -207,7 +205,7 @@ func TestLateChangesAreNotProgress(t *testing.T) {
 func TestCaughtUpCollectionIsLiveImmediately(t *testing.T) {
 	r := following(t, 3)
 	r.pass(10_000)
-	r.server.answers(newer, sent(fmt.Sprintf(`{"metadata":{"resourceVersion":"%d"},"items":[]}`, r.server.rv+2)))
+	r.server.answers(newer, sent(fmt.Sprintf(`{"metadata":{"resourceVersion":"%d"},"items":[]}`, r.server.Newest+2)))
 	r.cut(func() {
 		for range 3 {
 			r.server.put("ns-0/pod-0", "web", 1)

@@ -137,7 +137,7 @@ type Client struct {
 	phase   phase
 	from    api.ResourceVersion // version to resume from; zero for a list
 	cluster string              // the cluster of that version
-	floor   api.ResourceVersion // minimum version of a list
+	minimum api.ResourceVersion // minimum version of a list
 	at      api.ResourceVersion // newest delivered version
 	whole   api.ResourceVersion // newest complete version; further objects of version at may follow
 	changed api.ResourceVersion // version of the last change of this watch
@@ -170,7 +170,7 @@ const (
 	identifying                // requests the identity of the cluster
 	discovering                // requests the kind of the resource
 	checkingResume             // requests the newest version before it resumes
-	raisingFloor               // requests the newest version before it lists
+	raisingMinimum             // requests the newest version before it lists
 	requestingList             // awaits the first response of a list
 	receivingList              // receives a list
 	confirmingList             // holds the end of a list until the cluster is confirmed
@@ -201,7 +201,7 @@ func New(cfg Config) *Client {
 // Start begins a run and ends the previous one.
 func (c *Client) Start(s Start) {
 	c.Stop()
-	c.from, c.cluster, c.floor = s.From, s.Cluster, s.NotOlderThan
+	c.from, c.cluster, c.minimum = s.From, s.Cluster, s.NotOlderThan
 	if c.from == c.at && c.whole != 0 && c.from != 0 {
 		c.from = c.whole
 	}
@@ -224,9 +224,9 @@ func (c *Client) begin() {
 	case c.from != 0:
 		c.phase = checkingResume
 		c.fetchNewest(&c.request, resume)
-	case c.floor > 0 && c.cfg.Roaming:
-		c.phase = raisingFloor
-		c.fetchNewest(&c.request, floor)
+	case c.minimum > 0 && c.cfg.Roaming:
+		c.phase = raisingMinimum
+		c.fetchNewest(&c.request, minimum)
 	default:
 		c.list()
 	}
@@ -234,7 +234,7 @@ func (c *Client) begin() {
 
 // Stop ends the run without a report.
 func (c *Client) Stop() {
-	if c.request.purpose == initialEvents && c.request.Code == 200 {
+	if c.request.purpose == initialEvents && c.request.Code == api.CodeOK {
 		// The initial events took too long. A server that ignores the option
 		// sends the state, or nothing, but never the end mark.
 		c.method = byPages

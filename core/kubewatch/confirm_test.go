@@ -13,8 +13,7 @@ import (
 // replace replaces the server with another cluster, whose versions are in the same
 // range.
 func (s *server) replace() {
-	s.uid, s.log, s.compacted = "cluster-2", nil, 0
-	clear(s.objects)
+	s.UID, s.Log, s.Compacted = "cluster-2", nil, 0
 	s.put("ns-1/other", "web", 1)
 }
 
@@ -39,12 +38,12 @@ func TestAnotherClusterAtTheSameAddressIsNoticed(t *testing.T) {
 		},
 		"before a list that follows": func(r *rig) {
 			r.server.replaceAfter(2)
-			r.cut(func() { r.server.compacted = r.server.rv + 1 })
+			r.cut(func() { r.server.Compacted = r.server.Newest + 1 })
 		},
 		"before a list in pages that follows": func(r *rig) {
-			r.server.refusesInitialEvents = true
+			r.server.Classic = true
 			r.server.replaceAfter(2)
-			r.cut(func() { r.server.compacted = r.server.rv + 1 })
+			r.cut(func() { r.server.Compacted = r.server.Newest + 1 })
 		},
 		"while the reader slept": func(r *rig) {
 			r.now += 15_000
@@ -60,7 +59,7 @@ func TestAnotherClusterAtTheSameAddressIsNoticed(t *testing.T) {
 			r.events = nil
 			happens(r)
 			r.pass(10_000)
-			require.Equal(t, "cluster-2", r.server.uid)
+			require.Equal(t, "cluster-2", r.server.UID)
 			r.converged()
 			require.Equal(t, []string{"closed HistoryLost"}, r.events, "a version of one cluster does not resume another")
 		})
@@ -93,7 +92,7 @@ func TestAWatchWaitsUntilItsClusterIsConfirmed(t *testing.T) {
 	r.server.put("ns-9/new", "web", 1)
 	r.pass(5_000)
 	for _, a := range r.server.open {
-		require.False(t, a.watch, "it has ended")
+		require.Nil(t, a.watch, "it has ended")
 	}
 	require.Equal(t, want, r.list())
 	require.Equal(t, api.StateReconnecting, r.state.State)

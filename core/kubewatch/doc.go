@@ -22,10 +22,10 @@
 //
 // # Phases
 //
-//	identifying ─ discovering ─┬─ raisingFloor ─┐          roaming clients
-//	                           │                ├─ requestingList ─ receivingList ─ confirmingList
-//	checkingResume ─ watching  └────────────────┘                                       │
-//	                    └─ watching (again and again)  ◀─ confirmingWatch ◀─────────────┘
+//	identifying ─ discovering ─┬─ raisingMinimum ─┐          roaming clients
+//	                           │                  ├─ requestingList ─ receivingList ─ confirmingList
+//	checkingResume ─ watching  └──────────────────┘                                       │
+//	                    └─ watching (again and again)  ◀─ confirmingWatch ◀───────────────┘
 //
 // Every failure ends the run with a status, and the caller decides when to start
 // another one. After a 410 it starts immediately with a list, and after a 429 it

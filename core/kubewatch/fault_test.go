@@ -1,13 +1,13 @@
 package kubewatch_test
 
 import (
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/coretest/kubeserver"
 	"github.com/watchglass/watchglass/core/wire"
 )
 
@@ -69,13 +69,13 @@ func (r *rig) recovers(millis int64) {
 func TestR4AServerThatRefusesInitialEventsIsListedInPages(t *testing.T) {
 	r := newRig(t)
 	fill(r.server, 10)
-	r.server.refusesInitialEvents, r.server.pageSize = true, 4
+	r.server.Classic, r.server.PageSize = true, 4
 	r.collection()
 	r.converged()
-	require.Equal(t, 2, r.server.pages, "the two after the first")
+	require.Equal(t, 2, r.server.count("continue="), "the two after the first")
 	r.cut(func() {
 		r.server.put("ns-0/pod-0", "web", 9)
-		r.server.log, r.server.compacted = nil, r.server.rv
+		r.server.Compacted = r.server.Newest
 	})
 	r.pass(2_000) // the next watch is refused as too old
 	r.converged()
@@ -85,7 +85,7 @@ func TestR4AServerThatRefusesInitialEventsIsListedInPages(t *testing.T) {
 func TestR4AServerThatNeverMarksTheEndIsListed(t *testing.T) {
 	r := newRig(t)
 	fill(r.server, 5)
-	r.server.ignoresInitialEvents = true
+	r.server.Unended = true
 	r.collection()
 	r.pass(29_000)
 	require.Equal(t, api.StateSyncing, r.state.State)
@@ -99,7 +99,7 @@ func TestR4_InitialEventsThatKeepEndingEarlyAreListed(t *testing.T) {
 	r := newRig(t)
 	fill(r.server, 5)
 	r.server.answers(initial, func() *answer {
-		return &answer{code: 200, end: true, data: watchEvent("ADDED", typed(r.server.objects["ns-0/pod-0"].body))}
+		return &answer{code: 200, end: true, data: watchEvent("ADDED", r.server.object("ns-0/pod-0"))}
 	})
 	r.collection()
 	r.pass(5_000)
@@ -110,7 +110,7 @@ func TestR4_InitialEventsThatKeepEndingEarlyAreListed(t *testing.T) {
 func TestR4_ChangesAmongTheInitialEventsAreRejected(t *testing.T) {
 	r := newRig(t)
 	fill(r.server, 5)
-	r.server.ignoresInitialEvents = true
+	r.server.Unended = true
 	r.collection()
 	r.server.delete("ns-0/pod-0")
 	r.pass(3_000)
@@ -120,18 +120,18 @@ func TestR4_ChangesAmongTheInitialEventsAreRejected(t *testing.T) {
 func TestR3ATokenThatExpiresLeadsToOneListWithoutPages(t *testing.T) {
 	r := newRig(t)
 	fill(r.server, 10)
-	r.server.refusesInitialEvents, r.server.pageSize, r.server.expirePage = true, 4, 2
+	r.server.Classic, r.server.PageSize, r.server.expirePage = true, 4, 2
 	r.collection()
 	r.converged()
-	require.Equal(t, 2, r.server.pages)
-	r.server.expirePage, r.server.pages = 0, 0
+	require.Equal(t, 2, r.server.count("continue="))
+	r.server.expirePage = 0
 	r.cut(func() {
 		r.server.put("ns-0/pod-0", "web", 1)
-		r.server.log, r.server.compacted = nil, r.server.rv
+		r.server.Compacted = r.server.Newest
 	})
 	r.pass(10_000)
 	r.converged()
-	require.Equal(t, 2, r.server.pages, "the next list has pages again")
+	require.Equal(t, 4, r.server.count("continue="), "the next list has pages again")
 }
 
 func TestP18_ExpiredWatchIsListedAgain(t *testing.T) {
@@ -141,7 +141,7 @@ func TestP18_ExpiredWatchIsListedAgain(t *testing.T) {
 	r.cut(func() {
 		r.server.put("ns-0/pod-0", "web", 1)
 		r.server.delete("ns-1/pod-1")
-		r.server.log, r.server.compacted = nil, r.server.rv
+		r.server.Compacted = r.server.Newest
 	})
 	r.pass(2_000)
 	r.converged()
@@ -169,12 +169,12 @@ func TestR10_OverloadedServerIsNotContactedBeforeTheRequestedTime(t *testing.T) 
 func TestImmediatelyExpiredVersionBacksOff(t *testing.T) {
 	r := newRig(t)
 	fill(r.server, 3)
-	r.server.compacted = 1_000_000
+	r.server.Compacted = 1_000_000
 	r.collection()
 	r.pass(60_000)
 	require.Less(t, r.server.count(initial), 12)
 	require.Equal(t, r.server.versions(), r.list())
-	r.server.compacted = 0
+	r.server.Compacted = 0
 	r.pass(60_000)
 	r.converged()
 }
@@ -183,7 +183,7 @@ func TestR9InternalErrorsAreRetriedForHalfAMinuteThenListed(t *testing.T) {
 	r := newRig(t)
 	fill(r.server, 3)
 	r.server.answers(watches, func() *answer {
-		return &answer{code: 200, data: watchEvent("ERROR", string(status(500, "InternalError", "etcdserver: no leader"))), end: true}
+		return &answer{code: 200, data: watchEvent("ERROR", kubeserver.Status(500, "InternalError", "etcdserver: no leader")), end: true}
 	})
 	r.collection()
 	r.pass(29_000)
@@ -229,7 +229,7 @@ func TestAnEndWithinAnObjectIsResumed(t *testing.T) {
 	r.server.fail = func(path string) *answer {
 		if first && strings.Contains(path, watches) {
 			first = false
-			event := watchEvent("MODIFIED", typed(r.server.objects["ns-0/pod-0"].body))
+			event := r.server.modified("ns-0/pod-0")
 			return &answer{code: 200, data: event[:len(event)-20], end: true}
 		}
 		return nil
@@ -260,16 +260,17 @@ func TestBrokenJSONIsReportedAndRetried(t *testing.T) {
 func TestNothingGoesBackInTime(t *testing.T) {
 	r := following(t, 5)
 	want, at := r.list(), r.state.ResourceVersion
-	r.server.frozen = 101
+	newest := r.server.Newest
+	r.server.Newest = 101
 	r.pass(120_000)
 	require.Equal(t, api.StateStale, r.state.State)
 	require.Contains(t, r.state.Status.Message, "lags behind")
 	require.Equal(t, want, r.list())
-	r.server.log, r.server.compacted = nil, r.server.rv // then the engine needs a list
+	r.server.Compacted = newest // then the engine needs a list
 	r.pass(120_000)
 	require.Equal(t, want, r.list())
 	require.Equal(t, at, r.state.ResourceVersion)
-	r.server.frozen = 0
+	r.server.Newest = newest
 	r.pass(60_000)
 	r.converged()
 }
@@ -309,7 +310,7 @@ func TestAnotherClusterStartsOver(t *testing.T) {
 	r := following(t, 9)
 	r.cut(func() {
 		r.server = newServer()
-		r.server.uid, r.server.rv = "cluster-2", 7
+		r.server.UID, r.server.Newest = "cluster-2", 7
 		fill(r.server, 2)
 	})
 	r.pass(10_000)
@@ -375,7 +376,7 @@ func TestAResourceThatTheServerDescribes(t *testing.T) {
 func TestR6_EventsOfOtherKindsAreSkipped(t *testing.T) {
 	r := following(t, 2)
 	for stream, a := range r.server.open {
-		if !a.watch {
+		if a.watch == nil {
 			continue
 		}
 		for _, event := range [][]byte{
@@ -449,15 +450,14 @@ func TestWatchThatEndsAsItIsReplacedDoesNotEndItsSuccessor(t *testing.T) {
 func TestProgressOfAnotherServerIsNoProgressOfTheWatch(t *testing.T) {
 	r := following(t, 3)
 	r.pass(10_000)
-	r.server.frozen = r.server.rv
+	r.server.Known = r.server.Newest
 	r.server.put("ns-0/pod-0", "web", 1)
-	r.server.answers(newer, sent(`{"metadata":{"resourceVersion":"`+strconv.Itoa(r.server.rv)+`"},"items":[]}`))
 	r.pass(45_000)
 	require.Equal(t, api.StateStale, r.state.State)
 	r.cut(func() {})
 	r.pass(10_000)
 	require.Equal(t, api.StateStale, r.state.State, "the first watch after a cut does not prove completeness")
-	r.server.frozen = 0
+	r.server.Known = 0
 	r.recovers(10_000)
 	require.Equal(t, 1, r.server.count(initial), "it does not list again")
 }
@@ -467,22 +467,21 @@ func TestProgressOfAnotherServerIsNoProgressOfTheWatch(t *testing.T) {
 func TestC36_ListFromALaggingServerIsRefused(t *testing.T) {
 	for _, classic := range []bool{false, true} {
 		r := newRig(t)
-		r.server.refusesInitialEvents = classic
+		r.server.Classic = classic
 		fill(r.server, 3)
 		r.collection()
 		r.converged()
 		r.cut(func() {
 			r.server.put("ns-0/pod-0", "web", 9)
-			r.server.compacted = r.server.rv // the watch is refused as too old
-			r.server.frozen = r.server.rv
+			r.server.Compacted = r.server.Newest // the watch is refused as too old
+			r.server.Known = r.server.Newest
 			r.server.put("ns-0/pod-0", "web", 10)
-			r.server.answers(newer, sent(`{"metadata":{"resourceVersion":"`+strconv.Itoa(r.server.rv)+`"},"items":[]}`))
 		})
 		r.states = nil
 		r.pass(45_000)
 		require.NotContains(t, r.states, api.StateLive)
 		require.Equal(t, api.StateStale, r.state.State)
-		r.server.frozen = 0
+		r.server.Known = 0
 		r.recovers(60_000)
 	}
 }
@@ -491,7 +490,7 @@ func TestC36_ListFromALaggingServerIsRefused(t *testing.T) {
 // although other resources have changed meanwhile.
 func TestCollectionIsLiveSoonAfterADisconnect(t *testing.T) {
 	r := following(t, 3)
-	r.cut(func() { r.server.rv += 5 })
+	r.cut(func() { r.server.Newest += 5 })
 	r.pass(5_000)
 	r.converged()
 }

@@ -16,7 +16,7 @@ const identityPath = "/api/v1/namespaces/kube-system"
 // kube-system namespace. If the namespace is not readable, the identity is the
 // configured one.
 func (c *Client) clusterName(r *request) (string, error) {
-	if r.Code == 200 {
+	if r.Code == api.CodeOK {
 		d, err := objectjson.ParseDocument(r.Body)
 		if err != nil {
 			return "", broken(err.Error())
@@ -36,7 +36,7 @@ func (c *Client) identified(r *request) {
 		return
 	}
 	if c.cluster != "" && c.cluster != name {
-		c.from, c.at, c.floor = 0, 0, 0 // the versions belong to a different history
+		c.from, c.at, c.minimum = 0, 0, 0 // the versions belong to a different history
 	}
 	c.cluster = name
 	known := catalog.Find(c.cfg.Resource)

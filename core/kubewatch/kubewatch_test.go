@@ -70,20 +70,20 @@ func TestG4_TransactionIsNotSplit(t *testing.T) {
 	r.collection()
 	r.pass(1_000)
 	for _, parts := range []int{2, 1} {
-		before := len(r.server.log)
-		rv := r.server.rv
+		before := len(r.server.Log)
+		rv := r.server.Newest
 		for i := range 3 {
-			r.server.rv = rv
+			r.server.Newest = rv
 			r.server.put(fmt.Sprintf("ns-%d/pod-%d", i, i), "txn", parts)
 		}
-		events := r.server.log[before:]
+		events := r.server.Log[before:]
 		watch := r.watching()
 		for _, e := range events[:parts] {
-			r.step(&wire.StreamData{Stream: watch, Data: watchEvent(e.kind, typed(e.body))})
+			r.step(&wire.StreamData{Stream: watch, Data: []byte(e.Line())})
 		}
 		if parts == 2 {
-			r.step(&wire.StreamData{Stream: watch, Data: watchEvent(events[2].kind, typed(events[2].body))})
-			r.server.open[watch].at = r.server.rv
+			r.step(&wire.StreamData{Stream: watch, Data: []byte(events[2].Line())})
+			r.server.open[watch].watch.Sent = r.server.Newest
 		} else {
 			r.cut(func() {})
 		}
@@ -101,16 +101,16 @@ func TestNewestVersionDoesNotCompleteATransaction(t *testing.T) {
 		r.collection()
 		r.pass(1_000)
 		for i := range 3 {
-			r.server.rv = 104
+			r.server.Newest = 104
 			r.server.put(fmt.Sprintf("ns-%d/pod-%d", i, i), "txn", 1)
 		}
-		all := r.server.log
-		r.server.log = all[:5]
+		all := r.server.Log
+		r.server.Log = all[:5]
 		r.server.answers(newer, sent(fmt.Sprintf(`{"metadata":{"resourceVersion":"%d"},"items":[]}`, newest)))
 		r.cut(func() {})
 		r.backedOff()
-		require.Equal(t, 105, r.list()["ns-0/pod-0"], "one of three changes has arrived")
-		r.server.log, r.server.fail = all, nil
+		require.EqualValues(t, 105, r.list()["ns-0/pod-0"], "one of three changes has arrived")
+		r.server.Log, r.server.fail = all, nil
 		r.cut(func() {})
 		r.pass(5_000)
 		r.converged()
@@ -147,7 +147,7 @@ func TestStoredStateIsResumed(t *testing.T) {
 		open := &wire.OpenCollection{Collection: 1, Resource: "v1/pods", Restore: true}
 		switch name {
 		case "another cluster":
-			r.server.uid = "cluster-2"
+			r.server.UID = "cluster-2"
 		case "other columns":
 			open.Columns = []api.Column{{Name: "App", Kind: api.String, Path: ".metadata.labels.app"}}
 		}

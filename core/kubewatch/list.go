@@ -18,18 +18,18 @@ func (c *Client) raiseFloor() {
 		c.fail(&c.request, broken("expected a list with a resourceVersion"))
 		return
 	}
-	c.floor = max(c.floor, rv)
+	c.minimum = max(c.minimum, rv)
 	c.list()
 }
 
-// list requests the complete state. A roaming client has already raised the floor
+// list requests the complete state. A roaming client has already raised the minimum
 // to the newest version. Otherwise the list is a consistent read (rule C36).
 func (c *Client) list() {
 	c.phase = requestingList
 	r := c.collection()
-	oldest := c.cfg.Roaming && c.floor > 0
+	oldest := c.cfg.Roaming && c.minimum > 0
 	if oldest {
-		r.set("resourceVersion", c.floor.String())
+		r.set("resourceVersion", c.minimum.String())
 		r.set("resourceVersionMatch", "NotOlderThan")
 	}
 	if c.method != byInitialEvents {
@@ -114,10 +114,10 @@ func (c *Client) endList(rv api.ResourceVersion) {
 	switch {
 	case rv == 0:
 		c.fail(&c.request, broken("the list has no resourceVersion"))
-	case rv < c.floor:
-		c.fail(&c.request, c.behind("the server returned the state at "+rv.String()+", older than "+c.floor.String()+
+	case rv < c.minimum:
+		c.fail(&c.request, c.behind("the server returned the state at "+rv.String()+", older than "+c.minimum.String()+
 			", which it returned before: the server"))
-	case c.cfg.Roaming && c.floor > 0:
+	case c.cfg.Roaming && c.minimum > 0:
 		c.drop(&c.request)
 		c.phase, c.listed = confirmingList, rv
 		c.confirmCluster()
@@ -132,7 +132,7 @@ func (c *Client) takeList(rv api.ResourceVersion) {
 		c.fail(&c.request, api.AsStatus(err))
 		return
 	}
-	c.floor, c.items.rest = 0, nil
+	c.minimum, c.items.rest = 0, nil
 	if c.method == inOnePage {
 		c.method = byPages
 	}

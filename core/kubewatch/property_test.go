@@ -17,7 +17,7 @@ import (
 // program makes a server send a few lists and changes.
 func program(r *rig) {
 	fill(r.server, 6)
-	r.server.refusesInitialEvents = true
+	r.server.Classic = true
 	r.collection()
 	r.step(&wire.OpenWatch{Watch: 1, Collection: 1})
 	for i := range 5 {
@@ -60,7 +60,7 @@ func TestP2AnEventMayBeCutAnywhere(t *testing.T) {
 	text := func() (all []byte) {
 		for range 2 {
 			r.server.put("ns-0/pod-0", "web", 1)
-			all = append(all, watchEvent("MODIFIED", typed(r.server.objects["ns-0/pod-0"].body))...)
+			all = append(all, r.server.modified("ns-0/pod-0")...)
 		}
 		return all
 	}
@@ -68,7 +68,7 @@ func TestP2AnEventMayBeCutAnywhere(t *testing.T) {
 		events := text()
 		r.step(&wire.StreamData{Stream: stream, Data: events[:cut]})
 		r.step(&wire.StreamData{Stream: stream, Data: events[cut:]})
-		require.Equal(t, r.server.rv, r.list()["ns-0/pod-0"], "cut at %d", cut)
+		require.Equal(t, r.server.Newest, r.list()["ns-0/pod-0"], "cut at %d", cut)
 	}
 }
 
@@ -97,9 +97,9 @@ func TestP2EventsInAnyForm(t *testing.T) {
 			stream := r.watching()
 			for i := range 4 {
 				r.server.put("ns-0/pod-0", "web", i)
-				event := form(watchEvent("MODIFIED", typed(r.server.objects["ns-0/pod-0"].body)))
+				event := form(r.server.modified("ns-0/pod-0"))
 				if i == 1 { // an event in the usual format follows one in another format
-					event = watchEvent("MODIFIED", typed(r.server.objects["ns-0/pod-0"].body))
+					event = r.server.modified("ns-0/pod-0")
 				}
 				for len(event) > 0 {
 					n := min(size, len(event))
@@ -107,7 +107,7 @@ func TestP2EventsInAnyForm(t *testing.T) {
 					event = event[n:]
 				}
 			}
-			require.Equal(t, r.server.rv, r.list()["ns-0/pod-0"], "%s, %d at a time", name, size)
+			require.Equal(t, r.server.Newest, r.list()["ns-0/pod-0"], "%s, %d at a time", name, size)
 		}
 	}
 }
@@ -190,7 +190,7 @@ func FuzzAnswers(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte, size uint8) {
 		for _, classic := range []bool{false, true} {
 			r := newRig(t)
-			r.server.refusesInitialEvents = classic
+			r.server.Classic = classic
 			r.piece = func(int) int { return int(size) }
 			fill(r.server, 2)
 			r.server.fail = func(path string) *answer {
@@ -202,12 +202,12 @@ func FuzzAnswers(f *testing.F) {
 			r.collection()
 			r.pass(20_000)
 			r.server.fail = nil
-			r.server.rv += 1 << 40 // it may have reported any version
+			r.server.Newest += 1 << 40 // it may have reported any version
 			r.server.put("ns-0/pod-0", "web", 1)
 			r.pass(100_000)
 			r.step(&wire.List{Request: 9, Collection: 1, Bodies: true})
 			reported := r.state.State == api.StateClosed || r.state.State == api.StateForbidden || int(r.state.ResourceVersion) < 0 ||
-				r.state.ResourceVersion > api.ResourceVersion(r.server.rv)
+				r.state.ResourceVersion > api.ResourceVersion(r.server.Newest)
 			if !reported { // a server may refuse permanently, or report an unreachable version
 				require.Equal(t, api.StateLive, r.state.State, "%v", r.state.Status)
 				var reply wire.ListReply
@@ -236,15 +236,15 @@ func TestR4_EventsAfterTheMarkAreLeftToTheNextWatch(t *testing.T) {
 			if !strings.Contains(path, initial) {
 				return nil
 			}
-			a := &answer{code: 200, watch: true, at: r.server.rv, deadline: r.server.now + 600_000}
+			a := &answer{code: 200}
 			for _, key := range []string{"ns-0/pod-0", "ns-1/pod-1"} {
-				a.data = append(a.data, form(watchEvent("ADDED", typed(r.server.objects[key].body)))...)
+				a.data = append(a.data, form(watchEvent("ADDED", r.server.object(key)))...)
 			}
-			a.data = append(a.data, form(bookmarkEvent(r.server.rv, true))...)
+			a.data = append(a.data, form(bookmarkEvent(r.server.Newest, true))...)
 			r.server.put("ns-0/pod-0", "late", 1)
 			r.server.put("ns-1/pod-1", "late", 1)
-			a.data = append(a.data, form(watchEvent("MODIFIED", typed(r.server.objects["ns-0/pod-0"].body)))...)
-			event := form(watchEvent("MODIFIED", typed(r.server.objects["ns-1/pod-1"].body)))
+			a.data = append(a.data, form(r.server.modified("ns-0/pod-0"))...)
+			event := form(r.server.modified("ns-1/pod-1"))
 			a.data = append(a.data, event[:len(event)/2]...)
 			return a
 		}

@@ -96,14 +96,14 @@ const (
 	page                  // a page of a list
 	changes               // a watch
 	newest                // the newest version, beside a watch
-	floor                 // the newest version, before a list
+	minimum               // the newest version, before a list
 	resume                // the newest version, before a resumption
 	confirmation          // the identity of the cluster again
 )
 
 var doing = [...]string{
 	identity: "asking the cluster who it is", discovery: "discovery", initialEvents: "watch list", page: "list", changes: "watch",
-	newest: "asking for the newest version", floor: "asking for the newest version", resume: "resume",
+	newest: "asking for the newest version", minimum: "asking for the newest version", resume: "resume",
 	confirmation: "asking the cluster once more who it is",
 }
 

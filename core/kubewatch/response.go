@@ -26,7 +26,7 @@ func (c *Client) Responded(stream uint32, code, retryAfterSeconds int) {
 	}
 	r.Code, r.RetryAfterSeconds = code, retryAfterSeconds
 	switch {
-	case code != 200:
+	case code != api.CodeOK:
 	case c.phase == requestingList:
 		c.beginList()
 	case r.purpose != changes:
@@ -45,7 +45,7 @@ func (c *Client) Data(stream uint32, piece []byte) {
 	}
 	var err error
 	switch {
-	case r.Code != 200, r.purpose == identity, r.purpose == discovery, r.purpose == confirmation:
+	case r.Code != api.CodeOK, r.purpose == identity, r.purpose == discovery, r.purpose == confirmation:
 		if r.Body = append(r.Body, piece...); len(r.Body) > maxSmall {
 			err = broken("it is longer than 4 MiB")
 		}
@@ -81,7 +81,7 @@ func (c *Client) Closed(stream uint32, message string) {
 	if r == nil {
 		return
 	}
-	if r.purpose == changes && r.Code == 200 && message == "" && c.phase == confirmingWatch {
+	if r.purpose == changes && r.Code == api.CodeOK && message == "" && c.phase == confirmingWatch {
 		c.phase = confirmingEndedWatch
 		return
 	}
@@ -89,7 +89,7 @@ func (c *Client) Closed(stream uint32, message string) {
 	switch {
 	case message != "":
 		c.fail(r, api.Unavailable(message))
-	case r.Code != 200 && !(r.identifies() && (r.Code == api.CodeForbidden || r.Code == api.CodeNotFound)):
+	case r.Code != api.CodeOK && !(r.identifies() && (r.Code == api.CodeForbidden || r.Code == api.CodeNotFound)):
 		c.fail(r, r.Refusal())
 	default:
 		c.complete(r)
@@ -113,7 +113,7 @@ func (c *Client) complete(r *request) {
 		c.endWatch()
 	case newest:
 		c.probed()
-	case floor:
+	case minimum:
 		c.raiseFloor()
 	case resume:
 		c.checkResume()
@@ -124,7 +124,7 @@ func (c *Client) complete(r *request) {
 
 // TimedOut handles the end of a response that exceeded a limit of its request.
 func (c *Client) TimedOut(stream uint32, message string) {
-	if r := c.find(stream); r != nil && r.purpose == initialEvents && r.Code == 200 {
+	if r := c.find(stream); r != nil && r.purpose == initialEvents && r.Code == api.CodeOK {
 		// A server that ignores the option may send the state, but never the mark.
 		r.stream = 0
 		c.listInPages(api.Unavailable(c.about(r) + message))
@@ -240,5 +240,5 @@ func reasonOf(code int) api.Reason {
 //
 //go:noinline
 func broken(message string) *api.Status {
-	return &api.Status{Code: 502, Reason: api.ReasonInternalError, Message: "the server's response is invalid: " + message}
+	return &api.Status{Code: api.CodeBadGateway, Reason: api.ReasonInternalError, Message: "the server's response is invalid: " + message}
 }

@@ -146,7 +146,7 @@ func (r *rig) deliver(stream uint32, a *answer) (moved bool) {
 func (r *rig) watching() uint32 {
 	r.t.Helper()
 	for stream, a := range r.server.open {
-		if a.watch {
+		if a.watch != nil {
 			return stream
 		}
 	}
@@ -195,14 +195,14 @@ func (r *rig) collection(change ...func(*wire.OpenCollection)) {
 }
 
 // list returns the versions in the collection, by key. It also checks each body.
-func (r *rig) list() map[string]int {
+func (r *rig) list() map[api.Key]api.ResourceVersion {
 	r.t.Helper()
 	r.seen[wire.TypeListReply] = nil
 	r.step(&wire.List{Request: 9, Collection: 1, Bodies: true})
 	require.NotEmpty(r.t, r.seen[wire.TypeListReply], "no response to a list")
 	var reply wire.ListReply
 	require.NoError(r.t, reply.Parse(r.seen[wire.TypeListReply][0]))
-	all := map[string]int{}
+	all := map[api.Key]api.ResourceVersion{}
 	for i := range reply.Items {
 		it := &reply.Items[i]
 		var o struct {
@@ -217,7 +217,7 @@ func (r *rig) list() map[string]int {
 		require.Equal(r.t, string(it.Envelope.Key()), o.Metadata.Namespace+"/"+o.Metadata.Name)
 		require.Equal(r.t, it.ResourceVersion.String(), o.Metadata.ResourceVersion)
 		require.Empty(r.t, o.Metadata.ManagedFields)
-		all[string(it.Envelope.Key())] = int(it.ResourceVersion)
+		all[it.Envelope.Key()] = it.ResourceVersion
 	}
 	return all
 }

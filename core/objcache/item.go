@@ -15,9 +15,9 @@ type item struct {
 	own       bool   // the source was opened for this item
 	startedAt int64  // when the source was set
 	loadedAt  int64  // when it was synced; zero while loading
-	// floor is the newest version that was served, which no later source may fall
+	// minimum is the newest version that was served, which no later source may fall
 	// behind (rule K7).
-	floor Version
+	minimum Version
 
 	// copy is an immutable object. It is served while there is no source, or
 	// while the source that checks it is loading (rule K11).
@@ -40,7 +40,7 @@ func (it *item) start() {
 	}
 	it.use(it.cache.up.Covering(it.id, nil))
 	if it.source == nil {
-		it.use(it.cache.up.Open(it.id, it.floor))
+		it.use(it.cache.up.Open(it.id, it.minimum))
 		it.own = true
 		it.planSweep()
 	}
@@ -67,14 +67,14 @@ func (it *item) settle() {
 		return
 	}
 	version, loaded := it.source.Version()
-	if !loaded || version.behind(it.floor) {
+	if !loaded || version.behind(it.minimum) {
 		it.loadedAt = 0 // a loaded source may also start over
 		if state, why := it.source.State(); refused(state, why) {
 			it.fail(why)
 		}
 		return
 	}
-	it.floor = version
+	it.minimum = version
 	if it.loadedAt == 0 {
 		it.loadedAt = max(it.cache.now, 1)
 		it.checked()
@@ -101,7 +101,7 @@ func (it *item) cover() {
 			it.start()
 		}
 	case covering != nil && covering != it.source:
-		if version, _ := covering.Version(); it.own && version.behind(it.floor) {
+		if version, _ := covering.Version(); it.own && version.behind(it.minimum) {
 			return // the collection will catch up
 		}
 		it.stop()
@@ -240,14 +240,14 @@ func (it *item) look() Look {
 	l.State, l.Status = it.source.State()
 	if it.loadedAt == 0 {
 		switch {
-		case l.State == api.StateConnecting && it.floor.ResourceVersion != 0:
+		case l.State == api.StateConnecting && it.minimum.ResourceVersion != 0:
 			l.State = api.StateReconnecting
 		case l.State == api.StateLive:
 			l.State = api.StateSyncing // older than the last known version
 		}
 		return l
 	}
-	l.Known, l.ResourceVersion = true, it.floor.ResourceVersion
+	l.Known, l.ResourceVersion = true, it.minimum.ResourceVersion
 	if o, ok := it.source.Find(it.id.Key); ok {
 		l.Object = &o
 	}

@@ -191,7 +191,7 @@ func (m *model) judge(id ID, o *Object) {
 // itself may be older and still current.
 func (m *model) versionOf(it *item, o *Object) api.ResourceVersion {
 	if it.source != nil && it.loadedAt != 0 {
-		return it.floor.ResourceVersion
+		return it.minimum.ResourceVersion
 	}
 	return max(o.ResourceVersion, m.shown[it.id])
 }
@@ -226,7 +226,7 @@ func (m *model) check() {
 		it := m.cache.byID[id]
 		require.True(m.t, m.follows[id] == 0 || it.source != nil, "followed without a watch")
 		if len(m.covers) > 0 && it.source != nil && it.own {
-			require.Less(m.t, m.covers[0].version.ResourceVersion, it.floor.ResourceVersion, "an open collection covers it")
+			require.Less(m.t, m.covers[0].version.ResourceVersion, it.minimum.ResourceVersion, "an open collection covers it")
 		}
 	}
 }

@@ -87,8 +87,8 @@ type Upstream interface {
 	// current.
 	Covering(id ID, current Source) Source
 	// Open starts a list and watch of this object alone. Its first state must not
-	// be older than floor.
-	Open(id ID, floor Version) Source
+	// be older than minimum.
+	Open(id ID, minimum Version) Source
 	// Close releases a source that Open returned.
 	Close(Source)
 }

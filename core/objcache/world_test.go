@@ -72,7 +72,7 @@ func (w *world) Covering(id ID, current Source) Source {
 	return nil
 }
 
-func (w *world) Open(id ID, floor Version) Source {
+func (w *world) Open(id ID, minimum Version) Source {
 	require.False(w.t, slices.ContainsFunc(w.own, func(s *source) bool { return s.id == id }), "K7: two watches of %v at once", id)
 	s := &source{w: w, id: id, state: api.StateConnecting}
 	w.own = append(w.own, s)
@@ -80,7 +80,7 @@ func (w *world) Open(id ID, floor Version) Source {
 	if !w.slow {
 		s.see()
 	}
-	require.False(w.t, s.loaded && s.version.behind(floor), "K7: an older version")
+	require.False(w.t, s.loaded && s.version.behind(minimum), "K7: an older version")
 	return s
 }
 

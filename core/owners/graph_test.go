@@ -40,7 +40,7 @@ func newWorld(collections int) *world {
 }
 
 // put applies a version of an object, or lists it.
-func (w *world) put(collection int, key string, o owned, apply func(*cacher.Put)) {
+func (w *world) put(collection int, key string, o owned, apply func(*cacher.Update)) {
 	text := fmt.Sprintf("%s rv=%d uid=%s app=web", key, w.rv, o.uid)
 	if o.owner != "" {
 		text += " owner=" + o.owner
@@ -92,7 +92,7 @@ func (w *world) step(r *rand.Rand, uids int) {
 		if was, exists := w.objects[i][api.Key(key)]; exists && r.IntN(3) > 0 {
 			o.uid = was.uid
 		}
-		w.put(i, key, o, func(p *cacher.Put) { _ = c.Apply(p, int64(w.rv)) })
+		w.put(i, key, o, func(p *cacher.Update) { _ = c.Apply(p, int64(w.rv)) })
 	case n < 17:
 		c.Delete(api.Key(key), api.ResourceVersion(w.rv), int64(w.rv))
 		delete(w.objects[i], api.Key(key))
@@ -101,7 +101,7 @@ func (w *world) step(r *rand.Rand, uids int) {
 		c.Listing().Begin()
 		for k := range uids {
 			if r.IntN(2) == 0 {
-				w.put(i, fmt.Sprintf("ns/p%02d", k), random(), func(p *cacher.Put) { c.Listing().Object(p) })
+				w.put(i, fmt.Sprintf("ns/p%02d", k), random(), func(p *cacher.Update) { c.Listing().Object(p) })
 			}
 		}
 		c.Listing().End(api.ResourceVersion(w.rv), int64(w.rv))
@@ -189,8 +189,8 @@ func apply(t *testing.T, v *view.View, rows map[api.Key]bool) int {
 func TestAnObjectWithoutChildrenChangesNoOwners(t *testing.T) {
 	w, g := newWorld(2), owners.Graph{}
 	pods, sets := w.collections[0], w.collections[1]
-	apply := func(c *cacher.Cacher) func(*cacher.Put) {
-		return func(p *cacher.Put) { _ = c.Apply(p, 1) }
+	apply := func(c *cacher.Cacher) func(*cacher.Update) {
+		return func(p *cacher.Update) { _ = c.Apply(p, 1) }
 	}
 	w.follow(&g)
 	w.put(1, "ns/set", owned{"set", "deployment"}, apply(sets))

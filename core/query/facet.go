@@ -32,7 +32,7 @@ type Facet struct {
 // ParseFacets resolves the names of facets. It copies the strings that it retains.
 func ParseFacets(schema *api.Schema, requested []wire.Facet) ([]Facet, *api.Status) {
 	if len(requested) > MaxFacets {
-		return nil, api.LimitReached(413, LimitFacets, "the query has more than 16 facets")
+		return nil, api.LimitReached(api.CodeTooLarge, LimitFacets, "the query has more than 16 facets")
 	}
 	facets := make([]Facet, len(requested))
 	for i := range requested {
@@ -45,7 +45,7 @@ func ParseFacets(schema *api.Schema, requested []wire.Facet) ([]Facet, *api.Stat
 
 func (f *Facet) parse(schema *api.Schema, requested *wire.Facet) *api.Status {
 	if len(requested.Aggregates) > MaxAggregates {
-		return api.LimitReached(413, LimitAggregates, "a facet has more than 8 aggregates")
+		return api.LimitReached(api.CodeTooLarge, LimitAggregates, "a facet has more than 8 aggregates")
 	}
 	by := []string{requested.By, requested.Then}
 	if requested.Then == "" {

@@ -32,7 +32,7 @@ type Words uint32
 func ParseSearch(source string) (Search, *api.Status) {
 	var s Search
 	if len(source) > MaxSearchBytes {
-		return s, api.LimitReached(413, LimitSearchBytes, "the search is longer than 1024 bytes")
+		return s, api.LimitReached(api.CodeTooLarge, LimitSearchBytes, "the search is longer than 1024 bytes")
 	}
 	for i := 0; i < len(source); {
 		if isSpace(source[i]) {
@@ -55,7 +55,7 @@ func ParseSearch(source string) (Search, *api.Status) {
 			continue
 		}
 		if len(s.words) == MaxSearchWords {
-			return Search{}, api.LimitReached(413, LimitSearchWords, "the search has more than 30 words")
+			return Search{}, api.LimitReached(api.CodeTooLarge, LimitSearchWords, "the search has more than 30 words")
 		}
 		if excluded {
 			s.exclude |= 1 << len(s.words)

@@ -52,7 +52,7 @@ func ParseSort(schema *api.Schema, source string) (Sort, *api.Status) {
 		var part string
 		part, rest = cutUnquoted(rest)
 		if len(sort.Keys) == MaxSortKeys {
-			return Sort{}, api.LimitReached(413, LimitSortKeys, "the sort has more than 8 keys")
+			return Sort{}, api.LimitReached(api.CodeTooLarge, LimitSortKeys, "the sort has more than 8 keys")
 		}
 		key, status := parseSortKey(schema, part)
 		if status != nil {

@@ -51,7 +51,7 @@ const (
 // position, or a 413 that names a limit.
 func ParseWhere(schema *api.Schema, source string) (Where, *api.Status) {
 	if len(source) > MaxWhereBytes {
-		return Where{}, api.LimitReached(413, LimitWhereBytes, "the condition is longer than 4096 bytes")
+		return Where{}, api.LimitReached(api.CodeTooLarge, LimitWhereBytes, "the condition is longer than 4096 bytes")
 	}
 	p := parser{lexer: lexer{text: source}, schema: schema}
 	if p.advance(); p.tok.kind == endToken && p.problem == nil {
@@ -104,7 +104,7 @@ func (p *parser) fail(at int, message string) {
 
 func (p *parser) exceed(limit, message string) {
 	if p.problem == nil && p.limit == nil {
-		p.limit = api.LimitReached(413, limit, message)
+		p.limit = api.LimitReached(api.CodeTooLarge, limit, message)
 	}
 	p.tok = token{at: len(p.text)}
 }

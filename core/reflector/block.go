@@ -22,7 +22,7 @@ func (r *Reflector) SnapshotBlock(f *wire.SnapshotBlock, bytes int) error {
 	if status == nil {
 		heap := r.cacher.Heap()
 		number := heap.OpenBlock(f.BlockBodies(), false)
-		status = r.addBlock(r.block, func(i int, p *cacher.Put) *api.Status {
+		status = r.addBlock(r.block, func(i int, p *cacher.Update) *api.Status {
 			p.Place = store.Place{Block: number, Member: uint32(2 * i)}
 			return r.cacher.Listing().Object(p)
 		})
@@ -36,17 +36,17 @@ func (r *Reflector) SnapshotBlock(f *wire.SnapshotBlock, bytes int) error {
 
 // addBlock adds the objects of a block, which refer to label sets by their index in the
 // block.
-func (r *Reflector) addBlock(b *wire.Block, add func(i int, p *cacher.Put) *api.Status) (status *api.Status) {
+func (r *Reflector) addBlock(b *wire.Block, add func(i int, p *cacher.Update) *api.Status) (status *api.Status) {
 	sets := &r.cacher.Heap().Labels
 	numbers := r.numbers[:0]
 	r.numbers = nil // adding an object may load a segment, which has blocks of its own
 	for _, labels := range b.LabelSets {
 		numbers = append(numbers, sets.Intern(labels))
 	}
-	var p cacher.Put
+	var p cacher.Update
 	for i := 0; i < len(b.Objects) && status == nil; i++ {
 		c := &b.Objects[i]
-		p = cacher.Put{
+		p = cacher.Update{
 			ResourceVersion: c.ResourceVersion, Flags: c.Flags, Base: c.Base, Envelope: c.Envelope, LabelSet: numbers[c.LabelSet],
 		}
 		status = add(i, &p)
@@ -60,7 +60,7 @@ func (r *Reflector) addBlock(b *wire.Block, add func(i int, p *cacher.Put) *api.
 
 // storedBlock adds the objects of a persisted block. Their bodies are checked when one of
 // them is read.
-func (r *Reflector) storedBlock(f *wire.StoredBlock, add func(*cacher.Put) *api.Status) *api.Status {
+func (r *Reflector) storedBlock(f *wire.StoredBlock, add func(*cacher.Update) *api.Status) *api.Status {
 	block := r.stored
 	if block == nil {
 		block = &wire.Block{}
@@ -71,7 +71,7 @@ func (r *Reflector) storedBlock(f *wire.StoredBlock, add func(*cacher.Put) *api.
 	}
 	heap := r.cacher.Heap()
 	number := heap.OpenBlock(f.Block, false)
-	status := r.addBlock(block, func(i int, p *cacher.Put) *api.Status {
+	status := r.addBlock(block, func(i int, p *cacher.Update) *api.Status {
 		m := f.Members[i]
 		p.Place = store.Place{Block: number, Member: 2 * m.Index, Size: m.Body, BaseSize: m.BaseBody}
 		return add(p)

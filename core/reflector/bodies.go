@@ -129,9 +129,13 @@ func (r *Reflector) completed() {
 		return
 	}
 	r.bodies = bodies{}
-	r.cacher.ForgetHistory()
+	r.forgetHistory()
 	r.OnBodies(nil)
 }
+
+// forgetHistory removes events, some of which refer to objects without bodies. Later
+// readers must not receive them.
+func (r *Reflector) forgetHistory() { r.cacher.Watches().ForgetHistory(r.cacher.ResourceVersion()) }
 
 // SnapshotBodies sets bodies. If the state has other versions than the connector, a
 // snapshot follows. After a corrupt block the subscription resumes with the first body
@@ -189,7 +193,7 @@ func (r *Reflector) setBodies(list []wire.RowBody, block wire.BlockBodies) (stat
 		if place.Block != 0 {
 			place.Member = uint32(2 * i)
 		}
-		if status = r.cacher.SetBody(r.cacher.State().Version(id), &list[i], place); status == nil {
+		if status = r.cacher.Bodies().Set(r.cacher.State().Version(id), &list[i], place); status == nil {
 			r.bodies.settle(id)
 		}
 	}
@@ -228,7 +232,8 @@ func (r *Reflector) LeaveBodies(why *api.Status) bool {
 	}
 	why.Message = "bodies omitted: " + why.Message
 	r.bodies = bodies{left: why}
-	r.cacher.DropBodies()
+	r.forgetHistory()
+	r.cacher.State().DropBodies()
 	r.OnBodies(why)
 	if r.sub != 0 {
 		r.resubscribe()

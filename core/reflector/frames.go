@@ -62,7 +62,7 @@ func (r *Reflector) UsedBytes() int {
 
 // label sets the label set of an object before the object is stored. It adds a
 // reference, which done releases.
-func (r *Reflector) label(p *cacher.Put, c *wire.Change) *api.Status {
+func (r *Reflector) label(p *cacher.Update, c *wire.Change) *api.Status {
 	set := r.labels.find(c.LabelSet)
 	if set == nil {
 		return undefinedLabelSet(c)
@@ -87,7 +87,7 @@ func (r *Reflector) number(set *labelSet) uint32 {
 // setEnvelope sets the envelope of an object to be stored. For a patch it applies the
 // patch to the previous version, using head as buffer. prefetched is probably the
 // right object, but may be another.
-func (r *Reflector) setEnvelope(p *cacher.Put, c *wire.Change, state *store.Store, prefetched store.ID, head *[]byte) (status *api.Status) {
+func (r *Reflector) setEnvelope(p *cacher.Update, c *wire.Change, state *store.Store, prefetched store.ID, head *[]byte) (status *api.Status) {
 	if c.Patch == nil {
 		p.Envelope = c.Envelope
 		return nil
@@ -115,7 +115,7 @@ func missingVersion(c *wire.Change) *api.Status {
 // take stores an object, in the list if one is in progress. If its base or
 // previous version is missing, the subscription starts over.
 func (r *Reflector) take(c *wire.Change, prefetched store.ID) error {
-	p := cacher.Put{ResourceVersion: c.ResourceVersion, Flags: c.Flags, Base: c.Base}
+	p := cacher.Update{ResourceVersion: c.ResourceVersion, Flags: c.Flags, Base: c.Base}
 	var status *api.Status
 	if r.phase == listing && c.Patch != nil { // a snapshot has no patches
 		status = missingVersion(c)
@@ -149,7 +149,7 @@ func (r *Reflector) startOver(why *api.Status) {
 	r.wait(r.backoff.Next(r.now))
 }
 
-func (r *Reflector) done(p *cacher.Put) { r.cacher.Heap().Labels.Release(p.LabelSet) }
+func (r *Reflector) done(p *cacher.Update) { r.cacher.Heap().Labels.Release(p.LabelSet) }
 
 // SnapshotBegin starts a list.
 func (r *Reflector) SnapshotBegin(f *wire.SnapshotBegin) error {

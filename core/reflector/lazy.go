@@ -135,13 +135,13 @@ func (l *loading) object(c *wire.Change) *api.Status {
 	case c.Patch != nil:
 		return missingVersion(c)
 	}
-	put := cacher.Put{
+	put := cacher.Update{
 		ResourceVersion: c.ResourceVersion, Flags: c.Flags, Base: c.Base, Envelope: c.Envelope, LabelSet: l.reflector.number(set),
 	}
 	defer l.reflector.done(&put)
 	return l.add(&put)
 }
 
-func (l *loading) add(p *cacher.Put) *api.Status {
+func (l *loading) add(p *cacher.Update) *api.Status {
 	return l.reflector.cacher.Restored().Object(l.state, p)
 }

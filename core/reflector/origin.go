@@ -11,7 +11,7 @@ import (
 
 // Object processes an object, in the list if one is in progress. An error means
 // that no object was expected.
-func (r *Reflector) Object(p *cacher.Put) error {
+func (r *Reflector) Object(p *cacher.Update) error {
 	if r.phase == listing {
 		r.asked = r.now
 		r.cacher.Listing().Object(p) // cannot fail: the object has no base

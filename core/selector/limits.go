@@ -69,7 +69,9 @@ func (l Labels) values() int {
 
 func exceeds(n, limit int) bool { return limit > 0 && n > limit }
 
-func tooLarge(message, limit string) *api.Status { return api.LimitReached(413, limit, message) }
+func tooLarge(message, limit string) *api.Status {
+	return api.LimitReached(api.CodeTooLarge, limit, message)
+}
 
 func statusOf(err error) *api.Status {
 	if s, ok := err.(*SyntaxError); ok {

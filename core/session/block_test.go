@@ -63,12 +63,12 @@ func newBlockWorld(t *testing.T) *blockWorld {
 	return w
 }
 
-func (w *blockWorld) pod(key, body string) *cacher.Put {
+func (w *blockWorld) pod(key, body string) *cacher.Update {
 	w.rv++
 	return objects.Put(fmt.Sprintf("%s rv=%d uid=%s app=app-%d nodeName=n%d body=%s", key, w.rv, key, w.rv%3, w.rv%5, body))
 }
 
-func (w *blockWorld) apply(p *cacher.Put) {
+func (w *blockWorld) apply(p *cacher.Update) {
 	require.Nil(w.t, w.Apply(p, 1000))
 	w.Progress(w.rv, 1000)
 }

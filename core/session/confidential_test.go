@@ -50,7 +50,7 @@ func (c *secretive) key() api.Key {
 	return api.Key(namespace + "/" + name + "-" + c.planted.Plant("name of "+name))
 }
 
-func (c *secretive) put(key api.Key) *cacher.Put {
+func (c *secretive) put(key api.Key) *cacher.Update {
 	c.rv++
 	own := c.planted.Plant(string(key))
 	text := fmt.Sprintf("%s rv=%d uid=%s-%d app=%s nodeName=%s body=%s-%d", key, c.rv, own, c.rv, own, own, own, c.rv)

@@ -39,7 +39,7 @@ func newLabelled(n int, seed int64) *labelled {
 	return c
 }
 
-func (c *labelled) put(i, apps int) *cacher.Put {
+func (c *labelled) put(i, apps int) *cacher.Update {
 	c.rv++
 	key, app := fmt.Sprintf("ns/%05d", i), fmt.Sprint("app-", i)
 	if i >= apps {

@@ -73,7 +73,7 @@ func withPod(t *testing.T) *session.Served {
 	return c
 }
 
-func withBody(text, body string) *cacher.Put {
+func withBody(text, body string) *cacher.Update {
 	o := objects.Object(text)
 	o.Body = api.Body{Codec: api.JSON, Data: []byte(body)}
 	return objects.PutOf(o)

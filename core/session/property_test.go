@@ -91,7 +91,7 @@ func (w *world) revise() []change {
 	return done
 }
 
-func (w *world) put(key api.Key, r row) *cacher.Put {
+func (w *world) put(key api.Key, r row) *cacher.Update {
 	return objects.Put(fmt.Sprintf("%s rv=%d app=%s nodeName=%s body={}", key, r.rv, r.app, r.node))
 }
 

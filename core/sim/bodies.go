@@ -47,7 +47,7 @@ func bodyOf(r *lite.Rand, schema api.Schema, o *api.Object, sentinel string, pad
 }
 
 // encode usually makes the body of a version a delta from its base.
-func (c *connector) encode(f *feed, put *cacher.Put) *cacher.Put {
+func (c *connector) encode(f *feed, put *cacher.Update) *cacher.Update {
 	base := f.cacher.Bodies().BaseFor(f.cacher.State().Get(put.Envelope.Key()))
 	if c.world.setup.Whole || base == 0 || c.rand.Int63n(4) == 0 {
 		return c.encoded(f, put)
@@ -108,7 +108,7 @@ func (r *reader) collectionError(f *wire.CollectionError) {
 	if strings.Contains(f.Status.Message, "cannot be decoded: ") {
 		r.world.fail(ErrBody, "reader %d: %v", r.id, f.Status)
 	}
-	if f.Status.Code == 413 {
+	if f.Status.Code == api.CodeTooLarge {
 		r.world.saw(Oversized)
 	} else {
 		r.world.saw(Unreadable)

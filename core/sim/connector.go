@@ -195,7 +195,7 @@ func (c *connector) apply(f *feed, ch *change, rv api.ResourceVersion) {
 }
 
 // encoded returns a put with its body compressed, equal for all connectors.
-func (c *connector) encoded(f *feed, p *cacher.Put) *cacher.Put {
+func (c *connector) encoded(f *feed, p *cacher.Update) *cacher.Update {
 	if f.encode == nil {
 		return p
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/coretest/kubeserver"
 	"github.com/watchglass/watchglass/core/internal/lite"
 	"github.com/watchglass/watchglass/core/sim/check"
 	"github.com/watchglass/watchglass/core/wire"
@@ -13,57 +14,44 @@ import (
 // directly.
 const directPeriod = 10_000
 
-// part is a piece of a response that takes effect when it has arrived completely.
+// part is a part of a response with its arrival time.
 type part struct {
-	due  int64
-	data string
-	done func()
+	due int64
+	kubeserver.Part
 }
 
 // answer is a pending response.
 type answer struct {
-	fetches *fetches
-	kube    *kubeAPI
-	stream  uint32
-	asked
-	source  *source
-	scope   *scope // the requested scope; nil for the cluster
-	code    int    // zero if the connection fails
-	retry   int
-	due     int64 // arrival time of the status code
-	begun   bool
-	parts   []part
-	ended   bool // no further parts follow
-	message string
-	// complete is called at a normal end.
-	complete func()
-	silent   bool // none of the response arrives
-	breaks   int64
-	over     bool // the reader ignores the rest
+	fetches              *fetches
+	kube                 *kubeAPI
+	stream               uint32
+	*kubeserver.Response // its code is zero if the connection fails
+	source               *source
+	scope                *scope // the requested scope; nil for the cluster
+	due                  int64  // arrival time of the status code
+	begun                bool
+	parts                []part // sent, and not delivered yet
+	message              string
+	silent               bool // none of the response arrives
+	breaks               int64
+	over                 bool // the reader ignores the rest
 
 	// The engine may request the cluster's identity again before it uses a
 	// response:
 	confirms *answer // the cluster whose identity the request confirms
 	unproved bool    // the identity of its cluster was requested
-	held     []func()
+	held     []kubeserver.Part
 	// heldBytes counts the data that has arrived and is not confirmed. The engine
 	// processes it in one step.
 	heldBytes int
-
-	// For a watch:
-	watching bool
-	next     int // index of the next revision
-	deadline int64
-	marked   bool
 }
 
-// send appends a part to the response.
-func (a *answer) send(text string, done func()) {
-	due := a.due
-	if a.fetches != nil {
-		due = max(due, a.fetches.driver.world.now+a.fetches.driver.link.latency)
+// send sends the parts that the server has added, which arrive no earlier than due.
+func (a *answer) send(due int64) {
+	for _, p := range a.Parts {
+		a.parts = append(a.parts, part{max(a.due, due), p})
 	}
-	a.parts = append(a.parts, part{due, text, done})
+	a.Parts = nil
 }
 
 // fetches is the network between an engine and API servers: concurrent requests
@@ -84,15 +72,15 @@ func (f *fetches) ask(stream uint32, path string) {
 	if f.balanced {
 		f.target = pick(f.rand, f.servers...)
 	}
-	q := readPath(path)
-	a := f.target.answer(q, f.rand)
+	q, err := kubeserver.ParseRequest(path)
+	must(err)
+	a := f.target.respond(q, f.rand)
 	a.fetches, a.stream = f, stream
 	a.due += f.driver.link.latency
-	for i := range a.parts {
-		a.parts[i].due = a.due
-	}
-	if q.about != aboutCluster {
-		a.scope = f.driver.link.tap.scope(resourceNames[q.kind], q.filter, false)
+	a.send(a.due)
+	if q.Purpose != kubeserver.Cluster {
+		_, filter := scopeOf(&q)
+		a.scope = f.driver.link.tap.scope(q.Resource, filter, false)
 		f.begin(a)
 	} else if f.asking != nil && !f.asking.names() {
 		a.confirms, f.asking.unproved = f.asking, true
@@ -105,8 +93,8 @@ func (f *fetches) begin(a *answer) {
 	if f.asking != nil && f.asking.names() {
 		a.scope.named = f.asking.source
 	}
-	first := a.about == aboutInitial || a.about == aboutList && !a.query.Has("continue")
-	if first && (a.rv == 0 || !a.scope.ready) {
+	first := a.Purpose == kubeserver.Initial || a.Purpose == kubeserver.List && !a.Query.Has("continue")
+	if first && (a.ResourceVersion == 0 || !a.scope.ready) {
 		a.scope.renew()
 		a.scope.source = a.source
 	}
@@ -141,7 +129,7 @@ func (f *fetches) reached(a *answer, rv api.ResourceVersion) {
 	if e.newest <= e.rv {
 		e.progressAt = f.driver.world.now
 	}
-	if a.about == aboutWatch && a.query.Get("timeoutSeconds") == "4" && !a.over {
+	if a.Purpose == kubeserver.Watch && a.Query.Get("timeoutSeconds") == "4" && !a.over {
 		f.driver.world.saw(APIResumed)
 	}
 }
@@ -182,8 +170,9 @@ func (f *fetches) deliver(a *answer) bool {
 	if d.drain(); !f.find(a) {
 		return true
 	}
-	if a.watching && !a.silent {
-		a.kube.more(a)
+	if a.Watching && !a.silent {
+		a.kube.Advance(a.Response, now)
+		a.send(now + d.link.latency)
 	}
 	switch {
 	case a.breaks != 0 && now >= a.breaks:
@@ -191,14 +180,14 @@ func (f *fetches) deliver(a *answer) bool {
 		return true
 	case a.silent || now < a.due:
 		return false
-	case a.code != 0 && !a.begun:
+	case a.Code != 0 && !a.begun:
 		a.begun = true
-		f.give(a, a.watching && a.about == aboutWatch, &wire.Fetched{Stream: a.stream, Code: a.code, RetryAfterSeconds: a.retry})
+		f.give(a, a.Watching && a.Purpose == kubeserver.Watch, &wire.Fetched{Stream: a.stream, Code: a.Code, RetryAfterSeconds: a.RetryAfter})
 		return true
 	case len(a.parts) > 0:
 		return f.hand(a, now)
-	case a.ended:
-		if a.message == "" && a.code == 200 {
+	case a.Ended:
+		if a.message == "" && a.Code == api.CodeOK {
 			f.finish(a)
 		}
 		f.close(a, a.message)
@@ -214,7 +203,7 @@ func (f *fetches) hand(a *answer, now int64) bool {
 		if p.due > now {
 			break
 		}
-		there += len(p.data)
+		there += len(p.Data)
 	}
 	if there == 0 {
 		return false
@@ -235,17 +224,17 @@ func (f *fetches) take(a *answer, n int) {
 	var piece []byte
 	for n > 0 {
 		p := &a.parts[0]
-		if n < len(p.data)-1 {
-			piece = append(piece, p.data[:n]...)
-			p.data = p.data[n:]
+		if n < len(p.Data)-1 {
+			piece = append(piece, p.Data[:n]...)
+			p.Data = p.Data[n:]
 			break
 		}
 		// An event takes effect before its line feed, so the two are never
 		// separated.
-		piece = append(piece, p.data...)
-		n -= len(p.data)
+		piece = append(piece, p.Data...)
+		n -= len(p.Data)
 		a.parts = a.parts[1:]
-		f.note(a, p.done)
+		f.note(a, p.Part)
 	}
 	f.driver.world.trace(piece)
 	// A piece completes at most one object that started before it. Objects inside
@@ -280,31 +269,45 @@ func (f *fetches) give(a *answer, asks bool, piece frame) {
 // follows reports whether the response is a list that replaces an older state.
 // The engine first confirms the cluster's identity.
 func (a *answer) follows() bool {
-	switch a.about {
-	case aboutInitial, aboutList:
-		return a.rv != 0 || a.query.Has("continue") && a.scope.ready
+	switch a.Purpose {
+	case kubeserver.Initial, kubeserver.List:
+		return a.ResourceVersion != 0 || a.Query.Has("continue") && a.scope.ready
 	}
 	return false
 }
 
 // names reports whether the response identifies the cluster at the start of a
 // subscription.
-func (a *answer) names() bool { return a.about == aboutCluster && a.confirms == nil }
+func (a *answer) names() bool { return a.Purpose == kubeserver.Cluster && a.confirms == nil }
 
 // note applies the effect of a part once the engine has processed it.
-func (f *fetches) note(a *answer, done func()) {
+func (f *fetches) note(a *answer, p kubeserver.Part) {
 	switch {
-	case done == nil || a.over:
+	case p.Fact == kubeserver.Nothing || a.over:
 	case a.unproved || a.follows():
-		a.held, a.over = append(a.held, done), a.follows()
+		a.held, a.over = append(a.held, p), a.follows()
 	default:
-		done()
+		f.apply(a, p)
+	}
+}
+
+// apply applies the effect of a part.
+func (f *fetches) apply(a *answer, p kubeserver.Part) {
+	switch p.Fact {
+	case kubeserver.Listed:
+		f.listed(a, p.At)
+	case kubeserver.Current:
+		f.current(a, p.At)
+	case kubeserver.Reached:
+		f.reached(a, p.At)
+	case kubeserver.Failed:
+		a.over = true
 	}
 }
 
 // finish applies the effect of a normal end.
 func (f *fetches) finish(a *answer) {
-	f.note(a, a.complete)
+	f.note(a, a.End)
 	of := a.confirms
 	if of == nil || a.source != of.scope.named {
 		return
@@ -313,8 +316,8 @@ func (f *fetches) finish(a *answer) {
 	f.driver.drain()
 	if f.find(a) { // otherwise the engine has canceled it
 		of.unproved = false
-		for _, done := range of.held {
-			done()
+		for _, p := range of.held {
+			f.apply(of, p)
 		}
 		of.held = nil
 		if e := of.scope.epoch; e.newest != 0 && e.newest <= e.rv {
@@ -340,8 +343,8 @@ func (f *fetches) hangUp(k *kubeAPI) {
 // cut breaks all pending responses, one of them inside a line if possible.
 func (f *fetches) cut() {
 	for _, a := range f.open {
-		if len(a.parts) > 0 && !a.silent && a.begun && a.code == 200 && !f.driver.busy() && len(a.parts[0].data) > 2 {
-			f.take(a, 1+int(f.rand.Int63n(int64(len(a.parts[0].data)-2))))
+		if len(a.parts) > 0 && !a.silent && a.begun && a.Code == api.CodeOK && !f.driver.busy() && len(a.parts[0].Data) > 2 {
+			f.take(a, 1+int(f.rand.Int63n(int64(len(a.parts[0].Data)-2))))
 			f.driver.world.saw(APICutInLine)
 			break
 		}
@@ -378,9 +381,9 @@ func (f *fetches) nextEvent() int64 {
 		if len(a.parts) > 0 {
 			next = earlier(next, max(a.parts[0].due, d.link.stalled), d.world.now)
 		}
-		if a.watching {
-			next = earlier(next, a.deadline-2000, d.world.now)
-			next = earlier(next, a.deadline, d.world.now)
+		if a.Watching {
+			next = earlier(next, a.Deadline-2000, d.world.now)
+			next = earlier(next, a.Deadline, d.world.now)
 		}
 	}
 	for _, k := range d.world.kubes {

@@ -1,12 +1,12 @@
 package sim
 
 import (
-	"fmt"
-	"net/url"
-	"strconv"
+	"slices"
+	"sort"
 	"strings"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/coretest/kubeserver"
 	"github.com/watchglass/watchglass/core/internal/lite"
 	body "github.com/watchglass/watchglass/core/objectjson"
 	"github.com/watchglass/watchglass/core/sim/check"
@@ -17,14 +17,10 @@ import (
 // not compacted.
 type kubeAPI struct {
 	*connector
+	kubeserver.Server
 	source  *source
 	next    int   // index of the next revision to read
 	trouble int64 // it responds with errors before then
-	classic bool  // it does not support initial events
-	unended bool  // it sends initial events without the end mark
-	// careless means that it ignores the minimum version of a list.
-	careless bool
-	page     int // maximum items of a list page
 }
 
 // follow reads the revisions that have arrived.
@@ -32,142 +28,88 @@ func (k *kubeAPI) follow() {
 	w := k.world
 	switch {
 	case w.source != k.source:
-		k.source, k.next = w.source, k.visible()
+		k.source, k.Storage, k.next = w.source, w.source, k.visible()
 	case w.now >= k.cutOff:
 		k.next = max(k.next, k.visible())
 	}
+	k.Known = k.source.first()
+	if k.next > 0 {
+		k.Known = k.source.revisions[k.next-1].rv
+	}
 }
 
-func (k *kubeAPI) rv() api.ResourceVersion {
-	if k.next == 0 {
-		return k.source.first()
-	}
-	return k.source.revisions[k.next-1].rv
-}
-
-// about is the purpose of a request.
-type about uint8
-
-const (
-	aboutCluster about = iota
-	aboutNewest        // a list with limit 1, for the newest version
-	aboutList
-	aboutInitial // a watch with initial events
-	aboutWatch
-)
-
-// asked is a parsed request.
-type asked struct {
-	about
-	kind   int
-	filter check.Filter
-	query  url.Values
-	rv     api.ResourceVersion // zero if unset
-}
-
-func readPath(path string) asked {
-	u, err := url.Parse(path)
-	must(err)
-	a := asked{query: u.Query()}
-	rest, ok := strings.CutPrefix(u.Path, "/api/v1/")
-	if !ok {
-		panic("no such path: " + path)
-	}
-	if rest == "namespaces/kube-system" {
-		return a
-	}
-	if after, ok := strings.CutPrefix(rest, "namespaces/"); ok {
-		a.filter.Namespace, rest, _ = strings.Cut(after, "/")
-	}
-	if rest == "secrets" {
-		a.kind = secrets
-	}
-	a.filter.Labels, a.filter.Fields = a.query.Get("labelSelector"), a.query.Get("fieldSelector")
-	if text := a.query.Get("resourceVersion"); text != "" {
-		a.rv, err = api.ParseResourceVersion(text)
-		must(err)
-	}
-	switch {
-	case a.query.Get("sendInitialEvents") == "true":
-		a.about = aboutInitial
-	case a.query.Get("watch") == "1":
-		a.about = aboutWatch
-	case a.query.Get("limit") == "1":
-		a.about = aboutNewest
-	default:
-		a.about = aboutList
-	}
-	return a
-}
-
-// answer starts the response to a request.
-func (k *kubeAPI) answer(q asked, r *lite.Rand) *answer {
+// respond starts the response to a request.
+func (k *kubeAPI) respond(q kubeserver.Request, r *lite.Rand) *answer {
 	w := k.world
-	a := &answer{kube: k, asked: q, source: k.source, code: 200, due: w.now}
-	consistent := q.about == aboutNewest || q.rv == 0 && q.about != aboutWatch && !q.query.Has("continue")
+	a := &answer{kube: k, source: k.source, due: w.now, Response: &kubeserver.Response{Request: q}}
 	switch {
 	case w.now < k.downUntil:
-		a.code, a.ended, a.message = 0, true, "connection refused"
+		a.Ended, a.message = true, "connection refused"
+		return a
 	case w.now < k.trouble && r.Int63n(2) == 0:
-		k.refuse(a, pick(r, 429, 500, 503, 504), "", "try again")
-		a.retry = int(r.Int63n(4))
+		a.Refuse(pick(r, api.CodeTooManyRequests, api.CodeInternalError, api.CodeServiceUnavailable, api.CodeGatewayTimeout), "", "try again")
+		a.RetryAfter = int(r.Int63n(4))
 		w.saw(APITrouble)
-	case q.about == aboutCluster:
-		a.send(fmt.Sprintf(`{"kind":"Namespace","metadata":{"name":"kube-system","uid":%q}}`, k.source.name), nil)
-		a.ended = true
-	case q.about == aboutInitial && k.classic:
-		k.refuse(a, 422, "Invalid", "sendInitialEvents: Forbidden")
-		w.saw(APIClassic)
-	case consistent && w.now < k.cutOff:
-		a.silent = true // the storage does not respond
+		return a
+	case q.Consistent() && w.now < k.cutOff && !(q.Purpose == kubeserver.Initial && k.Classic):
+		a.Code, a.silent = api.CodeOK, true // the storage does not respond
 		w.saw(APISilent)
-	case q.about == aboutNewest:
-		rv := k.source.rv
-		a.send(k.list(nil, rv, ""), nil)
-		a.ended = true
-		a.complete = func() { a.fetches.current(a, rv) }
-	case q.about == aboutWatch:
-		k.watch(a, r)
-	case q.rv > k.rv() && !k.careless || consistent && k.source.rv > k.rv():
-		a.due += 3000
-		k.refuse(a, 504, "Timeout", "Too large resource version")
-		w.saw(APIBehind)
-	case q.about == aboutInitial:
-		k.initial(a)
-	default:
-		k.listPage(a, r)
+		return a
+	case q.Query.Has("continue"):
+		rv, _ := q.Page()
+		k.ExpirePages = rv < k.source.compacted || r.Int63n(20) == 0
+	case q.Purpose == kubeserver.Watch && q.ResourceVersion < k.source.compacted:
+		k.RefuseStale = r.Int63n(2) == 0
 	}
+	k.UID, k.Newest, k.Compacted = k.source.name, k.source.rv, k.source.compacted
+	a.Response = k.Respond(q, w.now)
+	if a.Code == api.CodeGatewayTimeout {
+		a.due += 3000
+	}
+	k.cover(a)
 	return a
 }
 
-// refuse turns a response into an error.
-func (k *kubeAPI) refuse(a *answer, code int, reason, message string) {
-	a.code, a.ended, a.parts = code, true, nil
-	a.send(statusJSON(code, reason, message), nil)
+// cover records what is special about a response.
+func (k *kubeAPI) cover(a *answer) {
+	w := k.world
+	switch {
+	case a.Code == api.CodeNotFound:
+		panic("no such path: " + a.Resource)
+	case a.Code == api.CodeInvalid:
+		w.saw(APIClassic)
+	case a.Code == api.CodeGatewayTimeout:
+		w.saw(APIBehind)
+	case a.Query.Has("continue"):
+		w.saw(APIPaged)
+		if a.Code == api.CodeGone {
+			w.saw(APIPageExpired)
+		}
+	case a.Purpose == kubeserver.Watch && a.Ended:
+		w.saw(APIExpired)
+	case a.Purpose == kubeserver.Watch && k.Known < a.ResourceVersion:
+		w.saw(APIOlder)
+	case a.Purpose == kubeserver.Initial && k.Known < a.ResourceVersion && !a.Ended:
+		w.saw(APICareless)
+	}
 }
 
-func statusJSON(code int, reason, message string) string {
-	return fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":%q,"reason":%q,"code":%d}`, message, reason, code)
+// scopeOf returns the kind and the filter of a request.
+func scopeOf(q *kubeserver.Request) (kind int, filter check.Filter) {
+	return slices.Index(resourceNames[:], q.Resource), check.Filter{Namespace: q.Namespace, Labels: q.Labels, Fields: q.Fields}
 }
 
-func line(kind, object string) string { return `{"type":"` + kind + `","object":` + object + "}\n" }
-
-// fail ends a watch with an ERROR event.
-func (a *answer) fail(code int, reason, message string) {
-	a.send(line("ERROR", statusJSON(code, reason, message)), func() { a.over = true })
-	a.ended = true
-}
-
-// state returns the requested objects at a version; false if some cannot be
-// decoded.
-func (k *kubeAPI) state(q *asked, rv api.ResourceVersion) ([]check.Item, bool) {
-	items := k.source.logs[q.kind].List(rv, q.filter.Match)
-	for _, item := range items {
+// List implements [kubeserver.Storage].
+func (s *source) List(q *kubeserver.Request, rv api.ResourceVersion) (objects []kubeserver.Event, ok bool) {
+	kind, filter := scopeOf(q)
+	for _, item := range s.logs[kind].List(rv, filter.Match) {
 		if item.Object.Faulty {
 			return nil, false
 		}
+		version := item.Object.ResourceVersion
+		objects = append(objects, kubeserver.Event{Key: item.Key, JSON: s.object(kind, item.Key, version, version)})
 	}
-	return items, true
+	return objects, true
 }
 
 // object returns the JSON of a version.
@@ -179,165 +121,57 @@ func (s *source) object(kind int, key api.Key, rv, stamped api.ResourceVersion) 
 	return string(stampedJSON)
 }
 
-// initial sends the state as events, the end mark, and then changes.
-func (k *kubeAPI) initial(a *answer) {
-	items, readable := k.state(&a.asked, k.rv())
-	if !readable {
-		a.fail(500, "InternalError", "an object cannot be decoded")
-		return
-	}
-	if k.rv() < a.rv {
-		k.world.saw(APICareless)
-	}
-	for _, item := range items {
-		a.send(line("ADDED", k.source.object(a.kind, item.Key, item.Object.ResourceVersion, item.Object.ResourceVersion)), nil)
-	}
-	a.watching, a.next, a.deadline = true, k.next, k.world.now+600_000
-	if !k.unended {
-		rv := k.rv()
-		a.send(bookmark(a.kind, rv, true), func() { a.fetches.listed(a, rv) })
-	}
-}
-
-func bookmark(kind int, rv api.ResourceVersion, end bool) string {
-	annotations := ""
-	if end {
-		annotations = `,"annotations":{"k8s.io/initial-events-end":"true"}`
-	}
-	schema := schemaOf(kind)
-	return line("BOOKMARK", fmt.Sprintf(`{"kind":%q,"apiVersion":"v1","metadata":{"resourceVersion":"%d"%s}}`, schema.Kind, rv, annotations))
-}
-
-// list returns the JSON of a list.
-func (k *kubeAPI) list(items []string, rv api.ResourceVersion, next string) string {
-	return fmt.Sprintf(`{"kind":"List","apiVersion":"v1","metadata":{"resourceVersion":"%d","continue":%q},"items":[%s]}`, rv, next, strings.Join(items, ","))
-}
-
-// listPage responds with a page: the first at the current version, later ones at
-// that of the first.
-func (k *kubeAPI) listPage(a *answer, r *lite.Rand) {
-	rv, from := k.rv(), api.Key("")
-	if token := a.query.Get("continue"); token != "" {
-		version, key, _ := strings.Cut(token, "@")
-		n, err := strconv.ParseUint(version, 10, 64)
-		must(err)
-		rv, from = api.ResourceVersion(n), api.Key(key)
-		if rv < k.source.compacted || r.Int63n(20) == 0 {
-			k.refuse(a, 410, "Expired", "the provided continue parameter is too old")
-			k.world.saw(APIPageExpired)
-			return
-		}
-		k.world.saw(APIPaged)
-	}
-	items, readable := k.state(&a.asked, rv)
-	if !readable {
-		k.refuse(a, 500, "InternalError", "an object cannot be decoded")
-		return
-	}
-	var texts []string
-	next := ""
-	for _, item := range items {
-		if item.Key < from {
-			continue
-		}
-		if a.query.Has("limit") && len(texts) == k.page {
-			next = rv.String() + "@" + string(item.Key)
+// Changes implements [kubeserver.Storage].
+func (s *source) Changes(q *kubeserver.Request, after, upTo api.ResourceVersion) (events []kubeserver.Event) {
+	kind, filter := scopeOf(q)
+	start := sort.Search(len(s.revisions), func(i int) bool { return s.revisions[i].rv > after })
+	for _, rev := range s.revisions[start:] {
+		if rev.rv > upTo {
 			break
 		}
-		object := k.source.object(a.kind, item.Key, item.Object.ResourceVersion, item.Object.ResourceVersion)
-		texts = append(texts, "{"+strings.TrimPrefix(object, headOf(a.kind))) // items of a typed list lack kind and apiVersion
-	}
-	a.send(k.list(texts, rv, next), nil)
-	a.ended = true
-	if next == "" {
-		a.complete = func() { a.fetches.listed(a, rv) }
-	}
-}
-
-// watch starts after a version.
-func (k *kubeAPI) watch(a *answer, r *lite.Rand) {
-	if a.rv < k.source.compacted {
-		const why = "too old resource version"
-		if r.Int63n(2) == 0 {
-			k.refuse(a, 410, "Expired", why)
-		} else {
-			a.fail(410, "Expired", why)
-		}
-		k.world.saw(APIExpired)
-		return
-	}
-	seconds, err := strconv.Atoi(a.query.Get("timeoutSeconds"))
-	must(err)
-	a.watching, a.deadline = true, k.world.now+int64(seconds)*1000
-	for a.next < len(k.source.revisions) && k.source.revisions[a.next].rv <= a.rv {
-		a.next++
-	}
-	if k.rv() < a.rv {
-		k.world.saw(APIOlder)
-	}
-}
-
-// more adds new events to a watch.
-func (k *kubeAPI) more(a *answer) {
-	w := k.world
-	for ; !a.ended && a.next < k.next; a.next++ {
-		rev := &k.source.revisions[a.next]
 		for i := range rev.changes {
-			if !a.ended && rev.changes[i].kind == a.kind {
-				k.change(a, &rev.changes[i], rev.rv)
+			if c := &rev.changes[i]; c.kind == kind {
+				if e := s.event(c, rev.rv, filter); e.Type != "" {
+					events = append(events, e)
+				}
 			}
 		}
 	}
-	if !a.ended && !a.marked && w.now >= a.deadline-2000 && k.rv() > a.rv {
-		a.marked = true
-		rv := k.rv()
-		a.send(bookmark(a.kind, rv, false), func() { a.fetches.reached(a, rv) })
-	}
-	if !a.ended && w.now >= a.deadline {
-		a.ended = true
-		a.complete = func() { a.fetches.reached(a, 0) }
-	}
+	return events
 }
 
-// change adds one change, filtered by the selectors.
-func (k *kubeAPI) change(a *answer, c *change, rv api.ResourceVersion) {
-	log := k.source.logs[a.kind]
+// event returns the event of a change for a watch with selectors. It is empty if the
+// change does not concern the watch.
+func (s *source) event(c *change, rv api.ResourceVersion, filter check.Filter) kubeserver.Event {
+	log := s.logs[c.kind]
 	before, now := log.Before(c.key, rv), log.At(c.key, rv)
-	if c.fault != nil && a.filter.Match(c.key, &check.Object{Faulty: true}) || now != nil && now.Faulty {
-		if k.source.state[a.kind][c.key].fault != nil {
-			a.fail(500, "InternalError", "an object cannot be decoded")
-		} else {
-			a.fail(410, "Expired", "the watch cache was reinitialized")
+	if c.fault != nil && filter.Match(c.key, &check.Object{Faulty: true}) || now != nil && now.Faulty {
+		status := kubeserver.Status(api.CodeGone, "Expired", "the watch cache was reinitialized")
+		if s.state[c.kind][c.key].fault != nil {
+			status = kubeserver.Status(api.CodeInternalError, "InternalError", "an object cannot be decoded")
 		}
-		return
+		return kubeserver.Event{Type: "ERROR", JSON: status}
 	}
-	was := before != nil && !before.Faulty && a.filter.Match(c.key, before)
-	is := a.filter.Match(c.key, now)
+	was := before != nil && !before.Faulty && filter.Match(c.key, before)
+	is := filter.Match(c.key, now)
 	kind, version := "MODIFIED", rv
 	switch {
 	case !was && !is:
-		return
+		return kubeserver.Event{}
 	case !was:
 		kind = "ADDED"
 	case !is:
 		kind, version = "DELETED", before.ResourceVersion
 	}
-	done := func() { a.fetches.reached(a, rv) }
-	if a.about == aboutInitial {
-		done = nil // the end of the state was not marked
-	}
-	a.send(line(kind, k.source.object(a.kind, c.key, version, rv)), done)
-}
-
-func headOf(kind int) string {
-	schema := schemaOf(kind)
-	return `{"kind":"` + schema.Kind + `","apiVersion":"v1",`
+	return kubeserver.Event{Type: kind, ResourceVersion: rv, JSON: s.object(c.kind, c.key, version, rv)}
 }
 
 // buildKubes creates an API server for each connector.
 func (w *world) buildKubes(r *lite.Rand) {
 	for _, c := range w.connectors {
-		k := &kubeAPI{connector: c, source: w.source, classic: r.Int63n(3) == 0, unended: r.Int63n(6) == 0, careless: r.Int63n(3) == 0, page: pick(r, 2, 7, 100)}
+		k := &kubeAPI{connector: c, source: w.source, Server: kubeserver.Server{
+			Storage: w.source, Kinds: map[string]string{resourceNames[pods]: "Pod", resourceNames[secrets]: "Secret"}, Classic: r.Int63n(3) == 0, Unended: r.Int63n(6) == 0, Careless: r.Int63n(3) == 0, PageSize: pick(r, 2, 7, 100),
+		}}
 		k.follow()
 		w.kubes = append(w.kubes, k)
 	}
@@ -355,7 +189,7 @@ var kubeOps = []kindOfOp{
 		k.trouble = k.world.now + pick[int64](r, 2000, 20_000, 60_000)
 	})},
 	{"api-upgrade", 2, onKube(func(k *kubeAPI, r *lite.Rand) {
-		k.classic, k.unended, k.page = r.Int63n(3) == 0, r.Int63n(5) == 0, pick(r, 2, 7, 100)
+		k.Classic, k.Unended, k.PageSize = r.Int63n(3) == 0, r.Int63n(5) == 0, pick(r, 2, 7, 100)
 	})},
 	{"api-compact", 4, (*world).opCompactAPI},
 }

@@ -25,7 +25,7 @@ func (i inspected) of(collection uint32, name string) int64 {
 
 // givenUp reports whether a collection ended because of the memory limit.
 func givenUp(s *wire.CollectionState) bool {
-	return s.State == api.StateClosed && s.Status != nil && s.Status.Code == 413
+	return s.State == api.StateClosed && s.Status != nil && s.Status.Code == api.CodeTooLarge
 }
 
 // scarcity reports whether an edge object may have to drop collections that readers

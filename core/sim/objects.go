@@ -33,7 +33,7 @@ type request struct {
 	get        api.Key
 	object     *handle
 	asked      int64 // for get
-	ready      int64 // when the collection of get was first seen with rows since; zero for never
+	ready      int64 // when the collection of get first had rows after that; zero if it has none yet
 	// For a further page: the preceding items and their version.
 	skip int
 	at   api.ResourceVersion
@@ -110,7 +110,7 @@ func (r *reader) objectReply(f *wire.ObjectReply) {
 // any other.
 func (r *reader) refusedRequest(f *wire.ErrorReply) {
 	q := r.take(f.Request)
-	if q != nil && q.object != nil && f.Status.Code == 404 {
+	if q != nil && q.object != nil && f.Status.Code == api.CodeNotFound {
 		q.object.watched = true
 	}
 	if q != nil && q.get != "" {
@@ -182,7 +182,7 @@ func (r *reader) rejected(f *wire.Rejected) {
 		r.refused++
 		return
 	}
-	if f.Status.Code != 413 && f.Status.Code != 503 {
+	if f.Status.Code != api.CodeTooLarge && f.Status.Code != api.CodeServiceUnavailable {
 		r.world.fail(ErrProtocol, "reader %d: rejected %d %d: %v", r.id, f.Object, f.ID, f.Status)
 	}
 	switch f.Object {

@@ -304,7 +304,7 @@ func (r *reader) checkReason(c *collection) {
 	}
 	status := c.reported.Status
 	_, own := l.server.(*connector)
-	behind := status != nil && status.Code == 504 // the connector was restarted and is older than the reader
+	behind := status != nil && status.Code == api.CodeGatewayTimeout // the connector was restarted and is older than the reader
 	reason := lostLeader
 	if c.filter.Namespace != "" {
 		reason = "the reason is withheld"

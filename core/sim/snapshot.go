@@ -76,7 +76,7 @@ func (r *reader) snapshotFailed(f *wire.ErrorReply) bool {
 		return false
 	}
 	r.taken = without(r.taken, t)
-	if f.Status.Code != 410 && f.Status.Code != 503 {
+	if f.Status.Code != api.CodeGone && f.Status.Code != api.CodeServiceUnavailable {
 		r.world.fail(ErrProtocol, "reader %d: no snapshot of %s: %v", r.id, t.key, f.Status)
 	}
 	return true

@@ -36,7 +36,7 @@ var resourceNames = [kinds]string{"v1/pods", "v1/secrets"}
 type change struct {
 	kind  int
 	key   api.Key
-	put   *cacher.Put
+	put   *cacher.Update
 	fault *api.Status
 }
 
@@ -122,7 +122,7 @@ func keyOf(kind, n int) api.Key { return keys[kind][n] }
 
 // randomPut returns a version of an object. It uses few labels and phases, so
 // that selectors match often and label sets come and go.
-func (s *source) randomPut(r *lite.Rand, kind int, key api.Key) *cacher.Put {
+func (s *source) randomPut(r *lite.Rand, kind int, key api.Key) *cacher.Update {
 	text, sentinel := string(key), s.sentinel(kind, key)
 	if r.Int63n(3) > 0 {
 		text += " app=" + pick(r, "web", "api", "db")

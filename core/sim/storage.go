@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/sim/check"
 	"github.com/watchglass/watchglass/core/wire"
 )
@@ -43,7 +44,7 @@ func (o *edgeObject) restore(kind int) {
 	o.drain()
 	s, scope := &o.states[kind], o.link.tap.scope(resourceNames[kind], check.Filter{}, false)
 	switch {
-	case o.refused != nil && (damaged || o.lacks || o.refused.Code == 413 && o.config.MaxBytes != 0):
+	case o.refused != nil && (damaged || o.lacks || o.refused.Code == api.CodeTooLarge && o.config.MaxBytes != 0):
 		if fresh && (s.ResourceVersion != 0 || s.Objects != 0) {
 			o.world.fail(ErrRestore, "%s: %s is refused, and partly restored: %+v", o.name, resourceNames[kind], *s)
 		}

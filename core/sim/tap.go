@@ -199,7 +199,7 @@ func (t *tap) down(data []byte) {
 				t.spoiled = append(t.spoiled, spoiled{f.Subscription, sub.scope, sub.scope.epoch, *sub.scope.epoch})
 			}
 		case *wire.SubscriptionStatus:
-			if f.Status != nil && f.Status.Code == 410 {
+			if f.Status != nil && f.Status.Code == api.CodeGone {
 				t.link.driver.world.saw(Expired)
 			}
 			if sub := t.find(f.Subscription); sub != nil {

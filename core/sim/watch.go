@@ -242,7 +242,7 @@ func (r *reader) checkEnd(w *watch) {
 		possible = true
 	}
 	if w.end > api.WatchEndRefused && w.status != nil {
-		possible = possible && w.status.Code == 410 && w.status.Cause == w.end.String()
+		possible = possible && w.status.Code == api.CodeGone && w.status.Cause == w.end.String()
 	}
 	if w.end > api.WatchEndTimeout && w.status == nil {
 		possible = false
@@ -250,7 +250,7 @@ func (r *reader) checkEnd(w *watch) {
 	if !possible {
 		r.world.fail(ErrEnd, "%s: ended as %v, with %v, after %d events", w.Name, w.end, w.status, len(w.Events))
 	}
-	if w.status != nil && w.status.Code == 410 && w.end != api.WatchEndSlowConsumer {
+	if w.status != nil && w.status.Code == api.CodeGone && w.end != api.WatchEndSlowConsumer {
 		r.world.saw(WatchExpired)
 	}
 }

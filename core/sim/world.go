@@ -104,7 +104,7 @@ type world struct {
 	planted    *planted
 	codecs     [kinds]Codec
 	encoders   [kinds]*body.Encoder
-	compressed map[*cacher.Put]*cacher.Put
+	compressed map[*cacher.Update]*cacher.Update
 	result     *Result
 }
 
@@ -145,7 +145,7 @@ func newWorld(seed uint64, setup Setup, result *Result) *world {
 		setup.ViewWork = []int{0, 1, 100, 400}[seed%4]
 	}
 	w := &world{setup: setup, now: startMillis, result: result, scarce: scarce}
-	w.planted, w.compressed = newPlanted(), map[*cacher.Put]*cacher.Put{}
+	w.planted, w.compressed = newPlanted(), map[*cacher.Update]*cacher.Update{}
 	if seed%8 >= 4 {
 		w.lateMillis = 20
 	}

@@ -191,6 +191,14 @@ func (s *Store) Between(from, to api.Key) int {
 	return max(end-s.order.place(s.before(from)), 0)
 }
 
+// DropBodies removes the bodies of all objects.
+func (s *Store) DropBodies() {
+	s.Ascend("", func(ref Ref) bool {
+		s.heap.SetBody(ref, api.Body{}, Place{}, 0, 0)
+		return true
+	})
+}
+
 // Clear releases every version.
 func (s *Store) Clear() {
 	for _, ref := range s.versions {

@@ -24,7 +24,7 @@ func benchCollection(n int) *cacher.Cacher {
 
 // benchPod returns a pod with one of a few restart counts, and a name whose order
 // differs from that of i.
-func benchPod(i, rv int) *cacher.Put {
+func benchPod(i, rv int) *cacher.Update {
 	name := strconv.FormatUint(uint64(i)*0x9e3779b97f4a7c15>>32, 36)
 	p := put(objects.Object("team-" + strconv.Itoa(i%20) + "/app-" + name + " phase=Running nodeName=node-" + strconv.Itoa(i%300) +
 		" restarts=" + strconv.Itoa((i+rv)*7919%10*(i%3))))
@@ -46,7 +46,7 @@ func BenchmarkView_change(b *testing.B) {
 				if status != nil {
 					b.Fatal(status)
 				}
-				updates := make([]*cacher.Put, 4096)
+				updates := make([]*cacher.Update, 4096)
 				for i := range updates {
 					updates[i] = benchPod(i*7919%n, 2+i%8)
 				}

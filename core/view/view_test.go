@@ -146,8 +146,8 @@ func byKey(api.Object, api.Object) int {
 	return 0
 }
 
-func put(o api.Object) *cacher.Put {
-	return &cacher.Put{
+func put(o api.Object) *cacher.Update {
+	return &cacher.Update{
 		ResourceVersion: o.ResourceVersion, Labels: o.Labels, Envelope: wire.AppendEnvelope(nil, &o),
 	}
 }
@@ -405,7 +405,7 @@ func TestView_sends_only_rows_that_changed(t *testing.T) {
 // stay.
 func TestViewSendsARowThatMovesOnce(t *testing.T) {
 	c := cacher.New(cacher.Config{Schema: objects.Pods()})
-	restarts := func(name string, rv int, n int64) *cacher.Put {
+	restarts := func(name string, rv int, n int64) *cacher.Update {
 		return put(objects.Object(fmt.Sprintf("a/%s rv=%d restarts=%d", name, rv, n)))
 	}
 	c.Listing().Begin()

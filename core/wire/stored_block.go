@@ -73,7 +73,7 @@ func (f *StoredBlock) Parse(payload []byte) error {
 	return r.done("StoredBlock")
 }
 
-// storedMember reads a member. Its Index counts from the member before.
+// storedMember reads a member. Its Index is relative to that of the previous member.
 func (r *reader) storedMember(m *StoredMember) {
 	*m = StoredMember{Index: r.uint32(), Body: r.uint32(), Base: r.rv()}
 	if m.Base != 0 {

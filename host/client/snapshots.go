@@ -8,7 +8,7 @@ import (
 // snapshots stores the latest snapshot of a view or an object handle for its readers.
 type snapshots[S any] struct{ latest[state[S]] }
 
-// state is a snapshot, and whether it is the last one.
+// state is a snapshot. A closed state is the last one.
 type state[S any] struct {
 	snapshot *S // nil before the first
 	closed   bool

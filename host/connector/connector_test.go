@@ -294,7 +294,7 @@ func TestSourceThatFailsForAWhileIsResumed(t *testing.T) {
 		assert.Len(t, s.Objects, 5)
 		require.NotNil(t, s.SourceError)
 		assert.Equal(t, 503, s.SourceError.Code)
-		assert.Equal(t, "the source of v1/pods fails: the source is down", s.SourceError.Message)
+		assert.Equal(t, "the source of v1/pods has failed: the source is down", s.SourceError.Message)
 
 		flaky.down.Store(false)
 		w.until(r, func() bool { return s.ResourceVersion == last })

@@ -28,9 +28,9 @@ type decoder struct {
 	encoder    *body.Encoder
 	dictionary []byte
 
-	body  []byte     // scratch
-	plain []byte     // scratch
-	put   cacher.Put // scratch
+	body  []byte        // scratch
+	plain []byte        // scratch
+	put   cacher.Update // scratch
 }
 
 // newDecoder returns a decoder for the objects of a resource. The dictionary depends
@@ -60,7 +60,7 @@ type base struct {
 // decode reads a value. It encodes the body as a delta against the base if that
 // saves enough. The result is valid until the next decode. The status is the fault
 // of a value that cannot be served.
-func (d *decoder) decode(key api.Key, rv api.ResourceVersion, value []byte, from *base) (*cacher.Put, *api.Status) {
+func (d *decoder) decode(key api.Key, rv api.ResourceVersion, value []byte, from *base) (*cacher.Update, *api.Status) {
 	o, fault := d.scan(key, rv, value)
 	if fault != nil {
 		return nil, fault
@@ -73,7 +73,7 @@ func (d *decoder) decode(key api.Key, rv api.ResourceVersion, value []byte, from
 		body = d.encoder.Encode(d.body[:0], o.Body.Data)
 	}
 	o.Body, d.body = body, body.Data
-	d.put = cacher.Put{
+	d.put = cacher.Update{
 		ResourceVersion: rv,
 		Flags:           o.Flags,
 		Labels:          o.Labels,
@@ -144,7 +144,7 @@ func (d *decoder) fault(key api.Key, rv api.ResourceVersion, s *api.Status) *api
 
 // own returns a copy that outlives the next decode. Strings are immutable and
 // shared.
-func own(p *cacher.Put) *cacher.Put {
+func own(p *cacher.Update) *cacher.Update {
 	retained := *p
 	retained.Labels = slices.Clone(p.Labels)
 	retained.Envelope = slices.Clone(p.Envelope)

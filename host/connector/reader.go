@@ -273,7 +273,7 @@ func (r *reader) Collection(asked *session.Request) (*session.Collection, *api.S
 	case len(r.resources) > 0 && !slices.Contains(r.resources, resource):
 		return nil, api.NotFound("the connector does not send " + resource.String() + " to this reader")
 	case !known:
-		return nil, api.Internal("the right to " + request.String() + " was not looked up")
+		return nil, api.Internal("the right to " + request.String() + " was not checked")
 	case right.refused != nil:
 		return nil, right.refused
 	case found.status != nil:

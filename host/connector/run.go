@@ -78,7 +78,7 @@ func (col *collection) failureStatus(err error) *api.Status {
 	if errors.Is(err, api.Forbidden("")) {
 		return api.Forbidden(col.missingRight() + ": " + err.Error())
 	}
-	return api.Unavailable("the source of " + col.resource.String() + " fails: " + err.Error())
+	return api.Unavailable("the source of " + col.resource.String() + " has failed: " + err.Error())
 }
 
 func (col *collection) missingRight() string {

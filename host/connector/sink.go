@@ -128,7 +128,7 @@ func (s *sink) Changes(changes []source.Change) error {
 
 // decoded is a change that is ready to be applied.
 type decoded struct {
-	put   *cacher.Put // nil for a deletion
+	put   *cacher.Update // nil for a deletion
 	fault *api.Status
 }
 

@@ -5,8 +5,8 @@
 //
 // # Clusters
 //
-// A request names a cluster: "/clusters/NAME/api/v1/pods", and without that prefix
-// [DefaultCluster]. [Clusters] maps resources to objects; [Config.Object] reaches an
+// A request names a cluster in its path, such as "/clusters/NAME/api/v1/pods". A path
+// without that prefix refers to [DefaultCluster]. [Clusters] maps resources to objects; [Config.Object] reaches an
 // object. Package token verifies the token first, so a request without a valid one
 // discloses nothing. The JavaScript entry (js/src/edge/entry.ts) accepts WebSockets
 // and finds their objects by the same rules; testdata/edge/places.json tests both.

@@ -135,8 +135,8 @@ export type WatchEvent<T extends object = KubeObject> =
       /** The object after the event. For `DELETED`, its last known state. */
       object: T;
       /**
-       * For `MODIFIED` with {@link WatchOptions.previous}: the object before the change. The
-       * policy `"conflate"` skips states, and this is then the one that the watch delivered last.
+       * For `MODIFIED` with {@link WatchOptions.previous}: the object before the change. With
+       * the policy `"conflate"`, which skips states, it is the state that the watch delivered last.
        */
       previous?: T | undefined;
       finalStateUnknown?: boolean;

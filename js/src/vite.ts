@@ -1,6 +1,6 @@
 /**
- * Returns where a file of the package is if Vite's dependency optimizer has moved
- * the module with the given URL, else undefined. Vite 5 to 7 bundle dependencies
+ * Returns the URL of a file of the package if Vite's dependency optimizer has moved
+ * the module with the given URL. Returns undefined otherwise. Vite 5 to 7 bundle dependencies
  * into node_modules/.vite/deps, and leave referenced files in the package.
  */
 export function movedByVite(module: string, file: "worker.js" | "watchglass.wasm"): URL | undefined {

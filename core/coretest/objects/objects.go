@@ -117,11 +117,11 @@ func number(text string) int64 {
 }
 
 // Put returns an object in the form that a cacher stores.
-func Put(text string) *cacher.Put { return PutOf(Object(text)) }
+func Put(text string) *cacher.Update { return PutOf(Object(text)) }
 
 // PutOf is like Put, for an existing object.
-func PutOf(o api.Object) *cacher.Put {
-	return &cacher.Put{
+func PutOf(o api.Object) *cacher.Update {
+	return &cacher.Update{
 		ResourceVersion: o.ResourceVersion, Flags: o.Flags, Labels: o.Labels,
 		Envelope: wire.AppendEnvelope(nil, &o),
 	}

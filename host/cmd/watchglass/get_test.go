@@ -187,7 +187,7 @@ func TestGetReportsWhyTheSourceFails(t *testing.T) {
 	require.NoError(t, err)
 	c.serving.Store(handler)
 	_, _, err = c.command(t, newGetCommand(), "pods -A")
-	require.EqualError(t, err, "--server "+c.url+": no data: 503 ServiceUnavailable: the source of v1/pods fails: etcd 10.0.0.1:2379: connection refused")
+	require.EqualError(t, err, "--server "+c.url+": no data: 503 ServiceUnavailable: the source of v1/pods has failed: etcd 10.0.0.1:2379: connection refused")
 	_, _, err = c.command(t, newGetCommand(), "pods")
 	require.ErrorContains(t, err, "--server "+c.url+": no data: 503 ServiceUnavailable: the source of v1/pods fails; the reason is withheld")
 	require.NotContains(t, err.Error(), "10.0.0.1")

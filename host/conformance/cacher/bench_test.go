@@ -160,7 +160,7 @@ func (c *crowd) timeTheirs(b *testing.B) float64 {
 }
 
 func (c *crowd) timeOurs(b *testing.B, n int) float64 {
-	puts := make([]*cacher.Put, n)
+	puts := make([]*cacher.Update, n)
 	for i := range puts {
 		puts[i] = c.put(c.next(i))
 	}

@@ -107,7 +107,7 @@ func (w *world) watchEverything() {
 }
 
 // put converts an object for our side.
-func (w *world) put(p *example.Pod) *cacher.Put {
+func (w *world) put(p *example.Pod) *cacher.Update {
 	fields := []string{p.Name, p.Spec.NodeName, string(p.Status.Phase)}
 	if w.namespaced {
 		fields = append(fields, p.Namespace)
@@ -118,7 +118,7 @@ func (w *world) put(p *example.Pod) *cacher.Put {
 	for _, key := range slices.Sorted(maps.Keys(p.Labels)) {
 		o.Labels = append(o.Labels, api.Label{Key: key, Value: p.Labels[key]})
 	}
-	return &cacher.Put{ResourceVersion: o.ResourceVersion, Labels: o.Labels, Envelope: wire.AppendEnvelope(nil, &o)}
+	return &cacher.Update{ResourceVersion: o.ResourceVersion, Labels: o.Labels, Envelope: wire.AppendEnvelope(nil, &o)}
 }
 
 func versionOf(p *example.Pod) uint64 {

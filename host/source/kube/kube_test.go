@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/coretest/kubeserver"
 	"github.com/watchglass/watchglass/host/source"
 	"github.com/watchglass/watchglass/host/source/kube"
 )
@@ -164,7 +165,7 @@ func TestR3_AContinueTokenThatExpiresLeadsToOneListWithoutPages(t *testing.T) {
 		switch {
 		case isWatchList(r):
 			status(w, 400, "BadRequest", "no")
-		case r.URL.Query().Get("continue") == "6":
+		case r.URL.Query().Get("continue") == "107@a/p6":
 			status(w, 410, "Expired", "The provided continue parameter is too old")
 		default:
 			return false
@@ -184,7 +185,7 @@ func TestP10_EndMarkerNeverArrives(t *testing.T) {
 		if !isWatchList(r) {
 			return false
 		}
-		send(w, "ADDED", pod("a", "x", 101, true))
+		send(w, "ADDED", pod("a", "x", 101))
 		flush(w)
 		<-r.Context().Done()
 		return true
@@ -202,7 +203,7 @@ func TestEndedInitialEventsAreListedInPages(t *testing.T) {
 	f.put("a", "y")
 	f.intercept(func(w http.ResponseWriter, r *http.Request) bool {
 		if isWatchList(r) {
-			send(w, "ADDED", pod("a", "x", 101, true))
+			send(w, "ADDED", pod("a", "x", 101))
 		}
 		return isWatchList(r)
 	})
@@ -217,7 +218,7 @@ func TestP2_FramesAreSplitByValueWhereverTheBytesAreCut(t *testing.T) {
 		if !isWatch(r) {
 			return false
 		}
-		all := `{"type":"ADDED","object":` + pod("a", "x", 201, true) + `}` + "\n\n" + `{"object":` + pod("a", "y", 202, true) +
+		all := `{"type":"ADDED","object":` + pod("a", "x", 201) + `}` + "\n\n" + `{"object":` + pod("a", "y", 202) +
 			`,"type":"MODIFIED"} {"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"203"}}}`
 		for i := range len(all) {
 			fmt.Fprint(w, all[i:i+1])
@@ -238,7 +239,7 @@ func TestProgressNeedsAServerThatIsCurrent(t *testing.T) {
 	s.until("end 100\nprogress 100\n", ended)
 	f.put("a", "x")
 	s.until("put a/x@101", ended)
-	f.endWatches()
+	f.EndWatches()
 	s.until("progress 101", ended) // progress as of the server's version at the request
 
 	f.intercept(func(w http.ResponseWriter, r *http.Request) bool {
@@ -252,12 +253,12 @@ func TestProgressNeedsAServerThatIsCurrent(t *testing.T) {
 		s.until(fmt.Sprintf("put a/%s@%d", name, rv), ended)
 	}
 	change("p") // possibly in a watch whose progress was confirmed before
-	f.endWatches()
+	f.EndWatches()
 	change("q")
-	f.endWatches()
+	f.EndWatches()
 	change("r")
 	before := strings.Count(s.text(), "progress")
-	f.endWatches()
+	f.EndWatches()
 	change("s")
 	assert.Equal(t, before, strings.Count(s.text(), "progress"), "a server without its etcd confirms no progress")
 }
@@ -276,7 +277,7 @@ func TestProgressOfAServerThatCatchesUp(t *testing.T) {
 			for {
 				select {
 				case rv := <-next:
-					send(w, "MODIFIED", pod("a", "x", rv, true))
+					send(w, "MODIFIED", pod("a", "x", rv))
 					flush(w)
 				case <-r.Context().Done():
 					return true
@@ -322,7 +323,7 @@ func TestProgressComesFromWatchedServer(t *testing.T) {
 				<-r.Context().Done()
 				return true
 			}
-			send(w, "MODIFIED", pod("a", "x", 100+int(watches.Load()), true))
+			send(w, "MODIFIED", pod("a", "x", 100+int(watches.Load())))
 			flush(w)
 			select {
 			case <-probed: // and the watch ends cleanly
@@ -349,11 +350,11 @@ func TestR9_WhatEndsAWatch(t *testing.T) {
 		want  error
 		text  string
 	}{
-		"410":                 {statusJSON(410, "Expired", "too old resource version: 101 (150)"), gone, "too old resource version"},
-		"410 called Gone":     {statusJSON(410, "Gone", "too old"), gone, "too old"},
-		"429":                 {statusJSON(429, "TooManyRequests", "storage is (re)initializing"), api.TooManyRequests("", 0), "initializing"},
-		"500":                 {statusJSON(500, "InternalError", "etcd is away"), api.Internal(""), "etcd is away"},
-		"unreadable storage":  {statusJSON(500, "StorageReadError", "a DELETED event with corrupt data"), gone, "corrupt data"},
+		"410":                 {kubeserver.Status(410, "Expired", "too old resource version: 101 (150)"), gone, "too old resource version"},
+		"410 called Gone":     {kubeserver.Status(410, "Gone", "too old"), gone, "too old"},
+		"429":                 {kubeserver.Status(429, "TooManyRequests", "storage is (re)initializing"), api.TooManyRequests("", 0), "initializing"},
+		"500":                 {kubeserver.Status(500, "InternalError", "etcd is away"), api.Internal(""), "etcd is away"},
+		"unreadable storage":  {kubeserver.Status(500, "StorageReadError", "a DELETED event with corrupt data"), gone, "corrupt data"},
 		"error without code":  {`{"kind":"Status"}`, nil, "not a Status"},
 		"error that is bytes": {`"what"`, nil, "not a Status"},
 	} {
@@ -364,7 +365,7 @@ func TestR9_WhatEndsAWatch(t *testing.T) {
 				if !isWatch(r) {
 					return false
 				}
-				send(w, "MODIFIED", pod("a", "x", 102, true))
+				send(w, "MODIFIED", pod("a", "x", 102))
 				send(w, "ERROR", c.frame)
 				return true
 			})
@@ -409,7 +410,7 @@ func TestAWatchThatIsCutInAnObjectIsResumed(t *testing.T) {
 		if !isWatch(r) || cuts.Add(1) > 1 {
 			return false
 		}
-		send(w, "MODIFIED", pod("a", "x", 101, true))
+		send(w, "MODIFIED", pod("a", "x", 101))
 		fmt.Fprint(w, `{"type":"MODIFIED","object":{"metadata":{"na`)
 		flush(w)
 		panic(http.ErrAbortHandler)
@@ -448,8 +449,8 @@ func TestNothingGoesBackInTime(t *testing.T) {
 		if !isWatch(r) {
 			return false
 		}
-		send(w, "MODIFIED", pod("a", "x", 101, true)) // from a server that starts over
-		send(w, "MODIFIED", pod("a", "x", 103, true))
+		send(w, "MODIFIED", pod("a", "x", 101)) // from a server that starts over
+		send(w, "MODIFIED", pod("a", "x", 103))
 		flush(w)
 		<-r.Context().Done()
 		return true
@@ -494,9 +495,9 @@ func TestG6_SeveralChangesOfOneVersion(t *testing.T) {
 		if !isWatch(r) {
 			return false
 		}
-		send(w, "MODIFIED", pod("a", "x", 101, true)) // the reader has it already
+		send(w, "MODIFIED", pod("a", "x", 101)) // the reader has it already
 		for _, name := range []string{"x", "y", "z"} {
-			send(w, "MODIFIED", pod("a", name, 102, true))
+			send(w, "MODIFIED", pod("a", name, 102))
 		}
 		flush(w)
 		<-r.Context().Done()
@@ -583,13 +584,19 @@ func TestACustomResourceLooksLikeItsDefinition(t *testing.T) {
 		{Name: "Replicas", Kind: api.Integer, Path: ".spec.replicas", Priority: 1},
 	}, schema.Columns, "the column that cannot be followed is left out")
 
+	f.intercept(func(w http.ResponseWriter, r *http.Request) bool {
+		if isWatch(r) {
+			send(w, "BOOKMARK", `{"metadata":{"resourceVersion":"100"}}`) // a watch without an event would be retried
+		}
+		return false
+	})
 	s := newSink(t)
 	ended := start(t, src, cronTabs, 0, s)
 	s.until("progress 100", ended)
 	f.mu.Lock()
 	f.crd = fmt.Sprintf(crontab, 2, "")
 	f.mu.Unlock()
-	f.endWatches()
+	f.EndWatches()
 	var changed *source.SchemaChangedError
 	require.ErrorAs(t, <-ended, &changed)
 	assert.Equal(t, cronTabs, changed.Resource)

@@ -157,7 +157,7 @@ export class Readers {
 
   /**
    * Passes changes of the source to the engine, and measures their delivery. The clock
-   * stands still meanwhile, so that only readers that have to wait add to the time.
+   * does not advance meanwhile, so that only readers that have to wait add to the time.
    */
   deliver(pass: () => void): void {
     const now = Date.now();
