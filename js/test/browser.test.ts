@@ -5,13 +5,11 @@
 // build/watchglass if that exists.
 
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { existsSync } from "node:fs";
-import { test, type TestContext } from "node:test";
+import { test } from "node:test";
 import type { Page } from "playwright-core";
 import { serve, setup, show, shows, skip } from "./browser.js";
+import { demo, skip as noDemo } from "./demo.js";
 import { Kubernetes, pod as kubernetesPod } from "./kubernetes.js";
-import { built } from "./paths.js";
 
 for (const worker of ["shared", "dedicated", "inline"] as const) {
   test(`a page with a ${worker} engine follows the connector`, { skip }, async (t) => {
@@ -272,13 +270,9 @@ for (const worker of ["shared", "dedicated", "inline"] as const) {
   });
 }
 
-const binary = built("watchglass");
-const real = process.env.WATCHGLASS_URL;
-const noConnector = skip || (real || existsSync(binary) ? false : "neither WATCHGLASS_URL nor build/watchglass is there");
-
-test("a page shows the pods of a real connector", { skip: noConnector }, async (t) => {
+test("a page shows the pods of a real connector", { skip: skip || noDemo }, async (t) => {
   const { open } = await setup(t);
-  const url = real ?? (await demo(t));
+  const url = await demo(t);
   const page = await open();
   await show(page, url);
   await page.waitForFunction(() => view.snapshot.total >= 100 && pods.status.state === "live");
@@ -291,20 +285,3 @@ test("a page shows the pods of a real connector", { skip: noConnector }, async (
   assert.ok(columns.length > 2);
   assert.equal(first.kind, "Pod");
 });
-
-/** Starts the demo and returns its address. */
-async function demo(t: TestContext): Promise<string> {
-  const child = spawn(binary, ["demo", "--pods", "200", "--listen", "127.0.0.1:0"], { stdio: ["ignore", "pipe", "pipe"] });
-  t.after(() => child.kill());
-  return new Promise((resolve, reject) => {
-    let text = "";
-    const collect = (chunk: Buffer): void => {
-      text += chunk;
-      const found = /https?:\/\/[\w.:[\]-]+/.exec(text);
-      if (found) resolve(`${found[0].replace(/^http/, "ws")}/watch`);
-    };
-    child.stdout.on("data", collect);
-    child.stderr.on("data", collect);
-    child.on("exit", (code) => reject(new Error(`the demo exited with ${code}: ${text}`)));
-  });
-}
