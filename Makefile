@@ -50,6 +50,11 @@ test-edge: $(BINARY) $(BUILD)/edge js/build/test examples/edge/node_modules ## R
 	CHROMIUM="$$(sh js/scripts/chromium.sh)" go test -run TestEdge ./host/e2e
 	node --test --test-reporter=spec examples/edge/*.test.mjs
 
+test-firefox: $(BINARY) js/build/test ## Run the browser tests of the npm package in Firefox, except those that need DevTools of Chromium (Debian: apt-get install firefox-esr)
+	@firefox="$${FIREFOX:-$$(command -v firefox-esr || command -v firefox || true)}"; \
+	[ -n "$$firefox" ] || { echo "skipped: no Firefox found; install one, or set FIREFOX to its path"; exit 0; }; \
+	cd js && BROWSER=firefox FIREFOX="$$firefox" node --test --test-concurrency=1 --test-reporter=spec $$(grep -l 'from "./browser.js"' test/*.test.ts | sed 's|^test/\(.*\)ts$$|build/test/\1js|')
+
 rules: ## Check that a test proves every rule of core/SEMANTICS.md (RULE=W13 explains one)
 	@go run ./host/internal/rulebook/cmd/rules -rule "$(RULE)"
 
@@ -240,4 +245,4 @@ js/build/bench: js/node_modules js/bench/node_modules $(JS_SRC) $(shell git ls-f
 help: ## List the targets
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' Makefile
 
-.PHONY: test-parts chromium release image test-release embedded demo edge build test test-edge flakes lint scenarios sim chaos load sizing rules packaging headlamp mutants bench bench-json bench-edge fuzz conformance golden docs licenses clean wasm js dashboard worker help
+.PHONY: test-parts chromium release image test-release embedded demo edge build test test-edge test-firefox flakes lint scenarios sim chaos load sizing rules packaging headlamp mutants bench bench-json bench-edge fuzz conformance golden docs licenses clean wasm js dashboard worker help

@@ -130,13 +130,16 @@ func (e *Engine) replyList(c *collection, cache *cacher.Cacher, request uint32, 
 
 // item prepares a version for the program: it decodes the body and inserts the
 // resource version. The envelope is stored in e.plain. If the body cannot be
-// decoded, item omits it and reports the object.
+// decoded, item omits it and reports the object. Without bodies, the labels include the
+// owner.
 func (e *Engine) item(c *collection, cache *cacher.Cacher, ref store.Ref, rv api.ResourceVersion, bodies bool) wire.Item {
 	heap := cache.Heap()
 	it := wire.Item{ResourceVersion: rv, Flags: heap.Flags(ref), Labels: heap.LabelsOf(ref)}
 	var status *api.Status
 	var body, base api.Body
-	if bodies {
+	if !bodies {
+		it.Labels = heap.RowLabels(ref)
+	} else {
 		e.packed = e.packed[:0]
 		base, body = heap.BaseBody(ref, &e.packed), heap.Body(ref)
 	}

@@ -201,6 +201,18 @@ func (h *Heap) LabelsOf(ref Ref) api.Labels {
 //go:noinline
 func (h *Heap) OwnerOf(ref Ref) string { return h.Labels.Labels(h.record(ref).labels).Owner() }
 
+// RowLabels returns the labels of a version, and its owner with the complete kind and name.
+func (h *Heap) RowLabels(ref Ref) api.Labels {
+	labels := h.Labels.Labels(h.record(ref).labels)
+	owner := api.ParseOwner(labels.OwnerText(), h.Key(ref).Name())
+	if owner.Kind == "" {
+		return labels
+	}
+	complete := append(api.Labels(nil), labels...)
+	complete[0].Value = owner.Kind + "/" + owner.Name + "/" + owner.UID
+	return complete
+}
+
 // Envelope returns the envelope of a version. If its body is in a block, the body is
 // not readable. It aliases the heap and is valid as long as the caller holds a
 // reference.

@@ -156,21 +156,8 @@ func (w *window) item(ref store.Ref) wire.Item {
 	w.text = w.heap.Envelope(ref).AppendWithBody(w.text, api.Body{})
 	return wire.Item{
 		ResourceVersion: w.heap.ResourceVersion(ref), Flags: w.heap.Flags(ref),
-		Labels: w.labels(ref), Envelope: w.text[at:len(w.text):len(w.text)],
+		Labels: w.heap.RowLabels(ref), Envelope: w.text[at:len(w.text):len(w.text)],
 	}
-}
-
-// labels returns the labels of a version, and its owner with the complete kind and name.
-func (w *window) labels(ref store.Ref) api.Labels {
-	labels := w.heap.Labels.Labels(w.heap.LabelSet(ref))
-	packed := labels.OwnerText()
-	owner := api.ParseOwner(packed, w.heap.Key(ref).Name())
-	if owner.Kind == "" {
-		return labels
-	}
-	complete := append(api.Labels(nil), labels...)
-	complete[0].Value = owner.Kind + "/" + owner.Name + "/" + owner.UID
-	return complete
 }
 
 //go:noinline

@@ -33,8 +33,9 @@ func (o Object) Key() api.Key { return o.envelope.Key() }
 // UID returns metadata.uid.
 func (o Object) UID() string { return o.envelope.UID() }
 
-// Owner returns the UID of the owner of a row of a view, or "": that of its controller, or
-// else of its first owner reference. It is empty for other objects.
+// Owner returns the UID of the owner of a row of a view, or of an object of a collection
+// with metadata only, or "": that of its controller, or else of its first owner reference.
+// It is empty for objects with bodies.
 func (o Object) Owner() string { return o.owner.UID }
 
 // OwnerReference returns the owner of a row with its kind and name. These are empty if the

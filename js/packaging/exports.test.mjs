@@ -79,6 +79,11 @@ const pages = {
     import { watchglassCollectionOptions } from "watchglass/tanstack-db";`, `
     const pods = createCollection(watchglassCollectionOptions({ client: createClient(url), resource: "v1/pods" }));
     return (await pods.toArrayWhenReady()).map(({ metadata }) => metadata.name).sort();`],
+  "./indexer": [`import { connect } from "watchglass";
+    import { createIndexer } from "watchglass/indexer";`, `
+    const indexer = createIndexer((await connect(url)).collection("v1/pods"), { name: "name" });
+    await indexer.ready;
+    return indexer.indexValues("name").sort();`],
   "./tree": [`import { connect } from "watchglass";
     import { ownerTree } from "watchglass/tree";`, `
     const pods = (await connect(url)).collection("v1/pods");

@@ -146,6 +146,11 @@ test("the examples of owners find the objects below a deployment", async () => {
   assert.equal(await inNode("tree", example("watchglass/tree"), owned, "await tree.ready; const { root } = tree.snapshot; wg.close(); return root.children[0].children[0].row.name;"), "owned");
 });
 
+test("the example of indexes looks up rows", async () => {
+  const rest = `const { key } = indexer.get("default/web-1"); wg.close(); return [key, indexer.byIndex("node", "node-1").map(({ name }) => name), indexer.indexValues("label")];`;
+  assert.deepEqual(await inNode("indexer", example("watchglass/indexer"), `${opened}\nglobalThis.draw = () => {};`, rest), ["default/web-1", ["web-1", "web-2"], ["app=web"]]);
+});
+
 test("the example without a framework reads a view, a watch and objects", async () => {
   const before = `import { cluster } from "./cluster.js";
     const written = cluster.update("v1/pods", "default/web-1", (pod) => { pod.status.phase = "Failed"; });

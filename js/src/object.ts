@@ -26,9 +26,9 @@ export function toObject<T extends object>(item: Item, schema: Schema | undefine
  */
 function metadataOnly(item: Item, { key, uid }: Envelope, schema: Schema | undefined): KubeObject {
   const { namespace, name } = splitKey(key);
-  const labels = item.labels();
+  const { "": _, ...labels } = item.labels(); // see toRow
   return {
-    apiVersion: schema ? (schema.group ? `${schema.group}/${schema.version}` : schema.version) : "",
+    apiVersion: [schema?.group, schema?.version].filter(Boolean).join("/"),
     kind: schema?.kind ?? "",
     metadata: {
       name,
@@ -67,6 +67,11 @@ export function toRow(item: Item, schema: Schema | undefined): Row {
       return (cells ??= Object.freeze(Object.fromEntries(columns.map((cell, i) => [schema?.columns[i]?.name ?? String(i), cell]))));
     },
   });
+}
+
+/** Reports whether two rows of a key have the same contents. */
+export function sameRow(a: Row, b: Row): boolean {
+  return a.uid === b.uid && a.resourceVersion === b.resourceVersion && a.columns.every((cell, i) => Object.is(cell, b.columns[i]));
 }
 
 /** Freezes a value and everything in it, because users share it. */

@@ -1,5 +1,6 @@
 /** React hooks based on watchglass. The entry `watchglass/react`. */
-import { createContext, createElement, useContext, useEffect, useState, useSyncExternalStore, type ReactElement, type ReactNode } from "react";
+import { createContext, createElement, useCallback, useContext, useEffect, useState, useSyncExternalStore, type ReactElement, type ReactNode } from "react";
+import type { Indexer } from "./indexer.js";
 import type { WatchglassClient } from "./lazy.js";
 import {
   emptyView,
@@ -19,7 +20,7 @@ import {
   type Store,
   type ViewValue,
 } from "./live.js";
-import type { ClientStatus, CollectionStatus, KubeObject, Selectors, Status } from "./types.js";
+import type { ClientStatus, CollectionStatus, KubeObject, Row, Selectors, Status } from "./types.js";
 
 export type { ObjectsValue, ObjectValue, QueryOptions, Scope, ViewValue } from "./live.js";
 
@@ -92,6 +93,17 @@ export function useStatus(resource: string, scope: Scope = {}): CollectionStatus
 /** Returns how current everything is that the client has open, for one indicator of the whole page. It connects. */
 export function useClientStatus(): ClientStatus {
   return useLive((client) => new LiveClientStatus(client), unknownClientStatus).status;
+}
+
+const noRows: readonly Row[] = Object.freeze([]);
+
+/**
+ * Returns the rows that an index has under a value, such as the pods of a node. The component
+ * renders again when one of them changes. Without an indexer there are no rows.
+ */
+export function useIndex<Name extends string>(indexer: Indexer<Name> | undefined, index: Name, value: string): readonly Row[] {
+  const subscribe = useCallback((listener: () => void) => indexer?.subscribeIndex(index, value, listener) ?? (() => {}), [indexer, index, value]);
+  return useSyncExternalStore(subscribe, () => indexer?.byIndex(index, value) ?? noRows, () => noRows);
 }
 
 const unknown = { status: unknownStatus };

@@ -4,7 +4,7 @@ import { Deferred } from "./deferred.js";
 import { statusError, unexpected, type Open, type OpenCollection } from "./engine-client.js";
 import { badRequest, closedError, protocolError, type WatchglassError } from "./errors.js";
 import { Listeners, offNextFrame, onNextFrame } from "./listeners.js";
-import { frozen, toRow } from "./object.js";
+import { frozen, sameRow, toRow } from "./object.js";
 import { sortText, whereText } from "./query.js";
 import type { CallOptions, Facet, Groups, Opened, Row, Status, View, ViewOptions, ViewSnapshot, ViewState } from "./types.js";
 import type { CountedFacet } from "./wire/commands.js";
@@ -303,7 +303,7 @@ class Window implements Open {
       this.#rows = edited([], patch.edits, (item) => {
         const row = toRow(item, schema);
         const old = shown.get(row.key);
-        return old && same(old, row) ? old : row;
+        return old && sameRow(old, row) ? old : row;
       });
     } else if (patch.edits.length > 0) {
       this.#rows = edited(this.#rows, patch.edits, (item) => toRow(item, schema));
@@ -344,8 +344,4 @@ function edited(rows: readonly Row[], edits: Edit[], shown: (item: Item) => Row)
   }
   copy(rows.length);
   return Object.freeze(next);
-}
-
-function same(a: Row, b: Row): boolean {
-  return a.uid === b.uid && a.resourceVersion === b.resourceVersion && a.columns.every((cell, i) => Object.is(cell, b.columns[i]));
 }

@@ -1,17 +1,19 @@
-// Pages in a real Chromium that load the built package, and a connector for them.
+// Pages in a real browser that load the built package, and a connector for them. The
+// browser is the Chromium at $CHROMIUM, or with BROWSER=firefox the Firefox at $FIREFOX.
 // Skipped without a browser or without dist/.
 
 import { existsSync, readFileSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { extname, join, normalize } from "node:path";
 import { after, type TestContext } from "node:test";
-import { chromium, type Browser, type BrowserContext, type LaunchOptions, type Page } from "playwright-core";
+import { chromium, firefox, type Browser, type BrowserContext, type LaunchOptions, type Page } from "playwright-core";
 import type * as api from "../src/index.js";
 import { args } from "./chromium.mjs";
 import { TestConnector } from "./connector.js";
 import { packaged } from "./paths.js";
 
-const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
+export const inFirefox = process.env.BROWSER === "firefox";
+const executablePath = inFirefox ? (process.env.FIREFOX ?? "/usr/bin/firefox-esr") : (process.env.CHROMIUM ?? "/usr/bin/chromium");
 const dist = packaged("dist");
 /** Why tests in a browser cannot run; false if they can. */
 export const skip = !existsSync(executablePath)
@@ -19,6 +21,9 @@ export const skip = !existsSync(executablePath)
   : !existsSync(join(dist, "watchglass.wasm"))
     ? 'dist/ is not built; run "npm run build" after "make wasm"'
     : false;
+
+/** Why tests that need DevTools or switches of Chromium cannot run; false if they can. */
+export const skipUnlessChromium = skip || (inFirefox ? "the test needs Chromium" : false);
 
 declare global {
   // In the page.
@@ -29,7 +34,23 @@ declare global {
 }
 
 /** Launches a browser, by default with the switches of Playwright. */
-export const launch = (options: LaunchOptions = {}): Promise<Browser> => chromium.launch({ executablePath, args, ...options });
+export const launch = (options: LaunchOptions = {}): Promise<Browser> => (inFirefox ? launchFirefox(options) : chromium.launch({ executablePath, args, ...options }));
+
+/**
+ * Launches a stock Firefox, which Playwright drives with WebDriver BiDi. It sends a command to
+ * each new context that Firefox ESR does not know, and that no test needs.
+ */
+async function launchFirefox(options: LaunchOptions): Promise<Browser> {
+  const browser = await firefox.launch({ executablePath, channel: "moz-firefox", ...options });
+  interface Session {
+    send(method: string, params?: object): Promise<unknown>;
+  }
+  const { _connection: connection } = browser as unknown as { _connection: { toImpl(browser: Browser): { _browserSession: Session } } };
+  const session = connection.toImpl(browser)._browserSession;
+  const send = session.send.bind(session);
+  session.send = async (method, params) => (method === "emulation.setMediaFeaturesOverride" ? {} : send(method, params));
+  return browser;
+}
 
 let launched: Promise<Browser> | undefined;
 after(async () => (await launched)?.close());

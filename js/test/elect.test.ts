@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import type { Page, Worker } from "playwright-core";
-import { setup, shows, skip, type Setup } from "./browser.js";
+import { setup, shows, skip, skipUnlessChromium, type Setup } from "./browser.js";
 
 async function setupElected(t: TestContext): Promise<Setup> {
   const all = await setup(t);
@@ -155,7 +155,7 @@ const hang = (target: Page | Worker) =>
   });
 
 // A page that the browser has frozen does not respond either, and keeps its lock.
-test("a worker that does not respond is replaced", { skip, concurrency: 2 }, async (t) => {
+test("a worker that does not respond is replaced", { skip: skipUnlessChromium, concurrency: 2 }, async (t) => {
   const replaced = (page: "page" | undefined) => async (t: TestContext) => {
     const { connector, open } = await setupElected(t);
     const pages = await Promise.all(Array.from({ length: 3 }, open));

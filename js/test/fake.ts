@@ -112,10 +112,10 @@ export const say = {
       writeStatus(w, status);
     });
   },
-  schema(w: Writer, collection: number): void {
+  schema(w: Writer, collection: number, columns?: string[]): void {
     w.frame(0x65, () => {
       w.uvarint(collection);
-      writeSchema(w);
+      writeSchema(w, columns);
     });
   },
   objectError(w: Writer, collection: number, key: string, status: Status): void {
@@ -249,19 +249,21 @@ export const say = {
   },
 };
 
-export function writeSchema(w: Writer): void {
+export function writeSchema(w: Writer, columns = ["Phase"]): void {
   for (const text of ["", "v1", "pods", "Pod"]) w.text(text);
   w.bool(true);
   w.uvarint(2);
   w.text("metadata.name");
   w.text("metadata.namespace");
-  w.uvarint(1);
-  w.text("Phase");
-  w.byte(5);
-  w.text(".status.phase");
-  w.byte(0);
-  w.text("");
-  w.text("");
+  w.uvarint(columns.length);
+  for (const name of columns) {
+    w.text(name);
+    w.byte(5);
+    w.text(`.status.${name.toLowerCase()}`);
+    w.byte(0);
+    w.text("");
+    w.text("");
+  }
 }
 
 export function writeEnvelope(w: Writer, { key, uid = `uid-${key}`, fields = [], cells = [], body }: FakeItem): void {

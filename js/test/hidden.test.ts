@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Page } from "playwright-core";
-import { launch, setup, shows, skip } from "./browser.js";
+import { launch, setup, shows, skip, skipUnlessChromium } from "./browser.js";
 
 /** Opens pods and a view of them, in an engine that pauses as soon as all pages are hidden. */
 async function showPausing(page: Page): Promise<void> {
@@ -56,7 +56,7 @@ async function goBack(page: Page): Promise<{ type: string; reason: string }[] | 
   return cached ? undefined : reasons;
 }
 
-test("a page in the back-forward cache is current when it returns", { skip }, async (t) => {
+test("a page in the back-forward cache is current when it returns", { skip: skipUnlessChromium }, async (t) => {
   const browser = await launch({ ignoreDefaultArgs: ["--disable-back-forward-cache"] });
   t.after(() => browser.close());
   const { connector, open } = await setup(t, undefined, browser);

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import type { CDPSession, Page } from "playwright-core";
 import { TestCluster } from "../src/testing.js";
-import { setup, show, shows, skip } from "./browser.js";
+import { setup, show, shows, skip, skipUnlessChromium } from "./browser.js";
 import { connected, pod, skip as noModule, until } from "./cluster.js";
 
 /** The memory of a thread in bytes, after a garbage collection. */
@@ -56,7 +56,7 @@ const changesPerRound = 10_000;
 /** What the rounds together may add, in bytes: less than a tenth of the bodies of one round. */
 const tolerance = 2 << 20;
 
-test("churn adds no memory to the page and the worker", { skip, timeout: 120_000 + 2_000 * churnSeconds }, async (t) => {
+test("churn adds no memory to the page and the worker", { skip: skipUnlessChromium, timeout: 120_000 + 2_000 * churnSeconds }, async (t) => {
   const { connector, open, browser } = await setup(t);
   connector.padding = "x".repeat(2_000);
   for (let i = 0; i < objects; i++) connector.put(`default/pod-${i}`, "web", "Running");
@@ -150,7 +150,7 @@ async function crash(page: Page): Promise<void> {
 for (const [crashes, stays] of [[0, 1], [1, 0]] as const) {
   for (const sharedWorkers of [true, false]) {
     const which = `tab ${crashes + 1} of 2, which crashes during the first sync, does not disturb the other one`;
-    test(`${which} ${sharedWorkers ? "with" : "without"} SharedWorker`, { skip }, async (t: TestContext) => {
+    test(`${which} ${sharedWorkers ? "with" : "without"} SharedWorker`, { skip: skipUnlessChromium }, async (t: TestContext) => {
       const { connector, open, context } = await setup(t);
       if (!sharedWorkers) await context.addInitScript(() => delete (globalThis as { SharedWorker?: unknown }).SharedWorker);
       const pages = [await open(), await open()];

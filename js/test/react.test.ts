@@ -7,7 +7,8 @@ import { createElement as h, StrictMode, type ReactNode } from "react";
 import { renderToString } from "react-dom/server";
 import type { Client } from "../src/client.js";
 import { lazy, type WatchglassClient } from "../src/lazy.js";
-import { useK8sWatchResource, useObject, useStatus, useView, useWatch, WatchglassProvider, type QueryOptions, type ViewValue } from "../src/react.js";
+import { createIndexer, type Indexer } from "../src/indexer.js";
+import { useIndex, useK8sWatchResource, useObject, useStatus, useView, useWatch, WatchglassProvider, type QueryOptions, type ViewValue } from "../src/react.js";
 import { clientAt, fakeEngine, say, speak, turn } from "./fake.js";
 
 configure({ asyncUtilTimeout: 20_000 }); // generous for a busy machine
@@ -60,6 +61,35 @@ test("a table shows live rows, and renders only when they change", async (t) => 
   await respond((w) => say.patch(w, view, [[2, 0, [item("c")]]], { total: 3 }));
   await findByText("live ready a,b,c of 3");
   assert.equal(renders.at(-1)!.rows[0], before.rows[0]);
+});
+
+test("a component shows the rows of one value of an index, and renders only when they change", async (t) => {
+  const { client, respond, opened } = await setup(t);
+  const pods = (await client.connect()).collection("v1/pods");
+  const collection = await opened("OpenCollection");
+  await respond((w) => (say.schema(w, collection), say.state(w, collection, live)));
+  const indexer = createIndexer(pods, { phase: "phase" });
+  t.after(() => indexer.close());
+  const watch = await opened("OpenWatch");
+  let renders = 0;
+  const Names = ({ indexer, phase }: { indexer?: Indexer<"phase">; phase: string }) => {
+    renders++;
+    return h("p", {}, `${phase}: ${useIndex(indexer, "phase", phase).map(({ name }) => name).join()}.`);
+  };
+  const { findByText, rerender } = render(h(Names, { phase: "Running" }));
+  await findByText("Running: .");
+  rerender(h(Names, { indexer, phase: "Running" }));
+  await respond((w) => (say.changes(w, watch, 1, [item("a"), item("b")]), say.bookmark(w, watch, 1, 4)));
+  await findByText("Running: a,b.");
+  const count = renders;
+  await respond((w) => say.changes(w, watch, 1, [{ ...item("c", 2), cells: ["Failed"] }]));
+  await waitFor(() => assert.equal(indexer.size, 3));
+  await respond((w) => say.changes(w, watch, 2, [{ ...item("b", 3), cells: ["Failed"] }]));
+  await findByText("Running: a.");
+  assert.equal(renders, count + 1);
+  rerender(h(Names, { indexer, phase: "Failed" }));
+  await findByText("Failed: b,c.");
+  assert.equal(renderToString(h(Names, { indexer, phase: "Failed" })), "<p>Failed: .</p>");
 });
 
 test("a new query keeps the old rows until its own arrive, and shows its error with them", async (t) => {
