@@ -20,6 +20,7 @@ const (
 	isTrue operator = iota // a name without an operator
 	exists
 	equals
+	reported // ===, equal as text in the form that groups report
 	includes // ~
 	less
 	lessOrEqual
@@ -32,6 +33,8 @@ func compareOperator(symbol string) (op operator, negated, ok bool) {
 	switch symbol {
 	case "=", "==":
 		return equals, false, true
+	case "===":
+		return reported, false, true
 	case "!=":
 		return equals, true, true
 	case "~":
@@ -64,6 +67,9 @@ type literal struct {
 // the reason as message.
 func newLiteral(o *Operand, op operator, source string) (l literal, message string) {
 	l.text = source
+	if op == reported {
+		return l, ""
+	}
 	if op == includes {
 		if l.text = toLower(source); o.kind == api.Date || o.kind == api.Duration {
 			return l, "a time has no text to search; compare it with < <= > >="
@@ -212,6 +218,8 @@ func (c *condition) compare(v api.Value, l *literal, now int64) bool {
 	switch c.op {
 	case equals:
 		return equal(v, l, now)
+	case reported:
+		return v.String() == l.text
 	case includes:
 		if v.Kind == api.String {
 			return contains(v.Text, l.text)

@@ -44,10 +44,11 @@ const (
 //	and       = factor { "and" factor }
 //	factor    = "not" factor | "(" or ")" | condition
 //	condition = name [ compare value | ( "in" | "notin" ) "(" value { "," value } ")" | "exists" ]
-//	compare   = "=" | "==" | "!=" | "~" | "!~" | "<" | "<=" | ">" | ">="
+//	compare   = "=" | "==" | "===" | "!=" | "~" | "!~" | "<" | "<=" | ">" | ">="
 //
 // Keywords may have any case. Names and values with special characters are enclosed in
-// double or single quotes. See [Resolve] for names. The error is a 400 with the
+// double or single quotes. "===" compares with the text that groups report for the
+// value, so that it selects exactly the rows of a group. See [Resolve] for names. The error is a 400 with the
 // position, or a 413 that names a limit.
 func ParseWhere(schema *api.Schema, source string) (Where, *api.Status) {
 	if len(source) > MaxWhereBytes {

@@ -38,7 +38,7 @@ func (t token) String() string {
 }
 
 // symbols are the operators and punctuation. A symbol precedes its own prefixes.
-var symbols = [...]string{"==", "=", "!=", "!~", "~", "<=", "<", ">=", ">", "(", ")", ",", "&&", "||", "!"}
+var symbols = [...]string{"===", "==", "=", "!=", "!~", "~", "<=", "<", ">=", ">", "(", ")", ",", "&&", "||", "!"}
 
 func symbolAt(s string) string {
 	for _, symbol := range symbols {

@@ -24,6 +24,7 @@ export async function buildPage(entry, outdir, options = {}) {
     target: ["es2022"],
     logLevel: "warning",
     alias: {
+      "watchglass/groups": join(pkg, "dist/groups.js"),
       "watchglass/inspector": join(pkg, "dist/inspector.js"),
       "watchglass/search": join(pkg, "dist/search.js"),
       "watchglass/testing": join(pkg, "dist/testing.js"),

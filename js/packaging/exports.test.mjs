@@ -70,6 +70,15 @@ const pages = {
     const { items } = await (await connect(url)).collection("v1/pods").list();
     const find = highlighter("web");
     return items.map(({ metadata }) => metadata.name).filter((name) => find(name).length > 0);`],
+  "./groups": [`import { connect } from "watchglass";
+    import { groupQuery } from "watchglass/groups";`, `
+    const pods = (await connect(url)).collection("v1/pods");
+    const query = { groupBy: ["namespace"], limit: 0 };
+    const groups = pods.view(query);
+    await groups.ready;
+    const rows = groups.snapshot.groups.values.map((group) => pods.view(groupQuery(query, group)));
+    await Promise.all(rows.map(({ ready }) => ready));
+    return rows.flatMap(({ snapshot }) => snapshot.rows.map(({ name }) => name)).sort();`],
   "./stores": [`import { createClient } from "watchglass";
     import { viewStore } from "watchglass/stores";`, `
     const pods = viewStore(createClient(url), "v1/pods", { sort: "name" });

@@ -18,7 +18,7 @@ test("every document names the version of package.json", () => {
 });
 
 /** The imports of the entries other than the main one. */
-const adapters = { react: ["react"], indexer: [], informer: [], inspector: [], kinds: [], persistence: [], search: [], stores: [], "tanstack-db": [], testing: [], tree: [] };
+const adapters = { react: ["react"], groups: [], indexer: [], informer: [], inspector: [], kinds: [], persistence: [], search: [], stores: [], "tanstack-db": [], testing: [], tree: [] };
 
 // Adapters are layers over the program's main entry, and do not contain a copy of
 // it.

@@ -111,7 +111,7 @@ export function firstSort(resource: string): string {
 }
 
 /** Columns whose values differ in almost every object, so counts by value are useless. */
-const UNIQUE = new Set([
+export const UNIQUE: ReadonlySet<string> = new Set([
   "name", "ip", "cluster-ip", "external-ip", "internal-ip", "port(s)", "ports", "selector", "message", "object", "subobject",
   "containers", "images", "hosts", "address", "volume", "claim", "nominated node", "readiness gates", "kernel-version",
 ]);

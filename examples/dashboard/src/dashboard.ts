@@ -1,7 +1,7 @@
 import type { Collection, Schema, Watchglass } from "watchglass";
 import { highlighter } from "watchglass/search";
 import { ColumnChooser } from "./chooser.ts";
-import { facetNames, firstSort, hasWideColumns, nextSort, type TableColumn, tableColumns } from "./columns.ts";
+import { facetNames, firstSort, hasWideColumns, nextSort, type TableColumn, tableColumns, UNIQUE } from "./columns.ts";
 import { ConnectionState } from "./connection.ts";
 import { Detail } from "./detail.ts";
 import { byId, setAttribute, setText } from "./dom.ts";
@@ -10,6 +10,9 @@ import { Facets } from "./facets.ts";
 import { Filters } from "./filters.ts";
 import { count, resourceName, words } from "./format.ts";
 import { schedule } from "./frame.ts";
+import { GroupChooser } from "./groupchooser.ts";
+import { Grouping } from "./grouping.ts";
+import { aggregateColumns, groupFormat, groupNames } from "./grouprow.ts";
 import { toggleInspector } from "./inspector.ts";
 import { Notices } from "./notices.ts";
 import { type Message, Overlay } from "./overlay.ts";
@@ -32,7 +35,7 @@ function signInMessage(why: string): Message {
   };
 }
 
-/** The live views of one resource: its rows with their facets, and all its namespaces. */
+/** The live views of one resource: its rows or groups with their facets, and all its namespaces. */
 interface Views {
   rows: LiveView;
   namespaces: LiveView;
@@ -56,6 +59,7 @@ export class Dashboard {
   readonly #overview: Overview;
   readonly #notices = new Notices();
   readonly #chooser = new ColumnChooser((columns) => this.#change(columns));
+  readonly #groups = new GroupChooser((groupBy) => this.#change({ groupBy, expanded: [] }));
   readonly #exporter: Exporter;
   #state: PageState = freshState("");
   #collection: Collection | undefined;
@@ -63,6 +67,9 @@ export class Dashboard {
   #scope = "";
   #schema: Schema | undefined;
   #views: Views | undefined;
+  #grouping: Grouping | undefined;
+  /** A query is being applied, so the snapshot may belong to it or to the previous one. */
+  #applying = false;
   #refusal: string | undefined;
 
   constructor(connection: Watchglass) {
@@ -74,8 +81,10 @@ export class Dashboard {
       onSort: (column, add) => this.#change({ sort: nextSort(column, this.#state.sort, add) }),
       onOpen: (object) => this.#change({ object }),
       onLabel: (key, value) => this.#change({ labelSelector: withLabel(this.#filters.query.labelSelector, key, value) }),
-      onWindow: (window) => this.#views?.rows.move(window),
+      onWindow: (window) => this.#isGrouped ? this.#grouping?.move(window) : this.#views?.rows.move(window),
       onRange: (first, last, total) => this.#drawRange(first, last, total),
+      onExpand: (id, expand) => this.#expand(id, expand),
+      parentOf: (index) => this.#grouping?.parentOf(index) ?? -1,
     });
     new SavedViews();
     this.#exporter = new Exporter(() => this.#shown);
@@ -105,7 +114,7 @@ export class Dashboard {
   get #shown(): Shown | undefined {
     const [collection, query] = [this.#collection, this.#views?.rows.accepted];
     if (!collection || !query || !this.#schema) return undefined;
-    return { collection, resource: this.#state.resource, query, columns: this.#columns(this.#schema) };
+    return { collection, resource: this.#state.resource, query: { ...query, groupBy: [], aggregates: [] }, columns: this.#columns(this.#schema) };
   }
 
   get state(): PageState {
@@ -130,6 +139,7 @@ export class Dashboard {
     this.#resources.set(state.resource);
     this.#filters.set(state, this.#isFiltered());
     this.#facets.setNames(this.#facetNames());
+    this.#groups.draw(this.#schema ? groupNames(this.#schema, UNIQUE) : [], state.groupBy);
     setAttribute(byId("wide"), "aria-pressed", String(state.wide));
     if (state.resource === OVERVIEW) this.#showOverview();
     else if (state.resource !== old.resource || (this.#scope && state.namespace !== this.#scope)) this.#openCollection();
@@ -137,6 +147,7 @@ export class Dashboard {
     else {
       if (columnsText(state) !== columnsText(old)) this.#showColumns();
       if (queryText(state) !== queryText(old)) this.#applyQuery();
+      else if (state.expanded.join("\n") !== old.expanded.join("\n")) this.#onRows();
     }
     this.#showObject();
     schedule(this.#draw);
@@ -186,8 +197,11 @@ export class Dashboard {
 
   #closeCollection(): void {
     for (const view of Object.values(this.#views ?? {})) view.close();
+    this.#grouping?.close();
     this.#collection?.close();
-    this.#collection = this.#schema = this.#views = undefined;
+    this.#collection = this.#schema = this.#views = this.#grouping = undefined;
+    this.#groups.draw([], []);
+    this.#table.setGroups(undefined);
     this.#notices.clear();
     this.#exporter.cancel();
     this.#chooser.draw(undefined, this.#state);
@@ -220,6 +234,7 @@ export class Dashboard {
     this.#schema = collection.schema;
     this.#filters.setSchema(collection.schema);
     this.#facets.setNames(this.#facetNames());
+    this.#groups.draw(groupNames(this.#schema, UNIQUE), this.#state.groupBy);
     this.#showColumns();
     this.#openViews(collection);
     this.#showObject();
@@ -227,6 +242,8 @@ export class Dashboard {
 
   #openViews(collection: Collection): void {
     for (const view of Object.values(this.#views ?? {})) view.close();
+    this.#grouping?.close();
+    this.#grouping = new Grouping(collection, () => this.#onRows());
     this.#views = {
       rows: new LiveView(collection, () => this.#onRows()),
       namespaces: new LiveView(collection, () => schedule(this.#draw)),
@@ -235,9 +252,24 @@ export class Dashboard {
     this.#applyQuery();
   }
 
+  get #isGrouped(): boolean {
+    return this.snapshot?.groups !== undefined;
+  }
+
   #onRows(): void {
-    this.#table.setSnapshot(this.snapshot);
     schedule(this.#draw);
+    const [snapshot, query] = [this.snapshot, this.#views?.rows.accepted];
+    if (!snapshot?.groups) return this.#table.setSnapshot(snapshot);
+    if (this.#applying || !query?.groupBy?.length) return;
+    const { expanded } = this.#state;
+    const existing = this.#grouping!.show(query, snapshot.groups, expanded);
+    this.#table.setSnapshot(this.#grouping!.lines);
+    if (existing.length < expanded.length) this.#change({ expanded: existing }); // a group has lost its last row
+  }
+
+  #expand(id: string, expand: boolean): void {
+    const others = this.#state.expanded.filter((other) => other !== id);
+    this.#change({ expanded: expand ? [...others, id] : others });
   }
 
   /** The facets of the resource, and of further names in the URL. */
@@ -249,17 +281,25 @@ export class Dashboard {
     if (!this.#views || !this.#schema) return;
     const { rows } = this.#views;
     const state = this.#state;
+    const grouped = state.groupBy.length > 0;
     const window = { offset: 0, limit: this.#table.limit };
     const typed = Object.keys(state.facets).length ? state.where : "";
     try {
-      const query = rowsQuery(state, this.#facetNames(), this.#schema.namespaced);
-      if (!(await rows.apply({ ...query, ...window }, typed)) || rows !== this.#views?.rows) return;
+      const query = rowsQuery(state, this.#facetNames(), this.#schema, aggregateColumns(this.#schema).map(({ name }) => name));
+      this.#applying = true;
+      if (!(await rows.apply({ ...query, ...(grouped ? { offset: 0, limit: 0 } : window) }, typed)) || rows !== this.#views?.rows) return;
+      this.#applying = false;
+      this.#table.setGroups(grouped ? groupFormat(this.#schema, state.groupBy) : undefined);
       this.#table.setSort(state.sort);
       this.#table.setSearch(state.search ? highlighter(state.search) : undefined);
       this.#table.toTop(window);
       this.#setRefusal(undefined);
+      this.#grouping?.move(window);
     } catch (error) {
-      if (rows === this.#views?.rows) this.#setRefusal((error as Error).message);
+      if (rows !== this.#views?.rows) return;
+      this.#applying = false;
+      this.#setRefusal((error as Error).message);
+      this.#onRows();
     }
   }
 
@@ -299,7 +339,7 @@ export class Dashboard {
   /** Shows all objects. A sort stays unless the query was refused, which may be because of it. */
   #clearFilters(): void {
     const sort = this.#refusal === undefined ? this.#state.sort : firstSort(this.#state.resource);
-    this.#change({ namespace: "", labelSelector: "", fieldSelector: "", search: "", where: "", facets: {}, sort });
+    this.#change({ namespace: "", labelSelector: "", fieldSelector: "", search: "", where: "", facets: {}, sort, ...(this.#refusal === undefined ? {} : { groupBy: [], expanded: [] }) });
   }
 
   #onKey(event: KeyboardEvent): void {
@@ -382,15 +422,22 @@ export class Dashboard {
 
   #drawRange(first: number, last: number, total: number): void {
     const range = byId("range");
-    setAttribute(range, "data-total", String(total));
+    if (!this.#isGrouped) setAttribute(range, "data-total", String(total));
     if (!this.#collection) return setText(range, "");
     const name = resourceName(this.#state.resource);
+    const { groups, total: rows = 0 } = this.snapshot ?? {};
+    if (groups) {
+      setAttribute(range, "data-total", String(rows));
+      const more = groups.otherValues ? `, and ${count(groups.otherRows)} in ${count(groups.otherValues)} smaller groups` : "";
+      const grouped = groups.values.length;
+      return setText(range, `${count(rows - groups.otherRows)} ${name} in ${count(grouped)} ${grouped === 1 ? "group" : "groups"}${more}`);
+    }
     setText(range, total ? `Showing ${count(first + 1)}–${count(last)} of ${count(total)} ${name}` : this.snapshot ? `0 ${name}` : "");
   }
 }
 
 /** The part of the state that determines the rows. */
-function queryText({ resource, wide, columns, object, ...query }: PageState): string {
+function queryText({ resource, wide, columns, object, expanded, ...query }: PageState): string {
   return JSON.stringify(query);
 }
 

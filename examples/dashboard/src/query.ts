@@ -1,15 +1,16 @@
-import type { Collection, View, ViewOptions, ViewSnapshot } from "watchglass";
+import type { Collection, Schema, View, ViewOptions, ViewSnapshot } from "watchglass";
 import type { PageState } from "./state.ts";
 import type { Window } from "./window.ts";
 
-/** The query of the page's rows, with the facets of `names` and of the chosen values. */
-export function rowsQuery(state: PageState, names: readonly string[], namespaced: boolean): ViewOptions {
-  const { labelSelector, fieldSelector, search, where, sort, facets } = state;
+/** The query of the page's rows or groups, with the facets of `names` and of the chosen values. */
+export function rowsQuery(state: PageState, names: readonly string[], { namespaced }: Schema, aggregates: readonly string[]): ViewOptions {
+  const { labelSelector, fieldSelector, search, where, sort, facets, groupBy } = state;
   const chosen = Object.entries(facets);
   return {
     namespace: namespaced ? state.namespace : "",
     labelSelector, fieldSelector, search, sort,
     where: { and: [where, ...chosen.map(([name, values]) => [name, "in", values] as const)] },
+    groupBy, aggregates: groupBy.length ? aggregates : [],
     facets: [...new Set([...names, ...chosen.map(([name]) => name)])],
   };
 }

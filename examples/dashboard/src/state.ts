@@ -17,6 +17,10 @@ export interface PageState {
   wide: boolean;
   /** The titles of the chosen columns, or empty for kubectl's. */
   columns: readonly string[];
+  /** The names that rows are grouped by, at most two. */
+  groupBy: readonly string[];
+  /** The expanded groups, each with its values as JSON. */
+  expanded: readonly string[];
   /** The key of the object in the detail panel. */
   object: string;
 }
@@ -33,7 +37,7 @@ const FACET = "facet.";
 
 /** The initial state of a resource. */
 export function freshState(resource: string): PageState {
-  return { resource, namespace: "", labelSelector: "", fieldSelector: "", search: "", where: "", facets: {}, sort: "", wide: false, columns: [], object: "" };
+  return { resource, namespace: "", labelSelector: "", fieldSelector: "", search: "", where: "", facets: {}, sort: "", wide: false, columns: [], groupBy: [], expanded: [], object: "" };
 }
 
 /** Parses "#/apps/v1/deployments?namespace=web&sort=-Age". Missing parts are empty. */
@@ -44,6 +48,8 @@ export function parseHash(hash: string): PageState {
   for (const name of TEXTS) state[name] = params.get(name) ?? "";
   state.wide = params.has("wide");
   state.columns = params.getAll("column");
+  state.groupBy = params.getAll("group");
+  state.expanded = params.getAll("expand");
   for (const [name, value] of params) {
     if (name.length > FACET.length && name.startsWith(FACET)) state.facets = withValue(state.facets, name.slice(FACET.length), value);
   }
@@ -56,6 +62,8 @@ export function formatHash(state: PageState): string {
   for (const [name, values] of Object.entries(state.facets)) for (const value of values) params.append(FACET + name, value);
   if (state.wide) params.set("wide", "");
   for (const title of state.columns) params.append("column", title);
+  for (const name of state.groupBy) params.append("group", name);
+  for (const id of state.expanded) params.append("expand", id);
   const query = params.toString();
   return `#/${state.resource}${query ? `?${query}` : ""}`;
 }

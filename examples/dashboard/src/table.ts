@@ -1,9 +1,10 @@
-import type { Row, ViewSnapshot } from "watchglass";
 import { type TableColumn, layout, orderOf } from "./columns.ts";
 import { byId, create, setAttribute } from "./dom.ts";
 import { schedule } from "./frame.ts";
+import { type Line, type Lines, idOfKey } from "./grouping.ts";
+import { GroupElement, type GroupFormat } from "./grouprow.ts";
 import { type Finder, RowElement } from "./rows.ts";
-import { type Geometry, type Window, contentHeight, firstVisible, scrollTopFor, visibleRows, wantedWindow } from "./window.ts";
+import { type Geometry, type Window, contentHeight, firstVisible, scrollTopFor, shiftOf, shifted, visibleRows, wantedWindow } from "./window.ts";
 
 export interface TableEvents {
   /** A click on a header. With `add`, the other sort keys stay. */
@@ -14,14 +15,18 @@ export interface TableEvents {
   onWindow(window: Window): void;
   /** Rows first to last (exclusive) are visible. */
   onRange(first: number, last: number, total: number): void;
+  /** The user expands or collapses a group. */
+  onExpand(id: string, expand: boolean): void;
+  /** The index of the line of the group that contains a line. */
+  parentOf(index: number): number;
 }
 
 /** Number of rows drawn beyond the edges, so that scrolling within a frame shows no gap. */
 const OVERDRAW = 4;
 
 /**
- * A table that draws the visible rows of a live view. It moves the view's window with the
- * scrollbar and never requests more rows.
+ * A table that draws the visible lines: rows of a live view, or groups with their rows. It
+ * moves the window of lines with the scrollbar and never requests more.
  */
 export class Table {
   readonly #grid = byId("grid");
@@ -31,8 +36,9 @@ export class Table {
   readonly #events: TableEvents;
   readonly #render = () => this.#draw();
   #columns: readonly TableColumn[] = [];
-  #snapshot: ViewSnapshot | undefined;
-  #drawn = new Map<string, RowElement>();
+  #snapshot: Lines | undefined;
+  #groups: GroupFormat | undefined;
+  #drawn = new Map<string, RowElement | GroupElement>();
   #spare: RowElement[] = [];
   #window: Window = { offset: 0, limit: 0 };
   /**
@@ -40,6 +46,8 @@ export class Table {
    * last known position.
    */
   #active = { index: -1, key: "" };
+  /** The indexes of the lines that were visible at the last drawing, by key. */
+  #visible = new Map<string, number>();
   #opened = "";
   #sort = "";
   #found: Finder | undefined;
@@ -94,7 +102,14 @@ export class Table {
     schedule(this.#render);
   }
 
-  setSnapshot(snapshot: ViewSnapshot | undefined): void {
+  /** Sets how groups are shown. Undefined if the rows are not grouped. */
+  setGroups(groups: GroupFormat | undefined): void {
+    this.#groups = groups;
+    setAttribute(this.#grid, "role", groups ? "treegrid" : "grid");
+    this.setColumns(this.#columns);
+  }
+
+  setSnapshot(snapshot: Lines | undefined): void {
     this.#snapshot = snapshot;
     schedule(this.#render);
   }
@@ -107,6 +122,7 @@ export class Table {
   /** Scrolls to the first row for a new query, with a window of this size. */
   toTop(window: Window): void {
     this.#window = window;
+    this.#visible.clear();
     this.#active = { index: -1, key: "" };
     this.#grid.scrollTop = 0;
     schedule(this.#render);
@@ -124,14 +140,38 @@ export class Table {
   #draw(): void {
     const total = this.#snapshot?.total ?? 0;
     const g = this.#geometry(total);
-    const { scrollTop } = this.#grid; // once, before any write, because a read after a write forces a layout
+    let { scrollTop } = this.#grid; // once, before any write, because a read after a write forces a layout
+    const shift = scrollTop > 0 ? this.#shift() : 0;
+    this.#space.style.height = `${contentHeight(g)}px`;
+    if (shift) {
+      this.#grid.scrollTop = shifted(scrollTop, shift, g);
+      ({ scrollTop } = this.#grid); // the browser rounds and limits it
+    }
     const first = firstVisible(scrollTop, g);
     this.#follow(first, g);
     this.#drawRows(scrollTop, first, g);
-    this.#space.style.height = `${contentHeight(g)}px`;
+    this.#keepVisible(first, g);
     setAttribute(this.#grid, "aria-rowcount", String(total + 1));
     const last = Math.min(total, Math.floor(first + g.viewport / g.rowHeight));
     this.#events.onRange(Math.min(Math.round(first), last), last, total);
+  }
+
+  /** The number of lines by which the visible lines have moved since the last drawing. */
+  #shift(): number {
+    const { rows, offset } = this.#snapshot ?? { rows: [], offset: 0 };
+    const shifts = rows.flatMap(({ key }, i) => {
+      const before = this.#visible.get(key);
+      return before === undefined ? [] : [offset + i - before];
+    });
+    return shiftOf(shifts, this.#groups !== undefined);
+  }
+
+  #keepVisible(first: number, g: Geometry): void {
+    this.#visible.clear();
+    for (let index = Math.ceil(first); index < first + g.viewport / g.rowHeight; index++) {
+      const line = this.#lineAt(index);
+      if (line) this.#visible.set(line.key, index);
+    }
   }
 
   #follow(first: number, g: Geometry): void {
@@ -152,9 +192,8 @@ export class Table {
     const now = Date.now();
     let place = this.#body.firstElementChild;
     shown.forEach((row, i) => {
-      const drawn = this.#rowFor(row);
       const active = from + i === this.#active.index;
-      drawn.update(row, from + i, now, { active, opened: row.key === this.#opened, found: this.#found });
+      const drawn = this.#drawLine(row, from + i, now, active);
       if (active) setAttribute(this.#grid, "aria-activedescendant", drawn.element.id);
       place = this.#putAt(place, drawn.element);
     });
@@ -162,12 +201,12 @@ export class Table {
   }
 
   /** Removes the elements of rows that are no longer visible, for reuse. */
-  #recycle(shown: readonly Row[]): void {
+  #recycle(shown: readonly Line[]): void {
     const keys = new Set(shown.map((row) => row.key));
     for (const [key, row] of this.#drawn) {
       if (keys.has(key)) continue;
       this.#drawn.delete(key);
-      this.#spare.push(row);
+      if (row instanceof RowElement) this.#spare.push(row);
       row.element.remove();
     }
   }
@@ -182,12 +221,17 @@ export class Table {
     return place;
   }
 
-  #rowFor(row: Row): RowElement {
-    let drawn = this.#drawn.get(row.key);
-    if (!drawn) {
-      drawn = this.#spare.pop() ?? new RowElement(this.#columns);
-      this.#drawn.set(row.key, drawn);
+  #drawLine(line: Line, index: number, now: number, active: boolean): RowElement | GroupElement {
+    let drawn = this.#drawn.get(line.key);
+    if ("uid" in line) {
+      drawn = drawn instanceof RowElement ? drawn : (this.#spare.pop() ?? new RowElement(this.#columns));
+      drawn.update(line, index, now, { active, opened: line.key === this.#opened, found: this.#found });
+      if (this.#groups) setAttribute(drawn.element, "aria-level", "2");
+    } else {
+      drawn = drawn instanceof GroupElement ? drawn : new GroupElement(this.#groups ?? { by: [], aggregates: [] }, this.#columns.length);
+      drawn.update(line, index, now, active);
     }
+    this.#drawn.set(line.key, drawn);
     return drawn;
   }
 
@@ -195,7 +239,7 @@ export class Table {
    * The active row follows its object. If the object is deleted, its position stays
    * active.
    */
-  #keepActive(rows: readonly Row[], offset: number): void {
+  #keepActive(rows: readonly Line[], offset: number): void {
     if (this.#active.index < 0) return;
     const found = rows.findIndex((row) => row.key === this.#active.key);
     if (found >= 0) this.#active.index = offset + found;
@@ -220,9 +264,33 @@ export class Table {
     };
     const move = moves[event.key];
     if (move !== undefined) this.#activate(move);
-    else if ((event.key === "Enter" || event.key === " ") && key) this.#events.onOpen(key);
+    else if (event.key === "ArrowRight" || event.key === "ArrowLeft") {
+      if (!this.#groups) return; // scrolls
+      this.#expandActive(event.key === "ArrowRight");
+    } else if ((event.key === "Enter" || event.key === " ") && key) this.#open(index, key);
     else return;
     event.preventDefault();
+  }
+
+  #lineAt(index: number): Line | undefined {
+    return this.#snapshot?.rows[index - this.#snapshot.offset];
+  }
+
+  /** Opens an object, or expands or collapses a group. */
+  #open(index: number, key: string): void {
+    const line = this.#lineAt(index);
+    if (line && "group" in line) this.#events.onExpand(idOfKey(line.key), !line.expanded);
+    else if (!line || "uid" in line) this.#events.onOpen(key);
+  }
+
+  /** Expands or collapses the active group, and otherwise moves to its first row, or from a row to its group. */
+  #expandActive(expand: boolean): void {
+    const { index } = this.#active;
+    const line = this.#lineAt(index);
+    if (line && "group" in line) {
+      if (line.expanded !== expand) this.#events.onExpand(idOfKey(line.key), expand);
+      else if (expand) this.#activate(index + 1);
+    } else if (!expand && index >= 0) this.#activate(this.#events.parentOf(index));
   }
 
   /** Shows the focused row when the user tabs into the table. */
@@ -238,8 +306,11 @@ export class Table {
     if (label) return this.#events.onLabel(label.dataset.label!, label.dataset.value!);
     const row = target.closest<HTMLElement>(".row");
     if (!row || !getSelection()?.isCollapsed) return; // a text selection is not a click
-    this.#activate(Number(row.getAttribute("aria-rowindex")) - 2);
-    this.#events.onOpen(row.dataset.key!);
+    const index = Number(row.getAttribute("aria-rowindex")) - 2;
+    const line = this.#lineAt(index);
+    this.#activate(index);
+    if (row.dataset.group && line?.key === row.dataset.group) this.#open(index, line.key);
+    else if (row.dataset.key) this.#events.onOpen(row.dataset.key);
   }
 
   #headerCell(column: TableColumn): HTMLElement {

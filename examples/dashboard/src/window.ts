@@ -50,6 +50,22 @@ export function scrollTopFor(index: number, scrollTop: number, g: Geometry): num
   return scrollTop;
 }
 
+/** The scroll position that shows the same lines after they have moved by a number of lines. */
+export function shifted(scrollTop: number, lines: number, g: Geometry): number {
+  return Math.max(0, scrollTop + (lines * g.rowHeight) / scale(g));
+}
+
+/**
+ * The number of lines to scroll by, so that the visible lines stay in place. `shifts` are
+ * the moves of the visible lines that still exist, from the top. The median ignores single
+ * rows whose order has changed. With groups, the topmost line stays, because a group that the
+ * user expands moves all lines below it.
+ */
+export function shiftOf(shifts: readonly number[], grouped: boolean): number {
+  if (grouped) return shifts[0] ?? 0;
+  return [...shifts].sort((a, b) => a - b)[Math.floor(shifts.length / 2)] ?? 0;
+}
+
 /**
  * The window for a view: the visible rows, with as many again on each side, so that
  * scrolling usually finds its rows loaded. The current window stays while it still covers

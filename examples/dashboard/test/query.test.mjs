@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { PODS, dashboard, inPage, open, until } from "./support/harness.mjs";
+import { VIEWPORT } from "./support/page.mjs";
 
 const MANY = 50_000;
 
@@ -437,4 +438,22 @@ test("a link answers a question with several conditions in one screen", async ()
   pods.find(({ namespace, name }) => `${namespace}/${name}` === "shop-eu/pay-0").restarts = 40;
   await inPage(() => cluster.update("v1/pods", "shop-eu/pay-0", ({ status }) => { status.containerStatuses[0].restartCount = 40; }));
   await shows(answer(pods));
+
+  await dashboard.page.setViewportSize({ width: 1440, height: 900 }); // the screen of a laptop
+  params.set("sort", "Age");
+  params.append("group", "Node");
+  for (const node of ["node-1", "node-2", "node-10"]) params.append("expand", JSON.stringify([node]));
+  await inPage((hash) => { location.hash = hash; }, `#/v1/pods?${params}`);
+  await until((rows) => document.querySelectorAll("[data-group]").length === 3 && document.querySelectorAll("[data-testid=rows] > [data-key]").length === rows, answer(pods).length);
+  await shows(answer(pods));
+  const inGroup = (node) => pods.filter((pod) => pod.node === node && answer(pods).includes(`${pod.namespace}/${pod.name}`));
+  const groups = dashboard.page.locator("[data-group]");
+  assert.deepEqual(await groups.evaluateAll((all) => all.map((group) => [".group-title", ".chip-count", ".group-numbers"].map((part) => group.querySelector(part).textContent.split("  ")[0]))),
+    ["node-1", "node-2", "node-10"].map((node) => {
+      const restarts = inGroup(node).map((pod) => pod.restarts);
+      return [node, `${restarts.length}`, `Restarts ${restarts.reduce((a, b) => a + b)} (${Math.min(...restarts)} to ${Math.max(...restarts)})`];
+    }));
+  assert.equal(await dashboard.page.locator("[data-testid=rows] mark").count(), answer(pods).length);
+  assert.equal(await inPage(() => document.querySelector("#grid").scrollHeight <= document.querySelector("#grid").clientHeight), true, "nothing is below the screen");
+  await dashboard.page.setViewportSize(VIEWPORT);
 });

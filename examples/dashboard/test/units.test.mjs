@@ -48,12 +48,22 @@ test("the URL keeps the state", () => {
   const state = {
     resource: "apps/v1/deployments", namespace: "web", labelSelector: "app in (a, b)", fieldSelector: "metadata.name!=x&y",
     search: 'pay -"a b"', where: 'restarts > 3 and (labels[a/b] = "x&y" or not ready)', facets: { Status: ["Failed", ""], "Port(s)": ["80/TCP"] },
-    sort: "-Age, name", wide: true, columns: ["Age", "Port(s)"], object: "web/x",
+    sort: "-Age, name", wide: true, columns: ["Age", "Port(s)"], groupBy: ["Node", "labels[a/b]"], expanded: ['["node-1","x&y"]', '["",""]'], object: "web/x",
   };
   assert.deepEqual(m.parseHash(m.formatHash(state)), state);
   assert.deepEqual(m.parseHash(""), m.freshState("v1/pods"));
   assert.equal(m.formatHash(m.freshState("v1/nodes")), "#/v1/nodes");
   assert.deepEqual(m.parseHash("#/v1/pods?facet.=x&facet.A=b&facet.A=b&facet.__proto__=c&nonsense").facets, Object.fromEntries([["A", ["b"]], ["__proto__", ["c"]]]));
+});
+
+test("the visible rows stay in place when others come, go or move", () => {
+  assert.equal(m.shiftOf([], false), 0);
+  assert.equal(m.shiftOf([3, 3, 3], false), 3);
+  assert.equal(m.shiftOf([-40, -2, -2, 60], false), -2, "rows that have moved do not count");
+  assert.equal(m.shiftOf([0, 0, 9, 9, 9], true), 0, "an expanded group stays");
+  const g = { rowHeight: 34, viewport: 340, total: 1000 };
+  assert.equal(m.shifted(340, 2, g), 408);
+  assert.equal(m.shifted(34, -2, g), 0);
 });
 
 test("values of facets are added and removed", () => {
@@ -67,11 +77,14 @@ test("values of facets are added and removed", () => {
 
 test("a query joins what the user typed and chose", () => {
   const state = { ...m.freshState("v1/pods"), namespace: "web", where: "a or b", search: "pay", sort: "-Age, name", facets: { Status: ["Failed", ""] } };
-  const query = m.rowsQuery(state, ["Status", "namespace"], true);
+  const query = m.rowsQuery(state, ["Status", "namespace"], { namespaced: true }, ["Restarts"]);
   assert.deepEqual(query.where, { and: ["a or b", ["Status", "in", ["Failed", ""]]] });
   assert.deepEqual([query.namespace, query.search, query.sort, query.facets], ["web", "pay", "-Age, name", ["Status", "namespace"]]);
-  assert.deepEqual(m.rowsQuery({ ...state, facets: { Other: ["x"] } }, ["Status"], false).facets, ["Status", "Other"]);
-  assert.equal(m.rowsQuery(state, [], false).namespace, "");
+  assert.deepEqual(m.rowsQuery({ ...state, facets: { Other: ["x"] } }, ["Status"], { namespaced: false }, []).facets, ["Status", "Other"]);
+  assert.equal(m.rowsQuery(state, [], { namespaced: false }, []).namespace, "");
+  assert.deepEqual([query.groupBy, query.aggregates], [[], []]);
+  const grouped = m.rowsQuery({ ...state, groupBy: ["Node"] }, [], { namespaced: true }, ["Restarts"]);
+  assert.deepEqual([grouped.groupBy, grouped.aggregates], [["Node"], ["Restarts"]]);
 });
 
 test("facets are columns with few values, and the namespace", () => {

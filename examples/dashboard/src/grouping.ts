@@ -1,0 +1,190 @@
+import type { Collection, Group, Row, ViewOptions, ViewSnapshot } from "watchglass";
+import { groupQuery } from "watchglass/groups";
+import { LiveView } from "./query.ts";
+import type { Window } from "./window.ts";
+
+/** The line of a group. Its rows follow if it is expanded. */
+export interface GroupLine {
+  key: string;
+  group: Group;
+  expanded: boolean;
+}
+
+/** The place of a row that is not loaded, or the reason why a group has no rows. */
+export interface NoteLine {
+  key: string;
+  note: string;
+}
+
+export type Line = Row | GroupLine | NoteLine;
+
+/** The lines of a table from an offset on. A snapshot of a view without groups has this form. */
+export interface Lines {
+  rows: readonly Line[];
+  offset: number;
+  /** The number of all lines. */
+  total: number;
+  /** Whether the rows are grouped. */
+  groups?: unknown;
+}
+
+/** The identity of a group in links: its values as JSON. */
+export const groupId = ({ values }: Group, groupBy: readonly string[]): string => JSON.stringify(values.slice(0, groupBy.length));
+
+/** The key of a group's line. No key of an object contains a space. */
+const groupKey = (id: string): string => `group ${id}`;
+
+/** The identity of the group of a line. */
+export const idOfKey = (key: string): string => key.slice("group ".length);
+
+/** Orders node-2 before node-10. */
+const natural = new Intl.Collator("en", { numeric: true });
+
+/** An expanded group: a live window of its rows. */
+interface Expanded {
+  view: LiveView;
+  window: Window;
+  error: string;
+}
+
+const NO_ROWS: Window = { offset: 0, limit: 0 };
+
+/**
+ * The lines of grouped rows. Only lines in the window exist, and each expanded group has a
+ * view whose window contains those of its rows. A group without rows has no line, and its
+ * view closes.
+ */
+export class Grouping {
+  readonly #collection: Collection;
+  readonly #onChange: () => void;
+  readonly #expanded = new Map<string, Expanded>();
+  #query: ViewOptions | undefined;
+  #counted: ViewSnapshot["groups"];
+  #groups: { id: string; group: Group }[] = [];
+  #window: Window = NO_ROWS;
+
+  /** `onChange` is called when the lines may have changed. */
+  constructor(collection: Collection, onChange: () => void) {
+    this.#collection = collection;
+    this.#onChange = onChange;
+  }
+
+  /** Shows the groups of a snapshot of `query`, some of them expanded. Returns the expanded ones that exist. */
+  show(query: ViewOptions, counted: NonNullable<ViewSnapshot["groups"]>, expanded: readonly string[]): string[] {
+    if (counted !== this.#counted || query !== this.#query) this.#setGroups(query, counted);
+    const existing = this.#groups.filter(({ id }) => expanded.includes(id));
+    for (const [id, { view }] of this.#expanded) {
+      if (existing.some((group) => group.id === id)) continue;
+      view.close();
+      this.#expanded.delete(id);
+    }
+    for (const { id, group } of existing) if (!this.#expanded.has(id) || query !== this.#query) this.#expand(id, group, query);
+    this.#query = query;
+    this.#place();
+    return existing.map(({ id }) => id);
+  }
+
+  /** Moves the window of lines. */
+  move(window: Window): void {
+    this.#window = window;
+    this.#place();
+    this.#onChange();
+  }
+
+  /** The lines of the window. */
+  get lines(): Lines {
+    const rows: Line[] = [];
+    const keys = new Set<string>(); // a row that moves is in two groups until both views have changed
+    const { offset, limit } = this.#window;
+    const put = (at: number, line: () => Line) => {
+      if (at >= offset && at < offset + limit) rows.push(line());
+    };
+    const total = this.#each((id, group, start, size) => {
+      put(start - 1, () => ({ key: groupKey(id), group, expanded: this.#expanded.has(id) }));
+      for (let i = Math.max(0, offset - start); i < Math.min(size, offset + limit - start); i++) {
+        put(start + i, () => {
+          const line = this.#rowOf(id, i);
+          if (keys.has(line.key)) return { key: `note ${id} ${i}`, note: "" };
+          keys.add(line.key);
+          return line;
+        });
+      }
+    });
+    return { rows, offset: Math.min(offset, total), total, groups: true };
+  }
+
+  /** The index of the line of the group that contains a line. */
+  parentOf(index: number): number {
+    let parent = -1;
+    this.#each((_, __, start) => {
+      if (start - 1 <= index) parent = start - 1;
+    });
+    return parent;
+  }
+
+  close(): void {
+    for (const { view } of this.#expanded.values()) view.close();
+    this.#expanded.clear();
+  }
+
+  #setGroups(query: ViewOptions, counted: NonNullable<ViewSnapshot["groups"]>): void {
+    this.#counted = counted;
+    this.#groups = counted.values.map((group) => ({ id: groupId(group, query.groupBy!), group }));
+    this.#groups.sort(({ group: { values: a } }, { group: { values: b } }) => natural.compare(a[0], b[0]) || natural.compare(a[1], b[1]));
+  }
+
+  #expand(id: string, group: Group, query: ViewOptions): void {
+    let expanded = this.#expanded.get(id);
+    if (!expanded) {
+      expanded = { view: new LiveView(this.#collection, this.#onChange), window: NO_ROWS, error: "" };
+      this.#expanded.set(id, expanded);
+    }
+    expanded.error = "";
+    const { view, window } = expanded;
+    view.apply({ ...groupQuery(query, group), ...window }).then(() => this.#restart(id), (error: Error) => {
+      expanded.error = error.message;
+      this.#onChange();
+    });
+  }
+
+  /** A view that opens or changes its query misses the moves of its window. */
+  #restart(id: string): void {
+    const expanded = this.#expanded.get(id);
+    if (expanded) expanded.view.move(expanded.window);
+    this.#onChange();
+  }
+
+  /** Moves the windows of the expanded groups to the lines of the window. */
+  #place(): void {
+    const { offset, limit } = this.#window;
+    this.#each((id, _, start, size) => {
+      const expanded = this.#expanded.get(id);
+      if (!expanded) return;
+      const from = Math.max(0, offset - start);
+      // Beyond the last row, a row that appears is in the window at once.
+      const count = start < offset + limit && start + size > offset ? offset + limit - start - from : 0;
+      const window = count > 0 ? { offset: from, limit: count } : NO_ROWS;
+      if (window.offset === expanded.window.offset && window.limit === expanded.window.limit) return;
+      expanded.window = window;
+      expanded.view.move(window);
+    });
+  }
+
+  /** Calls visit for each group, with the index of its first row and the number of its rows that have lines. Returns the number of lines. */
+  #each(visit: (id: string, group: Group, start: number, size: number) => void): number {
+    let at = 0;
+    for (const { id, group } of this.#groups) {
+      const expanded = this.#expanded.get(id);
+      const size = !expanded ? 0 : expanded.error ? 1 : (expanded.view.snapshot?.total ?? group.rows);
+      visit(id, group, at + 1, size);
+      at += 1 + size;
+    }
+    return at;
+  }
+
+  #rowOf(id: string, i: number): Line {
+    const { view, error } = this.#expanded.get(id)!;
+    const { rows, offset } = view.snapshot ?? { rows: [], offset: 0 };
+    return (error ? undefined : rows[i - offset]) ?? { key: `note ${id} ${i}`, note: error || "Loading" };
+  }
+}

@@ -1,0 +1,153 @@
+// Groups of rows, in a real browser.
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { violations } from "./support/axe.mjs";
+import { dashboard, inPage, open, until } from "./support/harness.mjs";
+
+const PODS = 600;
+const openGroups = (params, options = {}) => open({ pods: PODS, hash: `#/v1/pods?${params}`, ...options });
+const groups = () => dashboard.page.locator("[data-testid=rows] > [data-group]");
+const group = (title) => groups().filter({ has: dashboard.page.getByText(title, { exact: true }) });
+const press = async (...keys) => {
+  for (const key of keys) await dashboard.page.keyboard.press(key);
+  await dashboard.frames();
+};
+const params = () => inPage(() => [...new URLSearchParams(location.hash.split("?")[1]).entries()]);
+
+/** The drawn groups as [title, rows, expanded], in the order of the table. */
+const drawn = () => groups().evaluateAll((elements) => elements.map((element) => [
+  element.querySelector(".group-title").textContent, Number(element.querySelector(".chip-count").textContent.replaceAll(",", "")), element.ariaExpanded,
+]));
+
+/** The pods of the cluster by the value of an expression, as sorted [value, keys]. */
+const podsBy = (value) => inPage(async (value) => {
+  const { items } = await watchglassDashboard.collection.list();
+  const members = {};
+  for (const pod of items) (members[new Function("pod", `return ${value}`)(pod)] ??= []).push(`${pod.metadata.namespace}/${pod.metadata.name}`);
+  const natural = new Intl.Collator("en", { numeric: true });
+  return Object.entries(members).map(([name, keys]) => [name, keys.sort()]).sort(([a], [b]) => natural.compare(a, b));
+}, value);
+
+/** Waits until the keys of the drawn rows, sorted, are these. */
+const showsRows = (keys) => until((keys) => {
+  const rows = [...document.querySelectorAll("[data-testid=rows] > [data-key]")].map((row) => row.dataset.key);
+  return JSON.stringify(rows.sort()) === JSON.stringify(keys);
+}, keys);
+
+describe("groups", () => {
+  test("are chosen in a menu, have counts and numbers, and open by a click", async () => {
+    await openGroups("search=node-11");
+    await dashboard.page.locator("#tools [data-menu=group]").click();
+    await dashboard.page.locator("#tools").getByRole("checkbox", { name: "Node", exact: true }).click();
+    await groups().first().waitFor();
+    await press("Escape");
+    const expected = await podsBy("pod.spec.nodeName").then((all) => all.filter(([name]) => name.includes("node-11")));
+    assert.deepEqual(await drawn(), expected.map(([name, { length }]) => [name, length, "false"]));
+    assert.match(await groups().first().textContent(), /Restarts \d+.* newest \d+[smhdy]/);
+    assert.equal(await dashboard.get("grid").getAttribute("role"), "treegrid");
+    const [[name, keys]] = expected;
+    await group(name).click();
+    await showsRows(keys);
+    assert.equal(await group(name).getAttribute("aria-expanded"), "true");
+    assert.deepEqual(await params(), [["search", "node-11"], ["group", "Node"], ["expand", JSON.stringify([name])]]);
+    assert.deepEqual(await violations(dashboard.page), []);
+    await group(name).click();
+    await showsRows([]);
+    assert.deepEqual(await dashboard.page.getByTestId("range").textContent(), `${expected.reduce((sum, [, { length }]) => sum + length, 0)} pods in ${expected.length} groups`);
+  });
+
+  test("by two columns, also of missing values, open by the keyboard", async () => {
+    await openGroups("group=Status&group=namespace&where=namespace+in+(web,payments)");
+    await groups().first().waitFor();
+    const expected = await podsBy("pod.status.phase + ' · ' + pod.metadata.namespace").then((all) => all.filter(([name]) => /(web|payments)$/.test(name)));
+    assert.deepEqual((await drawn()).map(([, rows]) => rows), expected.map(([, { length }]) => length));
+    await dashboard.get("grid").focus();
+    await press("ArrowDown", "ArrowUp", "ArrowRight"); // the first key shows the focus
+    const [[name, keys]] = expected;
+    await until((name) => document.querySelector("[data-group][aria-expanded=true] .group-title")?.textContent === name, name);
+    await dashboard.page.locator("[data-testid=rows] > [data-key]").first().waitFor();
+    const level = () => dashboard.page.locator(".row.active").getAttribute("aria-level");
+    await press("ArrowRight");
+    assert.equal(await level(), "2");
+    await press("ArrowLeft");
+    assert.equal(await level(), "1");
+    await press("ArrowLeft");
+    await showsRows([]);
+    await press("Enter");
+    await dashboard.page.locator("[data-testid=rows] > [data-key]").first().waitFor();
+    assert.ok(keys.includes((await dashboard.keys())[0]));
+  });
+
+  test("are virtual, and all their rows can be reached", async () => {
+    await openGroups("group=Ready&group=labels%5Btier%5D", { pods: 3000 });
+    await groups().first().waitFor();
+    const ids = await groups().evaluateAll((elements) => elements.map(({ dataset }) => dataset.group.slice("group ".length)));
+    await inPage((ids) => { location.hash += ids.map((id) => `&expand=${encodeURIComponent(id)}`).join(""); }, ids);
+    await dashboard.page.locator("[data-testid=rows] > [data-key]").first().waitFor();
+    const seen = new Set();
+    const height = await inPage(() => document.querySelector("#grid").scrollHeight);
+    assert.equal(height, 34 * (3000 + ids.length) + (await inPage(() => document.querySelector("#head").parentElement.offsetHeight)));
+    for (let top = 0; top < height; top += 600) {
+      await dashboard.scrollTo(top);
+      await until(() => !document.querySelector("[data-testid=rows]").textContent.includes("Loading"));
+      for (const key of await dashboard.keys()) seen.add(key);
+      assert.ok((await dashboard.page.locator("[data-testid=rows] > *").count()) < 60);
+    }
+    assert.equal(seen.size, 3000);
+  });
+
+  test("follow the objects, and a group without objects collapses", async () => {
+    await openGroups(`group=Status&expand=${encodeURIComponent('["Lonely"]')}`, { ready: false, query: "?pods=40&hold=pods" });
+    await inPage(() => { cluster.touch(cluster.pods[0], "Lonely"); cluster.load(); });
+    const key = await inPage(() => cluster.pods[0]);
+    await showsRows([key]);
+    const running = (await drawn()).find(([title]) => title === "Running")[1];
+    await inPage(() => cluster.touch(cluster.pods[0], "Running"));
+    await until((rows) => [...document.querySelectorAll("[data-group]")].some((group) => group.textContent.includes("Running") && group.querySelector(".chip-count").textContent === String(rows)), running + 1);
+    await group("Lonely").waitFor({ state: "detached" });
+    await showsRows([]);
+    assert.deepEqual(await params(), [["group", "Status"]]);
+    await inPage(() => cluster.touch(cluster.pods[0], "Lonely"));
+    await group("Lonely").waitFor();
+    assert.equal(await group("Lonely").getAttribute("aria-expanded"), "false");
+  });
+
+  test("of no rows and of unknown columns are explained", async () => {
+    await openGroups("group=Node&search=absent");
+    await dashboard.page.getByText("No pods match").waitFor();
+    await inPage(() => { location.hash = "#/v1/pods?group=Nod"; });
+    await dashboard.get("query-error").getByText("did you mean Node?").waitFor();
+    await dashboard.page.locator("#tools [data-menu=group]").click();
+    await dashboard.page.locator("#tools").getByRole("checkbox", { name: "Nod", exact: true }).click();
+    await dashboard.hasTotal(PODS);
+    assert.equal(await dashboard.get("query-error").isVisible(), false);
+    assert.deepEqual(await params(), []);
+  });
+});
+
+test("the visible rows stay in place while rows are inserted and deleted above, and new rows appear at the top", async () => {
+  await open({ pods: PODS, hash: "#/v1/pods?sort=name" });
+  const top = () => inPage(() => {
+    const { top } = document.querySelector("#grid").getBoundingClientRect();
+    const rows = [...document.querySelectorAll("[data-testid=rows] > [data-key]")];
+    return rows.map((row) => [row.dataset.key, Math.round(row.getBoundingClientRect().top - top)]).filter(([, y]) => y >= 34 && y < 400);
+  });
+  const add = (from, to) => inPage(([from, to]) => {
+    for (let i = from; i < to; i++) cluster.apply({ apiVersion: "v1", kind: "Pod", metadata: { name: `a-${String(i).padStart(3, "0")}`, namespace: "default" }, spec: { containers: [{ name: "main" }] }, status: { phase: "Running" } });
+  }, [from, to]);
+  await dashboard.scrollTo(34 * 100 + 10);
+  await until(() => document.querySelectorAll("[data-testid=rows] > [data-key]").length > 20);
+  const before = await top();
+  assert.ok(before.length > 8);
+  await add(0, 15);
+  await dashboard.hasTotal(PODS + 15);
+  assert.deepEqual(await top(), before);
+  assert.equal(await dashboard.get("grid").evaluate((grid) => grid.scrollTop), 34 * 115 + 10);
+  await inPage(() => { for (let i = 0; i < 5; i++) cluster.delete("v1/pods", `default/a-00${i}`); });
+  await dashboard.hasTotal(PODS + 10);
+  assert.deepEqual(await top(), before);
+  await dashboard.scrollTo(0);
+  await add(0, 1);
+  await dashboard.hasTotal(PODS + 11);
+  assert.equal((await dashboard.keys())[0], "default/a-000");
+});
