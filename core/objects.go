@@ -167,7 +167,7 @@ func (s objectSources) Open(id objcache.ID, floor objcache.Version) objcache.Sou
 	b, fresh := e.acquire(reflector.Scope{
 		Resource: id.Resource, Namespace: id.Key.Namespace(),
 		FieldSelector: "metadata.name=" + selector.EscapeValue(id.Key.Name()),
-	}, floor)
+	}, nil, floor)
 	if fresh {
 		b.connect(e)
 	}
