@@ -59,7 +59,7 @@ func (e *Engine) attachReader(f *wire.AttachReader) {
 	}
 	// Progress cannot be more frequent than the origin's.
 	r.session = session.New(session.Config{
-		Server: e.cfg.Client, ProgressMillis: max(progress, e.origin.period()), MaxSubscriptions: int(min(f.MaxSubscriptions, 1<<16)),
+		Server: e.cfg.Client, Decode: e.decodeBody, ProgressMillis: max(progress, e.origin.period()), MaxSubscriptions: int(min(f.MaxSubscriptions, 1<<16)),
 	}, r)
 	r.grant(f.Room)
 	e.readers = append(e.readers, r)
@@ -149,9 +149,9 @@ func (r *attached) Collection(asked *session.Request) (*session.Collection, *api
 		return nil, api.Forbidden("this reader may not read " + asked.Resource.String() + where)
 	}
 	e := r.engine
-	b := e.serves(f)
+	b := e.serves(asked)
 	if b == nil {
-		b, _ = e.acquire(reflector.Scope{Resource: lite.Clone(f.Resource), Namespace: lite.Clone(f.Namespace)}, objcache.Version{})
+		b, _ = e.acquire(reflector.Scope{Resource: lite.Clone(f.Resource), Namespace: lite.Clone(f.Namespace)}, nil, objcache.Version{})
 		b.connect(e)
 		e.origin.need()
 	}
@@ -185,11 +185,12 @@ func (r *attached) mayRead(f *wire.Subscribe) bool {
 
 // serves returns a shared collection that has all objects of a subscription, or
 // nil.
-func (e *Engine) serves(f *wire.Subscribe) *sharedCollection {
+func (e *Engine) serves(asked *session.Request) *sharedCollection {
+	f := asked.Frame
 	for _, b := range e.sharedCollections {
 		s := &b.scope
-		if s.Resource == f.Resource && (s.Namespace == "" || s.Namespace == f.Namespace) &&
-			s.LabelSelector == "" && s.FieldSelector == "" && (!s.MetadataOnly || f.MetadataOnly) && !b.refusedForOthers() {
+		if s.Resource == f.Resource && (s.Namespace == "" || s.Namespace == f.Namespace) && s.Columns == "" &&
+			s.LabelSelector == "" && s.FieldSelector == "" && (!s.MetadataOnly || f.MetadataOnly && len(asked.Columns) == 0) && !b.refusedForOthers() {
 			return b
 		}
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/core/catalog"
 	"github.com/watchglass/watchglass/core/history"
 	"github.com/watchglass/watchglass/core/internal/lite"
 	"github.com/watchglass/watchglass/core/objcache"
@@ -31,7 +32,7 @@ type sharedCollection struct {
 	// incomplete requests wait for the bodies, in the same way.
 	incomplete []func(*api.Status)
 	restore    *restore     // while persisted state is restored
-	columns    []api.Column // columns that the program chose, if it reads Kubernetes directly
+	columns    []api.Column // columns that the program chose
 }
 
 // collection is a collection that the program has opened.
@@ -50,24 +51,30 @@ func (e *Engine) openCollection(f *wire.OpenCollection) {
 		e.reject(wire.ObjectCollection, f.Collection, api.AsStatus(err))
 		return
 	}
-	if status := e.origin.accept(f); status != nil {
-		e.reject(wire.ObjectCollection, f.Collection, status)
+	if _, err := catalog.NewScanner(&api.Schema{Columns: f.Columns}); err != nil {
+		e.reject(wire.ObjectCollection, f.Collection, api.AsStatus(err))
 		return
 	}
 	scope := reflector.Scope{
 		Resource: lite.Clone(f.Resource), Namespace: lite.Clone(f.Namespace),
 		LabelSelector: lite.Clone(f.LabelSelector), FieldSelector: lite.Clone(f.FieldSelector),
-		MetadataOnly: f.MetadataOnly, RowsFirst: f.RowsFirst && !f.MetadataOnly, Columns: columnsText(f.Columns),
+		MetadataOnly: f.MetadataOnly, RowsFirst: f.RowsFirst && !f.MetadataOnly,
+	}
+	if len(f.Columns) > 0 {
+		scope.Columns = string((&wire.ChooseColumns{Columns: f.Columns}).Append(nil))
+	}
+	if len(scope.Columns) > wire.MaxChooseColumns {
+		e.reject(wire.ObjectCollection, f.Collection, api.TooLarge("the columns of a collection have more than 64 KiB; choose fewer"))
+		return
 	}
 	e.dropRefused(scope)
-	b, fresh := e.acquire(scope, objcache.Version{})
+	b, fresh := e.acquire(scope, f.Columns, objcache.Version{})
 	b.users++
 	c := &collection{id: f.Collection, shared: b}
 	e.collections = append(e.collections, c)
 	if fresh {
-		b.columns = f.Columns
 		if f.Restore {
-			b.restore = e.newRestore(c, scope)
+			b.restore = e.newRestore(c)
 		}
 		b.connect(e)
 	}
@@ -80,7 +87,7 @@ func (e *Engine) openCollection(f *wire.OpenCollection) {
 // acquire returns the shared collection of a scope. It creates one if there is none,
 // which the caller must connect. The first state of a new one has at least the
 // version minimum.
-func (e *Engine) acquire(scope reflector.Scope, minimum objcache.Version) (b *sharedCollection, fresh bool) {
+func (e *Engine) acquire(scope reflector.Scope, columns []api.Column, minimum objcache.Version) (b *sharedCollection, fresh bool) {
 	for _, b := range e.sharedCollections {
 		if b.scope.SameObjects(scope) && !b.refusedForOthers() {
 			if b.reflector.Absent() {
@@ -89,8 +96,8 @@ func (e *Engine) acquire(scope reflector.Scope, minimum objcache.Version) (b *sh
 			return b, false
 		}
 	}
-	b = &sharedCollection{scope: scope, minimum: minimum}
-	b.adopt(e, e.newReflector(b.scope, b.minimum))
+	b = &sharedCollection{scope: scope, columns: columns, minimum: minimum}
+	b.adopt(e, e.newReflector(b, minimum))
 	e.sharedCollections = append(e.sharedCollections, b)
 	if b.complete() {
 		e.complete = append(e.complete, b)
@@ -120,7 +127,7 @@ func (b *sharedCollection) renew(e *Engine, reason api.WatchEnd, other *api.Stat
 	}
 	e.expireReaders(b.cacher, other)
 	b.cacher.Waits().Fail(other)
-	b.adopt(e, e.newReflector(b.scope, b.minimum))
+	b.adopt(e, e.newReflector(b, b.minimum))
 	for _, v := range e.views {
 		if v.collection.shared == b {
 			v.reopen(e)
@@ -155,9 +162,9 @@ func (e *Engine) resetCorrupt() {
 }
 
 // newReflector returns an unconnected reflector with an empty cacher.
-func (e *Engine) newReflector(scope reflector.Scope, minimum objcache.Version) *reflector.Reflector {
+func (e *Engine) newReflector(b *sharedCollection, minimum objcache.Version) *reflector.Reflector {
 	return reflector.New(reflector.Config{
-		Scope: scope, MinResourceVersion: minimum.ResourceVersion, Source: minimum.History,
+		Scope: b.scope, Columns: b.columns, MinResourceVersion: minimum.ResourceVersion, Source: minimum.History,
 		Credit: e.cfg.Credit, Rand: e.rand, NextSubscription: e.origin.nextSubscription,
 	}, cacher.New(cacher.Config{
 		Seed:    e.rand.Uint64(),
@@ -394,14 +401,4 @@ func (e *Engine) reportFault(b *sharedCollection, f *wire.ObjectError) {
 //go:noinline
 func (e *Engine) reject(object wire.Object, id uint32, status *api.Status) {
 	e.out = (&wire.Rejected{Object: object, ID: id, Status: status}).Append(e.out)
-}
-
-// columnsText returns a text that identifies a set of columns.
-func columnsText(columns []api.Column) string {
-	text := ""
-	for i := range columns {
-		c := &columns[i]
-		text += c.Name + "\n" + c.Path + "\n" + c.Printer + "\n" + c.Default + "\n" + string([]byte{'0' + byte(c.Kind), '0' + c.Priority, '\n'})
-	}
-	return text
 }

@@ -170,13 +170,6 @@ func (c *connection) silentAt() int64 {
 	return max(c.deadline, asked+silentPeriods*c.progress)
 }
 
-func (c *connection) accept(f *wire.OpenCollection) *api.Status {
-	if len(f.Columns) > 0 {
-		return api.BadRequest("columns cannot be chosen with a connector, which has its own")
-	}
-	return nil
-}
-
 func (c *connection) connected() bool { return c.phase == connected }
 
 func (c *connection) period() int64 { return c.progress }
@@ -335,17 +328,19 @@ func (c *connection) flush() {
 	c.send = c.send[:0]
 }
 
-// messageEnd returns the length of the leading frames that fit in one message. It is
-// at least the length of the first frame.
+// messageEnd returns the length of the leading frames that fit in one message. They are at
+// least one frame, and end with the Subscribe after a ChooseColumns.
 func messageEnd(frames []byte) int {
 	end := 0
-	for n := 0; n < maxSendFrames && end < len(frames); n++ {
-		_, _, rest, _ := wire.Next(frames[end:]) // the frames are our own
-		next := len(frames) - len(rest)
-		if n > 0 && next > maxSendBytes {
+	for n, next := 0, 0; n < maxSendFrames && next < len(frames); n++ {
+		t, _, rest, _ := wire.Next(frames[next:]) // the frames are our own
+		next = len(frames) - len(rest)
+		if end > 0 && next > maxSendBytes {
 			break
 		}
-		end = next
+		if t != wire.TypeChooseColumns {
+			end = next
+		}
 	}
 	return end
 }

@@ -2,7 +2,6 @@ package core
 
 import (
 	"github.com/watchglass/watchglass/core/api"
-	"github.com/watchglass/watchglass/core/catalog"
 	"github.com/watchglass/watchglass/core/kubewatch"
 	"github.com/watchglass/watchglass/core/wire"
 )
@@ -21,13 +20,6 @@ type kubernetes struct {
 
 func newKubernetes(e *Engine) origin {
 	return &kubernetes{engine: e, feeds: map[*sharedCollection]*kubernetesFeed{}}
-}
-
-func (k *kubernetes) accept(f *wire.OpenCollection) *api.Status {
-	if _, err := catalog.NewScanner(&api.Schema{Columns: f.Columns}); err != nil {
-		return api.AsStatus(err)
-	}
-	return nil
 }
 
 func (k *kubernetes) need() {}

@@ -167,7 +167,7 @@ func (s objectSources) Open(id objcache.ID, minimum objcache.Version) objcache.S
 	b, fresh := e.acquire(reflector.Scope{
 		Resource: id.Resource, Namespace: id.Key.Namespace(),
 		FieldSelector: "metadata.name=" + selector.EscapeValue(id.Key.Name()),
-	}, minimum)
+	}, nil, minimum)
 	if fresh {
 		b.connect(e)
 	}

@@ -7,8 +7,6 @@ import (
 
 // origin is the provider of collections: a connector, or Kubernetes itself.
 type origin interface {
-	// accept returns an error for a collection that the origin cannot provide.
-	accept(*wire.OpenCollection) *api.Status
 	// need is called when a collection is open, and close when none is.
 	need()
 	close(why *api.Status)

@@ -171,6 +171,21 @@ func (e *Engine) present(stored wire.Envelope, body, base api.Body, dictionary [
 
 // json decodes a body into a buffer that the next call reuses.
 func (e *Engine) json(body, base api.Body, dictionary []byte, rv api.ResourceVersion) ([]byte, error) {
+	decoded, err := e.decodeBody(body, base, dictionary)
+	if err != nil {
+		return nil, err
+	}
+	n := len(decoded)
+	decoded, err = objectjson.SetResourceVersion(decoded, decoded, rv)
+	e.scratch = decoded
+	if err != nil {
+		return nil, err
+	}
+	return decoded[n:], nil
+}
+
+// decodeBody decodes a body into a buffer that the next call reuses.
+func (e *Engine) decodeBody(body, base api.Body, dictionary []byte) ([]byte, error) {
 	if e.decode == nil {
 		return nil, api.Internal("the engine was opened without a decoder")
 	}
@@ -182,15 +197,9 @@ func (e *Engine) json(body, base api.Body, dictionary []byte, rv api.ResourceVer
 		}
 		e.base = plain
 	}
-	decoded, err := e.decode(e.scratch[:0], body, dictionary, e.base)
-	if err != nil {
-		return nil, err
+	plain, err := e.decode(e.scratch[:0], body, dictionary, e.base)
+	if err == nil {
+		e.scratch = plain
 	}
-	n := len(decoded)
-	decoded, err = objectjson.SetResourceVersion(decoded, decoded, rv)
-	e.scratch = decoded
-	if err != nil {
-		return nil, err
-	}
-	return decoded[n:], nil
+	return plain, err
 }

@@ -15,10 +15,10 @@ type restore struct {
 	reader     *persist.Reader
 }
 
-func (e *Engine) newRestore(c *collection, scope reflector.Scope) *restore {
+func (e *Engine) newRestore(c *collection) *restore {
 	return &restore{c, persist.NewReader(persist.ReaderConfig{
-		Scope: scope,
-		New:   func() *reflector.Reflector { return e.newReflector(scope, objcache.Version{}) },
+		Scope: c.shared.scope,
+		New:   func() *reflector.Reflector { return e.newReflector(c.shared, objcache.Version{}) },
 		Load:  e.load,
 	})}
 }

@@ -2,6 +2,7 @@ package core
 
 import (
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/reflector"
 	"github.com/watchglass/watchglass/core/wire"
 )
 
@@ -107,12 +108,29 @@ func (c *connection) to(subscription uint32, handle func(*sharedCollection) erro
 
 func (c *connection) schema(f *wire.Schema) error {
 	return c.to(f.Subscription, func(b *sharedCollection) error {
+		if !reflector.HasColumns(&f.Schema, b.columns) {
+			c.lacksColumns(b)
+			return nil
+		}
 		dictionary, err := c.findDictionary(f.Dictionary)
 		if err == nil {
 			c.engine.describe(b, f, dictionary)
 		}
 		return err
 	})
+}
+
+// lacksColumns handles a connector that ignores the chosen columns. A collection that
+// another connector has served keeps its state and tries again.
+func (c *connection) lacksColumns(b *sharedCollection) {
+	status := api.BadRequest("connector " + c.server + " does not compute columns: upgrade it, or open the collection without columns")
+	status.Cause = "ColumnsUnsupported"
+	if b.cacher.Ready() {
+		status.Code, status.Reason = api.CodeServiceUnavailable, api.ReasonUnavailable
+		b.reflector.Postpone(status)
+		return
+	}
+	b.reflector.Refuse(status)
 }
 
 // ping responds after all earlier frames were processed.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/body"
 	"github.com/watchglass/watchglass/core/cacher"
 	"github.com/watchglass/watchglass/core/coretest/objects"
 	"github.com/watchglass/watchglass/core/history"
@@ -31,7 +32,7 @@ type connector struct {
 }
 
 func newConnector() *connector {
-	c := &connector{session: session.Config{Server: "scenario"}}
+	c := &connector{session: session.Config{Server: "scenario", Decode: new(body.Decoder).Decode}}
 	for _, schema := range schemas() {
 		c.resources = append(c.resources, &resource{schema: schema})
 	}

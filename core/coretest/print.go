@@ -20,12 +20,13 @@ type printer struct {
 	views    map[uint32]uint32
 	requests map[uint32]uint32
 	rows     map[uint32][]string // keys, by view
+	chosen   map[served]api.Schema
 }
 
 func newPrinter() printer {
 	return printer{
 		states: map[uint32]string{}, schemas: map[uint32]api.Schema{}, watches: map[uint32]uint32{},
-		views: map[uint32]uint32{}, requests: map[uint32]uint32{}, rows: map[uint32][]string{},
+		views: map[uint32]uint32{}, requests: map[uint32]uint32{}, rows: map[uint32][]string{}, chosen: map[served]api.Schema{},
 	}
 }
 
@@ -81,7 +82,7 @@ func (p *printer) frame(t wire.Type, frame wire.Frame, now int64) error {
 	case *wire.Rejected:
 		p.line("%s %d rejected: %s", [...]string{"collection", "watch", "view", "object", "restore", "reader"}[f.Object], f.ID, status(f.Status))
 	case *wire.SendReader:
-		return p.served(fmt.Sprintf("reader %d receives", f.Reader), f.Data)
+		return p.served(receives(f.Reader), f.Data)
 	default:
 		if !p.object(f) && !p.reader(f) && !p.reply(f) {
 			return wire.Unknown(t)

@@ -84,6 +84,8 @@ func (p *printer) sent(message []byte) error {
 			p.line("send request for progress of %d", f.Subscription)
 		case *wire.RequestBody:
 			p.line("send request for the body of %s of %d", f.Key, f.Subscription)
+		case *wire.ChooseColumns:
+			p.line("send columns of %d:%s", f.Subscription, columnNames(f.Columns))
 		case *wire.Pong:
 			p.line("send pong %d", f.Mark)
 		default:
@@ -91,6 +93,13 @@ func (p *printer) sent(message []byte) error {
 		}
 		return nil
 	})
+}
+
+func columnNames(columns []api.Column) (text string) {
+	for _, c := range columns {
+		text += " " + c.Name
+	}
+	return text
 }
 
 func subscribe(f *wire.Subscribe) string {

@@ -41,6 +41,8 @@ func init() {
 		"lock":              doLock,             // MESSAGE: the connector refuses all connections
 		"unlock":            doUnlock,           // ends lock
 		"restart-connector": doRestartConnector, // epoch=: the connector loses its history and connections, and gets this delta epoch
+		"old-connector":     doOldConnector,     // from now on, the connector does not know ChooseColumns
+		"new-connector":     doNewConnector,     // ends old-connector
 		"replica":           doReplica,          // RESOURCE rv= columns= source= epoch=, then objects: another connector takes over with this state
 		"tap":               doTap,              // from now on, prints how bodies are encoded
 		"corrupt-bodies":    doCorruptBodies,    // the next block of bodies arrives corrupt
@@ -60,7 +62,7 @@ func init() {
 		"wakes": doWakes, // prints the time of the engine's next tick
 
 		// The program.
-		"collection":       doCollection, // ID RESOURCE ns= labels= fields= restore= metadata-only
+		"collection":       doCollection, // ID RESOURCE ns= labels= fields= restore= columns=NAME:KIND:PATH,... metadata-only
 		"close-collection": doCloseCollection,
 		"watch":            doWatch, // ID collection= ns= labels= fields= rv= match= initial= timeout= policy= credit= bookmarks bodies previous
 		"grant":            doGrant, // ID EVENTS
@@ -79,7 +81,7 @@ func init() {
 		"chunk":            doChunk,     // NAME stop: requests the next chunk, or ends the snapshot
 		"damage":           doDamage,    // NAME HOW: damages the stored snapshot
 		"attach":           doAttach,    // READER allow=RESOURCE@NAMESPACE,... room= progress= subscriptions= saved: the engine serves a reader
-		"reader":           doReader,    // READER hello | subscribe ID RESOURCE ns= labels= fields= rv= source= metadata-only | unsubscribe ID | garbage HEX
+		"reader":           doReader,    // READER hello | subscribe ID RESOURCE ns= labels= fields= rv= source= columns= cells metadata-only | unsubscribe ID | garbage HEX
 		"room":             doRoom,      // READER BYTES: its connection has room for this many more bytes
 		"save":             doSave,      // READER: saves the session, so that it can be attached again transparently
 		"detach":           doDetach,    // READER

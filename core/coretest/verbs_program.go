@@ -20,7 +20,7 @@ func doCollection(h *harness, v *verb) error {
 	f := &wire.OpenCollection{
 		Collection: v.takeNumber("a number for the collection"), Resource: v.take("a resource such as v1/pods"),
 		Namespace: v.option("ns"), LabelSelector: v.option("labels"), FieldSelector: v.option("fields"),
-		MetadataOnly: v.flag("metadata-only"), RowsFirst: v.flag("rows-first"),
+		MetadataOnly: v.flag("metadata-only"), RowsFirst: v.flag("rows-first"), Columns: v.columns(),
 	}
 	name := v.option("restore")
 	if f.Restore = name != ""; !f.Restore {
@@ -31,6 +31,17 @@ func doCollection(h *harness, v *verb) error {
 		return err
 	}
 	return h.restore(f.Collection, s)
+}
+
+// columns parses columns such as "Node:string:.spec.nodeName,Restarts:integer:.restarts".
+func (v *verb) columns() []api.Column {
+	var columns []api.Column
+	for _, word := range words(v.option("columns")) {
+		name, rest, _ := strings.Cut(word, ":")
+		kind, path, _ := strings.Cut(rest, ":")
+		columns = append(columns, api.Column{Name: name, Kind: api.ColumnKind(kind), Path: path})
+	}
+	return columns
 }
 
 func doCloseCollection(h *harness, v *verb) error {

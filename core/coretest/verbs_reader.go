@@ -1,6 +1,7 @@
 package coretest
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/watchglass/watchglass/core/api"
@@ -49,12 +50,19 @@ func doReader(h *harness, v *verb) error {
 	case "hello":
 		f.Data = (&wire.Hello{Version: wire.Version, Client: "reader"}).Append(nil)
 	case "subscribe":
+		id, resource := v.takeNumber("a number for the subscription"), v.take("a resource such as v1/pods")
+		if columns := v.columns(); columns != nil {
+			f.Data = (&wire.ChooseColumns{Subscription: id, Columns: columns}).Append(nil)
+		}
+		if v.flag("cells") {
+			h.printer.chosen[served{receives(f.Reader), id}] = api.Schema{}
+		}
 		f.Data = (&wire.Subscribe{
-			Subscription: v.takeNumber("a number for the subscription"), Resource: v.take("a resource such as v1/pods"),
+			Subscription: id, Resource: resource,
 			Namespace: v.option("ns"), LabelSelector: v.option("labels"), FieldSelector: v.option("fields"),
 			ResourceVersion: api.ResourceVersion(v.optionNumber("rv")), Source: v.option("source"),
 			MetadataOnly: v.flag("metadata-only"), Credit: 1 << 20,
-		}).Append(nil)
+		}).Append(f.Data)
 	case "unsubscribe":
 		f.Data = (&wire.Unsubscribe{Subscription: v.takeNumber("the number of the subscription")}).Append(nil)
 	case "garbage":
@@ -99,6 +107,9 @@ func (p *printer) servedFrame(who string, t wire.Type, frame wire.Frame) error {
 		p.line("%s welcome, progress every %s", who, duration(int64(f.ProgressMillis)))
 	case *wire.Schema:
 		p.line("%s %d: schema of %s", who, f.Subscription, f.Schema.Kind)
+		if of := (served{who, f.Subscription}); p.hasChosen(of) {
+			p.chosen[of] = f.Schema
+		}
 	case *wire.LabelSet:
 	case *wire.SnapshotBegin:
 		p.line("%s %d: snapshot begins", who, f.Subscription)
@@ -128,8 +139,26 @@ func (p *printer) servedFrame(who string, t wire.Type, frame wire.Frame) error {
 func (p *printer) changes(who string, subscription uint32, changes []wire.Change) {
 	for i := range changes {
 		c := &changes[i]
-		p.line("%s %d: %s %s rv=%d", who, subscription, c.Type, c.Key, c.ResourceVersion)
+		text := ""
+		if of := (served{who, subscription}); p.hasChosen(of) && c.Type != api.Deleted {
+			text = " " + strings.Join(cells(p.chosen[of], c.Envelope), " ")
+		}
+		p.line("%s %d: %s %s rv=%d%s", who, subscription, c.Type, c.Key, c.ResourceVersion, text)
 	}
+}
+
+// served is a subscription of an attached reader.
+type served struct {
+	who          string
+	subscription uint32
+}
+
+func receives(reader uint32) string { return fmt.Sprintf("reader %d receives", reader) }
+
+// hasChosen reports whether a subscription has chosen columns, whose cells are printed.
+func (p *printer) hasChosen(of served) bool {
+	_, chosen := p.chosen[of]
+	return chosen
 }
 
 // expand returns the objects of a block, or none if it is corrupt, which its

@@ -115,6 +115,16 @@ func doRestartConnector(h *harness, v *verb) error {
 	return h.lose("the connector has gone away")
 }
 
+func doOldConnector(h *harness, v *verb) error {
+	h.network.old = true
+	return v.done()
+}
+
+func doNewConnector(h *harness, v *verb) error {
+	h.network.old = false
+	return v.done()
+}
+
 // doReplica replaces the connector with another one. Its state of other resources is
 // the same.
 func doReplica(h *harness, v *verb) error {

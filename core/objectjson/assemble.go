@@ -122,12 +122,7 @@ func (s *Scanner) writeTexts() {
 		s.texts.end()
 		slot++
 	}
-	for _, p := range s.prints {
-		p.run(s)
-	}
-	for i := range s.columns {
-		s.object.Columns[i] = s.cell(&s.columns[i])
-	}
+	s.writeCells()
 	s.owned = s.writeOwner()
 	for _, l := range s.labels {
 		s.texts.add(s.body.raw[l.name+1 : l.nameEnd-1])
@@ -135,6 +130,24 @@ func (s *Scanner) writeTexts() {
 		value, _ := stringContent(s.body.raw[l.value:l.end])
 		s.texts.add(value)
 		s.texts.end()
+	}
+}
+
+// writeCells writes the texts of the columns, and sets all cells that are not texts.
+func (s *Scanner) writeCells() {
+	if s.columnsOnly && len(s.captures) > maxResults {
+		clear(s.object.Columns)
+		return
+	}
+	for _, p := range s.prints {
+		p.run(s)
+	}
+	for i := range s.columns {
+		start := len(s.texts.bytes)
+		s.object.Columns[i] = s.cell(&s.columns[i])
+		if s.columnsOnly && len(s.texts.bytes)-start > MaxText {
+			s.texts.cut(start + MaxText)
+		}
 	}
 }
 
@@ -261,6 +274,16 @@ func (t *texts) addScalar(json []byte) bool {
 
 // end completes a text.
 func (t *texts) end() { t.ends = append(t.ends, len(t.bytes)) }
+
+// cut shortens the last text to end.
+func (t *texts) cut(end int) {
+	const mark = "…"
+	for end -= len(mark); t.bytes[end]&0xc0 == 0x80; {
+		end-- // not within a character
+	}
+	t.bytes = append(t.bytes[:end], mark...)
+	t.ends[len(t.ends)-1] = len(t.bytes)
+}
 
 func (t *texts) seal() {
 	if t.borrowed {

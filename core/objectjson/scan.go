@@ -14,7 +14,19 @@ type Options struct {
 	// Borrowed leaves the strings of the Object in the Scanner's memory, for callers
 	// that do not use them after the next Scan.
 	Borrowed bool
+	// columnsOnly is set by Scanner.Cells.
+	columnsOnly bool
 }
+
+// Limits of [Scanner.Cells].
+const (
+	// MaxText is the maximum length of a text.
+	MaxText = 1024
+	// maxResults is the maximum number of results.
+	maxResults = 8192
+	// maxTexts is the size of a buffer of texts that is reused.
+	maxTexts = 64 << 10
+)
 
 // Scanner extracts the envelope of one resource's objects. It is not safe for
 // concurrent use. Its scratch memory grows to the size of the largest object. The
@@ -26,14 +38,15 @@ type Scanner struct {
 	secret  bool
 
 	// State of the current Scan:
-	body      editor
-	unchecked bool
-	omit      part // what to cut from the body
-	withhold  part // data that columns may not show either
-	captures  []capture
-	heads     []int // the last capture of each slot, or -1
-	labels    []labelCapture
-	owned     bool // the object has an owner
+	body        editor
+	unchecked   bool
+	columnsOnly bool
+	omit        part // what to cut from the body
+	withhold    part // data that columns may not show either
+	captures    []capture
+	heads       []int // the last capture of each slot, or -1
+	labels      []labelCapture
+	owned       bool // the object has an owner
 
 	// The memory of the returned Object:
 	texts  texts
@@ -88,11 +101,25 @@ func (s *Scanner) Scan(raw []byte, opts Options) (api.Object, error) {
 	if f != sound {
 		return api.Object{}, syntaxError(raw, end, f)
 	}
-	s.body.copyTo(end)
+	if !opts.columnsOnly {
+		s.body.copyTo(end)
+	}
 	if err := s.assemble(); err != nil {
 		return api.Object{}, err
 	}
 	return s.object, nil
+}
+
+// Cells computes the columns of a valid object, for a client that chose their paths, in
+// bounded memory. A text of more than [MaxText] bytes is cut and ends with "…". If the
+// paths have more than 8192 results, all cells are Null. The cells belong to the Scanner
+// until the next call.
+func (s *Scanner) Cells(raw []byte) ([]api.Value, error) {
+	_, err := s.Scan(raw, Options{Unchecked: true, columnsOnly: true})
+	if cap(s.texts.bytes) > maxTexts {
+		s.texts.bytes = nil
+	}
+	return s.object.Columns, err
 }
 
 func (s *Scanner) reset(raw []byte, opts Options) {
@@ -101,7 +128,7 @@ func (s *Scanner) reset(raw []byte, opts Options) {
 	for slot := range s.heads {
 		s.heads[slot] = -1
 	}
-	s.unchecked = opts.Unchecked
+	s.unchecked, s.columnsOnly = opts.Unchecked, opts.columnsOnly
 	s.texts.borrowed = opts.Borrowed
 	s.omit, s.withhold = partResourceVersion, 0
 	if !opts.KeepManagedFields {
@@ -113,6 +140,9 @@ func (s *Scanner) reset(raw []byte, opts Options) {
 	if s.secret && !opts.KeepSecretData {
 		s.withhold = partSecretData | partLastApplied
 		s.omit |= s.withhold
+	}
+	if opts.columnsOnly {
+		s.omit = 0
 	}
 }
 
@@ -168,6 +198,9 @@ func skipUnchecked(b []byte, i, depth int) (int, fault) {
 
 func (s *Scanner) capture(slots []int, start, end int) {
 	for _, slot := range slots {
+		if s.columnsOnly && len(s.captures) > maxResults && slot >= firstFieldSlot {
+			continue // writeCells notices
+		}
 		s.captures = append(s.captures, capture{start, end, s.heads[slot]})
 		s.heads[slot] = len(s.captures) - 1
 	}

@@ -35,7 +35,7 @@ func (r *Reflector) Schema(f *wire.Schema, dictionary []byte) bool {
 
 // sameLayout reports whether envelopes for one schema can be read with the other.
 func sameLayout(a, b *api.Schema) bool {
-	if a.Namespaced != b.Namespaced || len(a.Fields) != len(b.Fields) || len(a.Columns) != len(b.Columns) {
+	if a.Namespaced != b.Namespaced || len(a.Fields) != len(b.Fields) || len(a.Columns) != len(b.Columns) || !HasColumns(b, a.Columns) {
 		return false
 	}
 	for i := range a.Fields {
@@ -43,8 +43,13 @@ func sameLayout(a, b *api.Schema) bool {
 			return false
 		}
 	}
-	for i := range a.Columns {
-		if a.Columns[i] != b.Columns[i] {
+	return true
+}
+
+// HasColumns reports whether a schema begins with the given columns.
+func HasColumns(s *api.Schema, columns []api.Column) bool {
+	for i := range columns {
+		if i == len(s.Columns) || s.Columns[i] != columns[i] {
 			return false
 		}
 	}
@@ -143,9 +148,15 @@ func (r *Reflector) take(c *wire.Change, prefetched store.ID) error {
 // and requests a snapshot after a delay. It keeps the current state.
 func (r *Reflector) startOver(why *api.Status) {
 	r.Missing++
+	r.relist = true
+	r.Postpone(why)
+}
+
+// Postpone ends the subscription, and subscribes again after a delay.
+func (r *Reflector) Postpone(why *api.Status) {
 	r.out = (&wire.Unsubscribe{Subscription: r.sub}).Append(r.out)
 	r.cacher.Listing().Abort()
-	r.sub, r.status, r.relist = 0, why, true
+	r.sub, r.status = 0, why
 	r.wait(r.backoff.Next(r.now))
 }
 

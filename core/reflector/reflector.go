@@ -32,6 +32,8 @@ func (s Scope) SameObjects(other Scope) bool {
 // Config configures a reflector.
 type Config struct {
 	Scope Scope
+	// Columns are the columns that the reader chose; none means those of the connector.
+	Columns []api.Column
 	// MinResourceVersion is the oldest acceptable version of the first state, or
 	// zero. Source is the history that it belongs to.
 	MinResourceVersion api.ResourceVersion
@@ -217,6 +219,9 @@ func (r *Reflector) subscribe() {
 		f.ResourceVersion = r.cacher.ResourceVersion()
 	}
 	requests := r.subscribeBodies(&f)
+	if len(r.cfg.Columns) > 0 {
+		r.out = (&wire.ChooseColumns{Subscription: r.sub, Columns: r.cfg.Columns}).Append(r.out)
+	}
 	r.out = append(f.Append(r.out), requests...)
 }
 

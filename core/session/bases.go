@@ -60,9 +60,14 @@ func (s *subscription) lastSize() int {
 	return len(c.Envelope) + len(c.Patch) + len(c.Base.Body.Data) + 16
 }
 
-// setEnvelope sets the envelope, or a patch of the version held.
+// setEnvelope sets the envelope, or a patch of the version held. Columns that the reader
+// chose are in neither the stored envelope nor the shared patch.
 func (s *subscription) setEnvelope(c *wire.Change, ref, held store.Ref, position int) {
 	heap := s.cacher.Heap()
+	if s.computed != nil {
+		c.Envelope = s.computeEnvelope(ref)
+		return
+	}
 	if held != 0 {
 		if patch := s.collection.patch(position, !s.omitsBodies()); patch != nil {
 			at := len(s.frame.Bytes)

@@ -12,8 +12,8 @@ import (
 // A snapshot is sent in blocks of neighboring objects that are compressed
 // together, because siblings are similar.
 //
-// A block contains objects of one namespace, and readers with selectors receive
-// none. The reader of a block may therefore read all of it, and the block is
+// A block contains objects of one namespace, and readers with selectors or with columns
+// of their own receive none. The reader of a block may therefore read all of it, and the block is
 // encoded once for all of these readers. It does not depend on the reader: it
 // numbers its own label sets.
 //
@@ -35,7 +35,7 @@ func (s *subscription) tryBlock(message []byte) ([]byte, bool) {
 	if s.session.cfg.Deflate == nil {
 		return s.forwardBlock(message)
 	}
-	if s.filter.Selects() {
+	if s.filter.Selects() || s.computed != nil {
 		return message, false
 	}
 	return s.appendBlock(message), true

@@ -34,6 +34,8 @@ type frameBuffer struct {
 	Refs    []store.Ref
 	// Envelopes and Bodies are the sections of a block before compression.
 	Envelopes, Bodies []byte
+	// Base is the base of a body that is decoded.
+	Base []byte
 }
 
 const (

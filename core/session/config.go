@@ -12,6 +12,8 @@ const (
 	LimitFrames        = "max-message-frames"
 	LimitControlBytes  = "max-control-bytes"
 	LimitRequirements  = "max-connection-requirements"
+	LimitColumns       = "max-columns"
+	LimitColumnBytes   = "max-column-bytes"
 )
 
 // Config configures a session. Zero fields take defaults.
@@ -44,6 +46,14 @@ type Config struct {
 	// LabelSets limits the label set definitions that a subscription remembers to
 	// have sent; default 1024. A forgotten definition is sent again.
 	LabelSets int
+	// Decode returns the plain JSON of a body, given its base, which may be the zero Body,
+	// and its dictionary. The result is valid until the next call, and is not modified. It
+	// must not retain its arguments. Nil disables columns that readers choose.
+	Decode func(body, base api.Body, dictionary []byte) ([]byte, error)
+	// MaxColumns limits the columns that the reader of a subscription chooses, and
+	// MaxColumnBytes the name, path and default of one together; default 64 and 1024. More
+	// are rejected with 413.
+	MaxColumns, MaxColumnBytes int
 	// Deflate appends a deflate stream of envelopes and bodies to dst. The first
 	// envelopesEnd bytes of the stream, without dst, must be sufficient to decompress
 	// the envelopes. It must not retain its arguments. Nil disables compressed
@@ -70,6 +80,8 @@ func (c Config) WithDefaults() Config {
 	setDefault(&c.Selectors.Requirements, 256)
 	setDefault(&c.Selectors.Values, 1024)
 	setDefault(&c.MaxRequirements, 2048)
+	setDefault(&c.MaxColumns, 64)
+	setDefault(&c.MaxColumnBytes, 1024)
 	setDefault(&c.LabelSets, 1024)
 	if c.Refused == nil {
 		c.Refused = func(*api.Status) {}

@@ -21,6 +21,9 @@
 // Neighboring objects of a snapshot are compressed together, in blocks (block.go).
 // A block is encoded once for all readers without selectors.
 //
+// A reader may choose the columns of a subscription (columns.go). They are computed from
+// bodies for this subscription alone, and their cost is charged to [Config].Meter.
+//
 // The frames of a subscription contain no data of objects outside its scope: this
 // includes label sets, faults and totals. Label sets have IDs that are private to
 // the subscription, unless it covers everything. A dictionary is sent to all

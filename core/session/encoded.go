@@ -31,7 +31,7 @@ type encodedEvents struct {
 
 // sharesEncoding reports whether the subscription can share encodings with others.
 func (s *subscription) sharesEncoding() bool {
-	return s.phase == live && !s.metadataOnly && (s.bodies == nil || s.bodies.done) && s.filter.Everything() && s.collection.subscriptions > 1
+	return s.phase == live && !s.metadataOnly && s.computed == nil && (s.bodies == nil || s.bodies.done) && s.filter.Everything() && s.collection.subscriptions > 1
 }
 
 // appendEncoded appends the events encoded for another reader if they are exactly

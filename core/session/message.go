@@ -11,9 +11,11 @@ import (
 // session. It refers to the bytes it was parsed from.
 type Message struct {
 	// Frames are the frames of a valid message in order: *wire.Hello, *Request,
-	// *wire.Unsubscribe, *wire.Credit, *wire.RequestProgress and *wire.RequestBody.
+	// *wire.Unsubscribe, *wire.Credit, *wire.RequestProgress, *wire.RequestBody and
+	// *wire.ChooseColumns.
 	Frames []any
 	bytes  int
+	chosen *wire.ChooseColumns // the last one
 	err    error
 }
 
@@ -22,6 +24,9 @@ type Request struct {
 	Frame     *wire.Subscribe
 	Resource  api.Resource
 	Selection selector.Selection
+	// Columns are the columns that the reader chose; none means those of the
+	// collection.
+	Columns []api.Column
 	// Refused is the reason why the request is invalid for any collection, or
 	// nil. If it is set, Resource and Selection are not.
 	Refused *api.Status
@@ -59,6 +64,14 @@ func parse(message []byte, maxFrames int, parseFrame func(wire.Type, []byte) (an
 		if m.err != nil {
 			break
 		}
+		switch f := frame.(type) {
+		case *wire.ChooseColumns:
+			m.chosen = f
+		case *Request:
+			m.choose(f)
+		case savedFrame:
+			m.choose(f.request)
+		}
 		m.Frames = append(m.Frames, frame)
 	}
 	if m.err != nil {
@@ -69,6 +82,9 @@ func parse(message []byte, maxFrames int, parseFrame func(wire.Type, []byte) (an
 
 // parseFrame returns nil for an optional frame that it does not know.
 func (s *Session) parseFrame(t wire.Type, payload []byte) (any, error) {
+	if t == wire.TypeChooseColumns && len(payload) > wire.MaxChooseColumns {
+		return nil, tooManyColumns()
+	}
 	f, err := wire.FromReader.Parse(t, payload)
 	if subscribe, ok := f.(*wire.Subscribe); ok && err == nil {
 		return s.request(subscribe), nil
@@ -98,12 +114,13 @@ func (s *Session) request(f *wire.Subscribe) *Request {
 }
 
 // Cost returns the cost of the message for rate limits. It is one, plus one per
-// 4 KiB, per subscription, and per 64 requirements of its selectors.
+// 4 KiB, per subscription, per 64 requirements of its selectors, and per column that is
+// computed.
 func (m *Message) Cost() int {
 	cost := 1 + m.bytes/costBytes
 	for _, frame := range m.Frames {
 		if r, ok := frame.(*Request); ok {
-			cost += 1 + r.Selection.Cost()/costRequirements
+			cost += 1 + r.Selection.Cost()/costRequirements + len(r.Columns)
 		}
 	}
 	return cost

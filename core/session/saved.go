@@ -33,6 +33,9 @@ func (s *subscription) save(saved []byte) []byte {
 		cut := api.Expired("the snapshot was interrupted; list again")
 		return (&wire.SubscriptionStatus{Subscription: s.id, Status: cut}).Append(saved)
 	}
+	if s.computed != nil {
+		saved = (&wire.ChooseColumns{Subscription: s.id, Columns: s.computed.columns}).Append(saved)
+	}
 	f := wire.SavedSubscription{
 		Subscribe: wire.Subscribe{
 			Subscription: s.id, Resource: s.resource.String(),
@@ -81,8 +84,11 @@ func (s *Session) parseSaved(t wire.Type, payload []byte) (any, error) {
 	if err != nil || f == nil {
 		return nil, err
 	}
-	if subscription, ok := f.(*wire.SavedSubscription); ok {
-		return savedFrame{f, s.request(&subscription.Subscribe)}, nil
+	switch f := f.(type) {
+	case *wire.SavedSubscription:
+		return savedFrame{f, s.request(&f.Subscribe)}, nil
+	case *wire.ChooseColumns:
+		return f, nil
 	}
 	return savedFrame{Frame: f}, nil
 }

@@ -15,7 +15,7 @@ import (
 // collection still has as received. The block has the rules of an encoded one: its objects
 // are of one namespace, and a reader with selectors or without bodies receives none.
 func (s *subscription) forwardBlock(message []byte) ([]byte, bool) {
-	if s.stores || s.metadataOnly || s.filter.Selects() {
+	if s.stores || s.metadataOnly || s.filter.Selects() || s.computed != nil {
 		return message, false
 	}
 	run := s.nextStored(0)
@@ -37,7 +37,7 @@ func (s *subscription) forwardBlock(message []byte) ([]byte, bool) {
 // startsStored reports whether a part of a snapshot ends before a version, because the
 // version may begin a block that is sent as it is.
 func (s *subscription) startsStored(ref store.Ref) bool {
-	if s.session.cfg.Deflate != nil || s.filter.Selects() || s.metadataOnly {
+	if s.session.cfg.Deflate != nil || s.filter.Selects() || s.metadataOnly || s.computed != nil {
 		return false
 	}
 	number, m := s.cacher.Heap().Member(ref)

@@ -46,6 +46,7 @@ type subscription struct {
 	dictionary      uint32 // the cacher's number of the dictionary in the last schema
 	cacher          *cacher.Cacher
 	filter          *watcher.Filter
+	computed        *computed          // columns that the reader chose; nil for those of the collection
 	follower        *dispatch.Follower // positioned at the next event to send
 	collection      *Collection
 	frame           *frameBuffer // the collection's
@@ -83,6 +84,10 @@ func newSubscription(session *Session, r *Request, collection *Collection, wake 
 	if status != nil {
 		return nil, status
 	}
+	computed, status := session.cfg.newComputed(r.Columns, c.Schema())
+	if status != nil {
+		return nil, status
+	}
 	if shard := session.cfg.Shard; !shard.Whole() {
 		if !c.Schema().Namespaced {
 			return nil, api.BadRequest(r.Resource.String() + " is not namespaced, but this server serves a shard of the namespaces")
@@ -92,8 +97,11 @@ func newSubscription(session *Session, r *Request, collection *Collection, wake 
 	if meter := session.cfg.Meter; meter != nil {
 		filter.Meter(meter)
 	}
+	if computed != nil {
+		filter.MeterAll()
+	}
 	sub := &subscription{
-		session: session, id: f.Subscription, resource: r.Resource, cacher: c, filter: filter, namespace: namespace,
+		session: session, id: f.Subscription, resource: r.Resource, cacher: c, filter: filter, computed: computed, namespace: namespace,
 		collection: collection, frame: &collection.frame,
 		labels: f.LabelSelector, fields: f.FieldSelector, cost: r.Selection.Cost(), metadataOnly: f.MetadataOnly, from: f.ResourceVersion,
 		notOlderThan: max(f.NotOlderThan, f.ResourceVersion), source: lite.Clone(f.Source),
@@ -131,13 +139,17 @@ func (s *subscription) fill(message []byte, limit int) ([]byte, *api.Status) {
 }
 
 // fillData appends everything except progress. If the collection turns out to be
-// corrupt, it appends nothing.
+// corrupt, or a column cannot be computed, it appends nothing.
 func (s *subscription) fillData(message []byte, limit int) ([]byte, *api.Status) {
 	before, defined := len(message), len(s.session.dictionaries)
 	message, status := s.appendData(message, limit)
-	if corruption := s.cacher.Restored().Corrupt(); corruption != nil {
+	failure := s.cacher.Restored().Corrupt()
+	if failure == nil {
+		failure = s.broken()
+	}
+	if failure != nil {
 		s.session.dictionaries = s.session.dictionaries[:defined]
-		return message[:before], corruption
+		return message[:before], failure
 	}
 	return message, status
 }
@@ -241,7 +253,7 @@ func (s *subscription) appendStart(message []byte) []byte {
 // follow.
 func (s *subscription) appendSchema(message []byte, number uint32, dictionary []byte) []byte {
 	s.dictionary = number
-	schema := wire.Schema{Subscription: s.id, Schema: *s.cacher.Schema(), Source: s.source, DeltaEpoch: s.deltaEpoch}
+	schema := wire.Schema{Subscription: s.id, Schema: *s.schema(), Source: s.source, DeltaEpoch: s.deltaEpoch}
 	if len(dictionary) > 0 && !s.omitsBodies() {
 		schema.Dictionary = dictionaryID(dictionary)
 		message = s.session.appendDictionary(message, schema.Dictionary, dictionary)

@@ -4,6 +4,7 @@ import (
 	"sort"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/body"
 	"github.com/watchglass/watchglass/core/cacher"
 	"github.com/watchglass/watchglass/core/coretest/deflate"
 	"github.com/watchglass/watchglass/core/history"
@@ -338,7 +339,7 @@ func (c *connector) accept(l *link) peer {
 		return nil
 	}
 	l.woken = true
-	config := session.Config{Server: "sim", ProgressMillis: progressMillis, LabelSets: 2, Meter: l.allowance.limit()}
+	config := session.Config{Server: "sim", ProgressMillis: progressMillis, LabelSets: 2, Decode: new(body.Decoder).Decode, Meter: l.allowance.limit()}
 	if c.accepted++; c.accepted%4 != 0 { // the others receive parts
 		config.Deflate = deflate.Sections
 	}

@@ -48,13 +48,14 @@ func openCollection(rd *reader, r *lite.Rand) {
 	rd.stepOpen(c, false)
 }
 
-// stepOpen opens a collection. A direct reader chooses its columns.
+// stepOpen opens a collection. Direct readers, and some readers of a connector, choose their
+// columns.
 func (rd *reader) stepOpen(c *collection, restore bool) {
 	f := &wire.OpenCollection{
 		Collection: c.id, Resource: resourceNames[c.kind], Namespace: c.filter.Namespace,
 		LabelSelector: c.filter.Labels, MetadataOnly: c.meta, RowsFirst: c.rows, Restore: restore,
 	}
-	if rd.fetches != nil {
+	if rd.fetches != nil || rd.id%3 == 1 {
 		f.Columns = schemaOf(c.kind).Columns
 	}
 	rd.step(f)

@@ -25,6 +25,7 @@ type Filter struct {
 	// evaluations counts compared fields.
 	evaluations uint64
 	meter       *Meter
+	meterAll    bool
 }
 
 // NewFilter binds selectors to a resource. It returns a 400 for an undeclared

@@ -5,6 +5,16 @@ package watcher
 // requirement and field that it evaluates. The zero Meter is exhausted.
 type Meter struct{ left int64 }
 
+// MeterAll makes the filter spend its allowance also without selectors, for a client that
+// causes more work than its data.
+func (f *Filter) MeterAll() { f.meterAll = true }
+
+// Charge counts n further evaluations for the client, and spends them.
+func (f *Filter) Charge(n int) {
+	f.evaluations += uint64(n)
+	f.Spend(n)
+}
+
 // Grant adds to the allowance. An overdraft reduces it.
 func (m *Meter) Grant(n int) { m.left += int64(n) }
 
@@ -15,8 +25,7 @@ func (m *Meter) Exhausted() bool { return m.left <= 0 }
 // allowance is exhausted. Callers check Exhausted before they start.
 func (f *Filter) Meter(m *Meter) { f.meter = m }
 
-// Exhausted reports whether the filter has selectors to evaluate and its
-// allowance is exhausted.
+// Exhausted reports whether the filter spends an allowance that is exhausted.
 func (f *Filter) Exhausted() bool { return f.metered() && f.meter.Exhausted() }
 
 // Spend takes n from the allowance.
@@ -27,6 +36,6 @@ func (f *Filter) Spend(n int) {
 }
 
 // metered reports whether the filter has a meter to spend from. A filter without
-// selectors spends none: its cost is proportional to the data that its client
-// receives.
-func (f *Filter) metered() bool { return f.meter != nil && f.Selective() }
+// selectors spends none unless MeterAll was called: its cost is proportional to the data
+// that its client receives.
+func (f *Filter) metered() bool { return f.meter != nil && (f.meterAll || f.Selective()) }

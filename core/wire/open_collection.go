@@ -16,8 +16,8 @@ type OpenCollection struct {
 	MetadataOnly  bool // omit bodies
 	RowsFirst     bool // bodies follow after the rows
 	Restore       bool // RestoreChunk frames follow
-	// Columns are the columns of the objects if the engine reads Kubernetes
-	// directly; none means the defaults. A connector defines its own.
+	// Columns are the columns that the program chose; none means the defaults. A connector
+	// computes columns without printers only.
 	Columns []api.Column
 }
 

@@ -149,6 +149,8 @@ var samples = []sample{
 	{"", &Pong{Mark: math.MaxUint64}},
 	{"", &RequestBody{Subscription: 1, Key: "default/web-1"}},
 	{"zero", &RequestBody{}},
+	{"", &ChooseColumns{Subscription: 7, Columns: podSchema.Columns[:3]}},
+	{"zero", &ChooseColumns{Columns: []api.Column{}}},
 
 	{"", &Welcome{Version: Version, Server: "watchglass/0.1.0", ProgressMillis: 10_000}},
 	{"", &Schema{Subscription: 1, Schema: podSchema, Dictionary: 7, Source: "etcd-1", DeltaEpoch: math.MaxUint64}},

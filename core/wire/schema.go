@@ -51,6 +51,7 @@ func appendSchema(dst []byte, s *api.Schema) []byte {
 	return appendColumns(dst, s.Columns)
 }
 
+//go:noinline
 func appendColumns(dst []byte, columns []api.Column) []byte {
 	dst = appendUvarint(dst, uint64(len(columns)))
 	for _, c := range columns {

@@ -115,6 +115,7 @@ const (
 	TypeRequestProgress Type = 0x05
 	TypePong            Type = Optional | 0x06
 	TypeRequestBody     Type = 0x07
+	TypeChooseColumns   Type = Optional | 0x08
 
 	TypeWelcome            Type = 0x10
 	TypeSchema             Type = 0x11
@@ -202,6 +203,7 @@ var FromReader = Set{
 	{TypeRequestProgress, func() Frame { return new(RequestProgress) }},
 	{TypePong, func() Frame { return new(Pong) }},
 	{TypeRequestBody, func() Frame { return new(RequestBody) }},
+	{TypeChooseColumns, func() Frame { return new(ChooseColumns) }},
 }
 
 // FromConnector are the frames from a connector to a reader.
@@ -230,6 +232,7 @@ var Stored = Set{
 	{TypeDictionary, func() Frame { return new(Dictionary) }},
 	{TypeWelcome, func() Frame { return new(Welcome) }},
 	{TypeSubscriptionStatus, func() Frame { return new(SubscriptionStatus) }},
+	{TypeChooseColumns, func() Frame { return new(ChooseColumns) }},
 	{TypeSavedSubscription, func() Frame { return new(SavedSubscription) }},
 }
 

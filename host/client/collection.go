@@ -21,6 +21,11 @@ type CollectionOptions struct {
 	FieldSelector string
 	// MetadataOnly omits the objects' JSON. Keys, labels, fields and columns remain.
 	MetadataOnly bool
+	// Columns replace the columns of the connector, which computes them from the objects'
+	// JSON, also with MetadataOnly. Each has a name, a kind and a path, and no printer. If the
+	// connector is too old for that, the collection closes with the cause
+	// ColumnsUnsupported.
+	Columns []api.Column
 	// RowsFirst loads all rows before the bodies. Views and lists without bodies are
 	// complete as soon as the rows are. Get fetches its body first; watches and lists with
 	// bodies start when all have arrived. If bodies exceed the memory limit, the collection
@@ -102,7 +107,7 @@ func (c *Collection) command(restore bool) []byte {
 	return (&wire.OpenCollection{
 		Collection: c.id, Resource: c.resource, Namespace: c.opts.Namespace,
 		LabelSelector: c.opts.LabelSelector, FieldSelector: c.opts.FieldSelector, MetadataOnly: c.opts.MetadataOnly,
-		RowsFirst: c.opts.RowsFirst, Restore: restore,
+		RowsFirst: c.opts.RowsFirst, Restore: restore, Columns: c.opts.Columns,
 	}).Append(nil)
 }
 

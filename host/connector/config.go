@@ -105,6 +105,7 @@ func (c Config) session() session.Config {
 	config.MaxControlBytes = c.Limits.Int(limit.MaxControlBytes)
 	config.MaxRequirements = c.Limits.Int(limit.MaxConnectionRequirements)
 	config.Selectors = c.Limits.Selectors()
+	config.MaxColumns, config.MaxColumnBytes = c.Limits.Int(limit.MaxColumns), c.Limits.Int(limit.MaxColumnBytes)
 	return config
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/body"
 	"github.com/watchglass/watchglass/host/access"
 	"github.com/watchglass/watchglass/host/limit"
 )
@@ -42,6 +43,7 @@ type Connector struct {
 	allowances  map[string]*allowance // by client name
 	listBytes   int                   // size of the copies of lists that are being sent
 	deflater    deflater
+	decoder     body.Decoder              // of the bodies of columns that readers choose; guarded by mu
 	preloading  map[api.Resource]struct{} // resources of Config.Preload that have not been listed yet
 }
 

@@ -465,9 +465,12 @@ func TestSessionDefaultsEqualTheLimits(t *testing.T) {
 	assert.Equal(t, limits.Int(limit.MaxControlBytes), c.MaxControlBytes)
 	assert.Equal(t, limits.Int(limit.MaxConnectionRequirements), c.MaxRequirements)
 	assert.Equal(t, limits.Selectors(), c.Selectors)
+	assert.Equal(t, limits.Int(limit.MaxColumns), c.MaxColumns)
+	assert.Equal(t, limits.Int(limit.MaxColumnBytes), c.MaxColumnBytes)
 	for core, l := range map[string]*limit.Limit{
 		session.LimitSubscriptions: limit.MaxSubscriptions, session.LimitFrames: limit.MaxMessageFrames,
 		session.LimitControlBytes: limit.MaxControlBytes, session.LimitRequirements: limit.MaxConnectionRequirements,
+		session.LimitColumns: limit.MaxColumns, session.LimitColumnBytes: limit.MaxColumnBytes,
 	} {
 		assert.Equal(t, l.Name, core)
 	}

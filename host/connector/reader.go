@@ -124,7 +124,7 @@ func (c *Connector) ServeShard(ctx context.Context, conn MessageConn, resources 
 	}
 	config := c.config.session()
 	config.Authenticate, config.Shard, config.Meter = r.authenticate, shard, &r.meter
-	config.Deflate = c.deflater.sections
+	config.Deflate, config.Decode = c.deflater.sections, c.decoder.Decode
 	config.Refused = func(status *api.Status) {
 		r.countRefusal(status)
 		r.released = true

@@ -21,4 +21,12 @@ var (
 		Name: "max-connection-requirements", Default: 2048, Unit: Count, Code: http.StatusTooManyRequests,
 		Help: "label requirements with their values, and field terms, of all subscriptions open on one connection; more subscriptions are refused",
 	})
+	MaxColumns = define(Limit{
+		Name: "max-columns", Default: 64, Unit: Count, Code: http.StatusRequestEntityTooLarge,
+		Help: "columns that the reader of one subscription chooses; a subscription with more is refused",
+	})
+	MaxColumnBytes = define(Limit{
+		Name: "max-column-bytes", Default: 1 << 10, Unit: Bytes, Code: http.StatusRequestEntityTooLarge,
+		Help: "length of the name, path and default of one column that a reader chooses; a subscription with a longer one is refused",
+	})
 )

@@ -1,5 +1,5 @@
 // Package server is the HTTP server of a connector. It serves the WebSocket
-// endpoint /watch, /healthz, /readyz and /metrics for operators, and the dashboard
+// endpoint /watch, the kinds that its clients can open at /api and /apis, /healthz, /readyz and /metrics for operators, and the dashboard
 // at / if it was built into the binary.
 //
 // # Readiness

@@ -48,6 +48,9 @@ type Config struct {
 	// Page is the file system served at /. Nil means the dashboard built into the
 	// binary.
 	Page fs.FS
+	// Discovery serves GET /api and GET /apis, as host/kubeapi does, so that clients of
+	// /watch can list the kinds. Nil means that these are paths of the page.
+	Discovery http.Handler
 	// HealthOnly serves health and metrics only, for a connector whose readers do not
 	// connect to this server.
 	HealthOnly bool
@@ -145,6 +148,11 @@ func (s *Server) routes(page http.Handler) http.Handler {
 	}
 	if !s.config.HealthOnly {
 		mux.HandleFunc("GET /watch", s.watch)
+		if s.config.Discovery != nil {
+			for _, pattern := range []string{"GET /api", "GET /apis", "OPTIONS /api", "OPTIONS /apis"} {
+				mux.Handle(pattern, s.logged(http.HandlerFunc(s.discovery)))
+			}
+		}
 		mux.Handle("GET /", s.logged(writedeadline.Handler(page, s.config.Connector.Limits())))
 	}
 	return mux

@@ -58,23 +58,24 @@ interface Discovery {
 const accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
 /**
- * Reads the kinds that a Kubernetes API offers for list and watch, including those of
+ * Reads the kinds that a connector or a Kubernetes API offers for list and watch, including those of
  * CustomResourceDefinitions, sorted by resource. A resource that has several versions is listed
  * in the preferred one.
  *
- * The URL leads to a Kubernetes API: of the cluster, as for `connectKubernetes`, or of a
- * connector that runs with `--kube-api`. It needs Kubernetes 1.30 or later. Rejects with a
- * {@link KindsError}.
+ * The URL is that of `connect`, and the kinds are those that the connector serves. Or it leads
+ * to a Kubernetes API, as for `connectKubernetes`, which needs Kubernetes 1.30 or later. An
+ * edge has no list of kinds. Rejects with a {@link KindsError}.
  */
 export async function listKinds(url: string | URL, options: KindsOptions = {}): Promise<Kind[]> {
-  const base = new URL(url, typeof location === "object" ? location.href : undefined).href.replace(/\/+$/, "");
+  const { href } = new URL(url, typeof location === "object" ? location.href : undefined);
+  const base = href.replace(/[?#].*/, "").replace(/^ws/, "http").replace(/(\/watch)?\/*$/, "");
   const { fetch = globalThis.fetch, signal = null } = options;
   const token = typeof options.token === "function" ? await options.token() : options.token;
   const headers = { accept, ...(token && { authorization: `Bearer ${token}` }) };
   const documents = ["/api", "/apis"].map(async (path) => {
     const response = await fetch(base + path, { headers, signal });
     if (!response.ok) throw failed(response.status, `${base}${path} cannot be read: HTTP status ${response.status}`);
-    const found = (await response.json()) as Partial<Discovery>;
+    const found = (await response.json().catch(() => ({}))) as Partial<Discovery>; // an older connector sends its page
     if (!found.items) throw failed(501, `${base}${path} is not aggregated discovery: Kubernetes 1.30 or later is expected`);
     return kindsOf(found as Discovery);
   });

@@ -56,10 +56,11 @@ export interface CollectionOptions extends Selectors {
    */
   rowsFirst?: boolean;
   /**
-   * The columns of the objects, for reading Kubernetes without a connector: the name of
-   * each column, the kind of its cells, and their JSONPath. With a connector, the
-   * connector defines them. Default: the columns of well-known resources, and the age for
-   * others.
+   * The columns of the objects, instead of those of well-known resources and definitions:
+   * the name of each column, the kind of its cells, and their JSONPath. A connector computes
+   * them from the bodies, also with {@link metadataOnly}. If it cannot, the collection closes
+   * with the cause `ColumnsUnsupported`. A connector has no printers for chosen columns, and
+   * cuts texts of more than 1024 bytes.
    */
   columns?: readonly (Pick<Column, "name" | "kind" | "path"> & Partial<Column>)[];
   /**

@@ -8,8 +8,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Page } from "playwright-core";
 import { inFirefox, serve, setup, show, shows, skip, skipUnlessChromium } from "./browser.js";
-import { demo, skip as noDemo } from "./demo.js";
+import { noDemo, startDemo } from "./demo.js";
 import { Kubernetes, pod as kubernetesPod } from "./kubernetes.js";
+
+/** The WebSocket URL of a connector to use instead of the demo. */
+const real = process.env.WATCHGLASS_URL;
 
 for (const worker of ["shared", "dedicated", "inline"] as const) {
   test(`a page with a ${worker} engine follows the connector`, { skip }, async (t) => {
@@ -272,9 +275,9 @@ for (const worker of ["shared", "dedicated", "inline"] as const) {
   });
 }
 
-test("a page shows the pods of a real connector", { skip: skip || noDemo }, async (t) => {
+test("a page shows the pods of a real connector", { skip: skip || (!real && noDemo) }, async (t) => {
   const { open } = await setup(t);
-  const url = await demo(t);
+  const url = real ?? (await startDemo(t, { pods: 200 })).watch;
   const page = await open();
   await show(page, url);
   await page.waitForFunction(() => view.snapshot.total >= 100 && pods.status.state === "live");

@@ -9,7 +9,7 @@ import { TestCluster } from "../src/testing.js";
 import type { Collection, KubeObject, Row } from "../src/types.js";
 import { Reader } from "../src/wire/codec.js";
 import { connected, skip, until } from "./cluster.js";
-import { demo, skip as noDemo } from "./demo.js";
+import { noDemo, startDemo } from "./demo.js";
 import { clientAt, fakeEngine, GuestError, say, speak, turn } from "./fake.js";
 import { built } from "./paths.js";
 
@@ -410,7 +410,7 @@ const expected: Record<"node" | "app" | "owner" | "restarts" | "name" | "initial
 
 test("indexes of a real connector have the rows that its groups count", { skip: skip || noDemo, timeout: 60_000 }, async (t) => {
   const { compile } = await import("../src/guest.js");
-  const wg = await connect(await demo(t, "--rate", "1"), { wasm: await compile(pathToFileURL(built("watchglass.wasm"))) });
+  const wg = await connect((await startDemo(t, { pods: 200, rate: 1 })).watch, { wasm: await compile(pathToFileURL(built("watchglass.wasm"))) });
   t.after(() => wg.close());
   const pods = wg.collection("v1/pods");
   using indexer: Indexer<"node" | "status"> = createIndexer(pods, { node: "spec.nodeName", status: "Status" });

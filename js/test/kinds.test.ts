@@ -1,16 +1,12 @@
 // Discovery, of the cluster in memory and of a real connector.
 
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { test } from "node:test";
 import { connect } from "../src/index.js";
 import { listKinds, schemaOf } from "../src/kinds.js";
 import { TestCluster } from "../src/testing.js";
 import { connected, optionsOf, pod, skip as noModule } from "./cluster.js";
-import { built } from "./paths.js";
+import { noDemo, startDemo } from "./demo.js";
 
 const options = { skip: noModule, timeout: 60_000 };
 const gadget = { apiVersion: "example.com/v1", kind: "Gadget", metadata: { name: "one" } };
@@ -74,35 +70,20 @@ test("errors of discovery name the address and what was expected", async () => {
   const { fetch } = server({ "/api": { kind: "APIVersions" } });
   await assert.rejects(listKinds("https://host", { fetch: server({}).fetch }), { name: "WatchglassError", code: 403, reason: "Forbidden", message: "https://host/api cannot be read: HTTP status 403" });
   await assert.rejects(listKinds("https://host", { fetch: ((input: string, init: RequestInit) => fetch(input.replace("apis", "api"), init)) as typeof globalThis.fetch }), { code: 501, message: /aggregated discovery: Kubernetes 1.30 or later is expected/ });
+  const page = (async () => new Response("<!doctype html>")) as typeof globalThis.fetch;
+  await assert.rejects(listKinds("wss://host/watch", { fetch: page }), { code: 501, message: /^https:\/\/host\/api is not aggregated discovery/ });
   await assert.rejects(listKinds("https://host", { fetch, signal: AbortSignal.abort(new Error("not needed")) }));
 });
 
-const binary = built("watchglass");
-
-test("the kinds of a connector have the columns that it serves", { skip: noModule || (existsSync(binary) ? false : "build/watchglass is missing"), timeout: 60_000 }, async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), "watchglass-kinds-"));
-  const child = spawn(binary, ["demo", "--pods", "10", "--rate", "0", "--listen", "127.0.0.1:0", "--kube-api", "127.0.0.1:0", "--data-dir", join(folder, "data")], { stdio: ["ignore", "pipe", "pipe"] });
-  const exited = new Promise((resolve) => child.on("exit", resolve));
-  t.after(async () => {
-    child.kill();
-    await exited;
-    rmSync(folder, { recursive: true });
-  });
-  let text = "";
-  const [api, page] = await new Promise<string[]>((resolve, reject) => {
-    const collect = (chunk: Buffer): void => {
-      text += chunk;
-      const found = [/--server (\S+)/, /watchglass demo: (\S+)/].map((pattern) => pattern.exec(text)?.[1]);
-      if (found.every((url) => url !== undefined)) resolve(found);
-    };
-    child.stdout.on("data", collect);
-    child.stderr.on("data", collect);
-    void exited.then((code) => reject(new Error(`the demo exited with ${code}: ${text}`)));
-  });
+test("the kinds of a connector have the columns that it serves", { skip: noDemo, timeout: 60_000 }, async (t) => {
+  const { watch, kubernetes } = await startDemo(t);
   const { wasm } = await optionsOf(new TestCluster());
-  const wg = await connect(`${page!.replace("http", "ws")}/watch`, { wasm: wasm! });
+  const wg = await connect(watch, { wasm: wasm! });
   t.after(() => wg.close());
-  const kinds = await listKinds(api!);
+  const kinds = await listKinds(watch);
+  assert.deepEqual(kinds, await listKinds(kubernetes));
+  assert.deepEqual(kinds, await listKinds(`${watch}?resource=v1/pods`));
+  assert.deepEqual(kinds, await listKinds(watch.replace(/^ws(.*)watch$/, "http$1")));
   const pods = kinds.find(({ resource }) => resource === "v1/pods");
   assert.deepEqual([pods?.kind, pods?.namespaced, pods?.shortNames], ["Pod", true, ["po"]]);
   assert.ok(kinds.some(({ resource }) => resource === "apps/v1/deployments"));

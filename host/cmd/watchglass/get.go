@@ -33,6 +33,7 @@ type readFlags struct {
 	query         queryFlags
 	groups        groupFlags
 	output        string
+	columns       []api.Column // of --output custom-columns
 	noHeaders     bool
 	watch         bool
 	events        bool
@@ -47,7 +48,7 @@ func (f *readFlags) add(cmd *cobra.Command) {
 	flags.StringVarP(&f.labels, "selector", "l", "", "label selector, such as app=web,tier!=db")
 	flags.StringVar(&f.fields, "field-selector", "", "field selector, such as status.phase=Running")
 	f.query.add(cmd)
-	flags.StringVarP(&f.output, "output", "o", "", "output format: wide, name or json (default: a table)")
+	flags.StringVarP(&f.output, "output", "o", "", "output format: wide, name, json or custom-columns=NAME:PATH,... (default: a table)")
 	flags.BoolVar(&f.noHeaders, "no-headers", false, "print no table header")
 }
 
@@ -59,10 +60,15 @@ func (f *readFlags) addConnection(cmd *cobra.Command) {
 
 // check sets defaults and reports errors that can be detected without the server.
 func (f *readFlags) check() error {
+	if err := f.checkCustomColumns(); err != nil {
+		return err
+	}
 	switch f.output {
 	case formatTable, formatWide, formatName, formatJSON:
 	default:
-		return fmt.Errorf("--output %q: expected wide, name or json", f.output)
+		if f.columns == nil {
+			return fmt.Errorf("--output %q: expected wide, name, json or custom-columns=", f.output)
+		}
 	}
 	if err := errors.Join(f.checkQuery(), f.checkGroups()); err != nil {
 		return err
@@ -96,6 +102,7 @@ its group (deployments.apps), or group/version/plural (example.com/v1/gadgets). 
 name of one object follows: get pods web-1, or get pods/web-1.` + queryHelp,
 		Example: `  watchglass get pods -A
   watchglass get po -n shop -l app=web -o wide
+  watchglass get pods -A -o custom-columns=NAME:.metadata.name,IMAGES:.spec.containers[*].image
   watchglass get pods -A --search pay --where 'restarts>3' --sort-by node,-age
   watchglass get pods -A --group-by node,status --aggregate restarts
   watchglass get deploy web -o json`,
@@ -206,7 +213,7 @@ func (r *reading) open(ctx context.Context, cl *client.Client, resource api.Reso
 	for {
 		options := client.CollectionOptions{
 			Namespace: namespace, LabelSelector: r.flags.labels, FieldSelector: r.fieldSelector(),
-			MetadataOnly: r.flags.output != formatJSON,
+			MetadataOnly: r.flags.output != formatJSON, Columns: r.flags.columns,
 		}
 		c, err := cl.Collection(ctx, resource.String(), options)
 		if err != nil {
@@ -225,7 +232,8 @@ func (r *reading) open(ctx context.Context, cl *client.Client, resource api.Reso
 		r.recorder.opened(schema, options)
 		r.printer = &printer{
 			out: r.stdout, format: r.flags.output, schema: schema, now: time.Now,
-			namespaces: schema.Namespaced && r.flags.allNamespaces, noHeaders: r.flags.noHeaders, events: r.flags.events,
+			custom:     r.flags.columns != nil,
+			namespaces: schema.Namespaced && r.flags.allNamespaces && r.flags.columns == nil, noHeaders: r.flags.noHeaders, events: r.flags.events,
 		}
 		return nil
 	}

@@ -104,10 +104,11 @@ func TestGet(t *testing.T) {
 		"pods -A -o name":                 "pod/a\npod/b\npod/c\n",
 		"pods -A --no-headers -l app=web": "default   a   0/0   Running   0   <unknown>\ndefault   b   0/0   Pending   0   <unknown>\nshop      c   0/0   Running   0   <unknown>\n",
 		"pods -o name --field-selector status.phase=Pending": "pod/b\n",
-		"pod b -o name":      "pod/b\n",
-		"pod/b -o name":      "pod/b\n",
-		"nodes -o name":      "node/n1\n",
-		"deploy -o name":     "deployment.apps/web\n",
+		"pod b -o name":  "pod/b\n",
+		"pod/b -o name":  "pod/b\n",
+		"nodes -o name":  "node/n1\n",
+		"deploy -o name": "deployment.apps/web\n",
+		"pods -A -o custom-columns=POD:.metadata.name,NODE:{.spec.nodeName},X:.x": "POD   NODE   X\na     n1     <none>\nb     n1     <none>\nc     n1     <none>\n",
 		"v1/pods -o name -A": "pod/a\npod/b\npod/c\n",
 	} {
 		t.Run(args, func(t *testing.T) {
@@ -142,18 +143,20 @@ func TestGetReportsErrors(t *testing.T) {
 	require.Equal(t, "No resources found\n", stderr)
 
 	for args, want := range map[string]string{
-		"deploy web":                  `deployments.apps "web" not found`,
-		"pods -l a=(":                 "BadRequest",
-		"pods -o yaml":                `--output "yaml": expected wide, name or json`,
-		"example.com/v1/gadgets":      "example.com/v1/gadgets",
-		"gadgets":                     `resource "gadgets" is not built in`,
-		"pdos":                        `resource "pdos" is not built in: did you mean pods?`,
-		"pods --field-selector x.y=1": "x.y",
-		"po/web-1":                    `pods "web-1" not found`,
-		"deployments.apps/web":        `deployments.apps "web" not found`,
-		"po/web-1 web-2":              `"po/web-1 web-2": expected one name: get po/NAME`,
-		"po/":                         `"po/": expected one name: get po/NAME`,
-		"pods a,metadata.namespace=x": `pods "a,metadata.namespace=x" not found`,
+		"deploy web":                      `deployments.apps "web" not found`,
+		"pods -l a=(":                     "BadRequest",
+		"pods -o yaml":                    `--output "yaml": expected wide, name, json or custom-columns=`,
+		"pods -o custom-columns=NAME":     `--output "custom-columns=NAME": expected NAME:PATH and commas`,
+		"pods -o custom-columns=A:.a[-1]": `column "A": path ".a[-1]"`,
+		"example.com/v1/gadgets":          "example.com/v1/gadgets",
+		"gadgets":                         `resource "gadgets" is not built in`,
+		"pdos":                            `resource "pdos" is not built in: did you mean pods?`,
+		"pods --field-selector x.y=1":     "x.y",
+		"po/web-1":                        `pods "web-1" not found`,
+		"deployments.apps/web":            `deployments.apps "web" not found`,
+		"po/web-1 web-2":                  `"po/web-1 web-2": expected one name: get po/NAME`,
+		"po/":                             `"po/": expected one name: get po/NAME`,
+		"pods a,metadata.namespace=x":     `pods "a,metadata.namespace=x" not found`,
 	} {
 		_, _, err := c.command(t, newGetCommand(), args)
 		require.ErrorContains(t, err, want, args)

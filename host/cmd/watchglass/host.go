@@ -255,6 +255,9 @@ func newHost(flags *hostFlags, l listeners, f files, source string, c connector.
 	if l.kubeAPI != nil {
 		h.kubeAPI = newKubeAPI(h.connector, c, timings)
 	}
+	if !s.HealthOnly {
+		s.Discovery = newDiscovery(h.connector, c)
+	}
 	s.Metrics = h.collectors(c, timings)
 	if l.admin != nil {
 		h.admin = newAdmin(h.connector, source, flags)

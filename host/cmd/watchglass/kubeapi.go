@@ -25,6 +25,11 @@ func newKubeAPI(c *connector.Connector, config connector.Config, timings *metric
 	})}
 }
 
+// newDiscovery returns the handler of the kinds for clients of /watch.
+func newDiscovery(c *connector.Connector, config connector.Config) http.Handler {
+	return kubeapi.New(kubeapi.Config{Backend: c.Backend(), Access: config.Access, Observer: config.Observer, Server: "watchglass", Limits: c.Limits()})
+}
+
 // serve serves requests until shutdown.
 func (k *kubeAPI) serve(listener net.Listener) error {
 	if err := k.http.Serve(listener); !errors.Is(err, http.ErrServerClosed) {

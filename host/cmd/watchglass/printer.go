@@ -37,6 +37,7 @@ type printer struct {
 	schema api.Schema
 	now    func() time.Time
 
+	custom     bool // print only the chosen columns
 	namespaces bool // print a column with the namespace
 	noHeaders  bool
 	events     bool // print a column with the type of the event
@@ -89,7 +90,7 @@ func (p *printer) header() []string {
 	if p.namespaces {
 		row = append(row, "NAMESPACE")
 	}
-	if catalog.NameColumn(&p.schema) < 0 {
+	if p.addsName() {
 		row = append(row, "NAME")
 	}
 	for _, c := range p.schema.Columns {
@@ -108,7 +109,7 @@ func (p *printer) row(t api.EventType, o object) []string {
 	if p.namespaces {
 		row = append(row, terminal.Text(o.Key().Namespace()))
 	}
-	if catalog.NameColumn(&p.schema) < 0 {
+	if p.addsName() {
 		row = append(row, terminal.Text(o.Key().Name()))
 	}
 	now := p.now().UnixMilli()
@@ -119,6 +120,9 @@ func (p *printer) row(t api.EventType, o object) []string {
 	}
 	return row
 }
+
+// addsName reports whether the name of an object is printed before its columns.
+func (p *printer) addsName() bool { return !p.custom && catalog.NameColumn(&p.schema) < 0 }
 
 func (p *printer) shown(c api.Column) bool {
 	return c.Priority == 0 || p.format == formatWide && !c.Hidden()

@@ -26,7 +26,7 @@ func newServeCommand() *cobra.Command {
 		Use:   "serve {--kubeconfig FILE | --in-cluster | --etcd-endpoints HOST:PORT}",
 		Short: "Serve a cluster's objects to readers, from its kube-apiserver or etcd",
 		Long: `Serve watches each resource of a cluster once and serves any number of readers
-over WebSocket at /watch, the dashboard at /, health at /healthz and /readyz, and
+over WebSocket at /watch, their kinds at /api and /apis, the dashboard at /, health at /healthz and /readyz, and
 metrics at /metrics. With --auth kube, only users who may get the non-resource URL
 /metrics can read the metrics. With --kube-api it also serves get, list and watch to
 kubectl and client-go, from the same cache.

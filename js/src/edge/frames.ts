@@ -7,7 +7,7 @@ import { schema } from "../wire/outputs.js";
 import { writeSubscriptionStatus } from "../wire/status.js";
 
 /** The types of further frames, which only the edge reads. */
-const more = { Unsubscribe: 0x03, SnapshotPart: 0x15, Events: 0x17, SnapshotBlock: 0x1e, SnapshotBodies: 0x1f, SavedSubscription: 0x31 } as const;
+const more = { Unsubscribe: 0x03, SnapshotPart: 0x15, Events: 0x17, SnapshotBlock: 0x1e, SnapshotBodies: 0x1f, SavedSubscription: 0x31, ChooseColumns: 0x88 } as const;
 
 /** A schema in a connector's message, with the history of the resource. */
 export interface Described {
@@ -92,6 +92,7 @@ export interface Subscribed {
   resource: string;
   /** Empty for all namespaces. */
   namespace: string;
+  /** No bodies are sent, and no columns are computed from them. */
   metadataOnly: boolean;
 }
 
@@ -99,17 +100,19 @@ export interface Subscribed {
 export function refuseSubscriptions(message: Uint8Array, refused: (subscribed: Subscribed) => Status | undefined): { left: Uint8Array; answers: Uint8Array } {
   const answers = new Writer();
   const left: Uint8Array[] = [];
+  let chosen: number | undefined; // the subscription whose columns the reader chose
   for (const { type, payload, bytes } of split(message)) {
-    const status = type === readerFrames.Subscribe ? refused(subscribed(payload)) : undefined;
+    if (type === more.ChooseColumns) chosen = new Reader(payload, "ChooseColumns").uint32();
+    const status = type === readerFrames.Subscribe ? refused(subscribed(payload, chosen)) : undefined;
     if (status) writeSubscriptionStatus(answers, new Reader(payload, "Subscribe").uint32(), status);
     else left.push(bytes);
   }
   return { left: answers.length > 0 ? concat(left) : message, answers: answers.take() };
 }
 
-function subscribed(payload: Uint8Array): Subscribed {
+function subscribed(payload: Uint8Array, chosen: number | undefined): Subscribed {
   const r = new Reader(payload, "Subscribe");
-  r.uint32();
+  const subscription = r.uint32();
   const [resource, namespace] = [r.text(), r.text()];
   for (let i = 0; i < 2; i++) r.text();
   r.resourceVersion();
@@ -117,7 +120,7 @@ function subscribed(payload: Uint8Array): Subscribed {
   r.text();
   r.resourceVersion();
   r.resourceVersion();
-  return { resource, namespace, metadataOnly: r.bool() };
+  return { resource, namespace, metadataOnly: r.bool() && subscription !== chosen };
 }
 
 /** Writes a Ping with a mark, which the reader returns after reading it. */

@@ -1,0 +1,20 @@
+package body
+
+import "github.com/watchglass/watchglass/core/api"
+
+// Decoder decodes bodies into buffers that it reuses.
+type Decoder struct{ plain, base []byte }
+
+// Decode returns the plain JSON of a body until the next call. The base is the body that
+// a body of codec Delta is a delta against, and otherwise the zero Body. The dictionary is
+// that of both, or nil.
+func (d *Decoder) Decode(body, base api.Body, dictionary []byte) (plain []byte, err error) {
+	d.base = d.base[:0]
+	if base.Codec != api.NoBody {
+		if d.base, err = Decode(d.base, base, dictionary, nil); err != nil {
+			return nil, err
+		}
+	}
+	d.plain, err = Decode(d.plain[:0], body, dictionary, d.base)
+	return d.plain, err
+}

@@ -1,0 +1,115 @@
+package session
+
+import (
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/objectjson"
+	"github.com/watchglass/watchglass/core/store"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// A reader may choose the columns of a subscription. Their cells are computed from the
+// body of each object that is sent, and only from that. Other readers never receive
+// them: the subscription shares neither blocks nor patches nor encoded events.
+
+// costCell is the number of bytes whose decoding costs one evaluation of the reader's
+// allowance. Each further costColumns columns cost the same again.
+const (
+	costCell    = 64
+	costColumns = 8
+)
+
+// choose sets the columns of a subscription, if the last ChooseColumns frame is for it.
+func (m *Message) choose(r *Request) {
+	if c := m.chosen; c != nil && r != nil && c.Subscription == r.Frame.Subscription {
+		r.Columns = c.Columns
+	}
+}
+
+// checkColumns returns the error for columns that exceed a limit.
+func (c *Config) checkColumns(columns []api.Column) *api.Status {
+	if len(columns) > c.MaxColumns {
+		return tooManyColumns()
+	}
+	for i := range columns {
+		if column := &columns[i]; len(column.Name)+len(column.Path)+len(column.Printer)+len(column.Default) > c.MaxColumnBytes {
+			return api.LimitReached(api.CodeTooLarge, LimitColumnBytes, "a column of the subscription is too long; shorten its path")
+		}
+	}
+	return nil
+}
+
+func tooManyColumns() *api.Status {
+	return api.LimitReached(api.CodeTooLarge, LimitColumns, "the subscription has too many columns; choose fewer")
+}
+
+// computed are the columns of one subscription.
+type computed struct {
+	columns []api.Column // chosen by the reader
+	schema  api.Schema   // of the collection, with these columns
+	scanner *objectjson.Scanner
+	fields  []string    // scratch, one per field
+	failure *api.Status // why an object has no cells; it ends the subscription
+}
+
+// newComputed returns nil if the columns are those of the collection.
+func (c *Config) newComputed(columns []api.Column, schema *api.Schema) (*computed, *api.Status) {
+	if len(columns) == 0 || c.Decode == nil {
+		return nil, nil
+	}
+	if status := c.checkColumns(columns); status != nil {
+		return nil, status
+	}
+	scanned := api.Schema{Resource: schema.Resource, Kind: schema.Kind, Columns: columns}
+	scanned = *scanned.WithTimes()
+	scanner, err := objectjson.NewScanner(&scanned)
+	if err != nil {
+		return nil, api.AsStatus(err)
+	}
+	of := &computed{columns: columns, schema: *schema, scanner: scanner, fields: make([]string, len(schema.Fields))}
+	of.schema.Columns = scanned.Columns
+	return of, nil
+}
+
+// schema returns the schema of the objects that the reader receives.
+func (s *subscription) schema() *api.Schema {
+	if s.computed != nil {
+		return &s.computed.schema
+	}
+	return s.cacher.Schema()
+}
+
+// broken returns why the columns of an object could not be computed, or nil.
+func (s *subscription) broken() *api.Status {
+	if s.computed == nil {
+		return nil
+	}
+	return s.computed.failure
+}
+
+// computeEnvelope returns the envelope of a version with the columns that the reader
+// chose. It is in the scratch space.
+func (s *subscription) computeEnvelope(ref store.Ref) wire.Envelope {
+	c, heap, f := s.computed, s.cacher.Heap(), s.frame
+	f.Base = f.Base[:0]
+	base, packed := heap.BaseBody(ref, &f.Base), heap.Body(ref)
+	plain, err := s.session.cfg.Decode(packed, base, s.cacher.Bodies().Dictionary(ref))
+	s.filter.Charge(1 + len(plain)/costCell*(1+len(c.columns)/costColumns))
+	var cells []api.Value
+	if err == nil {
+		cells, err = c.scanner.Cells(plain)
+	}
+	stored := heap.Envelope(ref)
+	if err != nil {
+		c.failure = api.Internal("the columns of " + string(stored.Key()) + " cannot be computed: " + err.Error())
+	}
+	for i := range c.fields {
+		c.fields[i] = stored.Field(i)
+	}
+	if s.omitsBodies() {
+		packed = api.Body{}
+	}
+	o := api.Object{Key: stored.Key(), UID: stored.UID(), Fields: c.fields, Columns: cells, Body: packed}
+	at := len(f.Bytes)
+	f.Bytes = wire.AppendEnvelope(f.Bytes, &o)
+	return f.Bytes[at:]
+}

@@ -1,0 +1,29 @@
+package wire
+
+import "github.com/watchglass/watchglass/core/api"
+
+// ChooseColumns selects the columns of the [Subscribe] that follows, instead of those of
+// the connector. The connector computes them from the bodies of the objects. Its [Schema]
+// then begins with them. If it does not, the connector does not know the frame.
+type ChooseColumns struct {
+	Subscription uint32
+	Columns      []api.Column // without printers
+}
+
+// MaxChooseColumns is the maximum size of the payload.
+const MaxChooseColumns = 64 << 10
+
+// Append writes the whole frame.
+func (f *ChooseColumns) Append(dst []byte) []byte {
+	dst, start := begin(dst, TypeChooseColumns)
+	dst = appendUvarint(dst, uint64(f.Subscription))
+	return end(appendColumns(dst, f.Columns), start)
+}
+
+// Parse reads the payload.
+func (f *ChooseColumns) Parse(payload []byte) error {
+	r := reader{b: payload}
+	f.Subscription = r.uint32()
+	f.Columns = r.columns()
+	return r.done("ChooseColumns")
+}
