@@ -7,6 +7,7 @@ import (
 	"github.com/watchglass/watchglass/core/cacher"
 	"github.com/watchglass/watchglass/core/history"
 	"github.com/watchglass/watchglass/core/internal/lite"
+	"github.com/watchglass/watchglass/core/join"
 	"github.com/watchglass/watchglass/core/objcache"
 	"github.com/watchglass/watchglass/core/reflector"
 	"github.com/watchglass/watchglass/core/session"
@@ -31,7 +32,8 @@ type sharedCollection struct {
 	// incomplete requests wait for the bodies, in the same way.
 	incomplete []func(*api.Status)
 	restore    *restore     // while persisted state is restored
-	columns    []api.Column // columns that the program chose, if it reads Kubernetes directly
+	columns    []api.Column // columns that the program chose: all are joined, or it reads Kubernetes directly
+	joined     joined
 }
 
 // collection is a collection that the program has opened.
@@ -50,7 +52,17 @@ func (e *Engine) openCollection(f *wire.OpenCollection) {
 		e.reject(wire.ObjectCollection, f.Collection, api.AsStatus(err))
 		return
 	}
-	if status := e.origin.accept(f); status != nil {
+	var other string
+	var status *api.Status
+	if len(f.Columns) > 0 && f.Columns[0].Printer == join.Printer {
+		other = join.Resource(f.Columns)
+		if _, err := api.ParseResource(other); err != nil {
+			status = api.AsStatus(err)
+		}
+	} else {
+		status = e.origin.accept(f)
+	}
+	if status != nil {
 		e.reject(wire.ObjectCollection, f.Collection, status)
 		return
 	}
@@ -59,13 +71,14 @@ func (e *Engine) openCollection(f *wire.OpenCollection) {
 		LabelSelector: lite.Clone(f.LabelSelector), FieldSelector: lite.Clone(f.FieldSelector),
 		MetadataOnly: f.MetadataOnly, RowsFirst: f.RowsFirst && !f.MetadataOnly, Columns: columnsText(f.Columns),
 	}
-	e.dropRefused(scope)
-	b, fresh := e.acquire(scope, objcache.Version{})
-	b.users++
+	b, fresh := e.use(scope)
 	c := &collection{id: f.Collection, shared: b}
 	e.collections = append(e.collections, c)
 	if fresh {
 		b.columns = f.Columns
+		if other != "" {
+			b.joinTo(e, other)
+		}
 		if f.Restore {
 			b.restore = e.newRestore(c, scope)
 		}
@@ -121,6 +134,11 @@ func (b *sharedCollection) renew(e *Engine, reason api.WatchEnd, other *api.Stat
 	e.expireReaders(b.cacher, other)
 	b.cacher.Waits().Fail(other)
 	b.adopt(e, e.newReflector(b.scope, b.floor))
+	b.reopenViews(e)
+}
+
+//go:noinline
+func (b *sharedCollection) reopenViews(e *Engine) {
 	for _, v := range e.views {
 		if v.collection.shared == b {
 			v.reopen(e)
@@ -159,14 +177,20 @@ func (e *Engine) newReflector(scope reflector.Scope, floor objcache.Version) *re
 	return reflector.New(reflector.Config{
 		Scope: scope, MinResourceVersion: floor.ResourceVersion, Source: floor.History,
 		Credit: e.cfg.Credit, Rand: e.rand, NextSubscription: e.origin.nextSubscription,
-	}, cacher.New(cacher.Config{
+	}, e.newCacher())
+}
+
+//go:noinline
+func (e *Engine) newCacher() *cacher.Cacher {
+	return cacher.New(cacher.Config{
 		Seed:    e.rand.Uint64(),
 		History: history.Limits{MinCapacity: min(100, e.cfg.MaxHistory), MaxCapacity: e.cfg.MaxHistory},
-	}))
+	})
 }
 
 // adopt installs a reflector and its cacher.
 func (b *sharedCollection) adopt(e *Engine, r *reflector.Reflector) {
+	b.closeJoin()
 	b.reflector, b.cacher, b.served = r, r.Cacher(), nil
 	b.views = view.NewSet(b.cacher)
 	b.cacher.Tick(e.now)
@@ -262,8 +286,7 @@ func (e *Engine) closeCollection(f *wire.CloseCollection) {
 		}
 	}
 	e.collections = lite.Remove(e.collections, c)
-	c.shared.users--
-	c.shared.idleSince = e.now
+	c.shared.unuse(e)
 	if r := c.shared.restore; r != nil && r.collection == c {
 		c.shared.endRestore(e)
 	}
@@ -305,6 +328,10 @@ func (e *Engine) drop(match func(*sharedCollection) bool) {
 		}
 		b.reflector.Close()
 		e.origin.leave(b)
+		if b.joined.other != nil {
+			b.closeJoin()
+			b.joined.other.unuse(e)
+		}
 		gone := api.Unavailable("the collection was closed")
 		b.settle(gone)
 		b.settleIncomplete(gone)
@@ -358,7 +385,7 @@ func (e *Engine) findCollection(id uint32) *collection {
 }
 
 func (c *collection) describe(e *Engine) {
-	e.out = (&wire.CollectionSchema{Collection: c.id, Schema: *c.shared.cacher.Schema()}).Append(e.out)
+	e.out = (&wire.CollectionSchema{Collection: c.id, Schema: *c.shared.schema()}).Append(e.out)
 }
 
 // report sends the state if it changed.
@@ -370,6 +397,9 @@ func (c *collection) report(e *Engine) {
 	}
 	state := r.State()
 	state.Collection = c.id
+	if state.State == api.StateLive && state.Status == nil {
+		state.Status = c.shared.joinStatus()
+	}
 	state.LastProgressMillis = e.outside(state.LastProgressMillis)
 	if at := e.origin.retryAt(); at != 0 && state.State != api.StateClosed {
 		state.NextAttemptMillis = at

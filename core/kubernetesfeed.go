@@ -35,9 +35,13 @@ type kubernetesFeed struct {
 func newKubernetesFeed(k *kubernetes, b *sharedCollection) *kubernetesFeed {
 	resource, _ := api.ParseResource(b.scope.Resource) // validated before
 	f := &kubernetesFeed{engine: k.engine, collection: b}
+	columns := b.columns
+	if b.joined.other != nil {
+		columns = nil
+	}
 	f.Client = kubewatch.New(kubewatch.Config{
 		Resource: resource, Namespace: b.scope.Namespace, LabelSelector: b.scope.LabelSelector,
-		FieldSelector: b.scope.FieldSelector, Columns: b.columns,
+		FieldSelector: b.scope.FieldSelector, Columns: columns,
 		Server: "Kubernetes", Cluster: k.engine.cfg.Kubernetes, Roaming: true, ListsAtOnce: true,
 		PageSize: kubernetesPageSize, InitialSeconds: initialWatch, WatchSeconds: usualWatch, FirstWatchSeconds: shortWatch,
 		Handler: f, Fetch: k.fetch, Cancel: k.cancel,

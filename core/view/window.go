@@ -162,7 +162,7 @@ func (w *window) item(ref store.Ref) wire.Item {
 
 // labels returns the labels of a version, and its owner with the complete kind and name.
 func (w *window) labels(ref store.Ref) api.Labels {
-	labels := w.heap.Labels.Labels(w.heap.LabelSet(ref))
+	labels := w.heap.LabelsAndOwner(ref)
 	packed := labels.OwnerText()
 	owner := api.ParseOwner(packed, w.heap.Key(ref).Name())
 	if owner.Kind == "" {
