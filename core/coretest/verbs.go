@@ -60,7 +60,7 @@ func init() {
 		"wakes": doWakes, // prints the time of the engine's next tick
 
 		// The program.
-		"collection":       doCollection, // ID RESOURCE ns= labels= fields= restore= metadata-only
+		"collection":       doCollection, // ID RESOURCE ns= labels= fields= restore= metadata-only rows-first join=
 		"close-collection": doCloseCollection,
 		"watch":            doWatch, // ID collection= ns= labels= fields= rv= match= initial= timeout= policy= credit= bookmarks bodies previous
 		"grant":            doGrant, // ID EVENTS

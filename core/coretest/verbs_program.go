@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/join"
 	"github.com/watchglass/watchglass/core/wire"
 )
 
@@ -20,7 +21,7 @@ func doCollection(h *harness, v *verb) error {
 	f := &wire.OpenCollection{
 		Collection: v.takeNumber("a number for the collection"), Resource: v.take("a resource such as v1/pods"),
 		Namespace: v.option("ns"), LabelSelector: v.option("labels"), FieldSelector: v.option("fields"),
-		MetadataOnly: v.flag("metadata-only"), RowsFirst: v.flag("rows-first"),
+		MetadataOnly: v.flag("metadata-only"), RowsFirst: v.flag("rows-first"), Columns: joined(v.option("join")),
 	}
 	name := v.option("restore")
 	if f.Restore = name != ""; !f.Restore {
@@ -31,6 +32,16 @@ func doCollection(h *harness, v *verb) error {
 		return err
 	}
 	return h.restore(f.Collection, s)
+}
+
+// joined parses the joined columns of a collection, such as
+// "metrics.k8s.io/v1beta1/pods:CPU,Memory".
+func joined(text string) (columns []api.Column) {
+	resource, names, _ := strings.Cut(text, ":")
+	for _, name := range words(names) {
+		columns = append(columns, api.Column{Name: name, Kind: api.String, Printer: join.Printer, Path: resource + " " + name})
+	}
+	return columns
 }
 
 func doCloseCollection(h *harness, v *verb) error {

@@ -87,7 +87,7 @@ func (j *Join) Close() {
 }
 
 // cost is the work for an object, in the unit of the Build of views.
-const cost = 96
+const cost = 192
 
 // Build reads objects until all are read, or until it has taken about this much work. It
 // returns the rest of the work.
@@ -102,7 +102,9 @@ func (j *Join) Build(work int) int {
 	if last != 0 {
 		j.cursor = api.Key(lite.Clone(string(j.rows.Heap().Key(last))))
 	}
-	j.built = work > 0
+	if j.built = work > 0; j.built {
+		j.out.EndRevision(j.rows.ResourceVersion(), 0)
+	}
 	return work
 }
 
