@@ -26,6 +26,13 @@ type CollectionOptions struct {
 	// bodies start when all have arrived. If bodies exceed the memory limit, the collection
 	// continues without them, and only watches with MetadataOnly continue.
 	RowsFirst bool
+	// Columns are joined columns: those of the objects with the same keys in another
+	// resource, which views add to the columns of the objects. Their Printer is "join", and
+	// their Path is the other resource and the name of the column there, such as
+	// "metrics.k8s.io/v1beta1/pods CPU". All are of one resource, which is opened with the
+	// rights of the client. While it cannot be read, the cells are Null, and [Status.Err]
+	// of the live collection is the reason.
+	Columns []api.Column
 	// Restore yields the stored chunks of [Collection.Snapshot]: those of a complete
 	// state, followed by those of later changes. The collection starts with that
 	// state, reports how old it is, and resumes from there. See
@@ -102,7 +109,7 @@ func (c *Collection) command(restore bool) []byte {
 	return (&wire.OpenCollection{
 		Collection: c.id, Resource: c.resource, Namespace: c.opts.Namespace,
 		LabelSelector: c.opts.LabelSelector, FieldSelector: c.opts.FieldSelector, MetadataOnly: c.opts.MetadataOnly,
-		RowsFirst: c.opts.RowsFirst, Restore: restore,
+		RowsFirst: c.opts.RowsFirst, Restore: restore, Columns: c.opts.Columns,
 	}).Append(nil)
 }
 

@@ -51,7 +51,12 @@ var pods = api.Resource{Version: "v1", Name: "pods"}
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{t: t, source: memory.New()}
+	return worldOf(t, memory.New())
+}
+
+func worldOf(t *testing.T, source *memory.Source) *world {
+	t.Helper()
+	w := &world{t: t, source: source}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	t.Cleanup(cancel)
 	w.ctx = ctx

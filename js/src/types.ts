@@ -60,6 +60,13 @@ export interface CollectionOptions extends Selectors {
    * each column, the kind of its cells, and their JSONPath. With a connector, the
    * connector defines them. Default: the columns of well-known resources, and the age for
    * others.
+   *
+   * Columns with the printer `join` are added to those of the objects, with and without a
+   * connector. They show the column of the object with the same key in another resource,
+   * and `path` names both: `"metrics.k8s.io/v1beta1/pods CPU"`. Only views have them. All
+   * columns must then be of one other resource. It is opened with the rights of the user.
+   * While it cannot be read, cells are null, the state is that of the objects, and
+   * {@link CollectionStatus.error} has the reason.
    */
   columns?: readonly (Pick<Column, "name" | "kind" | "path"> & Partial<Column>)[];
   /**

@@ -1,7 +1,7 @@
 import type { Collection, Schema, Watchglass } from "watchglass";
 import { highlighter } from "watchglass/search";
 import { ColumnChooser } from "./chooser.ts";
-import { facetNames, firstSort, hasWideColumns, nextSort, type TableColumn, tableColumns } from "./columns.ts";
+import { facetNames, firstSort, hasWideColumns, nextSort, type TableColumn, tableColumns, withoutJoined } from "./columns.ts";
 import { ConnectionState } from "./connection.ts";
 import { Detail } from "./detail.ts";
 import { byId, setAttribute, setText } from "./dom.ts";
@@ -16,7 +16,7 @@ import { type Message, Overlay } from "./overlay.ts";
 import { Overview } from "./overview.ts";
 import { NamespacePicker, ResourcePicker } from "./pickers.ts";
 import { LiveView, rowsQuery } from "./query.ts";
-import { CLUSTER_SCOPED, mayNarrow } from "./resources.ts";
+import { CLUSTER_SCOPED, mayNarrow, metricsColumns } from "./resources.ts";
 import { SavedViews } from "./saved.ts";
 import { withLabel } from "./selectors.ts";
 import { DEFAULT_RESOURCE, OVERVIEW, type PageState, formatHash, freshState, parseHash, withValue, withoutValue } from "./state.ts";
@@ -62,6 +62,7 @@ export class Dashboard {
   /** The namespace that the collection is limited to; empty for all. */
   #scope = "";
   #schema: Schema | undefined;
+  #hasJoined = false;
   #views: Views | undefined;
   #refusal: string | undefined;
 
@@ -170,7 +171,7 @@ export class Dashboard {
     this.#closeCollection();
     this.#setPage("table");
     this.#scope = namespace;
-    const collection = this.connection.collection(this.#state.resource, { rowsFirst: true, namespace });
+    const collection = this.connection.collection(this.#state.resource, { rowsFirst: true, namespace, columns: metricsColumns(this.#state.resource) });
     this.#collection = collection;
     collection.subscribe(() => this.#onCollection(collection));
     collection.subscribeProgress(() => schedule(this.#draw));
@@ -188,6 +189,7 @@ export class Dashboard {
     for (const view of Object.values(this.#views ?? {})) view.close();
     this.#collection?.close();
     this.#collection = this.#schema = this.#views = undefined;
+    this.#hasJoined = false;
     this.#notices.clear();
     this.#exporter.cancel();
     this.#chooser.draw(undefined, this.#state);
@@ -215,7 +217,12 @@ export class Dashboard {
     if (collection !== this.#collection) return;
     if (this.#isNarrower(this.#state)) return this.#openCollection(this.#state.namespace);
     schedule(this.#draw);
-    if (this.#refusal !== undefined && !collection.status.error) this.#applyQuery(); // it may have been refused with the collection
+    const { state, error } = collection.status;
+    if (state === "live" && this.#hasJoined !== !error) {
+      this.#hasJoined = !error; // the error of a current collection is that of its joined columns
+      this.#showColumns();
+    }
+    if (this.#refusal !== undefined && (state === "live" || !error)) this.#applyQuery(); // it may have been refused with the collection
     if (!collection.schema || collection.schema === this.#schema) return;
     this.#schema = collection.schema;
     this.#filters.setSchema(collection.schema);
@@ -278,7 +285,7 @@ export class Dashboard {
   }
 
   #columns(schema: Schema): TableColumn[] {
-    return tableColumns(schema, this.#state.wide, this.#state.columns);
+    return tableColumns(this.#hasJoined ? schema : withoutJoined(schema), this.#state.wide, this.#state.columns);
   }
 
   #showObject(): void {
