@@ -17,7 +17,9 @@ type OpenCollection struct {
 	RowsFirst     bool // bodies follow after the rows
 	Restore       bool // RestoreChunk frames follow
 	// Columns are the columns of the objects if the engine reads Kubernetes
-	// directly; none means the defaults. A connector defines its own.
+	// directly; none means the defaults. A connector defines its own. With the
+	// printer of package join, they are columns of another collection that views
+	// have in addition.
 	Columns []api.Column
 }
 
