@@ -279,13 +279,19 @@ export class Dashboard {
 
   #showColumns(): void {
     if (!this.#schema) return;
+    const schema = this.#visible(this.#schema);
     this.#table.setColumns(this.#columns(this.#schema));
-    this.#chooser.draw(this.#schema, this.#state);
-    byId("wide").hidden = !hasWideColumns(this.#schema);
+    this.#chooser.draw(schema, this.#state);
+    byId("wide").hidden = !hasWideColumns(schema);
   }
 
   #columns(schema: Schema): TableColumn[] {
-    return tableColumns(this.#hasJoined ? schema : withoutJoined(schema), this.#state.wide, this.#state.columns);
+    return tableColumns(this.#visible(schema), this.#state.wide, this.#state.columns);
+  }
+
+  /** The schema without joined columns, while these have no values. */
+  #visible(schema: Schema): Schema {
+    return this.#hasJoined ? schema : withoutJoined(schema);
   }
 
   #showObject(): void {
