@@ -14,7 +14,7 @@ import (
 // joined is the part of a shared collection that joins columns of another one, for views.
 type joined struct {
 	other *sharedCollection // nil without joined columns
-	join  *join.Join        // nil until a view is opened
+	join  *join.Join        // nil without views
 }
 
 // use returns the shared collection of a scope, and adds a user.
@@ -96,7 +96,11 @@ func (b *sharedCollection) closeJoin() {
 // buildJoins continues to compute joined columns, and reports whether work is left.
 func (e *Engine) buildJoins() (unfinished bool) {
 	for _, b := range e.sharedCollections {
-		if b.joined.join == nil || !b.cacher.Ready() {
+		switch {
+		case b.joined.join == nil || !b.cacher.Ready():
+			continue
+		case b.views.Empty():
+			b.closeJoin()
 			continue
 		}
 		if b.joined.join.Outdated(b.source()) {

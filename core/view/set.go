@@ -78,6 +78,9 @@ func (s *Set) Replaced() {
 	}
 }
 
+// Empty reports whether no view is open.
+func (s *Set) Empty() bool { return len(s.views) == 0 }
+
 // UsedBytes returns the approximate memory of the views, without their windows.
 func (s *Set) UsedBytes() (used int) {
 	if s.texts != nil {
