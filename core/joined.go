@@ -15,6 +15,9 @@ import (
 type joined struct {
 	other *sharedCollection // nil without joined columns
 	join  *join.Join        // nil without views
+	// cause is why the columns have no current values, and status is what the state of the
+	// collection has for it.
+	cause, status *api.Status
 }
 
 // use returns the shared collection of a scope, and adds a user.
@@ -115,13 +118,27 @@ func (e *Engine) buildJoins() (unfinished bool) {
 	return unfinished
 }
 
+// JoinUnavailable is the Cause of the status of a live collection whose joined columns have
+// no current values.
+const JoinUnavailable = "JoinUnavailable"
+
 // joinStatus returns why the joined columns have no current values, or nil.
 func (b *sharedCollection) joinStatus() *api.Status {
-	if b.joined.other == nil {
+	j := &b.joined
+	if j.other == nil {
 		return nil
 	}
-	if b.joined.join != nil && b.joined.join.Unknown() != nil {
-		return b.joined.join.Unknown()
+	cause := j.other.reflector.Why()
+	if j.join != nil && j.join.Unknown() != nil {
+		cause = j.join.Unknown()
 	}
-	return b.joined.other.reflector.Why()
+	if cause != j.cause {
+		j.cause, j.status = cause, nil
+		if cause != nil {
+			named := *cause
+			named.Cause = JoinUnavailable
+			j.status = &named
+		}
+	}
+	return j.status
 }

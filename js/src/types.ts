@@ -66,7 +66,7 @@ export interface CollectionOptions extends Selectors {
    * and `path` names both: `"metrics.k8s.io/v1beta1/pods CPU"`. Only views have them. All
    * columns must then be of one other resource. It is opened with the rights of the user.
    * While it cannot be read, cells are null, the state is that of the objects, and
-   * {@link CollectionStatus.error} has the reason.
+   * {@link CollectionStatus.error} has the reason and the cause `JoinUnavailable`.
    */
   columns?: readonly (Pick<Column, "name" | "kind" | "path"> & Partial<Column>)[];
   /**

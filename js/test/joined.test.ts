@@ -42,7 +42,7 @@ test("without the right to read the other resource, rows lack its columns and th
   assert.equal(view.snapshot.rows[0]!.cells["Backends"], null);
   await until(services, () => services.status.error !== undefined);
   assert.equal(services.status.state, "live");
-  assert.deepEqual([services.status.error!.code, services.status.error!.message], [403, "Kubernetes: watch list of v1/endpoints: endpoints is forbidden"]);
+  assert.deepEqual([services.status.error!.code, services.status.error!.cause, services.status.error!.message], [403, "JoinUnavailable", "Kubernetes: watch list of v1/endpoints: endpoints is forbidden"]);
   assert.equal(wg.status.state, "live");
   cluster.allow("v1/endpoints");
   wg.reconnect();

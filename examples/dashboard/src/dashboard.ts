@@ -218,8 +218,9 @@ export class Dashboard {
     if (this.#isNarrower(this.#state)) return this.#openCollection(this.#state.namespace);
     schedule(this.#draw);
     const { state, error } = collection.status;
-    if (state === "live" && this.#hasJoined !== !error) {
-      this.#hasJoined = !error; // the error of a current collection is that of its joined columns
+    const hasJoined = error?.cause !== "JoinUnavailable";
+    if (state === "live" && this.#hasJoined !== hasJoined) {
+      this.#hasJoined = hasJoined;
       this.#showColumns();
     }
     if (this.#refusal !== undefined && (state === "live" || !error)) this.#applyQuery(); // it may have been refused with the collection
