@@ -67,11 +67,7 @@ if (process.argv.includes("--test")) {
   await build({ ...common, entryPoints: ["src/worker.ts"], outdir: "dist", platform: "neutral" });
   await build({ ...common, entryPoints: { node: "src/index.ts" }, outdir: "dist", platform: "node", plugins: [onNode], external: ["ws"] });
   // Adapters contain the code that they share with each other, but no code of the entry above.
-<<<<<<< HEAD
-  await build({ ...common, entryPoints: ["react", "indexer", "informer", "inspector", "kinds", "persistence", "search", "stores", "tanstack-db", "testing", "tree"].map((name) => `src/${name}.ts`), outdir: "dist", platform: "neutral", external: ["react"] });
-=======
-  await build({ ...common, entryPoints: ["react", "groups", "informer", "inspector", "kinds", "persistence", "search", "stores", "tanstack-db", "testing", "tree"].map((name) => `src/${name}.ts`), outdir: "dist", platform: "neutral", external: ["react"] });
->>>>>>> cc8fbca949c0c5c2fad0079141884bb2bb2f8e51
+  await build({ ...common, entryPoints: ["react", "groups", "indexer", "informer", "inspector", "kinds", "persistence", "search", "stores", "tanstack-db", "testing", "tree"].map((name) => `src/${name}.ts`), outdir: "dist", platform: "neutral", external: ["react"] });
   // Both bundles contain the worker and the module, for programs that load one file.
   const inline = { ...common, sourcemap: false, minify: true, platform: "neutral", plugins: [inlineFiles], define: { "import.meta.url": '""' } };
   await build({ ...inline, entryPoints: ["src/inline.ts"], outdir: "dist" });
