@@ -8,6 +8,7 @@ import (
 	"github.com/watchglass/watchglass/core/catalog"
 	"github.com/watchglass/watchglass/core/history"
 	"github.com/watchglass/watchglass/core/internal/lite"
+	"github.com/watchglass/watchglass/core/join"
 	"github.com/watchglass/watchglass/core/objcache"
 	"github.com/watchglass/watchglass/core/reflector"
 	"github.com/watchglass/watchglass/core/session"
@@ -33,6 +34,7 @@ type sharedCollection struct {
 	incomplete []func(*api.Status)
 	restore    *restore     // while persisted state is restored
 	columns    []api.Column // columns that the program chose
+	joined     joined
 }
 
 // collection is a collection that the program has opened.
@@ -51,7 +53,15 @@ func (e *Engine) openCollection(f *wire.OpenCollection) {
 		e.reject(wire.ObjectCollection, f.Collection, api.AsStatus(err))
 		return
 	}
-	if _, err := catalog.NewScanner(&api.Schema{Columns: f.Columns}); err != nil {
+	var err error
+	chosen, added := f.Columns, []api.Column(nil)
+	if len(chosen) > 0 && chosen[0].Printer == join.Printer {
+		chosen, added = nil, f.Columns
+		_, err = api.ParseResource(join.Resource(added))
+	} else {
+		_, err = catalog.NewScanner(&api.Schema{Columns: chosen})
+	}
+	if err != nil {
 		e.reject(wire.ObjectCollection, f.Collection, api.AsStatus(err))
 		return
 	}
@@ -67,12 +77,13 @@ func (e *Engine) openCollection(f *wire.OpenCollection) {
 		e.reject(wire.ObjectCollection, f.Collection, api.TooLarge("the columns of a collection have more than 64 KiB; choose fewer"))
 		return
 	}
-	e.dropRefused(scope)
-	b, fresh := e.acquire(scope, f.Columns, objcache.Version{})
-	b.users++
+	b, fresh := e.use(scope, chosen)
 	c := &collection{id: f.Collection, shared: b}
 	e.collections = append(e.collections, c)
 	if fresh {
+		if len(added) > 0 {
+			b.joinTo(e, added)
+		}
 		if f.Restore {
 			b.restore = e.newRestore(c)
 		}
@@ -128,6 +139,11 @@ func (b *sharedCollection) renew(e *Engine, reason api.WatchEnd, other *api.Stat
 	e.expireReaders(b.cacher, other)
 	b.cacher.Waits().Fail(other)
 	b.adopt(e, e.newReflector(b, b.minimum))
+	b.reopenViews(e)
+}
+
+//go:noinline
+func (b *sharedCollection) reopenViews(e *Engine) {
 	for _, v := range e.views {
 		if v.collection.shared == b {
 			v.reopen(e)
@@ -166,14 +182,20 @@ func (e *Engine) newReflector(b *sharedCollection, minimum objcache.Version) *re
 	return reflector.New(reflector.Config{
 		Scope: b.scope, Columns: b.columns, MinResourceVersion: minimum.ResourceVersion, Source: minimum.History,
 		Credit: e.cfg.Credit, Rand: e.rand, NextSubscription: e.origin.nextSubscription,
-	}, cacher.New(cacher.Config{
+	}, e.newCacher())
+}
+
+//go:noinline
+func (e *Engine) newCacher() *cacher.Cacher {
+	return cacher.New(cacher.Config{
 		Seed:    e.rand.Uint64(),
 		History: history.Limits{MinCapacity: min(100, e.cfg.MaxHistory), MaxCapacity: e.cfg.MaxHistory},
-	}))
+	})
 }
 
 // adopt installs a reflector and its cacher.
 func (b *sharedCollection) adopt(e *Engine, r *reflector.Reflector) {
+	b.closeJoin()
 	b.reflector, b.cacher, b.served = r, r.Cacher(), nil
 	b.views = view.NewSet(b.cacher)
 	b.cacher.Tick(e.now)
@@ -269,8 +291,7 @@ func (e *Engine) closeCollection(f *wire.CloseCollection) {
 		}
 	}
 	e.collections = lite.Remove(e.collections, c)
-	c.shared.users--
-	c.shared.idleSince = e.now
+	c.shared.unuse(e)
 	if r := c.shared.restore; r != nil && r.collection == c {
 		c.shared.endRestore(e)
 	}
@@ -312,6 +333,10 @@ func (e *Engine) drop(match func(*sharedCollection) bool) {
 		}
 		b.reflector.Close()
 		e.origin.leave(b)
+		if b.joined.other != nil {
+			b.closeJoin()
+			b.joined.other.unuse(e)
+		}
 		gone := api.Unavailable("the collection was closed")
 		b.settle(gone)
 		b.settleIncomplete(gone)
@@ -365,7 +390,7 @@ func (e *Engine) findCollection(id uint32) *collection {
 }
 
 func (c *collection) describe(e *Engine) {
-	e.out = (&wire.CollectionSchema{Collection: c.id, Schema: *c.shared.cacher.Schema()}).Append(e.out)
+	e.out = (&wire.CollectionSchema{Collection: c.id, Schema: *c.shared.schema()}).Append(e.out)
 }
 
 // report sends the state if it changed.
@@ -377,6 +402,9 @@ func (c *collection) report(e *Engine) {
 	}
 	state := r.State()
 	state.Collection = c.id
+	if state.State == api.StateLive && state.Status == nil {
+		state.Status = c.shared.joinStatus()
+	}
 	state.LastProgressMillis = e.outside(state.LastProgressMillis)
 	if at := e.origin.retryAt(); at != 0 && state.State != api.StateClosed {
 		state.NextAttemptMillis = at

@@ -96,6 +96,7 @@ func layers() map[string][]string {
 		"core/delta":         stores,
 		"core/cacher":        append(slices.Clone(stores), "core/delta", "core/dispatch"),
 		"core/view":          append(slices.Clone(keepers), "core/query"), // each of these uses cachers
+		"core/join":          append(slices.Clone(keepers), "core/query"),
 		"core/reflector":     keepers,
 		"core/owners":        keepers,
 		"core/kubewatch":     append(slices.Clone(words), "core/catalog"),
@@ -103,7 +104,7 @@ func layers() map[string][]string {
 		"core/session":       keepers,
 		"core/persist":       append(slices.Clone(keepers), "core/reflector", "core/session"), // it writes with one and reads with the other
 		"core": append(slices.Clone(keepers),
-			"core/catalog", "core/view", "core/owners", "core/reflector", "core/kubewatch", "core/objcache", "core/session", "core/persist"),
+			"core/catalog", "core/view", "core/owners", "core/join", "core/reflector", "core/kubewatch", "core/objcache", "core/session", "core/persist"),
 	}
 }
 

@@ -171,8 +171,9 @@ func (e *Engine) Ready() []byte {
 	}
 	e.ready, e.out = e.out, e.ready[:0]
 	e.ready = e.reportWatches(e.ready)
+	unfinished := e.buildJoins()
 	e.followOwners()
-	unfinished := e.buildViews()
+	unfinished = e.buildViews() || unfinished
 	for _, v := range e.views {
 		e.ready = v.report(e, e.ready)
 	}

@@ -16,8 +16,8 @@ func (e *Engine) followOwners() {
 	}
 	var open []*cacher.Cacher
 	for _, c := range e.collections {
-		if !slices.Contains(open, c.shared.cacher) {
-			open = append(open, c.shared.cacher)
+		if rows := c.shared.rows(); !slices.Contains(open, rows) {
+			open = append(open, rows)
 		}
 	}
 	e.owners.Follow(open)
@@ -30,6 +30,6 @@ func (v *liveView) relate(e *Engine) {
 		return
 	}
 	v.related = e.owners.Changes()
-	c := v.collection.shared.cacher
+	c := v.collection.shared.rows()
 	v.view.SetOwners(e.owners.Below(v.query.OwnedBy), func(owner string) []store.ID { return e.owners.Children(c, owner) })
 }

@@ -76,6 +76,9 @@ func (b *sharedCollection) endRestore(e *Engine) {
 // usedBytes returns the memory of the objects, including those being restored.
 func (b *sharedCollection) usedBytes() uint64 {
 	used := b.reflector.UsedBytes() + b.views.UsedBytes()
+	if b.joined.join != nil {
+		used += b.rows().Heap().UsedBytes()
+	}
 	if b.restore != nil {
 		used += b.restore.reader.UsedBytes()
 	}

@@ -72,6 +72,7 @@ func (v *liveView) open(e *Engine, c *collection, query *wire.OpenView, status *
 	}
 	var opened *view.View
 	if status == nil {
+		c.shared.openJoin(e)
 		opened, status = c.shared.views.Open(query, e.now)
 	}
 	if status != nil {
@@ -158,7 +159,7 @@ func (e *Engine) LimitViewWork(work int) { e.viewWork, e.viewWorkLeft = work, wo
 // The engine requests a Tick for it, so that the program can process other input first.
 func (e *Engine) buildViews() (unfinished bool) {
 	for _, v := range e.views {
-		if v.view == nil || !v.view.Building() || !v.collection.shared.cacher.Ready() {
+		if v.view == nil || !v.view.Building() || !v.collection.shared.viewable() {
 			continue
 		}
 		e.viewWorkLeft = v.view.Build(e.viewWorkLeft)
@@ -170,7 +171,7 @@ func (e *Engine) buildViews() (unfinished bool) {
 // report appends the patch of a view if its collection has data and the program
 // has granted one.
 func (v *liveView) report(e *Engine, out []byte) []byte {
-	if v.sent || v.view == nil || !v.collection.shared.cacher.Ready() {
+	if v.sent || v.view == nil || !v.collection.shared.viewable() {
 		return out
 	}
 	if v.view.Building() {

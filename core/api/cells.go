@@ -21,6 +21,9 @@ func FieldCell(i int) Cells { return 1 << i & allFields }
 // 32nd.
 func ColumnCell(i int) Cells { return 1 << i << cellsOfAKind }
 
+// ColumnCellsFrom returns the cells of the i-th column and of all after it.
+func ColumnCellsFrom(i int) Cells { return AllCells << (cellsOfAKind + i) }
+
 // Has reports whether the set contains the cell.
 func (c Cells) Has(cell Cells) bool { return c&cell != 0 }
 

@@ -121,6 +121,9 @@ type Update struct {
 	// Base is the base of a body with codec Delta. Its own body is optional if the
 	// current version is that base or has the same base.
 	Base wire.Base
+	// Revised means, for Apply, that the version may also replace one that is as new or
+	// newer, because the object depends on others as well.
+	Revised bool
 }
 
 // store stores a version and returns it with one reference. It looks for the base
@@ -162,7 +165,7 @@ func (c *Cacher) Apply(p *Update, now int64) *api.Status {
 		return c.restored.corruption
 	}
 	previous := c.state.Version(id)
-	if previous != 0 && c.heap.ResourceVersion(previous) >= p.ResourceVersion {
+	if previous != 0 && c.heap.ResourceVersion(previous) >= p.ResourceVersion && !p.Revised {
 		c.retractFault(p.Envelope.Key(), p.ResourceVersion, "replaced")
 		return nil
 	}
@@ -265,10 +268,20 @@ func (c *Cacher) Follow(f *watcher.Filter, wake func()) *dispatch.Follower {
 // Watches returns the watches of the collection.
 func (c *Cacher) Watches() *dispatch.Dispatcher { return &c.watches }
 
-// Observe adds an observer and returns a function that removes it.
-func (c *Cacher) Observe(o Observer) (remove func()) {
-	c.observers = append(c.observers, o)
-	return func() { c.observers = without(c.observers, o) }
+// Observe adds an observer.
+func (c *Cacher) Observe(o Observer) { c.observers = append(c.observers, o) }
+
+// Unobserve removes an observer.
+//
+//go:noinline
+func (c *Cacher) Unobserve(o Observer) {
+	kept := make([]Observer, 0, len(c.observers)) // a notification may be in progress
+	for _, x := range c.observers {
+		if x != o {
+			kept = append(kept, x)
+		}
+	}
+	c.observers = kept
 }
 
 func (c *Cacher) newFilter(namespace string, s selector.Selection) (*watcher.Filter, *api.Status) {
@@ -302,14 +315,4 @@ func earlier(a, b int64) int64 {
 		return b
 	}
 	return a
-}
-
-func without[T comparable](list []T, v T) []T {
-	kept := make([]T, 0, len(list))
-	for _, x := range list {
-		if x != v {
-			kept = append(kept, x)
-		}
-	}
-	return kept
 }

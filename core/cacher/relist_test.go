@@ -22,7 +22,8 @@ type observer struct {
 // observed adds an observer.
 func (w *world) observed() (o *observer, stop func()) {
 	o = &observer{world: w, seen: []string{}}
-	return o, w.Observe(o)
+	w.Observe(o)
+	return o, func() { w.Unobserve(o) }
 }
 
 // Changed implements cacher.Observer.

@@ -53,6 +53,11 @@ func schemas() []api.Schema {
 			Resource: api.Resource{Version: "v1", Name: "nodes"}, Kind: "Node",
 			Fields: []string{"metadata.name"}, Columns: []api.Column{name},
 		},
+		{
+			Resource: api.Resource{Group: "metrics.k8s.io", Version: "v1beta1", Name: "pods"}, Kind: "PodMetrics", Namespaced: true,
+			Fields:  []string{"metadata.name", "metadata.namespace"},
+			Columns: []api.Column{{Name: "CPU", Kind: api.String}, {Name: "Memory", Kind: api.String}},
+		},
 	}
 }
 

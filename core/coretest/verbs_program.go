@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/join"
 	"github.com/watchglass/watchglass/core/wire"
 )
 
@@ -33,13 +34,19 @@ func doCollection(h *harness, v *verb) error {
 	return h.restore(f.Collection, s)
 }
 
-// columns parses columns such as "Node:string:.spec.nodeName,Restarts:integer:.restarts".
+// columns parses the chosen columns of a collection, such as
+// "Node:string:.spec.nodeName,Restarts:integer:.restarts", or its joined ones, such as
+// "metrics.k8s.io/v1beta1/pods:CPU,Memory".
 func (v *verb) columns() []api.Column {
 	var columns []api.Column
 	for _, word := range words(v.option("columns")) {
 		name, rest, _ := strings.Cut(word, ":")
 		kind, path, _ := strings.Cut(rest, ":")
 		columns = append(columns, api.Column{Name: name, Kind: api.ColumnKind(kind), Path: path})
+	}
+	resource, names, _ := strings.Cut(v.option("join"), ":")
+	for _, name := range words(names) {
+		columns = append(columns, api.Column{Name: name, Kind: api.String, Printer: join.Printer, Path: resource + " " + name})
 	}
 	return columns
 }

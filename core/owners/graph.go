@@ -20,7 +20,6 @@ type index struct {
 	graph    *Graph
 	cacher   *cacher.Cacher
 	children map[string][]store.ID // by UID of the owner, in ascending order
-	detach   func()
 }
 
 // Follow sets the collections. The graph stays up to date until they are removed.
@@ -29,7 +28,7 @@ func (g *Graph) Follow(collections []*cacher.Cacher) {
 		if slices.Contains(collections, x.cacher) {
 			return false
 		}
-		x.detach()
+		x.cacher.Unobserve(x)
 		g.changes++
 		return true
 	})
@@ -37,7 +36,7 @@ func (g *Graph) Follow(collections []*cacher.Cacher) {
 		if g.indexOf(c) == nil {
 			x := &index{graph: g, cacher: c}
 			x.Replaced()
-			x.detach = c.Observe(x)
+			c.Observe(x)
 			g.indexes = append(g.indexes, x)
 		}
 	}

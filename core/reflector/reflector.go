@@ -284,9 +284,7 @@ func (r *Reflector) State() wire.CollectionState {
 		State: r.state(), ResourceVersion: r.cacher.ResourceVersion(), LastProgressMillis: r.progressAt,
 		Objects: uint64(r.cacher.State().Len()),
 	}
-	if s.State != api.StateLive {
-		s.Status = r.why()
-	}
+	s.Status = r.Why()
 	if !r.cfg.Scope.MetadataOnly && r.bodies.left == nil {
 		s.Bodies = s.Objects - uint64(r.bodies.missing)
 	}
@@ -300,6 +298,16 @@ func (r *Reflector) State() wire.CollectionState {
 		s.Loaded, s.Total = uint64(loaded), r.total
 	}
 	return s
+}
+
+// Why returns why the collection is not live, or nil if it is, or if that is unknown.
+//
+//go:noinline
+func (r *Reflector) Why() *api.Status {
+	if r.state() == api.StateLive {
+		return nil
+	}
+	return r.why()
 }
 
 // why returns the reason for the state, or nil if unknown.
@@ -321,7 +329,7 @@ func (r *Reflector) state() api.State {
 	switch {
 	case r.phase == refused:
 		return api.StateClosed
-	case r.forbidden():
+	case r.Forbidden():
 		return api.StateForbidden
 	case !r.cacher.Ready() && r.phase == listing:
 		return api.StateSyncing
@@ -379,7 +387,7 @@ func (r *Reflector) Denied() *api.Status {
 	case refused:
 		return r.status
 	case idle, waiting:
-		if r.forbidden() || r.Absent() {
+		if r.Forbidden() || r.Absent() {
 			return r.status
 		}
 	}
@@ -390,8 +398,8 @@ func (r *Reflector) Denied() *api.Status {
 // installed later.
 func (r *Reflector) Absent() bool { return r.status != nil && r.status.Code == api.CodeNotFound }
 
-// forbidden reports whether authorization is missing.
-func (r *Reflector) forbidden() bool {
+// Forbidden reports whether authorization is missing.
+func (r *Reflector) Forbidden() bool {
 	return r.status != nil && (r.status.Code == api.CodeUnauthorized || r.status.Code == api.CodeForbidden)
 }
 

@@ -171,7 +171,7 @@ func (s *subscription) blockSize(ref store.Ref) int {
 	if base := heap.Base(ref); base != 0 {
 		size += heap.BodySize(base)
 	}
-	for _, l := range heap.Labels.Labels(heap.LabelSet(ref)) {
+	for _, l := range heap.LabelsAndOwner(ref) {
 		size += len(l.Key) + len(l.Value) + 4
 	}
 	return size

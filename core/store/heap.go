@@ -188,18 +188,21 @@ func (h *Heap) Dictionaries(yield func(number uint32) bool) {
 // no reference. A base stays alive as long as a version refers to it.
 func (h *Heap) Base(ref Ref) Ref { return h.record(ref).base }
 
+// LabelsAndOwner returns the labels of a version, with its owner.
+//
+//go:noinline
+func (h *Heap) LabelsAndOwner(ref Ref) api.Labels { return h.Labels.Labels(h.record(ref).labels) }
+
 // LabelsOf returns the labels of a version, without its owner.
 //
 //go:noinline
-func (h *Heap) LabelsOf(ref Ref) api.Labels {
-	return h.Labels.Labels(h.record(ref).labels).WithoutOwner()
-}
+func (h *Heap) LabelsOf(ref Ref) api.Labels { return h.LabelsAndOwner(ref).WithoutOwner() }
 
 // OwnerOf returns the UID of the owner of a version, or "". It is valid as long as
 // the version.
 //
 //go:noinline
-func (h *Heap) OwnerOf(ref Ref) string { return h.Labels.Labels(h.record(ref).labels).Owner() }
+func (h *Heap) OwnerOf(ref Ref) string { return h.LabelsAndOwner(ref).Owner() }
 
 // RowLabels returns the labels of a version, and its owner with the complete kind and name.
 func (h *Heap) RowLabels(ref Ref) api.Labels {

@@ -67,7 +67,7 @@ func (l *level) value(ref store.Ref, buffer *[]byte) api.Value {
 func rowOf(heap *store.Heap, ref store.Ref, labels bool) query.Row {
 	row := query.Row{Envelope: heap.Envelope(ref)}
 	if labels {
-		row.Labels = heap.Labels.Labels(heap.LabelSet(ref))
+		row.Labels = heap.LabelsAndOwner(ref)
 	}
 	return row
 }

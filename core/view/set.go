@@ -15,7 +15,6 @@ type Set struct {
 	cacher *cacher.Cacher
 	views  []*View
 	texts  *texts // nil until a search needs them, and after the last view is closed
-	detach func() // nil if there are no views
 }
 
 // NewSet returns a set without views.
@@ -31,7 +30,7 @@ func (s *Set) Open(q *wire.OpenView, now int64) (*View, *api.Status) {
 		return nil, status
 	}
 	if len(s.views) == 0 {
-		s.detach = s.cacher.Observe(s) // before the views
+		s.cacher.Observe(s) // before the views
 	}
 	if v.match.search.HasText() && !v.match.search.Empty() {
 		if s.texts == nil {
@@ -41,7 +40,7 @@ func (s *Set) Open(q *wire.OpenView, now int64) (*View, *api.Status) {
 	}
 	v.begin(s.broader(v))
 	s.views = append(s.views, v)
-	v.detach = s.cacher.Observe(v)
+	s.cacher.Observe(v)
 	return v, nil
 }
 
@@ -59,9 +58,9 @@ func (s *Set) broader(v *View) *View {
 }
 
 func (s *Set) remove(v *View) {
-	if s.views = lite.Remove(s.views, v); len(s.views) == 0 && s.detach != nil {
-		s.detach()
-		s.detach, s.texts = nil, nil
+	if s.views = lite.Remove(s.views, v); len(s.views) == 0 {
+		s.cacher.Unobserve(s)
+		s.texts = nil
 	}
 }
 
@@ -78,6 +77,9 @@ func (s *Set) Replaced() {
 		s.texts.clear()
 	}
 }
+
+// Empty reports whether no view is open.
+func (s *Set) Empty() bool { return len(s.views) == 0 }
 
 // UsedBytes returns the approximate memory of the views, without their windows.
 func (s *Set) UsedBytes() (used int) {

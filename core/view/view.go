@@ -41,7 +41,6 @@ type View struct {
 	// touched means that the rows may differ, which Patch checks.
 	changed, touched bool
 	closed           bool
-	detach           func()
 }
 
 // everything is more work than any view takes.
@@ -331,7 +330,7 @@ func (v *View) Adopt(old *View) {
 // Close detaches the view from its collection.
 func (v *View) Close() {
 	v.closed, v.build = true, nil
-	v.detach()
+	v.cacher.Unobserve(v)
 	v.set.remove(v)
 	v.shown.clear()
 }

@@ -205,3 +205,20 @@ func (e Envelope) AppendWithBody(dst []byte, body api.Body) []byte {
 	dst = append(dst, byte(body.Codec))
 	return append(dst, body.Data...)
 }
+
+// AppendJoined appends the envelope without its body, and with columns of another one
+// after its own. They are Null where the other envelope, which may be nil, has none.
+func (e Envelope) AppendJoined(dst []byte, other Envelope, columns []int) []byte {
+	at, _ := e.layout()
+	r := e.cells()
+	r.skipFields(r.count(1))
+	var cells []byte
+	cells = append(cells, r.b[:r.off]...)
+	cells = appendUvarint(cells, uint64(r.count(1)+len(columns)))
+	cells = append(cells, r.b[r.off:]...)
+	for _, i := range columns {
+		cells = appendValue(cells, other.Column(i))
+	}
+	dst = appendBytes(append(dst, e[:at]...), cells)
+	return append(dst, byte(api.NoBody))
+}

@@ -25,6 +25,12 @@ type CollectionOptions struct {
 	// JSON, also with MetadataOnly. Each has a name, a kind and a path, and no printer. If the
 	// connector is too old for that, the collection closes with the cause
 	// ColumnsUnsupported.
+	//
+	// Columns with the Printer "join" are added instead: those of the objects with the same
+	// keys in another resource, for views. Their Path is the other resource and the name of
+	// the column there, such as "metrics.k8s.io/v1beta1/pods CPU". All are of one resource,
+	// which is opened with the rights of the client. While it cannot be read, the cells are
+	// Null, and [Status.Err] of the live collection is the reason.
 	Columns []api.Column
 	// RowsFirst loads all rows before the bodies. Views and lists without bodies are
 	// complete as soon as the rows are. Get fetches its body first; watches and lists with

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/host/access"
 	"github.com/watchglass/watchglass/host/connector"
 	"github.com/watchglass/watchglass/host/connector/connectortest"
 	"github.com/watchglass/watchglass/host/source/memory"
@@ -51,11 +52,17 @@ var pods = api.Resource{Version: "v1", Name: "pods"}
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{t: t, source: memory.New()}
+	return worldOf(t, memory.New(), nil)
+}
+
+// worldOf returns a world whose connector checks rights, unless the policy is nil.
+func worldOf(t *testing.T, source *memory.Source, policy access.Policy) *world {
+	t.Helper()
+	w := &world{t: t, source: source}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	t.Cleanup(cancel)
 	w.ctx = ctx
-	w.network = newNetwork(t, w.source)
+	w.network = newNetwork(t, connector.Config{Source: source, Access: policy})
 	w.client = w.open(Config{})
 	return w
 }
@@ -132,8 +139,8 @@ type network struct {
 	ends  []*connectortest.End
 }
 
-func newNetwork(t *testing.T, source *memory.Source) *network {
-	n := &network{connector: connector.New(connector.Config{Source: source})}
+func newNetwork(t *testing.T, config connector.Config) *network {
+	n := &network{connector: connector.New(config)}
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()

@@ -61,6 +61,13 @@ export interface CollectionOptions extends Selectors {
    * them from the bodies, also with {@link metadataOnly}. If it cannot, the collection closes
    * with the cause `ColumnsUnsupported`. A connector has no printers for chosen columns, and
    * cuts texts of more than 1024 bytes.
+   *
+   * Columns with the printer `join` are added to those of the objects instead. They show
+   * the column of the object with the same key in another resource, and `path` names both:
+   * `"metrics.k8s.io/v1beta1/pods CPU"`. Only views have them. All columns must then be of
+   * one other resource. It is opened with the rights of the user. While it cannot be read,
+   * cells are null, the state is that of the objects, and {@link CollectionStatus.error} has
+   * the reason and the cause `JoinUnavailable`.
    */
   columns?: readonly (Pick<Column, "name" | "kind" | "path"> & Partial<Column>)[];
   /**

@@ -1,7 +1,7 @@
 import type { Collection, Schema, Watchglass } from "watchglass";
 import { highlighter } from "watchglass/search";
 import { ColumnChooser } from "./chooser.ts";
-import { facetNames, firstSort, hasWideColumns, nextSort, type TableColumn, tableColumns, UNIQUE } from "./columns.ts";
+import { facetNames, firstSort, hasWideColumns, nextSort, type TableColumn, tableColumns, UNIQUE, withoutJoined } from "./columns.ts";
 import { ConnectionState } from "./connection.ts";
 import { Detail } from "./detail.ts";
 import { byId, setAttribute, setText } from "./dom.ts";
@@ -19,7 +19,7 @@ import { type Message, Overlay } from "./overlay.ts";
 import { Overview } from "./overview.ts";
 import { NamespacePicker, ResourcePicker } from "./pickers.ts";
 import { LiveView, rowsQuery } from "./query.ts";
-import { CLUSTER_SCOPED, mayNarrow } from "./resources.ts";
+import { CLUSTER_SCOPED, mayNarrow, metricsColumns } from "./resources.ts";
 import { SavedViews } from "./saved.ts";
 import { withLabel } from "./selectors.ts";
 import { DEFAULT_RESOURCE, OVERVIEW, type PageState, formatHash, freshState, parseHash, withValue, withoutValue } from "./state.ts";
@@ -66,6 +66,7 @@ export class Dashboard {
   /** The namespace that the collection is limited to; empty for all. */
   #scope = "";
   #schema: Schema | undefined;
+  #hasJoined = false;
   #views: Views | undefined;
   #grouping: Grouping | undefined;
   /** A query is being applied, so the snapshot may belong to it or to the previous one. */
@@ -181,7 +182,7 @@ export class Dashboard {
     this.#closeCollection();
     this.#setPage("table");
     this.#scope = namespace;
-    const collection = this.connection.collection(this.#state.resource, { rowsFirst: true, namespace });
+    const collection = this.connection.collection(this.#state.resource, { rowsFirst: true, namespace, columns: metricsColumns(this.#state.resource) });
     this.#collection = collection;
     collection.subscribe(() => this.#onCollection(collection));
     collection.subscribeProgress(() => schedule(this.#draw));
@@ -200,6 +201,7 @@ export class Dashboard {
     this.#grouping?.close();
     this.#collection?.close();
     this.#collection = this.#schema = this.#views = this.#grouping = undefined;
+    this.#hasJoined = false;
     this.#groups.draw([], []);
     this.#table.setGroups(undefined);
     this.#notices.clear();
@@ -229,7 +231,13 @@ export class Dashboard {
     if (collection !== this.#collection) return;
     if (this.#isNarrower(this.#state)) return this.#openCollection(this.#state.namespace);
     schedule(this.#draw);
-    if (this.#refusal !== undefined && !collection.status.error) this.#applyQuery(); // it may have been refused with the collection
+    const { state, error } = collection.status;
+    const hasJoined = error?.cause !== "JoinUnavailable";
+    if (state === "live" && this.#hasJoined !== hasJoined) {
+      this.#hasJoined = hasJoined;
+      this.#showColumns();
+    }
+    if (this.#refusal !== undefined && (state === "live" || !error)) this.#applyQuery(); // it may have been refused with the collection
     if (!collection.schema || collection.schema === this.#schema) return;
     this.#schema = collection.schema;
     this.#filters.setSchema(collection.schema);
@@ -312,13 +320,19 @@ export class Dashboard {
 
   #showColumns(): void {
     if (!this.#schema) return;
+    const schema = this.#visible(this.#schema);
     this.#table.setColumns(this.#columns(this.#schema));
-    this.#chooser.draw(this.#schema, this.#state);
-    byId("wide").hidden = !hasWideColumns(this.#schema);
+    this.#chooser.draw(schema, this.#state);
+    byId("wide").hidden = !hasWideColumns(schema);
   }
 
   #columns(schema: Schema): TableColumn[] {
-    return tableColumns(schema, this.#state.wide, this.#state.columns);
+    return tableColumns(this.#visible(schema), this.#state.wide, this.#state.columns);
+  }
+
+  /** The schema without joined columns, while these have no values. */
+  #visible(schema: Schema): Schema {
+    return this.#hasJoined ? schema : withoutJoined(schema);
   }
 
   #showObject(): void {

@@ -1,4 +1,4 @@
-import type { Collection } from "watchglass";
+import type { Collection, CollectionOptions } from "watchglass";
 
 /** The resources that the page offers by group. Others are reachable by a link. */
 export const RESOURCES: Readonly<Record<string, readonly string[]>> = {
@@ -13,6 +13,13 @@ export const RESOURCES: Readonly<Record<string, readonly string[]>> = {
 
 /** A resource without a namespace, of those that the page links to. */
 export const CLUSTER_SCOPED: ReadonlySet<string> = new Set(["v1/nodes", "v1/namespaces"]);
+
+/** The columns of pods and nodes that a metrics server provides. */
+export function metricsColumns(resource: string): NonNullable<CollectionOptions["columns"]> {
+  if (resource !== "v1/pods" && resource !== "v1/nodes") return [];
+  const metrics = resource.replace("v1", "metrics.k8s.io/v1beta1");
+  return ["CPU", "Memory"].map((name) => ({ name, kind: "string", printer: "join", path: `${metrics} ${name}` }));
+}
 
 /** The resource of a kind, with the plural that Kubernetes would form. */
 export function resourceOf(apiVersion: string, kind: string): string {

@@ -284,3 +284,20 @@ describe("the tree of owned objects", () => {
     for (const resource of ["v1/pods", "v1/configmaps", "networking.k8s.io/v1/ingresses", "batch/v1/toString"]) assert.deepEqual(m.ownedResources(resource), []);
   });
 });
+
+describe("columns of metrics", () => {
+  const own = { name: "Age", kind: "date", path: "", priority: 0, printer: "", default: "" };
+  const joined = ["CPU", "Memory"].map((name) => ({ ...own, name, kind: "string", printer: "join", path: `metrics.k8s.io/v1beta1/pods ${name}` }));
+  const schema = { namespaced: true, resource: "pods", columns: [own, ...joined] };
+  test("are joined to pods and nodes", () => {
+    assert.deepEqual(m.metricsColumns("v1/nodes").map(({ path }) => path), ["metrics.k8s.io/v1beta1/nodes CPU", "metrics.k8s.io/v1beta1/nodes Memory"]);
+    assert.deepEqual(m.metricsColumns("v1/services"), []);
+  });
+  test("precede the age, and are no facets", () => {
+    assert.deepEqual(m.tableColumns(schema, false).map(({ title }) => title), ["Name", "Namespace", "CPU", "Memory", "Age", "Labels"]);
+    assert.deepEqual(m.facetNames(schema), ["namespace"]);
+  });
+  test("are left out where they have no values", () => {
+    assert.deepEqual(m.tableColumns(m.withoutJoined(schema), false).map(({ title }) => title), ["Name", "Namespace", "Age", "Labels"]);
+  });
+});

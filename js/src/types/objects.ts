@@ -51,7 +51,7 @@ export interface Column {
   path: string;
   /** Narrow tables show only columns of priority 0. No table shows those of priority 255, which come last. */
   priority: number;
-  /** The function that computes the cells; "" for the value at `path`. */
+  /** The function that computes the cells; "" for the value at `path`, "join" for a column of another resource. */
   printer: string;
   /** The text that tables show for a null cell. */
   default: string;

@@ -1,0 +1,145 @@
+package core
+
+import (
+	"slices"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/core/join"
+	"github.com/watchglass/watchglass/core/objcache"
+	"github.com/watchglass/watchglass/core/reflector"
+	"github.com/watchglass/watchglass/core/view"
+)
+
+// joined is the part of a shared collection that joins columns of another one, for views.
+type joined struct {
+	other   *sharedCollection // nil without joined columns
+	columns []api.Column
+	join    *join.Join // nil without views
+	// cause is why the columns have no current values, and status is what the state of the
+	// collection has for it.
+	cause, status *api.Status
+}
+
+// use returns the shared collection of a scope, and adds a user.
+func (e *Engine) use(scope reflector.Scope, columns []api.Column) (b *sharedCollection, fresh bool) {
+	e.dropRefused(scope)
+	b, fresh = e.acquire(scope, columns, objcache.Version{})
+	b.users++
+	return b, fresh
+}
+
+// unuse removes a user.
+func (b *sharedCollection) unuse(e *Engine) {
+	b.users--
+	b.idleSince = e.now
+}
+
+// joinTo opens the other collection for joined columns. The engine subscribes to it as
+// to any other, so the rights of the user determine what it receives.
+func (b *sharedCollection) joinTo(e *Engine, columns []api.Column) {
+	other, fresh := e.use(reflector.Scope{Resource: join.Resource(columns), Namespace: b.scope.Namespace, MetadataOnly: true}, nil)
+	if fresh {
+		other.connect(e)
+	}
+	b.joined.other, b.joined.columns = other, columns
+}
+
+// source returns the objects that the joined columns read. They have no values while the
+// user lacks the right to read them, even if they had some before.
+func (b *sharedCollection) source() *cacher.Cacher {
+	if b.joined.other.reflector.Forbidden() {
+		return nil
+	}
+	return b.joined.other.cacher
+}
+
+// schema returns the schema of the rows of views. That of the objects must be known.
+//
+//go:noinline
+func (b *sharedCollection) schema() *api.Schema {
+	schema := b.cacher.Schema()
+	if b.joined.other != nil {
+		with := *schema
+		with.Columns = append(slices.Clip(schema.Columns), b.joined.columns...)
+		schema = &with
+	}
+	return schema
+}
+
+// rows returns the objects that views read. With joined columns and without a view, it
+// returns the objects without these columns.
+func (b *sharedCollection) rows() *cacher.Cacher {
+	if b.joined.join != nil {
+		return b.joined.join.Cacher()
+	}
+	return b.cacher
+}
+
+// viewable reports whether views have data.
+func (b *sharedCollection) viewable() bool {
+	return b.cacher.Ready() && (b.joined.join == nil || b.joined.join.Built())
+}
+
+// openJoin computes the joined columns from now on.
+func (b *sharedCollection) openJoin(e *Engine) {
+	if b.joined.other != nil && b.joined.join == nil {
+		b.joined.join = join.New(b.cacher, b.source(), e.newCacher(), b.schema(), b.joined.columns)
+		b.views = view.NewSet(b.rows())
+	}
+}
+
+//go:noinline
+func (b *sharedCollection) closeJoin() {
+	if b.joined.join != nil {
+		b.joined.join.Close()
+		b.joined.join = nil
+	}
+}
+
+// buildJoins continues to compute joined columns, and reports whether work is left.
+func (e *Engine) buildJoins() (unfinished bool) {
+	for _, b := range e.sharedCollections {
+		switch {
+		case b.joined.join == nil || !b.cacher.Ready():
+			continue
+		case b.views.Empty():
+			b.closeJoin()
+			continue
+		}
+		if b.joined.join.Outdated(b.source()) {
+			b.closeJoin()
+			b.reopenViews(e)
+		}
+		if !b.viewable() {
+			e.viewWorkLeft = b.joined.join.Build(e.viewWorkLeft)
+			unfinished = unfinished || !b.viewable()
+		}
+	}
+	return unfinished
+}
+
+// JoinUnavailable is the Cause of the status of a live collection whose joined columns have
+// no current values.
+const JoinUnavailable = "JoinUnavailable"
+
+// joinStatus returns why the joined columns have no current values, or nil.
+func (b *sharedCollection) joinStatus() *api.Status {
+	j := &b.joined
+	if j.other == nil {
+		return nil
+	}
+	cause := j.other.reflector.Why()
+	if j.join != nil && j.join.Unknown() != nil {
+		cause = j.join.Unknown()
+	}
+	if cause != j.cause {
+		j.cause, j.status = cause, nil
+		if cause != nil {
+			named := *cause
+			named.Cause = JoinUnavailable
+			j.status = &named
+		}
+	}
+	return j.status
+}

@@ -1,0 +1,104 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/catalog"
+	"github.com/watchglass/watchglass/host/access"
+	"github.com/watchglass/watchglass/host/source/memory"
+)
+
+var podMetrics = api.Resource{Group: "metrics.k8s.io", Version: "v1beta1", Name: "pods"}
+
+func (w *world) use(key api.Key, cpu, memory string) {
+	w.source.Put(podMetrics, key, fmt.Appendf(nil,
+		`{"apiVersion":"metrics.k8s.io/v1beta1","kind":"PodMetrics","metadata":{"name":%q,"namespace":%q},"containers":[{"usage":{"cpu":%q,"memory":%q}}]}`,
+		key.Name(), key.Namespace(), cpu, memory))
+}
+
+// withMetrics opens pods with their metrics, in a world that has both.
+func withMetrics(t *testing.T, policy access.Policy) (*world, *Collection) {
+	t.Helper()
+	w := worldOf(t, memory.New(slices.Concat(catalog.All(), catalog.Metrics())...), policy)
+	w.put("a/idle", "Running")
+	w.put("a/busy", "Running")
+	w.put("a/new", "Pending")
+	w.use("a/idle", "900u", "1Gi")
+	w.use("a/busy", "1", "20Mi")
+	var columns []api.Column
+	for _, name := range []string{"CPU", "Memory"} {
+		columns = append(columns, api.Column{Name: name, Kind: api.String, Printer: "join", Path: podMetrics.String() + " " + name})
+	}
+	c, err := w.client.Collection(w.ctx, "v1/pods", CollectionOptions{Columns: columns})
+	require.NoError(t, err)
+	return w, c
+}
+
+// untilRows waits for rows, each given as its name and its joined columns.
+func (w *world) untilRows(c *Collection, v *View, want ...string) {
+	w.t.Helper()
+	for snapshot, err := range v.Snapshots(w.ctx) {
+		require.NoError(w.t, err, want)
+		var rows []string
+		n := len(c.Schema().Columns)
+		for _, row := range snapshot.Rows {
+			rows = append(rows, fmt.Sprintf("%s %s %s", row.Key().Name(), row.Column(n-2), row.Column(n-1)))
+		}
+		if slices.Equal(rows, want) {
+			return
+		}
+	}
+}
+
+func TestViewHasTheMetricsOfPods(t *testing.T) {
+	w, c := withMetrics(t, nil)
+	v, err := c.View(w.ctx, ViewOptions{Sort: "-CPU", Where: "memory > 1Mi or status = Pending", GroupBy: []string{"namespace"}, Aggregates: []string{"CPU"}})
+	require.NoError(t, err)
+	w.untilRows(c, v, "busy 1 20Mi", "idle 900u 1Gi", "new  ")
+	w.use("a/new", "5", "2Mi")
+	w.source.Delete(podMetrics, "a/idle")
+	w.untilRows(c, v, "new 5 2Mi", "busy 1 20Mi")
+	w.poison() // the new engine joins again
+	w.untilRows(c, v, "new 5 2Mi", "busy 1 20Mi")
+	w.use("a/busy", "7", "2Mi")
+	w.untilRows(c, v, "busy 7 2Mi", "new 5 2Mi")
+}
+
+// noMetrics is a policy that forbids to read metrics while it is true.
+type noMetrics struct{ atomic.Bool }
+
+func (*noMetrics) Authenticate(context.Context, string) (*access.User, *api.Status) {
+	return &access.User{Name: "reader"}, nil
+}
+
+func (p *noMetrics) Authorize(_ context.Context, _ *access.User, r access.Request) (time.Time, *api.Status) {
+	if p.Load() && r.Resource.Group == podMetrics.Group {
+		return time.Time{}, api.Forbidden("reader may not list pods.metrics.k8s.io")
+	}
+	return time.Time{}, nil
+}
+
+func TestReaderWithoutTheRightToReadMetricsHasPodsAndTheReason(t *testing.T) {
+	policy := &noMetrics{}
+	policy.Store(true)
+	w, c := withMetrics(t, policy)
+	v, err := c.View(w.ctx, ViewOptions{Sort: "-CPU"})
+	require.NoError(t, err)
+	w.untilRows(c, v, "busy  ", "idle  ", "new  ")
+	status := w.reach(c, func(s Status) bool { return s.State == api.StateLive && s.Err != nil })
+	require.ErrorIs(t, status.Err, api.Forbidden(""))
+	require.ErrorContains(t, status.Err, "pods.metrics.k8s.io")
+
+	policy.Store(false)
+	w.cut(false) // the next attempt would be in 30 s
+	w.untilRows(c, v, "busy 1 20Mi", "idle 900u 1Gi", "new  ")
+	w.reach(c, func(s Status) bool { return s.State == api.StateLive && s.Err == nil })
+}
