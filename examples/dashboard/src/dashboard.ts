@@ -232,7 +232,7 @@ export class Dashboard {
     if (this.#isNarrower(this.#state)) return this.#openCollection(this.#state.namespace);
     schedule(this.#draw);
     const { state, error } = collection.status;
-    const hasJoined = error?.cause !== "JoinUnavailable";
+    const hasJoined = !lacksJoined(collection);
     if (state === "live" && this.#hasJoined !== hasJoined) {
       this.#hasJoined = hasJoined;
       this.#showColumns();
@@ -399,7 +399,8 @@ export class Dashboard {
   }
 
   #drawOverlay(collection: Collection): void {
-    const { state, error } = collection.status;
+    const { state } = collection.status;
+    const error = lacksJoined(collection) ? undefined : collection.status.error;
     const { loaded, total } = collection.progress;
     const rows = this.snapshot;
     const loading = state === "connecting" || state === "syncing";
@@ -456,6 +457,9 @@ function queryText({ resource, wide, columns, object, expanded, ...query }: Page
 }
 
 const columnsText = ({ wide, columns }: PageState): string => JSON.stringify([wide, columns]);
+
+/** Whether only the columns of another resource cannot be read. The error of the collection is about them. */
+const lacksJoined = ({ status }: Collection): boolean => status.error?.cause === "JoinUnavailable";
 
 /** For views whose rejection the rows' view already reports. */
 function quietly(applied: Promise<boolean>): void {
