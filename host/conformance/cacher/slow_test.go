@@ -58,7 +58,8 @@ func (w *world) slowDown() {
 // begin makes s the slow watch.
 func (s *slow) begin(w *world) {
 	s.initial, s.filled = !s.live(), len(s.their.ResultChan())
-	s.unregister = w.ours.Observe(s)
+	w.ours.Observe(s)
+	s.unregister = func() { w.ours.Unobserve(s) }
 	w.slow = s
 }
 
