@@ -1,6 +1,8 @@
 package core
 
 import (
+	"bytes"
+	"compress/flate"
 	"fmt"
 	"math/rand"
 	"runtime"
@@ -9,13 +11,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/watchglass/watchglass/core/api"
-	"github.com/watchglass/watchglass/core/coretest/deflate"
 	"github.com/watchglass/watchglass/core/wire"
 )
 
 // messageOf returns a message with the given number of blocks. Each has one object, and body
 // returns the body of the object of a block.
 func messageOf(subscription uint32, blocks int, body func(int) []byte) (message []byte) {
+	// Package deflate of coretest uses fixed codes, which do not shorten a thousandfold.
+	w, err := flate.NewWriter(nil, flate.BestSpeed)
+	must(err)
 	for i := range blocks {
 		block := wire.Block{LabelSets: []api.Labels{nil}, Objects: []wire.Change{{
 			Type: api.Added, ResourceVersion: 1,
@@ -24,9 +28,16 @@ func messageOf(subscription uint32, blocks int, body func(int) []byte) (message 
 			}),
 		}}}
 		envelopes, bodies := block.AppendSections(nil, nil)
-		data, _ := deflate.Sections(nil, envelopes, bodies)
+		var data bytes.Buffer
+		w.Reset(&data)
+		for _, section := range [][]byte{envelopes, bodies} {
+			_, err := w.Write(section)
+			must(err)
+			must(w.Flush())
+		}
+		must(w.Close())
 		message = (&wire.SnapshotBlock{
-			Subscription: subscription, Objects: 1, Envelopes: uint32(len(envelopes)), Bodies: uint32(len(bodies)), Data: data,
+			Subscription: subscription, Objects: 1, Envelopes: uint32(len(envelopes)), Bodies: uint32(len(bodies)), Data: data.Bytes(),
 		}).Append(message)
 	}
 	return message
@@ -77,4 +88,11 @@ func TestBlocksThatExpandAThousandfoldTakeLittleMemory(t *testing.T) {
 	require.Less(t, allocated, uint64(100<<20))
 	require.EqualValues(t, 200, r.state().Objects)
 	require.Less(t, r.engine.usedBytes(), uint64(1<<20))
+}
+
+// must panics on errors of a buffer, which has none.
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
 }
