@@ -133,8 +133,8 @@ func (r *Reflector) completed() {
 	r.OnBodies(nil)
 }
 
-// forgetHistory removes events, some of which refer to objects without bodies. Later
-// readers must not receive them.
+// forgetHistory removes all events from the history window. Some of them refer to objects
+// without bodies, and a later watch must not receive those.
 func (r *Reflector) forgetHistory() { r.cacher.Watches().ForgetHistory(r.cacher.ResourceVersion()) }
 
 // SnapshotBodies sets bodies. If the state has other versions than the connector, a

@@ -18,6 +18,7 @@ const reservingProcess = "FREEPORT_TEST_RESERVES"
 
 func reserve(t *testing.T, n int) []int {
 	t.Helper()
+	t.Cleanup(freeport.Release)
 	ports := make([]int, n)
 	for i := range ports {
 		port, err := freeport.Reserve()

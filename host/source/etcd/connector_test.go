@@ -41,13 +41,7 @@ func TestWatchesOfARestoredEtcdEndWith410(t *testing.T) {
 	server, err = embedetcd.Start(embedetcd.Config{Dir: dir, UnsafeNoFsync: true})
 	require.NoError(t, err)
 	defer func() { server.Close() }()
-	client, err := clientv3.New(clientv3.Config{Endpoints: server.Endpoints(), Logger: zap.NewNop()})
-	require.NoError(t, err)
-	defer client.Close()
-	source, err := etcd.New(client, etcd.Config{ConnectTimeout: time.Second, ProgressInterval: 500 * time.Millisecond})
-	require.NoError(t, err)
-	c := connector.New(connector.Config{Source: source, Logger: slog.New(slog.DiscardHandler)})
-	defer func() { assert.NoError(t, c.Close(context.Background())) }()
+	client, _, c := connect(t, server)
 
 	listed, err := c.Backend().List(ctx, pods, kubeapi.ListOptions{})
 	require.NoError(t, err)
@@ -62,6 +56,20 @@ func TestWatchesOfARestoredEtcdEndWith410(t *testing.T) {
 
 	requireExpired(t, ctx, open)
 	requireExpired(t, ctx, watch(t, ctx, c, lost))
+}
+
+// connect starts a connector that reads from a server, through a client whose endpoints
+// the test may change.
+func connect(t *testing.T, server *embedetcd.Server) (*clientv3.Client, *etcd.Source, *connector.Connector) {
+	t.Helper()
+	client, err := clientv3.New(clientv3.Config{Endpoints: server.Endpoints(), Logger: zap.NewNop()})
+	require.NoError(t, err)
+	t.Cleanup(func() { client.Close() })
+	source, err := etcd.New(client, etcd.Config{ConnectTimeout: time.Second, ProgressInterval: 500 * time.Millisecond})
+	require.NoError(t, err)
+	c := connector.New(connector.Config{Source: source, Logger: slog.New(slog.DiscardHandler)})
+	t.Cleanup(func() { assert.NoError(t, c.Close(context.Background())) })
+	return client, source, c
 }
 
 func putPod(t *testing.T, server *embedetcd.Server, name string) api.ResourceVersion {
@@ -104,13 +112,7 @@ func TestConnectorContinuesAfterAnEtcdOutage(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { server.Close() }()
 	putPod(t, server, "one")
-	client, err := clientv3.New(clientv3.Config{Endpoints: server.Endpoints(), Logger: zap.NewNop()})
-	require.NoError(t, err)
-	defer client.Close()
-	source, err := etcd.New(client, etcd.Config{ConnectTimeout: time.Second, ProgressInterval: 500 * time.Millisecond})
-	require.NoError(t, err)
-	c := connector.New(connector.Config{Source: source, Logger: slog.New(slog.DiscardHandler)})
-	defer func() { assert.NoError(t, c.Close(context.Background())) }()
+	client, source, c := connect(t, server)
 	require.NoError(t, c.Ready(ctx))
 	listed, err := c.Backend().List(ctx, pods, kubeapi.ListOptions{})
 	require.NoError(t, err)

@@ -62,9 +62,9 @@ export function sleep(millis) {
 }
 
 /**
- * A TCP port that no other test chooses while this process runs, like host/internal/freeport in Go. The kernel gives
- * ports of this range to nobody else, and the UDP socket keeps other tests away. So the port stays free between a kill
- * and the next start.
+ * Reserves a TCP port until this process exits, like host/internal/freeport in Go. The range is below the ports that
+ * the kernel assigns, and other tests skip a port whose UDP socket is bound. So the port stays free between a kill and
+ * the next start.
  */
 async function reservePort() {
   for (let attempt = 0; attempt < 1000; attempt++) {

@@ -1,0 +1,11 @@
+package freeport
+
+// Release ends all reservations of the process, so that tests can be repeated.
+func Release() {
+	reservations.Lock()
+	defer reservations.Unlock()
+	for _, socket := range reservations.sockets {
+		socket.Close()
+	}
+	reservations.sockets = nil
+}
