@@ -26,6 +26,7 @@ SEED    ?= 1
 DURATION ?= 20m
 COUNT   ?= 20
 LOAD    ?= 2
+JOBS    ?= 1
 PKGS    ?=
 MUTANTS ?=
 RULE    ?=
@@ -69,8 +70,8 @@ headlamp: $(BINARY) js/dist/index.js examples/headlamp/node_modules ## Build the
 	cd examples/headlamp && npm run --silent tsc && npm run --silent build && node test/host/build.mjs
 	@CHROMIUM="$$(sh js/scripts/chromium.sh)" node --test --test-reporter=spec examples/headlamp/test/*.test.mjs
 
-flakes: $(BINARY) $(BUILD)/edge js/build/test examples/edge/node_modules ## Run each package and test file COUNT times (default 20) beside LOAD busy processes (default 2), all or PKGS='./host/server js/build/test/wire.test.js', and list the tests that failed
-	@CHROMIUM="$$(sh js/scripts/chromium.sh)" go run ./host/internal/testsum -flakes -count $(COUNT) -load $(LOAD) $(PKGS)
+flakes: $(BINARY) $(BUILD)/edge js/build/test examples/edge/node_modules ## Run each package and test file COUNT times (default 20) beside LOAD busy processes (default 2), JOBS at a time (default 1), all or PKGS='./host/server js/build/test/wire.test.js', and list the tests that failed
+	@CHROMIUM="$$(sh js/scripts/chromium.sh)" go run ./host/internal/testsum -flakes -count $(COUNT) -load $(LOAD) -jobs $(JOBS) $(PKGS)
 
 lint: js/node_modules $(WASM) ## Check formatting, vet, staticcheck, TypeScript, the import rules, links of documents, licenses, known vulnerabilities (if their databases can be reached) and the size of the module
 	@out=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$out" ] || { echo "gofmt would change:"; echo "$$out"; exit 1; }

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -25,15 +27,16 @@ type unit struct {
 	run func(ctx context.Context, messages io.Writer, each func(result)) error
 }
 
-// findFlakes runs each unit count times beside busy processes. It returns the exit
-// code: 1 if a test failed at least once, 2 if the units cannot be run.
-func findFlakes(ctx context.Context, count, load int, patterns []string) int {
+// findFlakes runs each unit count times beside busy processes, up to jobs units at a
+// time. It returns the exit code: 1 if a test failed at least once, 2 if the units
+// cannot be run.
+func findFlakes(ctx context.Context, count, load, jobs int, patterns []string) int {
 	fail := func(err error) int {
 		fmt.Fprintln(os.Stderr, "flakes:", err)
 		return 2
 	}
-	if count < 1 || load < 0 {
-		return fail(fmt.Errorf("-count %d -load %d: expected a count of at least 1 and a load of at least 0", count, load))
+	if count < 1 || load < 0 || jobs < 1 {
+		return fail(fmt.Errorf("-count %d -load %d -jobs %d: expected a count of at least 1, a load of at least 0 and at least 1 job", count, load, jobs))
 	}
 	scratch, err := os.MkdirTemp("", "flakes")
 	if err != nil {
@@ -53,13 +56,8 @@ func findFlakes(ctx context.Context, count, load int, patterns []string) int {
 	}
 	defer stop()
 	f := flakes{dir: outputDir, out: os.Stdout, tests: map[testID]int{}}
-	for _, u := range units {
-		if ctx.Err() != nil {
-			break
-		}
-		if err := f.repeat(ctx, u, count); err != nil {
-			return fail(err)
-		}
+	if err := f.repeatAll(ctx, units, count, jobs); err != nil {
+		return fail(err)
 	}
 	return f.summary(ctx.Err() != nil)
 }
@@ -69,11 +67,36 @@ type testID struct{ unit, test string }
 
 // flakes collects the results of many runs.
 type flakes struct {
-	dir   string // for output
+	dir string // for output
+
+	mu    sync.Mutex
 	out   io.Writer
 	runs  int
 	tests map[testID]int // how often each failed
 	lines []string       // of the summary
+}
+
+// repeatAll runs each unit count times, up to jobs units at a time. Two runs of one
+// unit never overlap.
+func (f *flakes) repeatAll(ctx context.Context, units []unit, count, jobs int) error {
+	next := make(chan unit, len(units))
+	for _, u := range units {
+		next <- u
+	}
+	close(next)
+	errs := make([]error, jobs)
+	var workers sync.WaitGroup
+	for i := range jobs {
+		workers.Go(func() {
+			for u := range next {
+				if errs[i] = f.repeat(ctx, u, count); errs[i] != nil || ctx.Err() != nil {
+					return
+				}
+			}
+		})
+	}
+	workers.Wait()
+	return errors.Join(errs...)
 }
 
 // repeat runs a unit count times, or until ctx ends. A run that ctx interrupts
@@ -89,7 +112,7 @@ func (f *flakes) repeat(ctx context.Context, u unit, count int) error {
 		}
 		for _, r := range failures {
 			id := testID{u.name, r.test}
-			if f.tests[id]++; f.tests[id] == 1 {
+			if f.count(id, 1) == 1 {
 				flaky = append(flaky, id)
 			}
 			if err := f.write(id, runs+1, r.output); err != nil {
@@ -98,6 +121,8 @@ func (f *flakes) repeat(ctx context.Context, u unit, count int) error {
 		}
 		bad += min(1, len(failures))
 	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.runs += runs
 	for _, id := range flaky {
 		f.lines = append(f.lines, fmt.Sprintf("FLAKY %s: failed in %d of %d runs; output: %s", id, f.tests[id], runs, f.path(id)))
@@ -115,9 +140,18 @@ func (f *flakes) once(ctx context.Context, u unit) []result {
 		return nil
 	}
 	for _, r := range results {
-		f.tests[testID{u.name, r.test}] += 0 // it ran
+		f.count(testID{u.name, r.test}, 0)
 	}
 	return failuresOf(u.name, results, err, messages.String())
+}
+
+// count records a run of a test with 0 or 1 failures, and returns how often the test
+// has failed.
+func (f *flakes) count(id testID, failures int) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.tests[id] += failures
+	return f.tests[id]
 }
 
 // failuresOf returns the failures of a run that have a cause of their own. It omits
@@ -185,15 +219,15 @@ func (f *flakes) summary(interrupted bool) int {
 	if interrupted {
 		fmt.Fprintln(f.out, "flakes: interrupted, the figures cover the completed runs")
 	}
-	fmt.Fprintf(f.out, "flakes: %d runs, %d tests, %d flaky\n", f.runs, f.count(), flaky)
+	fmt.Fprintf(f.out, "flakes: %d runs, %d tests, %d flaky\n", f.runs, f.ran(), flaky)
 	if flaky > 0 || interrupted {
 		return 1
 	}
 	return 0
 }
 
-// count returns how many tests ran, without the units themselves.
-func (f *flakes) count() int {
+// ran returns how many tests ran, without the units themselves.
+func (f *flakes) ran() int {
 	n := 0
 	for id := range f.tests {
 		if id.test != "" {

@@ -102,6 +102,29 @@ func TestInterruptEndsTheRunsAndDropsTheUnfinishedOne(t *testing.T) {
 	}, lastLines(out, 2))
 }
 
+// TestJobsRunUnitsBesideEachOther has two units that wait for each other, which only
+// parallel runs can do, and three more than there are jobs.
+func TestJobsRunUnitsBesideEachOther(t *testing.T) {
+	f, out := newFlakes(t)
+	meet := make(chan struct{})
+	meets := func(name string) unit {
+		return unit{name, func(ctx context.Context, _ io.Writer, each func(result)) error {
+			select {
+			case meet <- struct{}{}:
+			case <-meet:
+			case <-ctx.Done():
+			}
+			each(result{test: "TestMeets"})
+			return nil
+		}}
+	}
+	alone := func(name string) unit { return scripted(name, []result{{test: "TestC"}}) }
+	units := []unit{meets("host/x"), meets("host/y"), alone("host/a"), alone("host/b"), alone("host/c")}
+	require.NoError(t, f.repeatAll(t.Context(), units, 10, 2))
+	require.Zero(t, f.summary(false))
+	require.Equal(t, "flakes: 50 runs, 5 tests, 0 flaky", lastLines(out, 1)[0])
+}
+
 // TestUnitsOfBothKinds runs a Go package and a file of Node's that fail in every other
 // run: each counts its runs in a file.
 func TestUnitsOfBothKinds(t *testing.T) {

@@ -27,6 +27,7 @@ func main() {
 	flaky := flag.Bool("flakes", false, "run the packages and test files given as arguments (default all) many times, and report the tests that failed")
 	count := flag.Int("count", 20, "with -flakes: how often to run each package and file")
 	load := flag.Int("load", 2, "with -flakes: how many busy processes to run beside the tests")
+	jobs := flag.Int("jobs", 1, "with -flakes: how many packages and files to run at a time")
 	busy := flag.Bool("busy", false, "keep one processor busy until standard input ends")
 	flag.Parse()
 	ctx := context.Background()
@@ -37,7 +38,7 @@ func main() {
 	case *busy:
 		keepBusy(os.Stdin)
 	case *flaky:
-		os.Exit(findFlakes(ctx, *count, *load, flag.Args()))
+		os.Exit(findFlakes(ctx, *count, *load, *jobs, flag.Args()))
 	case *against:
 		os.Exit(runSuites(ctx, true, conformance()))
 	default:
