@@ -43,6 +43,14 @@ const (
 	ReviewRetry = 5 * time.Second
 )
 
+// ReviewStats contains the counters of a policy that uses reviews.
+type ReviewStats struct {
+	TokenReviews  uint64 // number since the policy was created
+	AccessReviews uint64
+	Grants        int // number of cached verdicts, of tokens and of rights
+	Refusals      int
+}
+
 // Request is a request to list and watch objects. An empty namespace means all of
 // them, an empty name every object.
 type Request struct {

@@ -8,11 +8,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
+	"github.com/watchglass/watchglass/host/access"
 	"github.com/watchglass/watchglass/host/audit"
 	"github.com/watchglass/watchglass/host/internal/reload"
 	"github.com/watchglass/watchglass/host/kubeapi"
 	"github.com/watchglass/watchglass/host/limit"
-	"github.com/watchglass/watchglass/host/source/kube"
 )
 
 // Process returns the metrics of the process, of the Go runtime, and of the build.
@@ -79,12 +79,13 @@ func KubeAPI(h *kubeapi.Handler) prometheus.Collector {
 	}}
 }
 
-// Reviews returns the metrics of a policy that uses kube-apiserver.
-func Reviews(p *kube.Policy) prometheus.Collector {
+// Reviews returns the metrics of a policy that uses kube-apiserver. Its parameter is a
+// function, so that this package does not depend on Kubernetes' client.
+func Reviews(read func() access.ReviewStats) prometheus.Collector {
 	reviews := counter("reviews", "Reviews requested from kube-apiserver, by kind.", "kind")
 	cached := gauge("cached_verdicts", "Verdicts of kube-apiserver that are cached, by decision.", "decision")
 	return &collector{[]metric{reviews, cached}, func(send sample) {
-		stats := p.Stats()
+		stats := read()
 		send(reviews, float64(stats.TokenReviews), "token")
 		send(reviews, float64(stats.AccessReviews), "access")
 		send(cached, float64(stats.Grants), "accepted")

@@ -285,7 +285,7 @@ func (h *host) collectors(c connector.Config, timings *metrics.Timings) []promet
 	}
 	for policy := c.Access; policy != nil; policy = access.Unwrap(policy) {
 		if reviews, ok := policy.(*kube.Policy); ok {
-			all = append(all, metrics.Reviews(reviews))
+			all = append(all, metrics.Reviews(reviews.Stats))
 		}
 	}
 	if recorder, ok := c.Observer.(*audit.Recorder); ok {

@@ -155,7 +155,7 @@ func TestRandomTokensOfOneAddress(t *testing.T) {
 		assert.Equal(t, budget+1, tokens)
 		assert.Equal(t, map[int]int{401: budget, 429: 5000 - budget}, codes)
 		assert.EqualValues(t, 5000-budget, limits.Refusals(limit.MaxRefusedTokens))
-		assert.Equal(t, kube.PolicyStats{TokenReviews: uint64(budget) + 1, Grants: 1, Refusals: budget}, p.Stats())
+		assert.Equal(t, access.ReviewStats{TokenReviews: uint64(budget) + 1, Grants: 1, Refusals: budget}, p.Stats())
 		assert.Less(t, p.CachedBytes(), budget*256)
 
 		_, status = p.Authenticate(attacker, "t-ann")

@@ -386,17 +386,9 @@ func (p *Policy) rateOf(user *access.User) *rate.Limiter {
 	return limiter
 }
 
-// PolicyStats contains the counters of a Policy.
-type PolicyStats struct {
-	TokenReviews  uint64 // number since the policy was created
-	AccessReviews uint64
-	Grants        int // number of cached verdicts, of tokens and of rights
-	Refusals      int
-}
-
 // Stats returns the current counters.
-func (p *Policy) Stats() PolicyStats {
-	s := PolicyStats{TokenReviews: p.tokenReviews.Load(), AccessReviews: p.accessReviews.Load()}
+func (p *Policy) Stats() access.ReviewStats {
+	s := access.ReviewStats{TokenReviews: p.tokenReviews.Load(), AccessReviews: p.accessReviews.Load()}
 	for _, v := range []*verdicts{&p.tokens, &p.rights, &p.rules} {
 		v.mu.Lock()
 		s.Grants += v.grants.len()
