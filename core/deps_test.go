@@ -223,6 +223,14 @@ func TestImportsOfTheHost(t *testing.T) {
 				}
 			}
 		}
+		if path == "host/server" || path == "host/metrics" {
+			for _, d := range p.Deps {
+				if strings.HasPrefix(d, "k8s.io/client-go/") {
+					t.Errorf("%s needs %s, which takes a minute to build with the race detector", path, d)
+					break
+				}
+			}
+		}
 	}
 }
 
