@@ -46,7 +46,7 @@ func (v *liveView) setQuery(e *Engine, c *collection, query wire.OpenView) {
 
 func cloneQuery(f *wire.OpenView) wire.OpenView {
 	q := *f
-	for _, s := range []*string{&q.LabelSelector, &q.FieldSelector, &q.Search, &q.Where, &q.OwnedBy, &q.Sort} {
+	for _, s := range []*string{&q.LabelSelector, &q.FieldSelector, &q.Search, &q.Where, &q.OwnedBy, &q.Sort, &q.Anchor} {
 		*s = lite.Clone(*s)
 	}
 	q.Namespaces, q.Facets = slices.Clone(q.Namespaces), slices.Clone(q.Facets)
@@ -110,12 +110,13 @@ func (e *Engine) moveView(f *wire.MoveView) {
 	if v == nil {
 		return
 	}
-	v.query.Offset, v.query.Limit = f.Offset, f.Limit
-	if v.waiting != nil {
-		v.waiting.Offset, v.waiting.Limit = f.Offset, f.Limit
+	for _, q := range []*wire.OpenView{&v.query, v.waiting} {
+		if q != nil {
+			q.Offset, q.Limit, q.Anchor, q.Before = f.Offset, f.Limit, lite.Clone(f.Anchor), f.Before
+		}
 	}
 	if v.view != nil {
-		if status := v.view.Move(f.Offset, f.Limit); status != nil {
+		if status := v.view.Move(f); status != nil {
 			e.reject(wire.ObjectView, v.id, status)
 		}
 	}
@@ -182,5 +183,6 @@ func (v *liveView) report(e *Engine, out []byte) []byte {
 		return out
 	}
 	e.patch.View, v.sent = v.id, true
+	v.query.Offset = e.patch.Offset // an anchor may have moved it
 	return e.patch.Append(out)
 }

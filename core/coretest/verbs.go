@@ -67,10 +67,10 @@ func init() {
 		"watch":            doWatch, // ID collection= ns= labels= fields= rv= match= initial= timeout= policy= credit= bookmarks bodies previous
 		"grant":            doGrant, // ID EVENTS
 		"close-watch":      doCloseWatch,
-		"view":             doView,      // ID collection= ns= labels= fields= owned-by= recursive sort= offset= limit= facets= groups= aggregates=
+		"view":             doView,      // ID collection= ns= labels= fields= owned-by= recursive sort= offset= limit= anchor= before= facets= groups= aggregates=
 		"hold-view":        doHoldView,  // ID: the program stops granting patches after the next one
 		"grant-view":       doGrantView, // ID: the program applies patches again, and grants the next
-		"move":             doMove,      // ID offset= limit=
+		"move":             doMove,      // ID offset= limit= anchor= before=
 		"close-view":       doCloseView,
 		"get":              doGet,     // COLLECTION KEY
 		"list":             doList,    // COLLECTION ns= labels= fields= rv= match= limit= continue= bodies

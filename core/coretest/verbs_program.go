@@ -107,7 +107,7 @@ func doView(h *harness, v *verb) error {
 	f := &wire.OpenView{
 		View: v.takeNumber("a number for the view"), Collection: v.collection(),
 		Namespaces: words(v.option("ns")), LabelSelector: v.option("labels"), FieldSelector: v.option("fields"),
-		Search: v.option("search"), Where: v.option("where"), OwnedBy: v.option("owned-by"), Recursive: v.flag("recursive"), Sort: v.option("sort"), Offset: uint32(v.optionNumber("offset")), Limit: v.limit(), Facets: facets(v.option("facets")),
+		Search: v.option("search"), Where: v.option("where"), OwnedBy: v.option("owned-by"), Recursive: v.flag("recursive"), Sort: v.option("sort"), Offset: uint32(v.optionNumber("offset")), Limit: v.limit(), Anchor: v.option("anchor"), Before: uint32(v.optionNumber("before")), Facets: facets(v.option("facets")),
 	}
 	groups, aggregates := facets(v.option("groups")), words(v.option("aggregates"))
 	for i := range groups {
@@ -158,6 +158,7 @@ func doGrantView(h *harness, v *verb) error {
 func doMove(h *harness, v *verb) error {
 	return h.command(v, &wire.MoveView{
 		View: v.takeNumber("the number of the view"), Offset: uint32(v.optionNumber("offset")), Limit: v.limit(),
+		Anchor: v.option("anchor"), Before: uint32(v.optionNumber("before")),
 	})
 }
 

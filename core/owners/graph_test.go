@@ -164,10 +164,10 @@ func apply(t *testing.T, v *view.View, rows map[api.Key]bool) int {
 	if !v.Patch(&f) {
 		return 0
 	}
-	require.Nil(t, v.Move(0, 0))
+	require.Nil(t, v.Move(&wire.MoveView{}))
 	var empty wire.ViewPatch
 	v.Patch(&empty)
-	require.Nil(t, v.Move(0, 1000))
+	require.Nil(t, v.Move(&wire.MoveView{Limit: 1000}))
 	require.True(t, v.Patch(&f))
 	clear(rows)
 	for _, e := range f.Edits {

@@ -96,6 +96,7 @@ const (
 	BodiesIncomplete
 	BodyMissing
 	OwnedIndirectly
+	AnchorMoved
 	BlockStored
 	BlockShared
 	situations
@@ -188,6 +189,7 @@ var situationNames = [situations]string{
 	BodiesIncomplete:   "rows first: lost bodies listed again",
 	BodyMissing:        "rows first: read ends without its body",
 	OwnedIndirectly:    "owner of an owner",
+	AnchorMoved:        "window moved by its anchor",
 	BlockStored:        "reader stores bodies in their block",
 	BlockShared:        "connector stores bodies in their block",
 }

@@ -177,6 +177,7 @@ func openView(rd *reader, r *lite.Rand) {
 			v.open.Facets = []wire.Facet{facet}
 		}
 	}
+	v.chooseAnchor(r)
 	rd.views = append(rd.views, v)
 	rd.step(&v.open)
 }
@@ -201,7 +202,8 @@ func moveView(rd *reader, r *lite.Rand) {
 			return
 		}
 		v.open.Offset, v.open.Limit = uint32(r.Int63n(20)), uint32(1+r.Int63n(12))
-		rd.step(&wire.MoveView{View: v.id, Offset: v.open.Offset, Limit: v.open.Limit})
+		v.chooseAnchor(r)
+		rd.step(&wire.MoveView{View: v.id, Offset: v.open.Offset, Limit: v.open.Limit, Anchor: v.open.Anchor, Before: v.open.Before})
 	}
 }
 

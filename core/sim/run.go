@@ -212,7 +212,13 @@ func (w *world) final() string {
 		for _, v := range rd.views {
 			open := v.open
 			open.View, open.Collection = 0, 0
+			if open.Anchor != "" {
+				open.Offset = 0
+			}
 			s += fmt.Sprintf("reader %d view %v: %d\n", rd.id, open, v.total)
+			if open.Anchor != "" {
+				continue // the window depends on the times of patches
+			}
 			for _, row := range v.rows {
 				s += fmt.Sprintln(" ", row)
 			}

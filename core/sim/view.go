@@ -19,6 +19,9 @@ type view struct {
 	collection *collection
 	patched    bool
 	total      uint64
+	offset     uint32
+	anchor     anchor
+	log        *check.Log          // of the collection at the last patch
 	counts     map[[2]string]count // by the value, or by the two values of a pair
 	rows       []row
 	// owed means that the program has applied a patch without granting the next.
@@ -51,7 +54,12 @@ func (r *reader) patch(v *view, f *wire.ViewPatch) {
 		r.world.fail(ErrView, "reader %d, view %+v: a patch that was not granted", r.id, v.open)
 	}
 	v.owed = true
-	v.patched, v.total, v.counts = true, f.Total, map[[2]string]count{}
+	r.findAnchor(v, f)
+	if v.anchor.version != nil && v.patched && v.anchor.found && f.Offset != v.offset {
+		r.world.saw(AnchorMoved)
+	}
+	v.anchor.found = true
+	v.patched, v.total, v.offset, v.counts = true, f.Total, f.Offset, map[[2]string]count{}
 	for _, facet := range f.Facets {
 		for _, c := range facet.Values {
 			n := count{rows: c.Rows}
@@ -109,13 +117,14 @@ func (r *reader) checkView(v *view) {
 	if !known {
 		return
 	}
-	want, counts, total := v.expected(log, owners)
+	want, offset, counts, total := v.expected(log, owners)
 	got := v.rows
-	if v.patched && v.total == total && slices.Equal(got, want) && fmt.Sprint(v.counts) == fmt.Sprint(counts) {
+	window := v.anchor.unknown || v.offset == offset && slices.Equal(got, want)
+	if v.patched && v.total == total && window && fmt.Sprint(v.counts) == fmt.Sprint(counts) {
 		return
 	}
-	r.world.fail(ErrView, "reader %d, view %+v at version %d: %d rows %v %v, expected %d rows %v %v",
-		r.id, v.open, c.reported.ResourceVersion, v.total, got, v.counts, total, want, counts)
+	r.world.fail(ErrView, "reader %d, view %+v at version %d: %d rows from %d %v %v, expected %d rows from %d %v %v",
+		r.id, v.open, c.reported.ResourceVersion, v.total, v.offset, got, v.counts, total, offset, want, counts)
 }
 
 // undetermined reports whether the log allows readers to have different data. They may
@@ -156,26 +165,14 @@ func (r *reader) ownersOf(v *view) (owners map[string]bool, known bool) {
 	return owners, true
 }
 
-func (v *view) expected(log *check.Log, owners map[string]bool) (rows []row, counts map[[2]string]count, total uint64) {
+func (v *view) expected(log *check.Log, owners map[string]bool) (rows []row, offset uint32, counts map[[2]string]count, total uint64) {
 	f := check.Filter{Labels: v.open.LabelSelector, Fields: v.open.FieldSelector}
 	list := log.List(v.collection.reported.ResourceVersion, func(key api.Key, o *check.Object) bool {
 		return v.collection.filter.Match(key, o) && f.Match(key, o) &&
 			(len(v.open.Namespaces) == 0 || slices.Contains(v.open.Namespaces, key.Namespace())) &&
 			(owners == nil || owners[o.Owner]) && conditions[v.open.Where](o)
 	})
-	slices.SortStableFunc(list, func(a, b check.Item) int {
-		for _, key := range strings.Split(v.open.Sort, ",") {
-			name, reversed := strings.CutPrefix(key, "-")
-			order := compareBy(name, a, b)
-			if reversed {
-				order = -order
-			}
-			if order != 0 {
-				return order
-			}
-		}
-		return cmp.Compare(a.Key, b.Key)
-	})
+	slices.SortFunc(list, v.order)
 	counts = map[[2]string]count{}
 	for _, item := range list {
 		for _, facet := range v.open.Facets {
@@ -189,13 +186,32 @@ func (v *view) expected(log *check.Log, owners map[string]bool) (rows []row, cou
 			counts[values] = counts[values].with(item.Object, facet.Aggregates)
 		}
 	}
-	rows = []row{}
+	rows, offset = []row{}, v.open.Offset
+	if v.anchor.version != nil {
+		position, _ := slices.BinarySearchFunc(list, *v.anchor.version, v.order)
+		offset = uint32(max(position-int(v.open.Before), 0))
+	}
 	for i, item := range list {
-		if i >= int(v.open.Offset) && i < int(v.open.Offset)+int(v.open.Limit) {
+		if i >= int(offset) && i < int(offset)+int(v.open.Limit) {
 			rows = append(rows, row{item.Key, item.Object.ResourceVersion})
 		}
 	}
-	return rows, counts, uint64(len(list))
+	return rows, offset, counts, uint64(len(list))
+}
+
+// order compares two rows.
+func (v *view) order(a, b check.Item) int {
+	for _, key := range strings.Split(v.open.Sort, ",") {
+		name, reversed := strings.CutPrefix(key, "-")
+		order := compareBy(name, a, b)
+		if reversed {
+			order = -order
+		}
+		if order != 0 {
+			return order
+		}
+	}
+	return cmp.Compare(a.Key, b.Key)
 }
 
 // with adds a row to the count.

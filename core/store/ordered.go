@@ -173,8 +173,8 @@ func (o *Ordered) From(at int, yield func(ID) bool) {
 	}
 }
 
-// place returns the number of entries for which before is true.
-func (o *Ordered) place(before func(ID) bool) int {
+// Count returns the number of entries for which before is true.
+func (o *Ordered) Count(before func(ID) bool) int {
 	chunk, n := o.search(before)
 	for _, c := range o.chunks[:chunk] {
 		n += len(c)

@@ -186,9 +186,9 @@ func (s *Store) Between(from, to api.Key) int {
 	s.LoadAll()
 	end := s.order.Len()
 	if to != "" {
-		end = s.order.place(s.before(to))
+		end = s.order.Count(s.before(to))
 	}
-	return max(end-s.order.place(s.before(from)), 0)
+	return max(end-s.order.Count(s.before(from)), 0)
 }
 
 // DropBodies removes the bodies of all objects.

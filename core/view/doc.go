@@ -1,5 +1,5 @@
-// Package view maintains a live window over a collection. The window has the rows
-// from an offset on, of all objects that match a selector, in a given order.
+// Package view maintains a live window over a collection: some successive rows of the
+// objects that match a selector, in a given order.
 //
 // A [View] observes every change of its collection through Changed, and returns
 // the changes of the window from Patch. For each row it keeps a sort key, a
@@ -19,6 +19,10 @@
 //
 // A view by owner has the rows of a set of owners. They depend on other
 // collections, so the engine sets them before each patch with SetOwners.
+//
+// A window has an offset, or an anchor: a version of an object, at whose position in the
+// order the window stays. The version is found for the first patch after the window was
+// moved. Each patch counts the rows before it, and reports the resulting offset.
 //
 // A patch is the difference between the window last returned and the current one,
 // regardless of the changes in between. A view therefore never falls behind. A

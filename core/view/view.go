@@ -35,6 +35,7 @@ type View struct {
 	keys               [][]sortKey // by level and object, for those in rows
 	offset             uint32
 	limit              uint32
+	anchor             anchor
 	facets             []facet
 	shown              window
 	// changed means that a patch is needed even if the window's rows are equal.
@@ -79,6 +80,7 @@ func newView(set *Set, q *wire.OpenView, now int64) (*View, *api.Status) {
 	if v.match.where.Ages() {
 		v.ages.at = map[store.ID]int64{}
 	}
+	v.setAnchor(q.Anchor, q.Before)
 	v.scope = v.scopeOf(q)
 	v.cost = v.rowCost()
 	v.findNeeds(facets)
@@ -267,11 +269,17 @@ func (v *View) remove(id store.ID, ref store.Ref) { v.rows.Remove(id, v.before(i
 
 // before returns a function that reports whether a row precedes the object, where
 // ref is the version that its sort keys belong to. When a row is removed, the
-// state has another version of the object, or none.
+// state has another version of the object, or none. With noID, ref alone decides.
 func (v *View) before(id store.ID, ref store.Ref) func(store.ID) bool {
 	state := v.cacher.State()
+	precedes := func(other store.ID) bool {
+		if id == noID {
+			return v.heap.Key(state.Version(other)) < v.heap.Key(ref)
+		}
+		return state.Before(other, id)
+	}
 	if len(v.levels) == 0 {
-		return func(other store.ID) bool { return state.Before(other, id) }
+		return precedes
 	}
 	keys, key := v.keys[0], v.keys[0][id]
 	decided := len(v.levels) == 1 && v.levels[0].exact(key)
@@ -284,7 +292,7 @@ func (v *View) before(id store.ID, ref store.Ref) func(store.ID) bool {
 				return c < 0
 			}
 		}
-		return state.Before(other, id)
+		return precedes(other)
 	}
 }
 
@@ -308,12 +316,13 @@ func (v *View) compare(from int, a store.ID, aRef store.Ref, b store.ID, bRef st
 	return 0
 }
 
-// Move moves the window.
-func (v *View) Move(offset, limit uint32) *api.Status {
-	if status := checkLimit(limit); status != nil {
+// Move moves the window. An anchor is found when the next patch is made.
+func (v *View) Move(f *wire.MoveView) *api.Status {
+	if status := checkLimit(f.Limit); status != nil {
 		return status
 	}
-	v.offset, v.limit, v.changed = offset, limit, true
+	v.offset, v.limit, v.changed = f.Offset, f.Limit, true
+	v.setAnchor(f.Anchor, f.Before)
 	return nil
 }
 
@@ -332,6 +341,7 @@ func (v *View) Close() {
 	v.closed, v.build = true, nil
 	v.cacher.Unobserve(v)
 	v.set.remove(v)
+	v.setAnchor("", 0)
 	v.shown.clear()
 }
 
@@ -342,6 +352,7 @@ func (v *View) Patch(f *wire.ViewPatch) bool {
 	if v.build != nil || !v.changed && !v.touched {
 		return false
 	}
+	v.follow()
 	rows := v.visible()
 	news := v.changed || !v.shown.same(rows)
 	v.changed, v.touched = false, false

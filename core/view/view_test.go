@@ -2,6 +2,7 @@ package view_test
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"math/bits"
 	"math/rand/v2"
@@ -25,9 +26,15 @@ import (
 type client struct {
 	rows   []string
 	total  uint64
+	offset uint32
 	counts string
 	sent   int
 	edits  int
+	// wanted is the anchor that the window is moved to by the next patch. anchor is the
+	// version at whose position the window stays, if any. shown is the state at the last patch.
+	wanted api.Key
+	anchor *api.Object
+	shown  model
 }
 
 func (c *client) apply(t *testing.T, v *view.View) bool {
@@ -57,7 +64,7 @@ func (c *client) apply(t *testing.T, v *view.View) bool {
 		}
 		c.sent += len(e.Insert)
 	}
-	c.rows, c.total, c.edits = append(rows, old...), got.Total, c.edits+len(got.Edits)
+	c.rows, c.total, c.offset, c.edits = append(rows, old...), got.Total, got.Offset, c.edits+len(got.Edits)
 	c.counts = ""
 	for _, facet := range got.Facets {
 		for _, n := range facet.Values {
@@ -74,7 +81,8 @@ const complete = 1 << 30
 // all objects.
 type model map[string]api.Object
 
-func (m model) window(q *wire.OpenView, less func(a, b api.Object) int, match func(api.Object) bool) (rows []string, total int, counts string) {
+// window returns the rows of a window, which an anchor moves.
+func (m model) window(q *wire.OpenView, anchor *api.Object, less func(a, b api.Object) int, match func(api.Object) bool) (rows []string, total int, counts string) {
 	var all []api.Object
 	byPhase := map[string]int{}
 	for _, o := range m {
@@ -83,12 +91,12 @@ func (m model) window(q *wire.OpenView, less func(a, b api.Object) int, match fu
 			byPhase[o.Fields[3]]++
 		}
 	}
-	slices.SortFunc(all, func(a, b api.Object) int {
-		if c := less(a, b); c != 0 {
-			return c
-		}
-		return strings.Compare(string(a.Key), string(b.Key))
-	})
+	order := then(less, func(a, b api.Object) int { return strings.Compare(string(a.Key), string(b.Key)) })
+	slices.SortFunc(all, order)
+	if anchor != nil {
+		position, _ := slices.BinarySearchFunc(all, *anchor, order)
+		q.Offset = uint32(max(position-int(q.Before), 0))
+	}
 	for i := int(q.Offset); i < len(all) && i < int(q.Offset+q.Limit); i++ {
 		rows = append(rows, fmt.Sprintf("%s@%d", all[i].Key, all[i].ResourceVersion))
 	}
@@ -255,6 +263,7 @@ func TestView_agrees_with_filter_and_sort(t *testing.T) {
 					shown = &client{}
 				}
 				v, q, next = next, nextQuery, nil
+				shown.follow(q.Anchor)
 			}
 			switch n := r.IntN(100); {
 			case n < 60:
@@ -265,18 +274,21 @@ func TestView_agrees_with_filter_and_sort(t *testing.T) {
 				delete(m, string(o.Key))
 				c.Delete(o.Key, o.ResourceVersion, int64(rv))
 			case n < 84:
-				q.Offset, q.Limit = uint32(r.IntN(10)), uint32(r.IntN(20))
-				require.Nil(t, v.Move(q.Offset, q.Limit))
+				q.Offset, q.Limit, q.Anchor, q.Before = uint32(r.IntN(10)), uint32(r.IntN(20)), anchor(r), uint32(r.IntN(12))
+				require.Nil(t, v.Move(&wire.MoveView{Offset: q.Offset, Limit: q.Limit, Anchor: q.Anchor, Before: q.Before}))
+				shown.follow(q.Anchor)
 			case n < 92:
 				if next != nil {
 					next.Close() // another query replaces it
 				}
 				nextQuery = queries[r.IntN(len(queries))]
+				nextQuery.Anchor, nextQuery.Before = anchor(r), uint32(r.IntN(12))
 				next, status = set.Open(&nextQuery.OpenView, 0)
 				require.Nil(t, status)
 			case n < 93 && next != nil:
 				v.Close() // the new view can no longer start from its rows
 				v, q, next, shown = next, nextQuery, nil, &client{}
+				shown.follow(q.Anchor)
 			case n < 95:
 				m = relist(c, m, r, rv)
 			case v.Building():
@@ -356,14 +368,42 @@ func relist(c *cacher.Cacher, m model, r *rand.Rand, rv int) model {
 	return next
 }
 
-func (c *client) check(t *testing.T, v *view.View, m model, q wire.OpenView, less func(a, b api.Object) int, match func(api.Object) bool) {
-	v.Build(complete)
-	if !c.apply(t, v) {
+// anchor returns the key of an object that randomPod may have created, or "".
+func anchor(r *rand.Rand) string {
+	if r.IntN(2) == 0 {
+		return ""
+	}
+	return string(randomPod(r, 1).Key)
+}
+
+// follow moves the window to an anchor with the next patch.
+func (c *client) follow(anchor string) { c.wanted, c.anchor = api.Key(anchor), nil }
+
+// find determines the version at whose position the window stays: that of the row as it was
+// shown, or else the current one.
+func (c *client) find(rows []string, m model) {
+	if c.wanted == "" {
 		return
 	}
-	rows, total, counts := m.window(&q, less, match)
+	if o, ok := m[string(c.wanted)]; ok {
+		c.anchor = &o
+	}
+	if o, ok := c.shown[string(c.wanted)]; ok && slices.Contains(rows, fmt.Sprintf("%s@%d", o.Key, o.ResourceVersion)) {
+		c.anchor = &o
+	}
+	c.wanted = ""
+}
+
+func (c *client) check(t *testing.T, v *view.View, m model, q wire.OpenView, less func(a, b api.Object) int, match func(api.Object) bool) {
+	v.Build(complete)
+	if before := c.rows; c.apply(t, v) {
+		c.find(before, m)
+		c.shown = maps.Clone(m)
+	}
+	rows, total, counts := m.window(&q, c.anchor, less, match)
 	require.Equal(t, rows, c.rows, "%+v", q)
 	require.EqualValues(t, total, c.total)
+	require.Equal(t, q.Offset, c.offset, "%+v", q)
 	if len(q.Facets) > 0 {
 		require.Equal(t, counts, c.counts)
 	} else {
@@ -388,7 +428,7 @@ func TestView_sends_only_rows_that_changed(t *testing.T) {
 	require.True(t, shown.apply(t, v))
 	require.Equal(t, 11, shown.sent, "one row changed")
 
-	require.Nil(t, v.Move(1, 10))
+	require.Nil(t, v.Move(&wire.MoveView{Offset: 1, Limit: 10}))
 	require.True(t, shown.apply(t, v))
 	require.Equal(t, 12, shown.sent, "one row came in")
 
@@ -455,7 +495,7 @@ func TestView_errors_name_what_is_wrong(t *testing.T) {
 	}
 	v, status := view.New(c, &wire.OpenView{}, 0)
 	require.Nil(t, status)
-	require.Equal(t, 400, v.Move(0, 10_001).Code)
+	require.Equal(t, 400, v.Move(&wire.MoveView{Limit: 10_001}).Code)
 }
 
 // A connector may send a value of another kind than the schema has for its column. Such

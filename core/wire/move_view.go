@@ -5,6 +5,8 @@ type MoveView struct {
 	View   uint32
 	Offset uint32
 	Limit  uint32
+	Anchor string // as in OpenView
+	Before uint32
 }
 
 // Append writes the whole frame.
@@ -13,6 +15,7 @@ func (f *MoveView) Append(dst []byte) []byte {
 	dst = appendUvarint(dst, uint64(f.View))
 	dst = appendUvarint(dst, uint64(f.Offset))
 	dst = appendUvarint(dst, uint64(f.Limit))
+	dst = appendUvarint(appendBytes(dst, f.Anchor), uint64(f.Before))
 	return end(dst, start)
 }
 
@@ -22,5 +25,6 @@ func (f *MoveView) Parse(payload []byte) error {
 	f.View = r.uint32()
 	f.Offset = r.uint32()
 	f.Limit = r.uint32()
+	f.Anchor, f.Before = r.string(), r.uint32()
 	return r.done("MoveView")
 }

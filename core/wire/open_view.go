@@ -17,7 +17,11 @@ type OpenView struct {
 	Sort      string // as query.ParseSort parses it; "" for key order
 	Offset    uint32
 	Limit     uint32 // at most MaxViewRows
-	Facets    []Facet
+	// Anchor is the key of the object at whose position in the order the window stays; ""
+	// for a window that stays at Offset. Without such an object, it is at Offset.
+	Anchor string
+	Before uint32 // rows of the window above the anchor
+	Facets []Facet
 }
 
 // Facet requests the counts of the rows by value, or by a pair of values.
@@ -56,6 +60,7 @@ func (f *OpenView) Append(dst []byte) []byte {
 	dst = appendBytes(dst, f.Sort)
 	dst = appendUvarint(dst, uint64(f.Offset))
 	dst = appendUvarint(dst, uint64(f.Limit))
+	dst = appendUvarint(appendBytes(dst, f.Anchor), uint64(f.Before))
 	dst = appendUvarint(dst, uint64(len(f.Facets)))
 	for i := range f.Facets {
 		facet := &f.Facets[i]
@@ -87,6 +92,7 @@ func (f *OpenView) Parse(payload []byte) error {
 	f.Sort = r.string()
 	f.Offset = r.uint32()
 	f.Limit = r.uint32()
+	f.Anchor, f.Before = r.string(), r.uint32()
 	f.Facets = grow(f.Facets, r.count(minFacet))
 	for i := range f.Facets {
 		facet := &f.Facets[i]

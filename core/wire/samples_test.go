@@ -216,11 +216,12 @@ var samples = []sample{
 	{"", &Get{Request: 1, Collection: 1, Key: "default/web-1"}},
 	{"", &List{Request: 2, Collection: 1, Namespace: "default", LabelSelector: "app=web", FieldSelector: "metadata.name=x", ResourceVersion: "42", Match: api.MatchExact, Limit: 500, Continue: "eyJ2IjoxfQ", Bodies: true}},
 	{"zero", &List{}},
-	{"", &OpenView{View: 3, Collection: 1, Namespaces: []string{"default", "shop"}, LabelSelector: "app=web", FieldSelector: "metadata.name=x", Search: `pay -"old api"`, Where: "restarts>3", OwnedBy: "6f1c9a52-0d3e-4b77-9c1a-2e8d5f40b7a3", Recursive: true, Sort: "-Age, name", Offset: 100, Limit: MaxViewRows, Facets: []Facet{
+	{"", &OpenView{View: 3, Collection: 1, Namespaces: []string{"default", "shop"}, LabelSelector: "app=web", FieldSelector: "metadata.name=x", Search: `pay -"old api"`, Where: "restarts>3", OwnedBy: "6f1c9a52-0d3e-4b77-9c1a-2e8d5f40b7a3", Recursive: true, Sort: "-Age, name", Offset: 100, Limit: MaxViewRows, Anchor: "default/web-1", Before: math.MaxUint32, Facets: []Facet{
 		{By: "status.phase"}, {By: "age", Width: 1<<53 - 1}, {By: "labels[app]", Then: "status.phase", Limit: MaxFacetValues, RowsOnly: true, Aggregates: []string{"restarts", "age"}},
 	}}},
 	{"", &GrantView{View: 3}},
 	{"", &MoveView{View: 3, Offset: 127, Limit: 128}},
+	{"anchor", &MoveView{View: 3, Offset: 127, Limit: 128, Anchor: "default/web-1", Before: 20}},
 	{"", &CloseView{View: 3}},
 	{"", &Inspect{Request: 4}},
 	{"", &AcquireObject{Handle: 5, Resource: "v1/secrets", Key: "default/tls", Owner: "6c3a1b9e", OnDemand: true}},

@@ -243,6 +243,50 @@ func TestViewShowsItsWindow(t *testing.T) {
 	require.ErrorIs(t, err, api.BadRequest(""))
 }
 
+// The window stays at its anchor while rows are inserted above it and the engine is
+// replaced, until it is moved.
+func TestViewStaysAtItsAnchor(t *testing.T) {
+	w := newWorld(t)
+	for i := 10; i < 20; i++ {
+		w.put(api.NewKey("shop", fmt.Sprintf("p-%d", i)), "Running")
+	}
+	view, err := w.collection().View(w.ctx, ViewOptions{Anchor: "shop/p-15", Before: 1, Limit: 2})
+	require.NoError(t, err)
+	until := func(want string, offset uint32) {
+		t.Helper()
+		for snapshot, err := range view.Snapshots(w.ctx) {
+			require.NoError(t, err)
+			if rows(snapshot) == want {
+				require.Equal(t, offset, snapshot.Offset)
+				return
+			}
+		}
+	}
+	until("p-14 p-15 of 10", 4)
+	for i := range 5 {
+		w.put(api.NewKey("shop", fmt.Sprintf("o-%d", i)), "Running")
+	}
+	until("p-14 p-15 of 15", 9)
+	w.source.Delete(pods, "shop/p-15")
+	until("p-14 p-16 of 14", 9)
+
+	require.NoError(t, view.MoveTo(w.ctx, "shop/p-18", 0, 3))
+	until("p-18 p-19 of 14", 12)
+	w.poison()
+	w.put("shop/p-17a", "Running")
+	until("p-18 p-19 of 15", 13)
+	require.NoError(t, view.MoveTo(w.ctx, "shop/absent", 0, 1))
+	until("p-18 of 15", 13)
+	w.poison()
+	w.put("shop/p-17b", "Running")
+	until("p-17b of 16", 13)
+
+	require.NoError(t, view.Move(w.ctx, 0, 1))
+	until("o-0 of 16", 0)
+	w.source.Delete(pods, "shop/o-0")
+	until("o-1 of 15", 0)
+}
+
 func TestViewReturnsAllObjectsOfOneVersion(t *testing.T) {
 	w := newWorld(t)
 	for i := range 12 {

@@ -22,6 +22,8 @@ type ViewOptions struct {
 	Sort          string // sort keys such as "-restarts, name". Default: by key
 	Offset        uint32
 	Limit         uint32   // rows in the window. Default 100, at most wire.MaxViewRows
+	Anchor        string   // the key of an object to which the window is moved, as with MoveTo
+	Before        uint32   // rows of the window above the anchor
 	Facets        []string // columns, fields or labels to count rows by
 	GroupBy       []string // one or two columns, fields or labels to group the rows by
 	Aggregates    []string // columns, fields or labels whose numbers are summed up by group
@@ -80,7 +82,8 @@ type View struct {
 func (c *Collection) View(ctx context.Context, opts ViewOptions) (*View, error) {
 	v := &View{collection: c, open: wire.OpenView{
 		Collection: c.id, Namespaces: slices.Clone(opts.Namespaces), LabelSelector: opts.LabelSelector, FieldSelector: opts.FieldSelector,
-		Search: opts.Search, Where: opts.Where, OwnedBy: opts.OwnedBy, Recursive: opts.Recursive, Sort: opts.Sort, Offset: opts.Offset, Limit: opts.Limit,
+		Search: opts.Search, Where: opts.Where, OwnedBy: opts.OwnedBy, Recursive: opts.Recursive, Sort: opts.Sort,
+		Offset: opts.Offset, Limit: opts.Limit, Anchor: opts.Anchor, Before: opts.Before,
 	}}
 	for _, by := range opts.Facets {
 		v.open.Facets = append(v.open.Facets, wire.Facet{By: by})
@@ -144,18 +147,35 @@ func (v *View) Snapshots(ctx context.Context) iter.Seq2[*Snapshot, error] {
 	return v.newest.all(ctx)
 }
 
-// Move moves the window.
+// Move moves the window to an offset, where it stays.
 func (v *View) Move(ctx context.Context, offset, limit uint32) error {
+	return v.move(ctx, func() wire.MoveView { return wire.MoveView{Offset: offset, Limit: limit} })
+}
+
+// MoveTo moves the window to the position of an object in the order, with a number of rows
+// before it. The window stays at this position: rows that are inserted or deleted above it
+// change Snapshot.Offset. If the object changes or is deleted later, the window does not
+// follow. If the collection does not have the object, the window stays at its offset.
+func (v *View) MoveTo(ctx context.Context, key string, before, limit uint32) error {
+	return v.move(ctx, func() wire.MoveView {
+		return wire.MoveView{Offset: v.open.Offset, Limit: limit, Anchor: key, Before: before}
+	})
+}
+
+func (v *View) move(ctx context.Context, to func() wire.MoveView) error {
 	return v.collection.client.call(ctx, func(l *loop) error {
 		if l.views[v.id] == nil {
 			return ErrClosed
 		}
-		err := l.step((&wire.MoveView{View: v.id, Offset: offset, Limit: limit}).Append(nil))
-		if err == nil {
-			v.open.Offset, v.open.Limit = offset, limit
-		}
-		return err
+		return l.step(v.moved(to()))
 	})
+}
+
+// moved records where the window is moved to, and returns the command.
+func (v *View) moved(f wire.MoveView) []byte {
+	f.View = v.id
+	v.open.Offset, v.open.Limit, v.open.Anchor, v.open.Before = f.Offset, f.Limit, f.Anchor, f.Before
+	return f.Append(nil)
 }
 
 // All returns every matching row in order, all as of one resource version, with their
@@ -208,10 +228,9 @@ func (v *View) rows(l *loop) ([]Object, error) {
 	var rows []Object
 	for {
 		offset := uint32(len(rows))
-		if err := l.command((&wire.MoveView{View: v.id, Offset: offset, Limit: wire.MaxViewRows}).Append(nil)); err != nil {
+		if err := l.command(v.moved(wire.MoveView{Offset: offset, Limit: wire.MaxViewRows})); err != nil {
 			return nil, err
 		}
-		v.open.Offset, v.open.Limit = offset, wire.MaxViewRows
 		s := v.Snapshot()
 		if l.instance == nil || s == nil || s.Offset != offset {
 			return nil, restarting()
@@ -249,6 +268,7 @@ func (v *View) apply(f *wire.ViewPatch) error {
 	if err != nil {
 		return err
 	}
+	v.open.Offset = f.Offset // an anchor may have moved it
 	s := &Snapshot{Rows: rows, Total: f.Total, Offset: f.Offset, ResourceVersion: f.ResourceVersion}
 	for i := range f.Facets {
 		if i < len(v.open.Facets) && v.open.Facets[i].RowsOnly {

@@ -78,7 +78,7 @@ export class Ours {
   /** Opens a view of 50 rows. Facets are names. */
   view(view, { search = "", sort, facets = [] }) {
     this.send({
-      type: "OpenView", view, collection, ...everything, namespaces: [], search, where: "", ownedBy: "", recursive: false, sort, offset: 0, limit: 50,
+      type: "OpenView", view, collection, ...everything, namespaces: [], search, where: "", ownedBy: "", recursive: false, sort, offset: 0, limit: 50, anchor: "", before: 0,
       facets: facets.map((by) => ({ by, then: "", limit: 0, width: 0, rowsOnly: false, aggregates: [] })),
     });
   }

@@ -5,10 +5,10 @@ import { badRequest, type WatchglassError } from "./errors.js";
 import type { CollectionOptions, Column, ConnectOptions, ListOptions, Selectors } from "./types.js";
 import { columnKinds } from "./wire/outputs.js";
 
-/** Returns a number that fits 32 bits. Throws a 400 otherwise. */
-export function uint32(name: string, value: number): number {
-  if (Number.isInteger(value) && value >= 0 && value <= 0xffff_ffff) return value;
-  throw wrongType(name, value, "a whole number from 0 to 4294967295");
+/** Returns a whole number up to a maximum, which fits 32 bits. Throws a 400 otherwise. */
+export function uint32(name: string, value: number, max = 0xffff_ffff): number {
+  if (Number.isInteger(value) && value >= 0 && value <= max) return value;
+  throw wrongType(name, value, `a whole number from 0 to ${max}`);
 }
 
 /** Returns the error for an argument of the wrong type. */
@@ -41,7 +41,7 @@ export function checkWorker(value: ConnectOptions["worker"]): void {
 /** Returns the chosen columns with their defaults. Throws a 400 for invalid ones. */
 export function columns(chosen: CollectionOptions["columns"] = []): readonly Column[] {
   return chosen.map(({ name, kind, path, priority = 0, printer = "", default: missing = "" }) => {
-    if (!(uint32(`priority of column ${name}`, priority) <= 0xff)) throw badRequest(`priority of column ${name} is ${priority}, expected at most 255`);
+    uint32(`priority of column ${name}`, priority, 0xff);
     checkWord(`kind of column ${name}`, kind, columnKinds);
     return { name, kind, path, priority, printer, default: missing };
   });

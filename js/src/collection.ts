@@ -164,11 +164,10 @@ export class CollectionHandle<T extends object> implements Collection<T>, OpenCo
   }
 
   async list(options: ListOptions = {}): Promise<ListResult<T>> {
-    const limit = uint32("limit", options.limit ?? 0);
-    checkMatch(options.resourceVersionMatch);
-    const resourceVersion = options.resourceVersion ?? "";
-    const match = Match[options.resourceVersionMatch ?? "unset"];
-    let page = await this.#page(options, { resourceVersion, match, limit, continue: options.continue ?? "" });
+    const { resourceVersion = "", resourceVersionMatch, limit = 0, continue: token = "" } = options;
+    uint32("limit", limit);
+    checkMatch(resourceVersionMatch);
+    let page = await this.#page(options, { resourceVersion, match: Match[resourceVersionMatch ?? "unset"], limit, continue: token });
     const items = [...page.items];
     // The engine ends a page at about 1 MiB. The pages of one list have the same
     // version.
@@ -203,15 +202,12 @@ export class CollectionHandle<T extends object> implements Collection<T>, OpenCo
   }
 
   async waitFor(resourceVersion: ResourceVersion, { signal }: CallOptions = {}): Promise<void> {
-    const reached = (): boolean => compareResourceVersions(this.#progress.resourceVersion, resourceVersion) >= 0;
-    this.check();
-    signal?.throwIfAborted();
-    if (reached()) return;
     const reaching = new Deferred();
     const look = (): void => {
       if (this.#ended) reaching.reject(this.#ended);
-      else if (reached()) reaching.resolve();
+      else if (compareResourceVersions(this.#progress.resourceVersion, resourceVersion) >= 0) reaching.resolve();
     };
+    look();
     const stops = [this.subscribe(look), this.subscribeProgress(look)];
     try {
       await abortable(() => reaching.promise, signal);

@@ -6,7 +6,7 @@ import type { Condition, Group, ViewOptions } from "./types.js";
  * the view with the groups. The result has its conditions and its order, and no groups and
  * facets. It starts at the first row, with the default limit.
  */
-export function groupQuery({ where = "", groupBy = [], aggregates, facets, offset, limit, ...query }: ViewOptions, { values }: Pick<Group, "values">): ViewOptions {
+export function groupQuery({ where = "", groupBy = [], aggregates, facets, offset, limit, anchor, ...query }: ViewOptions, { values }: Pick<Group, "values">): ViewOptions {
   return { ...query, where: { and: [where, ...groupBy.map((name, i) => valueIs(name, values[i]!))] } };
 }
 

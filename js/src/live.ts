@@ -220,12 +220,12 @@ export class LiveView extends Live<ViewValue> {
     const key = JSON.stringify([resource, scope]);
     const opened = this.#opened;
     if (opened?.key !== key) return this.#open(key, resource, scope, query);
-    const { offset, limit, ...rest } = query;
-    const { offset: _, limit: __, ...before } = opened.query;
+    const { offset, limit, anchor, ...rest } = query;
+    const { offset: _, limit: __, anchor: ___, ...before } = opened.query;
     opened.query = query;
     if (!opened.view) return;
     if (JSON.stringify(rest) !== JSON.stringify(before)) opened.view.query(query).catch(() => {}); // the view reports the error
-    else opened.view.move(offset ?? 0, limit ?? 100);
+    else opened.view.move(offset ?? 0, limit ?? 100, anchor);
   }
 
   override stop(): void {

@@ -6,7 +6,7 @@ import { badRequest, closedError, protocolError, type WatchglassError } from "./
 import { Listeners, offNextFrame, onNextFrame } from "./listeners.js";
 import { frozen, sameRow, toRow } from "./object.js";
 import { sortText, whereText } from "./query.js";
-import type { CallOptions, Facet, Groups, Opened, Row, Status, View, ViewOptions, ViewSnapshot, ViewState } from "./types.js";
+import type { Anchor, CallOptions, Facet, Groups, Opened, Row, Status, View, ViewOptions, ViewSnapshot, ViewState } from "./types.js";
 import type { CountedFacet } from "./wire/commands.js";
 import type { Item } from "./wire/item.js";
 import type { Delivery, Edit } from "./wire/outputs.js";
@@ -16,9 +16,9 @@ const defaultLimit = 100;
 /** The maximum number of rows of a window. */
 const maxLimit = 10_000;
 
-function checkRange(offset: number, limit: number): void {
-  uint32("offset", offset);
-  if (!(uint32("limit", limit) <= maxLimit)) throw badRequest(`limit is ${limit}, expected at most ${maxLimit}`);
+/** Returns the window of a view in the form of commands. Throws a 400 for invalid options. */
+function windowOf({ offset = 0, limit = defaultLimit, anchor: { key, before = 0 } = { key: "" } }: ViewOptions) {
+  return { offset: uint32("offset", offset), limit: uint32("limit", limit, maxLimit), anchor: text("the key of anchor", key), before: uint32("before of anchor", before) };
 }
 
 const empty: ViewSnapshot = frozen({
@@ -87,11 +87,12 @@ export class ViewHandle implements View {
   // useSyncExternalStore.
   readonly subscribe = (listener: () => void): (() => void) => this.#listeners.add(listener);
 
-  move(offset: number, limit: number): void {
-    checkRange(offset, limit);
-    this.#options = { ...this.#options, offset, limit };
-    this.#current?.move(offset, limit);
-    this.#next?.move(offset, limit);
+  move(offset: number, limit: number, anchor?: Anchor): void {
+    const window = { offset, limit, anchor };
+    windowOf(window);
+    this.#options = { ...this.#options, ...window };
+    this.#current?.move(window);
+    this.#next?.move(window);
   }
 
   query(options: ViewOptions, { signal }: CallOptions = {}): Promise<void> {
@@ -240,7 +241,7 @@ class Window implements Open {
 
   constructor(collection: OpenCollection, options: ViewOptions, events: WindowEvents) {
     if (typeof options !== "object" || !options) throw wrongType("options", options, "an object");
-    checkRange(options.offset ?? 0, options.limit ?? defaultLimit);
+    windowOf(options);
     this.#collection = collection;
     this.#query = queryOf(options);
     this.#options = { ...options };
@@ -250,9 +251,9 @@ class Window implements Open {
     this.#open();
   }
 
-  move(offset: number, limit: number): void {
-    this.#options = { ...this.#options, offset, limit };
-    this.#collection.client.send({ type: "MoveView", view: this.#id, offset, limit });
+  move(window: ViewOptions): void {
+    this.#options = { ...this.#options, ...window };
+    this.#collection.client.send({ type: "MoveView", view: this.#id, ...windowOf(window) });
   }
 
   close(): void {
@@ -286,8 +287,7 @@ class Window implements Open {
   }
 
   #open(): void {
-    const { offset = 0, limit = defaultLimit } = this.#options;
-    this.#collection.client.send({ type: "OpenView", view: this.#id, collection: this.#collection.id, ...this.#query, offset, limit });
+    this.#collection.client.send({ type: "OpenView", view: this.#id, collection: this.#collection.id, ...this.#query, ...windowOf(this.#options) });
   }
 
   #release(): void {
@@ -298,6 +298,7 @@ class Window implements Open {
 
   #patch(patch: Delivery & { type: "ViewPatch" }): ViewSnapshot {
     const { schema } = this.#collection;
+    if (this.#options.anchor) this.#options.offset = patch.offset;
     if (patch.reset) {
       const shown = new Map(this.#events.previous().map((row) => [row.key, row]));
       this.#rows = edited([], patch.edits, (item) => {

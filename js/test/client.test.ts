@@ -96,14 +96,14 @@ test("invalid options are refused before they reach the engine", async () => {
   for (const [attempt, message] of [
     [() => client.collection("v1/pods", column({ kind: "int" })), 'kind of column Size is "int", expected "null" or "bool" or "integer" or "number" or "date" or "string" or "duration"'],
     [() => client.collection("v1/pods", column({ kind: undefined })), 'kind of column Size is undefined, expected "null" or "bool" or "integer" or "number" or "date" or "string" or "duration"'],
-    [() => client.collection("v1/pods", column({ priority: 256 })), "priority of column Size is 256, expected at most 255"],
+    [() => client.collection("v1/pods", column({ priority: 256 })), "priority of column Size is 256, expected a whole number from 0 to 255"],
     [() => pods.list({ resourceVersionMatch: wrong("exact") }), 'resourceVersionMatch is "exact", expected "NotOlderThan" or "Exact"'],
     [() => pods.watch({ resourceVersionMatch: wrong("unset") })[Symbol.asyncIterator](), 'resourceVersionMatch is "unset", expected "NotOlderThan" or "Exact"'],
     [() => pods.watch({ policy: wrong("drop") })[Symbol.asyncIterator](), 'policy is "drop", expected "stall" or "terminate" or "conflate"'],
     [() => pods.watch({ credit: 1.5 })[Symbol.asyncIterator](), "credit is 1.5, expected a whole number from 0 to 4294967295"],
     [() => connect("ws://127.0.0.1:1", { worker: wrong("none") }), 'worker is "none", expected "shared" or "dedicated" or "inline"'],
     [() => connect("ws://127.0.0.1:1", { worker: "dedicated" }), 'worker is "dedicated", and this platform has no dedicated workers: omit the option'],
-    [() => pods.view({ limit: 10_001 }), "limit is 10001, expected at most 10000"],
+    [() => pods.view({ limit: 10_001 }), "limit is 10001, expected a whole number from 0 to 10000"],
   ] as const) {
     await assert.rejects(async () => attempt(), { code: 400, message });
   }
@@ -361,7 +361,7 @@ test("a refused query keeps the old one; an accepted one replaces it with its fi
   await turn();
   await speak(client, guest(), (w) => say.rejected(w, 2, guest().last("OpenView").id, bad));
   await refused;
-  await assert.rejects(view.query({ limit: 10_001 }), /at most 10000/);
+  await assert.rejects(view.query({ limit: 10_001 }), /from 0 to 10000/);
   assert.equal(view.snapshot.rows[0], row);
   assert.equal(guest().count("CloseView"), 0);
 

@@ -67,8 +67,10 @@ const wrong: [options: unknown, message: RegExp][] = [
   [{ labelSelector: { app: "web" } }, /^labelSelector is {"app":"web"}, expected a string$/],
   [{ fieldSelector: 5 }, /^fieldSelector is 5, expected a string$/],
   [{ limit: "10" }, /^limit is "10", expected a whole number/],
-  [{ limit: 20_000 }, /^limit is 20000, expected at most 10000$/],
+  [{ limit: 20_000 }, /^limit is 20000, expected a whole number from 0 to 10000$/],
   [{ offset: 1.5 }, /^offset is 1.5, expected a whole number/],
+  [{ anchor: "default/web" }, /^the key of anchor is undefined, expected a string$/],
+  [{ anchor: { key: "default/web", before: -1 } }, /^before of anchor is -1, expected a whole number/],
 ];
 
 test("options of a wrong type are refused before they reach the engine", environment, async (t) => {

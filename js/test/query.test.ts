@@ -70,6 +70,28 @@ test("sort keys are printed as text", () => {
   assert.throws(() => sortText([{ by: 'a"b' }]), { code: 400 });
 });
 
+test("a window stays at its anchor, and at its offset without one", options, async (t) => {
+  const { cluster, collection } = await pods(t, Object.fromEntries([10, 11, 12, 13, 14].map((n) => [`shop/web-${n}`, {}])));
+  using view = collection.view({ anchor: { key: "shop/web-12", before: 1 }, limit: 2 });
+  const shown = (): string => `${view.snapshot.offset}: ${names(view.snapshot)}`;
+  const add = (name: string) => cluster.apply({ apiVersion: "v1", kind: "Pod", metadata: { name, namespace: "shop" } });
+  await view.ready;
+  assert.equal(shown(), "1: web-11 web-12");
+  for (const name of ["a", "b", "c"]) add(name);
+  await until(view, () => shown() === "4: web-11 web-12");
+  cluster.delete("v1/pods", "shop/web-12");
+  await until(view, () => shown() === "4: web-11 web-13");
+
+  view.move(0, 3, { key: "shop/web-14" });
+  await until(view, () => shown() === "6: web-14");
+  await view.query({ sort: "-name", limit: 2, anchor: { key: "shop/web-13", before: 1 } });
+  assert.equal(shown(), "0: web-14 web-13");
+  view.move(2, 1, { key: "shop/absent", before: 1 });
+  await until(view, () => shown() === "2: web-11");
+  add("web-15");
+  await until(view, () => shown() === "2: web-13");
+});
+
 test("a view searches names, namespaces, labels and columns", options, async (t) => {
   const { cluster, collection } = await pods(t, {
     "shop/pay-1": { app: "web", phase: "Running" },

@@ -118,6 +118,8 @@ test("a new query keeps the old rows until its own arrive, and shows its error w
   await opened("OpenView", 4);
   rerender(within(h(Table, { labelSelector: "app=web", sort: "name", offset: 9 })));
   await waitFor(() => assert.ok(guest().count("MoveView") >= 1));
+  rerender(within(h(Table, { labelSelector: "app=web", sort: "name", anchor: { key: "default/a" } })));
+  await waitFor(() => assert.ok(guest().count("MoveView") >= 2));
   assert.equal(guest().count("OpenView"), 4, "moving a window is not a new query");
   assert.equal(guest().count("OpenCollection"), 1);
 });

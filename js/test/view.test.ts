@@ -2,7 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { clientAt, fakeEngine, say, speak, turn } from "./fake.js";
+import { Reader } from "../src/wire/codec.js";
+import { clientAt, fakeEngine, GuestError, say, speak, turn } from "./fake.js";
 
 const live = 2;
 const forbidden = 5;
@@ -151,6 +152,31 @@ test("a view ends with its collection, and its listeners are called", async () =
   assert.deepEqual([view.state, view.error?.code], ["closed", 503]);
   await assert.rejects(view.query({}), { code: 503 });
   assert.equal(guest().count("OpenView"), 1);
+});
+
+test("a new engine finds the anchor of a window again, or else its last offset", async (t) => {
+  t.mock.method(console, "error", () => {});
+  const { guest, pods, id, respond, lastView } = await setup();
+  await respond((w) => (say.schema(w, id), say.state(w, id, live)));
+  const views = [pods.view({ limit: 5, offset: 3, anchor: { key: "default/web", before: 2 } }), pods.view({ limit: 5, offset: 3 })];
+  await turn();
+  await respond((w) => [lastView() - 1, lastView()].forEach((view) => say.rows(w, view, [web], { offset: 9 })));
+  assert.deepEqual(views.map((view) => view.snapshot.offset), [9, 9]);
+  guest().fault = new GuestError("index out of range", true);
+  await respond((w) => say.state(w, id, live));
+  await new Promise((resolve) => setTimeout(resolve)); // a timer starts the new guest
+  await turn();
+  const windows = guest().commands.filter(({ name }) => name === "OpenView").map(({ payload }) => {
+    const r = new Reader(payload, "OpenView");
+    r.uint32();
+    r.uint32();
+    r.list(1, () => r.text());
+    for (let i = 0; i < 5; i++) r.text();
+    r.bool();
+    r.text();
+    return [r.uint32(), r.uint32(), r.text(), r.uint32()];
+  });
+  assert.deepEqual(windows, [[9, 5, "default/web", 2], [3, 5, "", 0]]);
 });
 
 test("list follows continue tokens up to its limit", async () => {

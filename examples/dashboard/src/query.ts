@@ -1,4 +1,4 @@
-import type { Collection, Schema, View, ViewOptions, ViewSnapshot } from "watchglass";
+import type { Anchor, Collection, Schema, View, ViewOptions, ViewSnapshot } from "watchglass";
 import type { PageState } from "./state.ts";
 import type { Window } from "./window.ts";
 
@@ -64,8 +64,8 @@ export class LiveView {
     return true;
   }
 
-  move(window: Window): void {
-    this.#view?.move(window.offset, window.limit);
+  move(window: Window, anchor?: Anchor): void {
+    this.#view?.move(window.offset, window.limit, anchor);
   }
 
   close(): void {

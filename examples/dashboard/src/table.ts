@@ -1,3 +1,4 @@
+import type { Anchor } from "watchglass";
 import { type TableColumn, layout, orderOf } from "./columns.ts";
 import { byId, create, setAttribute } from "./dom.ts";
 import { schedule } from "./frame.ts";
@@ -11,8 +12,8 @@ export interface TableEvents {
   onSort(column: TableColumn, add: boolean): void;
   onOpen(key: string): void;
   onLabel(key: string, value: string): void;
-  /** The range of rows that the snapshot should contain has changed. */
-  onWindow(window: Window): void;
+  /** The range of rows that the snapshot should contain has changed. With an anchor, it stays at this row. */
+  onWindow(window: Window, anchor: Anchor | undefined): void;
   /** Rows first to last (exclusive) are visible. */
   onRange(first: number, last: number, total: number): void;
   /** The user expands or collapses a group. */
@@ -41,6 +42,7 @@ export class Table {
   #drawn = new Map<string, RowElement | GroupElement>();
   #spare: RowElement[] = [];
   #window: Window = { offset: 0, limit: 0 };
+  #anchored = false;
   /**
    * The row with the keyboard focus. The key follows the object, and the index is its
    * last known position.
@@ -111,6 +113,7 @@ export class Table {
 
   setSnapshot(snapshot: Lines | undefined): void {
     this.#snapshot = snapshot;
+    if (snapshot && !snapshot.groups) this.#window = { ...this.#window, offset: snapshot.offset };
     schedule(this.#render);
   }
 
@@ -122,6 +125,7 @@ export class Table {
   /** Scrolls to the first row for a new query, with a window of this size. */
   toTop(window: Window): void {
     this.#window = window;
+    this.#anchored = false;
     this.#visible.clear();
     this.#active = { index: -1, key: "" };
     this.#grid.scrollTop = 0;
@@ -148,7 +152,7 @@ export class Table {
       ({ scrollTop } = this.#grid); // the browser rounds and limits it
     }
     const first = firstVisible(scrollTop, g);
-    this.#follow(first, g);
+    this.#follow(first, g, scrollTop > 0);
     this.#drawRows(scrollTop, first, g);
     this.#keepVisible(first, g);
     setAttribute(this.#grid, "aria-rowcount", String(total + 1));
@@ -174,12 +178,19 @@ export class Table {
     }
   }
 
-  #follow(first: number, g: Geometry): void {
+  /**
+   * Moves the window to the visible rows. While the table is scrolled, the window stays at
+   * the topmost row, so that it contains the visible rows wherever they move.
+   */
+  #follow(first: number, g: Geometry, scrolled: boolean): void {
     if (!this.#snapshot) return;
     const window = wantedWindow(first, g, this.#window);
-    if (window === this.#window) return;
+    const top = Math.ceil(first);
+    const line = scrolled && !this.#groups ? this.#lineAt(top) : undefined;
+    if (window === this.#window && (scrolled ? this.#anchored || !line : !this.#anchored)) return;
     this.#window = window;
-    this.#events.onWindow(window);
+    this.#anchored = line !== undefined;
+    this.#events.onWindow(window, line && { key: line.key, before: top - window.offset });
   }
 
   #drawRows(scrollTop: number, first: number, g: Geometry): void {

@@ -143,11 +143,15 @@ test("the visible rows stay in place while rows are inserted and deleted above, 
   await dashboard.hasTotal(PODS + 15);
   assert.deepEqual(await top(), before);
   assert.equal(await dashboard.get("grid").evaluate((grid) => grid.scrollTop), 34 * 115 + 10);
+  await add(15, 515); // more than the window has
+  await dashboard.hasTotal(PODS + 515);
+  assert.deepEqual(await top(), before);
+  assert.equal(await dashboard.get("grid").evaluate((grid) => grid.scrollTop), 34 * 615 + 10);
   await inPage(() => { for (let i = 0; i < 5; i++) cluster.delete("v1/pods", `default/a-00${i}`); });
-  await dashboard.hasTotal(PODS + 10);
+  await dashboard.hasTotal(PODS + 510);
   assert.deepEqual(await top(), before);
   await dashboard.scrollTo(0);
   await add(0, 1);
-  await dashboard.hasTotal(PODS + 11);
+  await dashboard.hasTotal(PODS + 511);
   assert.equal((await dashboard.keys())[0], "default/a-000");
 });

@@ -131,6 +131,14 @@ export type Condition =
   | { readonly or: readonly Condition[] }
   | { readonly not: Condition };
 
+/** The position that the window of a view stays at. */
+export interface Anchor {
+  /** The key of an object. */
+  key: string;
+  /** The number of rows of the window above the object. Default 0. */
+  before?: number;
+}
+
 export interface ViewOptions extends Selectors {
   /** Several namespaces instead of one. Empty for all. */
   namespaces?: readonly string[];
@@ -159,10 +167,17 @@ export interface ViewOptions extends Selectors {
    * their object keys. Default: by object key.
    */
   sort?: string | readonly (string | SortKey)[];
-  /** Default 0. */
+  /** The position of the first row of the window. Default 0. */
   offset?: number;
   /** Default 100. */
   limit?: number;
+  /**
+   * An object at whose position in the order the window stays, instead of {@link offset}. Rows
+   * that are inserted or deleted above it change {@link ViewSnapshot.offset} and not the
+   * window. If the object changes or is deleted later, the window does not follow. If the
+   * collection does not have the object, the window is at `offset`.
+   */
+  anchor?: Anchor | undefined;
   /**
    * The names whose values are counted, as in {@link SortKey.by}, at most 16. A facet
    * reports the `limit` most frequent values, by default 100 and at most 1000. It includes
@@ -211,8 +226,8 @@ export interface View {
   readonly snapshot: ViewSnapshot;
   /** Calls a listener after every change of {@link snapshot}, {@link state} or {@link error}, at most once per animation frame. Returns a function that unsubscribes. Bound to the view. */
   readonly subscribe: (listener: () => void) => () => void;
-  /** Moves the window. */
-  move(offset: number, limit: number): void;
+  /** Moves the window. An anchor is as in {@link ViewOptions.anchor}; without one, the window stays at the offset. */
+  move(offset: number, limit: number, anchor?: Anchor): void;
   /**
    * Replaces the query. The rows of the old query stay until the new ones arrive. Rejects
    * with a {@link WatchglassError} if a selector or column is invalid. The old query then

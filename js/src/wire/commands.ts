@@ -76,10 +76,12 @@ export type MemberCommand =
       sort: string;
       offset: number;
       limit: number;
+      anchor: string;
+      before: number;
       facets: readonly CountedFacet[];
     }
   | { type: "GrantView"; view: number }
-  | { type: "MoveView"; view: number; offset: number; limit: number }
+  | { type: "MoveView"; view: number; offset: number; limit: number; anchor: string; before: number }
   | { type: "CloseView"; view: number }
   | { type: "AcquireObject"; handle: number; resource: string; key: string; owner: string; onDemand: boolean }
   | { type: "ReleaseObject"; handle: number }
@@ -101,9 +103,9 @@ export const memberCommands: { [Type in MemberCommand["type"]]: readonly [type: 
   CloseWatch: [0x45, "watch"],
   Get: [0x46, "request", "collection", "key"],
   List: [0x47, "request", "collection", "namespace", "labelSelector", "fieldSelector", "resourceVersion", "match", "limit", "continue", "bodies"],
-  OpenView: [0x48, "view", "collection", "namespaces", "labelSelector", "fieldSelector", "search", "where", "ownedBy", "recursive", "sort", "offset", "limit", "facets"],
+  OpenView: [0x48, "view", "collection", "namespaces", "labelSelector", "fieldSelector", "search", "where", "ownedBy", "recursive", "sort", "offset", "limit", "anchor", "before", "facets"],
   GrantView: [0x4f, "view"],
-  MoveView: [0x49, "view", "offset", "limit"],
+  MoveView: [0x49, "view", "offset", "limit", "anchor", "before"],
   CloseView: [0x4a, "view"],
   Inspect: [0x4b, "request"],
   AcquireObject: [0x4c, "handle", "resource", "key", "owner", "onDemand"],

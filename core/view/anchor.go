@@ -1,0 +1,52 @@
+package view
+
+import (
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/internal/lite"
+	"github.com/watchglass/watchglass/core/store"
+)
+
+// anchor is the position in the order that a window stays at: that of one version of an
+// object, whether it is still a row or not. Insertions and removals above it change only
+// the offset of the window.
+type anchor struct {
+	key    api.Key   // the object to find for the next patch, or ""
+	ref    store.Ref // a reference to the version, or zero if the window stays at its offset
+	before uint32    // rows of the window above the position
+}
+
+// setAnchor replaces the anchor. An empty key removes it.
+func (v *View) setAnchor(key string, before uint32) {
+	v.heap.Release(v.anchor.ref)
+	v.anchor = anchor{key: api.Key(lite.Clone(key)), before: before}
+}
+
+// findAnchor retains a version of the anchor: the one in the window last sent, because
+// the program chose it there, or else the current one.
+func (v *View) findAnchor() {
+	ref := v.cacher.State().Get(v.anchor.key)
+	for _, r := range v.shown.rows {
+		if v.heap.Key(r.ref) == v.anchor.key {
+			ref = r.ref
+		}
+	}
+	v.anchor.key, v.anchor.ref = "", v.heap.Retain(ref)
+}
+
+// follow moves the window with its anchor.
+func (v *View) follow() {
+	if v.anchor.key != "" {
+		v.findAnchor()
+	}
+	if v.anchor.ref == 0 {
+		return
+	}
+	v.setKeys(noID, v.anchor.ref)
+	position := v.rows.Count(v.before(noID, v.anchor.ref))
+	if offset := uint32(max(position-int(v.anchor.before), 0)); offset != v.offset {
+		v.offset, v.changed = offset, true
+	}
+}
+
+// noID stands for a version that may not be in the state, such as that of the anchor.
+const noID store.ID = 0
