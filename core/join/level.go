@@ -172,7 +172,10 @@ func (l *level) at(id store.ID) (own, owner string) {
 //
 //go:noinline
 func (l *level) value(ref store.Ref, column int) string {
-	if ref != 0 && column == count {
+	switch {
+	case ref == 0:
+		return ""
+	case column == count:
 		return "object"
 	}
 	return l.envelope(ref).Column(column).String()
