@@ -28,12 +28,13 @@ func TestIDsOfAUID(t *testing.T) {
 func TestIDsKeepNoTemporaryText(t *testing.T) {
 	uid := []byte("u1")
 	temporary := unsafe.String(&uid[0], len(uid))
-	m := owners.IDs{}
+	added, removed := owners.IDs{}, owners.IDs{}
 	for id := range store.ID(3) {
-		m.Add(temporary, id)
+		added.Add(temporary, id)
+		removed.Add("u1", id)
 	}
-	m.Remove(temporary, 1)
+	removed.Remove(temporary, 1)
 	uid[1] = '2'
-	require.Equal(t, []store.ID{0, 2}, m["u1"])
-	require.Empty(t, m["u2"])
+	require.Equal(t, []store.ID{0, 1, 2}, added["u1"])
+	require.Equal(t, []store.ID{0, 2}, removed["u1"])
 }
