@@ -55,9 +55,13 @@ func (e *Engine) openCollection(f *wire.OpenCollection) {
 	}
 	var err error
 	chosen, added := f.Columns, []api.Column(nil)
-	if len(chosen) > 0 && chosen[0].Printer == join.Printer {
+	if join.Joins(chosen) {
 		chosen, added = nil, f.Columns
-		_, err = api.ParseResource(join.Resource(added))
+		for _, resource := range join.Resources(added) {
+			if _, invalid := api.ParseResource(resource); invalid != nil {
+				err = invalid
+			}
+		}
 	} else {
 		_, err = catalog.NewScanner(&api.Schema{Columns: chosen})
 	}
@@ -333,9 +337,9 @@ func (e *Engine) drop(match func(*sharedCollection) bool) {
 		}
 		b.reflector.Close()
 		e.origin.leave(b)
-		if b.joined.other != nil {
-			b.closeJoin()
-			b.joined.other.unuse(e)
+		b.closeJoin()
+		for _, other := range b.joined.others {
+			other.unuse(e)
 		}
 		gone := api.Unavailable("the collection was closed")
 		b.settle(gone)

@@ -95,8 +95,8 @@ func layers() map[string][]string {
 		"core/dispatch":      stores,
 		"core/delta":         stores,
 		"core/cacher":        append(slices.Clone(stores), "core/delta", "core/dispatch"),
-		"core/view":          append(slices.Clone(keepers), "core/query"), // each of these uses cachers
-		"core/join":          append(slices.Clone(keepers), "core/query"),
+		"core/view":          append(slices.Clone(keepers), "core/query"),                // each of these uses cachers
+		"core/join":          append(slices.Clone(keepers), "core/query", "core/owners"), // it counts the objects of owners
 		"core/reflector":     keepers,
 		"core/owners":        keepers,
 		"core/kubewatch":     append(slices.Clone(words), "core/catalog"),

@@ -11,9 +11,9 @@ import (
 	"github.com/watchglass/watchglass/core/view"
 )
 
-// joined is the part of a shared collection that joins columns of another one, for views.
+// joined is the part of a shared collection that joins columns of other ones, for views.
 type joined struct {
-	other   *sharedCollection // nil without joined columns
+	others  []*sharedCollection // none without joined columns
 	columns []api.Column
 	join    *join.Join // nil without views
 	// cause is why the columns have no current values, and status is what the state of the
@@ -35,23 +35,31 @@ func (b *sharedCollection) unuse(e *Engine) {
 	b.idleSince = e.now
 }
 
-// joinTo opens the other collection for joined columns. The engine subscribes to it as
+// joinTo opens the other collections for joined columns. The engine subscribes to them as
 // to any other, so the rights of the user determine what it receives.
 func (b *sharedCollection) joinTo(e *Engine, columns []api.Column) {
-	other, fresh := e.use(reflector.Scope{Resource: join.Resource(columns), Namespace: b.scope.Namespace, MetadataOnly: true}, nil)
-	if fresh {
-		other.connect(e)
+	b.joined.columns = columns
+	for _, resource := range join.Resources(columns) {
+		other, fresh := e.use(reflector.Scope{Resource: resource, Namespace: b.scope.Namespace, MetadataOnly: true}, nil)
+		if fresh {
+			other.connect(e)
+		}
+		b.joined.others = append(b.joined.others, other)
 	}
-	b.joined.other, b.joined.columns = other, columns
 }
 
-// source returns the objects that the joined columns read. They have no values while the
-// user lacks the right to read them, even if they had some before.
-func (b *sharedCollection) source() *cacher.Cacher {
-	if b.joined.other.reflector.Forbidden() {
-		return nil
+// sources returns the objects that the joined columns read. They have no values while the
+// user lacks the right to read some of them, even if they had some before.
+//
+//go:noinline
+func (b *sharedCollection) sources() (cachers []*cacher.Cacher) {
+	for _, other := range b.joined.others {
+		if other.reflector.Forbidden() {
+			return nil
+		}
+		cachers = append(cachers, other.cacher)
 	}
-	return b.joined.other.cacher
+	return cachers
 }
 
 // schema returns the schema of the rows of views. That of the objects must be known.
@@ -59,7 +67,7 @@ func (b *sharedCollection) source() *cacher.Cacher {
 //go:noinline
 func (b *sharedCollection) schema() *api.Schema {
 	schema := b.cacher.Schema()
-	if b.joined.other != nil {
+	if b.joined.others != nil {
 		with := *schema
 		with.Columns = append(slices.Clip(schema.Columns), b.joined.columns...)
 		schema = &with
@@ -83,8 +91,8 @@ func (b *sharedCollection) viewable() bool {
 
 // openJoin computes the joined columns from now on.
 func (b *sharedCollection) openJoin(e *Engine) {
-	if b.joined.other != nil && b.joined.join == nil {
-		b.joined.join = join.New(b.cacher, b.source(), e.newCacher(), b.schema(), b.joined.columns)
+	if b.joined.others != nil && b.joined.join == nil {
+		b.joined.join = join.New(b.cacher, b.sources(), e.newCacher(), b.schema(), b.joined.columns)
 		b.views = view.NewSet(b.rows())
 	}
 }
@@ -107,7 +115,7 @@ func (e *Engine) buildJoins() (unfinished bool) {
 			b.closeJoin()
 			continue
 		}
-		if b.joined.join.Outdated(b.source()) {
+		if b.joined.join.Outdated(b.sources()) {
 			b.closeJoin()
 			b.reopenViews(e)
 		}
@@ -126,10 +134,12 @@ const JoinUnavailable = "JoinUnavailable"
 // joinStatus returns why the joined columns have no current values, or nil.
 func (b *sharedCollection) joinStatus() *api.Status {
 	j := &b.joined
-	if j.other == nil {
-		return nil
+	var cause *api.Status
+	for _, other := range j.others {
+		if cause == nil {
+			cause = other.reflector.Why()
+		}
 	}
-	cause := j.other.reflector.Why()
 	if j.join != nil && j.join.Unknown() != nil {
 		cause = j.join.Unknown()
 	}

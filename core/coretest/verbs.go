@@ -62,7 +62,7 @@ func init() {
 		"wakes": doWakes, // prints the time of the engine's next tick
 
 		// The program.
-		"collection":       doCollection, // ID RESOURCE ns= labels= fields= restore= columns=NAME:KIND:PATH,... join=RESOURCE:NAME,... metadata-only rows-first
+		"collection":       doCollection, // ID RESOURCE ns= labels= fields= restore= columns=NAME:KIND:PATH,... join=RESOURCE:NAME,... children=RESOURCE,...:NAME,... metadata-only rows-first
 		"close-collection": doCloseCollection,
 		"watch":            doWatch, // ID collection= ns= labels= fields= rv= match= initial= timeout= policy= credit= bookmarks bodies previous
 		"grant":            doGrant, // ID EVENTS

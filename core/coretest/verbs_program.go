@@ -36,7 +36,8 @@ func doCollection(h *harness, v *verb) error {
 
 // columns parses the chosen columns of a collection, such as
 // "Node:string:.spec.nodeName,Restarts:integer:.restarts", or its joined ones, such as
-// "metrics.k8s.io/v1beta1/pods:CPU,Memory".
+// "metrics.k8s.io/v1beta1/pods:CPU,Memory", or those of its children, such as
+// "apps/v1/replicasets,v1/pods:Phase".
 func (v *verb) columns() []api.Column {
 	var columns []api.Column
 	for _, word := range words(v.option("columns")) {
@@ -47,6 +48,13 @@ func (v *verb) columns() []api.Column {
 	resource, names, _ := strings.Cut(v.option("join"), ":")
 	for _, name := range words(names) {
 		columns = append(columns, api.Column{Name: name, Kind: api.String, Printer: join.Printer, Path: resource + " " + name})
+	}
+	resources, names, counted := strings.Cut(v.option("children"), ":")
+	if counted {
+		columns = append(columns, api.Column{Name: "Children", Kind: api.Integer, Printer: join.Children, Path: resources})
+	}
+	for _, name := range words(names) {
+		columns = append(columns, api.Column{Name: "By" + name, Kind: api.String, Printer: join.Children, Path: resources + " " + name})
 	}
 	return columns
 }

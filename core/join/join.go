@@ -5,68 +5,103 @@ import (
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
-	"github.com/watchglass/watchglass/core/history"
 	"github.com/watchglass/watchglass/core/internal/lite"
 	"github.com/watchglass/watchglass/core/query"
 	"github.com/watchglass/watchglass/core/store"
-	"github.com/watchglass/watchglass/core/wire"
 )
 
-// Printer is the printer of joined columns. The path of such a column is the other
-// resource and the name of its column, separated by a blank:
+// Printer is the printer of columns of the object with the same key. The path of such a
+// column is the other resource and the name of its column, separated by a blank:
 //
 //	metrics.k8s.io/v1beta1/pods CPU
 const Printer = "join"
 
-// Resource returns the other resource of joined columns, which is that of the first.
-func Resource(columns []api.Column) string {
-	resource, _, _ := lite.Cut(columns[0].Path, ' ')
-	return resource
+// Joins reports whether columns are of other collections. This depends on the first.
+func Joins(columns []api.Column) bool {
+	return len(columns) > 0 && (columns[0].Printer == Printer || columns[0].Printer == Children)
 }
 
-// Join is a collection with columns of another one.
-type Join struct {
-	rows, other *cacher.Cacher // other is nil if the joined columns have no values
-	out         *cacher.Cacher
-	columns     []int     // by joined column: the column of the other collection, or -1
-	joined      api.Cells // the joined columns
-	cursor      api.Key   // of the last object that Build has read
-	built       bool
-	outdated    bool
-	unknown     *api.Status
-	row         cacher.Update // a buffer
+// Resources returns the other resources of joined columns, which are those of the first.
+//
+//go:noinline
+func Resources(columns []api.Column) (resources []string) {
+	text, from := first(columns)+",", 0
+	for i := range len(text) {
+		if text[i] == ',' {
+			resources, from = append(resources, text[from:i]), i+1
+		}
+	}
+	return resources
 }
+
+// first returns the part of the path of the first column that names resources.
+//
+//go:noinline
+func first(columns []api.Column) string {
+	resources, _, _ := lite.Cut(columns[0].Path, ' ')
+	return resources
+}
+
+// Join is a collection with columns of other ones.
+type Join struct {
+	levels   []*level // the rows, and the others
+	out      *cacher.Cacher
+	counts   bool                  // the columns are about children
+	columns  []int                 // by joined column: the column of the last level, or none or count
+	joined   api.Cells             // the joined columns
+	values   []api.Value           // of the joined columns; a buffer
+	children map[string]*histogram // by the UID of the owner
+	sum      histogram             // a buffer
+	outdated bool
+	unknown  *api.Status
+	row      cacher.Update // a buffer
+}
+
+const (
+	none  = -1 // there is no such column
+	count = -2 // the number of objects
+)
 
 // New returns a join whose rows are the objects of a collection. It puts them into an empty
 // cacher when Build reads them. The schema is that of the rows with the joined columns at
-// the end. other is nil if these have no values.
-func New(rows, other, out *cacher.Cacher, schema *api.Schema, joined []api.Column) *Join {
+// the end. The others are the collections of [Resources]. There are none if the columns have
+// no values.
+func New(rows *cacher.Cacher, others []*cacher.Cacher, out *cacher.Cacher, schema *api.Schema, joined []api.Column) *Join {
 	out.Upstream().SetSchema(*schema)
-	j := &Join{rows: rows, other: other, out: out, columns: make([]int, len(joined))}
+	j := &Join{out: out, counts: joined[0].Printer == Children, children: map[string]*histogram{}, values: make([]api.Value, len(joined))}
 	j.row.Revised = true
 	j.joined = api.ColumnCellsFrom(len(schema.Columns) - len(joined))
-	rows.Observe(j)
-	if other != nil {
-		other.Observe((*otherObserver)(j))
-		for i := range joined {
-			j.columns[i] = j.find(strings.TrimPrefix(joined[i].Path, Resource(joined)+" "))
-		}
+	j.addLevel(rows)
+	for _, other := range others {
+		j.addLevel(other)
+	}
+	for i := range joined {
+		j.columns = append(j.columns, j.find(joined[i].Path, first(joined)))
 	}
 	return j
 }
 
-// find returns the column of the other collection with a name, or -1.
-func (j *Join) find(name string) int {
-	schema := j.other.Schema()
-	at := schema.Column(name)
-	if at < 0 && j.other.Ready() { // before its list, the schema may be unknown
-		j.unknown = query.UnknownName(schema, "join", name)
+// find returns the column of the last level for a path, or none.
+func (j *Join) find(path, resources string) int {
+	last := j.last()
+	switch {
+	case last.number == 0:
+		return none
+	case j.counts && path == resources:
+		return count
+	}
+	name := strings.TrimPrefix(path, resources+" ")
+	at := last.cacher.Schema().Column(name)
+	if at < 0 && last.cacher.Ready() { // before its list, the schema may be unknown
+		j.unknown = query.UnknownName(last.cacher.Schema(), "join", name)
 	}
 	return at
 }
 
+func (j *Join) last() *level { return j.levels[len(j.levels)-1] }
+
 // Built reports whether Build has read all objects.
-func (j *Join) Built() bool { return j.built }
+func (j *Join) Built() bool { return j.levels[0].done }
 
 // Cacher returns the objects with all columns, for observers.
 func (j *Join) Cacher() *cacher.Cacher { return j.out }
@@ -75,14 +110,22 @@ func (j *Join) Cacher() *cacher.Cacher { return j.out }
 func (j *Join) Unknown() *api.Status { return j.unknown }
 
 // Outdated reports whether a list has replaced one of the collections, or the other
-// collection is now a different one.
-func (j *Join) Outdated(other *cacher.Cacher) bool { return j.outdated || j.other != other }
+// collections are now different ones.
+//
+//go:noinline
+func (j *Join) Outdated(others []*cacher.Cacher) bool {
+	for i, other := range others {
+		if i+1 == len(j.levels) || j.levels[i+1].cacher != other {
+			return true
+		}
+	}
+	return j.outdated || len(others)+1 < len(j.levels)
+}
 
 // Close stops to observe the collections.
 func (j *Join) Close() {
-	j.rows.Unobserve(j)
-	if j.other != nil {
-		j.other.Unobserve((*otherObserver)(j))
+	for _, l := range j.levels {
+		l.cacher.Unobserve(l)
 	}
 }
 
@@ -92,70 +135,38 @@ const cost = 192
 // Build reads objects until all are read, or until it has taken about this much work. It
 // returns the rest of the work.
 func (j *Join) Build(work int) int {
-	last := store.Ref(0)
-	j.rows.State().After(j.cursor, func(_ store.ID, ref store.Ref) bool {
-		last = ref
-		j.put(ref, 0)
-		work -= cost
-		return work > 0
-	})
-	if last != 0 {
-		j.cursor = api.Key(lite.Clone(string(j.rows.Heap().Key(last))))
+	for i := len(j.levels); i > 0 && work > 0; i-- { // the rows last
+		work = j.levels[i-1].read(work)
 	}
-	if j.built = work > 0; j.built {
-		j.out.EndRevision(j.rows.ResourceVersion(), 0)
+	if j.Built() {
+		j.out.EndRevision(j.levels[0].cacher.ResourceVersion(), 0)
 	}
 	return work
 }
 
 // put stores the row of a version. unchanged are cells that are equal in the current row.
 func (j *Join) put(ref store.Ref, unchanged api.Cells) {
-	heap := j.rows.Heap()
-	e, theirs := heap.Envelope(ref), wire.Envelope(nil)
-	if j.other != nil {
-		if id := j.other.State().Find(e.Key()); id != 0 {
-			theirs = j.other.Heap().Envelope(j.other.State().Version(id))
+	heap := j.levels[0].cacher.Heap()
+	e := j.levels[0].envelope(ref)
+	if j.counts {
+		j.count(e.UID())
+	} else if last := j.last(); last.number > 0 {
+		theirs := last.envelope(last.cacher.State().Get(e.Key()))
+		for i, column := range j.columns {
+			j.values[i] = theirs.Column(column)
 		}
 	}
 	row := &j.row
 	row.ResourceVersion, row.Flags, row.Labels = heap.ResourceVersion(ref), heap.Flags(ref), heap.LabelsAndOwner(ref)
-	row.Envelope, row.Unchanged = e.AppendJoined(row.Envelope[:0], theirs, j.columns), unchanged
+	row.Envelope, row.Unchanged = e.AppendJoined(row.Envelope[:0], j.values), unchanged
 	_ = j.out.Apply(row, 0) // cannot fail without a body
 }
 
-// changed updates the row of the object of an event, unless Build will read it.
-func (j *Join) changed(c *cacher.Cacher, e *history.Event, unchanged api.Cells) {
-	ref := e.Current
-	if ref == 0 {
-		ref = e.Previous
+// revise stores the row of an object again after a change of another collection.
+func (j *Join) revise(id store.ID) {
+	// The cells are without a bit beside those of the joined columns, because all bits mean
+	// that the cells without a bit are equal, too.
+	if id != 0 {
+		j.put(j.levels[0].cacher.State().Version(id), api.AllCells>>1&^j.joined)
 	}
-	key := c.Heap().Key(ref)
-	switch ref = j.rows.State().Get(key); {
-	case !j.built && key > j.cursor:
-	case ref != 0:
-		j.put(ref, unchanged)
-	case c == j.rows:
-		j.out.Delete(key, e.ResourceVersion, 0)
-	}
-}
-
-// Replaced implements cacher.Observer.
-func (j *Join) Replaced() { j.outdated = true }
-
-// Changed implements cacher.Observer.
-func (j *Join) Changed(_ store.ID, e *history.Event) {
-	j.changed(j.rows, e, e.Unchanged|j.joined)
-}
-
-// otherObserver observes the other collection.
-type otherObserver Join
-
-// Replaced implements cacher.Observer.
-func (o *otherObserver) Replaced() { o.outdated = true }
-
-// Changed implements cacher.Observer.
-func (o *otherObserver) Changed(_ store.ID, e *history.Event) {
-	// Without a bit beside those of the joined columns, because all bits mean that the
-	// cells without a bit are equal, too.
-	(*Join)(o).changed(o.other, e, api.AllCells>>1&^o.joined)
 }

@@ -55,8 +55,8 @@ func apply(c *cacher.Cacher, text string) {
 	c.Apply(objects.PutOf(objects.ObjectOf(*c.Schema(), text)), 1)
 }
 
-func newJoin(rows, other *cacher.Cacher) *join.Join {
-	return join.New(rows, other, cacher.New(cacher.Config{}), schema(), joined)
+func newJoin(rows *cacher.Cacher, others ...*cacher.Cacher) *join.Join {
+	return join.New(rows, others, cacher.New(cacher.Config{}), schema(), joined)
 }
 
 // rows returns the rows of a join as texts.
@@ -106,19 +106,19 @@ func TestJoinIsOutdatedByListsAndOtherCollections(t *testing.T) {
 	j := newJoin(pods, usage)
 	j.Build(everything)
 	require.Equal(t, []string{"a/x rv=1 restarts= cpu= used="}, rows(j))
-	require.False(t, j.Outdated(usage))
+	require.False(t, j.Outdated([]*cacher.Cacher{usage}))
 	require.True(t, j.Outdated(nil))
 	usage.Upstream().SetSchema(metrics)
 	relist(usage, 2, "a/x rv=2 CPU=1")
-	require.True(t, j.Outdated(usage))
+	require.True(t, j.Outdated([]*cacher.Cacher{usage}))
 
 	j = newJoin(pods, usage)
 	j.Build(everything)
 	require.Equal(t, []string{"a/x rv=1 restarts= cpu=1 used="}, rows(j))
 	relist(pods, 3, "a/x rv=1")
-	require.True(t, j.Outdated(usage))
+	require.True(t, j.Outdated([]*cacher.Cacher{usage}))
 
-	j = newJoin(pods, nil)
+	j = newJoin(pods)
 	j.Build(everything)
 	require.Equal(t, []string{"a/x rv=1 restarts= cpu= used="}, rows(j))
 	j.Close()
@@ -142,7 +142,7 @@ func TestColumnsBeyondTheThirtySecond(t *testing.T) {
 	}
 	pods, usage := listed(wide, "a/x rv=1", "a/y rv=1"), listed(metrics, "a/x rv=1 CPU=1", "a/y rv=1 CPU=2")
 	wide.Columns = append(slices.Clone(wide.Columns), joined...)
-	j := join.New(pods, usage, cacher.New(cacher.Config{}), &wide, joined)
+	j := join.New(pods, []*cacher.Cacher{usage}, cacher.New(cacher.Config{}), &wide, joined)
 	j.Build(everything)
 	v, status := view.New(j.Cacher(), &wire.OpenView{Sort: "-CPU", Limit: 10}, 0)
 	require.Nil(t, status)

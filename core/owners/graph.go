@@ -19,7 +19,7 @@ type Graph struct {
 type index struct {
 	graph    *Graph
 	cacher   *cacher.Cacher
-	children map[string][]store.ID // by UID of the owner, in ascending order
+	children IDs // by UID of the owner
 }
 
 // Follow sets the collections. The graph stays up to date until they are removed.
@@ -98,7 +98,7 @@ func (x *index) uid(ref store.Ref) string { return x.cacher.Heap().Envelope(ref)
 // Replaced implements cacher.Observer.
 func (x *index) Replaced() {
 	x.graph.changes++
-	x.children = map[string][]store.ID{}
+	x.children = IDs{}
 	state := x.cacher.State()
 	state.LoadAll()
 	state.Objects(func(id store.ID, ref store.Ref) bool {
@@ -136,27 +136,13 @@ func (x *index) owner(ref store.Ref) (owner, uid string) {
 }
 
 func (x *index) add(id store.ID, owner string) {
-	if owner == "" {
-		return
-	}
-	list, known := x.children[owner]
-	if !known {
-		owner = lite.Clone(owner) // the label set of the owner may be freed
+	if owner != "" && x.children.Add(owner, id) {
 		x.graph.changes++
 	}
-	at, _ := slices.BinarySearch(list, id)
-	x.children[owner] = lite.Insert(list, at, id)
 }
 
 func (x *index) remove(id store.ID, owner string) {
-	list := x.children[owner]
-	at, found := slices.BinarySearch(list, id)
-	switch {
-	case !found:
-	case len(list) == 1:
-		delete(x.children, owner)
+	if x.children.Remove(owner, id) {
 		x.graph.changes++
-	default:
-		x.children[owner] = lite.RemoveAt(list, at)
 	}
 }

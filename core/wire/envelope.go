@@ -206,9 +206,8 @@ func (e Envelope) AppendWithBody(dst []byte, body api.Body) []byte {
 	return append(dst, body.Data...)
 }
 
-// AppendJoined appends the envelope without its body, and with columns of another one
-// after its own. They are Null where the other envelope, which may be nil, has none.
-func (e Envelope) AppendJoined(dst []byte, other Envelope, columns []int) []byte {
+// AppendJoined appends the envelope without its body, and with more columns after its own.
+func (e Envelope) AppendJoined(dst []byte, columns []api.Value) []byte {
 	at, _ := e.layout()
 	r := e.cells()
 	r.skipFields(r.count(1))
@@ -216,8 +215,8 @@ func (e Envelope) AppendJoined(dst []byte, other Envelope, columns []int) []byte
 	cells = append(cells, r.b[:r.off]...)
 	cells = appendUvarint(cells, uint64(r.count(1)+len(columns)))
 	cells = append(cells, r.b[r.off:]...)
-	for _, i := range columns {
-		cells = appendValue(cells, other.Column(i))
+	for _, v := range columns {
+		cells = appendValue(cells, v)
 	}
 	dst = appendBytes(append(dst, e[:at]...), cells)
 	return append(dst, byte(api.NoBody))

@@ -31,6 +31,13 @@ type CollectionOptions struct {
 	// the column there, such as "metrics.k8s.io/v1beta1/pods CPU". All are of one resource,
 	// which is opened with the rights of the client. While it cannot be read, the cells are
 	// Null, and [Status.Err] of the live collection is the reason.
+	//
+	// Columns with the Printer "children" are about the objects below each row. Their Path
+	// is the resources from the top to these objects, separated by commas. The column is
+	// then an Integer with the number of objects. After a blank, the name of a column of the
+	// objects may follow. The column is then a String with their number by value, the most
+	// frequent first, such as "Running 3, Pending 1". Of a Deployment,
+	// "apps/v1/replicasets,v1/pods Status" is such a path.
 	Columns []api.Column
 	// RowsFirst loads all rows before the bodies. Views and lists without bodies are
 	// complete as soon as the rows are. Get fetches its body first; watches and lists with

@@ -72,6 +72,81 @@ func TestViewHasTheMetricsOfPods(t *testing.T) {
 	w.untilRows(c, v, "busy 7 2Mi", "new 5 2Mi")
 }
 
+// putOwned stores an object whose UID is its name.
+func (w *world) putOwned(resource, kind, name, owner, phase string) {
+	r, err := api.ParseResource(resource)
+	require.NoError(w.t, err)
+	w.source.Put(r, api.NewKey("a", name), fmt.Appendf(nil,
+		`{"apiVersion":%q,"kind":%q,"metadata":{"name":%q,"namespace":"a","uid":%[3]q,"ownerReferences":[{"uid":%q,"controller":true}]},"status":{"phase":%q}}`,
+		r.APIVersion(), kind, name, owner, phase))
+}
+
+// withPods opens Deployments with columns about their pods.
+func withPods(t *testing.T, policy access.Policy) (*world, *Collection, *View) {
+	t.Helper()
+	w := worldOf(t, memory.New(catalog.All()...), policy)
+	w.putOwned("apps/v1/deployments", "Deployment", "web", "", "")
+	w.putOwned("apps/v1/deployments", "Deployment", "api", "", "")
+	w.putOwned("apps/v1/replicasets", "ReplicaSet", "web-1", "web", "")
+	w.putOwned("v1/pods", "Pod", "p", "web-1", "Running")
+	w.putOwned("v1/pods", "Pod", "q", "web-1", "Pending")
+	const path = "apps/v1/replicasets,v1/pods"
+	c, err := w.client.Collection(w.ctx, "apps/v1/deployments", CollectionOptions{Columns: []api.Column{
+		{Name: "Pods", Kind: api.Integer, Printer: "children", Path: path},
+		{Name: "Pod states", Kind: api.String, Printer: "children", Path: path + " Status"},
+	}})
+	require.NoError(t, err)
+	v, err := c.View(w.ctx, ViewOptions{Sort: "-Pods, name", Where: "not Pods exists or Pods >= 0", GroupBy: []string{"Pod states"}, Aggregates: []string{"Pods"}})
+	require.NoError(t, err)
+	return w, c, v
+}
+
+func TestViewCountsThePodsOfDeployments(t *testing.T) {
+	w, c, v := withPods(t, nil)
+	w.untilRows(c, v, "web 2 Pending 1, Running 1", "api 0 ")
+	w.putOwned("v1/pods", "Pod", "q", "web-1", "Running")
+	w.putOwned("apps/v1/replicasets", "ReplicaSet", "api-1", "api", "")
+	w.putOwned("v1/pods", "Pod", "r", "api-1", "Failed")
+	w.untilRows(c, v, "web 2 Running 2", "api 1 Failed 1")
+	w.poison() // the new engine counts again
+	w.untilRows(c, v, "web 2 Running 2", "api 1 Failed 1")
+	w.putOwned("apps/v1/replicasets", "ReplicaSet", "web-1", "api", "")
+	w.untilRows(c, v, "api 3 Running 2, Failed 1", "web 0 ")
+}
+
+// oneForbidden is a policy that forbids to read a resource while it has a name.
+type oneForbidden struct{ atomic.Value }
+
+func (*oneForbidden) Authenticate(context.Context, string) (*access.User, *api.Status) {
+	return &access.User{Name: "reader"}, nil
+}
+
+func (p *oneForbidden) Authorize(_ context.Context, _ *access.User, r access.Request) (time.Time, *api.Status) {
+	if r.Resource.Name == p.Load().(string) {
+		return time.Time{}, api.Forbidden("reader may not list " + r.Resource.Name)
+	}
+	return time.Time{}, nil
+}
+
+func TestReaderWithoutARightToTheChildrenHasNoCountsAndTheReason(t *testing.T) {
+	for _, forbidden := range []string{"pods", "replicasets"} {
+		t.Run(forbidden, func(t *testing.T) {
+			policy := &oneForbidden{}
+			policy.Store(forbidden)
+			w, c, v := withPods(t, policy)
+			w.untilRows(c, v, "api  ", "web  ")
+			status := w.reach(c, func(s Status) bool { return s.State == api.StateLive && s.Err != nil })
+			require.ErrorIs(t, status.Err, api.Forbidden(""))
+			require.ErrorContains(t, status.Err, "reader may not list "+forbidden)
+
+			policy.Store("")
+			w.cut(false) // the next attempt would be in 30 s
+			w.untilRows(c, v, "web 2 Pending 1, Running 1", "api 0 ")
+			w.reach(c, func(s Status) bool { return s.State == api.StateLive && s.Err == nil })
+		})
+	}
+}
+
 // noMetrics is a policy that forbids to read metrics while it is true.
 type noMetrics struct{ atomic.Bool }
 

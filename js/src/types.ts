@@ -68,6 +68,13 @@ export interface CollectionOptions extends Selectors {
    * one other resource. It is opened with the rights of the user. While it cannot be read,
    * cells are null, the state is that of the objects, and {@link CollectionStatus.error} has
    * the reason and the cause `JoinUnavailable`.
+   *
+   * Columns with the printer `children` are about the objects below a row. `path` has the
+   * resources from the top to these objects, separated by commas. Such a column of kind
+   * `integer` is the number of objects: `"apps/v1/replicasets,v1/pods"` of a Deployment. With
+   * a blank and the name of a column of the objects, a column of kind `string` is their number
+   * by value: `"apps/v1/replicasets,v1/pods Status"` is `Running 3, Pending 1`. The resources
+   * are read like that of joined columns.
    */
   columns?: readonly (Pick<Column, "name" | "kind" | "path"> & Partial<Column>)[];
   /**

@@ -1,7 +1,8 @@
 // Joined columns, with a cluster in memory and the real module.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { TestCluster } from "../src/testing.js";
+import { TestCluster, type ObjectInput } from "../src/testing.js";
+import type { View } from "../src/types.js";
 import { connected, skip as noModule, until } from "./cluster.js";
 
 const options = { skip: noModule, timeout: 60_000 };
@@ -48,6 +49,65 @@ test("without the right to read the other resource, rows lack its columns and th
   wg.reconnect();
   await until(view, () => view.snapshot.rows[0]!.cells["Backends"] === "10.0.0.2:80");
   await until(services, () => services.status.error === undefined);
+});
+
+/** An object in namespace shop whose UID is its name. */
+const below = (kind: string, name: string, owner: string, phase = ""): ObjectInput => ({
+  apiVersion: kind === "Pod" ? "v1" : "apps/v1", kind,
+  metadata: { name, namespace: "shop", uid: name, ...(owner && { ownerReferences: [{ uid: owner, controller: true }] }) },
+  ...(phase && { status: { phase } }),
+} as ObjectInput);
+const children = (path: string) => [
+  { name: "Pods", kind: "integer" as const, printer: "children", path },
+  { name: "Pod states", kind: "string" as const, printer: "children", path: `${path} Status` },
+];
+const states = ({ snapshot }: View): string => snapshot.rows.map(({ name, cells }) => `${name} ${cells["Pods"]} ${cells["Pod states"]}`).join("; ");
+
+test("rows have, sort, filter and count the number and the states of the objects below them", options, async (t) => {
+  const cluster = new TestCluster();
+  for (const name of ["api", "web"]) cluster.apply(below("Deployment", name, ""));
+  for (const name of ["web-1", "web-2"]) cluster.apply(below("ReplicaSet", name, "web"));
+  cluster.apply(below("Pod", "a", "web-1", "Running"));
+  cluster.apply(below("Pod", "b", "web-2", "Running"));
+  cluster.apply(below("Pod", "c", "web-2", "Pending"));
+  const wg = await connected(t, cluster);
+  const deployments = wg.collection("apps/v1/deployments", { columns: children("apps/v1/replicasets,v1/pods") });
+  const all = deployments.view({ sort: "-Pods", facets: ["Pod states"] });
+  await until(all, () => states(all) === "web 3 Running 2, Pending 1; api 0 null");
+  assert.deepEqual(all.snapshot.facets["Pod states"]!.values, [["", 1], ["Running 2, Pending 1", 1]]);
+
+  const pending = deployments.view({ where: 'Pods > 0 and "Pod states" ~ pending' });
+  const found = deployments.view({ search: "failed" });
+  await Promise.all([pending.ready, found.ready]);
+  assert.equal(states(pending), "web 3 Running 2, Pending 1");
+  assert.equal(found.snapshot.total, 0);
+  cluster.apply(below("Pod", "c", "web-2", "Failed"));
+  await until(found, () => states(found) === "web 3 Running 2, Failed 1");
+  await until(pending, () => pending.snapshot.total === 0);
+  cluster.apply(below("ReplicaSet", "web-2", "api"));
+  await until(all, () => states(all) === "api 2 Failed 1, Running 1; web 1 Running 1");
+  cluster.delete("v1/pods", "shop/a");
+  await until(all, () => states(all) === "api 2 Failed 1, Running 1; web 0 null");
+});
+
+test("without the right to read the objects in between, rows have no counts and the status has the reason", options, async (t) => {
+  const cluster = new TestCluster();
+  cluster.apply(below("Deployment", "web", ""));
+  cluster.apply(below("ReplicaSet", "web-1", "web"));
+  cluster.apply(below("Pod", "a", "web-1", "Running"));
+  cluster.deny("apps/v1/replicasets", "replicasets is forbidden");
+  const wg = await connected(t, cluster);
+  const deployments = wg.collection("apps/v1/deployments", { columns: children("apps/v1/replicasets,v1/pods") });
+  const view = deployments.view({});
+  await view.ready;
+  await until(deployments, () => deployments.status.error !== undefined);
+  assert.equal(states(view), "web null null");
+  assert.equal(deployments.status.state, "live");
+  assert.deepEqual([deployments.status.error!.code, deployments.status.error!.cause], [403, "JoinUnavailable"]);
+  cluster.allow("apps/v1/replicasets");
+  wg.reconnect();
+  await until(view, () => states(view) === "web 1 Running 1");
+  await until(deployments, () => deployments.status.error === undefined);
 });
 
 test("a column of an invalid path is refused", options, async (t) => {

@@ -12,6 +12,7 @@ export class ColumnChooser {
   readonly #menu = new Menu("Columns", "columns");
   readonly #onChoose: (columns: Columns) => void;
   #schema: Schema | undefined;
+  #offered: readonly string[] = [];
   #columns: Columns = { wide: false, columns: [] };
 
   constructor(onChoose: (columns: Columns) => void) {
@@ -22,13 +23,13 @@ export class ColumnChooser {
 
   /** Offers the columns of a schema, or none while it is unknown. */
   draw(schema: Schema | undefined, columns: Columns): void {
-    const isKnown = schema === this.#schema;
     this.#schema = schema;
     this.#columns = columns;
     this.#menu.element.hidden = !schema;
     if (!schema) return;
-    const shown = titles(schema, columns);
-    if (!isKnown) this.#menu.list.replaceChildren(...titles(schema, { wide: true, columns: [] }).map((title, i) => this.#line(title, i === 0)));
+    const [all, shown] = [titles(schema, { wide: true, columns: [] }), titles(schema, columns)];
+    if (all.join("\n") !== this.#offered.join("\n")) this.#menu.list.replaceChildren(...all.map((title, i) => this.#line(title, i === 0)));
+    this.#offered = all;
     for (const box of this.#menu.list.querySelectorAll("input")) box.checked = shown.includes(box.value);
     this.#menu.setNote(columns.columns.length ? "The link has the chosen columns." : "");
   }

@@ -121,15 +121,18 @@ const MAX_FACETS = 4;
 
 /** The columns whose values are counted, the status first, and the namespace. */
 export function facetNames(schema: Schema): string[] {
-  const columns = schema.columns.filter((c) => c.printer !== "join" && (c.kind === "string" || c.kind === "bool") && !UNIQUE.has(c.name.toLowerCase()));
+  const columns = schema.columns.filter((c) => !isJoined(c) && (c.kind === "string" || c.kind === "bool") && !UNIQUE.has(c.name.toLowerCase()));
   columns.sort((a, b) => Number(isStatus(b)) - Number(isStatus(a)) || a.priority - b.priority);
   const names = columns.slice(0, MAX_FACETS).map(({ name }) => name);
   return schema.namespaced ? [...names, "namespace"] : names;
 }
 
+/** Whether a column is of other resources. */
+const isJoined = ({ printer }: Column): boolean => printer === "join" || printer === "children";
+
 /** The schema without the columns of another resource, which follow its own. */
 export function withoutJoined(schema: Schema): Schema {
-  return { ...schema, columns: schema.columns.filter(({ printer }) => printer !== "join") };
+  return { ...schema, columns: schema.columns.filter((c) => !isJoined(c)) };
 }
 
 /** Whether the resource has more columns than kubectl get shows without -o wide. */

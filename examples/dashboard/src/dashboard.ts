@@ -19,7 +19,7 @@ import { type Message, Overlay } from "./overlay.ts";
 import { Overview } from "./overview.ts";
 import { NamespacePicker, ResourcePicker } from "./pickers.ts";
 import { LiveView, rowsQuery } from "./query.ts";
-import { CLUSTER_SCOPED, mayNarrow, metricsColumns } from "./resources.ts";
+import { CLUSTER_SCOPED, joinedColumns, mayNarrow, withOffered } from "./resources.ts";
 import { SavedViews } from "./saved.ts";
 import { withLabel } from "./selectors.ts";
 import { DEFAULT_RESOURCE, OVERVIEW, type PageState, formatHash, freshState, parseHash, withValue, withoutValue } from "./state.ts";
@@ -145,6 +145,7 @@ export class Dashboard {
     if (state.resource === OVERVIEW) this.#showOverview();
     else if (state.resource !== old.resource || (this.#scope && state.namespace !== this.#scope)) this.#openCollection();
     else if (this.#isNarrower(state)) this.#openCollection(state.namespace);
+    else if (joinedColumns(state).length !== joinedColumns(old).length) this.#openCollection(this.#scope, true);
     else {
       if (columnsText(state) !== columnsText(old)) this.#showColumns();
       if (queryText(state) !== queryText(old)) this.#applyQuery();
@@ -178,11 +179,12 @@ export class Dashboard {
     setAttribute(byId("grid"), "aria-label", resourceName(this.#state.resource));
   }
 
-  #openCollection(namespace = ""): void {
-    this.#closeCollection();
+  /** Opens the collection of the state. `again` means with other columns. */
+  #openCollection(namespace = "", again = false): void {
+    this.#closeCollection(again);
     this.#setPage("table");
     this.#scope = namespace;
-    const collection = this.connection.collection(this.#state.resource, { rowsFirst: true, namespace, columns: metricsColumns(this.#state.resource) });
+    const collection = this.connection.collection(this.#state.resource, { rowsFirst: true, namespace, columns: joinedColumns(this.#state) });
     this.#collection = collection;
     collection.subscribe(() => this.#onCollection(collection));
     collection.subscribeProgress(() => schedule(this.#draw));
@@ -196,7 +198,7 @@ export class Dashboard {
     return this.#collection !== undefined && !this.#scope && mayNarrow(this.#collection, resource, namespace);
   }
 
-  #closeCollection(): void {
+  #closeCollection(again = false): void {
     for (const view of Object.values(this.#views ?? {})) view.close();
     this.#grouping?.close();
     this.#collection?.close();
@@ -206,7 +208,7 @@ export class Dashboard {
     this.#table.setGroups(undefined);
     this.#notices.clear();
     this.#exporter.cancel();
-    this.#chooser.draw(undefined, this.#state);
+    if (!again) this.#chooser.draw(undefined, this.#state); // the user may be about to choose another column
     this.#facets.setNames([]);
     this.#table.setColumns([]);
     this.#table.setSort("");
@@ -320,7 +322,7 @@ export class Dashboard {
 
   #showColumns(): void {
     if (!this.#schema) return;
-    const schema = this.#visible(this.#schema);
+    const schema = this.#hasJoined ? withOffered(this.#schema, this.#state.resource) : this.#visible(this.#schema);
     this.#table.setColumns(this.#columns(this.#schema));
     this.#chooser.draw(schema, this.#state);
     byId("wide").hidden = !hasWideColumns(schema);

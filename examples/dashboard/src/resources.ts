@@ -1,4 +1,6 @@
-import type { Collection, CollectionOptions } from "watchglass";
+import type { Collection, CollectionOptions, Schema } from "watchglass";
+import { ownedResources } from "./owned.ts";
+import type { PageState } from "./state.ts";
 
 /** The resources that the page offers by group. Others are reachable by a link. */
 export const RESOURCES: Readonly<Record<string, readonly string[]>> = {
@@ -14,11 +16,41 @@ export const RESOURCES: Readonly<Record<string, readonly string[]>> = {
 /** A resource without a namespace, of those that the page links to. */
 export const CLUSTER_SCOPED: ReadonlySet<string> = new Set(["v1/nodes", "v1/namespaces"]);
 
+type JoinedColumns = NonNullable<CollectionOptions["columns"]>;
+
 /** The columns of pods and nodes that a metrics server provides. */
-export function metricsColumns(resource: string): NonNullable<CollectionOptions["columns"]> {
+export function metricsColumns(resource: string): JoinedColumns {
   if (resource !== "v1/pods" && resource !== "v1/nodes") return [];
   const metrics = resource.replace("v1", "metrics.k8s.io/v1beta1");
   return ["CPU", "Memory"].map((name) => ({ name, kind: "string", printer: "join", path: `${metrics} ${name}` }));
+}
+
+/** The columns about the pods of built-in workloads. */
+export function childColumns(resource: string): JoinedColumns {
+  const owned = RESOURCES["Workloads"]!.includes(resource) ? ownedResources(resource) : [];
+  const path = owned.join(",");
+  return owned.length === 0 ? [] : [
+    { name: "Pods", kind: "integer", printer: "children", path, priority: 1 },
+    { name: "Pod states", kind: "string", printer: "children", path: `${path} Status`, priority: 1 },
+  ];
+}
+
+/** The parts of the state that may name a column. */
+type Named = Pick<PageState, "resource" | "wide" | "columns" | "sort" | "where" | "groupBy" | "facets">;
+
+/**
+ * The columns of other resources to open with those of a resource. Columns of children need
+ * a subscription to all pods, so they are opened only if the state names them.
+ */
+export function joinedColumns(state: Named): JoinedColumns {
+  const names = [...state.columns, state.sort, state.where, ...state.groupBy, ...Object.keys(state.facets)].join(" ");
+  return state.wide || /pods|pod states/i.test(names) ? [...metricsColumns(state.resource), ...childColumns(state.resource)] : metricsColumns(state.resource);
+}
+
+/** The schema with the columns of children that are not open. */
+export function withOffered(schema: Schema, resource: string): Schema {
+  const offered = childColumns(resource).filter(({ name }) => !schema.columns.some((column) => column.name === name));
+  return { ...schema, columns: [...schema.columns, ...offered.map((column) => ({ default: "", printer: "", priority: 0, ...column }))] };
 }
 
 /** The resource of a kind, with the plural that Kubernetes would form. */

@@ -41,6 +41,38 @@ describe("columns", () => {
   });
 });
 
+describe("columns about pods", () => {
+  const box = (title) => dashboard.page.locator("#tools").getByRole("checkbox", { name: title, exact: true });
+  const shows = (states) => dashboard.page.getByText(states, { exact: true }).waitFor();
+
+  test("are offered for workloads, follow the pods, and are sorted", async () => {
+    await open({ query: "?pods=200&shop", hash: "#/apps/v1/deployments?namespace=shop" });
+    await openMenu("columns");
+    assert.equal(await box("Pods").isChecked(), false);
+    for (const title of ["Pods", "Pod states"]) await box(title).click();
+    assert.equal(await box("Pod states").evaluate((input) => input === document.activeElement), true, "the menu stays");
+    await shows("Running 1");
+    assert.deepEqual([await dashboard.column("Name"), await dashboard.column("Pods")], [["checkout", "ledger"], ["1", "0"]]);
+    await inPage(() => cluster.update("v1/pods", "shop/checkout-7d9-a", ({ status }) => { status.containerStatuses[0].state = { waiting: { reason: "CrashLoopBackOff" } }; }));
+    await shows("CrashLoopBackOff 1");
+    await inPage(() => { location.hash += "&sort=Pods"; });
+    await until(() => document.querySelector("[aria-sort=ascending]")?.textContent.startsWith("Pods"));
+    await dashboard.frames();
+    assert.deepEqual(await dashboard.column("Name"), ["ledger", "checkout"]);
+    for (const title of ["Pods", "Pod states"]) await box(title).click();
+    assert.deepEqual((await params()).filter(([name]) => name !== "sort"), [["namespace", "shop"]]);
+  });
+
+  test("are absent where the user may not list pods", async () => {
+    await open({ query: "?pods=200&shop", hash: "#/apps/v1/deployments?namespace=shop" });
+    await inPage(() => { cluster.deny("v1/pods"); location.hash += "&column=Ready&column=Pods"; });
+    await until(() => watchglassDashboard.status?.error?.cause === "JoinUnavailable");
+    await dashboard.frames();
+    assert.deepEqual(await titles(), ["Name", "Ready"]);
+    assert.deepEqual(await dashboard.column("Name"), ["checkout", "ledger"]);
+  });
+});
+
 describe("saved views", () => {
   const links = () => dashboard.page.locator("#tools .menu-panel:not([hidden]) a");
   const save = async (name) => {

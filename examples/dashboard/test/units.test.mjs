@@ -285,6 +285,31 @@ describe("the tree of owned objects", () => {
   });
 });
 
+describe("columns about pods", () => {
+  const state = { resource: "apps/v1/deployments", wide: false, columns: [], sort: "", where: "", groupBy: [], facets: {} };
+  const names = (part) => m.joinedColumns({ ...state, ...part }).map(({ name }) => name);
+  test("are opened for workloads when the state names them", () => {
+    assert.deepEqual(names({}), []);
+    for (const part of [{ wide: true }, { columns: ["Pods"] }, { sort: "-Pod states" }, { where: "pods > 3" }, { groupBy: ["Pods"] }, { facets: { "Pod states": ["x"] } }]) {
+      assert.deepEqual(names(part), ["Pods", "Pod states"], JSON.stringify(part));
+    }
+    for (const resource of ["v1/pods", "v1/services", "v1/replicationcontrollers", "example.com/v1/things"]) assert.ok(!names({ resource, wide: true }).includes("Pods"), resource);
+    const paths = (resource) => m.childColumns(resource).map(({ path }) => path);
+    assert.deepEqual(paths("apps/v1/deployments"), ["apps/v1/replicasets,v1/pods", "apps/v1/replicasets,v1/pods Status"]);
+    assert.deepEqual(paths("batch/v1/jobs"), ["v1/pods", "v1/pods Status"]);
+  });
+  test("are offered before they are opened", () => {
+    const schema = { namespaced: true, resource: "deployments", columns: [{ name: "Ready", kind: "string", path: "", priority: 0, printer: "", default: "" }] };
+    const offered = m.withOffered(schema, "apps/v1/deployments");
+    assert.deepEqual(offered.columns.map(({ name }) => name), ["Ready", "Pods", "Pod states"]);
+    assert.deepEqual(m.withOffered(offered, "apps/v1/deployments").columns.length, 3);
+    assert.deepEqual(m.tableColumns(offered, false).map(({ title }) => title), ["Name", "Namespace", "Ready", "Labels"]);
+    assert.deepEqual(m.withoutJoined(offered).columns.length, 1);
+    assert.deepEqual(m.facetNames(offered), ["Ready", "namespace"]);
+    assert.equal(m.withOffered(schema, "v1/services").columns.length, 1);
+  });
+});
+
 describe("columns of metrics", () => {
   const own = { name: "Age", kind: "date", path: "", priority: 0, printer: "", default: "" };
   const joined = ["CPU", "Memory"].map((name) => ({ ...own, name, kind: "string", printer: "join", path: `metrics.k8s.io/v1beta1/pods ${name}` }));

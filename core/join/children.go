@@ -1,0 +1,124 @@
+package join
+
+import (
+	"strconv"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/internal/lite"
+)
+
+// Children is the printer of columns about the objects below a row. The path of such a
+// column is the resources between a row and these objects, from the top and separated by
+// commas, and the resource of the objects. A blank and the name of a column may follow:
+//
+//	apps/v1/replicasets,v1/pods
+//	apps/v1/replicasets,v1/pods Status
+//
+// The first is the number of objects, an Integer. The second is a String with their number
+// by the values of their column, the most frequent first: "Running 3, Pending 1". Objects
+// without a value are not in it, and it is Null without a value. An object is below a row
+// if its owner is the row, or an object of a resource in between that is below the row.
+const Children = "children"
+
+// maxValues is the number of values that a cell lists. The others are added up.
+const maxValues = 8
+
+// histogram contains values, in no order, and the number of objects that have each.
+type histogram []bar
+
+type bar struct {
+	column int // of the joined columns
+	value  string
+	n      int
+}
+
+// add adds to the number of children of an owner that have a value. Both may be "" for none.
+func (j *Join) add(owner string, column int, value string, n int) {
+	if owner == "" || value == "" {
+		return
+	}
+	h := j.children[owner]
+	if h == nil {
+		h = &histogram{}
+		j.children[lite.Clone(owner)] = h
+	}
+	if h.add(column, value, n); len(*h) == 0 {
+		delete(j.children, owner)
+	}
+}
+
+func (h *histogram) add(column int, value string, n int) {
+	all := *h
+	for i := range all {
+		if b := &all[i]; b.column == column && b.value == value {
+			if b.n += n; b.n == 0 {
+				*b = all[len(all)-1]
+				*h = all[:len(all)-1]
+			}
+			return
+		}
+	}
+	*h = append(all, bar{column, lite.Clone(value), n})
+}
+
+// count sets the values to those of the row with a UID.
+func (j *Join) count(uid string) {
+	ready := true
+	for _, l := range j.levels {
+		ready = ready && l.cacher.Ready()
+	}
+	j.sum = j.sum[:0]
+	j.levels[0].addBelow(uid)
+	for i, column := range j.columns {
+		j.values[i] = api.Value{}
+		if column != none && ready {
+			j.values[i] = j.sum.value(i, column == count)
+		}
+	}
+}
+
+// addBelow adds the objects below an object of the level to the sum.
+func (l *level) addBelow(uid string) {
+	if h := l.join.children[uid]; h != nil {
+		for _, b := range *h {
+			l.join.sum.add(b.column, b.value, b.n)
+		}
+	}
+	for _, below := range l.join.levels[l.number+1:] {
+		for _, id := range below.owned[uid] {
+			own, _ := below.at(id)
+			below.addBelow(own)
+		}
+	}
+}
+
+// value returns the value of a column, and sets the numbers of its values to zero.
+func (h histogram) value(column int, count bool) (v api.Value) {
+	var text []byte
+	for listed := 0; ; listed++ {
+		rest, at, most := 0, 0, bar{}
+		for i, b := range h {
+			if b.column == column {
+				if rest += b.n; b.n > most.n || b.n == most.n && b.value < most.value {
+					at, most = i, b
+				}
+			}
+		}
+		switch {
+		case count:
+			return api.Value{Kind: api.Integer, Int: int64(rest)}
+		case rest == 0:
+			if listed > 0 {
+				v = api.Value{Kind: api.String, Text: string(text)}
+			}
+			return v
+		case listed == maxValues:
+			most.value, most.n, column = "others", rest, none
+		}
+		if listed > 0 {
+			text = append(text, ", "...)
+		}
+		text = strconv.AppendInt(append(append(text, most.value...), ' '), int64(most.n), 10)
+		h[at].n = 0
+	}
+}

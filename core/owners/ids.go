@@ -1,0 +1,35 @@
+package owners
+
+import (
+	"slices"
+
+	"github.com/watchglass/watchglass/core/internal/lite"
+	"github.com/watchglass/watchglass/core/store"
+)
+
+// IDs contains IDs of objects by a UID, each list in ascending order.
+type IDs map[string][]store.ID
+
+// Add adds an ID, and reports whether it is the first one of the UID. The UID may be
+// temporary.
+func (m IDs) Add(uid string, id store.ID) (first bool) {
+	list := m[uid]
+	at, _ := slices.BinarySearch(list, id)
+	m[lite.Clone(uid)] = lite.Insert(list, at, id) // an assignment replaces the text of a known key
+	return len(list) == 0
+}
+
+// Remove removes an ID, and reports whether it was the last one of the UID.
+func (m IDs) Remove(uid string, id store.ID) (last bool) {
+	list := m[uid]
+	at, found := slices.BinarySearch(list, id)
+	switch {
+	case !found:
+		return false
+	case len(list) == 1:
+		delete(m, uid)
+		return true
+	}
+	m[lite.Clone(uid)] = lite.RemoveAt(list, at)
+	return false
+}
