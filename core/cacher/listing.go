@@ -51,6 +51,14 @@ func (l *Listing) Len() (objects int, ok bool) {
 	return l.staging.state.Len(), true
 }
 
+// Last returns the object with the last key in the list in progress, or zero.
+func (l *Listing) Last() store.Ref {
+	if l.staging == nil {
+		return 0
+	}
+	return l.staging.state.Last()
+}
+
 // Abort discards the list in progress, if any.
 //
 //go:noinline

@@ -121,6 +121,8 @@ func subscribe(f *wire.Subscribe) string {
 		text += " bodies from " + string(f.BodiesFrom)
 	}
 	switch {
+	case f.SnapshotFrom != "":
+		text += fmt.Sprintf(", continuing a snapshot after %s at rv=%d", strings.TrimSuffix(string(f.SnapshotFrom), "\x00"), f.ResourceVersion)
 	case f.ResourceVersion != 0:
 		text += fmt.Sprintf(", resuming after rv=%d", f.ResourceVersion)
 	case f.NotOlderThan != 0:

@@ -234,6 +234,7 @@ func (r *Reflector) LeaveBodies(why *api.Status) bool {
 	r.bodies = bodies{left: why}
 	r.forgetHistory()
 	r.cacher.State().DropBodies()
+	r.cacher.Listing().Abort() // it has bodies
 	r.OnBodies(why)
 	if r.sub != 0 {
 		r.resubscribe()

@@ -311,8 +311,8 @@ func TestResourceVersionUpdate(t *testing.T) {
 }
 
 // WatchList: the state is valid after the mark at its end. A subscription that ends
-// before the mark starts over, and one that ends later resumes. A subscription
-// without a mark is closed.
+// before the mark continues or starts over, and one that ends later resumes. A
+// subscription without a mark is closed.
 func TestWatchList(t *testing.T) {
 	begun := func(t *testing.T) *rig {
 		r := newRig(t)
@@ -363,9 +363,21 @@ func TestWatchList(t *testing.T) {
 		r := begun(t)
 		r.Disconnected(api.Unavailable("cut"))
 		r.Connected(5000)
-		require.Zero(t, r.asked().ResourceVersion)
+		require.EqualValues(t, "default/p2\x00", r.asked().SnapshotFrom)
 		r.listed(1, "default/p1 rv=1")
 		require.Equal(t, 1, r.cacher.State().Len(), "the incomplete state is discarded")
+	})
+	t.Run("cut before the mark, and continued", func(t *testing.T) {
+		r := begun(t)
+		r.Disconnected(api.Unavailable("cut"))
+		r.Connected(5000)
+		require.EqualValues(t, 1, r.asked().ResourceVersion)
+		r.described()
+		require.NoError(t, r.SnapshotBegin(&wire.SnapshotBegin{ResourceVersion: 1, Continues: true}))
+		require.NoError(t, r.SnapshotPart(&wire.SnapshotPart{Objects: changes(api.Added, "default/p3 rv=1")}, 1))
+		require.False(t, r.cacher.Ready())
+		end(r, 2)
+		require.Equal(t, 3, r.cacher.State().Len())
 	})
 	t.Run("cut after the mark", func(t *testing.T) {
 		r := begun(t)
@@ -387,6 +399,6 @@ func TestWatchList(t *testing.T) {
 	t.Run("the mark does not come", func(t *testing.T) {
 		r := begun(t)
 		require.Nil(t, r.subscribes(14_900))
-		require.Zero(t, r.subscribes(100).ResourceVersion)
+		require.EqualValues(t, "default/p2\x00", r.subscribes(100).SnapshotFrom)
 	})
 }

@@ -22,7 +22,7 @@ func (r *Reflector) Schema(f *wire.Schema, dictionary []byte) bool {
 	r.cacher.Bodies().SetDictionary(dictionary)
 	if f.DeltaEpoch != r.deltaEpoch {
 		// Stored versions keep their bases.
-		r.deltaEpoch, r.deltaEpochSince = f.DeltaEpoch, r.cacher.ResourceVersion()
+		r.deltaEpoch, r.deltaEpochSince, r.listedSince = f.DeltaEpoch, r.cacher.ResourceVersion(), r.listed
 	}
 	if !r.schema {
 		r.schema, r.source = true, f.Source
@@ -162,15 +162,21 @@ func (r *Reflector) Postpone(why *api.Status) {
 
 func (r *Reflector) done(p *cacher.Update) { r.cacher.Heap().Labels.Release(p.LabelSet) }
 
-// SnapshotBegin starts a list.
+// SnapshotBegin starts a list, or continues it after an interruption.
 func (r *Reflector) SnapshotBegin(f *wire.SnapshotBegin) error {
 	if r.phase != subscribed {
 		return api.Protocol("received SnapshotBegin without a request for a snapshot")
 	}
+	switch {
+	case !f.Continues:
+		r.cacher.Listing().Begin()
+		r.cacher.Listing().Expect(f.Total)
+		r.listed, r.listedSince = f.ResourceVersion, 0
+	case !r.continues() || f.ResourceVersion != r.listed:
+		return api.Protocol("SnapshotBegin continues a snapshot that was not requested")
+	}
 	r.phase, r.asked = listing, r.now
 	r.total = min(f.Total, math.MaxInt32) // an estimate; JavaScript numbers have 53 bits
-	r.cacher.Listing().Begin()
-	r.cacher.Listing().Expect(f.Total)
 	return nil
 }
 
@@ -200,7 +206,7 @@ func (r *Reflector) SnapshotEnd(f *wire.SnapshotEnd) error {
 	}
 	r.block = nil
 	r.cacher.Listing().End(f.ResourceVersion, r.now)
-	r.deltaEpochSince = 0
+	r.deltaEpochSince = r.listedSince
 	r.Relists++
 	r.progress()
 	r.findPending()
@@ -266,6 +272,9 @@ func (r *Reflector) listChanges(f *wire.Events) error {
 		if err := r.take(c, 0); err != nil || r.phase == waiting {
 			return err
 		}
+	}
+	if r.listed > 0 {
+		r.listed = f.ResourceVersion
 	}
 	return nil
 }

@@ -88,12 +88,17 @@ type Reflector struct {
 	deltaEpoch uint64      // of the versions above deltaEpochSince, as named by the connector
 	// Versions up to deltaEpochSince have other bases.
 	deltaEpochSince api.ResourceVersion
-	head            []byte      // scratch
-	block           *wire.Block // buffer for the blocks of a snapshot; nil between snapshots
-	stored          *wire.Block // buffer for persisted blocks, which may be read during a snapshot
-	numbers         []uint32    // buffer for the label sets of a block
-	prefetched      []store.ID  // prefetched objects of the changes being applied
-	out             []byte
+	// listed is the version as of which the list in progress has the objects up to its
+	// last key; zero if it cannot be continued. Versions in it up to listedSince have other
+	// bases.
+	listed, listedSince api.ResourceVersion
+
+	head       []byte      // scratch
+	block      *wire.Block // buffer for the blocks of a snapshot; nil between snapshots
+	stored     *wire.Block // buffer for persisted blocks, which may be read during a snapshot
+	numbers    []uint32    // buffer for the label sets of a block
+	prefetched []store.ID  // prefetched objects of the changes being applied
+	out        []byte
 	// requested means that progress was requested for a waiting read and has not
 	// arrived since.
 	requested bool
@@ -180,11 +185,10 @@ func (r *Reflector) Connected(progressMillis int64) {
 	}
 }
 
-// Disconnected keeps the state and waits for the next connection. State reports
-// the reason.
+// Disconnected keeps the state, and the list in progress, and waits for the next
+// connection. State reports the reason.
 func (r *Reflector) Disconnected(why *api.Status) {
 	r.sub = 0
-	r.cacher.Listing().Abort()
 	if r.phase != refused {
 		r.phase, r.status = idle, why
 	}
@@ -199,10 +203,13 @@ func (r *Reflector) Close() {
 	r.labels = &labelSets{}
 }
 
-// subscribe requests to resume from the current state, or a snapshot that is not
-// older.
+// subscribe requests to continue the list in progress, to resume from the current
+// state, or a snapshot that is not older.
 func (r *Reflector) subscribe() {
-	r.cacher.Listing().Abort()
+	last := r.cacher.Listing().Last()
+	if last == 0 || r.listed == 0 {
+		r.cacher.Listing().Abort()
+	}
 	r.sub = r.cfg.NextSubscription()
 	r.phase, r.asked, r.received = subscribed, r.now, 0
 	r.labels = &labelSets{}
@@ -219,6 +226,12 @@ func (r *Reflector) subscribe() {
 		f.ResourceVersion = r.cacher.ResourceVersion()
 	}
 	requests := r.subscribeBodies(&f)
+	if r.continues() {
+		f.ResourceVersion, f.DeltaEpochSince = r.listed, r.listedSince
+		f.SnapshotFrom = r.cacher.Heap().Key(last) + "\x00"
+		// A connector may have sent the bodies with the rows.
+		f.RowsFirst = f.RowsFirst && r.cacher.Heap().Envelope(last).Body().Codec == api.NoBody
+	}
 	if len(r.cfg.Columns) > 0 {
 		r.out = (&wire.ChooseColumns{Subscription: r.sub, Columns: r.cfg.Columns}).Append(r.out)
 	}
@@ -227,7 +240,13 @@ func (r *Reflector) subscribe() {
 
 // resumes reports whether the next subscription, or the current one before its
 // response, resumes from the current state.
-func (r *Reflector) resumes() bool { return r.cacher.Ready() && !r.relist }
+func (r *Reflector) resumes() bool { return r.cacher.Ready() && !r.relist && !r.continues() }
+
+// continues reports whether the subscription continues a list, or receives one.
+func (r *Reflector) continues() bool {
+	_, ok := r.cacher.Listing().Len()
+	return ok
+}
 
 // follows reports whether changes are arriving, with or without progress.
 func (r *Reflector) follows() bool { return r.phase == catchingUp || r.phase == following }

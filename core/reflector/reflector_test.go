@@ -21,11 +21,13 @@ type rig struct {
 	now    int64
 }
 
-func newRig(t *testing.T) *rig {
+func newRig(t *testing.T) *rig { return newRigOf(t, reflector.Scope{Resource: "v1/pods"}) }
+
+func newRigOf(t *testing.T, scope reflector.Scope) *rig {
 	var subscriptions uint32
 	c := cacher.New(cacher.Config{})
 	r := &rig{t: t, cacher: c, Reflector: reflector.New(reflector.Config{
-		Scope: reflector.Scope{Resource: "v1/pods"}, Credit: 1 << 20, Rand: lite.NewRand(1),
+		Scope: scope, Credit: 1 << 20, Rand: lite.NewRand(1),
 		NextSubscription: func() uint32 { subscriptions++; return subscriptions },
 	}, c)}
 	r.at(1_000_000)

@@ -19,9 +19,8 @@ import (
 //     bases or none.
 //   - It may have a newer version from another connector if this one could not
 //     read the object for a while. Such a change is sent complete.
-//   - While a snapshot is sent, its parts are newer than the changes that are
-//     replayed after them. The reader may then lack the previous version of a
-//     change. All changes are sent complete.
+//   - While a snapshot is sent, all changes are sent complete. The reader may have
+//     started it at another connector.
 //
 // Comparing versions is therefore sufficient, and an event has two forms:
 // complete, or as a difference from the previous version.

@@ -65,8 +65,8 @@ func (s *subscription) appendBlock(message []byte) []byte {
 		block = s.encodeBlock(refs)
 		s.collection.cacheBlock(refs, block)
 	}
-	if all {
-		s.collection.find()[from] = foundBlock{block, refs[0], next, done}
+	if found := s.collection.find(); all && len(found) < s.cacher.State().Len() { // readers can choose from
+		found[from] = foundBlock{block, refs[0], next, done}
 	}
 	return s.sendEncoded(message, refs[0], block)
 }
@@ -102,7 +102,7 @@ func (s *subscription) nextBlock(from api.Key) (refs []store.Ref, size int, next
 		return true
 	})
 	s.frame.Refs = refs
-	if !done && last != "" {
+	if last != "" {
 		next = api.Key(string(last) + "\x00")
 	}
 	return refs, size, next, done

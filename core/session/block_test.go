@@ -340,3 +340,16 @@ func TestStoredBlocksAreForwarded(t *testing.T) {
 	require.Positive(t, now.blocks)
 	require.Equal(t, w.read(wire.Subscribe{}, true).objects, now.objects)
 }
+
+// Readers that continue a snapshot choose its first key, which does not cost memory for each
+// key.
+func TestB38_ContinuedSnapshotsShareTheBlocksThatWereFound(t *testing.T) {
+	w := newBlockWorld(t)
+	w.read(wire.Subscribe{MetadataOnly: true}, true)
+	require.Positive(t, w.FoundBlocks())
+	for i := range w.State().Len() + 10 {
+		from := api.Key(fmt.Sprintf("team-c/pod-0398-%d", i))
+		w.read(wire.Subscribe{MetadataOnly: true, ResourceVersion: w.rv, SnapshotFrom: from}, true)
+	}
+	require.LessOrEqual(t, w.FoundBlocks(), w.State().Len())
+}

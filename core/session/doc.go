@@ -13,10 +13,9 @@
 // ([Session.Save], [Session.Resume]).
 //
 // A snapshot is read from the store in key order, one message at a time, while
-// the store changes. The changes made meanwhile are replayed from the history
-// afterwards. A reader ignores versions older than those it has, so the result is
-// the exact state at the version that ends the snapshot. No reader needs a copy
-// of the state.
+// the store changes. Changes of the objects that were sent precede further objects, so
+// the reader always has the exact state up to the last key. After a cut it continues from
+// there, also at another connector. No reader needs a copy of the state.
 //
 // Neighboring objects of a snapshot are compressed together, in blocks (block.go).
 // A block is encoded once for all readers without selectors.

@@ -34,7 +34,7 @@ type Request struct {
 
 const (
 	// maxScopeBytes limits the total length of the names in a Subscribe frame,
-	// which the subscription stores: resource, namespace and source.
+	// which the subscription stores: resource, namespace, source and keys.
 	maxScopeBytes = 1024
 	// A message costs one extra unit per costBytes bytes and per costRequirements
 	// selector requirements.
@@ -96,8 +96,8 @@ func (s *Session) parseFrame(t wire.Type, payload []byte) (any, error) {
 // collection.
 func (s *Session) request(f *wire.Subscribe) *Request {
 	r := &Request{Frame: f}
-	if len(f.Resource)+len(f.Namespace)+len(f.Source) > maxScopeBytes {
-		r.Refused = api.BadRequest("the resource, namespace and source of a subscription are too long")
+	if len(f.Resource)+len(f.Namespace)+len(f.Source)+len(f.BodiesFrom)+len(f.SnapshotFrom) > maxScopeBytes {
+		r.Refused = api.BadRequest("the resource, namespace, source and keys of a subscription are too long")
 		return r
 	}
 	var err error

@@ -139,11 +139,20 @@ type reader struct {
 
 	rows    rows // known rows; nil before the first snapshot
 	rv      api.ResourceVersion
-	staged  rows // rows of a snapshot in progress
+	staged  rows // rows of a snapshot in progress; nil if there is none
+	stage   position
 	labels  map[uint32]string
 	seen    map[string]wire.Envelope // every received version, by key and version
 	expired bool
-	resumed int
+
+	resumed, continued, restarted, moved int
+}
+
+// position is what a reader knows about a snapshot in progress.
+type position struct {
+	rv   api.ResourceVersion // the staged rows are exact as of this version
+	last api.Key             // the last key of the parts
+	from api.Key             // SnapshotFrom of the subscription
 }
 
 func (w *world) newReader() *reader {
@@ -169,6 +178,13 @@ func (r *reader) matches(key api.Key, x *row) bool {
 }
 
 func (r *reader) connect() {
+	r.queue = nil
+	r.replaceSession()
+	r.send((&wire.Hello{Version: wire.Version}).Append(nil))
+	r.open()
+}
+
+func (r *reader) replaceSession() {
 	if r.session != nil {
 		r.session.Close()
 	}
@@ -176,12 +192,21 @@ func (r *reader) connect() {
 	if r.rand.Intn(2) == 0 {
 		config.Deflate = deflate.Sections
 	}
-	r.session, r.queue, r.staged, r.labels = session.New(config, r.world), nil, nil, map[uint32]string{}
-	r.send((&wire.Hello{Version: wire.Version}).Append(nil))
-	r.open()
+	r.session = session.New(config, r.world)
 }
 
-// open resumes, or starts with a snapshot if that is necessary or randomly chosen.
+// move continues with the reader in another session. Messages in flight still arrive.
+func (r *reader) move() {
+	if r.staged != nil {
+		r.moved++
+	}
+	saved := slices.Clone(r.session.Save())
+	r.replaceSession()
+	require.NoError(r.t, r.session.Resume(saved, r.now))
+}
+
+// open resumes or continues a snapshot, or starts with a new one if that is necessary or
+// randomly chosen.
 func (r *reader) open() {
 	s := r.subscribe
 	s.Credit = uint64(1 + r.rand.Intn(300))
@@ -191,7 +216,12 @@ func (r *reader) open() {
 		s.ResourceVersion = r.rv
 		r.resumed++
 	}
-	r.labels, r.staged = map[uint32]string{}, nil
+	if last := r.lastStaged(); last != "" && r.rand.Intn(5) > 0 {
+		s.ResourceVersion, s.SnapshotFrom = r.stage.rv, last+"\x00"
+	} else {
+		r.staged = nil
+	}
+	r.labels, r.stage.from = map[uint32]string{}, s.SnapshotFrom
 	r.send(s.Append(nil))
 }
 
@@ -248,11 +278,13 @@ func (r *reader) take(frameType wire.Type, payload []byte) {
 		require.NoError(t, f.Parse(payload))
 		r.labels[f.ID] = strings.Clone(f.Labels[0].Value)
 	case wire.TypeSnapshotBegin:
-		r.staged = rows{}
+		var f wire.SnapshotBegin
+		require.NoError(t, f.Parse(payload))
+		r.begin(&f)
 	case wire.TypeSnapshotPart:
 		var f wire.SnapshotPart
 		require.NoError(t, f.Parse(payload))
-		r.stage(f.Objects)
+		r.part(f.Objects)
 	case wire.TypeSnapshotBlock:
 		b := expanded(t, payload)
 		labels := r.labels
@@ -260,7 +292,7 @@ func (r *reader) take(frameType wire.Type, payload []byte) {
 		for i, set := range b.LabelSets {
 			r.labels[uint32(i)] = set[0].Value
 		}
-		r.stage(b.Objects)
+		r.part(b.Objects)
 		r.labels = labels
 	case wire.TypeSnapshotEnd:
 		var f wire.SnapshotEnd
@@ -271,7 +303,9 @@ func (r *reader) take(frameType wire.Type, payload []byte) {
 		var f wire.Events
 		require.NoError(t, f.Parse(payload))
 		if r.staged != nil {
-			r.stage(f.Changes)
+			r.apply(f.Changes)
+			r.stage.rv = f.ResourceVersion
+			r.checkStaged()
 			return
 		}
 		r.follow(&f)
@@ -284,7 +318,7 @@ func (r *reader) take(frameType wire.Type, payload []byte) {
 		var f wire.SubscriptionStatus
 		require.NoError(t, f.Parse(payload))
 		require.Equal(t, 410, f.Status.Code, f.Status)
-		r.expired = true
+		r.expired, r.staged = true, nil
 		r.open()
 	}
 }
@@ -304,9 +338,51 @@ func (r *reader) row(c *wire.Change) row {
 	return row{c.ResourceVersion, app, strings.Clone(c.Envelope.Field(2))}
 }
 
-// stage applies objects and changes of a snapshot, which may have any order. The
-// newest version of a key counts.
-func (r *reader) stage(list []wire.Change) {
+// begin starts a snapshot, or continues the one that the subscription named.
+func (r *reader) begin(f *wire.SnapshotBegin) {
+	if !f.Continues {
+		if r.stage.from != "" {
+			r.restarted++
+		}
+		r.staged, r.stage = rows{}, position{rv: f.ResourceVersion}
+		return
+	}
+	r.continued++
+	require.NotEmpty(r.t, r.stage.from)
+	require.Equal(r.t, r.stage.rv, f.ResourceVersion)
+	r.stage.last = r.lastStaged()
+}
+
+// part adds the next objects of a snapshot. No part repeats keys of earlier ones.
+func (r *reader) part(list []wire.Change) {
+	for i := range list {
+		require.Greater(r.t, list[i].Key, r.stage.last)
+		r.stage.last = api.Key(strings.Clone(string(list[i].Key)))
+	}
+	r.apply(list)
+	r.checkStaged()
+}
+
+func (r *reader) lastStaged() (last api.Key) {
+	for key := range r.staged {
+		last = max(last, key)
+	}
+	return last
+}
+
+// checkStaged compares the rows of a snapshot in progress with a list (rule B38).
+func (r *reader) checkStaged() {
+	want, last := rows{}, r.lastStaged()
+	for key, x := range r.at(r.stage.rv) {
+		if key <= last && r.matches(key, &x) {
+			want[key] = x
+		}
+	}
+	require.Equal(r.t, want, r.staged, "up to %s at %d", last, r.stage.rv)
+}
+
+// apply applies objects and changes of a snapshot. The newest version of a key counts.
+func (r *reader) apply(list []wire.Change) {
 	for i := range list {
 		c := &list[i]
 		if c.Type == api.Deleted {
@@ -364,11 +440,12 @@ func (r *reader) reached(rv api.ResourceVersion) {
 	require.Equal(r.t, want, r.rows, "at %d", rv)
 }
 
-// Random readers of a random history are slow, disconnected at any message, and
-// resume. Each receives complete revisions of exactly the matching events, and
-// finally has the current state.
+// Random readers of a random history are slow, disconnected at any message, moved to
+// other sessions, and resume. Each receives complete revisions of exactly the matching
+// events, and finally has the current state. An interrupted snapshot continues, and its
+// rows are exact at any time (rule B38).
 func TestG3_RandomReadersOfARandomHistory(t *testing.T) {
-	var resumed, expired int
+	var resumed, expired, continued, restarted, moved int
 	for seed := range int64(60) {
 		w := newWorld(t, seed)
 		var readers []*reader
@@ -392,6 +469,8 @@ func TestG3_RandomReadersOfARandomHistory(t *testing.T) {
 				r.grant(1 + w.rand.Intn(200))
 			case n < 95:
 				r.connect()
+			case n < 97:
+				r.move()
 			default:
 				w.now += int64(w.rand.Intn(1500))
 				w.cacher.Progress(w.rv, w.now)
@@ -410,9 +489,14 @@ func TestG3_RandomReadersOfARandomHistory(t *testing.T) {
 			}
 			require.Equal(t, w.rv, r.rv, "it has caught up")
 			resumed += r.resumed
-
+			continued += r.continued
+			restarted += r.restarted
+			moved += r.moved
 		}
 	}
 	require.NotZero(t, resumed)
 	require.NotZero(t, expired)
+	require.NotZero(t, continued)
+	require.NotZero(t, restarted, "the window may have moved on")
+	require.NotZero(t, moved)
 }

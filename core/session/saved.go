@@ -29,10 +29,6 @@ func (s *Session) Save() []byte {
 }
 
 func (s *subscription) save(saved []byte) []byte {
-	if s.phase == listing || s.phase == replaying {
-		cut := api.Expired("the snapshot was interrupted; list again")
-		return (&wire.SubscriptionStatus{Subscription: s.id, Status: cut}).Append(saved)
-	}
 	if s.computed != nil {
 		saved = (&wire.ChooseColumns{Subscription: s.id, Columns: s.computed.columns}).Append(saved)
 	}
@@ -42,11 +38,11 @@ func (s *subscription) save(saved []byte) []byte {
 			Namespace: s.namespace, LabelSelector: s.labels, FieldSelector: s.fields,
 			ResourceVersion: s.from, NotOlderThan: s.notOlderThan,
 			Source: s.source, DeltaEpoch: s.deltaEpoch, DeltaEpochSince: s.deltaEpochSince,
-			MetadataOnly: s.metadataOnly, Credit: uint64(max(s.credit, 0)),
+			MetadataOnly: s.metadataOnly, RowsFirst: s.rowsFirst && s.phase != live, SnapshotFrom: s.next, Credit: uint64(max(s.credit, 0)),
 		},
-		Live: s.phase == live, ReportedMillis: s.reported, Debt: uint64(max(-s.credit, 0)),
+		Live: s.restored || s.phase != opening, ReportedMillis: s.reported, Debt: uint64(max(-s.credit, 0)),
 	}
-	if f.Live {
+	if s.phase != opening {
 		f.ResourceVersion = s.sent()
 		f.NotOlderThan = f.ResourceVersion
 		if s.owesBodies() {

@@ -83,7 +83,7 @@ func (s *subscription) nextStored(room int) storedRun {
 		return true
 	})
 	s.frame.Refs = run.refs
-	if last != "" && !run.done {
+	if last != "" {
 		run.next = api.Key(string(last) + "\x00")
 	}
 	return run

@@ -28,7 +28,7 @@ type phase uint8
 const (
 	opening   phase = iota // waiting for the collection
 	listing                // sending parts of a snapshot
-	replaying              // sending the changes since the snapshot started
+	replaying              // sending the changes since the last part
 	live
 )
 
@@ -71,10 +71,10 @@ type subscription struct {
 	labels       string // its selectors, as the reader wrote them
 	fields       string
 	cost         int                 // of the selectors
-	from         api.ResourceVersion // version to resume from; zero for a snapshot
+	from         api.ResourceVersion // version to resume from; zero for a new snapshot
 	notOlderThan api.ResourceVersion
 	deadline     int64   // for reaching notOlderThan; zero before the wait begins
-	next         api.Key // next key of the snapshot
+	next         api.Key // next key of the snapshot; empty if the reader resumes from a complete state
 	bodies       *bodies // keys whose bodies are pending while live; nil if none are
 }
 
@@ -105,7 +105,7 @@ func newSubscription(session *Session, r *Request, collection *Collection, wake 
 		collection: collection, frame: &collection.frame,
 		labels: f.LabelSelector, fields: f.FieldSelector, cost: r.Selection.Cost(), metadataOnly: f.MetadataOnly, from: f.ResourceVersion,
 		notOlderThan: max(f.NotOlderThan, f.ResourceVersion), source: lite.Clone(f.Source),
-		deltaEpoch: f.DeltaEpoch, deltaEpochSince: f.DeltaEpochSince,
+		deltaEpoch: f.DeltaEpoch, deltaEpochSince: f.DeltaEpochSince, next: api.Key(lite.Clone(string(f.SnapshotFrom))),
 	}
 	sub.askBodies(f)
 	sub.follower = c.Follow(filter, wake)
@@ -189,8 +189,8 @@ func (s *subscription) starved() bool {
 	return s.credit <= 0 && s.phase != opening && !(s.caughtUp() && !s.owesBodies())
 }
 
-// begin decides between resuming and a snapshot, once the collection is ready and
-// has reached the requested version.
+// begin decides between resuming, continuing a snapshot and a new one, once the
+// collection is ready and has reached the requested version.
 func (s *subscription) begin(now int64) (ready bool, status *api.Status) {
 	c := s.cacher
 	if !c.Ready() {
@@ -216,34 +216,41 @@ func (s *subscription) begin(now int64) (ready bool, status *api.Status) {
 	if s.deltaEpoch != c.Bodies().Epoch() || s.deltaEpoch == 0 {
 		s.deltaEpoch, s.deltaEpochSince = c.Bodies().Epoch(), s.from
 	}
-	if s.from == 0 {
-		s.deltaEpochSince = 0
-		s.phase, s.rv = listing, c.ResourceVersion()
-		s.follower.MoveTo(c.Window().End())
-		if s.namespace != "" {
-			s.next = api.Key(s.namespace + "/")
+	position, status := c.Window().After(s.from)
+	s.phase, s.rv = live, s.from
+	if s.from == 0 || s.next != "" {
+		s.phase = listing
+		if !s.restored && (s.from == 0 || status != nil) {
+			s.from, s.deltaEpochSince, s.next, status = 0, 0, s.firstKey(), nil
+			s.rv, position = c.ResourceVersion(), c.Window().End()
 		}
 		if s.bodies != nil {
-			s.bodies.next = s.next
+			s.bodies.next = s.firstKey()
 		}
-		return true, nil
 	}
-	position, status := c.Window().After(s.from)
 	s.follower.MoveTo(position)
-	s.phase, s.rv = live, s.from
 	return true, status
+}
+
+// firstKey returns a key that sorts before all others of the subscription. It is not
+// empty.
+func (s *subscription) firstKey() api.Key {
+	if s.namespace == "" {
+		return "\x00"
+	}
+	return api.Key(s.namespace + "/")
 }
 
 // appendStart sends the schema, and for a snapshot its beginning.
 func (s *subscription) appendStart(message []byte) []byte {
-	if s.restored && s.phase == live {
+	if s.restored {
 		s.dictionary = noSchemaSent
 		return message
 	}
 	number, dictionary := s.cacher.Bodies().Current()
 	message = s.appendSchema(message, number, dictionary)
 	if s.phase == listing {
-		begin := wire.SnapshotBegin{Subscription: s.id, ResourceVersion: s.rv, Total: uint64(s.filter.Count(s.cacher.State()))}
+		begin := wire.SnapshotBegin{Subscription: s.id, ResourceVersion: s.rv, Total: uint64(s.filter.Count(s.cacher.State())), Continues: s.from != 0}
 		message = begin.Append(message)
 	}
 	return message
@@ -312,6 +319,10 @@ func otherSource() *api.Status {
 func (s *subscription) advance(message []byte, limit int) []byte {
 	switch s.phase {
 	case listing:
+		// Changes precede parts, so that the reader can continue from any part.
+		if s.follower.Position() < s.cacher.Window().End() {
+			return s.appendEvents(message, limit)
+		}
 		if message, ok := s.tryBlock(message); ok {
 			return message
 		}
@@ -330,7 +341,7 @@ func (s *subscription) advance(message []byte, limit int) []byte {
 		if s.rowsFirst {
 			s.dictionary = noSchemaSent // the reader needs it from now on
 		}
-		s.phase, s.rv = live, s.cacher.ResourceVersion()
+		s.phase, s.rv, s.next = live, s.cacher.ResourceVersion(), ""
 		s.ownLabelSets = nil // changes use few label sets of a snapshot
 		s.progressed = s.cacher.Upstream().Progressed()
 		return (&wire.SnapshotEnd{Subscription: s.id, ResourceVersion: s.rv}).Append(message)
@@ -369,11 +380,11 @@ func (s *subscription) appendPart(message []byte, limit int) []byte {
 		}
 		return true
 	})
-	if done {
-		s.phase = replaying
-	} else {
-		s.next = api.Key(string(last) + "\x00")
+	next := s.next
+	if last != "" {
+		next = api.Key(string(last) + "\x00")
 	}
+	s.advanceTo(next, done)
 	if len(s.frame.Changes) == 0 {
 		// Nothing in this range matched. An empty part reports progress to the
 		// reader and keeps the caller's loop going.
@@ -390,7 +401,8 @@ func (s *subscription) charge(before, after []byte) []byte {
 }
 
 // appendEvents sends the next events: as many whole revisions as fit, and at
-// least one.
+// least one. During a snapshot it omits objects that follow in parts, and reports the
+// version even if it has no changes.
 func (s *subscription) appendEvents(message []byte, limit int) []byte {
 	window := s.cacher.Window()
 	room := limit - len(message)
@@ -407,7 +419,7 @@ func (s *subscription) appendEvents(message []byte, limit int) []byte {
 		}
 		s.rv = e.ResourceVersion
 		t, content, ok := s.filter.Convert(e)
-		if !ok {
+		if !ok || s.phase == listing && s.cacher.Heap().Key(content) >= s.next {
 			continue
 		}
 		if t == api.Deleted {
@@ -425,7 +437,7 @@ func (s *subscription) appendEvents(message []byte, limit int) []byte {
 		room -= s.lastSize()
 	}
 	s.follower.MoveTo(position)
-	if len(s.frame.Changes) == 0 {
+	if len(s.frame.Changes) == 0 && (s.phase != listing || position == from) {
 		return message
 	}
 	return s.encode(message, from, position, oldest)

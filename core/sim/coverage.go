@@ -13,6 +13,8 @@ const (
 	Relisted Situation = iota
 	Resumed
 	Expired
+	SnapshotContinued
+	SnapshotRestarted
 	WatchExpired
 	WatchResumed
 	OverflowTerminated
@@ -106,6 +108,8 @@ var situationNames = [situations]string{
 	Relisted:           "relist",
 	Resumed:            "resume without relist",
 	Expired:            "410 for a subscription",
+	SnapshotContinued:  "snapshot continued after a cut",
+	SnapshotRestarted:  "snapshot that cannot continue starts over",
 	WatchExpired:       "410 for a watch",
 	WatchResumed:       "watch resumed by version",
 	OverflowTerminated: "overflow-terminate",

@@ -45,6 +45,7 @@ type subscription struct {
 	asked   bool    // for rows first
 	bodies  bool    // bodies follow the rows
 	body    api.Key // the first key of the last bodies
+	partial bool    // requested to continue a snapshot
 }
 
 // scope is shared by collections with equal scope.
@@ -111,7 +112,7 @@ func (t *tap) asked(data []byte) {
 			if f.ResourceVersion == 0 && (f.Source == "" || !s.ready || f.FieldSelector != "") {
 				s.renew()
 			}
-			t.subs = append(t.subs, subscription{id: f.Subscription, scope: s, resumed: f.ResourceVersion != 0, again: f.ResourceVersion != 0, asked: f.RowsFirst && !f.MetadataOnly, body: f.BodiesFrom})
+			t.subs = append(t.subs, subscription{id: f.Subscription, scope: s, resumed: f.ResourceVersion != 0, again: f.ResourceVersion != 0, asked: f.RowsFirst && !f.MetadataOnly, body: f.BodiesFrom, partial: f.SnapshotFrom != ""})
 		case *wire.Unsubscribe:
 			if sub := t.find(f.Subscription); sub != nil {
 				sub.dead = true
@@ -186,6 +187,7 @@ func (t *tap) down(data []byte) {
 		case *wire.SnapshotBegin:
 			if sub := t.find(f.Subscription); sub != nil {
 				sub.listing, sub.resumed = true, false
+				t.began(sub, f)
 			}
 		case *wire.SnapshotEnd:
 			t.snapshot(f)
@@ -207,6 +209,16 @@ func (t *tap) down(data []byte) {
 			}
 		}
 	})
+}
+
+// began records how a snapshot begins.
+func (t *tap) began(sub *subscription, f *wire.SnapshotBegin) {
+	switch {
+	case f.Continues:
+		t.link.driver.world.saw(SnapshotContinued)
+	case sub.partial:
+		t.link.driver.world.saw(SnapshotRestarted)
+	}
 }
 
 func (t *tap) schema(f *wire.Schema) {

@@ -63,6 +63,14 @@ func (s *Store) Add(ref Ref) ID {
 	return id
 }
 
+// Last returns the version with the last key, or zero. No segment may be unloaded.
+func (s *Store) Last() Ref {
+	if s.order.Len() == 0 {
+		return 0
+	}
+	return s.versions[s.order.last()]
+}
+
 // Behind reports whether the key sorts after every key in the store, and so is
 // not present.
 func (s *Store) Behind(key api.Key) bool {

@@ -142,6 +142,7 @@ var samples = []sample{
 	{"zero", &Hello{}},
 	{"", &Subscribe{Subscription: 1, Resource: "apps/v1/deployments", Namespace: "default", LabelSelector: "app in (web,api),!canary", FieldSelector: "metadata.name!=x", ResourceVersion: 42, NotOlderThan: maxRV, Source: "etcd-1", DeltaEpoch: math.MaxUint64, DeltaEpochSince: 41, MetadataOnly: true, Credit: 4 << 20}},
 	{"rows", &Subscribe{Subscription: 2, Resource: "v1/pods", ResourceVersion: 42, RowsFirst: true, BodiesFrom: "default/web-1", Credit: 1}},
+	{"continued", &Subscribe{Subscription: 2, Resource: "v1/pods", ResourceVersion: 42, SnapshotFrom: "default/web-1\x00", Credit: 1}},
 	{"zero", &Subscribe{}},
 	{"", &Unsubscribe{Subscription: math.MaxUint32}},
 	{"", &Credit{Subscription: 1, Bytes: math.MaxUint64}},
@@ -159,6 +160,7 @@ var samples = []sample{
 	{"", &LabelSet{Subscription: 1, ID: 300, Labels: webLabels}},
 	{"empty", &LabelSet{Subscription: 1}},
 	{"", &SnapshotBegin{Subscription: 1, ResourceVersion: 42, Total: 20_000}},
+	{"continued", &SnapshotBegin{Subscription: 1, ResourceVersion: 42, Total: 20_000, Continues: true}},
 	{"", &SnapshotPart{Subscription: 1, Objects: []Change{
 		{Type: api.Added, ResourceVersion: 41, LabelSet: 300, Flags: api.Immutable, Key: "default/web-1", Envelope: pod(api.Body{Codec: api.Packed, Data: []byte{0, 1, 2}})},
 		{Type: api.Added, ResourceVersion: maxRV, Key: "node-a", Envelope: bareItem.Envelope},

@@ -4,7 +4,7 @@ package wire
 // and never sent.
 type SavedSubscription struct {
 	Subscribe            // as the reader would resume it, with the remaining credit
-	Live           bool  // the reader has the complete state and its schema
+	Live           bool  // the reader has the schema, and the state or its part before SnapshotFrom
 	ReportedMillis int64 // time of the last progress report; zero if there was none
 	// Debt is the number of bytes sent in excess of the credit.
 	Debt uint64

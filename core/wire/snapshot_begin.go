@@ -2,14 +2,16 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// SnapshotBegin starts the state of a subscription. The connector reads its store
-// while the store changes: parts may be newer than ResourceVersion, and the
-// changes after ResourceVersion follow as [Events]. At [SnapshotEnd] the result
-// is exact. Until then a reader keeps its previous state.
+// SnapshotBegin starts the state of a subscription, or continues it. Parts follow in the
+// order of keys. [Events] before a part contain the changes of all keys of earlier parts,
+// so the parts are always exact as of the last version that was sent. In persisted state
+// the Events follow the last part. After [SnapshotEnd] the state is complete. Until then a
+// reader keeps its previous state.
 type SnapshotBegin struct {
 	Subscription    uint32
 	ResourceVersion api.ResourceVersion
 	Total           uint64 // estimated number of objects, for progress bars
+	Continues       bool   // the objects before SnapshotFrom of the [Subscribe] are not repeated
 }
 
 // Append writes the whole frame.
@@ -18,6 +20,7 @@ func (f *SnapshotBegin) Append(dst []byte) []byte {
 	dst = appendUvarint(dst, uint64(f.Subscription))
 	dst = appendUvarint(dst, uint64(f.ResourceVersion))
 	dst = appendUvarint(dst, f.Total)
+	dst = appendBool(dst, f.Continues)
 	return end(dst, start)
 }
 
@@ -27,5 +30,6 @@ func (f *SnapshotBegin) Parse(payload []byte) error {
 	f.Subscription = r.uint32()
 	f.ResourceVersion = r.rv()
 	f.Total = r.uvarint()
+	f.Continues = r.bool()
 	return r.done("SnapshotBegin")
 }

@@ -29,7 +29,10 @@ type Subscribe struct {
 	RowsFirst bool
 	// BodiesFrom is the first key whose body is missing, if the reader resumes.
 	BodiesFrom api.Key
-	Credit     uint64 // bytes of data frames that the reader accepts before it grants more
+	// SnapshotFrom continues a snapshot that was interrupted. The reader has its objects
+	// before this key, as of ResourceVersion. It is empty otherwise.
+	SnapshotFrom api.Key
+	Credit       uint64 // bytes of data frames that the reader accepts before it grants more
 }
 
 // Append writes the whole frame.
@@ -52,6 +55,7 @@ func (f *Subscribe) appendPayload(dst []byte) []byte {
 	dst = appendBool(dst, f.MetadataOnly)
 	dst = appendBool(dst, f.RowsFirst)
 	dst = appendBytes(dst, f.BodiesFrom)
+	dst = appendBytes(dst, f.SnapshotFrom)
 	return appendUvarint(dst, f.Credit)
 }
 
@@ -76,5 +80,6 @@ func (f *Subscribe) read(r *reader) {
 	f.MetadataOnly = r.bool()
 	f.RowsFirst = r.bool()
 	f.BodiesFrom = api.Key(r.string())
+	f.SnapshotFrom = api.Key(r.string())
 	f.Credit = r.uvarint()
 }

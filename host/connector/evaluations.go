@@ -200,8 +200,8 @@ func debit(l *rate.Limiter, cost int) {
 	}
 }
 
-// startOf returns the number of objects that a new subscription begins with, or of
-// changes if it resumes. It counts no objects outside the scope, because a reader can
+// startOf returns the number of objects that a new subscription begins with, of the rest
+// if it continues a snapshot, or of changes if it resumes. It counts no objects outside the scope, because a reader can
 // measure its delay. An object that is selected by name costs nothing here: its selector
 // spends evaluations. The caller holds the lock.
 func (col *collection) startOf(asked *session.Request) int {
@@ -209,18 +209,21 @@ func (col *collection) startOf(asked *session.Request) int {
 	if !c.Ready() {
 		return 0
 	}
+	from, changes := api.Key(""), 0
 	if f.ResourceVersion != 0 && f.Source == c.Upstream().Source() {
 		position, status := c.Window().After(f.ResourceVersion)
-		if status != nil {
-			return 0
+		if status == nil {
+			from, changes = f.SnapshotFrom, c.Window().End()-position
 		}
-		return c.Window().End() - position
+		if f.SnapshotFrom == "" {
+			return changes
+		}
 	}
 	switch scope := selector.ScopeOf(f.Namespace, asked.Selection.Fields); {
 	case scope.Name != "":
 		return 0
 	case scope.Namespace != "":
-		return c.State().Between(api.Key(f.Namespace+"/"), api.Key(f.Namespace+"0")) // '0' follows '/'
+		return changes + c.State().Between(max(from, api.Key(f.Namespace+"/")), api.Key(f.Namespace+"0")) // '0' follows '/'
 	}
-	return c.State().Len()
+	return changes + c.State().Between(from, "")
 }

@@ -169,6 +169,8 @@ func TestRepeatedSubscriptionsAreRateLimited(t *testing.T) {
 		"a selector":           {replace(wire.Subscribe{LabelSelector: "app!=none"}), 2 + objects/100},
 		"an object":            {replace(wire.Subscribe{FieldSelector: "metadata.name=pod-00001"}), 2},
 		"resumed":              {replace(wire.Subscribe{ResourceVersion: objects / 2}), 2 + objects/2/100},
+		"continued":            {replace(wire.Subscribe{ResourceVersion: objects / 2, SnapshotFrom: "default/pod-00750"}), 2 + (objects/2+250)/100},
+		"continued namespace":  {replace(wire.Subscribe{ResourceVersion: objects / 2, SnapshotFrom: "default/pod-00750", Namespace: "default"}), 2 + (objects/2+250)/100},
 		"of another source":    {replace(wire.Subscribe{ResourceVersion: objects, Source: "other"}), 2 + objects/100},
 		"only Unsubscribe":     {repeat(&wire.Unsubscribe{Subscription: 7}), 20},
 		"only Credit":          {repeat(&wire.Credit{Subscription: 7, Bytes: 1}), 20},

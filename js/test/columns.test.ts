@@ -94,6 +94,7 @@ test("an edge needs the bodies of objects whose columns a reader chooses", () =>
       w.text("");
       for (const n of [0, 0, id < 3 ? 1 : 0, 0]) w.uvarint(n);
       w.text("");
+      w.text("");
       w.uvarint(1);
     });
   }

@@ -225,6 +225,7 @@ export class TestConnector {
     const keys = [...this.#pods.keys()].filter(has).sort();
     w.frame(0x14, () => {
       for (const n of [id, this.rv, keys.length]) w.uvarint(n);
+      w.bool(false);
     });
     w.frame(0x15, () => {
       w.uvarint(id);

@@ -45,6 +45,7 @@ const subscribeTo = (w: Writer, id: number, resource: string, namespace: string)
     w.bool(false); // metadata only
     w.bool(false); // rows first
     w.text("");
+    w.text("");
     w.uvarint(1000);
   });
 

@@ -228,6 +228,7 @@ export function subscribe(w: Writer, { id, credit, labels = "", fields = "" }: {
     w.bool(false); // metadata only
     w.bool(false); // rows first
     w.text("");
+    w.text("");
     w.uvarint(credit);
   });
 }

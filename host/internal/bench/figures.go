@@ -87,4 +87,7 @@ var figures = []figure{
 	{"P27", "second tab to an exact table of 50,000 pods, against the first", []target{
 		{atMost: 0.1},
 	}, runTabs},
+	{"P28", "a get of one of 50,000 pods in a page, in Chromium", []target{
+		{name: "mean", atMost: 2}, {name: "slowest-of-100", atMost: 2},
+	}, runGet},
 }

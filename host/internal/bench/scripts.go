@@ -72,7 +72,7 @@ func (b *bench) coldStart(ctx context.Context, figure string) ([]Result, error) 
 	return slices.DeleteFunc(slices.Clone(b.cold), func(r Result) bool { return r.Figure != figure }), nil
 }
 
-// P25, P26 and P27 are measured in pages with the built package.
+// P25 to P28 are measured in pages with the built package.
 func runReactTable(ctx context.Context, b *bench) ([]Result, error) {
 	return b.inPages(ctx, "table.js", dataset{pods: 50_000, updates: 9_000, batch: updateBatch, bodies: true, kubernetes: true})
 }
@@ -83,6 +83,10 @@ func runPersistence(ctx context.Context, b *bench) ([]Result, error) {
 
 func runTabs(ctx context.Context, b *bench) ([]Result, error) {
 	return b.inPages(ctx, "tabs.js", dataset{pods: 50_000, bodies: true})
+}
+
+func runGet(ctx context.Context, b *bench) ([]Result, error) {
+	return b.inPages(ctx, "get.js", dataset{pods: 50_000, bodies: true})
 }
 
 func (b *bench) inPages(ctx context.Context, script string, d dataset) ([]Result, error) {
