@@ -52,9 +52,10 @@ func conformance() []suite {
 // whose race build takes minutes. They run only under the race detector.
 var raced = []string{"./host/connector", "./host/kubeapi", "./host/push", "./host/server", "./host/client"}
 
-// suites returns four lanes, the longest first. Go tests use the processors; most
-// Node tests wait for servers and browsers, and those of the edge for real time. Make
-// lint vets the packages.
+// suites returns four lanes, the longest first. Go tests use the processors, four
+// packages at a time because the slowest wait for processes; most Node tests wait for
+// servers and browsers, and those of the edge for real time. Make lint vets the
+// packages.
 func suites() ([][]suite, error) {
 	npm, examples, err := nodeFiles()
 	if err != nil {
@@ -73,7 +74,7 @@ func suites() ([][]suite, error) {
 		}
 	}
 	return [][]suite{
-		{{name: "Go", units: goTest(slices.Concat([]string{"test", "-json", "-vet=off"}, plain)...)}},
+		{{name: "Go", units: goTest(slices.Concat([]string{"test", "-json", "-vet=off", "-p=4"}, plain)...)}},
 		{
 			{name: "Go, race detector", units: goTest(slices.Concat([]string{"test", "-json", "-vet=off", "-race"}, raced)...), suffix: " (race)"},
 			// The other packages of that module take minutes to build.
