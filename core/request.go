@@ -83,12 +83,12 @@ func (e *Engine) list(f *wire.List) {
 			status = refused
 		}
 		if status == nil {
-			status = cache.List(opt, func(r *cacher.ListResult, status *api.Status) {
+			status = cache.List(opt, func(p *cacher.Pages, status *api.Status) {
 				if status != nil {
 					e.replyError(request, status)
 					return
 				}
-				e.replyList(c, cache, request, r, bodies)
+				e.replyList(c, cache, request, p, bodies)
 			})
 		}
 		if status != nil {
@@ -109,12 +109,17 @@ func (e *Engine) list(f *wire.List) {
 // permanently.
 const pageBytes = 1 << 20
 
-func (e *Engine) replyList(c *collection, cache *cacher.Cacher, request uint32, r *cacher.ListResult, bodies bool) {
+func (e *Engine) replyList(c *collection, cache *cacher.Cacher, request uint32, p *cacher.Pages, bodies bool) {
+	refs, status := p.All()
+	if status != nil {
+		e.replyError(request, status)
+		return
+	}
 	e.plain = e.plain[:0]
-	items := make([]wire.Item, 0, len(r.Items))
-	for i, ref := range r.Items {
-		if r.Paged && len(e.plain) >= pageBytes {
-			r.Cut(i, cache.Heap().Key(r.Items[i-1]))
+	items := make([]wire.Item, 0, len(refs))
+	for i, ref := range refs {
+		if p.Limited && len(e.plain) >= pageBytes {
+			p.Cut(cache.Heap().Key(refs[i-1]), len(refs)-i)
 			break
 		}
 		items = append(items, e.item(c, cache, ref, cache.Heap().ResourceVersion(ref), bodies))
@@ -124,7 +129,7 @@ func (e *Engine) replyList(c *collection, cache *cacher.Cacher, request uint32, 
 		return
 	}
 	e.out = (&wire.ListReply{
-		Request: request, ResourceVersion: r.ResourceVersion, Continue: r.Continue, Remaining: r.Remaining, Items: items,
+		Request: request, ResourceVersion: p.ResourceVersion, Continue: p.Continue, Remaining: p.Remaining, Items: items,
 	}).Append(e.out)
 }
 

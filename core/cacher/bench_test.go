@@ -201,7 +201,7 @@ func BenchmarkList(b *testing.B) {
 			b.ReportAllocs()
 			b.ResetTimer()
 			for range b.N {
-				c.List(cacher.ListOptions{Limit: 500, ResourceVersion: rv}, func(*cacher.ListResult, *api.Status) {})
+				c.List(cacher.ListOptions{Limit: 500, ResourceVersion: rv}, func(p *cacher.Pages, _ *api.Status) { p.All() })
 			}
 		})
 	}

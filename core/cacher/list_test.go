@@ -83,7 +83,7 @@ func TestC47_ListRefusals(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := lists(t)
-			status := w.List(c.opt, func(*cacher.ListResult, *api.Status) { t.Error("answered") })
+			status := w.List(c.opt, func(*cacher.Pages, *api.Status) { t.Error("answered") })
 			require.NotNil(t, status)
 			assert.Equal(t, c.code, status.Code)
 		})
@@ -164,7 +164,7 @@ func TestC34_Freshness(t *testing.T) {
 	w := listed(t, 10, "ns/a rv=1")
 	var answers []string
 	ask := func(name, rv string) {
-		require.Nil(t, w.List(cacher.ListOptions{ResourceVersion: rv}, func(r *cacher.ListResult, status *api.Status) {
+		require.Nil(t, w.List(cacher.ListOptions{ResourceVersion: rv}, func(r *cacher.Pages, status *api.Status) {
 			if status != nil {
 				name += " " + status.Error()
 			} else {
@@ -214,8 +214,9 @@ func TestC34_FailedWaits(t *testing.T) {
 func TestG4_HeldWaitsSeeWholeRevisions(t *testing.T) {
 	w := listed(t, 10)
 	var items []string
-	require.Nil(t, w.List(cacher.ListOptions{ResourceVersion: "11"}, func(r *cacher.ListResult, status *api.Status) {
-		for _, ref := range r.Items {
+	require.Nil(t, w.List(cacher.ListOptions{ResourceVersion: "11"}, func(r *cacher.Pages, status *api.Status) {
+		refs, _ := r.All()
+		for _, ref := range refs {
 			items = append(items, string(w.Heap().Key(ref)))
 		}
 	}))

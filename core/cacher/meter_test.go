@@ -174,7 +174,7 @@ func TestMeteredPagesAreThePagesOfAList(t *testing.T) {
 		var meter watcher.Meter
 		opt.Meter = &meter
 		var p *cacher.Pages
-		require.Nil(t, w.OpenList(opt, func(opened *cacher.Pages, status *api.Status) {
+		require.Nil(t, w.List(opt, func(opened *cacher.Pages, status *api.Status) {
 			require.Nil(t, status)
 			p = opened
 		}))

@@ -17,7 +17,7 @@ import (
 // openList opens a list, which must not wait.
 func (w *world) openList(opt cacher.ListOptions) (p *cacher.Pages, status *api.Status) {
 	w.t.Helper()
-	refused := w.OpenList(opt, func(opened *cacher.Pages, s *api.Status) { p, status = opened, s })
+	refused := w.List(opt, func(opened *cacher.Pages, s *api.Status) { p, status = opened, s })
 	if refused != nil {
 		return nil, refused
 	}
@@ -150,7 +150,7 @@ func TestOpenListEndsAtItsLimit(t *testing.T) {
 	assert.NotEmpty(t, p.Continue)
 }
 
-func TestOpenListValidatesLikeList(t *testing.T) {
+func TestOpenedListIsValidated(t *testing.T) {
 	w := lists(t)
 	for _, c := range []struct {
 		opt  cacher.ListOptions

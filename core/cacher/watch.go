@@ -157,9 +157,9 @@ func (c *Cacher) capture(namespace string, filter *watcher.Filter) []store.Ref {
 
 // collector returns a function that collects the current matching versions.
 func (c *Cacher) collector(filter *watcher.Filter) watcher.Collect {
-	plan := &listPlan{}
+	var plan listPlan
 	plan.from, plan.to = c.span(filter.Scope())
-	pages := &Pages{ListResult: ListResult{ResourceVersion: c.at.Version}, cacher: c, plan: *plan, filter: filter, state: c.stateNow(), next: plan.from}
+	pages, _ := c.open(&plan, filter) // cannot fail: it reads the latest state
 	return func(add func(store.Ref)) (done bool, status *api.Status) {
 		return pages.Next(func(_ *Cacher, ref store.Ref) bool { add(ref); return true })
 	}

@@ -1,6 +1,7 @@
 package cacher_test
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 
@@ -120,16 +121,17 @@ func (w *world) page(opt cacher.ListOptions) page {
 }
 
 func (w *world) tryPage(opt cacher.ListOptions) (p *page, status *api.Status) {
-	refused := w.List(opt, func(r *cacher.ListResult, s *api.Status) {
-		if r != nil {
-			p = &page{objects.Refs(w.Heap(), r.Items), r.ResourceVersion, r.Continue, r.Remaining}
+	refused := w.List(opt, func(r *cacher.Pages, s *api.Status) {
+		if status = s; s == nil {
+			var items []store.Ref
+			items, status = r.All()
+			p = &page{objects.Refs(w.Heap(), items), r.ResourceVersion, r.Continue, r.Remaining}
 		}
-		status = s
 	})
-	if refused != nil {
-		return nil, refused
+	if refused != nil || status != nil {
+		return nil, cmp.Or(refused, status)
 	}
-	return p, status
+	return p, nil
 }
 
 // assertNoLeak closes everything and checks that only the state and the history

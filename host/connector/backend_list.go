@@ -78,7 +78,7 @@ func (l *list) start(c *cacher.Cacher, o *kubeapi.ListOptions, opened func(*kube
 	}
 	options := listOptions(o)
 	options.Meter = &l.meter
-	return c.OpenList(options, func(p *cacher.Pages, status *api.Status) {
+	return c.List(options, func(p *cacher.Pages, status *api.Status) {
 		l.pages = p
 		opened(&kubeapi.List{Warnings: warnings(c, selector.ScopeOf(o.Namespace, o.Selection.Fields)), Items: l.items}, status)
 	})
