@@ -168,7 +168,7 @@ func (e *Engine) resetCorrupt() {
 				}
 			}
 			// Readers must not go back in time.
-			b.minimum = objcache.Version{History: b.reflector.Source(), ResourceVersion: b.cacher.ResourceVersion()}
+			b.minimum = objcache.Version{History: b.cacher.Upstream().Source(), ResourceVersion: b.cacher.ResourceVersion()}
 			b.reflector.Close()
 			e.origin.leave(b)
 			b.renew(e, api.WatchEndCorrupt, corruption)
@@ -373,7 +373,7 @@ func (e *Engine) enforceMemoryLimit() {
 	why := api.TooLarge("the objects need more memory than the " +
 		number(e.cfg.MaxBytes) + " bytes allowed; narrow " + largest.scope.Resource +
 		" by namespace or selector, omit bodies, or allow more")
-	if largest.reflector.LeaveBodies(why) {
+	if largest.reflector.Bodies().Leave(why) {
 		e.used = e.usedBytes()
 		return
 	}

@@ -160,9 +160,7 @@ func (c *connection) silentAt() int64 {
 	}
 	var asked int64
 	for _, b := range c.engine.sharedCollections {
-		if b.reflector.Subscription() != 0 {
-			asked = earlier(asked, b.reflector.Asked())
-		}
+		asked = earlier(asked, b.reflector.Asked())
 	}
 	if asked == 0 {
 		return 0

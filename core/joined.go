@@ -48,7 +48,7 @@ func (b *sharedCollection) joinTo(e *Engine, columns []api.Column) {
 // source returns the objects that the joined columns read. They have no values while the
 // user lacks the right to read them, even if they had some before.
 func (b *sharedCollection) source() *cacher.Cacher {
-	if b.joined.other.reflector.Forbidden() {
+	if b.joined.other.reflector.State().State == api.StateForbidden {
 		return nil
 	}
 	return b.joined.other.cacher
@@ -129,7 +129,7 @@ func (b *sharedCollection) joinStatus() *api.Status {
 	if j.other == nil {
 		return nil
 	}
-	cause := j.other.reflector.Why()
+	cause := j.other.reflector.State().Status
 	if j.join != nil && j.join.Unknown() != nil {
 		cause = j.join.Unknown()
 	}

@@ -154,7 +154,7 @@ func (b *sharedCollection) complete() bool {
 }
 
 func (b *sharedCollection) covers(id objcache.ID) bool {
-	if b.scope.Resource != id.Resource || b.users == 0 || !id.Key.InNamespace(b.scope.Namespace) || !b.cacher.Ready() || !b.reflector.Complete() {
+	if b.scope.Resource != id.Resource || b.users == 0 || !id.Key.InNamespace(b.scope.Namespace) || !b.cacher.Ready() || !b.reflector.Bodies().Complete() {
 		return false
 	}
 	state, _ := b.State()
@@ -192,7 +192,7 @@ func (b *sharedCollection) State() (api.State, *api.Status) {
 
 // Version implements objcache.Source.
 func (b *sharedCollection) Version() (objcache.Version, bool) {
-	return objcache.Version{History: b.reflector.Source(), ResourceVersion: b.cacher.ResourceVersion()}, b.cacher.Ready()
+	return objcache.Version{History: b.cacher.Upstream().Source(), ResourceVersion: b.cacher.ResourceVersion()}, b.cacher.Ready()
 }
 
 // Find implements objcache.Source.

@@ -51,8 +51,8 @@ func (e *Engine) replyObject(c *collection, cache *cacher.Cacher, request uint32
 		e.replyError(request, status)
 	case ref == 0:
 		e.replyError(request, api.NotFound(cache.Schema().Resource.Name+" "+lite.Quote(string(key))+" not found"))
-	case c.shared.reflector.BodiesLeft() != nil:
-		e.replyError(request, c.shared.reflector.BodiesLeft())
+	case c.shared.reflector.Bodies().Left() != nil:
+		e.replyError(request, c.shared.reflector.Bodies().Left())
 	default:
 		e.plain = e.plain[:0]
 		item := e.item(c, cache, ref, cache.Heap().ResourceVersion(ref), true)

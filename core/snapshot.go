@@ -25,7 +25,7 @@ func (e *Engine) takeSnapshot(f *wire.TakeSnapshot) {
 	case e.findExport(f.Request) != nil:
 		e.replyError(f.Request, api.BadRequest("a snapshot with this number already exists"))
 		return
-	case !c.shared.cacher.Ready() || !c.shared.reflector.Complete():
+	case !c.shared.cacher.Ready() || !c.shared.reflector.Bodies().Complete():
 		e.replyError(f.Request, api.Unavailable("the collection has no state yet that could be stored"))
 		return
 	}

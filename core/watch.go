@@ -114,7 +114,7 @@ func (e *Engine) openWatch(f *wire.OpenWatch) {
 			return
 		}
 		c.shared.whenComplete(func(status *api.Status) {
-			if !w.bodies && c.shared.reflector.BodiesLeft() != nil {
+			if !w.bodies && c.shared.reflector.Bodies().Left() != nil {
 				status = nil // the watch does without bodies, too
 			}
 			w.start(e, opt, status)

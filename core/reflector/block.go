@@ -7,9 +7,9 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// SnapshotBlock adds the objects of a block to the list. If the block is corrupt,
+// snapshotBlock adds the objects of a block to the list. If the block is corrupt,
 // the subscription starts over.
-func (r *Reflector) SnapshotBlock(f *wire.SnapshotBlock, bytes int) error {
+func (r *Reflector) snapshotBlock(f *wire.SnapshotBlock, bytes int) error {
 	if r.phase != listing {
 		return api.Protocol("received SnapshotBlock outside of a snapshot")
 	}
@@ -61,11 +61,11 @@ func (r *Reflector) addBlock(b *wire.Block, add func(i int, p *cacher.Update) *a
 // storedBlock adds the objects of a persisted block. Their bodies are checked when one of
 // them is read.
 func (r *Reflector) storedBlock(f *wire.StoredBlock, add func(*cacher.Update) *api.Status) *api.Status {
-	block := r.stored
+	block := r.restored.block
 	if block == nil {
 		block = &wire.Block{}
 	}
-	r.stored = nil
+	r.restored.block = nil
 	if status := f.Expand(block); status != nil {
 		return status
 	}
@@ -77,7 +77,7 @@ func (r *Reflector) storedBlock(f *wire.StoredBlock, add func(*cacher.Update) *a
 		return add(p)
 	})
 	heap.CloseBlock()
-	r.stored = block
+	r.restored.block = block
 	if status == nil {
 		status = r.cacher.Restored().Cause()
 	}

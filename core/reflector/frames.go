@@ -9,8 +9,36 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// Each of the methods below processes one frame of the current subscription. An
-// error means that the connector violated the protocol.
+// Receive processes a frame of the current subscription, except Schema. The frame has
+// the given size. An error means that the connector violated the protocol.
+func (r *Reflector) Receive(f wire.Frame, bytes int) error {
+	switch f := f.(type) {
+	case *wire.LabelSet:
+		r.labels.define(f)
+	case *wire.SnapshotBegin:
+		return r.snapshotBegin(f)
+	case *wire.SnapshotPart:
+		return r.snapshotPart(f, bytes)
+	case *wire.SnapshotBlock:
+		return r.snapshotBlock(f, bytes)
+	case *wire.SnapshotBodies:
+		return r.snapshotBodies(f, bytes)
+	case *wire.SnapshotEnd:
+		return r.snapshotEnd(f)
+	case *wire.Events:
+		return r.changes(f, bytes)
+	case *wire.Progress:
+		return r.progressed(f)
+	case *wire.ObjectError:
+		r.cacher.Fault(f.Key, f.ResourceVersion, f.Status, r.now)
+		r.OnFault(f)
+	case *wire.SourceError:
+		r.sourceError(f)
+	case *wire.SubscriptionStatus:
+		r.ended(f.Status)
+	}
+	return nil
+}
 
 // Schema sets the schema of the objects and the dictionary of their bodies. It
 // returns false if the collection has objects with a different layout or from a
@@ -56,13 +84,10 @@ func HasColumns(s *api.Schema, columns []api.Column) bool {
 	return true
 }
 
-// LabelSet records the definition of a label set.
-func (r *Reflector) LabelSet(f *wire.LabelSet) { r.labels.define(f) }
-
 // UsedBytes returns the memory of the objects, dictionaries, label set
 // definitions and unloaded bodies.
 func (r *Reflector) UsedBytes() int {
-	return r.cacher.Heap().UsedBytes() + r.cacher.Bodies().UsedBytes() + r.labels.bytes + r.unloaded
+	return r.cacher.Heap().UsedBytes() + r.cacher.Bodies().UsedBytes() + r.labels.bytes + r.restored.unloaded
 }
 
 // label sets the label set of an object before the object is stored. It adds a
@@ -162,8 +187,8 @@ func (r *Reflector) Postpone(why *api.Status) {
 
 func (r *Reflector) done(p *cacher.Update) { r.cacher.Heap().Labels.Release(p.LabelSet) }
 
-// SnapshotBegin starts a list.
-func (r *Reflector) SnapshotBegin(f *wire.SnapshotBegin) error {
+// snapshotBegin starts a list.
+func (r *Reflector) snapshotBegin(f *wire.SnapshotBegin) error {
 	if r.phase != subscribed {
 		return api.Protocol("received SnapshotBegin without a request for a snapshot")
 	}
@@ -174,8 +199,8 @@ func (r *Reflector) SnapshotBegin(f *wire.SnapshotBegin) error {
 	return nil
 }
 
-// SnapshotPart adds objects to the list.
-func (r *Reflector) SnapshotPart(f *wire.SnapshotPart, bytes int) error {
+// snapshotPart adds objects to the list.
+func (r *Reflector) snapshotPart(f *wire.SnapshotPart, bytes int) error {
 	if r.phase != listing {
 		return api.Protocol("received SnapshotPart outside of a snapshot")
 	}
@@ -189,8 +214,8 @@ func (r *Reflector) SnapshotPart(f *wire.SnapshotPart, bytes int) error {
 	return nil
 }
 
-// SnapshotEnd replaces the state by the list.
-func (r *Reflector) SnapshotEnd(f *wire.SnapshotEnd) error {
+// snapshotEnd replaces the state by the list.
+func (r *Reflector) snapshotEnd(f *wire.SnapshotEnd) error {
 	if r.phase != listing {
 		return api.Protocol("received SnapshotEnd outside of a snapshot")
 	}
@@ -203,7 +228,7 @@ func (r *Reflector) SnapshotEnd(f *wire.SnapshotEnd) error {
 	r.deltaEpochSince = 0
 	r.Relists++
 	r.progress()
-	r.findPending()
+	r.bodies.findPending()
 	return nil
 }
 
@@ -211,9 +236,9 @@ func (r *Reflector) SnapshotEnd(f *wire.SnapshotEnd) error {
 // Their memory fits into the first-level processor cache until they are applied.
 const prefetchAtOnce = 64
 
-// Changes applies events to the list in progress, or else to the state. They do
+// changes applies events to the list in progress, or else to the state. They do
 // not count as progress, because the connector may have received them late.
-func (r *Reflector) Changes(f *wire.Events, bytes int) error {
+func (r *Reflector) changes(f *wire.Events, bytes int) error {
 	r.consumed(bytes)
 	if r.phase == listing {
 		return r.listChanges(f)
@@ -244,13 +269,13 @@ func (r *Reflector) Changes(f *wire.Events, bytes int) error {
 			return err
 		}
 		if r.bodies.has(pending) {
-			r.settleChanged(c.Key, pending)
+			r.bodies.settleChanged(c.Key, pending)
 		}
 	}
 	r.cacher.EndRevision(f.ResourceVersion, r.now)
 	r.changed()
 	if missing > 0 {
-		r.completed()
+		r.bodies.completed()
 	}
 	return nil
 }
@@ -294,8 +319,8 @@ func (r *Reflector) expected(what string) error {
 	return nil
 }
 
-// Progress records that the connector has sent everything up to now.
-func (r *Reflector) Progress(f *wire.Progress) error {
+// progressed records that the connector has sent everything up to now.
+func (r *Reflector) progressed(f *wire.Progress) error {
 	if err := r.answered("Progress"); err != nil {
 		return err
 	}
@@ -304,16 +329,10 @@ func (r *Reflector) Progress(f *wire.Progress) error {
 	return nil
 }
 
-// Fault records that an object cannot be read.
-func (r *Reflector) Fault(f *wire.ObjectError) {
-	r.cacher.Fault(f.Key, f.ResourceVersion, f.Status, r.now)
-	r.OnFault(f)
-}
-
-// SourceError records why the source makes no progress, also for readers of this
+// sourceError records why the source makes no progress, also for readers of this
 // engine. The connection works, so the subscription continues, and the age of the
 // data does not change.
-func (r *Reflector) SourceError(f *wire.SourceError) {
+func (r *Reflector) sourceError(f *wire.SourceError) {
 	r.asked = r.now
 	if f.Status == nil {
 		return
@@ -324,10 +343,10 @@ func (r *Reflector) SourceError(f *wire.SourceError) {
 	}
 }
 
-// Ended handles the end of the subscription. It relists after a 410, retries
+// ended handles the end of the subscription. It relists after a 410, retries
 // slowly after missing authorization, with backoff after overload and while the
 // resource is absent, and treats other client errors as final.
-func (r *Reflector) Ended(status *api.Status) {
+func (r *Reflector) ended(status *api.Status) {
 	if status == nil {
 		status = api.Internal("the connector ended the subscription without a reason")
 	}

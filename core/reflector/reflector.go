@@ -90,17 +90,14 @@ type Reflector struct {
 	deltaEpochSince api.ResourceVersion
 	head            []byte      // scratch
 	block           *wire.Block // buffer for the blocks of a snapshot; nil between snapshots
-	stored          *wire.Block // buffer for persisted blocks, which may be read during a snapshot
 	numbers         []uint32    // buffer for the label sets of a block
 	prefetched      []store.ID  // prefetched objects of the changes being applied
 	out             []byte
 	// requested means that progress was requested for a waiting read and has not
 	// arrived since.
 	requested bool
-	replayed  []wire.Dictionary // dictionaries of the persisted state during replay
-	parts     []wire.Change     // buffer for parsing parts during replay
-	unloaded  int               // memory that unloaded bodies of the persisted state need
-	bodies    bodies
+	bodies    Bodies
+	restored  Restored
 
 	// Counters for inspection.
 	Relists, Resumes, Expired, Events uint64
@@ -123,10 +120,12 @@ type Reflector struct {
 
 // New returns an unconnected reflector that feeds c, which must be empty.
 func New(cfg Config, c *cacher.Cacher) *Reflector {
-	return &Reflector{
+	r := &Reflector{
 		cfg: cfg, cacher: c, labels: &labelSets{}, source: cfg.Source, backoff: NewBackoff(cfg.Rand), period: 10_000,
 		OnSchema: func() {}, OnFault: func(*wire.ObjectError) {}, OnRefused: func(*api.Status) {}, OnBodies: func(*api.Status) {},
 	}
+	r.bodies.reflector, r.restored.reflector = r, r
+	return r
 }
 
 // Cacher returns the cacher.
@@ -147,11 +146,14 @@ func (r *Reflector) Outgoing() []byte {
 // this reflector carry, or zero.
 func (r *Reflector) Subscription() uint32 { return r.sub }
 
-// Source returns the history that resource versions belong to, or "" if unknown.
-func (r *Reflector) Source() string { return r.source }
-
-// Asked returns the time of the current subscription, or of its last frame.
-func (r *Reflector) Asked() int64 { return r.asked }
+// Asked returns the time of the current subscription, or of its last frame. It returns
+// zero without a subscription.
+func (r *Reflector) Asked() int64 {
+	if r.sub == 0 {
+		return 0
+	}
+	return r.asked
+}
 
 // Delayed records that a large message keeps the connection busy, so the
 // silence of this subscription is no failure.
@@ -218,7 +220,7 @@ func (r *Reflector) subscribe() {
 	if r.resumes() {
 		f.ResourceVersion = r.cacher.ResourceVersion()
 	}
-	requests := r.subscribeBodies(&f)
+	requests := r.bodies.subscribe(&f)
 	if len(r.cfg.Columns) > 0 {
 		r.out = (&wire.ChooseColumns{Subscription: r.sub, Columns: r.cfg.Columns}).Append(r.out)
 	}
@@ -254,6 +256,13 @@ func (r *Reflector) Tick(now int64) {
 	}
 }
 
+// Retry ends the delay before the next subscription.
+func (r *Reflector) Retry() {
+	if r.phase == waiting {
+		r.subscribe()
+	}
+}
+
 // silentAt returns when a silent subscription is replaced.
 func (r *Reflector) silentAt() int64 { return max(r.progressAt, r.asked) + stalePeriods*r.period }
 
@@ -284,7 +293,9 @@ func (r *Reflector) State() wire.CollectionState {
 		State: r.state(), ResourceVersion: r.cacher.ResourceVersion(), LastProgressMillis: r.progressAt,
 		Objects: uint64(r.cacher.State().Len()),
 	}
-	s.Status = r.Why()
+	if s.State != api.StateLive {
+		s.Status = r.why()
+	}
 	if !r.cfg.Scope.MetadataOnly && r.bodies.left == nil {
 		s.Bodies = s.Objects - uint64(r.bodies.missing)
 	}
@@ -298,16 +309,6 @@ func (r *Reflector) State() wire.CollectionState {
 		s.Loaded, s.Total = uint64(loaded), r.total
 	}
 	return s
-}
-
-// Why returns why the collection is not live, or nil if it is, or if that is unknown.
-//
-//go:noinline
-func (r *Reflector) Why() *api.Status {
-	if r.state() == api.StateLive {
-		return nil
-	}
-	return r.why()
 }
 
 // why returns the reason for the state, or nil if unknown.
@@ -329,7 +330,7 @@ func (r *Reflector) state() api.State {
 	switch {
 	case r.phase == refused:
 		return api.StateClosed
-	case r.Forbidden():
+	case r.forbidden():
 		return api.StateForbidden
 	case !r.cacher.Ready() && r.phase == listing:
 		return api.StateSyncing
@@ -387,7 +388,7 @@ func (r *Reflector) Denied() *api.Status {
 	case refused:
 		return r.status
 	case idle, waiting:
-		if r.Forbidden() || r.Absent() {
+		if r.forbidden() || r.Absent() {
 			return r.status
 		}
 	}
@@ -398,8 +399,8 @@ func (r *Reflector) Denied() *api.Status {
 // installed later.
 func (r *Reflector) Absent() bool { return r.status != nil && r.status.Code == api.CodeNotFound }
 
-// Forbidden reports whether authorization is missing.
-func (r *Reflector) Forbidden() bool {
+// forbidden reports whether authorization is missing.
+func (r *Reflector) forbidden() bool {
 	return r.status != nil && (r.status.Code == api.CodeUnauthorized || r.status.Code == api.CodeForbidden)
 }
 
