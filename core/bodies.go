@@ -54,7 +54,7 @@ func (e *Engine) answerBodyWaits() {
 // the pending bodies only after the first reads of a new state.
 func (b *sharedCollection) lacksBody(ref store.Ref) bool {
 	return ref != 0 && b.scope.RowsFirst && b.reflector.Bodies().Left() == nil &&
-		b.cacher.Heap().Envelope(ref).Body().Codec == api.NoBody
+		b.cacher.Arena().Envelope(ref).Body().Codec == api.NoBody
 }
 
 func bodyMissing(key api.Key) *api.Status {

@@ -178,7 +178,7 @@ func (r *rowsRig) requireBodies() {
 	r.t.Helper()
 	all := ""
 	r.pods.State().Ascend("", func(ref store.Ref) bool {
-		all += string(r.pods.Heap().Envelope(ref).Body().Data)
+		all += string(r.pods.Arena().Envelope(ref).Body().Data)
 		return true
 	})
 	r.step(&wire.List{Request: 900, Collection: 1, Bodies: true})

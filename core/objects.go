@@ -201,15 +201,15 @@ func (b *sharedCollection) Find(key api.Key) (objcache.Object, bool) {
 	if ref == 0 {
 		return objcache.Object{}, false
 	}
-	heap := b.cacher.Heap()
-	heap.TakeOut(ref) // single objects are read repeatedly
-	heap.TakeOut(heap.Base(ref))
+	arena := b.cacher.Arena()
+	arena.TakeOut(ref) // single objects are read repeatedly
+	arena.TakeOut(arena.Base(ref))
 	if b.cacher.Restored().Corrupt() != nil {
 		return objcache.Object{}, false
 	}
 	return objcache.Object{
-		ResourceVersion: heap.ResourceVersion(ref), Flags: heap.Flags(ref), Labels: heap.LabelsOf(ref),
-		Envelope: heap.Envelope(ref), Base: heap.BaseBody(ref, nil), Dictionary: b.cacher.Bodies().Dictionary(ref),
+		ResourceVersion: arena.ResourceVersion(ref), Flags: arena.Flags(ref), Labels: arena.LabelsOf(ref),
+		Envelope: arena.Envelope(ref), Base: arena.BaseBody(ref, nil), Dictionary: b.cacher.Bodies().Dictionary(ref),
 	}, true
 }
 

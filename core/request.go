@@ -55,7 +55,7 @@ func (e *Engine) replyObject(c *collection, cache *cacher.Cacher, request uint32
 		e.replyError(request, c.shared.reflector.Bodies().Left())
 	default:
 		e.plain = e.plain[:0]
-		item := e.item(c, cache, ref, cache.Heap().ResourceVersion(ref), true)
+		item := e.item(c, cache, ref, cache.Arena().ResourceVersion(ref), true)
 		if corruption := cache.Restored().Corrupt(); corruption != nil {
 			e.replyError(request, corruption)
 			return
@@ -119,10 +119,10 @@ func (e *Engine) replyList(c *collection, cache *cacher.Cacher, request uint32, 
 	items := make([]wire.Item, 0, len(refs))
 	for i, ref := range refs {
 		if p.Limited && len(e.plain) >= pageBytes {
-			p.Cut(cache.Heap().Key(refs[i-1]), len(refs)-i)
+			p.Cut(cache.Arena().Key(refs[i-1]), len(refs)-i)
 			break
 		}
-		items = append(items, e.item(c, cache, ref, cache.Heap().ResourceVersion(ref), bodies))
+		items = append(items, e.item(c, cache, ref, cache.Arena().ResourceVersion(ref), bodies))
 	}
 	if corruption := cache.Restored().Corrupt(); corruption != nil {
 		e.replyError(request, corruption)
@@ -138,17 +138,17 @@ func (e *Engine) replyList(c *collection, cache *cacher.Cacher, request uint32, 
 // decoded, item omits it and reports the object. Without bodies, the labels include the
 // owner.
 func (e *Engine) item(c *collection, cache *cacher.Cacher, ref store.Ref, rv api.ResourceVersion, bodies bool) wire.Item {
-	heap := cache.Heap()
-	it := wire.Item{ResourceVersion: rv, Flags: heap.Flags(ref), Labels: heap.LabelsOf(ref)}
+	arena := cache.Arena()
+	it := wire.Item{ResourceVersion: rv, Flags: arena.Flags(ref), Labels: arena.LabelsOf(ref)}
 	var status *api.Status
 	var body, base api.Body
 	if !bodies {
-		it.Labels = heap.RowLabels(ref)
+		it.Labels = arena.RowLabels(ref)
 	} else {
 		e.packed = e.packed[:0]
-		base, body = heap.BaseBody(ref, &e.packed), heap.Body(ref)
+		base, body = arena.BaseBody(ref, &e.packed), arena.Body(ref)
 	}
-	it.Envelope, status = e.present(heap.Envelope(ref), body, base, cache.Bodies().Dictionary(ref), rv)
+	it.Envelope, status = e.present(arena.Envelope(ref), body, base, cache.Bodies().Dictionary(ref), rv)
 	if status != nil {
 		e.out = (&wire.CollectionError{
 			Collection: c.id, Key: it.Envelope.Key(), ResourceVersion: rv, Status: status,

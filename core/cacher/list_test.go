@@ -154,7 +154,7 @@ func TestC52_ExpiredToken(t *testing.T) {
 
 func TestC38_Get(t *testing.T) {
 	w := lists(t)
-	assert.EqualValues(t, 104, w.Heap().ResourceVersion(w.State().Get("ns/b")))
+	assert.EqualValues(t, 104, w.Arena().ResourceVersion(w.State().Get("ns/b")))
 	assert.Zero(t, w.State().Get("ns/d"))
 	assert.Zero(t, w.State().Get("ns"))
 }
@@ -217,7 +217,7 @@ func TestG4_HeldWaitsSeeWholeRevisions(t *testing.T) {
 	require.Nil(t, w.List(cacher.ListOptions{ResourceVersion: "11"}, func(r *cacher.Pages, status *api.Status) {
 		refs, _ := r.All()
 		for _, ref := range refs {
-			items = append(items, string(w.Heap().Key(ref)))
+			items = append(items, string(w.Arena().Key(ref)))
 		}
 	}))
 	w.Waits().BeginRevision()

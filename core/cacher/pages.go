@@ -84,7 +84,7 @@ func (p *Pages) Prepare() (done bool, status *api.Status) {
 	}
 	done = true
 	n.state.ascend(n.next, func(ref store.Ref) bool {
-		key := p.cacher.heap.Key(ref)
+		key := p.cacher.arena.Key(ref)
 		if p.plan.beyond(key) {
 			return false
 		}
@@ -105,7 +105,7 @@ func (p *Pages) Prepare() (done bool, status *api.Status) {
 		}
 		return true
 	})
-	n.last = lite.Clone(n.last) // the heap may reuse the memory
+	n.last = lite.Clone(n.last) // the arena may reuse the memory
 	if corruption := p.cacher.restored.corruption; corruption != nil {
 		return true, corruption
 	}
@@ -141,7 +141,7 @@ func (p *Pages) Next(take func(*Cacher, store.Ref) (more bool)) (done bool, stat
 	scanned, full := 0, false
 	done = true
 	p.state.ascend(p.next, func(ref store.Ref) bool {
-		key := c.heap.Key(ref)
+		key := c.arena.Key(ref)
 		switch {
 		case p.plan.beyond(key), p.plan.limit > 0 && p.left == 0:
 			return false

@@ -38,8 +38,8 @@ func (w *world) consume(room int, opt cacher.WatchOptions) *consumer {
 			return false
 		}
 		c.room--
-		c.got = append(c.got, objects.Delivery(w.Heap(), d))
-		w.Heap().Release(d.Content)
+		c.got = append(c.got, objects.Delivery(w.Arena(), d))
+		w.Arena().Release(d.Content)
 		return true
 	}
 	opt.Closed = func() { c.closed++ }

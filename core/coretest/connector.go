@@ -82,10 +82,10 @@ func (c *connector) restart(now int64) {
 		if old.Ready() {
 			r.cacher.Listing().Begin()
 			old.State().Ascend("", func(ref store.Ref) bool {
-				heap, buffer := old.Heap(), []byte(nil)
+				arena, buffer := old.Arena(), []byte(nil)
 				r.cacher.Listing().Object(&cacher.Update{
-					ResourceVersion: heap.ResourceVersion(ref), Flags: heap.Flags(ref),
-					Labels: heap.LabelsOf(ref), Envelope: heap.Complete(ref, &buffer), Base: baseOf(old, ref),
+					ResourceVersion: arena.ResourceVersion(ref), Flags: arena.Flags(ref),
+					Labels: arena.LabelsOf(ref), Envelope: arena.Complete(ref, &buffer), Base: baseOf(old, ref),
 				})
 				return true
 			})
@@ -97,11 +97,11 @@ func (c *connector) restart(now int64) {
 
 // baseOf returns the complete base of a version.
 func baseOf(c *cacher.Cacher, ref store.Ref) wire.Base {
-	base := c.Heap().Base(ref)
+	base := c.Arena().Base(ref)
 	if base == 0 {
 		return wire.Base{}
 	}
-	return wire.Base{ResourceVersion: c.Heap().ResourceVersion(base), Body: c.Heap().BaseBody(ref, new([]byte))}
+	return wire.Base{ResourceVersion: c.Arena().ResourceVersion(base), Body: c.Arena().BaseBody(ref, new([]byte))}
 }
 
 func (c *connector) tick(now int64) {

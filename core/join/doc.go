@@ -5,7 +5,7 @@
 // no such object.
 //
 // A [Join] keeps a cacher with the objects of the collection and all columns, in the
-// heap of the collection and without bodies. Views read it like any other. Build
+// arena of the collection and without bodies. Views read it like any other. Build
 // computes it in steps. From then on, a change of an object in either collection revises
 // one object of the join.
 //

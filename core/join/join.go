@@ -100,7 +100,7 @@ func (j *Join) Build(work int) int {
 		return work > 0
 	})
 	if last != 0 {
-		j.cursor = api.Key(lite.Clone(string(j.rows.Heap().Key(last))))
+		j.cursor = api.Key(lite.Clone(string(j.rows.Arena().Key(last))))
 	}
 	if j.built = work > 0; j.built {
 		j.out.EndRevision(j.rows.ResourceVersion(), 0)
@@ -110,15 +110,15 @@ func (j *Join) Build(work int) int {
 
 // put stores the row of a version. unchanged are cells that are equal in the current row.
 func (j *Join) put(ref store.Ref, unchanged api.Cells) {
-	heap := j.rows.Heap()
-	e, theirs := heap.Envelope(ref), wire.Envelope(nil)
+	arena := j.rows.Arena()
+	e, theirs := arena.Envelope(ref), wire.Envelope(nil)
 	if j.other != nil {
 		if id := j.other.State().Find(e.Key()); id != 0 {
-			theirs = j.other.Heap().Envelope(j.other.State().Version(id))
+			theirs = j.other.Arena().Envelope(j.other.State().Version(id))
 		}
 	}
 	row := &j.row
-	row.ResourceVersion, row.Flags, row.Labels = heap.ResourceVersion(ref), heap.Flags(ref), heap.LabelsAndOwner(ref)
+	row.ResourceVersion, row.Flags, row.Labels = arena.ResourceVersion(ref), arena.Flags(ref), arena.LabelsAndOwner(ref)
 	row.Envelope, row.Unchanged = e.AppendJoined(row.Envelope[:0], theirs, j.columns), unchanged
 	_ = j.out.Apply(row, 0) // cannot fail without a body
 }
@@ -129,7 +129,7 @@ func (j *Join) changed(c *cacher.Cacher, e *history.Event, unchanged api.Cells) 
 	if ref == 0 {
 		ref = e.Previous
 	}
-	key := c.Heap().Key(ref)
+	key := c.Arena().Key(ref)
 	switch ref = j.rows.State().Get(key); {
 	case !j.built && key > j.cursor:
 	case ref != 0:

@@ -34,14 +34,14 @@ func TestBlocksAreListedLikeParts(t *testing.T) {
 	require.NoError(t, r.Receive(block("dns", "kube-system/d rv=5"), 1))
 	require.Zero(t, r.cacher.State().Len())
 	require.NoError(t, r.Receive(&wire.SnapshotEnd{ResourceVersion: 5}, 0))
-	heap := r.cacher.Heap()
+	arena := r.cacher.Arena()
 	for key, want := range map[api.Key]string{"default/a": "db", "default/b": "db", "default/c": "web", "kube-system/d": "dns"} {
 		ref := r.cacher.State().Get(key)
 		require.NotZero(t, ref, key)
-		require.Equal(t, api.Labels{{Key: "app", Value: want}}, heap.LabelsOf(ref), key)
+		require.Equal(t, api.Labels{{Key: "app", Value: want}}, arena.LabelsOf(ref), key)
 	}
-	require.Equal(t, 4, heap.Labels.Len(), "three sets and the empty set")
-	require.Equal(t, 4, heap.Versions())
+	require.Equal(t, 4, arena.Labels.Len(), "three sets and the empty set")
+	require.Equal(t, 4, arena.Versions())
 }
 
 func TestLabelSetsOfABlockEndWithItsObjects(t *testing.T) {
@@ -53,11 +53,11 @@ func TestLabelSetsOfABlockEndWithItsObjects(t *testing.T) {
 	require.NoError(t, r.Receive(block("db", "default/a rv=3"), 1))
 	require.NoError(t, r.Receive(&wire.SnapshotEnd{ResourceVersion: 5}, 0))
 	r.cacher.Delete("default/a", 6, r.now)
-	require.Equal(t, 2, r.cacher.Heap().Labels.Len(), "the history contains the object")
+	require.Equal(t, 2, r.cacher.Arena().Labels.Len(), "the history contains the object")
 	r.cacher.Listing().Abort()
 	r.cacher.Listing().Begin()
 	r.cacher.Listing().End(7, r.now)
-	require.Equal(t, 1, r.cacher.Heap().Labels.Len())
+	require.Equal(t, 1, r.cacher.Arena().Labels.Len())
 }
 
 // The state does not change, and the error reports that a block is corrupt (rule
@@ -151,17 +151,17 @@ func TestBodiesOfABlockStayInIt(t *testing.T) {
 	r.asked()
 	r.described()
 	list(r, 50)
-	heap := r.cacher.Heap()
+	arena := r.cacher.Arena()
 	check := func() {
-		require.Equal(t, 1, heap.Blocks())
+		require.Equal(t, 1, arena.Blocks())
 		for i := range 20 {
 			ref := r.cacher.State().Get(api.Key(fmt.Sprintf("default/pod-%02d", i)))
-			require.NotZero(t, heap.Block(ref))
-			body := heap.Body(ref)
+			require.NotZero(t, arena.Block(ref))
+			body := arena.Body(ref)
 			if i%4 == 1 {
 				require.Equal(t, api.Body{Codec: api.Delta, Data: []byte{byte(i)}}, body)
-				require.NotZero(t, heap.Block(heap.Base(ref)))
-				body = heap.BaseBody(ref, new([]byte))
+				require.NotZero(t, arena.Block(arena.Base(ref)))
+				body = arena.BaseBody(ref, new([]byte))
 			}
 			require.Contains(t, string(body.Data), fmt.Sprintf("%s%d", text, i))
 		}
@@ -174,5 +174,5 @@ func TestBodiesOfABlockStayInIt(t *testing.T) {
 	list(r, 60)
 	check()
 	require.Equal(t, state, r.cacher.State().Get("default/pod-05"), "the version is the same")
-	require.Equal(t, 25, heap.Versions())
+	require.Equal(t, 25, arena.Versions())
 }

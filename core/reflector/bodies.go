@@ -116,7 +116,7 @@ func (b *Bodies) subscribe(f *wire.Subscribe) (requests []byte) {
 	}
 	f.RowsFirst = true
 	r.cacher.State().Objects(func(id store.ID, ref store.Ref) bool {
-		f.BodiesFrom = r.cacher.Heap().Key(ref)
+		f.BodiesFrom = r.cacher.Arena().Key(ref)
 		return !b.has(id)
 	})
 	b.dropWanted()
@@ -135,7 +135,7 @@ func (b *Bodies) findPending() {
 	b.pending, b.missing = nil, 0
 	if b.left == nil {
 		r.cacher.State().Objects(func(id store.ID, ref store.Ref) bool {
-			if r.cacher.Heap().Envelope(ref).Body().Codec == api.NoBody {
+			if r.cacher.Arena().Envelope(ref).Body().Codec == api.NoBody {
 				b.add(id)
 			}
 			return true
@@ -207,8 +207,8 @@ func (b *Bodies) set(list []wire.RowBody, block wire.BlockBodies) (status *api.S
 	c := b.reflector.cacher
 	var place store.Place
 	if block.Bodies > 0 {
-		place.Block = c.Heap().OpenBlock(block, false)
-		defer c.Heap().CloseBlock()
+		place.Block = c.Arena().OpenBlock(block, false)
+		defer c.Arena().CloseBlock()
 	}
 	for i := 0; i < len(list) && status == nil; i++ {
 		id := b.rows[i]
@@ -235,15 +235,15 @@ func (r *Reflector) retry(why *api.Status) {
 // findRows sets rows and known to the objects of a block. It returns false if the
 // state has other objects or versions.
 func (b *Bodies) findRows(f *wire.SnapshotBodies) bool {
-	heap, state, digest := b.reflector.cacher.Heap(), b.reflector.cacher.State(), uint64(0)
+	arena, state, digest := b.reflector.cacher.Arena(), b.reflector.cacher.State(), uint64(0)
 	b.rows, b.known = b.rows[:0], b.known[:0]
 	state.Ascend(f.First, func(ref store.Ref) bool {
 		if len(b.known) == int(f.Objects) {
 			return false
 		}
-		digest = wire.RowDigest(digest, heap.Key(ref), heap.ResourceVersion(ref))
-		b.known = append(b.known, heap.ResourceVersion(ref))
-		b.rows = append(b.rows, state.Find(heap.Key(ref)))
+		digest = wire.RowDigest(digest, arena.Key(ref), arena.ResourceVersion(ref))
+		b.known = append(b.known, arena.ResourceVersion(ref))
+		b.rows = append(b.rows, state.Find(arena.Key(ref)))
 		return true
 	})
 	return len(b.known) == int(f.Objects) && digest == f.Digest
@@ -253,7 +253,7 @@ func (b *Bodies) findRows(f *wire.SnapshotBodies) bool {
 // new version has a body.
 func (b *Bodies) settleChanged(key api.Key, before store.ID) {
 	c := b.reflector.cacher
-	if id := c.State().Find(key); id == 0 || c.Heap().Envelope(c.State().Version(id)).Body().Codec != api.NoBody {
+	if id := c.State().Find(key); id == 0 || c.Arena().Envelope(c.State().Version(id)).Body().Codec != api.NoBody {
 		b.settle(before)
 	}
 }

@@ -349,7 +349,7 @@ func TestWatchList(t *testing.T) {
 		require.False(t, r.cacher.Ready())
 		end(r, 5)
 		require.Equal(t, 2, r.cacher.State().Len())
-		require.EqualValues(t, 3, r.cacher.Heap().ResourceVersion(r.cacher.State().Get("default/p1")))
+		require.EqualValues(t, 3, r.cacher.Arena().ResourceVersion(r.cacher.State().Get("default/p1")))
 	})
 	t.Run("too many requests", func(t *testing.T) {
 		r := newRig(t)

@@ -87,7 +87,7 @@ func HasColumns(s *api.Schema, columns []api.Column) bool {
 // UsedBytes returns the memory of the objects, dictionaries, label set
 // definitions and unloaded bodies.
 func (r *Reflector) UsedBytes() int {
-	return r.cacher.Heap().UsedBytes() + r.cacher.Bodies().UsedBytes() + r.labels.bytes + r.restored.unloaded
+	return r.cacher.Arena().UsedBytes() + r.cacher.Bodies().UsedBytes() + r.labels.bytes + r.restored.unloaded
 }
 
 // label sets the label set of an object before the object is stored. It adds a
@@ -105,9 +105,9 @@ func undefinedLabelSet(c *wire.Change) *api.Status {
 	return api.Protocol("object " + string(c.Key) + " refers to an undefined label set")
 }
 
-// number adds a reference to a label set in the heap and returns its ID.
+// number adds a reference to a label set in the arena and returns its ID.
 func (r *Reflector) number(set *labelSet) uint32 {
-	if sets := &r.cacher.Heap().Labels; !sets.RetainAgain(set.number, set.generation) {
+	if sets := &r.cacher.Arena().Labels; !sets.RetainAgain(set.number, set.generation) {
 		set.number = sets.Intern(set.labels)
 		set.generation = sets.Generation(set.number)
 	}
@@ -122,17 +122,17 @@ func (r *Reflector) setEnvelope(p *cacher.Update, c *wire.Change, state *store.S
 		p.Envelope = c.Envelope
 		return nil
 	}
-	heap := r.cacher.Heap()
+	arena := r.cacher.Arena()
 	object, previous := prefetched, state.Version(prefetched)
-	if previous == 0 || !heap.Envelope(previous).IsOf(c.Key) {
+	if previous == 0 || !arena.Envelope(previous).IsOf(c.Key) {
 		object = state.Find(c.Key)
 		previous = state.Version(object)
 	}
-	if previous == 0 || heap.ResourceVersion(previous) != c.Previous {
+	if previous == 0 || arena.ResourceVersion(previous) != c.Previous {
 		return missingVersion(c)
 	}
 	p.Object = object
-	p.Envelope, p.Body, p.Unchanged, status = c.Patch.ApplyInParts(head, heap.Envelope(previous))
+	p.Envelope, p.Body, p.Unchanged, status = c.Patch.ApplyInParts(head, arena.Envelope(previous))
 	return status
 }
 
@@ -185,7 +185,7 @@ func (r *Reflector) Postpone(why *api.Status) {
 	r.wait(r.backoff.Next(r.now))
 }
 
-func (r *Reflector) done(p *cacher.Update) { r.cacher.Heap().Labels.Release(p.LabelSet) }
+func (r *Reflector) done(p *cacher.Update) { r.cacher.Arena().Labels.Release(p.LabelSet) }
 
 // snapshotBegin starts a list.
 func (r *Reflector) snapshotBegin(f *wire.SnapshotBegin) error {

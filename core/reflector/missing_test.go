@@ -70,7 +70,7 @@ func TestDifferencesFromStoredVersions(t *testing.T) {
 			r := holding(t)
 			require.NoError(t, r.Receive(&wire.Events{ResourceVersion: 7, Changes: []wire.Change{c}}, 1))
 			require.Equal(t, api.StateLive, r.state())
-			require.EqualValues(t, 7, r.cacher.Heap().ResourceVersion(r.cacher.State().Get(c.Key)))
+			require.EqualValues(t, 7, r.cacher.Arena().ResourceVersion(r.cacher.State().Get(c.Key)))
 			require.Zero(t, r.Missing)
 		})
 	}

@@ -14,7 +14,7 @@ import (
 func (r *rig) phase(key api.Key) string {
 	ref := r.cacher.State().Get(key)
 	require.NotZero(r.t, ref, key)
-	return r.cacher.Heap().Envelope(ref).Field(3)
+	return r.cacher.Arena().Envelope(ref).Field(3)
 }
 
 // Objects are prefetched before the changes of a message apply. When a patch is

@@ -167,7 +167,7 @@ func TestR6_EventsChangeTheState(t *testing.T) {
 			ref := r.cacher.State().Get(objects.Put(c.object).Envelope.Key())
 			require.Equal(t, c.rv != 0, ref != 0)
 			if ref != 0 {
-				require.Equal(t, c.rv, r.cacher.Heap().ResourceVersion(ref))
+				require.Equal(t, c.rv, r.cacher.Arena().ResourceVersion(ref))
 			}
 			require.Equal(t, c.current, r.cacher.ResourceVersion())
 		})

@@ -131,7 +131,7 @@ func (c *collection) change(i int) {
 func (c *collection) whole() map[api.Key]string {
 	all := map[api.Key]string{}
 	c.State().Ascend("", func(ref store.Ref) bool {
-		h := c.Heap()
+		h := c.Arena()
 		all[h.Key(ref)] = fmt.Sprint(h.ResourceVersion(ref), h.LabelsOf(ref), h.Envelope(ref), string(c.Bodies().Dictionary(ref)))
 		return true
 	})

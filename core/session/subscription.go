@@ -80,7 +80,7 @@ type subscription struct {
 
 func newSubscription(session *Session, r *Request, collection *Collection, wake func()) (*subscription, *api.Status) {
 	c, f, namespace := collection.cacher, r.Frame, lite.Clone(r.Frame.Namespace)
-	filter, status := watcher.NewFilter(c.Heap(), c.Schema(), namespace, r.Selection)
+	filter, status := watcher.NewFilter(c.Arena(), c.Schema(), namespace, r.Selection)
 	if status != nil {
 		return nil, status
 	}
@@ -271,7 +271,7 @@ func (s *subscription) resendSchema() {
 // usesOtherDictionary reports whether the body of a version uses a different
 // dictionary than the current frame.
 func (s *subscription) usesOtherDictionary(ref store.Ref) bool {
-	return !s.omitsBodies() && s.cacher.Heap().Dictionary(ref) != s.dictionary
+	return !s.omitsBodies() && s.cacher.Arena().Dictionary(ref) != s.dictionary
 }
 
 // checkPosition ends a subscription whose next event is no longer in the window
@@ -349,7 +349,7 @@ func (s *subscription) appendPart(message []byte, limit int) []byte {
 	s.reset()
 	last, done := api.Key(""), true
 	s.cacher.State().Ascend(s.next, func(ref store.Ref) bool {
-		key := s.cacher.Heap().Key(ref)
+		key := s.cacher.Arena().Key(ref)
 		if !key.InNamespace(s.namespace) {
 			return false
 		}
@@ -412,14 +412,14 @@ func (s *subscription) appendEvents(message []byte, limit int) []byte {
 		}
 		if t == api.Deleted {
 			s.frame.Changes = append(s.frame.Changes, wire.Change{
-				Type: t, ResourceVersion: e.ResourceVersion, Key: s.cacher.Heap().Key(content),
+				Type: t, ResourceVersion: e.ResourceVersion, Key: s.cacher.Arena().Key(content),
 			})
 			room -= 64
 			continue
 		}
 		held := s.held(t, e)
 		if t == api.Modified {
-			oldest = min(oldest, s.cacher.Heap().ResourceVersion(e.Previous))
+			oldest = min(oldest, s.cacher.Arena().ResourceVersion(e.Previous))
 		}
 		message = s.addObject(message, t, content, held, position)
 		room -= s.lastSize()
@@ -456,14 +456,14 @@ func (s *subscription) needsNewFrame(position int) bool {
 // difference from held, which must be the previous version of the event at
 // position. It first defines the label set if it is new to the reader.
 func (s *subscription) addObject(message []byte, t api.EventType, ref, held store.Ref, position int) []byte {
-	heap := s.cacher.Heap()
+	arena := s.cacher.Arena()
 	if s.usesOtherDictionary(ref) { // the frame has only deletions, see needsNewFrame
-		message = s.appendSchema(message, heap.Dictionary(ref), s.cacher.Bodies().Dictionary(ref))
+		message = s.appendSchema(message, arena.Dictionary(ref), s.cacher.Bodies().Dictionary(ref))
 	}
 	c := wire.Change{
-		Type: t, ResourceVersion: heap.ResourceVersion(ref), Flags: heap.Flags(ref),
+		Type: t, ResourceVersion: arena.ResourceVersion(ref), Flags: arena.Flags(ref),
 	}
-	message, c.LabelSet = s.defineLabelSet(message, heap.LabelSet(ref))
+	message, c.LabelSet = s.defineLabelSet(message, arena.LabelSet(ref))
 	if !s.omitsBodies() {
 		c.Base = s.base(ref, held)
 	}

@@ -16,7 +16,7 @@ import (
 type View struct {
 	set    *Set
 	cacher *cacher.Cacher
-	heap   *store.Heap
+	arena  *store.Arena
 	// scope identifies everything that must be equal in a broader view; see Set.broader.
 	// It is "" if no view can be broader.
 	scope string
@@ -60,7 +60,7 @@ func newView(set *Set, q *wire.OpenView, now int64) (*View, *api.Status) {
 		return nil, status
 	}
 	c := set.cacher
-	v := &View{set: set, cacher: c, heap: c.Heap(), offset: q.Offset, limit: q.Limit, changed: true}
+	v := &View{set: set, cacher: c, arena: c.Arena(), offset: q.Offset, limit: q.Limit, changed: true}
 	sort, status := query.ParseSort(c.Schema(), lite.Clone(q.Sort))
 	if status != nil {
 		return nil, status
@@ -70,7 +70,7 @@ func newView(set *Set, q *wire.OpenView, now int64) (*View, *api.Status) {
 	if status != nil {
 		return nil, status
 	}
-	if v.facets, status = newFacets(v.heap, facets, q.Facets); status != nil {
+	if v.facets, status = newFacets(v.arena, facets, q.Facets); status != nil {
 		return nil, status
 	}
 	if v.match, status = newMatcher(c, q, facets, now); status != nil {
@@ -82,7 +82,7 @@ func newView(set *Set, q *wire.OpenView, now int64) (*View, *api.Status) {
 	v.scope = v.scopeOf(q)
 	v.cost = v.rowCost()
 	v.findNeeds(facets)
-	v.shown.heap = v.heap
+	v.shown.arena = v.arena
 	return v, nil
 }
 
@@ -117,7 +117,7 @@ func (v *View) findNeeds(facets []query.Facet) {
 }
 
 func (v *View) order(sort query.Sort) {
-	v.levels, v.fixed = newLevels(v.heap, sort), true
+	v.levels, v.fixed = newLevels(v.arena, sort), true
 	for i := range v.levels {
 		v.fixed = v.fixed && (v.levels[i].byKey || v.levels[i].by.Fixed())
 	}
@@ -184,7 +184,7 @@ func (v *View) transition(id store.ID, e *history.Event) transition {
 	case e.Current == 0:
 		return t
 	case e.Previous != 0:
-		t.unchanged, t.sameLabels = e.Unchanged, v.heap.LabelSet(e.Current) == v.heap.LabelSet(e.Previous)
+		t.unchanged, t.sameLabels = e.Unchanged, v.arena.LabelSet(e.Current) == v.arena.LabelSet(e.Previous)
 		if t.sameLabels && t.unchanged == api.AllCells {
 			t.is = t.was
 			return t
@@ -318,11 +318,11 @@ func (v *View) Move(offset, limit uint32) *api.Status {
 }
 
 // Adopt takes over the rows last sent by another view of the same collection, so
-// that the next patch edits them. If the heap has changed, the next patch resets
+// that the next patch edits them. If the arena has changed, the next patch resets
 // the window instead. Adopt closes the other view.
 func (v *View) Adopt(old *View) {
-	if old.heap == v.heap {
-		v.shown, old.shown = old.shown, window{heap: old.heap}
+	if old.arena == v.arena {
+		v.shown, old.shown = old.shown, window{arena: old.arena}
 	}
 	old.Close()
 }
@@ -336,7 +336,7 @@ func (v *View) Close() {
 }
 
 // Patch sets f to the difference between the window last returned and the current
-// one. It returns false if there is none, or if the view is not built. The frame aliases the heap and buffers
+// one. It returns false if there is none, or if the view is not built. The frame aliases the arena and buffers
 // of the view: append it before anything changes.
 func (v *View) Patch(f *wire.ViewPatch) bool {
 	if v.build != nil || !v.changed && !v.touched {

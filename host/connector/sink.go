@@ -78,7 +78,7 @@ func (s *sink) diverges(key api.Key, rv api.ResourceVersion) bool {
 		return false
 	}
 	ref := s.col.cacher.State().Get(key)
-	return ref == 0 || s.col.cacher.Heap().ResourceVersion(ref) != rv
+	return ref == 0 || s.col.cacher.Arena().ResourceVersion(ref) != rv
 }
 
 // EndList implements source.Sink.
@@ -168,12 +168,12 @@ func (s *sink) apply(revision []source.Change) {
 func (s *sink) bases(revision []source.Change) []base {
 	bases := make([]base, len(revision))
 	s.col.update(func(int64) {
-		heap := s.col.cacher.Heap()
+		arena := s.col.cacher.Arena()
 		for i, c := range revision {
 			if ref := s.col.cacher.Bodies().BaseFor(s.col.cacher.State().Get(c.Key)); ref != 0 && c.Value != nil {
-				heap.TakeOut(ref) // later versions of the object need it, too
-				body := heap.Body(ref)
-				bases[i] = base{heap.ResourceVersion(ref), api.Body{Codec: body.Codec, Data: bytes.Clone(body.Data)}}
+				arena.TakeOut(ref) // later versions of the object need it, too
+				body := arena.Body(ref)
+				bases[i] = base{arena.ResourceVersion(ref), api.Body{Codec: body.Codec, Data: bytes.Clone(body.Data)}}
 			}
 		}
 	})

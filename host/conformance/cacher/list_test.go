@@ -48,7 +48,7 @@ func (w *world) ourList(r *request, done func(answer)) {
 		}
 		a := answer{rv: result.ResourceVersion.String(), next: result.Continue, remaining: result.Remaining}
 		for _, ref := range items {
-			a.items = append(a.items, w.describe(ref, w.ours.Heap().ResourceVersion(ref)))
+			a.items = append(a.items, w.describe(ref, w.ours.Arena().ResourceVersion(ref)))
 		}
 		done(a)
 	})
@@ -149,7 +149,7 @@ func (w *world) get(key, rv string, waits bool, meanwhile func()) {
 		case status != nil:
 			ours = ourRefusal(status)
 		case ref != 0:
-			ours = w.describe(ref, w.ours.Heap().ResourceVersion(ref))
+			ours = w.describe(ref, w.ours.Arena().ResourceVersion(ref))
 		default:
 			ours = "none"
 		}
