@@ -131,7 +131,7 @@ func (b *sharedCollection) renew(e *Engine, reason api.WatchEnd, other *api.Stat
 			w.end(e, reason, reason.Expired(other.Message))
 		}
 	}
-	for _, x := range slices.Clone(e.exports) {
+	for _, x := range slices.Clone(e.snapshots) {
 		if x.collection.shared == b {
 			x.fail(e, other)
 		}
@@ -168,7 +168,7 @@ func (e *Engine) resetCorrupt() {
 				}
 			}
 			// Readers must not go back in time.
-			b.minimum = objcache.Version{History: b.cacher.Upstream().Source(), ResourceVersion: b.cacher.ResourceVersion()}
+			b.minimum = objcache.Version{ClusterID: b.cacher.Upstream().ClusterID(), ResourceVersion: b.cacher.ResourceVersion()}
 			b.reflector.Close()
 			e.origin.leave(b)
 			b.renew(e, api.WatchEndCorrupt, corruption)
@@ -180,7 +180,7 @@ func (e *Engine) resetCorrupt() {
 // newReflector returns an unconnected reflector with an empty cacher.
 func (e *Engine) newReflector(b *sharedCollection, minimum objcache.Version) *reflector.Reflector {
 	return reflector.New(reflector.Config{
-		Scope: b.scope, Columns: b.columns, MinResourceVersion: minimum.ResourceVersion, Source: minimum.History,
+		Scope: b.scope, Columns: b.columns, MinResourceVersion: minimum.ResourceVersion, ClusterID: minimum.ClusterID,
 		Credit: e.cfg.Credit, Rand: e.rand, NextSubscription: e.origin.nextSubscription,
 	}, e.newCacher())
 }
@@ -285,7 +285,7 @@ func (e *Engine) closeCollection(f *wire.CloseCollection) {
 			e.dropView(v)
 		}
 	}
-	for _, x := range slices.Clone(e.exports) {
+	for _, x := range slices.Clone(e.snapshots) {
 		if x.collection == c {
 			x.fail(e, api.Unavailable("the collection was closed"))
 		}

@@ -17,7 +17,7 @@ func (e *Engine) inspect(f *wire.Inspect) {
 	if n := len(e.readers); n > 0 {
 		add("readers", n)
 	}
-	if n := len(e.exports); n > 0 {
+	if n := len(e.snapshots); n > 0 {
 		add("snapshots", n)
 	}
 	e.inspectObjects(add)

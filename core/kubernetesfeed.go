@@ -38,7 +38,7 @@ func newKubernetesFeed(k *kubernetes, b *sharedCollection) *kubernetesFeed {
 	f.Client = kubewatch.New(kubewatch.Config{
 		Resource: resource, Namespace: b.scope.Namespace, LabelSelector: b.scope.LabelSelector,
 		FieldSelector: b.scope.FieldSelector, Columns: b.columns,
-		Server: "Kubernetes", Cluster: k.engine.cfg.Kubernetes, Roaming: true, ListsAtOnce: true,
+		Server: "Kubernetes", ClusterID: k.engine.cfg.Kubernetes, Roaming: true, ListsAtOnce: true,
 		PageSize: kubernetesPageSize, InitialSeconds: initialWatch, WatchSeconds: usualWatch, FirstWatchSeconds: shortWatch,
 		Handler: f, Fetch: k.fetch, Cancel: k.cancel,
 	})
@@ -47,12 +47,12 @@ func newKubernetesFeed(k *kubernetes, b *sharedCollection) *kubernetesFeed {
 
 // subscribe starts a subscription of the reflector and ends the previous one.
 func (f *kubernetesFeed) subscribe(s *wire.Subscribe) {
-	f.Start(kubewatch.Start{From: s.ResourceVersion, Cluster: string([]byte(s.Source)), NotOlderThan: s.NotOlderThan})
+	f.Start(kubewatch.Start{From: s.ResourceVersion, ClusterID: string([]byte(s.ClusterID)), NotOlderThan: s.NotOlderThan})
 }
 
 // Describe implements kubewatch.Handler.
-func (f *kubernetesFeed) Describe(schema *api.Schema, cluster string) bool {
-	return f.engine.describe(f.collection, &wire.Schema{Schema: *schema, Source: cluster}, nil)
+func (f *kubernetesFeed) Describe(schema *api.Schema, clusterID string) bool {
+	return f.engine.describe(f.collection, &wire.Schema{Schema: *schema, ClusterID: clusterID}, nil)
 }
 
 // BeginList implements kubewatch.Handler.

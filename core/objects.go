@@ -192,7 +192,7 @@ func (b *sharedCollection) State() (api.State, *api.Status) {
 
 // Version implements objcache.Source.
 func (b *sharedCollection) Version() (objcache.Version, bool) {
-	return objcache.Version{History: b.cacher.Upstream().Source(), ResourceVersion: b.cacher.ResourceVersion()}, b.cacher.Ready()
+	return objcache.Version{ClusterID: b.cacher.Upstream().ClusterID(), ResourceVersion: b.cacher.ResourceVersion()}, b.cacher.Ready()
 }
 
 // Find implements objcache.Source.

@@ -125,12 +125,12 @@ func (l *Listing) End(rv api.ResourceVersion, now int64) {
 	c.at.Now = max(c.at.Now, now)
 	c.watches.Finish()
 	old := c.state
-	if c.upstream.listed == c.upstream.source { // last good versions of another history are not comparable
+	if c.upstream.listed == c.upstream.clusterID { // last good versions of another history are not comparable
 		l.keepLastGood(old)
 		l.keepNewer(old, rv)
 		l.dropStaleFaults(old, rv)
 	}
-	c.upstream.listed = c.upstream.source
+	c.upstream.listed = c.upstream.clusterID
 	c.state, c.faults.list = l.staging.state, l.staging.faults.list
 	c.faults.next += l.staging.faults.next
 	l.staging = nil

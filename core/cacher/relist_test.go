@@ -222,10 +222,10 @@ func TestWatchFromBetweenTwoListsEndsWith410(t *testing.T) {
 
 func TestAnotherSourceEndsWatchesWith410(t *testing.T) {
 	w := newWorld(t, history.Limits{})
-	w.Upstream().SetSource("one")
+	w.Upstream().SetClusterID("one")
 	w.list(10, "ns/a rv=5")
 	x := w.start(since("10"))
-	w.Upstream().SetSource("two")
+	w.Upstream().SetClusterID("two")
 	w.list(30, "ns/a rv=25")
 	assert.True(t, x.Finished())
 	assert.Equal(t, 410, x.Status().Code)

@@ -89,7 +89,7 @@ func (c *connector) restart(now int64) {
 				})
 				return true
 			})
-			r.cacher.Upstream().SetSource(old.Upstream().Source())
+			r.cacher.Upstream().SetClusterID(old.Upstream().ClusterID())
 			r.cacher.Listing().End(old.ResourceVersion(), now)
 		}
 	}
@@ -187,6 +187,6 @@ func (r *resource) list(source string, rv api.ResourceVersion, puts []*cacher.Up
 		r.cacher.Listing().Object(p)
 		scribble(p.Envelope)
 	}
-	r.cacher.Upstream().SetSource(source)
+	r.cacher.Upstream().SetClusterID(source)
 	r.cacher.Listing().End(rv, now)
 }

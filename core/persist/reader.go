@@ -141,9 +141,9 @@ func (r *Reader) place(chunk *wire.Chunk) *api.Status {
 	case r.reflector == nil:
 		return api.BadRequest("a chunk has changes after a version whose state is missing: " + chunk.From.String())
 	}
-	if c := r.reflector.Cacher(); c.ResourceVersion() != chunk.From || c.Upstream().Source() != chunk.Source {
+	if c := r.reflector.Cacher(); c.ResourceVersion() != chunk.From || c.Upstream().ClusterID() != chunk.ClusterID {
 		return api.BadRequest("a chunk has changes after version " + chunk.From.String() + ", but the state has version " +
-			c.ResourceVersion().String() + " or is of another source")
+			c.ResourceVersion().String() + " or is of another cluster")
 	}
 	return nil
 }

@@ -42,9 +42,9 @@ func (r *Reflector) Receive(f wire.Frame, bytes int) error {
 
 // Schema sets the schema of the objects and the dictionary of their bodies. It
 // returns false if the collection has objects with a different layout or from a
-// different source; the caller must then open a new collection.
+// different cluster; the caller must then open a new collection.
 func (r *Reflector) Schema(f *wire.Schema, dictionary []byte) bool {
-	if r.schema && (f.Source != r.source || !sameLayout(r.cacher.Schema(), &f.Schema)) {
+	if r.schema && (f.ClusterID != r.clusterID || !sameLayout(r.cacher.Schema(), &f.Schema)) {
 		return false
 	}
 	r.cacher.Bodies().SetDictionary(dictionary)
@@ -53,9 +53,9 @@ func (r *Reflector) Schema(f *wire.Schema, dictionary []byte) bool {
 		r.deltaEpoch, r.deltaEpochSince = f.DeltaEpoch, r.cacher.ResourceVersion()
 	}
 	if !r.schema {
-		r.schema, r.source = true, f.Source
+		r.schema, r.clusterID = true, f.ClusterID
 		r.cacher.Upstream().SetSchema(f.Schema)
-		r.cacher.Upstream().SetSource(f.Source)
+		r.cacher.Upstream().SetClusterID(f.ClusterID)
 		r.OnSchema()
 	}
 	return true

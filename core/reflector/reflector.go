@@ -35,9 +35,9 @@ type Config struct {
 	// Columns are the columns that the reader chose; none means those of the connector.
 	Columns []api.Column
 	// MinResourceVersion is the oldest acceptable version of the first state, or
-	// zero. Source is the history that it belongs to.
+	// zero. ClusterID identifies the history that it belongs to.
 	MinResourceVersion api.ResourceVersion
-	Source             string
+	ClusterID          string
 	// Credit is the number of bytes that may be in flight.
 	Credit uint64
 	Rand   *lite.Rand
@@ -83,7 +83,7 @@ type Reflector struct {
 	asked      int64       // time of the current subscription, or of its last frame
 	received   uint64      // bytes of data frames since the last grant
 	schema     bool        // the schema is known
-	source     string      // history of the resource versions, as named by the connector
+	clusterID  string      // of the resource versions, from the connector
 	labels     *labelSets  // of the current subscription
 	deltaEpoch uint64      // of the versions above deltaEpochSince, as named by the connector
 	// Versions up to deltaEpochSince have other bases.
@@ -121,7 +121,7 @@ type Reflector struct {
 // New returns an unconnected reflector that feeds c, which must be empty.
 func New(cfg Config, c *cacher.Cacher) *Reflector {
 	r := &Reflector{
-		cfg: cfg, cacher: c, labels: &labelSets{}, source: cfg.Source, backoff: NewBackoff(cfg.Rand), period: 10_000,
+		cfg: cfg, cacher: c, labels: &labelSets{}, clusterID: cfg.ClusterID, backoff: NewBackoff(cfg.Rand), period: 10_000,
 		OnSchema: func() {}, OnFault: func(*wire.ObjectError) {}, OnRefused: func(*api.Status) {}, OnBodies: func(*api.Status) {},
 	}
 	r.bodies.reflector, r.restored.reflector = r, r
@@ -212,9 +212,9 @@ func (r *Reflector) subscribe() {
 		Subscription: r.sub, Resource: r.cfg.Scope.Resource, Namespace: r.cfg.Scope.Namespace,
 		LabelSelector: r.cfg.Scope.LabelSelector, FieldSelector: r.cfg.Scope.FieldSelector,
 		MetadataOnly: r.cfg.Scope.MetadataOnly, Credit: r.cfg.Credit,
-		Source: r.source, NotOlderThan: r.cacher.ResourceVersion(), DeltaEpoch: r.deltaEpoch, DeltaEpochSince: r.deltaEpochSince,
+		ClusterID: r.clusterID, NotOlderThan: r.cacher.ResourceVersion(), DeltaEpoch: r.deltaEpoch, DeltaEpochSince: r.deltaEpochSince,
 	}
-	if r.source == r.cfg.Source {
+	if r.clusterID == r.cfg.ClusterID {
 		f.NotOlderThan = max(f.NotOlderThan, r.cfg.MinResourceVersion)
 	}
 	if r.resumes() {

@@ -53,7 +53,7 @@ type subscription struct {
 	credit          int64
 	rv              api.ResourceVersion
 	generation      int    // window generation of the cacher, for the follower's position
-	source          string // history of the versions: the reader's, then the cacher's
+	clusterID       string // of the versions: the reader's, then the cacher's
 	deltaEpoch      uint64 // delta epoch of the versions above deltaEpochSince: the reader's, then the cacher's
 	deltaEpochSince api.ResourceVersion
 	progressed      int64        // the cacher's Progressed in the last report
@@ -104,7 +104,7 @@ func newSubscription(session *Session, r *Request, collection *Collection, wake 
 		session: session, id: f.Subscription, resource: r.Resource, cacher: c, filter: filter, computed: computed, namespace: namespace,
 		collection: collection, frame: &collection.frame,
 		labels: f.LabelSelector, fields: f.FieldSelector, cost: r.Selection.Cost(), metadataOnly: f.MetadataOnly, from: f.ResourceVersion,
-		notOlderThan: max(f.NotOlderThan, f.ResourceVersion), source: lite.Clone(f.Source),
+		notOlderThan: max(f.NotOlderThan, f.ResourceVersion), clusterID: lite.Clone(f.ClusterID),
 		deltaEpoch: f.DeltaEpoch, deltaEpochSince: f.DeltaEpochSince,
 	}
 	sub.askBodies(f)
@@ -196,12 +196,12 @@ func (s *subscription) begin(now int64) (ready bool, status *api.Status) {
 	if !c.Ready() {
 		return false, nil
 	}
-	if s.source != c.Upstream().Source() {
+	if s.clusterID != c.Upstream().ClusterID() {
 		if s.restored {
 			return false, otherSource()
 		}
 		// Versions of a different history are not comparable.
-		s.source, s.from, s.notOlderThan = c.Upstream().Source(), 0, 0
+		s.clusterID, s.from, s.notOlderThan = c.Upstream().ClusterID(), 0, 0
 	}
 	if c.ResourceVersion() < s.notOlderThan {
 		if s.deadline == 0 {
@@ -253,7 +253,7 @@ func (s *subscription) appendStart(message []byte) []byte {
 // follow.
 func (s *subscription) appendSchema(message []byte, number uint32, dictionary []byte) []byte {
 	s.dictionary = number
-	schema := wire.Schema{Subscription: s.id, Schema: *s.schema(), Source: s.source, DeltaEpoch: s.deltaEpoch}
+	schema := wire.Schema{Subscription: s.id, Schema: *s.schema(), ClusterID: s.clusterID, DeltaEpoch: s.deltaEpoch}
 	if len(dictionary) > 0 && !s.omitsBodies() {
 		schema.Dictionary = dictionaryID(dictionary)
 		message = s.session.appendDictionary(message, schema.Dictionary, dictionary)
@@ -279,7 +279,7 @@ func (s *subscription) usesOtherDictionary(ref store.Ref) bool {
 // eviction only when it grants more. Eviction wakes no reader.
 func (s *subscription) checkPosition() *api.Status {
 	window := s.cacher.Window()
-	if s.source != s.cacher.Upstream().Source() {
+	if s.clusterID != s.cacher.Upstream().ClusterID() {
 		return otherSource()
 	}
 	if s.generation != s.cacher.Window().Generation() {

@@ -214,7 +214,7 @@ func (c *connector) encoded(f *feed, p *cacher.Update) *cacher.Update {
 func (c *connector) list(kind int, f *feed, n int) {
 	s := c.world.source
 	f.source, f.next, f.broken = s, n, false
-	f.cacher.Upstream().SetSource(s.name)
+	f.cacher.Upstream().SetClusterID(s.name)
 	f.cacher.Listing().Begin()
 	latest := map[api.Key]*change{}
 	for i := range s.revisions[:n] {

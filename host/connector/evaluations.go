@@ -209,7 +209,7 @@ func (col *collection) startOf(asked *session.Request) int {
 	if !c.Ready() {
 		return 0
 	}
-	if f.ResourceVersion != 0 && f.Source == c.Upstream().Source() {
+	if f.ResourceVersion != 0 && f.ClusterID == c.Upstream().ClusterID() {
 		position, status := c.Window().After(f.ResourceVersion)
 		if status != nil {
 			return 0
