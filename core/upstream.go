@@ -21,9 +21,9 @@ func (c *connection) parseUpstream(t wire.Type, payload []byte) (wire.Frame, err
 	return f, f.Parse(payload)
 }
 
-// applyUpstream applies a frame from the connector with the given size.
-func (c *connection) applyUpstream(f wire.Frame, size int) error {
-	switch f := f.(type) {
+// applyUpstream applies a frame from the connector.
+func (c *connection) applyUpstream(frame upstreamFrame) error {
+	switch f := frame.Frame.(type) {
 	case *wire.Welcome:
 		return c.welcome(f)
 	case *wire.Dictionary:
@@ -46,39 +46,10 @@ func (c *connection) applyUpstream(f wire.Frame, size int) error {
 	case *wire.SnapshotBodies:
 		defer c.grown(int(f.Bodies))
 	}
-	if b := c.subscriber(subscriptionOf(f)); b != nil {
-		return b.reflector.Receive(f, size)
+	if b := c.subscriber(frame.subscription); b != nil {
+		return b.reflector.Receive(frame.Frame, frame.size)
 	}
 	return nil
-}
-
-// subscriptionOf returns the subscription of a frame for a reflector, or zero.
-func subscriptionOf(f wire.Frame) uint32 {
-	switch f := f.(type) {
-	case *wire.LabelSet:
-		return f.Subscription
-	case *wire.SnapshotBegin:
-		return f.Subscription
-	case *wire.SnapshotPart:
-		return f.Subscription
-	case *wire.SnapshotBlock:
-		return f.Subscription
-	case *wire.SnapshotBodies:
-		return f.Subscription
-	case *wire.SnapshotEnd:
-		return f.Subscription
-	case *wire.Events:
-		return f.Subscription
-	case *wire.Progress:
-		return f.Subscription
-	case *wire.ObjectError:
-		return f.Subscription
-	case *wire.SourceError:
-		return f.Subscription
-	case *wire.SubscriptionStatus:
-		return f.Subscription
-	}
-	return 0
 }
 
 // maxReusedChanges is more than a connector's message usually contains.
