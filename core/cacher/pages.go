@@ -165,8 +165,8 @@ func (p *Pages) Next(take func(*Cacher, store.Ref) (more bool)) (done bool, stat
 // All returns the items of a list without a meter, in key order. They have no
 // references and are valid until the cacher changes.
 func (p *Pages) All() (items []store.Ref, status *api.Status) {
-	done, status := p.Prepare()
-	for done = false; !done && status == nil; {
+	_, status = p.Prepare()
+	for done := false; !done && status == nil; {
 		done, status = p.Next(func(_ *Cacher, ref store.Ref) bool {
 			items = append(items, ref)
 			return true
