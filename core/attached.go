@@ -160,13 +160,13 @@ func (r *attached) Collection(asked *session.Request) (*session.Collection, *api
 		why = refused // objects that remain are not updated any longer
 	}
 	if why == nil {
-		why = b.reflector.BodiesLeft()
+		why = b.reflector.Bodies().Left()
 	}
 	if why != nil {
 		b.idleSince = min(b.idleSince, e.now) // no reader needs to retry
 		return nil, why
 	}
-	if !b.reflector.SchemaKnown() || !b.reflector.Complete() {
+	if !b.reflector.SchemaKnown() || !b.reflector.Bodies().Complete() {
 		b.idleSince = e.now + comeAgainMillis - lingerMillis
 		status := api.Unavailable("the collection is being opened; subscribe again later")
 		status.RetryAfterSeconds = 1

@@ -186,7 +186,7 @@ func TestG3_ReadersOfAnEngine(t *testing.T) {
 func (b backend) objects() map[string]uint64 {
 	all := map[string]uint64{}
 	b.pods.State().Ascend("", func(ref store.Ref) bool {
-		all[string(b.pods.Heap().Key(ref))] = uint64(b.pods.Heap().ResourceVersion(ref))
+		all[string(b.pods.Arena().Key(ref))] = uint64(b.pods.Arena().ResourceVersion(ref))
 		return true
 	})
 	return all

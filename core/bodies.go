@@ -23,7 +23,7 @@ type bodyWait struct {
 }
 
 func (e *Engine) awaitBody(c *collection, cache *cacher.Cacher, request uint32, key api.Key) {
-	c.shared.reflector.RequestBody(key)
+	c.shared.reflector.Bodies().Request(key)
 	e.bodyWaits = append(e.bodyWaits, bodyWait{c, cache, request, key, e.now + bodyMillis})
 }
 
@@ -37,7 +37,7 @@ func (e *Engine) answerBodyWaits() {
 		switch {
 		case e.findCollection(w.collection.id) != w.collection || r.Cacher() != w.cache:
 			status = api.Unavailable("the collection was closed or has started over; read again")
-		case !r.Pending(w.key):
+		case !r.Bodies().Pending(w.key):
 		case r.Refused() != nil:
 			status = r.Refused()
 		case e.now >= w.until:
@@ -53,8 +53,8 @@ func (e *Engine) answerBodyWaits() {
 // lacksBody reports whether the body of a version follows. The reflector determines
 // the pending bodies only after the first reads of a new state.
 func (b *sharedCollection) lacksBody(ref store.Ref) bool {
-	return ref != 0 && b.scope.RowsFirst && b.reflector.BodiesLeft() == nil &&
-		b.cacher.Heap().Envelope(ref).Body().Codec == api.NoBody
+	return ref != 0 && b.scope.RowsFirst && b.reflector.Bodies().Left() == nil &&
+		b.cacher.Arena().Envelope(ref).Body().Codec == api.NoBody
 }
 
 func bodyMissing(key api.Key) *api.Status {
@@ -69,10 +69,10 @@ func bodyMissing(key api.Key) *api.Status {
 func (b *sharedCollection) whenComplete(f func(*api.Status)) {
 	r := b.reflector
 	switch {
-	case r.Complete():
+	case r.Bodies().Complete():
 		f(nil)
-	case r.BodiesLeft() != nil:
-		f(r.BodiesLeft())
+	case r.Bodies().Left() != nil:
+		f(r.Bodies().Left())
 	case r.Refused() != nil:
 		f(r.Refused())
 	default:

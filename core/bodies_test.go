@@ -50,7 +50,7 @@ func newRowsRigOf(t *testing.T, cfg wire.Config, pods int) *rowsRig {
 	r.config.Deflate = deflate.Sections
 	r.pods = cacher.New(cacher.Config{Schema: podSchema, DeltaEpoch: 7})
 	r.serving = session.NewCollection(r.pods)
-	r.pods.Upstream().SetSource("h")
+	r.pods.Upstream().SetClusterID("h")
 	r.pods.Listing().Begin()
 	for i := range pods {
 		r.pods.Listing().Object(rowPod(fmt.Sprintf("ns%02d/p", i), uint64(i+1)))
@@ -178,7 +178,7 @@ func (r *rowsRig) requireBodies() {
 	r.t.Helper()
 	all := ""
 	r.pods.State().Ascend("", func(ref store.Ref) bool {
-		all += string(r.pods.Heap().Envelope(ref).Body().Data)
+		all += string(r.pods.Arena().Envelope(ref).Body().Data)
 		return true
 	})
 	r.step(&wire.List{Request: 900, Collection: 1, Bodies: true})

@@ -135,7 +135,7 @@ func (b *sharedCollection) renew(e *Engine, reason api.WatchEnd, other *api.Stat
 			w.end(e, reason, reason.Expired(other.Message))
 		}
 	}
-	for _, x := range slices.Clone(e.exports) {
+	for _, x := range slices.Clone(e.snapshots) {
 		if x.collection.shared == b {
 			x.fail(e, other)
 		}
@@ -172,7 +172,7 @@ func (e *Engine) resetCorrupt() {
 				}
 			}
 			// Readers must not go back in time.
-			b.minimum = objcache.Version{History: b.reflector.Source(), ResourceVersion: b.cacher.ResourceVersion()}
+			b.minimum = objcache.Version{ClusterID: b.cacher.Upstream().ClusterID(), ResourceVersion: b.cacher.ResourceVersion()}
 			b.reflector.Close()
 			e.origin.leave(b)
 			b.renew(e, api.WatchEndCorrupt, corruption)
@@ -184,7 +184,7 @@ func (e *Engine) resetCorrupt() {
 // newReflector returns an unconnected reflector with an empty cacher.
 func (e *Engine) newReflector(b *sharedCollection, minimum objcache.Version) *reflector.Reflector {
 	return reflector.New(reflector.Config{
-		Scope: b.scope, Columns: b.columns, MinResourceVersion: minimum.ResourceVersion, Source: minimum.History,
+		Scope: b.scope, Columns: b.columns, MinResourceVersion: minimum.ResourceVersion, ClusterID: minimum.ClusterID,
 		Credit: e.cfg.Credit, Rand: e.rand, NextSubscription: e.origin.nextSubscription,
 	}, e.newCacher())
 }
@@ -289,7 +289,7 @@ func (e *Engine) closeCollection(f *wire.CloseCollection) {
 			e.dropView(v)
 		}
 	}
-	for _, x := range slices.Clone(e.exports) {
+	for _, x := range slices.Clone(e.snapshots) {
 		if x.collection == c {
 			x.fail(e, api.Unavailable("the collection was closed"))
 		}
@@ -377,7 +377,7 @@ func (e *Engine) enforceMemoryLimit() {
 	why := api.TooLarge("the objects need more memory than the " +
 		number(e.cfg.MaxBytes) + " bytes allowed; narrow " + largest.scope.Resource +
 		" by namespace or selector, omit bodies, or allow more")
-	if largest.reflector.LeaveBodies(why) {
+	if largest.reflector.Bodies().Leave(why) {
 		e.used = e.usedBytes()
 		return
 	}

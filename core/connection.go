@@ -160,9 +160,7 @@ func (c *connection) silentAt() int64 {
 	}
 	var asked int64
 	for _, b := range c.engine.sharedCollections {
-		if b.reflector.Subscription() != 0 {
-			asked = earlier(asked, b.reflector.Asked())
-		}
+		asked = earlier(asked, b.reflector.Asked())
 	}
 	if asked == 0 {
 		return 0
@@ -253,10 +251,11 @@ func (c *connection) join(data []byte) (message []byte, err error) {
 	return message, err
 }
 
-// upstreamFrame is a parsed frame from the connector, and its size.
+// upstreamFrame is a parsed frame from the connector.
 type upstreamFrame struct {
 	wire.Frame
-	size int
+	subscription uint32 // for frames of a subscription
+	size         int
 }
 
 // parseMessage parses a whole message before any frame is applied.
@@ -275,7 +274,7 @@ func (c *connection) parseMessage(message []byte) (frames []upstreamFrame, err e
 			return nil, err
 		}
 		if f != nil {
-			frames = append(frames, upstreamFrame{f, len(message) - len(rest)})
+			frames = append(frames, upstreamFrame{f, wire.Subscription(payload), len(message) - len(rest)})
 		}
 		message = rest
 	}
@@ -292,7 +291,7 @@ func (c *connection) apply(frames []upstreamFrame) error {
 		if c.stream != stream || c.phase < greeting {
 			return nil // an earlier frame ended the stream
 		}
-		if err := c.applyUpstream(f.Frame, f.size); err != nil {
+		if err := c.applyUpstream(f); err != nil {
 			return err
 		}
 	}

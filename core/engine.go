@@ -53,7 +53,7 @@ type Engine struct {
 	viewWork          int
 	viewWorkLeft      int          // until the next Tick
 	owners            owners.Graph // empty unless a view needs it
-	exports           []*export
+	snapshots         []*openSnapshot
 	readers           []*attached
 	objects           *objcache.Cache
 	handles           []*handle
@@ -164,7 +164,7 @@ func (e *Engine) Ready() []byte {
 	for _, c := range e.collections {
 		c.report(e)
 	}
-	for _, x := range slices.Clone(e.exports) {
+	for _, x := range slices.Clone(e.snapshots) {
 		if len(e.out) < readyBytes {
 			x.report(e)
 		}

@@ -41,7 +41,7 @@ func (r *rig) exact() folded {
 	want := folded{}
 	c := r.backend.pods
 	c.State().Ascend("", func(ref store.Ref) bool {
-		want[api.Key(string(c.Heap().Key(ref)))] = c.Heap().ResourceVersion(ref)
+		want[api.Key(string(c.Arena().Key(ref)))] = c.Arena().ResourceVersion(ref)
 		return true
 	})
 	return want

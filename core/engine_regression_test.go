@@ -51,11 +51,11 @@ func TestWatchClosedWhileItWaitsNeverStarts(t *testing.T) {
 	}}}
 	receive(&wire.LabelSet{Subscription: 1}, &wire.SnapshotBegin{Subscription: 1, ResourceVersion: 5}, &part,
 		&wire.SnapshotEnd{Subscription: 1, ResourceVersion: 5})
-	heap := r.engine.sharedCollections[0].cacher.Heap()
-	require.Equal(t, 1, heap.Versions())
+	arena := r.engine.sharedCollections[0].cacher.Arena()
+	require.Equal(t, 1, arena.Versions())
 	receive(&wire.SubscriptionStatus{Subscription: 1, Status: api.Expired("too old")},
 		&wire.SnapshotBegin{Subscription: 2, ResourceVersion: 9}, &wire.SnapshotEnd{Subscription: 2, ResourceVersion: 9})
-	require.Zero(t, heap.Versions())
+	require.Zero(t, arena.Versions())
 }
 
 // A list that waits for a collection is answered when the connector follows another
@@ -69,10 +69,10 @@ func TestPendingListCompletesWhenTheSourceIsReplaced(t *testing.T) {
 	step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
 	step(&wire.StreamOpened{Stream: 1})
 	receive(&wire.Welcome{Version: wire.Version, ProgressMillis: 5000})
-	receive(&wire.Schema{Subscription: 1, Schema: podSchema, Source: "one"})
+	receive(&wire.Schema{Subscription: 1, Schema: podSchema, ClusterID: "one"})
 	step(&wire.List{Request: 7, Collection: 1})
 	receive(&wire.SubscriptionStatus{Subscription: 1, Status: api.Expired("listed again")})
-	receive(&wire.Schema{Subscription: 2, Schema: podSchema, Source: "two"})
+	receive(&wire.Schema{Subscription: 2, Schema: podSchema, ClusterID: "two"})
 	answered := false
 	require.NoError(t, each(r.engine.Ready(), func(kind wire.Type, payload []byte) error {
 		var f wire.ErrorReply

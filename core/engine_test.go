@@ -211,7 +211,7 @@ func TestEngine_starts_over_on_another_source(t *testing.T) {
 	for name, to := range map[string]uint64{"lower versions": 5, "overlapping versions": 150} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
-			r.backend.pods.Upstream().SetSource("etcd-a")
+			r.backend.pods.Upstream().SetClusterID("etcd-a")
 			r.load(3)
 			r.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
 			r.step(&wire.OpenView{View: 1, Collection: 1, Limit: 10})
@@ -222,7 +222,7 @@ func TestEngine_starts_over_on_another_source(t *testing.T) {
 			other := cacher.New(cacher.Config{Schema: podSchema})
 			other.Listing().Begin()
 			other.Listing().Object(pod("default/other", 4, "web", "Running"))
-			other.Upstream().SetSource("etcd-b")
+			other.Upstream().SetClusterID("etcd-b")
 			other.Listing().End(api.ResourceVersion(to), r.now)
 			r.backend.serve(other)
 			r.now += 10_000
@@ -250,13 +250,13 @@ func TestEngine_starts_over_on_another_source(t *testing.T) {
 // The connector relists from another source on the same connection.
 func TestEngine_starts_over_when_the_source_changes_live(t *testing.T) {
 	r := newRig(t)
-	r.backend.pods.Upstream().SetSource("etcd-a")
+	r.backend.pods.Upstream().SetClusterID("etcd-a")
 	r.load(3)
 	r.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
 	c := r.backend.pods
 	c.Listing().Begin()
 	c.Listing().Object(pod("default/p1", 7, "web", "Running"))
-	c.Upstream().SetSource("etcd-b")
+	c.Upstream().SetClusterID("etcd-b")
 	c.Listing().End(7, r.now)
 	r.settle()
 	require.Equal(t, api.StateLive, r.state().State)

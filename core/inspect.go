@@ -17,7 +17,7 @@ func (e *Engine) inspect(f *wire.Inspect) {
 	if n := len(e.readers); n > 0 {
 		add("readers", n)
 	}
-	if n := len(e.exports); n > 0 {
+	if n := len(e.snapshots); n > 0 {
 		add("snapshots", n)
 	}
 	e.inspectObjects(add)
@@ -25,14 +25,14 @@ func (e *Engine) inspect(f *wire.Inspect) {
 		reply.prefix = "collection." + number(uint64(c.id)) + "."
 		cache, r := c.shared.cacher, c.shared.reflector
 		add("objects", cache.State().Len())
-		add("versions", cache.Heap().Versions())
-		add("deltas", cache.Heap().Deltas())
-		add("usedBytes", cache.Heap().UsedBytes())
-		add("reservedBytes", cache.Heap().ReservedBytes())
-		if n := cache.Heap().Blocks(); n > 0 {
+		add("versions", cache.Arena().Versions())
+		add("deltas", cache.Arena().Deltas())
+		add("usedBytes", cache.Arena().UsedBytes())
+		add("reservedBytes", cache.Arena().ReservedBytes())
+		if n := cache.Arena().Blocks(); n > 0 {
 			add("blocks", n)
 		}
-		add("labelSets", cache.Heap().Labels.Len())
+		add("labelSets", cache.Arena().Labels.Len())
 		add("history", cache.Window().End()-cache.Window().Start())
 		add("events", int(r.Events))
 		add("relists", int(r.Relists))

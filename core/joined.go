@@ -54,7 +54,7 @@ func (b *sharedCollection) joinTo(e *Engine, columns []api.Column) {
 //go:noinline
 func (b *sharedCollection) sources() (cachers []*cacher.Cacher) {
 	for _, other := range b.joined.others {
-		if other.reflector.Forbidden() {
+		if other.reflector.State().State == api.StateForbidden {
 			return nil
 		}
 		cachers = append(cachers, other.cacher)
@@ -137,7 +137,7 @@ func (b *sharedCollection) joinStatus() *api.Status {
 	var cause *api.Status
 	for _, other := range j.others {
 		if cause == nil {
-			cause = other.reflector.Why()
+			cause = other.reflector.State().Status
 		}
 	}
 	if j.join != nil && j.join.Unknown() != nil {

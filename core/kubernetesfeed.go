@@ -38,7 +38,7 @@ func newKubernetesFeed(k *kubernetes, b *sharedCollection) *kubernetesFeed {
 	f.Client = kubewatch.New(kubewatch.Config{
 		Resource: resource, Namespace: b.scope.Namespace, LabelSelector: b.scope.LabelSelector,
 		FieldSelector: b.scope.FieldSelector, Columns: b.columns,
-		Server: "Kubernetes", Cluster: k.engine.cfg.Kubernetes, Roaming: true, ListsAtOnce: true,
+		Server: "Kubernetes", ClusterID: k.engine.cfg.Kubernetes, Roaming: true, ListsAtOnce: true,
 		PageSize: kubernetesPageSize, InitialSeconds: initialWatch, WatchSeconds: usualWatch, FirstWatchSeconds: shortWatch,
 		Handler: f, Fetch: k.fetch, Cancel: k.cancel,
 	})
@@ -47,17 +47,17 @@ func newKubernetesFeed(k *kubernetes, b *sharedCollection) *kubernetesFeed {
 
 // subscribe starts a subscription of the reflector and ends the previous one.
 func (f *kubernetesFeed) subscribe(s *wire.Subscribe) {
-	f.Start(kubewatch.Start{From: s.ResourceVersion, Cluster: string([]byte(s.Source)), NotOlderThan: s.NotOlderThan})
+	f.Start(kubewatch.Start{From: s.ResourceVersion, ClusterID: string([]byte(s.ClusterID)), NotOlderThan: s.NotOlderThan})
 }
 
 // Describe implements kubewatch.Handler.
-func (f *kubernetesFeed) Describe(schema *api.Schema, cluster string) bool {
-	return f.engine.describe(f.collection, &wire.Schema{Schema: *schema, Source: cluster}, nil)
+func (f *kubernetesFeed) Describe(schema *api.Schema, clusterID string) bool {
+	return f.engine.describe(f.collection, &wire.Schema{Schema: *schema, ClusterID: clusterID}, nil)
 }
 
 // BeginList implements kubewatch.Handler.
 func (f *kubernetesFeed) BeginList() error {
-	return f.collection.reflector.SnapshotBegin(&wire.SnapshotBegin{})
+	return f.collection.reflector.Receive(&wire.SnapshotBegin{}, 0)
 }
 
 // Object implements kubewatch.Handler.
@@ -70,13 +70,13 @@ func (f *kubernetesFeed) Object(o *kubewatch.Object) error {
 
 // EndList implements kubewatch.Handler.
 func (f *kubernetesFeed) EndList(rv api.ResourceVersion) error {
-	return f.collection.reflector.SnapshotEnd(&wire.SnapshotEnd{ResourceVersion: rv})
+	return f.collection.reflector.Receive(&wire.SnapshotEnd{ResourceVersion: rv}, 0)
 }
 
 // Change implements kubewatch.Handler.
 func (f *kubernetesFeed) Change(o *kubewatch.Object, deleted bool) error {
 	if deleted {
-		return f.collection.reflector.Removed(o.Key, o.ResourceVersion)
+		return f.collection.reflector.Direct().Removed(o.Key, o.ResourceVersion)
 	}
 	return f.put(o)
 }
@@ -89,23 +89,25 @@ func (f *kubernetesFeed) put(o *kubewatch.Object) error {
 	}
 	f.envelope = wire.AppendEnvelope(f.envelope[:0], &o.Object)
 	put := cacher.Update{ResourceVersion: o.ResourceVersion, Flags: o.Flags, Labels: o.Labels, Envelope: f.envelope}
-	return f.collection.reflector.Object(&put)
+	return f.collection.reflector.Direct().Object(&put)
 }
 
 // Progress implements kubewatch.Handler. If a position is not current, it is a
 // version to resume from.
 func (f *kubernetesFeed) Progress(p kubewatch.Progress) error {
 	if !p.Current() {
-		return f.collection.reflector.Changes(&wire.Events{ResourceVersion: p.Complete}, 0)
+		return f.collection.reflector.Receive(&wire.Events{ResourceVersion: p.Complete}, 0)
 	}
-	return f.collection.reflector.Progress(&wire.Progress{ResourceVersion: p.Complete})
+	return f.collection.reflector.Receive(&wire.Progress{ResourceVersion: p.Complete}, 0)
 }
 
 // Lagging implements kubewatch.Handler.
-func (f *kubernetesFeed) Lagging(why *api.Status) { f.collection.reflector.Missed(why) }
+func (f *kubernetesFeed) Lagging(why *api.Status) { f.collection.reflector.Direct().Missed(why) }
 
 // Skipped implements kubewatch.Handler.
 func (f *kubernetesFeed) Skipped(string) { f.passedOver++ }
 
 // Ended implements kubewatch.Handler.
-func (f *kubernetesFeed) Ended(why *api.Status) { f.collection.reflector.Ended(why) }
+func (f *kubernetesFeed) Ended(why *api.Status) {
+	_ = f.collection.reflector.Receive(&wire.SubscriptionStatus{Status: why}, 0) // cannot fail
+}

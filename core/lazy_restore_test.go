@@ -48,7 +48,7 @@ func (r *rig) persist(pods, changes int, chunkBytes uint32) (chunks [][]byte, wh
 		r.churn(random, &rv)
 	}
 	more, end := r.snapshot(wire.TakeSnapshot{
-		Collection: 1, ChunkBytes: chunkBytes, ResourceVersion: whole.ResourceVersion, Source: whole.Source,
+		Collection: 1, ChunkBytes: chunkBytes, ResourceVersion: whole.ResourceVersion, ClusterID: whole.ClusterID,
 	}, func() {})
 	return append(chunks, more...), whole, end
 }

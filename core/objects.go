@@ -154,7 +154,7 @@ func (b *sharedCollection) complete() bool {
 }
 
 func (b *sharedCollection) covers(id objcache.ID) bool {
-	if b.scope.Resource != id.Resource || b.users == 0 || !id.Key.InNamespace(b.scope.Namespace) || !b.cacher.Ready() || !b.reflector.Complete() {
+	if b.scope.Resource != id.Resource || b.users == 0 || !id.Key.InNamespace(b.scope.Namespace) || !b.cacher.Ready() || !b.reflector.Bodies().Complete() {
 		return false
 	}
 	state, _ := b.State()
@@ -192,7 +192,7 @@ func (b *sharedCollection) State() (api.State, *api.Status) {
 
 // Version implements objcache.Source.
 func (b *sharedCollection) Version() (objcache.Version, bool) {
-	return objcache.Version{History: b.reflector.Source(), ResourceVersion: b.cacher.ResourceVersion()}, b.cacher.Ready()
+	return objcache.Version{ClusterID: b.cacher.Upstream().ClusterID(), ResourceVersion: b.cacher.ResourceVersion()}, b.cacher.Ready()
 }
 
 // Find implements objcache.Source.
@@ -201,15 +201,15 @@ func (b *sharedCollection) Find(key api.Key) (objcache.Object, bool) {
 	if ref == 0 {
 		return objcache.Object{}, false
 	}
-	heap := b.cacher.Heap()
-	heap.TakeOut(ref) // single objects are read repeatedly
-	heap.TakeOut(heap.Base(ref))
+	arena := b.cacher.Arena()
+	arena.TakeOut(ref) // single objects are read repeatedly
+	arena.TakeOut(arena.Base(ref))
 	if b.cacher.Restored().Corrupt() != nil {
 		return objcache.Object{}, false
 	}
 	return objcache.Object{
-		ResourceVersion: heap.ResourceVersion(ref), Flags: heap.Flags(ref), Labels: heap.LabelsOf(ref),
-		Envelope: heap.Envelope(ref), Base: heap.BaseBody(ref, nil), Dictionary: b.cacher.Bodies().Dictionary(ref),
+		ResourceVersion: arena.ResourceVersion(ref), Flags: arena.Flags(ref), Labels: arena.LabelsOf(ref),
+		Envelope: arena.Envelope(ref), Base: arena.BaseBody(ref, nil), Dictionary: b.cacher.Bodies().Dictionary(ref),
 	}, true
 }
 

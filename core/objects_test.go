@@ -61,7 +61,7 @@ func (r *rig) getObject(key api.Key) (*wire.Item, *api.Status) {
 // A reader resumes whether or not its source has an ID.
 func TestEngine_resumes_in_a_named_source(t *testing.T) {
 	r := newRig(t)
-	r.backend.pods.Upstream().SetSource("etcd-a")
+	r.backend.pods.Upstream().SetClusterID("etcd-a")
 	r.load(3)
 	r.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
 	r.cut()
@@ -73,7 +73,7 @@ func TestEngine_resumes_in_a_named_source(t *testing.T) {
 // it has no meaning.
 func TestK7_MinimumVersionBelongsToItsHistory(t *testing.T) {
 	r := newRig(t)
-	r.backend.pods.Upstream().SetSource("etcd-a")
+	r.backend.pods.Upstream().SetClusterID("etcd-a")
 	r.load(3)
 	r.step(&wire.AcquireObject{Handle: 1, Resource: "v1/pods", Key: "default/p1", OnDemand: true})
 	item, status := r.getObject("default/p1")
@@ -85,7 +85,7 @@ func TestK7_MinimumVersionBelongsToItsHistory(t *testing.T) {
 	require.EqualValues(t, 0, r.inspect("objects.watches"))
 
 	other := cacher.New(cacher.Config{Schema: podSchema})
-	other.Upstream().SetSource("etcd-b")
+	other.Upstream().SetClusterID("etcd-b")
 	other.Listing().Begin()
 	other.Listing().Object(pod("default/p1", 1, "web", "Failed"))
 	other.Listing().End(5, r.now)

@@ -53,7 +53,7 @@ func (e *Engine) streamData(f *wire.StreamData) {
 func (e *Engine) streamClosed(f *wire.StreamClosed) { e.origin.closed(f) }
 
 // describe sets the schema of a shared collection. If its objects have a
-// different layout or source, describe empties it, subscribes again and returns
+// different layout or cluster ID, describe empties it, subscribes again and returns
 // false.
 func (e *Engine) describe(b *sharedCollection, f *wire.Schema, dictionary []byte) bool {
 	if b.reflector.Schema(f, dictionary) {

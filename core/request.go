@@ -51,11 +51,11 @@ func (e *Engine) replyObject(c *collection, cache *cacher.Cacher, request uint32
 		e.replyError(request, status)
 	case ref == 0:
 		e.replyError(request, api.NotFound(cache.Schema().Resource.Name+" "+lite.Quote(string(key))+" not found"))
-	case c.shared.reflector.BodiesLeft() != nil:
-		e.replyError(request, c.shared.reflector.BodiesLeft())
+	case c.shared.reflector.Bodies().Left() != nil:
+		e.replyError(request, c.shared.reflector.Bodies().Left())
 	default:
 		e.plain = e.plain[:0]
-		item := e.item(c, cache, ref, cache.Heap().ResourceVersion(ref), true)
+		item := e.item(c, cache, ref, cache.Arena().ResourceVersion(ref), true)
 		if corruption := cache.Restored().Corrupt(); corruption != nil {
 			e.replyError(request, corruption)
 			return
@@ -83,12 +83,12 @@ func (e *Engine) list(f *wire.List) {
 			status = refused
 		}
 		if status == nil {
-			status = cache.List(opt, func(r *cacher.ListResult, status *api.Status) {
+			status = cache.List(opt, func(p *cacher.Pages, status *api.Status) {
 				if status != nil {
 					e.replyError(request, status)
 					return
 				}
-				e.replyList(c, cache, request, r, bodies)
+				e.replyList(c, cache, request, p, bodies)
 			})
 		}
 		if status != nil {
@@ -109,22 +109,27 @@ func (e *Engine) list(f *wire.List) {
 // permanently.
 const pageBytes = 1 << 20
 
-func (e *Engine) replyList(c *collection, cache *cacher.Cacher, request uint32, r *cacher.ListResult, bodies bool) {
+func (e *Engine) replyList(c *collection, cache *cacher.Cacher, request uint32, p *cacher.Pages, bodies bool) {
+	refs, status := p.All()
+	if status != nil {
+		e.replyError(request, status)
+		return
+	}
 	e.plain = e.plain[:0]
-	items := make([]wire.Item, 0, len(r.Items))
-	for i, ref := range r.Items {
-		if r.Paged && len(e.plain) >= pageBytes {
-			r.Cut(i, cache.Heap().Key(r.Items[i-1]))
+	items := make([]wire.Item, 0, len(refs))
+	for i, ref := range refs {
+		if p.Limited && len(e.plain) >= pageBytes {
+			p.Cut(cache.Arena().Key(refs[i-1]), len(refs)-i)
 			break
 		}
-		items = append(items, e.item(c, cache, ref, cache.Heap().ResourceVersion(ref), bodies))
+		items = append(items, e.item(c, cache, ref, cache.Arena().ResourceVersion(ref), bodies))
 	}
 	if corruption := cache.Restored().Corrupt(); corruption != nil {
 		e.replyError(request, corruption)
 		return
 	}
 	e.out = (&wire.ListReply{
-		Request: request, ResourceVersion: r.ResourceVersion, Continue: r.Continue, Remaining: r.Remaining, Items: items,
+		Request: request, ResourceVersion: p.ResourceVersion, Continue: p.Continue, Remaining: p.Remaining, Items: items,
 	}).Append(e.out)
 }
 
@@ -133,17 +138,17 @@ func (e *Engine) replyList(c *collection, cache *cacher.Cacher, request uint32, 
 // decoded, item omits it and reports the object. Without bodies, the labels include the
 // owner.
 func (e *Engine) item(c *collection, cache *cacher.Cacher, ref store.Ref, rv api.ResourceVersion, bodies bool) wire.Item {
-	heap := cache.Heap()
-	it := wire.Item{ResourceVersion: rv, Flags: heap.Flags(ref), Labels: heap.LabelsOf(ref)}
+	arena := cache.Arena()
+	it := wire.Item{ResourceVersion: rv, Flags: arena.Flags(ref), Labels: arena.LabelsOf(ref)}
 	var status *api.Status
 	var body, base api.Body
 	if !bodies {
-		it.Labels = heap.RowLabels(ref)
+		it.Labels = arena.RowLabels(ref)
 	} else {
 		e.packed = e.packed[:0]
-		base, body = heap.BaseBody(ref, &e.packed), heap.Body(ref)
+		base, body = arena.BaseBody(ref, &e.packed), arena.Body(ref)
 	}
-	it.Envelope, status = e.present(heap.Envelope(ref), body, base, cache.Bodies().Dictionary(ref), rv)
+	it.Envelope, status = e.present(arena.Envelope(ref), body, base, cache.Bodies().Dictionary(ref), rv)
 	if status != nil {
 		e.out = (&wire.CollectionError{
 			Collection: c.id, Key: it.Envelope.Key(), ResourceVersion: rv, Status: status,

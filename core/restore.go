@@ -77,7 +77,7 @@ func (b *sharedCollection) endRestore(e *Engine) {
 func (b *sharedCollection) usedBytes() uint64 {
 	used := b.reflector.UsedBytes() + b.views.UsedBytes()
 	if b.joined.join != nil {
-		used += b.rows().Heap().UsedBytes()
+		used += b.rows().Arena().UsedBytes()
 	}
 	if b.restore != nil {
 		used += b.restore.reader.UsedBytes()

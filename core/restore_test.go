@@ -105,7 +105,7 @@ func TestR11_RestoreOfAPersistedState(t *testing.T) {
 			change()
 			var more [][]byte
 			more, end = r.snapshot(wire.TakeSnapshot{
-				Collection: 1, ChunkBytes: size, ResourceVersion: end.ResourceVersion, Source: end.Source,
+				Collection: 1, ChunkBytes: size, ResourceVersion: end.ResourceVersion, ClusterID: end.ClusterID,
 			}, change)
 			require.False(t, end.Whole)
 			stored = append(stored, more...)

@@ -8,8 +8,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// export is a snapshot that the program is requesting, chunk by chunk.
-type export struct {
+// openSnapshot is a snapshot that the program is requesting, chunk by chunk.
+type openSnapshot struct {
 	request    uint32
 	collection *collection
 	writer     *persist.Writer
@@ -22,24 +22,24 @@ func (e *Engine) takeSnapshot(f *wire.TakeSnapshot) {
 	case c == nil:
 		e.replyError(f.Request, api.NotFound("the collection is not open"))
 		return
-	case e.findExport(f.Request) != nil:
+	case e.findSnapshot(f.Request) != nil:
 		e.replyError(f.Request, api.BadRequest("a snapshot with this number already exists"))
 		return
-	case !c.shared.cacher.Ready() || !c.shared.reflector.Complete():
+	case !c.shared.cacher.Ready() || !c.shared.reflector.Bodies().Complete():
 		e.replyError(f.Request, api.Unavailable("the collection has no state yet that could be stored"))
 		return
 	}
-	reader, status := session.NewSnapshotReader(c.shared.serve(), f.ResourceVersion, f.Source)
+	reader, status := session.NewSnapshotReader(c.shared.serve(), f.ResourceVersion, f.ClusterID)
 	if status != nil {
 		e.replyError(f.Request, status)
 		return
 	}
-	writer := persist.NewWriter(reader, c.shared.scope, c.shared.cacher.Upstream().Source(), f.ChunkBytes)
-	e.exports = append(e.exports, &export{request: f.Request, collection: c, writer: writer, wanted: true})
+	writer := persist.NewWriter(reader, c.shared.scope, c.shared.cacher.Upstream().ClusterID(), f.ChunkBytes)
+	e.snapshots = append(e.snapshots, &openSnapshot{request: f.Request, collection: c, writer: writer, wanted: true})
 }
 
 func (e *Engine) nextChunk(f *wire.NextChunk) {
-	x := e.findExport(f.Request)
+	x := e.findSnapshot(f.Request)
 	switch {
 	case x == nil && f.Stop: // it has already ended
 	case x == nil:
@@ -51,8 +51,8 @@ func (e *Engine) nextChunk(f *wire.NextChunk) {
 	}
 }
 
-func (e *Engine) findExport(request uint32) *export {
-	for _, x := range e.exports {
+func (e *Engine) findSnapshot(request uint32) *openSnapshot {
+	for _, x := range e.snapshots {
 		if x.request == request {
 			return x
 		}
@@ -60,18 +60,18 @@ func (e *Engine) findExport(request uint32) *export {
 	return nil
 }
 
-func (x *export) close(e *Engine) {
+func (x *openSnapshot) close(e *Engine) {
 	x.writer.Close()
-	e.exports = lite.Remove(e.exports, x)
+	e.snapshots = lite.Remove(e.snapshots, x)
 }
 
-func (x *export) fail(e *Engine, status *api.Status) {
+func (x *openSnapshot) fail(e *Engine, status *api.Status) {
 	e.replyError(x.request, status)
 	x.close(e)
 }
 
 // report sends the requested chunk.
-func (x *export) report(e *Engine) {
+func (x *openSnapshot) report(e *Engine) {
 	if !x.wanted {
 		return
 	}

@@ -67,7 +67,7 @@ func TestR11_BlocksArePersistedAsTheyAre(t *testing.T) {
 		chunks, end := r.snapshot(wire.TakeSnapshot{Collection: 1, ChunkBytes: size}, change)
 		require.Less(t, len(slices.Concat(chunks...)), 400*300, "bodies have 360 bytes")
 		change()
-		more, _ := r.snapshot(wire.TakeSnapshot{Collection: 1, ChunkBytes: size, ResourceVersion: end.ResourceVersion, Source: end.Source}, change)
+		more, _ := r.snapshot(wire.TakeSnapshot{Collection: 1, ChunkBytes: size, ResourceVersion: end.ResourceVersion, ClusterID: end.ClusterID}, change)
 		chunks = append(chunks, more...)
 		want := r.objects(1)
 

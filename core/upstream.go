@@ -21,43 +21,33 @@ func (c *connection) parseUpstream(t wire.Type, payload []byte) (wire.Frame, err
 	return f, f.Parse(payload)
 }
 
-// applyUpstream applies a frame from the connector with the given size.
-func (c *connection) applyUpstream(f wire.Frame, size int) error {
-	switch f := f.(type) {
+// applyUpstream applies a frame from the connector.
+func (c *connection) applyUpstream(frame upstreamFrame) error {
+	switch f := frame.Frame.(type) {
 	case *wire.Welcome:
 		return c.welcome(f)
 	case *wire.Dictionary:
 		return c.dictionary(f)
 	case *wire.Schema:
 		return c.schema(f)
-	case *wire.LabelSet:
-		return c.to(f.Subscription, func(b *sharedCollection) error { b.reflector.LabelSet(f); return nil })
-	case *wire.SnapshotBegin:
-		return c.to(f.Subscription, func(b *sharedCollection) error { return b.reflector.SnapshotBegin(f) })
-	case *wire.SnapshotPart:
-		defer c.reuseChanges(f.Objects)
-		return c.to(f.Subscription, func(b *sharedCollection) error { return b.reflector.SnapshotPart(f, size) })
-	case *wire.SnapshotBlock:
-		defer c.grown(int(f.Envelopes) + int(f.Bodies))
-		return c.to(f.Subscription, func(b *sharedCollection) error { return b.reflector.SnapshotBlock(f, size) })
-	case *wire.SnapshotBodies:
-		defer c.grown(int(f.Bodies))
-		return c.to(f.Subscription, func(b *sharedCollection) error { return b.reflector.SnapshotBodies(f, size) })
-	case *wire.SnapshotEnd:
-		return c.to(f.Subscription, func(b *sharedCollection) error { return b.reflector.SnapshotEnd(f) })
-	case *wire.Events:
-		defer c.reuseChanges(f.Changes)
-		return c.to(f.Subscription, func(b *sharedCollection) error { return b.reflector.Changes(f, size) })
-	case *wire.Progress:
-		return c.to(f.Subscription, func(b *sharedCollection) error { return b.reflector.Progress(f) })
-	case *wire.SubscriptionStatus:
-		return c.ended(f)
-	case *wire.ObjectError:
-		return c.to(f.Subscription, func(b *sharedCollection) error { b.reflector.Fault(f); return nil })
-	case *wire.SourceError:
-		return c.to(f.Subscription, func(b *sharedCollection) error { b.reflector.SourceError(f); return nil })
 	case *wire.Ping:
 		return c.ping(f)
+	case *wire.SubscriptionStatus:
+		if f.Subscription == 0 {
+			c.ended(f.Status)
+			return nil
+		}
+	case *wire.SnapshotPart:
+		defer c.reuseChanges(f.Objects)
+	case *wire.Events:
+		defer c.reuseChanges(f.Changes)
+	case *wire.SnapshotBlock:
+		defer c.grown(int(f.Envelopes) + int(f.Bodies))
+	case *wire.SnapshotBodies:
+		defer c.grown(int(f.Bodies))
+	}
+	if b := c.subscriber(frame.subscription); b != nil {
+		return b.reflector.Receive(frame.Frame, frame.size)
 	}
 	return nil
 }
@@ -93,31 +83,31 @@ func (c *connection) grown(bytes int) {
 	}
 }
 
-// to passes a frame to the collection with the given subscription. It ignores
-// frames of ended subscriptions, which may still arrive.
-//
-//go:noinline
-func (c *connection) to(subscription uint32, handle func(*sharedCollection) error) error {
+// subscriber returns the collection with the given subscription. It returns nil for
+// ended subscriptions, whose frames may still arrive.
+func (c *connection) subscriber(subscription uint32) *sharedCollection {
 	for _, b := range c.engine.sharedCollections {
 		if subscription != 0 && b.reflector.Subscription() == subscription {
-			return handle(b)
+			return b
 		}
 	}
 	return nil
 }
 
 func (c *connection) schema(f *wire.Schema) error {
-	return c.to(f.Subscription, func(b *sharedCollection) error {
-		if !reflector.HasColumns(&f.Schema, b.columns) {
-			c.lacksColumns(b)
-			return nil
-		}
-		dictionary, err := c.findDictionary(f.Dictionary)
-		if err == nil {
-			c.engine.describe(b, f, dictionary)
-		}
-		return err
-	})
+	b := c.subscriber(f.Subscription)
+	if b == nil {
+		return nil
+	}
+	if !reflector.HasColumns(&f.Schema, b.columns) {
+		c.lacksColumns(b)
+		return nil
+	}
+	dictionary, err := c.findDictionary(f.Dictionary)
+	if err == nil {
+		c.engine.describe(b, f, dictionary)
+	}
+	return err
 }
 
 // lacksColumns handles a connector that ignores the chosen columns. A collection that
@@ -139,16 +129,11 @@ func (c *connection) ping(f *wire.Ping) error {
 	return nil
 }
 
-// ended handles the end of a subscription or of the whole connection.
-func (c *connection) ended(f *wire.SubscriptionStatus) error {
-	status := f.Status
-	if f.Subscription != 0 {
-		return c.to(f.Subscription, func(b *sharedCollection) error { b.reflector.Ended(status); return nil })
-	}
+// ended handles the end of the connection that the connector announces.
+func (c *connection) ended(status *api.Status) {
 	if status == nil {
 		status = api.Unavailable("the connector closed the connection and gave no reason")
 	}
 	c.refusals++
 	c.retry(status)
-	return nil
 }

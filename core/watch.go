@@ -114,7 +114,7 @@ func (e *Engine) openWatch(f *wire.OpenWatch) {
 			return
 		}
 		c.shared.whenComplete(func(status *api.Status) {
-			if !w.bodies && c.shared.reflector.BodiesLeft() != nil {
+			if !w.bodies && c.shared.reflector.Bodies().Left() != nil {
 				status = nil // the watch does without bodies, too
 			}
 			w.start(e, opt, status)
@@ -217,9 +217,9 @@ func (w *watch) discard() {
 
 func (w *watch) release(deliveries []watcher.Delivery) {
 	for _, d := range deliveries {
-		heap := w.cacher.Heap()
-		heap.Release(d.Content)
-		heap.Release(d.Previous)
+		arena := w.cacher.Arena()
+		arena.Release(d.Content)
+		arena.Release(d.Previous)
 	}
 }
 
@@ -285,7 +285,7 @@ func (w *watch) reportPending(e *Engine, out []byte) []byte {
 			event.Item.Flags = d.Flags
 		}
 		if d.Previous != 0 {
-			previous := e.item(w.collection, w.cacher, d.Previous, w.cacher.Heap().ResourceVersion(d.Previous), w.bodies)
+			previous := e.item(w.collection, w.cacher, d.Previous, w.cacher.Arena().ResourceVersion(d.Previous), w.bodies)
 			event.Previous = &previous
 		}
 		frame.Events = append(frame.Events, event)

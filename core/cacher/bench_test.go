@@ -93,7 +93,7 @@ func benchWatch(c *cacher.Cacher, opt cacher.WatchOptions, seen *int) (opened *w
 	opt.ResourceVersion, opt.Bookmarks, opt.TimeoutSeconds = c.ResourceVersion().String(), true, 1800
 	opt.Sink = func(d watcher.Delivery) bool {
 		*seen++
-		c.Heap().Release(d.Content)
+		c.Arena().Release(d.Content)
 		return true
 	}
 	c.Watch(opt, func(w *watcher.Watcher, _ *api.Status) { opened = w })
@@ -156,18 +156,18 @@ func BenchmarkOpenClose(b *testing.B) {
 			}
 			b.StopTimer()
 			clear(open)
-			before := heapBytes()
+			before := arenaBytes()
 			for i := range open {
 				open[i] = benchWatch(c, selectors[0].watch(i, 10_000), &seen)
 			}
-			b.ReportMetric(float64(heapBytes()-before)/float64(watches), "B/watch")
+			b.ReportMetric(float64(arenaBytes()-before)/float64(watches), "B/watch")
 			runtime.KeepAlive(puts)
 			runtime.KeepAlive(open)
 		})
 	}
 }
 
-func heapBytes() int64 {
+func arenaBytes() int64 {
 	var m runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&m)
@@ -201,7 +201,7 @@ func BenchmarkList(b *testing.B) {
 			b.ReportAllocs()
 			b.ResetTimer()
 			for range b.N {
-				c.List(cacher.ListOptions{Limit: 500, ResourceVersion: rv}, func(*cacher.ListResult, *api.Status) {})
+				c.List(cacher.ListOptions{Limit: 500, ResourceVersion: rv}, func(p *cacher.Pages, _ *api.Status) { p.All() })
 			}
 		})
 	}

@@ -35,7 +35,7 @@ type Observer interface {
 // Cacher is the cache of one collection.
 type Cacher struct {
 	schema    api.Schema
-	heap      *store.Heap
+	arena     *store.Arena
 	state     *store.Store
 	window    *history.Window
 	at        dispatch.Moment
@@ -53,14 +53,14 @@ type Cacher struct {
 
 // New returns an empty cacher that is not ready.
 func New(cfg Config) *Cacher {
-	c := &Cacher{schema: cfg.Schema, heap: store.NewHeap()}
+	c := &Cacher{schema: cfg.Schema, arena: store.NewArena()}
 	c.listing.cacher, c.restored.cacher, c.upstream.cacher, c.waits.cacher = c, c, c, c
-	c.heap.OnCorrupt = func() { c.restored.MarkCorrupt(api.Internal("a block of bodies is corrupt")) }
-	c.state = store.New(c.heap)
-	c.window = history.New(c.heap, cfg.History)
-	c.bodies.Init(c.heap, c.window, cfg.DeltaEpoch)
-	c.followers.Init(c.heap, c.window, &c.at)
-	c.watches.Init(c.heap, c.window, &c.at, cfg.Seed)
+	c.arena.OnCorrupt = func() { c.restored.MarkCorrupt(api.Internal("a block of bodies is corrupt")) }
+	c.state = store.New(c.arena)
+	c.window = history.New(c.arena, cfg.History)
+	c.bodies.Init(c.arena, c.window, cfg.DeltaEpoch)
+	c.followers.Init(c.arena, c.window, &c.at)
+	c.watches.Init(c.arena, c.window, &c.at, cfg.Seed)
 	return c
 }
 
@@ -73,8 +73,8 @@ func (c *Cacher) Ready() bool { return c.ready }
 // ResourceVersion returns the newest version applied.
 func (c *Cacher) ResourceVersion() api.ResourceVersion { return c.at.Version }
 
-// Heap returns the heap that stores the versions.
-func (c *Cacher) Heap() *store.Heap { return c.heap }
+// Arena returns the arena that stores the versions.
+func (c *Cacher) Arena() *store.Arena { return c.arena }
 
 // Window returns the history.
 func (c *Cacher) Window() *history.Window { return c.window }
@@ -103,14 +103,14 @@ type Update struct {
 	ResourceVersion api.ResourceVersion
 	Flags           api.Flags
 	Labels          api.Labels
-	// LabelSet, if not zero, is the ID of the label set in the heap, which must
+	// LabelSet, if not zero, is the ID of the label set in the arena, which must
 	// be in use. Labels is then ignored.
 	LabelSet uint32
 	Envelope wire.Envelope
-	// Place is the place of the body in the open block of the heap, if it has one there.
+	// Place is the place of the body in the open block of the arena, if it has one there.
 	Place store.Place
 	// Body, for Apply, is appended to Envelope if the caller has it in a separate
-	// slice. Both may alias the heap.
+	// slice. Both may alias the arena.
 	Body []byte
 	// Object, if not zero, is the ID of the object in the state. It saves a
 	// lookup.
@@ -136,11 +136,11 @@ func (c *Cacher) store(p *Update, held store.Ref) (store.Ref, *api.Status) {
 	}
 	labels := p.LabelSet
 	if labels != 0 {
-		c.heap.Labels.Retain(labels)
+		c.arena.Labels.Retain(labels)
 	} else {
-		labels = c.heap.Labels.Intern(p.Labels)
+		labels = c.arena.Labels.Intern(p.Labels)
 	}
-	return c.heap.Put(store.Version{
+	return c.arena.Put(store.Version{
 		ResourceVersion: p.ResourceVersion,
 		Flags:           p.Flags,
 		LabelSet:        labels,
@@ -165,7 +165,7 @@ func (c *Cacher) Apply(p *Update, now int64) *api.Status {
 		return c.restored.corruption
 	}
 	previous := c.state.Version(id)
-	if previous != 0 && c.heap.ResourceVersion(previous) >= p.ResourceVersion && !p.Revised {
+	if previous != 0 && c.arena.ResourceVersion(previous) >= p.ResourceVersion && !p.Revised {
 		c.retractFault(p.Envelope.Key(), p.ResourceVersion, "replaced")
 		return nil
 	}
@@ -177,7 +177,7 @@ func (c *Cacher) Apply(p *Update, now int64) *api.Status {
 	afterFault := false
 	if len(c.faults.list) > 0 {
 		key := p.Envelope.Key()
-		afterFault = previous != 0 && c.faults.since(key, c.heap.ResourceVersion(previous))
+		afterFault = previous != 0 && c.faults.since(key, c.arena.ResourceVersion(previous))
 		c.retractFault(key, p.ResourceVersion, "replaced")
 	}
 	if id != 0 {
@@ -196,7 +196,7 @@ func (c *Cacher) unchanged(p *Update, previous store.Ref) api.Cells {
 	if p.Unchanged != 0 || previous == 0 {
 		return p.Unchanged
 	}
-	return p.Envelope.SameCells(c.heap.Envelope(previous))
+	return p.Envelope.SameCells(c.arena.Envelope(previous))
 }
 
 // Delete removes an object. It emits no event if the object does not exist (rule
@@ -205,7 +205,7 @@ func (c *Cacher) Delete(key api.Key, rv api.ResourceVersion, now int64) {
 	c.at.Now = max(c.at.Now, now)
 	c.retractFault(key, rv, "deleted")
 	id := c.state.Find(key)
-	if id == 0 || c.heap.ResourceVersion(c.state.Version(id)) >= rv {
+	if id == 0 || c.arena.ResourceVersion(c.state.Version(id)) >= rv {
 		c.advance(rv)
 		return
 	}
@@ -239,7 +239,7 @@ func (c *Cacher) EndRevision(rv api.ResourceVersion, now int64) {
 	c.dropDeletedFaults(rv)
 	c.waits.held = false
 	c.advance(rv)
-	c.heap.Repack()
+	c.arena.Repack()
 }
 
 func (c *Cacher) progress() {
@@ -285,7 +285,7 @@ func (c *Cacher) Unobserve(o Observer) {
 }
 
 func (c *Cacher) newFilter(namespace string, s selector.Selection) (*watcher.Filter, *api.Status) {
-	return watcher.NewFilter(c.heap, &c.schema, namespace, s)
+	return watcher.NewFilter(c.arena, &c.schema, namespace, s)
 }
 
 // Tick sets the time in milliseconds and performs the work that is due.
@@ -297,7 +297,7 @@ func (c *Cacher) Tick(now int64) {
 	}
 	c.waits.expireWaits()
 	c.watches.Tick()
-	c.heap.Repack()
+	c.arena.Repack()
 }
 
 // NextTick returns when Tick has work to do, or zero.

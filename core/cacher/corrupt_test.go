@@ -19,7 +19,9 @@ func TestReadErrorsOfACorruptStateNameNoObject(t *testing.T) {
 	c.Listing().End(2, 1000)
 	cause := api.Protocol("team-b/secret-project occurs twice in the restored state")
 	c.Restored().MarkCorrupt(cause)
-	require.Nil(t, c.List(cacher.ListOptions{Namespace: "team-a"}, func(_ *cacher.ListResult, status *api.Status) {
+	require.Nil(t, c.List(cacher.ListOptions{Namespace: "team-a"}, func(p *cacher.Pages, status *api.Status) {
+		require.Nil(t, status)
+		_, status = p.All()
 		require.Same(t, c.Restored().Corrupt(), status)
 	}))
 	require.ErrorIs(t, c.Restored().Corrupt(), api.Expired(""))

@@ -86,7 +86,7 @@ func (c *Cacher) Fault(key api.Key, rv api.ResourceVersion, status *api.Status, 
 func (c *Cacher) dropDeletedFaults(rv api.ResourceVersion) {
 	for _, f := range c.faults.list {
 		id := c.state.Find(f.Key)
-		if f.Retracted() && f.ResourceVersion <= rv && id != 0 && c.heap.ResourceVersion(c.state.Version(id)) < f.ResourceVersion {
+		if f.Retracted() && f.ResourceVersion <= rv && id != 0 && c.arena.ResourceVersion(c.state.Version(id)) < f.ResourceVersion {
 			c.waits.BeginRevision()
 			c.commit(id, history.Event{ResourceVersion: max(rv, c.at.Version), Previous: c.state.Remove(f.Key), Millis: c.at.Now})
 		}

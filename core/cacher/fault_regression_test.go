@@ -19,7 +19,7 @@ func TestC53_RelistKeepsTheLastGoodVersionOfAFaultyObject(t *testing.T) {
 	c.Listing().Begin()
 	c.Fault("default/a", 8, api.Invalid("garbage"), 2)
 	c.Listing().End(9, 2)
-	require.EqualValues(t, 3, c.Heap().ResourceVersion(c.State().Get("default/a")))
+	require.EqualValues(t, 3, c.Arena().ResourceVersion(c.State().Get("default/a")))
 	require.Equal(t, 1, c.State().Len())
 	list, _ := c.Faults()
 	require.Len(t, list, 1)
@@ -93,11 +93,11 @@ func TestC53_ReplacementOfAFaultyObjectIsReported(t *testing.T) {
 // A last good version of one source does not apply to another source.
 func TestC53_AnotherSourceHasNoLastGoodVersions(t *testing.T) {
 	c := cacher.New(cacher.Config{Schema: objects.Pods()})
-	c.Upstream().SetSource("one")
+	c.Upstream().SetClusterID("one")
 	c.Listing().Begin()
 	c.Listing().Object(objects.Put("default/a rv=3"))
 	c.Listing().End(5, 1)
-	c.Upstream().SetSource("two")
+	c.Upstream().SetClusterID("two")
 	c.Listing().Begin()
 	c.Fault("default/a", 8, api.Invalid("garbage"), 2)
 	c.Listing().End(9, 2)
@@ -115,7 +115,7 @@ func TestC53_AnotherSourceHasNoLastGoodVersions(t *testing.T) {
 // The newer current version stays.
 func TestC53_ListKeepsNewerVersionOfAFaultyObject(t *testing.T) {
 	c := cacher.New(cacher.Config{Schema: objects.Pods()})
-	c.Upstream().SetSource("one")
+	c.Upstream().SetClusterID("one")
 	c.Listing().Begin()
 	c.Listing().Object(objects.Put("default/a rv=25"))
 	c.Listing().Object(objects.Put("default/b rv=3"))
@@ -125,13 +125,13 @@ func TestC53_ListKeepsNewerVersionOfAFaultyObject(t *testing.T) {
 	c.Listing().Object(objects.Put("default/a rv=14"))
 	c.Listing().Object(objects.Put("default/b rv=3"))
 	c.Listing().End(48, 2)
-	require.EqualValues(t, 25, c.Heap().ResourceVersion(c.State().Get("default/a")))
+	require.EqualValues(t, 25, c.Arena().ResourceVersion(c.State().Get("default/a")))
 
-	c.Upstream().SetSource("two")
+	c.Upstream().SetClusterID("two")
 	c.Listing().Begin()
 	c.Listing().Object(objects.Put("default/a rv=14"))
 	c.Listing().End(50, 3)
-	require.EqualValues(t, 14, c.Heap().ResourceVersion(c.State().Get("default/a")), "versions of another history are unrelated")
+	require.EqualValues(t, 14, c.Arena().ResourceVersion(c.State().Get("default/a")), "versions of another history are unrelated")
 }
 
 // An object that was deleted and recreated in an unreadable version has no last

@@ -2,9 +2,7 @@ package cacher
 
 import (
 	"github.com/watchglass/watchglass/core/api"
-	"github.com/watchglass/watchglass/core/internal/lite"
 	"github.com/watchglass/watchglass/core/selector"
-	"github.com/watchglass/watchglass/core/store"
 	"github.com/watchglass/watchglass/core/watcher"
 )
 
@@ -17,45 +15,14 @@ type ListOptions struct {
 	Limit           uint32
 	Continue        string
 	// Meter, if not nil, is charged for the evaluation of selectors by Pages, which
-	// stop while it is exhausted. List ignores it.
+	// stop while it is exhausted.
 	Meter *watcher.Meter
 }
 
-// ListResult is the result of a list. Items are in key order. They have no
-// references and are valid only during the callback.
-type ListResult struct {
-	Items           []store.Ref
-	ResourceVersion api.ResourceVersion
-	Continue        string
-	// Remaining is the number of items after this page. It is zero if unknown, as
-	// under a selector (rules C42, C43).
-	Remaining uint64
-	// Paged means that a limit was given, so the result may be incomplete.
-	Paged  bool
-	prefix string // of the keys; continue tokens omit it
-	counts bool   // whether Remaining is known
-}
-
-// Cut truncates a page to its first n items and sets its continue token. The last
-// remaining item has the given key. A page has at least one item and may be shorter
-// than its limit (rule P16).
-func (r *ListResult) Cut(n int, last api.Key) {
-	if r.counts {
-		r.Remaining += uint64(len(r.Items) - n)
-	}
-	r.Items = r.Items[:n]
-	r.Continue = formatContinue(r.ResourceVersion, string(last)[len(r.prefix):]+"\x00")
-}
-
-const expiredContinue = "The provided continue parameter is too old to display a consistent list result. " +
-	"You can start a new list without it, or use the continue token of this response to continue with the latest " +
-	"state, which may lack or repeat objects that changed since."
-
-// List validates the options and calls done when the collection is fresh enough
-// (rules C39 to C52). An invalid request returns an error immediately and done is
-// not called. The 410 for an expired continue token comes with a result that
-// contains only a token to continue with (rule C52).
-func (c *Cacher) List(opt ListOptions, done func(*ListResult, *api.Status)) *api.Status {
+// List validates the options and calls done with the opened list when the collection is
+// fresh enough (rules C39 to C52). An invalid request returns an error immediately and
+// done is not called.
+func (c *Cacher) List(opt ListOptions, done func(*Pages, *api.Status)) *api.Status {
 	plan, filter, status := c.planList(&opt)
 	if status != nil {
 		return status
@@ -65,7 +32,7 @@ func (c *Cacher) List(opt ListOptions, done func(*ListResult, *api.Status)) *api
 			done(nil, status)
 			return
 		}
-		done(c.list(&plan, filter))
+		done(c.open(&plan, filter))
 	})
 	return nil
 }
@@ -79,6 +46,7 @@ func (c *Cacher) planList(o *ListOptions) (listPlan, *watcher.Filter, *api.Statu
 	if status != nil {
 		return plan, nil, status
 	}
+	filter.Meter(o.Meter)
 	plan.from, plan.to = c.span(filter.Scope())
 	plan.from = max(plan.from, api.Key(plan.prefix+plan.start))
 	return plan, filter, nil
@@ -159,98 +127,6 @@ func (o *ListOptions) validate(rv api.ResourceVersion) *api.Status {
 		return api.BadRequest("resourceVersion must be empty when continue is given: the token has its own")
 	}
 	return nil
-}
-
-func (c *Cacher) list(p *listPlan, filter *watcher.Filter) (*ListResult, *api.Status) {
-	r, state, status := c.openList(p, filter)
-	if status != nil {
-		return nil, status
-	}
-	s := scan{plan: p, filter: filter, state: state, next: p.from}
-	_, status = s.run(r, func(ref store.Ref) { r.Items = append(r.Items, ref) })
-	if status == nil {
-		status = c.restored.corruption
-	}
-	if status != nil {
-		return nil, status
-	}
-	return r, nil
-}
-
-// openList returns the state to list.
-func (c *Cacher) openList(p *listPlan, filter *watcher.Filter) (*ListResult, *past, *api.Status) {
-	r := &ListResult{ResourceVersion: c.at.Version, Paged: p.limit > 0, prefix: p.prefix, counts: !filter.Selective()}
-	if p.exact == 0 {
-		return r, c.stateNow(), nil
-	}
-	r.ResourceVersion = p.exact
-	state, status := c.stateAt(p.exact)
-	if status != nil && p.continued {
-		status = api.Expired(expiredContinue)
-		status.Continue = formatContinue(0, p.start)
-	}
-	return r, state, status
-}
-
-// scan determines the items of a list. It can stop and continue later, while the
-// state can be read.
-type scan struct {
-	plan   *listPlan
-	filter *watcher.Filter
-	state  *past
-	next   api.Key // the first unread key
-	items  int
-	last   string // key of the last item
-}
-
-// run yields the next items until the filter's meter is exhausted, and reports
-// whether these were all. Then it sets Remaining and Continue.
-func (s *scan) run(r *ListResult, yield func(store.Ref)) (done bool, status *api.Status) {
-	p, filter, heap := s.plan, s.filter, s.state.cacher.heap
-	if !s.state.catchUp(s.next) {
-		return true, r.expired()
-	}
-	done = true
-	s.state.ascend(s.next, func(ref store.Ref) bool {
-		key := heap.Key(ref)
-		if p.beyond(key) {
-			return false
-		}
-		if filter.Exhausted() {
-			done, s.next = false, api.Key(lite.Clone(string(key)))
-			return false
-		}
-		if !filter.Covers(key) {
-			return true // the client must not learn of its existence
-		}
-		if p.limit > 0 && s.items == p.limit {
-			r.Remaining++
-			return !filter.Selective()
-		}
-		if filter.Matches(ref) {
-			s.items++
-			s.last = string(key)
-			yield(ref)
-		}
-		return true
-	})
-	if !done {
-		s.last = lite.Clone(s.last) // the heap may reuse the memory
-		return false, nil
-	}
-	if r.Remaining > 0 {
-		r.Continue = formatContinue(r.ResourceVersion, s.last[len(p.prefix):]+"\x00")
-	}
-	if filter.Selective() {
-		r.Remaining = 0
-	}
-	return true, nil
-}
-
-// expired returns the status of a list whose state can no longer be read.
-func (r *ListResult) expired() *api.Status {
-	return api.Expired("the objects at resource version " + r.ResourceVersion.String() +
-		" can no longer be read: the collection changed too much or was relisted; list again")
 }
 
 // beyond reports whether a key is after the range of the list.

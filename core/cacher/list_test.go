@@ -83,7 +83,7 @@ func TestC47_ListRefusals(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := lists(t)
-			status := w.List(c.opt, func(*cacher.ListResult, *api.Status) { t.Error("answered") })
+			status := w.List(c.opt, func(*cacher.Pages, *api.Status) { t.Error("answered") })
 			require.NotNil(t, status)
 			assert.Equal(t, c.code, status.Code)
 		})
@@ -154,7 +154,7 @@ func TestC52_ExpiredToken(t *testing.T) {
 
 func TestC38_Get(t *testing.T) {
 	w := lists(t)
-	assert.EqualValues(t, 104, w.Heap().ResourceVersion(w.State().Get("ns/b")))
+	assert.EqualValues(t, 104, w.Arena().ResourceVersion(w.State().Get("ns/b")))
 	assert.Zero(t, w.State().Get("ns/d"))
 	assert.Zero(t, w.State().Get("ns"))
 }
@@ -164,7 +164,7 @@ func TestC34_Freshness(t *testing.T) {
 	w := listed(t, 10, "ns/a rv=1")
 	var answers []string
 	ask := func(name, rv string) {
-		require.Nil(t, w.List(cacher.ListOptions{ResourceVersion: rv}, func(r *cacher.ListResult, status *api.Status) {
+		require.Nil(t, w.List(cacher.ListOptions{ResourceVersion: rv}, func(r *cacher.Pages, status *api.Status) {
 			if status != nil {
 				name += " " + status.Error()
 			} else {
@@ -214,9 +214,10 @@ func TestC34_FailedWaits(t *testing.T) {
 func TestG4_HeldWaitsSeeWholeRevisions(t *testing.T) {
 	w := listed(t, 10)
 	var items []string
-	require.Nil(t, w.List(cacher.ListOptions{ResourceVersion: "11"}, func(r *cacher.ListResult, status *api.Status) {
-		for _, ref := range r.Items {
-			items = append(items, string(w.Heap().Key(ref)))
+	require.Nil(t, w.List(cacher.ListOptions{ResourceVersion: "11"}, func(r *cacher.Pages, status *api.Status) {
+		refs, _ := r.All()
+		for _, ref := range refs {
+			items = append(items, string(w.Arena().Key(ref)))
 		}
 	}))
 	w.Waits().BeginRevision()

@@ -8,7 +8,7 @@ import (
 	"github.com/watchglass/watchglass/core/watcher"
 )
 
-// staging is the next state while a list is in progress. It shares the heap with
+// staging is the next state while a list is in progress. It shares the arena with
 // the current state, so unchanged objects are stored once.
 type staging struct {
 	state  *store.Store
@@ -27,7 +27,7 @@ type Listing struct {
 func (l *Listing) Begin() {
 	c := l.cacher
 	l.Abort()
-	l.staging = &staging{state: store.New(c.heap)}
+	l.staging = &staging{state: store.New(c.arena)}
 }
 
 // AddSegment adds a segment of objects to the list in progress, like Store.AddSegment.
@@ -77,16 +77,16 @@ func (l *Listing) Object(p *Update) *api.Status {
 	l.staging.faults.clear(key, p.ResourceVersion)
 	behind := l.staging.state.Behind(key) // the common case: lists are in key order
 	if !behind {
-		if staged := l.staging.state.Get(key); staged != 0 && c.heap.ResourceVersion(staged) >= p.ResourceVersion {
+		if staged := l.staging.state.Get(key); staged != 0 && c.arena.ResourceVersion(staged) >= p.ResourceVersion {
 			return nil
 		}
 	}
 	ref := c.state.Get(key)
-	if ref != 0 && c.heap.ResourceVersion(ref) > p.ResourceVersion {
+	if ref != 0 && c.arena.ResourceVersion(ref) > p.ResourceVersion {
 		l.staging.older = append(l.staging.older, api.Key(lite.Clone(string(key))))
 	}
 	if l.sameVersion(ref, p) {
-		c.heap.Retain(ref)
+		c.arena.Retain(ref)
 	} else {
 		var status *api.Status
 		if ref, status = c.store(p, ref); status != nil {
@@ -96,7 +96,7 @@ func (l *Listing) Object(p *Update) *api.Status {
 	if behind {
 		l.staging.state.Append(ref)
 	} else {
-		c.heap.Release(l.staging.state.Set(ref))
+		c.arena.Release(l.staging.state.Set(ref))
 	}
 	return nil
 }
@@ -106,8 +106,8 @@ func (l *Listing) Object(p *Update) *api.Status {
 // version may lack a body.
 func (l *Listing) sameVersion(ref store.Ref, p *Update) bool {
 	c := l.cacher
-	return ref != 0 && c.heap.ResourceVersion(ref) == p.ResourceVersion &&
-		c.heap.Equals(ref, p.Envelope) && c.bodies.Has(ref, &p.Base)
+	return ref != 0 && c.arena.ResourceVersion(ref) == p.ResourceVersion &&
+		c.arena.Equals(ref, p.Envelope) && c.bodies.Has(ref, &p.Base)
 }
 
 // Delete removes an object from the list in progress, unless the list has a
@@ -115,8 +115,8 @@ func (l *Listing) sameVersion(ref store.Ref, p *Update) bool {
 func (l *Listing) Delete(key api.Key, rv api.ResourceVersion) {
 	c := l.cacher
 	l.staging.faults.clear(key, rv)
-	if ref := l.staging.state.Get(key); ref != 0 && c.heap.ResourceVersion(ref) < rv {
-		c.heap.Release(l.staging.state.Remove(key))
+	if ref := l.staging.state.Get(key); ref != 0 && c.arena.ResourceVersion(ref) < rv {
+		c.arena.Release(l.staging.state.Remove(key))
 	}
 }
 
@@ -133,12 +133,12 @@ func (l *Listing) End(rv api.ResourceVersion, now int64) {
 	c.at.Now = max(c.at.Now, now)
 	c.watches.Finish()
 	old := c.state
-	if c.upstream.listed == c.upstream.source { // last good versions of another history are not comparable
+	if c.upstream.listed == c.upstream.clusterID { // last good versions of another history are not comparable
 		l.keepLastGood(old)
 		l.keepNewer(old, rv)
 		l.dropStaleFaults(old, rv)
 	}
-	c.upstream.listed = c.upstream.source
+	c.upstream.listed = c.upstream.clusterID
 	c.state, c.faults.list = l.staging.state, l.staging.faults.list
 	c.faults.next += l.staging.faults.next
 	l.staging = nil
@@ -171,7 +171,7 @@ func (l *Listing) keepLastGood(old *store.Store) {
 	c := l.cacher
 	for _, f := range l.staging.faults.list {
 		if ref := old.Get(f.Key); ref != 0 && l.staging.state.Get(f.Key) == 0 && !f.Retracted() {
-			l.staging.state.Set(c.heap.Retain(ref))
+			l.staging.state.Set(c.arena.Retain(ref))
 		}
 	}
 }
@@ -186,8 +186,8 @@ func (l *Listing) keepNewer(old *store.Store, rv api.ResourceVersion) {
 	}
 	for _, key := range l.staging.older {
 		listed, held := l.staging.state.Get(key), old.Get(key)
-		if listed != 0 && held != 0 && c.heap.ResourceVersion(listed) < c.heap.ResourceVersion(held) {
-			c.heap.Release(l.staging.state.Set(c.heap.Retain(held)))
+		if listed != 0 && held != 0 && c.arena.ResourceVersion(listed) < c.arena.ResourceVersion(held) {
+			c.arena.Release(l.staging.state.Set(c.arena.Retain(held)))
 		}
 	}
 }
@@ -203,8 +203,8 @@ func (l *Listing) dropStaleFaults(old *store.Store, rv api.ResourceVersion) {
 	}
 	for _, f := range l.staging.faults.list {
 		listed := l.staging.state.Get(f.Key)
-		if listed != 0 && old.Get(f.Key) == 0 && c.heap.ResourceVersion(listed) <= c.at.Version {
-			c.heap.Release(l.staging.state.Remove(f.Key))
+		if listed != 0 && old.Get(f.Key) == 0 && c.arena.ResourceVersion(listed) <= c.at.Version {
+			c.arena.Release(l.staging.state.Remove(f.Key))
 		}
 	}
 }
@@ -214,8 +214,8 @@ func (l *Listing) dropStaleFaults(old *store.Store, rv api.ResourceVersion) {
 func (c *Cacher) difference(old *store.Store, rv api.ResourceVersion) []history.Event {
 	var changes []history.Event
 	c.state.Ascend("", func(ref store.Ref) bool {
-		if previous := old.Get(c.heap.Key(ref)); previous != ref {
-			at := c.heap.ResourceVersion(ref)
+		if previous := old.Get(c.arena.Key(ref)); previous != ref {
+			at := c.arena.ResourceVersion(ref)
 			if at <= c.at.Version {
 				at = rv
 			}
@@ -225,7 +225,7 @@ func (c *Cacher) difference(old *store.Store, rv api.ResourceVersion) []history.
 	})
 	lite.Sort(changes, func(a, b *history.Event) bool { return a.ResourceVersion < b.ResourceVersion })
 	old.Ascend("", func(ref store.Ref) bool {
-		if c.state.Get(c.heap.Key(ref)) == 0 {
+		if c.state.Get(c.arena.Key(ref)) == 0 {
 			changes = append(changes, history.Event{
 				ResourceVersion: rv, Previous: ref, Millis: c.at.Now, FinalStateUnknown: true,
 			})

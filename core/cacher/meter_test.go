@@ -28,8 +28,8 @@ func (w *world) startMetered(opt cacher.WatchOptions) *metered {
 	m := &metered{world: w}
 	opt.Meter, opt.Exhausted = &m.meter, func() { m.waiting++ }
 	opt.Sink = func(d watcher.Delivery) bool {
-		m.got = append(m.got, objects.Delivery(w.Heap(), d))
-		w.Heap().Release(d.Content)
+		m.got = append(m.got, objects.Delivery(w.Arena(), d))
+		w.Arena().Release(d.Content)
 		return true
 	}
 	m.Watcher = w.start(opt)
@@ -174,7 +174,7 @@ func TestMeteredPagesAreThePagesOfAList(t *testing.T) {
 		var meter watcher.Meter
 		opt.Meter = &meter
 		var p *cacher.Pages
-		require.Nil(t, w.OpenList(opt, func(opened *cacher.Pages, status *api.Status) {
+		require.Nil(t, w.List(opt, func(opened *cacher.Pages, status *api.Status) {
 			require.Nil(t, status)
 			p = opened
 		}))

@@ -281,12 +281,12 @@ func (d *duel) readOne(r *reader) bool {
 		r.Run()
 		return true
 	}
-	key := strings.Clone(string(d.Heap().Key(delivery.Content)))
+	key := strings.Clone(string(d.Arena().Key(delivery.Content)))
 	text := delivery.Type.String() + " " + key + "@" + rv.String()
 	if delivery.Flags&api.FinalStateUnknown != 0 {
 		text += " unknown"
 	}
-	d.Heap().Release(delivery.Content)
+	d.Arena().Release(delivery.Content)
 	_, known := r.state[key]
 	require.True(d.t, r.blind || known == (delivery.Type != api.Added), "%s, known: %v", text, known)
 	if len(r.got) >= len(r.want) {

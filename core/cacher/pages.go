@@ -7,52 +7,66 @@ import (
 	"github.com/watchglass/watchglass/core/watcher"
 )
 
-// Pages is a list that is read in parts, all at one resource version. Between two
-// reads it holds no references to versions, regardless of the number of objects.
+// Pages is a list that is read in parts, all at one resource version. Prepare must have
+// reported that it is prepared before Next is called; All calls both. Between two
+// reads a list holds no references to versions, regardless of the number of objects.
 // It can continue as long as the window has all changes since the list was
 // opened.
 type Pages struct {
-	ListResult // without Items
+	ResourceVersion api.ResourceVersion
+	// Continue is the token of the next page, or empty. Prepare sets it.
+	Continue string
+	// Remaining is the number of items after this page. It is zero if unknown, as
+	// under a selector (rules C42, C43). Prepare sets it.
+	Remaining uint64
+	// Limited means that the list has a limit, so it may be incomplete.
+	Limited bool
 
 	cacher *Cacher
 	plan   listPlan
 	filter *watcher.Filter
 	state  *past
 	next   api.Key // the first unread key
-	count  *scan   // counts the items of a list with a limit; nil after the count
+	count  *count  // nil for a list without limit, and after the count
 	left   int     // remaining items of a list with a limit
+}
+
+// count is the count of the items of a list with a limit.
+type count struct {
+	state *past
+	next  api.Key // the first key that is not counted
+	last  string  // key of the last item
 }
 
 // maxScanned is the number of objects that one read examines.
 const maxScanned = 4096
 
-// OpenList is like List for a result that is read with Pages.Next, after
-// Pages.Prepare has reported that it is prepared.
-func (c *Cacher) OpenList(opt ListOptions, done func(*Pages, *api.Status)) *api.Status {
-	plan, filter, status := c.planList(&opt)
-	if status != nil {
-		return status
-	}
-	filter.Meter(opt.Meter)
-	c.waits.WhenFresh(plan.notOlderThan, func(status *api.Status) {
-		if status != nil {
-			done(nil, status)
-			return
-		}
-		done(c.openPages(&plan, filter))
-	})
-	return nil
-}
+const expiredContinue = "The provided continue parameter is too old to display a consistent list result. " +
+	"You can start a new list without it, or use the continue token of this response to continue with the latest " +
+	"state, which may lack or repeat objects that changed since."
 
-func (c *Cacher) openPages(plan *listPlan, filter *watcher.Filter) (*Pages, *api.Status) {
-	r, state, status := c.openList(plan, filter)
-	if status != nil {
-		return nil, status
+// open opens a list at the state that it is read from. The 410 for an expired continue
+// token contains a token that continues with the latest state (rule C52).
+func (c *Cacher) open(plan *listPlan, filter *watcher.Filter) (*Pages, *api.Status) {
+	p := &Pages{
+		ResourceVersion: c.at.Version, Limited: plan.limit > 0, cacher: c, plan: *plan, filter: filter, next: plan.from,
 	}
-	p := &Pages{ListResult: *r, cacher: c, plan: *plan, filter: filter, state: state, next: plan.from}
-	if plan.limit > 0 {
-		counted := *state
-		p.count = &scan{plan: &p.plan, filter: filter, state: &counted, next: plan.from}
+	if plan.exact == 0 {
+		p.state = c.stateNow()
+	} else {
+		state, status := c.stateAt(plan.exact)
+		if status != nil {
+			if plan.continued {
+				status = api.Expired(expiredContinue)
+				status.Continue = formatContinue(0, plan.start)
+			}
+			return nil, status
+		}
+		p.state, p.ResourceVersion = state, plan.exact
+	}
+	if p.Limited {
+		counted := *p.state
+		p.count = &count{state: &counted, next: plan.from}
 	}
 	return p, nil
 }
@@ -61,17 +75,59 @@ func (c *Cacher) openPages(plan *listPlan, filter *watcher.Filter) (*Pages, *api
 // reports whether the list is prepared. Continue and Remaining are then set. It
 // fails with 410 like Next.
 func (p *Pages) Prepare() (done bool, status *api.Status) {
-	if p.count == nil {
+	n := p.count
+	if n == nil {
 		return true, nil
 	}
-	done, status = p.count.run(&p.ListResult, func(store.Ref) { p.left++ })
-	if p.cacher.restored.corruption != nil {
-		return true, p.cacher.restored.corruption
+	if !n.state.catchUp(n.next) {
+		return true, p.expired()
 	}
-	if done && status == nil {
-		p.count = nil
+	done = true
+	n.state.ascend(n.next, func(ref store.Ref) bool {
+		key := p.cacher.arena.Key(ref)
+		if p.plan.beyond(key) {
+			return false
+		}
+		if p.filter.Exhausted() {
+			done, n.next = false, api.Key(lite.Clone(string(key)))
+			return false
+		}
+		if !p.filter.Covers(key) {
+			return true // the client must not learn of its existence
+		}
+		if p.left == p.plan.limit {
+			p.Remaining++
+			return !p.filter.Selective()
+		}
+		if p.filter.Matches(ref) {
+			p.left++
+			n.last = string(key)
+		}
+		return true
+	})
+	n.last = lite.Clone(n.last) // the arena may reuse the memory
+	if corruption := p.cacher.restored.corruption; corruption != nil {
+		return true, corruption
 	}
-	return done, status
+	if done {
+		p.counted(api.Key(n.last))
+	}
+	return done, nil
+}
+
+// counted ends the count after the item with the given key.
+func (p *Pages) counted(last api.Key) {
+	p.count = nil
+	if p.Remaining > 0 {
+		p.continueAfter(last)
+	}
+	if p.filter.Selective() {
+		p.Remaining = 0
+	}
+}
+
+func (p *Pages) continueAfter(last api.Key) {
+	p.Continue = formatContinue(p.ResourceVersion, string(last)[len(p.plan.prefix):]+"\x00")
 }
 
 // Next yields the next items until take returns false, maxScanned objects were
@@ -85,7 +141,7 @@ func (p *Pages) Next(take func(*Cacher, store.Ref) (more bool)) (done bool, stat
 	scanned, full := 0, false
 	done = true
 	p.state.ascend(p.next, func(ref store.Ref) bool {
-		key := c.heap.Key(ref)
+		key := c.arena.Key(ref)
 		switch {
 		case p.plan.beyond(key), p.plan.limit > 0 && p.left == 0:
 			return false
@@ -104,4 +160,33 @@ func (p *Pages) Next(take func(*Cacher, store.Ref) (more bool)) (done bool, stat
 		return true, c.restored.corruption
 	}
 	return done, nil
+}
+
+// All returns the items of a list without a meter, in key order. They have no
+// references and are valid until the cacher changes.
+func (p *Pages) All() (items []store.Ref, status *api.Status) {
+	_, status = p.Prepare()
+	for done := false; !done && status == nil; {
+		done, status = p.Next(func(_ *Cacher, ref store.Ref) bool {
+			items = append(items, ref)
+			return true
+		})
+	}
+	return items, status
+}
+
+// Cut ends a page after the item with the given key, omits the n items after it, and
+// sets the continue token. A page has at least one item and may be shorter
+// than its limit (rule P16).
+func (p *Pages) Cut(last api.Key, n int) {
+	if !p.filter.Selective() {
+		p.Remaining += uint64(n)
+	}
+	p.continueAfter(last)
+}
+
+// expired returns the status of a list whose state can no longer be read.
+func (p *Pages) expired() *api.Status {
+	return api.Expired("the objects at resource version " + p.ResourceVersion.String() +
+		" can no longer be read: the collection changed too much or was relisted; list again")
 }

@@ -17,7 +17,7 @@ import (
 // openList opens a list, which must not wait.
 func (w *world) openList(opt cacher.ListOptions) (p *cacher.Pages, status *api.Status) {
 	w.t.Helper()
-	refused := w.OpenList(opt, func(opened *cacher.Pages, s *api.Status) { p, status = opened, s })
+	refused := w.List(opt, func(opened *cacher.Pages, s *api.Status) { p, status = opened, s })
 	if refused != nil {
 		return nil, refused
 	}
@@ -33,7 +33,7 @@ func (w *world) openList(opt cacher.ListOptions) (p *cacher.Pages, status *api.S
 // read reads up to the given number of items.
 func read(p *cacher.Pages, items int) (got []string, done bool, status *api.Status) {
 	done, status = p.Next(func(c *cacher.Cacher, ref store.Ref) bool {
-		got = append(got, fmt.Sprintf("%s@%s", c.Heap().Key(ref), c.Heap().ResourceVersion(ref)))
+		got = append(got, fmt.Sprintf("%s@%s", c.Arena().Key(ref), c.Arena().ResourceVersion(ref)))
 		return len(got) < items
 	})
 	return got, done, status
@@ -130,7 +130,7 @@ func TestOpenListHoldsNoReferences(t *testing.T) {
 	for rv := 11; rv < 20; rv++ {
 		w.do(fmt.Sprintf("ns/b rv=%d", rv))
 	}
-	assert.Equal(t, 3+4, w.Heap().Versions(), "the state and the window are released")
+	assert.Equal(t, 3+4, w.Arena().Versions(), "the state and the window are released")
 	_, _, status = read(p, 1)
 	require.NotNil(t, status)
 	assert.Equal(t, 410, status.Code)
@@ -150,7 +150,7 @@ func TestOpenListEndsAtItsLimit(t *testing.T) {
 	assert.NotEmpty(t, p.Continue)
 }
 
-func TestOpenListValidatesLikeList(t *testing.T) {
+func TestOpenedListIsValidated(t *testing.T) {
 	w := lists(t)
 	for _, c := range []struct {
 		opt  cacher.ListOptions

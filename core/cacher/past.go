@@ -87,9 +87,9 @@ func (p *past) event(position int) *history.Event { return p.cacher.window.At(po
 func (p *past) key(position int) api.Key {
 	e := p.event(position)
 	if e.Current != 0 {
-		return p.cacher.heap.Key(e.Current)
+		return p.cacher.arena.Key(e.Current)
 	}
-	return p.cacher.heap.Key(e.Previous)
+	return p.cacher.arena.Key(e.Previous)
 }
 
 // ascend is like Cacher.Ascend for the past state. catchUp must be called first.
@@ -103,7 +103,7 @@ func (p *past) ascend(from api.Key, yield func(store.Ref) bool) {
 		undone = undone[1:]
 	}
 	p.cacher.state.Ascend(from, func(ref store.Ref) bool {
-		key := p.cacher.heap.Key(ref)
+		key := p.cacher.arena.Key(ref)
 		for more && len(undone) > 0 && p.key(undone[0]) < key {
 			take()
 		}

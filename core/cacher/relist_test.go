@@ -30,15 +30,15 @@ func (w *world) observed() (o *observer, stop func()) {
 func (o *observer) Changed(id store.ID, e *history.Event) {
 	assert.Equal(o.t, e.Current, o.State().Version(id))
 	assert.Zero(o.t, e.FinalStateUnknown)
-	o.seen = append(o.seen, objects.Ref(o.Heap(), e.Previous)+" > "+objects.Ref(o.Heap(), e.Current)+" at "+e.ResourceVersion.String())
+	o.seen = append(o.seen, objects.Ref(o.Arena(), e.Previous)+" > "+objects.Ref(o.Arena(), e.Current)+" at "+e.ResourceVersion.String())
 }
 
 // Replaced implements cacher.Observer.
 func (o *observer) Replaced() {
 	text := "replaced by"
 	o.State().Objects(func(id store.ID, ref store.Ref) bool {
-		assert.Equal(o.t, id, o.State().Find(o.Heap().Key(ref)))
-		text += " " + objects.Ref(o.Heap(), ref)
+		assert.Equal(o.t, id, o.State().Find(o.Arena().Key(ref)))
+		text += " " + objects.Ref(o.Arena(), ref)
 		return true
 	})
 	o.seen = append(o.seen, text)
@@ -132,7 +132,7 @@ func TestRelistWithOtherBodies(t *testing.T) {
 	w.do("ns/c rv=11")
 	w.take(x)
 	w.list(20, `ns/a rv=1 body={"kind":"Pod"}`, "ns/b rv=2", "ns/c rv=11")
-	assert.Equal(t, `{"kind":"Pod"}`, string(w.Heap().Envelope(w.State().Get("ns/a")).Body().Data))
+	assert.Equal(t, `{"kind":"Pod"}`, string(w.Arena().Envelope(w.State().Get("ns/a")).Body().Data))
 	assert.Equal(t, old, w.State().Get("ns/b"), "shared, not copied")
 	assert.Empty(t, w.take(x), "G15: no version is delivered twice")
 	w.Bodies().SetDictionary([]byte("d"))
@@ -222,10 +222,10 @@ func TestWatchFromBetweenTwoListsEndsWith410(t *testing.T) {
 
 func TestAnotherSourceEndsWatchesWith410(t *testing.T) {
 	w := newWorld(t, history.Limits{})
-	w.Upstream().SetSource("one")
+	w.Upstream().SetClusterID("one")
 	w.list(10, "ns/a rv=5")
 	x := w.start(since("10"))
-	w.Upstream().SetSource("two")
+	w.Upstream().SetClusterID("two")
 	w.list(30, "ns/a rv=25")
 	assert.True(t, x.Finished())
 	assert.Equal(t, 410, x.Status().Code)

@@ -38,8 +38,8 @@ func (w *world) consume(room int, opt cacher.WatchOptions) *consumer {
 			return false
 		}
 		c.room--
-		c.got = append(c.got, objects.Delivery(w.Heap(), d))
-		w.Heap().Release(d.Content)
+		c.got = append(c.got, objects.Delivery(w.Arena(), d))
+		w.Arena().Release(d.Content)
 		return true
 	}
 	opt.Closed = func() { c.closed++ }
@@ -323,7 +323,7 @@ func TestB24_EveryEndHasAReason(t *testing.T) {
 			w.churn("ns/a", 11, 14)
 			w.pass(1000)
 		}, watcher.Ending{Reason: api.WatchEndTimeout, Output: 4}},
-		{"another source", stalling("10"), func(w *world) { w.Upstream().SetSource("other") }, watcher.Ending{Reason: api.WatchEndHistoryLost}},
+		{"another source", stalling("10"), func(w *world) { w.Upstream().SetClusterID("other") }, watcher.Ending{Reason: api.WatchEndHistoryLost}},
 		{"an older state", stalling("10"), func(w *world) { w.list(5) }, watcher.Ending{Reason: api.WatchEndHistoryLost}},
 		{"history that is gone", cacher.WatchOptions{ResourceVersion: "10", Policy: api.PolicyStall}, func(w *world) {
 			w.churn("ns/a", 11, 300)

@@ -5,8 +5,8 @@ import "github.com/watchglass/watchglass/core/api"
 // Upstream is a cacher's state about its source.
 type Upstream struct {
 	cacher     *Cacher
-	source     string
-	listed     string // the history that the state belongs to
+	clusterID  string
+	listed     string // the cluster ID of the state
 	progressed int64
 	failure    *api.Status // why there has been no progress since; nil if unknown
 }
@@ -14,18 +14,18 @@ type Upstream struct {
 // SetSchema replaces the schema. The cacher must be empty.
 func (u *Upstream) SetSchema(s api.Schema) { u.cacher.schema = s }
 
-// Source returns the ID of the history that the resource versions belong to, or
-// "" if it is unknown.
-func (u *Upstream) Source() string { return u.source }
+// ClusterID returns the ID of the history that the resource versions belong to, such as
+// an etcd cluster, or "" if it is unknown.
+func (u *Upstream) ClusterID() string { return u.clusterID }
 
-// SetSource sets the ID of the history of the list that is about to be committed. A
+// SetClusterID sets the ID of the history of the list that is about to be committed. A
 // different ID means that resource versions are not comparable with earlier ones, so
 // all watches end.
-func (u *Upstream) SetSource(source string) {
-	if source == u.source {
+func (u *Upstream) SetClusterID(id string) {
+	if id == u.clusterID {
 		return
 	}
-	u.source = source
+	u.clusterID = id
 	if c := u.cacher; c.ready {
 		c.watches.Finish()
 		c.watches.Fail(otherHistory(), nil)

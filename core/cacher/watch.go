@@ -113,10 +113,10 @@ func (c *Cacher) begin(opt *watcher.Options, o *WatchOptions, rv api.ResourceVer
 	case o.SendInitialEvents != api.True:
 		return c.beginHistory(opt, rv)
 	case o.Meter != nil:
-		opt.Initial, opt.Watermark = watcher.FromCollection(c.heap, c.collector(opt.Filter), c.at.Version), c.at.Version
+		opt.Initial, opt.Watermark = watcher.FromCollection(c.arena, c.collector(opt.Filter), c.at.Version), c.at.Version
 	default:
 		refs := c.capture(o.Namespace, opt.Filter)
-		opt.Initial, opt.Watermark = watcher.FromState(c.heap, refs, c.at.Version), c.at.Version
+		opt.Initial, opt.Watermark = watcher.FromState(c.arena, refs, c.at.Version), c.at.Version
 	}
 	return c.restored.corruption
 }
@@ -134,7 +134,7 @@ func (c *Cacher) beginHistory(opt *watcher.Options, rv api.ResourceVersion) *api
 	if opt.Policy == api.PolicyStall {
 		opt.Cursor.MoveTo(position)
 	} else {
-		opt.Initial = watcher.FromHistory(c.heap, c.window, position)
+		opt.Initial = watcher.FromHistory(c.arena, c.window, position)
 	}
 	return nil
 }
@@ -144,11 +144,11 @@ func (c *Cacher) capture(namespace string, filter *watcher.Filter) []store.Ref {
 	var refs []store.Ref
 	prefix := namespacePrefix(namespace)
 	c.state.Ascend(api.Key(prefix), func(ref store.Ref) bool {
-		if !strings.HasPrefix(string(c.heap.Key(ref)), prefix) {
+		if !strings.HasPrefix(string(c.arena.Key(ref)), prefix) {
 			return false
 		}
 		if filter.Matches(ref) {
-			refs = append(refs, c.heap.Retain(ref))
+			refs = append(refs, c.arena.Retain(ref))
 		}
 		return true
 	})
@@ -157,9 +157,9 @@ func (c *Cacher) capture(namespace string, filter *watcher.Filter) []store.Ref {
 
 // collector returns a function that collects the current matching versions.
 func (c *Cacher) collector(filter *watcher.Filter) watcher.Collect {
-	plan := &listPlan{}
+	var plan listPlan
 	plan.from, plan.to = c.span(filter.Scope())
-	pages := &Pages{ListResult: ListResult{ResourceVersion: c.at.Version}, cacher: c, plan: *plan, filter: filter, state: c.stateNow(), next: plan.from}
+	pages, _ := c.open(&plan, filter) // cannot fail: it reads the latest state
 	return func(add func(store.Ref)) (done bool, status *api.Status) {
 		return pages.Next(func(_ *Cacher, ref store.Ref) bool { add(ref); return true })
 	}

@@ -25,9 +25,9 @@ func TestH12_StoreIsNeverBehindAWatch(t *testing.T) {
 		if d.Type == api.Deleted {
 			assert.Zero(t, held, "the store has an object that the watch has seen deleted")
 		} else {
-			assert.Equal(t, d.ResourceVersion, w.Heap().ResourceVersion(held))
+			assert.Equal(t, d.ResourceVersion, w.Arena().ResourceVersion(held))
 		}
-		w.Heap().Release(d.Content)
+		w.Arena().Release(d.Content)
 		return true
 	}
 	w.start(opt)

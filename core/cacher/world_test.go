@@ -1,6 +1,7 @@
 package cacher_test
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 
@@ -97,7 +98,7 @@ func (w *world) tryStart(opt cacher.WatchOptions) (started *watcher.Watcher, sta
 }
 
 func (w *world) take(x *watcher.Watcher) []string {
-	list := objects.Take(w.Heap(), x)
+	list := objects.Take(w.Arena(), x)
 	w.Watches().Resume()
 	return list
 }
@@ -120,16 +121,17 @@ func (w *world) page(opt cacher.ListOptions) page {
 }
 
 func (w *world) tryPage(opt cacher.ListOptions) (p *page, status *api.Status) {
-	refused := w.List(opt, func(r *cacher.ListResult, s *api.Status) {
-		if r != nil {
-			p = &page{objects.Refs(w.Heap(), r.Items), r.ResourceVersion, r.Continue, r.Remaining}
+	refused := w.List(opt, func(r *cacher.Pages, s *api.Status) {
+		if status = s; s == nil {
+			var items []store.Ref
+			items, status = r.All()
+			p = &page{objects.Refs(w.Arena(), items), r.ResourceVersion, r.Continue, r.Remaining}
 		}
-		status = s
 	})
-	if refused != nil {
-		return nil, refused
+	if refused != nil || status != nil {
+		return nil, cmp.Or(refused, status)
 	}
-	return p, status
+	return p, nil
 }
 
 // assertNoLeak closes everything and checks that only the state and the history
@@ -149,11 +151,11 @@ func (w *world) assertNoLeak() {
 		held[e.Current], held[e.Previous] = true, true
 	}
 	delete(held, 0)
-	assert.Equal(w.t, len(held), w.Heap().Versions(), "unreferenced versions")
+	assert.Equal(w.t, len(held), w.Arena().Versions(), "unreferenced versions")
 	assert.Zero(w.t, w.Watches().Len())
 	w.list(w.ResourceVersion() + 1)
-	assert.Zero(w.t, w.Heap().Versions(), "an empty list removes all objects")
-	assert.Zero(w.t, w.Heap().UsedBytes())
+	assert.Zero(w.t, w.Arena().Versions(), "an empty list removes all objects")
+	assert.Zero(w.t, w.Arena().UsedBytes())
 }
 
 // The common kinds of watch.

@@ -82,14 +82,14 @@ func (c *connector) restart(now int64) {
 		if old.Ready() {
 			r.cacher.Listing().Begin()
 			old.State().Ascend("", func(ref store.Ref) bool {
-				heap, buffer := old.Heap(), []byte(nil)
+				arena, buffer := old.Arena(), []byte(nil)
 				r.cacher.Listing().Object(&cacher.Update{
-					ResourceVersion: heap.ResourceVersion(ref), Flags: heap.Flags(ref),
-					Labels: heap.LabelsOf(ref), Envelope: heap.Complete(ref, &buffer), Base: baseOf(old, ref),
+					ResourceVersion: arena.ResourceVersion(ref), Flags: arena.Flags(ref),
+					Labels: arena.LabelsOf(ref), Envelope: arena.Complete(ref, &buffer), Base: baseOf(old, ref),
 				})
 				return true
 			})
-			r.cacher.Upstream().SetSource(old.Upstream().Source())
+			r.cacher.Upstream().SetClusterID(old.Upstream().ClusterID())
 			r.cacher.Listing().End(old.ResourceVersion(), now)
 		}
 	}
@@ -97,11 +97,11 @@ func (c *connector) restart(now int64) {
 
 // baseOf returns the complete base of a version.
 func baseOf(c *cacher.Cacher, ref store.Ref) wire.Base {
-	base := c.Heap().Base(ref)
+	base := c.Arena().Base(ref)
 	if base == 0 {
 		return wire.Base{}
 	}
-	return wire.Base{ResourceVersion: c.Heap().ResourceVersion(base), Body: c.Heap().BaseBody(ref, new([]byte))}
+	return wire.Base{ResourceVersion: c.Arena().ResourceVersion(base), Body: c.Arena().BaseBody(ref, new([]byte))}
 }
 
 func (c *connector) tick(now int64) {
@@ -187,6 +187,6 @@ func (r *resource) list(source string, rv api.ResourceVersion, puts []*cacher.Up
 		r.cacher.Listing().Object(p)
 		scribble(p.Envelope)
 	}
-	r.cacher.Upstream().SetSource(source)
+	r.cacher.Upstream().SetClusterID(source)
 	r.cacher.Listing().End(rv, now)
 }

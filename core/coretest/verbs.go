@@ -15,8 +15,8 @@ func init() {
 		"config": doConfig, // seed= client= max-bytes= max-history= credit= connector-history= epoch= progress= message= subscriptions= blocks= kubernetes=
 
 		// The source behind the connector.
-		"load":     doLoad,     // RESOURCE rv= source=, then objects: the first list
-		"relist":   doRelist,   // RESOURCE rv= source=, then objects: the source relists
+		"load":     doLoad,     // RESOURCE rv= cluster=, then objects: the first list
+		"relist":   doRelist,   // RESOURCE rv= cluster=, then objects: the source relists
 		"put":      doPut,      // RESOURCE OBJECT delta: creates or updates an object; delta makes its body a delta from its base
 		"churn":    doChurn,    // RESOURCE KEY from= to=: updates the object once at each of these versions, and sets its restarts to the version
 		"delete":   doDelete,   // RESOURCE KEY rv=
@@ -43,7 +43,7 @@ func init() {
 		"restart-connector": doRestartConnector, // epoch=: the connector loses its history and connections, and gets this delta epoch
 		"old-connector":     doOldConnector,     // from now on, the connector does not know ChooseColumns
 		"new-connector":     doNewConnector,     // ends old-connector
-		"replica":           doReplica,          // RESOURCE rv= columns= source= epoch=, then objects: another connector takes over with this state
+		"replica":           doReplica,          // RESOURCE rv= columns= cluster= epoch=, then objects: another connector takes over with this state
 		"tap":               doTap,              // from now on, prints how bodies are encoded
 		"corrupt-bodies":    doCorruptBodies,    // the next block of bodies arrives corrupt
 		"change":            doChange,           // TEXT TEXT: the next message that contains the first text arrives with the second one instead
@@ -81,7 +81,7 @@ func init() {
 		"chunk":            doChunk,     // NAME stop: requests the next chunk, or ends the snapshot
 		"damage":           doDamage,    // NAME HOW: damages the stored snapshot
 		"attach":           doAttach,    // READER allow=RESOURCE@NAMESPACE,... room= progress= subscriptions= saved: the engine serves a reader
-		"reader":           doReader,    // READER hello | subscribe ID RESOURCE ns= labels= fields= rv= source= columns= cells metadata-only | unsubscribe ID | garbage HEX
+		"reader":           doReader,    // READER hello | subscribe ID RESOURCE ns= labels= fields= rv= cluster= columns= cells metadata-only | unsubscribe ID | garbage HEX
 		"room":             doRoom,      // READER BYTES: its connection has room for this many more bytes
 		"save":             doSave,      // READER: saves the session, so that it can be attached again transparently
 		"detach":           doDetach,    // READER

@@ -89,13 +89,13 @@ func (r *resource) difference(put *cacher.Update) error {
 	if err != nil {
 		return err
 	}
-	heap := r.cacher.Heap()
-	body, ok := encoder.EncodeDelta(nil, heap.Body(base).Data, put.Envelope.Body().Data, body.MaxDecoded)
+	arena := r.cacher.Arena()
+	body, ok := encoder.EncodeDelta(nil, arena.Body(base).Data, put.Envelope.Body().Data, body.MaxDecoded)
 	if !ok {
 		return fmt.Errorf("the body of %s is too large to be a difference", key)
 	}
 	put.Envelope = put.Envelope.AppendWithBody(nil, body)
-	put.Base = wire.Base{ResourceVersion: heap.ResourceVersion(base)}
+	put.Base = wire.Base{ResourceVersion: arena.ResourceVersion(base)}
 	return nil
 }
 

@@ -60,7 +60,7 @@ func doReader(h *harness, v *verb) error {
 		f.Data = (&wire.Subscribe{
 			Subscription: id, Resource: resource,
 			Namespace: v.option("ns"), LabelSelector: v.option("labels"), FieldSelector: v.option("fields"),
-			ResourceVersion: api.ResourceVersion(v.optionNumber("rv")), Source: v.option("source"),
+			ResourceVersion: api.ResourceVersion(v.optionNumber("rv")), ClusterID: v.option("cluster"),
 			MetadataOnly: v.flag("metadata-only"), Credit: 1 << 20,
 		}).Append(f.Data)
 	case "unsubscribe":

@@ -47,7 +47,7 @@ func doSnapshot(h *harness, v *verb) error {
 	}
 	s := h.snapshots[at]
 	f.Request = h.ask(f.Collection)
-	f.ResourceVersion, f.Source = s.rv.ResourceVersion, s.rv.Source
+	f.ResourceVersion, f.ClusterID = s.rv.ResourceVersion, s.rv.ClusterID
 	s.request, s.stepwise, s.fresh = f.Request, stepwise, nil
 	return h.command(v, f)
 }
@@ -85,7 +85,7 @@ func (h *harness) takeChunk(f *wire.SnapshotChunk) error {
 		s.chunks = nil
 	}
 	s.chunks = append(s.chunks, s.fresh...)
-	s.rv = wire.TakeSnapshot{ResourceVersion: f.ResourceVersion, Source: string([]byte(f.Source))}
+	s.rv = wire.TakeSnapshot{ResourceVersion: f.ResourceVersion, ClusterID: string([]byte(f.ClusterID))}
 	h.printer.line("%s, the last, rv=%d", text, f.ResourceVersion)
 	return nil
 }

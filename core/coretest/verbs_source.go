@@ -46,7 +46,7 @@ func doLoad(h *harness, v *verb) error   { return h.list(v, false) }
 func doRelist(h *harness, v *verb) error { return h.list(v, true) }
 
 func (h *harness) list(v *verb, again bool) error {
-	r, rv, source := h.source(v), v.rv(), v.option("source")
+	r, rv, source := h.source(v), v.rv(), v.option("cluster")
 	if v.err == nil && r.cacher.Ready() != again {
 		v.fail("load is for the first list of a resource, relist for those after it")
 	}

@@ -128,7 +128,7 @@ func doNewConnector(h *harness, v *verb) error {
 // doReplica replaces the connector with another one. Its state of other resources is
 // the same.
 func doReplica(h *harness, v *verb) error {
-	r, rv, columns, source := h.source(v), v.rv(), v.option("columns"), v.option("source")
+	r, rv, columns, source := h.source(v), v.rv(), v.option("columns"), v.option("cluster")
 	epoch := v.optionNumber("epoch")
 	if v.err != nil {
 		return v.err

@@ -9,17 +9,17 @@ import (
 
 // Bodies contains the dictionaries and bases of a collection's bodies.
 type Bodies struct {
-	heap         *store.Heap
+	arena        *store.Arena
 	window       *history.Window
 	epoch        uint64
 	dictionaries dictionaries
 	scratch      []byte
 }
 
-// Init initializes the bodies of versions in the heap. The epoch is a seed for
+// Init initializes the bodies of versions in the arena. The epoch is a seed for
 // [Bodies.Epoch], and the window counts the lists.
-func (b *Bodies) Init(heap *store.Heap, window *history.Window, epoch uint64) {
-	b.heap, b.window, b.epoch = heap, window, epoch
+func (b *Bodies) Init(arena *store.Arena, window *history.Window, epoch uint64) {
+	b.arena, b.window, b.epoch = arena, window, epoch
 }
 
 // Epoch identifies the assignment of bases in the collection. As long as it is
@@ -37,7 +37,7 @@ func (b *Bodies) Epoch() uint64 {
 // complete. It adds no reference.
 func (b *Bodies) BaseFor(current store.Ref) store.Ref {
 	base := b.baseBeside(current)
-	if base == 0 || b.heap.Dictionary(base) != b.dictionaries.current.number {
+	if base == 0 || b.arena.Dictionary(base) != b.dictionaries.current.number {
 		return 0
 	}
 	return base
@@ -49,10 +49,10 @@ func (b *Bodies) baseBeside(ref store.Ref) store.Ref {
 	if ref == 0 {
 		return 0
 	}
-	if base := b.heap.Base(ref); base != 0 {
+	if base := b.arena.Base(ref); base != 0 {
 		return base
 	}
-	if b.heap.Envelope(ref).Body().Codec == api.NoBody {
+	if b.arena.Envelope(ref).Body().Codec == api.NoBody {
 		return 0
 	}
 	return ref
@@ -67,7 +67,7 @@ func (b *Bodies) Stored(key api.Key, rv api.ResourceVersion, base *wire.Base, pr
 		return 0, nil
 	}
 	if known := b.baseBeside(previous); known != 0 && b.isBase(known, base) {
-		return b.heap.Retain(known), nil
+		return b.arena.Retain(known), nil
 	}
 	if base.Body.Codec == api.NoBody && place.BaseSize == 0 {
 		return 0, api.Protocol("the body of " + string(key) + " at version " + rv.String() +
@@ -78,19 +78,19 @@ func (b *Bodies) Stored(key api.Key, rv api.ResourceVersion, base *wire.Base, pr
 		place.Size = place.BaseSize
 	}
 	b.scratch = wire.AppendEnvelope(b.scratch[:0], &api.Object{Key: key, Body: base.Body})
-	return b.heap.Put(store.Version{
-		ResourceVersion: base.ResourceVersion, LabelSet: b.heap.Labels.Intern(nil),
+	return b.arena.Put(store.Version{
+		ResourceVersion: base.ResourceVersion, LabelSet: b.arena.Labels.Intern(nil),
 		Dictionary: b.dictionaries.current.number, Envelope: b.scratch, Place: place,
 	}), nil
 }
 
 // Set sets the body of a version of the current state that has none. This is not a change
 // of the object. If the place is not zero, it is that of the body in the open block of the
-// heap. Set fails, without any change, if the base of the body is missing.
+// arena. Set fails, without any change, if the base of the body is missing.
 func (b *Bodies) Set(ref store.Ref, body *wire.RowBody, place store.Place) *api.Status {
-	base, status := b.Stored(b.heap.Key(ref), b.heap.ResourceVersion(ref), &body.Base, 0, place)
+	base, status := b.Stored(b.arena.Key(ref), b.arena.ResourceVersion(ref), &body.Base, 0, place)
 	if status == nil {
-		b.heap.SetBody(ref, body.Body, place, b.Number(), base)
+		b.arena.SetBody(ref, body.Body, place, b.Number(), base)
 	}
 	return status
 }
@@ -98,20 +98,20 @@ func (b *Bodies) Set(ref store.Ref, body *wire.RowBody, place store.Place) *api.
 // Has reports whether a version has the given base, which may be none, and the current
 // dictionary.
 func (b *Bodies) Has(ref store.Ref, base *wire.Base) bool {
-	return b.heap.Dictionary(ref) == b.dictionaries.current.number &&
-		(b.heap.Base(ref) == 0) == (base.ResourceVersion == 0) &&
-		(base.ResourceVersion == 0 || b.isBase(b.heap.Base(ref), base))
+	return b.arena.Dictionary(ref) == b.dictionaries.current.number &&
+		(b.arena.Base(ref) == 0) == (base.ResourceVersion == 0) &&
+		(base.ResourceVersion == 0 || b.isBase(b.arena.Base(ref), base))
 }
 
 // isBase reports whether a version is the given base. If the base has a body, the
 // bytes must be equal.
 func (b *Bodies) isBase(ref store.Ref, base *wire.Base) bool {
-	if b.heap.ResourceVersion(ref) != base.ResourceVersion || b.heap.Dictionary(ref) != b.dictionaries.current.number {
+	if b.arena.ResourceVersion(ref) != base.ResourceVersion || b.arena.Dictionary(ref) != b.dictionaries.current.number {
 		return false
 	}
 	if base.Body.Codec == api.NoBody {
 		return true
 	}
-	body := b.heap.Body(ref)
+	body := b.arena.Body(ref)
 	return body.Codec == base.Body.Codec && string(body.Data) == string(base.Body.Data)
 }

@@ -23,7 +23,7 @@ type dictionary struct {
 }
 
 // SetDictionary sets the dictionary of the bodies that follow; nil means none. It
-// copies the bytes. Equal dictionaries share storage as long as the heap has a
+// copies the bytes. Equal dictionaries share storage as long as the arena has a
 // version that uses them.
 func (b *Bodies) SetDictionary(data []byte) {
 	d := &b.dictionaries
@@ -37,7 +37,7 @@ func (b *Bodies) SetDictionary(data []byte) {
 			return
 		}
 	}
-	d.forgetUnused(b.heap)
+	d.forgetUnused(b.arena)
 	d.last++
 	d.current = dictionary{d.last, slices.Clone(data)}
 	d.known = append(d.known, d.current)
@@ -47,9 +47,9 @@ func (b *Bodies) SetDictionary(data []byte) {
 // forgetUnused removes dictionaries that no version uses. It scans all versions,
 // but runs only once per connection; reference counting would cost time for each
 // version.
-func (d *dictionaries) forgetUnused(heap *store.Heap) {
+func (d *dictionaries) forgetUnused(arena *store.Arena) {
 	used := make([]bool, d.last+1)
-	for number := range heap.Dictionaries {
+	for number := range arena.Dictionaries {
 		used[number] = true
 	}
 	d.known = slices.DeleteFunc(d.known, func(known dictionary) bool {
@@ -63,7 +63,7 @@ func (d *dictionaries) forgetUnused(heap *store.Heap) {
 // Dictionary returns the dictionary that the body of a version is compressed
 // with.
 func (b *Bodies) Dictionary(ref store.Ref) []byte {
-	number := b.heap.Dictionary(ref)
+	number := b.arena.Dictionary(ref)
 	for _, known := range b.dictionaries.known {
 		if known.number == number {
 			return known.data
@@ -72,7 +72,7 @@ func (b *Bodies) Dictionary(ref store.Ref) []byte {
 	return nil
 }
 
-// Current returns the dictionary set last and its number in the heap.
+// Current returns the dictionary set last and its number in the arena.
 func (b *Bodies) Current() (number uint32, data []byte) {
 	return b.dictionaries.current.number, b.dictionaries.current.data
 }

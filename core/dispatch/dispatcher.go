@@ -25,7 +25,7 @@ type Moment struct {
 // matches, not to the number registered. Watches are served in the order of their
 // registration.
 type Dispatcher struct {
-	heap       *store.Heap
+	arena      *store.Arena
 	window     *history.Window
 	at         *Moment
 	index      Index[*registration]
@@ -46,9 +46,9 @@ type Dispatcher struct {
 // Init initializes a dispatcher without watches. It reads the events of the window,
 // and at is the moment that the collection has reached. The seed varies the times of
 // bookmarks.
-func (d *Dispatcher) Init(heap *store.Heap, window *history.Window, at *Moment, seed uint64) {
-	d.heap, d.window, d.at = heap, window, at
-	d.index = NewIndex[*registration](heap)
+func (d *Dispatcher) Init(arena *store.Arena, window *history.Window, at *Moment, seed uint64) {
+	d.arena, d.window, d.at = arena, window, at
+	d.index = NewIndex[*registration](arena)
 	d.watches = map[*watcher.Watcher]*registration{}
 	d.jitter = lite.NewRand(seed)
 }
@@ -135,7 +135,7 @@ func (d *Dispatcher) OfferAll(events []history.Event) {
 }
 
 func (d *Dispatcher) sameRevision(a, b store.Ref) bool {
-	return a != 0 && b != 0 && d.heap.ResourceVersion(a) == d.heap.ResourceVersion(b)
+	return a != 0 && b != 0 && d.arena.ResourceVersion(a) == d.arena.ResourceVersion(b)
 }
 
 // Fail ends watches with a 410. Nil means all.
@@ -229,8 +229,8 @@ func (d *Dispatcher) offer(e *history.Event, position int) {
 		blocked = d.retry(e, blocked)
 	}
 	if len(blocked) > 0 {
-		d.heap.Retain(e.Current)
-		d.heap.Retain(e.Previous)
+		d.arena.Retain(e.Current)
+		d.arena.Retain(e.Previous)
 		d.parked = &parked{*e, blocked, d.at.Now + d.budget.take(d.at.Now)}
 		if d.at.Now >= d.parked.deadline {
 			d.giveUpParked()
@@ -280,15 +280,15 @@ func (d *Dispatcher) giveUpParked() {
 // unpark returns the unused part of the budget (rule C27).
 func (d *Dispatcher) unpark() {
 	d.budget.giveBack(d.parked.deadline - d.at.Now)
-	d.heap.Release(d.parked.event.Current)
-	d.heap.Release(d.parked.event.Previous)
+	d.arena.Release(d.parked.event.Current)
+	d.arena.Release(d.parked.event.Previous)
 	d.parked = nil
 }
 
 // Start starts a watch. The dispatcher sets the Counts of its options.
 func (d *Dispatcher) Start(opt watcher.Options) *watcher.Watcher {
 	opt.Counts = &d.counts
-	w := watcher.New(d.heap, opt)
+	w := watcher.New(d.arena, opt)
 	d.register(w)
 	return w
 }

@@ -34,8 +34,8 @@ type Followers struct {
 }
 
 // Init initializes an empty set.
-func (s *Followers) Init(heap *store.Heap, window *history.Window, at *Moment) {
-	s.window, s.at, s.index = window, at, NewIndex[*Follower](heap)
+func (s *Followers) Init(arena *store.Arena, window *history.Window, at *Moment) {
+	s.window, s.at, s.index = window, at, NewIndex[*Follower](arena)
 }
 
 // Add adds a follower that has read everything. The set calls wake when the follower

@@ -23,7 +23,7 @@ import (
 // still be evaluated; all others cannot match (rule C25). If there are only a few
 // filters, Find returns all of them, which is cheaper.
 type Index[T any] struct {
-	heap   *store.Heap
+	arena  *store.Arena
 	places map[place]*bucket[T]
 	// The tallies record which conditions are in use, without and with a
 	// namespace, so that lookups skip all others.
@@ -102,10 +102,10 @@ type Entry[T any] struct {
 // Before reports whether e was added before other.
 func (e *Entry[T]) Before(other *Entry[T]) bool { return e.order < other.order }
 
-// NewIndex returns an empty index for versions in the heap.
-func NewIndex[T any](heap *store.Heap) Index[T] {
+// NewIndex returns an empty index for versions in the arena.
+func NewIndex[T any](arena *store.Arena) Index[T] {
 	return Index[T]{
-		heap: heap, places: map[place]*bucket[T]{},
+		arena: arena, places: map[place]*bucket[T]{},
 		anywhere: tally{labels: map[string]labelTally{}}, namespaced: tally{labels: map[string]labelTally{}},
 	}
 }
@@ -224,7 +224,7 @@ func (x *Index[T]) Find(e *history.Event) []*Entry[T] {
 	}
 	x.findIn("", &x.anywhere, e)
 	if x.namespaced.all > 0 {
-		if namespace := x.heap.Key(either).Namespace(); namespace != "" {
+		if namespace := x.arena.Key(either).Namespace(); namespace != "" {
 			x.findIn(namespace, &x.namespaced, e)
 		}
 	}
@@ -251,15 +251,15 @@ func (x *Index[T]) findVersion(namespace string, asked *tally, ref, found store.
 		if n == 0 || shared.Has(api.FieldCell(i)) {
 			continue
 		}
-		value := x.heap.Envelope(ref).Field(i)
-		if found == 0 || x.heap.Envelope(found).Field(i) != value {
+		value := x.arena.Envelope(ref).Field(i)
+		if found == 0 || x.arena.Envelope(found).Field(i) != value {
 			x.look(place{kind: withField, namespace: namespace, field: i, value: value})
 		}
 	}
-	if len(asked.labels) == 0 || found != 0 && x.heap.LabelSet(found) == x.heap.LabelSet(ref) {
+	if len(asked.labels) == 0 || found != 0 && x.arena.LabelSet(found) == x.arena.LabelSet(ref) {
 		return
 	}
-	for _, l := range x.heap.LabelsOf(ref) {
+	for _, l := range x.arena.LabelsOf(ref) {
 		of := asked.labels[l.Key]
 		if of.values > 0 {
 			x.look(place{kind: withLabel, namespace: namespace, key: l.Key, value: l.Value})

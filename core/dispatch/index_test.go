@@ -22,21 +22,21 @@ import (
 // feed is a collection that generates events. Each event is valid until the next.
 type feed struct {
 	t     *testing.T
-	heap  *store.Heap
+	arena *store.Arena
 	state *store.Store
 	last  history.Event
 	rv    api.ResourceVersion
 }
 
 func newFeed(t *testing.T) *feed {
-	heap := store.NewHeap()
-	return &feed{t: t, heap: heap, state: store.New(heap), rv: 1}
+	arena := store.NewArena()
+	return &feed{t: t, arena: arena, state: store.New(arena), rv: 1}
 }
 
 // do applies one change: an object in the short notation, or a deletion such as
 // "-default/a".
 func (f *feed) do(text string) *history.Event {
-	f.heap.Release(f.last.Previous)
+	f.arena.Release(f.last.Previous)
 	f.rv++
 	text, deleted := strings.CutPrefix(text, "-")
 	text += " rv=" + f.rv.String()
@@ -45,9 +45,9 @@ func (f *feed) do(text string) *history.Event {
 		e.Previous = f.state.Remove(objects.Object(text).Key)
 		require.NotZero(f.t, e.Previous, "%s is not there to be deleted", text)
 	} else {
-		e.Current = objects.Version(f.heap, text)
+		e.Current = objects.Version(f.arena, text)
 		if e.Previous = f.state.Set(e.Current); e.Previous != 0 {
-			e.Unchanged = objects.Unchanged(f.heap.Envelope(e.Previous), f.heap.Envelope(e.Current))
+			e.Unchanged = objects.Unchanged(f.arena.Envelope(e.Previous), f.arena.Envelope(e.Current))
 		}
 	}
 	f.last = e
@@ -56,7 +56,7 @@ func (f *feed) do(text string) *history.Event {
 
 func (f *feed) filter(namespace, labels, fields string) *watcher.Filter {
 	schema := objects.Pods()
-	filter, status := watcher.NewFilter(f.heap, &schema, namespace, objects.Select(labels, fields))
+	filter, status := watcher.NewFilter(f.arena, &schema, namespace, objects.Select(labels, fields))
 	require.Nil(f.t, status)
 	return filter
 }
@@ -70,8 +70,8 @@ type wish struct {
 }
 
 // matches evaluates the texts without any cache.
-func (w *wish) matches(t *testing.T, heap *store.Heap, ref store.Ref) bool {
-	if ref == 0 || !heap.Key(ref).InNamespace(w.namespace) {
+func (w *wish) matches(t *testing.T, arena *store.Arena, ref store.Ref) bool {
+	if ref == 0 || !arena.Key(ref).InNamespace(w.namespace) {
 		return false
 	}
 	labels, err := selector.ParseLabels(w.labels)
@@ -79,8 +79,8 @@ func (w *wish) matches(t *testing.T, heap *store.Heap, ref store.Ref) bool {
 	fields, err := selector.ParseFields(w.fields)
 	require.NoError(t, err)
 	schema := objects.Pods()
-	return labels.Matches(heap.LabelsOf(ref)) && fields.Matches(func(name string) (string, bool) {
-		return heap.Envelope(ref).Field(schema.Field(name)), true
+	return labels.Matches(arena.LabelsOf(ref)) && fields.Matches(func(name string) (string, bool) {
+		return arena.Envelope(ref).Field(schema.Field(name)), true
 	})
 }
 
@@ -136,7 +136,7 @@ func TestC25_IndexFindsAllMatchingFilters(t *testing.T) {
 	for seed := range int64(30) {
 		random := rand.New(rand.NewSource(seed))
 		f := newFeed(t)
-		index := dispatch.NewIndex[*wish](f.heap)
+		index := dispatch.NewIndex[*wish](f.arena)
 		filters := map[*wish]*watcher.Filter{}
 		var open []*dispatch.Entry[*wish]
 		for step := range 300 {
@@ -160,7 +160,7 @@ func TestC25_IndexFindsAllMatchingFilters(t *testing.T) {
 			e := f.do(text)
 			var want, got []*wish
 			for _, entry := range open {
-				if w := entry.Value; w.matches(t, f.heap, e.Current) || w.matches(t, f.heap, e.Previous) {
+				if w := entry.Value; w.matches(t, f.arena, e.Current) || w.matches(t, f.arena, e.Previous) {
 					want = append(want, w)
 				}
 			}
@@ -185,15 +185,15 @@ func TestC25_IndexFindsAllMatchingFilters(t *testing.T) {
 // A filter uses few index keys, regardless of the number of allowed values.
 func TestFilterOfManyValuesUsesFewIndexKeys(t *testing.T) {
 	f := newFeed(t)
-	index := dispatch.NewIndex[int](f.heap)
+	index := dispatch.NewIndex[int](f.arena)
 	for i := range 100 {
 		index.Add(f.filter("", "app in ("+manyValues+"),tier=web,zone in ("+manyValues+")", ""), &dispatch.Entry[int]{Value: i})
 		index.Add(f.filter("", "app in ("+manyValues+")", ""), &dispatch.Entry[int]{Value: i})
 	}
 	assert.Equal(t, 2*200, index.Held(), "each entry once by its position and once in the list of all")
-	without := objects.Version(f.heap, "ns/a rv=1 tier=db")
+	without := objects.Version(f.arena, "ns/a rv=1 tier=db")
 	assert.Empty(t, index.Find(&history.Event{Current: without}))
-	with := objects.Version(f.heap, "ns/b rv=1 app=4")
+	with := objects.Version(f.arena, "ns/b rv=1 app=4")
 	assert.Len(t, index.Find(&history.Event{Current: with}), 100)
 }
 
@@ -215,7 +215,7 @@ func TestC24_IndexFindsFew(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := newFeed(t)
-			index := dispatch.NewIndex[string](f.heap)
+			index := dispatch.NewIndex[string](f.arena)
 			for i := range 1000 {
 				text := strconv.Itoa(i)
 				w := c.wish(text)
@@ -226,7 +226,7 @@ func TestC24_IndexFindsFew(t *testing.T) {
 				if c.scoped {
 					key = "ns-" + i + "/pod-" + i
 				}
-				return objects.Version(f.heap, key+" rv=1 tier=web zone=z app-"+i+"=yes app=app-"+i+" nodeName=node-"+i)
+				return objects.Version(f.arena, key+" rv=1 tier=web zone=z app-"+i+"=yes app=app-"+i+" nodeName=node-"+i)
 			}
 			values := func(e history.Event) (list []string) {
 				for _, entry := range index.Find(&e) {

@@ -62,7 +62,7 @@ func (l Limits) withDefaults() Limits {
 // its position while it is in the window, even when the ring is resized (rules
 // H1, H4).
 type Window struct {
-	heap       *store.Heap
+	arena      *store.Arena
 	limits     Limits
 	ring       []Event
 	first      int // ring index of the oldest event
@@ -74,10 +74,10 @@ type Window struct {
 	prefetched []store.Ref         // scratch
 }
 
-// New returns an empty window. Its events refer to versions in the heap.
-func New(heap *store.Heap, limits Limits) *Window {
+// New returns an empty window. Its events refer to versions in the arena.
+func New(arena *store.Arena, limits Limits) *Window {
 	limits = limits.withDefaults()
-	return &Window{heap: heap, limits: limits, ring: make([]Event, limits.MinCapacity)}
+	return &Window{arena: arena, limits: limits, ring: make([]Event, limits.MinCapacity)}
 }
 
 // Capacity returns the current size of the ring.
@@ -128,7 +128,7 @@ func (w *Window) Prefetch(events int) {
 	for p := w.start; p < min(w.end-w.limits.MaxCapacity+events, w.end); p++ {
 		w.prefetched = append(w.prefetched, w.At(p).Previous)
 	}
-	w.heap.Prefetch(w.prefetched)
+	w.arena.Prefetch(w.prefetched)
 }
 
 func (w *Window) full() bool { return w.end-w.start == len(w.ring) }
@@ -136,7 +136,7 @@ func (w *Window) full() bool { return w.end-w.start == len(w.ring) }
 func (w *Window) evict() {
 	e := &w.ring[w.first]
 	w.evicted = e.ResourceVersion
-	w.heap.Release(e.Previous)
+	w.arena.Release(e.Previous)
 	*e = Event{}
 	w.start++
 	if w.first++; w.first == len(w.ring) {

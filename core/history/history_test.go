@@ -15,14 +15,14 @@ import (
 
 const window = 75_000
 
-func newWindow(minimum, maximum int) (*store.Heap, *history.Window) {
-	heap := store.NewHeap()
-	return heap, history.New(heap, history.Limits{MinCapacity: minimum, MaxCapacity: maximum, WindowMillis: window})
+func newWindow(minimum, maximum int) (*store.Arena, *history.Window) {
+	arena := store.NewArena()
+	return arena, history.New(arena, history.Limits{MinCapacity: minimum, MaxCapacity: maximum, WindowMillis: window})
 }
 
 // deleted returns the deletion of an object at a version and a time.
-func deleted(heap *store.Heap, rv api.ResourceVersion, millis int64) history.Event {
-	ref := objects.Version(heap, "default/"+rv.String()+" rv="+rv.String()+" rev="+rv.String())
+func deleted(arena *store.Arena, rv api.ResourceVersion, millis int64) history.Event {
+	ref := objects.Version(arena, "default/"+rv.String()+" rv="+rv.String()+" rev="+rv.String())
 	return history.Event{ResourceVersion: rv, Previous: ref, Millis: millis}
 }
 
@@ -57,7 +57,7 @@ func TestH2_UpperBound(t *testing.T) {
 		{"17 times: five doublings", 17 * window, 32 * 102400},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w := history.New(store.NewHeap(), history.Limits{MinCapacity: 102400, WindowMillis: c.millis})
+			w := history.New(store.NewArena(), history.Limits{MinCapacity: 102400, WindowMillis: c.millis})
 			for rv := range api.ResourceVersion(c.want + 2) {
 				w.Append(history.Event{ResourceVersion: rv + 1})
 			}
@@ -107,8 +107,8 @@ func TestH3_Resize(t *testing.T) {
 		{"one slot: doubles", 1, 1, 4, 1, 0, fresh, fresh, 2, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			heap := store.NewHeap()
-			w := history.NewAt(heap, history.Limits{MinCapacity: c.lo, MaxCapacity: c.hi, WindowMillis: window}, c.capacity, c.start)
+			arena := store.NewArena()
+			w := history.NewAt(arena, history.Limits{MinCapacity: c.lo, MaxCapacity: c.hi, WindowMillis: window}, c.capacity, c.start)
 			const now = 10_000_000
 			quarter := c.count - c.capacity/4
 			for i := range c.count {
@@ -116,7 +116,7 @@ func TestH3_Resize(t *testing.T) {
 				if i >= quarter {
 					at = now - c.newQuarter
 				}
-				w.Append(deleted(heap, api.ResourceVersion(100+i), at))
+				w.Append(deleted(arena, api.ResourceVersion(100+i), at))
 			}
 			require.Equal(t, c.capacity, w.Capacity())
 			require.Equal(t, c.start, w.Start())
@@ -124,7 +124,7 @@ func TestH3_Resize(t *testing.T) {
 			for p := w.Start(); p < w.End(); p++ {
 				before[p] = w.At(p).ResourceVersion
 			}
-			w.Append(deleted(heap, 200, now))
+			w.Append(deleted(arena, 200, now))
 			assert.Equal(t, c.want, w.Capacity())
 			assert.Equal(t, c.start+c.dropped, w.Start())
 			assert.Equal(t, c.start+c.count+1, w.End())
@@ -132,7 +132,7 @@ func TestH3_Resize(t *testing.T) {
 				assert.Equal(t, before[p], w.At(p).ResourceVersion, "H4: an event keeps its position")
 			}
 			assert.EqualValues(t, 200, w.At(w.End()-1).ResourceVersion)
-			assert.Equal(t, w.End()-w.Start(), heap.Versions(), "versions of evicted events are released")
+			assert.Equal(t, w.End()-w.Start(), arena.Versions(), "versions of evicted events are released")
 		})
 	}
 }
@@ -158,12 +158,12 @@ func TestT30_FullRingsOfEvenIntervals(t *testing.T) {
 		{8, 4, 10, window / 9, 10, 0},
 	} {
 		for _, start := range []int{0, 3} {
-			heap := store.NewHeap()
-			w := history.NewAt(heap, history.Limits{MinCapacity: c.lo, MaxCapacity: c.hi, WindowMillis: window}, c.capacity, start)
+			arena := store.NewArena()
+			w := history.NewAt(arena, history.Limits{MinCapacity: c.lo, MaxCapacity: c.hi, WindowMillis: window}, c.capacity, start)
 			for i := range c.capacity {
-				w.Append(deleted(heap, api.ResourceVersion(100+i), int64(i)*c.interval))
+				w.Append(deleted(arena, api.ResourceVersion(100+i), int64(i)*c.interval))
 			}
-			w.Append(deleted(heap, 200, int64(c.capacity)*c.interval))
+			w.Append(deleted(arena, 200, int64(c.capacity)*c.interval))
 			dropped := c.dropped
 			if c.want <= c.capacity {
 				dropped++ // the ring is full, so the new event evicts one more
@@ -176,16 +176,16 @@ func TestT30_FullRingsOfEvenIntervals(t *testing.T) {
 }
 
 func TestH5_EvictionMovesTheOldest(t *testing.T) {
-	heap, w := newWindow(3, 3)
+	arena, w := newWindow(3, 3)
 	w.Relist(10)
 	for rv := api.ResourceVersion(11); rv <= 13; rv++ {
-		w.Append(deleted(heap, rv, 0))
+		w.Append(deleted(arena, rv, 0))
 	}
 	assertOldest(t, w, 10)
-	w.Append(deleted(heap, 20, 0))
+	w.Append(deleted(arena, 20, 0))
 	assert.Equal(t, []api.ResourceVersion{12, 13, 20}, held(w))
 	assertOldest(t, w, 11)
-	assert.Equal(t, 3, heap.Versions())
+	assert.Equal(t, 3, arena.Versions())
 }
 
 func assertOldest(t *testing.T, w *history.Window, want api.ResourceVersion) {
@@ -196,42 +196,42 @@ func assertOldest(t *testing.T, w *history.Window, want api.ResourceVersion) {
 }
 
 func TestH6_RelistEmptiesTheWindow(t *testing.T) {
-	heap, w := newWindow(3, 3)
+	arena, w := newWindow(3, 3)
 	for rv := api.ResourceVersion(1); rv <= 5; rv++ {
-		w.Append(deleted(heap, rv, 0))
+		w.Append(deleted(arena, rv, 0))
 	}
 	end := w.End()
 	w.Relist(50)
 	assert.Equal(t, end, w.Start(), "positions never decrease")
 	assert.Equal(t, end, w.End())
-	assert.Zero(t, heap.Versions())
+	assert.Zero(t, arena.Versions())
 	assertOldest(t, w, 50)
-	w.Append(deleted(heap, 55, 0))
+	w.Append(deleted(arena, 55, 0))
 	assertOldest(t, w, 50)
-	w.Append(deleted(heap, 56, 0))
-	w.Append(deleted(heap, 57, 0))
-	w.Append(deleted(heap, 58, 0))
+	w.Append(deleted(arena, 56, 0))
+	w.Append(deleted(arena, 57, 0))
+	w.Append(deleted(arena, 58, 0))
 	assertOldest(t, w, 55)
 	w.Relist(58)
 	assertOldest(t, w, 58)
 }
 
 func TestH7_Oldest(t *testing.T) {
-	heap, w := newWindow(2, 2)
+	arena, w := newWindow(2, 2)
 	_, ok := w.Oldest()
 	assert.False(t, ok, "there was no list and no event")
 	_, status := w.After(5)
 	require.NotNil(t, status)
 	assert.Equal(t, http.StatusInternalServerError, status.Code)
-	w.Append(deleted(heap, 7, 0))
+	w.Append(deleted(arena, 7, 0))
 	assertOldest(t, w, 6)
 }
 
 func TestH8_After(t *testing.T) {
-	heap, w := newWindow(4, 4)
+	arena, w := newWindow(4, 4)
 	w.Relist(10)
 	for _, rv := range []api.ResourceVersion{20, 30, 30, 40, 50} { // 20 is evicted
-		w.Append(deleted(heap, rv, 0))
+		w.Append(deleted(arena, rv, 0))
 	}
 	for _, c := range []struct {
 		rv   api.ResourceVersion
@@ -258,16 +258,16 @@ func TestH8_After(t *testing.T) {
 // A transaction gives several events the same version. If the window evicted some of
 // them, a watch cannot resume before that version.
 func TestH7_OldestDoesNotSplitARevision(t *testing.T) {
-	heap, w := newWindow(3, 3)
+	arena, w := newWindow(3, 3)
 	w.Relist(10)
 	for _, rv := range []api.ResourceVersion{20, 30, 30, 40} {
-		w.Append(deleted(heap, rv, 0))
+		w.Append(deleted(arena, rv, 0))
 	}
 	assertOldest(t, w, 29)
-	w.Append(deleted(heap, 50, 0))
+	w.Append(deleted(arena, 50, 0))
 	assert.Equal(t, []api.ResourceVersion{30, 40, 50}, held(w))
 	assertOldest(t, w, 30)
-	w.Append(deleted(heap, 60, 0))
+	w.Append(deleted(arena, 60, 0))
 	assertOldest(t, w, 39)
 }
 
@@ -285,17 +285,17 @@ func TestH10_EmptyWindow(t *testing.T) {
 }
 
 func TestH11_EventsHoldTheVersionBefore(t *testing.T) {
-	heap, w := newWindow(2, 2)
-	first, second := objects.Version(heap, "a rv=1"), objects.Version(heap, "a rv=2") // including the reference of the store
+	arena, w := newWindow(2, 2)
+	first, second := objects.Version(arena, "a rv=1"), objects.Version(arena, "a rv=2") // including the reference of the store
 	w.Append(history.Event{ResourceVersion: 1, Current: first})
 	w.Append(history.Event{ResourceVersion: 2, Current: second, Previous: first})
-	assert.Equal(t, "a@1", objects.Ref(heap, w.At(0).Current), "the next event retains it")
+	assert.Equal(t, "a@1", objects.Ref(arena, w.At(0).Current), "the next event retains it")
 	w.Append(history.Event{ResourceVersion: 3, Previous: second})
-	assert.Equal(t, "a@1", objects.Ref(heap, w.At(1).Previous))
-	assert.Equal(t, 2, heap.Versions(), "still the previous version of the second event")
-	w.Append(deleted(heap, 4, 0))
-	assert.Equal(t, "a@2", objects.Ref(heap, w.At(2).Previous))
-	assert.Equal(t, 2, heap.Versions())
+	assert.Equal(t, "a@1", objects.Ref(arena, w.At(1).Previous))
+	assert.Equal(t, 2, arena.Versions(), "still the previous version of the second event")
+	w.Append(deleted(arena, 4, 0))
+	assert.Equal(t, "a@2", objects.Ref(arena, w.At(2).Previous))
+	assert.Equal(t, 2, arena.Versions())
 	w.Relist(4)
-	assert.Zero(t, heap.Versions())
+	assert.Zero(t, arena.Versions())
 }

@@ -17,8 +17,8 @@ import (
 func TestWindowAgainstModel(t *testing.T) {
 	for seed := range int64(20) {
 		random := rand.New(rand.NewSource(seed))
-		heap := store.NewHeap()
-		w := history.New(heap, history.Limits{MinCapacity: 4, MaxCapacity: 64, WindowMillis: window})
+		arena := store.NewArena()
+		w := history.New(arena, history.Limits{MinCapacity: 4, MaxCapacity: 64, WindowMillis: window})
 		var all []api.ResourceVersion // by position
 		listedAt := 0                 // position at the last relist
 		rv, now, pace := api.ResourceVersion(1), int64(0), int64(1)
@@ -35,10 +35,10 @@ func TestWindowAgainstModel(t *testing.T) {
 			w.Prefetch(random.Intn(100)) // including more events than exist
 			rv += api.ResourceVersion(random.Intn(3))
 			now += random.Int63n(pace)
-			w.Append(deleted(heap, rv, now))
+			w.Append(deleted(arena, rv, now))
 			all = append(all, rv)
 			require.Equal(t, len(all), w.End())
-			require.Equal(t, w.End()-w.Start(), heap.Versions())
+			require.Equal(t, w.End()-w.Start(), arena.Versions())
 			require.LessOrEqual(t, w.End()-w.Start(), w.Capacity())
 
 			asked := rv + 2 - min(api.ResourceVersion(random.Intn(100)), rv)
@@ -59,6 +59,6 @@ func TestWindowAgainstModel(t *testing.T) {
 			}
 		}
 		w.Relist(rv)
-		assert.Zero(t, heap.Versions())
+		assert.Zero(t, arena.Versions())
 	}
 }

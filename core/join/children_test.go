@@ -47,7 +47,7 @@ func counting(rows *cacher.Cacher, columns []api.Column, others ...*cacher.Cache
 func counted(j *join.Join) (texts []string) {
 	c := j.Cacher()
 	c.State().Ascend("", func(ref store.Ref) bool {
-		e := c.Heap().Envelope(ref)
+		e := c.Arena().Envelope(ref)
 		text := string([]byte(e.Key()))
 		for i := 1; i < len(c.Schema().Columns); i++ {
 			text += " | " + e.Column(i).String()
@@ -70,7 +70,7 @@ func TestRowsCountTheirChildren(t *testing.T) {
 	require.Equal(t, []string{
 		"a/x | 3 | Running 2, Pending 1 | 3 1", "a/y | 1 |  | ", "a/z | 0 |  | ",
 	}, counted(j))
-	require.Equal(t, api.Value{Kind: api.Integer}, j.Cacher().Heap().Envelope(j.Cacher().State().Get("a/z")).Column(1))
+	require.Equal(t, api.Value{Kind: api.Integer}, j.Cacher().Arena().Envelope(j.Cacher().State().Get("a/z")).Column(1))
 
 	apply(pods, "a/1 rv=2 uid=1 owner=y phase=Failed restarts=0")
 	pods.Delete("a/4", 3, 1)
@@ -109,7 +109,7 @@ type changes struct {
 func (*changes) Replaced() {}
 
 func (o *changes) Changed(_ store.ID, e *history.Event) {
-	o.keys = append(o.keys, string([]byte(o.c.Heap().Key(e.Current))))
+	o.keys = append(o.keys, string([]byte(o.c.Arena().Key(e.Current))))
 }
 
 func TestOneChildRevisesTheRowsAboveIt(t *testing.T) {
@@ -160,7 +160,7 @@ func TestChildrenAreUnknownWithoutTheirList(t *testing.T) {
 	for _, j := range []*join.Join{counting(sets, childColumns(""), pods), counting(sets, childColumns(""))} {
 		j.Build(everything)
 		for i := 1; i < 4; i++ {
-			require.Zero(t, j.Cacher().Heap().Envelope(j.Cacher().State().Get("a/x")).Column(i))
+			require.Zero(t, j.Cacher().Arena().Envelope(j.Cacher().State().Get("a/x")).Column(i))
 		}
 	}
 	j := counting(sets, childColumns(""), pods)

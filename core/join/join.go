@@ -146,7 +146,7 @@ func (j *Join) Build(work int) int {
 
 // put stores the row of a version. unchanged are cells that are equal in the current row.
 func (j *Join) put(ref store.Ref, unchanged api.Cells) {
-	heap := j.levels[0].cacher.Heap()
+	arena := j.levels[0].cacher.Arena()
 	e := j.levels[0].envelope(ref)
 	if j.counts {
 		j.count(e.UID())
@@ -157,7 +157,7 @@ func (j *Join) put(ref store.Ref, unchanged api.Cells) {
 		}
 	}
 	row := &j.row
-	row.ResourceVersion, row.Flags, row.Labels = heap.ResourceVersion(ref), heap.Flags(ref), heap.LabelsAndOwner(ref)
+	row.ResourceVersion, row.Flags, row.Labels = arena.ResourceVersion(ref), arena.Flags(ref), arena.LabelsAndOwner(ref)
 	row.Envelope, row.Unchanged = e.AppendJoined(row.Envelope[:0], j.values), unchanged
 	_ = j.out.Apply(row, 0) // cannot fail without a body
 }

@@ -63,8 +63,8 @@ func newJoin(rows *cacher.Cacher, others ...*cacher.Cacher) *join.Join {
 func rows(j *join.Join) (texts []string) {
 	c := j.Cacher()
 	c.State().Ascend("", func(ref store.Ref) bool {
-		e := c.Heap().Envelope(ref)
-		texts = append(texts, fmt.Sprintf("%s rv=%d restarts=%s cpu=%s used=%s", e.Key(), c.Heap().ResourceVersion(ref), e.Column(2), e.Column(4), e.Column(5)))
+		e := c.Arena().Envelope(ref)
+		texts = append(texts, fmt.Sprintf("%s rv=%d restarts=%s cpu=%s used=%s", e.Key(), c.Arena().ResourceVersion(ref), e.Column(2), e.Column(4), e.Column(5)))
 		return true
 	})
 	return texts
@@ -85,8 +85,8 @@ func TestRowHasTheCellsOfTheObjectWithItsKey(t *testing.T) {
 	}, rows(j))
 	c := j.Cacher()
 	ref := c.State().Get("a/x")
-	require.Equal(t, api.Labels{{Key: "", Value: "set"}, {Key: "app", Value: "web"}}, c.Heap().LabelsAndOwner(ref))
-	require.Equal(t, pods.Heap().Envelope(pods.State().Get("a/x")).UID(), c.Heap().Envelope(ref).UID())
+	require.Equal(t, api.Labels{{Key: "", Value: "set"}, {Key: "app", Value: "web"}}, c.Arena().LabelsAndOwner(ref))
+	require.Equal(t, pods.Arena().Envelope(pods.State().Get("a/x")).UID(), c.Arena().Envelope(ref).UID())
 
 	apply(pods, "a/x rv=5 restarts=4")
 	apply(usage, "a/y rv=3 CPU=7m") // a version of another source, older than that of the row

@@ -48,7 +48,7 @@ func (l *level) read(work int) int {
 		return work > 0
 	})
 	if last != 0 {
-		l.cursor = api.Key(lite.Clone(string(l.cacher.Heap().Key(last))))
+		l.cursor = api.Key(lite.Clone(string(l.cacher.Arena().Key(last))))
 	}
 	l.done = work > 0
 	return work
@@ -63,7 +63,7 @@ func (l *level) Changed(id store.ID, e *history.Event) {
 	if ref == 0 {
 		ref = e.Previous
 	}
-	key, rows := l.cacher.Heap().Key(ref), j.levels[0]
+	key, rows := l.cacher.Arena().Key(ref), j.levels[0]
 	switch {
 	case j.outdated || !l.covers(key):
 	case l == rows:
@@ -147,16 +147,16 @@ func (l *level) envelope(ref store.Ref) wire.Envelope {
 	if ref == 0 {
 		return nil
 	}
-	return l.cacher.Heap().Envelope(ref)
+	return l.cacher.Arena().Envelope(ref)
 }
 
 // links returns the UIDs of a version and of its owner, each "" for none. They may alias the
-// heap.
+// arena.
 //
 //go:noinline
 func (l *level) links(ref store.Ref) (own, owner string) {
 	if ref != 0 {
-		own, owner = l.envelope(ref).UID(), l.cacher.Heap().OwnerOf(ref)
+		own, owner = l.envelope(ref).UID(), l.cacher.Arena().OwnerOf(ref)
 	}
 	return own, owner
 }
@@ -168,7 +168,7 @@ func (l *level) at(id store.ID) (own, owner string) {
 	return l.links(l.cacher.State().Version(id))
 }
 
-// value returns a value of a version that is counted, or "" for none. It may alias the heap.
+// value returns a value of a version that is counted, or "" for none. It may alias the arena.
 //
 //go:noinline
 func (l *level) value(ref store.Ref, column int) string {

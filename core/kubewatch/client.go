@@ -32,8 +32,8 @@ type Config struct {
 	// that lags, from one request to the next. The client then requests the
 	// identity of the cluster itself, and confirms it before it uses a response.
 	Roaming bool
-	// Cluster identifies a roaming cluster whose identity is not readable.
-	Cluster string
+	// ClusterID identifies a roaming cluster whose identity is not readable.
+	ClusterID string
 	// RestartsList means that the handler accepts another BeginList before the end
 	// of a list. A client that cannot continue a list otherwise ends.
 	RestartsList bool
@@ -68,9 +68,9 @@ type Config struct {
 // Handler receives a collection. An error that a method returns ends the client
 // with that error.
 type Handler interface {
-	// Describe receives the schema and the identity of the cluster, if the client
+	// Describe receives the schema and the ID of the cluster, if the client
 	// determines them. It returns false if it has ended the client.
-	Describe(schema *api.Schema, cluster string) bool
+	Describe(schema *api.Schema, clusterID string) bool
 	// BeginList begins the complete state. Object delivers one of its objects, and
 	// EndList completes it.
 	BeginList() error
@@ -120,8 +120,8 @@ type Memory struct {
 type Start struct {
 	// From is the version to resume from. Zero requests a list.
 	From api.ResourceVersion
-	// Cluster identifies the cluster of that version.
-	Cluster string
+	// ClusterID identifies the cluster of that version.
+	ClusterID string
 	// NotOlderThan is the minimum version of a list.
 	NotOlderThan api.ResourceVersion
 }
@@ -134,18 +134,18 @@ type Client struct {
 	schema  *api.Schema // nil until known
 
 	// State of the current run:
-	phase   phase
-	from    api.ResourceVersion // version to resume from; zero for a list
-	cluster string              // the cluster of that version
-	minimum api.ResourceVersion // minimum version of a list
-	at      api.ResourceVersion // newest delivered version
-	whole   api.ResourceVersion // newest complete version; further objects of version at may follow
-	changed api.ResourceVersion // version of the last change of this watch
-	request request             // of the phase
-	probe   request             // the concurrent request for the newest version
-	confirm request             // the concurrent request for the cluster's identity
-	lines   splitter
-	items   items
+	phase     phase
+	from      api.ResourceVersion // version to resume from; zero for a list
+	clusterID string              // the cluster of that version
+	minimum   api.ResourceVersion // minimum version of a list
+	at        api.ResourceVersion // newest delivered version
+	whole     api.ResourceVersion // newest complete version; further objects of version at may follow
+	changed   api.ResourceVersion // version of the last change of this watch
+	request   request             // of the phase
+	probe     request             // the concurrent request for the newest version
+	confirm   request             // the concurrent request for the cluster's identity
+	lines     splitter
+	items     items
 	// newestItems is the list in the response of probe.
 	newestItems items
 	newest      api.ResourceVersion // newest version of the server; zero until known
@@ -201,7 +201,7 @@ func New(cfg Config) *Client {
 // Start begins a run and ends the previous one.
 func (c *Client) Start(s Start) {
 	c.Stop()
-	c.from, c.cluster, c.minimum = s.From, s.Cluster, s.NotOlderThan
+	c.from, c.clusterID, c.minimum = s.From, s.ClusterID, s.NotOlderThan
 	if c.from == c.at && c.whole != 0 && c.from != 0 {
 		c.from = c.whole
 	}

@@ -18,11 +18,11 @@ func (c *Client) confirmCluster() {
 
 // confirmed handles the response to confirmCluster.
 func (c *Client) confirmed(r *request) {
-	name, err := c.clusterName(r)
+	name, err := c.readClusterID(r)
 	switch {
 	case err != nil:
 		c.fail(r, api.AsStatus(err))
-	case name != c.cluster:
+	case name != c.clusterID:
 		c.End(api.Unavailable(c.cfg.Server + ": another cluster is now at this address; " + c.cfg.Resource.String() + " is listed again"))
 	case c.phase == confirmingList:
 		rv := c.listed

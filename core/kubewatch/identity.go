@@ -12,10 +12,10 @@ import (
 // identityPath is the object whose uid identifies the cluster.
 const identityPath = "/api/v1/namespaces/kube-system"
 
-// clusterName returns the identity of the cluster, derived from the uid of its
+// readClusterID returns the ID of the cluster, derived from the uid of its
 // kube-system namespace. If the namespace is not readable, the identity is the
 // configured one.
-func (c *Client) clusterName(r *request) (string, error) {
+func (c *Client) readClusterID(r *request) (string, error) {
 	if r.Code == api.CodeOK {
 		d, err := objectjson.ParseDocument(r.Body)
 		if err != nil {
@@ -25,20 +25,20 @@ func (c *Client) clusterName(r *request) (string, error) {
 			return "kube-" + uid, nil
 		}
 	}
-	return "kube-" + c.cfg.Cluster, nil
+	return "kube-" + c.cfg.ClusterID, nil
 }
 
 // identified handles the response with the cluster's identity.
 func (c *Client) identified(r *request) {
-	name, err := c.clusterName(r)
+	name, err := c.readClusterID(r)
 	if err != nil {
 		c.fail(r, api.AsStatus(err))
 		return
 	}
-	if c.cluster != "" && c.cluster != name {
+	if c.clusterID != "" && c.clusterID != name {
 		c.from, c.at, c.minimum = 0, 0, 0 // the versions belong to a different history
 	}
-	c.cluster = name
+	c.clusterID = name
 	known := catalog.Find(c.cfg.Resource)
 	if c.schema == nil && known == nil {
 		c.phase = discovering
@@ -108,7 +108,7 @@ func (c *Client) describe(known *api.Schema) {
 	if c.schema == nil && !c.compile(c.layout(known)) {
 		return
 	}
-	if c.cfg.Handler.Describe(c.schema, c.cluster) {
+	if c.cfg.Handler.Describe(c.schema, c.clusterID) {
 		c.begin()
 	}
 }

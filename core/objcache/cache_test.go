@@ -210,7 +210,7 @@ func TestK7_AnotherHistoryIsNotBackInTime(t *testing.T) {
 	w.add(id, "pod")
 	w.finds(id, 10)
 	s := w.own[0]
-	s.version, s.objects = Version{History: "restored", ResourceVersion: 3}, state{id.Key: {rv: 3}}
+	s.version, s.objects = Version{ClusterID: "restored", ResourceVersion: 3}, state{id.Key: {rv: 3}}
 	w.cache.Settle()
 	w.finds(id, 3)
 }

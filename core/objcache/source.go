@@ -54,16 +54,16 @@ func (o *Object) clone() *Object {
 	return &c
 }
 
-// Version is a position in a source's history. Versions of different histories,
-// such as those of two clusters, are not comparable.
+// Version is a position in the history of a cluster. Versions of different clusters are
+// not comparable.
 type Version struct {
-	History         string
+	ClusterID       string
 	ResourceVersion api.ResourceVersion
 }
 
-// behind reports whether v is older than w in the same history.
+// behind reports whether v is older than w in the same cluster.
 func (v Version) behind(w Version) bool {
-	return v.History == w.History && v.ResourceVersion < w.ResourceVersion
+	return v.ClusterID == w.ClusterID && v.ResourceVersion < w.ResourceVersion
 }
 
 // Source is a collection that includes the object. The cache only reads it, and

@@ -93,7 +93,7 @@ func (g *Graph) hasChildren(uid string) bool {
 	return false
 }
 
-func (x *index) uid(ref store.Ref) string { return x.cacher.Heap().Envelope(ref).UID() }
+func (x *index) uid(ref store.Ref) string { return x.cacher.Arena().Envelope(ref).UID() }
 
 // Replaced implements cacher.Observer.
 func (x *index) Replaced() {
@@ -102,7 +102,7 @@ func (x *index) Replaced() {
 	state := x.cacher.State()
 	state.LoadAll()
 	state.Objects(func(id store.ID, ref store.Ref) bool {
-		x.add(id, x.cacher.Heap().OwnerOf(ref))
+		x.add(id, x.cacher.Arena().OwnerOf(ref))
 		return true
 	})
 }
@@ -129,7 +129,7 @@ func (x *index) owner(ref store.Ref) (owner, uid string) {
 	if ref == 0 {
 		return "", ""
 	}
-	if owner = x.cacher.Heap().OwnerOf(ref); owner != "" {
+	if owner = x.cacher.Arena().OwnerOf(ref); owner != "" {
 		uid = x.uid(ref)
 	}
 	return owner, uid

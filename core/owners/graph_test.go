@@ -217,7 +217,7 @@ func TestAnObjectWithoutChildrenChangesNoOwners(t *testing.T) {
 
 func keys(c *cacher.Cacher, ids []store.ID) (all []string) {
 	for _, id := range ids {
-		all = append(all, string([]byte(c.Heap().Key(c.State().Version(id)))))
+		all = append(all, string([]byte(c.Arena().Key(c.State().Version(id)))))
 	}
 	return all
 }

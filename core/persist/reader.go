@@ -69,7 +69,7 @@ func (r *Reader) End() (*reflector.Reflector, *api.Status) {
 	switch {
 	case r.previous != 0:
 		return nil, api.BadRequest("the last chunk of a snapshot is missing")
-	case r.reflector != nil && !r.reflector.Replayed():
+	case r.reflector != nil && !r.reflector.Restored().End():
 		return nil, api.BadRequest("the chunks do not contain a complete state")
 	}
 	return r.reflector, nil
@@ -85,16 +85,17 @@ func (r *Reader) UsedBytes() int {
 
 // replay processes the frames of a chunk, with the chunk's body between them.
 func (r *Reader) replay(chunk *wire.Chunk, body *reflector.Body, progressAt int64) error {
+	restored := r.reflector.Restored()
 	before, after := chunk.Split()
-	if err := r.reflector.Replay(before, progressAt); err != nil {
+	if err := restored.Replay(before, progressAt); err != nil {
 		return err
 	}
 	if body != nil {
-		if err := r.reflector.ReplayBody(body); err != nil {
+		if err := restored.ReplayBody(body); err != nil {
 			return err
 		}
 	}
-	return r.reflector.Replay(after, progressAt)
+	return restored.Replay(after, progressAt)
 }
 
 // bodyOf returns the body of a chunk, or nil if it has none. A body that follows the
@@ -140,9 +141,9 @@ func (r *Reader) place(chunk *wire.Chunk) *api.Status {
 	case r.reflector == nil:
 		return api.BadRequest("a chunk has changes after a version whose state is missing: " + chunk.From.String())
 	}
-	if c := r.reflector.Cacher(); c.ResourceVersion() != chunk.From || c.Upstream().Source() != chunk.Source {
+	if c := r.reflector.Cacher(); c.ResourceVersion() != chunk.From || c.Upstream().ClusterID() != chunk.ClusterID {
 		return api.BadRequest("a chunk has changes after version " + chunk.From.String() + ", but the state has version " +
-			c.ResourceVersion().String() + " or is of another source")
+			c.ResourceVersion().String() + " or is of another cluster")
 	}
 	return nil
 }

@@ -18,23 +18,23 @@ const (
 type Writer struct {
 	reader     *session.SnapshotReader
 	scope      reflector.Scope
-	source     string
+	clusterID  string
 	chunkBytes int
 	previous   uint64 // checksum of the last chunk
 	// The buffers are reused for the next chunk. New ones would become garbage
 	// faster than it is collected, and the module's memory never shrinks.
-	piece  session.SnapshotChunk
-	buffer []byte
+	content session.SnapshotChunk
+	buffer  []byte
 }
 
 // NewWriter returns a writer of the state that reader reads, in chunks of about
 // chunkBytes; zero means 256 KiB, and the limit is 1 MiB. The writer closes reader.
-func NewWriter(reader *session.SnapshotReader, scope reflector.Scope, source string, chunkBytes uint32) *Writer {
+func NewWriter(reader *session.SnapshotReader, scope reflector.Scope, clusterID string, chunkBytes uint32) *Writer {
 	size := int(min(chunkBytes, maxChunkBytes))
 	if size == 0 {
 		size = defaultChunkBytes
 	}
-	return &Writer{reader: reader, scope: scope, source: source, chunkBytes: size}
+	return &Writer{reader: reader, scope: scope, clusterID: clusterID, chunkBytes: size}
 }
 
 // Close ends the snapshot.
@@ -44,22 +44,22 @@ func (w *Writer) Close() { w.reader.Close() }
 // valid until the next call. Nothing follows the last chunk. progressMillis is the time
 // of the last progress of the collection.
 func (w *Writer) Next(progressMillis int64) (wire.SnapshotChunk, *api.Status) {
-	if status := w.reader.Next(&w.piece, w.chunkBytes); status != nil {
+	if status := w.reader.Next(&w.content, w.chunkBytes); status != nil {
 		return wire.SnapshotChunk{}, status
 	}
 	chunk := wire.Chunk{
 		Resource: w.scope.Resource, Namespace: w.scope.Namespace, LabelSelector: w.scope.LabelSelector,
 		FieldSelector: w.scope.FieldSelector, MetadataOnly: w.scope.MetadataOnly,
-		Source: w.source, From: w.reader.From(), Previous: w.previous, Last: w.piece.Last,
-		Frames: w.piece.Frames, Body: w.piece.Info,
+		ClusterID: w.clusterID, From: w.reader.From(), Previous: w.previous, Last: w.content.Last,
+		Frames: w.content.Frames, Body: w.content.Info,
 		LastProgressMillis: progressMillis,
 	}
 	w.buffer = chunk.Append(w.buffer[:0])
 	w.previous = wire.ChunkSum(w.buffer)
-	w.buffer = append(w.buffer, w.piece.Body...)
+	w.buffer = append(w.buffer, w.content.Body...)
 	reply := wire.SnapshotChunk{Whole: chunk.From == 0, Last: chunk.Last, Data: w.buffer}
 	if chunk.Last {
-		reply.ResourceVersion, reply.Source = w.reader.ResourceVersion(), chunk.Source
+		reply.ResourceVersion, reply.ClusterID = w.reader.ResourceVersion(), chunk.ClusterID
 	}
 	return reply, nil
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// SnapshotBlock adds the objects of a block to the list. If the block is corrupt,
+// snapshotBlock adds the objects of a block to the list. If the block is corrupt,
 // the subscription starts over.
-func (r *Reflector) SnapshotBlock(f *wire.SnapshotBlock, bytes int) error {
+func (r *Reflector) snapshotBlock(f *wire.SnapshotBlock, bytes int) error {
 	if r.phase != listing {
 		return api.Protocol("received SnapshotBlock outside of a snapshot")
 	}
@@ -20,13 +20,13 @@ func (r *Reflector) SnapshotBlock(f *wire.SnapshotBlock, bytes int) error {
 	}
 	status := f.Expand(r.block)
 	if status == nil {
-		heap := r.cacher.Heap()
-		number := heap.OpenBlock(f.BlockBodies(), false)
+		arena := r.cacher.Arena()
+		number := arena.OpenBlock(f.BlockBodies(), false)
 		status = r.addBlock(r.block, func(i int, p *cacher.Update) *api.Status {
 			p.Place = store.Place{Block: number, Member: uint32(2 * i)}
 			return r.cacher.Listing().Object(p)
 		})
-		heap.CloseBlock()
+		arena.CloseBlock()
 	}
 	if status != nil {
 		r.startOver(status)
@@ -37,7 +37,7 @@ func (r *Reflector) SnapshotBlock(f *wire.SnapshotBlock, bytes int) error {
 // addBlock adds the objects of a block, which refer to label sets by their index in the
 // block.
 func (r *Reflector) addBlock(b *wire.Block, add func(i int, p *cacher.Update) *api.Status) (status *api.Status) {
-	sets := &r.cacher.Heap().Labels
+	sets := &r.cacher.Arena().Labels
 	numbers := r.numbers[:0]
 	r.numbers = nil // adding an object may load a segment, which has blocks of its own
 	for _, labels := range b.LabelSets {
@@ -61,23 +61,23 @@ func (r *Reflector) addBlock(b *wire.Block, add func(i int, p *cacher.Update) *a
 // storedBlock adds the objects of a persisted block. Their bodies are checked when one of
 // them is read.
 func (r *Reflector) storedBlock(f *wire.StoredBlock, add func(*cacher.Update) *api.Status) *api.Status {
-	block := r.stored
+	block := r.restored.block
 	if block == nil {
 		block = &wire.Block{}
 	}
-	r.stored = nil
+	r.restored.block = nil
 	if status := f.Expand(block); status != nil {
 		return status
 	}
-	heap := r.cacher.Heap()
-	number := heap.OpenBlock(f.Block, false)
+	arena := r.cacher.Arena()
+	number := arena.OpenBlock(f.Block, false)
 	status := r.addBlock(block, func(i int, p *cacher.Update) *api.Status {
 		m := f.Members[i]
 		p.Place = store.Place{Block: number, Member: 2 * m.Index, Size: m.Body, BaseSize: m.BaseBody}
 		return add(p)
 	})
-	heap.CloseBlock()
-	r.stored = block
+	arena.CloseBlock()
+	r.restored.block = block
 	if status == nil {
 		status = r.cacher.Restored().Cause()
 	}

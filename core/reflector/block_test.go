@@ -28,20 +28,20 @@ func TestBlocksAreListedLikeParts(t *testing.T) {
 	r.Connected(5000)
 	r.asked()
 	r.described()
-	require.NoError(t, r.SnapshotBegin(&wire.SnapshotBegin{ResourceVersion: 5}))
-	require.NoError(t, r.SnapshotBlock(block("db", "default/a rv=3", "default/b rv=2"), 1))
-	require.NoError(t, r.SnapshotPart(&wire.SnapshotPart{Objects: changes(api.Added, "default/c rv=4")}, 1))
-	require.NoError(t, r.SnapshotBlock(block("dns", "kube-system/d rv=5"), 1))
+	require.NoError(t, r.Receive(&wire.SnapshotBegin{ResourceVersion: 5}, 0))
+	require.NoError(t, r.Receive(block("db", "default/a rv=3", "default/b rv=2"), 1))
+	require.NoError(t, r.Receive(&wire.SnapshotPart{Objects: changes(api.Added, "default/c rv=4")}, 1))
+	require.NoError(t, r.Receive(block("dns", "kube-system/d rv=5"), 1))
 	require.Zero(t, r.cacher.State().Len())
-	require.NoError(t, r.SnapshotEnd(&wire.SnapshotEnd{ResourceVersion: 5}))
-	heap := r.cacher.Heap()
+	require.NoError(t, r.Receive(&wire.SnapshotEnd{ResourceVersion: 5}, 0))
+	arena := r.cacher.Arena()
 	for key, want := range map[api.Key]string{"default/a": "db", "default/b": "db", "default/c": "web", "kube-system/d": "dns"} {
 		ref := r.cacher.State().Get(key)
 		require.NotZero(t, ref, key)
-		require.Equal(t, api.Labels{{Key: "app", Value: want}}, heap.LabelsOf(ref), key)
+		require.Equal(t, api.Labels{{Key: "app", Value: want}}, arena.LabelsOf(ref), key)
 	}
-	require.Equal(t, 4, heap.Labels.Len(), "three sets and the empty set")
-	require.Equal(t, 4, heap.Versions())
+	require.Equal(t, 4, arena.Labels.Len(), "three sets and the empty set")
+	require.Equal(t, 4, arena.Versions())
 }
 
 func TestLabelSetsOfABlockEndWithItsObjects(t *testing.T) {
@@ -49,15 +49,15 @@ func TestLabelSetsOfABlockEndWithItsObjects(t *testing.T) {
 	r.Connected(5000)
 	r.asked()
 	r.described()
-	require.NoError(t, r.SnapshotBegin(&wire.SnapshotBegin{ResourceVersion: 5}))
-	require.NoError(t, r.SnapshotBlock(block("db", "default/a rv=3"), 1))
-	require.NoError(t, r.SnapshotEnd(&wire.SnapshotEnd{ResourceVersion: 5}))
+	require.NoError(t, r.Receive(&wire.SnapshotBegin{ResourceVersion: 5}, 0))
+	require.NoError(t, r.Receive(block("db", "default/a rv=3"), 1))
+	require.NoError(t, r.Receive(&wire.SnapshotEnd{ResourceVersion: 5}, 0))
 	r.cacher.Delete("default/a", 6, r.now)
-	require.Equal(t, 2, r.cacher.Heap().Labels.Len(), "the history contains the object")
+	require.Equal(t, 2, r.cacher.Arena().Labels.Len(), "the history contains the object")
 	r.cacher.Listing().Abort()
 	r.cacher.Listing().Begin()
 	r.cacher.Listing().End(7, r.now)
-	require.Equal(t, 1, r.cacher.Heap().Labels.Len())
+	require.Equal(t, 1, r.cacher.Arena().Labels.Len())
 }
 
 // The state does not change, and the error reports that a block is corrupt (rule
@@ -73,12 +73,12 @@ func TestCorruptBlockStartsOver(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := following(t)
-			r.Ended(api.Expired("too old"))
+			r.Receive(&wire.SubscriptionStatus{Status: api.Expired("too old")}, 0)
 			given := r.asked().Subscription
 			r.described()
-			require.NoError(t, r.SnapshotBegin(&wire.SnapshotBegin{ResourceVersion: 8}))
-			require.NoError(t, r.SnapshotBlock(block("db", "default/a rv=8"), 1))
-			require.NoError(t, r.SnapshotBlock(f, 1))
+			require.NoError(t, r.Receive(&wire.SnapshotBegin{ResourceVersion: 8}, 0))
+			require.NoError(t, r.Receive(block("db", "default/a rv=8"), 1))
+			require.NoError(t, r.Receive(f, 1))
 			require.Equal(t, given, r.unsubscribed())
 			_, listing := r.cacher.Listing().Len()
 			require.False(t, listing)
@@ -107,7 +107,7 @@ func blockOfDelta(t *testing.T) *wire.SnapshotBlock {
 
 func TestBlockOutsideOfASnapshotIsRefused(t *testing.T) {
 	r := following(t)
-	require.ErrorIs(t, r.SnapshotBlock(block("db", "default/x rv=8"), 1), api.Protocol(""))
+	require.ErrorIs(t, r.Receive(block("db", "default/x rv=8"), 1), api.Protocol(""))
 }
 
 func TestBlocksUseCredit(t *testing.T) {
@@ -115,8 +115,8 @@ func TestBlocksUseCredit(t *testing.T) {
 	r.Connected(5000)
 	r.asked()
 	r.described()
-	require.NoError(t, r.SnapshotBegin(&wire.SnapshotBegin{ResourceVersion: 5}))
-	require.NoError(t, r.SnapshotBlock(block("db", "default/a rv=3"), 1<<19))
+	require.NoError(t, r.Receive(&wire.SnapshotBegin{ResourceVersion: 5}, 0))
+	require.NoError(t, r.Receive(block("db", "default/a rv=3"), 1<<19))
 	_, payload, _, err := wire.Next(r.Outgoing())
 	require.NoError(t, err)
 	var f wire.Credit
@@ -141,38 +141,38 @@ func TestBodiesOfABlockStayInIt(t *testing.T) {
 		}
 		envelopes, bodies := b.AppendSections(nil, nil)
 		data, _ := deflate.Sections(nil, envelopes, bodies)
-		require.NoError(t, r.SnapshotBegin(&wire.SnapshotBegin{ResourceVersion: rv}))
-		require.NoError(t, r.SnapshotBlock(&wire.SnapshotBlock{Objects: 20, Envelopes: uint32(len(envelopes)), Bodies: uint32(len(bodies)), Data: data}, 1))
+		require.NoError(t, r.Receive(&wire.SnapshotBegin{ResourceVersion: rv}, 0))
+		require.NoError(t, r.Receive(&wire.SnapshotBlock{Objects: 20, Envelopes: uint32(len(envelopes)), Bodies: uint32(len(bodies)), Data: data}, 1))
 		clear(data) // the message's memory is reused
-		require.NoError(t, r.SnapshotEnd(&wire.SnapshotEnd{ResourceVersion: rv}))
+		require.NoError(t, r.Receive(&wire.SnapshotEnd{ResourceVersion: rv}, 0))
 	}
 	r := newRig(t)
 	r.Connected(5000)
 	r.asked()
 	r.described()
 	list(r, 50)
-	heap := r.cacher.Heap()
+	arena := r.cacher.Arena()
 	check := func() {
-		require.Equal(t, 1, heap.Blocks())
+		require.Equal(t, 1, arena.Blocks())
 		for i := range 20 {
 			ref := r.cacher.State().Get(api.Key(fmt.Sprintf("default/pod-%02d", i)))
-			require.NotZero(t, heap.Block(ref))
-			body := heap.Body(ref)
+			require.NotZero(t, arena.Block(ref))
+			body := arena.Body(ref)
 			if i%4 == 1 {
 				require.Equal(t, api.Body{Codec: api.Delta, Data: []byte{byte(i)}}, body)
-				require.NotZero(t, heap.Block(heap.Base(ref)))
-				body = heap.BaseBody(ref, new([]byte))
+				require.NotZero(t, arena.Block(arena.Base(ref)))
+				body = arena.BaseBody(ref, new([]byte))
 			}
 			require.Contains(t, string(body.Data), fmt.Sprintf("%s%d", text, i))
 		}
 	}
 	check()
 	state := r.cacher.State().Get("default/pod-05")
-	r.Ended(api.Expired("list again"))
+	r.Receive(&wire.SubscriptionStatus{Status: api.Expired("list again")}, 0)
 	r.asked()
 	r.described()
 	list(r, 60)
 	check()
 	require.Equal(t, state, r.cacher.State().Get("default/pod-05"), "the version is the same")
-	require.Equal(t, 25, heap.Versions())
+	require.Equal(t, 25, arena.Versions())
 }

@@ -18,30 +18,34 @@ import (
 // maxWanted limits the requested bodies. A session accepts the same number.
 const maxWanted = 256
 
-// bodies are the pending bodies.
-type bodies struct {
-	pending []uint64 // one bit per store.ID
-	missing int
-	wanted  []api.Key // requested, at most maxWanted
-	left    *api.Status
-	buffer  *wire.Block // nil unless bodies are pending
-	rows    []store.ID  // scratch
-	known   []api.ResourceVersion
+// Bodies are the bodies that a collection waits for, or has given up.
+type Bodies struct {
+	reflector *Reflector
+	pending   []uint64 // one bit per store.ID
+	missing   int
+	wanted    []api.Key // requested, at most maxWanted
+	left      *api.Status
+	buffer    *wire.Block // nil unless bodies are pending
+	rows      []store.ID  // scratch
+	known     []api.ResourceVersion
 }
 
-func (b *bodies) has(id store.ID) bool {
+// Bodies returns the bodies that the collection waits for.
+func (r *Reflector) Bodies() *Bodies { return &r.bodies }
+
+func (b *Bodies) has(id store.ID) bool {
 	return int(id/64) < len(b.pending) && b.pending[id/64]&(1<<(id%64)) != 0
 }
 
 // settle marks an object as not pending.
-func (b *bodies) settle(id store.ID) {
+func (b *Bodies) settle(id store.ID) {
 	if b.has(id) {
 		b.pending[id/64] &^= 1 << (id % 64)
 		b.missing--
 	}
 }
 
-func (b *bodies) add(id store.ID) {
+func (b *Bodies) add(id store.ID) {
 	for int(id/64) >= len(b.pending) {
 		b.pending = append(b.pending, 0)
 	}
@@ -50,39 +54,58 @@ func (b *bodies) add(id store.ID) {
 }
 
 // Pending reports whether the body of an object follows.
-func (r *Reflector) Pending(key api.Key) bool {
-	return r.bodies.missing > 0 && r.bodies.has(r.cacher.State().Find(key))
+func (b *Bodies) Pending(key api.Key) bool {
+	return b.missing > 0 && b.has(b.reflector.cacher.State().Find(key))
 }
 
 // Complete reports whether the state has all of its bodies.
-func (r *Reflector) Complete() bool {
-	return !r.cfg.Scope.RowsFirst || r.cacher.Ready() && r.bodies.missing == 0 && r.bodies.left == nil
+func (b *Bodies) Complete() bool {
+	r := b.reflector
+	return !r.cfg.Scope.RowsFirst || r.cacher.Ready() && b.missing == 0 && b.left == nil
 }
 
-// BodiesLeft returns why the collection continues without bodies, or nil.
-func (r *Reflector) BodiesLeft() *api.Status { return r.bodies.left }
+// Left returns why the collection continues without bodies, or nil.
+func (b *Bodies) Left() *api.Status { return b.left }
 
-// RequestBody asks for a pending body before others, also after a reconnect. While
+// Request asks for a pending body before others, also after a reconnect. While
 // maxWanted are requested, further bodies arrive in their turn.
-func (r *Reflector) RequestBody(key api.Key) {
-	if len(r.bodies.wanted) == maxWanted || slices.Contains(r.bodies.wanted, key) {
+func (b *Bodies) Request(key api.Key) {
+	if len(b.wanted) == maxWanted || slices.Contains(b.wanted, key) {
 		return
 	}
-	r.bodies.wanted = append(r.bodies.wanted, key)
-	if r.sub != 0 {
+	b.wanted = append(b.wanted, key)
+	if r := b.reflector; r.sub != 0 {
 		r.out = (&wire.RequestBody{Subscription: r.sub, Key: key}).Append(r.out)
 	}
 }
 
-// dropWanted drops the requests of bodies that are no longer pending.
-func (r *Reflector) dropWanted() {
-	r.bodies.wanted = slices.DeleteFunc(r.bodies.wanted, func(key api.Key) bool { return !r.Pending(key) })
+// Leave continues with metadata only, for the given reason, which Left then
+// returns. It returns false if no body is pending.
+func (b *Bodies) Leave(why *api.Status) bool {
+	if b.missing == 0 {
+		return false
+	}
+	r := b.reflector
+	why.Message = "bodies omitted: " + why.Message
+	*b = Bodies{reflector: r, left: why}
+	r.forgetHistory()
+	r.cacher.State().DropBodies()
+	r.OnBodies(why)
+	if r.sub != 0 {
+		r.resubscribe()
+	}
+	return true
 }
 
-// subscribeBodies sets whether a subscription requests bodies, and the requests that
+// dropWanted drops the requests of bodies that are no longer pending.
+func (b *Bodies) dropWanted() {
+	b.wanted = slices.DeleteFunc(b.wanted, func(key api.Key) bool { return !b.Pending(key) })
+}
+
+// subscribe sets whether a subscription requests bodies, and returns the requests that
 // follow it.
-func (r *Reflector) subscribeBodies(f *wire.Subscribe) (requests []byte) {
-	b := &r.bodies
+func (b *Bodies) subscribe(f *wire.Subscribe) (requests []byte) {
+	r := b.reflector
 	if !r.cfg.Scope.RowsFirst {
 		return nil
 	}
@@ -93,10 +116,10 @@ func (r *Reflector) subscribeBodies(f *wire.Subscribe) (requests []byte) {
 	}
 	f.RowsFirst = true
 	r.cacher.State().Objects(func(id store.ID, ref store.Ref) bool {
-		f.BodiesFrom = r.cacher.Heap().Key(ref)
+		f.BodiesFrom = r.cacher.Arena().Key(ref)
 		return !b.has(id)
 	})
-	r.dropWanted()
+	b.dropWanted()
 	for _, key := range b.wanted {
 		requests = (&wire.RequestBody{Subscription: r.sub, Key: key}).Append(requests)
 	}
@@ -104,15 +127,15 @@ func (r *Reflector) subscribeBodies(f *wire.Subscribe) (requests []byte) {
 }
 
 // findPending determines the pending bodies of a new state.
-func (r *Reflector) findPending() {
-	b := &r.bodies
+func (b *Bodies) findPending() {
+	r := b.reflector
 	if !r.cfg.Scope.RowsFirst || r.sub == 0 {
 		return // a persisted state has all bodies
 	}
 	b.pending, b.missing = nil, 0
 	if b.left == nil {
 		r.cacher.State().Objects(func(id store.ID, ref store.Ref) bool {
-			if r.cacher.Heap().Envelope(ref).Body().Codec == api.NoBody {
+			if r.cacher.Arena().Envelope(ref).Body().Codec == api.NoBody {
 				b.add(id)
 			}
 			return true
@@ -124,11 +147,12 @@ func (r *Reflector) findPending() {
 }
 
 // completed ends the wait for bodies once none is pending.
-func (r *Reflector) completed() {
-	if r.bodies.missing > 0 || r.bodies.left != nil {
+func (b *Bodies) completed() {
+	if b.missing > 0 || b.left != nil {
 		return
 	}
-	r.bodies = bodies{}
+	r := b.reflector
+	*b = Bodies{reflector: r}
 	r.forgetHistory()
 	r.OnBodies(nil)
 }
@@ -137,10 +161,10 @@ func (r *Reflector) completed() {
 // without bodies, and a later watch must not receive those.
 func (r *Reflector) forgetHistory() { r.cacher.Watches().ForgetHistory(r.cacher.ResourceVersion()) }
 
-// SnapshotBodies sets bodies. If the state has other versions than the connector, a
+// snapshotBodies sets bodies. If the state has other versions than the connector, a
 // snapshot follows. After a corrupt block the subscription resumes with the first body
 // that is missing.
-func (r *Reflector) SnapshotBodies(f *wire.SnapshotBodies, bytes int) error {
+func (r *Reflector) snapshotBodies(f *wire.SnapshotBodies, bytes int) error {
 	if err := r.answered("SnapshotBodies"); err != nil {
 		return err
 	}
@@ -149,52 +173,53 @@ func (r *Reflector) SnapshotBodies(f *wire.SnapshotBodies, bytes int) error {
 		r.phase = catchingUp
 	}
 	r.consumed(bytes)
-	if r.bodies.missing == 0 {
+	b := &r.bodies
+	if b.missing == 0 {
 		return nil
 	}
-	if !r.findRows(f) {
+	if !b.findRows(f) {
 		r.startOver(api.Internal("a block of bodies has other versions"))
 		return nil
 	}
-	if r.bodies.buffer == nil {
-		r.bodies.buffer = &wire.Block{}
+	if b.buffer == nil {
+		b.buffer = &wire.Block{}
 	}
-	list, status := f.Expand(r.bodies.buffer, r.bodies.known)
+	list, status := f.Expand(b.buffer, b.known)
 	if status != nil {
 		r.CorruptBodies++
 		r.retry(status)
 		return nil
 	}
-	if status := r.setBodies(list, f.BlockBodies()); status != nil {
+	if status := b.set(list, f.BlockBodies()); status != nil {
 		r.startOver(status)
 		return nil
 	}
-	r.dropWanted()
-	if f.Last && r.bodies.missing > 0 {
+	b.dropWanted()
+	if f.Last && b.missing > 0 {
 		r.startOver(api.Internal("some bodies were not sent"))
 	}
-	r.completed()
+	b.completed()
 	return nil
 }
 
-// setBodies sets the bodies of the pending rows.
-func (r *Reflector) setBodies(list []wire.RowBody, block wire.BlockBodies) (status *api.Status) {
+// set sets the bodies of the rows that findRows found, if they are pending.
+func (b *Bodies) set(list []wire.RowBody, block wire.BlockBodies) (status *api.Status) {
+	c := b.reflector.cacher
 	var place store.Place
 	if block.Bodies > 0 {
-		heap := r.cacher.Heap()
-		place.Block = heap.OpenBlock(block, false)
-		defer heap.CloseBlock()
+		place.Block = c.Arena().OpenBlock(block, false)
+		defer c.Arena().CloseBlock()
 	}
 	for i := 0; i < len(list) && status == nil; i++ {
-		id := r.bodies.rows[i]
-		if !r.bodies.has(id) {
+		id := b.rows[i]
+		if !b.has(id) {
 			continue
 		}
 		if place.Block != 0 {
 			place.Member = uint32(2 * i)
 		}
-		if status = r.cacher.Bodies().Set(r.cacher.State().Version(id), &list[i], place); status == nil {
-			r.bodies.settle(id)
+		if status = c.Bodies().Set(c.State().Version(id), &list[i], place); status == nil {
+			b.settle(id)
 		}
 	}
 	return status
@@ -209,43 +234,26 @@ func (r *Reflector) retry(why *api.Status) {
 
 // findRows sets rows and known to the objects of a block. It returns false if the
 // state has other objects or versions.
-func (r *Reflector) findRows(f *wire.SnapshotBodies) bool {
-	b, heap, state, digest := &r.bodies, r.cacher.Heap(), r.cacher.State(), uint64(0)
+func (b *Bodies) findRows(f *wire.SnapshotBodies) bool {
+	arena, state, digest := b.reflector.cacher.Arena(), b.reflector.cacher.State(), uint64(0)
 	b.rows, b.known = b.rows[:0], b.known[:0]
 	state.Ascend(f.First, func(ref store.Ref) bool {
 		if len(b.known) == int(f.Objects) {
 			return false
 		}
-		digest = wire.RowDigest(digest, heap.Key(ref), heap.ResourceVersion(ref))
-		b.known = append(b.known, heap.ResourceVersion(ref))
-		b.rows = append(b.rows, state.Find(heap.Key(ref)))
+		digest = wire.RowDigest(digest, arena.Key(ref), arena.ResourceVersion(ref))
+		b.known = append(b.known, arena.ResourceVersion(ref))
+		b.rows = append(b.rows, state.Find(arena.Key(ref)))
 		return true
 	})
 	return len(b.known) == int(f.Objects) && digest == f.Digest
 }
 
-// LeaveBodies continues with metadata only, for the given reason, which BodiesLeft
-// then returns. It returns false if no body is pending.
-func (r *Reflector) LeaveBodies(why *api.Status) bool {
-	if r.bodies.missing == 0 {
-		return false
-	}
-	why.Message = "bodies omitted: " + why.Message
-	r.bodies = bodies{left: why}
-	r.forgetHistory()
-	r.cacher.State().DropBodies()
-	r.cacher.Listing().Abort() // it has bodies
-	r.OnBodies(why)
-	if r.sub != 0 {
-		r.resubscribe()
-	}
-	return true
-}
-
 // settleChanged settles an object after a change, given its ID before the change. Its
 // new version has a body.
-func (r *Reflector) settleChanged(key api.Key, before store.ID) {
-	if id := r.cacher.State().Find(key); id == 0 || r.cacher.Heap().Envelope(r.cacher.State().Version(id)).Body().Codec != api.NoBody {
-		r.bodies.settle(before)
+func (b *Bodies) settleChanged(key api.Key, before store.ID) {
+	c := b.reflector.cacher
+	if id := c.State().Find(key); id == 0 || c.Arena().Envelope(c.State().Version(id)).Body().Codec != api.NoBody {
+		b.settle(before)
 	}
 }

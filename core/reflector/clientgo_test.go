@@ -43,15 +43,15 @@ func (r *rig) give(a answer) {
 	}
 	for _, rv := range a.send {
 		all := changes(api.Added, fmt.Sprintf("default/o%d rv=%d", rv, rv))
-		require.NoError(r.t, r.Changes(&wire.Events{ResourceVersion: rv, Changes: all}, 1))
-		require.NoError(r.t, r.Progress(&wire.Progress{ResourceVersion: rv}))
+		require.NoError(r.t, r.Receive(&wire.Events{ResourceVersion: rv, Changes: all}, 1))
+		require.NoError(r.t, r.Receive(&wire.Progress{ResourceVersion: rv}, 0))
 	}
 	switch {
 	case a.cut:
 		r.Disconnected(api.Unavailable("cut"))
 		r.Connected(5000)
 	case a.ends:
-		r.Ended(a.end)
+		r.Receive(&wire.SubscriptionStatus{Status: a.end}, 0)
 	}
 }
 
@@ -158,8 +158,11 @@ func TestRetryWatcher(t *testing.T) {
 // After a 410, the first response must be a snapshot as well.
 func TestWithoutAVersionTheFirstResponseMustBeASnapshot(t *testing.T) {
 	for name, start := range map[string]func(*rig){
-		"at first":    func(*rig) {},
-		"after a 410": func(r *rig) { r.listed(5, "default/a rv=3"); r.Ended(api.Expired("gone")) },
+		"at first": func(*rig) {},
+		"after a 410": func(r *rig) {
+			r.listed(5, "default/a rv=3")
+			r.Receive(&wire.SubscriptionStatus{Status: api.Expired("gone")}, 0)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
@@ -170,8 +173,8 @@ func TestWithoutAVersionTheFirstResponseMustBeASnapshot(t *testing.T) {
 			objects := r.cacher.State().Len()
 			r.described()
 			events := &wire.Events{ResourceVersion: 9, Changes: changes(api.Added, "default/b rv=9")}
-			require.ErrorIs(t, r.Changes(events, 1), api.Protocol(""))
-			require.ErrorIs(t, r.Progress(&wire.Progress{ResourceVersion: 9}), api.Protocol(""))
+			require.ErrorIs(t, r.Receive(events, 1), api.Protocol(""))
+			require.ErrorIs(t, r.Receive(&wire.Progress{ResourceVersion: 9}, 0), api.Protocol(""))
 			require.Equal(t, objects, r.cacher.State().Len(), "no object was applied")
 			require.NotEqual(t, api.StateLive, r.state())
 		})
@@ -192,7 +195,7 @@ func TestListAndWatchWithErrors(t *testing.T) {
 	}
 	change := func(rv api.ResourceVersion, kind api.EventType, object string) {
 		t.Helper()
-		require.NoError(t, r.Changes(&wire.Events{ResourceVersion: rv, Changes: changes(kind, object)}, 1))
+		require.NoError(t, r.Receive(&wire.Events{ResourceVersion: rv, Changes: changes(kind, object)}, 1))
 	}
 	require.Zero(t, r.asked().ResourceVersion)
 	r.listed(1)
@@ -208,21 +211,21 @@ func TestListAndWatchWithErrors(t *testing.T) {
 	change(5, api.Added, "default/qux rv=5")
 	have("default/bar", "default/qux")
 
-	r.Ended(api.Expired("the history is gone"))
+	r.Receive(&wire.SubscriptionStatus{Status: api.Expired("the history is gone")}, 0)
 	require.Zero(t, r.asked().ResourceVersion)
 	r.described()
-	require.NoError(t, r.SnapshotBegin(&wire.SnapshotBegin{ResourceVersion: 5}))
-	r.Ended(api.Internal("an error while listing"))
+	require.NoError(t, r.Receive(&wire.SnapshotBegin{ResourceVersion: 5}, 0))
+	r.Receive(&wire.SubscriptionStatus{Status: api.Internal("an error while listing")}, 0)
 	have("default/bar", "default/qux")
 	require.Zero(t, r.subscribes(2000).ResourceVersion, "the list is requested again")
 	r.listed(5, "default/bar rv=3", "default/qux rv=5")
-	r.Ended(api.Internal("an error while watching"))
+	r.Receive(&wire.SubscriptionStatus{Status: api.Internal("an error while watching")}, 0)
 	have("default/bar", "default/qux")
 	require.EqualValues(t, 5, r.subscribes(4000).ResourceVersion, "the watch is requested again")
 	r.described()
 	change(6, api.Added, "default/baz rv=6")
 	have("default/bar", "default/qux", "default/baz")
-	require.NoError(t, r.Progress(&wire.Progress{ResourceVersion: 6}))
+	require.NoError(t, r.Receive(&wire.Progress{ResourceVersion: 6}, 0))
 	require.Equal(t, api.StateLive, r.state())
 }
 
@@ -261,7 +264,7 @@ func TestTemporaryErrorKeepsTheStateAndRetries(t *testing.T) {
 			for range c.times {
 				require.EqualValues(t, 20, r.subscribes(61_000).ResourceVersion)
 				before := r.now
-				r.Ended(c.status)
+				r.Receive(&wire.SubscriptionStatus{Status: c.status}, 0)
 				require.Nil(t, r.subscribes(700), "not at once")
 				require.Nil(t, r.subscribes(int64(c.status.RetryAfterSeconds)*1000-(r.now-before)-100), "not before it was asked to")
 			}
@@ -281,15 +284,15 @@ func TestRelistIsNoOlderThanTheState(t *testing.T) {
 	r.Connected(5000)
 	require.Zero(t, r.asked().NotOlderThan)
 	r.listed(10, "default/a rv=1")
-	r.Ended(api.Expired("the version is too old"))
+	r.Receive(&wire.SubscriptionStatus{Status: api.Expired("the version is too old")}, 0)
 	again := r.asked()
 	require.Zero(t, again.ResourceVersion)
 	require.EqualValues(t, 10, again.NotOlderThan)
 
 	r.described()
-	require.NoError(t, r.SnapshotBegin(&wire.SnapshotBegin{ResourceVersion: 11}))
-	require.NoError(t, r.SnapshotPart(&wire.SnapshotPart{Objects: changes(api.Added, "default/b rv=11")}, 1))
-	r.Ended(api.Expired("the second part is gone"))
+	require.NoError(t, r.Receive(&wire.SnapshotBegin{ResourceVersion: 11}, 0))
+	require.NoError(t, r.Receive(&wire.SnapshotPart{Objects: changes(api.Added, "default/b rv=11")}, 1))
+	r.Receive(&wire.SubscriptionStatus{Status: api.Expired("the second part is gone")}, 0)
 	require.Equal(t, 1, r.cacher.State().Len(), "an incomplete list is discarded")
 	again = r.subscribes(2000)
 	require.Zero(t, again.ResourceVersion)
@@ -304,9 +307,9 @@ func TestResourceVersionUpdate(t *testing.T) {
 	r.asked()
 	r.give(sends(10, 20))
 	at := versions{r.cacher.ResourceVersion()}
-	require.NoError(t, r.Progress(&wire.Progress{ResourceVersion: 30}))
+	require.NoError(t, r.Receive(&wire.Progress{ResourceVersion: 30}, 0))
 	at = append(at, r.cacher.ResourceVersion())
-	require.NoError(t, r.Changes(&wire.Events{ResourceVersion: 40, Changes: changes(api.Deleted, "default/o20 rv=40")}, 1))
+	require.NoError(t, r.Receive(&wire.Events{ResourceVersion: 40, Changes: changes(api.Deleted, "default/o20 rv=40")}, 1))
 	require.Equal(t, versions{20, 30, 40}, append(at, r.cacher.ResourceVersion()))
 }
 
@@ -319,15 +322,15 @@ func TestWatchList(t *testing.T) {
 		r.Connected(5000)
 		require.Zero(t, r.asked().ResourceVersion)
 		r.described()
-		require.NoError(t, r.SnapshotBegin(&wire.SnapshotBegin{ResourceVersion: 1}))
-		require.NoError(t, r.SnapshotPart(&wire.SnapshotPart{Objects: changes(api.Added, "default/p1 rv=1", "default/p2 rv=2")}, 1))
+		require.NoError(t, r.Receive(&wire.SnapshotBegin{ResourceVersion: 1}, 0))
+		require.NoError(t, r.Receive(&wire.SnapshotPart{Objects: changes(api.Added, "default/p1 rv=1", "default/p2 rv=2")}, 1))
 		require.False(t, r.cacher.Ready())
 		require.Equal(t, api.StateSyncing, r.state())
 		return r
 	}
 	end := func(r *rig, rv api.ResourceVersion) {
 		r.t.Helper()
-		require.NoError(r.t, r.SnapshotEnd(&wire.SnapshotEnd{ResourceVersion: rv}))
+		require.NoError(r.t, r.Receive(&wire.SnapshotEnd{ResourceVersion: rv}, 0))
 	}
 	t.Run("synced by the mark", func(t *testing.T) {
 		r := begun(t)
@@ -340,20 +343,20 @@ func TestWatchList(t *testing.T) {
 		for rv, c := range map[api.ResourceVersion][]wire.Change{
 			3: changes(api.Modified, "default/p1 rv=3"), 4: changes(api.Added, "default/p3 rv=4"),
 		} {
-			require.NoError(t, r.Changes(&wire.Events{ResourceVersion: rv, Changes: c}, 1))
+			require.NoError(t, r.Receive(&wire.Events{ResourceVersion: rv, Changes: c}, 1))
 		}
-		require.NoError(t, r.Changes(&wire.Events{ResourceVersion: 5, Changes: changes(api.Deleted, "default/p3 rv=5")}, 1))
+		require.NoError(t, r.Receive(&wire.Events{ResourceVersion: 5, Changes: changes(api.Deleted, "default/p3 rv=5")}, 1))
 		require.False(t, r.cacher.Ready())
 		end(r, 5)
 		require.Equal(t, 2, r.cacher.State().Len())
-		require.EqualValues(t, 3, r.cacher.Heap().ResourceVersion(r.cacher.State().Get("default/p1")))
+		require.EqualValues(t, 3, r.cacher.Arena().ResourceVersion(r.cacher.State().Get("default/p1")))
 	})
 	t.Run("too many requests", func(t *testing.T) {
 		r := newRig(t)
 		r.Connected(5000)
 		for range 2 {
 			require.Zero(t, r.subscribes(5000).ResourceVersion)
-			r.Ended(api.TooManyRequests("busy", 1))
+			r.Receive(&wire.SubscriptionStatus{Status: api.TooManyRequests("busy", 1)}, 0)
 		}
 		require.Zero(t, r.subscribes(5000).ResourceVersion)
 		r.listed(2, "default/p1 rv=1")
@@ -373,8 +376,8 @@ func TestWatchList(t *testing.T) {
 		r.Connected(5000)
 		require.EqualValues(t, 1, r.asked().ResourceVersion)
 		r.described()
-		require.NoError(t, r.SnapshotBegin(&wire.SnapshotBegin{ResourceVersion: 1, Continues: true}))
-		require.NoError(t, r.SnapshotPart(&wire.SnapshotPart{Objects: changes(api.Added, "default/p3 rv=1")}, 1))
+		require.NoError(t, r.Receive(&wire.SnapshotBegin{ResourceVersion: 1, Continues: true}, 0))
+		require.NoError(t, r.Receive(&wire.SnapshotPart{Objects: changes(api.Added, "default/p3 rv=1")}, 1))
 		require.False(t, r.cacher.Ready())
 		end(r, 2)
 		require.Equal(t, 3, r.cacher.State().Len())
@@ -392,7 +395,7 @@ func TestWatchList(t *testing.T) {
 		end(r, 2)
 		r.give(sends(3).thenCut())
 		require.EqualValues(t, 3, r.asked().ResourceVersion)
-		r.Ended(api.Expired("already"))
+		r.Receive(&wire.SubscriptionStatus{Status: api.Expired("already")}, 0)
 		require.Zero(t, r.asked().ResourceVersion)
 		require.Equal(t, 3, r.cacher.State().Len(), "until the new state is complete")
 	})

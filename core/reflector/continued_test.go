@@ -17,7 +17,7 @@ func interrupted(t *testing.T, rowsFirst bool, list ...string) *rig {
 	r.Connected(5000)
 	r.asked()
 	r.begins(7, &wire.SnapshotBegin{ResourceVersion: 4})
-	require.NoError(t, r.SnapshotPart(&wire.SnapshotPart{Objects: changes(api.Added, list...)}, 1))
+	require.NoError(t, r.Receive(&wire.SnapshotPart{Objects: changes(api.Added, list...)}, 1))
 	r.reconnect()
 	return r
 }
@@ -31,8 +31,8 @@ func (r *rig) reconnect() {
 func (r *rig) begins(epoch uint64, f *wire.SnapshotBegin) {
 	r.t.Helper()
 	require.True(r.t, r.Schema(&wire.Schema{Schema: objects.Pods(), DeltaEpoch: epoch}, nil))
-	r.LabelSet(&wire.LabelSet{ID: 1, Labels: api.Labels{{Key: "app", Value: "web"}}})
-	require.NoError(r.t, r.SnapshotBegin(f))
+	r.Receive(&wire.LabelSet{ID: 1, Labels: api.Labels{{Key: "app", Value: "web"}}}, 0)
+	require.NoError(r.t, r.Receive(f, 0))
 }
 
 // The request names the key after the last object, and the version of the last changes.
@@ -42,7 +42,7 @@ func TestB38_SnapshotContinuesAfterItsLastObject(t *testing.T) {
 	require.Equal(t, api.Key("default/b\x00"), f.SnapshotFrom)
 	require.EqualValues(t, 4, f.ResourceVersion)
 	r.begins(7, &wire.SnapshotBegin{ResourceVersion: 4, Continues: true})
-	require.NoError(t, r.Changes(&wire.Events{ResourceVersion: 6, Changes: changes(api.Deleted, "default/b rv=6")}, 1))
+	require.NoError(t, r.Receive(&wire.Events{ResourceVersion: 6, Changes: changes(api.Deleted, "default/b rv=6")}, 1))
 	r.reconnect()
 	f = r.asked()
 	require.Equal(t, api.Key("default/a\x00"), f.SnapshotFrom)
@@ -58,7 +58,7 @@ func TestB38_SnapshotContinuesOnlyAsRequested(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r.Connected(5000)
 			r.described()
-			require.ErrorContains(t, r.SnapshotBegin(&wire.SnapshotBegin{ResourceVersion: 5, Continues: true}), "not requested")
+			require.ErrorContains(t, r.Receive(&wire.SnapshotBegin{ResourceVersion: 5, Continues: true}, 0), "not requested")
 			require.False(t, r.cacher.Ready())
 		})
 	}
@@ -70,18 +70,18 @@ func TestB38_ChangesDoNotReplaceTheRestOfASnapshot(t *testing.T) {
 	r.reconnect()
 	r.asked()
 	r.described()
-	require.NoError(t, r.SnapshotBegin(&wire.SnapshotBegin{ResourceVersion: 7}))
-	require.NoError(t, r.SnapshotPart(&wire.SnapshotPart{Objects: changes(api.Added, "default/a rv=6")}, 1))
+	require.NoError(t, r.Receive(&wire.SnapshotBegin{ResourceVersion: 7}, 0))
+	require.NoError(t, r.Receive(&wire.SnapshotPart{Objects: changes(api.Added, "default/a rv=6")}, 1))
 	r.reconnect()
 	require.NotEmpty(t, r.asked().SnapshotFrom)
-	require.ErrorContains(t, r.Changes(&wire.Events{ResourceVersion: 8}, 1), "instead of the requested snapshot")
+	require.ErrorContains(t, r.Receive(&wire.Events{ResourceVersion: 8}, 1), "instead of the requested snapshot")
 }
 
 // The end of a subscription also ends its snapshot.
 func TestB38_RefusedSnapshotStartsOver(t *testing.T) {
 	r := interrupted(t, false, "default/a rv=1")
 	require.NotEmpty(t, r.asked().SnapshotFrom)
-	r.Ended(api.Expired("relisted"))
+	r.Receive(&wire.SubscriptionStatus{Status: api.Expired("relisted")}, 0)
 	f := r.asked()
 	require.Empty(t, f.SnapshotFrom)
 	require.Zero(t, f.ResourceVersion)
@@ -93,13 +93,13 @@ func TestB38_ContinuedSnapshotHasBasesOfBothConnectors(t *testing.T) {
 	r := interrupted(t, false, "default/a rv=1")
 	r.asked()
 	r.begins(8, &wire.SnapshotBegin{ResourceVersion: 4, Continues: true})
-	require.NoError(t, r.Changes(&wire.Events{ResourceVersion: 6}, 1))
+	require.NoError(t, r.Receive(&wire.Events{ResourceVersion: 6}, 1))
 	r.reconnect()
 	f := r.asked()
 	require.EqualValues(t, 8, f.DeltaEpoch)
 	require.EqualValues(t, 4, f.DeltaEpochSince, "while it continues")
 	r.begins(8, &wire.SnapshotBegin{ResourceVersion: 6, Continues: true})
-	require.NoError(t, r.SnapshotEnd(&wire.SnapshotEnd{ResourceVersion: 9}))
+	require.NoError(t, r.Receive(&wire.SnapshotEnd{ResourceVersion: 9}, 0))
 	r.reconnect()
 	f = r.asked()
 	require.EqualValues(t, 9, f.ResourceVersion)

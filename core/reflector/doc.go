@@ -2,7 +2,7 @@
 // subscribes, feeds the connector's frames to the cacher, resumes or continues a list
 // after a disconnect, relists after a 410, and tracks how current the collection is.
 //
-// A [Reflector] is driven by connection events (Connected, Disconnected), frames
+// A [Reflector] is driven by connection events (Connected, Disconnected), frames ([Reflector.Receive])
 // and the clock, and returns the frames to send from Outgoing. It follows the
 // rules of the Kubernetes client loop (R1 to R12) and three of its own:
 //
@@ -16,9 +16,8 @@
 // identity of the connector's bases, and the version since which the reader has
 // them. A difference from a missing version starts the subscription over.
 //
-// Without a connector, objects arrive one by one ([Reflector.Object],
-// [Reflector.Removed]).
+// Without a connector, objects arrive one by one ([Direct]).
 //
 // Persisted state is replayed before the first connection, together with the time
-// of its last progress. Its objects are loaded on demand (lazy.go).
+// of its last progress ([Restored]). Its objects are loaded on demand (lazy.go).
 package reflector

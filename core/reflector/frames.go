@@ -9,14 +9,42 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// Each of the methods below processes one frame of the current subscription. An
-// error means that the connector violated the protocol.
+// Receive processes a frame of the current subscription, except Schema. The frame has
+// the given size. An error means that the connector violated the protocol.
+func (r *Reflector) Receive(f wire.Frame, bytes int) error {
+	switch f := f.(type) {
+	case *wire.LabelSet:
+		r.labels.define(f)
+	case *wire.SnapshotBegin:
+		return r.snapshotBegin(f)
+	case *wire.SnapshotPart:
+		return r.snapshotPart(f, bytes)
+	case *wire.SnapshotBlock:
+		return r.snapshotBlock(f, bytes)
+	case *wire.SnapshotBodies:
+		return r.snapshotBodies(f, bytes)
+	case *wire.SnapshotEnd:
+		return r.snapshotEnd(f)
+	case *wire.Events:
+		return r.changes(f, bytes)
+	case *wire.Progress:
+		return r.progressed(f)
+	case *wire.ObjectError:
+		r.cacher.Fault(f.Key, f.ResourceVersion, f.Status, r.now)
+		r.OnFault(f)
+	case *wire.SourceError:
+		r.sourceError(f)
+	case *wire.SubscriptionStatus:
+		r.ended(f.Status)
+	}
+	return nil
+}
 
 // Schema sets the schema of the objects and the dictionary of their bodies. It
 // returns false if the collection has objects with a different layout or from a
-// different source; the caller must then open a new collection.
+// different cluster; the caller must then open a new collection.
 func (r *Reflector) Schema(f *wire.Schema, dictionary []byte) bool {
-	if r.schema && (f.Source != r.source || !sameLayout(r.cacher.Schema(), &f.Schema)) {
+	if r.schema && (f.ClusterID != r.clusterID || !sameLayout(r.cacher.Schema(), &f.Schema)) {
 		return false
 	}
 	r.cacher.Bodies().SetDictionary(dictionary)
@@ -25,9 +53,9 @@ func (r *Reflector) Schema(f *wire.Schema, dictionary []byte) bool {
 		r.deltaEpoch, r.deltaEpochSince, r.listedSince = f.DeltaEpoch, r.cacher.ResourceVersion(), r.listed
 	}
 	if !r.schema {
-		r.schema, r.source = true, f.Source
+		r.schema, r.clusterID = true, f.ClusterID
 		r.cacher.Upstream().SetSchema(f.Schema)
-		r.cacher.Upstream().SetSource(f.Source)
+		r.cacher.Upstream().SetClusterID(f.ClusterID)
 		r.OnSchema()
 	}
 	return true
@@ -56,13 +84,10 @@ func HasColumns(s *api.Schema, columns []api.Column) bool {
 	return true
 }
 
-// LabelSet records the definition of a label set.
-func (r *Reflector) LabelSet(f *wire.LabelSet) { r.labels.define(f) }
-
 // UsedBytes returns the memory of the objects, dictionaries, label set
 // definitions and unloaded bodies.
 func (r *Reflector) UsedBytes() int {
-	return r.cacher.Heap().UsedBytes() + r.cacher.Bodies().UsedBytes() + r.labels.bytes + r.unloaded
+	return r.cacher.Arena().UsedBytes() + r.cacher.Bodies().UsedBytes() + r.labels.bytes + r.restored.unloaded
 }
 
 // label sets the label set of an object before the object is stored. It adds a
@@ -80,9 +105,9 @@ func undefinedLabelSet(c *wire.Change) *api.Status {
 	return api.Protocol("object " + string(c.Key) + " refers to an undefined label set")
 }
 
-// number adds a reference to a label set in the heap and returns its ID.
+// number adds a reference to a label set in the arena and returns its ID.
 func (r *Reflector) number(set *labelSet) uint32 {
-	if sets := &r.cacher.Heap().Labels; !sets.RetainAgain(set.number, set.generation) {
+	if sets := &r.cacher.Arena().Labels; !sets.RetainAgain(set.number, set.generation) {
 		set.number = sets.Intern(set.labels)
 		set.generation = sets.Generation(set.number)
 	}
@@ -97,17 +122,17 @@ func (r *Reflector) setEnvelope(p *cacher.Update, c *wire.Change, state *store.S
 		p.Envelope = c.Envelope
 		return nil
 	}
-	heap := r.cacher.Heap()
+	arena := r.cacher.Arena()
 	object, previous := prefetched, state.Version(prefetched)
-	if previous == 0 || !heap.Envelope(previous).IsOf(c.Key) {
+	if previous == 0 || !arena.Envelope(previous).IsOf(c.Key) {
 		object = state.Find(c.Key)
 		previous = state.Version(object)
 	}
-	if previous == 0 || heap.ResourceVersion(previous) != c.Previous {
+	if previous == 0 || arena.ResourceVersion(previous) != c.Previous {
 		return missingVersion(c)
 	}
 	p.Object = object
-	p.Envelope, p.Body, p.Unchanged, status = c.Patch.ApplyInParts(head, heap.Envelope(previous))
+	p.Envelope, p.Body, p.Unchanged, status = c.Patch.ApplyInParts(head, arena.Envelope(previous))
 	return status
 }
 
@@ -160,10 +185,10 @@ func (r *Reflector) Postpone(why *api.Status) {
 	r.wait(r.backoff.Next(r.now))
 }
 
-func (r *Reflector) done(p *cacher.Update) { r.cacher.Heap().Labels.Release(p.LabelSet) }
+func (r *Reflector) done(p *cacher.Update) { r.cacher.Arena().Labels.Release(p.LabelSet) }
 
-// SnapshotBegin starts a list, or continues it after an interruption.
-func (r *Reflector) SnapshotBegin(f *wire.SnapshotBegin) error {
+// snapshotBegin starts a list, or continues it after an interruption.
+func (r *Reflector) snapshotBegin(f *wire.SnapshotBegin) error {
 	if r.phase != subscribed {
 		return api.Protocol("received SnapshotBegin without a request for a snapshot")
 	}
@@ -180,8 +205,8 @@ func (r *Reflector) SnapshotBegin(f *wire.SnapshotBegin) error {
 	return nil
 }
 
-// SnapshotPart adds objects to the list.
-func (r *Reflector) SnapshotPart(f *wire.SnapshotPart, bytes int) error {
+// snapshotPart adds objects to the list.
+func (r *Reflector) snapshotPart(f *wire.SnapshotPart, bytes int) error {
 	if r.phase != listing {
 		return api.Protocol("received SnapshotPart outside of a snapshot")
 	}
@@ -195,8 +220,8 @@ func (r *Reflector) SnapshotPart(f *wire.SnapshotPart, bytes int) error {
 	return nil
 }
 
-// SnapshotEnd replaces the state by the list.
-func (r *Reflector) SnapshotEnd(f *wire.SnapshotEnd) error {
+// snapshotEnd replaces the state by the list.
+func (r *Reflector) snapshotEnd(f *wire.SnapshotEnd) error {
 	if r.phase != listing {
 		return api.Protocol("received SnapshotEnd outside of a snapshot")
 	}
@@ -209,7 +234,7 @@ func (r *Reflector) SnapshotEnd(f *wire.SnapshotEnd) error {
 	r.deltaEpochSince = r.listedSince
 	r.Relists++
 	r.progress()
-	r.findPending()
+	r.bodies.findPending()
 	return nil
 }
 
@@ -217,9 +242,9 @@ func (r *Reflector) SnapshotEnd(f *wire.SnapshotEnd) error {
 // Their memory fits into the first-level processor cache until they are applied.
 const prefetchAtOnce = 64
 
-// Changes applies events to the list in progress, or else to the state. They do
+// changes applies events to the list in progress, or else to the state. They do
 // not count as progress, because the connector may have received them late.
-func (r *Reflector) Changes(f *wire.Events, bytes int) error {
+func (r *Reflector) changes(f *wire.Events, bytes int) error {
 	r.consumed(bytes)
 	if r.phase == listing {
 		return r.listChanges(f)
@@ -250,13 +275,13 @@ func (r *Reflector) Changes(f *wire.Events, bytes int) error {
 			return err
 		}
 		if r.bodies.has(pending) {
-			r.settleChanged(c.Key, pending)
+			r.bodies.settleChanged(c.Key, pending)
 		}
 	}
 	r.cacher.EndRevision(f.ResourceVersion, r.now)
 	r.changed()
 	if missing > 0 {
-		r.completed()
+		r.bodies.completed()
 	}
 	return nil
 }
@@ -303,8 +328,8 @@ func (r *Reflector) expected(what string) error {
 	return nil
 }
 
-// Progress records that the connector has sent everything up to now.
-func (r *Reflector) Progress(f *wire.Progress) error {
+// progressed records that the connector has sent everything up to now.
+func (r *Reflector) progressed(f *wire.Progress) error {
 	if err := r.answered("Progress"); err != nil {
 		return err
 	}
@@ -313,16 +338,10 @@ func (r *Reflector) Progress(f *wire.Progress) error {
 	return nil
 }
 
-// Fault records that an object cannot be read.
-func (r *Reflector) Fault(f *wire.ObjectError) {
-	r.cacher.Fault(f.Key, f.ResourceVersion, f.Status, r.now)
-	r.OnFault(f)
-}
-
-// SourceError records why the source makes no progress, also for readers of this
+// sourceError records why the source makes no progress, also for readers of this
 // engine. The connection works, so the subscription continues, and the age of the
 // data does not change.
-func (r *Reflector) SourceError(f *wire.SourceError) {
+func (r *Reflector) sourceError(f *wire.SourceError) {
 	r.asked = r.now
 	if f.Status == nil {
 		return
@@ -333,10 +352,10 @@ func (r *Reflector) SourceError(f *wire.SourceError) {
 	}
 }
 
-// Ended handles the end of the subscription. It relists after a 410, retries
+// ended handles the end of the subscription. It relists after a 410, retries
 // slowly after missing authorization, with backoff after overload and while the
 // resource is absent, and treats other client errors as final.
-func (r *Reflector) Ended(status *api.Status) {
+func (r *Reflector) ended(status *api.Status) {
 	if status == nil {
 		status = api.Internal("the connector ended the subscription without a reason")
 	}

@@ -34,23 +34,24 @@ type segment struct {
 const loadedObjectBytes = 32
 
 // ReplayBody replays the body of a chunk or defers loading it.
-func (r *Reflector) ReplayBody(b *Body) error {
+func (s *Restored) ReplayBody(b *Body) error {
+	r := s.reflector
 	if r.phase != listing {
 		return api.Protocol("the persisted state has objects outside of a snapshot")
 	}
 	if b.Frames != nil {
-		return r.Replay(b.Frames, r.now)
+		return s.Replay(b.Frames, r.now)
 	}
-	waits := &segment{Body: *b, reflector: r, dictionaries: r.replayed, bytes: b.Memory + b.Objects*loadedObjectBytes}
+	waits := &segment{Body: *b, reflector: r, dictionaries: s.dictionaries, bytes: b.Memory + b.Objects*loadedObjectBytes}
 	if r.cacher.Listing().AddSegment(b.First, waits) {
-		r.unloaded += waits.bytes
+		s.unloaded += waits.bytes
 		return nil
 	}
 	frames, status := b.Load()
 	if status != nil {
 		return status
 	}
-	return r.Replay(frames, r.now)
+	return s.Replay(frames, r.now)
 }
 
 // Len implements store.Segment.
@@ -64,12 +65,12 @@ func (w *segment) Load(state *store.Store) {
 		c.Restored().MarkCorrupt(status)
 	}
 	c.Bodies().SetDictionary(before)
-	w.reflector.stored = nil
+	w.reflector.restored.block = nil
 	w.Drop()
 }
 
 // Drop implements store.Segment.
-func (w *segment) Drop() { w.reflector.unloaded -= w.bytes }
+func (w *segment) Drop() { w.reflector.restored.unloaded -= w.bytes }
 
 func (w *segment) load(state *store.Store) *api.Status {
 	frames, status := w.Body.Load()

@@ -42,7 +42,7 @@ func holding(t *testing.T) *rig {
 	r.Connected(5000)
 	r.asked()
 	r.listed(4, first, `default/b rv=4 body={"v":4}`, "default/c rv=2")
-	require.NoError(t, r.Changes(&wire.Events{ResourceVersion: 5, Changes: []wire.Change{delta(api.Modified, second, 3)}}, 1))
+	require.NoError(t, r.Receive(&wire.Events{ResourceVersion: 5, Changes: []wire.Change{delta(api.Modified, second, 3)}}, 1))
 	require.Equal(t, api.StateLive, r.state())
 	return r
 }
@@ -68,9 +68,9 @@ func TestDifferencesFromStoredVersions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := holding(t)
-			require.NoError(t, r.Changes(&wire.Events{ResourceVersion: 7, Changes: []wire.Change{c}}, 1))
+			require.NoError(t, r.Receive(&wire.Events{ResourceVersion: 7, Changes: []wire.Change{c}}, 1))
 			require.Equal(t, api.StateLive, r.state())
-			require.EqualValues(t, 7, r.cacher.Heap().ResourceVersion(r.cacher.State().Get(c.Key)))
+			require.EqualValues(t, 7, r.cacher.Arena().ResourceVersion(r.cacher.State().Get(c.Key)))
 			require.Zero(t, r.Missing)
 		})
 	}
@@ -98,7 +98,7 @@ func TestDifferencesFromMissingVersionsStartOver(t *testing.T) {
 			r := holding(t)
 			given, held := r.Subscription(), r.cacher.State().Get(c.change.Key)
 			frame := wire.Events{ResourceVersion: 7, Changes: []wire.Change{c.change, changes(api.Deleted, "default/b rv=7")[0]}}
-			require.NoError(t, r.Changes(&frame, 1), "the connection and its other subscriptions continue")
+			require.NoError(t, r.Receive(&frame, 1), "the connection and its other subscriptions continue")
 			require.Equal(t, given, r.unsubscribed())
 			require.Zero(t, r.Subscription(), "later frames of it are ignored")
 			require.EqualValues(t, 1, r.Missing)
@@ -138,7 +138,7 @@ func (r *rig) recovers() {
 func TestDifferencesUnderAnotherDictionary(t *testing.T) {
 	r := holding(t)
 	require.True(t, r.Schema(&wire.Schema{Schema: objects.Pods(), Dictionary: 1}, []byte("another")))
-	require.NoError(t, r.Changes(&wire.Events{ResourceVersion: 7, Changes: []wire.Change{delta(api.Modified, "default/b rv=7", 4)}}, 1))
+	require.NoError(t, r.Receive(&wire.Events{ResourceVersion: 7, Changes: []wire.Change{delta(api.Modified, "default/b rv=7", 4)}}, 1))
 	require.EqualValues(t, 1, r.Missing)
 	require.ErrorIs(t, r.State().Status, api.Protocol(""))
 }
@@ -146,21 +146,21 @@ func TestDifferencesUnderAnotherDictionary(t *testing.T) {
 // In a snapshot, the new state is dropped as well, and the old one remains.
 func TestDifferencesFromVersionsMissingInTheSnapshot(t *testing.T) {
 	part := func(c wire.Change) func(*rig) error {
-		return func(r *rig) error { return r.SnapshotPart(&wire.SnapshotPart{Objects: []wire.Change{c}}, 1) }
+		return func(r *rig) error { return r.Receive(&wire.SnapshotPart{Objects: []wire.Change{c}}, 1) }
 	}
 	for name, take := range map[string]func(*rig) error{
 		"an object without its base": part(delta(api.Added, "default/x rv=8", 3)),
 		"a patch":                    part(patched(t, second, "default/a rv=8 phase=Failed")),
 		"a change behind the parts": func(r *rig) error {
-			return r.Changes(&wire.Events{ResourceVersion: 9, Changes: []wire.Change{delta(api.Modified, "default/x rv=9", 3)}}, 1)
+			return r.Receive(&wire.Events{ResourceVersion: 9, Changes: []wire.Change{delta(api.Modified, "default/x rv=9", 3)}}, 1)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := holding(t)
-			r.Ended(api.Expired("too old"))
+			r.Receive(&wire.SubscriptionStatus{Status: api.Expired("too old")}, 0)
 			given := r.asked().Subscription
 			r.described()
-			require.NoError(t, r.SnapshotBegin(&wire.SnapshotBegin{ResourceVersion: 8}))
+			require.NoError(t, r.Receive(&wire.SnapshotBegin{ResourceVersion: 8}, 0))
 			require.NoError(t, take(r))
 			require.Equal(t, given, r.unsubscribed())
 			_, listing := r.cacher.Listing().Len()
@@ -178,7 +178,7 @@ func TestRepeatedMissingVersionsBackOff(t *testing.T) {
 	r := holding(t)
 	least := int64(800)
 	for rv := api.ResourceVersion(10); rv < 16; rv++ {
-		require.NoError(t, r.Changes(&wire.Events{ResourceVersion: rv, Changes: []wire.Change{delta(api.Modified, "default/x rv="+rv.String(), 3)}}, 1))
+		require.NoError(t, r.Receive(&wire.Events{ResourceVersion: rv, Changes: []wire.Change{delta(api.Modified, "default/x rv="+rv.String(), 3)}}, 1))
 		for again := r.now + least; r.now < again; r.at(min(again, r.NextTick())) {
 			require.Nil(t, r.asked())
 		}
@@ -200,7 +200,7 @@ func TestReplayErrorNamesTheMissingBase(t *testing.T) {
 	stored = (&wire.SnapshotPart{Subscription: 1, Objects: []wire.Change{delta(api.Added, "default/a rv=8", 3)}}).Append(stored)
 	stored = (&wire.SnapshotEnd{Subscription: 1, ResourceVersion: 8}).Append(stored)
 	r := newRig(t)
-	err := r.Replay(stored, r.now)
+	err := r.Restored().Replay(stored, r.now)
 	require.Equal(t, api.Protocol("the body of default/a at version 8 is a delta from version 3, which is missing"), err)
-	require.False(t, r.Replayed())
+	require.False(t, r.Restored().End())
 }

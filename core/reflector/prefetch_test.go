@@ -14,7 +14,7 @@ import (
 func (r *rig) phase(key api.Key) string {
 	ref := r.cacher.State().Get(key)
 	require.NotZero(r.t, ref, key)
-	return r.cacher.Heap().Envelope(ref).Field(3)
+	return r.cacher.Arena().Envelope(ref).Field(3)
 }
 
 // Objects are prefetched before the changes of a message apply. When a patch is
@@ -28,7 +28,7 @@ func TestPatchOfARecreatedObject(t *testing.T) {
 		patched(t, "default/a rv=8 phase=Pending", "default/a rv=9 phase=Running"),
 		patched(t, "default/a rv=9 phase=Running", "default/a rv=10 phase=Failed"),
 		patched(t, "default/other rv=7 phase=Pending", "default/other rv=11 phase=Running"))
-	require.NoError(t, r.Changes(&wire.Events{ResourceVersion: 11, Changes: events}, 1))
+	require.NoError(t, r.Receive(&wire.Events{ResourceVersion: 11, Changes: events}, 1))
 	require.Equal(t, api.StateLive, r.state())
 	require.Equal(t, "Failed", r.phase("default/a"))
 	require.Equal(t, "Running", r.phase("default/other"))
@@ -51,7 +51,7 @@ func TestManyPatches(t *testing.T) {
 		events = append(events, patched(t, name(i, 1, "Pending"), name(i, 2+i, "phase-"+strconv.Itoa(i))))
 	}
 	r.listed(1, list...)
-	require.NoError(t, r.Changes(&wire.Events{ResourceVersion: 1 + pods, Changes: events}, 1))
+	require.NoError(t, r.Receive(&wire.Events{ResourceVersion: 1 + pods, Changes: events}, 1))
 	require.Equal(t, api.StateLive, r.state())
 	for i := range pods {
 		require.Equal(t, "phase-"+strconv.Itoa(i), r.phase(objects.Object(name(i, 1, "")).Key))

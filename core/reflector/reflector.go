@@ -35,9 +35,9 @@ type Config struct {
 	// Columns are the columns that the reader chose; none means those of the connector.
 	Columns []api.Column
 	// MinResourceVersion is the oldest acceptable version of the first state, or
-	// zero. Source is the history that it belongs to.
+	// zero. ClusterID identifies the history that it belongs to.
 	MinResourceVersion api.ResourceVersion
-	Source             string
+	ClusterID          string
 	// Credit is the number of bytes that may be in flight.
 	Credit uint64
 	Rand   *lite.Rand
@@ -83,7 +83,7 @@ type Reflector struct {
 	asked      int64       // time of the current subscription, or of its last frame
 	received   uint64      // bytes of data frames since the last grant
 	schema     bool        // the schema is known
-	source     string      // history of the resource versions, as named by the connector
+	clusterID  string      // of the resource versions, from the connector
 	labels     *labelSets  // of the current subscription
 	deltaEpoch uint64      // of the versions above deltaEpochSince, as named by the connector
 	// Versions up to deltaEpochSince have other bases.
@@ -95,17 +95,14 @@ type Reflector struct {
 
 	head       []byte      // scratch
 	block      *wire.Block // buffer for the blocks of a snapshot; nil between snapshots
-	stored     *wire.Block // buffer for persisted blocks, which may be read during a snapshot
 	numbers    []uint32    // buffer for the label sets of a block
 	prefetched []store.ID  // prefetched objects of the changes being applied
 	out        []byte
 	// requested means that progress was requested for a waiting read and has not
 	// arrived since.
 	requested bool
-	replayed  []wire.Dictionary // dictionaries of the persisted state during replay
-	parts     []wire.Change     // buffer for parsing parts during replay
-	unloaded  int               // memory that unloaded bodies of the persisted state need
-	bodies    bodies
+	bodies    Bodies
+	restored  Restored
 
 	// Counters for inspection.
 	Relists, Resumes, Expired, Events uint64
@@ -128,10 +125,12 @@ type Reflector struct {
 
 // New returns an unconnected reflector that feeds c, which must be empty.
 func New(cfg Config, c *cacher.Cacher) *Reflector {
-	return &Reflector{
-		cfg: cfg, cacher: c, labels: &labelSets{}, source: cfg.Source, backoff: NewBackoff(cfg.Rand), period: 10_000,
+	r := &Reflector{
+		cfg: cfg, cacher: c, labels: &labelSets{}, clusterID: cfg.ClusterID, backoff: NewBackoff(cfg.Rand), period: 10_000,
 		OnSchema: func() {}, OnFault: func(*wire.ObjectError) {}, OnRefused: func(*api.Status) {}, OnBodies: func(*api.Status) {},
 	}
+	r.bodies.reflector, r.restored.reflector = r, r
+	return r
 }
 
 // Cacher returns the cacher.
@@ -152,11 +151,14 @@ func (r *Reflector) Outgoing() []byte {
 // this reflector carry, or zero.
 func (r *Reflector) Subscription() uint32 { return r.sub }
 
-// Source returns the history that resource versions belong to, or "" if unknown.
-func (r *Reflector) Source() string { return r.source }
-
-// Asked returns the time of the current subscription, or of its last frame.
-func (r *Reflector) Asked() int64 { return r.asked }
+// Asked returns the time of the current subscription, or of its last frame. It returns
+// zero without a subscription.
+func (r *Reflector) Asked() int64 {
+	if r.sub == 0 {
+		return 0
+	}
+	return r.asked
+}
 
 // Delayed records that a large message keeps the connection busy, so the
 // silence of this subscription is no failure.
@@ -217,20 +219,20 @@ func (r *Reflector) subscribe() {
 		Subscription: r.sub, Resource: r.cfg.Scope.Resource, Namespace: r.cfg.Scope.Namespace,
 		LabelSelector: r.cfg.Scope.LabelSelector, FieldSelector: r.cfg.Scope.FieldSelector,
 		MetadataOnly: r.cfg.Scope.MetadataOnly, Credit: r.cfg.Credit,
-		Source: r.source, NotOlderThan: r.cacher.ResourceVersion(), DeltaEpoch: r.deltaEpoch, DeltaEpochSince: r.deltaEpochSince,
+		ClusterID: r.clusterID, NotOlderThan: r.cacher.ResourceVersion(), DeltaEpoch: r.deltaEpoch, DeltaEpochSince: r.deltaEpochSince,
 	}
-	if r.source == r.cfg.Source {
+	if r.clusterID == r.cfg.ClusterID {
 		f.NotOlderThan = max(f.NotOlderThan, r.cfg.MinResourceVersion)
 	}
 	if r.resumes() {
 		f.ResourceVersion = r.cacher.ResourceVersion()
 	}
-	requests := r.subscribeBodies(&f)
+	requests := r.bodies.subscribe(&f)
 	if r.continues() {
 		f.ResourceVersion, f.DeltaEpochSince = r.listed, r.listedSince
-		f.SnapshotFrom = r.cacher.Heap().Key(last) + "\x00"
+		f.SnapshotFrom = r.cacher.Arena().Key(last) + "\x00"
 		// A connector may have sent the bodies with the rows.
-		f.RowsFirst = f.RowsFirst && r.cacher.Heap().Envelope(last).Body().Codec == api.NoBody
+		f.RowsFirst = f.RowsFirst && r.cacher.Arena().Envelope(last).Body().Codec == api.NoBody
 	}
 	if len(r.cfg.Columns) > 0 {
 		r.out = (&wire.ChooseColumns{Subscription: r.sub, Columns: r.cfg.Columns}).Append(r.out)
@@ -273,6 +275,13 @@ func (r *Reflector) Tick(now int64) {
 	}
 }
 
+// Retry ends the delay before the next subscription.
+func (r *Reflector) Retry() {
+	if r.phase == waiting {
+		r.subscribe()
+	}
+}
+
 // silentAt returns when a silent subscription is replaced.
 func (r *Reflector) silentAt() int64 { return max(r.progressAt, r.asked) + stalePeriods*r.period }
 
@@ -303,7 +312,9 @@ func (r *Reflector) State() wire.CollectionState {
 		State: r.state(), ResourceVersion: r.cacher.ResourceVersion(), LastProgressMillis: r.progressAt,
 		Objects: uint64(r.cacher.State().Len()),
 	}
-	s.Status = r.Why()
+	if s.State != api.StateLive {
+		s.Status = r.why()
+	}
 	if !r.cfg.Scope.MetadataOnly && r.bodies.left == nil {
 		s.Bodies = s.Objects - uint64(r.bodies.missing)
 	}
@@ -317,16 +328,6 @@ func (r *Reflector) State() wire.CollectionState {
 		s.Loaded, s.Total = uint64(loaded), r.total
 	}
 	return s
-}
-
-// Why returns why the collection is not live, or nil if it is, or if that is unknown.
-//
-//go:noinline
-func (r *Reflector) Why() *api.Status {
-	if r.state() == api.StateLive {
-		return nil
-	}
-	return r.why()
 }
 
 // why returns the reason for the state, or nil if unknown.
@@ -348,7 +349,7 @@ func (r *Reflector) state() api.State {
 	switch {
 	case r.phase == refused:
 		return api.StateClosed
-	case r.Forbidden():
+	case r.forbidden():
 		return api.StateForbidden
 	case !r.cacher.Ready() && r.phase == listing:
 		return api.StateSyncing
@@ -406,7 +407,7 @@ func (r *Reflector) Denied() *api.Status {
 	case refused:
 		return r.status
 	case idle, waiting:
-		if r.Forbidden() || r.Absent() {
+		if r.forbidden() || r.Absent() {
 			return r.status
 		}
 	}
@@ -417,8 +418,8 @@ func (r *Reflector) Denied() *api.Status {
 // installed later.
 func (r *Reflector) Absent() bool { return r.status != nil && r.status.Code == api.CodeNotFound }
 
-// Forbidden reports whether authorization is missing.
-func (r *Reflector) Forbidden() bool {
+// forbidden reports whether authorization is missing.
+func (r *Reflector) forbidden() bool {
 	return r.status != nil && (r.status.Code == api.CodeUnauthorized || r.status.Code == api.CodeForbidden)
 }
 

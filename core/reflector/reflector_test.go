@@ -60,16 +60,16 @@ func (r *rig) asked() *wire.Subscribe {
 // described sends the schema, and the definition of the only label set.
 func (r *rig) described() {
 	require.True(r.t, r.Schema(&wire.Schema{Schema: objects.Pods()}, nil))
-	r.LabelSet(&wire.LabelSet{ID: 1, Labels: api.Labels{{Key: "app", Value: "web"}}})
+	r.Receive(&wire.LabelSet{ID: 1, Labels: api.Labels{{Key: "app", Value: "web"}}}, 0)
 }
 
 // listed sends a snapshot to the reflector.
 func (r *rig) listed(rv api.ResourceVersion, list ...string) {
 	r.t.Helper()
 	r.described()
-	require.NoError(r.t, r.SnapshotBegin(&wire.SnapshotBegin{ResourceVersion: rv}))
-	require.NoError(r.t, r.SnapshotPart(&wire.SnapshotPart{Objects: changes(api.Added, list...)}, 1))
-	require.NoError(r.t, r.SnapshotEnd(&wire.SnapshotEnd{ResourceVersion: rv}))
+	require.NoError(r.t, r.Receive(&wire.SnapshotBegin{ResourceVersion: rv}, 0))
+	require.NoError(r.t, r.Receive(&wire.SnapshotPart{Objects: changes(api.Added, list...)}, 1))
+	require.NoError(r.t, r.Receive(&wire.SnapshotEnd{ResourceVersion: rv}, 0))
 }
 
 func changes(kind api.EventType, list ...string) []wire.Change {
@@ -110,7 +110,7 @@ func TestR1_SubscribeRequest(t *testing.T) {
 	r.Connected(5000)
 	require.EqualValues(t, 5, r.asked().ResourceVersion, "it resumes from the stored version")
 
-	r.Ended(api.Expired("too old"))
+	r.Receive(&wire.SubscriptionStatus{Status: api.Expired("too old")}, 0)
 	again := r.asked()
 	require.Zero(t, again.ResourceVersion, "after a 410 it starts over")
 	require.EqualValues(t, 5, again.NotOlderThan, "but does not accept an older state")
@@ -128,21 +128,21 @@ func TestR1_SubscribeRequest(t *testing.T) {
 // separately until its end mark, and only then becomes the state (R11).
 func TestR4_SnapshotReplacesTheStateAtItsEnd(t *testing.T) {
 	r := following(t)
-	r.Ended(api.Expired("too old"))
+	r.Receive(&wire.SubscriptionStatus{Status: api.Expired("too old")}, 0)
 	r.asked()
 	r.described()
-	require.NoError(t, r.SnapshotBegin(&wire.SnapshotBegin{ResourceVersion: 8}))
-	require.NoError(t, r.SnapshotPart(&wire.SnapshotPart{Objects: changes(api.Added, "default/c rv=8")}, 1))
-	require.NoError(t, r.Changes(&wire.Events{ResourceVersion: 9, Changes: changes(api.Added, "default/d rv=9")}, 1))
-	require.NoError(t, r.Changes(&wire.Events{ResourceVersion: 10, Changes: changes(api.Deleted, "default/c rv=10")}, 1))
+	require.NoError(t, r.Receive(&wire.SnapshotBegin{ResourceVersion: 8}, 0))
+	require.NoError(t, r.Receive(&wire.SnapshotPart{Objects: changes(api.Added, "default/c rv=8")}, 1))
+	require.NoError(t, r.Receive(&wire.Events{ResourceVersion: 9, Changes: changes(api.Added, "default/d rv=9")}, 1))
+	require.NoError(t, r.Receive(&wire.Events{ResourceVersion: 10, Changes: changes(api.Deleted, "default/c rv=10")}, 1))
 	require.EqualValues(t, 5, r.cacher.ResourceVersion())
 	require.Equal(t, 2, r.cacher.State().Len())
-	require.NoError(t, r.SnapshotEnd(&wire.SnapshotEnd{ResourceVersion: 10}))
+	require.NoError(t, r.Receive(&wire.SnapshotEnd{ResourceVersion: 10}, 0))
 	require.EqualValues(t, 10, r.cacher.ResourceVersion())
 	require.Equal(t, 1, r.cacher.State().Len())
 	require.NotZero(t, r.cacher.State().Get("default/d"))
 	require.Equal(t, api.StateLive, r.state(), "the same stream continues")
-	require.NoError(t, r.Changes(&wire.Events{ResourceVersion: 11, Changes: changes(api.Modified, "default/d rv=11")}, 1))
+	require.NoError(t, r.Receive(&wire.Events{ResourceVersion: 11, Changes: changes(api.Modified, "default/d rv=11")}, 1))
 	require.Nil(t, r.asked())
 }
 
@@ -165,11 +165,11 @@ func TestR6_EventsChangeTheState(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := following(t)
 			all := changes(c.kind, c.object)
-			require.NoError(t, r.Changes(&wire.Events{ResourceVersion: all[0].ResourceVersion, Changes: all}, 1))
+			require.NoError(t, r.Receive(&wire.Events{ResourceVersion: all[0].ResourceVersion, Changes: all}, 1))
 			ref := r.cacher.State().Get(objects.Put(c.object).Envelope.Key())
 			require.Equal(t, c.rv != 0, ref != 0)
 			if ref != 0 {
-				require.Equal(t, c.rv, r.cacher.Heap().ResourceVersion(ref))
+				require.Equal(t, c.rv, r.cacher.Arena().ResourceVersion(ref))
 			}
 			require.Equal(t, c.current, r.cacher.ResourceVersion())
 		})
@@ -180,9 +180,9 @@ func TestR6_EventsChangeTheState(t *testing.T) {
 // A frame contains whole revisions, and progress belongs to no object.
 func TestR7_ResumeVersion(t *testing.T) {
 	r := following(t)
-	require.NoError(t, r.Changes(&wire.Events{ResourceVersion: 7, Changes: changes(api.Modified, "default/a rv=7", "default/b rv=7")}, 1))
-	require.NoError(t, r.Progress(&wire.Progress{ResourceVersion: 12}))
-	require.NoError(t, r.Progress(&wire.Progress{ResourceVersion: 11}))
+	require.NoError(t, r.Receive(&wire.Events{ResourceVersion: 7, Changes: changes(api.Modified, "default/a rv=7", "default/b rv=7")}, 1))
+	require.NoError(t, r.Receive(&wire.Progress{ResourceVersion: 12}, 0))
+	require.NoError(t, r.Receive(&wire.Progress{ResourceVersion: 11}, 0))
 	r.Disconnected(api.Unavailable("cut"))
 	r.Connected(5000)
 	require.EqualValues(t, 12, r.asked().ResourceVersion)
@@ -213,7 +213,7 @@ func TestR9_EndOfASubscription(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := following(t)
-			r.Ended(c.status)
+			r.Receive(&wire.SubscriptionStatus{Status: c.status}, 0)
 			require.Equal(t, c.state, r.state())
 			require.Equal(t, 2, r.cacher.State().Len(), "the state remains")
 			start, waited := r.now, int64(never)
@@ -251,11 +251,11 @@ func TestR10_Backoff(t *testing.T) {
 }
 
 func TestFramesOutOfTurn(t *testing.T) {
-	begin := func(r *rig) error { return r.SnapshotBegin(&wire.SnapshotBegin{ResourceVersion: 9}) }
-	part := func(r *rig) error { return r.SnapshotPart(&wire.SnapshotPart{}, 1) }
-	end := func(r *rig) error { return r.SnapshotEnd(&wire.SnapshotEnd{ResourceVersion: 9}) }
-	events := func(r *rig) error { return r.Changes(&wire.Events{ResourceVersion: 9}, 1) }
-	progress := func(r *rig) error { return r.Progress(&wire.Progress{ResourceVersion: 9}) }
+	begin := func(r *rig) error { return r.Receive(&wire.SnapshotBegin{ResourceVersion: 9}, 0) }
+	part := func(r *rig) error { return r.Receive(&wire.SnapshotPart{}, 1) }
+	end := func(r *rig) error { return r.Receive(&wire.SnapshotEnd{ResourceVersion: 9}, 0) }
+	events := func(r *rig) error { return r.Receive(&wire.Events{ResourceVersion: 9}, 1) }
+	progress := func(r *rig) error { return r.Receive(&wire.Progress{ResourceVersion: 9}, 0) }
 	listing := func(t *testing.T) *rig {
 		r := newRig(t)
 		r.Connected(5000)
@@ -278,13 +278,13 @@ func TestFramesOutOfTurn(t *testing.T) {
 		"an undefined label set": {following, func(r *rig) error {
 			all := changes(api.Added, "default/c rv=9")
 			all[0].LabelSet = 99
-			return r.Changes(&wire.Events{ResourceVersion: 9, Changes: all}, 1)
+			return r.Receive(&wire.Events{ResourceVersion: 9, Changes: all}, 1)
 		}, "default/c refers to an undefined label set"},
 		"a snapshot of the past": {following, func(r *rig) error {
-			r.Ended(api.Expired("too old"))
+			r.Receive(&wire.SubscriptionStatus{Status: api.Expired("too old")}, 0)
 			r.described()
-			require.NoError(r.t, r.SnapshotBegin(&wire.SnapshotBegin{ResourceVersion: 4}))
-			return r.SnapshotEnd(&wire.SnapshotEnd{ResourceVersion: 4})
+			require.NoError(r.t, r.Receive(&wire.SnapshotBegin{ResourceVersion: 4}, 0))
+			return r.Receive(&wire.SnapshotEnd{ResourceVersion: 4}, 0)
 		}, "older than the current state: version 4 after 5"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -309,7 +309,7 @@ func TestSilentSubscriptionIsReplaced(t *testing.T) {
 	r.at(progressAt + 15_000)
 	require.EqualValues(t, 5, r.asked().ResourceVersion)
 	require.Equal(t, api.StateStale, r.state())
-	require.NoError(t, r.Progress(&wire.Progress{ResourceVersion: 5}))
+	require.NoError(t, r.Receive(&wire.Progress{ResourceVersion: 5}, 0))
 	require.Equal(t, api.StateLive, r.state())
 }
 
@@ -322,7 +322,7 @@ func TestErrorOfTheSourceIsTheReason(t *testing.T) {
 	r.asked()
 	for range 10 {
 		r.at(r.now + 5000)
-		r.SourceError(&wire.SourceError{Status: gone})
+		r.Receive(&wire.SourceError{Status: gone}, 0)
 		require.Nil(t, r.asked(), "the subscription stays")
 		require.Equal(t, api.StateConnecting, r.state())
 		require.Equal(t, gone, r.State().Status)
@@ -333,7 +333,7 @@ func TestErrorOfTheSourceIsTheReason(t *testing.T) {
 
 	progressAt := r.now
 	r.at(progressAt + 10_000)
-	r.SourceError(&wire.SourceError{Status: gone})
+	r.Receive(&wire.SourceError{Status: gone}, 0)
 	require.Equal(t, api.StateReconnecting, r.state(), "a state with possible gaps is not live")
 	require.Equal(t, gone, r.State().Status)
 	require.EqualValues(t, progressAt+15_000, r.NextTick(), "a SourceError does not refresh the state")
@@ -353,7 +353,7 @@ func TestReadsAreDeniedUnlessAnAttemptIsUndecided(t *testing.T) {
 		var reported *api.Status
 		r.cacher.Waits().WhenFresh(0, func(s *api.Status) { reported = s })
 		require.Nil(t, r.Denied())
-		r.Ended(status)
+		r.Receive(&wire.SubscriptionStatus{Status: status}, 0)
 		require.Equal(t, code, r.Denied().Code)
 		require.Equal(t, code, reported.Code, "the waiting read is reported")
 		require.Equal(t, code, r.State().Status.Code)
@@ -363,7 +363,7 @@ func TestReadsAreDeniedUnlessAnAttemptIsUndecided(t *testing.T) {
 		require.Equal(t, state, r.state())
 		r.listed(5)
 		require.Nil(t, r.Denied())
-		r.Ended(status)
+		r.Receive(&wire.SubscriptionStatus{Status: status}, 0)
 		require.Nil(t, r.Denied(), "a state is readable")
 		require.Equal(t, code, r.State().Status.Code)
 	}
@@ -386,7 +386,7 @@ func TestSnapshotEstimateIsBoundedTo53Bits(t *testing.T) {
 	r := newRig(t)
 	r.Connected(10_000)
 	r.described()
-	require.NoError(t, r.SnapshotBegin(&wire.SnapshotBegin{Total: 1 << 60}))
+	require.NoError(t, r.Receive(&wire.SnapshotBegin{Total: 1 << 60}, 0))
 	require.Equal(t, api.StateSyncing, r.State().State)
 	require.Less(t, r.State().Total, uint64(1<<53))
 }
@@ -396,7 +396,7 @@ func TestSnapshotEstimateIsBoundedTo53Bits(t *testing.T) {
 func TestMissedProgress(t *testing.T) {
 	r := following(t)
 	why := api.Unavailable("the source does not report progress")
-	r.Missed(why)
+	r.Direct().Missed(why)
 	require.Nil(t, r.State().Status)
 	r.Tick(1 << 40)
 	require.Equal(t, api.StateStale, r.State().State)

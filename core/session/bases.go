@@ -31,8 +31,8 @@ func (s *subscription) held(t api.EventType, e *history.Event) store.Ref {
 	if s.phase != live || t != api.Modified || e.AfterFault {
 		return 0
 	}
-	if s.cacher.Heap().ResourceVersion(e.Previous) <= s.deltaEpochSince ||
-		s.bodies != nil && s.mayLackBody(s.cacher.Heap().Key(e.Previous)) {
+	if s.cacher.Arena().ResourceVersion(e.Previous) <= s.deltaEpochSince ||
+		s.bodies != nil && s.mayLackBody(s.cacher.Arena().Key(e.Previous)) {
 		return 0
 	}
 	return e.Previous
@@ -41,14 +41,14 @@ func (s *subscription) held(t api.EventType, e *history.Event) store.Ref {
 // base returns the base of a version's body. It includes the body of the base
 // unless the reader has it together with the version held.
 func (s *subscription) base(ref, held store.Ref) wire.Base {
-	heap := s.cacher.Heap()
-	base := heap.Base(ref)
+	arena := s.cacher.Arena()
+	base := arena.Base(ref)
 	if base == 0 {
 		return wire.Base{}
 	}
-	named := wire.Base{ResourceVersion: heap.ResourceVersion(base)}
-	if held == 0 || base != held && base != heap.Base(held) {
-		named.Body = heap.BaseBody(ref, &s.frame.Bytes)
+	named := wire.Base{ResourceVersion: arena.ResourceVersion(base)}
+	if held == 0 || base != held && base != arena.Base(held) {
+		named.Body = arena.BaseBody(ref, &s.frame.Bytes)
 	}
 	return named
 }
@@ -62,7 +62,7 @@ func (s *subscription) lastSize() int {
 // setEnvelope sets the envelope, or a patch of the version held. Columns that the reader
 // chose are in neither the stored envelope nor the shared patch.
 func (s *subscription) setEnvelope(c *wire.Change, ref, held store.Ref, position int) {
-	heap := s.cacher.Heap()
+	arena := s.cacher.Arena()
 	if s.computed != nil {
 		c.Envelope = s.computeEnvelope(ref)
 		return
@@ -71,15 +71,15 @@ func (s *subscription) setEnvelope(c *wire.Change, ref, held store.Ref, position
 		if patch := s.collection.patch(position, !s.omitsBodies()); patch != nil {
 			at := len(s.frame.Bytes)
 			s.frame.Bytes = append(s.frame.Bytes, patch...)
-			c.Patch, c.Previous = s.frame.Bytes[at:], heap.ResourceVersion(held)
+			c.Patch, c.Previous = s.frame.Bytes[at:], arena.ResourceVersion(held)
 			return
 		}
 	}
 	if !s.omitsBodies() {
-		c.Envelope = heap.Complete(ref, &s.frame.Bytes)
+		c.Envelope = arena.Complete(ref, &s.frame.Bytes)
 		return
 	}
 	at := len(s.frame.Bytes)
-	s.frame.Bytes = heap.Envelope(ref).AppendWithBody(s.frame.Bytes, api.Body{})
+	s.frame.Bytes = arena.Envelope(ref).AppendWithBody(s.frame.Bytes, api.Body{})
 	c.Envelope = s.frame.Bytes[at:]
 }

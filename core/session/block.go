@@ -86,7 +86,7 @@ func (s *subscription) nextBlock(from api.Key) (refs []store.Ref, size int, next
 	refs, next, done = s.frame.Refs[:0], from, true
 	last := api.Key("")
 	s.cacher.State().Ascend(from, func(ref store.Ref) bool {
-		key := s.cacher.Heap().Key(ref)
+		key := s.cacher.Arena().Key(ref)
 		if !key.InNamespace(s.namespace) {
 			return false
 		}
@@ -110,11 +110,11 @@ func (s *subscription) nextBlock(from api.Key) (refs []store.Ref, size int, next
 
 // startsBlock reports whether a version starts a new block after refs.
 func (s *subscription) startsBlock(refs []store.Ref, ref store.Ref, size int) bool {
-	heap := s.cacher.Heap()
-	key := heap.Key(ref)
+	arena := s.cacher.Arena()
+	key := arena.Key(ref)
 	return len(refs) == maxBlockObjects || size >= blockBytes || size+s.blockSize(ref) > maxBlockBytes ||
-		hash(key)%blockStarts == 0 || key.Namespace() != heap.Key(refs[0]).Namespace() ||
-		heap.Dictionary(ref) != heap.Dictionary(refs[0])
+		hash(key)%blockStarts == 0 || key.Namespace() != arena.Key(refs[0]).Namespace() ||
+		arena.Dictionary(ref) != arena.Dictionary(refs[0])
 }
 
 // hash is FNV-1a.
@@ -128,9 +128,9 @@ func hash(key api.Key) uint32 {
 
 // encodeBlock encodes versions of the current state.
 func (s *subscription) encodeBlock(refs []store.Ref) *encodedBlock {
-	heap, f := s.cacher.Heap(), s.frame
+	arena, f := s.cacher.Arena(), s.frame
 	f.Bytes = f.Bytes[:0]
-	block := s.blockOf(refs, func(ref store.Ref) wire.Envelope { return heap.Complete(ref, &f.Bytes) })
+	block := s.blockOf(refs, func(ref store.Ref) wire.Envelope { return arena.Complete(ref, &f.Bytes) })
 	for i, ref := range refs {
 		block.Objects[i].Base = s.base(ref, 0)
 	}
@@ -152,24 +152,24 @@ func (s *subscription) encodeBlock(refs []store.Ref) *encodedBlock {
 // shares. Deltas and their bases stay out: these objects change, and the next delta
 // needs the base.
 func (s *subscription) storeBlock(refs []store.Ref, b *encodedBlock) {
-	heap, f, bytes := s.cacher.Heap(), s.frame, 0
+	arena, f, bytes := s.cacher.Arena(), s.frame, 0
 	for _, ref := range refs {
-		if heap.Base(ref) == 0 {
-			bytes += heap.BodySize(ref)
+		if arena.Base(ref) == 0 {
+			bytes += arena.BodySize(ref)
 		}
 	}
 	if bytes <= len(b.frame.Data) {
 		return
 	}
-	number := heap.OpenBlock(b.frame.BlockBodies(), true)
+	number := arena.OpenBlock(b.frame.BlockBodies(), true)
 	for i, ref := range refs {
-		if heap.Base(ref) == 0 {
+		if arena.Base(ref) == 0 {
 			f.Bytes = f.Bytes[:0]
-			body := heap.Complete(ref, &f.Bytes).Body()
-			heap.SetBody(ref, body, store.Place{Block: number, Member: uint32(2 * i)}, heap.Dictionary(ref), 0)
+			body := arena.Complete(ref, &f.Bytes).Body()
+			arena.SetBody(ref, body, store.Place{Block: number, Member: uint32(2 * i)}, arena.Dictionary(ref), 0)
 		}
 	}
-	heap.CloseBlock()
+	arena.CloseBlock()
 }
 
 // appendBodies sends the bodies of a requested object, or of the next block.
@@ -201,7 +201,7 @@ func (s *subscription) appendBodyBlock(message []byte, refs []store.Ref, size in
 	f := wire.SnapshotBodies{}
 	if len(refs) > 0 {
 		if s.usesOtherDictionary(refs[0]) {
-			message = s.appendSchema(message, s.cacher.Heap().Dictionary(refs[0]), s.cacher.Bodies().Dictionary(refs[0]))
+			message = s.appendSchema(message, s.cacher.Arena().Dictionary(refs[0]), s.cacher.Bodies().Dictionary(refs[0]))
 		}
 		f = s.bodyBlock(refs, size)
 	}
@@ -233,14 +233,14 @@ func (s *subscription) bodyBlock(refs []store.Ref, size int) wire.SnapshotBodies
 
 // encodeBodies encodes the bodies of versions in the scratch space.
 func (s *subscription) encodeBodies(refs []store.Ref, compress bool) wire.SnapshotBodies {
-	heap, f := s.cacher.Heap(), s.frame
+	arena, f := s.cacher.Arena(), s.frame
 	f.Bytes = f.Bytes[:0]
 	block := wire.Block{Objects: f.Changes[:0]}
-	out := wire.SnapshotBodies{First: heap.Key(refs[0]), Objects: uint32(len(refs))}
+	out := wire.SnapshotBodies{First: arena.Key(refs[0]), Objects: uint32(len(refs))}
 	for _, ref := range refs {
-		out.Digest = wire.RowDigest(out.Digest, heap.Key(ref), heap.ResourceVersion(ref))
+		out.Digest = wire.RowDigest(out.Digest, arena.Key(ref), arena.ResourceVersion(ref))
 		block.Objects = append(block.Objects, wire.Change{
-			ResourceVersion: heap.ResourceVersion(ref), Envelope: heap.Complete(ref, &f.Bytes), Base: s.base(ref, 0),
+			ResourceVersion: arena.ResourceVersion(ref), Envelope: arena.Complete(ref, &f.Bytes), Base: s.base(ref, 0),
 		})
 	}
 	f.Changes = block.Objects

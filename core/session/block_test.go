@@ -159,7 +159,7 @@ func TestBlocksContainTheObjectsOfParts(t *testing.T) {
 		w.rv++
 		o.Body.Codec = api.Delta
 		p := objects.PutOf(o)
-		p.Base.ResourceVersion = w.Heap().ResourceVersion(w.Bodies().BaseFor(w.State().Get(o.Key)))
+		p.Base.ResourceVersion = w.Arena().ResourceVersion(w.Bodies().BaseFor(w.State().Get(o.Key)))
 		w.apply(p)
 	}
 	for _, f := range []wire.Subscribe{{}, {Namespace: "team-a"}, {Namespace: "team-b"}, {MetadataOnly: true}, {Namespace: "team-a", MetadataOnly: true}} {
@@ -230,7 +230,7 @@ func TestListRenewsAllBlocks(t *testing.T) {
 		w.Listing().Begin()
 		for n := range podsOfNamespace {
 			i := n
-			if descending { // the order in which the heap reuses Refs
+			if descending { // the order in which the arena reuses Refs
 				i = podsOfNamespace - 1 - n
 			}
 			w.rv = api.ResourceVersion(i)
@@ -283,11 +283,11 @@ func TestCompleteBodiesAreStoredInTheirBlocks(t *testing.T) {
 	for i := range 2 * podsOfNamespace {
 		w.apply(w.pod(fmt.Sprintf("team-d/pod-%04d", i), text))
 	}
-	before, used := w.read(wire.Subscribe{Namespace: "team-d"}, false), w.Heap().UsedBytes()
-	require.Zero(t, w.Heap().Blocks())
+	before, used := w.read(wire.Subscribe{Namespace: "team-d"}, false), w.Arena().UsedBytes()
+	require.Zero(t, w.Arena().Blocks())
 	w.read(wire.Subscribe{Namespace: "team-d"}, true)
-	require.Positive(t, w.Heap().Blocks())
-	require.Less(t, w.Heap().UsedBytes(), used-podsOfNamespace*len(text))
+	require.Positive(t, w.Arena().Blocks())
+	require.Less(t, w.Arena().UsedBytes(), used-podsOfNamespace*len(text))
 	require.Equal(t, before.objects, w.read(wire.Subscribe{Namespace: "team-d"}, false).objects)
 
 	o := objects.Object(fmt.Sprintf("team-d/pod-0003 rv=%d body=third", w.rv+1))
@@ -295,15 +295,15 @@ func TestCompleteBodiesAreStoredInTheirBlocks(t *testing.T) {
 	o.Body.Codec = api.Delta
 	p := objects.PutOf(o)
 	base := w.Bodies().BaseFor(w.State().Get(o.Key))
-	require.NotZero(t, w.Heap().Block(base))
-	w.Heap().TakeOut(base) // as a connector, to encode the delta
-	p.Base.ResourceVersion = w.Heap().ResourceVersion(base)
+	require.NotZero(t, w.Arena().Block(base))
+	w.Arena().TakeOut(base) // as a connector, to encode the delta
+	p.Base.ResourceVersion = w.Arena().ResourceVersion(base)
 	w.apply(p)
 	blocks := w.read(wire.Subscribe{Namespace: "team-d"}, true)
 	require.Equal(t, w.read(wire.Subscribe{Namespace: "team-d"}, false).objects, blocks.objects)
-	require.Zero(t, w.Heap().Block(base))
-	require.Zero(t, w.Heap().Block(w.State().Get(o.Key)))
-	require.NotZero(t, w.Heap().Block(w.State().Get("team-d/pod-0004")))
+	require.Zero(t, w.Arena().Block(base))
+	require.Zero(t, w.Arena().Block(w.State().Get(o.Key)))
+	require.NotZero(t, w.Arena().Block(w.State().Get("team-d/pod-0004")))
 }
 
 // A session without an encoder forwards the blocks that its collection stores (rule B34).

@@ -79,14 +79,14 @@ func (c *Collection) appendPatch(dst wire.Patch, position int, bodies bool) wire
 	if dst == nil {
 		dst = wire.Patch{}
 	}
-	e, heap := c.cacher.Window().At(position), c.cacher.Heap()
+	e, arena := c.cacher.Window().At(position), c.cacher.Arena()
 	if e.Current == 0 || e.Previous == 0 {
 		return dst
 	}
-	current, body := heap.Envelope(e.Current), api.Body{}
+	current, body := arena.Envelope(e.Current), api.Body{}
 	if bodies {
-		body = heap.Body(e.Current)
+		body = arena.Body(e.Current)
 	}
-	dst, _ = wire.AppendPatch(dst, heap.Envelope(e.Previous), current, body)
+	dst, _ = wire.AppendPatch(dst, arena.Envelope(e.Previous), current, body)
 	return dst
 }

@@ -89,16 +89,16 @@ func (s *subscription) broken() *api.Status {
 // computeEnvelope returns the envelope of a version with the columns that the reader
 // chose. It is in the scratch space.
 func (s *subscription) computeEnvelope(ref store.Ref) wire.Envelope {
-	c, heap, f := s.computed, s.cacher.Heap(), s.frame
+	c, arena, f := s.computed, s.cacher.Arena(), s.frame
 	f.Base = f.Base[:0]
-	base, packed := heap.BaseBody(ref, &f.Base), heap.Body(ref)
+	base, packed := arena.BaseBody(ref, &f.Base), arena.Body(ref)
 	plain, err := s.session.cfg.Decode(packed, base, s.cacher.Bodies().Dictionary(ref))
 	s.filter.Charge(1 + len(plain)/costCell*(1+len(c.columns)/costColumns))
 	var cells []api.Value
 	if err == nil {
 		cells, err = c.scanner.Cells(plain)
 	}
-	stored := heap.Envelope(ref)
+	stored := arena.Envelope(ref)
 	if err != nil {
 		c.failure = api.Internal("the columns of " + string(stored.Key()) + " cannot be computed: " + err.Error())
 	}

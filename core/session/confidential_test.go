@@ -62,7 +62,7 @@ func (c *secretive) put(key api.Key) *cacher.Update {
 		o := objects.Object(text)
 		o.Body.Codec = api.Delta
 		put = objects.PutOf(o)
-		put.Base.ResourceVersion = c.Heap().ResourceVersion(base)
+		put.Base.ResourceVersion = c.Arena().ResourceVersion(base)
 	}
 	c.there[key] = true
 	return put

@@ -25,7 +25,7 @@ func (one) Wake()                {}
 
 func (c *collection) session(t *testing.T, f wire.Subscribe) *session.Session {
 	s := session.New(session.Config{}, one{c.Collection})
-	f.Resource, f.Source, f.Credit = "v1/pods", "here", 1<<40
+	f.Resource, f.ClusterID, f.Credit = "v1/pods", "here", 1<<40
 	message := f.Append((&wire.Hello{Version: wire.Version}).Append(nil))
 	require.NoError(t, s.Receive(message, 1000))
 	return s

@@ -65,12 +65,12 @@ func (c *Collection) relisted() {
 // encodedBlock returns the cached block of exactly these versions, or nil.
 func (c *Collection) encodedBlock(refs []store.Ref) *encodedBlock {
 	c.relisted()
-	b := c.blocks.byFirst[c.cacher.Heap().Key(refs[0])]
+	b := c.blocks.byFirst[c.cacher.Arena().Key(refs[0])]
 	if b == nil || len(b.versions) != len(refs) {
 		return nil
 	}
 	for i, ref := range refs {
-		if b.versions[i] != (blockVersion{ref, c.cacher.Heap().ResourceVersion(ref)}) {
+		if b.versions[i] != (blockVersion{ref, c.cacher.Arena().ResourceVersion(ref)}) {
 			return nil
 		}
 	}
@@ -91,9 +91,9 @@ func (c *Collection) cacheBlock(refs []store.Ref, b *encodedBlock) {
 	cache := &c.blocks
 	b.versions = make([]blockVersion, len(refs))
 	for i, ref := range refs {
-		b.versions[i] = blockVersion{ref, c.cacher.Heap().ResourceVersion(ref)}
+		b.versions[i] = blockVersion{ref, c.cacher.Arena().ResourceVersion(ref)}
 	}
-	first := c.cacher.Heap().Key(refs[0])
+	first := c.cacher.Arena().Key(refs[0])
 	if was := cache.byFirst[first]; was != nil {
 		cache.bytes -= was.size()
 	}

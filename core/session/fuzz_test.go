@@ -202,7 +202,7 @@ func (h *hostile) subscribe() *wire.Subscribe {
 	t := &h.tape
 	f := &wire.Subscribe{
 		Subscription: uint32(t.byte() % 8), Resource: t.pick("v1/pods", "v1/pods", "v1/pots", "pods", ""), Namespace: t.pick("", "a", "a-b", "none"),
-		ResourceVersion: api.ResourceVersion(t.byte()), NotOlderThan: api.ResourceVersion(t.byte()), Source: t.pick("", "", "elsewhere"),
+		ResourceVersion: api.ResourceVersion(t.byte()), NotOlderThan: api.ResourceVersion(t.byte()), ClusterID: t.pick("", "", "elsewhere"),
 		MetadataOnly: t.byte()%2 == 0, Credit: uint64(t.byte()) << (t.byte() % 64),
 	}
 	switch t.byte() % 4 {

@@ -28,8 +28,8 @@ func (k *knownLabelSets) define(id, generation uint32, most int) (isNew bool) {
 }
 
 // ownLabelSets assigns IDs that are private to the subscription, in the order of
-// first use. IDs of the heap would disclose how many label sets other objects
-// have. It is sorted by heap ID.
+// first use. IDs of the arena would disclose how many label sets other objects
+// have. It is sorted by arena ID.
 type ownLabelSets []ownLabelSet
 
 type ownLabelSet struct {
@@ -72,9 +72,9 @@ func (o *ownLabelSets) limit(most int) {
 
 // defineLabelSet sends the definition of a label set, unless the reader has it, and
 // returns its ID. Readers without selectors share encoded changes and use the IDs of the
-// heap.
+// arena.
 func (s *subscription) defineLabelSet(message []byte, id uint32) ([]byte, uint32) {
-	sets := &s.cacher.Heap().Labels
+	sets := &s.cacher.Arena().Labels
 	number, isNew := id, false
 	if s.filter.Everything() {
 		isNew = s.labelSets.define(id, sets.Generation(id), s.session.cfg.LabelSets)

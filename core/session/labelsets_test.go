@@ -31,7 +31,7 @@ func newLabelled(n int, seed int64) *labelled {
 	c := &labelled{rand: rand.New(rand.NewSource(seed)), apps: map[string]string{}}
 	c.Served = session.Serve(cacher.New(cacher.Config{Schema: objects.Pods(), History: history.Limits{MinCapacity: 64, MaxCapacity: 64}}))
 	c.Listing().Begin()
-	c.Upstream().SetSource("here")
+	c.Upstream().SetClusterID("here")
 	for i := range n {
 		c.Listing().Object(c.put(i, n))
 	}
@@ -51,7 +51,7 @@ func (c *labelled) put(i, apps int) *cacher.Update {
 
 func (c *labelled) sessions(t testing.TB, n int, config session.Config, f wire.Subscribe) []*session.Session {
 	t.Helper()
-	f.Subscription, f.Resource, f.Source, f.Credit = 1, "v1/pods", "here", 1<<40
+	f.Subscription, f.Resource, f.ClusterID, f.Credit = 1, "v1/pods", "here", 1<<40
 	all := make([]*session.Session, n)
 	for i := range all {
 		all[i] = session.New(config, one{c.Collection})

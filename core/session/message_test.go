@@ -95,7 +95,7 @@ func TestInvalidMessageHasNoEffect(t *testing.T) {
 // The length of the names that a subscription stores is limited.
 func TestLongNamesAreRejected(t *testing.T) {
 	long := strings.Repeat("x", 1025)
-	for _, f := range []wire.Subscribe{{Resource: "v1/" + long}, {Resource: "v1/pods", Namespace: long}, {Resource: "v1/pods", Source: long}, {Resource: "v1/pods", SnapshotFrom: api.Key(long)}, {Resource: "v1/pods", BodiesFrom: api.Key(long)}} {
+	for _, f := range []wire.Subscribe{{Resource: "v1/" + long}, {Resource: "v1/pods", Namespace: long}, {Resource: "v1/pods", ClusterID: long}, {Resource: "v1/pods", SnapshotFrom: api.Key(long)}, {Resource: "v1/pods", BodiesFrom: api.Key(long)}} {
 		f.Subscription = 1
 		s := session.New(session.Config{}, one{newCollection(1).Collection})
 		require.NoError(t, s.Receive(message(&wire.Hello{Version: wire.Version}, &f), 1000))

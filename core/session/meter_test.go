@@ -24,7 +24,7 @@ type metered struct {
 func newMetered(t *testing.T, c *session.Collection, f wire.Subscribe) *metered {
 	m := &metered{t: t, meter: &watcher.Meter{}}
 	m.Session = session.New(session.Config{Meter: m.meter}, one{c})
-	f.Subscription, f.Resource, f.Source, f.Credit = 1, "v1/pods", "here", 1<<40
+	f.Subscription, f.Resource, f.ClusterID, f.Credit = 1, "v1/pods", "here", 1<<40
 	require.NoError(t, m.Receive(f.Append((&wire.Hello{Version: wire.Version}).Append(nil)), 1000))
 	return m
 }

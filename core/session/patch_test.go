@@ -41,12 +41,12 @@ func assertPatch(t *testing.T, c *session.Served, position int, bodies bool) {
 		assert.Nil(t, c.Patch(position, bodies))
 		return
 	}
-	current := c.Heap().Envelope(e.Current)
+	current := c.Arena().Envelope(e.Current)
 	var body api.Body
 	if bodies {
 		body = current.Body()
 	}
-	want, ok := wire.AppendPatch(nil, c.Heap().Envelope(e.Previous), current, body)
+	want, ok := wire.AppendPatch(nil, c.Arena().Envelope(e.Previous), current, body)
 	require.True(t, ok)
 	assert.Equal(t, wire.Patch(want), c.Patch(position, bodies))
 }

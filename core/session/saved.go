@@ -37,7 +37,7 @@ func (s *subscription) save(saved []byte) []byte {
 			Subscription: s.id, Resource: s.resource.String(),
 			Namespace: s.namespace, LabelSelector: s.labels, FieldSelector: s.fields,
 			ResourceVersion: s.from, NotOlderThan: s.notOlderThan,
-			Source: s.source, DeltaEpoch: s.deltaEpoch, DeltaEpochSince: s.deltaEpochSince,
+			ClusterID: s.clusterID, DeltaEpoch: s.deltaEpoch, DeltaEpochSince: s.deltaEpochSince,
 			MetadataOnly: s.metadataOnly, RowsFirst: s.rowsFirst && s.phase != live, SnapshotFrom: s.next, Credit: uint64(max(s.credit, 0)),
 		},
 		Live: s.restored || s.phase != opening, ReportedMillis: s.reported, Debt: uint64(max(-s.credit, 0)),

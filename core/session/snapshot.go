@@ -20,15 +20,15 @@ type SnapshotReader struct {
 const snapshotSubscription = 1
 
 // NewSnapshotReader starts a snapshot of a collection that is ready. It contains the changes
-// since the version from, which belongs to the given source. It contains everything if
-// from is zero, too old or of a different source. The caller must call Close.
-func NewSnapshotReader(collection *Collection, from api.ResourceVersion, source string) (*SnapshotReader, *api.Status) {
+// since the version from, which belongs to the given cluster. It contains everything if
+// from is zero, too old or of a different cluster. The caller must call Close.
+func NewSnapshotReader(collection *Collection, from api.ResourceVersion, clusterID string) (*SnapshotReader, *api.Status) {
 	c := collection.cacher
-	if _, status := c.Window().After(from); status != nil || source != c.Upstream().Source() || from > c.ResourceVersion() {
+	if _, status := c.Window().After(from); status != nil || clusterID != c.Upstream().ClusterID() || from > c.ResourceVersion() {
 		from = 0
 	}
 	f := wire.Subscribe{
-		Subscription: snapshotSubscription, ResourceVersion: from, Source: c.Upstream().Source(), Credit: math.MaxUint64,
+		Subscription: snapshotSubscription, ResourceVersion: from, ClusterID: c.Upstream().ClusterID(), Credit: math.MaxUint64,
 	}
 	sub, status := newSubscription(New(Config{}, nil), &Request{Frame: &f, Resource: c.Schema().Resource}, collection, func() {})
 	if status != nil {

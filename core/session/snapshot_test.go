@@ -104,7 +104,7 @@ func newCollection(n int) *collection {
 
 func (c *collection) relist(n int) {
 	c.Listing().Begin()
-	c.Upstream().SetSource("here")
+	c.Upstream().SetClusterID("here")
 	for i := range n {
 		c.dictionary(i % 3)
 		c.rv++
@@ -131,7 +131,7 @@ func (c *collection) change(i int) {
 func (c *collection) whole() map[api.Key]string {
 	all := map[api.Key]string{}
 	c.State().Ascend("", func(ref store.Ref) bool {
-		h := c.Heap()
+		h := c.Arena()
 		all[h.Key(ref)] = fmt.Sprint(h.ResourceVersion(ref), h.LabelsOf(ref), h.Envelope(ref), string(c.Bodies().Dictionary(ref)))
 		return true
 	})
@@ -236,7 +236,7 @@ func TestH8_OvertakenSnapshotEndsWith410(t *testing.T) {
 	from, status := k.copy(c, 1000, func() {})
 	require.Nil(t, status)
 	require.Zero(t, from, "a future version cannot be resumed")
-	c.Upstream().SetSource("there")
+	c.Upstream().SetClusterID("there")
 	from, status = k.copy(c, 1000, func() {})
 	require.Nil(t, status)
 	require.Zero(t, from)

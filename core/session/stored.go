@@ -19,11 +19,11 @@ func (s *subscription) forwardBlock(message []byte) ([]byte, bool) {
 		return message, false
 	}
 	run := s.nextStored(0)
-	heap := s.cacher.Heap()
+	arena := s.cacher.Arena()
 	if run.block == 0 || s.filter.Exhausted() {
 		return message, false
 	}
-	block := heap.BlockBodies(run.block)
+	block := arena.BlockBodies(run.block)
 	if block.Before == 0 || len(run.members) != int(block.Objects) || len(run.others) > 0 {
 		return message, false
 	}
@@ -40,8 +40,8 @@ func (s *subscription) startsStored(ref store.Ref) bool {
 	if s.session.cfg.Deflate != nil || s.filter.Selects() || s.metadataOnly || s.computed != nil {
 		return false
 	}
-	number, m := s.cacher.Heap().Member(ref)
-	return number != 0 && (s.stores || m.Index == 0 && s.cacher.Heap().BlockBodies(number).Before > 0)
+	number, m := s.cacher.Arena().Member(ref)
+	return number != 0 && (s.stores || m.Index == 0 && s.cacher.Arena().BlockBodies(number).Before > 0)
 }
 
 // storedRun is a sequence of objects in key order that begins with a member of a block.
@@ -57,15 +57,15 @@ type storedRun struct {
 // nextStored returns the members of the block of the next object, up to a member of
 // another block or another namespace. It returns others of about room bytes.
 func (s *subscription) nextStored(room int) storedRun {
-	heap := s.cacher.Heap()
+	arena := s.cacher.Arena()
 	run := storedRun{refs: s.frame.Refs[:0], next: s.next, done: true}
 	last := api.Key("")
 	s.cacher.State().Ascend(s.next, func(ref store.Ref) bool {
-		key := heap.Key(ref)
+		key := arena.Key(ref)
 		if !key.InNamespace(s.namespace) {
 			return false
 		}
-		number, m := heap.Member(ref)
+		number, m := arena.Member(ref)
 		if len(run.refs) == 0 {
 			run.block = number
 		}
@@ -91,10 +91,10 @@ func (s *subscription) nextStored(room int) storedRun {
 
 // continues reports whether a version belongs to the run.
 func (s *subscription) continues(run *storedRun, ref store.Ref, number uint32, m wire.StoredMember) bool {
-	heap := s.cacher.Heap()
+	arena := s.cacher.Arena()
 	first := run.refs[0]
 	return (number == 0 || number == run.block && m.Index > run.members[len(run.members)-1].Index) &&
-		heap.Dictionary(ref) == heap.Dictionary(first) && heap.Key(ref).Namespace() == heap.Key(first).Namespace()
+		arena.Dictionary(ref) == arena.Dictionary(first) && arena.Key(ref).Namespace() == arena.Key(first).Namespace()
 }
 
 // stored is what appendStored has appended.
@@ -108,7 +108,7 @@ type stored struct {
 // persisted.
 func (s *subscription) appendStored(message []byte, room int) ([]byte, stored) {
 	run := s.nextStored(room)
-	heap := s.cacher.Heap()
+	arena := s.cacher.Arena()
 	if run.block == 0 {
 		before := len(message)
 		message = s.appendPart(message, before+room)
@@ -121,18 +121,18 @@ func (s *subscription) appendStored(message []byte, room int) ([]byte, stored) {
 	s.advanceTo(run.next, run.done)
 	first := run.refs[0]
 	if s.usesOtherDictionary(first) {
-		message = s.appendSchema(message, heap.Dictionary(first), s.cacher.Bodies().Dictionary(first))
+		message = s.appendSchema(message, arena.Dictionary(first), s.cacher.Bodies().Dictionary(first))
 	}
-	block := heap.BlockBodies(run.block)
-	all := stored{first: heap.Key(first), objects: len(run.refs) + len(run.others), memory: len(block.Data)}
+	block := arena.BlockBodies(run.block)
+	all := stored{first: arena.Key(first), objects: len(run.refs) + len(run.others), memory: len(block.Data)}
 	f := wire.StoredBlock{Block: *block, Members: run.members}
 	if block.Before == 0 {
-		rows := s.blockOf(run.refs, func(ref store.Ref) wire.Envelope { return heap.Envelope(ref) })
+		rows := s.blockOf(run.refs, func(ref store.Ref) wire.Envelope { return arena.Envelope(ref) })
 		s.frame.Envelopes = rows.AppendEnvelopes(s.frame.Envelopes[:0])
 		f.Rows = s.frame.Envelopes
 	}
 	for _, ref := range run.refs {
-		all.memory += len(heap.Envelope(ref))
+		all.memory += len(arena.Envelope(ref))
 	}
 	message = f.Append(message)
 	if len(run.others) > 0 {
@@ -157,7 +157,7 @@ func (s *subscription) advanceTo(next api.Key, done bool) {
 // sendBlock sends a block that starts with the given version.
 func (s *subscription) sendBlock(message []byte, first store.Ref, f *wire.SnapshotBlock) []byte {
 	if s.usesOtherDictionary(first) {
-		message = s.appendSchema(message, s.cacher.Heap().Dictionary(first), s.cacher.Bodies().Dictionary(first))
+		message = s.appendSchema(message, s.cacher.Arena().Dictionary(first), s.cacher.Bodies().Dictionary(first))
 	}
 	f.Subscription = s.id
 	s.session.inflated += max(0, int(f.Envelopes+f.Bodies)-len(f.Data))
@@ -166,12 +166,12 @@ func (s *subscription) sendBlock(message []byte, first store.Ref, f *wire.Snapsh
 
 // blockSize estimates the size of an object in a block before compression.
 func (s *subscription) blockSize(ref store.Ref) int {
-	heap := s.cacher.Heap()
-	size := heap.CompleteSize(ref) + 16
-	if base := heap.Base(ref); base != 0 {
-		size += heap.BodySize(base)
+	arena := s.cacher.Arena()
+	size := arena.CompleteSize(ref) + 16
+	if base := arena.Base(ref); base != 0 {
+		size += arena.BodySize(base)
 	}
-	for _, l := range heap.LabelsAndOwner(ref) {
+	for _, l := range arena.LabelsAndOwner(ref) {
 		size += len(l.Key) + len(l.Value) + 4
 	}
 	return size
@@ -180,19 +180,19 @@ func (s *subscription) blockSize(ref store.Ref) int {
 // blockOf returns versions as the objects of a block, with the given envelopes. It
 // numbers the label sets of the block.
 func (s *subscription) blockOf(refs []store.Ref, envelope func(store.Ref) wire.Envelope) wire.Block {
-	heap := s.cacher.Heap()
+	arena := s.cacher.Arena()
 	block := wire.Block{Objects: s.frame.Changes[:0]}
 	var sets []uint32 // IDs of block.LabelSets
 	for _, ref := range refs {
-		number, set := 0, heap.LabelSet(ref)
+		number, set := 0, arena.LabelSet(ref)
 		for number < len(sets) && sets[number] != set {
 			number++
 		}
 		if number == len(sets) {
-			sets, block.LabelSets = append(sets, set), append(block.LabelSets, heap.Labels.Labels(set))
+			sets, block.LabelSets = append(sets, set), append(block.LabelSets, arena.Labels.Labels(set))
 		}
 		block.Objects = append(block.Objects, wire.Change{
-			ResourceVersion: heap.ResourceVersion(ref), Flags: heap.Flags(ref), LabelSet: uint32(number), Envelope: envelope(ref),
+			ResourceVersion: arena.ResourceVersion(ref), Flags: arena.Flags(ref), LabelSet: uint32(number), Envelope: envelope(ref),
 		})
 	}
 	s.frame.Changes = block.Objects

@@ -53,7 +53,7 @@ type subscription struct {
 	credit          int64
 	rv              api.ResourceVersion
 	generation      int    // window generation of the cacher, for the follower's position
-	source          string // history of the versions: the reader's, then the cacher's
+	clusterID       string // of the versions: the reader's, then the cacher's
 	deltaEpoch      uint64 // delta epoch of the versions above deltaEpochSince: the reader's, then the cacher's
 	deltaEpochSince api.ResourceVersion
 	progressed      int64        // the cacher's Progressed in the last report
@@ -80,7 +80,7 @@ type subscription struct {
 
 func newSubscription(session *Session, r *Request, collection *Collection, wake func()) (*subscription, *api.Status) {
 	c, f, namespace := collection.cacher, r.Frame, lite.Clone(r.Frame.Namespace)
-	filter, status := watcher.NewFilter(c.Heap(), c.Schema(), namespace, r.Selection)
+	filter, status := watcher.NewFilter(c.Arena(), c.Schema(), namespace, r.Selection)
 	if status != nil {
 		return nil, status
 	}
@@ -104,7 +104,7 @@ func newSubscription(session *Session, r *Request, collection *Collection, wake 
 		session: session, id: f.Subscription, resource: r.Resource, cacher: c, filter: filter, computed: computed, namespace: namespace,
 		collection: collection, frame: &collection.frame,
 		labels: f.LabelSelector, fields: f.FieldSelector, cost: r.Selection.Cost(), metadataOnly: f.MetadataOnly, from: f.ResourceVersion,
-		notOlderThan: max(f.NotOlderThan, f.ResourceVersion), source: lite.Clone(f.Source),
+		notOlderThan: max(f.NotOlderThan, f.ResourceVersion), clusterID: lite.Clone(f.ClusterID),
 		deltaEpoch: f.DeltaEpoch, deltaEpochSince: f.DeltaEpochSince, next: api.Key(lite.Clone(string(f.SnapshotFrom))),
 	}
 	sub.askBodies(f)
@@ -196,12 +196,12 @@ func (s *subscription) begin(now int64) (ready bool, status *api.Status) {
 	if !c.Ready() {
 		return false, nil
 	}
-	if s.source != c.Upstream().Source() {
+	if s.clusterID != c.Upstream().ClusterID() {
 		if s.restored {
 			return false, otherSource()
 		}
 		// Versions of a different history are not comparable.
-		s.source, s.from, s.notOlderThan = c.Upstream().Source(), 0, 0
+		s.clusterID, s.from, s.notOlderThan = c.Upstream().ClusterID(), 0, 0
 	}
 	if c.ResourceVersion() < s.notOlderThan {
 		if s.deadline == 0 {
@@ -260,7 +260,7 @@ func (s *subscription) appendStart(message []byte) []byte {
 // follow.
 func (s *subscription) appendSchema(message []byte, number uint32, dictionary []byte) []byte {
 	s.dictionary = number
-	schema := wire.Schema{Subscription: s.id, Schema: *s.schema(), Source: s.source, DeltaEpoch: s.deltaEpoch}
+	schema := wire.Schema{Subscription: s.id, Schema: *s.schema(), ClusterID: s.clusterID, DeltaEpoch: s.deltaEpoch}
 	if len(dictionary) > 0 && !s.omitsBodies() {
 		schema.Dictionary = dictionaryID(dictionary)
 		message = s.session.appendDictionary(message, schema.Dictionary, dictionary)
@@ -278,7 +278,7 @@ func (s *subscription) resendSchema() {
 // usesOtherDictionary reports whether the body of a version uses a different
 // dictionary than the current frame.
 func (s *subscription) usesOtherDictionary(ref store.Ref) bool {
-	return !s.omitsBodies() && s.cacher.Heap().Dictionary(ref) != s.dictionary
+	return !s.omitsBodies() && s.cacher.Arena().Dictionary(ref) != s.dictionary
 }
 
 // checkPosition ends a subscription whose next event is no longer in the window
@@ -286,7 +286,7 @@ func (s *subscription) usesOtherDictionary(ref store.Ref) bool {
 // eviction only when it grants more. Eviction wakes no reader.
 func (s *subscription) checkPosition() *api.Status {
 	window := s.cacher.Window()
-	if s.source != s.cacher.Upstream().Source() {
+	if s.clusterID != s.cacher.Upstream().ClusterID() {
 		return otherSource()
 	}
 	if s.generation != s.cacher.Window().Generation() {
@@ -360,7 +360,7 @@ func (s *subscription) appendPart(message []byte, limit int) []byte {
 	s.reset()
 	last, done := api.Key(""), true
 	s.cacher.State().Ascend(s.next, func(ref store.Ref) bool {
-		key := s.cacher.Heap().Key(ref)
+		key := s.cacher.Arena().Key(ref)
 		if !key.InNamespace(s.namespace) {
 			return false
 		}
@@ -419,19 +419,19 @@ func (s *subscription) appendEvents(message []byte, limit int) []byte {
 		}
 		s.rv = e.ResourceVersion
 		t, content, ok := s.filter.Convert(e)
-		if !ok || s.phase == listing && s.cacher.Heap().Key(content) >= s.next {
+		if !ok || s.phase == listing && s.cacher.Arena().Key(content) >= s.next {
 			continue
 		}
 		if t == api.Deleted {
 			s.frame.Changes = append(s.frame.Changes, wire.Change{
-				Type: t, ResourceVersion: e.ResourceVersion, Key: s.cacher.Heap().Key(content),
+				Type: t, ResourceVersion: e.ResourceVersion, Key: s.cacher.Arena().Key(content),
 			})
 			room -= 64
 			continue
 		}
 		held := s.held(t, e)
 		if t == api.Modified {
-			oldest = min(oldest, s.cacher.Heap().ResourceVersion(e.Previous))
+			oldest = min(oldest, s.cacher.Arena().ResourceVersion(e.Previous))
 		}
 		message = s.addObject(message, t, content, held, position)
 		room -= s.lastSize()
@@ -468,14 +468,14 @@ func (s *subscription) needsNewFrame(position int) bool {
 // difference from held, which must be the previous version of the event at
 // position. It first defines the label set if it is new to the reader.
 func (s *subscription) addObject(message []byte, t api.EventType, ref, held store.Ref, position int) []byte {
-	heap := s.cacher.Heap()
+	arena := s.cacher.Arena()
 	if s.usesOtherDictionary(ref) { // the frame has only deletions, see needsNewFrame
-		message = s.appendSchema(message, heap.Dictionary(ref), s.cacher.Bodies().Dictionary(ref))
+		message = s.appendSchema(message, arena.Dictionary(ref), s.cacher.Bodies().Dictionary(ref))
 	}
 	c := wire.Change{
-		Type: t, ResourceVersion: heap.ResourceVersion(ref), Flags: heap.Flags(ref),
+		Type: t, ResourceVersion: arena.ResourceVersion(ref), Flags: arena.Flags(ref),
 	}
-	message, c.LabelSet = s.defineLabelSet(message, heap.LabelSet(ref))
+	message, c.LabelSet = s.defineLabelSet(message, arena.LabelSet(ref))
 	if !s.omitsBodies() {
 		c.Base = s.base(ref, held)
 	}

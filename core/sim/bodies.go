@@ -52,8 +52,8 @@ func (c *connector) encode(f *feed, put *cacher.Update) *cacher.Update {
 	if c.world.setup.Whole || base == 0 || c.rand.Int63n(4) == 0 {
 		return c.encoded(f, put)
 	}
-	heap := f.cacher.Heap()
-	plain, err := body.Decode(nil, heap.Body(base), f.cacher.Bodies().Dictionary(base), nil)
+	arena := f.cacher.Arena()
+	plain, err := body.Decode(nil, arena.Body(base), f.cacher.Bodies().Dictionary(base), nil)
 	must(err)
 	delta, ok := c.world.encoders[f.kind].EncodeDelta(nil, plain, put.Envelope.Body().Data, 1<<20)
 	if !ok {
@@ -61,7 +61,7 @@ func (c *connector) encode(f *feed, put *cacher.Update) *cacher.Update {
 	}
 	made := *put
 	made.Envelope = put.Envelope.AppendWithBody(nil, delta)
-	made.Base = wire.Base{ResourceVersion: heap.ResourceVersion(base)}
+	made.Base = wire.Base{ResourceVersion: arena.ResourceVersion(base)}
 	return &made
 }
 

@@ -71,7 +71,7 @@ func (c *connector) start() {
 // restart drops all state and connections.
 func (c *connector) restart() {
 	c.world.hangUp(c, "the connector restarts")
-	c.checkHeaps()
+	c.checkArenas()
 	c.start()
 	c.restarts++
 	if c.gone != 0 {
@@ -214,7 +214,7 @@ func (c *connector) encoded(f *feed, p *cacher.Update) *cacher.Update {
 func (c *connector) list(kind int, f *feed, n int) {
 	s := c.world.source
 	f.source, f.next, f.broken = s, n, false
-	f.cacher.Upstream().SetSource(s.name)
+	f.cacher.Upstream().SetClusterID(s.name)
 	f.cacher.Listing().Begin()
 	latest := map[api.Key]*change{}
 	for i := range s.revisions[:n] {
@@ -264,8 +264,8 @@ func earlier(a, b, now int64) int64 {
 	return a
 }
 
-// checkHeaps checks that the caches hold only the state and the history.
-func (c *connector) checkHeaps() {
+// checkArenas checks that the caches hold only the state and the history.
+func (c *connector) checkArenas() {
 	for k, f := range c.feeds {
 		if f == nil || f.source == nil {
 			continue
@@ -275,10 +275,10 @@ func (c *connector) checkHeaps() {
 		}
 		held, blocks := map[store.Ref]bool{}, map[uint32]bool{}
 		hold := func(ref store.Ref) bool {
-			heap := f.cacher.Heap()
-			for ; ref != 0; ref = heap.Base(ref) {
+			arena := f.cacher.Arena()
+			for ; ref != 0; ref = arena.Base(ref) {
 				held[ref] = true
-				if block := heap.Block(ref); block != 0 {
+				if block := arena.Block(ref); block != 0 {
 					blocks[block] = true
 				}
 			}
@@ -288,10 +288,10 @@ func (c *connector) checkHeaps() {
 		for i := f.cacher.Window().Start(); i < f.cacher.Window().End(); i++ {
 			hold(f.cacher.Window().At(i).Previous)
 		}
-		if got := f.cacher.Heap().Versions(); got != len(held) {
+		if got := f.cacher.Arena().Versions(); got != len(held) {
 			c.world.fail(ErrLeak, "connector %d holds %d versions of %s, and %d are in its state and history", c.id, got, resourceNames[k], len(held))
 		}
-		if got := f.cacher.Heap().Blocks(); got != len(blocks) {
+		if got := f.cacher.Arena().Blocks(); got != len(blocks) {
 			c.world.fail(ErrLeak, "connector %d holds %d blocks of %s, and %d have bodies", c.id, got, resourceNames[k], len(blocks))
 		}
 		if len(blocks) > 0 {

@@ -158,7 +158,7 @@ func (t *tap) describe(g *entitlement, frame wire.Frame) {
 	w := t.link.driver.world
 	switch f := frame.(type) {
 	case *wire.Schema:
-		g.source, g.dictionary = f.Source, f.Dictionary
+		g.source, g.dictionary = f.ClusterID, f.Dictionary
 	case *wire.LabelSet:
 		if g.narrow() && !g.scope.Whole() && f.ID > g.labelSets {
 			w.fail(ErrDisclosed, "%s has %d label sets of %+v, and the next has the number %d", t.link.driver.name, g.labelSets, g.scope, f.ID)

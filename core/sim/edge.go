@@ -115,7 +115,7 @@ func (o *edgeObject) handleOutput(frame wire.Frame) {
 		}
 	case *wire.SnapshotChunk:
 		f.Data = append([]byte(nil), f.Data...)
-		f.Source = string([]byte(f.Source))
+		f.ClusterID = string([]byte(f.ClusterID))
 		o.chunk = f
 	case *wire.InspectReply:
 		o.inspected = readInspected(f)

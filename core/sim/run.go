@@ -298,7 +298,7 @@ func (w *world) close() {
 		o.close()
 	}
 	for _, c := range w.connectors {
-		c.checkHeaps()
+		c.checkArenas()
 		if c.open != 0 {
 			w.fail(ErrLeak, "connector %d: %d subscriptions were never released", c.id, c.open)
 		}

@@ -54,7 +54,7 @@ func snapshot(rd *reader, r *lite.Rand) {
 	t := &taking{id: rd.id32(), collection: c, key: key, rand: lite.NewRand(r.Uint64())}
 	f := wire.TakeSnapshot{Request: t.id, Collection: c.id, ChunkBytes: uint32(pick(r, 1, 300, 3000, 0))}
 	if k := rd.storedScope(key); k != nil && r.Int63n(3) > 0 {
-		f.ResourceVersion, f.Source = k.rv, rd.sourceName(k.source)
+		f.ResourceVersion, f.ClusterID = k.rv, rd.sourceName(k.source)
 	}
 	rd.taken = append(rd.taken, t)
 	rd.step(&f)
@@ -116,10 +116,10 @@ func (r *reader) store(t *taking, f *wire.SnapshotChunk) {
 	}
 	k.chunks = append(k.chunks, t.fresh...)
 	k.rv, k.progressAt = f.ResourceVersion, r.scope(c).progressAt
-	k.source = r.world.sourceNamed(f.Source)
+	k.source = r.world.sourceNamed(f.ClusterID)
 	if k.source == nil || f.ResourceVersion != c.reported.ResourceVersion {
 		r.world.fail(ErrRestore, "reader %d: a snapshot of %s is of %q at %d, and the collection at %d",
-			r.id, t.key, f.Source, f.ResourceVersion, c.reported.ResourceVersion)
+			r.id, t.key, f.ClusterID, f.ResourceVersion, c.reported.ResourceVersion)
 	}
 }
 

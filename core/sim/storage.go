@@ -156,7 +156,7 @@ func (o *edgeObject) store(kind int) {
 	f := wire.TakeSnapshot{Request: o.lastID, Collection: o.open[kind], ChunkBytes: uint32(pick(o.rand, 300, 3000, 0))}
 	next := &storedScope{kind: kind, key: resourceNames[kind]}
 	if k := o.stored[kind]; k != nil && len(k.chunks) < 20 {
-		f.ResourceVersion, f.Source, next.chunks = k.rv, k.source.name, k.chunks[:len(k.chunks):len(k.chunks)]
+		f.ResourceVersion, f.ClusterID, next.chunks = k.rv, k.source.name, k.chunks[:len(k.chunks):len(k.chunks)]
 	}
 	for o.ask(&f); o.refused == nil; o.ask(&wire.NextChunk{Request: f.Request}) {
 		c := o.chunk
@@ -168,7 +168,7 @@ func (o *edgeObject) store(kind int) {
 		}
 		next.chunks = append(next.chunks, c.Data)
 		if c.Last {
-			next.rv, next.source = c.ResourceVersion, o.world.sourceNamed(c.Source)
+			next.rv, next.source = c.ResourceVersion, o.world.sourceNamed(c.ClusterID)
 			next.progressAt = o.link.tap.scope(resourceNames[kind], check.Filter{}, false).progressAt
 			o.stored[kind] = next
 			return

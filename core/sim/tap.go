@@ -109,7 +109,7 @@ func (t *tap) asked(data []byte) {
 			s := t.scope(f.Resource, check.Filter{Namespace: f.Namespace, Labels: f.LabelSelector, Fields: f.FieldSelector}, f.MetadataOnly && !f.RowsFirst)
 			// The state of a single object may have been released together with
 			// its source.
-			if f.ResourceVersion == 0 && (f.Source == "" || !s.ready || f.FieldSelector != "") {
+			if f.ResourceVersion == 0 && (f.ClusterID == "" || !s.ready || f.FieldSelector != "") {
 				s.renew()
 			}
 			t.subs = append(t.subs, subscription{id: f.Subscription, scope: s, resumed: f.ResourceVersion != 0, again: f.ResourceVersion != 0, asked: f.RowsFirst && !f.MetadataOnly, body: f.BodiesFrom, partial: f.SnapshotFrom != ""})
@@ -152,7 +152,7 @@ func (t *tap) up(data []byte) {
 		t.granted(f)
 		for k, name := range resourceNames {
 			source, rv := t.link.server.at(k)
-			if name == f.Resource && source != nil && source.name == f.Source && rv < f.NotOlderThan {
+			if name == f.Resource && source != nil && source.name == f.ClusterID && rv < f.NotOlderThan {
 				w.saw(OlderReplica)
 			}
 		}
@@ -226,7 +226,7 @@ func (t *tap) schema(f *wire.Schema) {
 	if sub == nil {
 		return
 	}
-	if e := sub.scope.epoch; e.source != nil && e.source.name != f.Source {
+	if e := sub.scope.epoch; e.source != nil && e.source.name != f.ClusterID {
 		sub.scope.renew()
 		sub.dead = true // the engine starts over with another subscription
 		t.link.driver.world.saw(SourceReplaced)
@@ -234,7 +234,7 @@ func (t *tap) schema(f *wire.Schema) {
 	}
 	sub.scope.asked = t.link.driver.world.now
 	for _, s := range t.link.driver.world.sources {
-		if s.name == f.Source {
+		if s.name == f.ClusterID {
 			sub.scope.source = s
 		}
 	}

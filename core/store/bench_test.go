@@ -12,7 +12,7 @@ import (
 // of one of 30,000 objects.
 func BenchmarkStoreUpdate(b *testing.B) {
 	const objects = 30_000
-	h := NewHeap()
+	h := NewArena()
 	s := New(h)
 	envelopes := make([]wire.Envelope, objects)
 	for i := range envelopes {

@@ -83,8 +83,8 @@ type taken struct {
 // OpenBlock starts a block. Until CloseBlock, versions can refer to it by its number.
 // Unless the data is owned, CloseBlock copies it. Another block may be opened and closed
 // meanwhile: an object of a list may load a segment, which has blocks of its own.
-func (h *Heap) OpenBlock(b wire.BlockBodies, owned bool) (number uint32) {
-	x := &h.blocks
+func (a *Arena) OpenBlock(b wire.BlockBodies, owned bool) (number uint32) {
+	x := &a.blocks
 	if n := len(x.free); n > 0 {
 		number = x.free[n-1]
 		x.free = x.free[:n-1]
@@ -108,8 +108,8 @@ func (h *Heap) OpenBlock(b wire.BlockBodies, owned bool) (number uint32) {
 
 // CloseBlock ends OpenBlock. If the block takes more memory than the bodies of the
 // versions that refer to it, each of these versions stores its own.
-func (h *Heap) CloseBlock() {
-	x := &h.blocks
+func (a *Arena) CloseBlock() {
+	x := &a.blocks
 	opened := x.opened()
 	number := opened.number
 	b := &x.list[number]
@@ -123,8 +123,8 @@ func (h *Heap) CloseBlock() {
 		return
 	}
 	for _, ref := range opened.refs {
-		if place, _ := h.placeOf(ref); place.Block == number {
-			h.TakeOut(ref)
+		if place, _ := a.placeOf(ref); place.Block == number {
+			a.TakeOut(ref)
 		}
 	}
 	x.open = x.open[:len(x.open)-1]
@@ -148,7 +148,7 @@ func (x *blocks) forget(number uint32) {
 }
 
 // putInBlock stores a version whose body is in the open block.
-func (h *Heap) putInBlock(v Version) Ref {
+func (a *Arena) putInBlock(v Version) Ref {
 	body := v.Envelope.Body()
 	place, n := v.Place, len(body.Data)
 	v.Place = Place{}
@@ -157,7 +157,7 @@ func (h *Heap) putInBlock(v Version) Ref {
 	case place.Size > 0:
 		n = int(place.Size)
 	default:
-		return h.Put(v)
+		return a.Put(v)
 	}
 	reference := [referenceSize]byte{
 		byte(place.Block), byte(place.Block >> 8), byte(place.Block >> 16),
@@ -165,34 +165,34 @@ func (h *Heap) putInBlock(v Version) Ref {
 		byte(n), byte(n >> 8), byte(n >> 16),
 	}
 	v.Envelope, v.Body = v.Envelope[:len(v.Envelope)-len(body.Data)], reference[:]
-	ref := h.Put(v)
-	e := h.Envelope(ref)
+	ref := a.Put(v)
+	e := a.Envelope(ref)
 	e[len(e)-referenceSize-1] = byte(inBlock)
-	h.record(ref).inBlock = true
-	b := &h.blocks.list[place.Block]
+	a.record(ref).inBlock = true
+	b := &a.blocks.list[place.Block]
 	b.live++
 	b.liveBytes += n
-	opened := h.blocks.opened()
+	opened := a.blocks.opened()
 	opened.refs = append(opened.refs, ref)
 	return ref
 }
 
 // placeOf returns the place of a body and its size. The place is zero if the body is not in a block.
-func (h *Heap) placeOf(ref Ref) (Place, int) {
-	r := h.record(ref)
+func (a *Arena) placeOf(ref Ref) (Place, int) {
+	r := a.record(ref)
 	if !r.inBlock {
 		return Place{}, 0
 	}
-	e := h.slab.bytes(r.at)
+	e := a.slab.bytes(r.at)
 	e = e[len(e)-referenceSize:]
 	place := Place{Block: uint32(e[0]) | uint32(e[1])<<8 | uint32(e[2])<<16, Member: uint32(e[3]) | uint32(e[4])<<8}
 	return place, int(e[5]) | int(e[6])<<8 | int(e[7])<<16
 }
 
 // leave ends the reference of a version to its block.
-func (h *Heap) leave(ref Ref) {
-	x := &h.blocks
-	place, n := h.placeOf(ref)
+func (a *Arena) leave(ref Ref) {
+	x := &a.blocks
+	place, n := a.placeOf(ref)
 	b := &x.list[place.Block]
 	b.live--
 	b.liveBytes -= n
@@ -215,26 +215,26 @@ func (h *Heap) leave(ref Ref) {
 // or releases the version. If the block of the body is corrupt, Body calls OnCorrupt and
 // returns the zero Body. That happens only to a block whose bodies were not checked when
 // it was stored.
-func (h *Heap) Body(ref Ref) api.Body {
-	place, size := h.placeOf(ref)
+func (a *Arena) Body(ref Ref) api.Body {
+	place, size := a.placeOf(ref)
 	if place.Block == 0 {
-		return h.Envelope(ref).Body()
+		return a.Envelope(ref).Body()
 	}
-	x := &h.blocks
+	x := &a.blocks
 	if x.expanded != place.Block {
 		if x.expander == nil {
 			x.expander = &wire.BodyExpander{}
 		}
 		x.expanded = 0
 		if !x.expander.Expand(&x.list[place.Block].BlockBodies) {
-			h.OnCorrupt()
+			a.OnCorrupt()
 			return api.Body{}
 		}
 		x.expanded = place.Block
 	}
 	body := x.expander.Member(int(place.Member))
-	if len(body.Data) != size || body.Codec == api.NoBody || (body.Codec == api.Delta) != (h.record(ref).base != 0) {
-		h.OnCorrupt()
+	if len(body.Data) != size || body.Codec == api.NoBody || (body.Codec == api.Delta) != (a.record(ref).base != 0) {
+		a.OnCorrupt()
 		return api.Body{}
 	}
 	return body
@@ -242,46 +242,46 @@ func (h *Heap) Body(ref Ref) api.Body {
 
 // Member returns the number of the block that contains the body of a version, and its
 // member. Nothing is decompressed. The number is zero if the body is stored by itself.
-func (h *Heap) Member(ref Ref) (number uint32, m wire.StoredMember) {
-	place, size := h.placeOf(ref)
+func (a *Arena) Member(ref Ref) (number uint32, m wire.StoredMember) {
+	place, size := a.placeOf(ref)
 	if place.Block == 0 || place.Member%2 != 0 || size == 0 {
 		return 0, m
 	}
 	m = wire.StoredMember{Index: place.Member / 2, Body: uint32(size)}
-	if base := h.Base(ref); base != 0 {
-		m.Base, m.BaseBody = h.ResourceVersion(base), uint32(h.BodySize(base))
+	if base := a.Base(ref); base != 0 {
+		m.Base, m.BaseBody = a.ResourceVersion(base), uint32(a.BodySize(base))
 	}
 	return place.Block, m
 }
 
 // BlockBodies returns a block. It is valid as long as a version refers to it.
-func (h *Heap) BlockBodies(number uint32) *wire.BlockBodies {
-	return &h.blocks.list[number].BlockBodies
+func (a *Arena) BlockBodies(number uint32) *wire.BlockBodies {
+	return &a.blocks.list[number].BlockBodies
 }
 
 // BodySize returns the size of the body of a version.
-func (h *Heap) BodySize(ref Ref) int {
-	if place, n := h.placeOf(ref); place.Block != 0 {
+func (a *Arena) BodySize(ref Ref) int {
+	if place, n := a.placeOf(ref); place.Block != 0 {
 		return n
 	}
-	return len(h.Envelope(ref).Body().Data)
+	return len(a.Envelope(ref).Body().Data)
 }
 
 // Complete returns the envelope of a version with its body. If the body is in a block,
-// the envelope is appended to buffer. Otherwise it aliases the heap, like Envelope.
-func (h *Heap) Complete(ref Ref, buffer *[]byte) wire.Envelope {
-	if !h.record(ref).inBlock {
-		return h.Envelope(ref)
+// the envelope is appended to buffer. Otherwise it aliases the arena, like Envelope.
+func (a *Arena) Complete(ref Ref, buffer *[]byte) wire.Envelope {
+	if !a.record(ref).inBlock {
+		return a.Envelope(ref)
 	}
 	at := len(*buffer)
-	*buffer = h.Envelope(ref).AppendWithBody(*buffer, h.Body(ref))
+	*buffer = a.Envelope(ref).AppendWithBody(*buffer, a.Body(ref))
 	return (*buffer)[at:len(*buffer):len(*buffer)]
 }
 
 // Equals reports whether a version has the given envelope, with its body.
-func (h *Heap) Equals(ref Ref, e wire.Envelope) bool {
-	stored := h.Envelope(ref)
-	place, n := h.placeOf(ref)
+func (a *Arena) Equals(ref Ref, e wire.Envelope) bool {
+	stored := a.Envelope(ref)
+	place, n := a.placeOf(ref)
 	if place.Block == 0 {
 		return string(stored) == string(e)
 	}
@@ -289,14 +289,14 @@ func (h *Heap) Equals(ref Ref, e wire.Envelope) bool {
 	if len(e) != head+1+n || string(stored[:head]) != string(e[:head]) {
 		return false
 	}
-	body := h.Body(ref)
+	body := a.Body(ref)
 	return byte(body.Codec) == e[head] && string(body.Data) == string(e[head+1:])
 }
 
 // CompleteSize returns the size of the envelope of a version with its body.
-func (h *Heap) CompleteSize(ref Ref) int {
-	n := len(h.Envelope(ref))
-	if place, body := h.placeOf(ref); place.Block != 0 {
+func (a *Arena) CompleteSize(ref Ref) int {
+	n := len(a.Envelope(ref))
+	if place, body := a.placeOf(ref); place.Block != 0 {
 		n += body - referenceSize
 	}
 	return n
@@ -305,21 +305,21 @@ func (h *Heap) CompleteSize(ref Ref) int {
 // BaseBody returns the body of the base of a version, or the zero Body. If it is in a
 // block, it is appended to buffer. It then leaves the block in the next Repack, unless it
 // came with the version: an object that changes is read again.
-func (h *Heap) BaseBody(ref Ref, buffer *[]byte) api.Body {
-	base := h.record(ref).base
+func (a *Arena) BaseBody(ref Ref, buffer *[]byte) api.Body {
+	base := a.record(ref).base
 	if base == 0 {
 		return api.Body{}
 	}
-	body := h.Body(base)
-	place, _ := h.placeOf(base)
+	body := a.Body(base)
+	place, _ := a.placeOf(base)
 	if place.Block == 0 {
 		return body
 	}
 	at := len(*buffer)
 	*buffer = append(*buffer, body.Data...)
 	body.Data = (*buffer)[at:len(*buffer):len(*buffer)]
-	if !h.record(ref).inBlock {
-		h.blocks.take(base, place, body)
+	if !a.record(ref).inBlock {
+		a.blocks.take(base, place, body)
 	}
 	return body
 }
@@ -335,9 +335,9 @@ func (x *blocks) take(ref Ref, place Place, body api.Body) {
 
 // TakeOut stores the body of a version by itself if it is in a block. It invalidates
 // every slice obtained from the version.
-func (h *Heap) TakeOut(ref Ref) {
-	if r := h.record(ref); r.inBlock {
-		h.SetBody(ref, h.Body(ref), Place{}, r.dictionary, h.Retain(r.base))
+func (a *Arena) TakeOut(ref Ref) {
+	if r := a.record(ref); r.inBlock {
+		a.SetBody(ref, a.Body(ref), Place{}, r.dictionary, a.Retain(r.base))
 	}
 }
 
@@ -345,43 +345,43 @@ func (h *Heap) TakeOut(ref Ref) {
 // blocks that take more memory than their bodies would. It decompresses one block at
 // most, and does nothing if there is nothing to do. It invalidates slices obtained from
 // any version.
-func (h *Heap) Repack() {
-	x := &h.blocks
+func (a *Arena) Repack() {
+	x := &a.blocks
 	if len(x.taken) > 0 {
-		h.repackTaken()
+		a.repackTaken()
 	}
 	if x.sparse > 0 {
-		h.sweep()
+		a.sweep()
 	}
 	if x.expander != nil && x.expander.Bytes() > maxIdleExpanded {
 		x.expander, x.expanded = nil, 0
 	}
 }
 
-func (h *Heap) repackTaken() {
-	list, bytes := h.blocks.taken, h.blocks.takenBytes
-	h.blocks.taken, h.blocks.takenBytes = nil, nil // a block that is freed clears them
+func (a *Arena) repackTaken() {
+	list, bytes := a.blocks.taken, a.blocks.takenBytes
+	a.blocks.taken, a.blocks.takenBytes = nil, nil // a block that is freed clears them
 	for _, t := range list {
-		if place, _ := h.placeOf(t.ref); place == t.place && place.Block != 0 {
-			r := h.record(t.ref)
-			h.SetBody(t.ref, api.Body{Codec: t.codec, Data: bytes[t.at:t.to]}, Place{}, r.dictionary, h.Retain(r.base))
+		if place, _ := a.placeOf(t.ref); place == t.place && place.Block != 0 {
+			r := a.record(t.ref)
+			a.SetBody(t.ref, api.Body{Codec: t.codec, Data: bytes[t.at:t.to]}, Place{}, r.dictionary, a.Retain(r.base))
 		}
 	}
-	h.blocks.taken, h.blocks.takenBytes = list[:0], bytes[:0]
+	a.blocks.taken, a.blocks.takenBytes = list[:0], bytes[:0]
 }
 
 // sweep searches pages for members of sparse blocks until it has taken out those of one
 // block in one page.
-func (h *Heap) sweep() {
-	x := &h.blocks
+func (a *Arena) sweep() {
+	x := &a.blocks
 	found := uint32(0)
-	for range min(sweptPages, len(h.pages)) {
-		if x.page >= len(h.pages) {
+	for range min(sweptPages, len(a.pages)) {
+		if x.page >= len(a.pages) {
 			x.page = 0
 		}
 		for i := range pageSize {
 			ref := Ref(x.page*pageSize + i)
-			place, _ := h.placeOf(ref)
+			place, _ := a.placeOf(ref)
 			if place.Block == 0 || !x.list[place.Block].sparse {
 				continue
 			}
@@ -389,7 +389,7 @@ func (h *Heap) sweep() {
 				return
 			}
 			found = place.Block
-			h.TakeOut(ref)
+			a.TakeOut(ref)
 		}
 		x.page++
 		if found != 0 {
@@ -399,10 +399,10 @@ func (h *Heap) sweep() {
 }
 
 // Blocks returns the number of stored blocks.
-func (h *Heap) Blocks() int { return max(len(h.blocks.list)-1, 0) - len(h.blocks.free) }
+func (a *Arena) Blocks() int { return max(len(a.blocks.list)-1, 0) - len(a.blocks.free) }
 
 // Block returns the number of the block that contains the body of a version, or zero.
-func (h *Heap) Block(ref Ref) uint32 {
-	place, _ := h.placeOf(ref)
+func (a *Arena) Block(ref Ref) uint32 {
+	place, _ := a.placeOf(ref)
 	return place.Block
 }

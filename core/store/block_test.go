@@ -60,7 +60,7 @@ func compressed(list []sibling) wire.BlockBodies {
 }
 
 // putSibling stores a sibling, as member i of the open block unless block is zero.
-func putSibling(h *Heap, s *sibling, block uint32, i int) Ref {
+func putSibling(h *Arena, s *sibling, block uint32, i int) Ref {
 	var base Ref
 	place := Place{}
 	if block != 0 {
@@ -77,7 +77,7 @@ func putSibling(h *Heap, s *sibling, block uint32, i int) Ref {
 }
 
 // putBlock stores siblings in a block, except those that skip.
-func putBlock(h *Heap, list []sibling, skip func(i int) bool) []Ref {
+func putBlock(h *Arena, list []sibling, skip func(i int) bool) []Ref {
 	number := h.OpenBlock(compressed(list), false)
 	var refs []Ref
 	for i := range list {
@@ -92,7 +92,7 @@ func putBlock(h *Heap, list []sibling, skip func(i int) bool) []Ref {
 func none(int) bool { return false }
 
 // requireSibling checks everything that can be read of a version.
-func requireSibling(t *testing.T, h *Heap, ref Ref, s *sibling) {
+func requireSibling(t *testing.T, h *Arena, ref Ref, s *sibling) {
 	require.Equal(t, s.key, h.Key(ref))
 	require.Equal(t, s.body.Codec, h.Body(ref).Codec)
 	require.Equal(t, string(s.body.Data), string(h.Body(ref).Data))
@@ -110,7 +110,7 @@ func requireSibling(t *testing.T, h *Heap, ref Ref, s *sibling) {
 }
 
 func TestBodiesInABlockAreReadable(t *testing.T) {
-	h, list := NewHeap(), siblings(randomOf(1), 64)
+	h, list := NewArena(), siblings(randomOf(1), 64)
 	refs := putBlock(h, list, none)
 	for i, ref := range refs {
 		requireSibling(t, h, ref, &list[i])
@@ -120,7 +120,7 @@ func TestBodiesInABlockAreReadable(t *testing.T) {
 }
 
 func TestABlockTakesLessMemoryThanItsBodies(t *testing.T) {
-	in, alone, list := NewHeap(), NewHeap(), siblings(randomOf(2), 64)
+	in, alone, list := NewArena(), NewArena(), siblings(randomOf(2), 64)
 	putBlock(in, list, none)
 	bodies := 0
 	for i := range list {
@@ -133,8 +133,8 @@ func TestABlockTakesLessMemoryThanItsBodies(t *testing.T) {
 	assert.Less(t, in.UsedBytes()+in.ReservedBytes(), 2*in.ReservedBytes()+data)
 }
 
-func TestTheHeapCopiesABlockThatItDoesNotOwn(t *testing.T) {
-	h, list := NewHeap(), siblings(randomOf(3), 20)
+func TestTheArenaCopiesABlockThatItDoesNotOwn(t *testing.T) {
+	h, list := NewArena(), siblings(randomOf(3), 20)
 	block := compressed(list)
 	number := h.OpenBlock(block, false)
 	ref := putSibling(h, &list[0], number, 0)
@@ -148,7 +148,7 @@ func TestTheHeapCopiesABlockThatItDoesNotOwn(t *testing.T) {
 
 // A block for one of 64 objects would take more memory than its body.
 func TestABlockOfFewVersionsIsNotStored(t *testing.T) {
-	h, list := NewHeap(), siblings(randomOf(4), 64)
+	h, list := NewArena(), siblings(randomOf(4), 64)
 	refs := putBlock(h, list, func(i int) bool { return i != 3 && i != 5 })
 	assert.Zero(t, h.Blocks())
 	requireSibling(t, h, refs[0], &list[3])
@@ -161,7 +161,7 @@ func TestABlockOfFewVersionsIsNotStored(t *testing.T) {
 }
 
 func TestABlockIsFreedWithItsLastVersion(t *testing.T) {
-	h, list := NewHeap(), siblings(randomOf(5), 64)
+	h, list := NewArena(), siblings(randomOf(5), 64)
 	refs := putBlock(h, list, none)
 	for i, ref := range refs {
 		require.Equal(t, 1, h.Blocks(), i)
@@ -174,7 +174,7 @@ func TestABlockIsFreedWithItsLastVersion(t *testing.T) {
 
 // When most members have changed, the others store their own bodies, in steps.
 func TestMembersLeaveASparseBlock(t *testing.T) {
-	h, list := NewHeap(), siblings(randomOf(6), 64)
+	h, list := NewArena(), siblings(randomOf(6), 64)
 	var refs [3][]Ref
 	for b := range refs {
 		refs[b] = putBlock(h, list, none)
@@ -199,7 +199,7 @@ func TestMembersLeaveASparseBlock(t *testing.T) {
 // An object that has changed is read again, with its base. Objects that have not changed
 // since they arrived stay in their block, even if they are deltas.
 func TestTheBaseOfAChangedObjectLeavesItsBlock(t *testing.T) {
-	h, list := NewHeap(), siblings(randomOf(7), 64)
+	h, list := NewArena(), siblings(randomOf(7), 64)
 	refs := putBlock(h, list, none)
 	changed := sibling{key: list[0].key, body: api.Body{Codec: api.Delta, Data: []byte("delta")}, base: list[0].body}
 	ref := h.Put(Version{ResourceVersion: 10, Base: h.Retain(refs[0]), Envelope: changed.envelope()})
@@ -220,11 +220,11 @@ func TestTheBaseOfAChangedObjectLeavesItsBlock(t *testing.T) {
 }
 
 func TestBodiesThatWereReadAreNotTakenOutOfAnotherBlock(t *testing.T) {
-	h, list := NewHeap(), siblings(randomOf(8), 64)
+	h, list := NewArena(), siblings(randomOf(8), 64)
 	refs := putBlock(h, list, none)
 	h.BaseBody(h.Put(Version{Base: h.Retain(refs[0]), Envelope: list[0].envelope()}), new([]byte))
 	require.Len(t, h.blocks.taken, 1)
-	*h = *NewHeap()
+	*h = *NewArena()
 	refs = putBlock(h, list, none)
 	changed := h.Put(Version{Base: h.Retain(refs[0]), Envelope: list[0].envelope()})
 	h.BaseBody(changed, new([]byte))
@@ -241,7 +241,7 @@ func TestBodiesThatWereReadAreNotTakenOutOfAnotherBlock(t *testing.T) {
 }
 
 func TestReadingRetainsLittleMemory(t *testing.T) {
-	h := NewHeap()
+	h := NewArena()
 	list := []sibling{{key: "a", body: api.Body{Codec: api.JSON, Data: make([]byte, 1<<20-100)}}}
 	refs := putBlock(h, list, none)
 	requireSibling(t, h, refs[0], &list[0])
@@ -250,32 +250,32 @@ func TestReadingRetainsLittleMemory(t *testing.T) {
 	assert.Nil(t, h.blocks.expander)
 }
 
-// heapModel is a map of bodies.
-type heapModel struct {
-	heap   *Heap
+// arenaModel is a map of bodies.
+type arenaModel struct {
+	arena  *Arena
 	random *rand.Rand
 	live   []Ref
 	is     map[Ref]*sibling
 }
 
-func (m *heapModel) add(ref Ref, s *sibling) {
+func (m *arenaModel) add(ref Ref, s *sibling) {
 	m.live = append(m.live, ref)
 	m.is[ref] = s
 }
 
-func (m *heapModel) pick() int { return m.random.Intn(len(m.live)) }
+func (m *arenaModel) pick() int { return m.random.Intn(len(m.live)) }
 
-func (m *heapModel) release(i int) {
+func (m *arenaModel) release(i int) {
 	ref := m.live[i]
 	m.live[i] = m.live[len(m.live)-1]
 	m.live = m.live[:len(m.live)-1]
 	delete(m.is, ref)
-	m.heap.Release(ref)
+	m.arena.Release(ref)
 }
 
 // step applies a random operation.
-func (m *heapModel) step() {
-	h, random := m.heap, m.random
+func (m *arenaModel) step() {
+	h, random := m.arena, m.random
 	switch op := random.Intn(20); {
 	case op < 2:
 		list, percent := siblings(random, 1+random.Intn(40)), random.Intn(120)
@@ -307,23 +307,23 @@ func (m *heapModel) step() {
 }
 
 // change adds a delta of a complete version.
-func (m *heapModel) change() {
+func (m *arenaModel) change() {
 	ref := m.live[m.pick()]
 	was := m.is[ref]
 	if was.base.Codec != api.NoBody {
 		return
 	}
 	s := &sibling{key: was.key, body: api.Body{Codec: api.Delta, Data: fmt.Append(nil, m.random.Int())}, base: was.body}
-	m.add(m.heap.Put(Version{Base: m.heap.Retain(ref), Envelope: s.envelope()}), s)
+	m.add(m.arena.Put(Version{Base: m.arena.Retain(ref), Envelope: s.envelope()}), s)
 }
 
 // setBodies replaces the bodies of some versions, in a block or not.
-func (m *heapModel) setBodies() {
+func (m *arenaModel) setBodies() {
 	list := siblings(m.random, 1+m.random.Intn(30))
 	number := uint32(0)
 	if m.random.Intn(2) == 0 {
-		number = m.heap.OpenBlock(compressed(list), true)
-		defer m.heap.CloseBlock()
+		number = m.arena.OpenBlock(compressed(list), true)
+		defer m.arena.CloseBlock()
 	}
 	for i := range list {
 		at := m.random.Intn(len(m.live))
@@ -336,34 +336,34 @@ func (m *heapModel) setBodies() {
 		if number != 0 {
 			place = Place{Block: number, Member: uint32(2 * i)}
 		}
-		m.heap.SetBody(ref, s.body, place, 0, 0)
+		m.arena.SetBody(ref, s.body, place, 0, 0)
 		m.is[ref] = &s
 	}
 }
 
-func (m *heapModel) isBase(ref Ref) bool {
+func (m *arenaModel) isBase(ref Ref) bool {
 	for _, other := range m.live {
-		if m.heap.Base(other) == ref {
+		if m.arena.Base(other) == ref {
 			return true
 		}
 	}
 	return false
 }
 
-func TestHeapWithBlocksIsAMapOfBodies(t *testing.T) {
+func TestArenaWithBlocksIsAMapOfBodies(t *testing.T) {
 	for seed := range 40 {
-		m := heapModel{heap: NewHeap(), random: randomOf(int64(seed)), is: map[Ref]*sibling{}}
+		m := arenaModel{arena: NewArena(), random: randomOf(int64(seed)), is: map[Ref]*sibling{}}
 		blocks := 0
 		for step := range 400 {
 			m.step()
-			blocks = max(blocks, m.heap.Blocks())
+			blocks = max(blocks, m.arena.Blocks())
 			if len(m.live) > 0 {
 				ref := m.live[m.pick()]
-				requireSibling(t, m.heap, ref, m.is[ref])
+				requireSibling(t, m.arena, ref, m.is[ref])
 			}
 			if step%50 == 0 {
 				for ref, s := range m.is {
-					requireSibling(t, m.heap, ref, s)
+					requireSibling(t, m.arena, ref, s)
 				}
 			}
 		}
@@ -371,14 +371,14 @@ func TestHeapWithBlocksIsAMapOfBodies(t *testing.T) {
 		for len(m.live) > 0 {
 			m.release(0)
 		}
-		require.Zero(t, m.heap.Blocks())
-		require.Zero(t, m.heap.Versions())
-		require.Zero(t, m.heap.UsedBytes())
+		require.Zero(t, m.arena.Blocks())
+		require.Zero(t, m.arena.Versions())
+		require.Zero(t, m.arena.UsedBytes())
 	}
 }
 
 func BenchmarkReadOneOfABlock(b *testing.B) {
-	h, random := NewHeap(), randomOf(1)
+	h, random := NewArena(), randomOf(1)
 	refs := append(putBlock(h, siblings(random, 128), none), putBlock(h, siblings(random, 128), none)...)
 	b.ReportAllocs()
 	for i := range b.N {

@@ -1,24 +1,24 @@
 // Package store keeps the objects of one collection in memory that the garbage
 // collector does not scan.
 //
-// A [Heap] stores object versions. A version is immutable, named by a [Ref] and
+// An [Arena] stores object versions. A version is immutable, named by a [Ref] and
 // reference-counted. The current state, the history and the queues of watchers
-// hold references of their own. The heap frees a version when its last reference
+// hold references of their own. The arena frees a version when its last reference
 // is released. Envelopes are stored in large byte chunks, label sets are
 // interned, and the record of a version contains no pointers. To the garbage
 // collector, a collection of a million objects is a handful of large slices.
 //
 // Bodies of neighboring objects that arrive in a block stay in it, compressed together.
-// A version then has a [Place], and [Heap.Body] decompresses the block. Changed objects
-// have bodies of their own. [Heap.Repack] takes the last bodies out of a block that most
+// A version then has a [Place], and [Arena.Body] decompresses the block. Changed objects
+// have bodies of their own. [Arena.Repack] takes the last bodies out of a block that most
 // have left.
 //
 // A [Store] is a current state: at most one version per key, found by hash or in
 // key order. Each key has an [ID] that updates do not change. An update therefore
 // touches neither the order nor the hash index. Other packages use the ID as a
 // slice index for data per object, such as the sort keys of a view. [Store.Prefetch]
-// prefetches the memory that a batch of updates reads. Several stores can share a
-// heap: a relist stages the next state beside the current one and adds only what
+// prefetches the memory that a batch of updates reads. Several stores can share an
+// arena: a relist stages the next state beside the current one and adds only what
 // differs.
 //
 // A [Segment] is a range of keys whose objects a restore has not yet loaded into the

@@ -10,7 +10,7 @@ import (
 )
 
 // put stores an object with a body of n bytes.
-func put(h *Heap, key api.Key, rv api.ResourceVersion, n int, labels ...string) Ref {
+func put(h *Arena, key api.Key, rv api.ResourceVersion, n int, labels ...string) Ref {
 	o := api.Object{Key: key, Body: api.Body{Codec: api.JSON, Data: []byte(strings.Repeat("x", n))}}
 	return h.Put(Version{
 		ResourceVersion: rv, LabelSet: h.Labels.Intern(labelsOf(labels...)), Envelope: wire.AppendEnvelope(nil, &o),

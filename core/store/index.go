@@ -10,7 +10,7 @@ import (
 // open-addressing hash tables, each for a range of hashes. Each table grows
 // independently, so no single insertion rehashes a large collection. Tables store
 // no keys: a lookup first compares one byte of the hash, then the key in the
-// heap.
+// arena.
 type index struct {
 	tables [1 << tableBits]table
 }

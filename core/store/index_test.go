@@ -10,13 +10,13 @@ import (
 )
 
 func TestEmptyIndex(t *testing.T) {
-	s := New(NewHeap())
+	s := New(NewArena())
 	assert.Zero(t, s.index.get(s, "a"))
 	assert.Zero(t, s.index.remove(s, "a"))
 }
 
 func TestIndexAgainstMap(t *testing.T) {
-	s, random := New(NewHeap()), randomOf(4)
+	s, random := New(NewArena()), randomOf(4)
 	model := map[api.Key]ID{}
 	for range 100_000 {
 		key := keyOf(random.Intn(3000))
@@ -24,10 +24,10 @@ func TestIndexAgainstMap(t *testing.T) {
 		switch random.Intn(3) {
 		case 0:
 			if model[key] == 0 {
-				model[key] = s.Add(put(s.heap, key, 1, 0))
+				model[key] = s.Add(put(s.arena, key, 1, 0))
 			}
 		case 1:
-			s.heap.Release(s.Remove(key))
+			s.arena.Release(s.Remove(key))
 			delete(model, key)
 		}
 	}
@@ -54,10 +54,10 @@ func TestIndexRemovesFromChains(t *testing.T) {
 		}
 	}
 	for out := range chain {
-		s := New(NewHeap())
+		s := New(NewArena())
 		ids := map[api.Key]ID{}
 		for _, key := range chain {
-			ids[key] = s.Add(put(s.heap, key, 1, 0))
+			ids[key] = s.Add(put(s.arena, key, 1, 0))
 		}
 		require.Len(t, s.index.tables[5].groups, 1)
 		require.NotZero(t, s.Remove(chain[out]))
@@ -93,7 +93,7 @@ func TestHashSpreads(t *testing.T) {
 }
 
 func TestUpdatesKeepObjectIDs(t *testing.T) {
-	h := NewHeap()
+	h := NewArena()
 	s := New(h)
 	a, b := s.Add(put(h, "a", 1, 0)), s.Add(put(h, "b", 1, 0))
 	assert.NotEqual(t, a, b)
@@ -107,11 +107,11 @@ func TestUpdatesKeepObjectIDs(t *testing.T) {
 }
 
 func TestIndexDoesNotGrowAfterExpect(t *testing.T) {
-	s := New(NewHeap())
+	s := New(NewArena())
 	s.Expect(10_000)
 	room := s.index.tables
 	for i := range 10_000 {
-		s.Add(put(s.heap, keyOf(i), 1, 0))
+		s.Add(put(s.arena, keyOf(i), 1, 0))
 	}
 	for i := range room {
 		assert.Equal(t, room[i].slots(), s.index.tables[i].slots())

@@ -32,12 +32,12 @@ func TestBeforeAgreesWithKeyOrder(t *testing.T) {
 		"random": func(i int) int { return shuffled[i] },
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := New(NewHeap())
-			s.Add(put(s.heap, "a", 1, 0))
+			s := New(NewArena())
+			s.Add(put(s.arena, "a", 1, 0))
 			s.NumberPlaces()
-			s.Add(put(s.heap, "z", 1, 0))
+			s.Add(put(s.arena, "z", 1, 0))
 			for i := range n {
-				s.Add(put(s.heap, api.Key(fmt.Sprintf("b-%06d", number(i))), 1, 0))
+				s.Add(put(s.arena, api.Key(fmt.Sprintf("b-%06d", number(i))), 1, 0))
 				if i%100 == 0 {
 					checkPlaces(t, s)
 				}

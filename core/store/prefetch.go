@@ -20,44 +20,44 @@ func (s *Store) Prefetch(into []ID, changes []wire.Change) []ID {
 		into = append(into, s.index.guess(changes[i].Key))
 	}
 	for _, id := range into[start:] {
-		s.heap.warmRecord(s.versions[id])
+		s.arena.warmRecord(s.versions[id])
 	}
 	for _, id := range into[start:] {
 		const most = 256 // bytes of an envelope before the body
-		s.heap.warmBytes(s.versions[id], most)
+		s.arena.warmBytes(s.versions[id], most)
 	}
 	return into
 }
 
 // Prefetch prefetches the memory that releasing the versions reads, and their bytes,
 // which the next versions reuse.
-func (h *Heap) Prefetch(refs []Ref) {
+func (a *Arena) Prefetch(refs []Ref) {
 	for _, ref := range refs {
-		h.warmRecord(ref)
+		a.warmRecord(ref)
 	}
 	for _, ref := range refs {
-		h.warmBytes(ref, maxSpan)
+		a.warmBytes(ref, maxSpan)
 	}
 }
 
-func (h *Heap) warmRecord(ref Ref) {
+func (a *Arena) warmRecord(ref Ref) {
 	if ref != 0 {
-		h.warm += uint8(h.record(ref).refs)
+		a.warm += uint8(a.record(ref).refs)
 	}
 }
 
 // warmBytes reads at most most bytes of a version, and the record of its base.
-func (h *Heap) warmBytes(ref Ref, most int) {
+func (a *Arena) warmBytes(ref Ref, most int) {
 	if ref == 0 {
 		return
 	}
-	r := h.record(ref)
-	b := h.slab.bytes(r.at)
+	r := a.record(ref)
+	b := a.slab.bytes(r.at)
 	for i := 0; i < min(len(b), most); i += cacheLine {
-		h.warm += b[i]
+		a.warm += b[i]
 	}
 	if r.base != 0 {
-		h.warm += uint8(h.record(r.base).refs)
+		a.warm += uint8(a.record(r.base).refs)
 	}
 }
 

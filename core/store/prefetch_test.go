@@ -18,7 +18,7 @@ func changesOf(keys ...api.Key) []wire.Change {
 }
 
 func TestPrefetchFindsMostObjects(t *testing.T) {
-	h := NewHeap()
+	h := NewArena()
 	s := New(h)
 	var present, absent []api.Key
 	for n := range 4000 {
@@ -51,5 +51,5 @@ func TestPrefetchFindsMostObjects(t *testing.T) {
 }
 
 func TestPrefetchInAnEmptyStore(t *testing.T) {
-	require.Equal(t, []ID{0, 0}, New(NewHeap()).Prefetch(nil, changesOf("a", "b")))
+	require.Equal(t, []ID{0, 0}, New(NewArena()).Prefetch(nil, changesOf("a", "b")))
 }

@@ -25,7 +25,7 @@ func (r *testSegment) Load(s *Store) {
 	r.loaded++
 	for _, key := range r.keys {
 		if s.Find(key) == 0 { // a loader that checks for duplicates must not trigger another load
-			s.Add(put(s.heap, key, 1, 0))
+			s.Add(put(s.arena, key, 1, 0))
 		}
 	}
 }
@@ -35,7 +35,7 @@ func (r *testSegment) Drop() { r.gone = true }
 // waiting returns a store whose objects are all in unloaded segments of the given
 // length, and their keys.
 func waiting(t *testing.T, length int) (*Store, []*testSegment, []api.Key) {
-	s := New(NewHeap())
+	s := New(NewArena())
 	var all []api.Key
 	for i := range 40 {
 		all = append(all, api.Key(fmt.Sprintf("k%02d", 2*i)))
@@ -71,7 +71,7 @@ func TestUnloadedSegmentsAreInvisibleToReaders(t *testing.T) {
 			key := some()
 			switch random.Intn(6) {
 			case 0:
-				m.checkPrevious(t, s, key, s.Set(put(s.heap, key, 2, 0)))
+				m.checkPrevious(t, s, key, s.Set(put(s.arena, key, 2, 0)))
 				m[key] = 2
 			case 1:
 				m.checkPrevious(t, s, key, s.Remove(key))
@@ -101,7 +101,7 @@ func TestUnloadedSegmentsAreInvisibleToReaders(t *testing.T) {
 			require.Equal(t, len(list), loaded(list))
 		}
 		var got []api.Key
-		s.Objects(func(id ID, ref Ref) bool { got = append(got, s.heap.Key(ref)); return true })
+		s.Objects(func(id ID, ref Ref) bool { got = append(got, s.arena.Key(ref)); return true })
 		require.Equal(t, slices.Sorted(maps.Keys(m)), got)
 		m.check(t, s, some())
 		for _, r := range list {
@@ -126,7 +126,7 @@ func TestReadsLoadOnlyTheSegmentsTheyNeed(t *testing.T) {
 	s.Clear()
 	require.Equal(t, []bool{false, false, false, true}, []bool{list[0].gone, list[1].gone, list[2].gone, list[3].gone})
 	require.Zero(t, s.Len())
-	require.Zero(t, s.heap.Versions())
+	require.Zero(t, s.arena.Versions())
 }
 
 // AddSegment rejects a segment that does not sort after all others. It also rejects any
@@ -135,7 +135,7 @@ func TestAddSegmentRejectsSegmentsOutOfOrder(t *testing.T) {
 	s, _, _ := waiting(t, 10)
 	require.False(t, s.AddSegment("k59", &testSegment{}), "the last segment begins after it")
 	require.False(t, s.AddSegment("k60", &testSegment{}), "or at it")
-	s = New(NewHeap())
-	s.Set(put(s.heap, "a", 1, 0))
+	s = New(NewArena())
+	s.Set(put(s.arena, "a", 1, 0))
 	require.False(t, s.AddSegment("b", &testSegment{}))
 }

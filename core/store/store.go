@@ -14,7 +14,7 @@ type ID uint32
 // Store is the current state of a collection: at most one version per key. It
 // holds one reference to each of its versions.
 type Store struct {
-	heap     *Heap
+	arena    *Arena
 	versions []Ref // by ID
 	free     []ID
 	index    index
@@ -23,8 +23,8 @@ type Store struct {
 	segments segments // objects that are not loaded yet
 }
 
-// New returns an empty store that keeps its versions in the heap.
-func New(heap *Heap) *Store { return &Store{heap: heap, versions: make([]Ref, 1)} }
+// New returns an empty store that keeps its versions in the arena.
+func New(arena *Arena) *Store { return &Store{arena: arena, versions: make([]Ref, 1)} }
 
 // Len returns the number of objects, including those of unloaded segments.
 func (s *Store) Len() int {
@@ -58,7 +58,7 @@ func (s *Store) Get(key api.Key) Ref { return s.versions[s.Find(key)] }
 // neither in the store nor in an unloaded segment.
 func (s *Store) Add(ref Ref) ID {
 	id := s.number(ref)
-	left, right := s.order.Insert(id, s.before(s.heap.Key(ref)))
+	left, right := s.order.Insert(id, s.before(s.arena.Key(ref)))
 	s.place(id, left, right)
 	return id
 }
@@ -98,7 +98,7 @@ func (s *Store) number(ref Ref) ID {
 	} else {
 		s.versions = append(s.versions, ref)
 	}
-	s.index.add(s, s.heap.Key(ref), id)
+	s.index.add(s, s.arena.Key(ref), id)
 	return id
 }
 
@@ -143,7 +143,7 @@ func (s *Store) Replace(id ID, ref Ref) (previous Ref) {
 // Set stores ref under its key and takes ownership of one reference. It returns
 // the previous version together with its reference, or zero.
 func (s *Store) Set(ref Ref) (previous Ref) {
-	if id := s.Find(s.heap.Key(ref)); id != 0 {
+	if id := s.Find(s.arena.Key(ref)); id != 0 {
 		return s.Replace(id, ref)
 	}
 	s.Add(ref)
@@ -163,7 +163,7 @@ func (s *Store) Remove(key api.Key) (previous Ref) {
 	return s.Replace(id, 0)
 }
 
-func (s *Store) key(id ID) api.Key { return s.heap.Key(s.versions[id]) }
+func (s *Store) key(id ID) api.Key { return s.arena.Key(s.versions[id]) }
 
 func (s *Store) before(key api.Key) func(ID) bool {
 	return func(id ID) bool { return s.key(id) < key }
@@ -202,7 +202,7 @@ func (s *Store) Between(from, to api.Key) int {
 // DropBodies removes the bodies of all objects.
 func (s *Store) DropBodies() {
 	s.Ascend("", func(ref Ref) bool {
-		s.heap.SetBody(ref, api.Body{}, Place{}, 0, 0)
+		s.arena.SetBody(ref, api.Body{}, Place{}, 0, 0)
 		return true
 	})
 }
@@ -210,10 +210,10 @@ func (s *Store) DropBodies() {
 // Clear releases every version.
 func (s *Store) Clear() {
 	for _, ref := range s.versions {
-		s.heap.Release(ref)
+		s.arena.Release(ref)
 	}
 	s.segments.drop()
-	*s = *New(s.heap)
+	*s = *New(s.arena)
 }
 
 // After yields the objects whose keys sort after the given one, in key order, until yield

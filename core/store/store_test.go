@@ -16,14 +16,14 @@ import (
 func keys(s *Store, from api.Key, limit int) []api.Key {
 	list := []api.Key{}
 	s.Ascend(from, func(ref Ref) bool {
-		list = append(list, s.heap.Key(ref))
+		list = append(list, s.arena.Key(ref))
 		return len(list) != limit
 	})
 	return list
 }
 
 func TestStoreKeepsOneVersionPerKey(t *testing.T) {
-	h := NewHeap()
+	h := NewArena()
 	s := New(h)
 	a1, a2 := put(h, "a", 1, 0), put(h, "a", 2, 0)
 	assert.Zero(t, s.Get("a"))
@@ -40,7 +40,7 @@ func TestStoreKeepsOneVersionPerKey(t *testing.T) {
 }
 
 func TestC41_StoreAscendsByKey(t *testing.T) {
-	h := NewHeap()
+	h := NewArena()
 	s := New(h)
 	for _, key := range []api.Key{"b/x", "a/y", "a/x", "a-b/x", "b/xx", "a.b/x"} {
 		s.Set(put(h, key, 1, 0))
@@ -59,7 +59,7 @@ func TestC41_StoreAscendsByKey(t *testing.T) {
 }
 
 func TestStoreCountsBetweenKeys(t *testing.T) {
-	h := NewHeap()
+	h := NewArena()
 	s := New(h)
 	for i := range 5 * chunkSize {
 		s.Set(put(h, api.Key(fmt.Sprintf("ns/%05d", 2*i)), 1, 0))
@@ -81,8 +81,8 @@ func TestStoreCountsBetweenKeys(t *testing.T) {
 }
 
 // Two stores share the versions that did not change.
-func TestStoresShareAHeap(t *testing.T) {
-	h := NewHeap()
+func TestStoresShareAnArena(t *testing.T) {
+	h := NewArena()
 	present, next := New(h), New(h)
 	same, old := put(h, "same", 1, 0), put(h, "old", 1, 0)
 	present.Set(same)
@@ -102,12 +102,12 @@ func (m model) check(t *testing.T, s *Store, from api.Key) {
 	at, _ := slices.BinarySearch(sorted, from)
 	require.Equal(t, append([]api.Key{}, sorted[at:]...), keys(s, from, 0))
 	require.Equal(t, len(m), s.Len())
-	require.Equal(t, len(m), s.heap.Versions(), "no other reference to a version remains")
+	require.Equal(t, len(m), s.arena.Versions(), "no other reference to a version remains")
 }
 
 func (m model) set(t *testing.T, s *Store, key api.Key, rv api.ResourceVersion, size int) {
 	t.Helper()
-	ref := put(s.heap, key, rv, size, "rv", rv.String())
+	ref := put(s.arena, key, rv, size, "rv", rv.String())
 	behind := s.Behind(key)
 	require.Equal(t, len(keys(s, key, 1)) == 0, behind)
 	if behind && rv%2 == 0 {
@@ -130,14 +130,14 @@ func (m model) checkPrevious(t *testing.T, s *Store, key api.Key, previous Ref) 
 	rv, known := m[key]
 	require.Equal(t, known, previous != 0)
 	if known {
-		require.Equal(t, rv, s.heap.ResourceVersion(previous))
-		require.Equal(t, key, s.heap.Key(previous))
+		require.Equal(t, rv, s.arena.ResourceVersion(previous))
+		require.Equal(t, key, s.arena.Key(previous))
 	}
-	s.heap.Release(previous)
+	s.arena.Release(previous)
 }
 
 func TestStoreAgainstModel(t *testing.T) {
-	h := NewHeap()
+	h := NewArena()
 	s, m, random := New(h), model{}, randomOf(5)
 	for step := range 50_000 {
 		key := keyOf(random.Intn(3_000))
@@ -161,7 +161,7 @@ func FuzzStore(f *testing.F) {
 	f.Add([]byte{1, 2, 3, 0x81, 0xc0, 0x41, 0xff})
 	f.Add([]byte("the quick brown fox jumps over the lazy dog"))
 	f.Fuzz(func(t *testing.T, operations []byte) {
-		h := NewHeap()
+		h := NewArena()
 		s, m := New(h), model{}
 		for i, op := range operations {
 			key := keyOf(int(op & 0x1f))

@@ -17,7 +17,7 @@ type anchor struct {
 
 // setAnchor replaces the anchor. An empty key removes it.
 func (v *View) setAnchor(key string, before uint32) {
-	v.heap.Release(v.anchor.ref)
+	v.arena.Release(v.anchor.ref)
 	v.anchor = anchor{key: api.Key(lite.Clone(key)), before: before}
 }
 
@@ -26,11 +26,11 @@ func (v *View) setAnchor(key string, before uint32) {
 func (v *View) findAnchor() {
 	ref := v.cacher.State().Get(v.anchor.key)
 	for _, r := range v.shown.rows {
-		if v.heap.Key(r.ref) == v.anchor.key {
+		if v.arena.Key(r.ref) == v.anchor.key {
 			ref = r.ref
 		}
 	}
-	v.anchor.key, v.anchor.ref = "", v.heap.Retain(ref)
+	v.anchor.key, v.anchor.ref = "", v.arena.Retain(ref)
 }
 
 // follow moves the window with its anchor.

@@ -120,7 +120,7 @@ func (v *View) scan(work int) (done int) {
 		return done < work
 	})
 	if last != 0 {
-		b.cursor = api.Key(lite.Clone(string(v.heap.Key(last))))
+		b.cursor = api.Key(lite.Clone(string(v.arena.Key(last))))
 	}
 	if done < work {
 		b.scanned = true
@@ -149,7 +149,7 @@ func (v *View) evaluate(id store.ID, ref store.Ref) {
 // readRow returns a version with all values that the query needs. It is valid until the
 // next call.
 func (v *View) readRow(ref store.Ref) query.Row {
-	row := rowOf(v.heap, ref, v.labels)
+	row := rowOf(v.arena, ref, v.labels)
 	row.Now = v.match.now
 	if v.needsCells {
 		v.cells.Read(row.Envelope)
@@ -248,7 +248,7 @@ func (b *build) reads(v *View, id store.ID, e *history.Event) bool {
 	if ref == 0 {
 		ref = e.Previous
 	}
-	return b.scanned || v.heap.Key(ref) <= b.cursor
+	return b.scanned || v.arena.Key(ref) <= b.cursor
 }
 
 // move records that the place of a row is determined at the end.

@@ -16,8 +16,8 @@ import (
 // facet counts rows by value, or by a pair of values. It includes the rows that only
 // the facet's own conditions exclude.
 type facet struct {
-	heap *store.Heap
-	by   []query.Operand
+	arena *store.Arena
+	by    []query.Operand
 	// own are the conditions that the facet ignores.
 	own        failures
 	limit      int
@@ -51,7 +51,7 @@ const pairLength = 4
 // defaultFacetValues is the number of values that a facet reports by default.
 const defaultFacetValues = 100
 
-func newFacets(heap *store.Heap, parsed []query.Facet, requested []wire.Facet) ([]facet, *api.Status) {
+func newFacets(arena *store.Arena, parsed []query.Facet, requested []wire.Facet) ([]facet, *api.Status) {
 	facets := make([]facet, len(parsed))
 	for i := range facets {
 		limit := int(requested[i].Limit)
@@ -62,7 +62,7 @@ func newFacets(heap *store.Heap, parsed []query.Facet, requested []wire.Facet) (
 			return nil, api.BadRequest("a facet reports at most 1000 values; use a smaller limit")
 		}
 		f := &facets[i]
-		*f = facet{heap: heap, by: parsed[i].By, own: 1 << i, limit: limit, width: float64(requested[i].Width)}
+		*f = facet{arena: arena, by: parsed[i].By, own: 1 << i, limit: limit, width: float64(requested[i].Width)}
 		for _, of := range parsed[i].Aggregates {
 			f.aggregates = append(f.aggregates, aggregate{of: of})
 			f.labels = f.labels || of.NeedsLabels()
@@ -126,7 +126,7 @@ func (f *facet) sameValue(o *query.Operand, c *transition) bool {
 	return o.Same(c.unchanged, c.sameLabels) || o.Value(f.row(c.previous)).Compare(o.Value(f.row(c.current))) == 0
 }
 
-func (f *facet) row(ref store.Ref) query.Row { return rowOf(f.heap, ref, f.labels) }
+func (f *facet) row(ref store.Ref) query.Row { return rowOf(f.arena, ref, f.labels) }
 
 // value returns the value by which an object is counted. It may alias the row.
 func (f *facet) value(row query.Row) string {

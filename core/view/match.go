@@ -13,7 +13,7 @@ import (
 
 // matcher decides which versions are rows of a view.
 type matcher struct {
-	heap       *store.Heap
+	arena      *store.Arena
 	filter     *watcher.Filter
 	namespaces []string // sorted, at least two; or nil
 	all        bool     // every object passes the filter
@@ -45,7 +45,7 @@ type transition struct {
 }
 
 func newMatcher(c *cacher.Cacher, q *wire.OpenView, facets []query.Facet, now int64) (matcher, *api.Status) {
-	m := matcher{heap: c.Heap(), now: now}
+	m := matcher{arena: c.Arena(), now: now}
 	selection, status := selector.Limits{}.Parse(lite.Clone(q.LabelSelector), lite.Clone(q.FieldSelector))
 	if status != nil {
 		return m, status
@@ -53,7 +53,7 @@ func newMatcher(c *cacher.Cacher, q *wire.OpenView, facets []query.Facet, now in
 	if len(q.Namespaces) > maxNamespaces {
 		return m, api.LimitReached(api.CodeTooLarge, LimitNamespaces, "the view has more than 1000 namespaces")
 	}
-	if m.filter, status = watcher.NewFilter(c.Heap(), c.Schema(), m.scope(q.Namespaces, c.Schema()), selection); status != nil {
+	if m.filter, status = watcher.NewFilter(c.Arena(), c.Schema(), m.scope(q.Namespaces, c.Schema()), selection); status != nil {
 		return m, status
 	}
 	m.all = m.filter.Everything()
@@ -63,7 +63,7 @@ func newMatcher(c *cacher.Cacher, q *wire.OpenView, facets []query.Facet, now in
 	if m.where, status = query.ParseWhere(c.Schema(), lite.Clone(q.Where)); status != nil {
 		return m, status
 	}
-	m.search.heap, m.search.freed = m.heap, m.heap.Labels.Freed()
+	m.search.arena, m.search.freed = m.arena, m.arena.Labels.Freed()
 	m.rest, m.own = m.where.Split(facets)
 	m.where.Operands(func(o *query.Operand) { m.labels = m.labels || o.NeedsLabels() })
 	if q.OwnedBy != "" {
@@ -107,7 +107,7 @@ func (m *matcher) selects(id store.ID, ref store.Ref, searched bool, cells *wire
 	case m.plain:
 		return true
 	}
-	return (m.namespaces == nil || contains(m.namespaces, m.heap.Key(ref).Namespace())) && m.owned.matches(m.heap, ref) &&
+	return (m.namespaces == nil || contains(m.namespaces, m.arena.Key(ref).Namespace())) && m.owned.matches(m.arena, ref) &&
 		(searched || m.search.matches(id, ref, cells))
 }
 
@@ -150,7 +150,7 @@ func contains(list []string, text string) bool {
 }
 
 func (m *matcher) row(ref store.Ref) query.Row {
-	row := rowOf(m.heap, ref, m.labels)
+	row := rowOf(m.arena, ref, m.labels)
 	row.Now = m.now
 	return row
 }
@@ -158,8 +158,8 @@ func (m *matcher) row(ref store.Ref) query.Row {
 // searcher evaluates a search. It caches the words that each label set contains.
 type searcher struct {
 	query.Search
-	heap  *store.Heap
-	freed int // value of Heap.Labels.Freed when the cache was last purged
+	arena *store.Arena
+	freed int // value of Arena.Labels.Freed when the cache was last purged
 	// cached is by ID of the label set: the words that it contains, plus one.
 	cached []query.Words
 	texts  *texts // nil if the search cannot use texts
@@ -181,7 +181,7 @@ func (s *searcher) matches(id store.ID, ref store.Ref, cells *wire.CellIndex) bo
 			return s.MatchesText(text, s.inLabels(ref), 0)
 		}
 	}
-	return s.Matches(s.heap.Envelope(ref), cells, s.inLabels(ref))
+	return s.Matches(s.arena.Envelope(ref), cells, s.inLabels(ref))
 }
 
 // narrows evaluates the search for a row of the broader view.
@@ -193,21 +193,21 @@ func (s *searcher) narrows(id store.ID, ref store.Ref) bool {
 }
 
 func (s *searcher) inLabels(ref store.Ref) query.Words {
-	if freed := s.heap.Labels.Freed(); s.freed != freed {
-		if !s.heap.Labels.EachFreed(s.freed, s.forget) {
+	if freed := s.arena.Labels.Freed(); s.freed != freed {
+		if !s.arena.Labels.EachFreed(s.freed, s.forget) {
 			clear(s.cached)
 		}
 		s.freed = freed
 	}
-	id := int(s.heap.LabelSet(ref))
+	id := int(s.arena.LabelSet(ref))
 	if id >= maxCachedLabelSets {
-		return s.InLabels(s.heap.LabelsOf(ref))
+		return s.InLabels(s.arena.LabelsOf(ref))
 	}
 	if missing := id + 1 - len(s.cached); missing > 0 {
 		s.cached = append(s.cached, make([]query.Words, missing)...)
 	}
 	if s.cached[id] == 0 {
-		s.cached[id] = s.InLabels(s.heap.LabelsOf(ref)) + 1
+		s.cached[id] = s.InLabels(s.arena.LabelsOf(ref)) + 1
 	}
 	return s.cached[id] - 1
 }

@@ -10,8 +10,8 @@ import (
 // level orders rows by one sort key. A view has one level per sort key, or none for
 // the order of the objects' keys.
 type level struct {
-	heap *store.Heap
-	by   query.SortKey
+	arena *store.Arena
+	by    query.SortKey
 	// column is the index of the column that the level orders by, or -1.
 	column int
 	// byKey means that the level orders by the keys of the objects, ignoring by.
@@ -24,14 +24,14 @@ type level struct {
 	a, b []byte
 }
 
-func newLevels(heap *store.Heap, sort query.Sort) []level {
+func newLevels(arena *store.Arena, sort query.Sort) []level {
 	if sort.Reversed {
-		return []level{{heap: heap, byKey: true, reversed: ^sortKey(0)}}
+		return []level{{arena: arena, byKey: true, reversed: ^sortKey(0)}}
 	}
 	levels := make([]level, len(sort.Keys))
 	for i, k := range sort.Keys {
 		l := &levels[i]
-		l.heap, l.by, l.column = heap, k, k.Column()
+		l.arena, l.by, l.column = arena, k, k.Column()
 		if k.Descending {
 			l.reversed = ^sortKey(0)
 		}
@@ -42,20 +42,20 @@ func newLevels(heap *store.Heap, sort query.Sort) []level {
 	return levels
 }
 
-// value returns the value to sort by. It may alias the heap or the buffer. The zero Ref
+// value returns the value to sort by. It may alias the arena or the buffer. The zero Ref
 // has none: its row was removed while the rows were sorted.
 func (l *level) value(ref store.Ref, buffer *[]byte) api.Value {
 	if ref == 0 {
 		return api.Value{}
 	}
 	if l.byKey {
-		return api.Value{Kind: api.String, Text: string(l.heap.Key(ref))}
+		return api.Value{Kind: api.String, Text: string(l.arena.Key(ref))}
 	}
 	var v api.Value
 	if l.column >= 0 {
-		v = l.heap.Envelope(ref).Column(l.column) // the common case, without a copy of the row
+		v = l.arena.Envelope(ref).Column(l.column) // the common case, without a copy of the row
 	} else {
-		v = l.by.Value(rowOf(l.heap, ref, l.by.NeedsLabels()))
+		v = l.by.Value(rowOf(l.arena, ref, l.by.NeedsLabels()))
 	}
 	if v.Kind == api.String {
 		v, *buffer = l.by.Comparable(v, *buffer)
@@ -64,10 +64,10 @@ func (l *level) value(ref store.Ref, buffer *[]byte) api.Value {
 }
 
 // rowOf returns a version as a row, with its labels if they are needed.
-func rowOf(heap *store.Heap, ref store.Ref, labels bool) query.Row {
-	row := query.Row{Envelope: heap.Envelope(ref)}
+func rowOf(arena *store.Arena, ref store.Ref, labels bool) query.Row {
+	row := query.Row{Envelope: arena.Envelope(ref)}
 	if labels {
-		row.Labels = heap.LabelsAndOwner(ref)
+		row.Labels = arena.LabelsAndOwner(ref)
 	}
 	return row
 }
@@ -132,5 +132,5 @@ func (l *level) same(key sortKey, e *history.Event) bool {
 // untouched reports whether a change is known to preserve the value without reading
 // it.
 func (l *level) untouched(e *history.Event) bool {
-	return l.byKey || l.by.Same(e.Unchanged, l.by.NeedsLabels() && l.heap.LabelSet(e.Current) == l.heap.LabelSet(e.Previous))
+	return l.byKey || l.by.Same(e.Unchanged, l.by.NeedsLabels() && l.arena.LabelSet(e.Current) == l.arena.LabelSet(e.Previous))
 }

@@ -12,8 +12,8 @@ type owned struct {
 }
 
 // matches reports whether a version has one of the owners.
-func (o *owned) matches(heap *store.Heap, ref store.Ref) bool {
-	return o.by == nil || o.by[heap.OwnerOf(ref)]
+func (o *owned) matches(arena *store.Arena, ref store.Ref) bool {
+	return o.by == nil || o.by[arena.OwnerOf(ref)]
 }
 
 func (o *owned) set(owner string, selected bool) {

@@ -11,7 +11,7 @@ import (
 // computed when a search that narrows another one first reads it, and again after it has
 // changed.
 type texts struct {
-	heap *store.Heap
+	arena *store.Arena
 	// cells are the columns that texts consist of. If some cannot be represented, every
 	// change changes the text.
 	cells  api.Cells
@@ -39,8 +39,8 @@ const (
 	unusedTextBytes = 1 << 20
 )
 
-func newTexts(heap *store.Heap, schema *api.Schema) *texts {
-	t := &texts{heap: heap}
+func newTexts(arena *store.Arena, schema *api.Schema) *texts {
+	t := &texts{arena: arena}
 	for i := range schema.Columns {
 		cell := api.ColumnCell(i)
 		t.cells, t.opaque = t.cells|cell, t.opaque || cell == 0
@@ -69,7 +69,7 @@ func (t *texts) text(id store.ID, ref store.Ref) []byte {
 	if text := t.kept(id); text != nil {
 		return text
 	}
-	t.buffer = query.AppendText(t.buffer[:0], t.heap.Envelope(ref))
+	t.buffer = query.AppendText(t.buffer[:0], t.arena.Envelope(ref))
 	t.keep(id)
 	return t.buffer
 }

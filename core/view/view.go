@@ -16,7 +16,7 @@ import (
 type View struct {
 	set    *Set
 	cacher *cacher.Cacher
-	heap   *store.Heap
+	arena  *store.Arena
 	// scope identifies everything that must be equal in a broader view; see Set.broader.
 	// It is "" if no view can be broader.
 	scope string
@@ -61,7 +61,7 @@ func newView(set *Set, q *wire.OpenView, now int64) (*View, *api.Status) {
 		return nil, status
 	}
 	c := set.cacher
-	v := &View{set: set, cacher: c, heap: c.Heap(), offset: q.Offset, limit: q.Limit, changed: true}
+	v := &View{set: set, cacher: c, arena: c.Arena(), offset: q.Offset, limit: q.Limit, changed: true}
 	sort, status := query.ParseSort(c.Schema(), lite.Clone(q.Sort))
 	if status != nil {
 		return nil, status
@@ -71,7 +71,7 @@ func newView(set *Set, q *wire.OpenView, now int64) (*View, *api.Status) {
 	if status != nil {
 		return nil, status
 	}
-	if v.facets, status = newFacets(v.heap, facets, q.Facets); status != nil {
+	if v.facets, status = newFacets(v.arena, facets, q.Facets); status != nil {
 		return nil, status
 	}
 	if v.match, status = newMatcher(c, q, facets, now); status != nil {
@@ -84,7 +84,7 @@ func newView(set *Set, q *wire.OpenView, now int64) (*View, *api.Status) {
 	v.scope = v.scopeOf(q)
 	v.cost = v.rowCost()
 	v.findNeeds(facets)
-	v.shown.heap = v.heap
+	v.shown.arena = v.arena
 	return v, nil
 }
 
@@ -119,7 +119,7 @@ func (v *View) findNeeds(facets []query.Facet) {
 }
 
 func (v *View) order(sort query.Sort) {
-	v.levels, v.fixed = newLevels(v.heap, sort), true
+	v.levels, v.fixed = newLevels(v.arena, sort), true
 	for i := range v.levels {
 		v.fixed = v.fixed && (v.levels[i].byKey || v.levels[i].by.Fixed())
 	}
@@ -186,7 +186,7 @@ func (v *View) transition(id store.ID, e *history.Event) transition {
 	case e.Current == 0:
 		return t
 	case e.Previous != 0:
-		t.unchanged, t.sameLabels = e.Unchanged, v.heap.LabelSet(e.Current) == v.heap.LabelSet(e.Previous)
+		t.unchanged, t.sameLabels = e.Unchanged, v.arena.LabelSet(e.Current) == v.arena.LabelSet(e.Previous)
 		if t.sameLabels && t.unchanged == api.AllCells {
 			t.is = t.was
 			return t
@@ -274,7 +274,7 @@ func (v *View) before(id store.ID, ref store.Ref) func(store.ID) bool {
 	state := v.cacher.State()
 	precedes := func(other store.ID) bool {
 		if id == noID {
-			return v.heap.Key(state.Version(other)) < v.heap.Key(ref)
+			return v.arena.Key(state.Version(other)) < v.arena.Key(ref)
 		}
 		return state.Before(other, id)
 	}
@@ -327,11 +327,11 @@ func (v *View) Move(f *wire.MoveView) *api.Status {
 }
 
 // Adopt takes over the rows last sent by another view of the same collection, so
-// that the next patch edits them. If the heap has changed, the next patch resets
+// that the next patch edits them. If the arena has changed, the next patch resets
 // the window instead. Adopt closes the other view.
 func (v *View) Adopt(old *View) {
-	if old.heap == v.heap {
-		v.shown, old.shown = old.shown, window{heap: old.heap}
+	if old.arena == v.arena {
+		v.shown, old.shown = old.shown, window{arena: old.arena}
 	}
 	old.Close()
 }
@@ -346,7 +346,7 @@ func (v *View) Close() {
 }
 
 // Patch sets f to the difference between the window last returned and the current
-// one. It returns false if there is none, or if the view is not built. The frame aliases the heap and buffers
+// one. It returns false if there is none, or if the view is not built. The frame aliases the arena and buffers
 // of the view: append it before anything changes.
 func (v *View) Patch(f *wire.ViewPatch) bool {
 	if v.build != nil || !v.changed && !v.touched {

@@ -165,7 +165,7 @@ func (m model) put(c *cacher.Cacher, o api.Object) {
 	m[string(o.Key)] = o
 	p := put(o)
 	if p.Object = c.State().Find(o.Key); p.Object != 0 {
-		p.Unchanged = objects.Unchanged(c.Heap().Envelope(c.State().Version(p.Object)), p.Envelope)
+		p.Unchanged = objects.Unchanged(c.Arena().Envelope(c.State().Version(p.Object)), p.Envelope)
 	}
 	c.Apply(p, int64(o.ResourceVersion))
 }
@@ -307,7 +307,7 @@ func TestView_agrees_with_filter_and_sort(t *testing.T) {
 		for p := c.Window().Start(); p < c.Window().End(); p++ {
 			held += 2
 		}
-		require.LessOrEqual(t, c.Heap().Versions(), held, "a closed view holds versions")
+		require.LessOrEqual(t, c.Arena().Versions(), held, "a closed view holds versions")
 	}
 }
 
@@ -553,7 +553,7 @@ func TestViewSearchesLabelSetsWhoseIDsAreReused(t *testing.T) {
 			label, want = fmt.Sprintf("match-%d", rv), []string{fmt.Sprintf("a/p@%d", rv)}
 		}
 		c.Apply(put(objects.Object(fmt.Sprintf("a/p rv=%d x=%s", rv, label))), int64(rv))
-		ids[c.Heap().LabelSet(c.State().Version(c.State().Find("a/p")))]++
+		ids[c.Arena().LabelSet(c.State().Version(c.State().Find("a/p")))]++
 		shown.apply(t, v)
 		require.Equal(t, want, shown.rows)
 	}

@@ -11,7 +11,7 @@ import (
 // window is the rows last sent to the program. It holds a reference to each
 // version, so an unchanged version is recognized by its Ref.
 type window struct {
-	heap  *store.Heap
+	arena *store.Arena
 	rows  []shownRow
 	spare []shownRow // the previous rows, for reuse
 	// shown means that the program has these rows, so the next patch can edit
@@ -41,7 +41,7 @@ func (w *window) same(rows []shownRow) bool {
 }
 
 // move replaces the rows of the window by next, and sets f to the difference. The
-// edits alias the heap and the buffers.
+// edits alias the arena and the buffers.
 func (w *window) move(next []shownRow, f *wire.ViewPatch) {
 	f.Reset, f.Edits = !w.shown, f.Edits[:0]
 	if f.Reset {
@@ -49,7 +49,7 @@ func (w *window) move(next []shownRow, f *wire.ViewPatch) {
 		w.rows = w.rows[:0]
 	}
 	for i := range next {
-		w.heap.Retain(next[i].ref)
+		w.arena.Retain(next[i].ref)
 	}
 	w.match(next)
 	w.edit(next, f)
@@ -139,13 +139,13 @@ func (w *window) locate(next []shownRow) {
 
 // sameObject reports whether two versions belong to the same object. Equal IDs do
 // not suffice, because IDs are reused.
-func (w *window) sameObject(a, b store.Ref) bool { return a == b || w.heap.Key(a) == w.heap.Key(b) }
+func (w *window) sameObject(a, b store.Ref) bool { return a == b || w.arena.Key(a) == w.arena.Key(b) }
 
 // renumber updates the IDs of the rows after the state was replaced. Missing
 // objects get the zero ID.
 func (w *window) renumber(state *store.Store) {
 	for i := range w.rows {
-		w.rows[i].id = state.Find(w.heap.Key(w.rows[i].ref))
+		w.rows[i].id = state.Find(w.arena.Key(w.rows[i].ref))
 	}
 }
 
@@ -153,17 +153,17 @@ func (w *window) renumber(state *store.Store) {
 // is valid until the next move.
 func (w *window) item(ref store.Ref) wire.Item {
 	at := len(w.text)
-	w.text = w.heap.Envelope(ref).AppendWithBody(w.text, api.Body{})
+	w.text = w.arena.Envelope(ref).AppendWithBody(w.text, api.Body{})
 	return wire.Item{
-		ResourceVersion: w.heap.ResourceVersion(ref), Flags: w.heap.Flags(ref),
-		Labels: w.heap.RowLabels(ref), Envelope: w.text[at:len(w.text):len(w.text)],
+		ResourceVersion: w.arena.ResourceVersion(ref), Flags: w.arena.Flags(ref),
+		Labels: w.arena.RowLabels(ref), Envelope: w.text[at:len(w.text):len(w.text)],
 	}
 }
 
 //go:noinline
 func (w *window) release() {
 	for _, r := range w.rows {
-		w.heap.Release(r.ref)
+		w.arena.Release(r.ref)
 	}
 }
 

@@ -16,13 +16,13 @@ import (
 func BenchmarkDeliver(b *testing.B) {
 	for _, selector := range []string{"app=web", "app=db"} {
 		b.Run(selector, func(b *testing.B) {
-			heap, schema := store.NewHeap(), objects.Pods()
-			filter, _ := watcher.NewFilter(heap, &schema, "", objects.Select(selector, ""))
-			w := watcher.New(heap, watcher.Options{Filter: filter, QueueSize: 100, Sink: func(d watcher.Delivery) bool {
-				heap.Release(d.Content)
+			arena, schema := store.NewArena(), objects.Pods()
+			filter, _ := watcher.NewFilter(arena, &schema, "", objects.Select(selector, ""))
+			w := watcher.New(arena, watcher.Options{Filter: filter, QueueSize: 100, Sink: func(d watcher.Delivery) bool {
+				arena.Release(d.Content)
 				return true
 			}})
-			e := history.Event{Current: objects.Version(heap, "default/a rv=2 app=web"), Previous: objects.Version(heap, "default/a rv=1 app=web")}
+			e := history.Event{Current: objects.Version(arena, "default/a rv=2 app=web"), Previous: objects.Version(arena, "default/a rv=1 app=web")}
 			b.ReportAllocs()
 			for i := range b.N {
 				e.ResourceVersion = api.ResourceVersion(i + 2)
@@ -36,13 +36,13 @@ func BenchmarkDeliver(b *testing.B) {
 func BenchmarkConflate(b *testing.B) {
 	for _, n := range []int{10, 1000} {
 		b.Run(strconv.Itoa(n)+" objects", func(b *testing.B) {
-			heap, schema := store.NewHeap(), objects.Pods()
-			filter, _ := watcher.NewFilter(heap, &schema, "", objects.Select("", ""))
-			w := watcher.New(heap, watcher.Options{Filter: filter, QueueSize: 100, Policy: api.PolicyConflate})
+			arena, schema := store.NewArena(), objects.Pods()
+			filter, _ := watcher.NewFilter(arena, &schema, "", objects.Select("", ""))
+			w := watcher.New(arena, watcher.Options{Filter: filter, QueueSize: 100, Policy: api.PolicyConflate})
 			events := make([]history.Event, n)
 			for i := range events {
-				events[i].Current = objects.Version(heap, "default/"+strconv.Itoa(i)+" rv=2")
-				events[i].Previous = heap.Retain(events[i].Current)
+				events[i].Current = objects.Version(arena, "default/"+strconv.Itoa(i)+" rv=2")
+				events[i].Previous = arena.Retain(events[i].Current)
 			}
 			b.ReportAllocs()
 			for i := range b.N {

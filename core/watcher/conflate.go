@@ -32,16 +32,16 @@ func (w *Watcher) conflate() {
 
 func (w *Watcher) keyOf(in *input) api.Key {
 	if in.event.Current != 0 {
-		return w.heap.Key(in.event.Current)
+		return w.arena.Key(in.event.Current)
 	}
-	return w.heap.Key(in.event.Previous)
+	return w.arena.Key(in.event.Previous)
 }
 
 // merge folds an earlier change of an object into a later one.
 func (w *Watcher) merge(earlier, later *input) {
 	w.opt.Counts.Conflations++
-	w.heap.Release(earlier.event.Current)
-	w.heap.Release(later.event.Previous)
+	w.arena.Release(earlier.event.Current)
+	w.arena.Release(later.event.Previous)
 	later.event.Previous = earlier.event.Previous
 	later.event.Unchanged &= earlier.event.Unchanged
 	earlier.event.Current, earlier.event.Previous = 0, 0

@@ -95,7 +95,7 @@ func TestG9_ConflateDropsOvertakenBookmarks(t *testing.T) {
 // consumer tracks the state that a client derives from the events alone.
 type consumer struct {
 	t     *testing.T
-	heap  *store.Heap
+	arena *store.Arena
 	seen  map[api.Key]api.ResourceVersion
 	last  api.ResourceVersion
 	marks map[api.ResourceVersion]map[api.Key]api.ResourceVersion // at bookmarks
@@ -103,7 +103,7 @@ type consumer struct {
 
 func newConsumer(f *feed) *consumer {
 	return &consumer{
-		t: f.t, heap: f.heap, seen: map[api.Key]api.ResourceVersion{},
+		t: f.t, arena: f.arena, seen: map[api.Key]api.ResourceVersion{},
 		marks: map[api.ResourceVersion]map[api.Key]api.ResourceVersion{},
 	}
 }
@@ -121,7 +121,7 @@ func (c *consumer) take(d watcher.Delivery, initial bool) {
 		c.marks[d.ResourceVersion] = copied
 		return
 	}
-	key := api.Key(append([]byte(nil), c.heap.Key(d.Content)...))
+	key := api.Key(append([]byte(nil), c.arena.Key(d.Content)...))
 	_, known := c.seen[key]
 	require.Equal(c.t, d.Type != api.Added, known, "%s of %s", d.Type, key)
 	if d.Type == api.Deleted {
@@ -129,7 +129,7 @@ func (c *consumer) take(d watcher.Delivery, initial bool) {
 	} else {
 		c.seen[key] = d.ResourceVersion
 	}
-	c.heap.Release(d.Content)
+	c.arena.Release(d.Content)
 }
 
 // Compares a conflating watch with an irregular reader to the actual state. The
@@ -148,7 +148,7 @@ func TestConflateConverges(t *testing.T) {
 			m := map[api.Key]api.ResourceVersion{}
 			f.state.Ascend("", func(ref store.Ref) bool {
 				if filter.Matches(ref) {
-					m[api.Key(append([]byte(nil), f.heap.Key(ref)...))] = f.heap.ResourceVersion(ref)
+					m[api.Key(append([]byte(nil), f.arena.Key(ref)...))] = f.arena.ResourceVersion(ref)
 				}
 				return true
 			})
@@ -214,13 +214,13 @@ func TestConflatedUpdateHasThePreviousVersionOfTheFirstChange(t *testing.T) {
 	w.Conflate()
 	got := []string{}
 	for d, ok := w.Take(); ok; d, ok = w.Take() {
-		text := objects.Delivery(f.heap, d)
+		text := objects.Delivery(f.arena, d)
 		if d.Previous != 0 {
-			text += ", was " + objects.Ref(f.heap, d.Previous)
+			text += ", was " + objects.Ref(f.arena, d.Previous)
 		}
 		got = append(got, text)
-		f.heap.Release(d.Content)
-		f.heap.Release(d.Previous)
+		f.arena.Release(d.Content)
+		f.arena.Release(d.Previous)
 		w.Run()
 	}
 	assert.Equal(t, []string{"ADDED ns/x@2", "ADDED ns/y@3", "ADDED ns/b@5", "MODIFIED ns/x@7, was ns/x@2"}, got)

@@ -17,7 +17,7 @@ import (
 // feed is a collection that generates events for watches.
 type feed struct {
 	t      *testing.T
-	heap   *store.Heap
+	arena  *store.Arena
 	state  *store.Store
 	window *history.Window
 	rv     api.ResourceVersion
@@ -25,9 +25,9 @@ type feed struct {
 }
 
 func newFeed(t *testing.T, capacity int) *feed {
-	heap := store.NewHeap()
-	f := &feed{t: t, heap: heap, state: store.New(heap), closed: map[*watcher.Watcher]int{}}
-	f.window = history.New(heap, history.Limits{MinCapacity: capacity, MaxCapacity: capacity})
+	arena := store.NewArena()
+	f := &feed{t: t, arena: arena, state: store.New(arena), closed: map[*watcher.Watcher]int{}}
+	f.window = history.New(arena, history.Limits{MinCapacity: capacity, MaxCapacity: capacity})
 	f.window.Relist(1)
 	f.rv = 1
 	return f
@@ -46,9 +46,9 @@ func (f *feed) do(text string) *history.Event {
 		e.Previous = f.state.Remove(o.Key)
 		require.NotZero(f.t, e.Previous, "%s is not there to be deleted", o.Key)
 	} else {
-		e.Current = objects.Version(f.heap, text)
+		e.Current = objects.Version(f.arena, text)
 		if e.Previous = f.state.Set(e.Current); e.Previous != 0 {
-			e.Unchanged = objects.Unchanged(f.heap.Envelope(e.Previous), f.heap.Envelope(e.Current))
+			e.Unchanged = objects.Unchanged(f.arena.Envelope(e.Previous), f.arena.Envelope(e.Current))
 		}
 	}
 	f.rv = max(f.rv, e.ResourceVersion)
@@ -58,7 +58,7 @@ func (f *feed) do(text string) *history.Event {
 
 func (f *feed) filter(namespace, labels, fields string) *watcher.Filter {
 	schema := objects.Pods()
-	filter, status := watcher.NewFilter(f.heap, &schema, namespace, objects.Select(labels, fields))
+	filter, status := watcher.NewFilter(f.arena, &schema, namespace, objects.Select(labels, fields))
 	require.Nil(f.t, status)
 	return filter
 }
@@ -80,7 +80,7 @@ func (f *feed) watch(opt watcher.Options) (w *watcher.Watcher) {
 			closed()
 		}
 	}
-	w = watcher.New(f.heap, opt)
+	w = watcher.New(f.arena, opt)
 	return w
 }
 
@@ -88,24 +88,24 @@ func (f *feed) watch(opt watcher.Options) (w *watcher.Watcher) {
 func (f *feed) snapshot() watcher.Initial {
 	var refs []store.Ref
 	f.state.Ascend("", func(ref store.Ref) bool {
-		refs = append(refs, f.heap.Retain(ref))
+		refs = append(refs, f.arena.Retain(ref))
 		return true
 	})
-	return watcher.FromState(f.heap, refs, f.rv)
+	return watcher.FromState(f.arena, refs, f.rv)
 }
 
 // since returns an Initial of the history.
 func (f *feed) since(rv api.ResourceVersion) watcher.Initial {
 	position, status := f.window.After(rv)
 	require.Nil(f.t, status)
-	return watcher.FromHistory(f.heap, f.window, position)
+	return watcher.FromHistory(f.arena, f.window, position)
 }
 
-func (f *feed) take(w *watcher.Watcher) []string { return objects.Take(f.heap, w) }
+func (f *feed) take(w *watcher.Watcher) []string { return objects.Take(f.arena, w) }
 
 // assertNoLeak checks that only the state and the window hold versions.
 func (f *feed) assertNoLeak() {
 	f.t.Helper()
 	f.window.Relist(f.rv)
-	assert.Equal(f.t, f.state.Len(), f.heap.Versions(), "a watch leaked references")
+	assert.Equal(f.t, f.state.Len(), f.arena.Versions(), "a watch leaked references")
 }

@@ -12,10 +12,10 @@ import (
 // label set.
 type Filter struct {
 	// Fields that every event reads come first.
-	heap     *store.Heap
+	arena    *store.Arena
 	placed   bool // the scope or the shard excludes some objects
 	labelled bool // there is a label selector
-	// freed is the value of Heap.Labels.Freed when the cached results were last
+	// freed is the value of Arena.Labels.Freed when the cached results were last
 	// purged.
 	freed  int
 	fields selector.BoundFields
@@ -30,11 +30,11 @@ type Filter struct {
 
 // NewFilter binds selectors to a resource. It returns a 400 for an undeclared
 // field, and for a namespace if the resource is cluster-scoped.
-func NewFilter(heap *store.Heap, schema *api.Schema, namespace string, s selector.Selection) (*Filter, *api.Status) {
+func NewFilter(arena *store.Arena, schema *api.Schema, namespace string, s selector.Selection) (*Filter, *api.Status) {
 	if namespace != "" && !schema.Namespaced {
 		return nil, api.BadRequest(schema.Resource.String() + " is not namespaced; omit the namespace")
 	}
-	f := &Filter{heap: heap, freed: heap.Labels.Freed()}
+	f := &Filter{arena: arena, freed: arena.Labels.Freed()}
 	if !s.Labels.Empty() {
 		f.labelled, f.labels = true, *selector.NewMemo(s.Labels)
 	}
@@ -84,7 +84,7 @@ func (f *Filter) Count(state *store.Store) (n int) {
 		from = api.Key(f.scope.Namespace + "/")
 	}
 	state.Ascend(from, func(ref store.Ref) bool {
-		key := f.heap.Key(ref)
+		key := f.arena.Key(ref)
 		if f.Covers(key) {
 			n++
 		}
@@ -116,7 +116,7 @@ func (f *Filter) Matches(ref store.Ref) bool {
 }
 
 func (f *Filter) matches(ref store.Ref) bool {
-	if f.placed && !f.Covers(f.heap.Key(ref)) {
+	if f.placed && !f.Covers(f.arena.Key(ref)) {
 		return false
 	}
 	if f.labelled && !f.matchesLabels(ref) {
@@ -126,20 +126,20 @@ func (f *Filter) matches(ref store.Ref) bool {
 		return true
 	}
 	f.evaluations += uint64(f.fields.Len())
-	envelope := f.heap.Envelope(ref)
+	envelope := f.arena.Envelope(ref)
 	return f.fields.Matches(envelope.Field)
 }
 
 // matchesLabels returns the cached result for the label set, after purging
 // results for IDs that may have been reused.
 func (f *Filter) matchesLabels(ref store.Ref) bool {
-	if freed := f.heap.Labels.Freed(); f.freed != freed {
-		if !f.heap.Labels.EachFreed(f.freed, f.labels.Forget) {
+	if freed := f.arena.Labels.Freed(); f.freed != freed {
+		if !f.arena.Labels.EachFreed(f.freed, f.labels.Forget) {
 			f.labels.Clear()
 		}
 		f.freed = freed
 	}
-	return f.labels.Matches(f.heap.LabelSet(ref), f.heap.LabelsOf(ref))
+	return f.labels.Matches(f.arena.LabelSet(ref), f.arena.LabelsOf(ref))
 }
 
 // EachExact calls yield with each field that must have a certain value.
@@ -177,5 +177,5 @@ func (f *Filter) Convert(e *history.Event) (t api.EventType, content store.Ref, 
 // change.
 func (f *Filter) same(e *history.Event) bool {
 	return e.Current != 0 && e.Previous != 0 && f.fields.Same(e.Unchanged) &&
-		(!f.labelled || f.heap.LabelSet(e.Current) == f.heap.LabelSet(e.Previous))
+		(!f.labelled || f.arena.LabelSet(e.Current) == f.arena.LabelSet(e.Previous))
 }

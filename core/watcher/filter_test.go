@@ -25,7 +25,7 @@ func TestNewFilterRejectsInvalidRequests(t *testing.T) {
 		{"a namespace where there are none", &nodes, "default", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			filter, status := watcher.NewFilter(store.NewHeap(), c.schema, c.namespace, objects.Select("", c.fields))
+			filter, status := watcher.NewFilter(store.NewArena(), c.schema, c.namespace, objects.Select("", c.fields))
 			assert.Nil(t, filter)
 			require.NotNil(t, status)
 			assert.Equal(t, 400, status.Code)
@@ -36,7 +36,7 @@ func TestNewFilterRejectsInvalidRequests(t *testing.T) {
 
 func TestW30_FilterMatches(t *testing.T) {
 	f := newFeed(t, 100)
-	ref := objects.Version(f.heap, "default/a rv=1 app=web tier=front phase=Running nodeName=n1")
+	ref := objects.Version(f.arena, "default/a rv=1 app=web tier=front phase=Running nodeName=n1")
 	for _, c := range []struct {
 		namespace, labels, fields string
 		want                      bool
@@ -68,7 +68,7 @@ func TestW30_FilterMatchesWithinAShard(t *testing.T) {
 	f := newFeed(t, 100)
 	shop, web := api.ShardOf("shop", 16), api.ShardOf("web", 16)
 	require.NotEqual(t, shop, web)
-	ref := objects.Version(f.heap, "shop/a rv=1 app=web")
+	ref := objects.Version(f.arena, "shop/a rv=1 app=web")
 	for _, c := range []struct {
 		shard             api.Shard
 		namespace, labels string
@@ -94,12 +94,12 @@ func TestW30_FilterMatchesWithinAShard(t *testing.T) {
 func TestFilterInvalidatesFreedLabelSets(t *testing.T) {
 	f := newFeed(t, 100)
 	filter := f.filter("", "app=web", "")
-	web := objects.Version(f.heap, "a app=web")
-	id := f.heap.LabelSet(web)
+	web := objects.Version(f.arena, "a app=web")
+	id := f.arena.LabelSet(web)
 	assert.True(t, filter.Matches(web))
-	f.heap.Release(web)
-	db := objects.Version(f.heap, "a app=db")
-	require.Equal(t, id, f.heap.LabelSet(db))
+	f.arena.Release(web)
+	db := objects.Version(f.arena, "a app=db")
+	require.Equal(t, id, f.arena.LabelSet(db))
 	assert.False(t, filter.Matches(db))
 }
 
@@ -126,10 +126,10 @@ func TestW27_Convert(t *testing.T) {
 			f := newFeed(t, 100)
 			e := history.Event{ResourceVersion: 2}
 			if c.previous != none {
-				e.Previous = objects.Version(f.heap, "default/a rv=1 "+c.previous)
+				e.Previous = objects.Version(f.arena, "default/a rv=1 "+c.previous)
 			}
 			if c.current != none {
-				e.Current = objects.Version(f.heap, "default/a rv=2 "+c.current)
+				e.Current = objects.Version(f.arena, "default/a rv=2 "+c.current)
 			}
 			w := f.watch(watcher.Options{Filter: f.filter("", "app=web", "")})
 			require.True(t, w.TryAdd(&e))
@@ -137,8 +137,8 @@ func TestW27_Convert(t *testing.T) {
 			d, ok := w.Take()
 			require.Equal(t, c.want != "", ok)
 			if ok {
-				assert.Equal(t, c.want, objects.Delivery(f.heap, d))
-				assert.Equal(t, "app=web", f.heap.LabelsOf(d.Content).String(), "delivered objects match")
+				assert.Equal(t, c.want, objects.Delivery(f.arena, d))
+				assert.Equal(t, "app=web", f.arena.LabelsOf(d.Content).String(), "delivered objects match")
 			}
 		})
 	}

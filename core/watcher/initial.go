@@ -9,7 +9,7 @@ import (
 // Initial is the source of events before the live ones: none, the state of the
 // store at registration, or a range of the history.
 type Initial struct {
-	heap *store.Heap
+	arena *store.Arena
 	// state holds a reference to each version from position on.
 	state    []store.Ref
 	version  api.ResourceVersion // version of the state, or of the last event
@@ -36,21 +36,21 @@ const batchSize = 100
 // FromState returns an Initial that sends every version as ADDED in the given
 // order (rules H19, W40). It takes ownership of the references. rv is the
 // resource version of the state.
-func FromState(heap *store.Heap, state []store.Ref, rv api.ResourceVersion) Initial {
-	return Initial{heap: heap, state: state, version: rv, end: len(state)}
+func FromState(arena *store.Arena, state []store.Ref, rv api.ResourceVersion) Initial {
+	return Initial{arena: arena, state: state, version: rv, end: len(state)}
 }
 
 // FromCollection is like FromState for a state that is collected in parts. The
 // watch sends its first event when the state is complete.
-func FromCollection(heap *store.Heap, collect Collect, rv api.ResourceVersion) Initial {
-	return Initial{heap: heap, version: rv, collect: collect, filtered: true}
+func FromCollection(arena *store.Arena, collect Collect, rv api.ResourceVersion) Initial {
+	return Initial{arena: arena, version: rv, collect: collect, filtered: true}
 }
 
 // FromHistory returns an Initial that sends the events currently in the window,
 // starting at a position. It reads them in batches as the consumer takes them. If
 // the window evicts an event before it was read, the watch ends (rules H17, W33).
-func FromHistory(heap *store.Heap, window *history.Window, position int) Initial {
-	i := Initial{heap: heap, window: window, position: position, end: window.End()}
+func FromHistory(arena *store.Arena, window *history.Window, position int) Initial {
+	i := Initial{arena: arena, window: window, position: position, end: window.End()}
 	if !i.finished() {
 		i.version = window.At(i.end - 1).ResourceVersion
 	}
@@ -64,7 +64,7 @@ func (i *Initial) finished() bool {
 // collectMore continues to collect the state, with one reference to each version.
 func (i *Initial) collectMore() *api.Status {
 	done, status := i.collect(func(ref store.Ref) {
-		i.state = append(i.state, i.heap.Retain(ref))
+		i.state = append(i.state, i.arena.Retain(ref))
 		i.end++
 	})
 	if done {
@@ -101,8 +101,8 @@ func (i *Initial) readBatch() {
 		if len(i.batch) >= batchSize && e.ResourceVersion != last {
 			return
 		}
-		i.heap.Retain(e.Current)
-		i.heap.Retain(e.Previous)
+		i.arena.Retain(e.Current)
+		i.arena.Retain(e.Previous)
 		i.batch = append(i.batch, e)
 		i.position++
 		last = e.ResourceVersion
@@ -117,12 +117,12 @@ func (i *Initial) continues(revision api.ResourceVersion) bool {
 func (i *Initial) release() {
 	if i.window == nil {
 		for ; i.position < i.end; i.position++ {
-			i.heap.Release(i.state[i.position])
+			i.arena.Release(i.state[i.position])
 		}
 	}
 	for _, e := range i.batch {
-		i.heap.Release(e.Current)
-		i.heap.Release(e.Previous)
+		i.arena.Release(e.Current)
+		i.arena.Release(e.Previous)
 	}
 	*i = Initial{}
 }

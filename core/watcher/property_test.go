@@ -22,8 +22,8 @@ func (d *dumb) see(f *feed, e *history.Event) (string, bool) {
 	if ref == 0 {
 		ref = e.Previous
 	}
-	key := api.Key(append([]byte(nil), f.heap.Key(ref)...))
-	value, _ := f.heap.LabelsOf(ref).Get("app")
+	key := api.Key(append([]byte(nil), f.arena.Key(ref)...))
+	value, _ := f.arena.LabelsOf(ref).Get("app")
 	before, after := d.matching[key], e.Current != 0 && value == "web"
 	d.matching[key] = after
 	name := string(key) + "@" + e.ResourceVersion.String()
@@ -119,6 +119,6 @@ func takeOne(f *feed, w *watcher.Watcher) []string {
 	if !ok {
 		return nil
 	}
-	defer f.heap.Release(d.Content)
-	return []string{d.Type.String() + " " + string(append([]byte(nil), f.heap.Key(d.Content)...)) + "@" + d.ResourceVersion.String()}
+	defer f.arena.Release(d.Content)
+	return []string{d.Type.String() + " " + string(append([]byte(nil), f.arena.Key(d.Content)...)) + "@" + d.ResourceVersion.String()}
 }

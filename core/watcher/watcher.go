@@ -42,7 +42,7 @@ type Watcher struct {
 	// watches fit into the processor cache.
 	filter    *Filter
 	sink      func(Delivery) bool
-	heap      *store.Heap
+	arena     *store.Arena
 	watermark api.ResourceVersion
 	inClosed  bool // no more admissions (rule W4)
 	done      bool // no more deliveries from the input (rule W4)
@@ -79,9 +79,9 @@ type Watcher struct {
 }
 
 // New returns a registered watch. It delivers nothing before Run.
-func New(heap *store.Heap, opt Options) *Watcher {
+func New(arena *store.Arena, opt Options) *Watcher {
 	w := &Watcher{
-		heap: heap, filter: opt.Filter, sink: opt.Sink, opt: opt, initial: opt.Initial,
+		arena: arena, filter: opt.Filter, sink: opt.Sink, opt: opt, initial: opt.Initial,
 		inputLimit: opt.QueueSize, outputLimit: opt.QueueSize,
 	}
 	w.opt.Initial, w.opt.Cursor = Initial{}, history.Cursor{}
@@ -204,8 +204,8 @@ func (w *Watcher) Idle() bool {
 }
 
 func (w *Watcher) admit(e *history.Event) {
-	w.heap.Retain(e.Current)
-	w.heap.Retain(e.Previous)
+	w.arena.Retain(e.Current)
+	w.arena.Retain(e.Previous)
 	w.in.push(input{event: *e})
 	w.admitted = e.ResourceVersion
 }
@@ -414,10 +414,10 @@ func (w *Watcher) deliver(e *history.Event) {
 
 // delivery returns a Delivery with a new reference to the content.
 func (w *Watcher) delivery(e *history.Event, t api.EventType, content store.Ref) Delivery {
-	d := Delivery{Type: t, Content: w.heap.Retain(content), Flags: w.heap.Flags(content)}
-	d.ResourceVersion = w.heap.ResourceVersion(content)
+	d := Delivery{Type: t, Content: w.arena.Retain(content), Flags: w.arena.Flags(content)}
+	d.ResourceVersion = w.arena.ResourceVersion(content)
 	if t == api.Modified && w.opt.Previous {
-		d.Previous = w.heap.Retain(e.Previous)
+		d.Previous = w.arena.Retain(e.Previous)
 	}
 	if t == api.Deleted {
 		d.ResourceVersion = e.ResourceVersion
@@ -457,14 +457,14 @@ func (w *Watcher) Discard() {
 	w.close()
 	for w.out.len() > 0 {
 		d := w.out.pop()
-		w.heap.Release(d.Content)
-		w.heap.Release(d.Previous)
+		w.arena.Release(d.Content)
+		w.arena.Release(d.Previous)
 	}
 }
 
 func (w *Watcher) release(e *history.Event) {
-	w.heap.Release(e.Current)
-	w.heap.Release(e.Previous)
+	w.arena.Release(e.Current)
+	w.arena.Release(e.Previous)
 }
 
 // Take returns the next delivery together with its reference. Consumers without a

@@ -128,7 +128,7 @@ func TestW7_EndIsReportedOnce(t *testing.T) {
 					}
 					room--
 					events = append(events, "event")
-					f.heap.Release(d.Content)
+					f.arena.Release(d.Content)
 					return true
 				},
 				Closed: func() { events = append(events, "end") },
@@ -169,7 +169,7 @@ func TestW39_InitializationIsReportedOnce(t *testing.T) {
 			Policy: policy, Initial: f.snapshot(), Cursor: history.NewCursor(f.window), EndBookmark: 3, BookmarkAfter: 3,
 			Sink: func(d watcher.Delivery) bool {
 				events = append(events, d.Type.String())
-				f.heap.Release(d.Content)
+				f.arena.Release(d.Content)
 				return true
 			},
 			Initialized: func(n int) { events = append(events, "initialized "+strconv.Itoa(n)) },
@@ -352,11 +352,11 @@ func TestDeliveryCarriesFlags(t *testing.T) {
 	w.Run()
 	d, _ := w.Take()
 	assert.Equal(t, api.Immutable, d.Flags)
-	f.heap.Release(d.Content)
+	f.arena.Release(d.Content)
 	d, _ = w.Take()
 	assert.Equal(t, api.Immutable|api.FinalStateUnknown, d.Flags)
 	assert.EqualValues(t, 3, d.ResourceVersion)
-	f.heap.Release(d.Content)
+	f.arena.Release(d.Content)
 	f.assertNoLeak()
 }
 
@@ -369,7 +369,7 @@ func TestDeclinedDeliveryIsOfferedAgain(t *testing.T) {
 		}
 		room--
 		got = append(got, d.ResourceVersion)
-		f.heap.Release(d.Content)
+		f.arena.Release(d.Content)
 		return true
 	}})
 	for i := range 3 {

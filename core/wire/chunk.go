@@ -28,7 +28,7 @@ type Chunk struct {
 	LabelSelector      string
 	FieldSelector      string
 	MetadataOnly       bool
-	Source             string              // source of the resource versions
+	ClusterID          string              // of the resource versions
 	From               api.ResourceVersion // the version that the changes start from; zero for a complete state
 	LastProgressMillis int64               // time of the last progress
 	Previous           uint64              // checksum of the previous chunk; zero in the first
@@ -60,7 +60,7 @@ func (f *Chunk) Append(dst []byte) []byte {
 	dst = appendBytes(dst, f.LabelSelector)
 	dst = appendBytes(dst, f.FieldSelector)
 	dst = appendBool(dst, f.MetadataOnly)
-	dst = appendBytes(dst, f.Source)
+	dst = appendBytes(dst, f.ClusterID)
 	dst = appendUvarint(dst, uint64(f.From))
 	dst = appendVarint(dst, f.LastProgressMillis)
 	dst = appendUint64(dst, f.Previous)
@@ -86,7 +86,7 @@ func (f *Chunk) Parse(payload []byte) error {
 	f.LabelSelector = r.string()
 	f.FieldSelector = r.string()
 	f.MetadataOnly = r.bool()
-	f.Source = r.string()
+	f.ClusterID = r.string()
 	f.From = r.rv()
 	f.LastProgressMillis = r.varint()
 	f.Previous = r.uint64()

@@ -33,6 +33,12 @@ func Next(message []byte) (t Type, payload, rest []byte, err error) {
 	return t, payload, message[r.off:], nil
 }
 
+// Subscription returns the subscription of a frame that belongs to one: its first field.
+func Subscription(payload []byte) uint32 {
+	r := reader{b: payload}
+	return r.uint32()
+}
+
 // Size returns the length of a frame with a payload of n bytes.
 func Size(n int) int {
 	size := 2 + n

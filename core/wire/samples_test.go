@@ -123,7 +123,7 @@ func patch(previous, current Envelope, body api.Body) Patch {
 // with it.
 var (
 	savedSubscription = &SavedSubscription{
-		Subscribe: Subscribe{Subscription: 1, Resource: "v1/pods", ResourceVersion: 42, NotOlderThan: 42, Source: "etcd-1", Credit: 4 << 20},
+		Subscribe: Subscribe{Subscription: 1, Resource: "v1/pods", ResourceVersion: 42, NotOlderThan: 42, ClusterID: "etcd-1", Credit: 4 << 20},
 		Live:      true, ReportedMillis: 1_700_000_000_123, Debt: 700,
 	}
 	savedSession = savedSubscription.Append((&Dictionary{ID: 7}).Append((&Hello{Version: Version}).Append(nil)))
@@ -131,7 +131,7 @@ var (
 
 var storedChunk = &Chunk{
 	Resource: "v1/pods", Namespace: "default", LabelSelector: "app=web", FieldSelector: "status.phase=Running", MetadataOnly: true,
-	Source: "etcd-1", From: maxRV, LastProgressMillis: 1_700_000_000_123, Previous: math.MaxUint64, Last: true,
+	ClusterID: "etcd-1", From: maxRV, LastProgressMillis: 1_700_000_000_123, Previous: math.MaxUint64, Last: true,
 	Frames: (&Progress{Subscription: 1, ResourceVersion: 43}).Append(nil),
 	Body:   ChunkBody{Objects: 2, First: "default/a", At: 1, Bytes: 700, Memory: 900, Sum: math.MaxUint64},
 }
@@ -140,7 +140,7 @@ var storedChunk = &Chunk{
 var samples = []sample{
 	{"", &Hello{Version: Version, Token: "s3cr3t", Client: "watchglass-js/0.1.0"}},
 	{"zero", &Hello{}},
-	{"", &Subscribe{Subscription: 1, Resource: "apps/v1/deployments", Namespace: "default", LabelSelector: "app in (web,api),!canary", FieldSelector: "metadata.name!=x", ResourceVersion: 42, NotOlderThan: maxRV, Source: "etcd-1", DeltaEpoch: math.MaxUint64, DeltaEpochSince: 41, MetadataOnly: true, Credit: 4 << 20}},
+	{"", &Subscribe{Subscription: 1, Resource: "apps/v1/deployments", Namespace: "default", LabelSelector: "app in (web,api),!canary", FieldSelector: "metadata.name!=x", ResourceVersion: 42, NotOlderThan: maxRV, ClusterID: "etcd-1", DeltaEpoch: math.MaxUint64, DeltaEpochSince: 41, MetadataOnly: true, Credit: 4 << 20}},
 	{"rows", &Subscribe{Subscription: 2, Resource: "v1/pods", ResourceVersion: 42, RowsFirst: true, BodiesFrom: "default/web-1", Credit: 1}},
 	{"continued", &Subscribe{Subscription: 2, Resource: "v1/pods", ResourceVersion: 42, SnapshotFrom: "default/web-1\x00", Credit: 1}},
 	{"zero", &Subscribe{}},
@@ -154,7 +154,7 @@ var samples = []sample{
 	{"zero", &ChooseColumns{Columns: []api.Column{}}},
 
 	{"", &Welcome{Version: Version, Server: "watchglass/0.1.0", ProgressMillis: 10_000}},
-	{"", &Schema{Subscription: 1, Schema: podSchema, Dictionary: 7, Source: "etcd-1", DeltaEpoch: math.MaxUint64}},
+	{"", &Schema{Subscription: 1, Schema: podSchema, Dictionary: 7, ClusterID: "etcd-1", DeltaEpoch: math.MaxUint64}},
 	{"bare", &Schema{Subscription: 2, Schema: bareSchema}},
 	{"", &Dictionary{ID: 7, Data: []byte("\x00\xff dictionary")}},
 	{"", &LabelSet{Subscription: 1, ID: 300, Labels: webLabels}},
@@ -236,7 +236,7 @@ var samples = []sample{
 	{"128", &StreamData{Stream: 1, Data: []byte(strings.Repeat("x", 0x80-3))}},
 	{"", &StreamClosed{Stream: 1, Message: "connection refused"}},
 	{"", &Reconnect{}},
-	{"", &TakeSnapshot{Request: 7, Collection: 1, ResourceVersion: maxRV, Source: "etcd-1", ChunkBytes: 256 << 10}},
+	{"", &TakeSnapshot{Request: 7, Collection: 1, ResourceVersion: maxRV, ClusterID: "etcd-1", ChunkBytes: 256 << 10}},
 	{"zero", &TakeSnapshot{}},
 	{"", &NextChunk{Request: 7}},
 	{"stop", &NextChunk{Request: 7, Stop: true}},
@@ -290,7 +290,7 @@ var samples = []sample{
 	{"absent", &ObjectChanged{Handle: 5, ResourceVersion: 42}},
 	{"", &ObjectState{Handle: 5, State: api.StateLive}},
 	{"forbidden", &ObjectState{Handle: 5, State: api.StateForbidden, Status: api.Forbidden("secrets is forbidden")}},
-	{"", &SnapshotChunk{Request: 7, Whole: true, Last: true, ResourceVersion: maxRV, Source: "etcd-1", Data: storedChunk.Append(nil)}},
+	{"", &SnapshotChunk{Request: 7, Whole: true, Last: true, ResourceVersion: maxRV, ClusterID: "etcd-1", Data: storedChunk.Append(nil)}},
 	{"zero", &SnapshotChunk{}},
 	{"", &Fetch{Stream: 3, Path: "/api/v1/pods?watch=1&labelSelector=app%3Dweb"}},
 	{"", &SendReader{Reader: 9, Data: (&Progress{Subscription: 1, ResourceVersion: 43}).Append(nil)}},

@@ -7,9 +7,9 @@ type Schema struct {
 	Subscription uint32
 	Schema       api.Schema
 	Dictionary   uint32 // the dictionary of the bodies; zero for none
-	// Source identifies the history that resource versions belong to, such as an
-	// etcd cluster. Versions of different sources are not comparable.
-	Source string
+	// ClusterID identifies the history that resource versions belong to, such as an
+	// etcd cluster. Versions with different IDs are not comparable.
+	ClusterID string
 	// DeltaEpoch identifies the assignment of bases: two subscriptions with the same
 	// value have the same base for every version of every object. Zero means that
 	// it has no identity.
@@ -22,7 +22,7 @@ func (f *Schema) Append(dst []byte) []byte {
 	dst = appendUvarint(dst, uint64(f.Subscription))
 	dst = appendSchema(dst, &f.Schema)
 	dst = appendUvarint(dst, uint64(f.Dictionary))
-	dst = appendBytes(dst, f.Source)
+	dst = appendBytes(dst, f.ClusterID)
 	dst = appendUvarint(dst, f.DeltaEpoch)
 	return end(dst, start)
 }
@@ -33,7 +33,7 @@ func (f *Schema) Parse(payload []byte) error {
 	f.Subscription = r.uint32()
 	r.schema(&f.Schema)
 	f.Dictionary = r.uint32()
-	f.Source = string(r.bytes()) // a schema outlives the frame
+	f.ClusterID = string(r.bytes()) // a schema outlives the frame
 	f.DeltaEpoch = r.uvarint()
 	return r.done("Schema")
 }

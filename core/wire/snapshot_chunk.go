@@ -10,7 +10,7 @@ type SnapshotChunk struct {
 	Whole           bool // part of a complete state, not of changes
 	Last            bool
 	ResourceVersion api.ResourceVersion // in the last chunk: the version of the snapshot
-	Source          string              // of that version
+	ClusterID       string              // of that version
 	Data            []byte              // a Chunk, followed by its body
 }
 
@@ -21,7 +21,7 @@ func (f *SnapshotChunk) Append(dst []byte) []byte {
 	dst = appendBool(dst, f.Whole)
 	dst = appendBool(dst, f.Last)
 	dst = appendUvarint(dst, uint64(f.ResourceVersion))
-	dst = appendBytes(dst, f.Source)
+	dst = appendBytes(dst, f.ClusterID)
 	dst = appendBytes(dst, f.Data)
 	return end(dst, start)
 }
@@ -33,7 +33,7 @@ func (f *SnapshotChunk) Parse(payload []byte) error {
 	f.Whole = r.bool()
 	f.Last = r.bool()
 	f.ResourceVersion = r.rv()
-	f.Source = r.string()
+	f.ClusterID = r.string()
 	f.Data = r.bytes()
 	return r.done("SnapshotChunk")
 }

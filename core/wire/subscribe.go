@@ -6,7 +6,7 @@ import "github.com/watchglass/watchglass/core/api"
 // zero, the response starts with a snapshot. Otherwise it consists of the changes
 // after that version, or a 410 if these are no longer available. NotOlderThan
 // prevents a reader from going back in time on a lagging connector, which does
-// not respond before it has reached that version. If Source differs from the
+// not respond before it has reached that version. If ClusterID differs from the
 // connector's, the versions are not comparable and the response is a snapshot.
 type Subscribe struct {
 	Subscription    uint32 // chosen by the reader, unused before on this connection
@@ -16,7 +16,7 @@ type Subscribe struct {
 	FieldSelector   string
 	ResourceVersion api.ResourceVersion
 	NotOlderThan    api.ResourceVersion
-	Source          string // history of both versions, as in the last Schema; "" if there are none
+	ClusterID       string // of both versions, from the last Schema; "" if there are none
 	// DeltaEpoch is the identity of the bases of versions above DeltaEpochSince, as in the
 	// last Schema. It is zero if the reader has none. Versions up to DeltaEpochSince
 	// have other bases.
@@ -49,7 +49,7 @@ func (f *Subscribe) appendPayload(dst []byte) []byte {
 	dst = appendBytes(dst, f.FieldSelector)
 	dst = appendUvarint(dst, uint64(f.ResourceVersion))
 	dst = appendUvarint(dst, uint64(f.NotOlderThan))
-	dst = appendBytes(dst, f.Source)
+	dst = appendBytes(dst, f.ClusterID)
 	dst = appendUvarint(dst, f.DeltaEpoch)
 	dst = appendUvarint(dst, uint64(f.DeltaEpochSince))
 	dst = appendBool(dst, f.MetadataOnly)
@@ -74,7 +74,7 @@ func (f *Subscribe) read(r *reader) {
 	f.FieldSelector = r.string()
 	f.ResourceVersion = r.rv()
 	f.NotOlderThan = r.rv()
-	f.Source = r.string()
+	f.ClusterID = r.string()
 	f.DeltaEpoch = r.uvarint()
 	f.DeltaEpochSince = r.rv()
 	f.MetadataOnly = r.bool()

@@ -5,14 +5,14 @@ import "github.com/watchglass/watchglass/core/api"
 // TakeSnapshot requests the state of an open collection for persistence. The response
 // contains the changes since the version that the program has. It contains the
 // complete state if the program has no version, an evicted version, or a version of a
-// different source. It is a sequence of [SnapshotChunk] frames. The first follows the
+// different cluster. It is a sequence of [SnapshotChunk] frames. The first follows the
 // request, and [NextChunk] requests each further one. An [ErrorReply], which may
 // arrive at any time, invalidates all chunks of the snapshot.
 type TakeSnapshot struct {
 	Request         uint32
 	Collection      uint32
 	ResourceVersion api.ResourceVersion // the version that the program has; zero for none
-	Source          string              // of that version
+	ClusterID       string              // of that version
 	ChunkBytes      uint32              // approximate chunk size; zero means 256 KiB, at most 1 MiB
 }
 
@@ -22,7 +22,7 @@ func (f *TakeSnapshot) Append(dst []byte) []byte {
 	dst = appendUvarint(dst, uint64(f.Request))
 	dst = appendUvarint(dst, uint64(f.Collection))
 	dst = appendUvarint(dst, uint64(f.ResourceVersion))
-	dst = appendBytes(dst, f.Source)
+	dst = appendBytes(dst, f.ClusterID)
 	dst = appendUvarint(dst, uint64(f.ChunkBytes))
 	return end(dst, start)
 }
@@ -33,7 +33,7 @@ func (f *TakeSnapshot) Parse(payload []byte) error {
 	f.Request = r.uint32()
 	f.Collection = r.uint32()
 	f.ResourceVersion = r.rv()
-	f.Source = r.string()
+	f.ClusterID = r.string()
 	f.ChunkBytes = r.uint32()
 	return r.done("TakeSnapshot")
 }

@@ -14,7 +14,7 @@ type Object struct {
 	rv       api.ResourceVersion
 	flags    api.Flags
 	labels   api.Labels
-	owner    api.Owner
+	owner    string
 	envelope wire.Envelope
 }
 
@@ -24,7 +24,7 @@ func newObject(item *wire.Item) Object {
 	for i := range labels {
 		labels[i] = api.Label{Key: strings.Clone(labels[i].Key), Value: strings.Clone(labels[i].Value)}
 	}
-	return Object{rv: item.ResourceVersion, flags: item.Flags, labels: labels.WithoutOwner(), owner: api.ParseOwner(labels.OwnerText(), ""), envelope: bytes.Clone(item.Envelope)}
+	return Object{rv: item.ResourceVersion, flags: item.Flags, labels: labels.WithoutOwner(), owner: api.ParseOwner(labels.OwnerText(), "").UID, envelope: bytes.Clone(item.Envelope)}
 }
 
 // Key returns "namespace/name", or the name for a cluster-scoped object.
@@ -36,11 +36,7 @@ func (o Object) UID() string { return o.envelope.UID() }
 // Owner returns the UID of the owner of a row of a view, or of an object of a collection
 // with metadata only, or "": that of its controller, or else of its first owner reference.
 // It is empty for objects with bodies.
-func (o Object) Owner() string { return o.owner.UID }
-
-// OwnerReference returns the owner of a row with its kind and name. These are empty if the
-// connector does not know them.
-func (o Object) OwnerReference() api.Owner { return o.owner }
+func (o Object) Owner() string { return o.owner }
 
 // ResourceVersion returns the version of this object.
 func (o Object) ResourceVersion() api.ResourceVersion { return o.rv }

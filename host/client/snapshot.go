@@ -15,9 +15,9 @@ import (
 // there is none.
 type Position struct {
 	ResourceVersion api.ResourceVersion
-	// Source names the history that the version belongs to, such as an etcd
+	// ClusterID identifies the history that the version belongs to, such as an etcd
 	// cluster.
-	Source string
+	ClusterID string
 }
 
 // SnapshotOptions of [Collection.Snapshot].
@@ -59,7 +59,7 @@ func (c *Collection) Snapshot(ctx context.Context, opts SnapshotOptions) iter.Se
 		command := func(id uint32) []byte {
 			return (&wire.TakeSnapshot{
 				Request: id, Collection: c.id, ChunkBytes: opts.ChunkBytes,
-				ResourceVersion: opts.Since.ResourceVersion, Source: opts.Since.Source,
+				ResourceVersion: opts.Since.ResourceVersion, ClusterID: opts.Since.ClusterID,
 			}).Append(nil)
 		}
 		for {
@@ -99,7 +99,7 @@ func (c *Collection) stopSnapshot(id uint32) {
 func newChunk(f *wire.SnapshotChunk) Chunk {
 	return Chunk{
 		Data: slices.Clone(f.Data), Whole: f.Whole, Last: f.Last,
-		Position: Position{ResourceVersion: f.ResourceVersion, Source: strings.Clone(f.Source)},
+		Position: Position{ResourceVersion: f.ResourceVersion, ClusterID: strings.Clone(f.ClusterID)},
 	}
 }
 

@@ -145,7 +145,7 @@ func find(c *cacher.Cacher, key api.Key, status *api.Status) (*stored, *api.Stat
 		return nil, status
 	}
 	if ref := c.State().Get(key); ref != 0 {
-		return copyVersion(c, ref, c.Heap().ResourceVersion(ref)), nil
+		return copyVersion(c, ref, c.Arena().ResourceVersion(ref)), nil
 	}
 	faults, _ := c.Faults()
 	for _, f := range faults {
@@ -168,12 +168,12 @@ type stored struct {
 // the lock.
 func copyVersion(c *cacher.Cacher, ref store.Ref, rv api.ResourceVersion) *stored {
 	var buffer []byte // of bodies that are in a block
-	base := c.Heap().BaseBody(ref, &buffer)
+	base := c.Arena().BaseBody(ref, &buffer)
 	if len(buffer) == 0 {
 		base.Data = slices.Clone(base.Data)
 	}
 	buffer = nil
-	envelope := c.Heap().Complete(ref, &buffer)
+	envelope := c.Arena().Complete(ref, &buffer)
 	if len(buffer) == 0 {
 		envelope = slices.Clone(envelope)
 	}

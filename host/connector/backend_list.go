@@ -78,7 +78,7 @@ func (l *list) start(c *cacher.Cacher, o *kubeapi.ListOptions, opened func(*kube
 	}
 	options := listOptions(o)
 	options.Meter = &l.meter
-	return c.OpenList(options, func(p *cacher.Pages, status *api.Status) {
+	return c.List(options, func(p *cacher.Pages, status *api.Status) {
 		l.pages = p
 		opened(&kubeapi.List{Warnings: warnings(c, selector.ScopeOf(o.Namespace, o.Selection.Fields)), Items: l.items}, status)
 	})
@@ -214,7 +214,7 @@ func (l *list) items(yield func(kubeapi.Object, error) bool) {
 func (l *list) next() (done bool, status *api.Status) {
 	size := 0
 	done, status = l.pages.Next(func(from *cacher.Cacher, ref store.Ref) (more bool) {
-		item := copyVersion(from, ref, from.Heap().ResourceVersion(ref))
+		item := copyVersion(from, ref, from.Arena().ResourceVersion(ref))
 		l.page = append(l.page, item)
 		size += item.size()
 		return size < listBytes

@@ -175,7 +175,7 @@ func takeOut(c *cacher.Cacher, d watcher.Delivery) taken {
 	}}
 	if d.Content != 0 {
 		t.object = copyVersion(c, d.Content, d.ResourceVersion)
-		c.Heap().Release(d.Content)
+		c.Arena().Release(d.Content)
 	}
 	return t
 }
@@ -209,7 +209,7 @@ func (w *watch) Close() {
 		w.col.cacher.Watches().Stop(w.watcher)
 	}
 	for _, d := range w.pending {
-		w.col.cacher.Heap().Release(d.Content)
+		w.col.cacher.Arena().Release(d.Content)
 	}
 	w.pending = nil
 }

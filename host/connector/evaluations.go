@@ -210,7 +210,7 @@ func (col *collection) startOf(asked *session.Request) int {
 		return 0
 	}
 	from, changes := api.Key(""), 0
-	if f.ResourceVersion != 0 && f.Source == c.Upstream().Source() {
+	if f.ResourceVersion != 0 && f.ClusterID == c.Upstream().ClusterID() {
 		position, status := c.Window().After(f.ResourceVersion)
 		if status == nil {
 			from, changes = f.SnapshotFrom, c.Window().End()-position

@@ -151,7 +151,7 @@ func TestRepeatedSubscriptionsAreRateLimited(t *testing.T) {
 	replace := func(f wire.Subscribe) func(id uint32, source string) []connectortest.Frame {
 		return func(id uint32, source string) []connectortest.Frame {
 			f := f
-			f.Subscription, f.Resource, f.Source, f.Credit = id, "v1/pods", cmp.Or(f.Source, source), connectortest.Endless
+			f.Subscription, f.Resource, f.ClusterID, f.Credit = id, "v1/pods", cmp.Or(f.ClusterID, source), connectortest.Endless
 			return []connectortest.Frame{&wire.Unsubscribe{Subscription: id - 1}, &f}
 		}
 	}
@@ -171,7 +171,7 @@ func TestRepeatedSubscriptionsAreRateLimited(t *testing.T) {
 		"resumed":              {replace(wire.Subscribe{ResourceVersion: objects / 2}), 2 + objects/2/100},
 		"continued":            {replace(wire.Subscribe{ResourceVersion: objects / 2, SnapshotFrom: "default/pod-00750"}), 2 + (objects/2+250)/100},
 		"continued namespace":  {replace(wire.Subscribe{ResourceVersion: objects / 2, SnapshotFrom: "default/pod-00750", Namespace: "default"}), 2 + (objects/2+250)/100},
-		"of another source":    {replace(wire.Subscribe{ResourceVersion: objects, Source: "other"}), 2 + objects/100},
+		"of another source":    {replace(wire.Subscribe{ResourceVersion: objects, ClusterID: "other"}), 2 + objects/100},
 		"only Unsubscribe":     {repeat(&wire.Unsubscribe{Subscription: 7}), 20},
 		"only Credit":          {repeat(&wire.Credit{Subscription: 7, Bytes: 1}), 20},
 		"only RequestProgress": {repeat(&wire.RequestProgress{Subscription: 7}), 20},

@@ -41,10 +41,10 @@ func TestReadersResumeFromAPreloadedResource(t *testing.T) {
 		last := w.put("added")
 		time.Sleep(time.Hour)
 
-		identity, err := w.source.Identity(t.Context())
+		identity, err := w.source.ClusterID(t.Context())
 		require.NoError(t, err)
 		r := w.reader()
-		s := w.subscribe(r, wire.Subscribe{ResourceVersion: before, Source: identity})
+		s := w.subscribe(r, wire.Subscribe{ResourceVersion: before, ClusterID: identity})
 		w.until(r, func() bool { return s.ResourceVersion == last || s.Status != nil })
 		assert.Nil(t, s.Status)
 		assert.Zero(t, s.Snapshots)

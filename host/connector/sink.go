@@ -16,10 +16,10 @@ type sink struct {
 	*decoder
 	at api.ResourceVersion // every change up to this version is applied; zero means a list is needed
 
-	source  string // the source's identity
-	history string // the source as readers see it: source, with a suffix if it went back in time
-	newest  api.ResourceVersion
-	listed  bool
+	clusterID string // as the source reports it
+	served    string // as readers receive it: clusterID, with a suffix if the source went back in time
+	newest    api.ResourceVersion
+	listed    bool
 
 	// diverged counts the objects of the current list that differ from the cache.
 	diverged uint64
@@ -28,15 +28,15 @@ type sink struct {
 var _ source.Sink = (*sink)(nil)
 
 // Identify implements source.Sink. The sink cannot resume from revisions of another
-// history.
-func (s *sink) Identify(name string) error {
-	was := s.source
-	if name == was {
+// cluster.
+func (s *sink) Identify(clusterID string) error {
+	was := s.clusterID
+	if clusterID == was {
 		return nil
 	}
-	s.source, s.history, s.newest = name, name, 0
+	s.clusterID, s.served, s.newest = clusterID, clusterID, 0
 	if s.at != 0 {
-		return api.Expired("the source has changed from " + was + " to " + name + ": its revisions are not comparable")
+		return api.Expired("the source has changed from " + was + " to " + clusterID + ": its revisions are not comparable")
 	}
 	return nil
 }
@@ -78,15 +78,15 @@ func (s *sink) diverges(key api.Key, rv api.ResourceVersion) bool {
 		return false
 	}
 	ref := s.col.cacher.State().Get(key)
-	return ref == 0 || s.col.cacher.Heap().ResourceVersion(ref) != rv
+	return ref == 0 || s.col.cacher.Arena().ResourceVersion(ref) != rv
 }
 
 // EndList implements source.Sink.
 func (s *sink) EndList(rv api.ResourceVersion) error {
 	if rv < s.newest {
 		// A source that goes back in time, such as one restored from a backup under
-		// its old name, has a new history.
-		s.history = s.source + " restored at " + rv.String()
+		// its old name, has a new cluster ID.
+		s.served = s.clusterID + " restored at " + rv.String()
 		s.diverged = 0
 	}
 	s.col.change(func(now int64) {
@@ -95,7 +95,7 @@ func (s *sink) EndList(rv api.ResourceVersion) error {
 				"resource", s.col.resource.String(), "objects", s.diverged, "resourceVersion", s.newest.String())
 		}
 		s.col.recovered()
-		s.col.cacher.Upstream().SetSource(s.history)
+		s.col.cacher.Upstream().SetClusterID(s.served)
 		s.col.cacher.Listing().End(rv, now)
 		if !s.listed {
 			close(s.col.ready)
@@ -168,12 +168,12 @@ func (s *sink) apply(revision []source.Change) {
 func (s *sink) bases(revision []source.Change) []base {
 	bases := make([]base, len(revision))
 	s.col.update(func(int64) {
-		heap := s.col.cacher.Heap()
+		arena := s.col.cacher.Arena()
 		for i, c := range revision {
 			if ref := s.col.cacher.Bodies().BaseFor(s.col.cacher.State().Get(c.Key)); ref != 0 && c.Value != nil {
-				heap.TakeOut(ref) // later versions of the object need it, too
-				body := heap.Body(ref)
-				bases[i] = base{heap.ResourceVersion(ref), api.Body{Codec: body.Codec, Data: bytes.Clone(body.Data)}}
+				arena.TakeOut(ref) // later versions of the object need it, too
+				body := arena.Body(ref)
+				bases[i] = base{arena.ResourceVersion(ref), api.Body{Codec: body.Codec, Data: bytes.Clone(body.Data)}}
 			}
 		}
 	})

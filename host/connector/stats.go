@@ -101,7 +101,7 @@ func (c *Connector) Stats() Stats {
 			Objects:         col.cacher.State().Len(),
 			History:         col.cacher.Window().End() - col.cacher.Window().Start(),
 			ResourceVersion: col.cacher.ResourceVersion(),
-			Bytes:           col.cacher.Heap().UsedBytes(),
+			Bytes:           col.cacher.Arena().UsedBytes(),
 			Behind:          time.Duration(max(0, c.now()-col.cacher.Upstream().Progressed())) * time.Millisecond,
 			Failures:        col.status.failures,
 			Err:             col.status.err,

@@ -45,8 +45,8 @@ func feed(t *testing.T, source *memory.Source, address, name string) {
 	c := connector.New(connector.Config{Source: source})
 	p, err := push.New(push.Config{
 		Connector: c, URL: "ws://" + address + "/" + name + "/feed", Resources: []api.Resource{{Version: "v1", Name: "pods"}},
-		Source: source.Identity,
-		Token:  func() (string, error) { return workerdtest.FeedGrant, nil },
+		ClusterID: source.ClusterID,
+		Token:     func() (string, error) { return workerdtest.FeedGrant, nil },
 	})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())

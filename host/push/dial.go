@@ -69,15 +69,15 @@ var client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) er
 func (p *Pusher) dial(ctx context.Context, object object) (*socket.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
-	source, err := p.config.Source(ctx)
+	clusterID, err := p.config.ClusterID(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("the source does not report the identity of its cluster: %w", err)
+		return nil, fmt.Errorf("the source does not report the ID of its cluster: %w", err)
 	}
 	header, err := p.header()
 	if err != nil {
 		return nil, err
 	}
-	conn, resp, err := socket.Dial(ctx, p.target(source, object), websocket.DialOptions{
+	conn, resp, err := socket.Dial(ctx, p.target(clusterID, object), websocket.DialOptions{
 		HTTPClient: client, Subprotocols: []string{wire.Subprotocol}, HTTPHeader: header,
 	})
 	if err != nil {
@@ -108,9 +108,9 @@ func (p *Pusher) header() (http.Header, error) {
 	return header, nil
 }
 
-// target returns the URL with the resources in the query. Without a source, the
+// target returns the URL with the resources in the query. Without a cluster ID, the
 // URL requests the division and does not offer the resources.
-func (p *Pusher) target(source string, object object) string {
+func (p *Pusher) target(clusterID string, object object) string {
 	names := make([]string, len(object.resources))
 	for i, r := range object.resources {
 		names[i] = r.String()
@@ -118,8 +118,8 @@ func (p *Pusher) target(source string, object object) string {
 	u := *p.url
 	query := u.Query()
 	query.Set("resources", strings.Join(names, ","))
-	if source != "" {
-		query.Set("source", source)
+	if clusterID != "" {
+		query.Set("clusterID", clusterID)
 	}
 	if !object.shard.Whole() {
 		query.Set("shard", object.shard.String())

@@ -21,7 +21,7 @@
 //
 // The connection is a WebSocket to /feed with a bearer token. The query has the
 // resources, separated by commas, and the shard, unless it contains all
-// namespaces. Its source is the name of the history that resource versions belong
+// namespaces. Its clusterID is the ID of the history that resource versions belong
 // to. Text messages control sessions. Binary messages belong to the running
 // session; none precedes the first session:
 //

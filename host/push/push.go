@@ -31,14 +31,14 @@ type Config struct {
 	URL string
 	// Resources are the resources to push.
 	Resources []api.Resource
-	// Source returns the name of the history that resource versions belong to. An
-	// edge that holds data of another one refuses the connection. Source and Token
+	// ClusterID returns the ID of the history that resource versions belong to. An
+	// edge that holds data of another one refuses the connection. ClusterID and Token
 	// may be called concurrently, because each connection calls them.
-	Source func(context.Context) (string, error)
+	ClusterID func(context.Context) (string, error)
 	// Token returns the token for the next attempt. It is called before each attempt,
 	// because tokens expire.
 	Token func() (string, error)
-	// Replace makes the edge discard the data of another source.
+	// Replace makes the edge discard the data of another cluster.
 	Replace bool
 	// PingInterval is the time between pings on an idle connection. The edge
 	// responds without waking up. Zero means the connector's limit of that name.

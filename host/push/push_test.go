@@ -119,7 +119,7 @@ func startCluster(t *testing.T, e *edge, source *memory.Source) *cluster {
 	c := connector.New(connector.Config{Source: source, Logger: quiet, Access: access.Only(pods)})
 	var tokens atomic.Int32
 	cl := &cluster{source: source, done: make(chan error, 1), config: push.Config{
-		Connector: c, URL: e.url(), Resources: []api.Resource{pods}, Logger: quiet, Source: source.Identity,
+		Connector: c, URL: e.url(), Resources: []api.Resource{pods}, Logger: quiet, ClusterID: source.ClusterID,
 		Token: func() (string, error) { return fmt.Sprintf("token-%d", tokens.Add(1)), nil },
 	}}
 	t.Cleanup(func() {
@@ -165,9 +165,9 @@ func TestEdgeReadsOverAConnectionThatTheConnectorOpened(t *testing.T) {
 	e, source := startEdge(t), newSource()
 	c := startCluster(t, e, source).run(t)
 	f := e.next(t)
-	name, err := source.Identity(t.Context())
+	name, err := source.ClusterID(t.Context())
 	require.NoError(t, err)
-	assert.Equal(t, url.Values{"resources": {"v1/pods"}, "source": {name}}, f.query)
+	assert.Equal(t, url.Values{"resources": {"v1/pods"}, "clusterID": {name}}, f.query)
 	assert.Equal(t, "Bearer token-2", f.token, "the first request was for the list")
 	r := f.begin(7)
 	s := synced(t, r)

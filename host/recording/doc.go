@@ -6,7 +6,7 @@
 // time; [Line] has the fields of each kind:
 //
 //	history    the first line: the version of the format, and the resource
-//	source     the name of the history that resource versions belong to
+//	cluster    the ID of the history that resource versions belong to
 //
 //	state      the state of the source when its recording began
 //	change     one change of one object; changes of one transaction share a version

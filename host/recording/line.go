@@ -8,16 +8,16 @@ import (
 )
 
 // Version is the version of the format. A reader rejects any other.
-const Version = 2
+const Version = 3
 
 // Line is one line of a recording. Its kind determines its fields.
 type Line struct {
 	Kind string    `json:"kind"`
 	Time time.Time `json:"time"`
 
-	Version  int    `json:"version,omitempty"`  // history
-	Resource string `json:"resource,omitempty"` // history
-	Source   string `json:"source,omitempty"`   // source
+	Version   int    `json:"version,omitempty"`   // history
+	Resource  string `json:"resource,omitempty"`  // history
+	ClusterID string `json:"clusterID,omitempty"` // cluster
 
 	// Scope is the part of the resource that a collection holds: subscribe,
 	// snapshot, list, watch.
@@ -91,7 +91,7 @@ type Event struct {
 // The kinds of lines.
 const (
 	kindHistory   = "history"
-	kindSource    = "source"
+	kindCluster   = "cluster"
 	kindState     = "state"
 	kindChange    = "change"
 	kindProgress  = "progress"

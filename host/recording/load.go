@@ -24,13 +24,13 @@ var (
 
 // History contains the contents of one or more recordings.
 type History struct {
-	resource string
-	source   string
-	log      *check.Log // nil without a recording of the source
-	from, to api.ResourceVersion
-	changes  int
-	lists    []list
-	watches  []*watch
+	resource  string
+	clusterID string
+	log       *check.Log // nil without a recording of the source
+	from, to  api.ResourceVersion
+	changes   int
+	lists     []list
+	watches   []*watch
 }
 
 // list is the response to one list.
@@ -110,8 +110,8 @@ func (f *file) take(text []byte) error {
 	switch l.Kind {
 	case kindHistory:
 		return f.header(&l)
-	case kindSource:
-		return f.identify(l.Source)
+	case kindCluster:
+		return f.identify(l.ClusterID)
 	case kindState:
 		return f.state(&l)
 	case kindChange:
@@ -162,14 +162,14 @@ func (f *file) header(l *Line) error {
 	return nil
 }
 
-// identify checks the source, because resource versions of different sources are not
+// identify checks the cluster, because resource versions of different clusters are not
 // comparable.
-func (f *file) identify(source string) error {
+func (f *file) identify(clusterID string) error {
 	h := f.history
-	if h.source != "" && h.source != source {
-		return f.wrong(ErrMismatch, "the resource versions belong to %q; earlier ones belong to %q", source, h.source)
+	if h.clusterID != "" && h.clusterID != clusterID {
+		return f.wrong(ErrMismatch, "the resource versions belong to %q; earlier ones belong to %q", clusterID, h.clusterID)
 	}
-	h.source = source
+	h.clusterID = clusterID
 	return nil
 }
 

@@ -13,13 +13,13 @@ import (
 // Recorder writes one recording, one line at a time. It is safe for concurrent use.
 // Close reports errors, so that recording does not disturb the recorded program.
 type Recorder struct {
-	mu      sync.Mutex
-	lines   *json.Encoder
-	count   int // number of lines
-	err     error
-	failed  func()
-	watches int
-	source  string
+	mu        sync.Mutex
+	lines     *json.Encoder
+	count     int // number of lines
+	err       error
+	failed    func()
+	watches   int
+	clusterID string
 }
 
 // New begins a recording of a resource. failed is called once if it cannot be
@@ -55,13 +55,13 @@ func (r *Recorder) append(l *Line) {
 	}
 }
 
-// identify records the source of the following resource versions.
-func (r *Recorder) identify(source string) {
+// identify records the cluster of the following resource versions.
+func (r *Recorder) identify(clusterID string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if source != r.source {
-		r.source = source
-		r.append(&Line{Kind: kindSource, Source: source})
+	if clusterID != r.clusterID {
+		r.clusterID = clusterID
+		r.append(&Line{Kind: kindCluster, ClusterID: clusterID})
 	}
 }
 

@@ -57,7 +57,7 @@ func (t *tap) received(message []byte) {
 		var end wire.SnapshotEnd
 		switch {
 		case kind == wire.TypeSchema && schema.Parse(payload) == nil:
-			t.recorder.identify(string([]byte(schema.Source)))
+			t.recorder.identify(string([]byte(schema.ClusterID)))
 		case kind == wire.TypeSnapshotEnd && end.Parse(payload) == nil:
 			t.listed(&end)
 		}

@@ -143,7 +143,7 @@ func (h *History) summary() string {
 			relists += len(w.scope.relists)
 		}
 	}
-	s := fmt.Sprintf("%s of %s: %s, %s, %s, %s, %s", h.resource, h.source, count(len(h.watches), "watch", "watches"),
+	s := fmt.Sprintf("%s of %s: %s, %s, %s, %s, %s", h.resource, h.clusterID, count(len(h.watches), "watch", "watches"),
 		count(events, "event", "events"), count(bookmarks, "bookmark", "bookmarks"), count(len(h.lists), "list", "lists"),
 		count(relists, "relist", "relists"))
 	if h.log == nil {

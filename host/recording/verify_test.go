@@ -14,8 +14,8 @@ import (
 
 // source is the history. a and b exist at 10. a changes at 11 and 14. c is created at 12,
 // with a change of b. b is deleted at 13.
-const source = `{"kind":"history","time":"2026-01-01T00:00:00Z","version":2,"resource":"v1/pods"}
-{"kind":"source","time":"2026-01-01T00:00:00Z","source":"etcd-1"}
+const source = `{"kind":"history","time":"2026-01-01T00:00:00Z","version":3,"resource":"v1/pods"}
+{"kind":"cluster","time":"2026-01-01T00:00:00Z","clusterID":"etcd-1"}
 {"kind":"state","time":"2026-01-01T00:00:00Z","resourceVersion":"10","objects":[{"key":"ns/a","uid":"a","resourceVersion":"9","labels":{"app":"web"}},{"key":"ns/b","uid":"b","resourceVersion":"7","labels":{"app":"db"}}]}
 {"kind":"change","time":"2026-01-01T00:00:01Z","resourceVersion":"11","key":"ns/a","object":{"uid":"a","resourceVersion":"11","labels":{"app":"web","v":"2"}}}
 {"kind":"change","time":"2026-01-01T00:00:02Z","resourceVersion":"12","key":"ns/b","object":{"uid":"b","resourceVersion":"12","labels":{"app":"db","v":"2"}}}
@@ -27,9 +27,9 @@ const source = `{"kind":"history","time":"2026-01-01T00:00:00Z","version":2,"res
 `
 
 // reader is a correct recording of the data that a reader received.
-const reader = `{"kind":"history","time":"2026-01-01T00:00:00Z","version":2,"resource":"v1/pods"}
+const reader = `{"kind":"history","time":"2026-01-01T00:00:00Z","version":3,"resource":"v1/pods"}
 {"kind":"subscribe","time":"2026-01-01T00:00:00Z","scope":{}}
-{"kind":"source","time":"2026-01-01T00:00:00Z","source":"etcd-1"}
+{"kind":"cluster","time":"2026-01-01T00:00:00Z","clusterID":"etcd-1"}
 {"kind":"snapshot","time":"2026-01-01T00:00:00Z","scope":{},"resourceVersion":"10"}
 {"kind":"list","time":"2026-01-01T00:00:00Z","scope":{},"resourceVersion":"10","objects":[{"key":"ns/a","uid":"a","resourceVersion":"9","labels":{"app":"web"}},{"key":"ns/b","uid":"b","resourceVersion":"7","labels":{"app":"db"}}]}
 {"kind":"watch","time":"2026-01-01T00:00:00Z","watch":1,"scope":{},"start":"version","resourceVersion":"10","bookmarks":true}
@@ -44,7 +44,7 @@ const reader = `{"kind":"history","time":"2026-01-01T00:00:00Z","version":2,"res
 `
 
 // relisted received the state at 10 and, after a lost connection, the state at 14.
-const relisted = `{"kind":"history","time":"2026-01-01T00:00:00Z","version":2,"resource":"v1/pods"}
+const relisted = `{"kind":"history","time":"2026-01-01T00:00:00Z","version":3,"resource":"v1/pods"}
 {"kind":"subscribe","time":"2026-01-01T00:00:00Z","scope":{}}
 {"kind":"snapshot","time":"2026-01-01T00:00:00Z","scope":{},"resourceVersion":"10"}
 {"kind":"watch","time":"2026-01-01T00:00:00Z","watch":1,"scope":{},"filter":{"labelSelector":"app == web"},"start":"state","bookmarks":true,"limited":true}
@@ -137,7 +137,7 @@ func TestVerifyRefusesDamage(t *testing.T) {
 		{"another program's lines", []string{"{\"level\":\"info\"}\n"}, recording.ErrFormat, `unknown field "level"`},
 		{"no beginning", []string{edit(t, reader, line(reader, 1), "")}, recording.ErrFormat, `begins with a line of kind "history"`},
 		{"two beginnings", []string{edit(t, reader, line(reader, 2), line(reader, 1))}, recording.ErrFormat, "line 2"},
-		{"another format", []string{edit(t, reader, `"version":2`, `"version":1`)}, recording.ErrFormat, "version 1"},
+		{"another format", []string{edit(t, reader, `"version":3`, `"version":2`)}, recording.ErrFormat, "version 2"},
 		{"an unknown kind", []string{edit(t, reader, `"kind":"closed"`, `"kind":"opened"`)}, recording.ErrFormat, `no kind "opened"`},
 		{"an unknown type", []string{edit(t, reader, `"DELETED"`, `"REMOVED"`)}, recording.ErrFormat, `no type of event "REMOVED"`},
 		{"an unknown start", []string{edit(t, reader, `"start":"version"`, `"start":"anywhere"`)}, recording.ErrFormat, `"anywhere"`},

@@ -32,10 +32,10 @@ type Source interface {
 	Stream(ctx context.Context, resource api.Resource, from api.ResourceVersion, sink Sink) error
 }
 
-// Identifier is a source that can identify the history of its revisions before a
-// stream starts, with the name that streams pass to Identify.
+// Identifier is a source that can return the ID of its cluster before a stream starts,
+// which streams pass to Identify.
 type Identifier interface {
-	Identity(ctx context.Context) (string, error)
+	ClusterID(ctx context.Context) (string, error)
 }
 
 // Prober is a source that can report whether it answers requests. The connector
@@ -49,10 +49,10 @@ type Prober interface {
 //
 // Byte slices are valid only until the call returns.
 type Sink interface {
-	// Identify is called once, before the other methods. The name identifies the
+	// Identify is called once, before the other methods. The ID identifies the
 	// history of the revisions, such as an etcd cluster. Equal revisions are only
-	// comparable if the names are equal.
-	Identify(name string) error
+	// comparable if the IDs are equal.
+	Identify(clusterID string) error
 	// BeginList begins a complete state. An incomplete list is discarded.
 	BeginList() error
 	// Object delivers one object of the list. rv is the revision of its last change.

@@ -204,7 +204,7 @@ test("a worker that esbuild bundles uses the entry ./edge and reads with the ent
   mkdirSync(objects);
   const workerd = await serveWorkerd(join(out, "config.capnp"), `--directory-path=objects=${objects}`);
   t.after(() => workerd.kill());
-  const { socket } = await space.connector.feed(`ws://${workerd.address}/feed?resources=v1/pods&source=${space.connector.source}`, {});
+  const { socket } = await space.connector.feed(`ws://${workerd.address}/feed?resources=v1/pods&clusterID=${space.connector.clusterID}`, {});
   t.after(() => socket.terminate());
   const get = async (path) => (await fetch(`http://${workerd.address}${path}`)).text();
   for (const url of [space.url, `ws://${workerd.address}/watch`]) assert.equal(await get(`/names?url=${encodeURIComponent(url)}`), rows);

@@ -128,8 +128,15 @@ export async function attachWorker(options: PortOptions, events: MemberEvents): 
   return membership.attach();
 }
 
-/** The error of a worker that cannot be used. The next candidate may work. */
-class WorkerFailure extends Error {}
+/**
+ * The phases of a page's membership:
+ *
+ *     starting   --started-->   attaching   --attached-->  attached
+ *     attaching  --failed-->    starting, with the next candidate
+ *     attached   --silent or ended-->  starting, with the first candidate
+ *     any        --no candidate left, engine failed, left-->  left
+ */
+type Phase = "starting" | "attaching" | "attached" | "left";
 
 class WorkerMembership implements Membership {
   readonly #options: PortOptions;
@@ -140,13 +147,17 @@ class WorkerMembership implements Membership {
   #sharedFailed = false;
   #epoch = 0;
   #member: number | undefined;
-  #left = false;
+  #phase: Phase = "starting";
   #hidden = false;
 
   constructor(options: PortOptions, events: MemberEvents, page: Lock) {
     this.#options = options;
     this.#events = events;
     this.#page = page;
+  }
+
+  get #left(): boolean {
+    return this.#phase === "left";
   }
 
   get member(): number {
@@ -163,10 +174,8 @@ class WorkerMembership implements Membership {
   }
 
   leave(): void {
-    if (this.#left) return;
-    this.#left = true;
     this.#post({ op: "leave" });
-    this.#drop();
+    this.#drop("left");
     this.#page.release();
   }
 
@@ -175,40 +184,34 @@ class WorkerMembership implements Membership {
    * used.
    */
   async attach(): Promise<Membership> {
-    let failure = new WorkerFailure("this page cannot start workers");
+    let failure = "this page cannot start workers";
     for (const { shared, start } of this.#options.workers) {
       if (this.#left) break;
       if (shared && this.#sharedFailed) continue;
       try {
-        await this.#attach(start);
+        const port = await start();
+        if (this.#left) port.close();
+        else await this.#use(port);
         return this;
       } catch (error) {
-        this.#drop();
-        if (!(error instanceof WorkerFailure)) throw this.#fail(messageOf(error));
-        failure = error;
+        this.#drop("starting");
+        failure = messageOf(error);
+        if (error instanceof WatchglassError) throw this.#fail(failure); // of the engine, not of the worker
       }
     }
-    throw this.#fail(`the worker cannot be started: ${failure.message}. Bundlers that do not find worker.js need its location as the "workerURL" option; for Vite, set optimizeDeps: { exclude: ["watchglass"] }`);
+    throw this.#fail(`the worker cannot be started: ${failure}. Bundlers that do not find worker.js need its location as the "workerURL" option; for Vite, set optimizeDeps: { exclude: ["watchglass"] }`);
   }
 
-  async #attach(start: WorkerCandidate["start"]): Promise<void> {
-    try {
-      const port = await start();
-      if (this.#left) port.close();
-      else await this.#use(port);
-    } catch (error) {
-      throw error instanceof WatchglassError ? error : new WorkerFailure(messageOf(error));
-    }
-  }
-
+  /** Attaches to the engine of a worker. Rejects with a WatchglassError if no worker can help. */
   #use(port: WorkerPort): Promise<void> {
     return new Promise((attached, reject) => {
+      this.#phase = "attaching";
       this.#port = port;
       this.#epoch = 0;
-      port.onfailure = (message) => reject(new WorkerFailure(message));
+      port.onfailure = (message) => reject(new Error(message));
       const silent = this.#watchSilence(port, reject);
       port.onmessage = ({ data }) => {
-        if (this.#left || this.#port !== port) return;
+        if (this.#port !== port) return;
         silent.alive();
         this.#receive(port, data, attached, reject);
       };
@@ -220,6 +223,7 @@ class WorkerMembership implements Membership {
   #receive(port: WorkerPort, data: ToPage, attached: () => void, reject: (error: Error) => void): void {
     switch (data.op) {
       case "attached":
+        this.#phase = "attached";
         this.#member = data.member;
         if (this.#hidden) this.hide(true);
         port.onfailure = null; // a running worker reports its own errors
@@ -231,8 +235,7 @@ class WorkerMembership implements Membership {
         this.#epoch = data.epoch;
         return this.#events.restarted(data.message);
       case "failed":
-        reject(internalError(data.message)); // has no effect once attached
-        return void (port.onfailure || this.#fail(data.message));
+        return reject(this.#fail(data.message)); // reject has no effect once attached
       case "token?":
         return void this.#token(data.request);
     }
@@ -251,7 +254,7 @@ class WorkerMembership implements Membership {
       if (missed++ < missedPings) return this.#post({ op: "ping" });
       const message = `the worker has not responded for ${Math.round((missedPings * period) / 1000)} s`;
       this.#sharedFailed = true;
-      if (port.onfailure) return reject(new WorkerFailure(message));
+      if (this.#phase === "attaching") return reject(new Error(message));
       this.#events.silent?.(message);
       this.#replace(port, message);
     }, period);
@@ -260,8 +263,8 @@ class WorkerMembership implements Membership {
 
   /** Attaches to a new worker that replaces a dead or unresponsive one. */
   #replace(port: WorkerPort, why: string): void {
-    if (this.#left || this.#port !== port) return;
-    this.#drop();
+    if (this.#port !== port) return;
+    this.#drop("starting");
     this.attach().then(
       () => this.#events.restarted(why),
       () => {}, // reported through failed
@@ -274,7 +277,9 @@ class WorkerMembership implements Membership {
     return internalError(message);
   }
 
-  #drop(): void {
+  /** Abandons the worker, unless the page has left. */
+  #drop(phase: Phase): void {
+    if (!this.#left) this.#phase = phase;
     clearInterval(this.#pings);
     this.#port?.close();
     this.#port = undefined;
@@ -288,7 +293,7 @@ class WorkerMembership implements Membership {
     } catch (error) {
       answer = { op: "no token", request, message: messageOf(error) };
     }
-    if (this.#port === port && !this.#left) this.#post(answer);
+    if (this.#port === port) this.#post(answer);
   }
 
   #post(message: ToWorker, transfer: Transferable[] = []): void {

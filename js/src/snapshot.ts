@@ -15,7 +15,7 @@ export async function* takeSnapshot(collection: OpenCollection, options: Snapsho
   collection.check();
   options.signal?.throwIfAborted();
   const { client } = collection;
-  const { resourceVersion, source }: Position = options.since ?? { resourceVersion: "0", source: "" };
+  const { resourceVersion, clusterID }: Position = options.since ?? { resourceVersion: "0", clusterID: "" };
   if (!/^\d+$/.test(resourceVersion)) throw badRequest(`since.resourceVersion is ${JSON.stringify(resourceVersion)}, expected a decimal number`);
   const chunkBytes = options.chunkBytes ?? 0;
   let answer = new Deferred<Delivery & { type: "SnapshotChunk" }>();
@@ -28,12 +28,12 @@ export async function* takeSnapshot(collection: OpenCollection, options: Snapsho
   collection.adopt(answers);
   let under = true;
   try {
-    client.send({ type: "TakeSnapshot", request, collection: collection.id, resourceVersion, source, chunkBytes });
+    client.send({ type: "TakeSnapshot", request, collection: collection.id, resourceVersion, clusterID, chunkBytes });
     for (;;) {
-      const { whole, last, resourceVersion, source, data } = await abortable(() => answer.promise, options.signal);
+      const { whole, last, resourceVersion, clusterID, data } = await abortable(() => answer.promise, options.signal);
       answer = new Deferred();
       if (last) under = false;
-      yield { data: data.slice(), whole, last, position: last ? { resourceVersion, source } : undefined };
+      yield { data: data.slice(), whole, last, position: last ? { resourceVersion, clusterID } : undefined };
       if (last) return;
       client.send({ type: "NextChunk", request, stop: false });
     }

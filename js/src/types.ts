@@ -89,7 +89,7 @@ export interface CollectionOptions extends Selectors {
 export interface Position {
   resourceVersion: ResourceVersion;
   /** Identifies the history of the resource version, such as an etcd cluster. */
-  source: string;
+  clusterID: string;
 }
 
 export interface SnapshotOptions extends CallOptions {

@@ -38,7 +38,7 @@ export class TestConnector {
   rv = 100;
   progressMillis = 10_000;
   /** The ID of the history of its versions. */
-  source = "test";
+  clusterID = "test";
   /** The resource does not exist: subscriptions end with a 404. */
   absent = false;
   /** Nothing passes in either direction, as behind a proxy that stops forwarding. */
@@ -194,7 +194,7 @@ export class TestConnector {
         w.uvarint(id);
         writeSchema(w);
         w.uvarint(0);
-        w.text(this.source);
+        w.text(this.clusterID);
         w.uvarint(0);
       });
       for (const [app, set] of Object.entries(labelSets)) {

@@ -120,8 +120,8 @@ export class Edge {
     return { code: response.status, body: await response.json() };
   }
 
-  feed(connector: TestConnector, { object = "one", grant = { ...everything, feed: true } as object, source = connector.source, resources = "v1/pods", replace = false, shard = "" } = {}): Promise<Feed> {
-    const query = new URLSearchParams({ resources, source, ...(replace && { replace: "true" }), ...(shard && { shard }) });
+  feed(connector: TestConnector, { object = "one", grant = { ...everything, feed: true } as object, clusterID = connector.clusterID, resources = "v1/pods", replace = false, shard = "" } = {}): Promise<Feed> {
+    const query = new URLSearchParams({ resources, clusterID, ...(replace && { replace: "true" }), ...(shard && { shard }) });
     const has = (key: string): boolean => shard === "" || inShard(key.slice(0, key.indexOf("/")), shard);
     return connector.feed(this.url(`${object}/feed?${query}`, "ws"), { "x-watchglass-grant": JSON.stringify(grant) }, has);
   }

@@ -359,4 +359,15 @@ export async function turn(): Promise<void> {
   for (let i = 0; i < 3; i++) await new Promise((resolve) => setImmediate(resolve));
 }
 
+/** Opens pods at a fake engine, and returns functions to respond and to find the last command's ID. */
+export async function fakePods() {
+  const fake = await fakeEngine();
+  const client = await clientAt(fake.engine);
+  const pods = client.collection("v1/pods");
+  await turn();
+  const last = (name: Command["type"]): number => fake.guest().last(name).id;
+  const respond = (write: Parameters<typeof speak>[2]): Promise<void> => speak(client, fake.guest(), write);
+  return { ...fake, client, pods, id: last("OpenCollection"), last, respond };
+}
+
 export { GuestError };

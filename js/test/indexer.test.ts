@@ -10,7 +10,7 @@ import type { Collection, KubeObject, Row } from "../src/types.js";
 import { Reader } from "../src/wire/codec.js";
 import { connected, skip, until } from "./cluster.js";
 import { noDemo, startDemo } from "./demo.js";
-import { clientAt, fakeEngine, GuestError, say, speak, turn } from "./fake.js";
+import { fakePods, GuestError, say, turn } from "./fake.js";
 import { built } from "./paths.js";
 
 const options = { skip, timeout: 20_000 };
@@ -237,20 +237,14 @@ test("a function that throws is reported, and has no values for the row", option
 const live = 2;
 const running = (key: string, rv: number, cell = "Running") => ({ key, rv, cells: [cell] });
 
-async function fakePods() {
-  const fake = await fakeEngine();
-  const client = await clientAt(fake.engine);
-  const pods = client.collection("v1/pods");
-  await turn();
-  const id = fake.guest().last("OpenCollection").id;
-  const respond = (write: Parameters<typeof speak>[2]): Promise<void> => speak(client, fake.guest(), write);
-  await respond((w) => (say.schema(w, id), say.state(w, id, live)));
-  const watchId = (): number => fake.guest().last("OpenWatch").id;
-  return { ...fake, client, pods, id, respond, watchId };
+async function livePods() {
+  const fake = await fakePods();
+  await fake.respond((w) => (say.schema(w, fake.id), say.state(w, fake.id, live)));
+  return { ...fake, watchId: () => fake.last("OpenWatch") };
 }
 
 test("rows are read again when the schema changes, and have their new values at once", async () => {
-  const { pods, id, respond, watchId, guest } = await fakePods();
+  const { pods, id, respond, watchId, guest } = await livePods();
   const indexer = createIndexer(pods, { phase: "phase" });
   await turn();
   await respond((w) => (say.changes(w, watchId(), 1, [running("default/a", 1)]), say.bookmark(w, watchId(), 1, 4)));
@@ -279,7 +273,7 @@ test("rows are read again when the schema changes, and have their new values at 
 
 test("rows stay when the engine is replaced or the history is lost, until the new ones are complete", async (t) => {
   t.mock.method(console, "error", () => {});
-  const { pods, id, client, respond, watchId, guest } = await fakePods();
+  const { pods, id, client, respond, watchId, guest } = await livePods();
   const indexer = createIndexer(pods, { phase: "phase" });
   await turn();
   await respond((w) => (say.changes(w, watchId(), 1, [running("default/a", 1), running("default/b", 2)]), say.bookmark(w, watchId(), 2, 4)));
@@ -310,7 +304,7 @@ test("rows stay when the engine is replaced or the history is lost, until the ne
 });
 
 test("events are granted as they are processed", async () => {
-  const { pods, respond, watchId, guest } = await fakePods();
+  const { pods, respond, watchId, guest } = await livePods();
   const indexer = createIndexer(pods, { phase: "phase" });
   await turn();
   const pod = (i: number) => running(`default/pod-${i}`, i + 1);

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { WatchglassError } from "../src/errors.js";
+import type { Membership } from "../src/member.js";
 import { attachWorker, type ToPage, type ToWorker, type WorkerPort } from "../src/port.js";
 
 const options = { url: "", identity: "", token: "", wasm: undefined, maxBytes: undefined, maxHistory: undefined, kubernetes: undefined };
@@ -125,4 +126,84 @@ test("the next way to start a worker is tried when its script cannot be loaded",
   assert.equal((await attached).member, 7);
   assert.ok(missing.closed);
   (await attached).leave();
+});
+
+type Phase = "starting" | "attaching" | "attached" | "left";
+type Input = "started" | "not started" | "script failed" | "attached" | "failed" | "silent" | "left";
+
+/** A page whose workers only do what the test says, and its phase as they observe it. */
+class Page {
+  #starts: { resolve(worker: FakeWorker): void; reject(error: Error): void }[] = [];
+  #worker: FakeWorker | undefined;
+  #membership: Promise<Membership>;
+  #failed = false;
+
+  constructor() {
+    const start = (): Promise<WorkerPort> => new Promise((resolve, reject) => this.#starts.push({ resolve, reject }));
+    const workers = [1, 2, 3].map(() => ({ shared: false, start }));
+    this.#membership = attachWorker({ ...options, workers }, { ...events, failed: () => (this.#failed = true) });
+    this.#membership.catch(() => {});
+  }
+
+  /** The number of workers that are being started. */
+  get starts(): number {
+    return this.#starts.length;
+  }
+
+  /** Leads an attached page to a phase, so that the test can make it leave there. */
+  async reach(phase: Phase, t: TestContext): Promise<void> {
+    await settle();
+    for (const input of ["started", "attached"] as const) await this.apply(input, t);
+    if (phase === "starting" || phase === "attaching") await this.apply("silent", t);
+    if (phase === "attaching") await this.apply("started", t);
+    if (phase === "left") await this.apply("left", t);
+  }
+
+  async apply(input: Input, t: TestContext): Promise<void> {
+    const worker = this.#worker;
+    if (input === "started") this.#starts.shift()?.resolve((this.#worker = Object.assign(new FakeWorker(), { attaches: false, pongs: false })));
+    if (input === "not started") this.#starts.shift()?.reject(new Error("it cannot be created"));
+    if (input === "script failed") worker?.onfailure?.("its script cannot be loaded");
+    if (input === "attached") worker?.say({ op: "attached", member: 7, lock: "" });
+    if (input === "failed") worker?.say({ op: "failed", message: "the engine cannot be started" });
+    if (input === "silent") await ticks(t, 4);
+    if (input === "left") (await this.#membership).leave();
+    await settle();
+  }
+
+  /** Returns the phase, and completes the start of a worker to see it. */
+  async phase(t: TestContext): Promise<Phase> {
+    const starting = this.#starts.length > 0;
+    await this.apply("started", t);
+    const { received, onfailure } = this.#worker!;
+    if (this.#failed || received.at(-1) === "leave" || received.length === 0) return "left";
+    return starting ? "starting" : onfailure ? "attaching" : "attached";
+  }
+}
+
+test("each input leads a page from each phase to the one of the table", async (t) => {
+  t.mock.timers.enable({ apis: ["setInterval"] });
+  const table: Record<Phase, Partial<Record<Input, Phase>>> = {
+    starting: { started: "attaching", "not started": "starting", silent: "starting", failed: "starting", left: "left" },
+    attaching: { "script failed": "starting", attached: "attached", failed: "left", silent: "starting", left: "left" },
+    attached: { "script failed": "attached", attached: "attached", failed: "left", silent: "starting", left: "left" },
+    left: { "script failed": "left", attached: "left", failed: "left", silent: "left", left: "left" },
+  };
+  for (const [from, row] of Object.entries(table)) {
+    for (const [input, to] of Object.entries(row)) {
+      const page = new Page();
+      await page.reach(from as Phase, t);
+      await page.apply(input as Input, t);
+      assert.equal(await page.phase(t), to, `${from}, ${input}`);
+    }
+  }
+});
+
+test("a page that left while a worker starts does not start another one", async (t) => {
+  t.mock.timers.enable({ apis: ["setInterval"] });
+  const page = new Page();
+  await page.reach("starting", t);
+  await page.apply("left", t);
+  await page.apply("not started", t);
+  assert.equal(page.starts, 0);
 });

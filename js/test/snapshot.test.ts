@@ -116,7 +116,7 @@ test("a snapshot ends when its consumer stops or its engine fails", { skip }, as
   await taken;
   await assert.rejects(fake.restored, /index out of range/);
   await assert.rejects(async () => {
-    for await (const _ of fake.snapshot({ since: { resourceVersion: "one", source: "" } }));
+    for await (const _ of fake.snapshot({ since: { resourceVersion: "one", clusterID: "" } }));
   }, /decimal number/);
   client.close();
 });

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Reader } from "../src/wire/codec.js";
-import { clientAt, fakeEngine, GuestError, say, speak, turn } from "./fake.js";
+import { fakePods, GuestError, say, turn } from "./fake.js";
 
 const live = 2;
 const forbidden = 5;
@@ -12,14 +12,8 @@ const unknownColumn = { code: 400, reason: "BadRequest", message: 'unknown colum
 const web = { key: "default/web", rv: 1, cells: ["Running"] };
 
 async function setup() {
-  const fake = await fakeEngine();
-  const client = await clientAt(fake.engine);
-  const pods = client.collection("v1/pods");
-  await turn();
-  const id = fake.guest().last("OpenCollection").id;
-  const respond = (write: Parameters<typeof speak>[2]): Promise<void> => speak(client, fake.guest(), write);
-  const lastView = (): number => fake.guest().last("OpenView").id;
-  return { ...fake, pods, id, respond, lastView };
+  const fake = await fakePods();
+  return { ...fake, lastView: () => fake.last("OpenView") };
 }
 
 const notified = (subscribe: (listener: () => void) => () => void): Promise<void> => new Promise((resolve) => void subscribe(resolve));

@@ -200,7 +200,7 @@ test("numbers survive at every length", () => {
 test("a command that cannot be written leaves no bytes behind", () => {
   const w = new Writer();
   writeCommand(w, { type: "Reconnect" });
-  assert.throws(() => writeCommand(w, { type: "TakeSnapshot", request: 1, collection: 1, resourceVersion: String(2n ** 64n), source: "", chunkBytes: 0 }), /is not an unsigned 64-bit integer/);
+  assert.throws(() => writeCommand(w, { type: "TakeSnapshot", request: 1, collection: 1, resourceVersion: String(2n ** 64n), clusterID: "", chunkBytes: 0 }), /is not an unsigned 64-bit integer/);
   writeCommand(w, { type: "Reconnect" });
   assert.deepEqual([...split(w.take())].map(({ type }) => type), [commandTypes.Reconnect, commandTypes.Reconnect]);
 });

@@ -127,38 +127,38 @@ func PutOf(o api.Object) *cacher.Update {
 	}
 }
 
-// Version stores an object in a heap and returns it with one reference.
-func Version(heap *store.Heap, text string) store.Ref {
+// Version stores an object in an arena and returns it with one reference.
+func Version(arena *store.Arena, text string) store.Ref {
 	o := Object(text)
-	return heap.Put(store.Version{
-		ResourceVersion: o.ResourceVersion, Flags: o.Flags, LabelSet: heap.Labels.Intern(o.Labels),
+	return arena.Put(store.Version{
+		ResourceVersion: o.ResourceVersion, Flags: o.Flags, LabelSet: arena.Labels.Intern(o.Labels),
 		Envelope: wire.AppendEnvelope(nil, &o),
 	})
 }
 
 // Ref formats a version as "default/a@5".
-func Ref(heap *store.Heap, ref store.Ref) string {
+func Ref(arena *store.Arena, ref store.Ref) string {
 	if ref == 0 {
 		return "-"
 	}
-	return string(heap.Key(ref)) + "@" + heap.ResourceVersion(ref).String()
+	return string(arena.Key(ref)) + "@" + arena.ResourceVersion(ref).String()
 }
 
 // Refs formats several versions.
-func Refs(heap *store.Heap, refs []store.Ref) []string {
+func Refs(arena *store.Arena, refs []store.Ref) []string {
 	names := []string{}
 	for _, ref := range refs {
-		names = append(names, Ref(heap, ref))
+		names = append(names, Ref(arena, ref))
 	}
 	return names
 }
 
 // Delivery formats a delivery of a watch, such as "MODIFIED default/a@5", "DELETED
 // default/a@7", "BOOKMARK @7" or "BOOKMARK @7 end".
-func Delivery(heap *store.Heap, d watcher.Delivery) string {
+func Delivery(arena *store.Arena, d watcher.Delivery) string {
 	text := d.Type.String() + " "
 	if d.Content != 0 {
-		text += strings.Clone(string(heap.Key(d.Content)))
+		text += strings.Clone(string(arena.Key(d.Content)))
 	}
 	text += "@" + d.ResourceVersion.String()
 	if d.Flags&api.EndOfInitialEvents != 0 {
@@ -172,12 +172,12 @@ func Delivery(heap *store.Heap, d watcher.Delivery) string {
 
 // Take empties the output of a watch without a sink, releases its references, and
 // returns the formatted deliveries.
-func Take(heap *store.Heap, w *watcher.Watcher) []string {
+func Take(arena *store.Arena, w *watcher.Watcher) []string {
 	names := []string{}
 	w.Run()
 	for d, ok := w.Take(); ok; d, ok = w.Take() {
-		names = append(names, Delivery(heap, d))
-		heap.Release(d.Content)
+		names = append(names, Delivery(arena, d))
+		arena.Release(d.Content)
 		w.Run()
 	}
 	return names

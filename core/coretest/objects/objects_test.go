@@ -29,13 +29,13 @@ func TestObjectReadsEveryKindOfWord(t *testing.T) {
 }
 
 func TestVersionsAreNamedInResults(t *testing.T) {
-	heap := store.NewHeap()
-	ref := objects.Version(heap, "default/a rv=5 app=web")
-	assert.Equal(t, []string{"default/a@5", "-"}, objects.Refs(heap, []store.Ref{ref, 0}))
-	assert.Equal(t, "DELETED default/a@7 unknown", objects.Delivery(heap, watcher.Delivery{
+	arena := store.NewArena()
+	ref := objects.Version(arena, "default/a rv=5 app=web")
+	assert.Equal(t, []string{"default/a@5", "-"}, objects.Refs(arena, []store.Ref{ref, 0}))
+	assert.Equal(t, "DELETED default/a@7 unknown", objects.Delivery(arena, watcher.Delivery{
 		Type: api.Deleted, Content: ref, ResourceVersion: 7, Flags: api.FinalStateUnknown,
 	}))
-	assert.Equal(t, "BOOKMARK @7 end", objects.Delivery(heap, watcher.Delivery{
+	assert.Equal(t, "BOOKMARK @7 end", objects.Delivery(arena, watcher.Delivery{
 		Type: api.Bookmark, ResourceVersion: 7, Flags: api.EndOfInitialEvents,
 	}))
 }

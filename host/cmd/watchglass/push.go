@@ -122,7 +122,7 @@ func pushTo(ctx context.Context, f *pushFlags, url string, stderr io.Writer) err
 	group.Go(func() error {
 		pusher, err := push.New(push.Config{
 			Connector: h.connector, URL: url, Resources: resources, Replace: f.replace, Logger: log,
-			Source: identity(up.source), Token: f.token,
+			ClusterID: identity(up.source), Token: f.token,
 		})
 		if err != nil {
 			return err
@@ -156,7 +156,7 @@ func identity(src source.Source) func(context.Context) (string, error) {
 		if !ok {
 			return "", nil
 		}
-		return identifier.Identity(ctx)
+		return identifier.ClusterID(ctx)
 	}
 }
 

@@ -3,7 +3,6 @@ package main
 import (
 	"crypto/tls"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -16,6 +15,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/coretest/kubeserver"
 	"github.com/watchglass/watchglass/core/wire"
 	"github.com/watchglass/watchglass/host/audit"
 	"github.com/watchglass/watchglass/host/internal/certtest"
@@ -46,30 +47,18 @@ func reviewingCluster(t *testing.T) string {
 	})
 	for path, text := range map[string]string{
 		"/version": `{"gitVersion":"v1.36.3"}`, "/api": `{"kind":"APIVersions","versions":["v1"]}`, "/apis": `{"kind":"APIGroupList","groups":[]}`,
-		"/api/v1":                        `{"kind":"APIResourceList","groupVersion":"v1","resources":[{"name":"pods","singularName":"pod","namespaced":true,"kind":"Pod","verbs":["get","list","watch"]}]}`,
-		"/api/v1/namespaces/kube-system": `{"metadata":{"uid":"cluster-1"}}`,
+		"/api/v1": `{"kind":"APIResourceList","groupVersion":"v1","resources":[{"name":"pods","singularName":"pod","namespaced":true,"kind":"Pod","verbs":["get","list","watch"]}]}`,
 	} {
 		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, text) })
 	}
-	ending := make(chan struct{})
-	mux.HandleFunc("GET /api/v1/pods", func(w http.ResponseWriter, r *http.Request) {
-		object := `{"metadata":{"name":"one","namespace":"default","uid":"u","resourceVersion":"1"}}`
-		if r.URL.Query().Get("watch") == "" {
-			fmt.Fprintf(w, `{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[%s]}`, object)
-			return
-		}
-		if r.URL.Query().Get("sendInitialEvents") == "true" {
-			fmt.Fprintf(w, `{"type":"ADDED","object":%s}`+"\n", strings.Replace(object, "{", `{"kind":"Pod","apiVersion":"v1",`, 1))
-			io.WriteString(w, `{"type":"BOOKMARK","object":{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"1","annotations":{"k8s.io/initial-events-end":"true"}}}}`+"\n")
-		}
-		w.(http.Flusher).Flush()
-		select {
-		case <-ending:
-		case <-r.Context().Done():
-		}
+	m := kubeserver.NewMemory()
+	m.Put("default/one", func(rv api.ResourceVersion) string {
+		return `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"one","namespace":"default","uid":"u","resourceVersion":"` + rv.String() + `"}}`
 	})
+	pods := kubeserver.NewHandler(&m.Server)
+	mux.Handle("GET /", pods)
 	server := httptest.NewServer(mux)
-	t.Cleanup(func() { close(ending); server.Close() })
+	t.Cleanup(func() { pods.EndWatches(); server.CloseClientConnections(); server.Close() })
 	return file(t, "kubeconfig", `{"apiVersion":"v1","kind":"Config","current-context":"c","clusters":[{"name":"c","cluster":{"server":"`+server.URL+`"}}],`+
 		`"contexts":[{"name":"c","context":{"cluster":"c","user":"u"}}],"users":[{"name":"u","user":{"token":"connector"}}]}`)
 }

@@ -78,7 +78,7 @@ func (c *crowd) watch(ctx context.Context, selector string) {
 	rv := strconv.Itoa(manyPods)
 	opt := cacher.WatchOptions{Selection: objects.Select(selector, ""), ResourceVersion: rv, Sink: func(d watcher.Delivery) bool {
 		c.received++
-		c.ours.Heap().Release(d.Content)
+		c.ours.Arena().Release(d.Content)
 		return true
 	}}
 	if status := c.ours.Watch(opt, func(*watcher.Watcher, *api.Status) {}); status != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/core/store"
 )
 
 // answer to a list.
@@ -36,14 +37,18 @@ func (w *world) ourList(r *request, done func(answer)) {
 		done(answer{refused: ourRefusal(refused)})
 		return
 	}
-	refused = w.ours.List(options, func(result *cacher.ListResult, status *api.Status) {
+	refused = w.ours.List(options, func(result *cacher.Pages, status *api.Status) {
+		var items []store.Ref
+		if status == nil {
+			items, status = result.All()
+		}
 		if status != nil {
 			done(answer{refused: ourRefusal(status)})
 			return
 		}
 		a := answer{rv: result.ResourceVersion.String(), next: result.Continue, remaining: result.Remaining}
-		for _, ref := range result.Items {
-			a.items = append(a.items, w.describe(ref, w.ours.Heap().ResourceVersion(ref)))
+		for _, ref := range items {
+			a.items = append(a.items, w.describe(ref, w.ours.Arena().ResourceVersion(ref)))
 		}
 		done(a)
 	})
@@ -144,7 +149,7 @@ func (w *world) get(key, rv string, waits bool, meanwhile func()) {
 		case status != nil:
 			ours = ourRefusal(status)
 		case ref != 0:
-			ours = w.describe(ref, w.ours.Heap().ResourceVersion(ref))
+			ours = w.describe(ref, w.ours.Arena().ResourceVersion(ref))
 		default:
 			ours = "none"
 		}

@@ -108,7 +108,7 @@ func (p *pair) read(w *world) {
 			p.ours.bookmark(rv, d.Flags&api.EndOfInitialEvents != 0)
 		} else {
 			p.ours.event(d.Type.String(), rv, w.describe(d.Content, d.ResourceVersion))
-			w.ours.Heap().Release(d.Content)
+			w.ours.Arena().Release(d.Content)
 		}
 		p.our.Run()
 	}

@@ -130,8 +130,8 @@ func versionOf(p *example.Pod) uint64 {
 }
 
 func (w *world) describe(ref store.Ref, rv api.ResourceVersion) string {
-	heap := w.ours.Heap()
-	return describe(string(heap.Key(ref)), rv.String(), heap.LabelsOf(ref).String(), heap.Envelope(ref).Field(2))
+	arena := w.ours.Arena()
+	return describe(string(arena.Key(ref)), rv.String(), arena.LabelsOf(ref).String(), arena.Envelope(ref).Field(2))
 }
 
 func (w *world) pick(words ...string) string { return words[w.random.Intn(len(words))] }

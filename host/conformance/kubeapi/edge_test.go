@@ -105,7 +105,7 @@ func (w *worker) feed() {
 		resources = append(resources, schema.Resource)
 	}
 	p, err := push.New(push.Config{
-		Connector: w.connector(), URL: "ws://" + w.address + "/feed", Resources: resources, Source: w.source.Identity,
+		Connector: w.connector(), URL: "ws://" + w.address + "/feed", Resources: resources, ClusterID: w.source.ClusterID,
 		Token: func() (string, error) { return w.sign(time.Hour, true), nil }, Logger: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(w, err)

@@ -112,8 +112,8 @@ func (r *Reader) Resume(ctx context.Context, s *Subscription, f wire.Subscribe) 
 	if f.ResourceVersion == 0 && s.Synced {
 		f.ResourceVersion = s.ResourceVersion
 	}
-	if f.Source == "" {
-		f.Source, f.DeltaEpoch, f.DeltaEpochSince = s.Source, s.DeltaEpoch, s.DeltaEpochSince
+	if f.ClusterID == "" {
+		f.ClusterID, f.DeltaEpoch, f.DeltaEpochSince = s.Source, s.DeltaEpoch, s.DeltaEpochSince
 	}
 	s.ID, s.Status, s.Schema = f.Subscription, nil, nil
 	s.labels, s.Faults, s.staged = map[uint32]api.Labels{}, map[api.Key]*api.Status{}, nil

@@ -128,9 +128,9 @@ func (e *edge) url(scheme, object, path string) string {
 func (e *edge) feed(ctx context.Context, object string) error {
 	p, err := push.New(push.Config{
 		Connector: e.connector, URL: e.url("ws", object, "feed"), Resources: []api.Resource{pods},
-		Source: func(context.Context) (string, error) { return "bench", nil },
-		Token:  func() (string, error) { return feedGrant, nil },
-		Logger: slog.New(slog.DiscardHandler),
+		ClusterID: func(context.Context) (string, error) { return "bench", nil },
+		Token:     func() (string, error) { return feedGrant, nil },
+		Logger:    slog.New(slog.DiscardHandler),
 	})
 	if err == nil {
 		go p.Run(ctx) // ends with ctx

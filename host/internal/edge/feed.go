@@ -39,8 +39,8 @@ func (d *demo) feed(ctx context.Context) (failed error) {
 	}()
 	p, err := push.New(push.Config{
 		Connector: c, URL: "ws://" + d.runtime.Address() + "/feed", Resources: resources, Logger: log,
-		Source: src.Identity,
-		Token:  func() (string, error) { return d.mint(true) },
+		ClusterID: src.ClusterID,
+		Token:     func() (string, error) { return d.mint(true) },
 	})
 	if err != nil {
 		return err

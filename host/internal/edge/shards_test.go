@@ -231,10 +231,10 @@ func TestShards(t *testing.T) {
 			{"/watch?resource=v1/pods&namespace=" + elsewhere, mine, 403},
 			{"/watch?resource=v1/pods&namespace=" + beside, mine, 403},
 			{"/watch?resource=v1/pods&namespace=" + here, "", 401},
-			{"/feed?resources=v1/pods&source=x", feed, 400},
-			{"/feed?resources=v1/pods&shard=0-of-3&source=x", feed, 404},
-			{"/feed?resources=v1/nodes&shard=0-of-2&source=x", feed, 404},
-			{"/feed?resources=v1/pods&shard=0-of-2&source=x", feed, 409}, // another cluster
+			{"/feed?resources=v1/pods&clusterID=x", feed, 400},
+			{"/feed?resources=v1/pods&shard=0-of-3&clusterID=x", feed, 404},
+			{"/feed?resources=v1/nodes&shard=0-of-2&clusterID=x", feed, 404},
+			{"/feed?resources=v1/pods&shard=0-of-2&clusterID=x", feed, 409}, // another cluster
 		} {
 			assert.Equal(t, c.code, r.refused(c.path, c.token), c.path)
 		}

@@ -42,7 +42,7 @@ func TestConnectionLostDuringListIsReportedBeforeRequestTimeout(t *testing.T) {
 	src, _ := through(t, hole)
 	require.NoError(t, src.Ready(t.Context()))
 	hole.close()
-	_, err := src.Identity(t.Context())
+	_, err := src.ClusterID(t.Context())
 	require.ErrorContains(t, err, cannotConnect)
 }
 

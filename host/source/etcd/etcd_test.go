@@ -350,7 +350,7 @@ func TestReady(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualError(t, src.Ready(t.Context()),
 		"etcd 127.0.0.1:1: cannot connect: check that etcd listens on this address, and whether it requires TLS")
-	_, err = src.Identity(t.Context())
+	_, err = src.ClusterID(t.Context())
 	require.ErrorContains(t, err, "cannot connect")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -97,7 +97,7 @@ func TestASilentConnectionEndsTheStream(t *testing.T) {
 	}})
 	require.ErrorContains(t, err, "no response to requests for progress within "+(4*config.ProgressInterval).String())
 
-	_, err = src.Identity(t.Context())
+	_, err = src.ClusterID(t.Context())
 	require.EqualError(t, err, "etcd "+hole.Addr().String()+": no response within 1s")
 }
 

@@ -54,8 +54,8 @@ func (s *Source) Resources(context.Context) ([]api.Resource, error) {
 	return catalog.Names(s.config.Resources), nil
 }
 
-// Identity implements source.Identifier.
-func (s *Source) Identity(ctx context.Context) (string, error) {
+// ClusterID implements source.Identifier.
+func (s *Source) ClusterID(ctx context.Context) (string, error) {
 	resp, err := s.request(ctx, s.config.Prefix, clientv3.WithCountOnly())
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", s.name(), err)

@@ -102,7 +102,7 @@ func (s *Source) stream(ctx context.Context, resource api.Resource, from api.Res
 	if err != nil {
 		return err
 	}
-	cluster, err := s.Identity(ctx)
+	cluster, err := s.ClusterID(ctx)
 	if err != nil {
 		return err
 	}
@@ -115,9 +115,8 @@ func (s *Source) stream(ctx context.Context, resource api.Resource, from api.Res
 	return s.newStream(found, sink, cluster).run(ctx, from)
 }
 
-// Identity implements source.Identifier. It returns the ID of the history that
-// resource versions belong to.
-func (s *Source) Identity(ctx context.Context) (string, error) {
+// ClusterID implements source.Identifier.
+func (s *Source) ClusterID(ctx context.Context) (string, error) {
 	var namespace struct{ Metadata struct{ UID string } }
 	err := s.getJSON(ctx, "/api/v1/namespaces/kube-system", &namespace)
 	var status *api.Status

@@ -70,8 +70,8 @@ func (s *Source) Resources(context.Context) ([]api.Resource, error) {
 	return catalog.Names(s.schemas), nil
 }
 
-// Identity implements source.Identifier.
-func (s *Source) Identity(context.Context) (string, error) { return s.name, nil }
+// ClusterID implements source.Identifier.
+func (s *Source) ClusterID(context.Context) (string, error) { return s.name, nil }
 
 // Put writes one object and returns the revision. It panics if the source does not
 // serve the resource, which is a mistake in the test.

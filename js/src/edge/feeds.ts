@@ -22,7 +22,7 @@ interface Feed {
    * Identifies the history of the connector's resource versions; empty if the connector
    * did not send it.
    */
-  source: string;
+  clusterID: string;
   user: string;
   expires: number;
   /** The number of its last session; zero if there was none. */
@@ -106,11 +106,11 @@ export class Feeds {
     if (refused) return refused;
     const { searchParams } = new URL(request.url);
     const resources = (searchParams.get("resources") ?? "").split(",").filter(Boolean).sort();
-    const source = searchParams.get("source") ?? "";
-    const why = this.#mayNot(grant, resources) ?? this.#conflict(resources, source, searchParams.get("replace") === "true");
+    const clusterID = searchParams.get("clusterID") ?? "";
+    const why = this.#mayNot(grant, resources) ?? this.#conflict(resources, clusterID, searchParams.get("replace") === "true");
     if (why) return refuse(why);
     const [client, server] = socketPair();
-    const feed: Feed = { since: Date.now(), resources, source, user: grant.user, expires: grant.expires, session: 0 };
+    const feed: Feed = { since: Date.now(), resources, clusterID, user: grant.user, expires: grant.expires, session: 0 };
     const refusal = setAttachment(server, feed);
     if (refusal) return refuse(refusal);
     this.#state.acceptWebSocket(server, [tag]);
@@ -149,8 +149,8 @@ export class Feeds {
 
   report(): unknown {
     const connected = this.#sockets().map((socket) => {
-      const { since, source, user } = feedOf(socket);
-      return { since, source, user, active: socket === this.#active && this.#begun };
+      const { since, clusterID, user } = feedOf(socket);
+      return { since, clusterID, user, active: socket === this.#active && this.#begun };
     });
     return { connected, ...(this.#refused && { refused: this.#refused }) };
   }
@@ -164,16 +164,16 @@ export class Feeds {
   }
 
   /** Returns why a connector conflicts with the other connectors or with the held data. */
-  #conflict(resources: readonly string[], source: string, replace: boolean): Status | undefined {
+  #conflict(resources: readonly string[], clusterID: string, replace: boolean): Status | undefined {
     const others = this.#sockets().map(feedOf);
     const different = others.find((other) => other.resources.join() !== resources.join());
     if (different) return this.#refuse(`all connectors must feed the same resources: another one feeds ${different.resources}, and this one ${resources}`);
-    const rival = others.find((other) => other.source && source && other.source !== source);
-    if (rival) return this.#refuse(`another connector feeds cluster ${rival.source}, and this one ${source}`);
+    const rival = others.find((other) => other.clusterID && clusterID && other.clusterID !== clusterID);
+    if (rival) return this.#refuse(`another connector feeds cluster ${rival.clusterID}, and this one ${clusterID}`);
     for (const resource of resources) {
-      const held = clusterOf(this.#collections.source(resource));
-      if (!held || !source || held === source) continue;
-      if (!replace) return this.#refuse(`this object has the ${resource} of cluster ${held}, and the connector feeds cluster ${source}`);
+      const held = clusterOf(this.#collections.clusterID(resource));
+      if (!held || !clusterID || held === clusterID) continue;
+      if (!replace) return this.#refuse(`this object has the ${resource} of cluster ${held}, and the connector feeds cluster ${clusterID}`);
       this.#collections.forget(resource);
     }
     return undefined;
@@ -189,9 +189,9 @@ export class Feeds {
           this.#count(content.subscription, content.bytes);
           continue;
         }
-        const { subscription, resource, source } = content;
-        const cluster = clusterOf(source);
-        const expected = feedOf(socket).source || clusterOf(this.#collections.source(resource));
+        const { subscription, resource, clusterID } = content;
+        const cluster = clusterOf(clusterID);
+        const expected = feedOf(socket).clusterID || clusterOf(this.#collections.clusterID(resource));
         if (expected && cluster !== expected) return { foreign: this.#refuse(`${resource} is from cluster ${cluster}, expected ${expected}`), changes };
         this.#subscribed.set(subscription, resource);
       }
@@ -274,6 +274,6 @@ function feedOf(socket: HibernatableSocket): Feed {
  * Returns the cluster of a history. It stays the same when a history restarts, such as
  * after a restore from a backup.
  */
-function clusterOf(source: string): string {
-  return source.replace(/ restored at \d+$/, "");
+function clusterOf(clusterID: string): string {
+  return clusterID.replace(/ restored at \d+$/, "");
 }

@@ -9,11 +9,11 @@ import { writeSubscriptionStatus } from "../wire/status.js";
 /** The types of further frames, which only the edge reads. */
 const more = { Unsubscribe: 0x03, SnapshotPart: 0x15, Events: 0x17, SnapshotBlock: 0x1e, SnapshotBodies: 0x1f, SavedSubscription: 0x31, ChooseColumns: 0x88 } as const;
 
-/** A schema in a connector's message, with the history of the resource. */
+/** A schema in a connector's message, with the cluster ID of the resource. */
 export interface Described {
   subscription: number;
   resource: string;
-  source: string;
+  clusterID: string;
 }
 
 /** Yields the schemas of a connector's message, and the number of bytes of other frames that have objects. */
@@ -28,7 +28,7 @@ export function* contents(message: Uint8Array): Generator<Described | { subscrip
     }
     const { group, version, resource } = schema(r);
     r.uvarint();
-    yield { subscription, resource: `${group && `${group}/`}${version}/${resource}`, source: r.text() };
+    yield { subscription, resource: `${group && `${group}/`}${version}/${resource}`, clusterID: r.text() };
   }
 }
 

@@ -89,7 +89,7 @@ export class Storage {
       .toArray()
       .map((row) => ({
         resource: row.resource,
-        position: { resourceVersion: row.version, source: row.source },
+        position: { resourceVersion: row.version, clusterID: row.source },
         metadataOnly: row.metadata_only > 0,
         generation: row.generation,
         chunks: row.chunks,
@@ -164,7 +164,7 @@ export class Storage {
     const { resource, position, metadataOnly, generation, chunks, wholeBytes, changeBytes } = state;
     this.#storage.transactionSync(() => {
       this.#storage.sql.exec("INSERT OR REPLACE INTO resources VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        resource, position.resourceVersion, position.source, metadataOnly ? this.#memoryBytes : 0, generation, chunks, wholeBytes, changeBytes);
+        resource, position.resourceVersion, position.clusterID, metadataOnly ? this.#memoryBytes : 0, generation, chunks, wholeBytes, changeBytes);
       this.clean(state);
     });
   }

@@ -66,8 +66,8 @@ export class StoredCollection {
    * Identifies the history of the stored state's resource versions; empty if nothing is
    * stored.
    */
-  get source(): string {
-    return this.#stored?.position.source ?? "";
+  get clusterID(): string {
+    return this.#stored?.position.clusterID ?? "";
   }
 
   /** Resolves when the stored state has been loaded, or deleted because it was unusable. */

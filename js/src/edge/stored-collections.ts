@@ -36,8 +36,8 @@ export class StoredCollections {
   }
 
   /** Returns the history of a resource's versions; empty if unknown. */
-  source(resource: string): string {
-    return this.#held.get(resource)?.source ?? "";
+  clusterID(resource: string): string {
+    return this.#held.get(resource)?.clusterID ?? "";
   }
 
   /**

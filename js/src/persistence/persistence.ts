@@ -340,7 +340,7 @@ export class Persistence {
   async #storeChanges(persisted: Persisted): Promise<void> {
     const before = persisted.stored;
     const continues = before && before.changeBytes < Math.max(changeBytes, changeShare * before.wholeBytes);
-    const since = continues ? before.position : { resourceVersion: "0", source: "" };
+    const since = continues ? before.position : { resourceVersion: "0", clusterID: "" };
     const key = { owner: this.#owner, scope: persisted.scope.key };
     const fresh = { ...key, generation: crypto.randomUUID() };
     const changes: Uint8Array[] = [];
@@ -349,7 +349,7 @@ export class Persistence {
     let output = await this.#request(request, { type: "TakeSnapshot", request, collection: persisted.id, ...since, chunkBytes: 0 });
     try {
       for (;;) {
-        const { whole, last, resourceVersion, source } = output;
+        const { whole, last, resourceVersion, clusterID } = output;
         const data = output.data.slice();
         if (whole) {
           await this.#makeRoom(persisted, (wholeBytes += data.length));
@@ -357,7 +357,7 @@ export class Persistence {
         } else {
           changes.push(data);
         }
-        if (last) return await this.#commit(persisted, before, { resourceVersion, source }, whole ? { ...fresh, chunks, wholeBytes } : undefined, changes);
+        if (last) return await this.#commit(persisted, before, { resourceVersion, clusterID }, whole ? { ...fresh, chunks, wholeBytes } : undefined, changes);
         output = await this.#request(request, { type: "NextChunk", request, stop: false });
       }
     } catch (error) {

@@ -88,7 +88,7 @@ export type MemberCommand =
   | { type: "GetObject"; request: number; resource: string; key: string }
   | { type: "Inspect"; request: number }
   | { type: "Reconnect" }
-  | { type: "TakeSnapshot"; request: number; collection: number; resourceVersion: string; source: string; chunkBytes: number }
+  | { type: "TakeSnapshot"; request: number; collection: number; resourceVersion: string; clusterID: string; chunkBytes: number }
   | { type: "NextChunk"; request: number; stop: boolean }
   | { type: "RestoreChunk"; collection: number; data: Uint8Array; end: boolean; body: number };
 
@@ -112,7 +112,7 @@ export const memberCommands: { [Type in MemberCommand["type"]]: readonly [type: 
   ReleaseObject: [0x4d, "handle"],
   GetObject: [0x4e, "request", "resource", "key"],
   Reconnect: [0x53],
-  TakeSnapshot: [0x54, "request", "collection", "resourceVersion", "source", "chunkBytes"],
+  TakeSnapshot: [0x54, "request", "collection", "resourceVersion", "clusterID", "chunkBytes"],
   NextChunk: [0x55, "request", "stop"],
   RestoreChunk: [0x56, "collection", "data", "end", "body"],
 };

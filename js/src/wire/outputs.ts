@@ -75,7 +75,7 @@ export type Delivery =
   | { type: "ErrorReply"; id: number; status: Status | undefined }
   | { type: "ObjectChanged"; id: number; resourceVersion: ResourceVersion; item: Item | undefined }
   | { type: "ObjectState"; id: number; state: State; status: Status | undefined }
-  | { type: "SnapshotChunk"; id: number; whole: boolean; last: boolean; resourceVersion: ResourceVersion; source: string; data: Uint8Array };
+  | { type: "SnapshotChunk"; id: number; whole: boolean; last: boolean; resourceVersion: ResourceVersion; clusterID: string; data: Uint8Array };
 
 /** The states of a collection, in the order of their numbers on the wire. */
 export const states: readonly State[] = ["connecting", "syncing", "live", "reconnecting", "stale", "forbidden", "closed"];
@@ -142,7 +142,7 @@ export const deliveryParsers: Parsers<Delivery> = {
       whole: r.bool(),
       last: r.bool(),
       resourceVersion: r.resourceVersion(),
-      source: r.text(),
+      clusterID: r.text(),
       data: r.bytes(),
     }),
   ],

@@ -5,14 +5,25 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// Persisted state consists of frames that a connector sent. It is restored by
-// replaying them on a reflector that was never connected. The cacher has no
-// readers until the restore is complete.
+// Restored is the part of a reflector that restores a persisted state. The state consists
+// of frames that a connector sent, which are replayed on a reflector that was never
+// connected. The cacher has no readers until the restore is complete.
+type Restored struct {
+	reflector    *Reflector
+	dictionaries []wire.Dictionary // during replay
+	parts        []wire.Change     // buffer for parsing parts during replay
+	block        *wire.Block       // buffer for persisted blocks, which may be read during a snapshot
+	unloaded     int               // memory that unloaded bodies of the persisted state need
+}
+
+// Restored returns the part that restores a persisted state.
+func (r *Reflector) Restored() *Restored { return &r.restored }
 
 // Replay processes persisted frames with progressAt as the current time. It collects
 // the dictionaries that they define. An error means that the frames were not
 // written by this program; the reflector is then unusable.
-func (r *Reflector) Replay(frames []byte, progressAt int64) error {
+func (s *Restored) Replay(frames []byte, progressAt int64) error {
+	r := s.reflector
 	r.now = progressAt
 	if r.phase == idle {
 		r.phase, r.labels = subscribed, &labelSets{}
@@ -20,7 +31,7 @@ func (r *Reflector) Replay(frames []byte, progressAt int64) error {
 	for len(frames) > 0 {
 		t, payload, rest, err := wire.Next(frames)
 		if err == nil {
-			err = r.replay(t, payload)
+			err = s.replay(t, payload)
 		}
 		if err != nil {
 			return err
@@ -33,44 +44,33 @@ func (r *Reflector) Replay(frames []byte, progressAt int64) error {
 	return nil
 }
 
-func (r *Reflector) replay(t wire.Type, payload []byte) error {
+func (s *Restored) replay(t wire.Type, payload []byte) error {
 	f, err := wire.Persisted.New(t)
 	switch f := f.(type) {
 	case nil:
 		return err
 	case *wire.SnapshotPart:
-		f.Objects = r.parts
+		f.Objects = s.parts
 	}
 	if err := f.Parse(payload); err != nil {
 		return err
 	}
 	switch f := f.(type) {
 	case *wire.Dictionary:
-		r.replayed = append(r.replayed, wire.Dictionary{ID: f.ID, Data: append([]byte(nil), f.Data...)})
+		s.dictionaries = append(s.dictionaries, wire.Dictionary{ID: f.ID, Data: append([]byte(nil), f.Data...)})
+		return nil
 	case *wire.Schema:
-		return r.replaySchema(f)
-	case *wire.LabelSet:
-		r.LabelSet(f)
-	case *wire.ObjectError:
-		r.Fault(f)
-	case *wire.SnapshotBegin:
-		return r.SnapshotBegin(f)
-	case *wire.SnapshotPart:
-		r.parts = f.Objects
-		return r.SnapshotPart(f, 0)
+		return s.schema(f)
 	case *wire.StoredBlock:
-		return r.replayBlock(f)
-	case *wire.SnapshotEnd:
-		return r.SnapshotEnd(f)
-	case *wire.Events:
-		return r.Changes(f, 0)
-	case *wire.Progress:
-		return r.Progress(f)
+		return s.storedBlock(f)
+	case *wire.SnapshotPart:
+		s.parts = f.Objects
 	}
-	return nil
+	return s.reflector.Receive(f, 0)
 }
 
-func (r *Reflector) replayBlock(f *wire.StoredBlock) error {
+func (s *Restored) storedBlock(f *wire.StoredBlock) error {
+	r := s.reflector
 	if r.phase != listing {
 		return api.Protocol("the persisted state has objects outside of a snapshot")
 	}
@@ -80,12 +80,12 @@ func (r *Reflector) replayBlock(f *wire.StoredBlock) error {
 	return nil
 }
 
-func (r *Reflector) replaySchema(f *wire.Schema) error {
-	dictionary, err := dictionaryOf(f, r.replayed)
+func (s *Restored) schema(f *wire.Schema) error {
+	dictionary, err := dictionaryOf(f, s.dictionaries)
 	if err != nil {
 		return err
 	}
-	if !r.Schema(f, dictionary) {
+	if !s.reflector.Schema(f, dictionary) {
 		return api.Protocol("the persisted changes do not belong to the persisted objects")
 	}
 	return nil
@@ -104,11 +104,13 @@ func dictionaryOf(f *wire.Schema, known []wire.Dictionary) ([]byte, error) {
 	return nil, nil
 }
 
-// Replayed ends the replay. The state counts as current at the time given to the
+// End ends the replay. The state counts as current at the time given to the
 // last Replay, and the reflector waits for its first connection. It returns false
 // if the replay did not contain a complete state.
-func (r *Reflector) Replayed() bool {
-	r.phase, r.labels, r.replayed, r.parts, r.out = idle, &labelSets{}, nil, nil, nil
+func (s *Restored) End() bool {
+	r := s.reflector
+	r.phase, r.labels, r.out = idle, &labelSets{}, nil
+	s.dictionaries, s.parts = nil, nil
 	r.Relists, r.Resumes, r.Expired, r.Events = 0, 0, 0, 0
 	return r.schema && r.cacher.Ready()
 }

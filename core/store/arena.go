@@ -5,7 +5,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// Ref names one version of an object in a [Heap]. The zero Ref means no object.
+// Ref names one version of an object in a [Arena]. The zero Ref means no object.
 type Ref uint32
 
 // record is the metadata of one version. It has no pointers, so the garbage
@@ -21,9 +21,9 @@ type record struct {
 	inBlock    bool // the body is in a block
 }
 
-// Heap stores reference-counted object versions. Unless its comment says
+// Arena stores reference-counted object versions. Unless its comment says
 // otherwise, a method takes and returns exactly one reference per Ref.
-type Heap struct {
+type Arena struct {
 	Labels LabelSets
 	// OnCorrupt is called when a body cannot be read from its block.
 	OnCorrupt func()
@@ -44,15 +44,15 @@ type page [pageSize]record
 
 const pageSize = 256
 
-// NewHeap returns an empty heap.
-func NewHeap() *Heap {
-	return &Heap{Labels: newLabelSets(), OnCorrupt: func() {}, next: 1, slab: newSlab()}
+// NewArena returns an empty arena.
+func NewArena() *Arena {
+	return &Arena{Labels: newLabelSets(), OnCorrupt: func() {}, next: 1, slab: newSlab()}
 }
 
-func (h *Heap) record(ref Ref) *record { return &h.pages[ref/pageSize][ref%pageSize] }
+func (a *Arena) record(ref Ref) *record { return &a.pages[ref/pageSize][ref%pageSize] }
 
-// Version is the data that a heap stores for one version of an object. Put copies the envelope. LabelSet
-// is an ID from the heap's own LabelSets.
+// Version is the data that an arena stores for one version of an object. Put copies the envelope. LabelSet
+// is an ID from the arena's own LabelSets.
 type Version struct {
 	ResourceVersion api.ResourceVersion
 	Flags           api.Flags
@@ -72,110 +72,110 @@ type Version struct {
 
 // Put stores a version and returns its first reference. It takes ownership of the
 // caller's references to the label set and the base.
-func (h *Heap) Put(v Version) Ref {
+func (a *Arena) Put(v Version) Ref {
 	if v.Place.Block != 0 {
-		return h.putInBlock(v)
+		return a.putInBlock(v)
 	}
-	at := h.slab.alloc(len(v.Envelope) + len(v.Body))
-	b := h.slab.bytes(at)
+	at := a.slab.alloc(len(v.Envelope) + len(v.Body))
+	b := a.slab.bytes(at)
 	copy(b[copy(b, v.Envelope):], v.Body)
-	ref := h.unused()
-	*h.record(ref) = record{
+	ref := a.unused()
+	*a.record(ref) = record{
 		rv: v.ResourceVersion, at: at, refs: 1,
 		labels: v.LabelSet, dictionary: v.Dictionary, base: v.Base, flags: v.Flags,
 	}
 	if v.Base != 0 {
-		h.deltas++
+		a.deltas++
 	}
 	return ref
 }
 
-func (h *Heap) unused() Ref {
-	if n := len(h.free); n > 0 {
-		ref := h.free[n-1]
-		h.free = h.free[:n-1]
+func (a *Arena) unused() Ref {
+	if n := len(a.free); n > 0 {
+		ref := a.free[n-1]
+		a.free = a.free[:n-1]
 		return ref
 	}
-	ref := h.next
-	if int(ref/pageSize) == len(h.pages) {
-		h.pages = append(h.pages, new(page))
+	ref := a.next
+	if int(ref/pageSize) == len(a.pages) {
+		a.pages = append(a.pages, new(page))
 	}
-	h.next++
+	a.next++
 	return ref
 }
 
 // SetBody replaces the body of a version in place. If the place is not zero, it is that
 // of the body. SetBody takes ownership of a reference to the base, and invalidates every
 // slice obtained from the version.
-func (h *Heap) SetBody(ref Ref, body api.Body, place Place, dictionary uint32, base Ref) {
-	old, e := h.record(ref), h.Envelope(ref)
-	h.scratch = e.AppendWithBody(h.scratch[:0], body)
-	h.Labels.Retain(old.labels)
-	other := h.Put(Version{
-		ResourceVersion: old.rv, Flags: old.flags, LabelSet: old.labels, Dictionary: dictionary, Base: base, Envelope: h.scratch, Place: place,
+func (a *Arena) SetBody(ref Ref, body api.Body, place Place, dictionary uint32, base Ref) {
+	old, e := a.record(ref), a.Envelope(ref)
+	a.scratch = e.AppendWithBody(a.scratch[:0], body)
+	a.Labels.Retain(old.labels)
+	other := a.Put(Version{
+		ResourceVersion: old.rv, Flags: old.flags, LabelSet: old.labels, Dictionary: dictionary, Base: base, Envelope: a.scratch, Place: place,
 	})
-	now := h.record(other)
+	now := a.record(other)
 	*old, *now = *now, *old
 	old.refs, now.refs = now.refs, 1
 	if old.inBlock && place.Block != 0 {
-		refs := h.blocks.opened().refs
+		refs := a.blocks.opened().refs
 		refs[len(refs)-1] = ref
 	}
-	h.Release(other)
+	a.Release(other)
 }
 
 // Retain adds a reference and returns ref. The zero Ref stays zero.
-func (h *Heap) Retain(ref Ref) Ref {
+func (a *Arena) Retain(ref Ref) Ref {
 	if ref != 0 {
-		h.record(ref).refs++
+		a.record(ref).refs++
 	}
 	return ref
 }
 
 // Release drops a reference. Dropping the last one frees the version and
 // invalidates every slice obtained from it.
-func (h *Heap) Release(ref Ref) {
+func (a *Arena) Release(ref Ref) {
 	if ref == 0 {
 		return
 	}
-	r := h.record(ref)
+	r := a.record(ref)
 	if r.refs--; r.refs == 0 {
-		h.drop(ref, r)
+		a.drop(ref, r)
 	}
 }
 
 // drop frees a version that has no references.
-func (h *Heap) drop(ref Ref, r *record) {
+func (a *Arena) drop(ref Ref, r *record) {
 	base := r.base
 	if base != 0 {
-		h.deltas--
+		a.deltas--
 	}
-	h.Labels.Release(r.labels)
+	a.Labels.Release(r.labels)
 	if r.inBlock {
-		h.leave(ref)
+		a.leave(ref)
 	}
-	h.slab.release(r.at)
+	a.slab.release(r.at)
 	*r = record{}
-	h.free = append(h.free, ref)
-	h.Release(base)
+	a.free = append(a.free, ref)
+	a.Release(base)
 }
 
 // ResourceVersion returns the resource version of a version.
-func (h *Heap) ResourceVersion(ref Ref) api.ResourceVersion { return h.record(ref).rv }
+func (a *Arena) ResourceVersion(ref Ref) api.ResourceVersion { return a.record(ref).rv }
 
 // Flags returns the flags of a version.
-func (h *Heap) Flags(ref Ref) api.Flags { return h.record(ref).flags }
+func (a *Arena) Flags(ref Ref) api.Flags { return a.record(ref).flags }
 
 // LabelSet returns the label set ID of a version.
-func (h *Heap) LabelSet(ref Ref) uint32 { return h.record(ref).labels }
+func (a *Arena) LabelSet(ref Ref) uint32 { return a.record(ref).labels }
 
 // Dictionary returns the dictionary ID that was given to Put.
-func (h *Heap) Dictionary(ref Ref) uint32 { return h.record(ref).dictionary }
+func (a *Arena) Dictionary(ref Ref) uint32 { return a.record(ref).dictionary }
 
 // Dictionaries yields the dictionary ID of every stored version, in no particular
 // order. It also yields zeros for unused records.
-func (h *Heap) Dictionaries(yield func(number uint32) bool) {
-	for _, p := range h.pages {
+func (a *Arena) Dictionaries(yield func(number uint32) bool) {
+	for _, p := range a.pages {
 		for i := range p {
 			if !yield(p[i].dictionary) {
 				return
@@ -186,28 +186,28 @@ func (h *Heap) Dictionaries(yield func(number uint32) bool) {
 
 // Base returns the version that the body of ref is a delta from, or zero. It adds
 // no reference. A base stays alive as long as a version refers to it.
-func (h *Heap) Base(ref Ref) Ref { return h.record(ref).base }
+func (a *Arena) Base(ref Ref) Ref { return a.record(ref).base }
 
 // LabelsAndOwner returns the labels of a version, with its owner.
 //
 //go:noinline
-func (h *Heap) LabelsAndOwner(ref Ref) api.Labels { return h.Labels.Labels(h.record(ref).labels) }
+func (a *Arena) LabelsAndOwner(ref Ref) api.Labels { return a.Labels.Labels(a.record(ref).labels) }
 
 // LabelsOf returns the labels of a version, without its owner.
 //
 //go:noinline
-func (h *Heap) LabelsOf(ref Ref) api.Labels { return h.LabelsAndOwner(ref).WithoutOwner() }
+func (a *Arena) LabelsOf(ref Ref) api.Labels { return a.LabelsAndOwner(ref).WithoutOwner() }
 
 // OwnerOf returns the UID of the owner of a version, or "". It is valid as long as
 // the version.
 //
 //go:noinline
-func (h *Heap) OwnerOf(ref Ref) string { return h.LabelsAndOwner(ref).Owner() }
+func (a *Arena) OwnerOf(ref Ref) string { return a.LabelsAndOwner(ref).Owner() }
 
 // RowLabels returns the labels of a version, and its owner with the complete kind and name.
-func (h *Heap) RowLabels(ref Ref) api.Labels {
-	labels := h.Labels.Labels(h.record(ref).labels)
-	owner := api.ParseOwner(labels.OwnerText(), h.Key(ref).Name())
+func (a *Arena) RowLabels(ref Ref) api.Labels {
+	labels := a.Labels.Labels(a.record(ref).labels)
+	owner := api.ParseOwner(labels.OwnerText(), a.Key(ref).Name())
 	if owner.Kind == "" {
 		return labels
 	}
@@ -217,28 +217,28 @@ func (h *Heap) RowLabels(ref Ref) api.Labels {
 }
 
 // Envelope returns the envelope of a version. If its body is in a block, the body is
-// not readable. It aliases the heap and is valid as long as the caller holds a
+// not readable. It aliases the arena and is valid as long as the caller holds a
 // reference.
-func (h *Heap) Envelope(ref Ref) wire.Envelope { return h.slab.bytes(h.record(ref).at) }
+func (a *Arena) Envelope(ref Ref) wire.Envelope { return a.slab.bytes(a.record(ref).at) }
 
-// Key returns the key of a version. It aliases the heap like Envelope.
-func (h *Heap) Key(ref Ref) api.Key { return h.Envelope(ref).Key() }
+// Key returns the key of a version. It aliases the arena like Envelope.
+func (a *Arena) Key(ref Ref) api.Key { return a.Envelope(ref).Key() }
 
 // Versions returns the number of stored versions, current and older ones.
-func (h *Heap) Versions() int { return int(h.next) - 1 - len(h.free) }
+func (a *Arena) Versions() int { return int(a.next) - 1 - len(a.free) }
 
 // Deltas returns the number of stored versions that have a base.
-func (h *Heap) Deltas() int { return h.deltas }
+func (a *Arena) Deltas() int { return a.deltas }
 
 // UsedBytes returns the memory of all stored versions and label sets.
-func (h *Heap) UsedBytes() int {
-	return h.slab.used + h.blocks.bytes + h.Labels.used + h.Versions()*recordSize
+func (a *Arena) UsedBytes() int {
+	return a.slab.used + a.blocks.bytes + a.Labels.used + a.Versions()*recordSize
 }
 
-// ReservedBytes returns the memory that the heap has allocated for versions. It
+// ReservedBytes returns the memory that the arena has allocated for versions. It
 // shrinks when chunks and blocks become unused.
-func (h *Heap) ReservedBytes() int {
-	return h.slab.reserved() + h.blocks.bytes + len(h.pages)*pageSize*recordSize
+func (a *Arena) ReservedBytes() int {
+	return a.slab.reserved() + a.blocks.bytes + len(a.pages)*pageSize*recordSize
 }
 
 const recordSize = 40

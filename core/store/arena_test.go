@@ -12,15 +12,15 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-func TestHeapReturnsStoredVersions(t *testing.T) {
-	h := NewHeap()
+func TestArenaReturnsStoredVersions(t *testing.T) {
+	h := NewArena()
 	o := api.Object{Key: "default/a", UID: "u", Fields: []string{"f"}, Body: api.Body{Codec: api.Packed, Data: []byte("body")}}
 	envelope := wire.AppendEnvelope(nil, &o)
 	ref := h.Put(Version{
 		ResourceVersion: 7, Flags: api.Immutable, LabelSet: h.Labels.Intern(labelsOf("app", "web")), Dictionary: 3,
 		Envelope: envelope,
 	})
-	clear(envelope) // the heap must have its own copy
+	clear(envelope) // the arena must have its own copy
 	assert.EqualValues(t, 7, h.ResourceVersion(ref))
 	assert.Equal(t, api.Immutable, h.Flags(ref))
 	assert.Equal(t, "app=web", h.LabelsOf(ref).String())
@@ -30,8 +30,8 @@ func TestHeapReturnsStoredVersions(t *testing.T) {
 	assert.Equal(t, 1, h.Versions())
 }
 
-func TestHeapCountsReferences(t *testing.T) {
-	h := NewHeap()
+func TestArenaCountsReferences(t *testing.T) {
+	h := NewArena()
 	assert.Zero(t, h.Retain(0), "zero stays zero")
 	h.Release(0)
 
@@ -50,8 +50,8 @@ func TestHeapCountsReferences(t *testing.T) {
 	assert.Zero(t, h.LabelSet(b))
 }
 
-func TestHeapReusesFreedMemory(t *testing.T) {
-	h := NewHeap()
+func TestArenaReusesFreedMemory(t *testing.T) {
+	h := NewArena()
 	random := randomOf(1)
 	var refs []Ref
 	for i := range 2000 {
@@ -74,7 +74,7 @@ func TestRecordSize(t *testing.T) {
 }
 
 func TestEqualLabelSetsShareAnID(t *testing.T) {
-	h := NewHeap()
+	h := NewArena()
 	assert.Zero(t, h.Labels.Intern(nil), "number 0 is the empty set")
 	scratch := []byte("web")
 	text := unsafe.String(&scratch[0], 3)
@@ -87,7 +87,7 @@ func TestEqualLabelSetsShareAnID(t *testing.T) {
 }
 
 func TestEachFreedReportsFreedLabelSets(t *testing.T) {
-	h := NewHeap()
+	h := NewArena()
 	freed := func() (ids []uint32) {
 		require.True(t, h.Labels.EachFreed(0, func(id uint32) { ids = append(ids, id) }))
 		require.Len(t, ids, h.Labels.Freed())
@@ -112,7 +112,7 @@ func TestEachFreedReportsFreedLabelSets(t *testing.T) {
 }
 
 func TestRetainAgainFailsForFreedLabelSets(t *testing.T) {
-	h := NewHeap()
+	h := NewArena()
 	web := put(h, "a", 1, 0, "app", "web")
 	id := h.LabelSet(web)
 	h.Release(web)
@@ -129,7 +129,7 @@ func TestRetainAgainFailsForFreedLabelSets(t *testing.T) {
 }
 
 func TestEachFreedRefusesTooManyLabelSets(t *testing.T) {
-	h := NewHeap()
+	h := NewArena()
 	var freed []uint32
 	for i := range 3000 {
 		a, b := h.Labels.Intern(labelsOf("a", string(keyOf(i)))), h.Labels.Intern(labelsOf("b", string(keyOf(i))))
@@ -149,8 +149,8 @@ func TestEachFreedRefusesTooManyLabelSets(t *testing.T) {
 	}
 }
 
-// Compares the heap with a map.
-func TestHeapAgainstModel(t *testing.T) {
+// Compares the arena with a map.
+func TestArenaAgainstModel(t *testing.T) {
 	type version struct {
 		key    api.Key
 		rv     api.ResourceVersion
@@ -158,7 +158,7 @@ func TestHeapAgainstModel(t *testing.T) {
 		labels string
 		refs   int
 	}
-	h, random := NewHeap(), randomOf(2)
+	h, random := NewArena(), randomOf(2)
 	model := map[Ref]*version{}
 	var live []Ref
 	for step := range 20000 {
@@ -197,9 +197,9 @@ func TestHeapAgainstModel(t *testing.T) {
 	}
 }
 
-// The heap contains few pointers, so the garbage collector scans little.
-func TestHeapHasFewPointers(t *testing.T) {
-	h := NewHeap()
+// The arena contains few pointers, so the garbage collector scans little.
+func TestArenaHasFewPointers(t *testing.T) {
+	h := NewArena()
 	for i := range 100_000 {
 		put(h, keyOf(i), 1, 100, "app", string(keyOf(i%10)))
 	}
