@@ -90,6 +90,7 @@ func (b *Bodies) Leave(why *api.Status) bool {
 	*b = Bodies{reflector: r, left: why}
 	r.forgetHistory()
 	r.cacher.State().DropBodies()
+	r.cacher.Listing().Abort() // it has bodies
 	r.OnBodies(why)
 	if r.sub != 0 {
 		r.resubscribe()
