@@ -61,7 +61,7 @@ func BenchmarkChildren(b *testing.B) {
 	})
 }
 
-// An owner of 10,000 objects, one of which changes.
+// BenchmarkManyChildren changes one of 10,000 children of an owner.
 func BenchmarkManyChildren(b *testing.B) {
 	var pods []string
 	for i := range 10_000 {

@@ -88,9 +88,9 @@ type Reflector struct {
 	deltaEpoch uint64      // of the versions above deltaEpochSince, as named by the connector
 	// Versions up to deltaEpochSince have other bases.
 	deltaEpochSince api.ResourceVersion
-	// listed is the version as of which the list in progress has the objects up to its
-	// last key; zero if it cannot be continued. Versions in it up to listedSince have other
-	// bases.
+	// listed is the resource version of the list in progress: the list has all objects up
+	// to its last key as of this version. It is zero if the list cannot be continued.
+	// Objects with versions up to listedSince have other bases.
 	listed, listedSince api.ResourceVersion
 
 	head       []byte      // scratch
@@ -244,7 +244,7 @@ func (r *Reflector) subscribe() {
 // response, resumes from the current state.
 func (r *Reflector) resumes() bool { return r.cacher.Ready() && !r.relist && !r.continues() }
 
-// continues reports whether the subscription continues a list, or receives one.
+// continues reports whether a list is in progress, which the next subscription continues.
 func (r *Reflector) continues() bool {
 	_, ok := r.cacher.Listing().Len()
 	return ok

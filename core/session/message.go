@@ -97,7 +97,7 @@ func (s *Session) parseFrame(t wire.Type, payload []byte) (any, error) {
 func (s *Session) request(f *wire.Subscribe) *Request {
 	r := &Request{Frame: f}
 	if len(f.Resource)+len(f.Namespace)+len(f.ClusterID)+len(f.BodiesFrom)+len(f.SnapshotFrom) > maxScopeBytes {
-		r.Refused = api.BadRequest("the resource, namespace, source and keys of a subscription are too long")
+		r.Refused = api.BadRequest("the resource, namespace, cluster ID and keys of a subscription are too long")
 		return r
 	}
 	var err error
