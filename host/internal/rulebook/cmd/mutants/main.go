@@ -45,6 +45,9 @@ func mutants(ctx context.Context, run string, workers int, survey bool) error {
 		return err
 	}
 	claims.Keep(func(m *rulebook.Mutant) bool { return wanted.MatchString(m.Name) })
+	if len(claims.Mutants) == 0 {
+		return fmt.Errorf("-run %q: no mutant has such a name; they are in core/sim/mutants", run)
+	}
 	temp, err := os.MkdirTemp("", "mutants")
 	if err != nil {
 		return err
