@@ -346,8 +346,8 @@ func (v *View) Close() {
 }
 
 // Patch sets f to the difference between the window last returned and the current
-// one. It returns false if there is none, or if the view is not built. The frame aliases the arena and buffers
-// of the view: append it before anything changes.
+// one. It returns false if there is none, or if the view is not built. The frame aliases
+// the arena and buffers of the view: append it before anything changes.
 func (v *View) Patch(f *wire.ViewPatch) bool {
 	if v.build != nil || !v.changed && !v.touched {
 		return false

@@ -463,7 +463,7 @@ func TestHistoryLimitsApply(t *testing.T) {
 		w.fill(100)
 		synctest.Wait() // until the window has evicted the version
 		r := w.reader()
-		again := w.subscribe(r, wire.Subscribe{ResourceVersion: s.ResourceVersion, ClusterID: s.Source})
+		again := w.subscribe(r, wire.Subscribe{ResourceVersion: s.ResourceVersion, ClusterID: s.ClusterID})
 		w.until(r, func() bool { return again.Status != nil })
 		assert.Equal(t, 410, again.Status.Code)
 	})

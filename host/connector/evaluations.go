@@ -200,10 +200,11 @@ func debit(l *rate.Limiter, cost int) {
 	}
 }
 
-// startOf returns the number of objects that a new subscription begins with, of the rest
-// if it continues a snapshot, or of changes if it resumes. It counts no objects outside the scope, because a reader can
-// measure its delay. An object that is selected by name costs nothing here: its selector
-// spends evaluations. The caller holds the lock.
+// startOf returns what a new subscription begins with: the number of objects, of changes
+// if it resumes, or of changes and missing objects if it continues a snapshot. It counts
+// no objects outside the scope, because a reader can measure its delay. An object that is
+// selected by name costs nothing here: its selector spends evaluations. The caller holds
+// the lock.
 func (col *collection) startOf(asked *session.Request) int {
 	c, f := col.cacher, asked.Frame
 	if !c.Ready() {

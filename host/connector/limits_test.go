@@ -185,7 +185,7 @@ func TestRepeatedSubscriptionsAreRateLimited(t *testing.T) {
 				synctest.Wait()
 				began := time.Now()
 				for id := range uint32(rounds) {
-					require.NoError(t, r.Send(t.Context(), c.message(id+1, first.Source)...))
+					require.NoError(t, r.Send(t.Context(), c.message(id+1, first.ClusterID)...))
 					synctest.Wait()
 				}
 				assert.InDelta(t, max(0, float64(rounds*c.cost-1000)/1000), time.Since(began).Seconds(), 0.1, "a thousand units a second, after a burst of as many")

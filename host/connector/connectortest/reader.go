@@ -38,7 +38,7 @@ type Reader struct {
 type Subscription struct {
 	ID              uint32
 	Schema          *api.Schema
-	Source          string // source of the resource versions
+	ClusterID       string // of the resource versions
 	DeltaEpoch      uint64 // delta epoch of the versions above DeltaEpochSince
 	DeltaEpochSince api.ResourceVersion
 	Objects         map[api.Key]Object
@@ -113,7 +113,7 @@ func (r *Reader) Resume(ctx context.Context, s *Subscription, f wire.Subscribe) 
 		f.ResourceVersion = s.ResourceVersion
 	}
 	if f.ClusterID == "" {
-		f.ClusterID, f.DeltaEpoch, f.DeltaEpochSince = s.Source, s.DeltaEpoch, s.DeltaEpochSince
+		f.ClusterID, f.DeltaEpoch, f.DeltaEpochSince = s.ClusterID, s.DeltaEpoch, s.DeltaEpochSince
 	}
 	s.ID, s.Status, s.Schema = f.Subscription, nil, nil
 	s.labels, s.Faults, s.staged = map[uint32]api.Labels{}, map[api.Key]*api.Status{}, nil

@@ -80,7 +80,7 @@ func (r *Reader) takeStatus(f *wire.SubscriptionStatus) error {
 }
 
 func (r *Reader) takeSchema(s *Subscription, f *wire.Schema) error {
-	s.Schema, s.Source = &f.Schema, f.ClusterID
+	s.Schema, s.ClusterID = &f.Schema, f.ClusterID
 	if f.DeltaEpoch != s.DeltaEpoch {
 		s.DeltaEpoch, s.DeltaEpochSince = f.DeltaEpoch, s.ResourceVersion
 	}

@@ -121,7 +121,7 @@ func TestMetricsRequireTheRightToThem(t *testing.T) {
 			has, closed := r.open("t-ben")
 			require.NotNil(t, has.Status)
 			assert.ErrorIs(t, has.Status, api.Forbidden(""))
-			assert.Zero(t, has.Source)
+			assert.Zero(t, has.ClusterID)
 			assert.Zero(t, has.ResourceVersion)
 			assert.Nil(t, has.Schema)
 			assert.Empty(t, has.Objects)
