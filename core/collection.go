@@ -59,7 +59,7 @@ func (e *Engine) openCollection(f *wire.OpenCollection) {
 		chosen, added = nil, f.Columns
 		for _, resource := range join.Resources(added) {
 			if _, invalid := api.ParseResource(resource); invalid != nil {
-				err = invalid
+				err = api.BadRequest("column " + lite.Quote(added[0].Name) + ": " + api.AsStatus(invalid).Message)
 			}
 		}
 	} else {

@@ -110,8 +110,11 @@ test("without the right to read the objects in between, rows have no counts and 
   await until(deployments, () => deployments.status.error === undefined);
 });
 
-test("a column of an invalid path is refused", options, async (t) => {
+test("a column with an invalid path is refused by its name", options, async (t) => {
   const wg = await connected(t, new TestCluster());
-  const services = wg.collection("v1/services", { columns: [{ ...columns[0]!, path: "endpoints Endpoints" }] });
-  await assert.rejects(services.synced, /invalid resource "endpoints"/);
+  const cases = [["join", "endpoints Endpoints", "endpoints"], ["children", "", ""], ["children", "garbage", "garbage"], ["children", "apps/v1/replicasets,,v1/pods Status", ""]] as const;
+  for (const [printer, path, resource] of cases) {
+    const services = wg.collection("v1/services", { columns: [{ name: "Other", kind: "string", printer, path }] });
+    await assert.rejects(services.synced, { code: 400, message: new RegExp(`^column "Other": invalid resource "${resource}": expected "version/resource"`) });
+  }
 });
