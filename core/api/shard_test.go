@@ -11,7 +11,7 @@ import (
 )
 
 // These numbers never change, because they determine which Durable Object
-// stores a namespace. testdata/edge/places.json has more cases.
+// stores a namespace. testdata/edge/clusters.json has more cases.
 func TestShardOfANamespaceNeverChanges(t *testing.T) {
 	for namespace, index := range map[string]uint32{"": 5, "default": 14, "kube-system": 14, "shop": 9, "web": 1} {
 		assert.Equal(t, api.Shard{Index: index, Count: 16}, api.ShardOf(namespace, 16), namespace)

@@ -17,7 +17,7 @@ func benchWorld(n int) (*cacher.Cacher, []*cacher.Update) {
 	puts := make([]*cacher.Update, n)
 	c.Listing().Begin()
 	for i := range puts {
-		puts[i] = objects.Put("ns-" + strconv.Itoa(i%20) + "/pod-" + strconv.Itoa(i) +
+		puts[i] = objects.Update("ns-" + strconv.Itoa(i%20) + "/pod-" + strconv.Itoa(i) +
 			" rv=1 phase=Running nodeName=node-" + strconv.Itoa(i%100) + " app=app-" + strconv.Itoa(i%500))
 		c.Listing().Object(puts[i])
 	}

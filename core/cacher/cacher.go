@@ -107,8 +107,8 @@ type Update struct {
 	// be in use. Labels is then ignored.
 	LabelSet uint32
 	Envelope wire.Envelope
-	// Place is the place of the body in the open block of the arena, if it has one there.
-	Place store.Place
+	// Member locates the body in the open block of the arena, if it is there.
+	Member store.MemberRef
 	// Body, for Apply, is appended to Envelope if the caller has it in a separate
 	// slice. Both may alias the arena.
 	Body []byte
@@ -130,7 +130,7 @@ type Update struct {
 // of its body at held, which is the current version or zero. It fails if the base
 // is missing.
 func (c *Cacher) store(p *Update, held store.Ref) (store.Ref, *api.Status) {
-	base, status := c.bodies.Stored(p.Envelope.Key(), p.ResourceVersion, &p.Base, held, p.Place)
+	base, status := c.bodies.Stored(p.Envelope.Key(), p.ResourceVersion, &p.Base, held, p.Member)
 	if status != nil {
 		return 0, status
 	}
@@ -148,7 +148,7 @@ func (c *Cacher) store(p *Update, held store.Ref) (store.Ref, *api.Status) {
 		Base:            base,
 		Envelope:        p.Envelope,
 		Body:            p.Body,
-		Place:           p.Place,
+		Member:          p.Member,
 	}), nil
 }
 

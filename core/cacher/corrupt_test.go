@@ -15,7 +15,7 @@ import (
 func TestReadErrorsOfACorruptStateNameNoObject(t *testing.T) {
 	c := cacher.New(cacher.Config{Schema: objects.Pods()})
 	c.Listing().Begin()
-	c.Listing().Object(objects.Put("team-a/x rv=1"))
+	c.Listing().Object(objects.Update("team-a/x rv=1"))
 	c.Listing().End(2, 1000)
 	cause := api.Protocol("team-b/secret-project occurs twice in the restored state")
 	c.Restored().MarkCorrupt(cause)

@@ -69,7 +69,7 @@ func TestH6_RelistIsAtomicAndSendsTheDifference(t *testing.T) {
 
 	w.Listing().Begin()
 	for _, item := range []string{"ns/new rv=19", "ns/same rv=1 app=web", "ns/changed rv=15 app=web", "ns/left rv=17 app=db", "ns/a rv=11"} {
-		w.Listing().Object(objects.Put(item))
+		w.Listing().Object(objects.Update(item))
 	}
 	loaded, ok := w.Listing().Len()
 	assert.True(t, ok)
@@ -98,9 +98,9 @@ func TestH6_RelistIsAtomicAndSendsTheDifference(t *testing.T) {
 func TestUnfinishedListHasNoEffect(t *testing.T) {
 	w := listed(t, 10, "ns/a rv=1")
 	w.Listing().Begin()
-	w.Listing().Object(objects.Put("ns/b rv=11"))
+	w.Listing().Object(objects.Update("ns/b rv=11"))
 	w.Listing().Begin() // starts over
-	w.Listing().Object(objects.Put("ns/c rv=12"))
+	w.Listing().Object(objects.Update("ns/c rv=12"))
 	w.Listing().Abort()
 	w.Listing().Abort()
 	assert.Equal(t, []string{"ns/a@1"}, w.page(cacher.ListOptions{}).items)
@@ -112,7 +112,7 @@ func TestListMergesChangesByVersion(t *testing.T) {
 	w := newWorld(t, history.Limits{})
 	w.Listing().Begin()
 	for _, item := range []string{"ns/a rv=1", "ns/a rv=12", "ns/a rv=1", "ns/b rv=2", "ns/c rv=13", "ns/d rv=4"} {
-		w.Listing().Object(objects.Put(item))
+		w.Listing().Object(objects.Update(item))
 	}
 	w.Listing().Delete("ns/b", 14)
 	w.Listing().Delete("ns/c", 11) // older than the version in the list
@@ -282,8 +282,8 @@ func TestC53_Faults(t *testing.T) {
 	w.Fault("ns/x", 17, broken, w.now)
 	w.Fault("ns/y", 18, broken, w.now)
 	w.Fault("ns/z", 19, broken, w.now)
-	w.Listing().Object(objects.Put("ns/x rv=17"))
-	w.Listing().Object(objects.Put("ns/y rv=3")) // the last good version
+	w.Listing().Object(objects.Update("ns/x rv=17"))
+	w.Listing().Object(objects.Update("ns/y rv=3")) // the last good version
 	w.Listing().Delete("ns/z", 20)
 	assert.Equal(t, []cacher.Fault{replaced, gone, fault("ns/b", 16)}, faults(w))
 	_, mark = w.Faults()

@@ -43,7 +43,7 @@ func listed(t *testing.T, rv api.ResourceVersion, items ...string) *world {
 func (w *world) list(rv api.ResourceVersion, items ...string) {
 	w.Listing().Begin()
 	for _, item := range items {
-		w.Listing().Object(objects.Put(item))
+		w.Listing().Object(objects.Update(item))
 	}
 	w.Listing().End(rv, w.now)
 }
@@ -56,7 +56,7 @@ func (w *world) do(changes ...string) {
 			o := objects.Object(text)
 			w.Delete(o.Key, o.ResourceVersion, w.now)
 		} else {
-			w.Apply(objects.Put(change), w.now)
+			w.Apply(objects.Update(change), w.now)
 		}
 	}
 }

@@ -161,7 +161,7 @@ func (r *resource) object(text string) (put *cacher.Update, err error) {
 	if o.Body.Codec == api.NoBody {
 		o.Body = api.Body{Codec: api.JSON, Data: []byte(fmt.Sprintf(`{"kind":%q,"metadata":{"name":%q}}`, r.schema.Kind, o.Key.Name()))}
 	}
-	return objects.PutOf(o), nil
+	return objects.UpdateOf(o), nil
 }
 
 // apply stores an object, with a delta as its body if delta is set. It then

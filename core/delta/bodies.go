@@ -60,37 +60,37 @@ func (b *Bodies) baseBeside(ref store.Ref) store.Ref {
 
 // Stored returns the base of a version that will be stored, with a reference. It
 // returns zero if the body is not a delta. previous is the current version or zero, and
-// place that of the body in a block, which then contains the base as well. It fails if the
+// member locates the body in a block, which then contains the base as well. It fails if the
 // base is neither stored nor complete.
-func (b *Bodies) Stored(key api.Key, rv api.ResourceVersion, base *wire.Base, previous store.Ref, place store.Place) (store.Ref, *api.Status) {
+func (b *Bodies) Stored(key api.Key, rv api.ResourceVersion, base *wire.Base, previous store.Ref, member store.MemberRef) (store.Ref, *api.Status) {
 	if base.ResourceVersion == 0 {
 		return 0, nil
 	}
 	if known := b.baseBeside(previous); known != 0 && b.isBase(known, base) {
 		return b.arena.Retain(known), nil
 	}
-	if base.Body.Codec == api.NoBody && place.BaseSize == 0 {
+	if base.Body.Codec == api.NoBody && member.BaseSize == 0 {
 		return 0, api.Protocol("the body of " + string(key) + " at version " + rv.String() +
 			" is a delta from version " + base.ResourceVersion.String() + ", which is missing")
 	}
-	if place.Block != 0 {
-		place.Member++
-		place.Size = place.BaseSize
+	if member.Block != 0 {
+		member.Index++
+		member.Size = member.BaseSize
 	}
 	b.scratch = wire.AppendEnvelope(b.scratch[:0], &api.Object{Key: key, Body: base.Body})
 	return b.arena.Put(store.Version{
 		ResourceVersion: base.ResourceVersion, LabelSet: b.arena.Labels.Intern(nil),
-		Dictionary: b.dictionaries.current.number, Envelope: b.scratch, Place: place,
+		Dictionary: b.dictionaries.current.number, Envelope: b.scratch, Member: member,
 	}), nil
 }
 
 // Set sets the body of a version of the current state that has none. This is not a change
-// of the object. If the place is not zero, it is that of the body in the open block of the
+// of the object. A member that is not zero locates the body in the open block of the
 // arena. Set fails, without any change, if the base of the body is missing.
-func (b *Bodies) Set(ref store.Ref, body *wire.RowBody, place store.Place) *api.Status {
-	base, status := b.Stored(b.arena.Key(ref), b.arena.ResourceVersion(ref), &body.Base, 0, place)
+func (b *Bodies) Set(ref store.Ref, body *wire.RowBody, member store.MemberRef) *api.Status {
+	base, status := b.Stored(b.arena.Key(ref), b.arena.ResourceVersion(ref), &body.Base, 0, member)
 	if status == nil {
-		b.arena.SetBody(ref, body.Body, place, b.Number(), base)
+		b.arena.SetBody(ref, body.Body, member, b.Number(), base)
 	}
 	return status
 }

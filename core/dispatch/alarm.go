@@ -18,9 +18,9 @@ func (s *alarms) set(a *alarm, millis int64) {
 	switch {
 	case millis != 0 && a.slot == 0:
 		*s = append(*s, a)
-		s.place(len(*s)-1, a)
+		s.sift(len(*s)-1, a)
 	case millis != 0:
-		s.place(a.slot-1, a)
+		s.sift(a.slot-1, a)
 	case a.slot != 0:
 		s.remove(a)
 	}
@@ -33,12 +33,12 @@ func (s *alarms) remove(a *alarm) {
 	*s = (*s)[:end]
 	a.slot = 0
 	if last != a {
-		s.place(slot, last)
+		s.sift(slot, last)
 	}
 }
 
-// place moves an alarm from a free slot to its position in the heap.
-func (s alarms) place(slot int, a *alarm) {
+// sift moves an alarm from a free slot to its position in the heap.
+func (s alarms) sift(slot int, a *alarm) {
 	for slot > 0 && a.before(s[(slot-1)/2]) {
 		s.put(slot, s[(slot-1)/2])
 		slot = (slot - 1) / 2

@@ -12,7 +12,7 @@ func (b *Budget) GiveBack(millis int64) { b.giveBack(millis) }
 // Held returns the number of references from the index to entries.
 func (x *Index[T]) Held() int {
 	held := len(x.all.entries)
-	for _, b := range x.places {
+	for _, b := range x.buckets {
 		held += len(b.entries)
 	}
 	return held

@@ -23,8 +23,8 @@ import (
 // still be evaluated; all others cannot match (rule C25). If there are only a few
 // filters, Find returns all of them, which is cheaper.
 type Index[T any] struct {
-	arena  *store.Arena
-	places map[place]*bucket[T]
+	arena   *store.Arena
+	buckets map[indexKey]*bucket[T]
 	// The tallies record which conditions are in use, without and with a
 	// namespace, so that lookups skip all others.
 	anywhere, namespaced tally
@@ -37,22 +37,22 @@ type Index[T any] struct {
 // fewEntries is the number of filters up to which Find returns all of them.
 const fewEntries = 4
 
-// place is an index key: a condition that a version can meet, in all namespaces
+// indexKey is a condition that a version can meet, in all namespaces
 // or in one.
-type place struct {
-	kind       placeKind
+type indexKey struct {
+	kind       keyKind
 	field      int
 	namespace  string
 	key, value string
 }
 
-type placeKind uint8
+type keyKind uint8
 
 const (
-	everyObject placeKind = iota
-	withField             // field and value
-	withLabel             // key and value
-	withKey               // the key of a label
+	everyObject keyKind = iota
+	withField           // field and value
+	withLabel           // key and value
+	withKey             // the key of a label
 )
 
 // tally counts the index keys in use by kind.
@@ -67,25 +67,25 @@ type tally struct {
 type labelTally struct{ values, presence int }
 
 //go:noinline
-func (t *tally) count(p place, n int) {
+func (t *tally) count(k indexKey, n int) {
 	t.all += n
-	switch p.kind {
+	switch k.kind {
 	case everyObject:
 		t.everything += n
 	case withField:
-		for len(t.fields) <= p.field {
+		for len(t.fields) <= k.field {
 			t.fields = append(t.fields, 0)
 		}
-		t.fields[p.field] += n
+		t.fields[k.field] += n
 	case withLabel, withKey:
-		of := t.labels[p.key]
-		if p.kind == withLabel {
+		of := t.labels[k.key]
+		if k.kind == withLabel {
 			of.values += n
 		} else {
 			of.presence += n
 		}
-		if t.labels[p.key] = of; of == (labelTally{}) {
-			delete(t.labels, p.key)
+		if t.labels[k.key] = of; of == (labelTally{}) {
+			delete(t.labels, k.key)
 		}
 	}
 }
@@ -93,10 +93,10 @@ func (t *tally) count(p place, n int) {
 // Entry is a filter in an index. The caller allocates it; it can be in at most
 // one index.
 type Entry[T any] struct {
-	Value  T
-	order  uint64
-	gone   bool
-	places []place
+	Value T
+	order uint64
+	gone  bool
+	keys  []indexKey
 }
 
 // Before reports whether e was added before other.
@@ -105,22 +105,22 @@ func (e *Entry[T]) Before(other *Entry[T]) bool { return e.order < other.order }
 // NewIndex returns an empty index for versions in the arena.
 func NewIndex[T any](arena *store.Arena) Index[T] {
 	return Index[T]{
-		arena: arena, places: map[place]*bucket[T]{},
+		arena: arena, buckets: map[indexKey]*bucket[T]{},
 		anywhere: tally{labels: map[string]labelTally{}}, namespaced: tally{labels: map[string]labelTally{}},
 	}
 }
 
 // Add adds a filter. The entry must not be in an index.
 func (x *Index[T]) Add(f *watcher.Filter, e *Entry[T]) {
-	e.order, e.gone, e.places = x.order, false, x.choose(f)
+	e.order, e.gone, e.keys = x.order, false, x.choose(f)
 	x.order++
 	x.all.entries = append(x.all.entries, e)
-	for _, p := range e.places {
-		b := x.places[p]
+	for _, k := range e.keys {
+		b := x.buckets[k]
 		if b == nil {
 			b = &bucket[T]{}
-			x.places[p] = b
-			x.count(p, 1)
+			x.buckets[k] = b
+			x.count(k, 1)
 		}
 		b.entries = append(b.entries, e)
 	}
@@ -133,60 +133,60 @@ func (x *Index[T]) Remove(e *Entry[T]) {
 	}
 	e.gone = true
 	x.all.remove()
-	for _, p := range e.places {
-		if b := x.places[p]; b.remove() {
-			delete(x.places, p)
-			x.count(p, -1)
+	for _, k := range e.keys {
+		if b := x.buckets[k]; b.remove() {
+			delete(x.buckets, k)
+			x.count(k, -1)
 		}
 	}
 }
 
-func (x *Index[T]) count(p place, n int) {
-	if p.namespace == "" {
-		x.anywhere.count(p, n)
+func (x *Index[T]) count(k indexKey, n int) {
+	if k.namespace == "" {
+		x.anywhere.count(k, n)
 	} else {
-		x.namespaced.count(p, n)
+		x.namespaced.count(k, n)
 	}
 }
 
 // choose returns the index keys for a filter: those of the condition with the
 // fewest other filters. The first one wins a tie, so conditions that are usually
 // more selective come first.
-func (x *Index[T]) choose(f *watcher.Filter) []place {
-	var best []place
+func (x *Index[T]) choose(f *watcher.Filter) []indexKey {
+	var best []indexKey
 	least := 0
-	offer := func(places ...place) {
-		n := len(places)
-		for i := range places {
-			places[i].namespace = f.Scope().Namespace
-			if b := x.places[places[i]]; b != nil {
+	offer := func(keys ...indexKey) {
+		n := len(keys)
+		for i := range keys {
+			keys[i].namespace = f.Scope().Namespace
+			if b := x.buckets[keys[i]]; b != nil {
 				n += b.len()
 			}
 		}
 		if best == nil || n < least {
-			best, least = places, n
+			best, least = keys, n
 		}
 	}
 	f.EachExact(func(field int, value string) {
-		offer(place{kind: withField, field: field, value: value})
+		offer(indexKey{kind: withField, field: field, value: value})
 	})
 	requirements := f.Requirements()
 	for _, r := range requirements {
 		switch r.Operator() {
 		case selector.Equals, selector.DoubleEquals, selector.In:
 			if !manyValues(&r) {
-				offer(labelPlaces(&r)...)
+				offer(labelKeys(&r)...)
 			}
 		}
 	}
 	for _, r := range requirements {
 		switch op := r.Operator(); {
 		case op == selector.Exists, op == selector.GreaterThan, op == selector.LessThan, op == selector.In && manyValues(&r):
-			offer(place{kind: withKey, key: r.Key()})
+			offer(indexKey{kind: withKey, key: r.Key()})
 		}
 	}
 	if best == nil {
-		offer(place{kind: everyObject})
+		offer(indexKey{kind: everyObject})
 	}
 	return best
 }
@@ -199,12 +199,12 @@ const maxPlaces = 32
 func manyValues(r *selector.Requirement) bool { return r.NumValues() > maxPlaces }
 
 //go:noinline
-func labelPlaces(r *selector.Requirement) []place {
-	var places []place
+func labelKeys(r *selector.Requirement) []indexKey {
+	var keys []indexKey
 	for _, value := range r.Values() {
-		places = append(places, place{kind: withLabel, key: r.Key(), value: value})
+		keys = append(keys, indexKey{kind: withLabel, key: r.Key(), value: value})
 	}
-	return places
+	return keys
 }
 
 // Find returns the entries that may match a change, in the order in which they
@@ -239,7 +239,7 @@ func (x *Index[T]) findIn(namespace string, asked *tally, e *history.Event) {
 		x.findVersion(namespace, asked, e.Previous, e.Current, e.Unchanged)
 	}
 	if asked.everything > 0 {
-		x.look(place{kind: everyObject, namespace: namespace})
+		x.look(indexKey{kind: everyObject, namespace: namespace})
 	}
 }
 
@@ -253,7 +253,7 @@ func (x *Index[T]) findVersion(namespace string, asked *tally, ref, found store.
 		}
 		value := x.arena.Envelope(ref).Field(i)
 		if found == 0 || x.arena.Envelope(found).Field(i) != value {
-			x.look(place{kind: withField, namespace: namespace, field: i, value: value})
+			x.look(indexKey{kind: withField, namespace: namespace, field: i, value: value})
 		}
 	}
 	if len(asked.labels) == 0 || found != 0 && x.arena.LabelSet(found) == x.arena.LabelSet(ref) {
@@ -262,16 +262,16 @@ func (x *Index[T]) findVersion(namespace string, asked *tally, ref, found store.
 	for _, l := range x.arena.LabelsOf(ref) {
 		of := asked.labels[l.Key]
 		if of.values > 0 {
-			x.look(place{kind: withLabel, namespace: namespace, key: l.Key, value: l.Value})
+			x.look(indexKey{kind: withLabel, namespace: namespace, key: l.Key, value: l.Value})
 		}
 		if of.presence > 0 {
-			x.look(place{kind: withKey, namespace: namespace, key: l.Key})
+			x.look(indexKey{kind: withKey, namespace: namespace, key: l.Key})
 		}
 	}
 }
 
-func (x *Index[T]) look(p place) {
-	if b := x.places[p]; b != nil {
+func (x *Index[T]) look(k indexKey) {
+	if b := x.buckets[k]; b != nil {
 		x.merge(b)
 	}
 }

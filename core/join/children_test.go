@@ -317,7 +317,7 @@ func (f *family) naive(columns []api.Column) *cacher.Cacher {
 				o.Columns[2+i] = api.Value{Kind: api.String, Text: text}
 			}
 		}
-		c.Listing().Object(objects.PutOf(o))
+		c.Listing().Object(objects.UpdateOf(o))
 	}
 	c.Listing().End(1, 1)
 	return c

@@ -46,13 +46,13 @@ func listed(schema api.Schema, list ...string) *cacher.Cacher {
 func relist(c *cacher.Cacher, rv api.ResourceVersion, list ...string) {
 	c.Listing().Begin()
 	for _, text := range list {
-		c.Listing().Object(objects.PutOf(objects.ObjectOf(*c.Schema(), text)))
+		c.Listing().Object(objects.UpdateOf(objects.ObjectOf(*c.Schema(), text)))
 	}
 	c.Listing().End(rv, 1)
 }
 
 func apply(c *cacher.Cacher, text string) {
-	c.Apply(objects.PutOf(objects.ObjectOf(*c.Schema(), text)), 1)
+	c.Apply(objects.UpdateOf(objects.ObjectOf(*c.Schema(), text)), 1)
 }
 
 func newJoin(rows *cacher.Cacher, others ...*cacher.Cacher) *join.Join {
@@ -241,7 +241,7 @@ func (w *world) naive() *cacher.Cacher {
 				text += " Used=" + value
 			}
 		}
-		c.Listing().Object(objects.PutOf(objects.ObjectOf(*c.Schema(), text)))
+		c.Listing().Object(objects.UpdateOf(objects.ObjectOf(*c.Schema(), text)))
 	}
 	c.Listing().End(1, 1)
 	return c

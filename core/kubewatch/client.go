@@ -139,7 +139,7 @@ type Client struct {
 	clusterID string              // the cluster of that version
 	minimum   api.ResourceVersion // minimum version of a list
 	at        api.ResourceVersion // newest delivered version
-	whole     api.ResourceVersion // newest complete version; further objects of version at may follow
+	complete  api.ResourceVersion // newest complete version; further objects of version at may follow
 	changed   api.ResourceVersion // version of the last change of this watch
 	request   request             // of the phase
 	probe     request             // the concurrent request for the newest version
@@ -202,10 +202,10 @@ func New(cfg Config) *Client {
 func (c *Client) Start(s Start) {
 	c.Stop()
 	c.from, c.clusterID, c.minimum = s.From, s.ClusterID, s.NotOlderThan
-	if c.from == c.at && c.whole != 0 && c.from != 0 {
-		c.from = c.whole
+	if c.from == c.at && c.complete != 0 && c.from != 0 {
+		c.from = c.complete
 	}
-	c.at, c.whole = c.from, c.from
+	c.at, c.complete = c.from, c.from
 	if c.cfg.Roaming {
 		c.phase = identifying
 		c.fetchIdentity(&c.request, identity)

@@ -140,7 +140,7 @@ func (c *Client) takeList(rv api.ResourceVersion) {
 		c.listedAt = c.now
 	}
 	c.drop(&c.request)
-	c.at, c.whole, c.failing = rv, rv, 0
+	c.at, c.complete, c.failing = rv, rv, 0
 	first := watching
 	if c.cfg.Roaming {
 		first = confirmingWatch

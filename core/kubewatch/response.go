@@ -92,14 +92,14 @@ func (c *Client) Closed(stream uint32, message string) {
 	case r.Code != api.CodeOK && !(r.identifies() && (r.Code == api.CodeForbidden || r.Code == api.CodeNotFound)):
 		c.fail(r, r.Refusal())
 	default:
-		c.complete(r)
+		c.finish(r)
 	}
 }
 
 func (r *request) identifies() bool { return r.purpose == identity || r.purpose == confirmation }
 
-// complete handles the normal end of a response.
-func (c *Client) complete(r *request) {
+// finish handles the normal end of a response.
+func (c *Client) finish(r *request) {
 	switch r.purpose {
 	case identity:
 		c.identified(r)

@@ -102,7 +102,7 @@ func (c *Client) watchEvent(kind string, object []byte) error {
 		if err != nil {
 			return err
 		}
-		c.at, c.whole = max(c.at, mark.rv), max(c.whole, mark.rv)
+		c.at, c.complete = max(c.at, mark.rv), max(c.complete, mark.rv)
 		return c.progress(false)
 	case "ERROR":
 		return errorEvent(object)
@@ -133,7 +133,7 @@ func (c *Client) change(kind string, raw []byte) error {
 	case rv < c.at || rv == c.at && rv != c.changed:
 		return nil
 	case rv > c.at:
-		c.whole, c.failing = c.at, 0
+		c.complete, c.failing = c.at, 0
 		c.at, c.changed = rv, rv
 	}
 	if err := c.cfg.Handler.Change(o, kind == "DELETED"); err != nil {
@@ -149,12 +149,12 @@ func (c *Client) change(kind string, raw []byte) error {
 // as complete when a newer one has arrived, because several objects may share it.
 func (c *Client) progress(changed bool) error {
 	if c.at > c.newest {
-		c.whole = max(c.whole, c.newest)
+		c.complete = max(c.complete, c.newest)
 	}
 	if c.phase != watching {
 		return nil
 	}
-	p := Progress{At: c.at, Complete: c.whole, Newest: c.newest, Changed: changed}
+	p := Progress{At: c.at, Complete: c.complete, Newest: c.newest, Changed: changed}
 	if p.Current() {
 		c.failing = 0
 	}
@@ -170,7 +170,7 @@ func (c *Client) endWatch() {
 	case c.events == 0 && c.now-c.begun < veryShort:
 		c.fail(r, api.Unavailable("the server ended the watch immediately, without an event"))
 	default:
-		c.whole = c.at
+		c.complete = c.at
 		if err := c.progress(false); err != nil {
 			c.fail(r, api.AsStatus(err))
 			return

@@ -46,7 +46,7 @@ func (w *world) put(collection int, key string, o owned, apply func(*cacher.Upda
 		text += " owner=" + o.owner
 	}
 	w.objects[collection][api.Key(key)] = o
-	apply(objects.Put(text))
+	apply(objects.Update(text))
 }
 
 // below reports whether a chain of owners leads from an object to the root. It follows

@@ -48,7 +48,7 @@ func (r *Reader) Add(f *wire.RestoreChunk, now, skew int64) *api.Status {
 	if status != nil {
 		return status
 	}
-	if status := r.place(&chunk); status != nil {
+	if status := r.checkNext(&chunk); status != nil {
 		return status
 	}
 	// A time in the future results from a clock that was reset.
@@ -125,8 +125,8 @@ func (r *Reader) bodyOf(chunk *wire.Chunk, name uint32, following []byte) (*refl
 	return body, nil
 }
 
-// place checks that a chunk follows the previous ones.
-func (r *Reader) place(chunk *wire.Chunk) *api.Status {
+// checkNext checks that a chunk follows the previous ones.
+func (r *Reader) checkNext(chunk *wire.Chunk) *api.Status {
 	if scope := scopeOf(chunk, r.config.Scope.Columns); !scope.SameObjects(r.config.Scope) {
 		return api.BadRequest("a chunk is of " + scopeText(scope) + ", and the collection of " + scopeText(r.config.Scope))
 	}

@@ -23,7 +23,7 @@ func (r *Reflector) snapshotBlock(f *wire.SnapshotBlock, bytes int) error {
 		arena := r.cacher.Arena()
 		number := arena.OpenBlock(f.BlockBodies(), false)
 		status = r.addBlock(r.block, func(i int, p *cacher.Update) *api.Status {
-			p.Place = store.Place{Block: number, Member: uint32(2 * i)}
+			p.Member = store.MemberRef{Block: number, Index: uint32(2 * i)}
 			return r.cacher.Listing().Object(p)
 		})
 		arena.CloseBlock()
@@ -73,7 +73,7 @@ func (r *Reflector) storedBlock(f *wire.StoredBlock, add func(*cacher.Update) *a
 	number := arena.OpenBlock(f.Block, false)
 	status := r.addBlock(block, func(i int, p *cacher.Update) *api.Status {
 		m := f.Members[i]
-		p.Place = store.Place{Block: number, Member: 2 * m.Index, Size: m.Body, BaseSize: m.BaseBody}
+		p.Member = store.MemberRef{Block: number, Index: 2 * m.Index, Size: m.Body, BaseSize: m.BaseBody}
 		return add(p)
 	})
 	arena.CloseBlock()

@@ -206,9 +206,9 @@ func (r *Reflector) snapshotBodies(f *wire.SnapshotBodies, bytes int) error {
 // set sets the bodies of the rows that findRows found, if they are pending.
 func (b *Bodies) set(list []wire.RowBody, block wire.BlockBodies) (status *api.Status) {
 	c := b.reflector.cacher
-	var place store.Place
+	var member store.MemberRef
 	if block.Bodies > 0 {
-		place.Block = c.Arena().OpenBlock(block, false)
+		member.Block = c.Arena().OpenBlock(block, false)
 		defer c.Arena().CloseBlock()
 	}
 	for i := 0; i < len(list) && status == nil; i++ {
@@ -216,10 +216,10 @@ func (b *Bodies) set(list []wire.RowBody, block wire.BlockBodies) (status *api.S
 		if !b.has(id) {
 			continue
 		}
-		if place.Block != 0 {
-			place.Member = uint32(2 * i)
+		if member.Block != 0 {
+			member.Index = uint32(2 * i)
 		}
-		if status = c.Bodies().Set(c.State().Version(id), &list[i], place); status == nil {
+		if status = c.Bodies().Set(c.State().Version(id), &list[i], member); status == nil {
 			b.settle(id)
 		}
 	}

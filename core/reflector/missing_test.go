@@ -23,7 +23,7 @@ func delta(kind api.EventType, text string, base api.ResourceVersion) wire.Chang
 
 // patched returns an object as a patch of an earlier version.
 func patched(t *testing.T, previous, current string) wire.Change {
-	before, c := objects.Put(previous), changes(api.Modified, current)[0]
+	before, c := objects.Update(previous), changes(api.Modified, current)[0]
 	patch, ok := wire.AppendPatch(nil, before.Envelope, c.Envelope, c.Envelope.Body())
 	require.True(t, ok)
 	c.Envelope, c.Patch, c.Previous = nil, patch, before.ResourceVersion

@@ -75,7 +75,7 @@ func (r *rig) listed(rv api.ResourceVersion, list ...string) {
 func changes(kind api.EventType, list ...string) []wire.Change {
 	var all []wire.Change
 	for _, text := range list {
-		p := objects.Put(text)
+		p := objects.Update(text)
 		c := wire.Change{Type: kind, ResourceVersion: p.ResourceVersion, LabelSet: 1, Key: api.Key(string(p.Envelope.Key())), Envelope: p.Envelope}
 		if kind == api.Deleted {
 			c = wire.Change{Type: kind, ResourceVersion: p.ResourceVersion, Key: api.Key(string(p.Envelope.Key()))}
@@ -166,7 +166,7 @@ func TestR6_EventsChangeTheState(t *testing.T) {
 			r := following(t)
 			all := changes(c.kind, c.object)
 			require.NoError(t, r.Receive(&wire.Events{ResourceVersion: all[0].ResourceVersion, Changes: all}, 1))
-			ref := r.cacher.State().Get(objects.Put(c.object).Envelope.Key())
+			ref := r.cacher.State().Get(objects.Update(c.object).Envelope.Key())
 			require.Equal(t, c.rv != 0, ref != 0)
 			if ref != 0 {
 				require.Equal(t, c.rv, r.cacher.Arena().ResourceVersion(ref))

@@ -44,7 +44,7 @@ func (m *Memo) matches(id uint32, set api.Labels) bool {
 	if id >= maxIDs {
 		return m.evaluate(set)
 	}
-	word, shift := place(id)
+	word, shift := bitsOf(id)
 	if missing := word + 1 - len(m.verdicts); missing > 0 {
 		m.verdicts = append(m.verdicts, make([]uint64, missing)...)
 	}
@@ -81,11 +81,11 @@ func (m *Memo) Forget(id uint32) {
 	if m.last == id+1 {
 		m.last = 0
 	}
-	if word, shift := place(id); word < len(m.verdicts) {
+	if word, shift := bitsOf(id); word < len(m.verdicts) {
 		m.verdicts[word] &^= (known | yes) << shift
 	}
 }
 
-func place(id uint32) (word int, shift uint) {
+func bitsOf(id uint32) (word int, shift uint) {
 	return int(id / idsPerWord), uint(id%idsPerWord) * 2
 }

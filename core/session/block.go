@@ -166,7 +166,7 @@ func (s *subscription) storeBlock(refs []store.Ref, b *encodedBlock) {
 		if arena.Base(ref) == 0 {
 			f.Bytes = f.Bytes[:0]
 			body := arena.Complete(ref, &f.Bytes).Body()
-			arena.SetBody(ref, body, store.Place{Block: number, Member: uint32(2 * i)}, arena.Dictionary(ref), 0)
+			arena.SetBody(ref, body, store.MemberRef{Block: number, Index: uint32(2 * i)}, arena.Dictionary(ref), 0)
 		}
 	}
 	arena.CloseBlock()

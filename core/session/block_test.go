@@ -65,7 +65,7 @@ func newBlockWorld(t *testing.T) *blockWorld {
 
 func (w *blockWorld) pod(key, body string) *cacher.Update {
 	w.rv++
-	return objects.Put(fmt.Sprintf("%s rv=%d uid=%s app=app-%d nodeName=n%d body=%s", key, w.rv, key, w.rv%3, w.rv%5, body))
+	return objects.Update(fmt.Sprintf("%s rv=%d uid=%s app=app-%d nodeName=n%d body=%s", key, w.rv, key, w.rv%3, w.rv%5, body))
 }
 
 func (w *blockWorld) apply(p *cacher.Update) {
@@ -158,7 +158,7 @@ func TestBlocksContainTheObjectsOfParts(t *testing.T) {
 		o := objects.Object(fmt.Sprintf("team-a/pod-%04d rv=%d body=third", i, w.rv+1))
 		w.rv++
 		o.Body.Codec = api.Delta
-		p := objects.PutOf(o)
+		p := objects.UpdateOf(o)
 		p.Base.ResourceVersion = w.Arena().ResourceVersion(w.Bodies().BaseFor(w.State().Get(o.Key)))
 		w.apply(p)
 	}
@@ -293,7 +293,7 @@ func TestCompleteBodiesAreStoredInTheirBlocks(t *testing.T) {
 	o := objects.Object(fmt.Sprintf("team-d/pod-0003 rv=%d body=third", w.rv+1))
 	w.rv++
 	o.Body.Codec = api.Delta
-	p := objects.PutOf(o)
+	p := objects.UpdateOf(o)
 	base := w.Bodies().BaseFor(w.State().Get(o.Key))
 	require.NotZero(t, w.Arena().Block(base))
 	w.Arena().TakeOut(base) // as a connector, to encode the delta

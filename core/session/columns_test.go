@@ -114,7 +114,7 @@ func (r *chooser) changes(id uint32, changes []wire.Change) {
 func withJSON(key string, rv int, json string) *cacher.Update {
 	o := objects.Object(fmt.Sprintf("%s rv=%d phase=Running", key, rv))
 	o.Body = api.Body{Codec: api.JSON, Data: []byte(json)}
-	return objects.PutOf(o)
+	return objects.UpdateOf(o)
 }
 
 // podsWith returns a collection of pods with bodies, one per name from a.

@@ -57,11 +57,11 @@ func (c *secretive) put(key api.Key) *cacher.Update {
 	if c.rand.Intn(2) == 0 {
 		text = strings.Replace(text, " app="+own, " app=web", 1)
 	}
-	put := objects.Put(text)
+	put := objects.Update(text)
 	if base := c.Bodies().BaseFor(c.State().Get(key)); base != 0 && c.rand.Intn(3) > 0 {
 		o := objects.Object(text)
 		o.Body.Codec = api.Delta
-		put = objects.PutOf(o)
+		put = objects.UpdateOf(o)
 		put.Base.ResourceVersion = c.Arena().ResourceVersion(base)
 	}
 	c.there[key] = true
@@ -91,7 +91,7 @@ func (c *secretive) relist(n int) {
 		key := c.key()
 		own := c.planted.Plant(string(key))
 		c.rv++
-		c.Listing().Object(objects.Put(fmt.Sprintf("%s rv=%d uid=%s app=%s nodeName=%s body=%s", key, c.rv, own, own, own, bodyWith(key, own))))
+		c.Listing().Object(objects.Update(fmt.Sprintf("%s rv=%d uid=%s app=%s nodeName=%s body=%s", key, c.rv, own, own, own, bodyWith(key, own))))
 		c.there[key] = true
 	}
 	c.Listing().End(c.rv, 1000)

@@ -46,7 +46,7 @@ func (c *labelled) put(i, apps int) *cacher.Update {
 		app = fmt.Sprint("app-", c.rand.Intn(apps))
 	}
 	c.apps[fmt.Sprint(key, c.rv)] = app
-	return objects.Put(fmt.Sprintf("%s rv=%d app=%s phase=Running body={}", key, c.rv, app))
+	return objects.Update(fmt.Sprintf("%s rv=%d app=%s phase=Running body={}", key, c.rv, app))
 }
 
 func (c *labelled) sessions(t testing.TB, n int, config session.Config, f wire.Subscribe) []*session.Session {

@@ -29,7 +29,7 @@ func TestPatchCacheMatchesPositionAndForm(t *testing.T) {
 			}
 		}
 		c.Listing().Begin()
-		c.Listing().Object(objects.Put("ns/a rv=" + strconv.Itoa(rv+999)))
+		c.Listing().Object(objects.Update("ns/a rv=" + strconv.Itoa(rv+999)))
 		c.Listing().End(api.ResourceVersion(rv+999), 1000)
 	}
 }
@@ -68,7 +68,7 @@ func TestLongPatchIsNotCached(t *testing.T) {
 func withPod(t *testing.T) *session.Served {
 	c := session.Serve(cacher.New(cacher.Config{Schema: objects.Pods()}))
 	c.Listing().Begin()
-	require.Nil(t, c.Listing().Object(objects.Put("ns/a rv=1 phase=Pending")))
+	require.Nil(t, c.Listing().Object(objects.Update("ns/a rv=1 phase=Pending")))
 	c.Listing().End(1, 1000)
 	return c
 }
@@ -76,5 +76,5 @@ func withPod(t *testing.T) *session.Served {
 func withBody(text, body string) *cacher.Update {
 	o := objects.Object(text)
 	o.Body = api.Body{Codec: api.JSON, Data: []byte(body)}
-	return objects.PutOf(o)
+	return objects.UpdateOf(o)
 }

@@ -68,7 +68,7 @@ func TestChangesWithoutProgressOnlyMoveTheVersion(t *testing.T) {
 		const seconds = 60
 		for rv := api.ResourceVersion(2); rv < 2+seconds; rv++ {
 			w.now += 1000
-			w.cacher.Apply(objects.Put(fmt.Sprintf("ns/a rv=%d app=web", rv)), w.now)
+			w.cacher.Apply(objects.Update(fmt.Sprintf("ns/a rv=%d app=web", rv)), w.now)
 			h := parseReports(t, s.Next(1<<20, w.now))
 			got = reports{append(got.progress, h.progress...), append(got.moved, h.moved...), append(got.changes, h.changes...)}
 		}
@@ -94,7 +94,7 @@ func TestUnmatchedChangesWakeAReaderOncePerPeriod(t *testing.T) {
 	for rv := api.ResourceVersion(2); rv < 602; rv++ { // a minute
 		w.now += 100
 		w.woken = false
-		w.cacher.Apply(objects.Put(fmt.Sprintf("ns/a rv=%d app=web", rv)), w.now)
+		w.cacher.Apply(objects.Update(fmt.Sprintf("ns/a rv=%d app=web", rv)), w.now)
 		at := s.Wake()
 		if due := at > 0 && at <= w.now; !w.woken && !due {
 			continue
@@ -121,7 +121,7 @@ func TestProgressOfAReaderThatIsAlwaysBehind(t *testing.T) {
 	for second := range 120 {
 		w.now += 1000
 		rv++
-		w.cacher.Apply(objects.Put(fmt.Sprintf("ns/a rv=%d app=web", rv)), w.now)
+		w.cacher.Apply(objects.Update(fmt.Sprintf("ns/a rv=%d app=web", rv)), w.now)
 		if second%3 == 0 {
 			w.cacher.Progress(rv, w.now)
 		}

@@ -92,7 +92,7 @@ func (w *world) revise() []change {
 }
 
 func (w *world) put(key api.Key, r row) *cacher.Update {
-	return objects.Put(fmt.Sprintf("%s rv=%d app=%s nodeName=%s body={}", key, r.rv, r.app, r.node))
+	return objects.Update(fmt.Sprintf("%s rv=%d app=%s nodeName=%s body={}", key, r.rv, r.app, r.node))
 }
 
 // change makes a revision that the connector receives.

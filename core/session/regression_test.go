@@ -20,7 +20,7 @@ func TestSnapshotEndsAfterChangesOfOtherObjects(t *testing.T) {
 	w := &world{t: t, now: 1000, cacher: session.Serve(cacher.New(cacher.Config{Schema: objects.Pods()}))}
 	w.cacher.Listing().Begin()
 	for i := range 3 {
-		w.cacher.Listing().Object(objects.Put(fmt.Sprintf("ns/%d rv=%d app=web", i, i+1)))
+		w.cacher.Listing().Object(objects.Update(fmt.Sprintf("ns/%d rv=%d app=web", i, i+1)))
 	}
 	w.cacher.Listing().End(3, w.now)
 	s := session.New(session.Config{}, w)
@@ -34,8 +34,8 @@ func TestSnapshotEndsAfterChangesOfOtherObjects(t *testing.T) {
 			typ, _, rest, err := wire.Next(message)
 			require.NoError(t, err)
 			if typ == wire.TypeSnapshotPart {
-				w.cacher.Apply(objects.Put("ns/0 rv=4 app=web"), w.now)
-				w.cacher.Apply(objects.Put("ns/other rv=5 app=api"), w.now)
+				w.cacher.Apply(objects.Update("ns/0 rv=4 app=web"), w.now)
+				w.cacher.Apply(objects.Update("ns/other rv=5 app=api"), w.now)
 			}
 			ended = ended || typ == wire.TypeSnapshotEnd
 			message = rest
@@ -58,7 +58,7 @@ func TestPersistedSessionKeepsItsNegativeCredit(t *testing.T) {
 	}
 	change := func() []byte {
 		rv := w.cacher.ResourceVersion() + 1
-		w.cacher.Apply(objects.Put(fmt.Sprintf("ns/a rv=%d body=%s", rv, strings.Repeat("x", 500))), w.now)
+		w.cacher.Apply(objects.Update(fmt.Sprintf("ns/a rv=%d body=%s", rv, strings.Repeat("x", 500))), w.now)
 		return s.Next(1<<20, w.now)
 	}
 	require.Greater(t, len(change()), 500, "credit remained")
@@ -80,8 +80,8 @@ func TestRecoveredObjectIsSentCompletely(t *testing.T) {
 	w := newWorld(t, 1)
 	w.cacher = session.Serve(cacher.New(cacher.Config{Schema: objects.Pods()}))
 	w.cacher.Listing().Begin()
-	w.cacher.Listing().Object(objects.Put("ns/a rv=1 body=one"))
-	w.cacher.Listing().Object(objects.Put("ns/b rv=2 body=two"))
+	w.cacher.Listing().Object(objects.Update("ns/a rv=1 body=one"))
+	w.cacher.Listing().Object(objects.Update("ns/b rv=2 body=two"))
 	w.cacher.Listing().End(2, w.now)
 	s := session.New(session.Config{}, w)
 	hello := (&wire.Hello{Version: wire.Version}).Append(nil)
@@ -92,7 +92,7 @@ func TestRecoveredObjectIsSentCompletely(t *testing.T) {
 	for i, text := range []string{"ns/a rv=5 body=difference", "ns/b rv=6 body=difference", "ns/a rv=7 body=difference"} {
 		o := objects.Object(text)
 		o.Body.Codec = api.Delta
-		put := objects.PutOf(o)
+		put := objects.UpdateOf(o)
 		put.Base.ResourceVersion = api.ResourceVersion(1 + i%2)
 		require.Nil(t, w.cacher.Apply(put, w.now))
 	}
@@ -128,7 +128,7 @@ func TestDictionaryOfARevisionThatBeginsWithADeletion(t *testing.T) {
 		w := newWorld(t, 1)
 		w.cacher = session.Serve(cacher.New(cacher.Config{Schema: objects.Pods()}))
 		w.cacher.Listing().Begin()
-		w.cacher.Listing().Object(objects.Put("ns/a rv=1"))
+		w.cacher.Listing().Object(objects.Update("ns/a rv=1"))
 		w.cacher.Listing().End(1, w.now)
 		s := session.New(session.Config{}, w)
 		hello := (&wire.Hello{Version: wire.Version}).Append(nil)
@@ -136,13 +136,13 @@ func TestDictionaryOfARevisionThatBeginsWithADeletion(t *testing.T) {
 		for s.Next(1<<20, w.now) != nil {
 		}
 		for i := range before {
-			w.cacher.Apply(objects.Put(fmt.Sprintf("ns/c rv=%d", i+2)), w.now)
+			w.cacher.Apply(objects.Update(fmt.Sprintf("ns/c rv=%d", i+2)), w.now)
 		}
 		rv := api.ResourceVersion(before + 2)
 		w.cacher.Bodies().SetDictionary([]byte(`{"kind":"Pod"`))
 		w.cacher.Waits().BeginRevision()
 		w.cacher.Delete("ns/a", rv, w.now)
-		w.cacher.Apply(objects.Put(fmt.Sprintf("ns/b rv=%d", rv)), w.now)
+		w.cacher.Apply(objects.Update(fmt.Sprintf("ns/b rv=%d", rv)), w.now)
 		w.cacher.EndRevision(rv, w.now)
 
 		var current uint32

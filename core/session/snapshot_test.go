@@ -108,7 +108,7 @@ func (c *collection) relist(n int) {
 	for i := range n {
 		c.dictionary(i % 3)
 		c.rv++
-		c.Listing().Object(objects.Put(fmt.Sprintf("ns/%03d rv=%d app=%d body={}", i, c.rv, i%2)))
+		c.Listing().Object(objects.Update(fmt.Sprintf("ns/%03d rv=%d app=%d body={}", i, c.rv, i%2)))
 	}
 	c.Listing().End(c.rv, 1000)
 }
@@ -124,7 +124,7 @@ func (c *collection) change(i int) {
 		c.Delete(api.Key(fmt.Sprintf("ns/%03d", i)), c.rv, 1000)
 		return
 	}
-	c.Apply(objects.Put(fmt.Sprintf("ns/%03d rv=%d app=%d body={}", i, c.rv, c.rv%7)), 1000)
+	c.Apply(objects.Update(fmt.Sprintf("ns/%03d rv=%d app=%d body={}", i, c.rv, c.rv%7)), 1000)
 }
 
 // whole returns the complete state that a program should have.

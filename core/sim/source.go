@@ -155,7 +155,7 @@ func (s *source) randomPut(r *lite.Rand, kind int, key api.Key) *cacher.Update {
 		o.Flags |= api.Immutable
 	}
 	o.Body = api.Body{Codec: api.JSON, Data: bodyOf(own, schema, &o, sentinel, s.padding)}
-	put := objects.PutOf(o)
+	put := objects.UpdateOf(o)
 	s.largest = max(s.largest, len(put.Envelope)+len(put.Body))
 	return put
 }

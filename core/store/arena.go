@@ -66,14 +66,14 @@ type Version struct {
 	Envelope wire.Envelope
 	// Body is appended to the envelope if the caller has it in a separate slice.
 	Body []byte
-	// Place is the place of the envelope's body in the open block, if it has one there.
-	Place Place
+	// Member locates the envelope's body in the open block, if it is there.
+	Member MemberRef
 }
 
 // Put stores a version and returns its first reference. It takes ownership of the
 // caller's references to the label set and the base.
 func (a *Arena) Put(v Version) Ref {
-	if v.Place.Block != 0 {
+	if v.Member.Block != 0 {
 		return a.putInBlock(v)
 	}
 	at := a.slab.alloc(len(v.Envelope) + len(v.Body))
@@ -104,20 +104,20 @@ func (a *Arena) unused() Ref {
 	return ref
 }
 
-// SetBody replaces the body of a version in place. If the place is not zero, it is that
-// of the body. SetBody takes ownership of a reference to the base, and invalidates every
+// SetBody replaces the body of a version in place. A member that is not zero locates the
+// body. SetBody takes ownership of a reference to the base, and invalidates every
 // slice obtained from the version.
-func (a *Arena) SetBody(ref Ref, body api.Body, place Place, dictionary uint32, base Ref) {
+func (a *Arena) SetBody(ref Ref, body api.Body, member MemberRef, dictionary uint32, base Ref) {
 	old, e := a.record(ref), a.Envelope(ref)
 	a.scratch = e.AppendWithBody(a.scratch[:0], body)
 	a.Labels.Retain(old.labels)
 	other := a.Put(Version{
-		ResourceVersion: old.rv, Flags: old.flags, LabelSet: old.labels, Dictionary: dictionary, Base: base, Envelope: a.scratch, Place: place,
+		ResourceVersion: old.rv, Flags: old.flags, LabelSet: old.labels, Dictionary: dictionary, Base: base, Envelope: a.scratch, Member: member,
 	})
 	now := a.record(other)
 	*old, *now = *now, *old
 	old.refs, now.refs = now.refs, 1
-	if old.inBlock && place.Block != 0 {
+	if old.inBlock && member.Block != 0 {
 		refs := a.blocks.opened().refs
 		refs[len(refs)-1] = ref
 	}

@@ -13,10 +13,10 @@ import (
 // by themselves. When most of its members have changed, the others leave it. That happens
 // in Repack, in steps, because it invalidates slices of these versions.
 
-// Place is the place of a body in a block. The zero Place means that the body is stored
+// MemberRef locates a body in a block. The zero value means that the body is stored
 // by itself.
-type Place struct {
-	Block, Member uint32
+type MemberRef struct {
+	Block, Index uint32
 	// Size and BaseSize are the sizes of the body, and of the base's body, if the caller
 	// has only the block. They are otherwise zero.
 	Size, BaseSize uint32
@@ -75,7 +75,7 @@ type blocks struct {
 // taken is a body that is to leave its block, as an offset in takenBytes.
 type taken struct {
 	ref    Ref
-	place  Place
+	member MemberRef
 	codec  api.Codec
 	at, to int
 }
@@ -123,7 +123,7 @@ func (a *Arena) CloseBlock() {
 		return
 	}
 	for _, ref := range opened.refs {
-		if place, _ := a.placeOf(ref); place.Block == number {
+		if member, _ := a.memberOf(ref); member.Block == number {
 			a.TakeOut(ref)
 		}
 	}
@@ -150,18 +150,18 @@ func (x *blocks) forget(number uint32) {
 // putInBlock stores a version whose body is in the open block.
 func (a *Arena) putInBlock(v Version) Ref {
 	body := v.Envelope.Body()
-	place, n := v.Place, len(body.Data)
-	v.Place = Place{}
+	member, n := v.Member, len(body.Data)
+	v.Member = MemberRef{}
 	switch {
 	case body.Codec != api.NoBody:
-	case place.Size > 0:
-		n = int(place.Size)
+	case member.Size > 0:
+		n = int(member.Size)
 	default:
 		return a.Put(v)
 	}
 	reference := [referenceSize]byte{
-		byte(place.Block), byte(place.Block >> 8), byte(place.Block >> 16),
-		byte(place.Member), byte(place.Member >> 8),
+		byte(member.Block), byte(member.Block >> 8), byte(member.Block >> 16),
+		byte(member.Index), byte(member.Index >> 8),
 		byte(n), byte(n >> 8), byte(n >> 16),
 	}
 	v.Envelope, v.Body = v.Envelope[:len(v.Envelope)-len(body.Data)], reference[:]
@@ -169,7 +169,7 @@ func (a *Arena) putInBlock(v Version) Ref {
 	e := a.Envelope(ref)
 	e[len(e)-referenceSize-1] = byte(inBlock)
 	a.record(ref).inBlock = true
-	b := &a.blocks.list[place.Block]
+	b := &a.blocks.list[member.Block]
 	b.live++
 	b.liveBytes += n
 	opened := a.blocks.opened()
@@ -177,23 +177,23 @@ func (a *Arena) putInBlock(v Version) Ref {
 	return ref
 }
 
-// placeOf returns the place of a body and its size. The place is zero if the body is not in a block.
-func (a *Arena) placeOf(ref Ref) (Place, int) {
+// memberOf returns where a version's body is and its size. Both are zero if the body is not in a block.
+func (a *Arena) memberOf(ref Ref) (MemberRef, int) {
 	r := a.record(ref)
 	if !r.inBlock {
-		return Place{}, 0
+		return MemberRef{}, 0
 	}
 	e := a.slab.bytes(r.at)
 	e = e[len(e)-referenceSize:]
-	place := Place{Block: uint32(e[0]) | uint32(e[1])<<8 | uint32(e[2])<<16, Member: uint32(e[3]) | uint32(e[4])<<8}
-	return place, int(e[5]) | int(e[6])<<8 | int(e[7])<<16
+	member := MemberRef{Block: uint32(e[0]) | uint32(e[1])<<8 | uint32(e[2])<<16, Index: uint32(e[3]) | uint32(e[4])<<8}
+	return member, int(e[5]) | int(e[6])<<8 | int(e[7])<<16
 }
 
 // leave ends the reference of a version to its block.
 func (a *Arena) leave(ref Ref) {
 	x := &a.blocks
-	place, n := a.placeOf(ref)
-	b := &x.list[place.Block]
+	member, n := a.memberOf(ref)
+	b := &x.list[member.Block]
 	b.live--
 	b.liveBytes -= n
 	switch {
@@ -204,7 +204,7 @@ func (a *Arena) leave(ref Ref) {
 			x.sparse--
 		}
 		*b = block{}
-		x.forget(place.Block)
+		x.forget(member.Block)
 	case !b.sparse && !b.worthwhile():
 		b.sparse = true
 		x.sparse++
@@ -216,23 +216,23 @@ func (a *Arena) leave(ref Ref) {
 // returns the zero Body. That happens only to a block whose bodies were not checked when
 // it was stored.
 func (a *Arena) Body(ref Ref) api.Body {
-	place, size := a.placeOf(ref)
-	if place.Block == 0 {
+	member, size := a.memberOf(ref)
+	if member.Block == 0 {
 		return a.Envelope(ref).Body()
 	}
 	x := &a.blocks
-	if x.expanded != place.Block {
+	if x.expanded != member.Block {
 		if x.expander == nil {
 			x.expander = &wire.BodyExpander{}
 		}
 		x.expanded = 0
-		if !x.expander.Expand(&x.list[place.Block].BlockBodies) {
+		if !x.expander.Expand(&x.list[member.Block].BlockBodies) {
 			a.OnCorrupt()
 			return api.Body{}
 		}
-		x.expanded = place.Block
+		x.expanded = member.Block
 	}
-	body := x.expander.Member(int(place.Member))
+	body := x.expander.Member(int(member.Index))
 	if len(body.Data) != size || body.Codec == api.NoBody || (body.Codec == api.Delta) != (a.record(ref).base != 0) {
 		a.OnCorrupt()
 		return api.Body{}
@@ -243,15 +243,15 @@ func (a *Arena) Body(ref Ref) api.Body {
 // Member returns the number of the block that contains the body of a version, and its
 // member. Nothing is decompressed. The number is zero if the body is stored by itself.
 func (a *Arena) Member(ref Ref) (number uint32, m wire.StoredMember) {
-	place, size := a.placeOf(ref)
-	if place.Block == 0 || place.Member%2 != 0 || size == 0 {
+	member, size := a.memberOf(ref)
+	if member.Block == 0 || member.Index%2 != 0 || size == 0 {
 		return 0, m
 	}
-	m = wire.StoredMember{Index: place.Member / 2, Body: uint32(size)}
+	m = wire.StoredMember{Index: member.Index / 2, Body: uint32(size)}
 	if base := a.Base(ref); base != 0 {
 		m.Base, m.BaseBody = a.ResourceVersion(base), uint32(a.BodySize(base))
 	}
-	return place.Block, m
+	return member.Block, m
 }
 
 // BlockBodies returns a block. It is valid as long as a version refers to it.
@@ -261,7 +261,7 @@ func (a *Arena) BlockBodies(number uint32) *wire.BlockBodies {
 
 // BodySize returns the size of the body of a version.
 func (a *Arena) BodySize(ref Ref) int {
-	if place, n := a.placeOf(ref); place.Block != 0 {
+	if member, n := a.memberOf(ref); member.Block != 0 {
 		return n
 	}
 	return len(a.Envelope(ref).Body().Data)
@@ -281,8 +281,8 @@ func (a *Arena) Complete(ref Ref, buffer *[]byte) wire.Envelope {
 // Equals reports whether a version has the given envelope, with its body.
 func (a *Arena) Equals(ref Ref, e wire.Envelope) bool {
 	stored := a.Envelope(ref)
-	place, n := a.placeOf(ref)
-	if place.Block == 0 {
+	member, n := a.memberOf(ref)
+	if member.Block == 0 {
 		return string(stored) == string(e)
 	}
 	head := len(stored) - referenceSize - 1
@@ -296,7 +296,7 @@ func (a *Arena) Equals(ref Ref, e wire.Envelope) bool {
 // CompleteSize returns the size of the envelope of a version with its body.
 func (a *Arena) CompleteSize(ref Ref) int {
 	n := len(a.Envelope(ref))
-	if place, body := a.placeOf(ref); place.Block != 0 {
+	if member, body := a.memberOf(ref); member.Block != 0 {
 		n += body - referenceSize
 	}
 	return n
@@ -311,25 +311,25 @@ func (a *Arena) BaseBody(ref Ref, buffer *[]byte) api.Body {
 		return api.Body{}
 	}
 	body := a.Body(base)
-	place, _ := a.placeOf(base)
-	if place.Block == 0 {
+	member, _ := a.memberOf(base)
+	if member.Block == 0 {
 		return body
 	}
 	at := len(*buffer)
 	*buffer = append(*buffer, body.Data...)
 	body.Data = (*buffer)[at:len(*buffer):len(*buffer)]
 	if !a.record(ref).inBlock {
-		a.blocks.take(base, place, body)
+		a.blocks.take(base, member, body)
 	}
 	return body
 }
 
 // take copies a body for Repack.
-func (x *blocks) take(ref Ref, place Place, body api.Body) {
+func (x *blocks) take(ref Ref, member MemberRef, body api.Body) {
 	at := len(x.takenBytes)
 	if len(x.taken) < maxTaken && at+len(body.Data) <= maxTakenBytes {
 		x.takenBytes = append(x.takenBytes, body.Data...)
-		x.taken = append(x.taken, taken{ref, place, body.Codec, at, len(x.takenBytes)})
+		x.taken = append(x.taken, taken{ref, member, body.Codec, at, len(x.takenBytes)})
 	}
 }
 
@@ -337,7 +337,7 @@ func (x *blocks) take(ref Ref, place Place, body api.Body) {
 // every slice obtained from the version.
 func (a *Arena) TakeOut(ref Ref) {
 	if r := a.record(ref); r.inBlock {
-		a.SetBody(ref, a.Body(ref), Place{}, r.dictionary, a.Retain(r.base))
+		a.SetBody(ref, a.Body(ref), MemberRef{}, r.dictionary, a.Retain(r.base))
 	}
 }
 
@@ -362,9 +362,9 @@ func (a *Arena) repackTaken() {
 	list, bytes := a.blocks.taken, a.blocks.takenBytes
 	a.blocks.taken, a.blocks.takenBytes = nil, nil // a block that is freed clears them
 	for _, t := range list {
-		if place, _ := a.placeOf(t.ref); place == t.place && place.Block != 0 {
+		if member, _ := a.memberOf(t.ref); member == t.member && member.Block != 0 {
 			r := a.record(t.ref)
-			a.SetBody(t.ref, api.Body{Codec: t.codec, Data: bytes[t.at:t.to]}, Place{}, r.dictionary, a.Retain(r.base))
+			a.SetBody(t.ref, api.Body{Codec: t.codec, Data: bytes[t.at:t.to]}, MemberRef{}, r.dictionary, a.Retain(r.base))
 		}
 	}
 	a.blocks.taken, a.blocks.takenBytes = list[:0], bytes[:0]
@@ -381,14 +381,14 @@ func (a *Arena) sweep() {
 		}
 		for i := range pageSize {
 			ref := Ref(x.page*pageSize + i)
-			place, _ := a.placeOf(ref)
-			if place.Block == 0 || !x.list[place.Block].sparse {
+			member, _ := a.memberOf(ref)
+			if member.Block == 0 || !x.list[member.Block].sparse {
 				continue
 			}
-			if found != 0 && found != place.Block {
+			if found != 0 && found != member.Block {
 				return
 			}
-			found = place.Block
+			found = member.Block
 			a.TakeOut(ref)
 		}
 		x.page++
@@ -403,6 +403,6 @@ func (a *Arena) Blocks() int { return max(len(a.blocks.list)-1, 0) - len(a.block
 
 // Block returns the number of the block that contains the body of a version, or zero.
 func (a *Arena) Block(ref Ref) uint32 {
-	place, _ := a.placeOf(ref)
-	return place.Block
+	member, _ := a.memberOf(ref)
+	return member.Block
 }

@@ -62,18 +62,18 @@ func compressed(list []sibling) wire.BlockBodies {
 // putSibling stores a sibling, as member i of the open block unless block is zero.
 func putSibling(h *Arena, s *sibling, block uint32, i int) Ref {
 	var base Ref
-	place := Place{}
+	member := MemberRef{}
 	if block != 0 {
-		place = Place{Block: block, Member: uint32(2 * i)}
+		member = MemberRef{Block: block, Index: uint32(2 * i)}
 	}
 	if s.base.Codec != api.NoBody {
-		of := place
+		of := member
 		if block != 0 {
-			of.Member++
+			of.Index++
 		}
-		base = h.Put(Version{ResourceVersion: 5, Place: of, Envelope: wire.AppendEnvelope(nil, &api.Object{Key: s.key, Body: s.base})})
+		base = h.Put(Version{ResourceVersion: 5, Member: of, Envelope: wire.AppendEnvelope(nil, &api.Object{Key: s.key, Body: s.base})})
 	}
-	return h.Put(Version{ResourceVersion: 9, Base: base, Place: place, Envelope: s.envelope()})
+	return h.Put(Version{ResourceVersion: 9, Base: base, Member: member, Envelope: s.envelope()})
 }
 
 // putBlock stores siblings in a block, except those that skip.
@@ -203,17 +203,17 @@ func TestTheBaseOfAChangedObjectLeavesItsBlock(t *testing.T) {
 	refs := putBlock(h, list, none)
 	changed := sibling{key: list[0].key, body: api.Body{Codec: api.Delta, Data: []byte("delta")}, base: list[0].body}
 	ref := h.Put(Version{ResourceVersion: 10, Base: h.Retain(refs[0]), Envelope: changed.envelope()})
-	place, _ := h.placeOf(refs[0])
-	require.NotZero(t, place)
+	member, _ := h.memberOf(refs[0])
+	require.NotZero(t, member)
 
 	requireSibling(t, h, ref, &changed)
 	requireSibling(t, h, refs[2], &list[2]) // a delta in the block
-	after, _ := h.placeOf(refs[0])
-	require.Equal(t, place, after, "slices of the version are valid until Repack")
+	after, _ := h.memberOf(refs[0])
+	require.Equal(t, member, after, "slices of the version are valid until Repack")
 	h.Repack()
-	after, _ = h.placeOf(refs[0])
+	after, _ = h.memberOf(refs[0])
 	assert.Zero(t, after)
-	after, _ = h.placeOf(h.Base(refs[2]))
+	after, _ = h.memberOf(h.Base(refs[2]))
 	assert.NotZero(t, after)
 	requireSibling(t, h, ref, &changed)
 	requireSibling(t, h, refs[0], &list[0])
@@ -332,11 +332,11 @@ func (m *arenaModel) setBodies() {
 			continue
 		}
 		s.key = m.is[ref].key
-		place := Place{}
+		member := MemberRef{}
 		if number != 0 {
-			place = Place{Block: number, Member: uint32(2 * i)}
+			member = MemberRef{Block: number, Index: uint32(2 * i)}
 		}
-		m.arena.SetBody(ref, s.body, place, 0, 0)
+		m.arena.SetBody(ref, s.body, member, 0, 0)
 		m.is[ref] = &s
 	}
 }

@@ -97,7 +97,7 @@ func TestUnloadedSegmentsAreInvisibleToReaders(t *testing.T) {
 			}
 		}
 		if random.Intn(2) == 0 {
-			s.NumberPlaces()
+			s.EnableRanks()
 			require.Equal(t, len(list), loaded(list))
 		}
 		var got []api.Key

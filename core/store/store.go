@@ -19,7 +19,7 @@ type Store struct {
 	free     []ID
 	index    index
 	order    Ordered  // by key
-	places   places   // nil until NumberPlaces is called
+	ranks    ranks    // nil until EnableRanks is called
 	segments segments // objects that are not loaded yet
 }
 
@@ -59,7 +59,7 @@ func (s *Store) Get(key api.Key) Ref { return s.versions[s.Find(key)] }
 func (s *Store) Add(ref Ref) ID {
 	id := s.number(ref)
 	left, right := s.order.Insert(id, s.before(s.arena.Key(ref)))
-	s.place(id, left, right)
+	s.rank(id, left, right)
 	return id
 }
 
@@ -85,7 +85,7 @@ func (s *Store) Append(ref Ref) {
 	}
 	id := s.number(ref)
 	s.order.Append(id)
-	s.place(id, left, 0)
+	s.rank(id, left, 0)
 }
 
 // number assigns an ID to a new object and indexes its key.
@@ -102,11 +102,11 @@ func (s *Store) number(ref Ref) ID {
 	return id
 }
 
-// place assigns an order number to an object that was inserted between two
-// others, if order numbers are in use.
-func (s *Store) place(id, left, right ID) {
-	if s.places != nil && !s.places.put(id, left, right) {
-		s.places.renumber(&s.order)
+// rank assigns a rank to an object that was inserted between two
+// others, if ranks are enabled.
+func (s *Store) rank(id, left, right ID) {
+	if s.ranks != nil && !s.ranks.put(id, left, right) {
+		s.ranks.renumber(&s.order)
 	}
 }
 
@@ -116,20 +116,20 @@ func (s *Store) Expect(objects int) {
 	s.index.expect(s, objects)
 }
 
-// NumberPlaces enables Before. From then on, each object takes eight more
+// EnableRanks enables Before. From then on, each object takes eight more
 // bytes.
-func (s *Store) NumberPlaces() {
+func (s *Store) EnableRanks() {
 	s.LoadAll()
-	if s.places == nil {
-		s.places = make(places, cap(s.versions))
-		s.places.renumber(&s.order)
+	if s.ranks == nil {
+		s.ranks = make(ranks, cap(s.versions))
+		s.ranks.renumber(&s.order)
 	}
 }
 
 // Before reports whether the key of id sorts before the key of other. For a
-// removed object the result stays correct until the next Add. NumberPlaces must
+// removed object the result stays correct until the next Add. EnableRanks must
 // have been called.
-func (s *Store) Before(id, other ID) bool { return s.places[id] < s.places[other] }
+func (s *Store) Before(id, other ID) bool { return s.ranks[id] < s.ranks[other] }
 
 // Replace sets the version of a present object to ref, with the same key, and
 // takes ownership of one reference. It returns the previous version together with
@@ -202,7 +202,7 @@ func (s *Store) Between(from, to api.Key) int {
 // DropBodies removes the bodies of all objects.
 func (s *Store) DropBodies() {
 	s.Ascend("", func(ref Ref) bool {
-		s.arena.SetBody(ref, api.Body{}, Place{}, 0, 0)
+		s.arena.SetBody(ref, api.Body{}, MemberRef{}, 0, 0)
 		return true
 	})
 }

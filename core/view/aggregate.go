@@ -13,13 +13,13 @@ import (
 // takes two searches in a sorted sequence of all objects.
 type aggregate struct {
 	of query.Operand
-	at []place // by object, for those in order
+	at []position // by object, for those in order
 	// order contains the objects with a number, by group and number.
 	order store.Ordered
 }
 
-// place is the position of an object in the order of an aggregate.
-type place struct {
+// position is the sort key of an object in the order of an aggregate.
+type position struct {
 	number float64
 	group  uint32
 }
@@ -60,9 +60,9 @@ func (a *aggregate) count(id store.ID, row query.Row, group uint32, s *sum, by i
 		return
 	}
 	if missing := int(id) + 1 - len(a.at); missing > 0 {
-		a.at = append(a.at, make([]place, missing)...)
+		a.at = append(a.at, make([]position, missing)...)
 	}
-	a.at[id] = place{n, group}
+	a.at[id] = position{n, group}
 	a.order.Insert(id, a.before(id))
 }
 

@@ -84,7 +84,7 @@ func (v *View) begin(from *View) {
 	clear(v.ages.at)
 	v.resetFacets()
 	v.rows.Load(nil)
-	v.cacher.State().NumberPlaces()
+	v.cacher.State().EnableRanks()
 }
 
 // step does a part of the work, and returns what it took.

@@ -27,7 +27,7 @@ func conversation(t testing.TB) (snapshot, events []byte) {
 	c := cacher.New(cacher.Config{Schema: objects.Pods()})
 	c.Listing().Begin()
 	for _, text := range []string{"ns/a rv=1 app=web phase=Pending body={}", "ns/b rv=2 app=db body={}"} {
-		require.Nil(t, c.Listing().Object(objects.Put(text)))
+		require.Nil(t, c.Listing().Object(objects.Update(text)))
 	}
 	c.Listing().End(2, 1000)
 	s := session.New(session.Config{}, served{session.NewCollection(c)})
@@ -35,7 +35,7 @@ func conversation(t testing.TB) (snapshot, events []byte) {
 	message = (&wire.Subscribe{Subscription: 1, Resource: "v1/pods", Credit: 1 << 20}).Append(message)
 	require.NoError(t, s.Receive(message, 1000))
 	snapshot = s.Next(1<<20, 1000)
-	require.Nil(t, c.Apply(objects.Put("ns/a rv=3 app=web phase=Running body={}"), 1000))
+	require.Nil(t, c.Apply(objects.Update("ns/a rv=3 app=web phase=Running body={}"), 1000))
 	c.Delete("ns/b", 4, 1000)
 	c.Progress(4, 2000)
 	return snapshot, s.Next(1<<20, 2000)

@@ -186,7 +186,7 @@ func (b *backend) Schema(ctx context.Context, resource api.Resource) (*api.Schem
 
 // Get implements kubeapi.Backend. The get of the engine has no minimum version.
 func (b *backend) Get(ctx context.Context, resource api.Resource, key api.Key, version string) (kubeapi.Object, error) {
-	object, status := b.cluster.place(resource.String(), key.Namespace())
+	object, status := b.cluster.objectFor(resource.String(), key.Namespace())
 	if status != nil {
 		return nil, status
 	}

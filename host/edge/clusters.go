@@ -146,11 +146,11 @@ func (g *Group) object(i uint32) string {
 	return g.Name + "/" + api.Shard{Index: i, Count: g.Shards}.String()
 }
 
-// place returns the object that holds a namespace of a resource, or all of the
+// objectFor returns the object that holds a namespace of a resource, or all of the
 // resource if the namespace is empty. If the resource is divided by namespace, no
 // object holds all of it. Responses of several objects are not combined, because
 // their versions differ.
-func (c Cluster) place(resource, namespace string) (string, *api.Status) {
+func (c Cluster) objectFor(resource, namespace string) (string, *api.Status) {
 	g, status := c.find(resource)
 	switch {
 	case status != nil:

@@ -12,29 +12,29 @@ import (
 )
 
 func TestObjectsOfNamespaces(t *testing.T) {
-	text, err := os.ReadFile("../../testdata/edge/places.json")
+	text, err := os.ReadFile("../../testdata/edge/clusters.json")
 	require.NoError(t, err)
 	var file struct {
 		Clusters json.RawMessage
-		Places   []struct{ Cluster, Resource, Namespace, Object, Message string }
+		Objects  []struct{ Cluster, Resource, Namespace, Object, Message string }
 	}
 	require.NoError(t, json.Unmarshal(text, &file))
 	clusters, err := ParseClusters(string(file.Clusters))
 	require.NoError(t, err)
-	for _, p := range file.Places {
-		object, status := clusters[p.Cluster].place(p.Resource, p.Namespace)
-		if p.Message != "" {
-			assert.Equal(t, api.NotFound(p.Message), status)
+	for _, o := range file.Objects {
+		object, status := clusters[o.Cluster].objectFor(o.Resource, o.Namespace)
+		if o.Message != "" {
+			assert.Equal(t, api.NotFound(o.Message), status)
 			continue
 		}
 		require.Nil(t, status)
-		assert.Equal(t, p.Object, objectName(p.Cluster, object))
+		assert.Equal(t, o.Object, objectName(o.Cluster, object))
 	}
 }
 
 func TestDividedResourceIsNotInOneObject(t *testing.T) {
 	c := Cluster{Groups: []Group{{Name: "pods", Resources: []string{"v1/pods"}, Shards: 2}, {Name: "rest"}}}
-	_, status := c.place("v1/pods", "")
+	_, status := c.objectFor("v1/pods", "")
 	assert.Equal(t, api.BadRequest("v1/pods is divided by namespace over 2 objects of this edge: request one namespace, or all of one object over a WebSocket, as watchglass get does with /watch?shard=0-of-2"), status)
 	assert.Equal(t, []string{"pods/0-of-2", "pods/1-of-2", "rest"}, c.objects())
 }

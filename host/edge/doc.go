@@ -9,7 +9,7 @@
 // without that prefix refers to [DefaultCluster]. [Clusters] maps resources to objects; [Config.Object] reaches an
 // object. Package token verifies the token first, so a request without a valid one
 // discloses nothing. The JavaScript entry (js/src/edge/entry.ts) accepts WebSockets
-// and finds their objects by the same rules; testdata/edge/places.json tests both.
+// and finds their objects by the same rules; testdata/edge/clusters.json tests both.
 //
 // # Namespaces
 //

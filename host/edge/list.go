@@ -11,7 +11,7 @@ import (
 // List implements kubeapi.Backend. A list without a limit is read in pages of the
 // same version.
 func (b *backend) List(ctx context.Context, resource api.Resource, o kubeapi.ListOptions) (*kubeapi.List, error) {
-	object, status := b.cluster.place(resource.String(), o.Namespace)
+	object, status := b.cluster.objectFor(resource.String(), o.Namespace)
 	if status != nil {
 		return nil, status
 	}

@@ -11,7 +11,7 @@ import (
 
 // Watch implements kubeapi.Backend.
 func (b *backend) Watch(ctx context.Context, resource api.Resource, o kubeapi.WatchOptions) (kubeapi.Watch, error) {
-	object, status := b.cluster.place(resource.String(), o.Namespace)
+	object, status := b.cluster.objectFor(resource.String(), o.Namespace)
 	if status != nil {
 		return nil, status
 	}

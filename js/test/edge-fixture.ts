@@ -7,7 +7,7 @@ import type { TestContext } from "node:test";
 import { pathToFileURL } from "node:url";
 import { WebSocket as Socket } from "ws";
 import { connect, type Collection, type CollectionProgress, type CollectionStatus, type Watchglass } from "../src/index.js";
-import { inShard } from "../src/edge/places.js";
+import { inShard } from "../src/edge/clusters.js";
 import { TestConnector, type Feed } from "./connector.js";
 import { Reader, split, Writer } from "../src/wire/codec.js";
 import { Match, Policy, Tristate } from "../src/wire/commands.js";

@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { describe, test, type TestContext } from "node:test";
-import { shardOf } from "../src/edge/places.js";
+import { shardOf } from "../src/edge/clusters.js";
 import { TestConnector } from "./connector.js";
 import { Edge, until } from "./edge-fixture.js";
 import { packaged } from "./paths.js";

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { writeSubscriptionStatus } from "../src/wire/status.js";
-import { feeds, inShard, parseClusters, place, route, type Place, type Wanted } from "../src/edge/places.js";
+import { feeds, inShard, parseClusters, objectFor, route, type EdgeObject, type Wanted } from "../src/edge/clusters.js";
 import { region, upstreamOf } from "../src/edge/regions.js";
 import { parseKeys, verify, type Claims } from "../src/edge/token.js";
 import type { Status } from "../src/types.js";
@@ -39,13 +39,13 @@ test("weak keys are refused without showing them", async () => {
 });
 
 test("resources are mapped to objects as in host/edge", () => {
-  const { clusters, places } = read("edge", "places.json");
+  const { clusters, objects } = read("edge", "clusters.json");
   const objectOf = (cluster: string, ...resources: string[]) => {
-    const found = place(clusters, cluster, { resources });
+    const found = objectFor(clusters, cluster, { resources });
     return "code" in found ? found : found.object;
   };
-  for (const { cluster, resource, namespace, object, message } of places) {
-    const found = place(clusters, cluster, { resources: [resource], namespace });
+  for (const { cluster, resource, namespace, object, message } of objects) {
+    const found = objectFor(clusters, cluster, { resources: [resource], namespace });
     assert.deepEqual("code" in found ? found : found.object, object ?? { code: 404, reason: "NotFound", message });
   }
   assert.equal(objectOf("split"), "split/pods");
@@ -54,15 +54,15 @@ test("resources are mapped to objects as in host/edge", () => {
     code: 400, reason: "BadRequest", message: "v1/pods and v1/nodes belong to different objects of this edge: connect once for each",
   });
   for (const name of ["none", "", "constructor", "__proto__"]) assert.equal((objectOf(name) as Status).code, 404);
-  assert.deepEqual(place(parseClusters(undefined), "default", { resources: [] }), { object: "default/all" });
+  assert.deepEqual(objectFor(parseClusters(undefined), "default", { resources: [] }), { object: "default/all" });
 });
 
 test("resources divided by namespace are requested by namespace or by shard", () => {
-  const { clusters } = read("edge", "places.json");
+  const { clusters } = read("edge", "clusters.json");
   const resources = ["v1/pods"];
-  const refused = (wanted: Wanted, cluster = "divided") => place(clusters, cluster, wanted) as Status;
-  assert.deepEqual(place(clusters, "divided", { resources, namespace: "web" }), { object: "divided/pods/1-of-3", shard: "1-of-3" });
-  assert.deepEqual(place(clusters, "divided", { resources, shard: "2-of-3" }), { object: "divided/pods/2-of-3", shard: "2-of-3" });
+  const refused = (wanted: Wanted, cluster = "divided") => objectFor(clusters, cluster, wanted) as Status;
+  assert.deepEqual(objectFor(clusters, "divided", { resources, namespace: "web" }), { object: "divided/pods/1-of-3", shard: "1-of-3" });
+  assert.deepEqual(objectFor(clusters, "divided", { resources, shard: "2-of-3" }), { object: "divided/pods/2-of-3", shard: "2-of-3" });
   assert.deepEqual(refused({ resources }), {
     code: 400, reason: "BadRequest",
     message: "v1/pods is divided by namespace over 3 objects of this edge, 0-of-3 to 2-of-3: connect with ?resource=v1/pods&namespace=NAME, or once for each of them with &shard=",
@@ -76,13 +76,13 @@ test("resources divided by namespace are requested by namespace or by shard", ()
   const { code, message } = refused({ resources, shard: "0-of-3" }, "default");
   assert.deepEqual([code, message], [404, "v1/pods is not divided by namespace at this edge, so there is no shard 0-of-3: connect without"]);
   for (let i = 0; i < 100; i++) {
-    const { shard } = place(clusters, "divided", { resources, namespace: `team-${i}` }) as Place;
+    const { shard } = objectFor(clusters, "divided", { resources, namespace: `team-${i}` }) as EdgeObject;
     assert.deepEqual(["0-of-3", "1-of-3", "2-of-3"].filter((other) => inShard(`team-${i}`, other)), [shard]);
   }
 });
 
 test("a connector receives the objects that it must feed", () => {
-  const { clusters } = read("edge", "places.json");
+  const { clusters } = read("edge", "clusters.json");
   assert.deepEqual(feeds(clusters, "divided", ["v1/pods", "v1/nodes", "v1/events", "v1/configmaps"]), [
     ...["0-of-3", "1-of-3", "2-of-3"].map((shard) => ({ resources: ["v1/pods", "v1/events"], shard })),
     { resources: ["v1/nodes", "v1/configmaps"] },

@@ -116,11 +116,11 @@ func number(text string) int64 {
 	return n
 }
 
-// Put returns an object in the form that a cacher stores.
-func Put(text string) *cacher.Update { return PutOf(Object(text)) }
+// Update returns an object in the form that a cacher stores.
+func Update(text string) *cacher.Update { return UpdateOf(Object(text)) }
 
-// PutOf is like Put, for an existing object.
-func PutOf(o api.Object) *cacher.Update {
+// UpdateOf is like Update, for an existing object.
+func UpdateOf(o api.Object) *cacher.Update {
 	return &cacher.Update{
 		ResourceVersion: o.ResourceVersion, Flags: o.Flags, Labels: o.Labels,
 		Envelope: wire.AppendEnvelope(nil, &o),

@@ -23,7 +23,7 @@ func TestObjectReadsEveryKindOfWord(t *testing.T) {
 		},
 		Body: api.Body{Codec: api.JSON, Data: []byte(`{"x":1}`)},
 	}, o)
-	assert.NoError(t, objects.Put("default/a").Envelope.Validate())
+	assert.NoError(t, objects.Update("default/a").Envelope.Validate())
 	assert.Panics(t, func() { objects.Object("") })
 	assert.Panics(t, func() { objects.Object("a rv=x") })
 }

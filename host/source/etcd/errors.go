@@ -38,7 +38,7 @@ func is(err, target error) bool {
 }
 
 func (st *stream) about(doing string) string {
-	return fmt.Sprintf("%s: %s of %q", st.name(), doing, st.place.prefix)
+	return fmt.Sprintf("%s: %s of %q", st.name(), doing, st.keyspace.prefix)
 }
 
 // expired returns the 410. compacted is zero if etcd does not report it.
@@ -50,5 +50,5 @@ func (st *stream) expired(compacted int64) error {
 	if compacted > 0 {
 		what += fmt.Sprintf(", compacted at %d", compacted)
 	}
-	return api.Expired(fmt.Sprintf("%s in etcd under %q: list again", what, st.place.prefix))
+	return api.Expired(fmt.Sprintf("%s in etcd under %q: list again", what, st.keyspace.prefix))
 }

@@ -27,33 +27,33 @@ func KubernetesPaths() map[api.Resource]string {
 	return paths
 }
 
-// place is the location of the objects of one resource.
-type place struct {
+// keyspace contains the keys of one resource.
+type keyspace struct {
 	prefix     string // ends with a slash, so that "pods" does not include "pods2"
 	namespaced bool
 }
 
-func (c *Config) place(resource api.Resource) (place, error) {
+func (c *Config) keyspace(resource api.Resource) (keyspace, error) {
 	schema, err := catalog.Lookup(c.Resources, resource)
 	if err != nil {
-		return place{}, err
+		return keyspace{}, err
 	}
 	path, ok := c.Paths[resource]
 	if !ok {
 		path = strings.TrimPrefix(resource.Group+"/"+resource.Name, "/")
 	}
-	return place{prefix: c.Prefix + "/" + path + "/", namespaced: schema.Namespaced}, nil
+	return keyspace{prefix: c.Prefix + "/" + path + "/", namespaced: schema.Namespaced}, nil
 }
 
 // key parses an etcd key. It returns false if the key does not have the form of the
 // resource: "namespace/name", or "name" if it is cluster-scoped.
-func (p place) key(raw []byte) (key api.Key, ok bool) {
-	rest, ok := strings.CutPrefix(string(raw), p.prefix)
+func (s keyspace) key(raw []byte) (key api.Key, ok bool) {
+	rest, ok := strings.CutPrefix(string(raw), s.prefix)
 	if !ok {
 		return "", false
 	}
 	namespace, name, slash := strings.Cut(rest, "/")
-	if !p.namespaced {
+	if !s.namespaced {
 		return api.Key(rest), rest != "" && !slash
 	}
 	return api.Key(rest), namespace != "" && name != "" && !strings.Contains(name, "/")

@@ -13,7 +13,7 @@ import (
 // list delivers the complete state in pages, as of the first page's revision (rules
 // E5 to E7). It returns a 410 if that revision is compacted meanwhile.
 func (st *stream) list(ctx context.Context) error {
-	page, err := st.page(ctx, st.place.prefix, 0)
+	page, err := st.page(ctx, st.keyspace.prefix, 0)
 	if err != nil {
 		return err
 	}
@@ -43,10 +43,10 @@ func (st *stream) list(ctx context.Context) error {
 	return st.sink.EndList(st.at)
 }
 
-// page reads the keys of the place from start on. Revision zero means the newest.
+// page reads the keys of the resource from start on. Revision zero means the newest.
 func (st *stream) page(ctx context.Context, start string, revision int64) (*clientv3.GetResponse, error) {
 	return st.get(ctx, "list", start,
-		clientv3.WithRange(clientv3.GetPrefixRangeEnd(st.place.prefix)),
+		clientv3.WithRange(clientv3.GetPrefixRangeEnd(st.keyspace.prefix)),
 		clientv3.WithLimit(int64(st.config.PageSize)),
 		clientv3.WithRev(revision))
 }
@@ -61,7 +61,7 @@ func (st *stream) get(ctx context.Context, doing, key string, opts ...clientv3.O
 
 func (st *stream) objects(kvs []*mvccpb.KeyValue) error {
 	for _, kv := range kvs {
-		key, ok := st.place.key(kv.Key)
+		key, ok := st.keyspace.key(kv.Key)
 		if !ok {
 			st.strange.report(kv.Key)
 			continue
@@ -80,7 +80,7 @@ func (st *stream) identify(resp *clientv3.GetResponse) error {
 // checkResume checks that the cluster has reached the resume version. See the
 // rationale of the package.
 func (st *stream) checkResume(ctx context.Context) error {
-	resp, err := st.get(ctx, "resume", st.place.prefix)
+	resp, err := st.get(ctx, "resume", st.keyspace.prefix)
 	if err != nil {
 		return err
 	}

@@ -86,11 +86,11 @@ func identity(resp *clientv3.GetResponse) string {
 
 // Stream implements source.Source.
 func (s *Source) Stream(ctx context.Context, resource api.Resource, from api.ResourceVersion, sink source.Sink) error {
-	place, err := s.config.place(resource)
+	keyspace, err := s.config.keyspace(resource)
 	if err != nil {
 		return err
 	}
-	st := &stream{Source: s, place: place, sink: sink, at: from}
+	st := &stream{Source: s, keyspace: keyspace, sink: sink, at: from}
 	if from == 0 {
 		err = st.list(ctx)
 	} else {
@@ -105,9 +105,9 @@ func (s *Source) Stream(ctx context.Context, resource api.Resource, from api.Res
 // stream is one running Stream.
 type stream struct {
 	*Source
-	place place
-	sink  source.Sink
-	at    api.ResourceVersion // everything up to this version was delivered
+	keyspace keyspace
+	sink     source.Sink
+	at       api.ResourceVersion // everything up to this version was delivered
 }
 
 // strangeKeys logs each key that belongs to no object once.

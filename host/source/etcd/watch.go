@@ -72,8 +72,8 @@ func causeOr(ctx context.Context, err error) error {
 // revision.
 func (st *stream) createRequest() *pb.WatchRequest {
 	return &pb.WatchRequest{RequestUnion: &pb.WatchRequest_CreateRequest{CreateRequest: &pb.WatchCreateRequest{
-		Key:            []byte(st.place.prefix),
-		RangeEnd:       []byte(clientv3.GetPrefixRangeEnd(st.place.prefix)),
+		Key:            []byte(st.keyspace.prefix),
+		RangeEnd:       []byte(clientv3.GetPrefixRangeEnd(st.keyspace.prefix)),
 		StartRevision:  int64(st.at),
 		ProgressNotify: true,
 	}}}
@@ -117,7 +117,7 @@ func (st *stream) changes(events []*mvccpb.Event) []source.Change {
 			continue
 		}
 		st.at = rv
-		key, ok := st.place.key(ev.Kv.Key)
+		key, ok := st.keyspace.key(ev.Kv.Key)
 		if !ok {
 			st.strange.report(ev.Kv.Key)
 			continue

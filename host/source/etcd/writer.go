@@ -32,11 +32,11 @@ func NewWriter(client *clientv3.Client, config Config) (*Writer, error) {
 func (w *Writer) Txn(ctx context.Context, writes ...source.Write) (api.ResourceVersion, error) {
 	ops := make([]clientv3.Op, 0, len(writes))
 	for _, write := range writes {
-		place, err := w.config.place(write.Resource)
+		keyspace, err := w.config.keyspace(write.Resource)
 		if err != nil {
 			return 0, err
 		}
-		key := place.prefix + string(write.Key)
+		key := keyspace.prefix + string(write.Key)
 		if write.Value == nil {
 			ops = append(ops, clientv3.OpDelete(key))
 		} else {

@@ -4,7 +4,7 @@ import { bearerProtocol } from "../transport.js";
 import type { Status } from "../types.js";
 import { reject } from "./reject.js";
 import { grantHeader, type Grant } from "./grant.js";
-import { feeds, parseClusters, place, route, type Wanted } from "./places.js";
+import { feeds, parseClusters, objectFor, route, type Wanted } from "./clusters.js";
 import type { Fetcher } from "./platform.js";
 import { refuse, status } from "./refusal.js";
 import { region, type Objects } from "./regions.js";
@@ -33,7 +33,7 @@ export type Handler<Env> = (request: Request, env: Env, context: unknown) => Res
  *
  * It routes a WebSocket by its URL to the object that holds the data. Readers pass
  * `?resource=`, with `&namespace=` or `&shard=` if the resource is divided by namespace.
- * Connectors pass `?resources=` and `&shard=`; see `place`. The object receives the
+ * Connectors pass `?resources=` and `&shard=`; see `objectFor`. The object receives the
  * token's grant, which replaces any grant in the request. A connector's request without
  * an upgrade returns the objects that it must feed.
  *
@@ -77,7 +77,7 @@ async function takeIn(request: Request, env: EdgeEnv, url: URL, cluster: string,
   if (forbidden) return no(request, forbidden);
   const clusters = parseClusters(env.WATCHGLASS_CLUSTERS);
   if (path === "/feed" && !request.headers.has("Upgrade")) return feedList(feeds(clusters, cluster, wanted.resources));
-  const home = place(clusters, cluster, wanted);
+  const home = objectFor(clusters, cluster, wanted);
   if ("code" in home) return no(request, home);
   if (home.shard) url.searchParams.set("shard", home.shard);
   const inner = new Request(`http://object${path}${url.search}`, request);

@@ -13,7 +13,7 @@ import { count, type Metrics } from "./metrics.js";
 import type { StoredCollections } from "./stored-collections.js";
 import type { Settings } from "./options.js";
 import { TokenBucket } from "./token-bucket.js";
-import { inShard } from "./places.js";
+import { inShard } from "./clusters.js";
 import { socketPair, type HibernatableSocket, type ObjectState } from "./platform.js";
 import { refuse, status } from "./refusal.js";
 import { closeSocket, expired, protocolBroken, send, setAttachment, tooLong, upgraded, upgradeRefused } from "./sockets.js";

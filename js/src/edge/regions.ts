@@ -1,5 +1,5 @@
 import type { Upstream } from "./options.js";
-import { isShard, parseClusters, type Clusters } from "./places.js";
+import { isShard, parseClusters, type Clusters } from "./clusters.js";
 import type { Fetcher } from "./platform.js";
 
 // The second level of the tree: regional objects. They read from the object that

@@ -26,8 +26,8 @@ export interface StoredState {
   changeBytes: number;
 }
 
-/** The rows of a body. */
-interface Place {
+/** The key of the rows that store a body. */
+interface StoredBody {
   resource: string;
   generation: number;
   number: number;
@@ -59,7 +59,7 @@ export class Storage {
   readonly #limit: number;
   readonly #memoryBytes: number;
   /** The rows of omitted bodies, by name. */
-  readonly #bodies = new Map<number, Place>();
+  readonly #bodies = new Map<number, StoredBody>();
   #lastName = 0;
 
   /** Takes the limits for stored bytes and for memory. */
@@ -114,25 +114,25 @@ export class Storage {
 
   /** Returns a body by the name from {@link read}; empty if it no longer exists. */
   body(name: number): Uint8Array {
-    const place = this.#bodies.get(name);
-    if (!place) return new Uint8Array();
-    const { resource, generation, number } = place;
+    const stored = this.#bodies.get(name);
+    if (!stored) return new Uint8Array();
+    const { resource, generation, number } = stored;
     const rows = this.#storage.sql.exec<{ data: ArrayBuffer }>(
       "SELECT data FROM bodies WHERE resource = ? AND generation = ? AND number = ? ORDER BY part", resource, generation, number);
     const parts = rows.toArray().map(({ data }) => new Uint8Array(data));
     return parts.length === 1 ? parts[0]! : concat(parts);
   }
 
-  #name(place: Place): number {
+  #name(stored: StoredBody): number {
     for (const [name, other] of this.#bodies) {
-      if (other.resource === place.resource && other.generation === place.generation && other.number === place.number) return name;
+      if (other.resource === stored.resource && other.generation === stored.generation && other.number === stored.number) return name;
     }
-    this.#bodies.set(++this.#lastName, place);
+    this.#bodies.set(++this.#lastName, stored);
     return this.#lastName;
   }
 
-  #unname(gone: (place: Place) => boolean): void {
-    for (const [name, place] of this.#bodies) if (gone(place)) this.#bodies.delete(name);
+  #unname(gone: (stored: StoredBody) => boolean): void {
+    for (const [name, stored] of this.#bodies) if (gone(stored)) this.#bodies.delete(name);
   }
 
   /**
@@ -171,14 +171,14 @@ export class Storage {
 
   /** Deletes invalid rows. */
   clean({ resource, generation, chunks }: Pick<StoredState, "resource" | "generation" | "chunks">): void {
-    this.#unname((place) => place.resource === resource && place.generation !== generation);
+    this.#unname((stored) => stored.resource === resource && stored.generation !== generation);
     for (const table of ["chunks", "bodies"]) {
       this.#storage.sql.exec(`DELETE FROM ${table} WHERE resource = ? AND (generation <> ? OR number >= ?)`, resource, generation, chunks);
     }
   }
 
   forget(resource: string): void {
-    this.#unname((place) => place.resource === resource);
+    this.#unname((stored) => stored.resource === resource);
     this.#storage.transactionSync(() => {
       for (const table of ["resources", "chunks", "bodies"]) this.#storage.sql.exec(`DELETE FROM ${table} WHERE resource = ?`, resource);
     });

@@ -2,7 +2,7 @@ import type { Status } from "../types.js";
 import { status } from "./refusal.js";
 
 // The mapping from resources to objects, as in host/edge. The tests of both read
-// testdata/edge/places.json.
+// testdata/edge/clusters.json.
 
 /** The cluster of requests without a cluster name. */
 const defaultCluster = "default";
@@ -54,7 +54,7 @@ export interface Wanted {
 }
 
 /** The object that stores the requested data. */
-export interface Place {
+export interface EdgeObject {
   /** The object's name. */
   object: string;
   /** The shard of the namespaces that it stores, or undefined for all. */
@@ -65,7 +65,7 @@ export interface Place {
  * Returns the object that stores the requested data. Without resources, it is in
  * the cluster's first group.
  */
-export function place(clusters: Clusters, cluster: string, { resources, namespace, shard }: Wanted): Place | Status {
+export function objectFor(clusters: Clusters, cluster: string, { resources, namespace, shard }: Wanted): EdgeObject | Status {
   const found = groupsOf(clusters, cluster, resources);
   if ("code" in found) return found;
   if (found.size > 1) {

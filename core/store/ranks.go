@@ -1,51 +1,51 @@
 package store
 
-// places assigns each object a number that grows with its key, so that two
+// ranks contains for each object a number that grows with its key, so that two
 // objects can be compared without reading their keys. Gaps between the numbers
 // leave room for new objects. When a gap is exhausted, all objects are
 // renumbered.
-type places []uint64 // by ID
+type ranks []uint64 // by ID
 
 const (
-	// placeStep is the gap between adjacent objects. placeRun is the gap between
+	// rankStep is the gap between adjacent objects. rankRun is the gap between
 	// objects inserted consecutively at the same position, because names often end
 	// in a counter.
-	placeStep = 1 << 32
-	placeRun  = 1 << 16
-	// firstPlace leaves room on both sides.
-	firstPlace = 1 << 62
+	rankStep = 1 << 32
+	rankRun  = 1 << 16
+	// firstRank leaves room on both sides.
+	firstRank = 1 << 62
 )
 
 // put assigns a number to id between those of its neighbors; zero means no
 // neighbor. It returns false if the gap is exhausted.
-func (p *places) put(id, left, right ID) bool {
+func (p *ranks) put(id, left, right ID) bool {
 	for len(*p) <= int(id) {
 		*p = append(*p, 0)
 	}
 	at := *p
 	switch {
 	case left == 0 && right == 0:
-		at[id] = firstPlace
+		at[id] = firstRank
 	case right == 0:
-		at[id] = at[left] + placeStep
+		at[id] = at[left] + rankStep
 		return at[id] > at[left]
 	case left == 0:
-		at[id] = at[right] - min(at[right]/2, placeStep)
+		at[id] = at[right] - min(at[right]/2, rankStep)
 		return at[id] < at[right]
 	default:
 		gap := at[right] - at[left]
-		at[id] = at[left] + min(gap/2, placeRun)
+		at[id] = at[left] + min(gap/2, rankRun)
 		return gap > 1
 	}
 	return true
 }
 
 // renumber assigns new numbers to all objects in order.
-func (p places) renumber(order *Ordered) {
-	at := uint64(firstPlace)
+func (p ranks) renumber(order *Ordered) {
+	at := uint64(firstRank)
 	order.From(0, func(id ID) bool {
 		p[id] = at
-		at += placeStep
+		at += rankStep
 		return true
 	})
 }

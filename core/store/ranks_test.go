@@ -34,7 +34,7 @@ func TestBeforeAgreesWithKeyOrder(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := New(NewArena())
 			s.Add(put(s.arena, "a", 1, 0))
-			s.NumberPlaces()
+			s.EnableRanks()
 			s.Add(put(s.arena, "z", 1, 0))
 			for i := range n {
 				s.Add(put(s.arena, api.Key(fmt.Sprintf("b-%06d", number(i))), 1, 0))
@@ -48,7 +48,7 @@ func TestBeforeAgreesWithKeyOrder(t *testing.T) {
 }
 
 func TestPlacesAtTheEnds(t *testing.T) {
-	p := places{0, ^uint64(0) - 1, 1}
+	p := ranks{0, ^uint64(0) - 1, 1}
 	require.False(t, p.put(3, 1, 0), "no room after the last")
 	require.False(t, p.put(3, 0, 2), "no room before the first")
 	require.True(t, p.put(3, 2, 1))
