@@ -341,7 +341,8 @@ func TestChangesBetweenRowAndBody(t *testing.T) {
 	r.requireBodies()
 }
 
-// A body never belongs to another version: the reader starts over (rule B29).
+// A reader that receives bodies of other versions starts over instead of storing them
+// (rule B29).
 func TestBodiesOfOtherVersionsAreNotApplied(t *testing.T) {
 	r := newRowsRig(t, wire.Config{})
 	r.untilRows()
@@ -423,7 +424,8 @@ func TestBodiesAreOmittedForMemory(t *testing.T) {
 	require.True(t, r.asked[len(r.asked)-1].MetadataOnly)
 }
 
-// A connector without blocks sends a complete snapshot, also when it takes over.
+// A connector without blocks sends a complete snapshot, even if it continues the
+// subscription of a connector with blocks.
 func TestConnectorWithoutBlocksSendsEverything(t *testing.T) {
 	r := newRowsRig(t, wire.Config{})
 	r.untilRows()

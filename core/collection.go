@@ -214,7 +214,8 @@ func (b *sharedCollection) adopt(e *Engine, r *reflector.Reflector) {
 	}
 }
 
-// serve returns the cacher for sessions.
+// serve returns the collection in the form that sessions serve. It creates one for each
+// cacher.
 func (b *sharedCollection) serve() *session.Collection {
 	if b.served == nil {
 		b.served = session.NewCollection(b.cacher)
@@ -255,7 +256,8 @@ func (b *sharedCollection) settle(status *api.Status) {
 	}
 }
 
-// settleIncomplete starts the requests that wait for bodies, or fails them.
+// settleIncomplete starts the requests that wait for bodies, or fails them if status is
+// not nil.
 //
 //go:noinline
 func (b *sharedCollection) settleIncomplete(status *api.Status) {
@@ -351,17 +353,16 @@ func (e *Engine) drop(match func(*sharedCollection) bool) {
 	e.complete = slices.DeleteFunc(e.complete, func(b *sharedCollection) bool { return !slices.Contains(e.sharedCollections, b) })
 }
 
-// tooLarge reports whether the collection stopped because of its memory, which
-// other collections may need.
+// tooLarge reports whether the collection stopped because the engine reached its memory
+// limit.
 func (b *sharedCollection) tooLarge() bool {
 	refused := b.reflector.Refused()
 	return refused != nil && refused.Code == api.CodeTooLarge
 }
 
-// enforceMemoryLimit enforces the memory limit. When the total has grown beyond it,
-// enforceMemoryLimit closes the largest collection that is still updated. Its objects
-// remain readable, and its state reports the reason. The other collections
-// continue as long as they do not grow.
+// enforceMemoryLimit closes the largest collection that is still updated when the total
+// memory has grown beyond the limit. Its objects remain readable, and its state reports
+// the reason. The other collections continue as long as they do not grow.
 func (e *Engine) enforceMemoryLimit() {
 	used, largest := e.usedBytes(), (*sharedCollection)(nil)
 	for _, b := range e.sharedCollections {

@@ -9,8 +9,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// A join takes memory while a view needs it. It is computed in steps, and the first patch of
-// the view has all cells (B10).
+// A join takes memory only while a view needs it. It is computed in steps, and the first
+// patch of the view has all cells (B10).
 func TestJoinExistsWhileAViewIsOpen(t *testing.T) {
 	r := newRig(t)
 	r.load(500)

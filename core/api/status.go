@@ -21,7 +21,7 @@ const (
 	ReasonProtocol        Reason = "ProtocolError" // not a Kubernetes reason: a frame violates the wire protocol
 )
 
-// The codes in use.
+// The codes of a [Status] are HTTP status codes.
 const (
 	CodeOK                 = 200
 	CodeBadRequest         = 400

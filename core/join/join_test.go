@@ -134,7 +134,7 @@ func TestUnknownColumnIsNamed(t *testing.T) {
 	require.EqualError(t, j.Unknown(), `400 BadRequest: cannot join metrics.k8s.io/v1beta1/pods by "memory": there is no such column or field; there are Window, CPU`)
 }
 
-// A column beyond those that a set of cells can represent is updated, too.
+// A joined column is updated even if a set of cells cannot represent it.
 func TestColumnsBeyondTheThirtySecond(t *testing.T) {
 	wide := objects.Pods()
 	for i := range 30 {

@@ -55,8 +55,8 @@ func (g *Graph) indexOf(c *cacher.Cacher) *index {
 // without children below owners that have others do not count.
 func (g *Graph) Changes() uint64 { return g.changes }
 
-// Children returns the objects of a collection with an owner. It is valid until the
-// next change.
+// Children returns the objects of a collection that have the given owner. The result is
+// valid until the next change.
 func (g *Graph) Children(c *cacher.Cacher, owner string) []store.ID {
 	if x := g.indexOf(c); x != nil {
 		return x.children[owner]
@@ -66,7 +66,7 @@ func (g *Graph) Children(c *cacher.Cacher, owner string) []store.ID {
 
 // Below returns the UID of the root, and those of all objects below it that have
 // children. The owners of all objects below the root are among them. It takes time
-// proportional to the number of objects below the root. The texts are the caller's.
+// proportional to the number of objects below the root. The caller owns the texts.
 func (g *Graph) Below(root string) []string {
 	found, known := []string{root}, map[string]bool{root: true}
 	for i := 0; i < len(found); i++ {

@@ -10,8 +10,8 @@ import (
 // IDs contains IDs of objects by a UID, each list in ascending order.
 type IDs map[string][]store.ID
 
-// Add adds an ID, and reports whether it is the first one of the UID. The UID may be
-// temporary.
+// Add adds an ID, and reports whether it is the first one of the UID. It copies the
+// UID.
 func (m IDs) Add(uid string, id store.ID) (first bool) {
 	list := m[uid]
 	at, _ := slices.BinarySearch(list, id)
