@@ -8,8 +8,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// restore reads the persisted state of a shared collection, which is empty and does not
-// subscribe until the state is complete.
+// restore reads the persisted state of a shared collection. The collection is empty and
+// does not subscribe until the state is complete.
 type restore struct {
 	collection *collection // the collection that supplies the state
 	reader     *persist.Reader

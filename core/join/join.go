@@ -165,8 +165,8 @@ func (j *Join) put(ref store.Ref, unchanged api.Cells) {
 
 // revise stores the row of an object again after a change of another collection.
 func (j *Join) revise(id store.ID) {
-	// If all bits were set, they would also cover the cells beyond the 32nd. One bit is
-	// therefore cleared even if no joined column has a bit.
+	// AllCells means that nothing has changed. The joined columns may be beyond those that have
+	// a bit, so one bit is cleared in any case.
 	if id != 0 {
 		j.put(j.levels[0].cacher.State().Version(id), api.AllCells>>1&^j.joined)
 	}

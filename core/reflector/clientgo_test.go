@@ -55,7 +55,7 @@ func (r *rig) give(a answer) {
 	}
 }
 
-// subscribes waits for the next subscription and reports whether one came in
+// subscribes waits for the next subscription and returns it, or nil after the given
 // time.
 func (r *rig) subscribes(within int64) *wire.Subscribe {
 	r.t.Helper()
@@ -245,8 +245,8 @@ func TestBackoffOverManyFailures(t *testing.T) {
 	}
 }
 
-// Too many requests, internal errors and versions that the connector does not have
-// yet cause a delay. The state stays and nothing is listed again.
+// Too many requests, internal errors and versions that the connector does not have yet
+// cause a delay. The state remains, and the reflector does not relist.
 func TestTemporaryErrorKeepsTheStateAndRetries(t *testing.T) {
 	for name, c := range map[string]struct {
 		status *api.Status

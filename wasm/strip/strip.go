@@ -19,8 +19,8 @@ const savings = 0.37
 
 // File reads a module from a file and writes it stripped to another, or to the same.
 // When it does not recognize the module's runtime tables, it copies the module
-// unmodified and returns a warning. It fails if a required function is missing from a
-// module that it recognizes.
+// unmodified and returns a warning. It returns an error if it recognizes the tables and
+// a required function is missing.
 func File(from, to string, required ...string) (warning string, err error) {
 	linked, err := os.ReadFile(from)
 	if err != nil {
