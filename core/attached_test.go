@@ -220,7 +220,7 @@ func TestReadersOfAnEngine_withoutConnector(t *testing.T) {
 }
 
 // If a read waits at a reader of an engine, the engine requests progress upstream.
-// Otherwise it would not receive the version in time.
+// Otherwise the version would not arrive in time.
 func TestC35_WaitRequestsProgressUpstream(t *testing.T) {
 	r := newRig(t)
 	r.load(3)
@@ -288,8 +288,8 @@ func TestG3_PersistedReaders(t *testing.T) {
 	}
 }
 
-// A slow reader reads the rest of its data while the object that serves it restarts.
-// It no longer counts as slow, even without an open subscription.
+// A slow reader reads the rest of its data while its Durable Object restarts. The reader
+// then no longer counts as slow, even without an open subscription.
 func TestSlowReaderWithoutSubscriptionsIsNotSlowAfterARestart(t *testing.T) {
 	r := newRig(t)
 	saved := (&wire.Hello{Version: wire.Version}).Append(nil)

@@ -66,7 +66,7 @@ func receiveBlocks(t *testing.T, blocks int, body func(int) []byte) (r *rig, all
 }
 
 // The engine enforces its memory limit before a message ends (rule B7). Bodies that do
-// not compress are stored by themselves.
+// not compress are stored individually.
 func TestMemoryLimitHoldsWithinAMessageOfBlocks(t *testing.T) {
 	random := rand.New(rand.NewSource(1))
 	r, allocated := receiveBlocks(t, 200, func(int) []byte {

@@ -226,8 +226,8 @@ func TestRequestedBodyComesFirst(t *testing.T) {
 	r.requireBodies()
 }
 
-// A message of a reader has a limited number of frames. Reads of more bodies than that
-// also complete, even after a disconnect.
+// Reads of more bodies than a message of a reader may have frames complete, even after a
+// disconnect.
 func TestManyReadsOfPendingBodies(t *testing.T) {
 	const reads = 2000
 	r := newRowsRigOf(t, wire.Config{}, reads)
@@ -251,7 +251,8 @@ func TestManyReadsOfPendingBodies(t *testing.T) {
 	require.Len(t, r.wanted, 2*256, "requested before and after the cut")
 }
 
-// More collections subscribe at a reconnect than a message of a reader has frames.
+// After a reconnect, all collections subscribe, even if one message of a reader cannot
+// have that many frames.
 func TestReconnectWithManyCollections(t *testing.T) {
 	const collections = 1500
 	r := newRowsRig(t, wire.Config{})

@@ -37,7 +37,8 @@ type sharedCollection struct {
 	joined     joined
 }
 
-// collection is a collection that the program has opened.
+// collection is the state of an OpenCollection. Several may have the same
+// sharedCollection.
 type collection struct {
 	id           uint32
 	shared       *sharedCollection
@@ -127,8 +128,8 @@ func (b *sharedCollection) connect(e *Engine) {
 	}
 }
 
-// renew replaces the cacher by an empty one. Watches and waiting reads end with a
-// 410, because no event sequence leads to the new state. Views wait for it.
+// renew replaces the cacher by an empty one. Watches and waiting reads end with a 410,
+// because no event sequence leads to the new state. Views wait for the new state.
 func (b *sharedCollection) renew(e *Engine, reason api.WatchEnd, other *api.Status) {
 	for _, w := range e.watches.list() {
 		if w.collection.shared == b {

@@ -151,9 +151,9 @@ func (c *connection) nextTick() int64 {
 	return earlier(c.silentAt(), c.cutOff)
 }
 
-// silentAt returns when a silent connection is closed. It returns zero, meaning
-// never, while no subscription is open that the connector could report on. The
-// first subscription after that gets the full time.
+// silentAt returns when a silent connection is closed. It returns zero, meaning never,
+// while no subscription is open that the connector could report on. The next subscription
+// gets the full time.
 func (c *connection) silentAt() int64 {
 	if c.phase != connected {
 		return c.deadline

@@ -84,8 +84,8 @@ func parse[F interface{ Parse([]byte) error }](payload []byte, f F) F {
 	return f
 }
 
-// The complete loop: the program executes every request of the engine, and returns
-// every result as a frame.
+// The program executes every request of the engine, and returns every result as a
+// frame. This is the complete loop.
 func Example() {
 	engine, err := core.New((&wire.Config{Seed: 1}).Append(nil), nil)
 	if err != nil {

@@ -37,7 +37,7 @@ func (b *sharedCollection) unuse(e *Engine) {
 }
 
 // joinTo opens the other collections for joined columns. The engine subscribes to them as
-// to any other, so the rights of the user determine what it receives.
+// to any other collection, so the rights of the user determine the data that it receives.
 func (b *sharedCollection) joinTo(e *Engine, columns []api.Column) {
 	b.joined.columns = columns
 	for _, resource := range join.Resources(columns) {

@@ -12,7 +12,7 @@ import (
 // maxPending limits the undelivered events of a watch without credit.
 const maxPending = 1 << 16
 
-// watch is a watch that the program has opened.
+// watch is the state of an OpenWatch.
 type watch struct {
 	id         uint32
 	collection *collection

@@ -44,11 +44,11 @@ func (r Resource) String() string { return r.APIVersion() + "/" + r.Name }
 
 // Column is one typed column of a resource's table.
 //
-// Path is a JSONPath as in the printer columns of a CustomResourceDefinition, in
-// the subset that core/objectjson documents. Kind is the type of the cells. A
-// missing value or one of another type becomes Null. Narrow tables show only
-// columns of priority zero. No table shows those of priority Hidden; they are for
-// queries, and for the times of rows.
+// Path is a JSONPath as in the printer columns of a CustomResourceDefinition, in the
+// subset that core/objectjson documents. Kind is the type of the cells. A missing value
+// or one of another type becomes Null. Narrow tables show only columns of priority
+// zero. No table shows columns of priority Hidden, which are for queries and for the
+// times of rows.
 //
 // Printer is empty for the value at Path. Otherwise it names a function of
 // core/catalog that computes the cells. Path then contains its arguments: zero or

@@ -243,8 +243,8 @@ func (f *finder) extendBack(m match, literal int) match {
 }
 
 // upToGuide truncates a copy if a continuation of the guide can replace its end and
-// reaches further, because a continuation takes one byte and another copy takes three.
-// The rest of the copy may be shorter than a literal.
+// reaches further. A continuation takes one byte, and another copy takes three. The
+// rest of the copy may be shorter than a literal.
 func (f *finder) upToGuide(m match) match {
 	if f.continues(m) {
 		return m

@@ -43,7 +43,7 @@ type pod struct {
 	values *objectjson.Values
 	ready  int
 	total  int
-	// reason is the status: prefix, followed by the text of reason or by word.
+	// The status is prefix, followed by the text of reason or by word.
 	prefix string
 	reason objectjson.Document
 	word   string

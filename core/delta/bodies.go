@@ -58,10 +58,10 @@ func (b *Bodies) baseBeside(ref store.Ref) store.Ref {
 	return ref
 }
 
-// Stored returns the base of a version that will be stored, with a reference. It
-// returns zero if the body is not a delta. previous is the current version or zero, and
-// member locates the body in a block, which then contains the base as well. It fails if the
-// base is neither stored nor complete.
+// Stored returns the base of a version that will be stored, with a reference. It returns
+// zero if the body is not a delta. previous is the current version or zero. member locates
+// the body in a block, which then also contains the base. It fails if the base is neither
+// stored nor complete.
 func (b *Bodies) Stored(key api.Key, rv api.ResourceVersion, base *wire.Base, previous store.Ref, member store.MemberRef) (store.Ref, *api.Status) {
 	if base.ResourceVersion == 0 {
 		return 0, nil

@@ -8,8 +8,9 @@ import (
 )
 
 // Children is the printer of columns about the objects below a row. The path of such a
-// column lists the resources between a row and these objects, from the top, and then the
-// resource of the objects, separated by commas. A blank and the name of a column may follow:
+// column is a list of resources, separated by commas. It has the resources between a row and
+// the objects, from the top, and then the resource of the objects. A blank and the name of a
+// column may follow:
 //
 //	apps/v1/replicasets,v1/pods
 //	apps/v1/replicasets,v1/pods Status

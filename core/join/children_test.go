@@ -339,8 +339,8 @@ func histogram(values map[string]int) string {
 	return strings.Join(texts, ", ")
 }
 
-// Views of a join that is built in steps, while objects and owners change and lists replace
-// collections, equal new views of the naive counts of the latest versions (B37).
+// Views of a join equal new views of the naive counts of the latest versions (B37). The
+// join is built in steps, while objects and owners change and lists replace collections.
 func TestChildrenEqualTheNaiveCounts(t *testing.T) {
 	queries := []wire.OpenView{
 		{Sort: "-Pods, name"},

@@ -133,8 +133,8 @@ func (j *Join) Close() {
 // cost is the work for an object, in the unit of the Build method of views.
 const cost = 192
 
-// Build reads objects until all are read, or until it has taken about this much work. It
-// returns the rest of the work.
+// Build reads objects until all are read, or until it has done about the given work. It returns
+// the remaining work.
 func (j *Join) Build(work int) int {
 	for i := len(j.levels); i > 0 && work > 0; i-- { // the rows last
 		work = j.levels[i-1].read(work)

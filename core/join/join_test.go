@@ -247,8 +247,8 @@ func (w *world) naive() *cacher.Cacher {
 	return c
 }
 
-// A view of a join that is built in steps, while objects of both collections change, equals
-// a new view of the naive join of the latest versions.
+// A view of a join equals a new view of the naive join of the latest versions. The join is
+// built in steps, while objects of both collections change.
 func TestJoinEqualsTheNaiveOne(t *testing.T) {
 	queries := []wire.OpenView{
 		{Sort: "-CPU, Restarts"},

@@ -32,8 +32,8 @@ func (j *Join) addLevel(c *cacher.Cacher) {
 	c.Observe(l)
 }
 
-// read reads objects until all are read, or until it has taken about this much work. It
-// returns the rest of the work.
+// read reads objects until all are read, or until it has done about the given work. It
+// returns the remaining work.
 func (l *level) read(work int) int {
 	if l.done {
 		return work

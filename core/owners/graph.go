@@ -51,8 +51,8 @@ func (g *Graph) indexOf(c *cacher.Cacher) *index {
 	return nil
 }
 
-// Changes counts the changes that may alter a result of Below. Changes of objects
-// without children below owners that have others do not count.
+// Changes counts the changes that may alter a result of Below. A change of an object
+// without children does not count if its owner has other children.
 func (g *Graph) Changes() uint64 { return g.changes }
 
 // Children returns the objects of a collection that have the given owner. The result is

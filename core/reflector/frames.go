@@ -351,9 +351,9 @@ func (r *Reflector) sourceError(f *wire.SourceError) {
 	}
 }
 
-// ended handles the end of the subscription. It relists after a 410, retries
-// slowly after missing authorization, with backoff after overload and while the
-// resource is absent, and treats other client errors as final.
+// ended handles the end of the subscription. It relists after a 410, and retries slowly
+// while authorization is missing. It retries with backoff after overload and while the
+// resource is absent. Other client errors are final.
 func (r *Reflector) ended(status *api.Status) {
 	if status == nil {
 		status = api.Internal("the connector ended the subscription without a reason")

@@ -64,8 +64,8 @@ func (v *View) rowCost() int {
 // Building reports whether the view has not evaluated all objects yet.
 func (v *View) Building() bool { return v.build != nil }
 
-// Build continues the evaluation of all objects until it is complete, or has taken about
-// this much work. It returns the rest of the work.
+// Build continues the evaluation of all objects until it is complete, or until about the
+// given work is done. It returns the remaining work.
 func (v *View) Build(work int) int {
 	for v.build != nil && work > 0 {
 		work -= v.step(work)

@@ -163,8 +163,8 @@ func checkGroups(t *testing.T, v *view.View, m model, groups []groupModel) {
 	}
 }
 
-// The windows of all groups contain each row of the ungrouped view exactly once, for
-// values of every kind, missing ones and texts that are equal as quantities.
+// The windows of all groups contain each row of the ungrouped view exactly once. The
+// values are of every kind, missing, or texts that are equal as quantities.
 func TestTheWindowsOfGroupsContainEachRowOnce(t *testing.T) {
 	names := []string{"name", "namespace", "spec.nodeName", "Phase", "restarts", "created", "Ready", "Load", "Took", `labels[a"\]`, "owner"}
 	for seed := range uint64(60) {

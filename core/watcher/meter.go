@@ -15,7 +15,7 @@ func (f *Filter) Charge(n int) {
 	f.Spend(n)
 }
 
-// Grant adds to the allowance. An overdraft reduces it.
+// Grant adds n to the allowance. A previous overdraft reduces the result.
 func (m *Meter) Grant(n int) { m.left += int64(n) }
 
 // Exhausted reports whether the allowance is spent.

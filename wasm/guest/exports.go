@@ -20,7 +20,7 @@ var instance = guest{newEngine: func(config []byte) (engine, error) {
 	return e, nil
 }}
 
-// load requests a body that was omitted from a chunk from the program.
+// load requests from the program a body that RestoreChunk has omitted.
 func load(name, length uint32) []byte {
 	data := make([]byte, length)
 	if hostLoad(name, unsafe.Pointer(unsafe.SliceData(data)), length) != length {

@@ -87,6 +87,6 @@
 // a rename would otherwise drop the vectors silently. The tests run a linked and
 // stripped program, and detect changes of the calling convention.
 //
-// Vectors of simd/archsimd in Go 1.27 do not replace them: see P4 in
-// host/PERFORMANCE.md.
+// Vectors of simd/archsimd in Go 1.27 do not replace these functions (P4 in
+// host/PERFORMANCE.md).
 package strip

@@ -115,9 +115,9 @@ func (t *tables) require(functions []string) error {
 // nameTable collects the names that the runtime compares or parses.
 type nameTable struct{ text []byte }
 
-// All other functions share a name. Functions of the runtime share a second name with
-// the prefix "runtime.". The runtime recognizes its own goroutines by this prefix of
-// their first function.
+// otherName and runtimeName are the offsets of the two names that all other functions
+// share. The name for functions of the runtime has the prefix "runtime.". The runtime
+// recognizes its own goroutines by this prefix of their first function.
 const (
 	otherName   = 1
 	runtimeName = 3
@@ -125,9 +125,10 @@ const (
 
 func newNameTable() *nameTable { return &nameTable{[]byte("\x00_\x00runtime._\x00")} }
 
-// rename sets the name of a function in the table. When a value method is called
-// with a nil pointer, the runtime prints the name of the wrapper. It recognizes
-// reflect's assembly functions by name.
+// rename sets the name of a function in the table. Wrappers keep their names, because
+// the runtime prints them when a value method is called with a nil pointer. Functions
+// of package reflect also keep their names, because the runtime recognizes the assembly
+// functions among them.
 func (n *nameTable) rename(f *function, name string) {
 	switch {
 	case f.ID == wrapper || strings.HasPrefix(name, "reflect."):
