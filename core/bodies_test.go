@@ -226,8 +226,8 @@ func TestRequestedBodyComesFirst(t *testing.T) {
 	r.requireBodies()
 }
 
-// Reads of more bodies than a message of a reader may have frames complete, even after a
-// disconnect.
+// All reads of bodies complete, even if there are more than one message of a reader may
+// have frames, and even after a disconnect.
 func TestManyReadsOfPendingBodies(t *testing.T) {
 	const reads = 2000
 	r := newRowsRigOf(t, wire.Config{}, reads)

@@ -199,8 +199,8 @@ func TestImportsOfTheGuest(t *testing.T) {
 	}
 }
 
-// The client does not import the engine, the packages of the connector do not need wazero,
-// and the HTTP server does not need client-go.
+// The client imports no part of the engine except api and wire. The server packages need no
+// wazero, and the packages server and metrics need no client-go.
 func TestImportsOfTheHost(t *testing.T) {
 	const wazero = "github.com/tetratelabs/wazero"
 	for path, p := range list(t, nil, "./host/...") {

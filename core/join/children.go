@@ -16,10 +16,10 @@ import (
 //	apps/v1/replicasets,v1/pods Status
 //
 // The first column is the number of objects, an Integer. The second is a String with the
-// number of objects per value of their column, the most frequent first: "Running 3, Pending
-// 1". It omits objects without a value, and is Null if no object has one. An object is below
-// a row if its owner is the row, or an object of a resource in between that is below the
-// row.
+// number of objects per value of their column, such as "Running 3, Pending 1", with the most
+// frequent value first. It omits objects without a value, and is Null if no object has one.
+// An object is below a row if its owner is the row, or an object of a resource in between
+// that is below the row.
 const Children = "children"
 
 // maxValues is the number of values that a cell lists. The cell contains a total for the

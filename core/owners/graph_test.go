@@ -184,8 +184,8 @@ func apply(t *testing.T, v *view.View, rows map[api.Key]bool) int {
 	return total
 }
 
-// Changes of pods do not count as changes of the graph, so a rollout does not repeat the
-// search for the objects below an owner.
+// A change of a pod whose owner has other pods does not count as a change of the graph. A
+// rollout therefore does not repeat the search for the objects below an owner.
 func TestAnObjectWithoutChildrenChangesNoOwners(t *testing.T) {
 	w, g := newWorld(2), owners.Graph{}
 	pods, sets := w.collections[0], w.collections[1]

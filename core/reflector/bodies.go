@@ -53,7 +53,7 @@ func (b *Bodies) add(id store.ID) {
 	b.missing++
 }
 
-// Pending reports whether the body of an object is pending.
+// Pending reports whether the collection waits for the body of an object.
 func (b *Bodies) Pending(key api.Key) bool {
 	return b.missing > 0 && b.has(b.reflector.cacher.State().Find(key))
 }

@@ -210,9 +210,9 @@ func (w *Watcher) admit(e *history.Event) {
 	w.admitted = e.ResourceVersion
 }
 
-// AddBookmark queues a bookmark. It drops the bookmark if it is older than
-// BookmarkAfter, if the queue is full, or if a stalling watch is not idle. The next
-// tick produces another bookmark (rules W11, W15, W21).
+// AddBookmark queues a bookmark. It returns false and drops the bookmark if the
+// bookmark is older than BookmarkAfter, if the queue is full, or if a stalling watch is
+// not idle. The next tick produces another bookmark (rules W11, W15, W21).
 func (w *Watcher) AddBookmark(rv api.ResourceVersion) bool {
 	if w.inClosed || rv < w.opt.BookmarkAfter || w.full() || w.stalls && !w.Idle() {
 		return false

@@ -19,7 +19,7 @@ type feature struct {
 }
 
 // tracer is the tracer of the runtime, which runs only after StartTrace. The runtime checks
-// that before each call of the tracer.
+// before each call of the tracer whether it runs.
 var tracer = feature{[]string{"runtime.StartTrace"}, []string{"runtime.traceLocker.*", "runtime.traceAcquireEnabled"}}
 
 // quiet are functions without results that do nothing in a stripped module.
