@@ -93,9 +93,9 @@ func (s *Store) loadFor(key api.Key) {
 	}
 }
 
-// ascendTo yields versions from a key up to the next unloaded segment, and returns
-// where that segment begins. At the end of the store, or when yield returned false,
-// more is false.
+// ascendTo yields versions from a key up to the next unloaded segment, and returns the
+// first key of that segment. At the end of the store, or when yield returned false, more is
+// false.
 func (s *Store) ascendTo(from api.Key, yield func(Ref) bool) (next api.Key, more bool) {
 	if s.segments.count > 0 {
 		i := s.segments.of(from)

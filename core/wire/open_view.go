@@ -17,8 +17,9 @@ type OpenView struct {
 	Sort      string // as query.ParseSort parses it; "" for key order
 	Offset    uint32
 	Limit     uint32 // at most MaxViewRows
-	// Anchor is the key of the object at whose position in the order the window stays; ""
-	// for a window that stays at Offset. Without such an object, it is at Offset.
+	// Anchor is the key of an object. The window stays at the position that this object
+	// has in the order. If Anchor is "" or there is no such object, the window is at
+	// Offset.
 	Anchor string
 	Before uint32 // rows of the window above the anchor
 	Facets []Facet
@@ -32,8 +33,8 @@ type Facet struct {
 	// Width counts numbers by intervals of this width, and names each after its start.
 	// Zero counts by value.
 	Width uint64
-	// RowsOnly means that only the rows of the view count. Otherwise a facet of one name
-	// ignores the conditions that concern only this name.
+	// RowsOnly counts only the rows of the view. Otherwise a facet of one name ignores
+	// the conditions on only that name.
 	RowsOnly   bool
 	Aggregates []string // names of numbers to aggregate
 }
