@@ -70,7 +70,7 @@ func (k *kubeAPI) respond(q kubeserver.Request, r *lite.Rand) *answer {
 	return a
 }
 
-// cover records what is special about a response.
+// cover records the situations that a response covers.
 func (k *kubeAPI) cover(a *answer) {
 	w := k.world
 	switch {

@@ -237,8 +237,8 @@ func (l *link) hand(data []byte) {
 	l.driver.messageProcessed()
 }
 
-// fragmentSize splits some messages into three or four fragments, and most not at
-// all.
+// fragmentSize returns the size of the fragments of a message. Some messages have
+// three or four fragments, and most are not split.
 func fragmentSize(data []byte) int {
 	if len(data)%5 == 0 {
 		return 1 + len(data)/4
@@ -342,7 +342,8 @@ func (l *link) forget() {
 	l.bodies.missed = false
 }
 
-// blind returns the time until which old data on the link may go undetected.
+// blind returns the time until which the engine may not detect that data on the link
+// is old.
 func (l *link) blind() int64 {
 	last := max(l.slow+oldestMillis, l.target.blind())
 	if f := l.driver.fetches; f != nil {

@@ -138,8 +138,9 @@ func (w *world) undetermined(log *check.Log) bool {
 	return false
 }
 
-// ownersOf returns the UIDs whose objects a view has, or nil if it has those of all. It
-// repeats itself until it finds no more. The owners are known if all collections are.
+// ownersOf returns the UIDs of the owners whose objects a view selects, or nil if it
+// selects all objects. It searches all collections until it finds no further owner. The
+// owners are known if the state of every collection is.
 func (r *reader) ownersOf(v *view) (owners map[string]bool, known bool) {
 	if v.open.OwnedBy == "" {
 		return nil, true
@@ -229,7 +230,7 @@ func (c count) with(o *check.Object, aggregates []string) count {
 	return c
 }
 
-// conditions are the conditions of views, with their expected meaning.
+// conditions maps the conditions of views to their expected meaning.
 var conditions = map[string]func(*check.Object) bool{
 	"": func(*check.Object) bool { return true },
 	"Restarts>0 and spec.nodeName exists": func(o *check.Object) bool {
