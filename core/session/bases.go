@@ -7,8 +7,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// A session does not record which versions its reader has. It derives this from
-// the position of the reader:
+// A session does not record which versions its reader has. It derives them from the
+// position of the reader:
 //
 //   - A reader that receives a Modified event has the previous version, because
 //     it received that as well (rules W26 to W32) or resumed from it.
@@ -25,8 +25,8 @@ import (
 // Comparing versions is therefore sufficient, and an event has two forms:
 // complete, or as a difference from the previous version.
 
-// held returns the version that the reader has of a changed object, with the same
-// base as this cacher, or zero.
+// held returns the version of a changed object that the reader has with the same base as
+// this cacher, or zero.
 func (s *subscription) held(t api.EventType, e *history.Event) store.Ref {
 	if s.phase != live || t != api.Modified || e.AfterFault {
 		return 0

@@ -9,9 +9,9 @@ import (
 )
 
 // SnapshotReader reads a collection for persistence. It produces the frames that a reader
-// without selectors would receive until it has caught up. Like a subscription, it
-// does not copy the state, and the collection may change meanwhile. The result is
-// exact when Next reports the last piece.
+// without selectors would receive until it has caught up. Like a subscription, it does not
+// copy the state, and the collection may change meanwhile. The result is exact once Next
+// has returned the last chunk.
 type SnapshotReader struct {
 	sub *subscription
 }
@@ -53,9 +53,9 @@ type SnapshotChunk struct {
 	Last   bool
 }
 
-// Next reads the next piece of about limit bytes. It overwrites the buffers of p.
-// An error ends the snapshot: the collection was relisted meanwhile, or it changes
-// faster than the snapshot is read.
+// Next reads the next chunk of about limit bytes. It overwrites the buffers of p. An error
+// ends the snapshot. It reports that the collection was relisted meanwhile, or that it
+// changes faster than the snapshot is read.
 func (c *SnapshotReader) Next(p *SnapshotChunk, limit int) (status *api.Status) {
 	p.Frames, p.Body, p.Info, p.Last = p.Frames[:0], p.Body[:0], wire.ChunkBody{}, false
 	// fillData sends the schema and the faults first.
