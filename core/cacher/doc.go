@@ -13,8 +13,8 @@
 // source ([Upstream]), and the restore of a persisted state ([Restored]). Package
 // dispatch has the dispatcher of watches.
 //
-// This cache also replaces the storage of kube-apiserver. It differs from
-// upstream in these points:
+// This cache also replaces the storage of kube-apiserver. It differs from the watch
+// cache of kube-apiserver in these points:
 //
 //   - A watch or list that arrives before the first list waits for it instead
 //     of failing (rules C6, C7), because no storage could answer it.

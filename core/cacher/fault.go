@@ -66,10 +66,10 @@ func (c *Cacher) retractFault(key api.Key, rv api.ResourceVersion, how string) {
 	}
 }
 
-// Fault records that version rv of key cannot be read. The fault ends when the
-// key changes again or a list contains a readable version. Fault does not advance
-// the resource version, because connectors report faults out of order. A reader
-// that took one for progress would discard earlier changes as duplicates.
+// Fault records that version rv of key cannot be read. The fault ends when the key
+// changes again or a list contains a readable version. Fault does not advance the
+// resource version, because connectors report faults out of order. If a fault advanced
+// the version of a reader, the reader would discard earlier changes as duplicates.
 func (c *Cacher) Fault(key api.Key, rv api.ResourceVersion, status *api.Status, now int64) {
 	c.at.Now = max(c.at.Now, now)
 	if c.listing.staging != nil {

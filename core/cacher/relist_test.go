@@ -210,7 +210,8 @@ func TestT12_SourceWithDecreasingVersions(t *testing.T) {
 	w.assertNoLeak()
 }
 
-// A watch from a version between two lists started in the future.
+// A watch from a version between two lists ends with 410, because it started at
+// a future version.
 func TestWatchFromBetweenTwoListsEndsWith410(t *testing.T) {
 	w := listed(t, 10, "ns/a rv=5")
 	x := w.start(since("15"))

@@ -51,7 +51,8 @@ func TestP2BodiesComeInPiecesOfAnySize(t *testing.T) {
 	}
 }
 
-// There are two pieces, cut at every byte of an event and of the next.
+// An event is processed correctly wherever its bytes are cut. The test sends two
+// pieces, cut at every byte of an event and of the next.
 func TestP2AnEventMayBeCutAnywhere(t *testing.T) {
 	r := newRig(t)
 	fill(r.server, 1)

@@ -25,7 +25,7 @@ func (e *SyntaxError) Error() string {
 	return "object JSON, offset " + strconv.Itoa(e.Offset) + where + ": " + e.Message
 }
 
-// Status returns the error for the sender of the object.
+// Status returns the error as a 400 for the sender of the object.
 func (e *SyntaxError) Status() *api.Status { return api.BadRequest(e.Error()) }
 
 var faultMessages = [...]string{
