@@ -57,8 +57,8 @@ func (f *faults) since(key api.Key, rv api.ResourceVersion) bool {
 }
 
 // retractFault retracts the fault of a key that was replaced or deleted at rv. A reader
-// may have a version from before the fault that does not lead to the new one, and no
-// event would correct it.
+// may have a version from before the fault that is not the previous version of the new
+// one, so no event would correct it.
 func (c *Cacher) retractFault(key api.Key, rv api.ResourceVersion, how string) {
 	if len(c.faults.list) > 0 && c.faults.clear(key, rv) {
 		c.faults.add(Fault{key, rv, api.NotFound(string(key) + " was " + how)})

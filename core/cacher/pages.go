@@ -7,11 +7,10 @@ import (
 	"github.com/watchglass/watchglass/core/watcher"
 )
 
-// Pages is a list that is read in parts, all at one resource version. Prepare must have
-// reported that it is prepared before Next is called; All calls both. Between two
-// reads a list holds no references to versions, regardless of the number of objects.
-// It can continue as long as the window has all changes since the list was
-// opened.
+// Pages is a list that is read in parts, all at one resource version. Call Next only
+// after Prepare has reported that the list is prepared; All calls both. Between two
+// reads a list holds no references to versions, regardless of the number of objects. It
+// can continue as long as the window has all changes since the list was opened.
 type Pages struct {
 	ResourceVersion api.ResourceVersion
 	// Continue is the token of the next page, or empty. Prepare sets it.

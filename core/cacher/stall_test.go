@@ -115,7 +115,7 @@ func TestB23_StalledWatchDelaysNoOther(t *testing.T) {
 	w.assertNoLeak()
 }
 
-// A watch that terminates delays dispatch. A stalling watch that meanwhile reads
+// While a watch that terminates delays dispatch, a stalling watch that reads
 // ahead in the history receives no event twice.
 func TestB22_StallingWatchReadsAheadOfAParkedEvent(t *testing.T) {
 	w := listed(t, 10, "ns/a rv=10")

@@ -37,7 +37,7 @@
 // # Lists
 //
 // The state is requested as a watch with initial events (rule R4: sendInitialEvents,
-// NotOlderThan, bookmarks). If the server rejects that as invalid, sends other
+// NotOlderThan, bookmarks). If the server rejects this request as invalid, sends other
 // events or omits the end mark, the client switches to paged lists (rule R2). A
 // continue token that expires leads to one list without pages (rule R3).
 //

@@ -447,8 +447,8 @@ func TestWatchThatEndsAsItIsReplacedDoesNotEndItsSuccessor(t *testing.T) {
 	r.converged()
 }
 
-// Several servers may share one address. The watched one may have lost its storage
-// while another reports progress. The collection is not live then.
+// Several servers may share one address. If the watched server has lost its storage while
+// another server reports progress, the collection is not live.
 func TestProgressOfAnotherServerIsNoProgressOfTheWatch(t *testing.T) {
 	r := following(t, 3)
 	r.pass(10_000)

@@ -81,8 +81,9 @@ func (s *Scanner) writeKey() error {
 	return nil
 }
 
-// resourceVersion returns zero if the object has none. A version that is not a
-// decimal string is an error, because versions must be comparable.
+// resourceVersion returns the version of the object, or zero if it has none. A
+// version that is not a decimal string is an error, because versions must be
+// comparable.
 func (s *Scanner) resourceVersion() (api.ResourceVersion, error) {
 	value := s.last(slotResourceVersion)
 	if value == nil || value[0] == 'n' {

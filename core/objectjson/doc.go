@@ -16,7 +16,7 @@
 //
 // # Column paths
 //
-// A column's Path is the part of JSONPath that names values without computing:
+// A column's Path uses the subset of JSONPath that names values without computing:
 //
 //	.spec.nodeName                       members; the first dot is optional
 //	.metadata.labels['example.com/app']  a member by quoted name, ' or "

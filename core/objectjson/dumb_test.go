@@ -143,8 +143,8 @@ func dumbOwner(meta map[string]any, name string) string {
 	return owner
 }
 
-// strip returns doc without the data that the body omits. It also removes the data
-// that columns may not show from doc itself.
+// strip returns doc without the data that the body omits. It also removes from doc
+// itself the data that columns may not show.
 func (d *dumbSchema) strip(doc map[string]any, opts objectjson.Options) any {
 	withheld := d.secret && !opts.KeepSecretData
 	meta := doc["metadata"].(map[string]any)

@@ -66,7 +66,7 @@ func endMessage(f fault) string {
 }
 
 // pathAt returns the path of the value at an offset. The hot path does not track
-// paths, so this walks the well-formed bytes before the offset again.
+// paths, so pathAt walks the well-formed bytes before the offset again.
 func pathAt(b []byte, offset int) string {
 	var levels []level
 	b = b[:min(offset, len(b))]

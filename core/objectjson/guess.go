@@ -26,8 +26,8 @@ const (
 	maxMissed = 3
 )
 
-// guess returns the position of the first guess at or after from that b[i:] begins
-// with, or -1.
+// guess returns the position of the first guess, at or after from, with which b[i:]
+// begins, or -1.
 func (n *node) guess(b []byte, i, from int) int {
 	if len(b)-i < 8 {
 		return -1

@@ -2,8 +2,8 @@ package objectjson
 
 import "github.com/watchglass/watchglass/core/api"
 
-// Options disable the removal of data from bodies; see the package documentation.
-// The zero value removes all of it.
+// Options configures a Scan. The Keep fields disable the removal of data from bodies;
+// see the package documentation.
 type Options struct {
 	KeepManagedFields bool
 	KeepLastApplied   bool
@@ -24,7 +24,7 @@ const (
 	MaxText = 1024
 	// maxResults is the maximum number of results.
 	maxResults = 8192
-	// maxTexts is the size of a buffer of texts that is reused.
+	// maxTexts is the maximum size of a buffer of texts that is reused.
 	maxTexts = 64 << 10
 )
 

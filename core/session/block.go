@@ -13,8 +13,8 @@ import (
 // together, because siblings are similar.
 //
 // A block contains objects of one namespace. Readers with selectors or with chosen columns
-// receive no blocks, so every other reader may read all of a block. The block is therefore
-// encoded once for all of them, with its own numbers for label sets.
+// receive no blocks. Every reader of a block may therefore read all of it, so the block is
+// encoded once for all of them. It has its own numbers for label sets.
 //
 // A key whose hash is a multiple of blockStarts starts a block. A new object therefore
 // changes one block, not all later blocks of its namespace.

@@ -84,8 +84,8 @@ func (s *subscription) appendSourceError(message []byte) []byte {
 	return message
 }
 
-// disclosable returns the status of the source without its text if the
-// subscription does not cover all objects: the text may name any of them.
+// disclosable returns the status of the source. If the subscription does not cover all
+// objects, it omits the text, which may name any object.
 func (s *subscription) disclosable(status *api.Status) *api.Status {
 	if status == nil || s.filter.Scope().Whole() {
 		return status

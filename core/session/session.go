@@ -228,7 +228,7 @@ func (s *Session) drop(sub *subscription) {
 
 // Next returns the next message of about limit bytes after decompression, or nil if
 // there is nothing to send now. Call it after Receive, after the backend's Wake, at
-// the time that Wake returns, and while More. The caller owns the bytes.
+// the time that Wake returns, and while More returns true. The caller owns the bytes.
 func (s *Session) Next(limit int, now int64) []byte {
 	if message := s.AppendNext(nil, limit, now); len(message) > 0 {
 		return message

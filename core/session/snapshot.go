@@ -78,8 +78,8 @@ func (c *SnapshotReader) Next(p *SnapshotChunk, limit int) (status *api.Status) 
 	return c.sub.cacher.Restored().Corrupt()
 }
 
-// appendBody reads objects of the snapshot, whose memory is about limit bytes. Loading the
-// body takes time in proportion.
+// appendBody reads objects of the snapshot, whose memory is about limit bytes. The time to
+// load the body is proportional to that memory.
 func (c *SnapshotReader) appendBody(p *SnapshotChunk, limit int) {
 	c.sub.resendSchema()
 	for c.sub.phase == listing && len(p.Frames)+int(p.Info.Memory) < limit {

@@ -179,7 +179,7 @@ func (s *subscription) appendData(message []byte, limit int) ([]byte, *api.Statu
 	return message, nil
 }
 
-// caughtUp reports whether there is nothing to send now.
+// caughtUp reports whether the reader is live and has been sent all events.
 func (s *subscription) caughtUp() bool {
 	return s.phase == live && s.follower.Position() == s.cacher.Window().End()
 }
@@ -300,7 +300,7 @@ func (s *subscription) appendPart(message []byte, limit int) []byte {
 	}
 	s.advanceTo(next, done)
 	if len(s.frame.Changes) == 0 {
-		// Nothing in this range matched. An empty part reports progress to the
+		// No object in this range matched. An empty part reports progress to the
 		// reader and keeps the caller's loop going.
 		return s.charge(message, (&wire.SnapshotPart{Subscription: s.id}).Append(message))
 	}

@@ -145,7 +145,7 @@ func (t *tap) disclose(frame wire.Frame, payload []byte) {
 	}
 }
 
-// ofSubscription reports whether a frame starts with a subscription.
+// ofSubscription reports whether a frame starts with the number of a subscription.
 func ofSubscription(frame wire.Frame) bool {
 	switch frame.(type) {
 	case *wire.Welcome, *wire.Dictionary, *wire.Ping:

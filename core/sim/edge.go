@@ -9,11 +9,11 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// edgeObject is an object at the edge. Its engine reads from another object, or
-// connectors feed it, one at a time with others on standby. It serves readers
-// from its collections. An idle object may be evicted from memory. Its sockets
-// stay open, its state is in storage, and the state of its readers is attached
-// to their sockets. The next message wakes it.
+// edgeObject is a simulated Durable Object at the edge. Its engine reads from
+// another object, or connectors feed it, one at a time with others on standby.
+// It serves readers from its collections. An idle object may be evicted from
+// memory. Its sockets stay open, its state is in storage, and the state of its
+// readers is attached to their sockets. The next message wakes it.
 type edgeObject struct {
 	driver
 	regional bool // reads from another object while it has readers

@@ -280,7 +280,8 @@ func (a *answer) follows() bool {
 // subscription.
 func (a *answer) names() bool { return a.Purpose == kubeserver.Cluster && a.confirms == nil }
 
-// note applies the effect of a part once the engine has processed it.
+// note applies the effect of a part, or defers it until the identity of the
+// cluster is confirmed.
 func (f *fetches) note(a *answer, p kubeserver.Part) {
 	switch {
 	case p.Fact == kubeserver.Nothing || a.over:

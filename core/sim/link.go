@@ -21,7 +21,8 @@ type server interface {
 	at(kind int) (*source, api.ResourceVersion)
 	// blind returns the time until which the server may miss data without noticing.
 	blind() int64
-	// failing returns when the server detected that it is disconnected, or zero.
+	// failing returns the time at which the server detected that it is disconnected,
+	// or zero.
 	failing() int64
 	// levels returns the number of hops to the source.
 	levels() int64
@@ -139,8 +140,8 @@ func (l *link) pull() bool {
 	return moved
 }
 
-// mayEvaluate reports whether the session need not wait for evaluations. Otherwise it
-// sends only frames that need no credit.
+// mayEvaluate reports whether the session may evaluate selectors. Otherwise the
+// session sends only frames that need no evaluations.
 func (l *link) mayEvaluate() bool {
 	if l.woken && !l.allowance.grant(l.driver.world.now) {
 		l.starved = true

@@ -22,11 +22,11 @@ type Result struct {
 	Final string // the final data of the readers
 	// Trace is a hash of all output of engines and servers, in order.
 	Trace uint64
-	// Watches are the checked watches.
+	// Watches contains the validated watches.
 	Watches []Judged
 }
 
-// Judged is a watch with the history it was checked against.
+// Judged is a watch with the log that it was validated against.
 type Judged struct {
 	Source string
 	Kind   int // of the resource

@@ -163,8 +163,8 @@ func (r *reader) watchEvent(w *watch, f *wire.WatchEvent) {
 }
 
 // checkPrevious checks that an update has the version that the watch delivered
-// before it, if the program requested it. A watch from a past version has not
-// delivered one at first.
+// before it, if the program requested it. A watch from a past version has at
+// first delivered no previous version.
 func (r *reader) checkPrevious(w *watch, e check.Event, previous *wire.Item) {
 	if asked := w.open.Previous && e.Type == api.Modified; asked != (previous != nil) {
 		r.world.fail(ErrPrevious, "%s: %s of %s at %d: previous %v", w.Name, e.Type, e.Key, e.ResourceVersion, previous)

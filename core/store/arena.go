@@ -218,8 +218,8 @@ func (a *Arena) RowLabels(ref Ref) api.Labels {
 }
 
 // Envelope returns the envelope of a version. If its body is in a block, the body is
-// not readable. It aliases the arena and is valid as long as the caller holds a
-// reference.
+// not readable. The envelope aliases the arena and is valid as long as the caller holds
+// a reference.
 func (a *Arena) Envelope(ref Ref) wire.Envelope { return a.slab.bytes(a.record(ref).at) }
 
 // Key returns the key of a version. It aliases the arena like Envelope.

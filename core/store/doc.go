@@ -24,8 +24,8 @@
 // A [Segment] is a range of keys whose objects a restore has not yet loaded into the
 // store. Reads load it on demand, so callers of the store do not observe it.
 //
-// An [Ordered] is a sequence of objects by any total order, with positions. A
-// store uses it for key order, a view for its rows.
+// An [Ordered] is a sequence of objects in any total order, with positions. A store uses
+// it for key order, a view for its rows.
 //
 // The types of this package are not safe for concurrent use.
 package store

@@ -28,7 +28,7 @@ type segments struct {
 }
 
 // AddSegment adds a segment. It adds nothing and returns false if the store has loaded
-// objects, or unless first sorts after the first keys of all other segments.
+// objects, or if first does not sort after the first keys of all other segments.
 func (s *Store) AddSegment(first api.Key, segment Segment) bool {
 	r := &s.segments
 	if n := len(r.first); s.order.Len() > 0 || n > 0 && first <= r.first[n-1] {

@@ -15,7 +15,7 @@ type slab struct {
 	used   int      // bytes in live spans, rounded up to their class
 }
 
-// counts are numbers of spans of at most maxSpan bytes.
+// counts contains the numbers of spans of at most maxSpan bytes in a chunk.
 type counts struct {
 	live int32
 	free int32 // in the list of free spans

@@ -8,7 +8,7 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// appendUvarint writes a number. Inlining it at each use would add 2 % to the
+// appendUvarint appends a varint. Inlining it at each use would add 2 % to the
 // module.
 //
 //go:noinline

@@ -258,7 +258,8 @@ func TestSkippingEqualsReading(t *testing.T) {
 	}
 }
 
-// A deletion without a key cannot be applied.
+// Events with an empty key are refused, because a deletion without a key cannot be
+// applied.
 func TestEventsRefuseAnEmptyKey(t *testing.T) {
 	f := Events{Subscription: 1, ResourceVersion: 2, Changes: []Change{{Type: api.Deleted, ResourceVersion: 2}}}
 	_, payload, _, _ := Next(f.Append(nil))

@@ -2,9 +2,9 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// LabelSet assigns an ID to a label set, for the frames of one subscription that
-// follow. An ID may be redefined with a different set. It may also be repeated
-// with the same set, by a connector that has forgotten the definition.
+// LabelSet assigns an ID to a label set, for the following frames of one
+// subscription. An ID may be redefined with a different set. It may also be
+// repeated with the same set, by a connector that has forgotten the definition.
 type LabelSet struct {
 	Subscription uint32
 	ID           uint32

@@ -12,7 +12,7 @@ type Schema struct {
 	ClusterID string
 	// DeltaEpoch identifies the assignment of bases: two subscriptions with the same
 	// value have the same base for every version of every object. Zero means that
-	// it has no identity.
+	// the assignment has no identity.
 	DeltaEpoch uint64
 }
 

@@ -111,7 +111,8 @@ func values(set string) []string {
 	return list
 }
 
-// matchField supports the two fields that every object has by its key.
+// matchField derives the fields metadata.name and metadata.namespace from the
+// key.
 func matchField(term string, key api.Key, fields map[string]string) bool {
 	value := func(name string) string {
 		switch name {
