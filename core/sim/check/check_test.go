@@ -355,3 +355,14 @@ func TestFilter(t *testing.T) {
 	require.False(t, check.Filter{Namespace: "n"}.Match("ns/a", o))
 	require.False(t, check.Filter{}.Match("ns/a", nil))
 }
+
+// A selector with a negation matches a version without labels, but the labels of a faulty
+// version are unknown.
+func TestFaultyVersionNeverMatched(t *testing.T) {
+	l := history()
+	l.Append(check.Change{ResourceVersion: 6, Key: "d", Object: &check.Object{Faulty: true, ResourceVersion: 6}})
+	notWeb := check.Filter{Labels: "app!=web"}
+	require.True(t, l.EverMatched("b", notWeb.Match))
+	require.False(t, l.EverMatched("c", notWeb.Match))
+	require.False(t, l.EverMatched("d", notWeb.Match))
+}
