@@ -1,6 +1,7 @@
 package core
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -39,4 +40,47 @@ func TestJoinExistsWhileAViewIsOpen(t *testing.T) {
 	require.Equal(t, before, r.engine.usedBytes())
 	r.step(&wire.OpenView{View: 2, Collection: 1, Sort: "nor this"})
 	require.Equal(t, before, r.engine.usedBytes(), "a refused view needs no join")
+}
+
+// What an engine keeps about objects for views counts as memory: rows with columns of other
+// collections, the children of each object, and the owners (B7).
+func TestIndexesForViewsCountAsMemory(t *testing.T) {
+	const pods = 400
+	// grown returns the memory that a view takes.
+	grown := func(columns []api.Column, view wire.OpenView) int {
+		r := newRig(t)
+		r.backend.pods.Listing().Begin()
+		for i := range pods {
+			p := pod(fmt.Sprintf("default/p%d", i), 1, "web", "Running")
+			p.Labels = append(api.Labels{{Key: "", Value: fmt.Sprintf("u-default/p%d", i/2)}}, p.Labels...)
+			r.backend.pods.Listing().Object(p)
+		}
+		r.backend.pods.Listing().End(1, r.now)
+		r.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods", MetadataOnly: true, Columns: columns})
+		before := r.engine.usedBytes()
+		view.View, view.Collection, view.Limit = 1, 1, 5
+		r.step(&view)
+		for len(r.seen[wire.TypeViewPatch]) == 0 {
+			r.engine.Tick(r.now)
+			r.settle()
+		}
+		used := r.engine.usedBytes()
+		r.step(&wire.CloseView{View: 1})
+		r.engine.Tick(r.now)
+		r.settle()
+		require.Equal(t, before, r.engine.usedBytes(), "a closed view takes no memory")
+		return int(used - before)
+	}
+	const uid = 100 // a lower bound of the memory of a UID in an index
+	joined := grown([]api.Column{{Name: "More", Kind: api.Integer, Printer: "join", Path: "v1/pods Restarts"}}, wire.OpenView{})
+	require.Greater(t, joined, pods*50)
+	counted := grown([]api.Column{{Name: "More", Kind: api.Integer, Printer: "children", Path: "v1/pods"}}, wire.OpenView{})
+	require.Greater(t, counted, joined+pods*uid+pods/2*uid, "UIDs of rows, and of owners")
+	further := grown([]api.Column{{Name: "More", Kind: api.Integer, Printer: "children", Path: "v1/pods,v1/pods"}}, wire.OpenView{})
+	require.Greater(t, further, counted+pods*uid+pods/2*uid, "UIDs of the objects in between, and of their owners")
+	byState := grown([]api.Column{{Name: "More", Kind: api.String, Printer: "children", Path: "v1/pods Phase"}}, wire.OpenView{})
+	require.Greater(t, byState, counted, "values are texts")
+
+	flat := grown(nil, wire.OpenView{OwnedBy: "u-default/p0"})
+	require.Greater(t, grown(nil, wire.OpenView{OwnedBy: "u-default/p0", Recursive: true}), flat+pods/2*uid, "UIDs of owners")
 }

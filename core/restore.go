@@ -77,7 +77,7 @@ func (b *sharedCollection) endRestore(e *Engine) {
 func (b *sharedCollection) usedBytes() uint64 {
 	used := b.reflector.UsedBytes() + b.views.UsedBytes()
 	if b.joined.join != nil {
-		used += b.rows().Arena().UsedBytes()
+		used += b.joined.join.UsedBytes()
 	}
 	if b.restore != nil {
 		used += b.restore.reader.UsedBytes()
@@ -85,10 +85,11 @@ func (b *sharedCollection) usedBytes() uint64 {
 	return uint64(used)
 }
 
-// usedBytes returns the memory of all objects.
+// usedBytes returns the memory of all objects, and of what is kept about them for views.
 //
 //go:noinline
-func (e *Engine) usedBytes() (used uint64) {
+func (e *Engine) usedBytes() uint64 {
+	used := uint64(e.owners.UsedBytes())
 	for _, b := range e.sharedCollections {
 		used += b.usedBytes()
 	}

@@ -95,7 +95,7 @@ func (c *Cacher) Waits() *Waits { return &c.waits }
 // Upstream returns the known state of the source.
 func (c *Cacher) Upstream() *Upstream { return &c.upstream }
 
-// Restored returns the part that restores a persisted state.
+// Restored returns the part of the cacher that restores a persisted state.
 func (c *Cacher) Restored() *Restored { return &c.restored }
 
 // Update is an object version to be stored.
@@ -126,9 +126,9 @@ type Update struct {
 	Revised bool
 }
 
-// store stores a version and returns it with one reference. It looks for the base
-// of its body at held, which is the current version or zero. It fails if the base
-// is missing.
+// store stores a version and returns it with one reference. held is the current version or
+// zero. The base of the body is held, the base of held, or part of p. store fails if the
+// base is missing.
 func (c *Cacher) store(p *Update, held store.Ref) (store.Ref, *api.Status) {
 	base, status := c.bodies.Stored(p.Envelope.Key(), p.ResourceVersion, &p.Base, held, p.Member)
 	if status != nil {
@@ -233,7 +233,8 @@ func (c *Cacher) Progress(rv api.ResourceVersion, now int64) {
 	c.progress()
 }
 
-// EndRevision reports that everything up to rv has been applied, and ends a [Waits.BeginRevision].
+// EndRevision reports that everything up to rv has been applied, and ends a
+// [Waits.BeginRevision].
 func (c *Cacher) EndRevision(rv api.ResourceVersion, now int64) {
 	c.at.Now = max(c.at.Now, now)
 	c.dropDeletedFaults(rv)
@@ -300,7 +301,7 @@ func (c *Cacher) Tick(now int64) {
 	c.arena.Repack()
 }
 
-// NextTick returns when Tick has work to do, or zero.
+// NextTick returns the time at which Tick has work to do, or zero.
 func (c *Cacher) NextTick() int64 {
 	next := c.watches.NextTick()
 	for i := range c.waits.list {

@@ -77,8 +77,8 @@ func TestC26_WithoutBudgetSlowConsumerEndsImmediately(t *testing.T) {
 	w.assertNoLeak()
 }
 
-// A full ring is the normal state of a busy collection; it must not use up the
-// budget for slow consumers.
+// A full window, which is the normal state of a busy collection, does not use up
+// the budget for slow consumers.
 func TestC26_FullWindowDoesNotCutTheWaitShort(t *testing.T) {
 	w := newWorld(t, history.Limits{MinCapacity: 100, MaxCapacity: 100})
 	w.list(10)
@@ -94,8 +94,8 @@ func TestC26_FullWindowDoesNotCutTheWaitShort(t *testing.T) {
 	w.assertNoLeak()
 }
 
-// The number of events behind a blocked event is limited: the window must not
-// evict undispatched events.
+// The number of events behind a blocked event is limited, because the window
+// must not evict undispatched events.
 func TestC23_TooManyEventsBehindABlockedOneEndTheWait(t *testing.T) {
 	for _, capacity := range []int{1, 2, 3, 10, 100, 1000} {
 		w := newWorld(t, history.Limits{MinCapacity: capacity, MaxCapacity: capacity})
@@ -133,8 +133,8 @@ func TestBlockedConsumerThatStopsUnblocksDispatch(t *testing.T) {
 	w.assertNoLeak()
 }
 
-// C19, when dispatch lags behind the state: events contained in the state or
-// the history are not repeated.
+// C19: a watch that starts while dispatch lags behind the state receives no
+// event twice from the state or the history.
 func TestC19_WatchStartedWhileDispatchIsBehind(t *testing.T) {
 	w := listed(t, 10)
 	slow := w.start(since("10"))
@@ -151,8 +151,8 @@ func TestC19_WatchStartedWhileDispatchIsBehind(t *testing.T) {
 	w.assertNoLeak()
 }
 
-// W34: an event of the interval must not also be queued, where it would be
-// conflated with later ones.
+// W34: an event that a watch reads from the history is not queued as well, where
+// it would be conflated with later events.
 func TestW34_ConflatingWatchStartedWhileDispatchIsBehind(t *testing.T) {
 	w := listed(t, 10)
 	slow := w.start(since("10"))

@@ -3,18 +3,18 @@
 // kube-apiserver without goroutines.
 //
 // The reflector feeds it. A [Listing] replaces the state in one step, and Apply
-// changes one object. Progress advances the resource version,
-// and Fault names an object that could not be read. Clients get lists, single
-// objects and watches with the options and responses of Kubernetes (rules C8 to
-// C52). Observers, such as views, see every change. Tick is the clock for
-// bookmarks, deadlines, waits and the budget for slow consumers.
+// changes one object. Progress advances the resource version, and Fault records an
+// object that could not be read. Clients get lists, single objects and watches with
+// the options and responses of Kubernetes (rules C8 to C52). Observers, such as
+// views, see every change. Tick is the clock for bookmarks, deadlines, waits and the
+// budget for slow consumers.
 //
 // Its parts have their own types: [Listing], [Waits] for a version, the state of the
 // source ([Upstream]), and the restore of a persisted state ([Restored]). Package
 // dispatch has the dispatcher of watches.
 //
-// This cache also replaces the storage of kube-apiserver. It differs from
-// upstream in these points:
+// This cache also replaces the storage of kube-apiserver. It differs from the watch
+// cache of kube-apiserver in these points:
 //
 //   - A watch or list that arrives before the first list waits for it instead
 //     of failing (rules C6, C7), because no storage could answer it.

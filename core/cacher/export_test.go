@@ -6,7 +6,8 @@ import (
 	"github.com/watchglass/watchglass/core/watcher"
 )
 
-// FormatContinue returns a token; rv zero means the latest state.
+// FormatContinue returns a continue token. An rv of zero means the latest
+// state.
 func FormatContinue(rv api.ResourceVersion, start string) string { return formatContinue(rv, start) }
 
 // ParseContinue parses a token.
@@ -15,7 +16,7 @@ func ParseContinue(text string) (rv api.ResourceVersion, start string, status *a
 	return token.rv, token.start, status
 }
 
-// EncodeBase64 and DecodeBase64 are the package's own.
+// EncodeBase64 and DecodeBase64 expose the functions of the package to tests.
 func EncodeBase64(s string) string         { return encodeBase64(s) }
 func DecodeBase64(s string) (string, bool) { return decodeBase64(s) }
 

@@ -57,8 +57,8 @@ func (f *faults) since(key api.Key, rv api.ResourceVersion) bool {
 }
 
 // retractFault retracts the fault of a key that was replaced or deleted at rv. A reader
-// may have a version from before the fault that does not lead to the new one, and no
-// event would correct it.
+// may have a version from before the fault that is not the previous version of the new
+// one, so no event would correct it.
 func (c *Cacher) retractFault(key api.Key, rv api.ResourceVersion, how string) {
 	if len(c.faults.list) > 0 && c.faults.clear(key, rv) {
 		c.faults.add(Fault{key, rv, api.NotFound(string(key) + " was " + how)})
@@ -66,10 +66,10 @@ func (c *Cacher) retractFault(key api.Key, rv api.ResourceVersion, how string) {
 	}
 }
 
-// Fault records that version rv of key cannot be read. The fault ends when the
-// key changes again or a list contains a readable version. Fault does not advance
-// the resource version, because connectors report faults out of order. A reader
-// that took one for progress would discard earlier changes as duplicates.
+// Fault records that version rv of key cannot be read. The fault ends when the key
+// changes again or a list contains a readable version. Fault does not advance the
+// resource version, because connectors report faults out of order. If a fault advanced
+// the version of a reader, the reader would discard earlier changes as duplicates.
 func (c *Cacher) Fault(key api.Key, rv api.ResourceVersion, status *api.Status, now int64) {
 	c.at.Now = max(c.at.Now, now)
 	if c.listing.staging != nil {

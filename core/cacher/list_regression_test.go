@@ -9,7 +9,8 @@ import (
 	"github.com/watchglass/watchglass/core/coretest/objects"
 )
 
-// Findings of host/conformance/cacher.
+// The tests in this file reproduce failures that host/conformance/cacher has
+// found.
 
 // A blank selector selects everything and does not hide the number of remaining
 // items (rules C42, LS1, FS1).

@@ -115,7 +115,8 @@ func TestC42_PagesWithoutSelector(t *testing.T) {
 	w.assertNoLeak()
 }
 
-// A namespace is a key prefix, not a selector: its pages end at its last key.
+// A list of a namespace reads a key prefix, so its pages end at the last key of
+// the namespace.
 func TestC42_PagesOfANamespace(t *testing.T) {
 	w := listed(t, 10, "a/x rv=1", "ns/a rv=2", "ns/b rv=3", "ns/c rv=4", "nsx/a rv=5", "z/z rv=6")
 	first := w.page(cacher.ListOptions{Namespace: "ns", Limit: 2})
@@ -159,7 +160,8 @@ func TestC38_Get(t *testing.T) {
 	assert.Zero(t, w.State().Get("ns"))
 }
 
-// T22, T23, T29: reads of a future version.
+// T22, T23, T29: a read waits at most three seconds until an event, progress or
+// a list brings its version.
 func TestC34_Freshness(t *testing.T) {
 	w := listed(t, 10, "ns/a rv=1")
 	var answers []string
@@ -210,7 +212,7 @@ func TestC34_FailedWaits(t *testing.T) {
 	assert.Equal(t, 1, w.Waiting(), "a wait that starts in a callback is independent")
 }
 
-// A read that waits for a revision sees all of it.
+// A read that waits for a revision returns all objects of the revision.
 func TestG4_HeldWaitsSeeWholeRevisions(t *testing.T) {
 	w := listed(t, 10)
 	var items []string
@@ -234,8 +236,8 @@ func TestG4_HeldWaitsSeeWholeRevisions(t *testing.T) {
 	assert.Empty(t, items)
 }
 
-// A list of one name has a single page: a continue token would reveal other
-// objects.
+// A list of one name has a single page, because a continue token would reveal
+// other objects.
 func TestListOfOneNameHasNoContinueToken(t *testing.T) {
 	w := lists(t)
 	for fields, want := range map[string]string{"metadata.name=a": "ns/a@101", "metadata.name=c": "ns/c@102"} {

@@ -36,8 +36,8 @@ func (l *Listing) AddSegment(first api.Key, segment store.Segment) bool {
 }
 
 // Expect allocates space for the announced number of objects of the list in
-// progress. A wrong announcement wastes at most about a megabyte, because this
-// space is not part of the memory budget until objects fill it.
+// progress. It allocates at most about a megabyte, because the memory limit does
+// not include space without objects.
 func (l *Listing) Expect(objects uint64) {
 	const believed = 1 << 16
 	l.staging.state.Expect(int(min(objects, believed)))
@@ -125,9 +125,9 @@ func (l *Listing) Delete(key api.Key, rv api.ResourceVersion) {
 // deletions and other missed changes at rv.
 //
 // If rv is older than the current version, the source has gone back in time. All
-// watches end, because no event sequence leads to the new state. Watches that
-// start between the two versions end as well: the difference is not what their
-// consumers have missed.
+// watches end, because no event sequence leads to the new state. Watches that start
+// between the two versions end as well, because the difference is not the set of
+// changes that their consumers have missed.
 func (l *Listing) End(rv api.ResourceVersion, now int64) {
 	c := l.cacher
 	c.at.Now = max(c.at.Now, now)
@@ -209,8 +209,8 @@ func (l *Listing) dropStaleFaults(old *store.Store, rv api.ResourceVersion) {
 	}
 }
 
-// difference returns the changes from the old state to the current one. The
-// events use the references of the two stores.
+// difference returns the changes from the old state to the current one. The events
+// take over the references of the two stores.
 func (c *Cacher) difference(old *store.Store, rv api.ResourceVersion) []history.Event {
 	var changes []history.Event
 	c.state.Ascend("", func(ref store.Ref) bool {

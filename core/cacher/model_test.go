@@ -143,7 +143,7 @@ func (d *duel) judgeEnd(r *reader) {
 }
 
 // nextOf returns the event after the first n that a reader must receive, or nil.
-// A pending initial event is followed by one of the history.
+// Events of the history follow the initial events.
 func (d *duel) nextOf(r *reader, n int) *dumbEvent {
 	n = max(n-len(r.want), 0)
 	for i := range d.dumb.events[r.position:] {

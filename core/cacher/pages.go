@@ -7,11 +7,10 @@ import (
 	"github.com/watchglass/watchglass/core/watcher"
 )
 
-// Pages is a list that is read in parts, all at one resource version. Prepare must have
-// reported that it is prepared before Next is called; All calls both. Between two
-// reads a list holds no references to versions, regardless of the number of objects.
-// It can continue as long as the window has all changes since the list was
-// opened.
+// Pages is a list that is read in parts, all at one resource version. Call Next only
+// after Prepare has reported that the list is prepared; All calls both. Between two
+// reads a list holds no references to versions, regardless of the number of objects. It
+// can continue as long as the window has all changes since the list was opened.
 type Pages struct {
 	ResourceVersion api.ResourceVersion
 	// Continue is the token of the next page, or empty. Prepare sets it.
@@ -31,7 +30,7 @@ type Pages struct {
 	left   int     // remaining items of a list with a limit
 }
 
-// count is the count of the items of a list with a limit.
+// count is the state of counting the items of a list with a limit.
 type count struct {
 	state *past
 	next  api.Key // the first key that is not counted
@@ -45,7 +44,7 @@ const expiredContinue = "The provided continue parameter is too old to display a
 	"You can start a new list without it, or use the continue token of this response to continue with the latest " +
 	"state, which may lack or repeat objects that changed since."
 
-// open opens a list at the state that it is read from. The 410 for an expired continue
+// open opens a list at the state that the plan selects. The 410 for an expired continue
 // token contains a token that continues with the latest state (rule C52).
 func (c *Cacher) open(plan *listPlan, filter *watcher.Filter) (*Pages, *api.Status) {
 	p := &Pages{
@@ -130,9 +129,10 @@ func (p *Pages) continueAfter(last api.Key) {
 	p.Continue = formatContinue(p.ResourceVersion, string(last)[len(p.plan.prefix):]+"\x00")
 }
 
-// Next yields the next items until take returns false, maxScanned objects were
-// examined or the meter is exhausted, and reports whether the list is complete. It adds no references. It
-// fails with 410 if the window has evicted changes since the list was opened.
+// Next yields the next items until take returns false, maxScanned objects were examined
+// or the meter is exhausted, and reports whether the list is complete. It adds no
+// references. It fails with 410 if the window has evicted changes since the list was
+// opened.
 func (p *Pages) Next(take func(*Cacher, store.Ref) (more bool)) (done bool, status *api.Status) {
 	c := p.cacher
 	if !p.state.catchUp(p.next) {

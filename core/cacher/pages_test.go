@@ -118,7 +118,8 @@ func TestPagesNextExaminesABoundedNumberOfObjects(t *testing.T) {
 	}
 }
 
-// An open list holds no references: versions that leave the window are freed.
+// An open list holds no references, so versions that leave the window are
+// freed.
 func TestOpenListHoldsNoReferences(t *testing.T) {
 	w := newWorld(t, history.Limits{MinCapacity: 4, MaxCapacity: 4})
 	w.list(10, "ns/a rv=1", "ns/b rv=2", "ns/c rv=3")

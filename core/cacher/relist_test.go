@@ -210,7 +210,8 @@ func TestT12_SourceWithDecreasingVersions(t *testing.T) {
 	w.assertNoLeak()
 }
 
-// A watch from a version between two lists started in the future.
+// A watch from a version between two lists ends with 410, because it started at
+// a future version.
 func TestWatchFromBetweenTwoListsEndsWith410(t *testing.T) {
 	w := listed(t, 10, "ns/a rv=5")
 	x := w.start(since("15"))
@@ -325,8 +326,8 @@ func TestDictionaries(t *testing.T) {
 	assert.Equal(t, []string{"one", "two", "one", ""}, got)
 }
 
-// A watch from a future version ends with a relist beyond it: its consumer may
-// have objects that neither state contains.
+// A watch from a future version ends with a relist beyond that version, because
+// its consumer may have objects that neither state contains.
 func TestWatchAheadOfItsCollectionEndsWithARelistPastIt(t *testing.T) {
 	w := listed(t, 10, "ns/a rv=5")
 	ahead, further, level := w.start(since("15")), w.start(since("25")), w.start(since("20"))

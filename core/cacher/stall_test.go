@@ -115,7 +115,7 @@ func TestB23_StalledWatchDelaysNoOther(t *testing.T) {
 	w.assertNoLeak()
 }
 
-// A watch that terminates delays dispatch. A stalling watch that meanwhile reads
+// While a watch that terminates delays dispatch, a stalling watch that reads
 // ahead in the history receives no event twice.
 func TestB22_StallingWatchReadsAheadOfAParkedEvent(t *testing.T) {
 	w := listed(t, 10, "ns/a rv=10")
@@ -195,7 +195,8 @@ func TestB22_StallingWatchStartsWithTheState(t *testing.T) {
 	w.assertNoLeak()
 }
 
-// A bookmark promises that everything before it was delivered.
+// A stalled watch gets no bookmark, because a bookmark means that everything
+// before it was delivered.
 func TestB22_StalledWatchGetsNoBookmark(t *testing.T) {
 	w := listed(t, 10, "ns/a rv=10")
 	x := w.consume(1, cacher.WatchOptions{ResourceVersion: "10", Bookmarks: true, Policy: api.PolicyStall})
@@ -294,7 +295,8 @@ func TestB22_DeadlineOfAStalledWatchFallsBetweenRevisions(t *testing.T) {
 	}
 }
 
-// If the rest of the revision was evicted, the consumer must not resume after it.
+// If the rest of a revision was evicted, the watch ends with 410, so that the
+// consumer does not resume after the revision.
 func TestB22_DeadlineInsideAnEvictedRevisionGives410(t *testing.T) {
 	w := small(t, 20, 10, "ns/a rv=10")
 	x := w.consume(1, cacher.WatchOptions{ResourceVersion: "10", TimeoutSeconds: 5, Policy: api.PolicyStall})

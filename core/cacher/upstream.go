@@ -2,7 +2,8 @@ package cacher
 
 import "github.com/watchglass/watchglass/core/api"
 
-// Upstream is a cacher's state about its source.
+// Upstream contains the identity, the last progress and the failure of a cacher's
+// source.
 type Upstream struct {
 	cacher     *Cacher
 	clusterID  string
@@ -41,7 +42,7 @@ func otherHistory() *api.Status {
 // since.
 func (u *Upstream) Progressed() int64 { return u.progressed }
 
-// Fail records why there is no progress. The next progress clears it.
+// Fail records the reason why there is no progress. The next progress clears it.
 //
 //go:noinline
 func (u *Upstream) Fail(status *api.Status) {

@@ -37,9 +37,10 @@ func (s *Waits) WhenFresh(rv api.ResourceVersion, done func(*api.Status)) {
 	s.list = append(s.list, w)
 }
 
-// BeginRevision defers the end of waits until the next EndRevision, Progress, end of a list or Tick.
-// Callers use it while they apply several changes with the same resource version,
-// because until the last one the collection is incomplete at that version.
+// BeginRevision defers the end of waits until the next EndRevision, Progress, end
+// of a list or Tick. Callers use it while they apply several changes with the same
+// resource version, because until the last one the collection is incomplete at that
+// version.
 func (s *Waits) BeginRevision() { s.held = true }
 
 // Fresh reports whether the collection is ready and at rv or later.

@@ -26,7 +26,7 @@ type WatchOptions struct {
 	Closed            func()
 	// Meter, if not nil, is charged for the evaluation of selectors. While it is
 	// exhausted, a watch with selectors falls behind: it has the policy stall, regardless
-	// of Policy. Exhausted is called when it must wait; see watcher.Options.
+	// of Policy. Exhausted is called when the watch must wait; see watcher.Options.
 	Meter     *watcher.Meter
 	Exhausted func()
 }
@@ -165,8 +165,8 @@ func (c *Cacher) collector(filter *watcher.Filter) watcher.Collect {
 	}
 }
 
-// queueSize returns how many events a watch may lag: about one second's worth
-// (rule H16, for resources without an index).
+// queueSize returns the number of events that a watch may lag, which is about the number
+// in one second (rule H16, for resources without an index).
 func (c *Cacher) queueSize() int {
 	seconds := max(c.window.WindowMillis()/1000, 1)
 	perSecond := (int64(c.window.Capacity()) + seconds - 1) / seconds

@@ -60,8 +60,8 @@ func TestC11_WatchRefusals(t *testing.T) {
 	}
 }
 
-// T18, T25: initial events and their end, for a collection listed at 100 with
-// changes up to 105.
+// T18, T25: a watch receives the initial events that its options select, and
+// their end. The collection was listed at 100 and has changes up to 105.
 func TestC14_Start(t *testing.T) {
 	const no, yes, unset = api.False, api.True, api.Unset
 	state := []string{"ADDED ns/a@105", "ADDED ns/b@50", "ADDED ns/d@104"}
@@ -224,7 +224,8 @@ func TestStopWatchReleasesEverything(t *testing.T) {
 func gone(text string) *api.Status { return api.WatchEndHistoryLost.Expired(text) }
 
 // A watch from a future version waits for it. If the source still confirms an
-// older version after three seconds, the version belongs to a lost history.
+// older version after three seconds, the watch ends with 410, because its
+// version belongs to a lost history.
 func TestH9_WatchFromALostVersionEndsWith410(t *testing.T) {
 	w := listed(t, 23, "ns/a rv=20")
 	x := w.start(since("71"))

@@ -125,17 +125,10 @@ var requestPrinter = objectjson.Printer{
 var apiServicePrinter = objectjson.Printer{
 	Paths: []string{".status.conditions[*]"},
 	Print: func(v *objectjson.Values, out *objectjson.Cells) {
-		for _, condition := range v.All(0) {
-			var parts [3]objectjson.Document
-			condition.Pick(parts[:], "type", "status", "reason")
-			if !parts[0].Is("Available") {
-				continue
-			}
-			out.AddValue(parts[1])
-			if reason := parts[2].Text(); reason != "" && !parts[1].Is("True") {
-				out.Add(" (" + reason + ")")
-			}
-			break
+		available := findCondition(v.All(0), "Available")
+		out.AddValue(available.status)
+		if reason := available.reason.Text(); reason != "" && !available.status.Is("True") {
+			out.Add(" (" + reason + ")")
 		}
 		out.SetText(0)
 	},
@@ -189,7 +182,7 @@ func addStruct(out *objectjson.Cells, selector objectjson.Document) {
 var danglingPrinter = objectjson.Printer{
 	Paths: []string{".status.conditions[*]"},
 	Print: func(v *objectjson.Values, out *objectjson.Cells) {
-		out.AddValue(conditionStatus(v.All(0), "Dangling"))
+		out.AddValue(findCondition(v.All(0), "Dangling").status)
 		out.SetText(0)
 	},
 }
@@ -222,4 +215,85 @@ func printBound(v *objectjson.Values, out *objectjson.Cells) {
 		addNumber(out, v.Get(1))
 	}
 	out.SetText(0)
+}
+
+// printRequestState prints the state of a PodCertificateRequest.
+func printRequestState(v *objectjson.Values, out *objectjson.Cells) {
+	printCondition(v, out, "Issued", "Denied", "Failed")
+}
+
+// printMigration prints the status of a StorageVersionMigration.
+func printMigration(v *objectjson.Values, out *objectjson.Cells) {
+	printCondition(v, out, "Running", "Failed", "Succeeded")
+}
+
+// printCondition prints the type of the last condition that is true and has one of some
+// types.
+func printCondition(v *objectjson.Values, out *objectjson.Cells, types ...string) {
+	for _, condition := range v.All(0) {
+		var parts [2]objectjson.Document
+		condition.Pick(parts[:], "type", "status")
+		for _, t := range types {
+			if parts[0].Is(t) && parts[1].Is("True") {
+				out.Discard()
+				out.Add(t)
+			}
+		}
+	}
+	out.SetText(0)
+}
+
+// printGroupResource prints a resource and its group, such as "deployments.apps".
+func printGroupResource(v *objectjson.Values, out *objectjson.Cells) {
+	out.AddValue(v.Get(0))
+	if group := v.Get(1).Text(); group != "" {
+		out.Add("." + group)
+	}
+	out.SetText(0)
+}
+
+// printVersions prints the first servers of a StorageVersion with their versions, and the
+// number of the others.
+func printVersions(v *objectjson.Values, out *objectjson.Cells) {
+	servers := v.All(0)
+	for _, server := range servers[:min(len(servers), most)] {
+		var parts [2]objectjson.Document
+		server.Pick(parts[:], "apiServerID", "encodingVersion")
+		addListed(out, parts[0].Text()+"="+parts[1].Text())
+	}
+	addMore(out, len(servers)-most)
+	out.SetText(0)
+}
+
+// The cells of a PodGroup and a CompositePodGroup.
+const (
+	groupPolicy = iota
+	groupStatus
+)
+
+var groupPrinter = objectjson.Printer{
+	Paths: []string{".spec.schedulingPolicy.gang", ".status.conditions[*]"},
+	Print: func(v *objectjson.Values, out *objectjson.Cells) {
+		policy := "Gang"
+		if v.Get(0).IsNull() {
+			policy = "Basic"
+		}
+		out.Add(policy)
+		out.SetText(groupPolicy)
+
+		scheduled := findCondition(v.All(1), "PodGroupScheduled").status
+		if scheduled.IsNull() { // in Kubernetes 1.37, the condition has another name
+			scheduled = findCondition(v.All(1), "PodGroupInitiallyScheduled").status
+		}
+		target := findCondition(v.All(1), "DisruptionTarget")
+		switch {
+		case !target.status.IsNull():
+			out.AddValue(target.reason)
+		case scheduled.Is("True"):
+			out.Add("Scheduled")
+		case !scheduled.IsNull():
+			out.Add("Unschedulable")
+		}
+		out.SetText(groupStatus)
+	},
 }

@@ -218,7 +218,7 @@ func (p *pod) hasCondition(kind, member, value string) bool {
 
 // isInitialized reports whether the first Initialized condition is true.
 func (p *pod) isInitialized() bool {
-	return conditionStatus(p.values.All(podConditions), "Initialized").Is("True")
+	return findCondition(p.values.All(podConditions), "Initialized").status.Is("True")
 }
 
 // isSidecarNamed reports whether the named init container has the restart policy
@@ -241,7 +241,7 @@ func isSidecar(container objectjson.Document) bool {
 func (p *pod) printGates(out *objectjson.Cells) {
 	gates, passed := p.values.All(podReadinessGates), 0
 	for _, gate := range gates {
-		if conditionStatus(p.values.All(podConditions), gate.Text()).Is("True") {
+		if findCondition(p.values.All(podConditions), gate.Text()).status.Is("True") {
 			passed++
 		}
 	}

@@ -53,23 +53,26 @@ func statusOfJob(v *objectjson.Values) string {
 		{"Complete", "Complete"}, {"Failed", "Failed"}, {"", "Terminating"}, {"Suspended", "Suspended"},
 		{"FailureTarget", "FailureTarget"}, {"SuccessCriteriaMet", "SuccessCriteriaMet"},
 	} {
-		if s.condition == "" && !v.Get(1).IsNull() || s.condition != "" && conditionStatus(v.All(0), s.condition).Is("True") {
+		if s.condition == "" && !v.Get(1).IsNull() || s.condition != "" && findCondition(v.All(0), s.condition).status.Is("True") {
 			return s.status
 		}
 	}
 	return "Running"
 }
 
-// conditionStatus returns the status of the first condition of a type.
-func conditionStatus(conditions []objectjson.Document, kind string) objectjson.Document {
-	for _, condition := range conditions {
-		var parts [2]objectjson.Document
-		condition.Pick(parts[:], "type", "status")
+// condition is a condition of an object. Its values are nil if there is none.
+type condition struct{ status, reason objectjson.Document }
+
+// findCondition returns the first condition of a type.
+func findCondition(conditions []objectjson.Document, kind string) condition {
+	for _, c := range conditions {
+		var parts [3]objectjson.Document
+		c.Pick(parts[:], "type", "status", "reason")
 		if parts[0].Is(kind) {
-			return parts[1]
+			return condition{parts[1], parts[2]}
 		}
 	}
-	return nil
+	return condition{}
 }
 
 // controllerPrinter prints the controller among the owners, such as

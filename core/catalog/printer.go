@@ -85,4 +85,10 @@ var printers = [...]struct {
 	{"param", &paramPrinter, 0},
 	{"dangling", &danglingPrinter, 0},
 	{"claim", &claimPrinter, 0},
+	{"requestState", &objectjson.Printer{Print: printRequestState}, 0},
+	{"migration", &objectjson.Printer{Print: printMigration}, 0},
+	{"groupResource", &objectjson.Printer{Print: printGroupResource}, 0},
+	{"versions", &objectjson.Printer{Print: printVersions}, 0},
+	{"groupPolicy", &groupPrinter, groupPolicy},
+	{"groupStatus", &groupPrinter, groupStatus},
 }

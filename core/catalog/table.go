@@ -360,8 +360,8 @@ Driver|string|.spec.driver
 Pool|string|.spec.pool.name
 Age|date|.metadata.creationTimestamp|<unknown>`
 
-// preview contains kinds that are alpha or beta in Kubernetes 1.36, in all their versions
-// of Kubernetes 1.36 and 1.37. Clusters serve them only if their administrators enable them.
+// preview contains kinds that are alpha or beta in Kubernetes 1.36 or 1.37, in all their
+// versions of both. Clusters serve them only if their administrators enable them.
 const preview = `
 
 certificates.k8s.io/v1/clustertrustbundles ClusterTrustBundle cluster spec.signerName
@@ -413,4 +413,56 @@ Key|string|.spec.taint.key
 Value|string|.spec.taint.value
 Effect|string|.spec.taint.effect
 TimeAdded|date|.spec.taint.timeAdded
+Age|date|.metadata.creationTimestamp|<unknown>
+
+certificates.k8s.io/v1/podcertificaterequests PodCertificateRequest namespaced spec.signerName spec.podName spec.nodeName
+PodName|string|.spec.podName
+ServiceAccountName|string|.spec.serviceAccountName
+NodeName|string|.spec.nodeName
+SignerName|string|.spec.signerName
+State|string|requestState(.status.conditions[*])|Pending
+UnverifiedUserAnnotations|string|labels(.spec.unverifiedUserAnnotations)|<none>
+
+certificates.k8s.io/v1beta1/podcertificaterequests PodCertificateRequest namespaced spec.signerName spec.podName spec.nodeName
+PodName|string|.spec.podName
+ServiceAccountName|string|.spec.serviceAccountName
+NodeName|string|.spec.nodeName
+SignerName|string|.spec.signerName
+State|string|requestState(.status.conditions[*])|Pending
+UnverifiedUserAnnotations|string|labels(.spec.unverifiedUserAnnotations)|<none>
+
+storagemigration.k8s.io/v1/storageversionmigrations StorageVersionMigration cluster
+Resource|string|groupResource(.spec.resource.resource .spec.resource.group)
+Status|string|migration(.status.conditions[*])|Unknown
+
+storagemigration.k8s.io/v1beta1/storageversionmigrations StorageVersionMigration cluster
+Resource|string|groupResource(.spec.resource.resource .spec.resource.group)
+Status|string|migration(.status.conditions[*])|Unknown
+
+scheduling.k8s.io/v1beta1/podgroups PodGroup namespaced
+Policy|string|groupPolicy()
+Workload|string|.spec.workloadRef.workloadName|<none>
+Status|string|groupStatus()|Pending
+Age|date|.metadata.creationTimestamp|<unknown>
+
+scheduling.k8s.io/v1alpha3/podgroups PodGroup namespaced
+Policy|string|groupPolicy()
+Workload|string|.spec.workloadRef.workloadName|<none>
+Status|string|groupStatus()|Pending
+Age|date|.metadata.creationTimestamp|<unknown>
+
+scheduling.k8s.io/v1alpha2/podgroups PodGroup namespaced
+Policy|string|groupPolicy()
+Workload|string|.spec.podGroupTemplateRef.workload.workloadName|<none>
+Status|string|groupStatus()|Pending
+Age|date|.metadata.creationTimestamp|<unknown>
+
+scheduling.k8s.io/v1alpha3/compositepodgroups CompositePodGroup namespaced
+Policy|string|groupPolicy()
+Workload|string|.spec.workloadRef.workloadName|<none>
+Age|date|.metadata.creationTimestamp|<unknown>
+
+internal.apiserver.k8s.io/v1alpha1/storageversions StorageVersion cluster
+CommonEncodingVersion|string|.status.commonEncodingVersion|<unset>
+StorageVersions|string|versions(.status.storageVersions[*])|<unset>
 Age|date|.metadata.creationTimestamp|<unknown>`

@@ -3,6 +3,7 @@ package join_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -390,5 +391,43 @@ func TestChildrenEqualTheNaiveCounts(t *testing.T) {
 				require.Equal(t, want, programs[i], "seed %d, query %d", seed, i)
 			}
 		}
+		fresh := counting(f.collections[0], columns, f.collections[1:]...)
+		fresh.Build(everything)
+		require.Equal(t, indexBytes(fresh), indexBytes(j), "seed %d", seed)
 	}
 }
+
+// UsedBytes is about what the counts of 10,000 objects of 2,500 owners, which have 500 owners,
+// take in the heap.
+func TestUsedBytesIsTheMemoryOfTheCounts(t *testing.T) {
+	uid := func(level string, i int) string { return fmt.Sprintf("%s-%034d", level, i) }
+	var rows, sets, pods []string
+	for i := range 10_000 {
+		if i%20 == 0 {
+			rows = append(rows, fmt.Sprintf("a/d%d rv=1 uid=%s", i/20, uid("d", i/20)))
+		}
+		if i%4 == 0 {
+			sets = append(sets, fmt.Sprintf("a/s%d rv=1 uid=%s owner=%s", i/4, uid("s", i/4), uid("d", i/20)))
+		}
+		pods = append(pods, fmt.Sprintf("a/p%d rv=1 owner=%s phase=%s", i, uid("s", i/4), []string{"Running", "Pending"}[i%2]))
+	}
+	collections := []*cacher.Cacher{listed(owning("replicasets"), sets...), listed(objects.Pods(), pods...)}
+	all := listed(owning("deployments"), rows...)
+	before := heap()
+	j := counting(all, childColumns("apps/v1/replicasets,")[:2], collections...)
+	j.Build(everything)
+	after := heap()
+	require.InEpsilon(t, after-before-j.Cacher().Arena().ReservedBytes(), indexBytes(j), 0.25)
+	j.Close()
+}
+
+// heap returns the memory of the live objects of the process.
+func heap() int {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return int(m.HeapAlloc)
+}
+
+// indexBytes returns the memory of a join without that of its rows.
+func indexBytes(j *join.Join) int { return j.UsedBytes() - j.Cacher().Arena().UsedBytes() }

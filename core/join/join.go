@@ -52,6 +52,7 @@ type Join struct {
 	joined   api.Cells             // the joined columns
 	values   []api.Value           // of the joined columns; a buffer
 	children map[string]*histogram // by the UID of the owner
+	bars     int                   // memory of the bars of children
 	sum      histogram             // a buffer
 	outdated bool
 	unknown  *api.Status
@@ -121,6 +122,15 @@ func (j *Join) Outdated(others []*cacher.Cacher) bool {
 		}
 	}
 	return j.outdated || len(others)+1 < len(j.levels)
+}
+
+// UsedBytes returns the approximate memory of the rows and of the counts.
+func (j *Join) UsedBytes() int {
+	used := j.out.Arena().UsedBytes() + ownerSize*len(j.children) + j.bars
+	for _, l := range j.levels {
+		used += l.own.UsedBytes() + l.owned.UsedBytes()
+	}
+	return used
 }
 
 // Close stops observing the collections.

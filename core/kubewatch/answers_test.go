@@ -25,8 +25,8 @@ func object(apiVersion, kind, metadata string) string {
 	return fmt.Sprintf(`{"kind":%q,"apiVersion":%q,"metadata":{"name":"a","namespace":"ns"%s}}`, kind, apiVersion, metadata)
 }
 
-// A response that does not match the request is reported and requested again.
-// None of it enters the state.
+// A response that does not match the request is reported and requested again. It
+// does not change the state.
 func TestInvalidResponses(t *testing.T) {
 	const versioned = `,"resourceVersion":"7"`
 	for name, c := range map[string]struct {
@@ -132,8 +132,8 @@ func TestR7_RepeatedEventsOfAWatchAreSkipped(t *testing.T) {
 	require.Zero(t, r.server.count("resourceVersion=50"))
 }
 
-// The engine relists for stored bytes that the server cannot read (rule R9), unless
-// a list cannot remove them. Regression: each watch caused another list immediately.
+// The engine relists if the server cannot decode stored bytes (rule R9). If the
+// error persists, it does not relist after every watch.
 func TestR9_UnreadableBytesLeadToAList(t *testing.T) {
 	r := following(t, 3)
 	r.pass(5_000)
@@ -146,7 +146,7 @@ func TestR9_UnreadableBytesLeadToAList(t *testing.T) {
 	r.recovers(60_000)
 }
 
-// Occasional internal errors do not cause a relist, however far apart.
+// Occasional internal errors between working watches do not cause a relist.
 func TestR9InternalErrorsBetweenWatchesThatWork(t *testing.T) {
 	r := following(t, 3)
 	for i := range 5 {
@@ -170,8 +170,8 @@ func TestR9InternalErrorsBetweenWatchesThatWork(t *testing.T) {
 	require.Equal(t, 1, r.server.count(initial))
 }
 
-// A server whose watches lag is not current: neither a change nor the first change
-// after a disconnect is progress.
+// A change is not progress if the watches of the server lag. This includes the first
+// change after a disconnect.
 func TestLateChangesAreNotProgress(t *testing.T) {
 	r := following(t, 3)
 	r.pass(10_000)
@@ -215,7 +215,8 @@ func TestCaughtUpCollectionIsLiveImmediately(t *testing.T) {
 	r.converged()
 }
 
-// The status of a stale collection is that the server does not report its version.
+// The status of a stale collection contains the server's response to the request for
+// its newest version.
 func TestReasonForMissingProgressIsReported(t *testing.T) {
 	for word, with := range map[string]func() *answer{
 		"slow down":       func() *answer { return refuse(429, "TooManyRequests", "slow down") },

@@ -116,7 +116,7 @@ type Memory struct {
 	FailingSince int64
 }
 
-// Start is the beginning of a run.
+// Start contains the version and the cluster at which a run starts.
 type Start struct {
 	// From is the version to resume from. Zero requests a list.
 	From api.ResourceVersion

@@ -12,8 +12,8 @@ import (
 	"github.com/watchglass/watchglass/core/kubewatch"
 )
 
-// client is a client as a connector configures it, with a record of its requests and
-// of what its handler receives.
+// client is a Client with the configuration of a connector. It records its requests
+// and the calls of its handler.
 type client struct {
 	*kubewatch.Client
 	stream uint32
@@ -134,7 +134,7 @@ func TestAListStartsAgainInOneRun(t *testing.T) {
 	require.Equal(t, []string{"list", "end 8", "GET ?watch=1&resourceVersion=8&allowWatchBookmarks=true&timeoutSeconds=9 timeout=14000 idle=0"}, c.recorded())
 }
 
-// A version is complete when another one follows it, or a bookmark.
+// A version is complete when a later version or a bookmark follows it.
 func TestChangesOfOneVersion(t *testing.T) {
 	c := newClient(kubewatch.Memory{Pages: true})
 	c.Start(kubewatch.Start{})

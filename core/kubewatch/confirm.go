@@ -8,8 +8,8 @@ const maxHeld = 16 << 20
 
 // confirmCluster requests the identity of the cluster again after the start of a
 // response. If the identity is unchanged, the response is from the same cluster.
-// Until then the data is held back, so that it is not added to the state of a
-// different cluster.
+// Until the identity is confirmed, the data is held back, so that it is not added
+// to the state of a different cluster.
 //
 //go:noinline
 func (c *Client) confirmCluster() {

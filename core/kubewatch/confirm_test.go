@@ -66,8 +66,7 @@ func TestAnotherClusterAtTheSameAddressIsNoticed(t *testing.T) {
 	}
 }
 
-// The confirmation of its identity costs a cluster one more request per
-// subscription.
+// The confirmation of the identity costs one more request per subscription.
 func TestIdentityOfAClusterIsRequestedTwice(t *testing.T) {
 	r := following(t, 3)
 	r.pass(120_000)

@@ -37,7 +37,7 @@
 // # Lists
 //
 // The state is requested as a watch with initial events (rule R4: sendInitialEvents,
-// NotOlderThan, bookmarks). If the server rejects that as invalid, sends other
+// NotOlderThan, bookmarks). If the server rejects this request as invalid, sends other
 // events or omits the end mark, the client switches to paged lists (rule R2). A
 // continue token that expires leads to one list without pages (rule R3).
 //
@@ -59,17 +59,17 @@
 //
 // # Progress
 //
-// The watches are short, because a server sends a bookmark before the end. Beside
-// each watch, the client requests the newest version with a consistent read of one
-// object. A server without access to its storage cannot answer it. The position is
-// current when the watch has reached that version. Changes or the end of a watch
-// alone do not suffice: behind one address there may be several servers, and the
-// watched one may lag.
+// The watches are short, because a server sends a bookmark before the end. Beside each
+// watch, the client requests the newest version with a consistent read of one object.
+// A server without access to its storage cannot answer it. The position is current
+// when the watch has reached that version. Changes or the end of a watch alone do not
+// suffice, because several servers may share one address and the watched server may
+// lag.
 //
 // # Resumption
 //
 // Before it resumes, the client requests the newest version. It rejects a version that
-// the server has not reached: the server lags, or was restored from a backup.
+// the server has not reached, because the server lags or was restored from a backup.
 //
 // # Roaming clients
 //
@@ -91,7 +91,7 @@
 //
 // The boundaries between the pieces of a body have no meaning (rule P2). A watch is
 // split at line feeds, where Kubernetes ends each event. If a line is not a whole
-// event, or if [Config.Validate] is set, the client counts brackets and quotes instead. A list is parsed item by
-// item, with its members in any order. One object may have 16 MiB (rule P5). A response that is read as a whole may
-// have 4 MiB.
+// event, or if [Config.Validate] is set, the client counts brackets and quotes
+// instead. A list is parsed item by item, with its members in any order. One object
+// may have 16 MiB (rule P5). A response that is read as a whole may have 4 MiB.
 package kubewatch

@@ -31,7 +31,8 @@ const (
 	watches = "watch=1&resourceVersion="
 )
 
-// paged reports whether a request lists objects, and not only the newest version.
+// paged reports whether a request lists objects, instead of reading only the newest
+// version.
 func paged(path string) bool {
 	return !strings.Contains(path, "watch=1") && strings.HasPrefix(path, "/api/v1/pods") && !strings.Contains(path, "limit=1&") && !strings.HasSuffix(path, "limit=1")
 }
@@ -317,8 +318,8 @@ func TestAnotherClusterStartsOver(t *testing.T) {
 	r.converged()
 }
 
-// The client asks again with back-off, and the collection comes alive once the server
-// has the resource.
+// The client retries with back-off, and the collection becomes live once the server has
+// the resource.
 func TestAResourceThatTheServerLacks(t *testing.T) {
 	r := newRig(t)
 	r.collection(func(f *wire.OpenCollection) { f.Resource = "example.com/v1/gadgets" })
@@ -332,7 +333,8 @@ func TestAResourceThatTheServerLacks(t *testing.T) {
 	require.EqualValues(t, 1, r.state.Objects)
 }
 
-// gadgets answers as a server that describes gadgets as a resource of a kind, and has one.
+// gadgets responds like a server whose discovery lists the resource gadgets with the given
+// kind, and that has one object of it.
 func gadgets(kind string) func(path string) *answer {
 	return func(path string) *answer {
 		switch {
@@ -404,8 +406,8 @@ func TestReconnectDoesNotWait(t *testing.T) {
 	r.converged()
 }
 
-// A Status comes from the server. Numbers beyond the range of the frame's fields must
-// not be encoded.
+// Numbers in the server's Status that exceed the range of the frame's fields are not
+// encoded.
 func TestStatusWithNumbersOutOfRange(t *testing.T) {
 	for _, numbers := range []string{
 		`"code":99999999999`, `"code":-1`, `"code":7`, `"code":1000`, `"code":1e3`,
@@ -445,8 +447,8 @@ func TestWatchThatEndsAsItIsReplacedDoesNotEndItsSuccessor(t *testing.T) {
 	r.converged()
 }
 
-// Several servers may share one address. The watched one may have lost its storage
-// while another reports progress. The collection is not live then.
+// Several servers may share one address. If the watched server has lost its storage while
+// another server reports progress, the collection is not live.
 func TestProgressOfAnotherServerIsNoProgressOfTheWatch(t *testing.T) {
 	r := following(t, 3)
 	r.pass(10_000)
@@ -462,7 +464,7 @@ func TestProgressOfAnotherServerIsNoProgressOfTheWatch(t *testing.T) {
 	require.Equal(t, 1, r.server.count(initial), "it does not list again")
 }
 
-// A list after another one must not come from a server that lags behind the known
+// A list that follows another list is refused if its server lags behind the known
 // versions.
 func TestC36_ListFromALaggingServerIsRefused(t *testing.T) {
 	for _, classic := range []bool{false, true} {

@@ -80,7 +80,7 @@ func isKind(text string) bool {
 	return text != ""
 }
 
-// layout returns the schema for a resource, given at least its kind and scope.
+// layout returns the schema for a resource. known has at least its kind and scope.
 //
 //go:noinline
 func (c *Client) layout(known *api.Schema) *api.Schema {
@@ -102,8 +102,8 @@ func (c *Client) layout(known *api.Schema) *api.Schema {
 	return s.WithTimes()
 }
 
-// describe passes the schema to the handler, and then resumes or lists. A schema that
-// is known already takes precedence.
+// describe passes the schema to the handler, and then resumes or lists. If the client
+// already has a schema, that schema takes precedence.
 func (c *Client) describe(known *api.Schema) {
 	if c.schema == nil && !c.compile(c.layout(known)) {
 		return

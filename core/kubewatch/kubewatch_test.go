@@ -38,8 +38,8 @@ func TestTheStateThenChanges(t *testing.T) {
 	require.Equal(t, []api.State{api.StateConnecting, api.StateSyncing, api.StateLive}, r.states, "it stays live without changes")
 }
 
-// Watches are short: a server sends a bookmark before the end of each, and that is the
-// progress that keeps the collection live.
+// Watches request bookmarks and a short timeout. The bookmark before the end of each
+// watch is the progress that keeps the collection live.
 func TestR5_WatchesRequestBookmarksAndAShortTimeout(t *testing.T) {
 	r := newRig(t)
 	fill(r.server, 3)

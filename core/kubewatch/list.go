@@ -9,9 +9,9 @@ import (
 )
 
 // raiseFloor handles the newest version before a list that replaces an older state.
-// The end of the list promises that nothing is missing, so the list must not be older
-// than the newest version now. A lagging server could otherwise send a list that is
-// merely not older than the last version seen.
+// The end of the list is progress, so the list must not be older than the newest
+// version now. Without this minimum, a lagging server could send a list that is only
+// as new as the last known version.
 func (c *Client) raiseFloor() {
 	rv := c.newestVersion()
 	if rv == 0 {
@@ -57,8 +57,8 @@ func (c *Client) fetchPage(r Request) {
 	c.fetch(page, r)
 }
 
-// listInPages requests pages from now on, because the server does not send the
-// initial events.
+// listInPages switches to paged lists, because the server does not send the initial
+// events.
 func (c *Client) listInPages(why *api.Status) {
 	c.method = byPages
 	if c.phase == requestingList || c.cfg.RestartsList {

@@ -51,7 +51,8 @@ func TestP2BodiesComeInPiecesOfAnySize(t *testing.T) {
 	}
 }
 
-// There are two pieces, cut at every byte of an event and of the next.
+// An event is processed correctly wherever its bytes are cut. The test sends two
+// pieces, cut at every byte of an event and of the next.
 func TestP2AnEventMayBeCutAnywhere(t *testing.T) {
 	r := newRig(t)
 	fill(r.server, 1)
@@ -226,8 +227,8 @@ func keys(reply *wire.ListReply) []string {
 	return all
 }
 
-// A server sends live events after the mark in the same piece. The next watch
-// delivers them again, and the rest of the old one is dropped.
+// Live events that a server sends after the end mark are dropped, even in the
+// same piece. The next watch delivers them again.
 func TestR4_EventsAfterTheMarkAreLeftToTheNextWatch(t *testing.T) {
 	for _, form := range []func([]byte) []byte{bytes.Clone, indented} {
 		r := newRig(t)

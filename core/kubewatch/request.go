@@ -85,7 +85,7 @@ func escape(b *strings.Builder, text string) {
 	}
 }
 
-// purpose is the purpose of a request.
+// purpose determines how the response to a request is handled.
 type purpose uint8
 
 const (
@@ -143,8 +143,8 @@ func (c *Client) fetchNewest(pending *request, p purpose) {
 	c.send(pending, p, r)
 }
 
-// newestVersion returns the version of that list, or zero if the response is
-// invalid.
+// newestVersion returns the version in the response to fetchNewest, or zero if the
+// response is invalid.
 func (c *Client) newestVersion() api.ResourceVersion {
 	rv, err := api.ParseResourceVersion(c.newestItems.version)
 	if err != nil || !c.newestItems.end() {
@@ -161,7 +161,7 @@ func (c *Client) drop(r *request) {
 	*r = request{}
 }
 
-// find returns the request of a response, or nil if it was canceled.
+// find returns the request of a stream, or nil if it was canceled.
 //
 //go:noinline
 func (c *Client) find(stream uint32) *request {
@@ -177,8 +177,8 @@ func (c *Client) find(stream uint32) *request {
 	return nil
 }
 
-// Requested reports whether the client awaits more of a response. It ignores other
-// responses.
+// Requested reports whether the client awaits more of a response. The client
+// ignores other responses.
 //
 //go:noinline
 func (c *Client) Requested(stream uint32) bool { return c.find(stream) != nil }

@@ -8,7 +8,8 @@ import (
 	"github.com/watchglass/watchglass/core/objectjson"
 )
 
-// Response is a response that is read as a whole: a refusal or a small document.
+// Response is a response that is read as a whole, such as an error or a small
+// document.
 type Response struct {
 	Code              int // zero before the response
 	RetryAfterSeconds int

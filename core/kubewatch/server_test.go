@@ -110,7 +110,7 @@ func (s *server) answer(path string) *answer {
 	return a
 }
 
-// take takes the data that a response sends.
+// take appends the data that a response sends.
 func (a *answer) take(from *kubeserver.Response) {
 	for _, p := range from.Parts {
 		a.data = append(a.data, p.Data...)
@@ -118,7 +118,7 @@ func (a *answer) take(from *kubeserver.Response) {
 	from.Parts, a.end = nil, from.Ended
 }
 
-// tick makes watches send everything that is due.
+// tick sends the events and bookmarks of all watches that are due.
 func (s *server) tick(now int64) {
 	s.now = now
 	for _, stream := range slices.Sorted(maps.Keys(s.open)) {

@@ -17,9 +17,9 @@ const maxReusedRest = 1 << 20
 //
 // Kubernetes ends each document with a line feed and writes no other line
 // feeds. The receiver of a document validates it. The splitter therefore first
-// offers each line. If a line is rejected as incomplete, the splitter counts
-// brackets and quotes from then on, and a document that is rejected then is
-// invalid.
+// offers each line. If the receiver rejects a line as incomplete, the splitter
+// counts brackets and quotes from then on. A document that is rejected after
+// that is invalid.
 type splitter struct {
 	rest    []byte // the start of an incomplete document
 	careful bool

@@ -111,11 +111,11 @@ func (c *Client) watchEvent(kind string, object []byte) error {
 	return nil
 }
 
-// change processes one change. An older version is a repetition, or is from a
-// server that went back in time. An equal version is a repetition too, unless the
-// previous change has it: kube-apiserver has no transactions of several objects,
-// but compatible servers do. A version therefore counts as complete when a newer
-// one follows.
+// change processes one change. An older version is a repetition, or is from a server
+// that went back in time. An equal version is a repetition too, unless the previous
+// change has it. Compatible servers, unlike kube-apiserver, have transactions of
+// several objects. A version therefore counts as complete when a newer version
+// follows.
 func (c *Client) change(kind string, raw []byte) error {
 	o, err := c.read(raw)
 	switch {
@@ -146,7 +146,7 @@ func (c *Client) change(kind string, raw []byte) error {
 // current, because they may be old. The normal end of a watch before the newest
 // version does not prove it either. The watched server may be disconnected from its
 // storage, and another server may have reported the version. The newest version counts
-// as complete when a newer one has arrived, because several objects may share it.
+// as complete when a newer version has arrived, because several objects may share it.
 func (c *Client) progress(changed bool) error {
 	if c.at > c.newest {
 		c.complete = max(c.complete, c.newest)

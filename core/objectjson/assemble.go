@@ -48,8 +48,8 @@ func (s *Scanner) json(capture int) []byte {
 	return s.body.raw[c.start:c.end]
 }
 
-// results returns the first capture of a slot in document order. link then leads to
-// the following ones. Call it at most once per slot and Scan.
+// results returns the first capture of a slot in document order. Each link then leads
+// to the following capture. Call it at most once per slot and Scan.
 func (s *Scanner) results(slot int) int {
 	first := -1
 	for c := s.heads[slot]; c >= 0; {
@@ -81,8 +81,9 @@ func (s *Scanner) writeKey() error {
 	return nil
 }
 
-// resourceVersion returns zero if the object has none. A version that is not a
-// decimal string is an error, because versions must be comparable.
+// resourceVersion returns the version of the object, or zero if it has none. A
+// version that is not a decimal string is an error, because versions must be
+// comparable.
 func (s *Scanner) resourceVersion() (api.ResourceVersion, error) {
 	value := s.last(slotResourceVersion)
 	if value == nil || value[0] == 'n' {
@@ -237,7 +238,7 @@ func stringContent(json []byte) (quoted []byte, ok bool) {
 	return json[1 : len(json)-1], true
 }
 
-// texts are strings in one buffer. They are written one after the other, then
+// texts contains strings in one buffer. They are written one after the other, then
 // sealed, then taken in the same order.
 type texts struct {
 	bytes []byte
@@ -245,7 +246,7 @@ type texts struct {
 	all   string
 	from  int // offset of the next text to take
 	taken int
-	// borrowed: all aliases bytes.
+	// borrowed means that all aliases bytes.
 	borrowed bool
 }
 

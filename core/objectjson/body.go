@@ -13,7 +13,8 @@ type editor struct {
 	copied int // everything in raw before this offset is in out, or was cut
 }
 
-// copyTo copies up to the offset. A smaller offset than the last has no effect.
+// copyTo copies the document up to the offset. An offset before the end of the
+// copied part has no effect.
 //
 //go:noinline
 func (e *editor) copyTo(offset int) {
@@ -61,8 +62,8 @@ func SetResourceVersion(dst, body []byte, rv api.ResourceVersion) ([]byte, error
 	return e.out, nil
 }
 
-// stampDocument sets the version in every metadata member of the object at i,
-// so that the last one, which counts, has it.
+// stampDocument sets the version in every metadata member of the object at i. If
+// there are several, the last one counts.
 func (e *editor) stampDocument(i int, rv api.ResourceVersion) (end int, found bool, f fault) {
 	i, more := open(e.raw, i, '}')
 	for more {

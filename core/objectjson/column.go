@@ -56,7 +56,7 @@ func (c *columnCompiler) route(steps []step, counts bool) int {
 	return c.slots - 1
 }
 
-// absent returns the value of a cell without a value.
+// absent returns the default of a column for objects without a value, or Null.
 func absent(c *api.Column) api.Value {
 	switch c.Kind {
 	case api.Integer:

@@ -1,9 +1,9 @@
 // Package objectjson converts the JSON of a Kubernetes object to an [api.Object]. The
 // engine selects, sorts and dispatches by its envelope, and only transports its body.
 //
-// It runs once per change of an object in the connector, and inside the guest if a
-// browser reads a Kubernetes API without a connector. It decodes only the values
-// that the schema selects. Suggested reading order:
+// It runs once per change of an object in the connector, and inside the module if a browser
+// reads a Kubernetes API without a connector. It decodes only the values that the schema
+// selects. Suggested reading order:
 //
 //   - [NewScanner] compiles a schema to a tree of selected paths (plan.go, path.go).
 //     [Scanner.Scan] walks the bytes once, guided by that tree (scan.go). It records the
@@ -16,7 +16,7 @@
 //
 // # Column paths
 //
-// A column's Path is the part of JSONPath that names values without computing:
+// A column's Path uses the subset of JSONPath that names values without computing:
 //
 //	.spec.nodeName                       members; the first dot is optional
 //	.metadata.labels['example.com/app']  a member by quoted name, ' or "
@@ -40,9 +40,9 @@
 //	Bool     the first
 //	Date     the first RFC 3339 timestamp, as milliseconds since the epoch
 //
-// A path without results yields Null. A schema's Fields are plain dotted members.
-// Their value is the text of a string, number or bool, and "" for everything else. A
-// label's value is the text of a string, and "" for everything else.
+// A path without results yields Null. A schema's Fields are plain dotted members. The value
+// of a field is the text of a string, number or bool, and "" for other types. The value of
+// a label is the text of a string, and "" for other types.
 //
 // # Omitted data
 //

@@ -7,9 +7,9 @@ import (
 	"github.com/watchglass/watchglass/core/internal/lite"
 )
 
-// Document is a validated JSON value, for documents that are read without a schema:
-// a Status, a bookmark, the head of a list. A nil Document represents a missing
-// value. It aliases its input.
+// Document is a validated JSON value, for documents that are read without a schema,
+// such as a Status or a bookmark. A nil Document represents a missing value. It
+// aliases its input.
 type Document []byte
 
 // ParseDocument validates one value, which may have blanks around it. The error is a
@@ -183,8 +183,8 @@ func Event(raw []byte) (kind string, object Document, err error) {
 	return d.Member("type").Text(), d.Member("object"), nil
 }
 
-// These are the bytes that Kubernetes writes before the object of an event. The type
-// is one of these words, and a brace follows.
+// Kubernetes writes these bytes before the object of an event, with one of the types
+// between the head and the middle.
 var (
 	eventTypes  = [...]string{"MODIFIED", "ADDED", "DELETED", "BOOKMARK", "ERROR"}
 	eventHead   = []byte(`{"type":"`)

@@ -23,7 +23,8 @@ import (
 // cost. It takes paths as steps, so it shares nothing with the package, not even the
 // path parser.
 
-// each is the step [*]. A string is a member, an int a position.
+// each is the step [*] of a path. In a list of steps, a string is a member and an
+// int is a position.
 type each struct{}
 
 type dumbColumn struct {
@@ -142,8 +143,8 @@ func dumbOwner(meta map[string]any, name string) string {
 	return owner
 }
 
-// strip returns doc without the data that the body omits. From doc itself it removes
-// the data that not even columns may show.
+// strip returns doc without the data that the body omits. It also removes from doc
+// itself the data that columns may not show.
 func (d *dumbSchema) strip(doc map[string]any, opts objectjson.Options) any {
 	withheld := d.secret && !opts.KeepSecretData
 	meta := doc["metadata"].(map[string]any)
@@ -236,7 +237,8 @@ func dumbCell(kind api.ValueKind, results []any) api.Value {
 	return cell
 }
 
-// dumbInteger checks every partial sum: one beyond 64 bits makes the result Null.
+// dumbInteger computes the sum of results. A partial sum beyond 64 bits makes the
+// result Null.
 func dumbInteger(results []any) api.Value {
 	cell, sum := api.Value{}, new(big.Int)
 	for _, r := range results {

@@ -25,7 +25,7 @@ func (e *SyntaxError) Error() string {
 	return "object JSON, offset " + strconv.Itoa(e.Offset) + where + ": " + e.Message
 }
 
-// Status returns the error for the sender of the object.
+// Status returns the error as a 400 for the sender of the object.
 func (e *SyntaxError) Status() *api.Status { return api.BadRequest(e.Error()) }
 
 var faultMessages = [...]string{
@@ -66,7 +66,7 @@ func endMessage(f fault) string {
 }
 
 // pathAt returns the path of the value at an offset. The hot path does not track
-// paths, so this walks the well-formed bytes before the offset again.
+// paths, so pathAt walks the well-formed bytes before the offset again.
 func pathAt(b []byte, offset int) string {
 	var levels []level
 	b = b[:min(offset, len(b))]

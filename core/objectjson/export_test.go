@@ -1,6 +1,6 @@
 package objectjson
 
-// DaysSinceEpoch is an internal that the tests use.
+// DaysSinceEpoch exposes daysSinceEpoch to tests.
 var DaysSinceEpoch = daysSinceEpoch
 
 // Remembered returns how many bytes of names a Scanner stores for its guesses.

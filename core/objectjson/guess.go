@@ -5,8 +5,8 @@ package objectjson
 // compares the next name with the next guess first. A comparison costs less than
 // decoding and looking up a name. Names without a matching guess are decoded.
 
-// guess is a member that was seen: its name in quotes with the colon, and its index
-// among the selected members, or -1.
+// guess is a member that a scan has read before, with its name in quotes and the
+// colon. member is its index among the selected members, or -1.
 type guess struct {
 	text   string
 	member int
@@ -26,8 +26,8 @@ const (
 	maxMissed = 3
 )
 
-// guess returns the position of the first guess at or after from that b[i:] begins
-// with, or -1.
+// guess returns the position of the first guess, at or after from, with which b[i:]
+// begins, or -1.
 func (n *node) guess(b []byte, i, from int) int {
 	if len(b)-i < 8 {
 		return -1

@@ -9,7 +9,8 @@ package objectjson
 // about a dozen levels, schemas in CustomResourceDefinitions a few dozen.
 const maxDepth = 256
 
-// fault is the expected but missing input.
+// fault identifies the reason why input is invalid, such as the input that was
+// expected.
 type fault uint8
 
 const (

@@ -43,7 +43,7 @@ func parseField(field string) ([]step, error) {
 	return steps, tooLong("field "+lite.Quote(field), steps)
 }
 
-// parseColumn parses a path of the column with a name.
+// parseColumn parses a path of the named column.
 func parseColumn(name, path string) ([]step, error) {
 	p := pathParser{text: path}
 	steps, ok := p.parse()

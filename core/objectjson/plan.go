@@ -81,7 +81,8 @@ func (n *node) element(index int) *node {
 // wantsElements reports whether a route selects elements of an array here.
 func (n *node) wantsElements() bool { return n.each != nil || len(n.elements) > 0 }
 
-// route is a path with its destination: a slot, a part, or (slot < 0) only a part.
+// route is a path with its destination, which is a slot, a part or both. A negative
+// slot means only a part.
 type route struct {
 	steps  []step
 	slot   int

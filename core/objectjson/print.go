@@ -6,7 +6,7 @@ import (
 )
 
 // Printers finds a printer by name. One printer can compute several columns; cell is
-// the number of the one with this name. It returns nil for an unknown name.
+// the number of the column with this name. It returns nil for an unknown name.
 type Printers func(name string) (p *Printer, cell int)
 
 // Printer computes cells from values of an object. A Scanner calls it once per
@@ -26,7 +26,7 @@ type Printer struct {
 // maxPrinted is the maximum number of cells of one printer.
 const maxPrinted = 5
 
-// Values are the values at the paths of a printer.
+// Values contains the values at the paths of a printer.
 type Values struct {
 	documents []Document
 	ends      []int // end in documents, by path
@@ -138,7 +138,8 @@ func (c *columnCompiler) addPrint(declared *api.Column, compiled *column) error 
 	return nil
 }
 
-// shared returns the use of a printer by earlier columns, or a new one.
+// shared returns the print that earlier columns of the same printer use, or a new
+// one.
 func (c *columnCompiler) shared(declared *api.Column) (*print, int) {
 	printer, cell := c.find(declared.Printer)
 	if printer == nil {

@@ -11,8 +11,9 @@ import (
 	"github.com/watchglass/watchglass/core/objectjson"
 )
 
-// testPrinters are "count", "join" and "all". "count" counts members. "join" joins the
-// values of its first path, and counts its calls. "all" has fixed paths and two cells.
+// testPrinters returns the printers "count", "join" and "all". "count" counts members.
+// "join" joins the values of its first path, and counts its calls. "all" has fixed
+// paths and two cells.
 func testPrinters(calls *int) objectjson.Printers {
 	count := &objectjson.Printer{CountsOnly: true, Print: func(v *objectjson.Values, out *objectjson.Cells) {
 		n := 0
@@ -103,8 +104,8 @@ func TestDefaultsOfIntegersAndBoolsAreValues(t *testing.T) {
 	assert.Equal(t, []api.Value{{Kind: api.Integer}, {}, {Kind: api.Bool, Int: 1}, {Kind: api.Bool}, {}, {Kind: api.Integer, Int: 7}}, cells)
 }
 
-// A column shows how many entries a Secret has, and no other information about
-// its data.
+// A column shows the number of entries of a Secret, and no other information about its
+// data.
 func TestOnlyCountersReadTheDataOfSecrets(t *testing.T) {
 	const secret = `{"metadata":{"name":"n"},"data":{"password":"c2VjcmV0","user":"YQ=="}}`
 	schema := &api.Schema{Kind: "Secret", Columns: []api.Column{

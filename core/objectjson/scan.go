@@ -2,8 +2,8 @@ package objectjson
 
 import "github.com/watchglass/watchglass/core/api"
 
-// Options disable the removal of data from bodies; see the package documentation.
-// The zero value removes all of it.
+// Options configures a Scan. The Keep fields disable the removal of data from bodies;
+// see the package documentation.
 type Options struct {
 	KeepManagedFields bool
 	KeepLastApplied   bool
@@ -24,7 +24,7 @@ const (
 	MaxText = 1024
 	// maxResults is the maximum number of results.
 	maxResults = 8192
-	// maxTexts is the size of a buffer of texts that is reused.
+	// maxTexts is the maximum size of a buffer of texts that is reused.
 	maxTexts = 64 << 10
 )
 
@@ -53,9 +53,8 @@ type Scanner struct {
 	object api.Object
 }
 
-// capture is a value for a slot, with its position in the document. The captures of
-// one slot form a list, so that those of an overridden member can be removed without
-// changing others.
+// capture is the position of a value for a slot. The captures of one slot form a list,
+// so that the captures of an overridden member can be removed without changing others.
 type capture struct {
 	start, end int
 	link       int // previous capture of the slot, or -1
@@ -170,8 +169,8 @@ func (s *Scanner) value(i int, n *node, depth int) (end int, f fault) {
 	return end, f
 }
 
-// skip skips the unselected value at i. It may trust the contents of an object or an
-// array.
+// skip skips the unselected value at i. An unchecked scan does not validate the
+// contents of an object or array.
 func (s *Scanner) skip(i, depth int) (int, fault) {
 	if s.unchecked {
 		return skipUnchecked(s.body.raw, i, depth)

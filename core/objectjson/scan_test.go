@@ -110,8 +110,8 @@ func optionsFromBits(bits int) objectjson.Options {
 	return objectjson.Options{KeepManagedFields: bits&1 != 0, KeepLastApplied: bits&2 != 0, KeepSecretData: bits&4 != 0}
 }
 
-// The named cases. The simple evaluator checks the results of Scan; accepted is
-// the expected verdict of both.
+// scanCases contains named documents. The simple evaluator checks the results of
+// Scan; accepted is the expected verdict of both.
 var scanCases = []struct {
 	name     string
 	raw      string
@@ -288,8 +288,8 @@ func TestScanRemembersLittle(t *testing.T) {
 	require.Less(t, s.Remembered(), 10_000)
 }
 
-// A scanner first tries the members that it has seen, and does not mistake a similar
-// name for one of them.
+// A scanner first compares a name with names that it has read before, and does not
+// mistake a similar name for one of them.
 func TestAlmostEqualMembers(t *testing.T) {
 	for n := 1; n < 40; n++ {
 		name := strings.Repeat("abcdefg", 6)[:n]

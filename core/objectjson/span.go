@@ -144,7 +144,7 @@ func same(x uint64, c byte) uint64 { return ^((x ^ ones*uint64(c)) + ^uint64(hig
 // words.
 func inString(quotes, quoted uint64) uint64 { return quotes>>7*ones<<7&highs ^ quoted }
 
-// carried is the parity of the last byte, in every byte.
+// carried returns the parity of the last byte, in every byte.
 func carried(inside uint64) uint64 { return uint64(int64(inside)>>63) & highs }
 
 // closes tracks the depth through the brackets of a word, and stops at the bracket

@@ -51,6 +51,14 @@ func (g *Graph) indexOf(c *cacher.Cacher) *index {
 	return nil
 }
 
+// UsedBytes returns the approximate memory of the graph.
+func (g *Graph) UsedBytes() (used int) {
+	for _, x := range g.indexes {
+		used += x.children.UsedBytes()
+	}
+	return used
+}
+
 // Changes counts the changes that may alter a result of Below. A change of an object
 // without children does not count if its owner has other children.
 func (g *Graph) Changes() uint64 { return g.changes }

@@ -7,16 +7,16 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// A session does not record which versions its reader has. It derives this from
-// the position of the reader:
+// A session does not record which versions its reader has. It derives them from the
+// position of the reader:
 //
 //   - A reader that receives a Modified event has the previous version, because
 //     it received that as well (rules W26 to W32) or resumed from it.
-//   - It has that version with this cacher's base if this subscription sent it, or an
-//     earlier one with the same DeltaEpoch. Those are the versions above deltaEpochSince.
-//     After a snapshot these are all versions. After a resumption with different
-//     DeltaEpoch (another connector, or before a relist), older versions have unknown
-//     bases or none.
+//   - It has that version with this cacher's base if this subscription sent the version,
+//     or an earlier subscription with the same DeltaEpoch did. These are the versions
+//     above deltaEpochSince, and all versions after a snapshot. After a resumption with a
+//     different DeltaEpoch (another connector, or before a relist), older versions have
+//     unknown bases or none.
 //   - It may have a newer version from another connector if this one could not
 //     read the object for a while. Such a change is sent complete.
 //   - While a snapshot is sent, all changes are sent complete. The reader may have
@@ -25,8 +25,8 @@ import (
 // Comparing versions is therefore sufficient, and an event has two forms:
 // complete, or as a difference from the previous version.
 
-// held returns the version that the reader has of a changed object, with the same
-// base as this cacher, or zero.
+// held returns the version of a changed object that the reader has with the same base as
+// this cacher, or zero.
 func (s *subscription) held(t api.EventType, e *history.Event) store.Ref {
 	if s.phase != live || t != api.Modified || e.AfterFault {
 		return 0

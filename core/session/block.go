@@ -12,13 +12,12 @@ import (
 // A snapshot is sent in blocks of neighboring objects that are compressed
 // together, because siblings are similar.
 //
-// A block contains objects of one namespace, and readers with selectors or with columns
-// of their own receive none. The reader of a block may therefore read all of it, and the block is
-// encoded once for all of these readers. It does not depend on the reader: it
-// numbers its own label sets.
+// A block contains objects of one namespace. Readers with selectors or with chosen columns
+// receive no blocks. Every reader of a block may therefore read all of it, so the block is
+// encoded once for all of them. It has its own numbers for label sets.
 //
-// A key whose hash has a certain value starts a block. A new object thus changes
-// one block and not all later ones of its namespace.
+// A key whose hash is a multiple of blockStarts starts a block. A new object therefore
+// changes one block, not all later blocks of its namespace.
 const (
 	// blockStarts is the mean distance of keys that start a block.
 	blockStarts = 128
@@ -30,7 +29,8 @@ const (
 	maxBlockBytes   = 256 << 10
 )
 
-// tryBlock sends the next block of a snapshot, unless it is sent in parts.
+// tryBlock sends the next block of a snapshot. It returns false if the next objects are
+// sent in a part.
 func (s *subscription) tryBlock(message []byte) ([]byte, bool) {
 	if s.session.cfg.Deflate == nil {
 		return s.forwardBlock(message)
@@ -148,9 +148,9 @@ func (s *subscription) encodeBlock(refs []store.Ref) *encodedBlock {
 	return encoded
 }
 
-// storeBlock stores the complete bodies of versions in their block, which the cache
-// shares. Deltas and their bases stay out: these objects change, and the next delta
-// needs the base.
+// storeBlock stores the complete bodies of versions in their block, whose bytes the cache
+// of blocks uses too. Deltas and their bases stay outside, because these objects change and
+// the next delta needs the base.
 func (s *subscription) storeBlock(refs []store.Ref, b *encodedBlock) {
 	arena, f, bytes := s.cacher.Arena(), s.frame, 0
 	for _, ref := range refs {
@@ -172,7 +172,7 @@ func (s *subscription) storeBlock(refs []store.Ref, b *encodedBlock) {
 	arena.CloseBlock()
 }
 
-// appendBodies sends the bodies of a requested object, or of the next block.
+// appendBodies sends the body of a requested object, or the bodies of the next block.
 func (s *subscription) appendBodies(message []byte) []byte {
 	b := s.bodies
 	for len(b.requested) > 0 {
@@ -210,7 +210,7 @@ func (s *subscription) appendBodyBlock(message []byte, refs []store.Ref, size in
 	return s.charge(message, f.Append(message))
 }
 
-// bodyBlock returns the bodies of versions. The block of readers without selectors is
+// bodyBlock returns the bodies of versions. The block for readers without selectors is
 // encoded once for all of them.
 func (s *subscription) bodyBlock(refs []store.Ref, size int) wire.SnapshotBodies {
 	if len(refs) == 1 || size > maxBlockBytes || s.filter.Selects() {

@@ -46,8 +46,8 @@ type blockWorld struct {
 
 const podsOfNamespace = 400
 
-// messageBytes is the limit of a message of read, and the decompressed size of about
-// 40 pods.
+// messageBytes limits the messages in read. About 40 pods have this size after
+// decompression.
 const messageBytes = 4 << 10
 
 func newBlockWorld(t *testing.T) *blockWorld {
@@ -136,8 +136,8 @@ func (s *snapshot) add(c *wire.Change, labels api.Labels) {
 	s.objects = append(s.objects, fmt.Sprintf("%s %d %d %v %d %x %v", c.Key, c.ResourceVersion, c.Flags, labels, c.Base.ResourceVersion, c.Envelope, c.Base.Body))
 }
 
-// A reader's memory and the time of a call depend on the decoded size of a message,
-// not on its size on the wire.
+// A message is limited by its size after decompression, because a reader's memory and the
+// time of a call depend on that size.
 func TestMessageIsLimitedAfterDecompression(t *testing.T) {
 	w := newBlockWorld(t)
 	s := w.read(wire.Subscribe{}, true)
@@ -171,7 +171,8 @@ func TestBlocksContainTheObjectsOfParts(t *testing.T) {
 	}
 }
 
-// A reader with selectors cannot receive an object that they exclude (rules B25, B27).
+// A reader with selectors receives no block, which could contain objects that they exclude
+// (rules B25, B27).
 func TestReadersWithSelectorsReceiveNoBlocks(t *testing.T) {
 	w := newBlockWorld(t)
 	for _, f := range []wire.Subscribe{
@@ -221,8 +222,8 @@ func TestChangeRenewsOnlyItsBlock(t *testing.T) {
 	}
 }
 
-// After a list, other versions may have the Refs and resource versions of those in
-// cached blocks.
+// A list renews all blocks, because other versions may then have the same Refs and resource
+// versions as those in cached blocks.
 func TestListRenewsAllBlocks(t *testing.T) {
 	w := &blockWorld{t: t}
 	w.Served = session.Serve(cacher.New(cacher.Config{Schema: objects.Pods(), History: history.Limits{MinCapacity: 1, MaxCapacity: 1}, DeltaEpoch: 1}))
@@ -341,8 +342,8 @@ func TestStoredBlocksAreForwarded(t *testing.T) {
 	require.Equal(t, w.read(wire.Subscribe{}, true).objects, now.objects)
 }
 
-// Readers that continue a snapshot choose its first key, which does not cost memory for each
-// key.
+// Readers that continue a snapshot at many different keys cannot make the cache of found
+// blocks larger than the collection.
 func TestB38_ContinuedSnapshotsShareTheBlocksThatWereFound(t *testing.T) {
 	w := newBlockWorld(t)
 	w.read(wire.Subscribe{MetadataOnly: true}, true)

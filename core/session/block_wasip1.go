@@ -5,7 +5,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// tryBlock forwards stored blocks: the module has no encoder.
+// tryBlock forwards stored blocks, because the module has no encoder.
 func (s *subscription) tryBlock(message []byte) ([]byte, bool) { return s.forwardBlock(message) }
 
 // askBodies sends a complete snapshot to a reader that requests rows first, also if it

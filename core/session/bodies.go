@@ -10,9 +10,9 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// A reader may request rows first. Its snapshot then has no bodies. When it has ended,
-// the bodies follow in key order, whenever there are no events to send. The reader has
-// every event at that time, so it has exactly the versions of the bodies.
+// A reader may request rows first. Its snapshot then has no bodies. After the
+// snapshot, the bodies follow in key order whenever there are no events to send. The
+// reader then has every event, so its versions are exactly those of the bodies.
 
 // maxRequestedBodies limits the pending requests of a subscription. Bodies of
 // further objects arrive in key order.
@@ -46,7 +46,7 @@ func (s *subscription) mayLackBody(key api.Key) bool {
 	return !s.bodies.done && key >= s.bodies.next
 }
 
-// requestBody moves the body of an object to the front.
+// requestBody adds an object to those whose bodies are sent first.
 func (s *subscription) requestBody(key api.Key) {
 	if b := s.bodies; b != nil && len(b.requested) < maxRequestedBodies && len(key) <= maxScopeBytes && !slices.Contains(b.requested, key) {
 		b.requested = append(b.requested, api.Key(lite.Clone(string(key))))

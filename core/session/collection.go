@@ -39,8 +39,8 @@ type frameBuffer struct {
 }
 
 const (
-	// maxPatches is the number of cached changes. It covers a burst, which one
-	// reader is sent completely before the next.
+	// maxPatches is the number of cached changes. It covers a burst of changes,
+	// which one reader receives completely before the next reader.
 	maxPatches = 256
 	// maxPatch is the size limit of a cached patch. A larger patch contains
 	// most of the object and would take as much memory.

@@ -7,12 +7,12 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// A reader may choose the columns of a subscription. Their cells are computed from the
-// body of each object that is sent, and only from that. Other readers never receive
-// them: the subscription shares neither blocks nor patches nor encoded events.
+// A reader may choose the columns of a subscription. Their cells are computed only from
+// the body of each object that is sent. Other readers never receive them, because the
+// subscription shares no blocks, patches or encoded events.
 
 // costCell is the number of bytes whose decoding costs one evaluation of the reader's
-// allowance. Each further costColumns columns cost the same again.
+// allowance. Every costColumns columns add the same cost again.
 const (
 	costCell    = 64
 	costColumns = 8
@@ -42,7 +42,7 @@ func tooManyColumns() *api.Status {
 	return api.LimitReached(api.CodeTooLarge, LimitColumns, "the subscription has too many columns; choose fewer")
 }
 
-// computed are the columns of one subscription.
+// computed contains the columns that the reader of one subscription chose.
 type computed struct {
 	columns []api.Column // chosen by the reader
 	schema  api.Schema   // of the collection, with these columns
@@ -78,7 +78,7 @@ func (s *subscription) schema() *api.Schema {
 	return s.cacher.Schema()
 }
 
-// broken returns why the columns of an object could not be computed, or nil.
+// broken returns the reason why the columns of an object could not be computed, or nil.
 func (s *subscription) broken() *api.Status {
 	if s.computed == nil {
 		return nil

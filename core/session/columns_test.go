@@ -206,8 +206,8 @@ func TestChosenColumnsApplyToTheirSubscriptionOfTheSameMessage(t *testing.T) {
 	}
 }
 
-// The server of a session may not decode bodies. It then has its own columns, and the
-// schema informs the reader.
+// A session without a decoder sends the columns of the collection, and its schema
+// names them.
 func TestASessionWithoutADecoderIgnoresChosenColumns(t *testing.T) {
 	c := podsWith(t, fmt.Sprintf(named, "one"))
 	r := newChooser(t, c)

@@ -286,8 +286,8 @@ func TestFramesContainNoDataOutsideTheScope(t *testing.T) {
 	require.Positive(t, had, "readers may receive some sentinels")
 }
 
-// Readers of everything and of one namespace share blocks. Each namespace here has
-// several blocks.
+// Blocks that readers of everything and of one namespace share contain no data
+// outside the scope of either. Each namespace in this test has several blocks.
 func TestSharedBlocksContainNoDataOutsideTheScope(t *testing.T) {
 	c := newSecretive(t, 1)
 	c.Listing().Begin()

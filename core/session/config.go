@@ -43,21 +43,21 @@ type Config struct {
 	// limit. When it is exhausted, AppendNext stops before the next selector. Call it
 	// again when more is granted.
 	Meter *watcher.Meter
-	// LabelSets limits the label set definitions that a subscription remembers to
-	// have sent; default 1024. A forgotten definition is sent again.
+	// LabelSets limits the number of sent label set definitions that a subscription
+	// remembers; default 1024. A forgotten definition is sent again.
 	LabelSets int
 	// Decode returns the plain JSON of a body, given its base, which may be the zero Body,
 	// and its dictionary. The result is valid until the next call, and is not modified. It
 	// must not retain its arguments. Nil disables columns that readers choose.
 	Decode func(body, base api.Body, dictionary []byte) ([]byte, error)
-	// MaxColumns limits the columns that the reader of a subscription chooses, and
-	// MaxColumnBytes the name, path and default of one together; default 64 and 1024. More
-	// are rejected with 413.
+	// MaxColumns limits the columns that a reader chooses for a subscription; default 64.
+	// MaxColumnBytes limits the total length of the texts of one column; default 1024.
+	// Subscriptions beyond a limit are rejected with 413.
 	MaxColumns, MaxColumnBytes int
 	// Deflate appends a deflate stream of envelopes and bodies to dst. The first
-	// envelopesEnd bytes of the stream, without dst, must be sufficient to decompress
-	// the envelopes. It must not retain its arguments. Nil disables compressed
-	// blocks in snapshots.
+	// envelopesEnd bytes of the stream, without dst, must be sufficient to decompress the
+	// envelopes. It must not retain its arguments. Nil disables the encoding of blocks;
+	// blocks that the collection stores are still forwarded.
 	Deflate func(dst, envelopes, bodies []byte) (data []byte, envelopesEnd int)
 	// Shard restricts the reader to a shard of the namespaces; zero means all.
 	Shard api.Shard

@@ -19,22 +19,22 @@ type encodedBlock struct {
 	versions []blockVersion
 }
 
-// blockVersion identifies a version while the state is not replaced. A Ref is
-// reused only for newer resource versions meanwhile.
+// blockVersion identifies a version until a list replaces the state. Until then, a Ref is
+// reused only for newer resource versions.
 type blockVersion struct {
 	ref store.Ref
 	rv  api.ResourceVersion
 }
 
-// encodedBlocks are the blocks of the last snapshots, by their first key. They
-// hold no references to versions.
+// encodedBlocks caches the blocks of the last snapshots, by their first key. They hold no
+// references to versions.
 type encodedBlocks struct {
 	generation int // of the cacher
 	byFirst    map[api.Key]*encodedBlock
 	bytes      int
-	// found are the blocks of the state at a position of the window, by the key from
-	// which a reader of all objects receives them. While nothing changes, further readers
-	// need not determine the objects of a block.
+	// found contains the blocks of the state at a position of the window, by the key from
+	// which a reader of all objects receives them. While the state does not change,
+	// further readers need not determine the objects of a block.
 	found    map[api.Key]foundBlock
 	position int
 }
@@ -48,7 +48,8 @@ type foundBlock struct {
 }
 
 // Blocks of former states stay until the cache exceeds cachedBytesPerObject for each
-// object of the collection, and is cleared. An object usually takes half of that.
+// object of the collection. It is then cleared. The blocks of one state usually take half
+// of that limit.
 const (
 	cachedBytesPerObject = 512
 	blockVersionBytes    = 16  // size of a blockVersion

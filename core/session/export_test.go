@@ -34,7 +34,8 @@ func (c *Collection) PatchBytes() (bytes int) {
 // BlockBytes returns the memory of the cached blocks.
 func (c *Collection) BlockBytes() int { return c.blocks.bytes }
 
-// FoundBlocks returns the number of blocks that further readers receive as found.
+// FoundBlocks returns the number of blocks whose objects further readers need not
+// determine.
 func (c *Collection) FoundBlocks() int { return len(c.find()) }
 
 // EncodedEvents returns the cached encoding of the end of the window.

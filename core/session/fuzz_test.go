@@ -13,7 +13,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// small are limits that a short sequence of messages reaches.
+// small contains limits that a short sequence of messages reaches.
 var small = session.Config{
 	ProgressMillis: 1000, MaxSubscriptions: 4, MaxFrames: 16, MaxControlBytes: 600, MaxRequirements: 8, LabelSets: 2,
 	Selectors: selector.Limits{Bytes: 64, Requirements: 4, Values: 6},
@@ -111,7 +111,7 @@ func (h *hostile) receive(m []byte) {
 	}
 }
 
-// grant is the credit in a message.
+// grant is credit for one subscription in a message.
 type grant struct {
 	subscription uint32
 	bytes        uint64

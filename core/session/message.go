@@ -33,8 +33,8 @@ type Request struct {
 }
 
 const (
-	// maxScopeBytes limits the total length of the names in a Subscribe frame,
-	// which the subscription stores: resource, namespace, source and keys.
+	// maxScopeBytes limits the total length of the names in a Subscribe frame, which
+	// the subscription stores: resource, namespace, cluster ID and keys.
 	maxScopeBytes = 1024
 	// A message costs one extra unit per costBytes bytes and per costRequirements
 	// selector requirements.
@@ -80,7 +80,7 @@ func parse(message []byte, maxFrames int, parseFrame func(wire.Type, []byte) (an
 	return m
 }
 
-// parseFrame returns nil for an optional frame that it does not know.
+// parseFrame parses a frame. It returns nil for an unknown optional frame.
 func (s *Session) parseFrame(t wire.Type, payload []byte) (any, error) {
 	if t == wire.TypeChooseColumns && len(payload) > wire.MaxChooseColumns {
 		return nil, tooManyColumns()

@@ -23,7 +23,8 @@ func message(frames ...frame) []byte {
 	return m
 }
 
-// A message costs more than one by its size, its subscriptions and their selectors.
+// The cost of a message increases with its size, its subscriptions and their
+// selectors.
 func TestCostOfAMessage(t *testing.T) {
 	s := session.New(session.Config{}, nil)
 	pods := func(labels string) frame {

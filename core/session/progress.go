@@ -8,19 +8,18 @@ import (
 // A reader considers its data stale after stalePeriods without progress.
 const stalePeriods = 3
 
-// confirmation is a progress report of the source: at time confirmedAt, nothing was missing up
-// to rv.
+// confirmation is a progress report of the source. At time confirmedAt, the connector had
+// every change up to rv.
 type confirmation struct {
 	rv          api.ResourceVersion
 	confirmedAt int64
 }
 
-// appendProgress reports the version of a live subscription at the configured
-// interval. It sends Progress if the source has confirmed everything that was
-// sent. If the connector is disconnected or its source lags, the reader must not
-// consider its data current. In that case it sends an Events frame without
-// events. It advances the version for readers that wait for it or will resume
-// from it.
+// appendProgress reports the version of a live subscription at the configured interval. It
+// sends Progress if the source has confirmed everything that was sent. If the connector is
+// disconnected or its source lags, the reader must not consider its data current. In that
+// case it sends an Events frame without events. This frame advances the version for readers
+// that wait for it or will resume from it.
 func (s *subscription) appendProgress(message []byte) []byte {
 	now, period := s.session.now, s.session.cfg.ProgressMillis
 	if s.phase != live || now < s.nextReport() {
@@ -38,8 +37,8 @@ func (s *subscription) appendProgress(message []byte) []byte {
 	return message
 }
 
-// confirmed returns the version of the reader and when the source last confirmed
-// everything up to it. For a reader that is always slightly behind, it uses the
+// confirmed returns the version of the reader, and the time at which the source last
+// confirmed everything up to it. For a reader that is always slightly behind, it uses the
 // version that was confirmed when the reader was last checked.
 func (s *subscription) confirmed() confirmation {
 	all := confirmation{s.cacher.ResourceVersion(), s.cacher.Upstream().Progressed()}
@@ -85,8 +84,8 @@ func (s *subscription) appendSourceError(message []byte) []byte {
 	return message
 }
 
-// disclosable returns the status of the source without its text if the
-// subscription does not cover all objects: the text may name any of them.
+// disclosable returns the status of the source. If the subscription does not cover all
+// objects, it omits the text, which may name any object.
 func (s *subscription) disclosable(status *api.Status) *api.Status {
 	if status == nil || s.filter.Scope().Whole() {
 		return status
@@ -99,9 +98,9 @@ func (s *subscription) disclosable(status *api.Status) *api.Status {
 
 func (s *subscription) waits() bool { return s.cacher.Upstream().Failure() != nil || !s.cacher.Ready() }
 
-// await registers the subscription for the update that it must report next.
-// Without confirmation by the source, only the first change per period wakes a
-// reader whose selectors do not match it.
+// await registers the subscription for the update that it must report next. Without
+// confirmation by the source, changes that do not match the selectors wake the reader at
+// most once per period.
 func (s *subscription) await() {
 	now := s.session.now
 	switch {
@@ -115,8 +114,8 @@ func (s *subscription) await() {
 	}
 }
 
-// wake returns when the subscription has something to send even without a change,
-// or zero.
+// wake returns the time at which the subscription has something to send even without a
+// change, or zero.
 func (s *subscription) wake() int64 {
 	var at, again int64
 	now := s.session.now

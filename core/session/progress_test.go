@@ -44,7 +44,7 @@ func parseReports(t *testing.T, message []byte) (h reports) {
 	return h
 }
 
-// follower is a session whose reader has the state of version 1.
+// follower returns a session whose reader has the state of version 1.
 func follower(t *testing.T, w *world, labels string) *session.Session {
 	w.cacher = session.Serve(cacher.New(cacher.Config{Schema: objects.Pods(), History: history.Limits{MinCapacity: 1000, MaxCapacity: 1000}}))
 	w.cacher.Listing().Begin()

@@ -107,7 +107,8 @@ func (w *world) change() {
 	w.cacher.Progress(w.rv, w.now)
 }
 
-// relist gives the connector the state after the given number of missed revisions.
+// relist replaces the connector's state by a list after the given number of missed
+// revisions.
 func (w *world) relist(missed int) {
 	for range missed {
 		w.revise()
@@ -148,7 +149,7 @@ type reader struct {
 	resumed, continued, restarted, moved int
 }
 
-// position is what a reader knows about a snapshot in progress.
+// position is the position of a reader in an unfinished snapshot.
 type position struct {
 	rv   api.ResourceVersion // the staged rows are exact as of this version
 	last api.Key             // the last key of the parts
@@ -169,7 +170,7 @@ func (w *world) newReader() *reader {
 	return r
 }
 
-// matches is a naive evaluation of the reader's scope.
+// matches evaluates the reader's scope in a simple way.
 func (r *reader) matches(key api.Key, x *row) bool {
 	s := &r.subscribe
 	return x != nil && (r.shard.Whole() || api.ShardOf(key.Namespace(), 2) == r.shard) && (s.Namespace == "" || strings.HasPrefix(string(key), s.Namespace+"/")) &&

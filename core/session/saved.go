@@ -8,8 +8,8 @@ import (
 )
 
 // A persisted session contains the frames with which its reader would resume on a new
-// connection. It also records the data that the reader does not need again. If no change
-// matches, a restored session sends the reader nothing.
+// connection. It also records the data that the reader does not need again. A restored
+// session sends nothing if no change matches.
 
 // Save returns the state that Resume needs to continue with the reader in another
 // session, including responses that the reader has not been sent.

@@ -11,7 +11,6 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// types returns the types of a message's frames.
 // types returns the types of the frames before the Checksum that ends each message.
 func types(t *testing.T, message []byte) (all []wire.Type) {
 	t.Helper()
@@ -50,7 +49,8 @@ func TestRestoredReaderWithoutMatchingChangesIsCurrent(t *testing.T) {
 	require.NotContains(t, types(t, s.Next(1<<20, 1000)), wire.TypeSubscriptionStatus)
 }
 
-// A session may be persisted while its reader accepts no data (rules B11, B16).
+// A session that is persisted while its reader accepts no data sends the pending
+// responses after it is restored (rules B11, B16).
 func TestRestoredSessionSendsTheResponsesThatWait(t *testing.T) {
 	c := newCollection(20)
 	s := session.New(session.Config{}, one{c.Collection})
@@ -71,8 +71,8 @@ func TestRestoredSessionSendsTheResponsesThatWait(t *testing.T) {
 	require.Nil(t, s.Next(1<<20, 1000))
 }
 
-// A restored reader keeps its dictionaries. It is sent again which of them is
-// current, and the IDs of label sets.
+// A restored session does not send the dictionaries of its reader again. It repeats
+// the schema, which names the current dictionary, and the IDs of label sets.
 func TestRestoredReaderKeepsItsDictionaries(t *testing.T) {
 	c := newCollection(20)
 	s := c.session(t, wire.Subscribe{Subscription: 1})

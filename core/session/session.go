@@ -16,7 +16,8 @@ type Backend interface {
 	// The error is 404 for an unknown resource and 403 for a reader that is not
 	// authorized. Collection does not change or retain the request's frame.
 	Collection(r *Request) (*Collection, *api.Status)
-	// Release reports the end of a subscription that Collection was called for.
+	// Release reports the end of a subscription for which Collection returned a
+	// collection.
 	Release(resource api.Resource)
 	// Wake reports that Next may return a message. It is called while a
 	// collection changes, so it must not call Next.
@@ -55,7 +56,7 @@ func (s *Session) Receive(message []byte, now int64) error {
 	return s.Apply(s.Parse(message), now)
 }
 
-// Apply is Receive for a parsed message.
+// Apply is like Receive, for a parsed message.
 func (s *Session) Apply(m *Message, now int64) error {
 	s.now = max(s.now, now)
 	err := m.err
@@ -227,7 +228,7 @@ func (s *Session) drop(sub *subscription) {
 
 // Next returns the next message of about limit bytes after decompression, or nil if
 // there is nothing to send now. Call it after Receive, after the backend's Wake, at
-// the time that Wake returns, and while More. The caller owns the bytes.
+// the time that Wake returns, and while More returns true. The caller owns the bytes.
 func (s *Session) Next(limit int, now int64) []byte {
 	if message := s.AppendNext(nil, limit, now); len(message) > 0 {
 		return message

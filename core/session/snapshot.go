@@ -9,9 +9,9 @@ import (
 )
 
 // SnapshotReader reads a collection for persistence. It produces the frames that a reader
-// without selectors would receive until it has caught up. Like a subscription, it
-// does not copy the state, and the collection may change meanwhile. The result is
-// exact when Next reports the last piece.
+// without selectors would receive until it has caught up. Like a subscription, it does not
+// copy the state, and the collection may change meanwhile. The result is exact once Next
+// has returned the last chunk.
 type SnapshotReader struct {
 	sub *subscription
 }
@@ -53,9 +53,9 @@ type SnapshotChunk struct {
 	Last   bool
 }
 
-// Next reads the next piece of about limit bytes. It overwrites the buffers of p.
-// An error ends the snapshot: the collection was relisted meanwhile, or it changes
-// faster than the snapshot is read.
+// Next reads the next chunk of about limit bytes. It overwrites the buffers of p. An error
+// ends the snapshot. It reports that the collection was relisted meanwhile, or that it
+// changes faster than the snapshot is read.
 func (c *SnapshotReader) Next(p *SnapshotChunk, limit int) (status *api.Status) {
 	p.Frames, p.Body, p.Info, p.Last = p.Frames[:0], p.Body[:0], wire.ChunkBody{}, false
 	// fillData sends the schema and the faults first.
@@ -78,8 +78,8 @@ func (c *SnapshotReader) Next(p *SnapshotChunk, limit int) (status *api.Status) 
 	return c.sub.cacher.Restored().Corrupt()
 }
 
-// appendBody reads objects of the snapshot, whose memory is about limit bytes. Loading the
-// body takes time in proportion.
+// appendBody reads objects of the snapshot, whose memory is about limit bytes. The time to
+// load the body is proportional to that memory.
 func (c *SnapshotReader) appendBody(p *SnapshotChunk, limit int) {
 	c.sub.resendSchema()
 	for c.sub.phase == listing && len(p.Frames)+int(p.Info.Memory) < limit {

@@ -5,8 +5,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// begin decides between resuming, continuing a snapshot and a new one, once the
-// collection is ready and has reached the requested version.
+// begin resumes, continues a snapshot or starts a new one, once the collection is
+// ready and has reached the requested version.
 func (s *subscription) begin(now int64) (ready bool, status *api.Status) {
 	c := s.cacher
 	if !c.Ready() {

@@ -8,12 +8,12 @@ import (
 
 // A collection stores the bodies that it received in blocks as they are. A session that
 // cannot encode blocks, such as one of the module, forwards those that are still complete.
-// A persisted snapshot contains what is left of each block. All other objects are sent in
-// parts.
+// A persisted snapshot contains the remaining members of each block. All other objects are
+// sent in parts.
 
-// forwardBlock sends the block that begins with the next object, if there is one that the
-// collection still has as received. The block has the rules of an encoded one: its objects
-// are of one namespace, and a reader with selectors or without bodies receives none.
+// forwardBlock sends the block that begins with the next object, if the collection still
+// stores a complete one. As with encoded blocks, its objects are of one namespace and
+// readers with selectors receive none. Readers without bodies receive none either.
 func (s *subscription) forwardBlock(message []byte) ([]byte, bool) {
 	if s.stores || s.metadataOnly || s.filter.Selects() || s.computed != nil {
 		return message, false
@@ -55,7 +55,8 @@ type storedRun struct {
 }
 
 // nextStored returns the members of the block of the next object, up to a member of
-// another block or another namespace. It returns others of about room bytes.
+// another block or another namespace. It also returns the objects in between that are in
+// no block, up to about room bytes.
 func (s *subscription) nextStored(room int) storedRun {
 	arena := s.cacher.Arena()
 	run := storedRun{refs: s.frame.Refs[:0], next: s.next, done: true}
@@ -97,7 +98,7 @@ func (s *subscription) continues(run *storedRun, ref store.Ref, number uint32, m
 		arena.Dictionary(ref) == arena.Dictionary(first) && arena.Key(ref).Namespace() == arena.Key(first).Namespace()
 }
 
-// stored is what appendStored has appended.
+// stored describes the objects that appendStored has appended.
 type stored struct {
 	first   api.Key // valid until the next change
 	objects int

@@ -16,7 +16,7 @@ import (
 // connector has not reached (rule C34).
 const freshnessMillis = 3000
 
-// bodies is the position of a subscription in the bodies.
+// bodies is the position of a subscription in the bodies that follow its rows.
 type bodies struct {
 	next      api.Key // the bodies of earlier keys were sent
 	done      bool
@@ -34,8 +34,8 @@ const (
 
 // subscription is the state of one reader of one collection.
 type subscription struct {
-	// Fields that every message needs come first: the subscriptions of a thousand
-	// readers do not fit into the processor cache.
+	// Fields that every message needs come first, because the subscriptions of a
+	// thousand readers do not fit into the processor cache.
 	session         *Session
 	id              uint32
 	phase           phase
@@ -126,8 +126,8 @@ func (s *subscription) grant(bytes uint64) {
 	s.credit = min(s.credit+int64(bytes), math.MaxInt64/2)
 }
 
-// fill appends pending output to a message, up to about limit bytes, or returns
-// why the subscription ends.
+// fill appends pending output to a message, up to about limit bytes, or returns the
+// reason why the subscription ends.
 func (s *subscription) fill(message []byte, limit int) ([]byte, *api.Status) {
 	message, status := s.fillData(s.appendSourceError(message), limit)
 	if status != nil {
@@ -179,7 +179,7 @@ func (s *subscription) appendData(message []byte, limit int) ([]byte, *api.Statu
 	return message, nil
 }
 
-// caughtUp reports whether there is nothing to send now.
+// caughtUp reports whether the reader is live and has been sent all events.
 func (s *subscription) caughtUp() bool {
 	return s.phase == live && s.follower.Position() == s.cacher.Window().End()
 }
@@ -300,7 +300,7 @@ func (s *subscription) appendPart(message []byte, limit int) []byte {
 	}
 	s.advanceTo(next, done)
 	if len(s.frame.Changes) == 0 {
-		// Nothing in this range matched. An empty part reports progress to the
+		// No object in this range matched. An empty part reports progress to the
 		// reader and keeps the caller's loop going.
 		return s.charge(message, (&wire.SnapshotPart{Subscription: s.id}).Append(message))
 	}
@@ -314,8 +314,8 @@ func (s *subscription) charge(before, after []byte) []byte {
 	return after
 }
 
-// appendEvents sends the next events: as many whole revisions as fit, and at
-// least one. During a snapshot it omits objects that follow in parts, and reports the
+// appendEvents sends as many whole revisions of the next events as fit, and at least
+// one. During a snapshot it omits objects that follow in parts, and reports the
 // version even if it has no changes.
 func (s *subscription) appendEvents(message []byte, limit int) []byte {
 	window := s.cacher.Window()

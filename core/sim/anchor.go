@@ -9,7 +9,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// anchor is the position that the window of a view stays at.
+// anchor is the version whose position in the order the window of a view follows.
 type anchor struct {
 	found   bool // a patch has found the version or its absence
 	version *check.Item
@@ -24,8 +24,8 @@ func (v *view) chooseAnchor(r *lite.Rand) {
 	}
 }
 
-// findAnchor determines the version that a patch has found: the one in the window before
-// the patch, or else the current one.
+// findAnchor determines which version of the anchor a patch has found. It is the version
+// in the window before the patch, or else the current one.
 func (r *reader) findAnchor(v *view, f *wire.ViewPatch) {
 	if f.Reset && v.anchor.found {
 		v.open.Offset, v.anchor = v.offset, anchor{}

@@ -49,8 +49,8 @@ func (o *edgeObject) attach(a *attachment) {
 	o.drain()
 }
 
-// stall records that a reader stopped or resumed accepting data. Every call must
-// be a change.
+// stall records that a reader stopped or resumed accepting data. Two consecutive
+// calls must not report the same state.
 func (o *edgeObject) stall(a *attachment, stalled bool) {
 	if a.stalled == stalled {
 		o.world.fail(ErrProtocol, "%s reports the same stall state of reader %d twice: %v", o.name, a.id, stalled)

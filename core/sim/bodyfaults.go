@@ -12,8 +12,8 @@ import (
 // bodyWaitMillis is how long a read may wait for a body (rule B30).
 const bodyWaitMillis = 10_000
 
-// bodyFaults are the faults of the blocks of bodies on a link. All other frames arrive
-// unchanged.
+// bodyFaults contains the faults of a link in blocks of bodies, and the number of
+// messages in which a byte changes. All other data arrives unchanged.
 type bodyFaults struct {
 	rand    *lite.Rand
 	corrupt int   // number of blocks that arrive corrupt
@@ -93,7 +93,7 @@ func (b *bodyFaults) block(arrives, frame []byte, f *wire.SnapshotBodies) []byte
 		f.Digest++ // the block appears to have other versions
 		return f.Append(arrives)
 	}
-	// Changed bytes may still be a block, so the fault truncates it in that case.
+	// If the changed bytes still expand, the fault truncates the block instead.
 	data := append([]byte(nil), f.Data...)
 	data[b.rand.Int63n(int64(len(data)))] ^= byte(1 + b.rand.Int63n(255))
 	whole := f.Data
@@ -103,8 +103,8 @@ func (b *bodyFaults) block(arrives, frame []byte, f *wire.SnapshotBodies) []byte
 	return f.Append(arrives)
 }
 
-// change changes a byte of a message on the way, which the engine must refuse. Most of
-// these messages could be read.
+// change changes a byte of some messages on the way, which the engine must refuse.
+// Without the Checksum, it could parse most of them.
 func (l *link) change(data []byte) (refused bool) {
 	b := &l.bodies
 	if b.changed == 0 || b.rand.Int63n(4) > 0 {
@@ -145,7 +145,7 @@ func checksumAt(message []byte) int {
 	return len(message)
 }
 
-// expands reports whether a block can be read.
+// expands reports whether a block of bodies can be decoded.
 func expands(f *wire.SnapshotBodies) bool {
 	versions := make([]api.ResourceVersion, f.Objects)
 	for i := range versions {
@@ -168,8 +168,8 @@ func (r *reader) noteBodies(status *api.Status) {
 	}
 }
 
-// bodyMissing checks that a read ends without its body only after the time allowed, and
-// only while bodies are missing.
+// bodyMissing checks that a read fails for lack of a body only after the allowed time,
+// and only while bodies are missing.
 func (r *reader) bodyMissing(q *request, status *api.Status) {
 	if status.Cause != "BodyMissing" {
 		return

@@ -6,7 +6,8 @@ import (
 	"slices"
 )
 
-// Report is the result of a campaign.
+// Report contains the size of a campaign, the situations that occurred, and the
+// failures.
 type Report struct {
 	Seeds, Operations int
 	Seen              Coverage

@@ -141,8 +141,8 @@ func (c *connector) follow(kind int, f *feed) bool {
 	return moved
 }
 
-// confirmProgress reports progress if it is known. Outdated information from the source
-// does not count.
+// confirmProgress reports progress unless the connector must confirm it first and has
+// no recent confirmation from the source.
 func (c *connector) confirmProgress(f *feed) bool {
 	if c.asks && (f.rv() < f.target || c.world.now >= f.beat+heartbeatMillis) {
 		c.world.saw(ProgressWithheld)
@@ -152,7 +152,8 @@ func (c *connector) confirmProgress(f *feed) bool {
 	return true
 }
 
-// position returns the index of the feed in a source, if it follows that source.
+// position returns the index of the feed's next revision in a source. It is zero if the
+// feed does not follow that source.
 func (f *feed) position(s *source) int {
 	if f.source == s {
 		return f.next
@@ -160,7 +161,8 @@ func (f *feed) position(s *source) int {
 	return 0
 }
 
-// compactedIndex returns the oldest state that can be listed.
+// compactedIndex returns the number of revisions in the oldest state that can be
+// listed.
 func (s *source) compactedIndex() int {
 	n := 0
 	for n < len(s.revisions) && s.revisions[n].rv <= s.compacted {
@@ -195,7 +197,8 @@ func (c *connector) apply(f *feed, ch *change, rv api.ResourceVersion) {
 	}
 }
 
-// encoded returns a put with its body compressed, equal for all connectors.
+// encoded returns an update with its body compressed. It is the same for all
+// connectors.
 func (c *connector) encoded(f *feed, p *cacher.Update) *cacher.Update {
 	if f.encode == nil {
 		return p
@@ -210,7 +213,7 @@ func (c *connector) encoded(f *feed, p *cacher.Update) *cacher.Update {
 	return compressed
 }
 
-// list replaces the state by that after n revisions.
+// list replaces the state of a feed by the source's state after n revisions.
 func (c *connector) list(kind int, f *feed, n int) {
 	s := c.world.source
 	f.source, f.next, f.broken = s, n, false
@@ -239,7 +242,7 @@ func (c *connector) list(kind int, f *feed, n int) {
 	f.beat, f.target = c.world.now+heartbeatMillis, s.rv
 }
 
-// nextEvent returns the time of the connector's next own action.
+// nextEvent returns the time of the next action that the connector takes by itself.
 func (c *connector) nextEvent() int64 {
 	w := c.world
 	next := earlier(0, c.downUntil, w.now)
@@ -364,8 +367,8 @@ func (b backend) Collection(r *session.Request) (*session.Collection, *api.Statu
 	return b.connector.Collection(r)
 }
 
-// versionOf converts an object for the validators. It reads the declared fields
-// from an envelope that may declare more.
+// versionOf converts an object for the validators. It reads the declared fields from an
+// envelope whose schema may have more.
 func versionOf(declared, schema api.Schema, rv api.ResourceVersion, labels api.Labels, e envelope) *check.Object {
 	o := &check.Object{UID: string([]byte(e.UID())), ResourceVersion: rv, Labels: map[string]string{}, Fields: map[string]string{}}
 	o.Owner = string([]byte(labels.Owner()))

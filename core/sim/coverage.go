@@ -8,7 +8,7 @@ import (
 // Situation is a kind of event that must occur in each campaign.
 type Situation int
 
-// The situations.
+// The situations that a campaign must cover.
 const (
 	Relisted Situation = iota
 	Resumed

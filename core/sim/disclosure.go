@@ -44,8 +44,9 @@ func (p *planted) plant(name string, o owner) string {
 // nameOf returns the owner ID of the sentinel in an object's name.
 func nameOf(kind, n int) string { return "name of " + resourceNames[kind] + " " + strconv.Itoa(n) }
 
-// sentinel returns the text that every version of an object contains in its UID,
-// annotations and spec, and some in their labels and fields.
+// sentinel returns the text that identifies an object in bytes sent to readers. Every
+// version contains it in its UID, annotations and spec, and some versions in their
+// labels and fields.
 func (s *source) sentinel(kind int, key api.Key) string {
 	text, known := s.own[kind][key]
 	if !known {
@@ -144,7 +145,7 @@ func (t *tap) disclose(frame wire.Frame, payload []byte) {
 	}
 }
 
-// ofSubscription reports whether a frame starts with a subscription.
+// ofSubscription reports whether a frame starts with the number of a subscription.
 func ofSubscription(frame wire.Frame) bool {
 	switch frame.(type) {
 	case *wire.Welcome, *wire.Dictionary, *wire.Ping:

@@ -2,8 +2,8 @@
 // consists of a source, connectors (the cachers and sessions of package core), a
 // network, and readers. Readers are real engines with programs that open watches,
 // views and objects at random. Edge objects, which are also engines, may sit
-// between readers and connectors. Kubernetes API servers may replace both. Clock
-// and faults are virtual.
+// between readers and connectors. Kubernetes API servers may replace both. The
+// clock and the faults are simulated.
 //
 // A seed is a program: a list of [Op], each with its own seed, so that removing
 // ops does not change the others. [Run] executes a program, ends all faults,

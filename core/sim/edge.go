@@ -9,11 +9,11 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// edgeObject is an object at the edge. Its engine reads from another object, or
-// connectors feed it, one at a time with others on standby. It serves readers
-// from its collections. An idle object may be evicted from memory. Its sockets
-// stay open, its state is in storage, and the state of its readers is attached
-// to their sockets. The next message wakes it.
+// edgeObject is a simulated Durable Object at the edge. Its engine reads from
+// another object, or connectors feed it, one at a time with others on standby.
+// It serves readers from its collections. An idle object may be evicted from
+// memory. Its sockets stay open, its state is in storage, and the state of its
+// readers is attached to their sockets. The next message wakes it.
 type edgeObject struct {
 	driver
 	regional bool // reads from another object while it has readers
@@ -37,8 +37,8 @@ type edgeObject struct {
 	inspected inspected
 }
 
-// cutOffMillis is how long an object without a connector waits before it reports
-// that.
+// cutOffMillis is how long an edge object without a connection waits before it
+// reports that it is disconnected.
 const cutOffMillis = 3000
 
 func newEdgeObject(w *world, name string, regional bool, r *lite.Rand) *edgeObject {
@@ -128,8 +128,8 @@ func (o *edgeObject) handleOutput(frame wire.Frame) {
 	}
 }
 
-// move performs one possible step. A message for an evicted object wakes it; its
-// session has ended by then.
+// move performs one possible step. A message for an evicted object wakes it,
+// although its own session upstream has ended.
 func (o *edgeObject) move() bool {
 	if o.engine == nil {
 		moved := o.link.pull()
@@ -210,8 +210,8 @@ func (o *edgeObject) blind() int64 {
 	return last + staleMillis
 }
 
-// failing returns since when the object has reported that it is disconnected, or
-// that its upstream is.
+// failing returns the time from which the object reports that it or its upstream
+// is disconnected, or zero.
 func (o *edgeObject) failing() int64 {
 	l := &o.link
 	switch {

@@ -38,7 +38,8 @@ func halfOpen(d *driver, _ *lite.Rand) {
 	}
 }
 
-// drop loses a message in one direction and everything after it, until a timeout.
+// drop loses the messages in one direction from a random one on, until a timeout
+// breaks the stream.
 func drop(d *driver, r *lite.Rand) {
 	l := &d.link
 	if d.fetches != nil {

@@ -67,7 +67,7 @@ type fetches struct {
 	asking   *answer // the response whose processing causes the current requests
 }
 
-// request sends a request.
+// ask sends a request to an API server.
 func (f *fetches) ask(stream uint32, path string) {
 	if f.balanced {
 		f.target = pick(f.rand, f.servers...)
@@ -121,8 +121,8 @@ func (f *fetches) listed(a *answer, rv api.ResourceVersion) {
 }
 
 // reached is called when everything up to a version has arrived; zero means no
-// change. It is progress only for a reader that has reached the newest version a
-// server reported. The responding server itself may lag.
+// change. This is progress only if the reader has reached the newest version that
+// a server reported. The responding server itself may lag.
 func (f *fetches) reached(a *answer, rv api.ResourceVersion) {
 	e := a.scope.epoch
 	e.rv = max(e.rv, rv)
@@ -237,8 +237,8 @@ func (f *fetches) take(a *answer, n int) {
 		f.note(a, p.Part)
 	}
 	f.driver.world.trace(piece)
-	// A piece completes at most one object that started before it. Objects inside
-	// it are longer than their records.
+	// At most one object starts before the piece and ends in it. The JSON of
+	// every other object in the piece is longer than its record in the engine.
 	processed := len(piece)
 	if a.unproved {
 		a.heldBytes += processed
@@ -280,7 +280,8 @@ func (a *answer) follows() bool {
 // subscription.
 func (a *answer) names() bool { return a.Purpose == kubeserver.Cluster && a.confirms == nil }
 
-// note applies the effect of a part once the engine has processed it.
+// note applies the effect of a part, or defers it until the identity of the
+// cluster is confirmed.
 func (f *fetches) note(a *answer, p kubeserver.Part) {
 	switch {
 	case p.Fact == kubeserver.Nothing || a.over:
@@ -352,7 +353,7 @@ func (f *fetches) cut() {
 	f.hangUp(nil)
 }
 
-// drop loses the rest of one response and reports it later.
+// drop loses the rest of one response, and breaks its connection later.
 func (f *fetches) drop(r *lite.Rand) {
 	if len(f.open) > 0 {
 		a := pick(r, f.open...)

@@ -70,7 +70,7 @@ func (k *kubeAPI) respond(q kubeserver.Request, r *lite.Rand) *answer {
 	return a
 }
 
-// cover records what is special about a response.
+// cover records the situations that a response covers.
 func (k *kubeAPI) cover(a *answer) {
 	w := k.world
 	switch {
@@ -141,7 +141,7 @@ func (s *source) Changes(q *kubeserver.Request, after, upTo api.ResourceVersion)
 }
 
 // event returns the event of a change for a watch with selectors. It is empty if the
-// change does not concern the watch.
+// change does not match the watch.
 func (s *source) event(c *change, rv api.ResourceVersion, filter check.Filter) kubeserver.Event {
 	log := s.logs[c.kind]
 	before, now := log.Before(c.key, rv), log.At(c.key, rv)

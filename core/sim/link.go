@@ -21,7 +21,8 @@ type server interface {
 	at(kind int) (*source, api.ResourceVersion)
 	// blind returns the time until which the server may miss data without noticing.
 	blind() int64
-	// failing returns when the server detected that it is disconnected, or zero.
+	// failing returns the time at which the server detected that it is disconnected,
+	// or zero.
 	failing() int64
 	// levels returns the number of hops to the source.
 	levels() int64
@@ -139,8 +140,8 @@ func (l *link) pull() bool {
 	return moved
 }
 
-// mayEvaluate reports whether the session need not wait for evaluations. Otherwise it
-// sends only frames that need no credit.
+// mayEvaluate reports whether the session may evaluate selectors. Otherwise the
+// session sends only frames that need no evaluations.
 func (l *link) mayEvaluate() bool {
 	if l.woken && !l.allowance.grant(l.driver.world.now) {
 		l.starved = true
@@ -237,8 +238,8 @@ func (l *link) hand(data []byte) {
 	l.driver.messageProcessed()
 }
 
-// fragmentSize splits some messages into three or four fragments, and most not at
-// all.
+// fragmentSize returns the size of the fragments of a message. Some messages have
+// three or four fragments, and most are not split.
 func fragmentSize(data []byte) int {
 	if len(data)%5 == 0 {
 		return 1 + len(data)/4
@@ -342,7 +343,8 @@ func (l *link) forget() {
 	l.bodies.missed = false
 }
 
-// blind returns the time until which old data on the link may go undetected.
+// blind returns the time until which the engine may not detect that data on the link
+// is old.
 func (l *link) blind() int64 {
 	last := max(l.slow+oldestMillis, l.target.blind())
 	if f := l.driver.fetches; f != nil {

@@ -18,7 +18,7 @@ func readInspected(f *wire.InspectReply) inspected {
 	return all
 }
 
-// of returns a number of a collection.
+// of returns the named number of a collection.
 func (i inspected) of(collection uint32, name string) int64 {
 	return i[fmt.Sprintf("collection.%d.%s", collection, name)]
 }
@@ -80,9 +80,8 @@ func (w *world) largestObject() (most int) {
 	return most
 }
 
-// checkMemory checks the limits of the history and of the total memory. Each may
-// be exceeded by one message, the last one before the engine gives up the
-// collection.
+// checkMemory checks the limits of the history and of the total memory. One message
+// may exceed each limit, as the last one before the engine gives up the collection.
 func (d *driver) checkMemory(i inspected, collections []uint32) {
 	used, budget := int64(0), int64(d.config.MaxBytes)
 	for _, c := range collections {

@@ -34,12 +34,13 @@ type request struct {
 	object     *handle
 	asked      int64 // for get
 	ready      int64 // when the collection of get first had rows after that; zero if it has none yet
-	// For a further page: the preceding items and their version.
+	// For a further page, skip is the number of preceding items, and at is their
+	// version.
 	skip int
 	at   api.ResourceVersion
 }
 
-// take returns the request of a response.
+// take removes and returns the request with the ID of a response.
 func (r *reader) take(id uint32) *request {
 	for _, q := range r.requests {
 		if q.id == id {

@@ -270,9 +270,8 @@ func list(rd *reader, r *lite.Rand) {
 	rd.step(&q.list)
 }
 
-// opOpenRows opens a collection with rows first and reads objects before their bodies
-// have arrived. It may break the connection between the two, or corrupt or lose
-// bodies.
+// opOpenRows opens a collection with rows first and reads objects before their bodies have
+// arrived. Before it reads, it may break the connection, or corrupt or lose bodies.
 func (w *world) opOpenRows(r *lite.Rand) {
 	rd := pick(r, w.readers...)
 	if rd.busy() || rd.fetches != nil {

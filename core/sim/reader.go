@@ -151,7 +151,7 @@ func (r *reader) schema(kind int) api.Schema {
 	return schema
 }
 
-// sourceName returns the name of a source.
+// sourceName returns the cluster ID under which the reader sees a source.
 func (r *reader) sourceName(s *source) string {
 	if r.fetches != nil {
 		return "kube-" + s.name
@@ -168,8 +168,8 @@ func (c *collection) complete() bool {
 	return c.ready() && (c.meta || c.reported.Bodies == c.reported.Objects)
 }
 
-// bodiesLeft reports whether the engine has reported that it leaves the bodies out for
-// memory. A list starts over with bodies, so this ends.
+// bodiesLeft reports whether the engine has reported that it omits bodies because of
+// its memory limit. The next list requests bodies again.
 func (c *collection) bodiesLeft() bool {
 	s := c.reported.Status
 	return c.ready() && c.reported.State != api.StateClosed && s != nil && s.Code == api.CodeTooLarge
@@ -288,10 +288,10 @@ func (r *reader) scopeOf(kind int, f check.Filter) *scope {
 	return r.link.tap.scope(resourceNames[kind], f, false)
 }
 
-// checkReason checks that a reader reports the reason if it waits or is stale
-// because its server has lost the source. The connector reports the source's own
-// error. A suspended program has neither requested nor received anything
-// meanwhile.
+// checkReason checks that a reader reports the reason if it waits or is stale because
+// its server has lost the source. A connector sends the error of the source, but
+// withholds it from a reader of one namespace. While a program is suspended, it
+// receives no reason.
 func (r *reader) checkReason(c *collection) {
 	w, l := r.world, &r.link
 	if l.server == nil || l.silent || l.breaks != 0 || c.reported.State != api.StateConnecting && c.reported.State != api.StateStale {

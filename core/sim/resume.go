@@ -33,10 +33,10 @@ func (r *reader) reload(resumed bool) {
 	}
 }
 
-// resume reopens watches whose collections are open again: from the last version
-// if it is of the same source, and otherwise from the state. A program that has
-// seen part of a revision cannot resume: a watch from the previous version need
-// not revert that part.
+// resume reopens watches whose collections are open again. It resumes from the
+// last version if that is of the same source, and otherwise starts from the
+// state. A program that has seen only part of a revision cannot resume, because
+// a watch from the previous version need not revert that part.
 func (r *reader) resume() {
 	var waiting []resume
 	for _, p := range r.resumes {

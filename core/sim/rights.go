@@ -39,7 +39,7 @@ func (r *reader) trespass(rand *lite.Rand) {
 	r.step(&wire.OpenCollection{Collection: r.trespassed, Resource: pick(rand, resourceNames[:]...), Namespace: pick(rand, foreign...)})
 }
 
-// withdraw closes that collection.
+// withdraw closes the collection that trespass has opened.
 func (r *reader) withdraw() {
 	if r.trespassed != 0 {
 		r.step(&wire.CloseCollection{Collection: r.trespassed})
@@ -47,7 +47,7 @@ func (r *reader) withdraw() {
 	}
 }
 
-// caught checks the state of that collection.
+// caught checks that the collection that trespass has opened has no data.
 func (r *reader) caught(f *wire.CollectionState) {
 	if f.ResourceVersion != 0 || f.Objects != 0 {
 		r.world.fail(ErrDisclosed, "reader %d may read only the namespace %s, and has %+v", r.id, r.right, *f)

@@ -11,7 +11,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// Result is the result of a run.
+// Result contains the program of a run, the violation that ended it, and data for
+// comparing runs.
 type Result struct {
 	Seed  uint64
 	Ops   []Op
@@ -21,11 +22,11 @@ type Result struct {
 	Final string // the final data of the readers
 	// Trace is a hash of all output of engines and servers, in order.
 	Trace uint64
-	// Watches are the checked watches.
+	// Watches contains the validated watches.
 	Watches []Judged
 }
 
-// Judged is a watch with the history it was checked against.
+// Judged is a watch with the log that it was validated against.
 type Judged struct {
 	Source string
 	Kind   int // of the resource
@@ -33,7 +34,7 @@ type Judged struct {
 	*check.Watch
 }
 
-// trace adds to the hash (FNV-1a).
+// trace adds output to the hash of the run (FNV-1a).
 func (w *world) trace(out []byte) {
 	for _, b := range out {
 		w.result.Trace = (w.result.Trace ^ uint64(b)) * 1099511628211
@@ -106,7 +107,8 @@ func (w *world) heal(r *lite.Rand) {
 	w.pass(30_000)
 }
 
-// judge compares all data with the source, and all histories with the guarantees.
+// judge compares all data with the source, and validates the deliveries of all
+// watches.
 func (w *world) judge() {
 	w.quiet = true
 	for _, o := range w.objects {
@@ -132,8 +134,8 @@ func (w *world) judge() {
 	}
 }
 
-// refused reports whether the collection was given up because of memory, in this
-// engine or upstream.
+// refused reports whether this engine or one upstream has closed the collection
+// because of its memory limit.
 func (c *collection) refused() bool { return givenUp(&c.reported) }
 
 func (r *reader) judgeCollection(c *collection) {
@@ -235,8 +237,8 @@ func (w *world) final() string {
 	return s
 }
 
-// checkSubscriptions checks that a connector serves only subscriptions that its
-// readers have open.
+// checkSubscriptions checks that each connector serves only the subscriptions
+// that its readers have open.
 func (w *world) checkSubscriptions() {
 	open := map[server]int64{}
 	for _, o := range w.objects {

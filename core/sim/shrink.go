@@ -10,8 +10,8 @@ func kindOf(err error) error {
 	return err
 }
 
-// Shrink removes ops while the run fails in the same way: first long sequences,
-// then shorter ones, then single ops.
+// Shrink removes ops as long as the run fails with the same named error. It
+// tries long sequences first, then shorter ones, then single ops.
 func Shrink(failed *Result, setup Setup) *Result {
 	best := failed
 	best.Ops = best.Ops[:min(len(best.Ops), best.Done+1)]

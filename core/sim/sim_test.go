@@ -18,8 +18,9 @@ var (
 	firstSeed = flag.Uint64("seed", 1, "first seed")
 )
 
-// A simulation creates much garbage and retains little, so at the default of 100 the
-// collector would use a quarter of its time.
+// TestMain raises the garbage collection percentage. A simulation creates much
+// garbage and retains little, so at the default of 100 a quarter of its time would be
+// garbage collection.
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(400)
 	os.Exit(m.Run())

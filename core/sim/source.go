@@ -98,8 +98,8 @@ func (s *source) commit(now int64, changes []change) {
 // objectsOf is the number of object names of a kind. There are fewer secrets.
 const objectsOf = 24
 
-// keys are all object keys: even numbers are in namespace ns0, odd ones in ns1.
-// Two pods have the name p3. All other names contain a sentinel.
+// keys contains all object keys. Keys with even numbers are in namespace ns0, keys with
+// odd numbers in ns1. Two pods have the name p3. All other names contain a sentinel.
 var keys = func() (all [kinds][]api.Key) {
 	var planted sentinel.Set
 	for kind, letter := range [kinds]string{pods: "p", secrets: "s"} {

@@ -6,7 +6,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// How long an object waits before it persists changes.
+// An edge object persists changes when its engine had no input for quietMillis,
+// and at most keepMillis after the first change.
 const (
 	quietMillis = 1000
 	keepMillis  = 10_000
@@ -100,15 +101,16 @@ type leftOut struct {
 	data []byte
 }
 
-// missed handles a missing body. The object then replaces the restored
-// collection.
+// missed records that a body is missing. The engine then replaces the restored
+// collection by a list from upstream.
 func (o *edgeObject) missed(kind int) {
 	o.link.tap.scope(resourceNames[kind], check.Filter{}, false).renew()
 	o.stored[kind], o.lacks = nil, true
 	o.world.saw(BodyMissed)
 }
 
-// keepAt returns when changes are to be persisted; zero means never.
+// keepAt returns the time at which changes are persisted, or zero if there are
+// none.
 func (o *edgeObject) keepAt() int64 {
 	if o.engine == nil || o.steps == o.stepped {
 		return 0

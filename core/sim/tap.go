@@ -24,9 +24,9 @@ type tap struct {
 	spoiled   []spoiled       // since the last output of the engine
 }
 
-// spoiled is a subscription whose block of bodies arrived corrupt, and its epoch up to
-// then. If the engine ends the subscription for that reason, it ignores the rest of the
-// message.
+// spoiled is a subscription whose block of bodies arrived corrupt, with its epoch
+// before that block. If the engine ends the subscription for that reason, it ignores
+// the rest of the message.
 type spoiled struct {
 	id    uint32
 	scope *scope
@@ -48,17 +48,17 @@ type subscription struct {
 	partial bool    // requested to continue a snapshot
 }
 
-// scope is shared by collections with equal scope.
+// scope is the state that all collections with the same scope share.
 type scope struct {
 	key  string
 	kind int
 	*epoch
-	// named is the cluster that the engine assumes. A different one may have
-	// become reachable since the identity request.
+	// named is the cluster whose identity the engine last requested. A different
+	// cluster may have become reachable since.
 	named *source
 }
 
-// epoch is the period of a scope with one source.
+// epoch is a period in which a scope has one source.
 type epoch struct {
 	kind       int
 	source     *source
@@ -348,7 +348,7 @@ func (t *tap) charge(subscription uint32, size int) {
 	t.credit[subscription] -= int64(size)
 }
 
-// difference records the form of a body.
+// difference records situations in which a body is sent as a delta.
 func (t *tap) difference(subscription uint32, c *wire.Change) {
 	w := t.link.driver.world
 	switch sub := t.find(subscription); {
@@ -399,7 +399,7 @@ func must(err error) {
 	}
 }
 
-// bodies checks a block of bodies, which the reader decodes as bodyOf made them.
+// bodies checks that a block of bodies expands and discloses only allowed objects.
 func (t *tap) bodies(f *wire.SnapshotBodies) {
 	w := t.link.driver.world
 	if sub := t.find(f.Subscription); sub != nil {

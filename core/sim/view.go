@@ -24,8 +24,8 @@ type view struct {
 	log        *check.Log          // of the collection at the last patch
 	counts     map[[2]string]count // by the value, or by the two values of a pair
 	rows       []row
-	// owed means that the program has applied a patch without granting the next.
-	// It grants it when the system is idle or, if paused, later.
+	// owed means that the program has applied a patch without granting the next. The
+	// program grants the next patch when the system is idle or, if paused, later.
 	owed, paused bool
 }
 
@@ -127,8 +127,8 @@ func (r *reader) checkView(v *view) {
 		r.id, v.open, c.reported.ResourceVersion, v.total, v.offset, got, v.counts, total, offset, want, counts)
 }
 
-// undetermined reports whether the log allows readers to have different data. They may
-// if the log has faulty versions and faults can still occur.
+// undetermined reports whether readers may have different data at the same version.
+// They may if the log has faulty versions and faults can still occur.
 func (w *world) undetermined(log *check.Log) bool {
 	for _, key := range log.Keys() {
 		if log.Tainted(key) && !w.quiet {
@@ -138,8 +138,9 @@ func (w *world) undetermined(log *check.Log) bool {
 	return false
 }
 
-// ownersOf returns the UIDs whose objects a view has, or nil if it has those of all. It
-// repeats itself until it finds no more. The owners are known if all collections are.
+// ownersOf returns the UIDs of the owners whose objects a view selects, or nil if it
+// selects all objects. It searches all collections until it finds no further owner.
+// known is false if the state of a collection is not determined.
 func (r *reader) ownersOf(v *view) (owners map[string]bool, known bool) {
 	if v.open.OwnedBy == "" {
 		return nil, true
@@ -229,7 +230,7 @@ func (c count) with(o *check.Object, aggregates []string) count {
 	return c
 }
 
-// conditions are the conditions of views, with their expected meaning.
+// conditions maps the conditions of views to their expected meaning.
 var conditions = map[string]func(*check.Object) bool{
 	"": func(*check.Object) bool { return true },
 	"Restarts>0 and spec.nodeName exists": func(o *check.Object) bool {

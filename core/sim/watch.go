@@ -104,7 +104,8 @@ func (r *reader) bind(w *watch) {
 	r.startWatch(w)
 }
 
-// startWatch records the present as the latest time at which the watch may have started.
+// startWatch records the reported version as the latest version at which the
+// watch may have started.
 func (r *reader) startWatch(w *watch) {
 	c := w.collection
 	if rv, _ := api.ParseResourceVersion(w.open.ResourceVersion); w.open.SendInitialEvents == api.True && c.reported.ResourceVersion < rv {
@@ -162,8 +163,8 @@ func (r *reader) watchEvent(w *watch, f *wire.WatchEvent) {
 }
 
 // checkPrevious checks that an update has the version that the watch delivered
-// before it, if the program requested it. A watch from a past version has not
-// delivered one at first.
+// before it, if the program requested it. A watch from a past version has at
+// first delivered no previous version.
 func (r *reader) checkPrevious(w *watch, e check.Event, previous *wire.Item) {
 	if asked := w.open.Previous && e.Type == api.Modified; asked != (previous != nil) {
 		r.world.fail(ErrPrevious, "%s: %s of %s at %d: previous %v", w.Name, e.Type, e.Key, e.ResourceVersion, previous)
@@ -180,7 +181,7 @@ func (r *reader) checkPrevious(w *watch, e check.Event, previous *wire.Item) {
 	r.checkBody(w.kind, previous, false, w.open.Bodies)
 }
 
-// apply updates the data of a simple client.
+// apply updates the data as a simple client would.
 func (w *watch) apply(e check.Event) {
 	if e.Type == api.Deleted {
 		delete(w.held, e.Key)
@@ -221,9 +222,9 @@ func (r *reader) watchClosed(f *wire.WatchClosed) {
 	}
 }
 
-// checkEnd checks that the reason of an end is possible for the watch, and comes
-// with a 410 unless the end is normal. A stalling watch may end only if more
-// changes than the shortest history followed its last event.
+// checkEnd checks that the reason for the end is possible for the watch, and that
+// a 410 accompanies it unless the end is normal. A stalling watch may end only if
+// more changes than the shortest history followed its last event.
 func (r *reader) checkEnd(w *watch) {
 	policy, possible := w.open.Policy, false
 	switch w.end {
@@ -398,7 +399,8 @@ func (r *reader) judge() {
 	}
 }
 
-// skipped reports whether the watch missed changes.
+// skipped reports whether the watch did not receive all revisions up to its last
+// event.
 func (w *watch) skipped() bool {
 	var last api.ResourceVersion
 	seen := map[api.ResourceVersion]bool{}

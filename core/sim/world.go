@@ -13,7 +13,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// The violations that package check does not define.
+// The violations that the simulator detects in addition to those of package
+// check.
 var (
 	ErrPanic     = errors.New("panic: the engine or connector panicked")
 	ErrProtocol  = errors.New("protocol: one side refused a message of the other")
@@ -61,7 +62,7 @@ type Setup struct {
 // Shape selects the programs between the readers and the source.
 type Shape uint8
 
-// The shapes.
+// The shapes of a world.
 const (
 	AnyShape   Shape = iota // chosen by the seed
 	Connectors              // readers of connectors

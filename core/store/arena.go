@@ -5,7 +5,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// Ref names one version of an object in a [Arena]. The zero Ref means no object.
+// Ref names one version of an object in an [Arena]. The zero Ref means no object.
 type Ref uint32
 
 // record is the metadata of one version. It has no pointers, so the garbage
@@ -51,8 +51,8 @@ func NewArena() *Arena {
 
 func (a *Arena) record(ref Ref) *record { return &a.pages[ref/pageSize][ref%pageSize] }
 
-// Version is the data that an arena stores for one version of an object. Put copies the envelope. LabelSet
-// is an ID from the arena's own LabelSets.
+// Version is the data that an arena stores for one version of an object. Put copies the
+// envelope. LabelSet is an ID from the arena's own LabelSets.
 type Version struct {
 	ResourceVersion api.ResourceVersion
 	Flags           api.Flags
@@ -188,7 +188,7 @@ func (a *Arena) Dictionaries(yield func(number uint32) bool) {
 // no reference. A base stays alive as long as a version refers to it.
 func (a *Arena) Base(ref Ref) Ref { return a.record(ref).base }
 
-// LabelsAndOwner returns the labels of a version, with its owner.
+// LabelsAndOwner returns the labels and the owner of a version.
 //
 //go:noinline
 func (a *Arena) LabelsAndOwner(ref Ref) api.Labels { return a.Labels.Labels(a.record(ref).labels) }
@@ -204,7 +204,8 @@ func (a *Arena) LabelsOf(ref Ref) api.Labels { return a.LabelsAndOwner(ref).With
 //go:noinline
 func (a *Arena) OwnerOf(ref Ref) string { return a.LabelsAndOwner(ref).Owner() }
 
-// RowLabels returns the labels of a version, and its owner with the complete kind and name.
+// RowLabels returns the labels and the owner of a version, with the complete kind and
+// name of the owner.
 func (a *Arena) RowLabels(ref Ref) api.Labels {
 	labels := a.Labels.Labels(a.record(ref).labels)
 	owner := api.ParseOwner(labels.OwnerText(), a.Key(ref).Name())
@@ -217,8 +218,8 @@ func (a *Arena) RowLabels(ref Ref) api.Labels {
 }
 
 // Envelope returns the envelope of a version. If its body is in a block, the body is
-// not readable. It aliases the arena and is valid as long as the caller holds a
-// reference.
+// not readable. The envelope aliases the arena and is valid as long as the caller holds
+// a reference.
 func (a *Arena) Envelope(ref Ref) wire.Envelope { return a.slab.bytes(a.record(ref).at) }
 
 // Key returns the key of a version. It aliases the arena like Envelope.

@@ -149,7 +149,7 @@ func TestEachFreedRefusesTooManyLabelSets(t *testing.T) {
 	}
 }
 
-// Compares the arena with a map.
+// An arena agrees with a map after any sequence of operations.
 func TestArenaAgainstModel(t *testing.T) {
 	type version struct {
 		key    api.Key

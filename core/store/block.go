@@ -10,8 +10,8 @@ import (
 // version refers to it.
 //
 // A block is stored only while it takes less memory than the referred bodies would take
-// by themselves. When most of its members have changed, the others leave it. That happens
-// in Repack, in steps, because it invalidates slices of these versions.
+// by themselves. When most of its members have changed, Repack takes the others out in
+// steps. Repack is a separate call because it invalidates slices obtained from versions.
 
 // MemberRef locates a body in a block. The zero value means that the body is stored
 // by itself.
@@ -24,14 +24,15 @@ type MemberRef struct {
 
 const (
 	// inBlock is the codec in the envelope of a version whose body is in a block. The
-	// reference follows in place of the body: the block, the member, and the size of the
-	// body, in three, two and three bytes. No envelope with it leaves this package.
+	// reference replaces the body: the block, the member, and the size of the body, in
+	// three, two and three bytes. Callers of Envelope may compare the codec only with
+	// NoBody.
 	inBlock       = api.Codec(0xff)
 	referenceSize = 8
 	// blockOverhead is the memory of a block without its data.
 	blockOverhead = 64
-	// maxTaken and maxTakenBytes limit the bodies that Repack takes out because they were
-	// read.
+	// maxTaken and maxTakenBytes limit the bodies that BaseBody records for the next
+	// Repack.
 	maxTaken      = 256
 	maxTakenBytes = 256 << 10
 	// sweptPages is the number of pages that one Repack searches.
@@ -72,7 +73,7 @@ type blocks struct {
 	takenBytes []byte
 }
 
-// taken is a body that is to leave its block, as an offset in takenBytes.
+// taken is a body that the next Repack takes out of its block, as a range of takenBytes.
 type taken struct {
 	ref    Ref
 	member MemberRef
@@ -81,8 +82,9 @@ type taken struct {
 }
 
 // OpenBlock starts a block. Until CloseBlock, versions can refer to it by its number.
-// Unless the data is owned, CloseBlock copies it. Another block may be opened and closed
-// meanwhile: an object of a list may load a segment, which has blocks of its own.
+// Unless the data is owned, CloseBlock copies it. Other blocks may be opened and closed
+// before CloseBlock. For example, an object of a list may load a segment, which has its
+// own blocks.
 func (a *Arena) OpenBlock(b wire.BlockBodies, owned bool) (number uint32) {
 	x := &a.blocks
 	if n := len(x.free); n > 0 {
@@ -106,8 +108,9 @@ func (a *Arena) OpenBlock(b wire.BlockBodies, owned bool) (number uint32) {
 	return number
 }
 
-// CloseBlock ends OpenBlock. If the block takes more memory than the bodies of the
-// versions that refer to it, each of these versions stores its own.
+// CloseBlock closes the innermost open block. If the block takes more memory than the
+// bodies of the versions that refer to it, each of these versions stores its own body
+// instead.
 func (a *Arena) CloseBlock() {
 	x := &a.blocks
 	opened := x.opened()
@@ -177,7 +180,8 @@ func (a *Arena) putInBlock(v Version) Ref {
 	return ref
 }
 
-// memberOf returns where a version's body is and its size. Both are zero if the body is not in a block.
+// memberOf returns the location and the size of a version's body. Both are zero if the
+// body is not in a block.
 func (a *Arena) memberOf(ref Ref) (MemberRef, int) {
 	r := a.record(ref)
 	if !r.inBlock {
@@ -189,7 +193,7 @@ func (a *Arena) memberOf(ref Ref) (MemberRef, int) {
 	return member, int(e[5]) | int(e[6])<<8 | int(e[7])<<16
 }
 
-// leave ends the reference of a version to its block.
+// leave drops the reference of a version to its block.
 func (a *Arena) leave(ref Ref) {
 	x := &a.blocks
 	member, n := a.memberOf(ref)
@@ -213,8 +217,8 @@ func (a *Arena) leave(ref Ref) {
 
 // Body returns the body of a version. It is valid until the next call that reads a body
 // or releases the version. If the block of the body is corrupt, Body calls OnCorrupt and
-// returns the zero Body. That happens only to a block whose bodies were not checked when
-// it was stored.
+// returns the zero Body. Only a block whose bodies were not checked when it was stored
+// can be corrupt.
 func (a *Arena) Body(ref Ref) api.Body {
 	member, size := a.memberOf(ref)
 	if member.Block == 0 {
@@ -240,8 +244,9 @@ func (a *Arena) Body(ref Ref) api.Body {
 	return body
 }
 
-// Member returns the number of the block that contains the body of a version, and its
-// member. Nothing is decompressed. The number is zero if the body is stored by itself.
+// Member returns the number of the block that contains the body of a version, and
+// describes its member, without decompressing the block. The number is zero if the body
+// is stored by itself.
 func (a *Arena) Member(ref Ref) (number uint32, m wire.StoredMember) {
 	member, size := a.memberOf(ref)
 	if member.Block == 0 || member.Index%2 != 0 || size == 0 {
@@ -303,8 +308,8 @@ func (a *Arena) CompleteSize(ref Ref) int {
 }
 
 // BaseBody returns the body of the base of a version, or the zero Body. If it is in a
-// block, it is appended to buffer. It then leaves the block in the next Repack, unless it
-// came with the version: an object that changes is read again.
+// block, it is appended to buffer. If the version itself is not in a block, the next
+// Repack takes the base out, because a changed object is often read again.
 func (a *Arena) BaseBody(ref Ref, buffer *[]byte) api.Body {
 	base := a.record(ref).base
 	if base == 0 {
@@ -324,7 +329,7 @@ func (a *Arena) BaseBody(ref Ref, buffer *[]byte) api.Body {
 	return body
 }
 
-// take copies a body for Repack.
+// take copies a body for the next Repack, within the limits.
 func (x *blocks) take(ref Ref, member MemberRef, body api.Body) {
 	at := len(x.takenBytes)
 	if len(x.taken) < maxTaken && at+len(body.Data) <= maxTakenBytes {
@@ -342,9 +347,8 @@ func (a *Arena) TakeOut(ref Ref) {
 }
 
 // Repack takes bodies out of their blocks: those that BaseBody has read, and those of
-// blocks that take more memory than their bodies would. It decompresses one block at
-// most, and does nothing if there is nothing to do. It invalidates slices obtained from
-// any version.
+// blocks that take more memory than their bodies would. It decompresses at most one
+// block. It invalidates slices obtained from any version.
 func (a *Arena) Repack() {
 	x := &a.blocks
 	if len(x.taken) > 0 {

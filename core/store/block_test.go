@@ -14,7 +14,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// sibling is an object of a block: its version, and the base if its body is a delta.
+// sibling is an object of a block, with its base if its body is a delta.
 type sibling struct {
 	key  api.Key
 	body api.Body
@@ -76,7 +76,7 @@ func putSibling(h *Arena, s *sibling, block uint32, i int) Ref {
 	return h.Put(Version{ResourceVersion: 9, Base: base, Member: member, Envelope: s.envelope()})
 }
 
-// putBlock stores siblings in a block, except those that skip.
+// putBlock stores siblings in a block, except those for which skip returns true.
 func putBlock(h *Arena, list []sibling, skip func(i int) bool) []Ref {
 	number := h.OpenBlock(compressed(list), false)
 	var refs []Ref
@@ -91,7 +91,7 @@ func putBlock(h *Arena, list []sibling, skip func(i int) bool) []Ref {
 
 func none(int) bool { return false }
 
-// requireSibling checks everything that can be read of a version.
+// requireSibling checks all data of a version.
 func requireSibling(t *testing.T, h *Arena, ref Ref, s *sibling) {
 	require.Equal(t, s.key, h.Key(ref))
 	require.Equal(t, s.body.Codec, h.Body(ref).Codec)
@@ -146,7 +146,8 @@ func TestTheArenaCopiesABlockThatItDoesNotOwn(t *testing.T) {
 	requireSibling(t, h, ref, &list[0])
 }
 
-// A block for one of 64 objects would take more memory than its body.
+// A block to which only two of 64 objects refer is not stored, because it would take
+// more memory than their bodies.
 func TestABlockOfFewVersionsIsNotStored(t *testing.T) {
 	h, list := NewArena(), siblings(randomOf(4), 64)
 	refs := putBlock(h, list, func(i int) bool { return i != 3 && i != 5 })
@@ -172,7 +173,8 @@ func TestABlockIsFreedWithItsLastVersion(t *testing.T) {
 	assert.Zero(t, h.UsedBytes())
 }
 
-// When most members have changed, the others store their own bodies, in steps.
+// When most members of a block have changed, Repack moves the other bodies out of it in
+// steps.
 func TestMembersLeaveASparseBlock(t *testing.T) {
 	h, list := NewArena(), siblings(randomOf(6), 64)
 	var refs [3][]Ref
@@ -196,8 +198,8 @@ func TestMembersLeaveASparseBlock(t *testing.T) {
 	}
 }
 
-// An object that has changed is read again, with its base. Objects that have not changed
-// since they arrived stay in their block, even if they are deltas.
+// Reading the base of a changed object takes that base out of its block. Objects that
+// have not changed since they arrived stay in their block, even if they are deltas.
 func TestTheBaseOfAChangedObjectLeavesItsBlock(t *testing.T) {
 	h, list := NewArena(), siblings(randomOf(7), 64)
 	refs := putBlock(h, list, none)
@@ -250,7 +252,7 @@ func TestReadingRetainsLittleMemory(t *testing.T) {
 	assert.Nil(t, h.blocks.expander)
 }
 
-// arenaModel is a map of bodies.
+// arenaModel compares an arena with a map of bodies.
 type arenaModel struct {
 	arena  *Arena
 	random *rand.Rand

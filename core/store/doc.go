@@ -8,10 +8,10 @@
 // interned, and the record of a version contains no pointers. To the garbage
 // collector, a collection of a million objects is a handful of large slices.
 //
-// Bodies of neighboring objects that arrive in a block stay in it, compressed together.
-// A version then has a [Place], and [Arena.Body] decompresses the block. Changed objects
-// have bodies of their own. [Arena.Repack] takes the last bodies out of a block that most
-// have left.
+// Bodies of neighboring objects that arrive in a block stay in it, compressed together. A
+// version then has a [MemberRef], and [Arena.Body] decompresses the block. Changed
+// objects have bodies of their own. When few bodies of a block are left, [Arena.Repack]
+// takes them out.
 //
 // A [Store] is a current state: at most one version per key, found by hash or in
 // key order. Each key has an [ID] that updates do not change. An update therefore
@@ -24,8 +24,8 @@
 // A [Segment] is a range of keys whose objects a restore has not yet loaded into the
 // store. Reads load it on demand, so callers of the store do not observe it.
 //
-// An [Ordered] is a sequence of objects by any total order, with positions. A
-// store uses it for key order, a view for its rows.
+// An [Ordered] is a sequence of objects in any total order, with positions. A store uses
+// it for key order, a view for its rows.
 //
 // The types of this package are not safe for concurrent use.
 package store

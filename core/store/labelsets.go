@@ -4,10 +4,10 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// LabelSets interns label sets under small dense IDs, so that a selector is
-// evaluated once per distinct set and not once per event. ID 0 is the empty set.
-// IDs of unused sets are reused. Generation distinguishes two uses of the same
-// ID. Caches that are keyed by ID call EachFreed to drop stale entries.
+// LabelSets interns label sets under small dense IDs, so that a selector is evaluated once per
+// distinct set and not once per event. ID 0 is the empty set. IDs of unused sets are reused;
+// Generation distinguishes the uses of an ID. Caches that are keyed by ID call EachFreed to
+// drop stale entries.
 type LabelSets struct {
 	sets   []labelSet
 	byText map[string]uint32

@@ -28,7 +28,7 @@ type segments struct {
 }
 
 // AddSegment adds a segment. It adds nothing and returns false if the store has loaded
-// objects, or unless first sorts after the first keys of all other segments.
+// objects, or if first does not sort after the first keys of all other segments.
 func (s *Store) AddSegment(first api.Key, segment Segment) bool {
 	r := &s.segments
 	if n := len(r.first); s.order.Len() > 0 || n > 0 && first <= r.first[n-1] {
@@ -93,9 +93,9 @@ func (s *Store) loadFor(key api.Key) {
 	}
 }
 
-// ascendTo yields versions from a key up to the next unloaded segment, and returns
-// where that segment begins. At the end of the store, or when yield returned false,
-// more is false.
+// ascendTo yields versions from a key up to the next unloaded segment, and returns the
+// first key of that segment. At the end of the store, or when yield returned false, more is
+// false.
 func (s *Store) ascendTo(from api.Key, yield func(Ref) bool) (next api.Key, more bool) {
 	if s.segments.count > 0 {
 		i := s.segments.of(from)

@@ -2,10 +2,9 @@ package store
 
 import "math/bits"
 
-// A slab allocates byte spans of 16 to maxSpan bytes from large chunks. Freed
-// spans are reused by size class. A chunk is freed when all of its spans are: bodies
-// that move to blocks leave whole chunks behind. A span larger than maxSpan gets its own
-// chunk.
+// A slab allocates byte spans of 16 to maxSpan bytes from large chunks. Freed spans are
+// reused by size class. A chunk is freed when all of its spans are free, for example
+// after the bodies have moved to blocks. A span larger than maxSpan gets its own chunk.
 type slab struct {
 	chunks [][]byte // nil if freed
 	counts []counts // of the spans in each chunk
@@ -16,7 +15,7 @@ type slab struct {
 	used   int      // bytes in live spans, rounded up to their class
 }
 
-// counts are numbers of spans of at most maxSpan bytes.
+// counts contains the numbers of spans of at most maxSpan bytes in a chunk.
 type counts struct {
 	live int32
 	free int32 // in the list of free spans

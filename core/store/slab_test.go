@@ -92,7 +92,8 @@ func TestAppendToASpanDoesNotOverwriteTheNext(t *testing.T) {
 	assert.Equal(t, make([]byte, 20), s.bytes(b))
 }
 
-// Each span is filled with its own pattern, so an overlap would change it.
+// Spans never overlap. Each span is filled with its own pattern, which an
+// overlap would change.
 func TestSlabSpansNeverOverlap(t *testing.T) {
 	type held struct {
 		span

@@ -77,7 +77,7 @@ func (s *Store) Behind(key api.Key) bool {
 	return s.segments.count == 0 && (s.order.Len() == 0 || s.key(s.order.last()) < key)
 }
 
-// Append is Add for a version whose key sorts after all keys in the store.
+// Append is like Add, for a version whose key sorts after all keys in the store.
 func (s *Store) Append(ref Ref) {
 	var left ID
 	if s.order.Len() > 0 {

@@ -93,7 +93,7 @@ func TestStoresShareAnArena(t *testing.T) {
 	assert.Equal(t, same, next.Get("same"))
 }
 
-// model is a store without an index, an order or reference counts.
+// model is a simple store, without an index, an order or reference counts.
 type model map[api.Key]api.ResourceVersion
 
 func (m model) check(t *testing.T, s *Store, from api.Key) {
@@ -155,8 +155,8 @@ func TestStoreAgainstModel(t *testing.T) {
 	assert.Zero(t, h.UsedBytes())
 }
 
-// Each byte is an operation: the high bits select the operation, the low bits the
-// key.
+// FuzzStore compares a store with a model. Each byte is an operation: the high
+// bits select the operation, the low bits the key.
 func FuzzStore(f *testing.F) {
 	f.Add([]byte{1, 2, 3, 0x81, 0xc0, 0x41, 0xff})
 	f.Add([]byte("the quick brown fox jumps over the lazy dog"))

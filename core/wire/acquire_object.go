@@ -4,8 +4,8 @@ import "github.com/watchglass/watchglass/core/api"
 
 // AcquireObject takes a reference to one object, which is kept up to date as long
 // as it is referenced. The program chooses the handle, a number for this
-// reference. [ObjectState] and [ObjectChanged] report the object, or [Rejected]
-// an error.
+// reference. [ObjectState] and [ObjectChanged] report the object; [Rejected]
+// reports an error.
 type AcquireObject struct {
 	Handle   uint32
 	Resource string

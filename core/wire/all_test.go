@@ -2,7 +2,7 @@ package wire
 
 import "slices"
 
-// frame contains the methods of every frame.
+// frame is the interface that every frame type implements.
 type frame interface {
 	Frame
 	Append(dst []byte) []byte

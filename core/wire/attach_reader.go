@@ -1,8 +1,8 @@
 package wire
 
 // AttachReader lets the engine serve a reader from its collections, as a
-// connector would. The reader's messages arrive as [ReaderMessage], the engine's
-// as [SendReader]. The program owns the connection.
+// connector would. Messages from the reader arrive as [ReaderMessage]; messages
+// to it leave as [SendReader]. The program owns the connection.
 type AttachReader struct {
 	Reader uint32
 	// Allowed lists everything the reader may read. Other subscriptions get a

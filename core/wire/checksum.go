@@ -1,10 +1,10 @@
 package wire
 
-// Checksum contains the checksum of the bytes before it in its message. A reader refuses
-// a message with another checksum, and accepts one without.
+// Checksum contains the checksum of the bytes before it in its message. A reader refuses a
+// message whose checksum differs, and accepts a message without a Checksum.
 //
-// TCP and TLS protect each connection, but not what a proxy between two of them does. Most
-// bytes of a body can be changed so that it still decodes, to another object.
+// TCP and TLS protect the data on each connection, but not inside a proxy between two
+// connections. A body with a changed byte often still decodes, to a different object.
 type Checksum struct {
 	Sum uint32
 }
@@ -45,8 +45,8 @@ func Intact(message []byte) bool {
 }
 
 // messageSum folds the checksum of a message to 32 bits. The halves of the checksum depend on
-// each other, so their XOR may lose a change. The finalizer of MurmurHash3 is a bijection
-// after which each bit depends on all others.
+// each other, so their XOR may lose a change. The finalizer of MurmurHash3 is a bijection in
+// whose result each bit depends on every bit of the checksum.
 func messageSum(message []byte) uint32 {
 	sum := checksum(message)
 	sum = (sum ^ sum>>33) * 0xff51afd7ed558ccd
@@ -54,9 +54,9 @@ func messageSum(message []byte) uint32 {
 	return uint32(sum ^ sum>>33)
 }
 
-// checksum is similar to FNV-1a. It hashes words of eight bytes in four independent
-// lanes, which a processor computes in parallel. Any change within one word changes
-// the result. The result is never zero, which means no chunk.
+// checksum is similar to FNV-1a. It hashes words of eight bytes in four independent lanes,
+// which a processor computes in parallel. Any change within one word changes the result. The
+// result is never zero, because zero stands for a missing chunk.
 func checksum(b []byte) uint64 {
 	const offset, prime = 14695981039346656037, 1099511628211
 	h0 := offset ^ uint64(len(b))

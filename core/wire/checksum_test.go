@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A message with any changed byte is refused, except in the type of the Checksum
-// itself, which may become an unknown optional frame.
+// A message with any changed byte is refused. The exception is the type of the
+// Checksum frame, which may become an unknown optional type.
 func TestChangedMessageIsNotIntact(t *testing.T) {
 	for _, size := range []int{0, 1, 7, 8, 31, 32, 33, 64, 300} {
 		message := (&Dictionary{ID: 7, Data: bytes.Repeat([]byte{'x'}, size)}).Append(nil)
@@ -30,7 +30,7 @@ func TestChangedMessageIsNotIntact(t *testing.T) {
 	}
 }
 
-// Another value of any one byte changes the sum of a message of any length.
+// A change of any one byte changes the sum of a message, at every length.
 func TestEveryChangeOfAByteChangesTheMessageSum(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for size := 1; size <= 100; size++ {
@@ -58,7 +58,8 @@ func TestMessageWithoutChecksumIsIntact(t *testing.T) {
 	require.True(t, Intact(append(AppendChecksum(message), message...)))
 }
 
-// Words that change places change the checksum, and so do zeros at the end.
+// The checksum depends on the position of each word, and on the number of zeros
+// at the end.
 func TestChecksumDependsOnPlacesAndLength(t *testing.T) {
 	words := make([]byte, 128)
 	seen := map[uint64]bool{}

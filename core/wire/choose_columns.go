@@ -3,8 +3,9 @@ package wire
 import "github.com/watchglass/watchglass/core/api"
 
 // ChooseColumns selects the columns of the [Subscribe] that follows, instead of those of
-// the connector. The connector computes them from the bodies of the objects. Its [Schema]
-// then begins with them. If it does not, the connector does not know the frame.
+// the connector. The connector computes them from the bodies of the objects. The [Schema]
+// of the subscription then begins with them; otherwise the connector does not support
+// this frame.
 type ChooseColumns struct {
 	Subscription uint32
 	Columns      []api.Column // without printers

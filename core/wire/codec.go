@@ -8,7 +8,8 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// Inlining it at every number of every frame would add 2 % to the module.
+// appendUvarint appends a varint. Inlining it at each use would add 2 % to the
+// module.
 //
 //go:noinline
 func appendUvarint(dst []byte, v uint64) []byte {

@@ -2,9 +2,9 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// Envelope is the encoding of an object's key, uid, fields, columns and body. The
-// format is the same on the wire and in the store. Version, flags and labels are
-// separate, because stores index by them.
+// Envelope is the encoding of an object's key, uid, fields, columns and body. The format
+// is the same on the wire and in the store. Version, flags and labels are separate,
+// because a store keeps them in the record of a version.
 //
 // Layout: key, uid, length of the cells, cells (fields, then columns; see
 // cells.go), codec, and the body up to the end. The methods expect a valid

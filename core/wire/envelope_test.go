@@ -9,8 +9,8 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// lengths includes those at which the length of a varint grows, and the size of the
-// scratch space for cells.
+// lengths includes the lengths at which a varint grows, and the size of the scratch
+// space for cells.
 var lengths = []int{0, 1, 0x7e, 0x7f, 0x80, 0x81, 0xff, 511, 512, 513, 0x3fff, 0x4000}
 
 func TestEnvelopeAtEveryLength(t *testing.T) {
@@ -258,7 +258,8 @@ func TestSkippingEqualsReading(t *testing.T) {
 	}
 }
 
-// A deletion without a key cannot be applied.
+// Events with an empty key are refused, because a deletion without a key cannot be
+// applied.
 func TestEventsRefuseAnEmptyKey(t *testing.T) {
 	f := Events{Subscription: 1, ResourceVersion: 2, Changes: []Change{{Type: api.Deleted, ResourceVersion: 2}}}
 	_, payload, _, _ := Next(f.Append(nil))

@@ -33,7 +33,8 @@ func Next(message []byte) (t Type, payload, rest []byte, err error) {
 	return t, payload, message[r.off:], nil
 }
 
-// Subscription returns the subscription of a frame that belongs to one: its first field.
+// Subscription returns the first field of a frame that belongs to a subscription, which
+// is the number of the subscription.
 func Subscription(payload []byte) uint32 {
 	r := reader{b: payload}
 	return r.uint32()

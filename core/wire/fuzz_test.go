@@ -42,8 +42,8 @@ func FuzzFrame(f *testing.F) {
 	})
 }
 
-// FuzzEnvelope checks that accessors never panic, and agree with the bytes of an
-// envelope that validates.
+// FuzzEnvelope checks that accessors never panic, and agree with the bytes of a
+// valid envelope.
 func FuzzEnvelope(f *testing.F) {
 	f.Add([]byte(webItem.Envelope))
 	f.Add([]byte(bareItem.Envelope))

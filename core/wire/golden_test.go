@@ -22,7 +22,7 @@ var update = flag.Bool("update", false, "rewrite testdata/wire")
 const goldenDir = "../../testdata/wire"
 
 // golden is one file of testdata/wire. Hex is the whole frame. Value contains the
-// frame's fields for readers in other languages: 64-bit numbers and floats are
+// frame's fields for parsers in other languages: 64-bit numbers and floats are
 // decimal strings, bytes are hex, and envelopes are decoded.
 type golden struct {
 	Frame string `json:"frame"`
@@ -70,8 +70,8 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// This number identifies the frame format to a module and its host, so it changes
-// with any byte of the golden files.
+// The fingerprint changes with any byte of the golden files of the frames between
+// an engine and its program.
 func TestFingerprintMatchesTheModule(t *testing.T) {
 	var lines []string
 	for _, s := range samples {
@@ -98,7 +98,8 @@ func TestEveryFrameHasASample(t *testing.T) {
 	}
 }
 
-// Programs in other languages derive the direction of a frame from its number.
+// The number of a frame type determines its direction. Programs in other
+// languages rely on that.
 func TestNumberOfAFrameDeterminesItsDirection(t *testing.T) {
 	for name, d := range map[string]struct {
 		set         Set

@@ -30,8 +30,9 @@ const (
 	mostDists   = 30
 )
 
-// The lengths and distances of copies: the base of each symbol, and the number of
-// bits that are added to it.
+// The length and the distance of a copy are each the base of a symbol plus the
+// value of extra bits. codeLengthOrder is the order of the code lengths at the
+// start of a dynamic block.
 var (
 	lengthBase = [mostLengths]uint16{
 		3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 15, 17, 19, 23, 27, 31, 35, 43, 51, 59, 67, 83, 99, 115, 131, 163, 195, 227, 258,

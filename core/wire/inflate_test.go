@@ -26,8 +26,8 @@ func deflated(t testing.TB, level int, pieces ...[]byte) []byte {
 	return out.Bytes()
 }
 
-// texts have different statistics: codes of all lengths, and far and
-// overlapping copies.
+// texts returns texts with different statistics. Their streams have codes of
+// all lengths, and far and overlapping copies.
 func texts() [][]byte {
 	random := rand.New(rand.NewSource(1))
 	noise := make([]byte, 100_000)
@@ -83,7 +83,7 @@ func TestInflateRefusesATruncatedStream(t *testing.T) {
 	}
 }
 
-// FuzzInflate compares with the standard library.
+// FuzzInflate compares inflate with the decoder of the standard library.
 func FuzzInflate(f *testing.F) {
 	for _, text := range texts() {
 		text = text[:min(len(text), 2000)]

@@ -28,7 +28,7 @@ func (r *reader) item(it *Item) {
 	it.Envelope, _ = r.envelope()
 }
 
-// usualLabels is more labels than objects usually have.
+// usualLabels exceeds the number of labels that an object usually has.
 const usualLabels = 64
 
 func appendLabels(dst []byte, labels api.Labels) []byte {

@@ -2,9 +2,9 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// LabelSet assigns an ID to a label set, for one subscription and from here on.
-// An ID may be redefined, with a different or the same set: a connector that has
-// forgotten a definition repeats it.
+// LabelSet assigns an ID to a label set, for the following frames of one
+// subscription. An ID may be redefined with a different set. It may also be
+// repeated with the same set, by a connector that has forgotten the definition.
 type LabelSet struct {
 	Subscription uint32
 	ID           uint32

@@ -3,7 +3,7 @@ package wire
 import "github.com/watchglass/watchglass/core/api"
 
 // ObjectState reports how current an acquired object is, whenever that changes.
-// The last [ObjectChanged] remains valid to the extent that the state describes.
+// The state applies to the data of the last [ObjectChanged].
 type ObjectState struct {
 	Handle uint32
 	State  api.State

@@ -17,8 +17,8 @@ type OpenCollection struct {
 	RowsFirst     bool // bodies follow after the rows
 	Restore       bool // RestoreChunk frames follow
 	// Columns are the columns that the program chose; none means the defaults. A connector
-	// computes columns without printers only. With a printer of package join, they are
-	// columns of other collections that views have in addition.
+	// computes only columns without printers. Columns with a printer of package join are
+	// computed from other collections, and only views have them.
 	Columns []api.Column
 }
 

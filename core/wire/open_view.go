@@ -11,14 +11,15 @@ type OpenView struct {
 	Search        string // as query.ParseSearch parses it; "" for all objects
 	Where         string // as query.ParseWhere parses it; "" for all objects
 	OwnedBy       string // the UID of the owner; "" for all objects
-	// Recursive also selects the objects below the owner, through owners that
-	// collections of the engine hold.
+	// Recursive also selects the objects that the owner owns indirectly, through
+	// objects in any collection of the engine.
 	Recursive bool
 	Sort      string // as query.ParseSort parses it; "" for key order
 	Offset    uint32
 	Limit     uint32 // at most MaxViewRows
-	// Anchor is the key of the object at whose position in the order the window stays; ""
-	// for a window that stays at Offset. Without such an object, it is at Offset.
+	// Anchor is the key of an object. The window stays at the position of the object's
+	// present version in the order, even if the object changes. If Anchor is "" or
+	// there is no such object, the window is at Offset.
 	Anchor string
 	Before uint32 // rows of the window above the anchor
 	Facets []Facet
@@ -29,11 +30,11 @@ type Facet struct {
 	By    string // a name as query.Resolve resolves it
 	Then  string // the name of the second value of a pair; "" for none
 	Limit uint32 // maximum number of values, at most MaxFacetValues; zero means 100
-	// Width counts numbers by intervals of this width, and names each after its start.
-	// Zero counts by value.
+	// Width counts numbers by intervals of this width, and names each interval after
+	// its start. Zero counts by value.
 	Width uint64
-	// RowsOnly means that only the rows of the view count. Otherwise a facet of one name
-	// ignores the conditions that concern only this name.
+	// RowsOnly counts only the rows of the view. Otherwise a facet of one name ignores
+	// the conditions on only that name.
 	RowsOnly   bool
 	Aggregates []string // names of numbers to aggregate
 }

@@ -15,7 +15,8 @@ type Patch []byte
 // editedText is the kind of a cell that occurs only in patches.
 const editedText = sameAsField + maxShared
 
-// minCommon is how much of a text must be unchanged for an edit to be shorter.
+// minCommon is the minimum number of unchanged bytes in a text that is encoded as
+// an edit.
 const minCommon = 3
 
 // AppendPatch appends the patch from previous to current, with the given body

@@ -124,7 +124,7 @@ func fieldRow(name, encoding string) tableRow {
 	return tableRow{"| Field | Encoding | Meaning |", "`" + name + "`", encoding}
 }
 
-// code is the source of some packages.
+// code indexes the source of some packages.
 type code struct {
 	methods map[string]*ast.FuncDecl // by receiver and name: "Hello.Parse"
 	consts  map[string][]string      // names, by the type of an enumeration
@@ -186,14 +186,14 @@ func typeName(e ast.Expr) string {
 	return ""
 }
 
-// structures are the parts that several frames share, by the method that reads them.
+// structures maps each part that several frames share to the method that reads it.
 var structures = map[string]string{
 	"item": "reader.item", "labels": "reader.labels", "status": "reader.status", "schema": "reader.schema",
 	"columns": "reader.columns", "content": "reader.content", "change": "reader.change",
 	"watch event": "reader.watchEvent", "stored member": "reader.storedMember", "chunk body": "ChunkBody.parse",
 }
 
-// enums are the enumerations, each with the number of its first value.
+// enums maps each enumeration to the number of its first value.
 var enums = map[string]int{
 	"EventType": 1, "Codec": 0, "ValueKind": 0, "State": 0, "Match": 0, "Tristate": 0, "Policy": 0, "Object": 0, "WatchEnd": 0, "Flags": 1,
 }
@@ -223,7 +223,7 @@ func (c code) sections(t *testing.T) map[string][]tableRow {
 	return all
 }
 
-// encodings are the methods of reader, by name.
+// encodings maps each method of reader to the encoding that it reads.
 var encodings = map[string]string{
 	"byte": "byte", "uvarint": "uvarint", "uint64": "fixed64", "float": "float64", "varint": "varint", "uint32": "uint32", "int": "uint31",
 	"bool": "bool", "bytes": "bytes", "string": "string", "count": "count", "rv": "uvarint", "before": "behind",

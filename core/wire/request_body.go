@@ -2,9 +2,9 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// RequestBody requests the body of one object before other bodies. The subscription
-// requested rows first, and the body has not arrived. There is no response if the
-// connector has no such object.
+// RequestBody requests the body of one object ahead of other bodies, if it is
+// missing in a subscription with RowsFirst. There is no response if the connector
+// has no such object.
 type RequestBody struct {
 	Subscription uint32
 	Key          api.Key

@@ -48,7 +48,7 @@ var sampleBlock = Block{
 
 var blockEnvelopes, blockBodies = sampleBlock.AppendSections(nil, nil)
 
-// storedBlock is a deflate stream without compression.
+// storedBlock returns the data as a deflate stream without compression.
 func storedBlock(data []byte) []byte {
 	n := len(data)
 	return append([]byte{1, byte(n), byte(n >> 8), ^byte(n), ^byte(n >> 8)}, data...)
@@ -56,7 +56,7 @@ func storedBlock(data []byte) []byte {
 
 func envelope(o api.Object) Envelope { return AppendEnvelope(nil, &o) }
 
-// pod is an envelope with a cell of every kind.
+// pod returns an envelope with a cell of every kind.
 func pod(body api.Body) Envelope {
 	return envelope(api.Object{
 		Key: "default/web-1", UID: "6c3a1b9e-0d7f-4c55-9f64-2f2f3a9f7a01",

@@ -12,7 +12,7 @@ type Schema struct {
 	ClusterID string
 	// DeltaEpoch identifies the assignment of bases: two subscriptions with the same
 	// value have the same base for every version of every object. Zero means that
-	// it has no identity.
+	// the assignment has no identity.
 	DeltaEpoch uint64
 }
 
@@ -65,7 +65,7 @@ func appendColumns(dst []byte, columns []api.Column) []byte {
 	return dst
 }
 
-// schema copies its strings, because because a schema outlives the frame.
+// schema copies its strings, because a schema outlives the frame.
 func (r *reader) schema(s *api.Schema) {
 	text := func() string { return string(r.bytes()) }
 	s.Resource = api.Resource{Group: text(), Version: text(), Name: text()}

@@ -138,7 +138,7 @@ func (b *Block) parse(envelopes, bodies *reader, objects int) {
 		objects = 0
 	}
 	b.Objects = grow(b.Objects, objects)
-	// Nothing below grows the buffer, because each object takes more bytes in the
+	// The buffer does not grow below, because each object takes more bytes in the
 	// sections.
 	b.envelopes = grow(b.envelopes, len(envelopes.b)+len(bodies.b))[:0]
 	var rv api.ResourceVersion

@@ -78,8 +78,8 @@ func TestCorruptBlockIsAnError(t *testing.T) {
 	require.Contains(t, (&SnapshotBlock{Envelopes: 3, Data: []byte{7}}).Expand(&b).Message, "corrupt")
 }
 
-// A block of a kilobyte can claim a million objects or label sets. None of them is
-// allocated.
+// A block of a kilobyte can claim a million objects or label sets. Expand does not
+// allocate them.
 func TestClaimsOfABlockAllocateNothing(t *testing.T) {
 	zeros := make([]byte, maxBlock-8)
 	claims := map[string]*SnapshotBlock{

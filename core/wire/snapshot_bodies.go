@@ -2,12 +2,12 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// SnapshotBodies contains the bodies of neighboring objects that a reader has
-// received without them, after it requested rows first. All objects belong to one
+// SnapshotBodies contains the bodies of neighboring objects, which a reader that
+// requested rows first has received without bodies. All objects belong to one
 // namespace, or to the cluster scope.
 //
-// The frame does not repeat the keys: the objects are those of the subscription from
-// First on, in key order. Digest proves that the reader has the same ones.
+// The frame does not repeat the keys. The objects are those of the subscription from
+// First on, in key order. Digest proves that the reader has the same objects.
 type SnapshotBodies struct {
 	Subscription uint32
 	Last         bool    // every body was sent
@@ -50,8 +50,8 @@ func (f *SnapshotBodies) Parse(payload []byte) error {
 	return r.done("SnapshotBodies")
 }
 
-// RowDigest adds a version to the digest of the versions before it. The first one is
-// added to zero.
+// RowDigest adds a version to the digest of the versions before it. The digest of no
+// versions is zero.
 func RowDigest(digest uint64, key api.Key, rv api.ResourceVersion) uint64 {
 	const prime = 1099511628211 // FNV-1a
 	digest = (digest ^ 14695981039346656037 ^ uint64(len(key))) * prime

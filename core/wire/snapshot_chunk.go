@@ -2,9 +2,9 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// SnapshotChunk is a response to [TakeSnapshot]. A complete state replaces what
-// the program has persisted, and changes extend it, but only once the last chunk
-// has arrived.
+// SnapshotChunk is a response to [TakeSnapshot]. Once the last chunk has
+// arrived, a complete state replaces the chunks that the program has persisted,
+// and changes extend them.
 type SnapshotChunk struct {
 	Request         uint32
 	Whole           bool // part of a complete state, not of changes

@@ -6,7 +6,7 @@ import "github.com/watchglass/watchglass/core/api"
 // reach its source. It is sent immediately and every period while the problem
 // lasts. The next data or progress clears it. Without a Status, the connector is
 // still reading the first state. The subscription stays open. A reader that does
-// not know the frame only misses the reason.
+// not support the frame only misses the reason.
 type SourceError struct {
 	Subscription uint32
 	Status       *api.Status // may be nil

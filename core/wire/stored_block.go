@@ -13,7 +13,7 @@ type StoredBlock struct {
 	Members []StoredMember // in order of their index
 }
 
-// StoredMember is an object of a StoredBlock. The sizes allow a reader to store the
+// StoredMember is an object of a StoredBlock. The sizes allow an engine to store the
 // object without decompressing its body.
 type StoredMember struct {
 	Index    uint32              // of the object in the block

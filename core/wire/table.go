@@ -6,9 +6,9 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// Frame is a frame of any type, as its receiver sees it. Frames also have a method
-// Append. The interface does not, so that programs do not link those of frames that
-// they only receive.
+// Frame is a received frame of any type. The interface omits the Append method that
+// every frame has. Programs therefore do not link that method for frames that they
+// only receive.
 type Frame interface {
 	Parse(payload []byte) error
 }
@@ -194,7 +194,7 @@ const (
 	TypeReaderStalled    Type = 0x76
 )
 
-// FromReader are the frames from a reader to a connector.
+// FromReader lists the frames from a reader to a connector.
 var FromReader = Set{
 	{TypeHello, func() Frame { return new(Hello) }},
 	{TypeSubscribe, func() Frame { return new(Subscribe) }},
@@ -206,7 +206,7 @@ var FromReader = Set{
 	{TypeChooseColumns, func() Frame { return new(ChooseColumns) }},
 }
 
-// FromConnector are the frames from a connector to a reader.
+// FromConnector lists the frames from a connector to a reader.
 var FromConnector = Set{
 	{TypeWelcome, func() Frame { return new(Welcome) }},
 	{TypeSchema, func() Frame { return new(Schema) }},
@@ -226,7 +226,7 @@ var FromConnector = Set{
 	{TypeChecksum, func() Frame { return new(Checksum) }},
 }
 
-// Stored are the frames of the persisted state of a reader.
+// Stored lists the frames of the persisted state of a reader.
 var Stored = Set{
 	{TypeHello, func() Frame { return new(Hello) }},
 	{TypeDictionary, func() Frame { return new(Dictionary) }},
@@ -236,7 +236,7 @@ var Stored = Set{
 	{TypeSavedSubscription, func() Frame { return new(SavedSubscription) }},
 }
 
-// Persisted are the frames of a [Chunk].
+// Persisted lists the frames of a [Chunk].
 var Persisted = Set{
 	{TypeSchema, func() Frame { return new(Schema) }},
 	{TypeDictionary, func() Frame { return new(Dictionary) }},
@@ -250,8 +250,8 @@ var Persisted = Set{
 	{TypeObjectError, func() Frame { return new(ObjectError) }},
 }
 
-// FromProgram are the frames from a program to its engine: commands, and the
-// results of I/O.
+// FromProgram lists the frames from a program to its engine, which are commands and
+// the results of I/O.
 var FromProgram = Set{
 	{TypeOpenCollection, func() Frame { return new(OpenCollection) }},
 	{TypeCloseCollection, func() Frame { return new(CloseCollection) }},
@@ -283,8 +283,8 @@ var FromProgram = Set{
 	{TypeFetched, func() Frame { return new(Fetched) }},
 }
 
-// FromEngine are the frames from an engine to its program: requests for I/O,
-// deliveries and replies.
+// FromEngine lists the frames from an engine to its program, which are requests for
+// I/O, deliveries and replies.
 var FromEngine = Set{
 	{TypeOpenStream, func() Frame { return new(OpenStream) }},
 	{TypeSendStream, func() Frame { return new(SendStream) }},

@@ -15,8 +15,8 @@ type ViewPatch struct {
 	Edits []Edit
 }
 
-// FacetCounts are the most frequent values of a facet, sorted by value, and the
-// number of values and rows beyond them.
+// FacetCounts contains the most frequent values of a facet, sorted by value, and the
+// numbers of other values and of their rows.
 type FacetCounts struct {
 	Values                 []Count
 	OtherValues, OtherRows uint64

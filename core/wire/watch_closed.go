@@ -2,7 +2,7 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// WatchClosed is the end of a watch, after all of its events.
+// WatchClosed reports the end of a watch, after all of its events.
 type WatchClosed struct {
 	Watch  uint32
 	End    api.WatchEnd

@@ -39,9 +39,10 @@ func number(s string) api.ResourceVersion {
 	return api.ResourceVersion(n)
 }
 
-// events parses "A a@1, M a@2, D b@4, B @4, E @1 | ...": added, modified, deleted,
-// bookmark, end marker. A bar ends a delivery. An event has the content of its version
-// in the history, unless "=app" sets another app label.
+// events parses a text such as "A a@1, M a@2, D b@4, B @4, E @1 | ...". The letters
+// stand for added, modified, deleted, bookmark and end marker. A bar ends a delivery.
+// An event has the content of its version in the history, unless "=app" sets another
+// app label.
 func events(l *check.Log, text string) []check.Event {
 	types := map[string]api.EventType{"A": api.Added, "M": api.Modified, "D": api.Deleted, "B": api.Bookmark, "E": api.Bookmark}
 	var list []check.Event
@@ -95,7 +96,7 @@ func relisted(w check.Watch, from, to api.ResourceVersion) check.Watch {
 	return with(w, func(w *check.Watch) { w.Relists = []check.Relist{{From: from, To: to}} })
 }
 
-// conflate is a slow watch that chose conflation.
+// conflate makes a watch slow and conflating.
 func conflate(w *check.Watch) { w.Conflating, w.Limited = true, true }
 
 func limit(w *check.Watch) { w.Limited = true }
@@ -260,7 +261,7 @@ func TestReliableIsIndependent(t *testing.T) {
 	require.NoError(t, check.Reliable(l, &w), "complete up to the state")
 }
 
-// Watches of one collection are compared with each other.
+// All compares the watches of one collection with each other.
 func TestWatchesOfACollectionAgree(t *testing.T) {
 	l := history()
 	watch := func(w check.Watch, text string) *check.Watch {
@@ -353,4 +354,15 @@ func TestFilter(t *testing.T) {
 	require.False(t, check.Filter{Fields: "f!=x"}.Match("ns/a", o))
 	require.False(t, check.Filter{Namespace: "n"}.Match("ns/a", o))
 	require.False(t, check.Filter{}.Match("ns/a", nil))
+}
+
+// A selector with a negation matches a version without labels, but the labels of a faulty
+// version are unknown.
+func TestFaultyVersionNeverMatched(t *testing.T) {
+	l := history()
+	l.Append(check.Change{ResourceVersion: 6, Key: "d", Object: &check.Object{Faulty: true, ResourceVersion: 6}})
+	notWeb := check.Filter{Labels: "app!=web"}
+	require.True(t, l.EverMatched("b", notWeb.Match))
+	require.False(t, l.EverMatched("c", notWeb.Match))
+	require.False(t, l.EverMatched("d", notWeb.Match))
 }

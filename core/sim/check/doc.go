@@ -2,14 +2,17 @@
 // deliveries of its watches. Each guarantee has a validator and an error, so that a
 // failure names the violated guarantee:
 //
-// Filter every event matches the request Ordered resource versions never
-// decrease Unique no change is delivered twice Atomic a revision is not split
-// over deliveries Bookmarkable a bookmark covers all events before it, and none
-// after it Resumable a watch from a version starts with the change after it
-// Reliable no change is missing PrevState each event leads from the watcher's
-// state to a true state Fold at a bookmark, the events add up to the exact list
-// Selected a watch with a selector is the filtered full watch Suffix watches
-// from different versions converge
+//	Filter        every event matches the request
+//	Ordered       resource versions never decrease
+//	Unique        no change is delivered twice
+//	Atomic        a revision is not split over deliveries
+//	Bookmarkable  a bookmark covers all events before it, and none after it
+//	Resumable     a watch from a version starts with the change after it
+//	Reliable      no change is missing
+//	PrevState     each event leads from the watcher's state to a true state
+//	Fold          at a bookmark, the events add up to the exact list
+//	Selected      a watch with a selector is the filtered full watch
+//	Suffix        watches from different versions converge
 //
 // The validators are independent of the engine. They have a separate parser for
 // selectors, and compute the expected events from the [Log] alone.

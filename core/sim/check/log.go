@@ -71,7 +71,7 @@ func (l *Log) At(key api.Key, rv api.ResourceVersion) *Object {
 }
 
 // TaintedChanges counts the changes of tainted objects after a version and up to
-// another. Watches may or may not receive them, and both are accepted.
+// another. Validators accept watches with and without these changes.
 func (l *Log) TaintedChanges(from, to api.ResourceVersion) (n int) {
 	for _, c := range l.changes[l.after(from):] {
 		if c.ResourceVersion <= to && l.Tainted(c.Key) {
@@ -84,9 +84,13 @@ func (l *Log) TaintedChanges(from, to api.ResourceVersion) (n int) {
 // ChangesAfter counts the changes after a version.
 func (l *Log) ChangesAfter(rv api.ResourceVersion) int { return len(l.changes) - l.after(rv) }
 
-// EverMatched reports whether a version of an object that could be served matched.
+// EverMatched reports whether any version of an object matched. A faulty version never
+// does, because its labels and fields are not known.
 func (l *Log) EverMatched(key api.Key, match func(api.Key, *Object) bool) bool {
-	return slices.ContainsFunc(l.byKey[key], func(i int) bool { return match(key, l.changes[i].Object) })
+	return slices.ContainsFunc(l.byKey[key], func(i int) bool {
+		o := l.changes[i].Object
+		return o != nil && !o.Faulty && match(key, o)
+	})
 }
 
 // Before returns the object just before a version, or nil.

@@ -18,7 +18,7 @@ type Filter struct {
 // Everything reports whether the filter matches all objects.
 func (f Filter) Everything() bool { return f == Filter{} }
 
-// Match decides about one version; no object never matches.
+// Match reports whether a version matches. A nil object never does.
 func (f Filter) Match(key api.Key, o *Object) bool {
 	if o == nil || f.Namespace != "" && key.Namespace() != f.Namespace {
 		return false
@@ -111,7 +111,8 @@ func values(set string) []string {
 	return list
 }
 
-// matchField supports the two fields that every object has by its key.
+// matchField derives the fields metadata.name and metadata.namespace from the
+// key.
 func matchField(term string, key api.Key, fields map[string]string) bool {
 	value := func(name string) string {
 		switch name {

@@ -21,7 +21,8 @@ const (
 	FromNow
 )
 
-// Request is the request of a watch.
+// Request contains the options of a watch, and the reasons for which its deliveries may
+// be delayed or merged.
 type Request struct {
 	// Scope selects the objects of the collection, and Filter those of the watch.
 	Scope, Filter   Filter
@@ -60,8 +61,8 @@ func (e Event) String() string {
 	return s
 }
 
-// Relist is a range of versions that the reader skipped. Its state changed from that at
-// From to that at To in one step.
+// Relist is a range of versions that the reader skipped. The state of the reader
+// changed from version From to version To in one step.
 type Relist struct{ From, To api.ResourceVersion }
 
 // Watch is one watch from its opening to its end.
@@ -125,8 +126,8 @@ func All(l *Log, watches ...*Watch) error {
 	return nil
 }
 
-// split separates the initial state from later events: the ADDED events in key
-// order, up to the end marker if there is one.
+// split separates the initial state from later events. The initial state is the ADDED
+// events in key order, up to the end marker if there is one.
 func (w *Watch) split() (initial, live []Event) {
 	if w.Start != FromState {
 		return nil, w.Events

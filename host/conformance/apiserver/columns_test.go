@@ -222,31 +222,8 @@ func hard(t *testing.T) {
 	t.Helper()
 	create := func(resource, namespace, object string) {
 		t.Helper()
-		r, err := api.ParseResource(resource)
-		require.NoError(t, err)
-		path := collectionPath(r, namespace)
-		var o struct {
-			Metadata struct {
-				Name       string
-				Finalizers []string
-			}
-			Deleted bool
-			Status  json.RawMessage
-		}
-		require.NoError(t, json.Unmarshal([]byte(object), &o))
-		shared.must(t, http.MethodPost, path, object)
-		t.Cleanup(func() { discard(t, path+"/"+o.Metadata.Name) })
-		if o.Status != nil {
-			var current map[string]any
-			require.NoError(t, json.Unmarshal(shared.must(t, http.MethodGet, path+"/"+o.Metadata.Name, ""), &current))
-			current["status"] = o.Status
-			body, err := json.Marshal(current)
-			require.NoError(t, err)
-			shared.must(t, http.MethodPut, path+"/"+o.Metadata.Name+"/status", string(body))
-		}
-		if slices.Contains(o.Metadata.Finalizers, "example.com/keep") {
-			shared.must(t, http.MethodDelete, path+"/"+o.Metadata.Name, "")
-		}
+		path := createObject(t, resource, namespace, object)
+		t.Cleanup(func() { discard(t, path) })
 	}
 	for _, o := range hardObjects {
 		create(o.resource, o.namespace, o.object)
@@ -262,6 +239,37 @@ func hard(t *testing.T) {
 			return err == nil && code < 300
 		}, patience, pollInterval)
 	}
+}
+
+// createObject creates an object with its status, and deletes it if it has the finalizer
+// example.com/keep. It returns the path of the object.
+func createObject(t *testing.T, resource, namespace, object string) (path string) {
+	t.Helper()
+	r, err := api.ParseResource(resource)
+	require.NoError(t, err)
+	var o struct {
+		Metadata struct {
+			Name       string
+			Finalizers []string
+		}
+		Status json.RawMessage
+	}
+	require.NoError(t, json.Unmarshal([]byte(object), &o))
+	collection := collectionPath(r, namespace)
+	shared.must(t, http.MethodPost, collection, object)
+	path = collection + "/" + o.Metadata.Name
+	if o.Status != nil {
+		var current map[string]any
+		require.NoError(t, json.Unmarshal(shared.must(t, http.MethodGet, path, ""), &current))
+		current["status"] = o.Status
+		body, err := json.Marshal(current)
+		require.NoError(t, err)
+		shared.must(t, http.MethodPut, path+"/status", string(body))
+	}
+	if slices.Contains(o.Metadata.Finalizers, "example.com/keep") {
+		shared.must(t, http.MethodDelete, path, "")
+	}
+	return path
 }
 
 // discard deletes an object immediately, without its finalizers.

@@ -37,6 +37,7 @@ func TestEachAbuseIsRefusedAndHealthyReadersMissNothing(t *testing.T) {
 		Binary: binary, Dir: t.TempDir(), Out: t.Output(),
 		Serve: []string{
 			"--max-refused-tokens", "20", "--max-requests", "20", "--max-waiting-requests", "20", "--max-unauthenticated-per-address", "50",
+			"--max-client-message-rate", "30", // two or three subscriptions a second
 		},
 	})
 	require.NoError(t, err)

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -79,24 +78,12 @@ type flakes struct {
 // repeatAll runs each unit count times, up to jobs units at a time. Two runs of one
 // unit never overlap.
 func (f *flakes) repeatAll(ctx context.Context, units []unit, count, jobs int) error {
-	next := make(chan unit, len(units))
-	for _, u := range units {
-		next <- u
-	}
-	close(next)
-	errs := make([]error, jobs)
-	var workers sync.WaitGroup
-	for i := range jobs {
-		workers.Go(func() {
-			for u := range next {
-				if errs[i] = f.repeat(ctx, u, count); errs[i] != nil || ctx.Err() != nil {
-					return
-				}
-			}
-		})
-	}
-	workers.Wait()
-	return errors.Join(errs...)
+	return inParallel(jobs, units, func(u unit) error {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return f.repeat(ctx, u, count)
+	})
 }
 
 // repeat runs a unit count times, or until ctx ends. A run that ctx interrupts

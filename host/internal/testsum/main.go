@@ -91,17 +91,49 @@ func runSuites(ctx context.Context, eachSuite bool, lanes ...[]suite) int {
 // it does not compile, counts as one failure.
 func run(ctx context.Context, out io.Writer, s suite) (t tally, durations slowest) {
 	start := time.Now()
-	for _, u := range s.units {
+	var mu sync.Mutex
+	_ = inParallel(max(1, s.jobs), s.units, func(u unit) error { // which never fails
 		if ctx.Err() != nil {
-			break
+			return nil
 		}
 		if len(s.units) == 1 {
 			fmt.Fprintf(out, "== %s: %s\n", s.name, shorten(u.name))
 		}
-		t.add(runUnit(ctx, out, u, func(r result) { durations.add(r.unit+s.suffix, r.seconds) }))
-	}
+		of := runUnit(ctx, out, u, func(r result) {
+			mu.Lock()
+			defer mu.Unlock()
+			durations.add(r.unit+s.suffix, r.seconds)
+		})
+		mu.Lock()
+		defer mu.Unlock()
+		t.add(of)
+		return nil
+	})
 	fmt.Fprintf(out, "   %s: %s in %s\n", s.name, t, time.Since(start).Round(time.Second))
 	return t, durations
+}
+
+// inParallel calls each for all units, for up to jobs units at a time, until a call
+// fails.
+func inParallel(jobs int, units []unit, each func(unit) error) error {
+	next := make(chan unit, len(units))
+	for _, u := range units {
+		next <- u
+	}
+	close(next)
+	errs := make([]error, jobs)
+	var workers sync.WaitGroup
+	for i := range jobs {
+		workers.Go(func() {
+			for u := range next {
+				if errs[i] = each(u); errs[i] != nil {
+					return
+				}
+			}
+		})
+	}
+	workers.Wait()
+	return errors.Join(errs...)
 }
 
 func runUnit(ctx context.Context, out io.Writer, u unit, ended func(result)) (t tally) {

@@ -15,6 +15,7 @@ import (
 type suite struct {
 	name   string
 	units  []unit
+	jobs   int    // units that run at a time; zero means one
 	suffix string // distinguishes its packages from those of another suite in the list of the slowest
 }
 
@@ -52,10 +53,12 @@ func conformance() []suite {
 // whose race build takes minutes. They run only under the race detector.
 var raced = []string{"./host/connector", "./host/kubeapi", "./host/push", "./host/server", "./host/client"}
 
-// suites returns four lanes, the longest first. Go tests use the processors, four
-// packages at a time because the slowest wait for processes; most Node tests wait for
-// servers and browsers, and those of the edge for real time. Make lint vets the
-// packages.
+// nodeJobs is the number of test files for Node that run at a time. Most of them wait
+// for servers, browsers or real time.
+const nodeJobs = 3
+
+// suites returns three lanes. Go tests run four packages at a time, because the slowest
+// wait for processes. Make lint vets the packages.
 func suites() ([][]suite, error) {
 	npm, examples, err := nodeFiles()
 	if err != nil {
@@ -65,14 +68,6 @@ func suites() ([][]suite, error) {
 	if err != nil {
 		return nil, err
 	}
-	var edge, rest []string
-	for _, file := range npm {
-		if strings.HasPrefix(filepath.Base(file), "edge") {
-			edge = append(edge, file)
-		} else {
-			rest = append(rest, file)
-		}
-	}
 	return [][]suite{
 		{{name: "Go", units: goTest(slices.Concat([]string{"test", "-json", "-vet=off", "-p=4"}, plain)...)}},
 		{
@@ -81,13 +76,7 @@ func suites() ([][]suite, error) {
 			{name: "selectors against Kubernetes", units: goTest("-C", "host/conformance", "test", "-json", "./selectors")},
 			{name: "the release program", units: goTest("-C", "host/internal/release", "test", "-json", ".")},
 		},
-		{
-			{name: "the npm package in Node, Chromium and workerd", units: nodeUnits(rest)},
-		},
-		{
-			{name: "the npm package at the edge", units: nodeUnits(edge)},
-			{name: "the examples", units: nodeUnits(examples)},
-		},
+		{{name: "the npm package and the examples, in Node, Chromium and workerd", units: nodeUnits(slices.Concat(npm, examples)), jobs: nodeJobs}},
 	}, nil
 }
 
