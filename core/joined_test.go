@@ -42,8 +42,8 @@ func TestJoinExistsWhileAViewIsOpen(t *testing.T) {
 	require.Equal(t, before, r.engine.usedBytes(), "a refused view needs no join")
 }
 
-// What an engine keeps about objects for views counts as memory: rows with columns of other
-// collections, the children of each object, and the owners (B7).
+// The data that an engine stores for views counts as memory (B7). It consists of the rows
+// with columns of other collections, the children of each object, and the owners.
 func TestIndexesForViewsCountAsMemory(t *testing.T) {
 	const pods = 400
 	// grown returns the memory that a view takes.

@@ -85,7 +85,8 @@ func (b *sharedCollection) usedBytes() uint64 {
 	return uint64(used)
 }
 
-// usedBytes returns the memory of all objects, and of what is kept about them for views.
+// usedBytes returns the memory of all objects, and of the data that the engine stores
+// about them for views.
 //
 //go:noinline
 func (e *Engine) usedBytes() uint64 {

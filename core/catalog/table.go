@@ -360,8 +360,8 @@ Driver|string|.spec.driver
 Pool|string|.spec.pool.name
 Age|date|.metadata.creationTimestamp|<unknown>`
 
-// preview contains kinds that are alpha or beta in Kubernetes 1.36 or 1.37, in all their
-// versions of both. Clusters serve them only if their administrators enable them.
+// preview contains kinds that are alpha or beta in Kubernetes 1.36 or 1.37, in every version that
+// these two releases serve. Clusters serve them only if their administrators enable them.
 const preview = `
 
 certificates.k8s.io/v1/clustertrustbundles ClusterTrustBundle cluster spec.signerName

@@ -397,8 +397,8 @@ func TestChildrenEqualTheNaiveCounts(t *testing.T) {
 	}
 }
 
-// UsedBytes is about what the counts of 10,000 objects of 2,500 owners, which have 500 owners,
-// take in the heap.
+// UsedBytes approximates the heap memory of the counts of 10,000 objects. They have 2,500
+// owners, which in turn have 500 owners.
 func TestUsedBytesIsTheMemoryOfTheCounts(t *testing.T) {
 	uid := func(level string, i int) string { return fmt.Sprintf("%s-%034d", level, i) }
 	var rows, sets, pods []string
@@ -429,5 +429,5 @@ func heap() int {
 	return int(m.HeapAlloc)
 }
 
-// indexBytes returns the memory of a join without that of its rows.
+// indexBytes returns the memory of a join without its rows.
 func indexBytes(j *join.Join) int { return j.UsedBytes() - j.Cacher().Arena().UsedBytes() }

@@ -35,7 +35,7 @@ func (m IDs) Remove(uid string, id store.ID) (last bool) {
 }
 
 // UsedBytes returns the approximate memory of the UIDs and of one ID each. Further IDs take
-// little beside their objects.
+// little memory in comparison with their objects.
 func (m IDs) UsedBytes() int { return uidSize * len(m) }
 
 const uidSize = 140 // of a UID of 36 bytes in a map, with a list
