@@ -57,7 +57,7 @@ func (e *Engine) attachReader(f *wire.AttachReader) {
 	if progress == 0 {
 		progress = defaultProgressMillis
 	}
-	// Progress cannot be more frequent than the origin's.
+	// Readers cannot receive progress more often than the origin reports it.
 	r.session = session.New(session.Config{
 		Server: e.cfg.Client, Decode: e.decodeBody, ProgressMillis: max(progress, e.origin.period()), MaxSubscriptions: int(min(f.MaxSubscriptions, 1<<16)),
 	}, r)

@@ -18,7 +18,8 @@ type leaf struct {
 	id    uint32
 	room  int // the initial credit
 	taken int // number of messages from the upper engine
-	// changed returns a message from the upper engine as it arrives; nil for unchanged ones.
+	// changed returns the message that arrives instead of a message from the upper engine.
+	// If it is nil, messages arrive unchanged.
 	changed func(message []byte) []byte
 }
 
@@ -28,7 +29,7 @@ func (r *rig) leaf(id uint32, room int) *leaf {
 
 var everything = []wire.ReaderScope{{Resource: "*"}}
 
-// settle moves messages between the two until none are left.
+// settle moves messages between the two engines until none are left.
 func (l *leaf) settle() {
 	for moved := true; moved; {
 		moved = l.fromLeaf() || l.fromTrunk()
@@ -98,8 +99,8 @@ func (l *leaf) silence(millis int64) {
 	l.later(millis)
 }
 
-// later advances the time, and moves messages between the two. rig.later does not move
-// messages.
+// later advances the time, and moves messages between the two engines. rig.later does not
+// move messages.
 func (l *leaf) later(millis int64) {
 	l.now += millis
 	l.engine.Tick(l.now)
@@ -219,7 +220,7 @@ func TestReadersOfAnEngine_withoutConnector(t *testing.T) {
 }
 
 // If a read waits at a reader of an engine, the engine requests progress upstream.
-// Otherwise it would not receive the version in time.
+// Otherwise the version would not arrive in time.
 func TestC35_WaitRequestsProgressUpstream(t *testing.T) {
 	r := newRig(t)
 	r.load(3)
@@ -287,8 +288,8 @@ func TestG3_PersistedReaders(t *testing.T) {
 	}
 }
 
-// A slow reader reads the rest of its data while the object that serves it restarts.
-// It no longer counts as slow, even without an open subscription.
+// A slow reader reads the rest of its data while its Durable Object restarts. The reader
+// then no longer counts as slow, even without an open subscription.
 func TestSlowReaderWithoutSubscriptionsIsNotSlowAfterARestart(t *testing.T) {
 	r := newRig(t)
 	saved := (&wire.Hello{Version: wire.Version}).Append(nil)
@@ -299,8 +300,9 @@ func TestSlowReaderWithoutSubscriptionsIsNotSlowAfterARestart(t *testing.T) {
 	require.False(t, f.Stalled)
 }
 
-// A Durable Object has a collection that its connector refused permanently. Readers ask
-// again, and are refused once if the connector refuses it again (rule B11).
+// A reader requests a collection that the connector has permanently refused to the Durable
+// Object. The object repeats the request, and refuses the reader only if the connector
+// refuses again (rule B11).
 func TestReadersDoNotReceiveTheRefusalThatAnotherUserHolds(t *testing.T) {
 	r := newRig(t)
 	r.load(10)
@@ -333,8 +335,8 @@ func TestReadersDoNotReceiveTheRefusalThatAnotherUserHolds(t *testing.T) {
 	require.Equal(t, asked+2, r.subscriptions, "both collections share one subscription")
 }
 
-// A Durable Object and its readers have collections of a resource that is installed
-// later. All of them come alive (rule B11).
+// A Durable Object and its readers have collections of a resource that is installed later.
+// All of them become live (rule B11).
 func TestReadersOfAnAbsentResourceReceiveItOnceItIsInstalled(t *testing.T) {
 	r := newRig(t)
 	r.load(10)

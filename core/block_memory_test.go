@@ -14,8 +14,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// messageOf returns a message with the given number of blocks. Each has one object, and body
-// returns the body of the object of a block.
+// messageOf returns a message with the given number of blocks. Each block has one object,
+// and body returns its body by the index of the block.
 func messageOf(subscription uint32, blocks int, body func(int) []byte) (message []byte) {
 	// Package deflate of coretest uses fixed codes, which do not shorten a thousandfold.
 	w, err := flate.NewWriter(nil, flate.BestSpeed)
@@ -66,7 +66,7 @@ func receiveBlocks(t *testing.T, blocks int, body func(int) []byte) (r *rig, all
 }
 
 // The engine enforces its memory limit before a message ends (rule B7). Bodies that do
-// not compress are stored by themselves.
+// not compress are stored individually.
 func TestMemoryLimitHoldsWithinAMessageOfBlocks(t *testing.T) {
 	random := rand.New(rand.NewSource(1))
 	r, allocated := receiveBlocks(t, 200, func(int) []byte {
@@ -90,7 +90,7 @@ func TestBlocksThatExpandAThousandfoldTakeLittleMemory(t *testing.T) {
 	require.Less(t, r.engine.usedBytes(), uint64(1<<20))
 }
 
-// must panics on errors of a buffer, which has none.
+// must panics on an error. Writing to a buffer never fails.
 func must(err error) {
 	if err != nil {
 		panic(err)

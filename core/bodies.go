@@ -7,8 +7,8 @@ import (
 )
 
 // A collection that was opened with rows first serves views as soon as its rows have
-// arrived. A read of one body requests it. Watches, lists with bodies and snapshots wait
-// until all bodies have arrived.
+// arrived. A read of one body requests that body. Watches, lists with bodies and
+// snapshots wait until all bodies have arrived.
 
 // bodyMillis is how long a read waits for a body (rule B30).
 const bodyMillis = 10_000
@@ -50,7 +50,7 @@ func (e *Engine) answerBodyWaits() {
 	}
 }
 
-// lacksBody reports whether the body of a version follows. The reflector determines
+// lacksBody reports whether the body of a version is pending. The reflector determines
 // the pending bodies only after the first reads of a new state.
 func (b *sharedCollection) lacksBody(ref store.Ref) bool {
 	return ref != 0 && b.scope.RowsFirst && b.reflector.Bodies().Left() == nil &&

@@ -226,8 +226,8 @@ func TestRequestedBodyComesFirst(t *testing.T) {
 	r.requireBodies()
 }
 
-// A message of a reader has a limited number of frames. Reads of more bodies than that
-// also complete, even after a disconnect.
+// All reads of bodies complete, even if there are more than one message of a reader may
+// have frames, and even after a disconnect.
 func TestManyReadsOfPendingBodies(t *testing.T) {
 	const reads = 2000
 	r := newRowsRigOf(t, wire.Config{}, reads)
@@ -251,7 +251,8 @@ func TestManyReadsOfPendingBodies(t *testing.T) {
 	require.Len(t, r.wanted, 2*256, "requested before and after the cut")
 }
 
-// More collections subscribe at a reconnect than a message of a reader has frames.
+// After a reconnect, all collections subscribe, even if one message of a reader cannot
+// have that many frames.
 func TestReconnectWithManyCollections(t *testing.T) {
 	const collections = 1500
 	r := newRowsRig(t, wire.Config{})
@@ -341,7 +342,8 @@ func TestChangesBetweenRowAndBody(t *testing.T) {
 	r.requireBodies()
 }
 
-// A body never belongs to another version: the reader starts over (rule B29).
+// A reader that receives bodies of other versions starts over instead of storing them
+// (rule B29).
 func TestBodiesOfOtherVersionsAreNotApplied(t *testing.T) {
 	r := newRowsRig(t, wire.Config{})
 	r.untilRows()
@@ -423,7 +425,8 @@ func TestBodiesAreOmittedForMemory(t *testing.T) {
 	require.True(t, r.asked[len(r.asked)-1].MetadataOnly)
 }
 
-// A connector without blocks sends a complete snapshot, also when it takes over.
+// A connector without blocks sends a complete snapshot, even if it continues the
+// subscription of a connector with blocks.
 func TestConnectorWithoutBlocksSendsEverything(t *testing.T) {
 	r := newRowsRig(t, wire.Config{})
 	r.untilRows()

@@ -27,7 +27,7 @@ func change(t *testing.T, message []byte) []byte {
 	return nil
 }
 
-// A message with bodies that was changed on the way has no effect, and the bodies are
+// A message with bodies that is changed in transit has no effect, and the bodies are
 // requested again (rule B32).
 func TestChangedMessageIsRefused(t *testing.T) {
 	r := newRowsRig(t, wire.Config{})
@@ -42,8 +42,8 @@ func TestChangedMessageIsRefused(t *testing.T) {
 	r.requireBodies()
 }
 
-// An object at the edge sends checksums, too. The body of the event could be read, as that of
-// another object (rule B32).
+// A Durable Object also sends checksums, so a changed event is refused. Without the checksum,
+// it could be read as another valid event (rule B32).
 func TestChangedMessageOfAnEdgeIsRefused(t *testing.T) {
 	r := newRig(t)
 	r.load(3)

@@ -37,7 +37,8 @@ type sharedCollection struct {
 	joined     joined
 }
 
-// collection is a collection that the program has opened.
+// collection is the state of an OpenCollection. Several may have the same
+// sharedCollection.
 type collection struct {
 	id           uint32
 	shared       *sharedCollection
@@ -127,8 +128,8 @@ func (b *sharedCollection) connect(e *Engine) {
 	}
 }
 
-// renew replaces the cacher by an empty one. Watches and waiting reads end with a
-// 410, because no event sequence leads to the new state. Views wait for it.
+// renew replaces the cacher by an empty one. Watches and waiting reads end with a 410,
+// because no event sequence leads to the new state. Views wait for the new state.
 func (b *sharedCollection) renew(e *Engine, reason api.WatchEnd, other *api.Status) {
 	for _, w := range e.watches.list() {
 		if w.collection.shared == b {
@@ -214,7 +215,8 @@ func (b *sharedCollection) adopt(e *Engine, r *reflector.Reflector) {
 	}
 }
 
-// serve returns the cacher for sessions.
+// serve returns the collection in the form that sessions serve. It creates one for each
+// cacher.
 func (b *sharedCollection) serve() *session.Collection {
 	if b.served == nil {
 		b.served = session.NewCollection(b.cacher)
@@ -255,7 +257,8 @@ func (b *sharedCollection) settle(status *api.Status) {
 	}
 }
 
-// settleIncomplete starts the requests that wait for bodies, or fails them.
+// settleIncomplete starts the requests that wait for bodies, or fails them if status is
+// not nil.
 //
 //go:noinline
 func (b *sharedCollection) settleIncomplete(status *api.Status) {
@@ -351,17 +354,16 @@ func (e *Engine) drop(match func(*sharedCollection) bool) {
 	e.complete = slices.DeleteFunc(e.complete, func(b *sharedCollection) bool { return !slices.Contains(e.sharedCollections, b) })
 }
 
-// tooLarge reports whether the collection stopped because of its memory, which
-// other collections may need.
+// tooLarge reports whether the collection stopped because the engine reached its memory
+// limit.
 func (b *sharedCollection) tooLarge() bool {
 	refused := b.reflector.Refused()
 	return refused != nil && refused.Code == api.CodeTooLarge
 }
 
-// enforceMemoryLimit enforces the memory limit. When the total has grown beyond it,
-// enforceMemoryLimit closes the largest collection that is still updated. Its objects
-// remain readable, and its state reports the reason. The other collections
-// continue as long as they do not grow.
+// enforceMemoryLimit closes the largest collection that is still updated when the total
+// memory has grown beyond the limit. Its objects remain readable, and its state reports
+// the reason. The other collections continue as long as they do not grow.
 func (e *Engine) enforceMemoryLimit() {
 	used, largest := e.usedBytes(), (*sharedCollection)(nil)
 	for _, b := range e.sharedCollections {

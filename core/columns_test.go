@@ -10,8 +10,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// A connector that receives ChooseColumns in another message than the Subscribe ignores
-// it.
+// ChooseColumns is always in the same message as its Subscribe. A connector ignores a
+// ChooseColumns in another message.
 func TestNoMessageSeparatesColumnsFromTheirSubscribe(t *testing.T) {
 	for _, columns := range [][]api.Column{
 		{{Name: "X", Kind: api.String, Path: ".x"}},

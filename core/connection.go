@@ -23,8 +23,8 @@ const (
 	// openMillis is how long the program may take to open a stream, and the
 	// connector to respond to Hello.
 	openMillis = 30_000
-	// A connection is considered dead after silentPeriods progress intervals
-	// without any frame.
+	// silentPeriods is the number of progress intervals without any frame after which a
+	// connection is considered dead.
 	silentPeriods = 3
 	// cutOffMillis is how long the connection may be down before attached readers
 	// are notified. Usually another connector takes over earlier.
@@ -151,9 +151,9 @@ func (c *connection) nextTick() int64 {
 	return earlier(c.silentAt(), c.cutOff)
 }
 
-// silentAt returns when a silent connection is closed. It returns zero, meaning
-// never, while no subscription is open that the connector could report on. The
-// first subscription after that gets the full time.
+// silentAt returns when a silent connection is closed. It returns zero, meaning never,
+// while no subscription is open that the connector could report on. The next subscription
+// gets the full time.
 func (c *connection) silentAt() int64 {
 	if c.phase != connected {
 		return c.deadline
@@ -327,8 +327,9 @@ func (c *connection) flush() {
 	c.send = c.send[:0]
 }
 
-// messageEnd returns the length of the leading frames that fit in one message. They are at
-// least one frame, and end with the Subscribe after a ChooseColumns.
+// messageEnd returns the length of the leading frames that fit in one message. It includes
+// at least one frame, and never separates a ChooseColumns from the Subscribe that follows
+// it.
 func messageEnd(frames []byte) int {
 	end := 0
 	for n, next := 0, 0; n < maxSendFrames && next < len(frames); n++ {

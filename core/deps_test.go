@@ -199,7 +199,8 @@ func TestImportsOfTheGuest(t *testing.T) {
 	}
 }
 
-// Lists the imports that packages of the host may have.
+// The client imports no part of the engine except api and wire. The server packages need no
+// wazero, and the packages server and metrics need no client-go.
 func TestImportsOfTheHost(t *testing.T) {
 	const wazero = "github.com/tetratelabs/wazero"
 	for path, p := range list(t, nil, "./host/...") {
@@ -254,8 +255,8 @@ func TestImportsOfTheKubernetesAPI(t *testing.T) {
 	}
 }
 
-// The size of the edge's HTTP worker is limited to kilobytes. Besides the Kubernetes
-// API it may import only the few packages listed here.
+// The HTTP worker of the edge must stay small, so it imports only the Kubernetes API and
+// the few packages listed here.
 func TestImportsOfTheEdge(t *testing.T) {
 	light := []string{"host/kubeapi", "host/access", "host/access/token", "host/limit", "host/edge", "host/source", "wasm/edge"}
 	theirs := append([]string{"github.com/golang-jwt/jwt/v5", "github.com/syumai/workers", "golang.org/x/sync/errgroup"}, protowire...)

@@ -1,9 +1,8 @@
 // Package core implements the engine: the client side of Kubernetes watches for
 // one origin, as a state machine without I/O.
 //
-// An [Engine] performs no I/O, reads no clock and starts no goroutines. The
-// program that embeds it does, and communicates with it in frames of package
-// wire:
+// An [Engine] performs no I/O, reads no clock and starts no goroutines. The program
+// that embeds it does these things, and exchanges frames of package wire with it:
 //
 //   - Step takes commands and results of I/O. Commands open a collection, a
 //     watch or a view, get, list, or acquire an object. Results report that a
@@ -42,11 +41,11 @@
 // stream as one StreamClosed. The engine ignores frames for streams that it has
 // closed, so the two sides may close a stream independently.
 //
-// A program can take a snapshot of a collection before it exits or sleeps, and
-// restore the collection later. The data is then available immediately, with the
-// time at which it was last current. Only changes are transferred. An engine with
-// a [Loader] loads the restored objects on demand. The Loader and the [Decoder]
-// are the only functions that the engine calls. Both must be deterministic.
+// A program can take a snapshot of a collection before it exits or sleeps, and restore
+// the collection later. The data is then available immediately, with the time at which
+// it was last current. Only changes are transferred. An engine with a [Loader] loads
+// the restored objects on demand. The Loader and the [Decoder] are the only functions
+// of the program that the engine calls. Both must be deterministic.
 //
 // An engine can also serve readers from its own collections, with the same
 // sessions as a connector. AttachReader adds a reader with its permissions. The

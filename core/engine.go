@@ -108,8 +108,8 @@ func New(config []byte, decode Decoder) (*Engine, error) {
 	return e, nil
 }
 
-// LoadWith sets the Loader for bodies that RestoreChunk omits. Call it before a
-// collection is opened that is to be restored.
+// LoadWith sets the Loader for bodies that RestoreChunk omits. Call it before you open
+// a collection to restore.
 func (e *Engine) LoadWith(load Loader) { e.load = load }
 
 // Step processes one or more frames with commands or results of I/O. An error

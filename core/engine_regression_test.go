@@ -58,7 +58,7 @@ func TestWatchClosedWhileItWaitsNeverStarts(t *testing.T) {
 	require.Zero(t, arena.Versions())
 }
 
-// A list that waits for a collection is answered when the connector follows another
+// A list that waits for a collection completes when the connector follows another
 // source.
 func TestPendingListCompletesWhenTheSourceIsReplaced(t *testing.T) {
 	r := newRig(t)
@@ -186,8 +186,8 @@ func TestReadersOfAnEngineReceiveTheRefusalOfItsConnector(t *testing.T) {
 	require.Nil(t, l.state().Status)
 }
 
-// If a collection is refused permanently, its readers end with that reason, and
-// later ones are refused with it.
+// If a collection is refused permanently, the subscriptions of its readers end with the
+// reason. Later subscriptions are refused with the same reason.
 func TestReadersOfARefusedCollectionGetTheReason(t *testing.T) {
 	r := newRig(t)
 	r.load(10)
@@ -205,8 +205,9 @@ func TestReadersOfARefusedCollectionGetTheReason(t *testing.T) {
 	require.Equal(t, "the message does not fit", late.state().Status.Message)
 }
 
-// An engine may close a reader's collection because of its memory before that reader
-// subscribes again. It then refuses the collection and does not open it again.
+// An engine may close a reader's collection because of its memory limit before that
+// reader subscribes again. It then refuses the subscription and does not open the
+// collection again.
 func TestCollectionTooLargeForItsReaderIsNotOpenedAgain(t *testing.T) {
 	r := newRig(t)
 	r.engine.cfg.MaxBytes = 1
@@ -273,8 +274,8 @@ func TestNumberOfDictionariesOfAConnectionIsBounded(t *testing.T) {
 	require.Contains(t, r.state().Status.Message, "more than 1024 dictionaries")
 }
 
-// Late changes are not progress: a collection whose source lags is stale,
-// regardless of the changes it receives.
+// A collection whose source lags is stale, even if it receives changes, because late
+// changes are not progress.
 func TestLateChangesAreNotProgress(t *testing.T) {
 	r := newRig(t)
 	r.load(10)

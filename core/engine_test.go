@@ -24,7 +24,7 @@ type backend struct {
 	refused *api.Status         // the response to all subscriptions; nil for none
 }
 
-// serve replaces the collection.
+// serve replaces the collection that sessions receive.
 func (b *backend) serve(pods *cacher.Cacher) {
 	b.pods, b.served = pods, session.NewCollection(pods)
 }
@@ -247,7 +247,8 @@ func TestEngine_starts_over_on_another_source(t *testing.T) {
 	}
 }
 
-// The connector relists from another source on the same connection.
+// If the connector relists from another source on the same connection, the engine
+// starts over.
 func TestEngine_starts_over_when_the_source_changes_live(t *testing.T) {
 	r := newRig(t)
 	r.backend.pods.Upstream().SetClusterID("etcd-a")
@@ -287,8 +288,8 @@ func TestEngine_a_large_relist_does_not_end_a_watch(t *testing.T) {
 	require.Equal(t, r.exact(), seen)
 }
 
-// The engine responds to a ping after it has processed all earlier frames. A
-// connector skips the response.
+// The engine responds to a ping after it has processed all earlier frames. A session
+// ignores the response.
 func TestEngine_answers_a_ping(t *testing.T) {
 	r := newRig(t)
 	r.load(10)
@@ -314,7 +315,7 @@ func TestEngine_answers_a_ping(t *testing.T) {
 }
 
 // The state of a collection contains the time of the next attempt. Reconnect makes the
-// attempt immediately, also while rights are missing.
+// attempt immediately, even while authorization is missing.
 func TestEngine_reports_the_next_attempt(t *testing.T) {
 	r := newRig(t)
 	r.load(10)

@@ -10,9 +10,9 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// program is a complete environment of an engine. Its socket is a session in the
-// same process. A real one sends and receives the same messages over a WebSocket,
-// and puts received ones into inbox.
+// program is a complete environment of an engine. Its socket is a session in the same
+// process. A real program sends and receives the same messages over a WebSocket, and
+// appends received messages to inbox.
 type program struct {
 	engine *core.Engine
 	socket *session.Session
@@ -84,8 +84,8 @@ func parse[F interface{ Parse([]byte) error }](payload []byte, f F) F {
 	return f
 }
 
-// The complete loop: the program executes every request of the engine, and returns
-// every result as a frame.
+// The program executes every request of the engine, and returns every result as a
+// frame. This is the complete loop.
 func Example() {
 	engine, err := core.New((&wire.Config{Seed: 1}).Append(nil), nil)
 	if err != nil {
@@ -106,7 +106,7 @@ func Example() {
 	// ADDED default/a app=web
 }
 
-// connector is the other side. It serves one pod, and later a second one.
+// connector is the serving side. It has one pod, and later a second one.
 type connector struct{ served *session.Collection }
 
 func newConnector() connector {

@@ -66,8 +66,8 @@ type inspection struct {
 	prefix string // of the names
 }
 
-// Inlining would add code for every name and make inspect the largest function of
-// the module.
+// add adds an entry to the reply. Inlining would add code for every name and make
+// inspect the largest function of the module.
 //
 //go:noinline
 func (i *inspection) add(name string, value int) {

@@ -11,13 +11,14 @@ import (
 	"github.com/watchglass/watchglass/core/view"
 )
 
-// joined is the part of a shared collection that joins columns of other ones, for views.
+// joined is the part of a shared collection that joins columns of other collections, for
+// views.
 type joined struct {
 	others  []*sharedCollection // none without joined columns
 	columns []api.Column
 	join    *join.Join // nil without views
-	// cause is why the columns have no current values, and status is what the state of the
-	// collection has for it.
+	// cause is the reason why the columns have no current values. status is the same error
+	// as it appears in the state of the collection.
 	cause, status *api.Status
 }
 
@@ -36,7 +37,7 @@ func (b *sharedCollection) unuse(e *Engine) {
 }
 
 // joinTo opens the other collections for joined columns. The engine subscribes to them as
-// to any other, so the rights of the user determine what it receives.
+// to any other collection, so the rights of the user determine the data that it receives.
 func (b *sharedCollection) joinTo(e *Engine, columns []api.Column) {
 	b.joined.columns = columns
 	for _, resource := range join.Resources(columns) {
@@ -48,8 +49,9 @@ func (b *sharedCollection) joinTo(e *Engine, columns []api.Column) {
 	}
 }
 
-// sources returns the objects that the joined columns read. They have no values while the
-// user lacks the right to read some of them, even if they had some before.
+// sources returns the collections that the joined columns read. It returns nil while the
+// user lacks the right to read one of them. The columns then have no values, even if they
+// had values before.
 //
 //go:noinline
 func (b *sharedCollection) sources() (cachers []*cacher.Cacher) {
@@ -62,7 +64,7 @@ func (b *sharedCollection) sources() (cachers []*cacher.Cacher) {
 	return cachers
 }
 
-// schema returns the schema of the rows of views. That of the objects must be known.
+// schema returns the schema of the rows of views. The schema of the objects must be known.
 //
 //go:noinline
 func (b *sharedCollection) schema() *api.Schema {
@@ -89,7 +91,7 @@ func (b *sharedCollection) viewable() bool {
 	return b.cacher.Ready() && (b.joined.join == nil || b.joined.join.Built())
 }
 
-// openJoin computes the joined columns from now on.
+// openJoin starts to compute the joined columns.
 func (b *sharedCollection) openJoin(e *Engine) {
 	if b.joined.others != nil && b.joined.join == nil {
 		b.joined.join = join.New(b.cacher, b.sources(), e.newCacher(), b.schema(), b.joined.columns)
@@ -105,7 +107,7 @@ func (b *sharedCollection) closeJoin() {
 	}
 }
 
-// buildJoins continues to compute joined columns, and reports whether work is left.
+// buildJoins continues the computation of joined columns, and reports whether work is left.
 func (e *Engine) buildJoins() (unfinished bool) {
 	for _, b := range e.sharedCollections {
 		switch {

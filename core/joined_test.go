@@ -10,8 +10,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// A join takes memory while a view needs it. It is computed in steps, and the first patch of
-// the view has all cells (B10).
+// A join takes memory only while a view needs it. It is computed in steps, and the first
+// patch of the view has all cells (B10).
 func TestJoinExistsWhileAViewIsOpen(t *testing.T) {
 	r := newRig(t)
 	r.load(500)
@@ -42,8 +42,8 @@ func TestJoinExistsWhileAViewIsOpen(t *testing.T) {
 	require.Equal(t, before, r.engine.usedBytes(), "a refused view needs no join")
 }
 
-// What an engine keeps about objects for views counts as memory: rows with columns of other
-// collections, the children of each object, and the owners (B7).
+// The data that an engine stores for views counts as memory (B7). It consists of the rows
+// with columns of other collections, the children of each object, and the owners.
 func TestIndexesForViewsCountAsMemory(t *testing.T) {
 	const pods = 400
 	// grown returns the memory that a view takes.

@@ -16,8 +16,8 @@ const (
 	// shortWatch is the duration of the first watch after a disconnect, which
 	// provides progress soon. It is long enough for a bookmark (rules W19, W20).
 	shortWatch = 4
-	// initialWatch is the duration of a watch that begins with the state. It is
-	// enough for any state.
+	// initialWatch is the duration of a watch that begins with the state. It is long
+	// enough to receive any state.
 	initialWatch = 600
 )
 
@@ -92,8 +92,8 @@ func (f *kubernetesFeed) put(o *kubewatch.Object) error {
 	return f.collection.reflector.Direct().Object(&put)
 }
 
-// Progress implements kubewatch.Handler. If a position is not current, it is a
-// version to resume from.
+// Progress implements kubewatch.Handler. A version that is not current becomes the
+// version to resume from, but does not count as progress.
 func (f *kubernetesFeed) Progress(p kubewatch.Progress) error {
 	if !p.Current() {
 		return f.collection.reflector.Receive(&wire.Events{ResourceVersion: p.Complete}, 0)

@@ -53,8 +53,8 @@ func (r *rig) persist(pods, changes int, chunkBytes uint32) (chunks [][]byte, wh
 	return append(chunks, more...), whole, end
 }
 
-// A restore loads no objects of the persisted state. An event loads only the objects
-// in the body of its own object (R11).
+// A restore loads no objects of the persisted state. An event loads only the body that
+// contains its object (R11).
 func TestR11_RestoreDoesNotReadObjects(t *testing.T) {
 	r := newRig(t)
 	chunks, _, end := r.persist(100, 0, 1000)
@@ -116,8 +116,8 @@ func TestR11_RestoreOfACorruptBody(t *testing.T) {
 	require.Equal(t, r.objects(1), again.objects(1))
 }
 
-// Unloaded bodies count as if they were loaded. A restored collection that grows is
-// therefore closed before its bodies would exceed the limit (B7, R11).
+// Unloaded bodies count as memory as if they were loaded. A restored collection that
+// grows is therefore closed before its bodies would exceed the limit (B7, R11).
 func TestBodiesThatWaitCountForTheMemoryAllowed(t *testing.T) {
 	r := newRig(t)
 	chunks, _, end := r.persist(100, 0, 1000)
@@ -213,8 +213,8 @@ func TestR11_BodyThatIsCorrupt(t *testing.T) {
 	}
 }
 
-// The engine does not report the remaining objects as a complete list (R11,
-// C19).
+// If a body is corrupt, readers do not receive the remaining objects as a complete list
+// (R11, C19).
 func TestR11_ReadersOfACorruptBody(t *testing.T) {
 	r := newRig(t)
 	chunks, _, _ := r.persist(60, 0, 1000)

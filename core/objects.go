@@ -129,8 +129,8 @@ func sameStatus(a, b *api.Status) bool { return a == b || a != nil && b != nil &
 // objectSources provides the engine's collections to objcache.
 type objectSources struct{ engine *Engine }
 
-// Covering implements objcache.Upstream. It returns an open collection that has
-// the object with its body, and prefers the current one.
+// Covering implements objcache.Upstream. It returns an open collection that has the
+// object with its body, and prefers current.
 func (s objectSources) Covering(id objcache.ID, current objcache.Source) objcache.Source {
 	var found objcache.Source
 	for _, b := range s.engine.complete {

@@ -58,7 +58,7 @@ func (r *rig) getObject(key api.Key) (*wire.Item, *api.Status) {
 	return nil, failed.Status
 }
 
-// A reader resumes whether or not its source has an ID.
+// A reader resumes whether or not its source has a cluster ID.
 func TestEngine_resumes_in_a_named_source(t *testing.T) {
 	r := newRig(t)
 	r.backend.pods.Upstream().SetClusterID("etcd-a")
@@ -69,8 +69,8 @@ func TestEngine_resumes_in_a_named_source(t *testing.T) {
 	require.EqualValues(t, 1, r.inspect("collection.1.resumes"))
 }
 
-// K7: the minimum version of a stopped item belongs to its history. In another one
-// it has no meaning.
+// The minimum version of a stopped item applies only to the history that it belongs to
+// (K7).
 func TestK7_MinimumVersionBelongsToItsHistory(t *testing.T) {
 	r := newRig(t)
 	r.backend.pods.Upstream().SetClusterID("etcd-a")

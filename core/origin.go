@@ -7,7 +7,7 @@ import (
 
 // origin is the provider of collections: a connector, or Kubernetes itself.
 type origin interface {
-	// need is called when a collection is open, and close when none is.
+	// The engine calls need when a collection is open, and close when none is open.
 	need()
 	close(why *api.Status)
 	// connected reports whether collections can subscribe. period returns the

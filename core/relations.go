@@ -7,8 +7,8 @@ import (
 	"github.com/watchglass/watchglass/core/store"
 )
 
-// followOwners keeps the owners of objects up to date while a view needs them. Only
-// objects of collections that the program has open take part.
+// followOwners keeps the owners of objects up to date while a view needs them. It
+// includes only the objects of collections that the program has open.
 func (e *Engine) followOwners() {
 	if !slices.ContainsFunc(e.views, func(v *liveView) bool { return v.view != nil && v.query.Recursive }) {
 		e.owners.Follow(nil)
@@ -23,8 +23,8 @@ func (e *Engine) followOwners() {
 	e.owners.Follow(open)
 }
 
-// relate selects the rows below the owner of the query. Between two calls the
-// view's rows are below the owners of the first.
+// relate selects the rows below the owner of the query. Until the next call, the view
+// shows the rows below the owners that this call has found.
 func (v *liveView) relate(e *Engine) {
 	if !v.query.Recursive || v.related == e.owners.Changes() {
 		return

@@ -8,8 +8,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// restore reads the persisted state of a shared collection, which is empty and does not
-// subscribe until the state is complete.
+// restore reads the persisted state of a shared collection. The collection is empty and
+// does not subscribe until the state is complete.
 type restore struct {
 	collection *collection // the collection that supplies the state
 	reader     *persist.Reader
@@ -85,7 +85,8 @@ func (b *sharedCollection) usedBytes() uint64 {
 	return uint64(used)
 }
 
-// usedBytes returns the memory of all objects, and of what is kept about them for views.
+// usedBytes returns the memory of all objects, and of the data that the engine stores
+// about them for views.
 //
 //go:noinline
 func (e *Engine) usedBytes() uint64 {

@@ -55,7 +55,7 @@ func (r *rig) rejections() (messages []string) {
 	return messages
 }
 
-// restart returns another engine whose connector is unreachable.
+// restart returns a new engine with the same connector.
 func (r *rig) restart() *rig {
 	next := newRig(r.t)
 	next.backend, next.config, next.now = r.backend, r.config, r.now
@@ -137,7 +137,7 @@ func TestR11_RestoreOfAPersistedState(t *testing.T) {
 	}
 }
 
-// differ counts the bytes in which two strings of one length differ.
+// differ counts the bytes in which two slices of equal length differ.
 func differ(a, b []byte) (n int) {
 	for i := range a {
 		if a[i] != b[i] {

@@ -56,8 +56,8 @@ func (c *connection) applyUpstream(frame upstreamFrame) error {
 const maxReusedChanges = 4096
 
 // takeChanges returns a buffer for the changes of a frame. reuseChanges returns it
-// after they were applied; the largest buffer is reused. It clears the buffer,
-// because changes alias the message.
+// after they were applied; the largest buffer is reused. reuseChanges clears the
+// buffer, because changes alias the message.
 func (c *connection) takeChanges() []wire.Change {
 	changes := c.changes
 	c.changes = nil
@@ -71,7 +71,7 @@ func (c *connection) reuseChanges(changes []wire.Change) {
 	}
 }
 
-// maxGrowth is how much the blocks of a message may decompress to before the memory
+// maxGrowth is the decompressed size of the blocks of a message at which the memory
 // limit is enforced. The messages of a connector have less.
 const maxGrowth = 2 << 20
 

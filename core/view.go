@@ -157,7 +157,8 @@ const viewWork = 1 << 18
 func (e *Engine) LimitViewWork(work int) { e.viewWork, e.viewWorkLeft = work, work }
 
 // buildViews continues to evaluate objects for views, and reports whether work is left.
-// The engine requests a Tick for it, so that the program can process other input first.
+// The engine requests a Tick for the rest, so that the program can process other input
+// first.
 func (e *Engine) buildViews() (unfinished bool) {
 	for _, v := range e.views {
 		if v.view == nil || !v.view.Building() || !v.collection.shared.viewable() {

@@ -10,9 +10,9 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// A view over many objects is built in steps. Each Ready does a bounded part, and requests
-// a Tick at once for the next, also if the clock stands still. The first patch is exact. A
-// view that is closed meanwhile requests nothing.
+// A view over many objects is built in steps. Each Ready does a bounded part of the work,
+// and requests an immediate Tick for the next part, even if the clock stands still. The
+// first patch is exact. A view that is closed meanwhile requests nothing.
 func TestViewIsBuiltInStepsAtTheRequestedTicks(t *testing.T) {
 	const pods = 500
 	e, err := New((&wire.Config{}).Append(nil), nil)

@@ -12,7 +12,7 @@ import (
 // maxPending limits the undelivered events of a watch without credit.
 const maxPending = 1 << 16
 
-// watch is a watch that the program has opened.
+// watch is the state of an OpenWatch.
 type watch struct {
 	id         uint32
 	collection *collection
@@ -185,7 +185,7 @@ func (e *Engine) grantWatch(f *wire.GrantWatch) {
 	w.run()
 }
 
-// run lets the watcher deliver after room became available.
+// run delivers more events of the watcher after room became available.
 func (w *watch) run() {
 	if w.watcher != nil {
 		w.watcher.Run()
@@ -227,7 +227,7 @@ func (e *Engine) removeWatch(w *watch) { delete(e.watches.byID, w.id) }
 
 func (e *Engine) findWatch(id uint32) *watch { return e.watches.byID[id] }
 
-// isOpen reports whether the watch was neither closed nor has ended.
+// isOpen reports whether the watch has neither been closed nor ended.
 func (e *Engine) isOpen(w *watch) bool { return e.watches.byID[w.id] == w && !w.finished }
 
 // reportWatches appends the deliveries of due watches, up to about readyBytes,

@@ -27,9 +27,9 @@ func ColumnCellsFrom(i int) Cells { return AllCells << (cellsOfAKind + i) }
 // Has reports whether the set contains the cell.
 func (c Cells) Has(cell Cells) bool { return c&cell != 0 }
 
-// WithoutField returns the set after field i may have changed. It also removes
+// WithoutField returns the set without field i, which may have changed. It also removes
 // every column, because any column may show the value of the field.
 func (c Cells) WithoutField(i int) Cells { return c & allFields &^ FieldCell(i) }
 
-// WithoutColumn returns the set after column i may have changed.
+// WithoutColumn returns the set without column i, which may have changed.
 func (c Cells) WithoutColumn(i int) Cells { return c &^ ColumnCell(i) }

@@ -23,9 +23,8 @@ type Label struct{ Key, Value string }
 // Labels is a label set, sorted by key. Keys are unique.
 //
 // The set that sources and connectors send starts with a label whose key is empty,
-// which Kubernetes does not allow. Its value is the text of the object's [Owner].
-// Objects with one owner have mostly equal labels, so the owner takes no memory per
-// object.
+// which Kubernetes does not allow. Its value is the text of the object's [Owner]. Most
+// objects of one owner have equal labels, so the owner takes no memory per object.
 type Labels []Label
 
 // OwnerText returns the text of the owner, or "".
@@ -36,11 +35,11 @@ func (l Labels) OwnerText() string {
 	return ""
 }
 
-// Owner returns the UID of the owner, or "": that of the controller, or else of the
-// first owner reference.
+// Owner returns the UID of the object's controller, or of the first owner reference if
+// there is no controller. It returns "" for an object without an owner.
 func (l Labels) Owner() string { return ParseOwner(l.OwnerText(), "").UID }
 
-// WithoutOwner returns the labels that the object shows.
+// WithoutOwner returns the labels without the text of the owner.
 func (l Labels) WithoutOwner() Labels {
 	if len(l) > 0 && l[0].Key == "" {
 		return l[1:]

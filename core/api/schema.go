@@ -44,11 +44,11 @@ func (r Resource) String() string { return r.APIVersion() + "/" + r.Name }
 
 // Column is one typed column of a resource's table.
 //
-// Path is a JSONPath as in the printer columns of a CustomResourceDefinition, in
-// the subset that core/objectjson documents. Kind is the type of the cells. A
-// missing value or one of another type becomes Null. Narrow tables show only
-// columns of priority zero. No table shows those of priority Hidden; they are for
-// queries, and for the times of rows.
+// Path is a JSONPath as in the printer columns of a CustomResourceDefinition, in the
+// subset that core/objectjson documents. Kind is the type of the cells. A missing value
+// or one of another type becomes Null. Narrow tables show only columns of priority
+// zero. No table shows columns of priority Hidden, which are for queries and for the
+// times of rows.
 //
 // Printer is empty for the value at Path. Otherwise it names a function of
 // core/catalog that computes the cells. Path then contains its arguments: zero or
@@ -71,14 +71,15 @@ const Hidden = 255
 // Hidden reports whether no table shows the column.
 func (c *Column) Hidden() bool { return c.Priority == Hidden }
 
-// The paths of the columns that WithTimes adds, which have the name of the last member.
+// CreationPath and DeletionPath are the paths of the columns that WithTimes adds. The
+// last member of each path is the name of the column.
 const (
 	CreationPath = ".metadata.creationTimestamp"
 	DeletionPath = ".metadata.deletionTimestamp"
 )
 
-// WithTimes returns a schema that has a column for the creation time and one for the
-// deletion time of objects. It adds the missing ones, hidden.
+// WithTimes returns the schema with a column for the creation time and one for the
+// deletion time of objects. Columns that it adds are hidden.
 func (s *Schema) WithTimes() *Schema {
 	with := *s
 	with.Columns = s.Columns[:len(s.Columns):len(s.Columns)]
@@ -90,7 +91,7 @@ func (s *Schema) WithTimes() *Schema {
 	return &with
 }
 
-// TimeColumn returns the index of the column of times at a path, or -1.
+// TimeColumn returns the index of the Date column with the given path, or -1.
 func (s *Schema) TimeColumn(path string) int {
 	for i := range s.Columns {
 		if c := &s.Columns[i]; c.Kind == Date && c.Path == path && c.Printer == "" {

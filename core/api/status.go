@@ -21,7 +21,7 @@ const (
 	ReasonProtocol        Reason = "ProtocolError" // not a Kubernetes reason: a frame violates the wire protocol
 )
 
-// The codes in use.
+// The codes of a [Status] are HTTP status codes.
 const (
 	CodeOK                 = 200
 	CodeBadRequest         = 400
@@ -67,41 +67,41 @@ func (s *Status) Is(target error) bool {
 	return ok && t.Code == s.Code && t.Reason == s.Reason
 }
 
-// BadRequest returns a 400: the request is malformed.
+// BadRequest returns a 400 for a malformed request.
 //
 //go:noinline
 func BadRequest(message string) *Status {
 	return &Status{Code: CodeBadRequest, Reason: ReasonBadRequest, Message: message}
 }
 
-// Unauthorized returns a 401: the client is not authenticated.
+// Unauthorized returns a 401 for a client that is not authenticated.
 func Unauthorized(message string) *Status {
 	return &Status{Code: CodeUnauthorized, Reason: ReasonUnauthorized, Message: message}
 }
 
-// Forbidden returns a 403: the client is not authorized.
+// Forbidden returns a 403 for a client that is not authorized.
 func Forbidden(message string) *Status {
 	return &Status{Code: CodeForbidden, Reason: ReasonForbidden, Message: message}
 }
 
-// NotFound returns a 404.
+// NotFound returns a 404 for a resource or object that does not exist.
 func NotFound(message string) *Status {
 	return &Status{Code: CodeNotFound, Reason: ReasonNotFound, Message: message}
 }
 
-// Expired returns a 410: the requested resource version is no longer available.
+// Expired returns a 410 for a resource version that is no longer available.
 //
 //go:noinline
 func Expired(message string) *Status {
 	return &Status{Code: CodeGone, Reason: ReasonExpired, Message: message}
 }
 
-// TooLarge returns a 413: an object or a frame exceeds a limit.
+// TooLarge returns a 413 for an object or a frame that exceeds a limit.
 func TooLarge(message string) *Status {
 	return &Status{Code: CodeTooLarge, Reason: ReasonTooLarge, Message: message}
 }
 
-// Invalid returns a 422: the request is well formed but contradicts itself.
+// Invalid returns a 422 for a request that is well formed but contradicts itself.
 func Invalid(message string) *Status {
 	return &Status{Code: CodeInvalid, Reason: ReasonInvalid, Message: message}
 }

@@ -39,30 +39,31 @@ const (
 // has one.
 type WatchEnd uint8
 
-// The reasons. An engine reports all except the first three; the clients that
-// embed it report those.
+// An engine reports all reasons except the first three. The clients that embed the
+// engine report those.
 const (
-	// WatchEndClosed: the consumer closed the watch.
+	// WatchEndClosed means that the consumer closed the watch.
 	WatchEndClosed WatchEnd = iota
-	// WatchEndCollectionClosed: the collection, or the client, was closed.
+	// WatchEndCollectionClosed means that the collection or the client was closed.
 	WatchEndCollectionClosed
-	// WatchEndEngineReplaced: the engine failed, and the one that replaced it
-	// cannot continue the watch.
+	// WatchEndEngineReplaced means that the engine failed, and the engine that replaced
+	// it cannot continue the watch.
 	WatchEndEngineReplaced
-	// WatchEndTimeout: the watch's TimeoutSeconds have passed.
+	// WatchEndTimeout means that the watch's TimeoutSeconds have passed.
 	WatchEndTimeout
-	// WatchEndRefused: the request was refused, so the watch did not start.
+	// WatchEndRefused means that the request was refused, so the watch did not start.
 	WatchEndRefused
-	// WatchEndSlowConsumer: under [PolicyTerminate], the queue was full for
+	// WatchEndSlowConsumer means that, under [PolicyTerminate], the queue was full for
 	// longer than dispatch waits.
 	WatchEndSlowConsumer
-	// WatchEndOvertaken: the history no longer has the next event of the watch,
-	// or a second relist occurred before its consumer had read the first.
+	// WatchEndOvertaken means that the history no longer has the next event of the
+	// watch, or that a second relist occurred before the consumer had read the changes
+	// of the first.
 	WatchEndOvertaken
-	// WatchEndHistoryLost: the resource version of the watch belongs to a history
-	// that the source has lost, or to another source.
+	// WatchEndHistoryLost means that the resource version of the watch belongs to a
+	// history that the source has lost, or to another source.
 	WatchEndHistoryLost
-	// WatchEndCorrupt: the restored state of the collection is corrupt.
+	// WatchEndCorrupt means that the restored state of the collection is corrupt.
 	WatchEndCorrupt
 )
 

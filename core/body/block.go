@@ -37,8 +37,8 @@ const (
 	farCopy      = 63
 )
 
-// repeats are the lengths of repeated distances that follow in 1, 2 and 3 bytes,
-// before the following value is added.
+// repeats are the minimum lengths of repetitions whose length follows in 1, 2 and 3
+// bytes. The bytes contain the difference from the minimum.
 var repeats = [...]int{8, 260, 65540}
 
 // block decodes one block.
@@ -111,7 +111,7 @@ func (b *block) decode() bool {
 	return b.d == len(b.dst)
 }
 
-// number reads 1 to 3 bytes.
+// number reads a number of 1 to 3 bytes.
 func (b *block) number(bytes int) (v int, ok bool) {
 	if len(b.src)-b.s < bytes {
 		return 0, false
@@ -174,7 +174,7 @@ func (b *block) continues(n int) (length int, ok bool) {
 	return n + 1, ok
 }
 
-// copy repeats n bytes from the distance.
+// copy appends n bytes, starting at the current distance before the end of the output.
 func (b *block) copy(n int) bool {
 	if b.distance <= 0 || n > len(b.dst)-b.d {
 		return false

@@ -1,18 +1,17 @@
 // Package body is the codec of object bodies. The connector encodes a body once. The
 // guest stores it unmodified, and decodes it when the object is read.
 //
-// [Decode] is the engine's decoder. It decodes plain JSON, packed bodies, and deltas
-// against another version of the object. [Encoder] is the encoder for connectors. wasip1
-// builds omit it.
+// [Decode] is the engine's decoder. It decodes plain JSON, packed bodies, and deltas against
+// another version of the object. [Encoder] is the encoder for connectors; wasip1 builds omit it.
 //
 // # Confidentiality
 //
-// A packed body depends on the JSON of one object and on the dictionary. A delta
-// also depends on an earlier version of that object. The dictionary is public text
-// (package skeleton). Therefore neither the content of a body nor its length discloses
-// anything about another object. A snapshot compresses bodies once more, in blocks
-// whose readers may read all of their objects (package session). A dictionary trained on objects would make bodies
-// smaller, and would disclose those objects to every reader.
+// A packed body depends on the JSON of one object and on the dictionary. A delta also depends on an
+// earlier version of that object. The dictionary is public text (package skeleton). Therefore
+// neither the content of a body nor its length discloses anything about another object. A snapshot
+// compresses bodies once more, in blocks whose readers may read all of their objects (package
+// session). A dictionary trained on objects would make bodies smaller, but would disclose those
+// objects to every reader.
 //
 // # Format
 //

@@ -177,8 +177,8 @@ func (e *Encoder) appendCopy(dst []byte, m match) []byte {
 	return dst
 }
 
-// firstCopy returns how many of n bytes to encode with the distance. The rest is
-// empty or has the minimum length of the next operation.
+// firstCopy returns how many of n bytes to encode with the distance. The rest is empty,
+// or at least as long as the next operation requires.
 func firstCopy(distance, n, least int) int {
 	first := min(n, 256)
 	switch {

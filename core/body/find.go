@@ -242,9 +242,9 @@ func (f *finder) extendBack(m match, literal int) match {
 	return m
 }
 
-// upToGuide truncates a copy where the guide continues beyond its end, because a
-// continuation takes one byte and another copy takes three. The rest of the copy may
-// be shorter than a literal.
+// upToGuide truncates a copy if a continuation of the guide can replace its end and
+// reaches further. A continuation takes one byte, and another copy takes three. The
+// rest of the copy may be shorter than a literal.
 func (f *finder) upToGuide(m match) match {
 	if f.continues(m) {
 		return m

@@ -15,8 +15,8 @@ func (t token) size() int {
 	return 2 + size
 }
 
-// maxTokenLookBack limits how far before the end of a copy a token may begin for
-// which the copy is shortened.
+// maxTokenLookBack is the number of bytes before the end of a copy in which the encoder
+// searches for the start of a token.
 const maxTokenLookBack = 80
 
 // isTokenByte reports whether a byte occurs in tokens.
@@ -30,7 +30,8 @@ func isWord(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
-// tokenAt returns the token that begins at an offset of a text, if there is one.
+// tokenAt returns the token that begins at an offset of a text, or the zero token if
+// there is none.
 func tokenAt(text []byte, at int) token {
 	rest := text[at:]
 	if len(rest) < hexTokenDigits || !isHex(rest[0]) || at > 0 && isWord(text[at-1]) {

@@ -10,8 +10,8 @@ import (
 	"github.com/watchglass/watchglass/core/objectjson"
 )
 
-// BenchmarkScanPod reports the cost of the printers of a pod as the difference of its
-// cases.
+// BenchmarkScanPod scans a pod with and without printers. The difference is the cost of
+// the printers.
 func BenchmarkScanPod(b *testing.B) {
 	raw, err := os.ReadFile("../../testdata/objects/pod.json")
 	require.NoError(b, err)

@@ -15,11 +15,10 @@ import (
 // If tables sort or display a resource's names in another way, it has a column
 // Name that replaces the object's name; see [NameColumn].
 //
-// A field is omitted if its value differs from the value at its path. A selector
-// on it is rejected instead of giving wrong results. These are spec.hostNetwork
-// of Pods and spec.unschedulable of Nodes (absent means "false"), source of
-// Events (is source.component), and status.successful of Jobs (is
-// status.succeeded).
+// A field is omitted if its value differs from the value at its path. A selector on it
+// is rejected instead of giving wrong results. The omitted fields are spec.hostNetwork
+// of Pods and spec.unschedulable of Nodes (absent means "false"), source of Events (is
+// source.component), and status.successful of Jobs (is status.succeeded).
 func All() []api.Schema {
 	var all []api.Schema
 	each(table[:len(stable)], func(_ string, read func() api.Schema) bool {
@@ -29,8 +28,8 @@ func All() []api.Schema {
 	return all
 }
 
-// Find returns the schema of a resource, or nil. Besides the resources of All it knows
-// some that clusters do not serve by default.
+// Find returns the schema of a resource, or nil. It also finds resources that clusters
+// do not serve by default, which All omits.
 func Find(resource api.Resource) (found *api.Schema) {
 	name := resource.String()
 	each(table, func(entry string, read func() api.Schema) bool {
@@ -64,7 +63,7 @@ func Names(schemas []api.Schema) []api.Resource {
 	return resources
 }
 
-// each calls offer for every entry of a table until it returns false.
+// each calls offer for every entry of a table until offer returns false.
 func each(rest string, offer func(name string, read func() api.Schema) bool) {
 	for rest != "" {
 		var head string

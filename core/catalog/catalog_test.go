@@ -42,7 +42,7 @@ func TestCatalogIsConsistent(t *testing.T) {
 	}
 }
 
-// The table would treat a misspelt type as a string.
+// Each column names a valid type. A column with a misspelt type would be a string.
 func TestColumnsHaveTypes(t *testing.T) {
 	columns := 0
 	for line := range strings.Lines(table) {

@@ -117,8 +117,8 @@ func TestPreviewWithoutValues(t *testing.T) {
 	}
 }
 
-// status returns the cell of a printer for the conditions of an object, each given as type,
-// status and reason. A cell that is missing is "-".
+// status returns the cell that a printer computes for the conditions of an object. Each
+// condition is given as type, status and reason. A missing cell is "-".
 func status(t *testing.T, printer, paths string, conditions ...string) string {
 	t.Helper()
 	var all []string

@@ -125,8 +125,8 @@ var accessModes = [...]struct{ mode, short string }{
 	{"ReadWriteOnce", "RWO"}, {"ReadOnlyMany", "ROX"}, {"ReadWriteMany", "RWX"}, {"ReadWriteOncePod", "RWOP"},
 }
 
-// printAccessModes prints abbreviated access modes. If there is a second path, its
-// value must exist.
+// printAccessModes prints abbreviated access modes. It prints nothing if there is a
+// second path whose value is missing.
 func printAccessModes(v *objectjson.Values, out *objectjson.Cells) {
 	if v.Len() < 2 || len(v.Get(1)) > len(`""`) {
 		for _, known := range accessModes {

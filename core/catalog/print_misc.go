@@ -227,7 +227,7 @@ func printMigration(v *objectjson.Values, out *objectjson.Cells) {
 	printCondition(v, out, "Running", "Failed", "Succeeded")
 }
 
-// printCondition prints the type of the last condition that is true and has one of some
+// printCondition prints the type of the last true condition among those of the given
 // types.
 func printCondition(v *objectjson.Values, out *objectjson.Cells, types ...string) {
 	for _, condition := range v.All(0) {
@@ -253,7 +253,7 @@ func printGroupResource(v *objectjson.Values, out *objectjson.Cells) {
 }
 
 // printVersions prints the first servers of a StorageVersion with their versions, and the
-// number of the others.
+// number of the other servers.
 func printVersions(v *objectjson.Values, out *objectjson.Cells) {
 	servers := v.All(0)
 	for _, server := range servers[:min(len(servers), most)] {

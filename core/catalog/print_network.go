@@ -7,7 +7,7 @@ import (
 	"github.com/watchglass/watchglass/core/objectjson"
 )
 
-// most is the number of addresses, ports and hosts that a cell lists.
+// most is the maximum number of addresses, ports and hosts that a cell lists.
 const most = 3
 
 // printList prints the first values and the number of the others.

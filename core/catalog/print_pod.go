@@ -43,7 +43,7 @@ type pod struct {
 	values *objectjson.Values
 	ready  int
 	total  int
-	// reason is the status: prefix, followed by the text of reason or by word.
+	// The status is prefix, followed by the text of reason or by word.
 	prefix string
 	reason objectjson.Document
 	word   string
@@ -112,7 +112,7 @@ func (p *pod) print(out *objectjson.Cells) {
 	p.printGates(out)
 }
 
-// set sets the status.
+// set sets the status to the prefix, followed by the text of reason or by word.
 //
 //go:noinline
 func (p *pod) set(prefix string, reason objectjson.Document, word string) {
@@ -167,8 +167,8 @@ func (p *pod) setTerminated(prefix string, c *containerStatus) {
 	}
 }
 
-// containers counts the containers. The first one that does not run becomes the
-// status.
+// containers counts the containers. The status describes the first one that does not
+// run.
 func (p *pod) containers() {
 	running, failed := false, false
 	var failure pod

@@ -61,7 +61,7 @@ func (q *quantity) reduce(unit int) bool {
 	return true
 }
 
-// plain expresses a quantity with a binary suffix without it.
+// plain expresses a quantity without its binary suffix.
 func (q *quantity) plain() bool {
 	if !q.binary {
 		return true

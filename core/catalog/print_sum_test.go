@@ -43,7 +43,7 @@ func TestSum(t *testing.T) {
 	}
 }
 
-// Sums are exact, whatever their units are.
+// Sums of quantities in any mix of units are exact.
 func TestSumsOfRandomQuantities(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	suffixes := []string{"n", "u", "m", "", "k", "M", "Ki", "Mi"}

@@ -60,7 +60,8 @@ func statusOfJob(v *objectjson.Values) string {
 	return "Running"
 }
 
-// condition is a condition of an object. Its values are nil if there is none.
+// condition is a condition of an object. Its values are nil if the object has no such
+// condition.
 type condition struct{ status, reason objectjson.Document }
 
 // findCondition returns the first condition of a type.

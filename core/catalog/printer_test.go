@@ -10,8 +10,8 @@ import (
 	"github.com/watchglass/watchglass/core/objectjson"
 )
 
-// printed returns the cells of columns with one printer each. The members of an object
-// are given without its name.
+// printed returns the cells of columns for an object that consists of the given
+// members.
 func printed(t *testing.T, members string, columns ...api.Column) []string {
 	t.Helper()
 	for i := range columns {
@@ -39,7 +39,8 @@ func printed(t *testing.T, members string, columns ...api.Column) []string {
 
 const name = `"metadata":{"name":"x"}`
 
-// one returns the cell of one printer for the members in v of an object.
+// one returns the cell that a printer computes for an object whose member v has the
+// given members.
 func one(t *testing.T, printer, paths, members string) string {
 	t.Helper()
 	return printed(t, name+`,"v":{`+members+`}`, api.Column{Name: "C", Printer: printer, Path: paths})[0]

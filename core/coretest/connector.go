@@ -179,8 +179,8 @@ func (r *resource) apply(put *cacher.Update, delta bool, now int64) error {
 	return nil
 }
 
-// list replaces the whole state. The source is the ID of the history that the
-// version belongs to, and usually empty.
+// list replaces the whole state. The source is the cluster ID of the version, and is
+// usually empty.
 func (r *resource) list(source string, rv api.ResourceVersion, puts []*cacher.Update, now int64) {
 	r.cacher.Listing().Begin()
 	for _, p := range puts {

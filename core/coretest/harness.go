@@ -28,7 +28,7 @@ type harness struct {
 	request   uint32
 	token     string // continue token of the last page
 	snapshots []*snapshot
-	// chunkWanted is set when the next chunk of this request must be requested.
+	// chunkWanted is set when the next chunk of the request chunkOf must be requested.
 	chunkWanted bool
 	chunkOf     uint32
 	saved       map[uint32][]byte // by reader

@@ -31,7 +31,8 @@ type network struct {
 	losing  bool // blocks of bodies do not arrive
 	old     bool // the connector does not know the frames that were added to the protocol
 	silent  bool // the open stream drops all messages silently
-	// The next message with the bytes from arrives with the bytes to instead.
+	// In the next message that contains the bytes from, the network replaces them with
+	// to.
 	from, to []byte
 	queue    []message
 }
@@ -42,7 +43,8 @@ type message struct {
 	data []byte
 }
 
-// move makes one possible move, and reports whether there was one.
+// move makes one pending move, such as the delivery of a message. It reports whether
+// there was one.
 func (h *harness) move() (bool, error) {
 	n := &h.network
 	if h.chunkWanted {
@@ -120,7 +122,8 @@ func (h *harness) deliver() error {
 	return nil
 }
 
-// hideNewFrames gives the frames that were added to the protocol an unknown type.
+// hideNewFrames replaces the types of frames that were added to the protocol later with
+// an unknown type.
 func hideNewFrames(message []byte) {
 	for len(message) > 0 {
 		t, _, rest, err := wire.Next(message)

@@ -34,8 +34,8 @@ func (p *printer) watchOf(watch, collection uint32)     { p.watches[watch] = col
 func (p *printer) viewOf(view, collection uint32)       { p.views[view] = collection }
 func (p *printer) requestOf(request, collection uint32) { p.requests[request] = collection }
 
-// mark sets how long after the start of a tick the following output occurs. Zero
-// ends that.
+// mark sets the delay of the following output after the start of a tick. Zero removes
+// the delay.
 func (p *printer) mark(after int64) { p.after = after }
 
 func (p *printer) line(format string, args ...any) {

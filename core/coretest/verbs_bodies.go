@@ -10,7 +10,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// doTap prints from now on how bodies are encoded, which the engine does not report.
+// doTap turns on lines about the encoding of bodies, which the engine does not report.
 func doTap(h *harness, v *verb) error {
 	h.network.tapped = true
 	return v.done()
@@ -32,7 +32,7 @@ func doChange(h *harness, v *verb) error {
 	return nil
 }
 
-// change returns a message with the changed bytes, if it contains those to change.
+// change replaces the bytes from with to if the message contains them.
 func (n *network) change(data []byte) []byte {
 	if len(n.from) == 0 || !bytes.Contains(data, n.from) {
 		return data
@@ -47,8 +47,8 @@ func doLoseBodies(h *harness, v *verb) error {
 	return v.done()
 }
 
-// changeBodies removes the blocks of bodies from a message if they are lost.
-// Otherwise it truncates the data of the first block.
+// changeBodies removes the blocks of bodies from a message if the network loses them.
+// If corrupt is set, it truncates the data of the next block instead.
 func (n *network) changeBodies(data []byte) (changed []byte) {
 	for len(data) > 0 {
 		kind, payload, rest, err := wire.Next(data)
@@ -70,7 +70,7 @@ func (n *network) changeBodies(data []byte) (changed []byte) {
 	return changed
 }
 
-// newDeltaEpoch sets the connector's delta epoch, unless it is zero.
+// newDeltaEpoch sets the connector's delta epoch, unless name is zero.
 func (c *connector) newDeltaEpoch(name uint64) {
 	if name != 0 {
 		c.deltaEpoch = name
@@ -99,7 +99,7 @@ func (r *resource) difference(put *cacher.Update) error {
 	return nil
 }
 
-// label labels the frames of a subscription.
+// label returns the text before the frames of a subscription.
 func label(subscription uint32) string { return fmt.Sprintf("subscription %d", subscription) }
 
 // travel prints how a message's objects are encoded, and their recipients. It skips

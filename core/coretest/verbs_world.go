@@ -202,7 +202,7 @@ func (h *harness) pass(millis int64) error {
 	}
 }
 
-// due runs everything that is due now, the world first.
+// due runs everything that is due now, first in the connector and then in the engine.
 func (h *harness) due() {
 	for h.heartbeat != 0 && h.beat <= h.now {
 		h.connector.progress(h.now)

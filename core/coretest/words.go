@@ -86,10 +86,10 @@ func (v *verb) take(what string) string {
 	return ""
 }
 
-// takeNumber is take for a number.
+// takeNumber returns the next word as a number.
 func (v *verb) takeNumber(what string) uint32 { return uint32(v.number(what, v.take(what))) }
 
-// takeDuration is take for a time such as 1.5s or -1h.
+// takeDuration returns the next word, such as 1.5s or -1h, in milliseconds.
 func (v *verb) takeDuration(what string) int64 { return v.millis(what, v.take(what)) }
 
 // rest takes all remaining words as one text.
@@ -99,7 +99,7 @@ func (v *verb) rest() string {
 	return text
 }
 
-// option returns the value of name=value, or empty.
+// option returns the value of the word name=value, or "".
 func (v *verb) option(name string) string {
 	v.options = append(v.options, name+"=")
 	for i, w := range v.words {
@@ -121,7 +121,7 @@ func (v *verb) flag(name string) bool {
 	return i >= 0
 }
 
-// optionNumber is option for a number, and returns zero if it is missing.
+// optionNumber returns the value of an option as a number, or zero if it is missing.
 func (v *verb) optionNumber(name string) uint64 {
 	if text := v.option(name); text != "" {
 		return v.number(name, text)
@@ -129,7 +129,8 @@ func (v *verb) optionNumber(name string) uint64 {
 	return 0
 }
 
-// optionDuration is option for a time, and returns zero if it is missing.
+// optionDuration returns the value of an option in milliseconds, or zero if it is
+// missing.
 func (v *verb) optionDuration(name string) int64 {
 	if text := v.option(name); text != "" {
 		return v.millis(name, text)

@@ -22,9 +22,9 @@ func (b *Bodies) Init(arena *store.Arena, window *history.Window, epoch uint64) 
 	b.arena, b.window, b.epoch = arena, window, epoch
 }
 
-// Epoch identifies the assignment of bases in the collection. As long as it is
-// the same, every version of every object has the same base. Zero means that it
-// has no identity.
+// Epoch identifies the assignment of bases in the collection. As long as it is the same,
+// every version of every object has the same base. Zero means that the assignment has no
+// identity.
 func (b *Bodies) Epoch() uint64 {
 	if b.epoch == 0 {
 		return 0
@@ -58,10 +58,10 @@ func (b *Bodies) baseBeside(ref store.Ref) store.Ref {
 	return ref
 }
 
-// Stored returns the base of a version that will be stored, with a reference. It
-// returns zero if the body is not a delta. previous is the current version or zero, and
-// member locates the body in a block, which then contains the base as well. It fails if the
-// base is neither stored nor complete.
+// Stored returns the base of a version that will be stored, with a reference. It returns
+// zero if the body is not a delta. previous is the current version or zero. member locates
+// the body in a block, which then also contains the base. It fails if the base is neither
+// stored nor complete.
 func (b *Bodies) Stored(key api.Key, rv api.ResourceVersion, base *wire.Base, previous store.Ref, member store.MemberRef) (store.Ref, *api.Status) {
 	if base.ResourceVersion == 0 {
 		return 0, nil
@@ -95,8 +95,8 @@ func (b *Bodies) Set(ref store.Ref, body *wire.RowBody, member store.MemberRef) 
 	return status
 }
 
-// Has reports whether a version has the given base, which may be none, and the current
-// dictionary.
+// Has reports whether the body of a version has the given base and the current dictionary.
+// The zero Base means no base.
 func (b *Bodies) Has(ref store.Ref, base *wire.Base) bool {
 	return b.arena.Dictionary(ref) == b.dictionaries.current.number &&
 		(b.arena.Base(ref) == 0) == (base.ResourceVersion == 0) &&

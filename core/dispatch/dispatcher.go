@@ -43,8 +43,8 @@ type Dispatcher struct {
 	counts       watcher.Counts
 }
 
-// Init initializes a dispatcher without watches. It reads the events of the window,
-// and at is the moment that the collection has reached. The seed varies the times of
+// Init initializes a dispatcher without watches. The dispatcher reads events from window,
+// and the moment that the collection has reached from at. The seed varies the times of
 // bookmarks.
 func (d *Dispatcher) Init(arena *store.Arena, window *history.Window, at *Moment, seed uint64) {
 	d.arena, d.window, d.at = arena, window, at
@@ -113,16 +113,16 @@ func (d *Dispatcher) Finish() {
 	}
 }
 
-// ForgetHistory removes all events from the window as of a version. Watches do not receive
-// the events that were not dispatched.
+// ForgetHistory removes all events from the window, which then starts at rv. Watches do
+// not receive events that were not dispatched.
 func (d *Dispatcher) ForgetHistory(rv api.ResourceVersion) {
 	d.window.Relist(rv)
 	d.dispatched = d.window.End()
 }
 
-// OfferAll delivers the events of a relist, which are not in the window. It skips
-// objects whose resource version is unchanged and whose stored form alone
-// differs, for example by a body.
+// OfferAll delivers the events of a relist, which are not in the window. It skips objects
+// whose resource version is unchanged. Only their stored form differs, for example by a
+// body.
 func (d *Dispatcher) OfferAll(events []history.Event) {
 	for i := range events {
 		if e := &events[i]; !d.sameRevision(e.Current, e.Previous) {
@@ -138,7 +138,8 @@ func (d *Dispatcher) sameRevision(a, b store.Ref) bool {
 	return a != 0 && b != 0 && d.arena.ResourceVersion(a) == d.arena.ResourceVersion(b)
 }
 
-// Fail ends watches with a 410. Nil means all.
+// Fail ends the watches that which selects with a 410. If which is nil, it ends all
+// watches.
 func (d *Dispatcher) Fail(status *api.Status, which func(*watcher.Watcher) bool) {
 	for _, r := range d.registered() {
 		if which == nil || which(r.Watcher) {
@@ -306,8 +307,8 @@ func (d *Dispatcher) register(w *watcher.Watcher) {
 	d.run(r)
 }
 
-// run delivers to a watch, and removes it from the registry if it has stopped
-// (rules W3, W6).
+// run delivers pending events to a watch, and removes it from the registry if it has
+// stopped (rules W3, W6).
 func (d *Dispatcher) run(r *registration) {
 	if r.Idle() {
 		return
@@ -356,7 +357,7 @@ func (d *Dispatcher) schedule(r *registration) {
 	d.bookmarks.set(&r.bookmark, next)
 }
 
-// StartClock starts the bookmark clock with the first list (rule C31).
+// StartClock starts the bookmark clock at the first list (rule C31).
 func (d *Dispatcher) StartClock() {
 	if d.bookmarkTick == 0 {
 		d.budget.since = d.at.Now

@@ -1,12 +1,12 @@
 package dispatch
 
-// Budget is the budget of a dispatcher.
+// Budget exports budget to tests.
 type Budget = budget
 
-// Take takes the available time.
+// Take returns the available time and empties the budget.
 func (b *Budget) Take(now int64) int64 { return b.take(now) }
 
-// GiveBack returns unused time.
+// GiveBack returns unused time to the budget.
 func (b *Budget) GiveBack(millis int64) { b.giveBack(millis) }
 
 // Held returns the number of references from the index to entries.

@@ -10,7 +10,7 @@ import (
 // Follower reads the window at its own pace. A follower that has read everything
 // is idle and uses no time. The first change that matches its filter wakes it.
 type Follower struct {
-	// Fields that every event reads come first.
+	// The fields that are read for every event come first.
 	entry          Entry[*Follower]
 	cursor         history.Cursor
 	notify         bool // registered in of.notifyNext
@@ -147,8 +147,8 @@ func (s *Followers) WakeAll() {
 	}
 }
 
-// EndRests fixes idle followers at the end of the window before a list replaces
-// the state and invalidates positions.
+// EndRests anchors idle followers at the end of the window. It is called before a list
+// replaces the state and invalidates positions.
 func (s *Followers) EndRests() {
 	for _, r := range s.all {
 		if !r.cursor.Behind() {

@@ -69,7 +69,7 @@ type wish struct {
 	number    int
 }
 
-// matches evaluates the texts without any cache.
+// matches parses and evaluates the selectors without any cache.
 func (w *wish) matches(t *testing.T, arena *store.Arena, ref store.Ref) bool {
 	if ref == 0 || !arena.Key(ref).InNamespace(w.namespace) {
 		return false
@@ -86,8 +86,8 @@ func (w *wish) matches(t *testing.T, arena *store.Arena, ref store.Ref) bool {
 
 func pick(random *rand.Rand, texts ...string) string { return texts[random.Intn(len(texts))] }
 
-// manyValues are more values than the index stores per filter. Every second label
-// has one of them.
+// manyValues are more values than the index stores per filter: the even numbers below
+// 80.
 var manyValues = func() string {
 	var values []string
 	for i := range 40 {
@@ -129,8 +129,8 @@ func randomObject(random *rand.Rand, step int) string {
 	return text + pick(random, "", " nodeName=node-1", " nodeName=node-2")
 }
 
-// C25: filters that the index leaves out do not match, for any selectors, while
-// filters are added and removed and label set IDs are reused.
+// Filters that the index leaves out do not match, for any selectors (C25). This holds
+// while filters are added and removed and label set IDs are reused.
 func TestC25_IndexFindsAllMatchingFilters(t *testing.T) {
 	found, matched := 0, 0
 	for seed := range int64(30) {
@@ -197,8 +197,8 @@ func TestFilterOfManyValuesUsesFewIndexKeys(t *testing.T) {
 	assert.Len(t, index.Find(&history.Event{Current: with}), 100)
 }
 
-// C22, C24: the index finds only filters whose most selective condition the
-// object meets, although all filters share the other conditions.
+// The index finds only filters whose most selective condition the object meets,
+// although all filters share the other conditions (C22, C24).
 func TestC24_IndexFindsFew(t *testing.T) {
 	for _, c := range []struct {
 		name   string

@@ -41,8 +41,8 @@ func TestH2_Defaults(t *testing.T) {
 	assert.EqualValues(t, 75_000, w.WindowMillis())
 }
 
-// T33: the maximum capacity of a window whose events are all within the time
-// window.
+// The maximum capacity doubles as often as necessary for a longer time window (T33).
+// All events are within the time window, so the ring grows to its maximum.
 func TestH2_UpperBound(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -73,8 +73,8 @@ func TestH2_UpperBound(t *testing.T) {
 	})
 }
 
-// T30: the effect of the next event on a ring. Times are relative to the event,
-// in minutes or fractions of the 75-second time window.
+// The next event doubles, halves or keeps a ring (T30). The ages of earlier events are
+// relative to the next event, in milliseconds.
 func TestH3_Resize(t *testing.T) {
 	const fresh, old = 1_000, 80_000
 	for _, c := range []struct {
@@ -137,8 +137,8 @@ func TestH3_Resize(t *testing.T) {
 	}
 }
 
-// T30 as in upstream: a ring full of events at even intervals receives the next
-// event. The oldest event is in the first slot or elsewhere.
+// A ring full of events at even intervals receives the next event, as in the upstream
+// test (T30). The oldest event is in the first slot or elsewhere.
 func TestT30_FullRingsOfEvenIntervals(t *testing.T) {
 	const second = 1000
 	for _, c := range []struct {
@@ -271,7 +271,8 @@ func TestH7_OldestDoesNotSplitARevision(t *testing.T) {
 	assertOldest(t, w, 39)
 }
 
-// T10: the window of a collection without changes since the list.
+// A window without changes since the list serves the version of the list and later
+// ones, and refuses earlier ones (T10).
 func TestH10_EmptyWindow(t *testing.T) {
 	_, w := newWindow(0, 0)
 	w.Relist(100)

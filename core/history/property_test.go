@@ -12,8 +12,8 @@ import (
 	"github.com/watchglass/watchglass/core/store"
 )
 
-// Compares the window with a model that keeps all events. The window returns the
-// same events for every version that it claims to serve.
+// The window returns the same events as a model that keeps all events, for every
+// version that the window serves.
 func TestWindowAgainstModel(t *testing.T) {
 	for seed := range int64(20) {
 		random := rand.New(rand.NewSource(seed))

@@ -7,7 +7,7 @@ import (
 	"github.com/watchglass/watchglass/core/coretest/objects"
 )
 
-// Reading the rows of 10,000 pods with metrics.
+// BenchmarkBuild reads the rows of 10,000 pods with metrics.
 func BenchmarkBuild(b *testing.B) {
 	var pods, usage []string
 	for i := range 10_000 {
@@ -24,8 +24,8 @@ func BenchmarkBuild(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/10_000, "ns/row")
 }
 
-// Counting the 10,000 pods of 2,500 ReplicaSets of 500 Deployments, and a change of the state
-// of one of them.
+// BenchmarkChildren counts the 10,000 pods of 2,500 ReplicaSets of 500 Deployments, and then
+// changes the state of one pod.
 func BenchmarkChildren(b *testing.B) {
 	var deployments, sets, pods []string
 	for i := range 10_000 {

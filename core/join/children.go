@@ -8,19 +8,22 @@ import (
 )
 
 // Children is the printer of columns about the objects below a row. The path of such a
-// column is the resources between a row and these objects, from the top and separated by
-// commas, and the resource of the objects. A blank and the name of a column may follow:
+// column is a list of resources, separated by commas. It has the resources between a row and
+// the objects, from the top, and then the resource of the objects. A blank and the name of a
+// column may follow:
 //
 //	apps/v1/replicasets,v1/pods
 //	apps/v1/replicasets,v1/pods Status
 //
-// The first is the number of objects, an Integer. The second is a String with their number
-// by the values of their column, the most frequent first: "Running 3, Pending 1". Objects
-// without a value are not in it, and it is Null without a value. An object is below a row
-// if its owner is the row, or an object of a resource in between that is below the row.
+// The first column is the number of objects, an Integer. The second is a String with the
+// number of objects per value of their column, such as "Running 3, Pending 1", with the most
+// frequent value first. It omits objects without a value, and is Null if no object has one.
+// An object is below a row if its owner is the row, or an object of a resource in between
+// that is below the row.
 const Children = "children"
 
-// maxValues is the number of values that a cell lists. The others are added up.
+// maxValues is the number of values that a cell lists. The cell contains a total for the
+// other values.
 const maxValues = 8
 
 // histogram contains values, in no order, and the number of objects that have each.
@@ -32,7 +35,8 @@ type bar struct {
 	n      int
 }
 
-// add adds to the number of children of an owner that have a value. Both may be "" for none.
+// add adds n to the number of children of the owner that have the value. It does nothing if
+// the owner or the value is "".
 func (j *Join) add(owner string, column int, value string, n int) {
 	if owner == "" || value == "" {
 		return
@@ -69,7 +73,7 @@ func (h *histogram) add(column int, value string, n int) {
 	*h = append(all, bar{column, lite.Clone(value), n})
 }
 
-// count sets the values to those of the row with a UID.
+// count computes the joined values of the row with the given UID.
 func (j *Join) count(uid string) {
 	ready := true
 	for _, l := range j.levels {
@@ -85,7 +89,7 @@ func (j *Join) count(uid string) {
 	}
 }
 
-// addBelow adds the objects below an object of the level to the sum.
+// addBelow adds the numbers of objects below an object of the level to the sum.
 func (l *level) addBelow(uid string) {
 	if h := l.join.children[uid]; h != nil {
 		for _, b := range *h {
@@ -100,7 +104,8 @@ func (l *level) addBelow(uid string) {
 	}
 }
 
-// value returns the value of a column, and sets the numbers of its values to zero.
+// value returns the cell of a column: the total if count is set, and otherwise the list of
+// values. To build the list, it sets the numbers of the listed values to zero.
 func (h histogram) value(column int, count bool) (v api.Value) {
 	var text []byte
 	for listed := 0; ; listed++ {

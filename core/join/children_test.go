@@ -27,8 +27,8 @@ func owning(name string) api.Schema {
 	}
 }
 
-// childColumns returns columns about the pods below the objects of a resource. The
-// resources in between are given with a comma after each.
+// childColumns returns columns about the pods below the objects of a resource. Each
+// resource in between ends with a comma.
 func childColumns(between string) []api.Column {
 	return []api.Column{
 		{Name: "Pods", Kind: api.Integer, Printer: join.Children, Path: between + "v1/pods"},
@@ -37,7 +37,8 @@ func childColumns(between string) []api.Column {
 	}
 }
 
-// counting returns a join of pods below rows, through the collections before the last.
+// counting returns a join that counts the objects of the last other collection. The
+// collections before it contain owners between the rows and these objects.
 func counting(rows *cacher.Cacher, columns []api.Column, others ...*cacher.Cacher) *join.Join {
 	schema := *rows.Schema()
 	schema.Columns = append(slices.Clone(schema.Columns), columns...)
@@ -83,7 +84,7 @@ func TestRowsCountTheirChildren(t *testing.T) {
 	require.Equal(t, "a/x | 1 | Running 1 | ", counted(j)[0])
 }
 
-// A Deployment counts the pods of its ReplicaSets, and a pod that it owns itself.
+// A Deployment counts the pods of its ReplicaSets, and the pods that it owns directly.
 func TestRowsCountObjectsFurtherBelow(t *testing.T) {
 	deployments := listed(owning("deployments"), "a/x rv=1 uid=d", "a/y rv=1 uid=e")
 	sets := listed(owning("replicasets"), "a/x1 rv=1 uid=s1 owner=d", "a/x2 rv=1 uid=s2 owner=d")
@@ -154,8 +155,8 @@ func TestCellListsTheMostFrequentValues(t *testing.T) {
 	require.Equal(t, []string{"a/x | 78 | " + strings.Join(want, ", ") + ", others 10"}, counted(j))
 }
 
-// Before the list of children has arrived, their number is unknown. So is it for a reader
-// who may not list them.
+// The number of children is unknown before their list has arrived, and for a reader who may
+// not list them.
 func TestChildrenAreUnknownWithoutTheirList(t *testing.T) {
 	sets, pods := listed(owning("replicasets"), "a/x rv=1 uid=x"), cacher.New(cacher.Config{Schema: objects.Pods()})
 	for _, j := range []*join.Join{counting(sets, childColumns(""), pods), counting(sets, childColumns(""))} {
@@ -194,7 +195,8 @@ func TestUnknownColumnOfChildrenIsNamed(t *testing.T) {
 }
 
 // family is a row collection, collections in between, and pods, with random objects and
-// owners. Each object has its own UID. owned has the latest versions by key, for each.
+// owners. Each object has its own UID. owned has the latest versions of each collection by
+// key.
 type family struct {
 	*rand.Rand
 	rv          int
@@ -219,7 +221,7 @@ func newFamily(seed uint64) *family {
 	return f
 }
 
-// random returns a new version of an object, most often with the UID that it has.
+// random returns a new version of an object, which usually keeps its UID.
 func (f *family) random(level int, key string) relative {
 	o := f.owned[level][key]
 	if o.uid == "" || f.IntN(5) == 0 {
@@ -262,7 +264,7 @@ func (f *family) change(n int) {
 	}
 }
 
-// list replaces a collection.
+// list replaces the objects of a random collection.
 func (f *family) list() {
 	f.rv++
 	level, texts := f.IntN(len(f.collections)), []string(nil)
@@ -277,7 +279,7 @@ func (f *family) list() {
 	relist(f.collections[level], api.ResourceVersion(f.rv), texts...)
 }
 
-// above reports whether the owner of an object on a level is a row, or below it.
+// above reports whether the owner of an object on a level is the row, or below the row.
 func (f *family) above(level int, owner, row string) bool {
 	if owner == "" || owner == row {
 		return owner != ""
@@ -338,8 +340,8 @@ func histogram(values map[string]int) string {
 	return strings.Join(texts, ", ")
 }
 
-// Views of a join that is built in steps, while objects and owners change and lists replace
-// collections, equal new views of the naive counts of the latest versions (B37).
+// Views of a join equal new views of the naive counts of the latest versions (B37). The
+// join is built in steps, while objects and owners change and lists replace collections.
 func TestChildrenEqualTheNaiveCounts(t *testing.T) {
 	queries := []wire.OpenView{
 		{Sort: "-Pods, name"},
@@ -395,8 +397,8 @@ func TestChildrenEqualTheNaiveCounts(t *testing.T) {
 	}
 }
 
-// UsedBytes is about what the counts of 10,000 objects of 2,500 owners, which have 500 owners,
-// take in the heap.
+// UsedBytes approximates the heap memory of the counts of 10,000 objects. They have 2,500
+// owners, which in turn have 500 owners.
 func TestUsedBytesIsTheMemoryOfTheCounts(t *testing.T) {
 	uid := func(level string, i int) string { return fmt.Sprintf("%s-%034d", level, i) }
 	var rows, sets, pods []string
@@ -427,5 +429,5 @@ func heap() int {
 	return int(m.HeapAlloc)
 }
 
-// indexBytes returns the memory of a join without that of its rows.
+// indexBytes returns the memory of a join without its rows.
 func indexBytes(j *join.Join) int { return j.UsedBytes() - j.Cacher().Arena().UsedBytes() }

@@ -16,12 +16,13 @@ import (
 //	metrics.k8s.io/v1beta1/pods CPU
 const Printer = "join"
 
-// Joins reports whether columns are of other collections. This depends on the first.
+// Joins reports whether columns are of other collections. Only the first column decides.
 func Joins(columns []api.Column) bool {
 	return len(columns) > 0 && (columns[0].Printer == Printer || columns[0].Printer == Children)
 }
 
-// Resources returns the other resources of joined columns, which are those of the first.
+// Resources returns the other resources of joined columns. All of the columns have the same
+// resources, so it reads only the first.
 //
 //go:noinline
 func Resources(columns []api.Column) (resources []string) {
@@ -42,7 +43,7 @@ func first(columns []api.Column) string {
 	return resources
 }
 
-// Join is a collection with columns of other ones.
+// Join is a collection with columns of other collections.
 type Join struct {
 	levels   []*level // the rows, and the others
 	out      *cacher.Cacher
@@ -63,10 +64,10 @@ const (
 	count = -2 // the number of objects
 )
 
-// New returns a join whose rows are the objects of a collection. It puts them into an empty
-// cacher when Build reads them. The schema is that of the rows with the joined columns at
-// the end. The others are the collections of [Resources]. There are none if the columns have
-// no values.
+// New returns a join whose rows are the objects of a collection. Build stores the rows in
+// out, which must be empty. The schema is that of the rows with the joined columns at the
+// end. The others are the collections of [Resources], or none if the columns should have no
+// values.
 func New(rows *cacher.Cacher, others []*cacher.Cacher, out *cacher.Cacher, schema *api.Schema, joined []api.Column) *Join {
 	out.Upstream().SetSchema(*schema)
 	j := &Join{out: out, counts: joined[0].Printer == Children, children: map[string]*histogram{}, values: make([]api.Value, len(joined))}
@@ -110,8 +111,8 @@ func (j *Join) Cacher() *cacher.Cacher { return j.out }
 // Unknown returns the 400 for a column that the other collection does not have, or nil.
 func (j *Join) Unknown() *api.Status { return j.unknown }
 
-// Outdated reports whether a list has replaced one of the collections, or the other
-// collections are now different ones.
+// Outdated reports whether a list has replaced one of the collections, or whether others
+// differs from the collections of the join.
 //
 //go:noinline
 func (j *Join) Outdated(others []*cacher.Cacher) bool {
@@ -132,18 +133,18 @@ func (j *Join) UsedBytes() int {
 	return used
 }
 
-// Close stops to observe the collections.
+// Close stops observing the collections.
 func (j *Join) Close() {
 	for _, l := range j.levels {
 		l.cacher.Unobserve(l)
 	}
 }
 
-// cost is the work for an object, in the unit of the Build of views.
+// cost is the work for an object, in the unit of the Build method of views.
 const cost = 192
 
-// Build reads objects until all are read, or until it has taken about this much work. It
-// returns the rest of the work.
+// Build reads objects until all are read, or until it has done about the given work. It returns
+// the remaining work.
 func (j *Join) Build(work int) int {
 	for i := len(j.levels); i > 0 && work > 0; i-- { // the rows last
 		work = j.levels[i-1].read(work)
@@ -154,7 +155,7 @@ func (j *Join) Build(work int) int {
 	return work
 }
 
-// put stores the row of a version. unchanged are cells that are equal in the current row.
+// put stores the row of a version. unchanged lists cells that are equal in the current row.
 func (j *Join) put(ref store.Ref, unchanged api.Cells) {
 	arena := j.levels[0].cacher.Arena()
 	e := j.levels[0].envelope(ref)
@@ -174,8 +175,8 @@ func (j *Join) put(ref store.Ref, unchanged api.Cells) {
 
 // revise stores the row of an object again after a change of another collection.
 func (j *Join) revise(id store.ID) {
-	// The cells are without a bit beside those of the joined columns, because all bits mean
-	// that the cells without a bit are equal, too.
+	// AllCells means that nothing has changed. The joined columns may be beyond those that have
+	// a bit, so one bit is cleared in any case.
 	if id != 0 {
 		j.put(j.levels[0].cacher.State().Version(id), api.AllCells>>1&^j.joined)
 	}

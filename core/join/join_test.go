@@ -134,7 +134,7 @@ func TestUnknownColumnIsNamed(t *testing.T) {
 	require.EqualError(t, j.Unknown(), `400 BadRequest: cannot join metrics.k8s.io/v1beta1/pods by "memory": there is no such column or field; there are Window, CPU`)
 }
 
-// A column beyond those that a set of cells can represent is updated, too.
+// A joined column is updated even if a set of cells cannot represent it.
 func TestColumnsBeyondTheThirtySecond(t *testing.T) {
 	wide := objects.Pods()
 	for i := range 30 {
@@ -247,8 +247,8 @@ func (w *world) naive() *cacher.Cacher {
 	return c
 }
 
-// A view of a join that is built in steps, while objects of both collections change, equals
-// a new view of the naive join of the latest versions.
+// A view of a join equals a new view of the naive join of the latest versions. The join is
+// built in steps, while objects of both collections change.
 func TestJoinEqualsTheNaiveOne(t *testing.T) {
 	queries := []wire.OpenView{
 		{Sort: "-CPU, Restarts"},

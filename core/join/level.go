@@ -10,16 +10,17 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// level is one of the collections. It is read in steps, and ignores changes of objects that
-// it has not read yet.
+// level is one of the collections of a join. It is read in steps, and ignores changes of
+// objects that it has not read yet.
 type level struct {
 	join   *Join
 	cacher *cacher.Cacher
 	number int
 	cursor api.Key // of the last object that was read
 	done   bool
-	// own contains the objects by UID, and owned those with an owner, by its UID. Both are
-	// empty on the last level, whose objects are only counted, and owned on that of the rows.
+	// own contains the objects by UID, and owned contains the objects by the UID of their
+	// owner. Both are empty on the last level, whose objects are only counted. owned is also
+	// empty on the level of the rows.
 	own, owned owners.IDs
 }
 
@@ -31,8 +32,8 @@ func (j *Join) addLevel(c *cacher.Cacher) {
 	c.Observe(l)
 }
 
-// read reads objects until all are read, or until it has taken about this much work. It
-// returns the rest of the work.
+// read reads objects until all are read, or until it has done about the given work. It
+// returns the remaining work.
 func (l *level) read(work int) int {
 	if l.done {
 		return work
@@ -87,11 +88,11 @@ func (l *level) Changed(id store.ID, e *history.Event) {
 	}
 }
 
-// covers reports whether an object with this key would have been read.
+// covers reports whether an object with this key has been read, if it exists.
 func (l *level) covers(key api.Key) bool { return l.done || key <= l.cursor }
 
-// move replaces a version of an object. It returns both owners, and whether the change may
-// alter rows above.
+// move replaces a version of an object. It returns the previous and the current owner, and
+// whether the change may alter rows above.
 func (l *level) move(id store.ID, from, to store.Ref) (was, is string, altered bool) {
 	j := l.join
 	if !j.counts {
@@ -114,7 +115,8 @@ func (l *level) move(id store.ID, from, to store.Ref) (was, is string, altered b
 	return was, is, altered
 }
 
-// move changes the UID of an object, and reports whether it is different. "" means none.
+// move changes the UID under which ids contains an object, and reports whether the UID
+// differs. "" means none.
 func move(ids owners.IDs, id store.ID, from, to string) bool {
 	if from == to {
 		return false
@@ -126,7 +128,7 @@ func move(ids owners.IDs, id store.ID, from, to string) bool {
 	return true
 }
 
-// revise updates the rows above the objects of the level with an owner.
+// revise updates the rows above the objects of the level that have the given owner.
 func (l *level) revise(owner string) {
 	for _, above := range l.join.levels[:l.number] {
 		for _, id := range above.own[owner] {
@@ -168,7 +170,8 @@ func (l *level) at(id store.ID) (own, owner string) {
 	return l.links(l.cacher.State().Version(id))
 }
 
-// value returns a value of a version that is counted, or "" for none. It may alias the arena.
+// value returns the value of a version that a column counts, or "" for none. It may alias the
+// arena.
 //
 //go:noinline
 func (l *level) value(ref store.Ref, column int) string {

@@ -27,7 +27,7 @@ type Config struct {
 	MaxIdleMillis int64
 }
 
-// Counters are for inspection.
+// Counters contains the counters that Inspect returns.
 type Counters struct {
 	Items      int // objects with references
 	References int
@@ -205,17 +205,18 @@ func (c *Cache) Inspect() Counters {
 	return n
 }
 
-// notRegistered is not a NotFound, because the object may exist (rule K5).
+// notRegistered returns a BadRequest instead of a NotFound, because the object may
+// exist (rule K5).
 func notRegistered(id ID) *api.Status {
 	return api.BadRequest("object " + quote(id.Key.Namespace()) + "/" + quote(id.Key.Name()) + " not registered")
 }
 
-// notFound reports that the object does not exist (rule K9).
+// notFound returns the error for an object that does not exist (rule K9).
 func notFound(id ID) *api.Status {
 	return api.NotFound(resourceName(id) + " " + quote(string(id.Key)) + " not found")
 }
 
-// notSynced reports that the object did not arrive in time (rule K8).
+// notSynced returns the error for an object that did not arrive in time (rule K8).
 func notSynced(id ID, why *api.Status) *api.Status {
 	s := &api.Status{Code: api.CodeGatewayTimeout, Reason: api.ReasonTimeout, RetryAfterSeconds: 1,
 		Message: "failed to sync " + resourceName(id) + " cache: timed out waiting for the condition"}

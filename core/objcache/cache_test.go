@@ -32,8 +32,8 @@ func TestK2_K9_SecretCache(t *testing.T) {
 	require.Equal(t, 1, w.lists)
 }
 
-// TestK1_K3_MultipleRegistrations is the kubelet's test of that name: many
-// references, one list and watch; it ends with the last.
+// TestK1_K3_MultipleRegistrations is the kubelet's test of that name. Many references
+// share one list and watch, which ends with the last reference.
 func TestK1_K3_MultipleRegistrations(t *testing.T) {
 	w := newWorld(t, Config{})
 	id := secret("a")
@@ -62,8 +62,8 @@ func plain(holders []Holder) []Holder {
 	return holders
 }
 
-// TestK3_RefMapHandlesReferencesCorrectly is the kubelet's table. One case differs:
-// releasing a reference that is not held has no effect.
+// TestK3_RefMapHandlesReferencesCorrectly runs the kubelet's table of cases. One case
+// differs: releasing a reference that is not held has no effect.
 func TestK3_RefMapHandlesReferencesCorrectly(t *testing.T) {
 	type step struct {
 		add   string
@@ -292,8 +292,8 @@ func TestK12_NotStoppedOnSlowInitialization(t *testing.T) {
 	require.Empty(t, w.own)
 }
 
-// TestK12_NeverReadIsIdleSinceItWasLoaded: in the kubelet, the next sweep removes
-// objects that were never read.
+// An object that was never read becomes idle some time after it was loaded. In the
+// kubelet, the next sweep removes it.
 func TestK12_NeverReadIsIdleSinceItWasLoaded(t *testing.T) {
 	w := newWorld(t, Config{})
 	w.add(secret("a"), "pod")

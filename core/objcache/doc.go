@@ -23,8 +23,8 @@
 // returns its current state.
 //
 // The program drives the cache: it calls Tick with the time, and Settle after any
-// change of a source. The cache does not know how sources work; see [Upstream].
-// [Registrations] turns "this version of this pod uses these objects" into
+// change of a source. The cache does not depend on the kind of its sources; see
+// [Upstream]. [Registrations] turns "this version of this pod uses these objects" into
 // references.
 //
 // # Differences from the kubelet

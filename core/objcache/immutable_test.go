@@ -8,7 +8,7 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// TestK11_ImmutableSecretStopsTheReflector is the kubelet's table of five.
+// TestK11_ImmutableSecretStopsTheReflector runs the kubelet's table of five cases.
 func TestK11_ImmutableSecretStopsTheReflector(t *testing.T) {
 	yes, no := true, false
 	for _, c := range []struct {

@@ -15,8 +15,8 @@ type item struct {
 	own       bool   // the source was opened for this item
 	startedAt int64  // when the source was set
 	loadedAt  int64  // when it was synced; zero while loading
-	// minimum is the newest version that was served, which no later source may fall
-	// behind (rule K7).
+	// minimum is the newest version that was served. No later source may be older (rule
+	// K7).
 	minimum Version
 
 	// copy is an immutable object. It is served while there is no source, or
@@ -213,7 +213,8 @@ func (it *item) planSweep() {
 	}
 }
 
-// refused reports whether the object will not arrive, or not before its resource does.
+// refused reports whether the object will never arrive, or only after its resource is
+// installed.
 func refused(s api.State, why *api.Status) bool {
 	absent := s == api.StateConnecting && why != nil && why.Code == api.CodeNotFound
 	return absent || s == api.StateClosed || s == api.StateForbidden
@@ -225,8 +226,8 @@ type Look struct {
 	// there is one.
 	State  api.State
 	Status *api.Status
-	// Known is false until the object was loaded. Fields from an earlier Look
-	// remain valid to the extent that State describes.
+	// Known is false until the object was loaded. While it is false, the fields of an
+	// earlier Look remain valid, and State describes how current they are.
 	Known           bool
 	ResourceVersion api.ResourceVersion // everything up to this version is included
 	Object          *Object             // nil if there is none; valid until the next call

@@ -29,10 +29,10 @@ type question struct {
 	answer *answer
 }
 
-// TestAgainstASimpleModel runs random operations in random order. References equal
-// the acquired ones, and every Get returns a result within a second that the
-// sources justify. Versions never decrease, idle items stop, and no state is
-// left at the end.
+// TestAgainstASimpleModel runs random operations on a cache and a model. References
+// equal the acquired ones, and every Get returns a result within a second that the
+// sources justify. Versions never decrease, idle items stop, and no state is left at
+// the end.
 func TestAgainstASimpleModel(t *testing.T) {
 	happened := map[string]int{}
 	for seed := range int64(200) {

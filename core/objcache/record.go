@@ -5,7 +5,7 @@ package objcache
 // Debug reports whether references are recorded.
 const Debug = false
 
-// record is empty in this build.
+// record records nothing in this build.
 type record struct{}
 
 func (record) add(int64)         {}

@@ -24,7 +24,7 @@ type version struct {
 // state contains all objects at one time.
 type state map[api.Key]version
 
-// world contains the actual objects, and the sources that follow them.
+// world contains the actual objects, and the sources that observe them.
 type world struct {
 	t       testing.TB
 	cache   *Cache

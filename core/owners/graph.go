@@ -59,12 +59,12 @@ func (g *Graph) UsedBytes() (used int) {
 	return used
 }
 
-// Changes counts the changes that may alter a result of Below. Changes of objects
-// without children below owners that have others do not count.
+// Changes counts the changes that may alter a result of Below. A change of an object
+// without children does not count if its owner has other children.
 func (g *Graph) Changes() uint64 { return g.changes }
 
-// Children returns the objects of a collection with an owner. It is valid until the
-// next change.
+// Children returns the objects of a collection that have the given owner. The result is
+// valid until the next change.
 func (g *Graph) Children(c *cacher.Cacher, owner string) []store.ID {
 	if x := g.indexOf(c); x != nil {
 		return x.children[owner]
@@ -74,7 +74,7 @@ func (g *Graph) Children(c *cacher.Cacher, owner string) []store.ID {
 
 // Below returns the UID of the root, and those of all objects below it that have
 // children. The owners of all objects below the root are among them. It takes time
-// proportional to the number of objects below the root. The texts are the caller's.
+// proportional to the number of objects below the root. The caller owns the texts.
 func (g *Graph) Below(root string) []string {
 	found, known := []string{root}, map[string]bool{root: true}
 	for i := 0; i < len(found); i++ {

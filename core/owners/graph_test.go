@@ -17,7 +17,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// owned is an object as the model knows it.
+// owned is an object of the model.
 type owned struct{ uid, owner string }
 
 // world has collections and their objects, by key.
@@ -49,7 +49,7 @@ func (w *world) put(collection int, key string, o owned, apply func(*cacher.Upda
 	apply(objects.Update(text))
 }
 
-// below reports whether a chain of owners leads from an object to the root. It follows
+// below reports whether the chain of owners of an object reaches the root. It follows
 // every version of every owner.
 func (w *world) below(o owned, root string) bool {
 	seen := map[string]bool{}
@@ -72,8 +72,8 @@ func (w *world) below(o owned, root string) bool {
 	return false
 }
 
-// step changes something at random: few UIDs make owners that are missing, late or
-// deleted, copies of an object in several collections, and cycles.
+// step makes a random change. There are few UIDs, so some owners are missing, late or
+// deleted. Several collections contain copies of an object, and there are cycles.
 func (w *world) step(r *rand.Rand, uids int) {
 	w.rv++
 	uid := func() string { return fmt.Sprintf("u%d", r.IntN(uids)) }
@@ -120,8 +120,8 @@ func (w *world) follow(g *owners.Graph) {
 	g.Follow(open)
 }
 
-// A view below an owner has exactly the objects from which a chain of owners leads to it.
-// This holds for all changes, also if the view is rarely brought up to date.
+// A view below an owner has exactly the objects whose chain of owners reaches that owner.
+// This holds after any changes, even if the view is rarely updated.
 func TestAViewBelowAnOwnerAgreesWithTheModel(t *testing.T) {
 	for seed := range uint64(60) {
 		r := rand.New(rand.NewPCG(seed, 19))
@@ -184,8 +184,8 @@ func apply(t *testing.T, v *view.View, rows map[api.Key]bool) int {
 	return total
 }
 
-// Pods of a rollout come and go without the cost of finding the objects below each
-// owner again.
+// A change of a pod whose owner has other pods does not count as a change of the graph. A
+// rollout therefore does not repeat the search for the objects below an owner.
 func TestAnObjectWithoutChildrenChangesNoOwners(t *testing.T) {
 	w, g := newWorld(2), owners.Graph{}
 	pods, sets := w.collections[0], w.collections[1]

@@ -10,8 +10,8 @@ import (
 // IDs contains IDs of objects by a UID, each list in ascending order.
 type IDs map[string][]store.ID
 
-// Add adds an ID, and reports whether it is the first one of the UID. The UID may be
-// temporary.
+// Add adds an ID, and reports whether it is the first one of the UID. It copies the
+// UID.
 func (m IDs) Add(uid string, id store.ID) (first bool) {
 	list := m[uid]
 	at, _ := slices.BinarySearch(list, id)
@@ -35,7 +35,7 @@ func (m IDs) Remove(uid string, id store.ID) (last bool) {
 }
 
 // UsedBytes returns the approximate memory of the UIDs and of one ID each. Further IDs take
-// little beside their objects.
+// little memory in comparison with their objects.
 func (m IDs) UsedBytes() int { return uidSize * len(m) }
 
 const uidSize = 140 // of a UID of 36 bytes in a map, with a list

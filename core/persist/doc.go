@@ -12,11 +12,11 @@
 // The program stores chunks and their bodies, and this package does no I/O. Bodies may
 // stay in the program's storage until an object in them is read:
 //
-//   - core/reflector/lazy.go is such a body,
+//   - core/reflector/lazy.go implements an unloaded body,
 //   - core/store/segment.go finds the body of a key,
 //   - core/cacher/restored.go fails all reads once a body is missing or corrupt.
 //
 // The program is a Durable Object (js/src/edge/storage.ts), a browser's page
-// (js/src/persistence) or the Go client. The frames TakeSnapshot, NextChunk, SnapshotChunk
-// and RestoreChunk are its interface.
+// (js/src/persistence) or the Go client. It uses the frames TakeSnapshot, NextChunk,
+// SnapshotChunk and RestoreChunk.
 package persist

@@ -8,7 +8,7 @@ import (
 )
 
 // Reader restores the state of a collection from its chunks, on a reflector of its own.
-// The collection does not have the state until it is complete.
+// The collection receives the state only when it is complete.
 type Reader struct {
 	config    ReaderConfig
 	reflector *reflector.Reflector
@@ -23,7 +23,7 @@ type ReaderConfig struct {
 	// New returns a reflector that was never connected.
 	New func() *reflector.Reflector
 	// Load returns the body with a name and a length from the program's storage. Nil
-	// means that each chunk must have its body.
+	// means that each chunk must include its body.
 	Load func(name, length uint32) []byte
 }
 

@@ -41,8 +41,8 @@ func NewWriter(reader *session.SnapshotReader, scope reflector.Scope, clusterID 
 func (w *Writer) Close() { w.reader.Close() }
 
 // Next returns the next chunk with its body. The caller sets its Request. The data is
-// valid until the next call. Nothing follows the last chunk. progressMillis is the time
-// of the last progress of the collection.
+// valid until the next call. Do not call Next after the last chunk. progressMillis is
+// the time of the last progress of the collection.
 func (w *Writer) Next(progressMillis int64) (wire.SnapshotChunk, *api.Status) {
 	if status := w.reader.Next(&w.content, w.chunkBytes); status != nil {
 		return wire.SnapshotChunk{}, status

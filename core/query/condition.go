@@ -196,8 +196,8 @@ func (c *condition) holds(r Row) bool {
 	return c.negated
 }
 
-// isTruthy decides a condition that is only a name. A text is true if it is "true",
-// or a ratio such as 2/2 whose numbers are equal.
+// isTruthy reports whether a condition that is only a name holds for the value of that
+// name. A text is true if it is "true", or a ratio such as 2/2 whose numbers are equal.
 func isTruthy(v api.Value) bool {
 	switch v.Kind {
 	case api.Null:

@@ -8,10 +8,10 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// Row is an object as queries see it.
+// Row is an object with the data that queries evaluate.
 type Row struct {
 	Envelope wire.Envelope
-	// Cells, if not nil, are those of the envelope.
+	// Cells, if not nil, is the index of the envelope's cells.
 	Cells  *wire.CellIndex
 	Labels api.Labels // with the owner
 	// Now is the time that ages refer to, in milliseconds since the epoch.
@@ -190,7 +190,7 @@ func (o *Operand) Same(unchanged api.Cells, sameLabels bool) bool {
 
 func text(s string) api.Value { return api.Value{Kind: api.String, Text: s} }
 
-// UnknownName returns the 400 for a name that Resolve does not know. The verb, such as
+// UnknownName returns the 400 for a name that Resolve does not find. The verb, such as
 // "sort", is the operation that uses the name. The error suggests a similar name and
 // lists all names.
 func UnknownName(schema *api.Schema, verb, name string) *api.Status {
@@ -212,8 +212,8 @@ func unknownName(schema *api.Schema, name string) string {
 	return message + "there are " + lite.Join(names, ", ")
 }
 
-// closest returns the candidate with the fewest edits from a name, if they are at
-// most a third of its length.
+// closest returns the candidate with the fewest edits from a name, if the edits are at
+// most a third of the name's length. Otherwise it returns "".
 func closest(name string, candidates []string) string {
 	best, least := "", len(name)/3+1
 	for _, c := range candidates {

@@ -26,9 +26,9 @@ type Search struct {
 // Words is a set of words of a search.
 type Words uint32
 
-// ParseSearch parses a search: words separated by spaces. "-" in front of a word
-// excludes it. Double quotes keep spaces; a missing closing quote ends with the text,
-// because people see results while they type. A label matches as key=value.
+// ParseSearch parses a search: words separated by spaces. "-" in front of a word excludes
+// it. Double quotes keep spaces. A quote that is not closed extends to the end of the
+// text, because people see results while they type. A label matches as key=value.
 func ParseSearch(source string) (Search, *api.Status) {
 	var s Search
 	if len(source) > MaxSearchBytes {
@@ -88,8 +88,8 @@ func (s *Search) InLabels(labels api.Labels) Words {
 	return found
 }
 
-// Matches reports whether a row matches whose labels contain the words inLabels. cells
-// are those of the envelope, or nil.
+// Matches reports whether a row matches whose labels contain the words inLabels. cells is
+// the index of the envelope's cells, or nil.
 func (s *Search) Matches(envelope wire.Envelope, cells *wire.CellIndex, inLabels Words) bool {
 	found := inLabels
 	if found&s.exclude != 0 {

@@ -92,7 +92,8 @@ func TestSearchesKeepSpacesInQuotes(t *testing.T) {
 	}
 }
 
-// The npm package splits searches as well, to highlight words. Both read this file.
+// The npm package also splits searches, to highlight words. Its tests read the same
+// file.
 func TestSearchesAreSplitAsInTheSharedFile(t *testing.T) {
 	data, err := os.ReadFile("../../testdata/query/searches.json")
 	require.NoError(t, err)

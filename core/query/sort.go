@@ -28,7 +28,7 @@ const LimitSortKeys = "max-sort-keys"
 // Sort is an order of rows. The zero value is the order of the objects' keys.
 type Sort struct {
 	Keys []SortKey
-	// Reversed means the reversed order of the objects' keys. It has no other keys.
+	// Reversed means the reversed order of the objects' keys. Keys is then empty.
 	Reversed bool
 }
 

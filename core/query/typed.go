@@ -62,8 +62,8 @@ const longNumber = 9
 // texts compare by value: node-2 precedes node-10, v1.9 precedes v1.10, and 10.0.0.9
 // precedes 10.0.0.10. An IPv6 address becomes its 16 bytes.
 //
-// A number becomes a digit with the number of its digits, followed by these digits
-// without leading zeros.
+// A number becomes one digit that counts its digits, followed by these digits without
+// leading zeros.
 func appendNatural(dst []byte, s string) []byte {
 	if address, ok := parseIPv6(s); ok {
 		return append(append(dst, ':'), address[:]...)

@@ -73,8 +73,8 @@ func ParseWhere(schema *api.Schema, source string) (Where, *api.Status) {
 	return Where{[]expression{e}}, nil
 }
 
-// parser is a recursive-descent parser with one token of lookahead, tok. After an
-// error it reads the end.
+// parser is a recursive-descent parser with one token of lookahead, tok. After an error, the next
+// token is the end.
 type parser struct {
 	lexer
 	schema     *api.Schema
@@ -95,7 +95,7 @@ func (p *parser) advance() {
 	}
 }
 
-// fail reports the first error. The parser then sees the end of the text.
+// fail reports the first error. The next token is then the end of the text.
 func (p *parser) fail(at int, message string) {
 	if p.problem == nil && p.limit == nil {
 		p.problem = &problem{at, message}

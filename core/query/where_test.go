@@ -278,7 +278,7 @@ func TestTimesAreCompared(t *testing.T) {
 	}
 }
 
-// A condition does not change between the flips that it announces.
+// A condition does not change between the times that Flip returns.
 func TestConditionsWithAgesAnnounceWhenTheyChange(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 1))
 	for range 500 {

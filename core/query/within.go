@@ -8,7 +8,8 @@ import (
 const (
 	lowBits  = 0x0101010101010101
 	highBits = 0x8080808080808080
-	// loadAhead is the number of bytes that within reads at once, from two positions.
+	// loadAhead is the number of bytes that within reads at once: eight bytes from each
+	// of two adjacent positions.
 	loadAhead = 9
 )
 
@@ -27,7 +28,8 @@ func within(text []byte, word string) bool {
 		first, second := lowBits*uint64(word[0]), lowBits*uint64(word[1])
 		at := unsafe.Pointer(unsafe.SliceData(text))
 		for ; i <= last && i+loadAhead <= len(text); i += 8 {
-			// A byte of both is zero where the first two bytes of the word are.
+			// A byte of both is zero where the text contains the first two bytes of the
+			// word.
 			both := *(*uint64)(unsafe.Add(at, i)) ^ first | *(*uint64)(unsafe.Add(at, i+1)) ^ second
 			for found := (both - lowBits) &^ both & highBits; found != 0; found &= found - 1 {
 				if p := i + bits.TrailingZeros64(found)/8; p <= last && borrow(text[p:p+len(word)]) == word {

@@ -80,7 +80,7 @@ func TestSearchNarrows(t *testing.T) {
 	}
 }
 
-// A word with the byte between two texts must not match across them.
+// A word that contains the separator of texts does not match across two texts.
 func TestSearchWithTheSeparatorHasNoText(t *testing.T) {
 	s, _ := query.ParseSearch("a\xffb")
 	require.False(t, s.HasText())

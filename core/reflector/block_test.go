@@ -60,8 +60,8 @@ func TestLabelSetsOfABlockEndWithItsObjects(t *testing.T) {
 	require.Equal(t, 1, r.cacher.Arena().Labels.Len())
 }
 
-// The state does not change, and the error reports that a block is corrupt (rule
-// B27).
+// After a corrupt block the subscription starts over. The state does not change, and the
+// error reports that a block is corrupt (rule B27).
 func TestCorruptBlockStartsOver(t *testing.T) {
 	truncated := block("db", "default/x rv=8")
 	truncated.Data = truncated.Data[:8]

@@ -18,7 +18,7 @@ import (
 // maxWanted limits the requested bodies. A session accepts the same number.
 const maxWanted = 256
 
-// Bodies are the bodies that a collection waits for, or has given up.
+// Bodies tracks the bodies that a collection waits for, or has given up.
 type Bodies struct {
 	reflector *Reflector
 	pending   []uint64 // one bit per store.ID
@@ -53,7 +53,7 @@ func (b *Bodies) add(id store.ID) {
 	b.missing++
 }
 
-// Pending reports whether the body of an object follows.
+// Pending reports whether the collection waits for the body of an object.
 func (b *Bodies) Pending(key api.Key) bool {
 	return b.missing > 0 && b.has(b.reflector.cacher.State().Find(key))
 }
@@ -67,8 +67,8 @@ func (b *Bodies) Complete() bool {
 // Left returns why the collection continues without bodies, or nil.
 func (b *Bodies) Left() *api.Status { return b.left }
 
-// Request asks for a pending body before others, also after a reconnect. While
-// maxWanted are requested, further bodies arrive in their turn.
+// Request requests a pending body before others, also after a reconnect. While maxWanted
+// bodies are requested, Request does nothing.
 func (b *Bodies) Request(key api.Key) {
 	if len(b.wanted) == maxWanted || slices.Contains(b.wanted, key) {
 		return
@@ -162,9 +162,9 @@ func (b *Bodies) completed() {
 // without bodies, and a later watch must not receive those.
 func (r *Reflector) forgetHistory() { r.cacher.Watches().ForgetHistory(r.cacher.ResourceVersion()) }
 
-// snapshotBodies sets bodies. If the state has other versions than the connector, a
-// snapshot follows. After a corrupt block the subscription resumes with the first body
-// that is missing.
+// snapshotBodies sets bodies. If the connector has other versions than the state, the
+// subscription starts over with a snapshot. After a corrupt block the subscription
+// resumes with the first body that is missing.
 func (r *Reflector) snapshotBodies(f *wire.SnapshotBodies, bytes int) error {
 	if err := r.answered("SnapshotBodies"); err != nil {
 		return err
@@ -250,8 +250,8 @@ func (b *Bodies) findRows(f *wire.SnapshotBodies) bool {
 	return len(b.known) == int(f.Objects) && digest == f.Digest
 }
 
-// settleChanged settles an object after a change, given its ID before the change. Its
-// new version has a body.
+// settleChanged settles an object after a change or deletion, given its ID before that.
+// It does nothing if the new version has no body.
 func (b *Bodies) settleChanged(key api.Key, before store.ID) {
 	c := b.reflector.cacher
 	if id := c.State().Find(key); id == 0 || c.Arena().Envelope(c.State().Version(id)).Body().Codec != api.NoBody {

@@ -55,7 +55,7 @@ func (r *rig) give(a answer) {
 	}
 }
 
-// subscribes waits for the next subscription and reports whether one came in
+// subscribes waits for the next subscription and returns it, or nil after the given
 // time.
 func (r *rig) subscribes(within int64) *wire.Subscribe {
 	r.t.Helper()
@@ -181,8 +181,8 @@ func TestWithoutAVersionTheFirstResponseMustBeASnapshot(t *testing.T) {
 	}
 }
 
-// ListAndWatchWithErrors: the state equals the list and all later changes, through
-// every failure in between.
+// The state equals the list and all later changes, through every failure in between
+// (client-go's ListAndWatchWithErrors).
 func TestListAndWatchWithErrors(t *testing.T) {
 	r := newRig(t)
 	r.Connected(5000)
@@ -229,7 +229,8 @@ func TestListAndWatchWithErrors(t *testing.T) {
 	require.Equal(t, api.StateLive, r.state())
 }
 
-// InitConnBackoff: delays double after a few failures, and stay constant after many.
+// Delays double after a few failures, and stay constant after many (client-go's
+// InitConnBackoff).
 func TestBackoffOverManyFailures(t *testing.T) {
 	for failures, bounds := range map[int][2]int64{
 		5:  {800 * 31, 2 * 800 * 31},
@@ -245,8 +246,8 @@ func TestBackoffOverManyFailures(t *testing.T) {
 	}
 }
 
-// Too many requests, internal errors and versions that the connector does not have
-// yet cause a delay. The state stays and nothing is listed again.
+// Too many requests, internal errors and versions that the connector does not have yet
+// cause a delay. The state remains, and the reflector does not relist.
 func TestTemporaryErrorKeepsTheStateAndRetries(t *testing.T) {
 	for name, c := range map[string]struct {
 		status *api.Status
@@ -276,9 +277,9 @@ func TestTemporaryErrorKeepsTheStateAndRetries(t *testing.T) {
 	}
 }
 
-// ResyncWithResourceVersion, ExpiredExactResourceVersion, FullListIfExpired: a
-// relist is no older than the last state. If it expires, it is repeated once
-// immediately.
+// A relist is no older than the last state. If it expires, it is repeated once
+// immediately (client-go's ResyncWithResourceVersion, ExpiredExactResourceVersion and
+// FullListIfExpired).
 func TestRelistIsNoOlderThanTheState(t *testing.T) {
 	r := newRig(t)
 	r.Connected(5000)
@@ -301,7 +302,7 @@ func TestRelistIsNoOlderThanTheState(t *testing.T) {
 	require.Equal(t, 2, r.cacher.State().Len())
 }
 
-// ResourceVersionUpdate: events and progress advance the version.
+// Events and progress advance the version (client-go's ResourceVersionUpdate).
 func TestResourceVersionUpdate(t *testing.T) {
 	r := knowing(t, 5)
 	r.asked()
@@ -313,9 +314,9 @@ func TestResourceVersionUpdate(t *testing.T) {
 	require.Equal(t, versions{20, 30, 40}, append(at, r.cacher.ResourceVersion()))
 }
 
-// WatchList: the state is valid after the mark at its end. A subscription that ends
-// before the mark continues or starts over, and one that ends later resumes. A
-// subscription without a mark is closed.
+// The state is valid after the mark at its end (client-go's WatchList). A subscription
+// that ends before the mark continues or starts over, and a subscription that ends
+// later resumes. A subscription without a mark is closed.
 func TestWatchList(t *testing.T) {
 	begun := func(t *testing.T) *rig {
 		r := newRig(t)

@@ -64,7 +64,8 @@ func TestB38_SnapshotContinuesOnlyAsRequested(t *testing.T) {
 	}
 }
 
-// Changes in place of the rest would leave a gap.
+// A connector must not send changes instead of the rest of a snapshot, because they
+// would leave a gap.
 func TestB38_ChangesDoNotReplaceTheRestOfASnapshot(t *testing.T) {
 	r := following(t)
 	r.reconnect()
@@ -106,7 +107,8 @@ func TestB38_ContinuedSnapshotHasBasesOfBothConnectors(t *testing.T) {
 	require.EqualValues(t, 4, f.DeltaEpochSince, "after its end")
 }
 
-// A connector may send the bodies with the rows. The rest must have them, too.
+// A connector may send bodies with the rows. The reader then requests the rest of the
+// snapshot with bodies, too.
 func TestB38_SnapshotContinuesWithBodies(t *testing.T) {
 	r := interrupted(t, true, `default/a rv=1 body={}`)
 	require.False(t, r.asked().RowsFirst)

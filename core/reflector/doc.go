@@ -1,6 +1,6 @@
-// Package reflector keeps one collection up to date from a connector. It
-// subscribes, feeds the connector's frames to the cacher, resumes or continues a list
-// after a disconnect, relists after a 410, and tracks how current the collection is.
+// Package reflector keeps one collection up to date from a connector. It subscribes and feeds the
+// connector's frames to the cacher. It resumes or continues a list after a disconnect, relists
+// after a 410, and tracks how current the collection is.
 //
 // A [Reflector] is driven by connection events (Connected, Disconnected), frames ([Reflector.Receive])
 // and the clock, and returns the frames to send from Outgoing. It follows the

@@ -115,8 +115,8 @@ func (r *Reflector) number(set *labelSet) uint32 {
 }
 
 // setEnvelope sets the envelope of an object to be stored. For a patch it applies the
-// patch to the previous version, using head as buffer. prefetched is probably the
-// right object, but may be another.
+// patch to the previous version, using head as buffer. prefetched is usually the ID of
+// the object, but may belong to another one by now.
 func (r *Reflector) setEnvelope(p *cacher.Update, c *wire.Change, state *store.Store, prefetched store.ID, head *[]byte) (status *api.Status) {
 	if c.Patch == nil {
 		p.Envelope = c.Envelope
@@ -313,9 +313,8 @@ func (r *Reflector) answered(what string) error {
 	return err
 }
 
-// expected returns an error if changes are not allowed now: before a
-// subscription, or when it requested a snapshot. Accepting them would leave a
-// permanent gap.
+// expected returns an error if changes are not allowed now: before a subscription, or
+// after a request for a snapshot. Accepting them would leave a permanent gap.
 func (r *Reflector) expected(what string) error {
 	switch {
 	case r.follows():
@@ -352,9 +351,9 @@ func (r *Reflector) sourceError(f *wire.SourceError) {
 	}
 }
 
-// ended handles the end of the subscription. It relists after a 410, retries
-// slowly after missing authorization, with backoff after overload and while the
-// resource is absent, and treats other client errors as final.
+// ended handles the end of the subscription. It relists after a 410, and retries slowly
+// while authorization is missing. It retries with backoff after overload and while the
+// resource is absent. Other client errors are final.
 func (r *Reflector) ended(status *api.Status) {
 	if status == nil {
 		status = api.Internal("the connector ended the subscription without a reason")

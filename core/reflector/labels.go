@@ -39,7 +39,7 @@ func (s *labelSets) define(f *wire.LabelSet) {
 	s.bytes += set.bytes()
 }
 
-// find returns nil for an undefined ID.
+// find returns the label set with an ID, or nil if the ID is undefined.
 func (s *labelSets) find(id uint32) *labelSet {
 	near := s.nearest(id)
 	if *near == nil || (*near).id != id {

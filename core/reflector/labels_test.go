@@ -10,7 +10,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// IDs may have the same low bits, and a reused ID denotes another set.
+// Label sets are found by their IDs, even if the IDs have the same low bits. A reused
+// ID denotes the new set.
 func TestLabelSetsAreFoundByTheirID(t *testing.T) {
 	var sets labelSets
 	assert.Nil(t, sets.find(0))

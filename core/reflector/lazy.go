@@ -18,7 +18,7 @@ type Body struct {
 	Memory  int     // estimated memory of the objects
 	First   api.Key // key of the first object
 	Frames  []byte  // nil if Load must be called
-	// Load returns the frames, or an error if they differ from the stored ones.
+	// Load returns the frames, or an error if they are missing or corrupt.
 	Load func() ([]byte, *api.Status)
 }
 

@@ -143,7 +143,8 @@ func TestDifferencesUnderAnotherDictionary(t *testing.T) {
 	require.ErrorIs(t, r.State().Status, api.Protocol(""))
 }
 
-// In a snapshot, the new state is dropped as well, and the old one remains.
+// If a snapshot contains a difference from a missing version, the new state is dropped
+// and the old state remains.
 func TestDifferencesFromVersionsMissingInTheSnapshot(t *testing.T) {
 	part := func(c wire.Change) func(*rig) error {
 		return func(r *rig) error { return r.Receive(&wire.SnapshotPart{Objects: []wire.Change{c}}, 1) }
@@ -191,7 +192,7 @@ func TestRepeatedMissingVersionsBackOff(t *testing.T) {
 	require.EqualValues(t, 6, r.Missing)
 }
 
-// A persisted state that lacks a base is refused for that base, and not for the frame
+// The error for a persisted state that lacks a base names that base, and not the frame
 // after it.
 func TestReplayErrorNamesTheMissingBase(t *testing.T) {
 	stored := (&wire.Schema{Subscription: 1, Schema: objects.Pods()}).Append(nil)

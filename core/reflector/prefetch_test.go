@@ -35,7 +35,7 @@ func TestPatchOfARecreatedObject(t *testing.T) {
 	require.Equal(t, 3, r.cacher.State().Len())
 }
 
-// A message has more changes than one prefetch covers.
+// All patches of a message apply, even if one prefetch covers only some of them.
 func TestManyPatches(t *testing.T) {
 	const pods = 200
 	name := func(i, rv int, phase string) string {

@@ -15,7 +15,7 @@ type Scope struct {
 	LabelSelector string
 	FieldSelector string
 	MetadataOnly  bool
-	// RowsFirst asks for bodies after the rows of the first snapshot.
+	// RowsFirst requests bodies after the rows of the first snapshot.
 	RowsFirst bool
 	// Columns distinguishes scopes with different columns, if the reader chooses
 	// them.
@@ -62,7 +62,8 @@ const (
 // such as missing authorization.
 const slowRetryMillis = 30_000
 
-// A collection is stale after stalePeriods without progress.
+// stalePeriods is the number of progress periods without progress after which a
+// collection is stale.
 const stalePeriods = 3
 
 // Reflector feeds one cacher.
@@ -115,8 +116,8 @@ type Reflector struct {
 	// cannot be read.
 	OnSchema func()
 	OnFault  func(*wire.ObjectError)
-	// OnRefused is called when either side gives up the collection permanently.
-	// Readers of this engine will get no more data either.
+	// OnRefused is called when either side gives up the collection permanently. Readers
+	// of this engine then receive no more data either.
 	OnRefused func(why *api.Status)
 	// OnBodies is called when no body is pending any longer, with the reason if the
 	// collection continues without bodies.
@@ -205,8 +206,8 @@ func (r *Reflector) Close() {
 	r.labels = &labelSets{}
 }
 
-// subscribe requests to continue the list in progress, to resume from the current
-// state, or a snapshot that is not older.
+// subscribe requests the rest of the list in progress, the changes after the current
+// state, or a snapshot that is not older than the state.
 func (r *Reflector) subscribe() {
 	last := r.cacher.Listing().Last()
 	if last == 0 || r.listed == 0 {
@@ -306,7 +307,7 @@ func (r *Reflector) stale() bool {
 	return r.now >= r.staleAt()
 }
 
-// State describes how current the collection is.
+// State returns the state, which describes how current the collection is.
 func (r *Reflector) State() wire.CollectionState {
 	s := wire.CollectionState{
 		State: r.state(), ResourceVersion: r.cacher.ResourceVersion(), LastProgressMillis: r.progressAt,
@@ -342,7 +343,7 @@ func (r *Reflector) why() *api.Status {
 	return r.status
 }
 
-// lagging is the reason if events arrive without progress.
+// lagging is the status of a stale collection that receives events.
 var lagging = api.Unavailable("events are arriving but progress has not advanced for three periods: the connector's source is lagging")
 
 func (r *Reflector) state() api.State {

@@ -124,8 +124,8 @@ func TestR1_SubscribeRequest(t *testing.T) {
 	require.EqualValues(t, 9, r.asked().ResourceVersion)
 }
 
-// R4: the state arrives as a stream that continues with the changes. It is stored
-// separately until its end mark, and only then becomes the state (R11).
+// A snapshot arrives as a stream that continues with the changes (R4). It is stored
+// separately, and replaces the state only at its end mark (R11).
 func TestR4_SnapshotReplacesTheStateAtItsEnd(t *testing.T) {
 	r := following(t)
 	r.Receive(&wire.SubscriptionStatus{Status: api.Expired("too old")}, 0)
@@ -176,8 +176,8 @@ func TestR6_EventsChangeTheState(t *testing.T) {
 	}
 }
 
-// R7: every frame advances the version to resume from, and no other input does.
-// A frame contains whole revisions, and progress belongs to no object.
+// Every frame advances the version to resume from, and no other input does (R7). A
+// frame contains whole revisions, and progress belongs to no object.
 func TestR7_ResumeVersion(t *testing.T) {
 	r := following(t)
 	require.NoError(t, r.Receive(&wire.Events{ResourceVersion: 7, Changes: changes(api.Modified, "default/a rv=7", "default/b rv=7")}, 1))
@@ -188,7 +188,8 @@ func TestR7_ResumeVersion(t *testing.T) {
 	require.EqualValues(t, 12, r.asked().ResourceVersion)
 }
 
-// R9: the consequence of each end of a subscription.
+// The status that ends a subscription determines the state of the collection and the
+// time of the next attempt (R9).
 func TestR9_EndOfASubscription(t *testing.T) {
 	const never = -1
 	for name, c := range map[string]struct {
@@ -381,7 +382,8 @@ func TestReadsAreDeniedWhileNoConnectionIsOpened(t *testing.T) {
 	require.Nil(t, r.Denied(), "the next attempt may succeed")
 }
 
-// The connector's estimate is safe for programs whose numbers have 53 bits.
+// The connector's estimate of the number of objects is limited to 53 bits, because
+// JavaScript represents no larger integers exactly.
 func TestSnapshotEstimateIsBoundedTo53Bits(t *testing.T) {
 	r := newRig(t)
 	r.Connected(10_000)

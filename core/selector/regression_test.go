@@ -69,8 +69,8 @@ func TestDoubledCommasInASetAreEmptyValues(t *testing.T) {
 	}
 }
 
-// Agrees. NUL directly after a token is skipped. Before a token it ends the text,
-// where the grammar must allow an end.
+// Agrees. NUL directly after a token is skipped. Before a token it ends the text; the
+// grammar must allow an end there.
 func TestNULEndsATokenOrTheText(t *testing.T) {
 	for text, want := range map[string]string{
 		"a,\x00b": "a,b", "a=\x00b": "a=b", "a=\x00\x00": "a=", "a in (b\x00)": "a in (b)", "a \x00b": "a",

@@ -73,7 +73,8 @@ func countProblem(op Operator, n int) string {
 	return ""
 }
 
-// makeRequirement validates nothing and takes ownership of values.
+// makeRequirement returns a requirement without validation, and takes ownership of
+// values.
 func makeRequirement(key string, op Operator, values []string) Requirement {
 	r := Requirement{key: key, op: op}
 	if op == GreaterThan || op == LessThan {
@@ -123,8 +124,8 @@ func (r Requirement) has(value string) bool {
 	return found
 }
 
-// compare is a strict comparison. A label that is not an int64 is neither greater
-// nor less.
+// compare reports whether a label is strictly greater or less than the bound. A label
+// that is not an int64 is neither.
 func (r Requirement) compare(value string) bool {
 	n, ok := lite.ParseInt(value)
 	if !ok {

@@ -89,7 +89,7 @@ func (a *aggregate) report(group uint32, s *sum) wire.Aggregate {
 	return wire.Aggregate{Values: s.values, Sum: s.total(), Min: a.at[first].number, Max: a.at[last].number}
 }
 
-// maxNumber is the bound of the numbers that are aggregated.
+// maxNumber limits the absolute value of the numbers that are aggregated.
 const maxNumber = 1 << 62
 
 // numberOf returns a value as a number. A time is a number of milliseconds, and a text

@@ -6,9 +6,9 @@ import (
 	"github.com/watchglass/watchglass/core/store"
 )
 
-// anchor is the position in the order that a window stays at: that of one version of an
-// object, whether it is still a row or not. Insertions and removals above it change only
-// the offset of the window.
+// anchor is the position in the order at which a window stays. It is the position of one
+// version of an object, even if that version is no longer a row. Insertions and removals
+// above it change only the offset of the window.
 type anchor struct {
 	key    api.Key   // the object to find for the next patch, or ""
 	ref    store.Ref // a reference to the version, or zero if the window stays at its offset
@@ -21,8 +21,9 @@ func (v *View) setAnchor(key string, before uint32) {
 	v.anchor = anchor{key: api.Key(lite.Clone(key)), before: before}
 }
 
-// findAnchor retains a version of the anchor: the one in the window last sent, because
-// the program chose it there, or else the current one.
+// findAnchor retains a version of the anchor's object. It prefers the version in the
+// window that was last sent, because the program chose it there. Otherwise it retains
+// the current version.
 func (v *View) findAnchor() {
 	ref := v.cacher.State().Get(v.anchor.key)
 	for _, r := range v.shown.rows {
@@ -48,5 +49,6 @@ func (v *View) follow() {
 	}
 }
 
-// noID stands for a version that may not be in the state, such as that of the anchor.
+// noID stands for a version that may not be in the state, such as the version of an
+// anchor.
 const noID store.ID = 0

@@ -66,7 +66,7 @@ func BenchmarkView_change(b *testing.B) {
 	}
 }
 
-// BenchmarkView_open sorts a collection.
+// BenchmarkView_open opens a view, which sorts the collection.
 func BenchmarkView_open(b *testing.B) {
 	c := benchCollection(50_000)
 	for _, sort := range []string{"", "-restarts", "spec.nodeName", "name"} {
@@ -115,7 +115,7 @@ func BenchmarkGroups(b *testing.B) {
 	}
 }
 
-// BenchmarkDashboard opens a view as of a dashboard.
+// BenchmarkDashboard opens a view with the query of a dashboard.
 func BenchmarkDashboard(b *testing.B) {
 	c := benchCollection(100_000)
 	q := wire.OpenView{Search: "running", Sort: "-restarts,spec.nodeName", Limit: 50, Facets: []wire.Facet{{By: "phase"}, {By: "spec.nodeName"}, {By: "namespace"}, {By: "labels[app]"}}}

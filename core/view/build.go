@@ -14,11 +14,11 @@ import (
 // that no call of the engine takes long. Meanwhile it has no rows and sends no patch.
 //
 // It first scans the objects in key order, which counts facets and computes sort keys,
-// and then sorts the rows. A change of an object that was not scanned needs no work. The
-// change of a scanned one updates the facets, and its row finds its place at the end.
+// and then sorts the rows. A change of an object that was not scanned needs no work. A
+// change of a scanned object updates the facets, and its row is inserted at the end.
 //
-// A view that starts from the rows of a broader one only reads the search texts of these
-// rows, and takes over their order.
+// A view that starts from the rows of a broader view only reads the search texts of
+// these rows, and adopts their order.
 
 // build is the state of an evaluation of all objects.
 type build struct {
@@ -29,10 +29,10 @@ type build struct {
 	ids     []store.ID
 	levels  []levelBuild
 	tasks   []sortTask
-	// moved are the rows whose place in ids is wrong, in any order.
+	// moved are the rows whose position in ids is wrong, in any order.
 	moved   []store.ID
 	isMoved map[store.ID]bool
-	// The rows before a relist.
+	// The number of rows and the groups of the facets before a relist.
 	relisted bool
 	total    int
 	counts   []map[string]*group
@@ -50,8 +50,8 @@ const (
 	costCompare   = 16
 )
 
-// rowCost returns the work that the evaluation of an object takes. The limits of queries
-// limit it, too.
+// rowCost returns the work that the evaluation of an object takes. It is bounded by the
+// limits of queries.
 func (v *View) rowCost() int {
 	cost := costRow + costWord*v.match.search.Len() + costLevel*len(v.levels) + costFacet*len(v.facets)
 	v.match.where.Operands(func(*query.Operand) { cost += costCondition })
@@ -64,8 +64,8 @@ func (v *View) rowCost() int {
 // Building reports whether the view has not evaluated all objects yet.
 func (v *View) Building() bool { return v.build != nil }
 
-// Build continues the evaluation of all objects until it is complete, or has taken about
-// this much work. It returns the rest of the work.
+// Build continues the evaluation of all objects until it is complete, or until about the
+// given work is done. It returns the remaining work.
 func (v *View) Build(work int) int {
 	for v.build != nil && work > 0 {
 		work -= v.step(work)
@@ -87,7 +87,7 @@ func (v *View) begin(from *View) {
 	v.cacher.State().EnableRanks()
 }
 
-// step does a part of the work, and returns what it took.
+// step performs a part of the evaluation, and returns the work that it took.
 func (v *View) step(work int) int {
 	b := v.build
 	switch {
@@ -196,7 +196,7 @@ func (v *View) narrow(work int) (done int) {
 	return done + costSkip
 }
 
-// adoptOrder takes over the order of the rows of a broader view.
+// adoptOrder adopts the order of the rows of a broader view.
 func (v *View) adoptOrder(from *View) {
 	var ids []store.ID
 	from.rows.From(0, func(id store.ID) bool {
@@ -251,7 +251,7 @@ func (b *build) reads(v *View, id store.ID, e *history.Event) bool {
 	return b.scanned || v.arena.Key(ref) <= b.cursor
 }
 
-// move records that the place of a row is determined at the end.
+// move records that the position of a row is determined at the end.
 func (b *build) move(id store.ID) {
 	if b.from == nil && !b.isMoved[id] {
 		b.isMoved[id] = true

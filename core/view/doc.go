@@ -13,11 +13,11 @@
 // the work per object. A view has no patch before it is built, so its first rows are
 // exact.
 //
-// The views of a collection are in a [Set]. A view whose search narrows that of an open
-// view, with an otherwise equal query, only checks the rows of that view and takes over
+// The views of a collection are in a [Set]. A view may narrow the search of an open view
+// with an otherwise equal query. It then only checks the rows of that view and adopts
 // their order.
 //
-// A view by owner has the rows of a set of owners. They depend on other
+// A view by owner has the rows of a set of owners. The owners depend on other
 // collections, so the engine sets them before each patch with SetOwners.
 //
 // A window has an offset, or an anchor: a version of an object, at whose position in the

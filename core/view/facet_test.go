@@ -46,7 +46,8 @@ func (f *facetModel) expected(m model) wire.FacetCounts {
 	return want
 }
 
-// Facets ignore the conditions on their own name, for all changes.
+// After any changes, facets equal a model that ignores the conditions on the facet's
+// own name.
 func TestFacetsAgreeWithTheModel(t *testing.T) {
 	phase := func(o api.Object) string { return o.Columns[1].Text }
 	node := func(o api.Object) string { return o.Fields[2] }

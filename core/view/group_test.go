@@ -82,8 +82,8 @@ func pairedPod(r *rand.Rand, rv int) api.Object {
 	return o
 }
 
-// Groups and their aggregates equal those of a model that visits all rows, for all
-// changes.
+// After any changes, groups and their aggregates equal those of a model that visits all
+// rows.
 func TestGroupsAgreeWithTheModel(t *testing.T) {
 	groups := []groupModel{
 		{wire.Facet{By: "spec.nodeName", Then: "status.phase", Limit: 1000, RowsOnly: true, Aggregates: []string{"restarts", "labels[cpu]"}},
@@ -163,8 +163,8 @@ func checkGroups(t *testing.T, v *view.View, m model, groups []groupModel) {
 	}
 }
 
-// The windows of all groups contain each row of the ungrouped view exactly once, for
-// values of every kind, missing ones and texts that are equal as quantities.
+// The windows of all groups contain each row of the ungrouped view exactly once. The
+// values are of every kind, missing, or texts that are equal as quantities.
 func TestTheWindowsOfGroupsContainEachRowOnce(t *testing.T) {
 	names := []string{"name", "namespace", "spec.nodeName", "Phase", "restarts", "created", "Ready", "Load", "Took", `labels[a"\]`, "owner"}
 	for seed := range uint64(60) {
@@ -264,7 +264,7 @@ func TestGroupsAreLimited(t *testing.T) {
 	}
 }
 
-// Groups beyond the limit are summed up.
+// Groups beyond the limit are reported as a total.
 func TestGroupsBeyondTheLimitAreSummedUp(t *testing.T) {
 	c := cacher.New(cacher.Config{Schema: objects.Pods()})
 	c.Listing().Begin()

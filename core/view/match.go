@@ -98,8 +98,8 @@ func (m *matcher) scope(namespaces []string, schema *api.Schema) string {
 }
 
 // selects reports whether an object passes everything but the conditions. ref is its
-// current version. searched means that it is known to match the search. cells are those
-// of the version, or nil.
+// current version. searched means that it is known to match the search. cells is the
+// cell index of the version, or nil.
 func (m *matcher) selects(id store.ID, ref store.Ref, searched bool, cells *wire.CellIndex) bool {
 	switch {
 	case ref == 0 || !m.all && !m.filter.Matches(ref):
@@ -160,7 +160,8 @@ type searcher struct {
 	query.Search
 	arena *store.Arena
 	freed int // value of Arena.Labels.Freed when the cache was last purged
-	// cached is by ID of the label set: the words that it contains, plus one.
+	// cached contains, by ID of the label set, the words that the set contains, plus
+	// one.
 	cached []query.Words
 	texts  *texts // nil if the search cannot use texts
 	// decided are the words that all rows of the broader view fulfill.
@@ -171,7 +172,7 @@ type searcher struct {
 const maxCachedLabelSets = 1 << 15
 
 // matches evaluates the search for an object with this current version. It does not
-// compute a text, because it may end at the first match in the envelope.
+// compute a search text, because it may stop reading the envelope at the first match.
 func (s *searcher) matches(id store.ID, ref store.Ref, cells *wire.CellIndex) bool {
 	switch {
 	case s.Empty():

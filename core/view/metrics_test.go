@@ -14,8 +14,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// Views sort, filter and sum the columns of metrics as quantities, whatever their
-// units are.
+// Views sort, filter and sum the columns of metrics as quantities in any unit.
 func TestMetricsAreQuantities(t *testing.T) {
 	schemas := catalog.Metrics()
 	schema, err := catalog.Lookup(schemas, api.Resource{Group: "metrics.k8s.io", Version: "v1beta1", Name: "pods"})

@@ -43,7 +43,7 @@ func newLevels(arena *store.Arena, sort query.Sort) []level {
 }
 
 // value returns the value to sort by. It may alias the arena or the buffer. The zero Ref
-// has none: its row was removed while the rows were sorted.
+// has no value, because its row was removed while the rows were sorted.
 func (l *level) value(ref store.Ref, buffer *[]byte) api.Value {
 	if ref == 0 {
 		return api.Value{}
@@ -72,8 +72,8 @@ func rowOf(arena *store.Arena, ref store.Ref, labels bool) query.Row {
 	return row
 }
 
-// key returns the sort key of a version. Different keys decide the order. For equal
-// keys, exact reports whether the versions must be compared.
+// key returns the sort key of a version. Different keys decide the order. If equal keys
+// are not exact, the versions must be compared.
 func (l *level) key(ref store.Ref) sortKey { return l.keyOfComparable(l.value(ref, &l.a)) }
 
 // keyOf returns the sort key of a value of the operand.
@@ -123,8 +123,8 @@ func (l *level) compare(a, b store.Ref) int {
 // exact reports whether versions with this sort key have equal values.
 func (l *level) exact(key sortKey) bool { return key == l.null || (key ^ l.reversed).exact() }
 
-// same reports whether a change preserves the value, where key is the sort key of
-// both versions.
+// same reports whether a change preserves the value. key is the sort key of both
+// versions.
 func (l *level) same(key sortKey, e *history.Event) bool {
 	return l.exact(key) || l.compare(e.Previous, e.Current) == 0
 }

@@ -24,10 +24,10 @@ func (o *owned) set(owner string, selected bool) {
 	}
 }
 
-// SetOwners replaces the owners of a view that selects by owner. It takes the list,
-// which has no duplicates. children returns the objects of the collection that an owner
-// has now. SetOwners takes time proportional to the number of owners, and of children
-// of those that are new or gone.
+// SetOwners replaces the owners of a view that selects by owner. It takes ownership of
+// the list, which has no duplicates. children returns the current objects of an owner
+// in the collection. SetOwners takes time proportional to the number of owners, and to
+// the number of children of added and removed owners.
 func (v *View) SetOwners(owners []string, children func(owner string) []store.ID) {
 	if v.build != nil {
 		v.match.owned.list, v.match.owned.by = owners, make(map[string]bool, len(owners))
@@ -54,7 +54,8 @@ func (v *View) SetOwners(owners []string, children func(owner string) []store.ID
 	v.match.owned.list = owners
 }
 
-// setOwner adds or removes the rows of an owner. No other owner decides about them.
+// setOwner adds or removes the rows of an owner. An object has one owner, so no other
+// owner affects these rows.
 func (v *View) setOwner(owner string, selected bool, children []store.ID) {
 	v.match.owned.set(owner, true)
 	for _, id := range children {
@@ -67,7 +68,7 @@ func (v *View) setOwner(owner string, selected bool, children []store.ID) {
 	v.match.owned.set(owner, selected)
 }
 
-// reconsider changes why an object is not a row, without a change of the object.
+// reconsider replaces the failures of an object that has not changed itself.
 func (v *View) reconsider(id store.ID, failed failures) {
 	ref := v.cacher.State().Version(id)
 	t := transition{previous: ref, current: ref, was: v.failures(id), is: failed, unchanged: api.AllCells, sameLabels: true}

@@ -63,8 +63,8 @@ func atLeast(list []sortKey, length int) []sortKey {
 }
 
 // intern sets last to the number of a text. A row without a value sorts like an empty
-// text. It returns false, and stops to intern, if there are too many texts, or if the
-// value is no text.
+// text. It returns false, and stops interning, if there are too many texts, or if the
+// value is not a text.
 func (b *levelBuild) intern(l *level, value api.Value) bool {
 	text := value.Text
 	if value.Kind != api.String && value.Kind != api.Null {

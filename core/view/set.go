@@ -44,7 +44,7 @@ func (s *Set) Open(q *wire.OpenView, now int64) (*View, *api.Status) {
 	return v, nil
 }
 
-// broader returns a view that has all rows of a new one, in the same order, or nil.
+// broader returns a view that has all rows of a new view, in the same order, or nil.
 func (s *Set) broader(v *View) *View {
 	for _, other := range s.views {
 		if other.build == nil && v.scope != "" && other.scope == v.scope {

@@ -88,7 +88,8 @@ func (v *View) sortStep(work int) (done int) {
 	return done + len(t.ids)
 }
 
-// sortParts sorts the parts with equal sort keys. It divides a large part further.
+// sortParts sorts the rows within each part of equal sort keys. It divides a large part
+// into further tasks.
 func (v *View) sortParts(t sortTask, work int) (done int) {
 	b := v.build
 	keys, ranked := v.sortKeys(t.level)
@@ -155,7 +156,7 @@ func (v *View) sortLevel(level int, scratch, ids []store.ID, from int) {
 	v.sortRuns(level, scratch, ids, from)
 }
 
-// sortByDigit is one pass of a radix sort.
+// sortByDigit performs one pass of a radix sort.
 func sortByDigit(keys []sortKey, to, from []store.ID, shift int) {
 	var next [256]int
 	for _, id := range from {
@@ -173,7 +174,7 @@ func sortByDigit(keys []sortKey, to, from []store.ID, shift int) {
 	}
 }
 
-// sortByInsertion is stable and suits few rows.
+// sortByInsertion sorts rows by their sort keys. It is stable and suits few rows.
 func sortByInsertion(keys []sortKey, ids []store.ID) {
 	for i := range ids {
 		for j := i; j > 0 && keys[ids[j]] < keys[ids[j-1]]; j-- {
@@ -186,8 +187,9 @@ const (
 	// fewRows is the number of rows up to which comparison is faster than sorting by
 	// digits.
 	fewRows = 32
-	// usualText is the length that most texts do not exceed. Few rows whose texts are
-	// equal so far are compared as a whole, because every step reads all of a text.
+	// usualText is the length that most texts do not exceed. A few rows whose texts are
+	// equal up to this length are compared as a whole, because every further step reads
+	// all of a text.
 	usualText = 6 * textBytes
 )
 

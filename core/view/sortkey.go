@@ -6,11 +6,10 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// sortKey is a prefix of a value as a number that compares like the value, but
-// faster. A view reads versions only where two sort keys are equal. The top three
-// bits are the kind, the other 61 the value. For a number they are its value,
-// clamped and offset. For a string they are the first seven bytes and the length,
-// up to eight.
+// sortKey is a prefix of a value as a number that compares like the value, but faster.
+// A view reads versions only where two sort keys are equal. The top three bits are the
+// kind, and the other 61 bits are the value. For a number, they are its value, clamped
+// and offset. For a string, they are the first seven bytes and the length, up to eight.
 type sortKey uint64
 
 const (

@@ -12,8 +12,8 @@ import (
 // changed.
 type texts struct {
 	arena *store.Arena
-	// cells are the columns that texts consist of. If some cannot be represented, every
-	// change changes the text.
+	// cells are the columns that texts consist of. opaque means that some of them cannot
+	// be represented, so every change may change the text.
 	cells  api.Cells
 	opaque bool
 	at     []textSpan // by object
@@ -22,8 +22,8 @@ type texts struct {
 	buffer []byte // a text that is not kept
 }
 
-// textSpan is the place of a text: the number of its chunk, and 16 bits of offset. It is
-// zero if there is no text.
+// textSpan locates a text by the number of its chunk and 16 bits of offset. It is zero
+// if there is no text.
 type textSpan struct {
 	at     uint32
 	length uint16
@@ -31,11 +31,12 @@ type textSpan struct {
 
 const (
 	textChunk = 1 << 16
-	// longestText is the length of the longest text that is kept.
+	// longestText is the maximum length of a text that is stored.
 	longestText = 1 << 12
 	// maxTextBytes limits the memory of the texts of a collection.
 	maxTextBytes = 64 << 20
-	// unusedTextBytes is how much memory may be unused, in addition to that in use.
+	// unusedTextBytes is the memory that may be unused, in addition to as much as is in
+	// use.
 	unusedTextBytes = 1 << 20
 )
 

@@ -88,8 +88,8 @@ func newView(set *Set, q *wire.OpenView, now int64) (*View, *api.Status) {
 	return v, nil
 }
 
-// scopeOf returns the scope of a view, or "". The rows by age and by owner depend on
-// more than the query. With a condition, the failures also depend on the facets.
+// scopeOf returns the scope of a view, or "". Rows by age or by owner depend on more than
+// the query. With a condition, the failures also depend on the facets.
 func (v *View) scopeOf(q *wire.OpenView) string {
 	if v.ages.at != nil || q.OwnedBy != "" || q.Where != "" && len(q.Facets) > 0 {
 		return ""
@@ -219,7 +219,8 @@ func (v *View) setFailures(id store.ID, failed failures) {
 	v.fails[id] = failed
 }
 
-// apply updates rows and facets for a change. The event is nil if only time has passed.
+// apply updates rows and facets for a change. The event is nil if the object has not
+// changed, but time has passed or the owners of the view have changed.
 func (v *View) apply(id store.ID, t *transition, e *history.Event) {
 	for i := range v.facets {
 		if v.facets[i].change(id, t) {
@@ -296,8 +297,8 @@ func (v *View) before(id store.ID, ref store.Ref) func(store.ID) bool {
 	}
 }
 
-// compare orders two rows by their values, starting at a sort level. Zero means that
-// the keys of the objects decide.
+// compare orders two rows by their values, starting at a sort level. Zero means that all
+// values are equal, so the keys of the objects decide.
 func (v *View) compare(from int, a store.ID, aRef store.Ref, b store.ID, bRef store.Ref) int {
 	for i := from; i < len(v.levels); i++ {
 		l, ka, kb := &v.levels[i], v.keys[i][a], v.keys[i][b]
@@ -316,7 +317,7 @@ func (v *View) compare(from int, a store.ID, aRef store.Ref, b store.ID, bRef st
 	return 0
 }
 
-// Move moves the window. An anchor is found when the next patch is made.
+// Move moves the window. The version of an anchor is determined by the next patch.
 func (v *View) Move(f *wire.MoveView) *api.Status {
 	if status := checkLimit(f.Limit); status != nil {
 		return status
@@ -326,9 +327,9 @@ func (v *View) Move(f *wire.MoveView) *api.Status {
 	return nil
 }
 
-// Adopt takes over the rows last sent by another view of the same collection, so
-// that the next patch edits them. If the arena has changed, the next patch resets
-// the window instead. Adopt closes the other view.
+// Adopt takes the rows that another view of the same collection has sent last, so that
+// the next patch edits them. If the arena has changed, the next patch resets the window
+// instead. Adopt closes the other view.
 func (v *View) Adopt(old *View) {
 	if old.arena == v.arena {
 		v.shown, old.shown = old.shown, window{arena: old.arena}

@@ -441,8 +441,7 @@ func TestView_sends_only_rows_that_changed(t *testing.T) {
 	require.Equal(t, 13, shown.sent, "a row came in, in its newest version")
 }
 
-// Rows that move cause few edits: a row that moves is sent again, and the others
-// stay.
+// A row that moves is sent again, and the other rows stay.
 func TestViewSendsARowThatMovesOnce(t *testing.T) {
 	c := cacher.New(cacher.Config{Schema: objects.Pods()})
 	restarts := func(name string, rv int, n int64) *cacher.Update {
@@ -538,8 +537,8 @@ func TestView_date_sorts_by_age(t *testing.T) {
 	require.Equal(t, []string{"a/p2@1", "a/p0@1", "a/p1@1"}, shown.rows, "the youngest first")
 }
 
-// A search caches the words of label sets. The ID of a freed set is used again for
-// another set. The matches are not periodic, because IDs are reused periodically.
+// A search caches the words of label sets. The ID of a freed set is used again for another set.
+// The test avoids periodic matches, because IDs are reused periodically.
 func TestViewSearchesLabelSetsWhoseIDsAreReused(t *testing.T) {
 	c := cacher.New(cacher.Config{Schema: objects.Pods(), History: history.Limits{MinCapacity: 4, MaxCapacity: 4}})
 	c.Listing().Begin()

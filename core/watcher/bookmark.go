@@ -2,8 +2,8 @@ package watcher
 
 const (
 	bookmarkPeriodMillis = 60_000
-	// Before its deadline, a watch is offered a last bookmark, so that the next
-	// watch can resume close to it.
+	// beforeDeadlineMillis is the time before its deadline at which a watch is offered
+	// a last bookmark. The next watch then resumes close to the deadline.
 	beforeDeadlineMillis = 2_000
 )
 

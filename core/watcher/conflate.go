@@ -2,12 +2,12 @@ package watcher
 
 import "github.com/watchglass/watchglass/core/api"
 
-// conflate makes room in the input queue of a watch with a slow consumer. It
-// merges several changes of one object into one, at the position of the last.
-// The result leads from the content before the first to the content after the
-// last. The consumer skips intermediate states, never goes back in time, and
-// reaches the same final state as every other consumer. Afterwards the queue has
-// at most one change per object.
+// conflate makes room in the input queue of a watch with a slow consumer. It merges
+// several changes of one object into one, at the position of the last. The merged
+// change has the content before the first change and the content after the last one.
+// The consumer skips intermediate states, never goes back in time, and reaches the same
+// final state as every other consumer. Afterwards the queue has at most one change per
+// object.
 //
 // Bookmarks are dropped because merging may have moved the changes they cover
 // after them. A later bookmark carries the same information.

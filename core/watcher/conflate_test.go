@@ -132,9 +132,9 @@ func (c *consumer) take(d watcher.Delivery, initial bool) {
 	c.arena.Release(d.Content)
 }
 
-// Compares a conflating watch with an irregular reader to the actual state. The
-// watch never goes back, never contradicts itself and queues at most one change
-// per object. Its bookmarks are correct, and it converges to the state.
+// A conflating watch with an irregular reader converges to the actual state. It never
+// goes back, never contradicts itself and queues at most one change per object. Its
+// bookmarks are correct.
 func TestConflateConverges(t *testing.T) {
 	for seed := range int64(60) {
 		random := rand.New(rand.NewSource(seed))

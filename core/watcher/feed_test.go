@@ -94,7 +94,7 @@ func (f *feed) snapshot() watcher.Initial {
 	return watcher.FromState(f.arena, refs, f.rv)
 }
 
-// since returns an Initial of the history.
+// since returns an Initial of the events after a version.
 func (f *feed) since(rv api.ResourceVersion) watcher.Initial {
 	position, status := f.window.After(rv)
 	require.Nil(f.t, status)

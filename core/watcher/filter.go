@@ -11,7 +11,7 @@ import (
 // the resource's fields, and a shard of the namespaces. It caches results by
 // label set.
 type Filter struct {
-	// Fields that every event reads come first.
+	// The fields that are read for every event come first.
 	arena    *store.Arena
 	placed   bool // the scope or the shard excludes some objects
 	labelled bool // there is a label selector

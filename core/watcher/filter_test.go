@@ -103,8 +103,8 @@ func TestFilterInvalidatesFreedLabelSets(t *testing.T) {
 	assert.False(t, filter.Matches(db))
 }
 
-// The eight cases of a change under a selector. A deletion carries the previous
-// content at the version of the event (W28).
+// Convert handles the eight cases of a change under a selector (W27). A deletion
+// carries the previous content at the version of the event (W28).
 func TestW27_Convert(t *testing.T) {
 	const in, out, none = "app=web", "app=db", ""
 	for _, c := range []struct {
@@ -144,7 +144,8 @@ func TestW27_Convert(t *testing.T) {
 	}
 }
 
-// T2: sequences of one object starting and ceasing to match a selector.
+// An object that starts and stops matching a selector is added and deleted for the
+// client (T2).
 func TestW26_FilteringSequences(t *testing.T) {
 	for _, c := range []struct {
 		name    string

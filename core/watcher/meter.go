@@ -5,8 +5,8 @@ package watcher
 // requirement and field that it evaluates. The zero Meter is exhausted.
 type Meter struct{ left int64 }
 
-// MeterAll makes the filter spend its allowance also without selectors, for a client that
-// causes more work than its data.
+// MeterAll makes the filter spend its allowance also without selectors. It is for clients
+// whose work is not proportional to the data that they receive.
 func (f *Filter) MeterAll() { f.meterAll = true }
 
 // Charge counts n further evaluations for the client, and spends them.
@@ -15,7 +15,7 @@ func (f *Filter) Charge(n int) {
 	f.Spend(n)
 }
 
-// Grant adds to the allowance. An overdraft reduces it.
+// Grant adds n to the allowance. A previous overdraft reduces the result.
 func (m *Meter) Grant(n int) { m.left += int64(n) }
 
 // Exhausted reports whether the allowance is spent.

@@ -13,7 +13,7 @@ import (
 	"github.com/watchglass/watchglass/core/watcher"
 )
 
-// dumb is a simple model of a reader, without queues. It processes every change
+// dumb is a simple model of a watch, without queues. It processes every change
 // immediately and reports the events for the selector app=web.
 type dumb struct{ matching map[api.Key]bool }
 

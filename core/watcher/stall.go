@@ -8,7 +8,7 @@ import "github.com/watchglass/watchglass/core/history"
 // behind and uses no time or memory. Only a relist, which empties the history,
 // fills its queue.
 
-// Stalls reports whether the policy is stall. Such a watch is offered events with
+// Stalls reports whether the policy is stall. A stalling watch is offered events with
 // Follow instead of TryAdd.
 func (w *Watcher) Stalls() bool { return w.stalls }
 

@@ -38,7 +38,7 @@ type input struct {
 // Watcher is one watch. TryAdd, AddBookmark and the methods that stop it change
 // its queues; Run moves events from the input to the output and the consumer.
 type Watcher struct {
-	// Fields that every event reads come first, because few of ten thousand
+	// The fields that are read for every event come first, because few of ten thousand
 	// watches fit into the processor cache.
 	filter    *Filter
 	sink      func(Delivery) bool
@@ -52,8 +52,8 @@ type Watcher struct {
 	stalled   bool // the sink declined the last delivery
 	bookmark  bookmarkState
 	cursor    history.Cursor // only a stalling watch uses it
-	// admitted is the revision of the last admitted change, begun that of the
-	// last delivered one.
+	// admitted is the revision of the last admitted change, and begun is the revision
+	// of the last delivered change.
 	admitted, begun api.ResourceVersion
 	in              queue[input]
 	out             queue[Delivery]
@@ -65,8 +65,8 @@ type Watcher struct {
 	inputLimit int
 	// outputLimit is QueueSize, or one for a stalling watch.
 	outputLimit int
-	// difference is the number of queued changes that came with a relist. crowded
-	// means that some of them are from an earlier relist than the last.
+	// difference is the number of queued changes that came with a relist. crowded means
+	// that some of them are from a relist before the last one.
 	difference int
 	crowded    bool
 	// initialEvents counts the initial events read so far. initialEnd is their
@@ -210,9 +210,9 @@ func (w *Watcher) admit(e *history.Event) {
 	w.admitted = e.ResourceVersion
 }
 
-// AddBookmark queues a bookmark. It drops one before the end of the initial events,
-// and one for which the queue is full. The next tick produces another (rules W11,
-// W15, W21).
+// AddBookmark queues a bookmark. It returns false and drops the bookmark if the
+// bookmark is older than BookmarkAfter, if the queue is full, or if a stalling watch is
+// not idle. The next tick produces another bookmark (rules W11, W15, W21).
 func (w *Watcher) AddBookmark(rv api.ResourceVersion) bool {
 	if w.inClosed || rv < w.opt.BookmarkAfter || w.full() || w.stalls && !w.Idle() {
 		return false
@@ -269,7 +269,7 @@ func (w *Watcher) flush() {
 	}
 }
 
-// give offers a delivery to the sink and counts transitions to declining.
+// give offers a delivery to the sink, and counts how often the sink starts to decline.
 func (w *Watcher) give(d Delivery) bool {
 	taken := w.sink(d)
 	if taken == w.stalled {

@@ -197,7 +197,8 @@ func TestW8_LoopEndsWhenInputIsClosedAndEmpty(t *testing.T) {
 	assert.True(t, w.Finished())
 }
 
-// T7: the remaining events of a slow watch depend on its end bookmark.
+// A slow watch that is terminated delivers its queue only if the end bookmark is queued
+// (T7).
 func TestW13_Terminate(t *testing.T) {
 	fill := func(f *feed, w *watcher.Watcher) {
 		for i := range 3 {
@@ -267,7 +268,8 @@ func TestW33_OvertakenIntervalEndsTheWatch(t *testing.T) {
 	f.assertNoLeak()
 }
 
-// T4: events that are in the interval are not repeated.
+// Live events up to the watermark are not delivered, because the initial events already
+// include them (T4).
 func TestW34_Watermark(t *testing.T) {
 	for _, c := range []struct {
 		name string

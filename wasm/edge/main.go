@@ -60,7 +60,7 @@ func misconfigured(err error) http.Handler {
 	})
 }
 
-// object reaches a Durable Object.
+// object sends requests to a Durable Object.
 type object struct {
 	objects *cloudflare.DurableObjectNamespace
 	name    string
@@ -95,7 +95,8 @@ func (o object) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// body does not cancel a stream that has ended, because the result would be lost.
+// body is a response body. Its Close does not cancel a stream that has ended, because
+// the result would be lost.
 type body struct {
 	io.ReadCloser
 	ended bool

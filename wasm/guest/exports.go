@@ -20,7 +20,7 @@ var instance = guest{newEngine: func(config []byte) (engine, error) {
 	return e, nil
 }}
 
-// load requests from the program the body of a chunk that it omitted.
+// load requests from the program a body that RestoreChunk has omitted.
 func load(name, length uint32) []byte {
 	data := make([]byte, length)
 	if hostLoad(name, unsafe.Pointer(unsafe.SliceData(data)), length) != length {
@@ -29,7 +29,8 @@ func load(name, length uint32) []byte {
 	return data
 }
 
-// hostLoad writes that many bytes, and returns how many it has written.
+// hostLoad writes the body of the given name and length to into, and returns the number
+// of bytes written.
 //
 //go:wasmimport watchglass load
 func hostLoad(name uint32, into unsafe.Pointer, length uint32) uint32

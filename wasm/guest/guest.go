@@ -64,7 +64,7 @@ func (g *guest) reserve(n int32) []byte {
 	return g.in
 }
 
-// input is the first n bytes of the arena.
+// input returns the first n bytes of the arena.
 func (g *guest) input(n int32) ([]byte, *api.Status) {
 	if n < 0 || int(n) > len(g.in) {
 		return nil, api.BadRequest("input of " + strconv.Itoa(int(n)) + " bytes in an arena of " +
@@ -117,7 +117,7 @@ func (g *guest) tick(nowMillis int64) (code int32) {
 	return codeOK
 }
 
-// ready returns the length of the output, or minus a code.
+// ready returns the length of the output, or a negated code.
 func (g *guest) ready() (length int32) {
 	var code int32
 	defer func() {
@@ -143,8 +143,8 @@ func (g *guest) advance() (code int32) {
 	return codeOK
 }
 
-// errorFrame returns the length of an ErrorReply, zero if nothing failed. It works
-// in every state, including poisoned.
+// errorFrame returns the length of an ErrorReply, or zero if no call has failed. It
+// works in every state, including poisoned.
 func (g *guest) errorFrame() int32 {
 	g.out = nil
 	if g.last != nil {

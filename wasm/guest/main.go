@@ -1,4 +1,4 @@
 package main
 
-// main is never called: a reactor is entered through its exports.
+// main is never called, because programs call a reactor through its exports.
 func main() {}

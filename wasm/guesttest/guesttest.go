@@ -50,7 +50,7 @@ func build(flags ...string) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// cacheAge is how long a compiled module stays in the cache.
+// cacheAge is the time that a compiled module stays in the cache.
 const cacheAge = 24 * time.Hour
 
 // CacheDir returns a folder for machine code that wazero compiles. All tests of a source

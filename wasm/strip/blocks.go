@@ -7,8 +7,8 @@ import (
 
 // A function of Go can be suspended at each call and resumes after it. Go's compiler
 // ends a block there, and a br_table at the top of the function branches to that end.
-// This file removes the blocks that are not the target of any branch. These are
-// the blocks after calls that do not return, and most of those between two calls.
+// This file removes the blocks that are not the target of any branch. These are the
+// blocks after calls that do not return, and most blocks between two calls.
 
 // flow is the structure of a function's code.
 type flow struct {
@@ -106,15 +106,16 @@ func (w *flow) restarts(target int) bool {
 // Tests set it to find numbers that are removed but used.
 var trapUnused = false
 
-// trap returns the outermost block, and replaces the return of one after it by a trap.
-// leaveAtOnce has replaced the other branches to its end.
+// trap replaces the result at the end of the function with a trap, and returns the
+// outermost block, which ends there. leaveAtOnce has replaced the other branches to
+// that end.
 func (w *flow) trap() int {
 	n := len(w.steps)
 	w.steps[n-2] = plain(0x00)
 	return slices.Index(w.closing, n-3)
 }
 
-// leaveAtOnce replaces branches to the end of the function, which returns one, by
+// leaveAtOnce replaces branches to the end of the function, which returns one, with
 // returns. Branches differ in their depth; returns are equal, so they compress better.
 func (w *flow) leaveAtOnce() bool {
 	n := len(w.steps)

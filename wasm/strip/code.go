@@ -2,8 +2,8 @@ package strip
 
 import "encoding/binary"
 
-// code is instructions. Here they are combined to expressions, operands first, as
-// WebAssembly requires.
+// code is a sequence of instructions. The functions of this file combine them to
+// expressions, operands first, as WebAssembly requires.
 type code []byte
 
 // Instructions for 32-bit integers.
@@ -78,7 +78,7 @@ func setStackPointer(value code) code { return join(value, code{0x24, 0}) }
 // memorySize is the size of the memory in pages of 64 KiB.
 var memorySize = code{0x3f, 0}
 
-// routine is the code of a function with the given numbers of additional locals:
+// routine returns the code of a function with the given numbers of additional locals:
 // first integers, then vectors.
 func routine(numbers, vectors byte, parts ...code) code {
 	return join(code{2, numbers, 0x7f, vectors, 0x7b}, join(parts...), code{end})
@@ -98,7 +98,8 @@ func whenElse(condition, then, otherwise code) code {
 // enclose returns a construct without a value.
 func enclose(op byte, parts ...code) code { return join(code{op, 0x40}, join(parts...), code{end}) }
 
-// branch leaves the construct at the given depth, or restarts it if it is a loop.
+// branch returns a branch that leaves the construct at the given depth, or restarts it
+// if it is a loop.
 func branch(depth uint64) code { return binary.AppendUvarint(code{opBr}, depth) }
 
 func branchIf(depth uint64, condition code) code {

@@ -2,15 +2,15 @@ package strip
 
 import "slices"
 
-// A call of a Go function is thirteen instructions. They push the return address to Go's
-// stack, call, reload the stack pointer, and leave the function if the goroutine was
-// suspended. Half of all calls are of a few functions that report a fault, grow the
-// stack or print the text of a fatal error. For each of them the package adds a function
-// to the module that pushes and calls.
+// A call of a Go function consists of thirteen instructions. They push the return
+// address to Go's stack, call, reload the stack pointer, and leave the function if the
+// goroutine was suspended. Half of all calls are of a few functions that report a fault,
+// grow the stack or print the text of a fatal error. For each of these functions, the
+// package adds a function to the module that pushes the return address and calls it.
 //
-// The engine's stack has an additional frame for such a call, Go's stack does not. A
-// suspended goroutine resumes its functions by the return addresses on Go's stack.
-// The added functions are therefore not resumed, as if they made a tail call.
+// The engine's stack has an additional frame for such a call, but Go's stack does not. A
+// suspended goroutine resumes its functions by the return addresses on Go's stack. The
+// added functions are therefore not resumed, as if they made a tail call.
 
 // faults are functions that do not return to their caller. The call is then the end
 // of the caller's code. If one of them returned, the module would trap.
@@ -28,7 +28,7 @@ var printers = []string{
 	"runtime.printhex", "runtime.printnl", "runtime.printsp", "runtime.printpointer", "runtime.printbool",
 }
 
-// coldCall is the call of a cold function.
+// coldCall describes the calls of a cold function.
 type coldCall struct {
 	callee uint64 // index of the function in the module
 	leaves bool   // the callee does not return
@@ -55,8 +55,8 @@ func (m *module) addCold(names []string) (map[uint64]coldCall, error) {
 	return calls, m.add([]byte{0x60, 2, 0x7f, 0x7e, 1, 0x7f}, added)
 }
 
-// code is the code of an added function. Its parameters are the stack pointer and the
-// return address.
+// code returns the code of the added function. The parameters of that function are the
+// stack pointer and the return address.
 func (c coldCall) code() code {
 	const stack, from = 0, 1
 	called := join(
@@ -70,7 +70,7 @@ func (c coldCall) code() code {
 	return join(code{0}, called, code{end})
 }
 
-// coldCalls replaces the calls of cold functions.
+// coldCalls replaces the calls of cold functions with calls of the added functions.
 func coldCalls(steps []step, calls map[uint64]coldCall) []step {
 	var out []step
 	for len(steps) > 0 {

@@ -24,17 +24,18 @@
 //   - It omits the numbers of functions from the runtime's tables. A start function
 //     writes them (numbers.go).
 //   - It removes the code of functions of the runtime that never run, or that only
-//     report what a stripped module does not know, with their tables (unused.go).
-//   - It replaces jumps within a function by branches, if they lead forward to the
-//     same place (jumps.go). Go's linker implements such a jump as a loop that
-//     continues through a jump table.
+//     report data that a stripped module lacks. It also removes their tables
+//     (unused.go).
+//   - It replaces forward jumps within a function with branches, if a branch reaches the
+//     same block (jumps.go). Go's linker implements such a jump as a loop that continues
+//     through a jump table.
 //   - It replaces sequences of instructions by shorter ones (peephole.go).
-//   - It adds functions that call those of the runtime which report faults, grow the
-//     stack or print. Half of all calls shrink to three instructions (cold.go).
+//   - It adds functions that call the functions of the runtime that report faults, grow
+//     the stack or print. Half of all calls shrink to three instructions (cold.go).
 //   - It gives calls that do not return one return address, if the runtime reads the
 //     same values for each of them (shorten.go).
-//   - It removes blocks that are neither the target of a branch nor a place where a
-//     suspended function resumes (blocks.go).
+//   - It removes blocks at whose end neither a branch continues nor a suspended function
+//     resumes (blocks.go).
 //   - It implements two functions with vector instructions, which Go's compiler does
 //     not use. They search for a byte and for the end of a JSON value (vectors.go,
 //     in the notation of code.go).
@@ -86,6 +87,6 @@
 // a rename would otherwise drop the vectors silently. The tests run a linked and
 // stripped program, and detect changes of the calling convention.
 //
-// Vectors of simd/archsimd in Go 1.27 do not replace them: see P4 in
-// host/PERFORMANCE.md.
+// Vectors of simd/archsimd in Go 1.27 do not replace these functions (P4 in
+// host/PERFORMANCE.md).
 package strip

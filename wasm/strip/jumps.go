@@ -11,10 +11,10 @@ import (
 // this literally. Every jump goes through the table and the check of each loop
 // iteration, and few values stay in registers between blocks.
 //
-// To reach a later basic block, the table leaves WebAssembly blocks that are still
-// open at the jump. A branch therefore reaches it as well. Forward jumps become
-// such branches, and a loop without other jumps becomes a block. Backward jumps
-// stay. So does the table, through which a suspended function resumes.
+// To reach a later basic block, the table leaves WebAssembly blocks that are still open
+// at the jump. A branch can therefore reach the same basic block. Forward jumps become
+// branches, and a loop without other jumps becomes a block. Backward jumps stay. The
+// table also stays, because a suspended function resumes through it.
 
 const codeSection = 10
 

@@ -166,7 +166,7 @@ func (m *module) encode() []byte {
 	return out
 }
 
-// data returns a data section that initializes the memory.
+// data returns the content of a data section that initializes the memory.
 func (m *module) data() []byte {
 	var segments []byte
 	count := uint64(0)
@@ -274,7 +274,7 @@ func (m *module) add(kind []byte, added []code) error {
 	return nil
 }
 
-// start lets a module without a start function start with one.
+// start sets the start function of a module that has none.
 func (m *module) start(index uint64) {
 	at := slices.IndexFunc(m.sections, func(s section) bool { return s.id >= startSection })
 	m.sections = slices.Insert(m.sections, at, section{startSection, binary.AppendUvarint(nil, index)})

@@ -8,8 +8,8 @@ import (
 // addresses, in each entry, and in the lookup table. A function that runs when the
 // module is instantiated writes these numbers, so the data does not contain them.
 
-// numberAtStart adds that function. It does nothing if the tables differ from the
-// form that the function writes.
+// numberAtStart adds a start function that writes the numbers. It does nothing if the
+// tables differ from the form that the function writes.
 func (m *module) numberAtStart(t *tables) error {
 	if slices.ContainsFunc(m.sections, func(s section) bool { return s.id == startSection }) || !t.regular() {
 		return nil
@@ -28,8 +28,8 @@ func (m *module) numberAtStart(t *tables) error {
 	return m.add([]byte{0x60, 0, 0}, []code{numbering})
 }
 
-// regular reports whether each entry is at the first multiple of a word after the one
-// before.
+// regular reports whether each entry begins at the first multiple of a word after the
+// end of the previous entry.
 func (t *tables) regular() bool {
 	for i, at := range t.entries[1:] {
 		f := t.function(t.entries[i])
@@ -40,7 +40,7 @@ func (t *tables) regular() bool {
 	return true
 }
 
-// numbering is the code of the added function.
+// numbering returns the code of the added function.
 func (t *tables) numbering() code {
 	const list, entry, found, left = 0, 1, 2, 3
 	const pcDataAt, funcDataAt = 28, 43 // in an entry

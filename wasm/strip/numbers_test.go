@@ -9,7 +9,8 @@ import (
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 )
 
-// When a module is instantiated, its tables are what they were before.
+// After a module is instantiated, its tables contain the numbers that were removed from
+// its data.
 func TestNumbersAreWrittenAtStart(t *testing.T) {
 	m, err := parse(recognized(t))
 	require.NoError(t, err)

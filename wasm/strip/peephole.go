@@ -4,7 +4,7 @@ import "encoding/binary"
 
 // Go's compiler translates each operation independently. Some sequences of instructions
 // have a shorter form with the same effect. No branch leads into the middle of a
-// sequence: branches of WebAssembly lead only to the start or end of a block.
+// sequence, because branches of WebAssembly lead only to the start or end of a block.
 
 // Instructions in patterns. An instruction without operands matches any
 // operands.
@@ -28,7 +28,8 @@ var (
 	anySet     = plain(opLocalSet)
 )
 
-// rule returns what replaces the first n instructions, or n = 0.
+// rule returns a replacement for the first n instructions, or n = 0 if it does not
+// apply.
 type rule func(s []step) (replacement []step, n int)
 
 var rules = []rule{
@@ -45,7 +46,7 @@ var rules = []rule{
 		}
 		return nil, 0
 	},
-	// The opposite of a boolean needs no conversion of the boolean to 64 bits.
+	// The negation of a boolean needs no conversion of the boolean to 64 bits.
 	func(s []step) ([]step, int) {
 		if begins(s, longIsZero, widen, longIsZero) {
 			return []step{longIsZero, isZero}, 3
@@ -111,7 +112,7 @@ func foldOffsets(steps []step) []step {
 	return out
 }
 
-// offsetBy adds to the offset of a load or store.
+// offsetBy returns a load or store with n added to its offset.
 func (s step) offsetBy(n uint64) step {
 	offset, _ := binary.Uvarint(s.text[2:])
 	return step{s.op, binary.AppendUvarint([]byte{s.op, s.text[1]}, offset+n)}
@@ -135,7 +136,7 @@ func userOf(steps []step, from int) int {
 				return i
 			}
 			return 0
-		// of one operand
+		// Instructions with one operand.
 		case op == 0x45 || op == 0x50 || 0x67 <= op && op <= 0x69 || 0x79 <= op && op <= 0x7b || 0x8b <= op && op <= 0x91 || 0x99 <= op && op <= 0x9f || 0xa7 <= op && op <= 0xc4 || op == 0x22:
 			if above == 0 { // an operation on the address itself
 				return 0

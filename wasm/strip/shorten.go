@@ -25,7 +25,7 @@ func (m *module) shorten(t *tables, names []string) error {
 	})
 }
 
-// words returns the words of the data. Some are return addresses.
+// words returns the words of the data. Some of them are return addresses.
 func (m *module) words() map[uint64]bool {
 	all := make(map[uint64]bool)
 	for at := 0; at+8 <= len(m.memory); at += 8 {
@@ -35,8 +35,8 @@ func (m *module) words() map[uint64]bool {
 }
 
 // shareAddresses lets calls that do not return have the same return address, if the
-// tables have the same values for them. Such an address only tells the runtime
-// which pointers are in a frame.
+// tables have the same values for them. The runtime uses the return address of such a
+// call only to find the pointers in a frame.
 func (t *tables) shareAddresses(at uint64, steps []step) []step {
 	f := t.function(at)
 	var values [][]int64

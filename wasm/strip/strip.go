@@ -19,8 +19,8 @@ const savings = 0.37
 
 // File reads a module from a file and writes it stripped to another, or to the same.
 // When it does not recognize the module's runtime tables, it copies the module
-// unmodified and returns a warning. It fails if a required function is missing from a
-// module that it recognizes.
+// unmodified and returns a warning. It returns an error if it recognizes the tables and
+// a required function is missing.
 func File(from, to string, required ...string) (warning string, err error) {
 	linked, err := os.ReadFile(from)
 	if err != nil {
@@ -115,9 +115,9 @@ func (t *tables) require(functions []string) error {
 // nameTable collects the names that the runtime compares or parses.
 type nameTable struct{ text []byte }
 
-// All other functions share a name. Functions of the runtime share a second name with
-// the prefix "runtime.". The runtime recognizes its own goroutines by this prefix of
-// their first function.
+// otherName and runtimeName are the offsets of the two names that all other functions
+// share. The name for functions of the runtime has the prefix "runtime.". The runtime
+// recognizes its own goroutines by this prefix of their first function.
 const (
 	otherName   = 1
 	runtimeName = 3
@@ -125,9 +125,10 @@ const (
 
 func newNameTable() *nameTable { return &nameTable{[]byte("\x00_\x00runtime._\x00")} }
 
-// rename sets the name of a function in the table. When a value method is called
-// with a nil pointer, the runtime prints the name of the wrapper. It recognizes
-// reflect's assembly functions by name.
+// rename sets the name of a function in the table. Wrappers keep their names, because
+// the runtime prints them when a value method is called with a nil pointer. Functions
+// of package reflect also keep their names, because the runtime recognizes the assembly
+// functions among them.
 func (n *nameTable) rename(f *function, name string) {
 	switch {
 	case f.ID == wrapper || strings.HasPrefix(name, "reflect."):

@@ -154,7 +154,8 @@ func TestAStrippedModule(t *testing.T) {
 	})
 }
 
-// If a function were called in another way, it would keep its original code.
+// The code of each replaced function appears once in the module, and not in the
+// linker's output.
 func TestFunctionsGetTheirVectors(t *testing.T) {
 	file := recognized(t)
 	small, err := Module(file)

@@ -24,7 +24,7 @@ type layout struct {
 // The types below mirror types of Go's runtime on WebAssembly, where a word has eight
 // bytes. Addresses refer to the linear memory.
 
-// pcHeader starts the tables.
+// pcHeader is the header of the tables.
 type pcHeader struct {
 	Magic          uint32
 	_              [2]byte
@@ -202,7 +202,8 @@ func (t *tables) findModuleData(l layout) error {
 	return nil
 }
 
-// moduleDataAt reads the module's data at an address where size words are.
+// moduleDataAt reads the used fields of runtime.moduledata at an address. At least
+// l.size() bytes must follow.
 func (t *tables) moduleDataAt(at uint64, l layout) moduleData {
 	var d moduleData
 	t.read(at, &d.moduleTables)
@@ -300,7 +301,7 @@ func (t *tables) checkFindFunc() error {
 	return nil
 }
 
-// pcTables are the offsets of all tables of a function in PCs.
+// pcTables returns the offsets of all tables of a function in PCs.
 func (t *tables) pcTables(at uint64, f function) []uint32 {
 	list := []uint32{f.SP, f.File, f.Line}
 	for i := range f.PCData {
@@ -309,10 +310,9 @@ func (t *tables) pcTables(at uint64, f function) []uint32 {
 	return list
 }
 
-// pcTable returns where the table at an offset ends, and its greatest value. It
-// is a sequence of pairs of varints: the difference of a value, which begins at
-// -1, and of a program counter. A difference of zero ends it. Offset 0 is no
-// table.
+// pcTable returns where the table at an offset ends, and its greatest value. It is a
+// sequence of pairs of varints: the difference of a value, which begins at -1, and of a
+// program counter. A difference of zero ends it. Offset 0 means that there is no table.
 func (t *tables) pcTable(offset uint32) (end uint64, greatest int64, err error) {
 	if offset == 0 {
 		return 0, -1, nil

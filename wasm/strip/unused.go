@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Go's linker keeps each function that another one may call. It does not know that a
+// Go's linker keeps each function that another one may call. It cannot determine that a
 // condition around a call is never true, or that a stripped module has no positions to
-// report. This file lists such functions. Functions that only they call are found by
-// following the calls.
+// report. This file lists functions that are only called in these cases. It finds the
+// functions that only they call by following calls.
 
 // feature is a part of the runtime that stays off unless the module contains a function
 // that uses it.
@@ -18,8 +18,8 @@ type feature struct {
 	users, functions []string
 }
 
-// tracer is never entered, because only StartTrace enables it. The runtime checks that
-// before each call.
+// tracer is the tracer of the runtime, which runs only after StartTrace. The runtime checks
+// before each call of the tracer whether it runs.
 var tracer = feature{[]string{"runtime.StartTrace"}, []string{"runtime.traceLocker.*", "runtime.traceAcquireEnabled"}}
 
 // quiet are functions without results that do nothing in a stripped module.
@@ -207,8 +207,8 @@ func (u *usage) readData(start, end uint64) {
 	}
 }
 
-// follow adds the exported functions, and those that a used function calls or refers
-// to, unless it is replaced.
+// follow adds the exported functions, and the functions that a used function calls or refers
+// to, unless the used function is replaced.
 func (u *usage) follow(m *module, replaced []bool) error {
 	for _, s := range m.sections {
 		r := &reader{rest: s.content}

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// bodies returns how many functions of a module have a code.
+// bodies returns the number of functions of a module that have the given code.
 func bodies(t *testing.T, file []byte, want code) (count int) {
 	t.Helper()
 	m, err := parse(file)

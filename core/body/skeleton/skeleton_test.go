@@ -13,8 +13,8 @@ import (
 	"github.com/watchglass/watchglass/core/catalog"
 )
 
-// Every built-in resource has a dictionary, and every file is used. The resources
-// that usually have many objects have files.
+// Every built-in resource has a dictionary, and every file is used. Resources that
+// usually have many objects have their own files.
 func TestDictionariesOfAllResources(t *testing.T) {
 	used := append([]string{custom}, shared...)
 	files, err := fs.ReadDir(kinds, "kinds")

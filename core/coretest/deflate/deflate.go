@@ -34,7 +34,7 @@ type encoder struct {
 	last  map[uint32]int // last position of four bytes
 }
 
-// section compresses the input up to end, and flushes: the output ends at a byte.
+// section compresses the input up to end, and pads the output to a whole byte.
 func (e *encoder) section(end int) {
 	e.write(0b010, 3) // not final, fixed codes
 	for e.at < end {
@@ -89,8 +89,8 @@ func (e *encoder) copyOf(length, distance int) {
 	e.write(extra, count)
 }
 
-// bucket returns the code of a value, and its extra bits. Each power of two has so many
-// codes.
+// bucket returns the code of a value, and its extra bits. Each power of two has the given
+// number of codes.
 func bucket(value, codes int) (code int, extra uint64, count int) {
 	count = max(0, bits.Len(uint(value))-bits.Len(uint(codes)))
 	return count*codes + value>>count, uint64(value & (1<<count - 1)), count

@@ -13,7 +13,8 @@ import (
 	"github.com/watchglass/watchglass/core/coretest/deflate"
 )
 
-// Texts of few letters repeat at all lengths and distances. One in four has all bytes.
+// The standard library decompresses both sections. Texts of few letters have
+// repetitions of all lengths and distances; one text in four has all byte values.
 func TestSectionsAreReadByTheStandardLibrary(t *testing.T) {
 	for seed := range uint64(400) {
 		r := rand.New(rand.NewPCG(seed, 1))

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// Handler serves a server over HTTP. Its time does not pass.
+// Handler serves a [Server] over HTTP. The time of the server is always zero.
 type Handler struct {
 	Server *Server
 

@@ -8,7 +8,7 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// Purpose is what a request is for.
+// Purpose classifies the requests of a client.
 type Purpose uint8
 
 const (

@@ -11,7 +11,7 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// Storage is what a server reads.
+// Storage provides the objects and events that a server serves.
 type Storage interface {
 	// List returns the requested objects as of a version, by key. It returns false if
 	// one of them cannot be decoded.
@@ -30,10 +30,10 @@ type Event struct {
 	JSON            string
 }
 
-// Line returns the line of an event.
+// Line returns the event as a line of watch JSON.
 func (e Event) Line() string { return Line(e.Type, e.JSON) }
 
-// Line returns the line of an event.
+// Line returns the event as a line of watch JSON.
 func Line(kind, object string) string { return `{"type":"` + kind + `","object":` + object + "}\n" }
 
 // Status returns the JSON of an error.
@@ -41,7 +41,8 @@ func Status(code int, reason, message string) string {
 	return fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":%q,"reason":%q,"code":%d}`, message, reason, code)
 }
 
-// Bookmark returns the line of a bookmark. At the end of initial events it has a mark.
+// Bookmark returns a bookmark as a line of watch JSON. If end is set, its annotation
+// marks the end of the initial events.
 func Bookmark(kind string, rv api.ResourceVersion, end bool) string {
 	annotations := ""
 	if end {
@@ -73,7 +74,7 @@ func (s *Server) known() api.ResourceVersion {
 	return s.Newest
 }
 
-// Fact is what a client knows when it has processed a part of a response.
+// Fact is the information that a client has after it has processed a part of a response.
 type Fact uint8
 
 const (
@@ -164,7 +165,8 @@ func (s *Server) initial(a *Response, now int64) {
 	}
 }
 
-// page sends a page: the first at the known version, later ones at that of the first.
+// page sends a page of a list. The first page is at the known version, and later pages
+// are at the version of the first.
 func (s *Server) page(a *Response) {
 	rv, from := s.known(), api.Key("")
 	if a.Query.Has("continue") {
@@ -197,13 +199,13 @@ func (s *Server) page(a *Response) {
 	s.list(a, items, rv, "", Listed)
 }
 
-// list sends a list that has a fact at its end.
+// list sends a list, whose end establishes a fact.
 func (s *Server) list(a *Response, items []string, rv api.ResourceVersion, next string, end Fact) {
 	a.send(fmt.Sprintf(`{"kind":"List","apiVersion":"v1","metadata":{"resourceVersion":"%d","continue":%q},"items":[%s]}`, rv, next, strings.Join(items, ",")), Nothing, 0)
 	a.Ended, a.End = true, Part{Fact: end, At: rv}
 }
 
-// watch starts after a version.
+// watch starts a watch after the requested version.
 func (s *Server) watch(a *Response, now int64) {
 	const why = "too old resource version"
 	switch stale := a.ResourceVersion < s.Compacted; {
@@ -221,7 +223,7 @@ func (s *Server) watch(a *Response, now int64) {
 	}
 }
 
-// Advance adds to a watch what is due.
+// Advance adds the parts that are due to a watch.
 func (s *Server) Advance(a *Response, now int64) {
 	if !a.Watching || a.Ended {
 		return

@@ -103,7 +103,8 @@ func ipv6(s string) netip.Addr {
 	return a
 }
 
-// Truthy decides a condition that is only a name.
+// Truthy reports whether a condition that is only a name holds for the value of that
+// name.
 func Truthy(v api.Value) bool {
 	switch v.Kind {
 	case api.Null:

@@ -9,11 +9,12 @@ const (
 	// maxDigits is the number of significant digits that are exact. No float and no
 	// midpoint of two floats has more than 767.
 	maxDigits = 800
-	// Beyond these exponents, a decimal number digits * 10^exponent of so many
-	// digits exceeds all floats or rounds to zero.
+	// greatestExponent and leastExponent limit the exponent of a number digits *
+	// 10^exponent with maxDigits digits. Beyond them, the number exceeds all floats or
+	// rounds to zero.
 	greatestExponent, leastExponent = 400, -1200
-	// mantissaBits is the number of bits of a float's mantissa. The lowest has a value
-	// between 2^leastBit and 2^greatestBit.
+	// mantissaBits is the number of bits of a float's mantissa. The lowest bit has a
+	// value between 2^leastBit and 2^greatestBit.
 	mantissaBits            = 53
 	leastBit, greatestBit   = -1074, 971
 	maxPower, maxExactPower = 1 << 20, 22
@@ -74,7 +75,8 @@ func parseDecimal(n natural, text string) (_ natural, exponent int, ok bool) {
 	return n, exponent, ok
 }
 
-// parsePower parses the end of a JSON number, such as e-3. It limits the result.
+// parsePower parses the end of a JSON number, such as e-3. It limits the result to
+// maxPower in either direction.
 func parsePower(text string) (power int, ok bool) {
 	if text[0] != 'e' && text[0] != 'E' {
 		return 0, false
@@ -156,7 +158,7 @@ func (n natural) float(exponent int) (float64, bool) {
 	for ; exponent > 0; exponent-- {
 		n = n.timesTen(0)
 	}
-	// 128 bits more than the divisor has.
+	// Keep 128 bits more than the divisor has.
 	words := 4 - exponent*10/96 + 1
 	n = append(make(natural, words), n...)
 	for ; exponent < 0; exponent++ {
@@ -204,7 +206,7 @@ func (n natural) scaled(exponent int) (float64, bool) {
 	if n.bit(lowest-1) > 0 && (rest < lowest-1 || mantissa&1 > 0) {
 		mantissa++
 	}
-	// A mantissa of 53 bits increases the exponent's bits by one.
+	// The addition of a mantissa with 53 bits increments the exponent.
 	f := math.Float64frombits(uint64(lowest+exponent-leastBit)<<(mantissaBits-1) + mantissa)
 	return f, !math.IsInf(f, 0)
 }

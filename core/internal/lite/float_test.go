@@ -40,7 +40,7 @@ func TestParseFloatAgreesWithPackageStrconv(t *testing.T) {
 	}
 }
 
-// midpoint returns the exact midpoint of a float and the next.
+// midpoint returns the exact midpoint of a float and the next greater one.
 func midpoint(f float64) string {
 	next := math.Nextafter(f, math.Inf(1))
 	if math.Abs(f) < 1e-20 || math.Abs(f) > 1e20 {
@@ -56,7 +56,8 @@ func FuzzParseFloat(f *testing.F) {
 	f.Fuzz(checkFloat)
 }
 
-// checkFloat compares with the standard library, which accepts more than JSON.
+// checkFloat compares ParseFloat with the standard library, which accepts more than
+// JSON.
 func checkFloat(t *testing.T, text string) {
 	got, ok := ParseFloat(text)
 	if strings.Trim(text, "0123456789.eE+-") != "" || strings.HasPrefix(text, "+") {
@@ -79,9 +80,9 @@ func checkFloat(t *testing.T, text string) {
 	}
 }
 
-// exactFloat parses a valid number as a fraction, unless its exponent has more than 4
-// digits. In Go 1.26, strconv ignores the digits of an integer beyond 800: it parses a 1
-// with 2,000 zeros and e-1500 as 0.
+// exactFloat parses a valid number as a fraction, unless its exponent has more than 5
+// characters. In Go 1.26, strconv ignores the digits of an integer beyond 800: it parses
+// a 1 with 2,000 zeros and e-1500 as 0.
 func exactFloat(text string) (f float64, err error, known bool) {
 	if at := strings.IndexAny(text, "eE"); at >= 0 && len(text)-at > len("e-9999") {
 		return 0, nil, false

@@ -1,5 +1,5 @@
 // Command wasmstrip makes WebAssembly modules built by Go smaller, and the module of
-// wasm/guest also faster. See package strip. If it does not know the Go release, it
+// wasm/guest also faster. See package strip. If the Go release is unknown, wasmstrip
 // copies the module and prints a warning.
 package main
 

@@ -111,8 +111,8 @@ type catcher struct{ name string }
 
 func (c catcher) catch() { fmt.Println(c.name, "recovers", recover()) }
 
-// The wrapper of catch contains all of catch. For recover the wrapper does not count
-// as a function, and catch does.
+// The compiler inlines catch into its wrapper. For recover, the wrapper does not count
+// as a function, but the inlined catch does.
 type helped struct{ name string }
 
 func (h helped) catch() { catcher{h.name}.catch() }
