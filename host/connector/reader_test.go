@@ -260,9 +260,8 @@ func TestProgressIsSentWithoutChanges(t *testing.T) {
 	})
 }
 
-// TestConcurrentReadersOfAFailingSource connects, reads, stops reading and disconnects at random while the
-// source changes, fails and compacts. It runs in real time and with real
-// threads, for the race detector.
+// Readers connect, read, stop reading and disconnect at random while the source changes, fails and
+// compacts. The test runs in real time and with real threads, for the race detector.
 func TestConcurrentReadersOfAFailingSource(t *testing.T) {
 	src := memory.New()
 	for i := range 200 {
@@ -370,8 +369,8 @@ func TestMessageRateOfAReaderIsLimitedWithoutDelayingOthers(t *testing.T) {
 	})
 }
 
-// Each fragment of a large object has the whole WriteTimeout. A reader that reads
-// one in 50 seconds makes progress, regardless of how long the object takes.
+// Each fragment of a large object may take the full WriteTimeout. A reader that reads one fragment
+// in 50 seconds stays connected, however long the object takes.
 func TestSlowReaderOfALargeObjectStaysConnected(t *testing.T) {
 	for name, before := range map[string]bool{"in the snapshot": true, "as an event": false} {
 		t.Run(name, func(t *testing.T) {

@@ -117,8 +117,8 @@ func (absent) Stream(context.Context, api.Resource, api.ResourceVersion, source.
 	return api.Unavailable("not found here")
 }
 
-// Readers choose the names of resources, so a name must not create permanent
-// counters.
+// The counters of a resource that was never listed do not outlive its watch, because
+// readers choose the names.
 func TestCountersOutliveTheWatchOfAListedResourceOnly(t *testing.T) {
 	run(t, connector.Config{}, func(t *testing.T, w *world) {
 		w.fill(2)
