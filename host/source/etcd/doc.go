@@ -1,6 +1,6 @@
-// Package etcd reads an etcd v3 cluster: a paged list at one revision, then a watch
-// from the next one. Values are passed on unchanged, so kube-apiserver must store
-// JSON (--storage-media-type=application/json).
+// Package etcd reads an etcd v3 cluster. It lists a resource in pages at one revision,
+// and then watches the later changes. Values are passed on unchanged, so kube-apiserver
+// must store JSON (--storage-media-type=application/json).
 //
 // # Guarantees
 //
@@ -17,9 +17,9 @@
 // # Rationale
 //
 // The watch uses the gRPC stream of etcd's API and not clientv3.Watch. That client
-// reconnects without notice, so a dead cluster looks like a quiet one, and buffers
-// without a limit for a slow caller. A separate stream also receives its own
-// progress notifications, without marker metadata (rule E27).
+// reconnects without notice, so a dead cluster looks like a quiet one. It also buffers
+// without a limit for a slow caller. A separate stream also receives its own progress
+// notifications, without marker metadata (rule E27).
 //
 // Previous values are not requested. A sink keeps the previous state, so they would
 // double the traffic. In the half-compacted case of rule E13, a change without its

@@ -23,8 +23,8 @@ type Access struct {
 	InCluster bool
 }
 
-// Load returns the address and the credentials: certificates, tokens, exec plugins
-// and proxies in the configuration of client-go.
+// Load returns a configuration of client-go with the address, the credentials and the
+// proxy of a cluster. Credentials are certificates, tokens or exec plugins.
 func Load(a Access) (*rest.Config, error) {
 	if a.InCluster {
 		config, err := rest.InClusterConfig()
