@@ -24,7 +24,7 @@ type params struct {
 	include           include
 }
 
-// include selects the objects in the rows of a table (rule P12).
+// include selects how much of its object each row of a table contains (rule P12).
 type include string
 
 const (
@@ -97,8 +97,8 @@ func (p *params) wantsWatchList() bool {
 	return p.bookmarks && (byDefault || p.sendInitialEvents == api.True)
 }
 
-// boolean is true for any given value except "0" and "false", including the empty
-// text.
+// boolean returns the value of a parameter, or Unset without one. Every value except
+// "0" and "false" is true, including the empty text.
 func boolean(values url.Values, name string) api.Tristate {
 	if !values.Has(name) {
 		return api.Unset

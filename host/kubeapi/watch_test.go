@@ -438,7 +438,8 @@ func TestHeadOfAWatchReturnsItsHeaders(t *testing.T) {
 	})
 }
 
-// A collection that cannot be listed returns 429 instead of blocking.
+// A request for a collection that has not been listed in time gets 429 instead of
+// blocking.
 func TestC6_NotReadyIs429WithRetryAfter(t *testing.T) {
 	run(t, kubeapi.Config{}, func(t *testing.T, w *world) {
 		w.source.stalled = true
