@@ -51,8 +51,8 @@ type ReviewStats struct {
 	Refusals      int
 }
 
-// Request is a request to list and watch objects. An empty namespace means all of
-// them, an empty name every object.
+// Request is a request to list and watch objects. An empty namespace means all
+// namespaces. An empty name means all objects.
 type Request struct {
 	Resource    api.Resource
 	Subresource string
@@ -113,8 +113,8 @@ func NewRequest(resource api.Resource, namespace string, fields selector.Fields)
 type Policy interface {
 	// Authenticate returns the user who presents the token, which may be empty.
 	Authenticate(ctx context.Context, token string) (*User, *api.Status)
-	// Authorize returns nil if the user may make the request, and when to
-	// authorize it again. A zero time is as for User.ReviewAt.
+	// Authorize returns nil if the user may make the request, and when to authorize it
+	// again. If the time is zero, the caller chooses it, as for User.ReviewAt.
 	Authorize(ctx context.Context, user *User, r Request) (reviewAt time.Time, refused *api.Status)
 }
 

@@ -19,9 +19,9 @@ type Observer interface {
 }
 
 // Enforce returns a Policy that wraps p. It refuses oversized tokens and requests, and
-// impersonation that p does not support. It ends the rights of a user when the token
-// expires, and applies the limits of connections. It reports every decision to the
-// observer, which may be nil.
+// impersonation that p does not support. It refuses users whose token has expired, and
+// applies the limits of connections. It reports every decision to the observer, which
+// may be nil.
 func Enforce(p Policy, limits *limit.Set, observer Observer) Policy {
 	if observer == nil {
 		observer = unobserved{}

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// MinKeyBytes is the output length of HMAC-SHA256. A shorter key would be the
-	// weakest part.
+	// MinKeyBytes is the minimum length of a key, which is the output length of
+	// HMAC-SHA256. A shorter key would be the weakest part of a signature.
 	MinKeyBytes = 32
 	// MaxBytes is the maximum length of a token.
 	MaxBytes = 8 << 10
