@@ -164,7 +164,7 @@ func (c *Cluster) forget(p *pod) {
 	}
 }
 
-// pickNode avoids cordoned nodes; there is at most one.
+// pickNode returns a random node that is not cordoned. At most one node is cordoned.
 func (c *Cluster) pickNode() *node {
 	for {
 		if n := c.nodes[c.rand.IntN(len(c.nodes))]; !n.cordoned {

@@ -11,7 +11,7 @@ import (
 	"github.com/watchglass/watchglass/host/source"
 )
 
-// The written resources.
+// These are the resources that a simulation writes.
 var (
 	pods        = api.Resource{Version: "v1", Name: "pods"}
 	nodes       = api.Resource{Version: "v1", Name: "nodes"}
