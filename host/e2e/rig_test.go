@@ -60,7 +60,7 @@ func (c *cluster) churn(t *testing.T, n int) {
 	}
 }
 
-// pods reads etcd directly: "namespace/name@revision", sorted by key.
+// pods returns the pods in etcd as "namespace/name@revision", sorted by key.
 func (c *cluster) pods(t *testing.T) []string {
 	t.Helper()
 	const prefix = "/registry/pods/"
