@@ -1,7 +1,7 @@
-// Package edge is the HTTP server of the edge. It serves the read requests of the
-// Kubernetes API, health and metrics from Durable Objects. The worker in wasm/edge runs
-// it, with an instance for each request. It depends only on a function that reaches the
-// objects, so it also runs elsewhere.
+// Package edge implements the HTTP server of the edge. It serves the read requests of the
+// Kubernetes API, health and metrics from Durable Objects. The worker in wasm/edge runs it, with an
+// instance for each request. It depends only on a function that reaches the objects, so it also
+// runs elsewhere.
 //
 // # Clusters
 //

@@ -20,7 +20,7 @@ import (
 // with watchglass_edge. Names of counters end with _total. Rows with the same name are
 // adjacent. OPERATIONS.md lists the metrics of a connector that have no meaning here.
 
-// family is a metric of each object.
+// family is a metric that every object has.
 type family struct {
 	name, help string
 	send       func(send func(value int, labels ...string), r *report)
