@@ -1,6 +1,6 @@
-// Package server is the HTTP server of a connector. It serves the WebSocket
-// endpoint /watch, the kinds that its clients can open at /api and /apis, /healthz, /readyz and /metrics for operators, and the dashboard
-// at / if it was built into the binary.
+// Package server implements the HTTP server of a connector. Readers connect to the WebSocket
+// endpoint /watch, and list the resources that they can open at /api and /apis. Operators use
+// /healthz, /readyz and /metrics. The dashboard is at / if it was built into the binary.
 //
 // # Readiness
 //
@@ -49,8 +49,8 @@
 //
 // # Ends of a connection
 //
-// When the server ends a connection, it sends the reason twice: in a
-// SubscriptionStatus for subscription zero, and in the close code. The code is 1002
-// for a protocol violation, 1001 for a shutdown, 1008 for a refusal and 1013 for too
-// many readers. A message over the limit only gets the close code 1009.
+// When the server ends a connection, it sends the reason twice: in a SubscriptionStatus for
+// subscription zero, and in the close code. The code is 1002 for a protocol violation, 1001
+// for a shutdown, 1008 for a refusal, 1009 for a message over the limit, and 1013 for too
+// many readers.
 package server
