@@ -22,7 +22,7 @@ const (
 	DefaultUsernameClaim = "sub"
 	// DefaultSigningAlgorithm is the algorithm that every issuer supports.
 	DefaultSigningAlgorithm = "RS256"
-	// NoPrefix is the UsernamePrefix that adds none.
+	// NoPrefix is the UsernamePrefix that adds no prefix.
 	NoPrefix = "-"
 
 	emailClaim = "email"
@@ -41,14 +41,15 @@ type Config struct {
 	// authenticators. Empty means the issuer URL and "#", except for the claim email,
 	// to which nothing is added. NoPrefix adds nothing.
 	UsernamePrefix string
-	// GroupsClaim is the claim with a list of groups, or one. Empty means no groups.
+	// GroupsClaim is the claim with a list of groups or one group. Empty means no
+	// groups.
 	GroupsClaim string
 	// GroupsPrefix is added to groups.
 	GroupsPrefix string
-	// RequiredClaims are claims with the text that each must have.
+	// RequiredClaims contains the claims that a token must have, with their values.
 	RequiredClaims map[string]string
-	// SigningAlgorithms are the accepted ones of Algorithms. Empty means
-	// DefaultSigningAlgorithm.
+	// SigningAlgorithms are the accepted algorithms, a subset of Algorithms. Empty
+	// means DefaultSigningAlgorithm.
 	SigningAlgorithms []string
 	// Transport sends requests to the issuer. Nil means HTTPS with the authorities of
 	// the system, or of Verifier.SetAuthorities.
