@@ -22,8 +22,8 @@ type Config struct {
 	// Source provides the objects. The connector runs one Stream per resource in
 	// use.
 	Source source.Source
-	// Logger receives connections at level debug, and faults and failing sources at
-	// level warn. Nil means slog.Default.
+	// Logger receives faults and failures of the source at level warn, and recoveries
+	// at level info. Nil means slog.Default.
 	Logger *slog.Logger
 	// Session configures the serving side of every reader's connection. Limits
 	// overrides some of its fields.
