@@ -86,8 +86,8 @@ func (r Request) String() string {
 	return b.String()
 }
 
-// maxRequestBytes is more than Kubernetes allows for the names of a resource, a
-// namespace and an object together.
+// maxRequestBytes is the maximum total length of the names in a request. Kubernetes
+// allows less.
 const maxRequestBytes = 1 << 10
 
 // Check returns a 400 if the names of the request are longer than Kubernetes allows.
@@ -107,8 +107,8 @@ func NewRequest(resource api.Resource, namespace string, fields selector.Fields)
 }
 
 // Policy decides which objects a user may read. Its methods may use the network. A
-// status of 401 or 403 is a decision. Any other status, such as 503, reports that
-// there is no decision now. The context contains the [Client]. It is safe for
+// status of 401 or 403 is a decision. Any other status, such as 503, reports that there
+// is no decision now. The context contains the [Client]. A Policy is safe for
 // concurrent use.
 type Policy interface {
 	// Authenticate returns the user who presents the token, which may be empty.
