@@ -141,7 +141,7 @@ func (c *Collection) StatusChange() (Status, <-chan struct{}) {
 }
 
 // Schema returns the description of the objects' fields and columns. It is zero until the
-// connector has sent it. WaitForSync returns later than that.
+// connector has sent it. WaitForSync returns after the connector has sent it.
 func (c *Collection) Schema() api.Schema {
 	schema, _ := c.schema.get()
 	return schema
@@ -323,8 +323,8 @@ func (c *Collection) state(f *wire.CollectionState) {
 	})
 }
 
-// fault reports why an object cannot be read. A 404 retracts the fault, because the
-// object was deleted.
+// fault logs why an object cannot be read. A 404 retracts the fault, because the object was
+// deleted.
 func (c *Collection) fault(log *slog.Logger, f *wire.CollectionError) {
 	log = log.With("resource", c.resource, "key", strings.Clone(string(f.Key)), "resourceVersion", f.ResourceVersion.String())
 	if f.Status != nil && f.Status.Code == api.CodeNotFound {

@@ -101,8 +101,8 @@ func (i *Instance) Open(config []byte) error { return i.send(i.open, config) }
 // the instance.
 func (i *Instance) LoadWith(load func(name, length uint32) []byte) { i.load = load }
 
-// load is the imported function of LoadWith. Its parameters are name, destination
-// and length.
+// load is the function that the module imports to load a body. Its parameters are name,
+// destination and length.
 func load(ctx context.Context, module wasm.Module, stack []uint64) {
 	name, at, length := uint32(stack[0]), uint32(stack[1]), uint32(stack[2])
 	stack[0] = 0

@@ -44,8 +44,8 @@ type Chunk struct {
 	Position Position
 }
 
-// Snapshot reads the state of the collection in chunks, for persistence: the
-// complete state, or the changes since the last snapshot. The collection may change
+// Snapshot reads the state of the collection in chunks, for persistence: the complete
+// state, or the changes since the position of the options. The collection may change
 // meanwhile. Together, the chunks contain the state at the position of the last one.
 // They are read when the consumer requests them.
 //

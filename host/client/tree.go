@@ -117,10 +117,10 @@ func (t *Tree) Close() error {
 	return failed
 }
 
-// Snapshots yields the tree once it has the objects of every collection or the reason why
-// they are missing, and then a new one for every change. A slow reader skips intermediate
-// ones. The loop ends with an error: ErrClosed, the reason why there are no objects at
-// all, or the error of ctx.
+// Snapshots yields the tree once every collection has loaded its objects or has failed,
+// and then a new tree for every change. A slow reader skips intermediate ones. The loop
+// ends with an error: ErrClosed, the reason why there are no objects at all, or the error
+// of ctx.
 func (t *Tree) Snapshots(ctx context.Context) iter.Seq2[*TreeSnapshot, error] {
 	return func(yield func(*TreeSnapshot, error) bool) {
 		var last []sourceState

@@ -91,7 +91,7 @@ func (w *world) collection() *Collection {
 	return c
 }
 
-// reach waits for a status.
+// reach waits until a collection has the wanted status, and returns it.
 func (w *world) reach(c *Collection, want func(Status) bool) Status {
 	w.t.Helper()
 	for {
