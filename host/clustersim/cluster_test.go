@@ -252,7 +252,7 @@ func count(t *testing.T, s source.Source) int {
 	return c.n
 }
 
-// limited ends a run after some writes.
+// limited is a writer that ends a run after some writes.
 type limited struct {
 	source.Writer
 	left   int

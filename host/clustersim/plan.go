@@ -178,8 +178,8 @@ func (c *Cluster) ago(d time.Duration) time.Time {
 	return c.config.Now().Add(-time.Duration(c.rand.Int64N(int64(d)))).Truncate(time.Second)
 }
 
-// letters returns random letters that Kubernetes uses in generated names, which
-// form no words.
+// letters returns n random characters of those that Kubernetes uses in generated names.
+// They form no words.
 func (c *Cluster) letters(n int) string {
 	const alphabet = "bcdfghjklmnpqrstvwxz2456789"
 	text := make([]byte, n)

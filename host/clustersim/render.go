@@ -139,7 +139,7 @@ func (c *Cluster) event(p *pod, kind, reason, message string) {
 	c.eventOf(p.reference(), p.namespace(), p.name, kind, reason, message)
 }
 
-// eventOf records an event and expires the oldest.
+// eventOf writes an event, and deletes the oldest one beyond maxEvents.
 func (c *Cluster) eventOf(about obj, namespace, name, kind, reason, message string) {
 	now := stamp(c.config.Now())
 	name += "." + strconv.FormatUint(c.rand.Uint64(), 16)
