@@ -155,8 +155,8 @@ func read(cmd *cobra.Command, f *readFlags, args []string) (failed error) {
 	return f.interrupted(ctx, r.run(ctx, cl, resource))
 }
 
-// interrupted returns the error of a run. After an interrupt, a watch has none, and get has
-// one about the interrupt.
+// interrupted returns the error of a run. After an interrupt, it returns nil for a watch,
+// and an error about the interrupt for get.
 func (f *readFlags) interrupted(ctx context.Context, err error) error {
 	switch {
 	case err != nil && ctx.Err() != nil && f.watch:

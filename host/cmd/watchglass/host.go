@@ -277,7 +277,7 @@ func newHost(flags *hostFlags, l listeners, f files, source string, c connector.
 	return h, nil
 }
 
-// collectors returns the metrics of the host that the server does not have itself.
+// collectors returns the metrics of the host in addition to those of the server.
 func (h *host) collectors(c connector.Config, timings *metrics.Timings) []prometheus.Collector {
 	all := append(metrics.Process(versionText()), timings,
 		metrics.Listeners(h.listeners.acceptFailures), metrics.Memory(memory.Used))

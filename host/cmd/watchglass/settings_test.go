@@ -83,8 +83,8 @@ func TestInvalidSettingsAreReported(t *testing.T) {
 	assert.Zero(t, c.code, "other commands have no settings")
 }
 
-// Settings contain the names of files with secrets, and no secrets, which would be
-// visible in the list of processes.
+// Settings name files with secrets, because a setting with a secret would be visible in
+// the list of processes.
 func TestSettingsNameFilesForSecrets(t *testing.T) {
 	secret := regexp.MustCompile(`token|secret|password|credential`)
 	for _, name := range serving {
