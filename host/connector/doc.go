@@ -19,10 +19,10 @@
 //
 // # Deltas
 //
-// The body of a modified object is encoded as a delta against an earlier version,
-// its base. If the delta exceeds three quarters of the base, the new version
-// becomes a base instead. The encoding is shared by all readers. Package session
-// decides which readers also need the base. Objects of a list are sent complete.
+// The body of a modified object is encoded as a delta against an earlier version, its base. If
+// the delta exceeds three quarters of the base, the new version becomes a base instead. The
+// encoding is shared by all readers. Package session decides which readers also need the base.
+// Objects of a list are encoded completely.
 //
 // host/PERFORMANCE.md compares other thresholds (P9).
 //

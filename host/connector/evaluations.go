@@ -14,8 +14,8 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// evaluationChunk is the number of evaluations per hold of the lock. It is also the
-// number that is taken from the allowance of the client at a time.
+// evaluationChunk is the maximum number of evaluations while the lock is held once. As
+// many are taken from the allowance of the client at a time.
 const evaluationChunk = 1000
 
 // allowance limits the work that one client causes: its readers, and its lists and
@@ -154,9 +154,9 @@ func pause(ctx context.Context, wait time.Duration) error {
 }
 
 // costOf returns the cost of a message for rate limits. Message.Cost counts the message
-// and its subscriptions. Each other frame but the first counts as well, because it is
-// processed under the lock. Most frames are too small for the bytes of the message to
-// limit their number.
+// and its subscriptions. Of the other frames, each except the first counts as well,
+// because it is processed under the lock. Most frames are too small for the bytes of the
+// message to limit their number.
 func costOf(m *session.Message) int {
 	cost, others := m.Cost(), -1
 	for _, frame := range m.Frames {
@@ -202,11 +202,11 @@ func debit(l *rate.Limiter, cost int) {
 	}
 }
 
-// startOf returns the number of objects and changes that a new subscription begins with:
-// the changes if it resumes, the changes and the missing objects if it continues a
-// snapshot, and the objects otherwise. It counts no objects outside the scope, because a
-// reader can measure its delay. An object that is selected by name costs nothing here,
-// because its selector spends evaluations. The caller holds the lock.
+// startOf returns the number of objects and changes that a new subscription begins with.
+// A resumed one begins with changes, and a continued snapshot with changes and the
+// missing objects. All others begin with objects. It counts no objects outside the scope,
+// because a reader can measure its delay. An object that is selected by name costs
+// nothing here, because its selector spends evaluations. The caller holds the lock.
 func (col *collection) startOf(asked *session.Request) int {
 	c, f := col.cacher, asked.Frame
 	if !c.Ready() {

@@ -228,8 +228,8 @@ func (w *world) assertNotPaced(began time.Time) {
 	assert.Zero(w.t, w.connector.Limits().Refusals(limit.MaxClientMessageRate))
 }
 
-// A dashboard opens 20 collections with 40,000 objects, closes half of them, and
-// connects again.
+// A dashboard that opens 20 collections with 40,000 objects, closes half of them, and
+// connects again is not delayed.
 func TestADashboardIsNotPaced(t *testing.T) {
 	for name, objects := range map[string]int{"small collections": 100, "large collections": 2000} {
 		t.Run(name, func(t *testing.T) {
@@ -261,7 +261,8 @@ func TestADashboardIsNotPaced(t *testing.T) {
 	}
 }
 
-// A reader with 50 subscriptions resumes them after 200 changes of each resource.
+// A reader that resumes 50 subscriptions after 200 changes of each resource is not
+// delayed.
 func TestAReconnectIsNotPaced(t *testing.T) {
 	runBoth(t, connector.Config{}, func(t *testing.T, w *world) {
 		resources := w.namespaced(25)
@@ -295,8 +296,8 @@ func TestAReconnectIsNotPaced(t *testing.T) {
 	})
 }
 
-// All tabs of one client connect at the same time. Their connections send the
-// subscriptions with the Hello.
+// Tabs of one client that connect at the same time are not delayed. Their connections
+// send the subscriptions with the Hello.
 func TestTabsThatConnectAfterARestartAreNotPaced(t *testing.T) {
 	const tabs, objects = 500, 250
 	run(t, connector.Config{Access: twoUsers()}, func(t *testing.T, w *world) {

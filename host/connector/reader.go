@@ -53,9 +53,9 @@ type NonblockingConn interface {
 
 // reader is one connection. It is the session's backend.
 type reader struct {
-	// Each message uses the first fields. They are neighbors, to share few cache lines: a
-	// thousand readers do not fit in the processor's cache. session, sent, received and
-	// woken are guarded by connector.mu.
+	// Each message uses the first fields. They are neighbors and so share few cache lines,
+	// because a thousand readers do not fit in the processor's cache. session, sent,
+	// received and woken are guarded by connector.mu.
 	connector *Connector
 	conn      MessageConn
 	signal    chan struct{} // capacity 1; there may be data to send

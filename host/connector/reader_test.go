@@ -285,8 +285,8 @@ func TestConcurrentReadersOfAFailingSource(t *testing.T) {
 	assert.LessOrEqual(t, runtime.NumGoroutine(), before)
 }
 
-// churn ends with a change that every reader receives. Other changes may match no
-// reader, and the last reader would then wait forever.
+// churn may disturb the source, and then makes a change that every reader receives. Without it,
+// the last reader could wait forever.
 func churn(src *memory.Source, rng *rand.Rand) {
 	name := fmt.Sprintf("pod-%05d", rng.IntN(250))
 	switch rng.IntN(2000) {

@@ -22,7 +22,7 @@ const (
 	reviewsAtOnce = 8
 )
 
-// grant is the right of a granted subscription.
+// grant is the right that a subscription depends on, and when to review it.
 type grant struct {
 	request  access.Request
 	reviewAt time.Time
@@ -88,7 +88,7 @@ func (r *reader) scheduleReview() {
 }
 
 // review repeats the decisions that have expired, and schedules the next review. A
-// running review repeats the decisions that have expired since.
+// review that is already running also repeats the decisions that have expired since.
 func (r *reader) review(ctx context.Context) {
 	c, v := r.connector, &r.reviews
 	c.mu.Lock()

@@ -105,7 +105,7 @@ func TestFaultsAreRetractedWithinTheAuthorizedScope(t *testing.T) {
 	})
 }
 
-// The size of a snapshot counts the objects of the authorized scope.
+// The total of a snapshot is the number of objects in the authorized scope.
 func TestSnapshotTotalCountsTheAuthorizedScope(t *testing.T) {
 	run(t, connector.Config{}, func(t *testing.T, w *world) {
 		w.putAll("team-a/one", "team-a/two", "team-b/one", "team-b/three", "team-c/one", "team-c/four", "team-c/five")

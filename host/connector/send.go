@@ -229,9 +229,9 @@ func (s *sender) trySend() {
 	s.wakeAt(due)
 }
 
-// guard cancels ctx if writing a message takes too long. Its timer runs until a message can
-// first have taken too long, so that it need not be set for each message. It stops when
-// stop is called or ctx ends.
+// guard cancels ctx if writing a message takes too long. Its timer fires when the current
+// message can first have taken too long, so that no timer is set for each message. guard
+// stops when stop is called or ctx ends.
 func (s *sender) guard(ctx context.Context, cancel context.CancelCauseFunc) (stop func() bool) {
 	timeout := s.connector.config.Limits.Duration(limit.WriteTimeout)
 	var timer *time.Timer

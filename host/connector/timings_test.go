@@ -50,8 +50,8 @@ func (m *measured) synced() map[api.Resource][]time.Duration {
 	return maps.Clone(m.syncs)
 }
 
-// The time ends when the reader has accepted the message, not when the connector
-// tried to write it. The snapshot does not count as a delivery.
+// The measured time ends when the reader has accepted the message, not when the
+// connector tried to write it. The snapshot does not count as a delivery.
 func TestDeliveryIsMeasuredFromTheSourceToTheSocket(t *testing.T) {
 	var m measured
 	run(t, connector.Config{Timings: &m}, func(t *testing.T, w *world) {

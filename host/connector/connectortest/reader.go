@@ -79,7 +79,7 @@ func NewReader(conn Conn) *Reader {
 	return &Reader{Conn: conn, subscriptions: map[uint32]*Subscription{}, dictionaries: map[uint32][]byte{}}
 }
 
-// Frame is a frame that can be sent.
+// Frame is a frame of the wire protocol that Send accepts.
 type Frame interface{ Append([]byte) []byte }
 
 // Send sends frames as one message.
