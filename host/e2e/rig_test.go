@@ -26,8 +26,8 @@ import (
 	"github.com/watchglass/watchglass/host/source/etcd"
 )
 
-// within limits every wait of a test, even on a loaded machine. Only a failing test
-// reaches it.
+// within is the maximum duration of a wait in a test, even on a loaded machine. Only a
+// failing test reaches it.
 const within = 2 * time.Minute
 
 // cluster is an etcd with a simulated cluster. It runs in the test's process, so
