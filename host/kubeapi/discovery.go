@@ -11,7 +11,7 @@ import (
 	"github.com/watchglass/watchglass/host/internal/apiversion"
 )
 
-// The documents of discovery, with only the members that are used here.
+// These types are the documents of discovery, with only the members that are used here.
 type (
 	apiVersions struct {
 		Kind     string          `json:"kind"`
@@ -55,7 +55,7 @@ type (
 	}
 )
 
-// The documents of aggregated discovery.
+// These types are the documents of aggregated discovery.
 type (
 	discoveryList struct {
 		Kind       string           `json:"kind"`

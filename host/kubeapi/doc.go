@@ -25,8 +25,8 @@
 // these limits, but one client with small requests can use at most half of the capacity.
 // A list of many objects counts several times. [limit.MaxWaitingRequests] limits requests
 // that wait for a first list or for a resource version. Beyond 20 refusals per second,
-// each 429 to a client is sent a second later. The same limit applies to the number of
-// delayed refusals.
+// each 429 to a client is sent a second later. [limit.MaxWaitingRequests] also limits the
+// number of delayed refusals.
 //
 // # Rights
 //

@@ -65,7 +65,8 @@ func parseParams(query string, limits selector.Limits) (params, *api.Status) {
 	return p, p.validate()
 }
 
-// validate rejects options that the backend does not receive (rules C11, C47).
+// validate rejects combinations of options before the backend receives them (rules C11,
+// C47).
 func (p *params) validate() *api.Status {
 	switch {
 	case p.watch && p.match == api.MatchExact:
