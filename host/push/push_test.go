@@ -40,7 +40,7 @@ type edge struct {
 	location string
 }
 
-// edgeFeed is a connection on the side of the edge.
+// edgeFeed is the edge's end of a connection.
 type edgeFeed struct {
 	t       *testing.T
 	ws      *websocket.Conn
