@@ -89,7 +89,7 @@ type Event struct {
 	End             bool                `json:"initialEventsEnd,omitempty"`
 }
 
-// The kinds of lines.
+// These are the kinds of lines.
 const (
 	kindHistory   = "history"
 	kindCluster   = "cluster"
