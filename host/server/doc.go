@@ -19,14 +19,14 @@
 //
 // # Who may connect
 //
-// A browser sends the origin of the page that opens a WebSocket. Checking the origin
-// is the only way to keep a page of another site from connecting with the user's
-// network access. A request with an Origin must therefore come from the server's own
-// host, from a loopback host, or from one of [Config.AllowOrigins]. On a loopback
-// address, the Host header must also be a loopback name or the host of an allowed
-// origin. Otherwise a name whose address changes to 127.0.0.1 (DNS rebinding) would
-// make a foreign page look like the server's own. Requests without an Origin come from
-// programs, which authenticate with tokens (Authenticate in session.Config).
+// A browser sends the origin of the page that opens a WebSocket. Checking the origin is the
+// only way to keep a page of another site from connecting with the user's network access. A
+// request with an Origin must therefore come from the server's own host, from a loopback
+// host, or from one of [Config.AllowOrigins]. On a loopback address, the Host header must
+// also be a loopback name or the host of an allowed origin. Otherwise a name whose address
+// changes to 127.0.0.1 (DNS rebinding) would make a foreign page look like the server's own.
+// Requests without an Origin come from programs, which authenticate with tokens (Access of
+// the connector's Config).
 //
 // # Limits of connections
 //
