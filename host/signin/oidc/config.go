@@ -11,8 +11,9 @@ import (
 	jose "github.com/go-jose/go-jose/v4"
 )
 
-// Algorithms are the signing algorithms that Config.SigningAlgorithms may contain.
-// They are asymmetric: a public key of the issuer is not accepted as a shared secret.
+// Algorithms returns the signing algorithms that Config.SigningAlgorithms may contain.
+// All are asymmetric, so that no public key of the issuer is accepted as a shared
+// secret.
 func Algorithms() []string {
 	return []string{"RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "PS256", "PS384", "PS512"}
 }
