@@ -87,7 +87,8 @@ func trySend(ctx context.Context, conn connector.NonblockingConn, message []byte
 	return conn.Flush(ctx)
 }
 
-// Messages, writes and pings at the same time arrive complete and in order.
+// Messages arrive complete and in order if they are written with and without waiting,
+// together with pings.
 func TestMessagesArriveInOrder(t *testing.T) {
 	a, conn := acceptTCP(t)
 	const messages = 350

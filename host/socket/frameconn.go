@@ -22,8 +22,8 @@ type frameConn struct {
 	masks   bool       // this is the client's side
 	rest    []byte     // the rest of a frame that did not fit
 	raw     syscall.RawConn
-	// Arguments from try to attempt, which is created once. raw is an interface, so
-	// any value passed through it would be allocated.
+	// attempt is created once. trying and written are its argument and its result,
+	// because a new closure would be allocated for each call of raw.
 	attempt func(fd uintptr) (done bool)
 	trying  []byte
 	written int
@@ -191,7 +191,7 @@ func (c *frameConn) try(opcode byte, payload []byte) (sent bool) {
 	return false
 }
 
-// Constants of RFC 6455, section 5.2.
+// These constants are from RFC 6455, section 5.2.
 const (
 	maxHeader  = 10 // without a mask
 	maskBytes  = 4
