@@ -35,10 +35,10 @@
 // members. By default, a restore keeps both, and the cluster goes back in time under
 // its old name:
 //
-//   - If it is found below the last version seen, it is listed again. The following
-//     versions belong to another history, "restored at" a version, and every reader
-//     starts over.
-//   - If it is found at or beyond that version, because of writes in the meantime, it
+//   - If its revision is below the last delivered version, the resource is listed again.
+//     The following versions belong to another history, "restored at" a version, and
+//     every reader starts over.
+//   - If its revision has reached that version, because of writes in the meantime, it
 //     cannot be distinguished from the old cluster. Readers continue, and keep objects
 //     that only the lost history contained until these change or are listed again.
 //

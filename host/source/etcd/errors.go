@@ -31,8 +31,8 @@ func (st *stream) explain(ctx context.Context, doing string, err error) error {
 	return fmt.Errorf("%s: %w", st.about(doing), err)
 }
 
-// is also compares the text of errors, because etcd sends the reason of a canceled
-// watch as text.
+// is reports whether an error is the target. It also compares texts, because etcd sends
+// the reason of a canceled watch as text.
 func is(err, target error) bool {
 	return errors.Is(err, target) || strings.Contains(err.Error(), target.Error())
 }

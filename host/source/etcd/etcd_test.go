@@ -72,8 +72,8 @@ func put(t *testing.T, key, value string) api.ResourceVersion {
 	return api.ResourceVersion(resp.Header.Revision)
 }
 
-// The suite checks that the source keeps E2, E3, E5, E7, E8, E9, E11, E13, E17, E19,
-// E23, E25 and E28.
+// The suite checks that the source keeps the rules E2, E3, E5, E7, E8, E9, E11, E13,
+// E17, E19, E23, E25 and E28.
 func TestContract(t *testing.T) {
 	sourcetest.Run(t, func(t *testing.T) sourcetest.Harness {
 		config := fresh()

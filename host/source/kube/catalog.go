@@ -136,8 +136,8 @@ func (s *Source) reads(r *resource, listed *metav1.APIResource) bool {
 	return slices.Contains(listed.Verbs, "watch")
 }
 
-// toResource returns nil for resources that cannot be listed, such as subresources and
-// reviews.
+// toResource converts a resource of discovery. It returns nil for resources that cannot
+// be listed, such as subresources and reviews.
 func toResource(groupVersion string, r *metav1.APIResource) *resource {
 	if strings.Contains(r.Name, "/") || !slices.Contains(r.Verbs, "list") {
 		return nil

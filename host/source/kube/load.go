@@ -17,7 +17,8 @@ type Access struct {
 	// Kubeconfig is the path of a kubeconfig file. Empty means $KUBECONFIG,
 	// then ~/.kube/config.
 	Kubeconfig string
-	// Context of the kubeconfig; empty means its current one.
+	// Context is the name of a context in the kubeconfig. Empty means its current
+	// context.
 	Context string
 	// InCluster selects the service account of the current pod.
 	InCluster bool

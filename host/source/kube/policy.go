@@ -25,7 +25,8 @@ import (
 // whether that user may make a request. The credentials of the Source need the right to
 // create reviews, which the ClusterRole system:auth-delegator grants.
 //
-// A TokenVerifier replaces the TokenReviews for tokens that the cluster does not know.
+// A policy with a TokenVerifier sends no TokenReviews. It is for tokens that the cluster
+// does not accept.
 //
 // Verdicts are cached for a short time, by the SHA-256 of the question. Many
 // readers with one token therefore cause one review, and callers review a grant

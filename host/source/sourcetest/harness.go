@@ -15,7 +15,7 @@ import (
 	"github.com/watchglass/watchglass/host/source"
 )
 
-// The resources of the suite. A source under test serves both.
+// These are the resources of the suite. A source under test serves both.
 var (
 	ConfigMaps = api.Resource{Version: "v1", Name: "configmaps"} // namespaced
 	Nodes      = api.Resource{Version: "v1", Name: "nodes"}      // cluster-scoped
