@@ -45,9 +45,9 @@ type Chunk struct {
 }
 
 // Snapshot reads the state of the collection in chunks, for persistence: the complete
-// state, or the changes since the position of the options. The collection may change
-// meanwhile. Together, the chunks contain the state at the position of the last one.
-// They are read when the consumer requests them.
+// state, or the changes since opts.Since. The collection may change meanwhile.
+// Together, the chunks contain the state at the position of the last one. They are read
+// when the consumer requests them.
 //
 // An error ends the snapshot and invalidates its chunks. It is a 503 *api.Status if
 // the collection has no state yet. It is a 410 if the collection was relisted

@@ -61,11 +61,11 @@ type TreeError struct {
 	Err        error
 }
 
-// Tree opens the live tree of the object with a UID. It contains the objects whose chain
-// of owners reaches that object, as ViewOptions.Recursive finds them. Only objects of the
-// given collections are part of the tree, and owners are found in all open collections of
-// the client. An object that several collections contain is in the tree once. Close the
-// tree when done.
+// Tree opens the live tree of the object with a UID. The tree contains the objects whose
+// chain of owners reaches that object, as ViewOptions.Recursive finds them. Only objects
+// of the given collections are part of the tree, and owners are found in all open
+// collections of the client. An object that several collections contain is in the tree
+// once. Close the tree when done.
 func (c *Client) Tree(ctx context.Context, collections []*Collection, uid string, opts TreeOptions) (*Tree, error) {
 	switch {
 	case uid == "" || len(collections) == 0:
@@ -230,7 +230,7 @@ func (t *Tree) grow(states []sourceState) *TreeSnapshot {
 			}
 		}
 	}
-	// The root never becomes a child, so the tree contains no cycle.
+	// The root never becomes a child, so no cycle can be reached from it.
 	for _, n := range order {
 		if parent := nodes[n.Object.Owner()]; parent != nil {
 			parent.Children = append(parent.Children, n)
