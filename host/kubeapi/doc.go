@@ -22,11 +22,11 @@
 // The backend limits the events that wait for a slow client, and ends the watch at the
 // limit. A client that accepts no data for the write timeout is disconnected. Watches and
 // other requests beyond [limit.MaxWatches] and [limit.MaxRequests] get 429. Clients share
-// these limits, but one client with small requests can use at most half of the capacity.
-// A list of many objects counts several times. [limit.MaxWaitingRequests] limits requests
-// that wait for a first list or for a resource version. Beyond 20 refusals per second,
-// each 429 to a client is sent a second later. [limit.MaxWaitingRequests] also limits the
-// number of delayed refusals.
+// these limits, but one client with small requests can use only about half of the
+// capacity. A list of many objects counts several times. [limit.MaxWaitingRequests]
+// limits requests that wait for a first list or for a resource version. Beyond 20
+// refusals per second, each 429 to a client is sent a second later.
+// [limit.MaxWaitingRequests] also limits the number of delayed refusals.
 //
 // # Rights
 //
