@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// These limits are durations.
+// These limits are the timeouts and intervals of connections and requests, and the
+// maximum size of headers.
 var (
 	HelloTimeout = define(Limit{
 		Name: "hello-timeout", Default: int64(10 * time.Second), Unit: Duration, Code: http.StatusRequestTimeout,
