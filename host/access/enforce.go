@@ -11,10 +11,10 @@ import (
 // Observer receives every decision of an enforced Policy. Its methods are called
 // concurrently, and before the decision is sent to the client.
 type Observer interface {
-	// Authenticated reports a token that was presented. The user is nil if the
-	// token was refused.
+	// Authenticated reports the decision about a presented token. The user is nil if
+	// the token was refused.
 	Authenticated(ctx context.Context, user *User, refused *api.Status)
-	// Authorized reports a request of an authenticated user.
+	// Authorized reports the decision about a request of an authenticated user.
 	Authorized(ctx context.Context, user *User, r Request, refused *api.Status)
 }
 

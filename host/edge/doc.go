@@ -35,8 +35,8 @@
 // Status in JSON with its HTTP code, as from kube-apiserver. A later failure breaks the
 // stream. The other side is js/src/edge/backend.ts.
 //
-// Neither side buffers: an object sends the next page or event when the stream has
-// room. Its watch ends with 410, as slow, if that takes too long (rule P10).
+// Neither side buffers: an object sends the next page or event when the stream has room. If that
+// takes too long, the object ends the watch with 410, as for any slow client (rule P10).
 //
 // # Limits
 //

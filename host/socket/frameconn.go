@@ -173,9 +173,9 @@ func (c *frameConn) flush() error {
 // buffers pools buffers for frames that are masked or written without blocking.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// try writes as much of a frame as possible without blocking, and buffers the rest. It
-// does not return an error. The next blocking write of the rest does. The caller holds
-// the lock.
+// try writes as much of a frame as possible without blocking, and buffers the rest. An
+// error also leaves the rest buffered, and the next blocking write returns it. The
+// caller holds the lock.
 func (c *frameConn) try(opcode byte, payload []byte) (sent bool) {
 	buffer := buffers.Get().(*[]byte)
 	defer buffers.Put(buffer)

@@ -94,7 +94,7 @@ func TestTreeReportsErrors(t *testing.T) {
 	}
 }
 
-// onlyApps allows reading group apps.
+// onlyApps is a policy that permits reading only the group apps.
 type onlyApps struct{ access.Policy }
 
 func (onlyApps) Authorize(_ context.Context, _ *access.User, r access.Request) (time.Time, *api.Status) {

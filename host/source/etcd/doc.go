@@ -38,9 +38,10 @@
 //   - If its revision is below the last delivered version, the resource is listed again.
 //     The following versions belong to another history, "restored at" a version, and
 //     every reader starts over.
-//   - If its revision has reached that version, because of writes in the meantime, it
-//     cannot be distinguished from the old cluster. Readers continue, and keep objects
-//     that only the lost history contained until these change or are listed again.
+//   - If its revision has reached that version, because of writes in the meantime, the
+//     restored cluster cannot be distinguished from the old one. Readers continue, and
+//     keep objects that only the lost history contained until these change or are listed
+//     again.
 //
 // Restore with --bump-revision and --mark-compacted, as etcd recommends. Older
 // versions are then compacted, and every resume gets 410. Alternatively, give the
