@@ -51,8 +51,8 @@ type ReviewStats struct {
 	Refusals      int
 }
 
-// Request is a request to list and watch objects. An empty namespace means all of
-// them, an empty name every object.
+// Request is a request to list and watch objects. An empty namespace means all
+// namespaces. An empty name means all objects.
 type Request struct {
 	Resource    api.Resource
 	Subresource string
@@ -86,8 +86,8 @@ func (r Request) String() string {
 	return b.String()
 }
 
-// maxRequestBytes is more than Kubernetes allows for the names of a resource, a
-// namespace and an object together.
+// maxRequestBytes is the maximum total length of the names in a request. Kubernetes
+// allows less.
 const maxRequestBytes = 1 << 10
 
 // Check returns a 400 if the names of the request are longer than Kubernetes allows.
@@ -107,14 +107,14 @@ func NewRequest(resource api.Resource, namespace string, fields selector.Fields)
 }
 
 // Policy decides which objects a user may read. Its methods may use the network. A
-// status of 401 or 403 is a decision. Any other status, such as 503, reports that
-// there is no decision now. The context contains the [Client]. It is safe for
+// status of 401 or 403 is a decision. Any other status, such as 503, reports that there
+// is no decision now. The context contains the [Client]. A Policy is safe for
 // concurrent use.
 type Policy interface {
 	// Authenticate returns the user who presents the token, which may be empty.
 	Authenticate(ctx context.Context, token string) (*User, *api.Status)
-	// Authorize returns nil if the user may make the request, and when to
-	// authorize it again. A zero time is as for User.ReviewAt.
+	// Authorize returns nil if the user may make the request, and when to authorize it
+	// again. If the time is zero, the caller chooses it, as for User.ReviewAt.
 	Authorize(ctx context.Context, user *User, r Request) (reviewAt time.Time, refused *api.Status)
 }
 

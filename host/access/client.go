@@ -10,7 +10,7 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// Client describes the origin of a request. The host puts it in the context of every
+// Client describes the origin of a request. The host adds it to the context of every
 // call of a [Policy].
 type Client struct {
 	// Address is the client's address. It is invalid if the transport has none.
@@ -39,9 +39,9 @@ type Connection interface {
 	Release()
 }
 
-// Block returns the block of addresses that limits per address treat as one client.
-// It is one IPv4 address, or the /64 of an IPv6 address, because one host can use
-// all of it. It is invalid if the address is.
+// Block returns the block of addresses that limits per address treat as one client. It
+// is one IPv4 address, or the /64 of an IPv6 address, because one host can use all
+// addresses of a /64. It is invalid if the address is.
 func (c Client) Block() netip.Prefix {
 	address, bits := c.Address.Unmap().WithZone(""), 32
 	if address.Is6() {

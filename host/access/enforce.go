@@ -11,17 +11,17 @@ import (
 // Observer receives every decision of an enforced Policy. Its methods are called
 // concurrently, and before the decision is sent to the client.
 type Observer interface {
-	// Authenticated reports a token that was presented. The user is nil if the
-	// token was refused.
+	// Authenticated reports the decision about a presented token. The user is nil if
+	// the token was refused.
 	Authenticated(ctx context.Context, user *User, refused *api.Status)
-	// Authorized reports a request of an authenticated user.
+	// Authorized reports the decision about a request of an authenticated user.
 	Authorized(ctx context.Context, user *User, r Request, refused *api.Status)
 }
 
 // Enforce returns a Policy that wraps p. It refuses oversized tokens and requests, and
-// impersonation that p does not support. It ends the rights of a user when the token
-// expires, and applies the limits of connections. It reports every decision to the
-// observer, which may be nil.
+// impersonation that p does not support. It refuses users whose token has expired, and
+// applies the limits of connections. It reports every decision to the observer, which
+// may be nil.
 func Enforce(p Policy, limits *limit.Set, observer Observer) Policy {
 	if observer == nil {
 		observer = unobserved{}

@@ -59,7 +59,7 @@ func TestEveryDecisionIsObserved(t *testing.T) {
 	}, o.seen)
 }
 
-// lasting is a policy whose users expire.
+// lasting is a policy whose tokens expire.
 type lasting struct {
 	access.Policy
 	until time.Time

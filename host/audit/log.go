@@ -114,7 +114,7 @@ func (l *Log) Close() error {
 	return l.file.Close()
 }
 
-// write appends an event in one piece.
+// write appends an event with a single write.
 func (l *Log) write(e *Event) error {
 	e.bound()
 	var line bytes.Buffer

@@ -79,7 +79,7 @@ func (c *Client) Inspect(ctx context.Context) ([]Number, error) {
 	return numbers, nil
 }
 
-// call runs f on the loop and waits for it. f must not wait for anything.
+// call runs f on the loop and waits for it. f must not block.
 func (c *Client) call(ctx context.Context, f func(l *loop) error) error {
 	k := call{run: f, done: make(chan error, 1)}
 	select {

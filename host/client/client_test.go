@@ -243,8 +243,8 @@ func TestViewShowsItsWindow(t *testing.T) {
 	require.ErrorIs(t, err, api.BadRequest(""))
 }
 
-// The window stays at its anchor while rows are inserted above it and the engine is
-// replaced, until it is moved.
+// The window of a view stays at its anchor while rows are inserted above it and the
+// engine is replaced. Only Move and MoveTo change that.
 func TestViewStaysAtItsAnchor(t *testing.T) {
 	w := newWorld(t)
 	for i := 10; i < 20; i++ {

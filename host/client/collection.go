@@ -21,28 +21,30 @@ type CollectionOptions struct {
 	FieldSelector string
 	// MetadataOnly omits the objects' JSON. Keys, labels, fields and columns remain.
 	MetadataOnly bool
-	// Columns replace the columns of the connector, which computes them from the objects'
-	// JSON, also with MetadataOnly. Each has a name, a kind and a path, and no printer. If the
-	// connector is too old for that, the collection closes with the cause
-	// ColumnsUnsupported.
+	// Columns replace the default columns of the connector. The connector computes them from
+	// the objects' JSON, even with MetadataOnly. Each has a name, a kind and a path, and no
+	// printer. If the connector is too old to compute them, the collection closes with the
+	// cause ColumnsUnsupported.
 	//
-	// Columns with the Printer "join" are added instead: those of the objects with the same
-	// keys in another resource, for views. Their Path is the other resource and the name of
-	// the column there, such as "metrics.k8s.io/v1beta1/pods CPU". All are of one resource,
-	// which is opened with the rights of the client. While it cannot be read, the cells are
-	// Null, and [Status.Err] of the live collection is the reason.
+	// Columns with the Printer "join" are added to the default columns, in views. They show
+	// a column of the object with the same key in another resource. Their Path is the other
+	// resource and the name of the column there, such as "metrics.k8s.io/v1beta1/pods CPU".
+	// All of them name the same resource, which is opened with the rights of the client.
+	// While it cannot be read, the cells are Null, and [Status.Err] of the live collection
+	// is the reason.
 	//
-	// Columns with the Printer "children" are about the objects below each row. Their Path
-	// is the resources from the top to these objects, separated by commas. The column is
-	// then an Integer with the number of objects. After a blank, the name of a column of the
-	// objects may follow. The column is then a String with their number by value, the most
-	// frequent first, such as "Running 3, Pending 1". Of a Deployment,
-	// "apps/v1/replicasets,v1/pods Status" is such a path.
+	// Columns with the Printer "children" count the objects below each row. Their Path lists
+	// the resources from the row's children down to these objects, separated by commas. The
+	// column is then an Integer with the number of objects. A blank and the name of a column
+	// of the objects may follow, as in "apps/v1/replicasets,v1/pods Status" for a
+	// Deployment. The column is then a String with their number by value, the most frequent
+	// first, such as "Running 3, Pending 1".
 	Columns []api.Column
 	// RowsFirst loads all rows before the bodies. Views and lists without bodies are
-	// complete as soon as the rows are. Get fetches its body first; watches and lists with
-	// bodies start when all have arrived. If bodies exceed the memory limit, the collection
-	// continues without them, and only watches with MetadataOnly continue.
+	// complete as soon as the rows are. Get loads the body of its object before the others.
+	// Watches and lists with bodies start when all bodies have arrived. If bodies exceed the
+	// memory limit, the collection continues without them, and only watches with
+	// MetadataOnly continue.
 	RowsFirst bool
 	// Restore yields the stored chunks of [Collection.Snapshot]: those of a complete
 	// state, followed by those of later changes. The collection starts with that
@@ -64,7 +66,8 @@ type Status struct {
 	Err             error  // the reason for the state, if it has one
 }
 
-// absent reports whether the resource does not exist, and no attempt is undecided.
+// absent reports whether the last attempt has found that the resource does not exist, and no
+// other attempt is running.
 func (s *Status) absent() bool {
 	return s.State == api.StateConnecting && !s.NextAttempt.IsZero() && errors.Is(s.Err, api.NotFound(""))
 }
@@ -137,8 +140,8 @@ func (c *Collection) StatusChange() (Status, <-chan struct{}) {
 	return status.Status, changed
 }
 
-// Schema describes the objects' fields and columns. It is zero until the connector
-// has sent it, which precedes the return of WaitForSync.
+// Schema returns the description of the objects' fields and columns. It is zero until the
+// connector has sent it. WaitForSync returns after the connector has sent it.
 func (c *Collection) Schema() api.Schema {
 	schema, _ := c.schema.get()
 	return schema
@@ -166,7 +169,7 @@ func (c *Collection) WaitForSync(ctx context.Context) error {
 	}
 }
 
-// notSynced adds the awaited condition to a timeout.
+// notSynced adds the resource and its state to a timeout.
 func (c *Collection) notSynced(err error, status Status) error {
 	if status.Err != nil {
 		return fmt.Errorf("%s: %w while %s: %w", c.resource, err, status.State, status.Err)
@@ -320,8 +323,8 @@ func (c *Collection) state(f *wire.CollectionState) {
 	})
 }
 
-// fault reports why an object cannot be read. A 404 retracts the fault, because the
-// object was deleted.
+// fault logs why an object cannot be read. A 404 retracts the fault, because the object was
+// deleted.
 func (c *Collection) fault(log *slog.Logger, f *wire.CollectionError) {
 	log = log.With("resource", c.resource, "key", strings.Clone(string(f.Key)), "resourceVersion", f.ResourceVersion.String())
 	if f.Status != nil && f.Status.Code == api.CodeNotFound {

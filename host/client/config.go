@@ -32,8 +32,8 @@ type Config struct {
 	// Module is the wasm module to run. Default: the one that this package was built
 	// with.
 	Module []byte
-	// CacheDir keeps the compiled module, which saves a second or two at the
-	// next start. Default: [DefaultCacheDir].
+	// CacheDir is the directory for the compiled module, which saves a second or two at
+	// the next start. Default: [DefaultCacheDir].
 	CacheDir string
 
 	// Logger receives failures that are not reported otherwise: failed instances and

@@ -1,6 +1,5 @@
-// Package client is watchglass for Go programs: live, local collections of Kubernetes
-// objects. It runs the same WebAssembly module as browsers and the edge, under
-// wazero.
+// Package client provides Go programs with live, local collections of Kubernetes
+// objects. It runs the same WebAssembly module as browsers and the edge, under wazero.
 //
 //	c, err := client.Open(ctx, client.Config{URL: "ws://localhost:8080/watch"})
 //	pods, err := c.Collection(ctx, "v1/pods", client.CollectionOptions{Namespace: "shop"})
@@ -34,13 +33,12 @@
 // (connect, send, wake at a time), and distributes deliveries. Each connection has
 // two more goroutines. [Client.Close] waits for all of them.
 //
-// The engine makes every decision about the watch protocol. This package decides
-// what happens when the instance itself fails. It drops an instance that panicked or
-// trapped and starts another one, with increasing pauses if that repeats.
-// Collections and views are opened again and load their data again. A watch that has
-// delivered events ends with 410 Expired, as in Kubernetes when history is lost.
-// Pending requests fail with 503. Until its data is back, a collection reports that
-// it is reconnecting.
+// The engine makes every decision about the watch protocol. This package decides what
+// happens when the instance itself fails. It drops an instance that panicked or trapped
+// and starts another one, with increasing pauses if that repeats. Collections and views
+// are opened again and load their data again. A watch that has delivered events ends
+// with 410 Expired, as in Kubernetes when history is lost. Pending requests fail with
+// 503. Until its data is loaded again, a collection reports that it is reconnecting.
 //
 // # Memory
 //

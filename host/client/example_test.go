@@ -8,8 +8,9 @@ import (
 	"github.com/watchglass/watchglass/host/client"
 )
 
-// Prints the existing objects, and then every change. It needs a connector, such as
-// that of "watchglass demo"; examples/embed-go is the same as a program.
+// This example prints the existing objects, and then every change. It needs a
+// connector, such as that of "watchglass demo". The program in examples/embed-go does
+// the same.
 func Example() {
 	ctx := context.Background()
 	c, err := client.Open(ctx, client.Config{URL: "ws://127.0.0.1:8080/watch"})
@@ -41,7 +42,7 @@ func Example() {
 	}
 }
 
-// Prints the ten pods with the most restarts, whenever they change.
+// This example prints the ten pods with the most restarts, whenever they change.
 func ExampleCollection_View() {
 	ctx := context.Background()
 	c, err := client.Open(ctx, client.Config{URL: "ws://127.0.0.1:8080/watch"})

@@ -41,8 +41,8 @@ func conversation(t testing.TB) (snapshot, events []byte) {
 	return snapshot, s.Next(1<<20, 2000)
 }
 
-// For any data from a connector, no instance of the module fails, and it
-// accepts commands afterwards.
+// No data from a connector makes an instance of the module fail. The instance accepts
+// commands afterwards.
 func FuzzModule(f *testing.F) {
 	ctx := context.Background()
 	module, err := Compile(ctx, testModule(f), cacheDir(f))

@@ -7,9 +7,9 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// handle processes frames of the engine. They alias the instance's memory, so it
-// copies retained data and does not call the instance meanwhile. An error means that
-// the output is malformed.
+// handle processes frames of the engine. The frames alias the instance's memory, so
+// handle copies retained data and does not call the instance meanwhile. An error means
+// that the output is malformed.
 func (l *loop) handle(frames []byte) error {
 	return wire.FromEngine.Each(frames, func(t wire.Type, f wire.Frame) error {
 		if patch, ok := f.(*wire.ViewPatch); ok {
@@ -88,8 +88,8 @@ func (l *loop) delivery(f wire.Frame) bool {
 	return true
 }
 
-// patch updates a view and grants its next patch, which the engine receives when
-// it has no more output.
+// patch updates a view and queues the grant of its next patch. The engine receives the
+// grant when it has no more output.
 func (l *loop) patch(f *wire.ViewPatch) error {
 	v := l.views[f.View]
 	if v == nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The engine does not repeat its request for a tick, so an earlier tick must not
-// replace it.
+// The loop sleeps until the deadline of the engine, even if it is later than maxIdle.
+// The engine would not repeat a request that an earlier tick replaced.
 func TestLoopSleepsUntilADeadlineThatIsFarAway(t *testing.T) {
 	l := newLoop(Config{}, nil)
 	defer l.cancel(nil)

@@ -16,7 +16,7 @@ import (
 // followed by the fingerprint of the frames.
 const abiVersion = 1<<24 | wire.Fingerprint
 
-// The codes of the ABI.
+// These codes are the results of the module's functions, as in wasm/guest/ABI.md.
 const (
 	codeOK = iota
 	codeRejected
@@ -96,13 +96,13 @@ func (i *Instance) bind() error {
 // Open opens the engine. config is one wire.Config frame.
 func (i *Instance) Open(config []byte) error { return i.send(i.open, config) }
 
-// LoadWith sets the source of the bodies that RestoreChunk omits. load returns a
-// body by name and length, or nil if it no longer exists. The body is copied. It
-// must not call the instance.
+// LoadWith sets the source of the bodies that RestoreChunk omits. load returns a body by
+// name and length, or nil if it no longer exists. The body is copied. load must not call
+// the instance.
 func (i *Instance) LoadWith(load func(name, length uint32) []byte) { i.load = load }
 
-// load is the imported function of LoadWith. Its parameters are name, destination
-// and length.
+// load is the function that the module imports to load a body. Its parameters are name,
+// destination and length.
 func load(ctx context.Context, module wasm.Module, stack []uint64) {
 	name, at, length := uint32(stack[0]), uint32(stack[1]), uint32(stack[2])
 	stack[0] = 0
@@ -231,7 +231,7 @@ func (i *Instance) trapped(err error) error {
 	return i.poison
 }
 
-// head retains the first part of the bytes written to it.
+// head retains the first maxHead bytes that are written to it.
 type head struct{ text []byte }
 
 const maxHead = 2048

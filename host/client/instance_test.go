@@ -84,8 +84,8 @@ func TestNotAModule(t *testing.T) {
 	require.ErrorContains(t, err, "not a watchglass module: export wg_abi is missing")
 }
 
-// A module of another release is refused before the first call. Its frames may
-// differ, and the client would restart it repeatedly.
+// A module of another release is refused before it receives frames, which may differ.
+// Otherwise the client would restart it repeatedly.
 func TestModuleOfAnotherRelease(t *testing.T) {
 	for _, version := range []uint32{1, abiVersion + 1<<24, abiVersion ^ 1} {
 		_, err := Open(context.Background(), Config{Module: moduleWithVersion(version), Dial: func(context.Context) (Conn, error) {

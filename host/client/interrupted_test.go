@@ -13,8 +13,8 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// counted is a connection that fails when all of its connections have received more than
-// limit bytes.
+// counted is a connection that fails once it and its predecessors have received more
+// than limit bytes in total.
 type counted struct {
 	Conn
 	received *atomic.Int64
@@ -29,8 +29,8 @@ func (c counted) Read(ctx context.Context) ([]byte, error) {
 	return message, err
 }
 
-// A connection that is lost during the rows of a first sync costs the message that was
-// lost, and not the rows before it.
+// After a connection is lost during the rows of a first sync, only the lost message is
+// sent again, and not the rows before it.
 func TestB38_FirstSyncContinuesAfterACut(t *testing.T) {
 	w := newWorld(t)
 	const objects = 20_000

@@ -114,7 +114,7 @@ func TestViewCountsThePodsOfDeployments(t *testing.T) {
 	w.untilRows(c, v, "api 3 Running 2, Failed 1", "web 0 ")
 }
 
-// oneForbidden is a policy that forbids to read a resource while it has a name.
+// oneForbidden is a policy that forbids reading the resource whose name it contains.
 type oneForbidden struct{ atomic.Value }
 
 func (*oneForbidden) Authenticate(context.Context, string) (*access.User, *api.Status) {
@@ -147,7 +147,7 @@ func TestReaderWithoutARightToTheChildrenHasNoCountsAndTheReason(t *testing.T) {
 	}
 }
 
-// noMetrics is a policy that forbids to read metrics while it is true.
+// noMetrics is a policy that forbids reading metrics while it is true.
 type noMetrics struct{ atomic.Bool }
 
 func (*noMetrics) Authenticate(context.Context, string) (*access.User, *api.Status) {

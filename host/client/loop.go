@@ -45,7 +45,7 @@ type call struct {
 	done chan error // has room for the result
 }
 
-// pending is a request without a response.
+// pending is a request that has no response yet.
 type pending struct {
 	id   uint32
 	take func(reply any)
@@ -122,8 +122,8 @@ func (l *loop) settle() {
 	}
 }
 
-// start creates an instance and opens the open resources in it. On an error there is
-// no instance.
+// start creates an instance and reopens the resources of the program in it. After an
+// error there is no instance.
 func (l *loop) start() error {
 	instance, err := l.module.NewInstance(context.WithoutCancel(l.ctx))
 	if err != nil {
@@ -266,8 +266,8 @@ func (l *loop) exchange(command func(id uint32) []byte, take func(reply any)) er
 	}
 }
 
-// newID returns a number for a resource that the program opens. Four billion are
-// enough for one client.
+// newID returns a number for a resource that the program opens. One client never needs
+// all four billion numbers.
 func (l *loop) newID() uint32 {
 	l.lastID++
 	return l.lastID

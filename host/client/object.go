@@ -33,9 +33,9 @@ func (o Object) Key() api.Key { return o.envelope.Key() }
 // UID returns metadata.uid.
 func (o Object) UID() string { return o.envelope.UID() }
 
-// Owner returns the UID of the owner of a row of a view, or of an object of a collection
-// with metadata only, or "": that of its controller, or else of its first owner reference.
-// It is empty for objects with bodies.
+// Owner returns the UID of the object's controller, or else of its first owner reference,
+// or "". Only rows of views and objects of collections with metadata only have it. It is
+// empty for objects with bodies.
 func (o Object) Owner() string { return o.owner }
 
 // ResourceVersion returns the version of this object.

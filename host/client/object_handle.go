@@ -9,7 +9,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// ObjectOptions configure a reference to an object. The zero value follows it.
+// ObjectOptions configure a reference to an object. The zero value keeps the object up
+// to date.
 type ObjectOptions struct {
 	// Owner identifies the user of the reference, for inspection. It may be empty.
 	Owner string
@@ -32,8 +33,8 @@ type ObjectSnapshot struct {
 }
 
 // ObjectHandle is a reference to one object. The object is kept up to date while a
-// reference exists. An open collection serves it if one contains the object.
-// Otherwise it has its own watch.
+// reference exists. If an open collection contains the object, that collection serves
+// the reference. Otherwise the reference has its own watch.
 type ObjectHandle struct {
 	client  *Client
 	acquire wire.AcquireObject

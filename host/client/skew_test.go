@@ -11,8 +11,8 @@ import (
 	"github.com/watchglass/watchglass/host/internal/skewtest"
 )
 
-// TestSkewOfConnectors opens recorded connectors. One of this version welcomes the
-// client, and the refusal of another one reaches the program.
+// A recorded connector of this version welcomes the client. The program receives the
+// refusal of a connector of another version.
 func TestSkewOfConnectors(t *testing.T) {
 	for _, v := range skewtest.Load(t) {
 		t.Run(v.Subprotocol(), func(t *testing.T) {

@@ -39,7 +39,7 @@ func drain(w *world, watch *Watch, first api.ResourceVersion) (events int, err e
 	return events, nil
 }
 
-// counted returns a number of the first collection.
+// counted returns a statistic of the first collection.
 func (w *world) counted(name string) int64 {
 	w.t.Helper()
 	numbers, err := w.client.Inspect(w.ctx)

@@ -23,7 +23,7 @@ import (
 	"github.com/watchglass/watchglass/host/source/memory"
 )
 
-// incompressible is an object of about 1.4 MB.
+// incompressible returns an object of about 1.4 MB that does not compress.
 func incompressible(kind, name string, seed uint64) []byte {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	letters := make([]byte, 1_400_000)

@@ -20,7 +20,7 @@ type Position struct {
 	ClusterID string
 }
 
-// SnapshotOptions of [Collection.Snapshot].
+// SnapshotOptions are the options of [Collection.Snapshot].
 type SnapshotOptions struct {
 	// Since is the position of the stored state. The snapshot then contains the
 	// changes since that position, if they are available.
@@ -35,19 +35,19 @@ type Chunk struct {
 	// Data is the chunk to store and to pass in [CollectionOptions.Restore]. It
 	// contains a checksum and identifies the snapshot and the preceding chunk.
 	Data []byte
-	// Whole means that the snapshot is a complete state and replaces all stored
-	// chunks. Otherwise it contains the changes since, and is appended.
+	// Whole means that the snapshot is a complete state and replaces all stored chunks.
+	// Otherwise it contains the changes since the last snapshot, and is appended.
 	Whole bool
 	// Last marks the last chunk. Without it the snapshot is incomplete and unusable.
 	Last bool
-	// Position is the position of the snapshot, in the last chunk.
+	// Position is the position of the snapshot. Only the last chunk has it.
 	Position Position
 }
 
-// Snapshot reads the state of the collection in chunks, for persistence: the
-// complete state, or the changes since the last snapshot. The collection may change
-// meanwhile. Together, the chunks contain the state at the position of the last one.
-// They are read when the consumer requests them.
+// Snapshot reads the state of the collection in chunks, for persistence: the complete
+// state, or the changes since opts.Since. The collection may change meanwhile.
+// Together, the chunks contain the state at the position of the last one. They are read
+// when the consumer requests them.
 //
 // An error ends the snapshot and invalidates its chunks. It is a 503 *api.Status if
 // the collection has no state yet. It is a 410 if the collection was relisted
@@ -104,9 +104,9 @@ func newChunk(f *wire.SnapshotChunk) Chunk {
 }
 
 // RestoreError returns why the state given in [CollectionOptions.Restore] was not
-// restored. It was corrupt, incomplete, of another scope or of another release. In that
-// case the collection has discarded it. RestoreError returns nil if the restore succeeded
-// or no state was given.
+// restored. A state that is corrupt, incomplete, or of another scope or release is not
+// restored, and the collection discards it. RestoreError returns nil if the restore
+// succeeded or no state was given.
 func (c *Collection) RestoreError() error { return c.restoreErr }
 
 // restore passes the stored chunks to the engine. It fails only if the collection is

@@ -36,8 +36,8 @@ func (s *storage) save(ctx context.Context, c *Collection, chunkBytes uint32) er
 	return nil
 }
 
-// A program restores the collection that another one persisted immediately, without
-// a connection, and resumes from its version.
+// A program restores a collection that another program persisted. This happens
+// immediately and without a connection. The collection then resumes from its version.
 func TestR7_SnapshotAndRestore(t *testing.T) {
 	w := newWorld(t)
 	for i := range 30 {

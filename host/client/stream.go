@@ -42,7 +42,8 @@ const (
 	streamClosed
 )
 
-// startStream begins to connect. The loop waits for its goroutines at its end.
+// startStream begins to connect. The loop waits for the goroutines of the stream before
+// it ends.
 func (l *loop) startStream(id uint32) {
 	s := &stream{id: id, out: make(chan []byte, outgoing), loop: l}
 	s.ctx, s.end = context.WithCancelCause(l.ctx)

@@ -14,7 +14,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// TreeOptions configure a tree. The zero value is useful.
+// TreeOptions configure a tree. The zero value selects the defaults.
 type TreeOptions struct {
 	Limit uint32 // objects of each collection. Default 1000, at most wire.MaxViewRows
 }
@@ -27,7 +27,7 @@ type Tree struct {
 	sources []treeSource
 }
 
-// treeSource is the views of one collection.
+// treeSource contains the views of one collection.
 type treeSource struct {
 	collection *Collection
 	root       *View // the root alone
@@ -35,7 +35,8 @@ type treeSource struct {
 	refused    error // why there are no views
 }
 
-// TreeNode is an object with those that it owns. It is immutable.
+// TreeNode is an object in a tree, with the nodes of the objects that it owns. It is
+// immutable.
 type TreeNode struct {
 	UID        string
 	Collection *Collection // the first that has the object; nil if none has it, which only the root may lack
@@ -49,8 +50,8 @@ type TreeSnapshot struct {
 	// Truncated reports that a collection has more objects below the root than
 	// TreeOptions.Limit. Some are missing.
 	Truncated bool
-	// Errors has why the objects of collections are missing or outdated, such as a
-	// missing right.
+	// Errors contains the reasons why objects of collections are missing or outdated,
+	// such as a missing right.
 	Errors []TreeError
 }
 
@@ -60,11 +61,11 @@ type TreeError struct {
 	Err        error
 }
 
-// Tree opens the live tree of the object with a UID: the objects that have it as their
-// owner, those that have these as owners, and so on, as ViewOptions.Recursive finds them.
-// Only objects of the given collections are part of the tree, and owners are found in
-// all open collections of the client. An object that several collections have is in the
-// tree once. Close the tree when done.
+// Tree opens the live tree of the object with a UID. The tree contains the objects whose
+// chain of owners reaches that object, as ViewOptions.Recursive finds them. Only objects
+// of the given collections are part of the tree, and owners are found in all open
+// collections of the client. An object that several collections contain is in the tree
+// once. Close the tree when done.
 func (c *Client) Tree(ctx context.Context, collections []*Collection, uid string, opts TreeOptions) (*Tree, error) {
 	switch {
 	case uid == "" || len(collections) == 0:
@@ -116,10 +117,10 @@ func (t *Tree) Close() error {
 	return failed
 }
 
-// Snapshots yields the tree once it has the objects of every collection or the reason
-// why they are missing, and then a new one for every change. A slow reader skips
-// intermediate ones. The loop ends with an error: ErrClosed, the reason why there are no
-// objects at all, or that of ctx.
+// Snapshots yields the tree once every collection has loaded its objects or has failed,
+// and then a new tree for every change. A slow reader skips intermediate ones. The loop
+// ends with an error: ErrClosed, the reason why there are no objects at all, or the error
+// of ctx.
 func (t *Tree) Snapshots(ctx context.Context) iter.Seq2[*TreeSnapshot, error] {
 	return func(yield func(*TreeSnapshot, error) bool) {
 		var last []sourceState
@@ -144,7 +145,8 @@ func (t *Tree) Snapshots(ctx context.Context) iter.Seq2[*TreeSnapshot, error] {
 	}
 }
 
-// sourceState is what a tree shows of one collection.
+// sourceState contains the newest snapshots of one collection, from which the tree is
+// built.
 type sourceState struct {
 	root, below *Snapshot
 	ended       bool  // the views are closed
@@ -228,7 +230,7 @@ func (t *Tree) grow(states []sourceState) *TreeSnapshot {
 			}
 		}
 	}
-	// The root becomes no child, so no path from it leads back to it.
+	// The root never becomes a child, so no cycle can be reached from it.
 	for _, n := range order {
 		if parent := nodes[n.Object.Owner()]; parent != nil {
 			parent.Children = append(parent.Children, n)

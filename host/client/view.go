@@ -43,8 +43,8 @@ type Snapshot struct {
 	ResourceVersion api.ResourceVersion
 }
 
-// Facet is the number of rows by value. It includes the rows that only the conditions
-// on the same name exclude.
+// Facet contains the numbers of rows by value. It also counts rows that are excluded only
+// by conditions on the same name.
 type Facet struct {
 	Values                 []Count // the 100 most frequent values, sorted by value
 	OtherValues, OtherRows uint64
@@ -56,14 +56,14 @@ type Count struct {
 	Rows  uint64
 }
 
-// Groups are the 1000 groups with the most rows, sorted by their values, and the numbers
-// of the others.
+// Groups contains the 1000 groups with the most rows, sorted by their values. OtherValues
+// and OtherRows count the other groups and their rows.
 type Groups struct {
 	Values                 []Group
 	OtherValues, OtherRows uint64
 }
 
-// Group is the rows with the same values.
+// Group describes the rows with the same values.
 type Group struct {
 	Values     []string // in the order of ViewOptions.GroupBy: "" for a missing value, milliseconds for a time
 	Rows       uint64
@@ -140,9 +140,9 @@ func (v *View) Snapshot() *Snapshot {
 	return state.snapshot
 }
 
-// Snapshots yields the newest snapshot and then a new one for every change. A slow
-// reader skips intermediate ones. The loop ends with an error: ErrClosed, the
-// refusal of the view, or that of ctx.
+// Snapshots yields the newest snapshot and then a new one for every change. A slow reader
+// skips intermediate ones. The loop ends with an error: ErrClosed, the refusal of the
+// view, or the error of ctx.
 func (v *View) Snapshots(ctx context.Context) iter.Seq2[*Snapshot, error] {
 	return v.newest.all(ctx)
 }
@@ -171,7 +171,7 @@ func (v *View) move(ctx context.Context, to func() wire.MoveView) error {
 	})
 }
 
-// moved records where the window is moved to, and returns the command.
+// moved records the new window, and returns the command that moves the view to it.
 func (v *View) moved(f wire.MoveView) []byte {
 	f.View = v.id
 	v.open.Offset, v.open.Limit, v.open.Anchor, v.open.Before = f.Offset, f.Limit, f.Anchor, f.Before
@@ -186,8 +186,8 @@ func (v *View) All(ctx context.Context) (List, error) {
 		if l.views[v.id] == nil {
 			return ErrClosed
 		}
-		// No data reaches the engine before this function returns. The view is
-		// exact once its evaluation is complete.
+		// No data reaches the engine before this function returns, so the state does not
+		// change. The view is exact once its evaluation is complete.
 		l.settle()
 		if list.ResourceVersion, err = v.resourceVersion(l); err != nil {
 			return err

@@ -13,7 +13,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// WatchOptions are the options of a Kubernetes watch, and two additional ones.
+// WatchOptions are the options of a Kubernetes watch, and some additional ones.
 type WatchOptions struct {
 	Namespace     string
 	LabelSelector string
@@ -231,8 +231,8 @@ func (w *Watch) End() (end WatchEnd, ended bool) {
 	return w.end, w.closed && len(w.queue) == 0
 }
 
-// grant returns credit once half of it is used, so that it needs one command for
-// many events. If ctx ends first, the next call grants it.
+// grant returns credit to the engine once half of it is used, so that one command
+// suffices for many events. If ctx ends first, the next call grants it.
 func (w *Watch) grant(ctx context.Context) {
 	w.taken++
 	if w.taken < (w.open.Credit+1)/2 {

@@ -19,7 +19,7 @@ import (
 	"github.com/watchglass/watchglass/wasm/guesttest"
 )
 
-// testModule returns the module of this source tree, with the frame that makes it panic.
+// testModule returns the module of this source tree. A test frame can make it panic.
 func testModule(t testing.TB) []byte {
 	t.Helper()
 	if testing.Short() {
@@ -30,7 +30,7 @@ func testModule(t testing.TB) []byte {
 	return module
 }
 
-// cacheDir returns the directory for the module in machine code.
+// cacheDir returns the cache directory for the compiled module.
 func cacheDir(t testing.TB) string {
 	t.Helper()
 	dir, err := guesttest.CacheDir()
@@ -91,7 +91,7 @@ func (w *world) collection() *Collection {
 	return c
 }
 
-// reach waits for a status.
+// reach waits until a collection has the wanted status, and returns it.
 func (w *world) reach(c *Collection, want func(Status) bool) Status {
 	w.t.Helper()
 	for {

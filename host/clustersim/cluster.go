@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// batchWrites is etcd's default limit of a transaction; at 5 kB an object
-	// it stays well below the limit of a request, 1.5 MB.
+	// batchWrites is etcd's default limit of writes per transaction. With objects of 5
+	// kB, a batch stays well below the limit of a request, 1.5 MB.
 	batchWrites = 128
 	// populateWorkers is the number of concurrent writers.
 	populateWorkers = 4
@@ -91,7 +91,8 @@ func (c *Cluster) Populate(ctx context.Context, progress func(done, total int)) 
 	return group.Wait()
 }
 
-// populate renders late, so that only a few batches are in memory.
+// populate writes a batch. It renders the objects just before, so that only a few
+// batches are in memory.
 func (c *Cluster) populate(ctx context.Context, batch []Planned) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -183,9 +184,8 @@ func (c *Cluster) Step(ctx context.Context) (int, error) {
 	return len(c.writes), nil
 }
 
-// write adds to the transaction of the operation. A later write of the same
-// object replaces the earlier one, because an operation may write an object
-// twice.
+// write adds a write to the transaction of the operation. A later write of the same
+// object replaces the earlier one, because an operation may write an object twice.
 func (c *Cluster) write(w source.Write) {
 	for i := range c.writes {
 		if c.writes[i].Resource == w.Resource && c.writes[i].Key == w.Key {

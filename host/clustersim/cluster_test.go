@@ -19,7 +19,7 @@ import (
 	"github.com/watchglass/watchglass/host/source/memory"
 )
 
-// world is a writer that keeps the state and what was written.
+// world is a writer that records the writes and the resulting state.
 type world struct {
 	objects map[api.Resource]map[api.Key]json.RawMessage
 	log     []source.Write
@@ -52,7 +52,7 @@ func (w *world) Txn(_ context.Context, writes ...source.Write) (api.ResourceVers
 
 func noon() time.Time { return time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC) }
 
-// simulate runs a small cluster in a world that is not concurrent.
+// simulate runs some steps of a small cluster, without concurrency.
 func simulate(t *testing.T, seed uint64, steps int) (*Cluster, *world) {
 	w := &world{objects: map[api.Resource]map[api.Key]json.RawMessage{}}
 	c, err := New(w, Config{Pods: 300, Seed: seed, Namespaces: 2, Now: noon})
@@ -126,8 +126,8 @@ type podJSON struct {
 	}
 }
 
-// TestTheStoreShowsTheState checks that, after many steps, the store contains
-// the state of the simulation, and that every kind of change has occurred.
+// After many steps, the store contains the state of the simulation, and every kind of
+// change has occurred.
 func TestTheStoreShowsTheState(t *testing.T) {
 	c, w := simulate(t, 1, 6000)
 	require.Len(t, w.objects[pods], c.Pods())
@@ -252,7 +252,7 @@ func count(t *testing.T, s source.Source) int {
 	return c.n
 }
 
-// limited ends a run after some writes.
+// limited is a writer that ends a run after some writes.
 type limited struct {
 	source.Writer
 	left   int

@@ -183,7 +183,8 @@ func (c *Cluster) reap() {
 	}
 }
 
-// scale moves a deployment by a few replicas, up to a third around its base.
+// scale adds or removes a few replicas of a deployment, within about a third of its
+// base.
 func (c *Cluster) scale() {
 	w := c.pickDeployment()
 	if w.rolling() {
@@ -297,7 +298,7 @@ func (c *Cluster) restartJob() {
 	}
 }
 
-// The verbs of the operations.
+// The following methods are the steps of which operations consist.
 
 func (c *Cluster) move(p *pod, next podState) {
 	c.become(p, next)
@@ -346,7 +347,8 @@ func (c *Cluster) writeSet(s *replicaSet) {
 func (c *Cluster) pickDeployment() *workload { return c.pickWorkload(false) }
 func (c *Cluster) pickJob() *workload        { return c.pickWorkload(true) }
 
-// pickWorkload terminates because every namespace runs apps of both kinds.
+// pickWorkload returns a random job or deployment. It terminates, because every
+// namespace runs apps of both kinds.
 func (c *Cluster) pickWorkload(job bool) *workload {
 	for {
 		if w := c.workloads[c.rand.IntN(len(c.workloads))]; w.app.job == job {

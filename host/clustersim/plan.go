@@ -164,7 +164,7 @@ func (c *Cluster) forget(p *pod) {
 	}
 }
 
-// pickNode avoids cordoned nodes; there is at most one.
+// pickNode returns a random node that is not cordoned. At most one node is cordoned.
 func (c *Cluster) pickNode() *node {
 	for {
 		if n := c.nodes[c.rand.IntN(len(c.nodes))]; !n.cordoned {
@@ -178,8 +178,8 @@ func (c *Cluster) ago(d time.Duration) time.Time {
 	return c.config.Now().Add(-time.Duration(c.rand.Int64N(int64(d)))).Truncate(time.Second)
 }
 
-// letters returns random letters that Kubernetes uses in generated names, which
-// form no words.
+// letters returns n random characters of those that Kubernetes uses in generated names.
+// They form no words.
 func (c *Cluster) letters(n int) string {
 	const alphabet = "bcdfghjklmnpqrstvwxz2456789"
 	text := make([]byte, n)

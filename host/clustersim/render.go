@@ -11,7 +11,7 @@ import (
 	"github.com/watchglass/watchglass/host/source"
 )
 
-// The written resources.
+// These are the resources that a simulation writes.
 var (
 	pods        = api.Resource{Version: "v1", Name: "pods"}
 	nodes       = api.Resource{Version: "v1", Name: "nodes"}
@@ -139,7 +139,7 @@ func (c *Cluster) event(p *pod, kind, reason, message string) {
 	c.eventOf(p.reference(), p.namespace(), p.name, kind, reason, message)
 }
 
-// eventOf records an event and expires the oldest.
+// eventOf writes an event, and deletes the oldest one beyond maxEvents.
 func (c *Cluster) eventOf(about obj, namespace, name, kind, reason, message string) {
 	now := stamp(c.config.Now())
 	name += "." + strconv.FormatUint(c.rand.Uint64(), 16)

@@ -166,7 +166,7 @@ func managedFields(version, manager, at, subresource string, fields obj) obj {
 	return entry
 }
 
-// touched returns a set of fields.
+// touched returns a set of fields in the format of managedFields.
 func touched(names ...string) obj {
 	set := obj{".": obj{}}
 	for _, name := range names {

@@ -7,8 +7,8 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// The state of the simulation. Every write renders objects from it; it contains no
-// JSON.
+// The types of this file are the state of the simulation, which contains no JSON. Every
+// write renders objects from it.
 
 type node struct {
 	name, ip, uid string
@@ -80,7 +80,8 @@ const (
 	terminating                 // deleted, still shutting down
 )
 
-// phase is status.phase; a terminating pod still runs.
+// phase returns the status.phase of a pod in this state. A terminating pod is still
+// Running.
 func (s podState) phase() string {
 	switch s {
 	case pending, creating:
@@ -144,7 +145,7 @@ func (p *pool) add(x *pod) {
 	p.pods = append(p.pods, x)
 }
 
-// remove has no effect if the pool does not contain the pod.
+// remove removes a pod, if the pool contains it.
 func (p *pool) remove(x *pod) {
 	i, ok := p.at[x]
 	if !ok {

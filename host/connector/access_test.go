@@ -21,8 +21,8 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// book is a policy that lists the permitted requests of each token. Tokens are
-// names.
+// book is a policy that lists the permitted requests of each token. A token is the name
+// of its user.
 type book struct {
 	mu     sync.Mutex
 	rights map[string][]string
@@ -114,9 +114,9 @@ func TestReadersReceiveOnlyPermittedObjects(t *testing.T) {
 	})
 }
 
-// A reader without the right to a resource gets the same refusal after the same
-// time. It does not matter whether another reader has the resource open, or
-// whether it exists.
+// A reader without the right to a resource receives the same refusal after the same
+// time, whether the resource exists or not. Other readers that have the resource open
+// make no difference.
 func TestRefusalsDoNotDependOnWhatOthersHaveOpen(t *testing.T) {
 	rules := &book{rights: map[string][]string{"ann": {"v1/pods"}, "ben": {}}}
 	run(t, connector.Config{Access: rules}, func(t *testing.T, w *world) {
@@ -229,7 +229,8 @@ func TestUndecidedAccessKeepsGrantedRights(t *testing.T) {
 	})
 }
 
-// A refused token is recorded by the observer of the policy, see package audit.
+// A refused token does not count as a malformed message. The observer of the policy
+// records it.
 func TestARefusedTokenIsNotCountedAsMalformed(t *testing.T) {
 	run(t, connector.Config{Access: &book{}}, func(t *testing.T, w *world) {
 		r, _, result := w.connect()
@@ -259,8 +260,8 @@ func TestLongTokenIsRefusedWithoutReview(t *testing.T) {
 	})
 }
 
-// regrouped is a policy that permits reads to members of a group, and the membership
-// can change.
+// regrouped is a policy that permits reads to the members of a group. A test can change
+// the membership.
 type regrouped struct{ member atomic.Bool }
 
 func (p *regrouped) Authenticate(context.Context, string) (*access.User, *api.Status) {

@@ -22,8 +22,8 @@ import (
 // readers share.
 func (c *Connector) Backend() kubeapi.Backend { return backend{c} }
 
-// backend implements kubeapi.Backend. Each call holds its collection until it
-// returns, and returns copies.
+// backend implements kubeapi.Backend. A call holds its collection until it returns, and
+// a watch until it is closed. The results are copies.
 type backend struct{ connector *Connector }
 
 // Resources implements kubeapi.Backend.
@@ -84,8 +84,9 @@ func (b backend) holdOnce(ctx context.Context, resource api.Resource, waiting fu
 	return col, err
 }
 
-// sourceError returns a text for the refusal of a request if the source fails. It omits
-// the error of the source, which may name an object that the client may not read.
+// sourceError returns a text to append to a refusal if the source of the resource
+// fails. It omits the error of the source, which may name an object that the client may
+// not read.
 func (c *Connector) sourceError(resource api.Resource) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -183,7 +184,7 @@ func copyVersion(c *cacher.Cacher, ref store.Ref, rv api.ResourceVersion) *store
 // size returns the memory of the copy in bytes.
 func (s *stored) size() int { return len(s.base.Data) + len(s.Envelope) }
 
-// open decodes the body.
+// open decodes the body and sets its resource version.
 func (s *stored) open() (kubeapi.Object, error) {
 	var base []byte
 	var err error
@@ -207,7 +208,7 @@ func (s *stored) undecodable(err error) error {
 	return api.Internal("the body of " + strconv.Quote(strings.Clone(string(s.Key()))) + " cannot be decoded: " + err.Error())
 }
 
-// opened is a kubeapi.Object.
+// opened is an object with its decoded body. It implements kubeapi.Object.
 type opened struct {
 	wire.Envelope
 	json []byte

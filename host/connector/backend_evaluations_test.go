@@ -21,7 +21,8 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// The clients of the Kubernetes API in these tests, in the notation of allowances.
+// ann and eve are the names of two clients, as the allowances of the connector contain
+// them.
 const ann, eve = "user ann", "user eve"
 
 // runPaced runs f with a connector that holds the pods and allows each client a
@@ -138,7 +139,8 @@ func TestAListIsRefusedWhileConnectionsOfItsUserWaitForEvaluations(t *testing.T)
 	})
 }
 
-// A page that waits for evaluations equals one that does not.
+// A page that waits for evaluations contains the same objects as one that does not
+// wait.
 func TestPagesThatWaitForEvaluationsAreComplete(t *testing.T) {
 	const count = 2000
 	pages := func(perSecond int) (all []string) {

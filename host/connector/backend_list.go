@@ -12,8 +12,8 @@ import (
 	"github.com/watchglass/watchglass/host/kubeapi"
 )
 
-// listBytes is how much of a list is copied from the cacher at a time. A larger
-// object is copied as one.
+// listBytes is the number of bytes of a list that are copied from the cacher at a time.
+// The last object may exceed it.
 const listBytes = 64 << 10
 
 // list is a list response that a client is reading. It contains copies only of the
@@ -45,7 +45,8 @@ func (b backend) List(ctx context.Context, resource api.Resource, o kubeapi.List
 	return opened, err
 }
 
-// open opens the list at the state that it is read from.
+// open waits until the collection is fresh enough, and prepares the page. The objects
+// are copied later.
 func (l *list) open(col *collection, o *kubeapi.ListOptions) (*kubeapi.List, error) {
 	answer := make(chan answered[*kubeapi.List], 1)
 	col.request(func(c *cacher.Cacher) {
@@ -67,8 +68,8 @@ func (l *list) open(col *collection, o *kubeapi.ListOptions) (*kubeapi.List, err
 	return opened, nil
 }
 
-// start calls opened as soon as the collection is fresh enough, unless it refuses the
-// list. The caller holds the lock.
+// start refuses the list, or calls opened as soon as the collection is fresh enough.
+// The caller holds the lock.
 func (l *list) start(c *cacher.Cacher, o *kubeapi.ListOptions, opened func(*kubeapi.List, *api.Status)) *api.Status {
 	l.connector.use(&l.evaluator, o.Client, o.Selection)
 	if l.allowance != nil {
@@ -102,7 +103,8 @@ func (l *list) advance(step func() (done bool, status *api.Status)) error {
 	}
 }
 
-// step runs one step. Lists and readers with long messages take turns.
+// step runs one step, or returns how long to wait for evaluations. Lists and readers
+// with long messages take turns.
 func (l *list) step(step func() (done bool, status *api.Status)) (done bool, wait time.Duration, status *api.Status) {
 	c := l.connector
 	c.turn.Lock()
@@ -177,7 +179,8 @@ func listOptions(o *kubeapi.ListOptions) cacher.ListOptions {
 	}
 }
 
-// warnings returns the faults within the scope of a request. The caller holds the lock.
+// warnings returns the messages of the faults within the scope of a request. The caller
+// holds the lock.
 func warnings(from *cacher.Cacher, scope api.Scope) (all []string) {
 	faults, _ := from.Faults()
 	for _, f := range faults {
@@ -229,7 +232,7 @@ func (l *list) hold(size int) {
 	l.held = size
 }
 
-// drop releases the copy and the allowance.
+// drop releases the copies and leaves the allowance.
 func (l *list) drop() {
 	l.page = nil
 	l.connector.mu.Lock()

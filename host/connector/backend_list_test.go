@@ -82,8 +82,7 @@ func TestFinishedListReleasesItsMemory(t *testing.T) {
 	})
 }
 
-// A list returns the objects as of its version, although they change while it is
-// read.
+// A list returns the objects as of its version, even if they change while it is read.
 func TestSlowlyReadListHasOneVersion(t *testing.T) {
 	const n = 2000
 	for name, o := range map[string]kubeapi.ListOptions{
@@ -149,8 +148,8 @@ func (w *world) churn(round, objects int) {
 	}
 }
 
-// If the history no longer contains the version of a list, the list ends with an
-// error instead of with objects of another version.
+// If the history no longer contains the version of a list, the list ends with an error.
+// It never continues with objects of another version.
 func TestListBeyondTheHistoryEndsWithAnError(t *testing.T) {
 	causes := map[string]func(w *world){
 		"history": func(w *world) {

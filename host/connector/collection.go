@@ -39,7 +39,7 @@ type collection struct {
 	failure       chan struct{} // closed and replaced when the source fails
 }
 
-// upstream is the state of a collection's watch that Stats reports.
+// upstream describes the failures of an upstream watch since the source last delivered data.
 type upstream struct {
 	failures int // consecutive
 	err      error
@@ -188,8 +188,8 @@ func (col *collection) stopLinger() {
 	}
 }
 
-// change runs f under the lock. Afterwards it sends to the readers that the cachers
-// have marked since the last change, or wakes them. Other readers stay asleep.
+// change runs f under the lock. Afterwards it queues the readers that the cachers have marked
+// since the last change for the send pool, or wakes them. Other readers stay asleep.
 func (col *collection) change(f func(now int64)) {
 	for _, r := range col.locked(f) {
 		r.wake()
@@ -223,7 +223,8 @@ func (col *collection) update(f func(now int64)) {
 	col.wind()
 }
 
-// request is like update, for requests with options and deadlines that count from now.
+// request is like update, and first advances the clock of the cacher, so that the deadlines of a
+// request count from now.
 func (col *collection) request(f func(*cacher.Cacher)) {
 	col.update(func(now int64) {
 		col.cacher.Tick(now)
@@ -231,8 +232,9 @@ func (col *collection) request(f func(*cacher.Cacher)) {
 	})
 }
 
-// wind sets the clock to the cacher's next deadline: for bookmarks, timeouts of
-// watches, or waiting reads. The caller holds the lock.
+// wind requests progress if a read waits for it, and sets the timer for the cacher's next
+// deadline. Bookmarks, timeouts of watches and waiting reads have deadlines. The caller holds
+// the lock.
 func (col *collection) wind() {
 	col.requestProgress()
 	next := col.cacher.NextTick()
@@ -251,7 +253,7 @@ func (col *collection) wind() {
 const progressRequestPause = 100 * time.Millisecond
 
 // requestProgress requests progress from the source. It repeats the request while a local read
-// or a reader waits for it. The caller holds the lock.
+// or a reader waits for progress. The caller holds the lock.
 func (col *collection) requestProgress() {
 	if col.progressTimer != nil || col.connector.closed || !col.cacher.Waits().Any() {
 		return

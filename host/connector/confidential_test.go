@@ -20,7 +20,7 @@ import (
 
 var configMaps = api.Resource{Version: "v1", Name: "configmaps"}
 
-// secrets are config maps whose values are all sentinels.
+// secrets is a world of config maps whose values are all sentinels.
 type secrets struct {
 	*world
 	rand    *rand.Rand

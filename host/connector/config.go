@@ -22,8 +22,8 @@ type Config struct {
 	// Source provides the objects. The connector runs one Stream per resource in
 	// use.
 	Source source.Source
-	// Logger receives connections at level debug, and faults and failing sources at
-	// level warn. Nil means slog.Default.
+	// Logger receives faults and failures of the source at level warn, and recoveries
+	// at level info. Nil means slog.Default.
 	Logger *slog.Logger
 	// Session configures the serving side of every reader's connection. Limits
 	// overrides some of its fields.
@@ -48,13 +48,13 @@ type Config struct {
 	// message of more than twice this size, such as one with a large object, is sent
 	// in fragments of this size. Zero means DefaultMessageBytes.
 	MessageBytes int
-	// Preload are the resources to cache from the start until Close. Readers of another
-	// connector can then resume here after Preloaded has returned nil.
+	// Preload lists the resources to cache from the start until Close. Readers of
+	// another connector can then resume here after Preloaded has returned nil.
 	Preload []api.Resource
 	// Timings receives measurements. Nil means none.
 	Timings Timings
-	// History limits how far back a reader can resume, per resource. Zeros mean the
-	// values of Limits.
+	// History limits how far back a reader can resume, per resource. A zero field means
+	// the value of Limits.
 	History history.Limits
 }
 

@@ -20,8 +20,9 @@ type Connector struct {
 	probe  *probe
 	start  time.Time // start of the monotonic clock
 
-	// stopping ends when Close begins. Upstream watches then stop, and readers
-	// receive the closing status. killed ends when the context of Close does.
+	// stopping ends when Close begins. Upstream watches then stop, and readers receive
+	// the closing status. killed ends when Close returns, and closes the remaining
+	// connections.
 	stopping, killed context.Context
 	stop, kill       context.CancelFunc
 	running          sync.WaitGroup // upstream watches and readers
@@ -130,8 +131,8 @@ func (c *Connector) closing() *api.Status {
 	return c.errClosing()
 }
 
-// connect registers a new reader, or returns why it is refused. Every registered
-// reader calls c.running.Done when it leaves.
+// connect registers a new reader, or returns why the reader is refused. Every
+// registered reader calls c.running.Done when it leaves.
 func (c *Connector) connect() *api.Status {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -148,8 +149,8 @@ func (c *Connector) connect() *api.Status {
 	return nil
 }
 
-// greet counts a reader whose token was accepted, or returns why it is refused. The
-// caller holds the lock.
+// greet counts a reader whose token was accepted, or returns why the reader is refused.
+// The caller holds the lock.
 func (c *Connector) greet() *api.Status {
 	if c.greeted >= c.config.Limits.Int(limit.MaxReaders) {
 		c.totals.Refused++

@@ -38,7 +38,8 @@ type world struct {
 	tries     bool // its connections support nonblocking writes
 }
 
-// runBoth runs f with either kind of connection.
+// runBoth runs f once with connections that wait, and once with connections that try to
+// write without blocking.
 func runBoth(t *testing.T, config connector.Config, f func(t *testing.T, w *world)) {
 	t.Run("waits", func(t *testing.T) { runWith(t, config, false, f) })
 	t.Run("tries", func(t *testing.T) { runWith(t, config, true, f) })
@@ -323,8 +324,8 @@ func TestSourceThatIsInitiallyDown(t *testing.T) {
 	})
 }
 
-// The log contains the beginning and the end of an outage. An outage ends when the source
-// delivers data, which an incomplete list does not prove.
+// The log contains the beginning and the end of an outage. An outage ends when a list is
+// complete or a change or progress arrives. An incomplete list does not end it.
 func TestEndOfOutageIsLogged(t *testing.T) {
 	flaky := &flakySource{Source: memory.New()}
 	flaky.down.Store(true)

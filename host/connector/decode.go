@@ -51,15 +51,15 @@ func newDecoder(schema *api.Schema, config *Config) (*decoder, error) {
 	}, nil
 }
 
-// base is a version that bodies can be deltas against. The zero value means none.
+// base is a version that deltas of bodies apply to. The zero value means none.
 type base struct {
 	rv   api.ResourceVersion
 	body api.Body
 }
 
-// decode reads a value. It encodes the body as a delta against the base if that
-// saves enough. The result is valid until the next decode. The status is the fault
-// of a value that cannot be served.
+// decode converts a value. It encodes the body as a delta against the base if that
+// saves enough. The result is valid until the next decode. The status is the fault of a
+// value that cannot be served.
 func (d *decoder) decode(key api.Key, rv api.ResourceVersion, value []byte, from *base) (*cacher.Update, *api.Status) {
 	o, fault := d.scan(key, rv, value)
 	if fault != nil {
@@ -117,8 +117,8 @@ func (d *decoder) scan(key api.Key, rv api.ResourceVersion, value []byte) (api.O
 	return o, nil
 }
 
-// undecodable returns the status of a value that cannot be decoded. For the two other
-// encodings that kube-apiserver supports, the status contains a remedy.
+// undecodable returns the status of a value that cannot be decoded. For protobuf and
+// encryption at rest, the status contains a remedy.
 func undecodable(value []byte, err error) *api.Status {
 	switch {
 	case bytes.HasPrefix(value, []byte("k8s\x00")):

@@ -19,7 +19,8 @@ import (
 	"github.com/watchglass/watchglass/host/source/memory"
 )
 
-// lossy is a source that loses the changes of some objects, and lists them.
+// lossy is a source that loses the changes of some objects. Its lists contain these
+// objects.
 type lossy struct {
 	*memory.Source
 	lost []api.Key
@@ -76,7 +77,8 @@ func TestAListThatContradictsTheCacheIsCounted(t *testing.T) {
 }
 
 // A list usually has changes that the connector has not received yet. They are no
-// divergence, and neither are objects that cannot be served or another history.
+// divergence. Neither are objects that cannot be served, or the objects of another
+// history.
 func TestMissedChangesAreNoDivergence(t *testing.T) {
 	o := &outage{}
 	runOutage(t, o, func(t *testing.T, w *world) {

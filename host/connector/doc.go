@@ -19,10 +19,10 @@
 //
 // # Deltas
 //
-// The body of a modified object is encoded as a delta against an earlier version,
-// its base. If the delta exceeds three quarters of the base, the new version
-// becomes a base instead. The encoding is shared by all readers. Package session
-// decides which readers also need the base. Objects of a list are sent complete.
+// The body of a modified object is encoded as a delta against an earlier version, its base. If
+// the delta exceeds three quarters of the base, the new version becomes a base instead. The
+// encoding is shared by all readers. Package session decides which readers also need the base.
+// Objects of a list are encoded completely.
 //
 // host/PERFORMANCE.md compares other thresholds (P9).
 //
@@ -33,10 +33,10 @@
 //
 //   - Bodies refer to a dictionary that depends on the resource alone (package
 //     skeleton), and to earlier versions of the same object.
-//   - The [api.Scope] of a request is computed in one place (package selector). The
-//     policy decides about it. The session and the Kubernetes API answer within it:
-//     objects, faults, totals and pages.
-//   - Encoded changes are only shared by readers without a scope or selector.
+//   - The [api.Scope] of a request is computed in one place (package selector). The policy
+//     permits or refuses it. The session and the Kubernetes API limit objects, faults, totals
+//     and pages to it.
+//   - Only subscriptions to all objects of a resource share encoded changes.
 //
 // Readers do learn that other objects of the resource change. Resource versions
 // count all changes of the resource, and progress advances with them, as
@@ -72,7 +72,7 @@
 //
 // # Limits
 //
-// Package limit lists the limits with their defaults. [Config] sets them:
-// Config.Limits, and the target size of a message to a reader, which a single object
-// or transaction may exceed.
+// Package limit lists the limits with their defaults. Config.Limits sets them.
+// Config.MessageBytes sets the target size of a message to a reader, which a single object or
+// transaction may exceed.
 package connector

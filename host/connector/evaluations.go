@@ -14,8 +14,8 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// evaluationChunk is the number of evaluations per hold of the lock. It is also the
-// number that is taken from the allowance of the client at a time.
+// evaluationChunk is the maximum number of evaluations while the lock is held once. As
+// many are taken from the allowance of the client at a time.
 const evaluationChunk = 1000
 
 // allowance limits the work that one client causes: its readers, and its lists and
@@ -74,7 +74,8 @@ func (c *Connector) leaveAllowance(a *allowance) {
 // are available.
 func (a *allowance) debt() time.Duration { return debtOf(a.evaluations) }
 
-// debtOf returns how long it takes until what was taken in advance is available.
+// debtOf returns how long it takes until the tokens that were taken in advance are
+// available.
 func debtOf(l *rate.Limiter) time.Duration {
 	return time.Duration(-min(l.Tokens(), 0) / float64(l.Limit()) * float64(time.Second))
 }
@@ -90,8 +91,8 @@ func (c *Connector) refuseList(a *allowance) *api.Status {
 	return status
 }
 
-// evaluator is a consumer of an allowance with the meter that its filters spend.
-// Guarded by Connector.mu.
+// evaluator is a consumer of an allowance. Its filters spend the meter, which is refilled
+// from the allowance. Guarded by Connector.mu.
 type evaluator struct {
 	meter     watcher.Meter
 	allowance *allowance // nil if the meter is never granted more
@@ -132,8 +133,8 @@ func newLimiter(perSecond int) *rate.Limiter {
 	return rate.NewLimiter(rate.Limit(perSecond), perSecond)
 }
 
-// pace waits until a limiter admits the given cost. It reduces a larger cost to the
-// limiter's burst, the allowance of one second.
+// pace waits until a limiter admits the given cost. A cost above the limiter's burst
+// counts as the burst, which is the allowance of one second.
 func (c *Connector) pace(ctx context.Context, l *limit.Limit, limiter *rate.Limiter, cost int) error {
 	wait := limiter.ReserveN(time.Now(), min(cost, limiter.Burst())).Delay()
 	if wait <= 0 {
@@ -153,8 +154,9 @@ func pause(ctx context.Context, wait time.Duration) error {
 }
 
 // costOf returns the cost of a message for rate limits. Message.Cost counts the message
-// and its subscriptions. Each further frame counts too: each is processed under the
-// lock, and frames are much smaller than the bytes that count once.
+// and its subscriptions. Of the other frames, each except the first counts as well,
+// because it is processed under the lock. Most frames are too small for the bytes of the
+// message to limit their number.
 func costOf(m *session.Message) int {
 	cost, others := m.Cost(), -1
 	for _, frame := range m.Frames {
@@ -200,11 +202,11 @@ func debit(l *rate.Limiter, cost int) {
 	}
 }
 
-// startOf returns what a new subscription begins with: the number of objects, of changes
-// if it resumes, or of changes and missing objects if it continues a snapshot. It counts
-// no objects outside the scope, because a reader can measure its delay. An object that is
-// selected by name costs nothing here: its selector spends evaluations. The caller holds
-// the lock.
+// startOf returns the number of objects and changes that a new subscription begins with.
+// A resumed one begins with changes, and a continued snapshot with changes and the
+// missing objects. All others begin with objects. It counts no objects outside the scope,
+// because a reader can measure its delay. An object that is selected by name costs
+// nothing here, because its selector spends evaluations. The caller holds the lock.
 func (col *collection) startOf(asked *session.Request) int {
 	c, f := col.cacher, asked.Frame
 	if !c.Ready() {

@@ -84,8 +84,8 @@ func TestEvaluationsOfAUserAreLimitedWithoutDelayingOthers(t *testing.T) {
 	})
 }
 
-// The snapshot of a selector without matches sends no objects, and still examines
-// all of them.
+// A snapshot that evaluates a selector spends evaluations for every object, even if
+// none matches.
 func TestRepeatedSubscriptionsAreLimitedByEvaluations(t *testing.T) {
 	const perSecond, objects, rounds = 1000, 500, 100
 	limits := limit.NewSet().With(limit.MaxEvaluationRate, perSecond)

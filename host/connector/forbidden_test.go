@@ -72,7 +72,7 @@ func TestAResourceThatTheConnectorMayNotReadIs403(t *testing.T) {
 	})
 }
 
-// A different failure after the missing right is temporary.
+// Readers wait if the source fails for another reason after a missing right.
 func TestReadersWaitDuringAnOutageAfterAMissingRight(t *testing.T) {
 	o := &outage{}
 	runOutage(t, o, func(t *testing.T, w *world) {

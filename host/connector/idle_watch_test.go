@@ -26,7 +26,8 @@ func heapOf() int64 {
 	return int64(stats.HeapAlloc)
 }
 
-// An informer opens a watch with initial events, and keeps it open for an hour.
+// An idle watch, as informers keep it open for an hour, does not retain the memory of
+// its initial events.
 func TestIdleWatchReleasesItsInitialEvents(t *testing.T) {
 	const objects, watches, most = 5000, 40, 4 << 10
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)

@@ -23,7 +23,7 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// unknown returns subscriptions to n unknown resources, numbered from from.
+// unknown returns subscriptions to n unknown resources. The first has the number from.
 func unknown(from, n int) []connectortest.Frame {
 	frames := make([]connectortest.Frame, n)
 	for i := range frames {
@@ -108,8 +108,8 @@ func TestReadResponsesAreShortAndRateLimited(t *testing.T) {
 	})
 }
 
-// A requested body costs the connector about as much as a message. Frames that request
-// bodies are much smaller.
+// Each requested body counts like a message, because it costs the connector about as
+// much. The frames that request bodies are small.
 func TestRequestedBodiesAreRateLimited(t *testing.T) {
 	run(t, connector.Config{}, func(t *testing.T, w *world) {
 		w.fill(250)
@@ -143,9 +143,8 @@ func (w *world) discard(r *connectortest.Reader) {
 	})
 }
 
-// A subscription costs the connector as much as the objects or changes that it begins
-// with, and each frame is processed under the lock. Both are charged, because frames are
-// small.
+// A subscription is charged for the objects or changes that it begins with, and each
+// frame is charged as well. Both can be expensive although the frames are small.
 func TestRepeatedSubscriptionsAreRateLimited(t *testing.T) {
 	const objects, rounds = 1000, 200
 	replace := func(f wire.Subscribe) func(id uint32, source string) []connectortest.Frame {
@@ -229,8 +228,8 @@ func (w *world) assertNotPaced(began time.Time) {
 	assert.Zero(w.t, w.connector.Limits().Refusals(limit.MaxClientMessageRate))
 }
 
-// A dashboard opens 20 collections with 40,000 objects, closes half of them, and
-// connects again.
+// A dashboard that opens 20 collections with 40,000 objects, closes half of them, and
+// connects again is not delayed.
 func TestADashboardIsNotPaced(t *testing.T) {
 	for name, objects := range map[string]int{"small collections": 100, "large collections": 2000} {
 		t.Run(name, func(t *testing.T) {
@@ -262,7 +261,8 @@ func TestADashboardIsNotPaced(t *testing.T) {
 	}
 }
 
-// A reader with 50 subscriptions resumes them after 200 changes of each resource.
+// A reader that resumes 50 subscriptions after 200 changes of each resource is not
+// delayed.
 func TestAReconnectIsNotPaced(t *testing.T) {
 	runBoth(t, connector.Config{}, func(t *testing.T, w *world) {
 		resources := w.namespaced(25)
@@ -296,8 +296,8 @@ func TestAReconnectIsNotPaced(t *testing.T) {
 	})
 }
 
-// All tabs of one client connect at the same time. Their connections send the
-// subscriptions with the Hello.
+// Tabs of one client that connect at the same time are not delayed. Their connections
+// send the subscriptions with the Hello.
 func TestTabsThatConnectAfterARestartAreNotPaced(t *testing.T) {
 	const tabs, objects = 500, 250
 	run(t, connector.Config{Access: twoUsers()}, func(t *testing.T, w *world) {
@@ -355,8 +355,8 @@ func TestLargeCollectionsDelayTheirReaderBriefly(t *testing.T) {
 	}
 }
 
-// The subscriptions of a client delay all of its connections, also later ones, and no
-// other clients.
+// The subscriptions of a client delay all of its connections, including later ones. They
+// do not delay other clients.
 func TestSubscriptionsAreChargedToTheirClient(t *testing.T) {
 	limits := limit.NewSet().With(limit.MaxClientMessageRate, 10)
 	runBoth(t, connector.Config{Access: twoUsers(), Limits: limits}, func(t *testing.T, w *world) {

@@ -107,8 +107,7 @@ func TestProbesAreOnePerSecondForAllCollections(t *testing.T) {
 	})
 }
 
-// A source that responds to probes and fails every stream was not unavailable, so
-// the pauses keep growing.
+// The pauses keep growing if the source responds to probes and fails every stream.
 func TestFailingSourceIsRetriedWithPauses(t *testing.T) {
 	o := &outage{}
 	runOutage(t, o, func(t *testing.T, w *world) {
@@ -150,8 +149,8 @@ func TestReadyWithoutACollectionProbesTheSource(t *testing.T) {
 	})
 }
 
-// Stale collections can be read. A load balancer should not remove all replicas at
-// the same time.
+// A connector with a stale collection is ready, so that an outage does not remove all
+// replicas from a load balancer.
 func TestReadyWhileACollectionIsCached(t *testing.T) {
 	o := &outage{}
 	runOutage(t, o, func(t *testing.T, w *world) {
@@ -170,7 +169,7 @@ func TestReadyWhileACollectionIsCached(t *testing.T) {
 	})
 }
 
-// A source without progress violates its contract.
+// A collection is stale if its source reports no progress.
 func TestCollectionOfASilentSourceIsStale(t *testing.T) {
 	since, reason := connector.ResourceStats{Ready: true, Behind: time.Minute}.Stale()
 	assert.Equal(t, time.Minute, since)

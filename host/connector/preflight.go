@@ -27,7 +27,7 @@ type preflight struct {
 	rights  map[access.Request]right
 }
 
-// right is the decision about a request.
+// right is the policy's decision about a request.
 type right struct {
 	refused  *api.Status // nil if granted
 	reviewAt time.Time

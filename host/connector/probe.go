@@ -62,7 +62,7 @@ func newProbe(s source.Source, ends context.Context) *probe {
 	return &probe{source: prober, ends: ends}
 }
 
-// check returns why the source does not respond.
+// check returns nil if the source responds, or why it does not.
 func (p *probe) check(ctx context.Context) error {
 	if p.source == nil {
 		return nil

@@ -40,22 +40,22 @@ type MessageConn interface {
 // buffered are written before the bytes of Write and Close.
 type NonblockingConn interface {
 	MessageConn
-	// TryLock reports whether no write is running or buffered, and prevents others
-	// until TryWrite. It does not block.
+	// TryLock prevents other writes until TryWrite, and returns true. If a write is
+	// running or buffered, it returns false instead. It does not block.
 	TryLock() bool
-	// TryWrite ends the lock. It writes as much of the message as possible without
-	// blocking, and reports whether that was all. Otherwise it buffers the rest, and
-	// a Flush must follow. It does not retain the message.
+	// TryWrite ends the lock of TryLock. It writes as much of the message as possible
+	// without blocking, and reports whether that was all. Otherwise it buffers the rest,
+	// and a Flush must follow. It does not retain the message.
 	TryWrite(message []byte) (sent bool)
-	// Flush writes the buffered rest. Otherwise it is like Write.
+	// Flush writes the buffered bytes. Like Write, it may block.
 	Flush(ctx context.Context) error
 }
 
 // reader is one connection. It is the session's backend.
 type reader struct {
-	// Each message uses the first fields. They share few cache lines, because the
-	// processor's cache does not fit a thousand readers. session, sent, received
-	// and woken are guarded by connector.mu.
+	// Each message uses the first fields. They are neighbors and so share few cache lines,
+	// because a thousand readers do not fit in the processor's cache. session, sent,
+	// received and woken are guarded by connector.mu.
 	connector *Connector
 	conn      MessageConn
 	signal    chan struct{} // capacity 1; there may be data to send
@@ -235,7 +235,7 @@ func (r *reader) countRefusal(status *api.Status) {
 	}
 }
 
-// requestProgress requests the progress that the reader waits for from the sources. The
+// requestProgress requests progress from the sources of the reader's collections. The
 // caller holds the lock.
 func (r *reader) requestProgress() {
 	for _, col := range r.connector.collections {

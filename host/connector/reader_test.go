@@ -260,9 +260,8 @@ func TestProgressIsSentWithoutChanges(t *testing.T) {
 	})
 }
 
-// TestConcurrentReadersOfAFailingSource connects, reads, stops reading and disconnects at random while the
-// source changes, fails and compacts. It runs in real time and with real
-// threads, for the race detector.
+// Readers connect, read, stop reading and disconnect at random while the source changes, fails and
+// compacts. The test runs in real time and with real threads, for the race detector.
 func TestConcurrentReadersOfAFailingSource(t *testing.T) {
 	src := memory.New()
 	for i := range 200 {
@@ -286,8 +285,8 @@ func TestConcurrentReadersOfAFailingSource(t *testing.T) {
 	assert.LessOrEqual(t, runtime.NumGoroutine(), before)
 }
 
-// churn ends with a change that every reader receives. Other changes may match no
-// reader, and the last reader would then wait forever.
+// churn may disturb the source, and then makes a change that every reader receives. Without it,
+// the last reader could wait forever.
 func churn(src *memory.Source, rng *rand.Rand) {
 	name := fmt.Sprintf("pod-%05d", rng.IntN(250))
 	switch rng.IntN(2000) {
@@ -370,8 +369,8 @@ func TestMessageRateOfAReaderIsLimitedWithoutDelayingOthers(t *testing.T) {
 	})
 }
 
-// Each fragment of a large object has the whole WriteTimeout. A reader that reads
-// one in 50 seconds makes progress, regardless of how long the object takes.
+// Each fragment of a large object may take the full WriteTimeout. A reader that reads one fragment
+// in 50 seconds stays connected, however long the object takes.
 func TestSlowReaderOfALargeObjectStaysConnected(t *testing.T) {
 	for name, before := range map[string]bool{"in the snapshot": true, "as an event": false} {
 		t.Run(name, func(t *testing.T) {

@@ -22,14 +22,14 @@ const (
 	reviewsAtOnce = 8
 )
 
-// grant is the right of a granted subscription.
+// grant is the right that a subscription depends on, and when to review it.
 type grant struct {
 	request  access.Request
 	reviewAt time.Time
 }
 
-// reviewBy returns the time for reviewing a decision with this expiry, or never for
-// zero.
+// reviewBy returns when to review a decision with this expiry, at most ReviewInterval
+// from now. Zero means that the decision does not expire.
 func (c *Connector) reviewBy(expires time.Time) time.Time {
 	latest := time.Now().Add(c.config.ReviewInterval)
 	if expires.IsZero() || expires.After(latest) {
@@ -52,8 +52,8 @@ type reviews struct {
 	// Guarded by connector.mu.
 	running   chan struct{}
 	notBefore time.Time // deadline of the next review; used only by the running one
-	// timer starts the next review. It is nil before start and for a policy that
-	// decides once. Guarded by connector.mu.
+	// timer starts the next review. It is nil before startReviews, and if the policy is
+	// access.Everyone. Guarded by connector.mu.
 	timer *time.Timer
 }
 
@@ -79,8 +79,8 @@ func (r *reader) startReviews(ctx context.Context) (stop func()) {
 	}
 }
 
-// scheduleReview adapts the time of the next review to a new decision. The caller
-// holds the lock of the connector.
+// scheduleReview makes review compute the time of the next review, because a decision
+// has changed. The caller holds the lock of the connector.
 func (r *reader) scheduleReview() {
 	if r.reviews.timer != nil {
 		r.reviews.timer.Reset(0)
@@ -88,7 +88,7 @@ func (r *reader) scheduleReview() {
 }
 
 // review repeats the decisions that have expired, and schedules the next review. A
-// running review repeats the decisions that have expired since.
+// review that is already running also repeats the decisions that have expired since.
 func (r *reader) review(ctx context.Context) {
 	c, v := r.connector, &r.reviews
 	c.mu.Lock()
@@ -106,9 +106,8 @@ func (r *reader) review(ctx context.Context) {
 	v.running = nil
 }
 
-// reviewIsDue reports whether the first decision has expired, but never before the
-// minimum time after the last review. Otherwise it schedules a review for then. The
-// caller holds the lock.
+// reviewIsDue reports whether a decision has expired and the minimum time since the
+// last review has passed. Otherwise it schedules a review. The caller holds the lock.
 func (r *reader) reviewIsDue(ctx context.Context) bool {
 	if ctx.Err() != nil {
 		return false

@@ -39,8 +39,8 @@ func (p *slowPolicy) Authenticate(context.Context, string) (*access.User, *api.S
 	return &access.User{Name: "ann", Valid: valid}, nil
 }
 
-// While a review waits for the policy, a second one becomes due, because the token is
-// withdrawn after the policy has accepted it again.
+// A token that is withdrawn during a review, after the policy has accepted it again, is
+// reviewed once more.
 func TestTokenWithdrawnDuringAReviewIsReviewedAgain(t *testing.T) {
 	const interval, takes = time.Minute, 2 * time.Second
 	synctest.Test(t, func(t *testing.T) {

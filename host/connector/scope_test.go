@@ -30,8 +30,8 @@ func (w *world) putAll(keys ...api.Key) (last api.ResourceVersion) {
 	return last
 }
 
-// A field selector on metadata.namespace does not narrow what a request is
-// authorized for, as in kube-apiserver.
+// A request with a field selector on metadata.namespace needs the right to all
+// namespaces, as in kube-apiserver.
 func TestNamespaceFieldSelectorNeedsTheRightToAllNamespaces(t *testing.T) {
 	rules := &book{rights: map[string][]string{"ann": {"v1/pods"}, "ben": {"v1/pods in namespace team-a"}}}
 	run(t, connector.Config{Access: rules}, func(t *testing.T, w *world) {
@@ -87,7 +87,7 @@ func TestFaultsAreReportedWithinTheAuthorizedScope(t *testing.T) {
 	})
 }
 
-// Only readers of a fault are notified when it ends.
+// Only readers that received a fault are notified when it ends.
 func TestFaultsAreRetractedWithinTheAuthorizedScope(t *testing.T) {
 	run(t, connector.Config{}, func(t *testing.T, w *world) {
 		w.putAll("team-a/one", "team-a/two", "team-b/two")
@@ -105,7 +105,7 @@ func TestFaultsAreRetractedWithinTheAuthorizedScope(t *testing.T) {
 	})
 }
 
-// The size of a snapshot counts the objects of the authorized scope.
+// The total of a snapshot is the number of objects in the authorized scope.
 func TestSnapshotTotalCountsTheAuthorizedScope(t *testing.T) {
 	run(t, connector.Config{}, func(t *testing.T, w *world) {
 		w.putAll("team-a/one", "team-a/two", "team-b/one", "team-b/three", "team-c/one", "team-c/four", "team-c/five")

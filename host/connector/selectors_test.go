@@ -22,10 +22,9 @@ import (
 	"github.com/watchglass/watchglass/host/source/memory"
 )
 
-// expensive returns the maximum number of subscriptions of one connection. Their
-// selectors match no object, but only because of their last term, so they are
-// evaluated for every change. No object has a value that one of the unequal terms
-// excludes.
+// expensive returns subscriptions with as many requirements as one connection may have.
+// Only the last term of each selector excludes the objects, so that every term is
+// evaluated for every change.
 func expensive() []connectortest.Frame {
 	perSubscription := int(limit.MaxSelectorRequirements.Default)
 	var all []connectortest.Frame
@@ -38,8 +37,8 @@ func expensive() []connectortest.Frame {
 	return all
 }
 
-// The cost of a change for a reader depends only on its own selectors, and for them
-// on the number of fields, not of terms.
+// The cost of a change for a reader depends only on its own selectors. It grows with
+// their number of fields, and not with their number of terms.
 func TestEvaluationsOfAReaderAreBoundedSeparately(t *testing.T) {
 	const changes = 50
 	measure := func(abusers int) (healthy, abusive uint64) {
@@ -84,10 +83,10 @@ func (w *world) abuse(frames ...connectortest.Frame) {
 	synctest.Wait()
 }
 
-// This benchmark measures the effect of readers with the most expensive permitted
-// selectors on healthy readers. It reports the median time from a change to its
-// delivery, with and without them. Changes alternate between the two connectors, so
-// that the load of the machine is the same for both.
+// BenchmarkHealthyReaderBesideExpensiveSelectors measures the effect of readers with
+// the most expensive permitted selectors on healthy readers. It reports the median time
+// from a change to its delivery, with and without them. Changes alternate between the
+// two connectors, so that the load of the machine is the same for both.
 func BenchmarkHealthyReaderBesideExpensiveSelectors(b *testing.B) {
 	for _, abusers := range []int{1, 10, 50} {
 		b.Run(fmt.Sprintf("abusers=%d", abusers), func(b *testing.B) {
@@ -184,10 +183,10 @@ func (l lockHolder) InitialSync(api.Resource, time.Duration) {
 
 func (lockHolder) Delivery(time.Duration) {}
 
-// Other readers do not wait while the selectors of one are parsed, and the connector
-// parses them once. Parsing shows as allocations: it happens while another goroutine
-// holds the lock, and few allocations follow. The test runs in real time, because a
-// goroutine that waits for a lock is not idle in a synctest bubble.
+// The selectors of a reader are parsed once, and other readers do not wait meanwhile.
+// The test counts allocations: parsing makes many while another goroutine holds the
+// lock, and few follow. The test runs in real time, because a goroutine that waits for
+// a lock is not idle in a synctest bubble.
 func TestSelectorsAreParsedOnceWithoutTheLock(t *testing.T) {
 	const subscriptions = 100
 	labels := terms(250, "k%d!=v")

@@ -35,7 +35,7 @@ type sender struct {
 	long  []byte      // a message that is being written in fragments
 	alarm *time.Timer // wakes the reader at the time at
 	at    int64       // by the connector's clock in milliseconds
-	// received is the received time of the reader for the message that is being
+	// received is when the source delivered the oldest change of the message that is being
 	// written.
 	received time.Time
 	// began is the start time of the current write, by the same clock; zero if there
@@ -43,7 +43,7 @@ type sender struct {
 	began atomic.Int64
 }
 
-// init returns with busy locked.
+// init sets the reader of s, and returns with busy locked.
 func (s *sender) init(r *reader) {
 	s.reader, s.bulk = r, true
 	s.try, _ = r.conn.(NonblockingConn)
@@ -200,8 +200,8 @@ func (s *sender) write(ctx context.Context, now int64, f func(context.Context) e
 	return err
 }
 
-// trySend sends the next message instead of the sender's goroutine, if that sleeps
-// and the write does not block. It wakes the goroutine for the remaining work.
+// trySend sends the next message instead of the sender's goroutine, if that goroutine
+// sleeps and the write does not block. It wakes the goroutine for the remaining work.
 func (s *sender) trySend() {
 	if !s.busy.TryLock() {
 		s.wake()
@@ -229,9 +229,9 @@ func (s *sender) trySend() {
 	s.wakeAt(due)
 }
 
-// guard cancels ctx if writing a message takes too long. It checks at the earliest
-// possible time, instead of setting a timer for each message. It stops when stop is
-// called or ctx ends.
+// guard cancels ctx if writing a message takes too long. Its timer fires when the current
+// message can first have taken too long, so that no timer is set for each message. guard
+// stops when stop is called or ctx ends.
 func (s *sender) guard(ctx context.Context, cancel context.CancelCauseFunc) (stop func() bool) {
 	timeout := s.connector.config.Limits.Duration(limit.WriteTimeout)
 	var timer *time.Timer
@@ -271,11 +271,11 @@ func (s *sender) wakeAt(due due) {
 // idleMillis is how long send sleeps if the session has no deadline.
 const idleMillis = 60 * 60 * 1000
 
-// next appends the bytes to send now to a buffer, and returns when the next ones are
-// due. Readers with long messages take turns, so that other users of the lock wait for
-// at most one of them. A thousand readers may reconnect at the same time. When a
-// client has used up its selector evaluations, its readers receive only messages that
-// need none, such as refusals and errors of the source.
+// next appends the bytes to send now to a buffer, and returns when the next ones are due.
+// Readers with long messages take turns, so that other users of the lock wait for at most
+// one of them. Otherwise a thousand reconnecting readers could delay them. When a client
+// has used up its selector evaluations, its readers receive only messages that need none,
+// such as refusals and errors of the source.
 func (r *reader) next(buffer []byte, bulk bool) (message []byte, next due) {
 	c := r.connector
 	if bulk {

@@ -69,8 +69,8 @@ func (c *Connector) sendWorker() {
 	}
 }
 
-// takeBatch moves the next readers to a slice. The worker has no more work if it is
-// empty.
+// takeBatch moves the next readers to a slice, and returns their number. After zero,
+// the worker is idle.
 func (c *Connector) takeBatch(readers []*reader) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -14,7 +14,8 @@ import (
 	"github.com/watchglass/watchglass/host/connector/connectortest"
 )
 
-// shard connects a reader of one shard of the resources, or of all if there are none.
+// shard connects a reader of one shard of the given resources, or of all resources if
+// none is given.
 func (w *world) shard(shard api.Shard, resources ...api.Resource) *connectortest.Reader {
 	served, end := connectortest.Pipe()
 	w.serving.Go(func() { _ = w.connector.ServeShard(w.t.Context(), served, resources, shard) })
@@ -23,9 +24,9 @@ func (w *world) shard(shard api.Shard, resources ...api.Resource) *connectortest
 	return r
 }
 
-// Together the readers of shards have all objects, each only those of its own shard,
-// from one upstream watch. This holds initially, after random changes, and after a
-// namespace is deleted (rules W26 to W30).
+// The readers of all shards together have all objects, each only those of its own
+// shard. They share one upstream watch. This holds initially, after random changes, and
+// after a namespace is deleted (rules W26 to W30).
 func TestW30_ShardsPartitionTheObjects(t *testing.T) {
 	const shards, namespaces = 5, 23
 	run(t, connector.Config{}, func(t *testing.T, w *world) {
@@ -90,7 +91,7 @@ func TestW30_ShardsPartitionTheObjects(t *testing.T) {
 	})
 }
 
-// Only readers of the same shard learn the name of an unreadable object.
+// Only readers of the same shard receive the name of an unreadable object.
 func TestFaultsStayInTheirShard(t *testing.T) {
 	run(t, connector.Config{}, func(t *testing.T, w *world) {
 		broken := api.NewKey("shop", "broken")

@@ -17,9 +17,9 @@ func (c *Connector) Count() int {
 	return len(c.readers)
 }
 
-// Shed disconnects the newest readers of the heaviest clients, because the process
-// has reached max-memory. It disconnects one percent of all readers and at least one,
-// as long as more than keep remain. A client is a user or an address. Its weight is
+// Shed disconnects the newest readers of the heaviest clients, because the process has
+// reached max-memory. It disconnects one percent of all readers and at least one, as
+// long as more than keep remain. A client is a user or an address block. Its weight is
 // the number of its connections and their subscriptions.
 func (c *Connector) Shed(keep int) {
 	c.mu.Lock()
@@ -58,8 +58,8 @@ func (c *Connector) refuseWork() *api.Status {
 	return c.config.Limits.RefuseReached(limit.MaxMemory, noMemory)
 }
 
-// clientName identifies clients: by user, or by address if the policy does not
-// distinguish users. The caller holds the lock.
+// clientName returns the name of the reader's client: its user, or its address block if
+// the policy does not distinguish users. The caller holds the lock.
 func (r *reader) clientName() string {
 	if r.user != nil && !r.user.Shared {
 		return "user " + r.user.Name
@@ -70,7 +70,7 @@ func (r *reader) clientName() string {
 // weight returns the weight for Shed. The caller holds the lock.
 func (r *reader) weight() int { return 1 + len(r.rights) }
 
-// client is a client with its readers.
+// client contains the readers of one client, and their total weight.
 type client struct {
 	readers []*reader
 	weight  int

@@ -27,8 +27,8 @@ type sink struct {
 
 var _ source.Sink = (*sink)(nil)
 
-// Identify implements source.Sink. The sink cannot resume from revisions of another
-// cluster.
+// Identify implements source.Sink. A new ID ends the stream with a 410, because the sink
+// cannot resume from revisions of another cluster.
 func (s *sink) Identify(clusterID string) error {
 	was := s.clusterID
 	if clusterID == was {
@@ -84,8 +84,8 @@ func (s *sink) diverges(key api.Key, rv api.ResourceVersion) bool {
 // EndList implements source.Sink.
 func (s *sink) EndList(rv api.ResourceVersion) error {
 	if rv < s.newest {
-		// A source that goes back in time, such as one restored from a backup under
-		// its old name, has a new cluster ID.
+		// Readers receive a new cluster ID if the source has gone back in time, for
+		// example after a restore from a backup under its old name.
 		s.served = s.clusterID + " restored at " + rv.String()
 		s.diverged = 0
 	}

@@ -66,7 +66,8 @@ type ResourceStats struct {
 	Err      error
 }
 
-// staleAfter exceeds the maximum interval of progress reports (source.Sink).
+// staleAfter is the time without progress after which a collection is stale. It exceeds
+// the maximum interval of progress reports (source.Sink).
 const staleAfter = 15 * time.Second
 
 // Stale returns how long a cached collection may have missed changes, and why. The

@@ -50,8 +50,8 @@ func (m *measured) synced() map[api.Resource][]time.Duration {
 	return maps.Clone(m.syncs)
 }
 
-// The time ends when the reader has accepted the message, not when the connector
-// tried to write it. The snapshot does not count as a delivery.
+// The measured time ends when the reader has accepted the message, not when the
+// connector tried to write it. The snapshot does not count as a delivery.
 func TestDeliveryIsMeasuredFromTheSourceToTheSocket(t *testing.T) {
 	var m measured
 	run(t, connector.Config{Timings: &m}, func(t *testing.T, w *world) {
@@ -117,8 +117,8 @@ func (absent) Stream(context.Context, api.Resource, api.ResourceVersion, source.
 	return api.Unavailable("not found here")
 }
 
-// Readers choose the names of resources, so a name must not create permanent
-// counters.
+// The counters of a resource that was never listed do not outlive its watch, because
+// readers choose the names.
 func TestCountersOutliveTheWatchOfAListedResourceOnly(t *testing.T) {
 	run(t, connector.Config{}, func(t *testing.T, w *world) {
 		w.fill(2)

@@ -75,9 +75,9 @@ func exact(t *testing.T, page context.Context, c *cluster) {
 	require.Subset(t, want, shown, "the table shows a row that etcd does not have")
 }
 
-// The main scenario: a page shows ten thousand pods. The server is killed during
-// changes and stays down until the page is stale. Meanwhile etcd is compacted, so
-// the page cannot resume. After the server restarts, the page equals etcd.
+// A page with ten thousand pods survives a killed server. The server is killed during
+// changes and stays down until the page is stale. Meanwhile etcd is compacted, so the
+// page cannot resume. After the server restarts, the page has the state of etcd.
 func TestDashboard_survives_a_killed_server(t *testing.T) {
 	const pods = 10_000
 	c := startCluster(t, pods)

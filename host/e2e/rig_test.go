@@ -26,8 +26,8 @@ import (
 	"github.com/watchglass/watchglass/host/source/etcd"
 )
 
-// within limits every wait of a test, even on a loaded machine. Only a failing test
-// reaches it.
+// within is the maximum duration of a wait in a test, even on a loaded machine. Only a
+// failing test reaches it.
 const within = 2 * time.Minute
 
 // cluster is an etcd with a simulated cluster. It runs in the test's process, so
@@ -60,7 +60,7 @@ func (c *cluster) churn(t *testing.T, n int) {
 	}
 }
 
-// pods reads etcd directly: "namespace/name@revision", sorted by key.
+// pods returns the pods in etcd as "namespace/name@revision", sorted by key.
 func (c *cluster) pods(t *testing.T) []string {
 	t.Helper()
 	const prefix = "/registry/pods/"

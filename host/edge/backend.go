@@ -83,7 +83,8 @@ func (b *backend) request(ctx context.Context, object, path string, query url.Va
 	return &reply{objectName(b.name, object), response.Body, newFrames(response.Body)}, nil
 }
 
-// command returns the query of a request with a frame for a collection of a resource.
+// command returns the query of a request that sends a command frame to the collection
+// of a resource.
 func command(resource api.Resource, frame []byte) url.Values {
 	return url.Values{"resource": {resource.String()}, "command": {base64.RawURLEncoding.EncodeToString(frame)}}
 }
@@ -184,7 +185,8 @@ func (b *backend) Schema(ctx context.Context, resource api.Resource) (*api.Schem
 	return catalog.Lookup(schemas, resource)
 }
 
-// Get implements kubeapi.Backend. The get of the engine has no minimum version.
+// Get implements kubeapi.Backend. The engine's Get has no minimum version, so a request
+// with one uses GetNotOlder.
 func (b *backend) Get(ctx context.Context, resource api.Resource, key api.Key, version string) (kubeapi.Object, error) {
 	object, status := b.cluster.objectFor(resource.String(), key.Namespace())
 	if status != nil {

@@ -61,8 +61,8 @@ func feed(t *testing.T, source *memory.Source, address, name string) {
 	})
 }
 
-// fed starts feeding the object with the first request. The contract tests fill their
-// source before that.
+// fed starts feeding the object at the first request. The contract tests fill their
+// source before that request.
 type fed struct {
 	within
 	once sync.Once
@@ -94,7 +94,7 @@ func TestBackend(t *testing.T) {
 	})
 }
 
-// Error responses of an object.
+// The error response of an object reaches the client as a Status.
 func TestBackendForwardsRefusals(t *testing.T) {
 	address := workerdtest.Objects(t, "../..")
 	b := edge.NewBackend("test", edge.Cluster{}, func(string) http.RoundTripper { return within{address, "unfed"} })

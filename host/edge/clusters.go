@@ -110,8 +110,8 @@ func (c Cluster) find(resource string) (*Group, *api.Status) {
 	return nil, api.NotFound("this edge does not have the resource " + resource)
 }
 
-// checkShards checks that namespaces are divided over several objects or not at
-// all.
+// checkShards checks that a group has no shards, or that it names its resources and has
+// a valid number of shards.
 func (g *Group) checkShards(cluster string) error {
 	switch n := g.Shards; {
 	case n == 0:

@@ -1,7 +1,7 @@
-// Package edge is the HTTP server of the edge. It serves the read requests of the
-// Kubernetes API, health and metrics from Durable Objects. The worker in wasm/edge runs
-// it, with an instance for each request. It depends only on a function that reaches the
-// objects, so it also runs elsewhere.
+// Package edge implements the HTTP server of the edge. It serves the read requests of the
+// Kubernetes API, health and metrics from Durable Objects. The worker in wasm/edge runs it, with an
+// instance for each request. It depends only on a function that reaches the objects, so it also
+// runs elsewhere.
 //
 // # Clusters
 //
@@ -35,8 +35,8 @@
 // Status in JSON with its HTTP code, as from kube-apiserver. A later failure breaks the
 // stream. The other side is js/src/edge/backend.ts.
 //
-// Neither side buffers: an object sends the next page or event when the stream has
-// room. Its watch ends with 410, as slow, if that takes too long (rule P10).
+// Neither side buffers: an object sends the next page or event when the stream has room. If that
+// takes too long, the object ends the watch with 410, as for any slow client (rule P10).
 //
 // # Limits
 //

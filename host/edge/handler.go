@@ -13,8 +13,8 @@ import (
 	"github.com/watchglass/watchglass/host/kubeapi"
 )
 
-// reviewInterval limits how long a watch may outlast the removal of the key that
-// signed its token. It never outlasts the token. A review costs one signature.
+// reviewInterval limits how long a watch may outlast the removal of the key that signed
+// its token. It never outlasts the token. A review verifies one signature.
 const reviewInterval = 5 * time.Second
 
 // Config configures a handler. All fields are required.
@@ -114,8 +114,8 @@ func split(path string) (cluster, rest string) {
 	return cluster, "/" + rest
 }
 
-// unknown responds to requests for an unknown cluster, if the token grants access to
-// it.
+// unknown responds to a request for an unknown cluster. Only the holder of a token for
+// this name receives a 404; others receive a 401.
 func (h *handler) unknown(w http.ResponseWriter, r *http.Request, name string) {
 	_, status := h.policy(name).Authenticate(r.Context(), access.BearerToken(r))
 	if status == nil {
@@ -124,7 +124,8 @@ func (h *handler) unknown(w http.ResponseWriter, r *http.Request, name string) {
 	fail(w, status)
 }
 
-// authenticated responds to holders of a token for the cluster.
+// authenticated calls answer for the holder of a token for the cluster, and refuses all
+// others.
 func (c *cluster) authenticated(w http.ResponseWriter, r *http.Request, answer func(http.ResponseWriter, *http.Request, *access.User)) {
 	user, status := c.policy.Authenticate(r.Context(), access.BearerToken(r))
 	if status != nil {

@@ -16,11 +16,12 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// A metric with the same meaning as a connector's has the same name. Other names start
-// with watchglass_edge. Names of counters end with _total. Rows with the same name are
-// adjacent. OPERATIONS.md lists the metrics of a connector that have no meaning here.
+// A metric with the same meaning as a metric of a connector has the same name. Other
+// names start with watchglass_edge. Names of counters end with _total. Rows with the
+// same name are adjacent. OPERATIONS.md lists the metrics of a connector that have no
+// meaning here.
 
-// family is a metric of each object.
+// family is a metric that every object has.
 type family struct {
 	name, help string
 	send       func(send func(value int, labels ...string), r *report)
@@ -99,7 +100,7 @@ func sendRequests(send func(int, ...string), r *report) {
 
 const terminationsHelp = "Watches ended with 410, by reason: slow_consumer or overtaken by the history."
 
-// resource is a resource of an object.
+// resource contains the data for the metrics of one resource of an object.
 type resource struct {
 	held
 	subscribed
@@ -108,7 +109,7 @@ type resource struct {
 }
 
 // resourceMetrics are the metrics of each resource of each object. Negative values are
-// left out.
+// omitted.
 var resourceMetrics = []struct {
 	name, help string
 	reason     string // of the label; empty for none
@@ -266,7 +267,7 @@ func (e *exposition) describe(name, help, kind string) {
 }
 
 // line writes a value with the label cluster and with pairs of other labels and their
-// values. It leaves labels with an empty value out.
+// values. It omits labels with an empty value.
 func (e *exposition) line(name, value string, labels ...string) {
 	fmt.Fprintf(&e.text, "%s{cluster=%q", name, e.cluster)
 	for i := 0; i < len(labels); i += 2 {

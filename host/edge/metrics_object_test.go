@@ -28,7 +28,7 @@ import (
 	"github.com/watchglass/watchglass/host/source/memory"
 )
 
-// metric is a metric of /metrics.
+// metric is a metric as /metrics describes it.
 type metric struct {
 	kind   string
 	labels map[string]bool // names, except for cluster and object

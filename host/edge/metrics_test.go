@@ -277,8 +277,8 @@ func TestReadinessDoesNotWaitForOneObject(t *testing.T) {
 	})
 }
 
-// Counts include objects that a token for some namespaces or resources does not
-// grant, and so do the states of resources.
+// A token for some namespaces or resources grants neither the metrics nor the reasons of
+// /readyz, because both cover all objects.
 func TestRestrictedTokensReceiveNeitherMetricsNorReasons(t *testing.T) {
 	o := &objects{answer: healthy}
 	unready := &objects{answer: func(string, *http.Request) (*http.Response, error) { return nil, errors.New("it broke") }}

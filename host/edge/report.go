@@ -74,35 +74,36 @@ type report struct {
 	} `json:"storage"`
 }
 
-// measured has the metrics of a resource that the object has held.
+// measured contains the metrics of a resource that the object has held since it entered
+// memory.
 type measured struct {
 	Bytes       int       `json:"bytes"`
 	Faults      int       `json:"faults"`
 	InitialSync histogram `json:"initialSync"`
 }
 
-// subscribed has the subscriptions of a resource.
+// subscribed contains the numbers of readers and subscriptions of a resource.
 type subscribed struct {
 	Readers       int `json:"readers"`
 	Subscriptions int `json:"subscriptions"`
 }
 
-// histogram has durations in seconds. Counts has an element for each bound, and one for
-// the durations above all of them.
+// histogram contains durations in seconds. Counts has an element for each bound, and
+// one for the durations above all bounds.
 type histogram struct {
 	Bounds []float64 `json:"bounds"`
 	Counts []int     `json:"counts"`
 	Sum    float64   `json:"sum"`
 }
 
-// held is a resource in an object.
+// held is the state of a resource in an object.
 type held struct {
 	State        string `json:"state"`
 	LastProgress int64  `json:"lastProgress"` // in milliseconds since the epoch; 0 for never
 	Objects      int    `json:"objects"`
 	MetadataOnly bool   `json:"metadataOnly"`
-	// Cache has the statistics of the module. Counters start at zero when the object
-	// enters memory.
+	// Cache contains the statistics of the module. Counters start at zero when the
+	// object enters memory.
 	Cache struct {
 		UsedBytes         int `json:"usedBytes"`
 		History           int `json:"history"`

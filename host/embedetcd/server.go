@@ -13,11 +13,12 @@ import (
 	"go.uber.org/zap"
 )
 
-// startTimeout is generous: a loaded machine may need seconds to elect.
+// startTimeout limits the time until a server serves. A loaded machine may need seconds
+// to elect a leader.
 const startTimeout = time.Minute
 
-// quota is large, so that a demo that rewrites large objects for hours stays
-// writable.
+// quota is the maximum size of the database in bytes. It is large, so that a demo that
+// rewrites large objects for hours stays writable.
 const quota = 8 << 30
 
 // Config configures a server. The zero value is a server on free ports with a

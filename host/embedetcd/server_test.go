@@ -30,7 +30,8 @@ func TestServerRemovesItsTemporaryDirectory(t *testing.T) {
 	require.NoDirExists(t, server.temp.path)
 }
 
-// Readers distinguish histories of revisions by the ID of the cluster.
+// Each data directory has its own cluster ID, by which readers distinguish histories of
+// revisions.
 func TestEveryDirectoryIsAClusterOfItsOwn(t *testing.T) {
 	identity := func(config Config) uint64 {
 		config.UnsafeNoFsync = true

@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	select {}
 }
 
-// A demo that was killed left its directory behind.
+// The next server removes the directory that a killed process has left behind.
 func TestDirectoryOfKilledProcessIsRemoved(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	child := exec.Command(os.Args[0])

@@ -13,7 +13,7 @@ import (
 
 const contentType = "application/json"
 
-// The conversions that a client can request with "as".
+// These are the conversions that a client can request with "as".
 const (
 	asObject       = ""
 	asTable        = "Table"

@@ -16,8 +16,8 @@ import (
 	"github.com/watchglass/watchglass/host/kubeapi"
 )
 
-// book is a policy that lists the permitted requests of each token. Tokens are
-// names, and "*" permits all requests.
+// book is a policy that lists the permitted requests of each token. A token is the name
+// of its user, and "*" permits all requests.
 type book struct {
 	mu     sync.Mutex
 	rights map[string][]string
@@ -104,8 +104,8 @@ func TestRequestsAreWeighedOneByOne(t *testing.T) {
 	})
 }
 
-// The cache has three objects of the same name. A user with the right to one receives
-// neither of the others, also after another user has read them.
+// A user with the right to one of three objects with the same name receives neither of
+// the others. This holds after another user has read them, too.
 func TestANameGrantsNoOtherResource(t *testing.T) {
 	rules := &book{rights: map[string][]string{"root": {"*"}, "ben": {"get v1/configmaps nginx in namespace a"}}}
 	run(t, kubeapi.Config{Access: rules}, func(t *testing.T, w *world) {

@@ -38,8 +38,8 @@ type Weigher interface {
 	Weigh(ctx context.Context, resource api.Resource, options ListOptions, waiting func() error) (objects int, err error)
 }
 
-// GetNotOlder serves a Get with a version for a backend whose own get has no
-// versions. It uses a list of one object.
+// GetNotOlder serves a Get with a minimum version for a backend whose own Get supports
+// none. It uses a list of one object.
 func GetNotOlder(ctx context.Context, b Backend, resource api.Resource, key api.Key, resourceVersion string) (Object, error) {
 	named, err := selector.PinName(selector.Fields{}, key.Name())
 	if err != nil {
@@ -60,7 +60,7 @@ func GetNotOlder(ctx context.Context, b Backend, resource api.Resource, key api.
 	return nil, api.NotFound(string(key) + " not found")
 }
 
-// Resource is a resource in the form of discovery.
+// Resource is the discovery information of a resource.
 type Resource struct {
 	api.Resource
 	Kind       string

@@ -11,7 +11,7 @@ import (
 	"github.com/watchglass/watchglass/host/internal/apiversion"
 )
 
-// The documents of discovery, with only the members that are used here.
+// These types are the documents of discovery, with only the members that are used here.
 type (
 	apiVersions struct {
 		Kind     string          `json:"kind"`
@@ -55,7 +55,7 @@ type (
 	}
 )
 
-// The documents of aggregated discovery.
+// These types are the documents of aggregated discovery.
 type (
 	discoveryList struct {
 		Kind       string           `json:"kind"`
@@ -191,7 +191,8 @@ func describeGroup(all []Resource, name string) apiGroup {
 	return apiGroup{Name: name, Versions: versions, Preferred: versions[0]}
 }
 
-// describeVersion returns nil if the version has no resources.
+// describeVersion describes the resources of a group and version, or returns nil if
+// there are none.
 func describeVersion(all []Resource, gv api.Resource) any {
 	list := resourceList{Kind: "APIResourceList", APIVersion: "v1", GroupVersion: gv.APIVersion()}
 	for _, r := range inVersion(all, gv.Group, gv.Version) {
@@ -218,7 +219,7 @@ func inVersion(all []Resource, group, version string) []Resource {
 	return found
 }
 
-// aggregate describes the core group, or all others, in one document.
+// aggregate describes the core group, or all named groups, in one document.
 func aggregate(all []Resource, named bool) discoveryList {
 	list := discoveryList{Kind: asDiscovery, APIVersion: discoveryGroup + "/" + aggregated.version, Items: []groupDiscovery{}}
 	names := []string{""}

@@ -1,15 +1,14 @@
-// Package kubeapi serves the read requests of the Kubernetes API from any cache:
-// discovery, get, list and watch, as objects, metadata or tables. To kubectl,
-// client-go informers and dashboards it is a kube-apiserver.
+// Package kubeapi serves the read requests of the Kubernetes API from any cache. It
+// supports discovery, get, list and watch, as objects, metadata or tables. kubectl,
+// client-go informers and dashboards use it like a kube-apiserver.
 //
 // # The path of a request
 //
-// [Handler.ServeHTTP] checks the token. route.go parses the path, accept.go the
-// requested representation, params.go the options. [Backend.Resources] answers
-// discovery. Every other request becomes one call of the [Backend] with the options
-// of Kubernetes. The backend implements rules C8 to C12 and C38 to C52. The response
-// is written by encoder.go and table.go. Bodies are passed on unmodified. This package
-// decodes no objects.
+// [Handler.ServeHTTP] checks the token. route.go parses the path, accept.go the requested
+// representation, params.go the options. Discovery uses [Backend.Resources]. Every other
+// request becomes one call of the [Backend] with the options of Kubernetes. The backend
+// implements rules C8 to C12 and C38 to C52. The response is written by encoder.go and
+// table.go. Bodies are passed on unmodified. This package decodes no objects.
 //
 // # Watches
 //
@@ -20,23 +19,23 @@
 // client then resumes from its last resource version. If the backend has lost the
 // history, the watch ends with 410.
 //
-// The backend limits the events that wait for a slow client, and ends the watch at
-// the limit. A client that accepts no data for the write timeout is disconnected.
-// Watches and other requests beyond [limit.MaxWatches] and [limit.MaxRequests] get
-// 429. Clients share these limits. No client can use the capacity reserved for
-// others, and a list of many objects counts several times.
-// [limit.MaxWaitingRequests] limits requests that wait for a first list or for a
-// resource version. Beyond 20 refusals per second, each 429 of a client is sent a second
-// later, and at most as many wait.
+// The backend limits the events that wait for a slow client, and ends the watch at the
+// limit. A client that accepts no data for the write timeout is disconnected. Watches and
+// other requests beyond [limit.MaxWatches] and [limit.MaxRequests] get 429. Clients share
+// these limits, but one client with small requests can use only about half of the
+// capacity. A list of many objects counts several times. [limit.MaxWaitingRequests]
+// limits requests that wait for a first list or for a resource version. Beyond 20
+// refusals per second, each 429 to a client is sent a second later.
+// [limit.MaxWaitingRequests] also limits the number of delayed refusals.
 //
 // # Rights
 //
-// Users can review their own rights and identity: SelfSubjectAccessReview,
-// SelfSubjectRulesReview and SelfSubjectReview are evaluated and not stored. The
+// Users can review their own rights and identity with SelfSubjectAccessReview,
+// SelfSubjectRulesReview and SelfSubjectReview. Reviews are evaluated and not stored. The
 // responses describe what this API permits. Writes, subresources and paths that are not
 // served are therefore denied, with a reason, regardless of the user's rights at the
-// kube-apiserver. Selectors in a review are ignored: the response applies to all objects.
-// Rights to read come from the policy, which may have cached them.
+// kube-apiserver. Selectors in a review are ignored, so the response applies to all
+// objects. Rights to read come from the policy, which may have cached them.
 //
 // # Differences from kube-apiserver
 //

@@ -18,9 +18,9 @@ import (
 // other field.
 type Config struct {
 	Backend Backend
-	// Access authenticates a request by its bearer token, which may be empty, and
-	// decides what that user may get, list or watch. If Access is nil, every
-	// client may read everything.
+	// Access authenticates a request by its bearer token, which may be empty, and decides
+	// which objects that user may get, list or watch. If Access is nil, every client may
+	// read everything.
 	Access access.Policy
 	// Observer receives every decision of Access. Nil means none.
 	Observer access.Observer
@@ -31,7 +31,7 @@ type Config struct {
 	// Limits contains the resource limits of the server, and counts refusals. Nil
 	// means the defaults, without counters.
 	Limits *limit.Set
-	// Ready returns why requests cannot be served, for /readyz. Nil means that
+	// Ready returns an error while requests cannot be served, for /readyz. Nil means that
 	// requests can always be served.
 	Ready func(context.Context) error
 	// Ended is called when a request has ended. The type [Ended] describes the verb and
@@ -119,8 +119,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// codeClientGone counts, in the metrics, requests whose client disconnected before
-// the response.
+// codeClientGone is the code that the metrics use for requests whose client disconnected
+// before the response.
 const codeClientGone = 499
 
 // request is the state of a request.
@@ -131,8 +131,8 @@ type request struct {
 	token  string
 	user   *access.User
 	schema *api.Schema
-	// reviewAt is when to authorize the request again. A zero time is as for a
-	// policy.
+	// reviewAt is when to authorize the request again, as the policy has returned it. If
+	// zero, the ReviewInterval of Config applies.
 	reviewAt time.Time
 }
 
@@ -304,7 +304,7 @@ func asStatus(err error) *api.Status {
 	return api.Internal(err.Error())
 }
 
-// The version of the Kubernetes API that this package implements.
+// major and minor are the version of the Kubernetes API that this package implements.
 const (
 	major, minor = "1", "37"
 	gitVersion   = "v1.37.2"

@@ -14,9 +14,9 @@ import (
 // readyTimeout limits the response time of the source.
 const readyTimeout = 3 * time.Second
 
-// health serves /livez, /readyz and /healthz to every client, as kube-apiserver
-// does. Only operators receive reasons for failures. Only /readyz checks the source,
-// because a restart would not help without it.
+// health serves /livez, /readyz and /healthz to every client, as kube-apiserver does. A
+// response names the failed checks and withholds the reasons. Only /readyz checks the
+// source, because a restart of this server does not repair a source.
 func (h *Handler) health(w http.ResponseWriter, r *http.Request, name string) {
 	var output strings.Builder
 	healthy := true

@@ -8,16 +8,17 @@ import (
 // Stats describes a handler at one point in time.
 type Stats struct {
 	Watches int // open watches
-	// Seats is the number of seats that other requests take, of max-requests.
+	// Seats is the number of seats that requests other than watches take. max-requests
+	// limits it.
 	Seats   int
 	Waiting int // requests that wait for a list or for a resource version
 	// Requests counts the requests that have ended.
 	Requests map[Ended]uint64
 }
 
-// Ended is a kind of ended request. Verb is a verb of the API or "other". Code is the
-// status code, or 499 if the client left before the response. The number of kinds is
-// therefore small.
+// Ended contains the verb and the code of requests that have ended. Verb is a verb of
+// the API or "other". Code is the status code, or 499 if the client left before the
+// response. The number of different values is therefore small.
 type Ended struct {
 	Verb string
 	Code int
@@ -31,7 +32,7 @@ func (h *Handler) Stats() Stats {
 	}
 }
 
-// counts counts ended requests.
+// counts contains the numbers of ended requests.
 type counts struct {
 	mu    sync.Mutex
 	ended map[Ended]uint64

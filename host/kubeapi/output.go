@@ -43,8 +43,8 @@ var gzipPool = sync.Pool{New: func() any {
 	return w
 }}
 
-// body is a response of unknown length. Its start is buffered until its size decides
-// about compression.
+// body is a response of unknown length. Its start is buffered until it is large enough
+// to be compressed, or complete.
 type body struct {
 	w      http.ResponseWriter
 	gzip   bool // may be compressed
@@ -62,7 +62,8 @@ func newBody(w http.ResponseWriter, r *http.Request) *body {
 	return &body{w: w, gzip: accept.Gzip(r.Header) && r.Method != http.MethodHead}
 }
 
-// write reports whether the client is still connected. It does not retain b.
+// write writes or buffers data, and reports whether the client is still connected. It
+// does not retain data.
 func (b *body) write(data []byte) bool {
 	if !b.begun && b.gzip && len(b.held)+len(data) < gzipFrom {
 		b.held = append(b.held, data...)

@@ -24,7 +24,7 @@ type params struct {
 	include           include
 }
 
-// include selects the objects in the rows of a table (rule P12).
+// include selects how much of its object each row of a table contains (rule P12).
 type include string
 
 const (
@@ -65,7 +65,8 @@ func parseParams(query string, limits selector.Limits) (params, *api.Status) {
 	return p, p.validate()
 }
 
-// validate rejects options that the backend does not receive (rules C11, C47).
+// validate rejects combinations of options before the backend receives them (rules C11,
+// C47).
 func (p *params) validate() *api.Status {
 	switch {
 	case p.watch && p.match == api.MatchExact:
@@ -97,8 +98,8 @@ func (p *params) wantsWatchList() bool {
 	return p.bookmarks && (byDefault || p.sendInitialEvents == api.True)
 }
 
-// boolean is true for any given value except "0" and "false", including the empty
-// text.
+// boolean returns the value of a parameter, or Unset without one. Every value except
+// "0" and "false" is true, including the empty text.
 func boolean(values url.Values, name string) api.Tristate {
 	if !values.Has(name) {
 		return api.Unset

@@ -12,10 +12,11 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// refusals delay the responses to a client that is refused again and again. Such a client
-// ignores Retry-After, and thousands of refusals per second take as much processor time
-// as useful requests. Clients share a fixed number of counters, so that no client takes
-// memory. A client that shares one with a hasty client only gets its refusals later.
+// refusals delays the responses to a client that is refused again and again. Such a
+// client ignores Retry-After, and thousands of refusals per second take as much processor
+// time as useful requests. Clients share a fixed number of counters, so that more clients
+// need no more memory. A client that shares a counter with a hasty client receives its
+// own refusals later.
 type refusals struct {
 	limits  *limit.Set
 	seed    maphash.Seed
@@ -49,8 +50,8 @@ func (r *refusals) first(client string) bool {
 	return c.sent <= refusalsPerSecond
 }
 
-// pace waits before a refusal is sent if the client had too many of them. At most
-// max-waiting-requests refusals wait; more are sent at once.
+// pace waits before a refusal is sent if the client has received too many of them. At
+// most max-waiting-requests refusals wait. Further ones are sent immediately.
 func (r *refusals) pace(ctx context.Context, client string, status *api.Status) {
 	if status.Code != http.StatusTooManyRequests || r.first(client) {
 		return

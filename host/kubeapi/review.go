@@ -32,8 +32,8 @@ func (h *Handler) reviewed(w Watch, r *request) Watch {
 	return reviewed
 }
 
-// schedule sets the time of the next review: when a decision expires, but no sooner
-// than after a pause, or when the token expires.
+// schedule sets the time of the next review. A review is due when a decision expires,
+// but not before a pause has passed. The expiry of the token makes it due earlier.
 func (w *reviewed) schedule(pause time.Duration) {
 	now, user := time.Now(), w.request.user
 	w.valid = user.Valid
@@ -68,7 +68,8 @@ func (w *reviewed) Next(ctx context.Context) ([]Event, error) {
 	}
 }
 
-// nextUntilDue waits for events until the next review is due, which interrupts it.
+// nextUntilDue waits for events until the next review is due, and reports whether that
+// interrupted it.
 func (w *reviewed) nextUntilDue(ctx context.Context) (events []Event, interrupted bool, err error) {
 	bounded, cancel := context.WithDeadline(ctx, w.next)
 	defer cancel()

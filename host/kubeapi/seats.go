@@ -10,9 +10,10 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// seats limit the concurrent requests. A heavy request takes several seats. A client may
-// have at most as many as remain for other clients. One client therefore has at most half
-// of them, and two have at most a third each. Some are always free for another client.
+// seats limits the concurrent requests. A heavy request takes several seats. A request is
+// refused if its client would then have more seats than were free before. With small
+// requests, one client therefore has about half of the seats, two have about a third
+// each, and some stay free for another client. One heavy request may take all free seats.
 type seats struct {
 	limits *limit.Set
 	limit  *limit.Limit
@@ -49,7 +50,7 @@ func (s *seats) leave(client string, n int) {
 	}
 }
 
-// within calls answer while the client has seats.
+// within takes seats for the client and calls answer, or returns a refusal.
 func (s *seats) within(client string, n int, answer func() *api.Status) *api.Status {
 	leave, refused := s.take(client, n)
 	if refused != nil {
@@ -76,8 +77,8 @@ func seatsOf(objects int) int {
 	return max(1, min((objects+objectsPerSeat-1)/objectsPerSeat, maxSeats))
 }
 
-// clientOf returns the client that a request counts for: its user, or its address if
-// users are not distinguished.
+// clientOf returns the client that a request counts for. It is the user, or the block of
+// addresses if the policy does not distinguish users.
 func clientOf(r *http.Request, user *access.User) string {
 	if user != nil && !user.Shared {
 		return "user " + user.Name

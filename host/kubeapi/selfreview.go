@@ -171,7 +171,8 @@ func (h *Handler) answerReview(ctx context.Context, req *request, asked *review)
 	return mayGetPath(asked.Spec.NonResource), nil
 }
 
-// mayRead decides as for a request of the user to this API.
+// mayRead returns whether this API would serve the user a request with these
+// attributes, and why not.
 func (h *Handler) mayRead(ctx context.Context, user *access.User, a *resourceAttributes) (any, *api.Status) {
 	resource := api.Resource{Group: a.Group, Version: a.Version, Name: a.Resource}
 	request := access.Request{Resource: resource, Subresource: a.Subresource, Namespace: a.Namespace, Name: a.Name, Verb: a.Verb}
@@ -257,7 +258,7 @@ func served(rules *access.Rules) *access.Rules {
 
 var servedPaths = []string{"/api", "/api/*", "/apis", "/apis/*", "/healthz", "/livez", "/readyz", "/version", "/version/"}
 
-// reading returns the verbs that read.
+// reading returns the granted verbs that read objects.
 func reading(granted []string) []string {
 	if slices.Contains(granted, "*") {
 		return readVerbs

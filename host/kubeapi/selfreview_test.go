@@ -108,7 +108,7 @@ func TestSelfSubjectAccessReviewFailsIfThePolicyCannotDecide(t *testing.T) {
 	})
 }
 
-// ruled is a policy with the rules of a cluster administrator of one namespace.
+// ruled is a policy that lists the given rules, and records the requests for them.
 type ruled struct {
 	access.Policy
 	rules access.Rules

@@ -174,7 +174,8 @@ func TestHeaviestListUsesAllSeats(t *testing.T) {
 	})
 }
 
-// The same applies to requests for a resource that has not been listed yet.
+// Requests that wait for the first list of a resource do not use the capacity of other
+// requests.
 func TestRequestsThatWaitForAListDoNotDelayOthers(t *testing.T) {
 	run(t, kubeapi.Config{}, func(t *testing.T, w *world) {
 		require.Equal(t, 200, w.get("/api/v1/nodes").StatusCode)

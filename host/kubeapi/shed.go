@@ -11,7 +11,7 @@ import (
 // shedPercent is the percentage of all watches that Shed ends at a time.
 const shedPercent = 1
 
-// openWatches are the watches that Shed can end.
+// openWatches contains the watches that Shed can end.
 type openWatches struct {
 	mu      sync.Mutex
 	clients map[string][]*openWatch // sorted by age, newest last
@@ -49,8 +49,8 @@ func (o *openWatches) remove(client string, w *openWatch) {
 	}
 }
 
-// removeNewestOfHeaviest removes the newest watch of the client with the most. It
-// runs under mu.
+// removeNewestOfHeaviest removes the newest watch of the client with the most watches.
+// It runs under mu.
 func (o *openWatches) removeNewestOfHeaviest() *openWatch {
 	heaviest := ""
 	for client, watches := range o.clients {
@@ -71,10 +71,10 @@ func (h *Handler) Count() int {
 	return h.open.count
 }
 
-// Shed ends the newest watches of the clients with the most, because the process has
-// reached max-memory. It ends one percent of all watches and at least one, but at
-// least keep watches remain. Their clients watch again, and get 503 while memory is
-// short.
+// Shed ends the newest watches of the clients with the most watches, because the
+// process has reached max-memory. It ends one percent of all watches and at least one,
+// as long as more than keep remain. Their clients watch again, and get 503 while memory
+// is short.
 func (h *Handler) Shed(keep int) {
 	h.open.mu.Lock()
 	defer h.open.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// The reasons that exist only in HTTP.
+// These reasons exist only in responses of the HTTP API.
 const (
 	reasonMethodNotAllowed api.Reason = "MethodNotAllowed"
 	reasonNotAcceptable    api.Reason = "NotAcceptable"

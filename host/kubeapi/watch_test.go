@@ -140,7 +140,8 @@ func TestP7_ErrorBeforeTheStreamIsAnHTTPStatus(t *testing.T) {
 	})
 }
 
-// The object of a bookmark has only a kind and a version (W24).
+// The object of a bookmark has only a kind and a version (rule W24). A last bookmark
+// precedes the end of the watch.
 func TestP8_P9_BookmarksContainOnlyTheVersionAndPrecedeTheEnd(t *testing.T) {
 	run(t, kubeapi.Config{}, func(t *testing.T, w *world) {
 		rv := w.put("a/one", "web")
@@ -438,7 +439,8 @@ func TestHeadOfAWatchReturnsItsHeaders(t *testing.T) {
 	})
 }
 
-// A collection that cannot be listed returns 429 instead of blocking.
+// A request for a collection that has not been listed in time gets 429 instead of
+// blocking.
 func TestC6_NotReadyIs429WithRetryAfter(t *testing.T) {
 	run(t, kubeapi.Config{}, func(t *testing.T, w *world) {
 		w.source.stalled = true

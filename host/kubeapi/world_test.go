@@ -73,8 +73,8 @@ func runOn(t *testing.T, below connector.Config, config kubeapi.Config, f func(t
 	})
 }
 
-// flaky is a source that can be replaced by one with another history, or list no
-// objects. Both must be set before the next Stream.
+// flaky is a source that a test can stall, or replace with one that has another
+// history. The next Stream uses the setting.
 type flaky struct {
 	*memory.Source
 	stalled bool

@@ -1,4 +1,4 @@
-// Package limit is the table of resource limits of a watchglass server.
+// Package limit contains the table of resource limits of a watchglass server.
 //
 // Each limit has one row in the table: its name, default, unit and the status
 // code of a refusal. The name is the command line flag, the Cause of the Status

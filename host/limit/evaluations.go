@@ -2,8 +2,8 @@ package limit
 
 import "net/http"
 
-// Limits of the work that one client causes: one user, or one address if the policy
-// does not distinguish users.
+// These limits apply to the work that one client causes. A client is a user, or an
+// address block if the policy does not distinguish users.
 var (
 	MaxClientMessageRate = define(Limit{
 		Name: "max-client-message-rate", Default: 2000, Unit: Count, Code: http.StatusTooManyRequests,

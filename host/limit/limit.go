@@ -17,8 +17,7 @@ const (
 	Duration             // nanoseconds, written as time.Duration does
 )
 
-// A Limit is one row of the table. Limits are compared by identity and never
-// change.
+// Limit is one row of the table. Limits are compared by identity and never change.
 type Limit struct {
 	// Name is the flag without its dashes, "max-readers". Clients and metrics see
 	// the same name.
@@ -34,8 +33,8 @@ type Limit struct {
 	// client get 429, and a full server 503. Zero means that the limit causes no
 	// refusals and is not counted.
 	Code int
-	// Uncounted marks a limit whose refusals are not counted: the HTTP server applies
-	// it by itself.
+	// Uncounted marks a limit whose refusals are not counted, because the HTTP server
+	// applies it by itself.
 	Uncounted bool
 	// Help is the flag's help text. It describes the limited quantity and the effect
 	// at the limit.
@@ -98,7 +97,7 @@ func (s *Set) Value(l *Limit) int64 {
 // Int returns the value in force as an int.
 func (s *Set) Int(l *Limit) int { return int(s.Value(l)) }
 
-// Duration returns the value in force of a limit in time.
+// Duration returns the value in force as a duration.
 func (s *Set) Duration(l *Limit) time.Duration { return time.Duration(s.Value(l)) }
 
 // With changes a value and returns the Set. It must be called before the Set is

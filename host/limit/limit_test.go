@@ -46,7 +46,7 @@ func TestNilSetHasDefaults(t *testing.T) {
 	assert.Zero(t, s.Refusals(MaxReaders))
 }
 
-// Without a known memory size, no byte size describes the limit.
+// If the size of the memory is not known, the limit is "unlimited" and not a size.
 func TestUnlimitedMemoryIsNotASize(t *testing.T) {
 	assert.Equal(t, "unlimited", Format(Bytes, MaxMemory.Default))
 	assert.Equal(t, "4294967295GiB", Format(Bytes, MaxMemory.Default-1<<30))

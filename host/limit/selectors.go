@@ -6,7 +6,7 @@ import (
 	"github.com/watchglass/watchglass/core/selector"
 )
 
-// Limits of the selectors of one subscription, list or watch.
+// These limits apply to the selectors of one subscription, list or watch.
 var (
 	MaxSelectorBytes = define(Limit{
 		Name: selector.LimitBytes, Default: 8 << 10, Unit: Bytes, Code: http.StatusRequestEntityTooLarge,

@@ -2,8 +2,8 @@ package limit
 
 import "net/http"
 
-// Limits of one reader's connection to /watch. The core enforces them by these
-// names, and the edge has the same defaults.
+// These limits apply to one reader's connection to /watch. The core enforces them by
+// these names, and the edge has the same defaults.
 var (
 	MaxSubscriptions = define(Limit{
 		Name: "max-subscriptions", Default: 256, Unit: Count, Code: http.StatusTooManyRequests,

@@ -2,7 +2,7 @@ package limit
 
 import "net/http"
 
-// Limits of connections to /watch.
+// These limits apply to connections to /watch.
 var (
 	MaxReaders = define(Limit{
 		Name: "max-readers", Default: 10_000, Unit: Count, Code: http.StatusTooManyRequests,
@@ -21,10 +21,10 @@ var (
 	})
 )
 
-// Limits of connections. A connection to /watch is authenticated after its Hello.
-// A connection to the Kubernetes API is authenticated while it serves a request
-// with a token. Other connections never are. Clients behind a proxy share its
-// address, so the limits per address leave room for many users;
+// These limits apply to all connections. A connection to /watch is authenticated after
+// its Hello. A connection to the Kubernetes API is authenticated while it serves a
+// request with a token. Other connections are never authenticated. Clients behind a
+// proxy share its address, so the limits per address leave room for many users;
 // server.Config.TrustedProxies distinguishes clients.
 var (
 	MaxConnectionsPerAddress = define(Limit{
@@ -46,13 +46,13 @@ var (
 	})
 )
 
-// Limits of requests to the Kubernetes API.
+// These limits apply to requests to the Kubernetes API.
 var (
 	MaxWatches = define(Limit{
 		Name: "max-watches", Default: 10_000, Unit: Count, Code: http.StatusTooManyRequests,
 		Help: "concurrent watches of the Kubernetes API; more get 429, and so does a user or address that has more than remain for others",
 	})
-	// The default of kube-apiserver for concurrent non-mutating requests.
+	// The default is that of kube-apiserver for concurrent non-mutating requests.
 	MaxRequests = define(Limit{
 		Name: "max-requests", Default: 400, Unit: Count, Code: http.StatusTooManyRequests,
 		Help: "other requests of the Kubernetes API served concurrently; a list counts once per 1000 objects that it examines, up to 10 times. " +
@@ -65,7 +65,7 @@ var (
 	})
 )
 
-// Limits of authentication and authorization.
+// These limits apply to authentication and authorization.
 var (
 	MaxTokenBytes = define(Limit{
 		Name: "max-token-bytes", Default: 16 << 10, Unit: Bytes, Code: http.StatusRequestEntityTooLarge,
@@ -99,7 +99,7 @@ var (
 	})
 )
 
-// Limits of the source.
+// These limits apply to the source.
 var (
 	// The default is etcd's own limit for a request.
 	MaxObjectBytes = define(Limit{

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Limits of time.
+// These limits are the timeouts and intervals of connections and requests, and the
+// maximum size of headers.
 var (
 	HelloTimeout = define(Limit{
 		Name: "hello-timeout", Default: int64(10 * time.Second), Unit: Duration, Code: http.StatusRequestTimeout,
@@ -45,13 +46,13 @@ var (
 	})
 )
 
-// Limits of the stored data of a resource.
+// These limits apply to the cached data of a resource.
 var (
 	Linger = define(Limit{
 		Name: "linger", Default: int64(30 * time.Second), Unit: Duration,
 		Help: "time that a resource stays in the cache after its last reader has left",
 	})
-	// kube-apiserver keeps the same time span.
+	// The default is that of kube-apiserver.
 	HistoryWindow = define(Limit{
 		Name: "history-window", Default: int64(75 * time.Second), Unit: Duration,
 		Help: "time that the changes of a resource are retained, within max-history-events; a watch that resumes from an older version gets 410",

@@ -37,7 +37,7 @@ func Memory(used func() int64) prometheus.Collector {
 	return &collector{[]metric{bytes}, func(send sample) { send(bytes, float64(used())) }}
 }
 
-// Limits returns the values of the limits and how often they refused something.
+// Limits returns the metrics of the limits: their values and the numbers of refusals.
 func Limits(set *limit.Set) prometheus.Collector {
 	values := gauge("limit", "The value of each resource limit: a count, bytes or seconds; +Inf for none.", "limit")
 	refusals := counter("limit_refusals", "Requests, connections and messages refused, by the limit that acted.", "reason")

@@ -66,7 +66,8 @@ func TestEachAlertHasASectionInTheRunbook(t *testing.T) {
 	}
 }
 
-// The chart cannot include files that are outside of it.
+// The chart contains a copy of the alerts, because it cannot include files outside of
+// its directory.
 func TestChartHasTheSameAlerts(t *testing.T) {
 	assert.Equal(t, read(t, deploy+"/monitoring/alerts.yaml"), read(t, deploy+"/chart/files/alerts.yaml"), "copy monitoring/alerts.yaml to chart/files")
 }
@@ -110,7 +111,7 @@ func TestRunbookExplainsEachErrorOfReaders(t *testing.T) {
 	assert.ElementsMatch(t, refusing, documented)
 }
 
-// The runbook quotes the beginnings of log lines.
+// The log lines whose beginnings the runbook quotes exist in the source.
 func TestRunbookQuotesLogLines(t *testing.T) {
 	var source strings.Builder
 	require.NoError(t, filepath.WalkDir("..", func(path string, entry fs.DirEntry, err error) error {

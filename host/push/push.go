@@ -31,8 +31,8 @@ type Config struct {
 	URL string
 	// Resources are the resources to push.
 	Resources []api.Resource
-	// ClusterID returns the ID of the history that resource versions belong to. An
-	// edge that holds data of another one refuses the connection. ClusterID and Token
+	// ClusterID returns the ID of the history that resource versions belong to. An edge
+	// that holds data of another history refuses the connection. ClusterID and Token
 	// may be called concurrently, because each connection calls them.
 	ClusterID func(context.Context) (string, error)
 	// Token returns the token for the next attempt. It is called before each attempt,
@@ -140,9 +140,8 @@ func (p *Pusher) Run(ctx context.Context) error {
 	}
 }
 
-// feedAll feeds all objects until ctx ends or the division changes. If the objects are
-// the first division, it also ends when an object permanently refuses its first
-// connection.
+// feedAll feeds all objects until ctx ends or the division changes. With the first
+// division, it also ends when an object permanently refuses its first connection.
 func (p *Pusher) feedAll(ctx context.Context, objects []object, first bool) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for _, object := range objects {
@@ -191,8 +190,8 @@ func describe(err error) error {
 	return err
 }
 
-// connect feeds one object over one connection until it ends, and returns the
-// reason. Before that, it sets accepted if the other side accepts feeds.
+// connect feeds one object over one connection until it ends, and returns the reason.
+// It also sets accepted if the other side accepts feeds.
 func (p *Pusher) connect(ctx context.Context, object object, accepted *bool) error {
 	conn, err := p.dial(ctx, object)
 	if err != nil {

@@ -29,7 +29,8 @@ import (
 
 var pods = api.Resource{Version: "v1", Name: "pods"}
 
-// edge is the listening side. It accepts connections and passes them to the test.
+// edge is a server that accepts the connections of a pusher and passes them to the
+// test.
 type edge struct {
 	http   *httptest.Server
 	feeds  chan *edgeFeed
@@ -39,7 +40,7 @@ type edge struct {
 	location string
 }
 
-// edgeFeed is a connection on the side of the edge.
+// edgeFeed is the edge's end of a connection.
 type edgeFeed struct {
 	t       *testing.T
 	ws      *websocket.Conn
@@ -278,7 +279,7 @@ func TestLaterRefusalIsRetried(t *testing.T) {
 	require.NoError(t, <-c.done)
 }
 
-// The path for readers may be another one than /watch.
+// A server for readers is refused even if its path is not /watch.
 func TestServerForReadersIsRefused(t *testing.T) {
 	c := connector.New(connector.Config{Source: newSource(), Logger: slog.New(slog.DiscardHandler), Limits: limit.NewSet().With(limit.HelloTimeout, int64(time.Millisecond))})
 	s, err := server.New(server.Config{Connector: c, Logger: slog.New(slog.DiscardHandler)})

@@ -22,11 +22,10 @@
 //	end        the last line, with the number of lines; without it, the
 //	           recording is truncated
 //
-// The source should be recorded by another program than the reader under test, from
-// before it starts until after it ends. The two may be in one file or in several.
-// Without the source, [Verify] checks the properties of a watch alone: filter,
-// order, repetitions, bookmarks and deliveries. With it, Verify checks all
-// properties.
+// Record the source with another program than the reader under test. Begin before the
+// reader starts, and end after it. The two recordings may be in one file or in several.
+// Without the source, [Verify] checks the properties of a watch alone: filter, order,
+// repetitions, bookmarks and deliveries. With it, Verify checks all properties.
 //
 // The snapshots show which versions a reader had to skip. After a relist, a watch is
 // sent the differences between two states instead of the versions between them.

@@ -19,16 +19,17 @@ type Line struct {
 	Resource  string `json:"resource,omitempty"`  // history
 	ClusterID string `json:"clusterID,omitempty"` // cluster
 
-	// Scope is the part of the resource that a collection holds: subscribe,
-	// snapshot, list, watch.
+	// Scope is the part of the resource that a collection holds. Lines of kind
+	// subscribe, snapshot, list and watch have it.
 	Scope *Filter `json:"scope,omitempty"`
-	// Filter narrows a collection further: list, watch.
+	// Filter narrows a collection further. Lines of kind list and watch have it.
 	Filter *Filter `json:"filter,omitempty"`
 
 	// ResourceVersion is the version of a state, change, progress, snapshot or list, or
 	// the start of a watch.
 	ResourceVersion api.ResourceVersion `json:"resourceVersion,omitempty,string"`
-	// NotOlderThan is the previous version of the reader: subscribe.
+	// NotOlderThan is the previous version of the reader. Lines of kind subscribe have
+	// it.
 	NotOlderThan api.ResourceVersion `json:"notOlderThan,omitempty,string"`
 
 	Key     api.Key  `json:"key,omitempty"`     // change
@@ -88,7 +89,7 @@ type Event struct {
 	End             bool                `json:"initialEventsEnd,omitempty"`
 }
 
-// The kinds of lines.
+// These are the kinds of lines.
 const (
 	kindHistory   = "history"
 	kindCluster   = "cluster"

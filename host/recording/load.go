@@ -216,7 +216,7 @@ func (f *file) subscribe(l *Line) {
 	}
 }
 
-// snapshot records a relist, with which the reader skips the versions in between.
+// snapshot records a relist, which skips the versions between the two states.
 func (f *file) snapshot(l *Line) {
 	if s := f.scope(l); s.asked > 0 {
 		s.relists = append(s.relists, check.Relist{From: s.asked, To: l.ResourceVersion})

@@ -40,7 +40,7 @@ func (r *Recorder) Source(ctx context.Context, src source.Source, resource api.R
 	}
 }
 
-// pause is the pause between a failed stream and the next.
+// pause is the time between a failed stream and the next one.
 const pause = time.Second
 
 // sink is one stream of a source.

@@ -7,8 +7,8 @@ import (
 	"github.com/watchglass/watchglass/host/client"
 )
 
-// Tap records the subscriptions of a reader over one connection. It is meant for
-// client.Config.
+// Tap records the subscriptions of a reader over one connection. Assign it to the Tap
+// of client.Config.
 func (r *Recorder) Tap(conn client.Conn) client.Conn {
 	return &tap{Conn: conn, recorder: r, scopes: map[uint32]Filter{}}
 }

@@ -59,8 +59,8 @@ const relisted = `{"kind":"history","time":"2026-01-01T00:00:00Z","version":3,"r
 {"kind":"end","time":"2026-01-01T00:00:06Z","lines":13}
 `
 
-// verify checks edited files. It adjusts the count in the last line, as a recorder
-// would have written it.
+// verify checks edited files. It adjusts the count in the last line to the edited number
+// of lines, as a recorder would have done.
 func verify(files ...string) (string, error) {
 	for i, content := range files {
 		before, _, _ := strings.Cut(content, `{"kind":"end"`)
@@ -102,7 +102,7 @@ func edit(t *testing.T, content, old, with string) string {
 // line returns the n-th line, from 1 on, with its newline.
 func line(content string, n int) string { return strings.SplitAfter(content, "\n")[n-1] }
 
-// The violated guarantee detects each kind of damage.
+// Each kind of damage is detected as the violation of a guarantee.
 func TestVerifyRefusesDamage(t *testing.T) {
 	swapped := strings.Replace(edit(t, reader, line(reader, 10), ""), line(reader, 11), line(reader, 11)+line(reader, 10), 1)
 	for _, test := range []struct {

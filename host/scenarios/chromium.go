@@ -13,8 +13,8 @@ import (
 	"github.com/watchglass/watchglass/host/internal/chromium"
 )
 
-// OnChromium replays on the module in a worker of a page in headless Chromium. It
-// uses the browser in $CHROMIUM, or an installed one.
+// OnChromium replays transcripts on the module in a worker of a page in headless
+// Chromium. It uses the browser in $CHROMIUM, or an installed one.
 func OnChromium(ctx context.Context, module []byte, transcripts []*coretest.Transcript) (map[string]error, error) {
 	path, err := chromium.Find()
 	if err != nil {

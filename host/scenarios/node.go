@@ -12,7 +12,7 @@ import (
 	"github.com/watchglass/watchglass/core/coretest"
 )
 
-// OnNode replays on the module under Node.
+// OnNode replays transcripts on the module under Node.
 func OnNode(ctx context.Context, module []byte, transcripts []*coretest.Transcript) (map[string]error, error) {
 	node, err := exec.LookPath("node")
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 // transcript, by the name of the scenario.
 type Replay func(ctx context.Context, module []byte, transcripts []*coretest.Transcript) (map[string]error, error)
 
-// Runtime is a runtime of the module.
+// Runtime is an environment in which the module runs.
 type Runtime struct {
 	Name   string
 	Replay Replay

@@ -14,7 +14,8 @@ import (
 // Tree contains the paths in a checkout.
 type Tree struct{ Root string }
 
-// Module reads the module. If it is missing, the error says how to build it.
+// Module reads the module. If it is missing, the error names the command that builds
+// it.
 func (t Tree) Module() ([]byte, error) {
 	module, err := os.ReadFile(filepath.Join(t.Root, "build", "watchglass.wasm"))
 	if errors.Is(err, os.ErrNotExist) {

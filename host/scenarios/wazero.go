@@ -10,7 +10,7 @@ import (
 	"github.com/watchglass/watchglass/host/client"
 )
 
-// OnWazero replays on the module under wazero.
+// OnWazero replays transcripts on the module under wazero.
 func OnWazero(ctx context.Context, module []byte, transcripts []*coretest.Transcript) (map[string]error, error) {
 	compiled, err := client.Compile(ctx, module, "")
 	if err != nil {

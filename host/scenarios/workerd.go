@@ -13,7 +13,7 @@ import (
 	"github.com/watchglass/watchglass/host/internal/workerd"
 )
 
-// OnWorkerd replays on the module in a worker under workerd, the runtime of
+// OnWorkerd replays transcripts on the module in a worker under workerd, the runtime of
 // Cloudflare, which npm installs for the package in js.
 func (t Tree) OnWorkerd(ctx context.Context, module []byte, transcripts []*coretest.Transcript) (map[string]error, error) {
 	binary, err := workerd.Find(t.Root)

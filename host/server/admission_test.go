@@ -29,7 +29,7 @@ import (
 	"github.com/watchglass/watchglass/host/source/memory"
 )
 
-// named is a policy whose tokens are names.
+// named is a policy in which a token is the name of its user.
 type named struct{ access.Policy }
 
 func (named) Authenticate(_ context.Context, token string) (*access.User, *api.Status) {

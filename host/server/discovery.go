@@ -2,8 +2,8 @@ package server
 
 import "net/http"
 
-// discovery serves the kinds of the connector to clients of /watch. Pages of other origins
-// may read them if they may connect, with a token.
+// discovery serves discovery requests of clients of /watch. Pages of other origins that
+// may connect can read the responses, with a token.
 func (s *Server) discovery(w http.ResponseWriter, r *http.Request) {
 	if err := s.checkOrigin(r); err != nil {
 		http.Error(w, err.Error(), http.StatusForbidden)

@@ -1,6 +1,6 @@
-// Package server is the HTTP server of a connector. It serves the WebSocket
-// endpoint /watch, the kinds that its clients can open at /api and /apis, /healthz, /readyz and /metrics for operators, and the dashboard
-// at / if it was built into the binary.
+// Package server implements the HTTP server of a connector. Readers connect to the WebSocket
+// endpoint /watch, and list the resources that they can open at /api and /apis. Operators use
+// /healthz, /readyz and /metrics. The dashboard is at / if it was built into the binary.
 //
 // # Readiness
 //
@@ -19,14 +19,14 @@
 //
 // # Who may connect
 //
-// A browser sends the origin of the page that opens a WebSocket. Checking the origin
-// is the only way to keep a page of another site from connecting with the user's
-// network access. A request with an Origin must therefore come from the server's own
-// host, from a loopback host, or from one of [Config.AllowOrigins]. On a loopback
-// address, the Host header must also be a loopback name or the host of an allowed
-// origin. Otherwise a name whose address changes to 127.0.0.1 (DNS rebinding) would
-// make a foreign page look like the server's own. Requests without an Origin come from
-// programs, which authenticate with tokens (Authenticate in session.Config).
+// A browser sends the origin of the page that opens a WebSocket. Checking the origin is the
+// only way to keep a page of another site from connecting with the user's network access. A
+// request with an Origin must therefore come from the server's own host, from a loopback
+// host, or from one of [Config.AllowOrigins]. On a loopback address, the Host header must
+// also be a loopback name or the host of an allowed origin. Otherwise a name whose address
+// changes to 127.0.0.1 (DNS rebinding) would make a foreign page look like the server's own.
+// Requests without an Origin come from programs, which authenticate with tokens (Access of
+// the connector's Config).
 //
 // # Limits of connections
 //
@@ -49,8 +49,8 @@
 //
 // # Ends of a connection
 //
-// When the server ends a connection, it sends the reason twice: in a
-// SubscriptionStatus for subscription zero, and in the close code. The code is 1002
-// for a protocol violation, 1001 for a shutdown, 1008 for a refusal and 1013 for too
-// many readers. A message over the limit only gets the close code 1009.
+// When the server ends a connection, it sends the reason twice: in a SubscriptionStatus for
+// subscription zero, and in the close code. The code is 1002 for a protocol violation, 1001
+// for a shutdown, 1008 for a refusal, 1009 for a message over the limit, and 1013 for too
+// many readers.
 package server

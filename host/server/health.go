@@ -33,8 +33,8 @@ type resourceReadiness struct {
 	Reason          string  `json:"reason,omitempty"` // for operators
 }
 
-// ready serves /readyz. It returns 200 while new readers can be served, including
-// from stale collections. With ?verbose the response lists them, and with the
+// ready serves /readyz. It returns 200 while new readers can be served, including from
+// stale collections. With ?verbose the response lists the resources, and with the
 // header Accept: application/json it is JSON.
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) { s.answerReady(w, r, false) }
 

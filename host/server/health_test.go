@@ -96,7 +96,8 @@ func TestNotReadyWithoutSourceAndCache(t *testing.T) {
 	assert.Equal(t, "not ready: the source cannot be reached: "+errAway.Error()+"\n", body)
 }
 
-// One lost source must not remove every replica from the load balancer.
+// A server with stale collections is ready, so that one lost source does not remove
+// every replica from the load balancer.
 func TestReadyWhileStale(t *testing.T) {
 	r, away := startDistant(t, false)
 	release, err := r.connector.Hold(t.Context(), pods)
@@ -179,8 +180,8 @@ func (policy) Authorize(_ context.Context, user *access.User, r access.Request) 
 	return time.Time{}, nil
 }
 
-// Metrics count the objects and events of every resource, and so do the resources of
-// /readyz. Both are for clients with a right to get /metrics, as at kube-apiserver.
+// Only clients with the right to get /metrics receive metrics and the resources of
+// /readyz, as at kube-apiserver. Both describe every resource.
 func TestMetricsNeedTheRightToGetThem(t *testing.T) {
 	r := start(t, server.Config{Access: policy{}})
 	release, err := r.connector.Hold(t.Context(), pods)

@@ -80,7 +80,8 @@ func newPage(files fs.FS) (*page, error) {
 	return p, nil
 }
 
-// kinds maps extensions to content types, because the tables of machines differ.
+// kinds maps extensions to content types, because the tables of operating systems
+// differ.
 var kinds = map[string]string{
 	".css":   "text/css; charset=utf-8",
 	".html":  "text/html; charset=utf-8",
@@ -117,7 +118,8 @@ func newFile(name string, content []byte) *file {
 	return f
 }
 
-// compress returns nil if compression saves less than a tenth.
+// compress returns the compressed content, or nil if compression saves less than a
+// tenth.
 func compress(content []byte) []byte {
 	var b bytes.Buffer
 	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)

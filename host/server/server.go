@@ -22,7 +22,7 @@ import (
 	"github.com/watchglass/watchglass/host/metrics"
 )
 
-// Limits for HTTP requests. Readers have separate limits.
+// These constants limit HTTP requests. Readers have separate limits.
 const (
 	requestTimeout = 30 * time.Second
 	replyTimeout   = time.Minute // limits of health and metrics; the page has limit.WriteTimeout
@@ -42,14 +42,14 @@ type Config struct {
 	// TrustedProxies are the addresses of proxies whose X-Forwarded-For header is
 	// used as the client's address, in logs and for the limits per address.
 	TrustedProxies []netip.Prefix
-	// Metrics are the metrics of /metrics beside those of the connector and of the
-	// server's connections.
+	// Metrics are further metrics to serve at /metrics, in addition to those of the
+	// connector and of the server's connections.
 	Metrics []prometheus.Collector
 	// Page is the file system served at /. Nil means the dashboard built into the
 	// binary.
 	Page fs.FS
 	// Discovery serves GET /api and GET /apis, as host/kubeapi does, so that clients of
-	// /watch can list the kinds. Nil means that these are paths of the page.
+	// /watch can list the kinds. Nil means that the page serves these paths.
 	Discovery http.Handler
 	// HealthOnly serves health and metrics only, for a connector whose readers do not
 	// connect to this server.

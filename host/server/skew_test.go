@@ -13,8 +13,8 @@ import (
 	"github.com/watchglass/watchglass/host/server"
 )
 
-// TestSkewOfReaders replays recorded readers. A reader of this version is welcome, and
-// one of another version receives a reason that it can read.
+// A recorded reader of this version is served. A reader of another version receives a
+// refusal that it can read.
 func TestSkewOfReaders(t *testing.T) {
 	r := start(t, server.Config{})
 	for _, v := range skewtest.Load(t) {
@@ -45,8 +45,8 @@ func TestSkewOfReaders(t *testing.T) {
 	}
 }
 
-// TestSkewOfTheReason checks the one frame that readers of all versions must be able to
-// read: it has the bytes of their version.
+// The frame with the reason of a refusal has the same bytes as in each recorded
+// version. Readers of all versions must be able to read it.
 func TestSkewOfTheReason(t *testing.T) {
 	for _, v := range skewtest.Load(t) {
 		kind, payload, rest, err := wire.Next(v.Refused)

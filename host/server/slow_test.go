@@ -24,7 +24,7 @@ import (
 	"github.com/watchglass/watchglass/host/source/memory"
 )
 
-// incompressible is an object of about 1.4 MB.
+// incompressible returns an object of about 1.4 MB that does not compress.
 func incompressible(name string, seed uint64) []byte {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	letters := make([]byte, 1_400_000)
@@ -88,8 +88,9 @@ func readSlowly(t *testing.T, rate int) {
 	assert.Equal(t, <-last, sub.ResourceVersion)
 }
 
-// This test uses a real proxy and real sockets. Regression: the library closed the
-// connection five seconds after the first ping.
+// A reader behind a slow proxy stays connected, although the library would close the
+// connection five seconds after the first ping. The test uses a real proxy and real
+// sockets.
 func TestReaderBehindASlowProxyStaysConnected(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: transfers 2.8 MB at 400 kB/s")

@@ -68,8 +68,8 @@ func (s *Server) checkUpgrade(r *http.Request) (code int, err error) {
 	return 0, nil
 }
 
-// offered returns the offered version of the subprotocol: the one that the server
-// speaks, another one, or "" for none.
+// offered returns the version of the subprotocol that the client offers. It is the
+// server's version if possible, else another one, or "" for none.
 func offered(h http.Header) (version string) {
 	for _, name := range tokens(h, "Sec-WebSocket-Protocol") {
 		if name == wire.Subprotocol || version == "" && strings.HasPrefix(name, wire.SubprotocolPrefix) {
@@ -79,8 +79,8 @@ func offered(h http.Header) (version string) {
 	return version
 }
 
-// refuseVersion sends a client of another version why it is not served. The server
-// accepts the connection to send it, because browsers do not expose the response
+// refuseVersion sends a client of another version the reason for its refusal. The
+// server accepts the connection to send it, because browsers do not expose the response
 // to an upgrade. All versions have this frame.
 func (s *Server) refuseVersion(conn *socket.Conn, log *slog.Logger, version string) {
 	status := wire.OtherVersion(version)

@@ -44,8 +44,8 @@ func (c *cookie) Rules(ctx context.Context, token string, user *access.User, nam
 	return access.RulesOf(ctx, c.Policy, token, user, namespace)
 }
 
-// token returns the presented token, or the token in the cookie. It refuses two cookies of
-// the name, because another host of the domain may have set one of them.
+// token returns the presented token, or the token in the cookie. It refuses two cookies
+// with that name, because another host of the domain may have set one of them.
 func (c *cookie) token(ctx context.Context, presented string) (string, *api.Status) {
 	if presented != "" {
 		return presented, nil

@@ -23,8 +23,8 @@ const (
 )
 
 // Impersonation returns a policy whose users may act as other users, with the headers
-// and the rights of Kubernetes. The policy must grant the verb impersonate for the
-// user and for each group, UID and extra value. Without headers it behaves as p.
+// and the rights of Kubernetes. The policy must grant the verb impersonate for the user
+// and for each group, UID and extra value. Without these headers it behaves as p.
 func Impersonation(p access.Policy, limits *limit.Set) access.Policy {
 	return &impersonation{p, limits}
 }
@@ -64,7 +64,8 @@ func (i *impersonation) Authenticate(ctx context.Context, token string) (*access
 	return user, nil
 }
 
-// Rules implements access.Ruler. The caller's token would return the caller's rules.
+// Rules implements access.Ruler. An impersonated user has unknown rules, because a
+// review with the caller's token would return the caller's rules.
 func (i *impersonation) Rules(ctx context.Context, token string, user *access.User, namespace string) (*access.Rules, *api.Status) {
 	if user.Impersonator != "" {
 		return access.UnknownRules("the rules of an impersonated user cannot be listed: use SelfSubjectAccessReview"), nil
@@ -152,8 +153,8 @@ func addGroups(user *access.User) {
 	addAuthenticated(user)
 }
 
-// addAuthenticated adds the group of all authenticated users, unless the user has it
-// or the group of all others.
+// addAuthenticated adds the group of all authenticated users, unless the user has it or
+// the group of all unauthenticated users.
 func addAuthenticated(user *access.User) {
 	if !slices.Contains(user.Groups, allAuthenticated) && !slices.Contains(user.Groups, allUnauthenticated) {
 		user.Groups = append(user.Groups, allAuthenticated)

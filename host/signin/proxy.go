@@ -26,9 +26,9 @@ type ProxyConfig struct {
 	ExtraHeaderPrefixes []string
 }
 
-// Proxy is a policy for the users of a front proxy, which it names in headers. The
-// proxy identifies itself by a client certificate. Requests without one are refused,
-// and their headers are ignored.
+// Proxy is a policy for users that a front proxy names in headers. The proxy identifies
+// itself by a client certificate. Requests without one are refused, and their headers
+// are ignored.
 type Proxy struct {
 	authorizer access.Policy
 	config     ProxyConfig
@@ -108,7 +108,7 @@ func (p *Proxy) verify(client access.Client) *api.Status {
 	return nil
 }
 
-// only returns the value of the headers with these names, which is empty without one. It
+// only returns the value of the headers with these names, or "" if there is none. It
 // returns false if they have different values.
 func only(h http.Header, names []string) (value string, ok bool) {
 	for _, name := range names {

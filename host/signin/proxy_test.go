@@ -140,8 +140,8 @@ func TestHeadersWithoutAVerifiedProxyAreIgnored(t *testing.T) {
 	assert.ErrorContains(t, p.SetAuthorities([]byte("nonsense")), "expected the certificates of authorities in PEM")
 }
 
-// Certificates of the system's authorities do not identify the proxy: everyone can
-// obtain one.
+// Certificates of the system's authorities do not identify the proxy, because everyone
+// can obtain one.
 func TestAuthoritiesOfTheSystemDoNotIdentifyTheProxy(t *testing.T) {
 	ca := newAuthority(t)
 	file := filepath.Join(t.TempDir(), "ca.pem")

@@ -18,8 +18,8 @@ import (
 	"github.com/watchglass/watchglass/host/signin"
 )
 
-// cluster is a policy in which the token "t-NAME" belongs to NAME, and rights lists
-// what a user may do, as "USER REQUEST".
+// cluster is a policy in which the token "t-NAME" belongs to NAME, and rights lists the
+// permitted requests, as "USER REQUEST".
 type cluster struct {
 	mu     sync.Mutex
 	rights []string
@@ -178,8 +178,8 @@ func TestImpersonationIsReviewedWhenTheFirstDecisionExpires(t *testing.T) {
 	assert.Equal(t, time.Unix(100, 0), user.ReviewAt)
 }
 
-// A backend that requests the rights of its user must not receive the rights of
-// the connector.
+// Policies without impersonation refuse its headers. Otherwise a backend that acts for
+// its user would receive its own rights.
 func TestImpersonationIsRefusedByPoliciesWithoutIt(t *testing.T) {
 	for _, p := range []access.Policy{access.Everyone(), access.Token("t-root"), signin.Cookie("session", &cluster{}, nil)} {
 		_, refused := access.Enforce(p, nil, nil).Authenticate(from(t, "Impersonate-User", "bob"), "t-root")

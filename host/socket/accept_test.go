@@ -20,7 +20,7 @@ import (
 	"github.com/watchglass/watchglass/host/socket"
 )
 
-// accepted is both ends of a WebSocket.
+// accepted contains both ends of a WebSocket.
 type accepted struct {
 	ws   *websocket.Conn // the server's end
 	conn connector.MessageConn
@@ -87,7 +87,8 @@ func trySend(ctx context.Context, conn connector.NonblockingConn, message []byte
 	return conn.Flush(ctx)
 }
 
-// Messages, writes and pings at the same time arrive complete and in order.
+// Messages arrive complete and in order if they are written with and without waiting,
+// together with pings.
 func TestMessagesArriveInOrder(t *testing.T) {
 	a, conn := acceptTCP(t)
 	const messages = 350
@@ -190,8 +191,8 @@ func TestClaimDoesNotWaitForAWrite(t *testing.T) {
 	assert.Error(t, <-pinged)
 }
 
-// If a context ends before a write has to wait, the connection stays unaffected, as
-// with Write.
+// If the context of a Flush ends while it waits, the connection is closed. If the
+// context ends before that, the connection stays open.
 func TestEndOfContextEndsAFlush(t *testing.T) {
 	a, conn := acceptTCP(t)
 	fill(t, conn)
@@ -221,8 +222,8 @@ func TestDisconnectedReaderReceivesNoOffer(t *testing.T) {
 	assert.Error(t, conn.Write(t.Context(), []byte("message")))
 }
 
-// RFC 6455, section 5.5.1: no frame follows a close frame, even if it responds to one of
-// the other side.
+// No frame follows a close frame, even if that responds to a close frame of the other
+// side (RFC 6455, section 5.5.1).
 func TestNoMessageFollowsAClose(t *testing.T) {
 	a, conn := acceptTCP(t)
 	require.NoError(t, a.peer.Close(websocket.StatusNormalClosure, ""))

@@ -67,8 +67,8 @@ func (c *Conn) Read(ctx context.Context) ([]byte, error) {
 	return message, err
 }
 
-// read reads one message. The WebSocket's own limit would close the connection before
-// the peer receives a reason.
+// read reads one message and checks its size. The WebSocket's own limit would close the
+// connection before the peer receives a reason.
 func (c *Conn) read(ctx context.Context) (websocket.MessageType, []byte, error) {
 	if !c.limited {
 		return c.ws.Read(ctx)
@@ -95,11 +95,11 @@ func (c *Conn) read(ctx context.Context) (websocket.MessageType, []byte, error) 
 	return kind, message, nil
 }
 
-// besidesToken is the size of the first message without its token. Its other fields are
-// short.
+// besidesToken is the maximum size of the first message without its token. Its other
+// fields are short.
 const besidesToken = 16 << 10
 
-// readUpTo reads at most n bytes, or less if the message ends. Most messages are short.
+// readUpTo reads n bytes, or fewer if the message ends first. Most messages are short.
 // The buffer grows by a factor of eight, so that a large message leaves little garbage.
 func readUpTo(r io.Reader, n int) ([]byte, error) {
 	message := make([]byte, 0, min(512, n))

@@ -22,8 +22,8 @@ type frameConn struct {
 	masks   bool       // this is the client's side
 	rest    []byte     // the rest of a frame that did not fit
 	raw     syscall.RawConn
-	// Arguments from try to attempt, which is created once. raw is an interface, so
-	// any value passed through it would be allocated.
+	// attempt is created once. trying and written are its argument and its result,
+	// because a new closure would be allocated for each call of raw.
 	attempt func(fd uintptr) (done bool)
 	trying  []byte
 	written int
@@ -32,8 +32,8 @@ type frameConn struct {
 	io.ReadWriteCloser
 }
 
-// open must be called first. A server's TCP connection has a raw connection, whose
-// file descriptor takes the bytes unchanged.
+// open sets the connection, and is called first. A server's TCP connection has a raw
+// connection, whose file descriptor takes the bytes unchanged.
 func (c *frameConn) open(conn io.ReadWriteCloser, masks bool) {
 	c.ReadWriteCloser, c.masks = conn, masks
 	tcp, ok := conn.(*net.TCPConn)
@@ -111,7 +111,7 @@ func (c *frameConn) tryLock() bool {
 	return true
 }
 
-// unlock ends Lock or tryLock. It answers pings that arrived meanwhile, because their
+// unlock releases the lock. It answers pings that arrived meanwhile, because their
 // handler does not wait for the lock.
 func (c *frameConn) unlock() {
 	for {
@@ -138,8 +138,8 @@ func (c *frameConn) ping() (sent bool, err error) {
 	return true, c.control(opPing, nil)
 }
 
-// pong answers a ping of the other side, without waiting for a running write. It is
-// the library's callback. It reports whether the library must answer.
+// pong answers a ping of the other side, without waiting for a running write. It is the
+// library's callback, and returns false so that the library does not answer.
 func (c *frameConn) pong(_ context.Context, payload []byte) bool {
 	payload = bytes.Clone(payload)
 	c.owed.Store(&payload)
@@ -173,9 +173,9 @@ func (c *frameConn) flush() error {
 // buffers pools buffers for frames that are masked or written without blocking.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// try writes as much of a frame as possible without blocking, and buffers the rest.
-// It also keeps an error, which the next blocking write returns. The caller holds
-// the lock.
+// try writes as much of a frame as possible without blocking, and buffers the rest. An
+// error also leaves the rest buffered, and the next blocking write returns it. The
+// caller holds the lock.
 func (c *frameConn) try(opcode byte, payload []byte) (sent bool) {
 	buffer := buffers.Get().(*[]byte)
 	defer buffers.Put(buffer)
@@ -191,7 +191,7 @@ func (c *frameConn) try(opcode byte, payload []byte) (sent bool) {
 	return false
 }
 
-// Constants of RFC 6455, section 5.2.
+// These constants are from RFC 6455, section 5.2.
 const (
 	maxHeader  = 10 // without a mask
 	maskBytes  = 4

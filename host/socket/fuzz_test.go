@@ -66,7 +66,7 @@ func upgraded(t *testing.T, sent []byte) connector.MessageConn {
 	return conn.Messages()
 }
 
-// Constants of RFC 6455, section 5.2.
+// These constants are from RFC 6455, section 5.2.
 const (
 	opContinuation, opText, opBinary, opClose = 0, 1, 2, 8
 	isControl                                 = 8

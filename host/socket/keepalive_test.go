@@ -118,7 +118,7 @@ func TestSilentPeerIsDropped(t *testing.T) {
 	})
 }
 
-// reversed is a listener whose slow direction is that from the client.
+// reversed is a listener whose connections are slow in the direction from the client.
 type reversed struct{ *slowlink.Listener }
 
 func (r reversed) Accept() (net.Conn, error) { return r.Dial(context.Background(), "", "") }
@@ -126,7 +126,8 @@ func (r reversed) Accept() (net.Conn, error) { return r.Dial(context.Background(
 // dial has the signature that http.Transport requires.
 func (r reversed) dial(context.Context, string, string) (net.Conn, error) { return r.Listener.Accept() }
 
-// A connector that feeds an edge over a slow uplink is the client of the WebSocket.
+// Pings do not end the connection of a connector that feeds an edge over a slow uplink.
+// The connector is the client of that WebSocket.
 func TestPingsDoNotEndASlowUplink(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		link := slowlink.Listen(bytesPerSecond, 256<<10)

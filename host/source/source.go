@@ -32,8 +32,8 @@ type Source interface {
 	Stream(ctx context.Context, resource api.Resource, from api.ResourceVersion, sink Sink) error
 }
 
-// Identifier is a source that can return the ID of its cluster before a stream starts,
-// which streams pass to Identify.
+// Identifier is a source that can return the ID of its cluster before a stream starts.
+// Streams pass this ID to Identify, with a suffix for some resources.
 type Identifier interface {
 	ClusterID(ctx context.Context) (string, error)
 }

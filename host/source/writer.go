@@ -9,8 +9,8 @@ import (
 // Writer changes the objects of a source. Only tests, the simulator and the demo use
 // it. The product never writes.
 type Writer interface {
-	// Txn applies all writes as one revision and returns it, or none of them. A key
-	// may occur once. Deleting a missing object is not a change.
+	// Txn applies all writes as one revision, which it returns. If it fails, it applies
+	// none. A key may occur once. Deleting a missing object is not a change.
 	Txn(ctx context.Context, writes ...Write) (api.ResourceVersion, error)
 }
 

@@ -22,7 +22,7 @@ type policy struct {
 	now     func() time.Time
 }
 
-// The keys in User.Extra for the scope of the token.
+// These keys of User.Extra contain the scope of the token.
 const (
 	extraResources  = "watchglass/resources"
 	extraNamespaces = "watchglass/namespaces"

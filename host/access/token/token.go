@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// MinKeyBytes is the output length of HMAC-SHA256. A shorter key would be the
-	// weakest part.
+	// MinKeyBytes is the minimum length of a key, which is the output length of
+	// HMAC-SHA256. A shorter key would be the weakest part of a signature.
 	MinKeyBytes = 32
 	// MaxBytes is the maximum length of a token.
 	MaxBytes = 8 << 10
@@ -24,7 +24,7 @@ const (
 	Any = "*"
 )
 
-// Claims are the claims of a token.
+// Claims contains the user, the rights and the expiry of a token.
 type Claims struct {
 	User       string
 	Cluster    string
@@ -62,7 +62,7 @@ func ParseKeys(text string) (Keys, error) {
 	return keys, nil
 }
 
-// Sign mints a token.
+// Sign returns a signed token with the claims.
 func (k Keys) Sign(c Claims, now time.Time) (string, error) {
 	for _, r := range c.Resources {
 		if _, err := api.ParseResource(r); err != nil && r != Any {

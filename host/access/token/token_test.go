@@ -139,7 +139,8 @@ func tokens(t *testing.T) map[string]string {
 	}
 }
 
-// The verdicts are written down, so that the JavaScript tests can use them.
+// Each vector is verified with the recorded verdict. The JavaScript tests use the same
+// file.
 func TestVerify(t *testing.T) {
 	all := keys(t, newKey+"\n"+oldKey)
 	if *update {

@@ -33,9 +33,9 @@ type Backend struct {
 
 var _ kubeapi.Backend = (*Backend)(nil)
 
-// New returns a backend for the resources of the schemas. Only the names of the
-// schemas are used, because the connector defines fields and columns. The caller
-// closes the client.
+// New returns a backend for the resources of the schemas. The fields and columns of the
+// schemas are not used, because the connector defines them. The caller closes the
+// client.
 func New(c *client.Client, schemas []api.Schema) *Backend {
 	return &Backend{client: c, schemas: schemas, collections: map[api.Resource]*client.Collection{}}
 }
@@ -102,7 +102,8 @@ func (b *Backend) open(ctx context.Context, resource api.Resource) (*client.Coll
 	return c, err
 }
 
-// Get implements kubeapi.Backend. The get of the engine has no minimum version.
+// Get implements kubeapi.Backend. The engine's Get has no minimum version, so a request
+// with one uses GetNotOlder.
 func (b *Backend) Get(ctx context.Context, resource api.Resource, key api.Key, version string) (kubeapi.Object, error) {
 	if version != "" && version != "0" {
 		return kubeapi.GetNotOlder(ctx, b, resource, key, version)

@@ -19,7 +19,7 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// inspection is the response of the admin address, which inspect shows.
+// inspection is the response of /inspect, which the command inspect prints.
 type inspection struct {
 	Version   string              `json:"version"`
 	Source    string              `json:"source"`
@@ -69,7 +69,7 @@ type inspectedSubscription struct {
 }
 
 // admin serves operators of the connector. It listens only on loopback, because it
-// discloses what each reader reads.
+// discloses the subscriptions of each reader.
 type admin struct {
 	connector *connector.Connector
 	source    string

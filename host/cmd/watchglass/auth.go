@@ -19,7 +19,7 @@ import (
 	"github.com/watchglass/watchglass/host/source/kube"
 )
 
-// The values of --auth.
+// These are the values of --auth.
 const (
 	authNone  = "none"
 	authToken = "token-file"
@@ -28,7 +28,7 @@ const (
 	authOIDC  = "oidc"
 )
 
-// authFlags select who may read, and the encryption of connections.
+// authFlags configure authentication, authorization and the encryption of connections.
 type authFlags struct {
 	auth      string
 	tokenFile string

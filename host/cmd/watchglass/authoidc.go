@@ -14,7 +14,7 @@ import (
 	"github.com/watchglass/watchglass/host/signin/oidc"
 )
 
-// oidcFlags configure --auth oidc. They have the names and defaults of the flags of
+// oidcFlags configure --auth oidc. Their names and defaults are the same as in
 // kube-apiserver.
 type oidcFlags struct {
 	oidc     oidc.Config

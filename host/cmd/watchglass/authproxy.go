@@ -11,7 +11,7 @@ import (
 	"github.com/watchglass/watchglass/host/signin"
 )
 
-// proxyFlags configure --auth proxy. They have the names and defaults of the flags of
+// proxyFlags configure --auth proxy. Their names and defaults are the same as in
 // kube-apiserver.
 type proxyFlags struct {
 	clientCA string
@@ -28,8 +28,8 @@ func (f *proxyFlags) add(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&f.proxy.ExtraHeaderPrefixes, "requestheader-extra-headers-prefix", []string{"X-Remote-Extra-"}, "prefix of headers with extra attributes of the user (repeatable)")
 }
 
-// proxyPolicy returns the policy for users of the proxy, with their rights from
-// authorizer.
+// proxyPolicy returns the policy for users of the proxy. The authorizer decides about
+// their rights.
 func (f *proxyFlags) proxyPolicy(authorizer access.Policy, files *reload.Watcher) (access.Policy, error) {
 	policy := signin.NewProxy(f.proxy, authorizer)
 	return policy, files.Add(reload.Group{

@@ -1,5 +1,5 @@
-// Command watchglass shows changes in a cluster: a self-contained demo, the
-// connector that serves readers, and readers for the terminal.
+// Command watchglass shows changes in a cluster. It contains the connector that serves
+// readers, readers for the terminal, and a demo.
 //
 // main.go cancels a context on signals. Every command is a function of its flags, a
 // context and two writers, so that tests run commands in the process. The common

@@ -155,7 +155,8 @@ func read(cmd *cobra.Command, f *readFlags, args []string) (failed error) {
 	return f.interrupted(ctx, r.run(ctx, cl, resource))
 }
 
-// interrupted returns the error of a run, which an interrupt replaces.
+// interrupted returns the error of a run. After an interrupt, it returns nil for a watch,
+// and an error about the interrupt for get.
 func (f *readFlags) interrupted(ctx context.Context, err error) error {
 	switch {
 	case err != nil && ctx.Err() != nil && f.watch:
@@ -263,9 +264,9 @@ func howToStart(err error) string {
 const retryTime = 15 * time.Second
 
 // firstSync waits until a collection is complete. It fails immediately if no server
-// responds, because a user waits at the terminal. It retries if the server asks for
-// it: the first reader in a region of an edge waits until the region has loaded the
-// data.
+// responds, because a user waits at the terminal. It retries if the server sends
+// Retry-After, because the first reader in a region of an edge must wait until the region
+// has loaded the data.
 func firstSync(ctx context.Context, c *client.Collection, f *readFlags) error {
 	deadline := time.NewTimer(retryTime)
 	defer deadline.Stop()
@@ -288,7 +289,7 @@ func firstSync(ctx context.Context, c *client.Collection, f *readFlags) error {
 	}
 }
 
-// explainUnauthorized adds to a 401 how to specify a token. It returns other
+// explainUnauthorized adds instructions for specifying a token to a 401. It returns other
 // errors unchanged.
 func explainUnauthorized(err error, f *readFlags) error {
 	var status *api.Status
@@ -401,7 +402,7 @@ func resolveArguments(cmd *cobra.Command, args []string) (_ api.Resource, name s
 // versions matches the version of a resource in the core group, as in v1/pods.
 var versions = regexp.MustCompile(`^v[0-9]`)
 
-// maxSuggestions limits the length of an error.
+// maxSuggestions is the maximum number of resources that an error suggests.
 const maxSuggestions = 3
 
 // resolve parses a resource in one of the notations that get documents.

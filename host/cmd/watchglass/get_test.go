@@ -52,7 +52,7 @@ func newCluster(t *testing.T) *cluster {
 	return c
 }
 
-// connect starts a connector, and a new one after a close.
+// connect starts a connector, or another one after close.
 func (c *cluster) connect(t *testing.T) {
 	c.connector = connector.New(connector.Config{Source: c.Source})
 	handler, err := server.New(server.Config{Connector: c.connector})
@@ -180,8 +180,8 @@ func (unreachable) Stream(context.Context, api.Resource, api.ResourceVersion, so
 	return errors.New("etcd 10.0.0.1:2379: connection refused")
 }
 
-// The error may name objects, so a client with access to some objects receives only
-// the code.
+// A client with access to some objects receives only the code of the source's error,
+// because the error may name other objects.
 func TestGetReportsWhyTheSourceFails(t *testing.T) {
 	c := newCluster(t)
 	c.close(t)
@@ -298,7 +298,7 @@ func TestWatch(t *testing.T) {
 	run.find(`shop +another +0/0 +Running`)
 }
 
-// Rule P2: a watch writes one document per event, followed by a newline.
+// A watch writes one document per event, followed by a newline (rule P2).
 func TestWatchWritesOneJSONFramePerLine(t *testing.T) {
 	c := newCluster(t)
 	c.pod("default/a", "Pending")
@@ -327,8 +327,8 @@ func TestWatchReportsStaleData(t *testing.T) {
 	require.NoError(t, stop())
 }
 
-// A restarted connector has no history. The collection is relisted, and all
-// differences arrive together.
+// A watch prints all differences after the connector has restarted without a history,
+// although they arrive together from a relist.
 func TestWatchContinuesAfterALargeRelist(t *testing.T) {
 	c := newCluster(t)
 	for i := range 2000 {

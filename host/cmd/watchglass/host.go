@@ -47,7 +47,7 @@ type hostFlags struct {
 	settings     *settings.Loader
 }
 
-// drain are the times of a shutdown.
+// drain contains the durations of a shutdown.
 type drain struct {
 	delay   time.Duration // from SIGTERM until readers are disconnected
 	timeout time.Duration // for readers to disconnect
@@ -57,7 +57,7 @@ type drain struct {
 // of a Service notice within it that a server is not ready.
 const shutdownDelay = 5 * time.Second
 
-// defaultDrain is the shutdown of commands without the flags.
+// defaultDrain contains the durations for commands without these flags.
 var defaultDrain = drain{timeout: 10 * time.Second}
 
 func (d *drain) add(flags *pflag.FlagSet, delay time.Duration) {
@@ -110,7 +110,7 @@ func (f *hostFlags) recorder(log *slog.Logger, stdout io.Writer) (*audit.Recorde
 	return audit.New(log, file), nil
 }
 
-// listeners are the addresses of a host.
+// listeners contains the listeners of a host.
 type listeners struct {
 	main    net.Listener // nil for push without --listen
 	kubeAPI net.Listener // nil without --kube-api
@@ -242,7 +242,8 @@ func (f *hostFlags) guardMemory() {
 	}
 }
 
-// newHost takes ownership of the listeners and closes them if it fails.
+// newHost returns a host. It takes ownership of the listeners, and closes them if it
+// fails.
 func newHost(flags *hostFlags, l listeners, f files, source string, c connector.Config, s server.Config) (*host, error) {
 	c.Session.Server = "watchglass " + versionText()
 	flags.guardMemory()
@@ -276,7 +277,7 @@ func newHost(flags *hostFlags, l listeners, f files, source string, c connector.
 	return h, nil
 }
 
-// collectors returns the metrics of the host beside the server's.
+// collectors returns the metrics of the host in addition to those of the server.
 func (h *host) collectors(c connector.Config, timings *metrics.Timings) []prometheus.Collector {
 	all := append(metrics.Process(versionText()), timings,
 		metrics.Listeners(h.listeners.acceptFailures), metrics.Memory(memory.Used))

@@ -27,7 +27,7 @@ func (f *kubeFlags) add(flags *pflag.FlagSet) {
 // given reports whether a kube-apiserver is selected.
 func (f *kubeFlags) given() bool { return f.kubeconfig != "" || f.context != "" || f.inCluster }
 
-// metricsInterval returns the interval of kube.Config.
+// metricsInterval returns the value of kube.Config.MetricsInterval.
 func (f *kubeFlags) metricsInterval() (time.Duration, error) {
 	switch {
 	case f.metrics == 0:

@@ -37,7 +37,8 @@ func find(lines []map[string]any, message string) (found []map[string]any) {
 	return found
 }
 
-// Put secrets in every place where a client, an object or a file can have them.
+// Logs contain no secrets. The test puts one in every place where a client, an object
+// or a file can have it.
 func TestLogsHaveNoSecrets(t *testing.T) {
 	const good, bad, content = "planted-good-d41d8cd98f00b204", "planted-bad-e9800998ecf8427e", "planted-content-0b2049e98009"
 	store := startEtcd(t)

@@ -352,8 +352,8 @@ func TestFullDiskIsReported(t *testing.T) {
 	assert.Empty(t, left)
 }
 
-// The demo ends when its standard output is closed. A client that disconnects during a
-// write causes a similar error, and the demo continues.
+// The demo continues when a client disconnects during a write. The similar error of a
+// closed standard output ends it.
 func TestDisconnectedClientDoesNotEndDemo(t *testing.T) {
 	cmd := demoProcess(t, t.TempDir())
 	cmd.Args = append(cmd.Args, "--kube-api", "127.0.0.1:0", "--pods", "300", "--rate", "2000")

@@ -72,8 +72,9 @@ func TestMemoryStaysBelowTheCeilingUnderLoad(t *testing.T) {
 	assert.False(t, strings.Contains(p.log.String(), "panic"))
 }
 
-// Readers wait for the garbage collector of a connector, so it runs less often than by
-// default while memory is far below the limit. Variables of the Go runtime come first.
+// A connector collects garbage less often than by default while its memory is far below
+// the limit, because readers wait for collections. Variables of the Go runtime take
+// precedence.
 func TestConnectorsCollectGarbageLessOften(t *testing.T) {
 	const source = " --etcd-endpoints 127.0.0.1:1"
 	for name, test := range map[string]struct {

@@ -25,7 +25,7 @@ import (
 	"github.com/watchglass/watchglass/host/connector/connectortest"
 )
 
-// tokenIssuer is an OpenID Connect issuer. It fails until it is up.
+// tokenIssuer is an OpenID Connect issuer. Its responses are errors until up is true.
 type tokenIssuer struct {
 	url, ca string // the URL, and the path to the CA of its certificate
 	up      atomic.Bool

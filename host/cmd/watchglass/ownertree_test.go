@@ -94,7 +94,7 @@ func TestTreeReportsErrors(t *testing.T) {
 	}
 }
 
-// onlyApps allows reading group apps.
+// onlyApps is a policy that permits reading only the group apps.
 type onlyApps struct{ access.Policy }
 
 func (onlyApps) Authorize(_ context.Context, _ *access.User, r access.Request) (time.Time, *api.Status) {
@@ -104,7 +104,7 @@ func (onlyApps) Authorize(_ context.Context, _ *access.User, r access.Request) (
 	return time.Time{}, api.Forbidden("only apps may be read")
 }
 
-// The objects that the reader may list are shown.
+// A tree shows the objects that the reader may list, and reports the missing rights.
 func TestTreeReportsMissingRights(t *testing.T) {
 	c := newShop(t)
 	c.close(t)

@@ -19,7 +19,7 @@ import (
 	"github.com/watchglass/watchglass/host/source/memory"
 )
 
-// closedSource is a source that delivers once it is opened.
+// closedSource is a source that delivers no data until it is opened.
 type closedSource struct {
 	*memory.Source
 	opened chan struct{}

@@ -15,7 +15,7 @@ import (
 	"github.com/watchglass/watchglass/host/internal/terminal"
 )
 
-// The output formats of get and watch.
+// These are the output formats of get and watch.
 const (
 	formatTable = ""
 	formatWide  = "wide"

@@ -148,8 +148,7 @@ func hold(ctx context.Context, c *connector.Connector, resources []api.Resource,
 	return nil
 }
 
-// identity returns a function that requests the identity of the cluster from a
-// source.
+// identity returns a function that requests the cluster ID from a source.
 func identity(src source.Source) func(context.Context) (string, error) {
 	return func(ctx context.Context) (string, error) {
 		identifier, ok := src.(source.Identifier)

@@ -68,7 +68,7 @@ func (r *reading) view(ctx context.Context, limit uint32) (*client.View, error) 
 	return view, nil
 }
 
-// listMatching lists the objects that match the query, in its order.
+// listMatching lists the objects that match the query, in the order that it requests.
 func (r *reading) listMatching(ctx context.Context) ([]object, api.ResourceVersion, error) {
 	view, err := r.view(ctx, 1)
 	if err != nil {

@@ -166,7 +166,7 @@ func TestGetReportsMistakesInQueries(t *testing.T) {
 	require.Equal(t, "No resources found in default namespace.\n", stderr)
 }
 
-// Put more rows than a view's window has.
+// get sorts more objects than the window of a view can contain.
 func TestGetSortsMoreObjectsThanAWindowHas(t *testing.T) {
 	c := newCluster(t)
 	const pods = 20_050
@@ -199,7 +199,8 @@ func TestWatchFollowsAQuery(t *testing.T) {
 	require.Equal(t, 6, strings.Count(run.out.String(), "\n")-1, run.out.String())
 }
 
-// The connection is lost and the history with it. Only differences are printed.
+// After the connection and the history are lost, a watch of a query prints only the
+// differences.
 func TestWatchOfAQueryContinuesAfterARelist(t *testing.T) {
 	c := queried(t)
 	run, stop := c.follow(t, newGetCommand(), "pods -w -A --search web --no-headers")

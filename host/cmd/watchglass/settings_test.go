@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// serving are the commands with settings.
+// serving contains the commands with settings.
 var serving = []string{"serve", "demo", "push"}
 
 func TestSettingsComeFromFlagsVariablesAndTheFile(t *testing.T) {
@@ -83,8 +83,8 @@ func TestInvalidSettingsAreReported(t *testing.T) {
 	assert.Zero(t, c.code, "other commands have no settings")
 }
 
-// A setting with a secret would be visible in the list of processes. Secrets are in
-// files.
+// Settings name files with secrets, because a setting with a secret would be visible in
+// the list of processes.
 func TestSettingsNameFilesForSecrets(t *testing.T) {
 	secret := regexp.MustCompile(`token|secret|password|credential`)
 	for _, name := range serving {

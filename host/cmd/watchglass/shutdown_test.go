@@ -105,7 +105,8 @@ func TestServeDisconnectsReadersAfterTheDelay(t *testing.T) {
 	}
 }
 
-// The reader does not respond to the closing status.
+// After the drain timeout, serve closes the connection of a reader that does not
+// respond to the closing status.
 func TestServeClosesConnectionsAfterTheDrainTimeout(t *testing.T) {
 	store := startEtcd(t)
 	p := startProcess(t, "serve", "--etcd-endpoints", store.Endpoints()[0], "--listen", "127.0.0.1:0", "--drain-timeout", "1ms")

@@ -90,7 +90,8 @@ var (
 	treeJobs        = api.Resource{Group: "batch", Version: "v1", Name: "jobs"}
 )
 
-// resourcesBelow returns the resources whose objects may be below an object.
+// resourcesBelow returns the resources whose objects may be below an object of the given
+// resource.
 func resourcesBelow(resource api.Resource) []api.Resource {
 	switch resource.Name + "." + resource.Group {
 	case "deployments.apps":
@@ -110,7 +111,7 @@ func resourcesBelow(resource api.Resource) []api.Resource {
 	return slices.DeleteFunc(all, func(r api.Resource) bool { return r == resource })
 }
 
-// maxTreeObjects is the number of objects of each resource.
+// maxTreeObjects is the maximum number of objects of each resource in a tree.
 const maxTreeObjects = 10_000
 
 func (r *treeReading) run(ctx context.Context, resource api.Resource) error {

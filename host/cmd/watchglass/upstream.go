@@ -95,10 +95,10 @@ func (f *kubeFlags) openKube(log *slog.Logger, files *reload.Watcher) (*upstream
 	return &upstream{source: src, name: "kube-apiserver " + src.Host(), ready: src.Ready, close: src.Close}, nil
 }
 
-// servingAnyway describes what a host does while its source is unreachable.
+// servingAnyway is the text that a host logs while its source is unreachable.
 const servingAnyway = "serving anyway; readers wait until the source answers"
 
-// retrying describes what record and push do while their source is unreachable.
+// retrying is the text that record and push log while their source is unreachable.
 const retrying = "retrying until the source answers"
 
 // warnUnreachable logs an unreachable source immediately. The caller continues,

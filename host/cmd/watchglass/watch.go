@@ -107,7 +107,8 @@ func (r *reading) follow(ctx context.Context, rv api.ResourceVersion) (err error
 	return nil
 }
 
-// reportStates prints when the data becomes stale, and when it is current again.
+// reportStates prints a line when the data becomes stale, and another when it is
+// current again.
 func reportStates(ctx context.Context, c *client.Collection, w io.Writer) {
 	last := api.StateLive
 	for {

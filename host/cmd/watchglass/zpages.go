@@ -30,7 +30,8 @@ type status struct {
 	Paths         []string  `json:"paths"`
 }
 
-// statusz describes the process, as text or as JSON. paths are the other endpoints.
+// statusz returns a handler that describes the process, as text or as JSON. paths are
+// the other endpoints.
 func (a *admin) statusz(paths []string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		up := time.Since(a.started)

@@ -1,4 +1,4 @@
-// Package connectortest is a reader for tests. It implements the wire protocol,
+// Package connectortest provides a reader for tests. It implements the wire protocol,
 // records the received state, and rejects violations of the guarantees of a watch.
 //
 // [Pipe] connects it to a connector in memory, without goroutines or buffers, so

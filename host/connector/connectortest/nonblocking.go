@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// NonblockingEnd is an End that implements connector.NonblockingConn. It has room for a message
-// while the other end is waiting for one.
+// NonblockingEnd is an End that implements connector.NonblockingConn. It sends a message
+// without blocking only while the other end waits for one.
 type NonblockingEnd struct {
 	*End
 	rest []byte // the message that did not fit, until it is written

@@ -135,7 +135,7 @@ func (p *Probe) subscriptions() []wire.Subscribe {
 	return all
 }
 
-// subscribe opens a subscription on a separate connection, retries as requested, and
+// subscribe opens a subscription on a separate connection, repeats it after a 503, and
 // checks every received byte.
 func (p *Probe) subscribe(f wire.Subscribe) *Subscription {
 	conn := &Recorder{Conn: p.Dial()}

@@ -34,7 +34,7 @@ type Reader struct {
 	assembly      wire.Assembly
 }
 
-// Subscription is the state of a subscription at the reader.
+// Subscription is the state that a reader has received of one subscription.
 type Subscription struct {
 	ID              uint32
 	Schema          *api.Schema
@@ -61,14 +61,15 @@ type Subscription struct {
 	stagedRV   api.ResourceVersion
 }
 
-// Object is an object at the reader.
+// Object is an object as the reader has received it.
 type Object struct {
 	ResourceVersion api.ResourceVersion
 	Flags           api.Flags
 	Labels          api.Labels
 	Envelope        wire.Envelope
 	JSON            string // the decoded body, empty for metadata only
-	// Base is the version that the body was sent as a delta against, or zero.
+	// Base is the version that the delta of the body applied to, or zero if the body
+	// was complete.
 	Base api.ResourceVersion
 	base string // the body of Base
 }
@@ -78,7 +79,7 @@ func NewReader(conn Conn) *Reader {
 	return &Reader{Conn: conn, subscriptions: map[uint32]*Subscription{}, dictionaries: map[uint32][]byte{}}
 }
 
-// Frame is a frame that can be sent.
+// Frame is a frame of the wire protocol that Send accepts.
 type Frame interface{ Append([]byte) []byte }
 
 // Send sends frames as one message.
@@ -210,7 +211,8 @@ func (s *Subscription) decode(o *Object, c *wire.Change, packed api.Body, held *
 	return nil
 }
 
-// base returns the body that a change is a delta against.
+// base returns the body that the delta of a change applies to, or an empty text if
+// there is none.
 func (s *Subscription) base(c *wire.Change, held *Object) (string, error) {
 	switch rv := c.Base.ResourceVersion; {
 	case rv == 0:

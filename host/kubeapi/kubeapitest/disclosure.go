@@ -73,7 +73,8 @@ var accepts = []string{
 	"application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io", "application/vnd.kubernetes.protobuf", "nonsense;;=",
 }
 
-// in returns the path of the resource in a namespace, or in all of them.
+// in returns the path of the resource in a namespace, or in all namespaces if it is
+// empty.
 func (p *Probe) in(namespace string) string {
 	at := strings.LastIndexByte(p.Resource, '/')
 	if namespace == "" {
@@ -82,8 +83,8 @@ func (p *Probe) in(namespace string) string {
 	return p.Resource[:at] + "/namespaces/" + namespace + p.Resource[at:]
 }
 
-// paths returns the paths of requests that end without a stop by the client. The
-// token continues a list of the client's namespace.
+// paths returns the paths of requests whose responses end by themselves. The token
+// continues a list of the client's namespace.
 func (p *Probe) paths(token string) []string {
 	paths := []string{
 		"/", "/api", "/apis", "/api/v1", "/apis/apps/v1", "/openapi/v2", "/openapi/v3", "/version", "/healthz", "/livez",

@@ -151,7 +151,7 @@ func (s *suite) list() {
 	assert.Equal(s, "a/one", keys)
 }
 
-// settle waits until the backend knows a version.
+// settle waits until the backend has a version.
 func (s *suite) settle(rv api.ResourceVersion) {
 	s.Helper()
 	s.listKeys(kubeapi.ListOptions{ResourceVersion: rv.String(), Match: api.MatchNotOlderThan})
@@ -179,8 +179,7 @@ func (s *suite) pages() {
 	assert.Equal(s, "a/p2 a/p3 a/p4", keys, "a token without a limit")
 }
 
-// all tests a list that is long enough to be read in parts, while the list
-// changes.
+// all tests a list that is long enough to be read in parts, while its objects change.
 func (s *suite) all() {
 	const objects = 1200
 	for i := range objects {

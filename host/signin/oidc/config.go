@@ -11,8 +11,9 @@ import (
 	jose "github.com/go-jose/go-jose/v4"
 )
 
-// Algorithms are the signing algorithms that Config.SigningAlgorithms may contain.
-// They are asymmetric: a public key of the issuer is not accepted as a shared secret.
+// Algorithms returns the signing algorithms that Config.SigningAlgorithms may contain.
+// All are asymmetric, so that no public key of the issuer is accepted as a shared
+// secret.
 func Algorithms() []string {
 	return []string{"RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "PS256", "PS384", "PS512"}
 }
@@ -22,7 +23,7 @@ const (
 	DefaultUsernameClaim = "sub"
 	// DefaultSigningAlgorithm is the algorithm that every issuer supports.
 	DefaultSigningAlgorithm = "RS256"
-	// NoPrefix is the UsernamePrefix that adds none.
+	// NoPrefix is the UsernamePrefix that adds no prefix.
 	NoPrefix = "-"
 
 	emailClaim = "email"
@@ -41,14 +42,15 @@ type Config struct {
 	// authenticators. Empty means the issuer URL and "#", except for the claim email,
 	// to which nothing is added. NoPrefix adds nothing.
 	UsernamePrefix string
-	// GroupsClaim is the claim with a list of groups, or one. Empty means no groups.
+	// GroupsClaim is the claim with a list of groups or one group. Empty means no
+	// groups.
 	GroupsClaim string
 	// GroupsPrefix is added to groups.
 	GroupsPrefix string
-	// RequiredClaims are claims with the text that each must have.
+	// RequiredClaims contains the claims that a token must have, with their values.
 	RequiredClaims map[string]string
-	// SigningAlgorithms are the accepted ones of Algorithms. Empty means
-	// DefaultSigningAlgorithm.
+	// SigningAlgorithms are the accepted algorithms, a subset of Algorithms. Empty
+	// means DefaultSigningAlgorithm.
 	SigningAlgorithms []string
 	// Transport sends requests to the issuer. Nil means HTTPS with the authorities of
 	// the system, or of Verifier.SetAuthorities.

@@ -10,7 +10,7 @@ import (
 
 func jwtJSON(text []byte) (value any, err error) { return value, json.Unmarshal(text, &value) }
 
-// FuzzVerify presents any text as a token. Only the signed token names a user.
+// A text that is presented as a token names a user only if the issuer has signed it.
 func FuzzVerify(f *testing.F) {
 	i := newIssuer(key("rsa", rsaKey()), key("ec", ecKey()))
 	v := i.verifier(f, nil)

@@ -127,7 +127,8 @@ func (i *issuer) verifier(t testing.TB, change func(*oidc.Config)) *oidc.Verifie
 	return v
 }
 
-// groupsAs takes the groups from their claim, with a prefix.
+// groupsAs returns a change of the config that takes groups from the claim groups, with
+// a prefix.
 func groupsAs(prefix string) func(*oidc.Config) {
 	return func(c *oidc.Config) { c.GroupsClaim, c.GroupsPrefix = "groups", prefix }
 }

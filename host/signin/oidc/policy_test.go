@@ -93,7 +93,7 @@ func serve(t *testing.T, f func(s *served)) {
 }
 
 // subscribed connects a reader with a subscription, and returns a function that waits
-// for its end. An empty token leaves the context to identify the reader.
+// for its end. If the token is empty, the context identifies the reader.
 func (s *served) subscribed(ctx context.Context, token string) (ended func() time.Time) {
 	s.t.Helper()
 	here, there := connectortest.Pipe()
@@ -191,8 +191,8 @@ func TestGrantsEndWithinAMinute(t *testing.T) {
 	}
 }
 
-// A client that connects before the withdrawal of its key is noticed keeps its access
-// no longer than the others.
+// A client may connect with a withdrawn key before the withdrawal is noticed. It keeps
+// its access no longer than other clients.
 func TestAKeyThatIsAlreadyWithdrawnGrantsLessThanAMinute(t *testing.T) {
 	for name, open := range signIns {
 		t.Run(name, func(t *testing.T) {

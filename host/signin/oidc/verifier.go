@@ -26,8 +26,8 @@ const (
 	// reviewSpread later, so the keys of a verdict are less than access.ReviewInterval
 	// old. Access that a withdrawn key granted therefore ends within a minute.
 	keysTTL = access.ReviewInterval - reviewSpread
-	// loadPause is the minimum time between two loads, so that tokens with unknown
-	// keys do not make requests to the issuer.
+	// loadPause is the minimum time between two loads, so that tokens with unknown keys
+	// cause few requests to the issuer.
 	loadPause = 10 * time.Second
 )
 

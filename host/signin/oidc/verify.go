@@ -150,7 +150,7 @@ func notYet() *api.Status {
 	return api.Unauthorized("the token is not valid yet: compare the clocks of the issuer and of this server")
 }
 
-// user returns the user claims of a verified token, as described by its claims.
+// user returns the user of a verified token, as described by its claims.
 func (v *Verifier) user(token *oidc.IDToken, payload []byte, keys *keySet) (*access.User, *api.Status) {
 	var times jwt.RegisteredClaims
 	var claims map[string]any

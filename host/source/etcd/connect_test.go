@@ -12,8 +12,8 @@ import (
 	"github.com/watchglass/watchglass/host/source/etcd"
 )
 
-// through reads etcd through a listener that can become unavailable. Its request
-// timeout exceeds the length of any test.
+// through returns a source and a client that reach etcd through a listener, which can
+// become unavailable. The request timeout of the source exceeds the length of any test.
 func through(t *testing.T, hole *blackhole) (*etcd.Source, *clientv3.Client) {
 	client, err := clientv3.New(clientv3.Config{Endpoints: []string{hole.Addr().String()}, Logger: zap.NewNop()})
 	require.NoError(t, err)

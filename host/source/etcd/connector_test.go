@@ -20,8 +20,9 @@ import (
 	"github.com/watchglass/watchglass/host/source/etcd"
 )
 
-// These tests run a connector on a source whose etcd stops and starts. They are here,
-// because those of host/connector run under the race detector: it would compile etcd.
+// These tests run a connector on a source whose etcd stops and starts. They are not in
+// host/connector, because the race detector runs that package's tests and would have to
+// compile etcd.
 
 var pods = api.Resource{Version: "v1", Name: "pods"}
 

@@ -8,9 +8,9 @@ import (
 	"google.golang.org/grpc/credentials"
 )
 
-// Credentials returns credentials for clientv3.Config.DialOptions that call current
-// for each new connection, so that certificates can be replaced. The CA is replaced
-// as well, which the callbacks of one tls.Config do not allow for a client.
+// Credentials returns credentials for clientv3.Config.DialOptions that call current for
+// each new connection, so that certificates can be replaced. The CA can be replaced as
+// well. The callbacks of a tls.Config do not permit that in a client.
 func Credentials(current func() *tls.Config) credentials.TransportCredentials {
 	return &renewable{current: current}
 }
@@ -32,5 +32,6 @@ func (r *renewable) Info() credentials.ProtocolInfo { return credentials.NewTLS(
 
 func (r *renewable) Clone() credentials.TransportCredentials { return &renewable{r.current} }
 
-// OverrideServerName is deprecated in the interface, and the client does not call it.
+// OverrideServerName does nothing. It is deprecated in the interface, and the client
+// does not call it.
 func (r *renewable) OverrideServerName(string) error { return nil }

@@ -24,7 +24,8 @@ func TestNewConnectionsUseTheCurrentCertificates(t *testing.T) {
 	credentials := etcd.Credentials(func() *tls.Config { return current }).Clone()
 	assert.Equal(t, "tls", credentials.Info().SecurityProtocol)
 
-	// handshake returns the serial number that the server sees, or fails.
+	// handshake returns the serial number of the client certificate that the server
+	// receives, or an error.
 	handshake := func(server certtest.Pair) (int64, error) {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
 		require.NoError(t, err)

@@ -1,6 +1,6 @@
-// Package etcd reads an etcd v3 cluster: a paged list at one revision, then a watch
-// from the next one. Values are passed on unchanged, so kube-apiserver must store
-// JSON (--storage-media-type=application/json).
+// Package etcd reads an etcd v3 cluster. It lists a resource in pages at one revision,
+// and then watches the later changes. Values are passed on unchanged, so kube-apiserver
+// must store JSON (--storage-media-type=application/json).
 //
 // # Guarantees
 //
@@ -17,9 +17,9 @@
 // # Rationale
 //
 // The watch uses the gRPC stream of etcd's API and not clientv3.Watch. That client
-// reconnects without notice, so a dead cluster looks like a quiet one, and buffers
-// without a limit for a slow caller. A separate stream also receives its own
-// progress notifications, without marker metadata (rule E27).
+// reconnects without notice, so a dead cluster looks like a quiet one. It also buffers
+// without a limit for a slow caller. A separate stream also receives its own progress
+// notifications, without marker metadata (rule E27).
 //
 // Previous values are not requested. A sink keeps the previous state, so they would
 // double the traffic. In the half-compacted case of rule E13, a change without its
@@ -35,12 +35,13 @@
 // members. By default, a restore keeps both, and the cluster goes back in time under
 // its old name:
 //
-//   - If it is found below the last version seen, it is listed again. The following
-//     versions belong to another history, "restored at" a version, and every reader
-//     starts over.
-//   - If it is found at or beyond that version, because of writes in the meantime, it
-//     cannot be distinguished from the old cluster. Readers continue, and keep objects
-//     that only the lost history contained until these change or are listed again.
+//   - If its revision is below the last delivered version, the resource is listed again.
+//     The following versions belong to another history, "restored at" a version, and
+//     every reader starts over.
+//   - If its revision has reached that version, because of writes in the meantime, the
+//     restored cluster cannot be distinguished from the old one. Readers continue, and
+//     keep objects that only the lost history contained until these change or are listed
+//     again.
 //
 // Restore with --bump-revision and --mark-compacted, as etcd recommends. Older
 // versions are then compacted, and every resume gets 410. Alternatively, give the

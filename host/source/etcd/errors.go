@@ -31,8 +31,8 @@ func (st *stream) explain(ctx context.Context, doing string, err error) error {
 	return fmt.Errorf("%s: %w", st.about(doing), err)
 }
 
-// is also compares the text of errors, because etcd sends the reason of a canceled
-// watch as text.
+// is reports whether an error is the target. It also compares texts, because etcd sends
+// the reason of a canceled watch as text.
 func is(err, target error) bool {
 	return errors.Is(err, target) || strings.Contains(err.Error(), target.Error())
 }
@@ -41,7 +41,8 @@ func (st *stream) about(doing string) string {
 	return fmt.Sprintf("%s: %s of %q", st.name(), doing, st.keyspace.prefix)
 }
 
-// expired returns the 410. compacted is zero if etcd does not report it.
+// expired returns a 410. compacted is the compacted revision, or zero if etcd does not
+// report it.
 func (st *stream) expired(compacted int64) error {
 	what := "the state being listed is gone"
 	if st.at > 0 {

@@ -72,8 +72,8 @@ func put(t *testing.T, key, value string) api.ResourceVersion {
 	return api.ResourceVersion(resp.Header.Revision)
 }
 
-// The suite checks that the source keeps E2, E3, E5, E7, E8, E9, E11, E13, E17, E19,
-// E23, E25 and E28.
+// The suite checks that the source keeps the rules E2, E3, E5, E7, E8, E9, E11, E13,
+// E17, E19, E23, E25 and E28.
 func TestContract(t *testing.T) {
 	sourcetest.Run(t, func(t *testing.T) sourcetest.Harness {
 		config := fresh()
@@ -153,8 +153,8 @@ func TestE6_CompactionDuringPagingIsA410(t *testing.T) {
 	assert.ErrorContains(t, err, config.Prefix+"/configmaps/")
 }
 
-// A slow sink applies backpressure to etcd, until etcd has compacted the unread
-// revisions.
+// A slow sink slows etcd down. If etcd compacts revisions that the sink has not
+// received, the stream ends with 410.
 func TestE19_CompactionOvertakesASlowStream(t *testing.T) {
 	config := fresh()
 	src, _ := open(t, config)
@@ -181,7 +181,7 @@ func TestE19_CompactionOvertakesASlowStream(t *testing.T) {
 	assert.Less(t, seen.Load(), int64(writes), "the stream was not buffered without limit")
 }
 
-// E1: a prefix ends with a slash, for any path.
+// The prefix of a resource ends with a slash, for any path (rule E1).
 func TestPrefixIsolation(t *testing.T) {
 	config := fresh()
 	src, _ := open(t, config)
@@ -364,8 +364,8 @@ func TestConfigIsChecked(t *testing.T) {
 	assert.ErrorContains(t, err, "clientv3.New")
 }
 
-// Without requests, the interval between progress reports grows, and twenty
-// responses would take a day.
+// Progress is requested as soon as a reader wants it. Otherwise the interval between
+// requests would grow to an hour, and twenty responses would take hours.
 func TestC35_WantedProgressIsRequestedImmediately(t *testing.T) {
 	config := fresh()
 	config.ProgressInterval = time.Hour

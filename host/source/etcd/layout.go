@@ -8,8 +8,8 @@ import (
 )
 
 // KubernetesPaths returns the paths of kube-apiserver's built-in resources. Most of
-// them consist of the resource's name without the group, with a few historical
-// names. Newer groups use the group as a prefix, as custom resources do.
+// them consist of the resource's name without the group. A few are historical names.
+// Newer groups use the group as a prefix, as custom resources do.
 func KubernetesPaths() map[api.Resource]string {
 	paths := map[api.Resource]string{
 		{Version: "v1", Name: "nodes"}:                                 "minions",

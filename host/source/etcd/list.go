@@ -95,7 +95,7 @@ func (st *stream) checkResume(ctx context.Context) error {
 	return nil
 }
 
-// value is never nil: nil would mean a deletion.
+// value returns the value of a key. It never returns nil, which would mean a deletion.
 func value(kv *mvccpb.KeyValue) []byte {
 	if kv.Value == nil {
 		return []byte{}

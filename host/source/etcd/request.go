@@ -31,7 +31,8 @@ func (s *Source) request(ctx context.Context, key string, opts ...clientv3.OpOpt
 	return resp, err
 }
 
-// unanswered returns the error for a request that etcd's client keeps retrying.
+// unanswered returns the error of a request without a response: that no connection
+// exists, or that no response arrived in time.
 func (s *Source) unanswered(ctx context.Context, when string) error {
 	if context.Cause(ctx) == errCannotConnect || s.client.ActiveConnection().GetState() != connectivity.Ready {
 		return errCannotConnect
@@ -54,7 +55,8 @@ func (s *Source) watchConnection(ctx context.Context, giveUp context.CancelCause
 	}
 }
 
-// connects waits for a connection, for ConnectTimeout at most.
+// connects waits for a connection, for ConnectTimeout at most, and reports whether
+// there is one.
 func (s *Source) connects(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, s.config.ConnectTimeout)
 	defer cancel()

@@ -58,7 +58,8 @@ func (st *stream) watch(ctx context.Context) error {
 	}
 }
 
-// causeOr prefers the cause of ctx to gRPC's "canceled".
+// causeOr returns the cause of ctx if it has ended, because gRPC's error would be
+// "canceled". Otherwise it returns err.
 func causeOr(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
@@ -66,10 +67,10 @@ func causeOr(ctx context.Context, err error) error {
 	return err
 }
 
-// createRequest opens the watch at the last delivered revision, not the one after
-// it. On an idle cluster the next revision does not exist yet, and etcd reports no
-// progress on a watch of a future revision (rule E28). changes drops the repeated
-// revision.
+// createRequest returns the request for a watch from the last delivered revision, not the
+// one after it. On an idle cluster the next revision does not exist yet, and etcd reports
+// no progress on a watch of a future revision (rule E28). The method changes drops the
+// repeated revision.
 func (st *stream) createRequest() *pb.WatchRequest {
 	return &pb.WatchRequest{RequestUnion: &pb.WatchRequest_CreateRequest{CreateRequest: &pb.WatchCreateRequest{
 		Key:            []byte(st.keyspace.prefix),
@@ -79,7 +80,7 @@ func (st *stream) createRequest() *pb.WatchRequest {
 	}}}
 }
 
-// handle passes one response on. Its events are complete revisions.
+// handle passes one response to the sink. The events of a response are complete revisions.
 func (st *stream) handle(ctx context.Context, resp *pb.WatchResponse) error {
 	switch {
 	case resp.CompactRevision != 0:
@@ -97,8 +98,8 @@ func (st *stream) handle(ctx context.Context, resp *pb.WatchResponse) error {
 	return nil
 }
 
-// progress ignores older revisions, because the members of a cluster differ in their
-// progress.
+// progress reports progress to the sink. It ignores older revisions, because the members
+// of a cluster differ in their progress.
 func (st *stream) progress(rv api.ResourceVersion) error {
 	if rv < st.at {
 		return nil
@@ -148,11 +149,10 @@ func (a *asker) receive() (*pb.WatchResponse, error) {
 	return a.remote.Recv()
 }
 
-// run requests progress soon after the watch exists, because etcd does not respond
-// while the watch catches up. It then requests it at increasing intervals up to the
-// given one, and whenever progress is wanted. An earlier request is not possible:
-// its response would overtake events that the server holds back until it has
-// announced the watch.
+// run requests progress a short time after the watch exists, because etcd does not respond
+// while the watch catches up. It then requests progress at increasing intervals up to the
+// given one, and whenever a reader wants it. It sends no request before the watch exists:
+// the response would overtake events that the server holds back until then.
 func (a *asker) run(ctx context.Context, interval time.Duration) {
 	delay, silence := min(firstRequestDelay, interval), (maxUnanswered+1)*interval
 	timer := time.NewTimer(interval)

@@ -39,7 +39,7 @@ type directory struct {
 	mu    sync.Mutex // held during a request, so that concurrent callers share the result
 	all   []*resource
 	asked time.Time
-	// misses limits the requests because of missing resources.
+	// misses limits the discoveries that missing resources cause.
 	misses *rate.Limiter
 	// definitions are the last known definitions of custom resources in use.
 	definitions map[api.Resource]*definition
@@ -61,16 +61,16 @@ func (c *directory) find(ctx context.Context, name api.Resource) (*resource, err
 	return nil, catalog.NotServed(name, "by kube-apiserver "+c.source.base.Host+", or cannot be watched", names)
 }
 
-// Limits of the discoveries for missing resources. Beyond them, a 404 reflects the last
-// discovery, so that clients that request unknown resources neither flood the server nor
-// wait.
+// These constants limit the discoveries that missing resources cause. Beyond them, a 404
+// reflects the last discovery, so that clients that request unknown resources neither
+// flood the server nor wait.
 const (
 	missesPerSecond = 1
 	missesAtOnce    = 10
 )
 
-// resources returns all resources, sorted by name. If none of them is wanted, it usually
-// requests them again, because the resource may be new.
+// resources returns all resources, sorted by name. If none of them is wanted, it
+// requests them again within the limits, because the wanted resource may be new.
 func (c *directory) resources(ctx context.Context, wanted func(*resource) bool) ([]*resource, error) {
 	began := time.Now()
 	c.mu.Lock()
@@ -136,8 +136,8 @@ func (s *Source) reads(r *resource, listed *metav1.APIResource) bool {
 	return slices.Contains(listed.Verbs, "watch")
 }
 
-// toResource returns nil for resources that cannot be listed, such as subresources and
-// reviews.
+// toResource converts a resource of discovery. It returns nil for resources that cannot
+// be listed, such as subresources and reviews.
 func toResource(groupVersion string, r *metav1.APIResource) *resource {
 	if strings.Contains(r.Name, "/") || !slices.Contains(r.Verbs, "list") {
 		return nil
@@ -232,7 +232,7 @@ func (s *Source) Resolve(ctx context.Context, text string) (api.Resource, error)
 	return best.Resource, nil
 }
 
-// isNotFound reports a 404.
+// isNotFound reports whether an error is a 404.
 func isNotFound(err error) bool {
 	var status *api.Status
 	return errors.As(err, &status) && status.Code == http.StatusNotFound

@@ -16,8 +16,7 @@ const (
 	DefaultWatchTimeout = 9 * time.Second
 	// DefaultRequestTimeout applies to requests other than lists and watches.
 	DefaultRequestTimeout = 15 * time.Second
-	// DefaultPatience limits how long an expected byte of a list or a watch may be
-	// overdue.
+	// DefaultPatience is the default of Config.Patience.
 	DefaultPatience = 15 * time.Second
 	// DefaultDiscoveryTTL is how long discovery results are cached.
 	DefaultDiscoveryTTL = 30 * time.Second

@@ -54,7 +54,8 @@ func (st *stream) advance(rv api.ResourceVersion) {
 	}
 }
 
-// note records the error of the sink, which Stream returns unchanged.
+// note records the first error of a call, such as one of the sink, which Stream returns
+// unchanged.
 func (st *stream) note(err error) error {
 	if st.err == nil {
 		st.err = err
@@ -121,8 +122,8 @@ func (st *stream) current() error {
 	return st.note(st.sink.Progress(st.at.At))
 }
 
-// flush delivers the changes. It reports progress once if they have passed the newest
-// version of the server, so that progress need not wait for a bookmark.
+// flush delivers the changes. Once per watch, it reports progress when they have passed
+// the server's newest version, so that progress need not wait for a bookmark.
 func (st *stream) flush() error {
 	if len(st.changes) == 0 || st.err != nil {
 		return st.err

@@ -26,7 +26,7 @@ type fake struct {
 	mu       sync.Mutex
 	requests []*http.Request
 	crd      string // the custom resource's definition
-	// before may respond to a request instead. It then returns true.
+	// before may respond to a request in place of the fake. It then returns true.
 	before func(w http.ResponseWriter, r *http.Request) bool
 }
 

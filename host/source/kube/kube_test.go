@@ -133,7 +133,7 @@ func TestR5_WatchesRequestBookmarksAndAShortTimeout(t *testing.T) {
 	assert.Equal(t, 1, f.seen("allowWatchBookmarks=true&resourceVersion=101&timeoutSeconds=9&watch=1"))
 }
 
-// Items of a typed list have no kind; the sink checks that they get one.
+// Items of a typed list have no kind. The sink checks that the source adds it.
 func TestR2_R3_AServerWithoutWatchListIsListedInPages(t *testing.T) {
 	f := newFake(t)
 	for i := range 7 {
@@ -195,8 +195,8 @@ func TestP10_EndMarkerNeverArrives(t *testing.T) {
 	assert.Contains(t, s.text(), "list\na/x@101\nlist\na/x@101\nend 101\n")
 }
 
-// Regression: initial events that a server could not complete were requested
-// repeatedly.
+// If a server ends a watch before its initial events are complete, the source lists the
+// resource in pages.
 func TestEndedInitialEventsAreListedInPages(t *testing.T) {
 	f := newFake(t)
 	f.put("a", "x")
@@ -263,8 +263,8 @@ func TestProgressNeedsAServerThatIsCurrent(t *testing.T) {
 	assert.Equal(t, before, strings.Count(s.text(), "progress"), "a server without its etcd confirms no progress")
 }
 
-// Under steady changes the stream need not wait for a bookmark. It is current after
-// it has received more than the server's version at the time of the request.
+// Under steady changes, a stream reports progress without a bookmark. It is current
+// once it has received a version after the server's newest at the time of the request.
 func TestProgressOfAServerThatCatchesUp(t *testing.T) {
 	f := newFake(t)
 	next := make(chan int)
@@ -303,9 +303,9 @@ func TestProgressOfAServerThatCatchesUp(t *testing.T) {
 	assert.Equal(t, lines[1], lines[2])
 }
 
-// Several servers share one address. One of them lost its storage and
-// ended its watches cleanly, while another reported its version. The source then
-// reported progress without the changes in between.
+// A version that another server behind the same address reports is no progress of the
+// watched server. The watched one may have lost its storage, and end its watches
+// cleanly.
 func TestProgressComesFromWatchedServer(t *testing.T) {
 	f := newFake(t)
 	var watches atomic.Int32
@@ -429,7 +429,8 @@ func TestAWatchThatIsCutInAnObjectIsResumed(t *testing.T) {
 	assert.NotContains(t, s.text(), "list\n")
 }
 
-// Behind a load balancer, one server may be older than another.
+// A stream never delivers an older state than an earlier one, even if a load balancer
+// chooses a server that lags.
 func TestNothingGoesBackInTime(t *testing.T) {
 	f := newFake(t)
 	f.put("a", "x")
@@ -461,8 +462,8 @@ func TestNothingGoesBackInTime(t *testing.T) {
 	assert.NotContains(t, s.text(), "@101")
 }
 
-// A relist only required a minimum version. A lagging server had such
-// a state in its watch cache, and the end of a list counts as progress.
+// A relist reads the newest state, and not a state from the watch cache of a lagging
+// server. The end of a list counts as progress.
 func TestC36_LaggingServerIsNotListed(t *testing.T) {
 	for name, paged := range map[string]bool{"watch list": false, "pages": true} {
 		t.Run(name, func(t *testing.T) {
@@ -666,8 +667,8 @@ func TestConfigIsChecked(t *testing.T) {
 	assert.ErrorContains(t, err, "not running in a pod")
 }
 
-// A resource that is created just after a failed request is found by the next
-// one.
+// A resource that is created just after a request for it has failed is found by the
+// next request.
 func TestAResourceIsFoundRightAfterItWasCreated(t *testing.T) {
 	f := newFake(t)
 	f.crd = "{}"

@@ -17,14 +17,15 @@ type Access struct {
 	// Kubeconfig is the path of a kubeconfig file. Empty means $KUBECONFIG,
 	// then ~/.kube/config.
 	Kubeconfig string
-	// Context of the kubeconfig; empty means its current one.
+	// Context is the name of a context in the kubeconfig. Empty means its current
+	// context.
 	Context string
 	// InCluster selects the service account of the current pod.
 	InCluster bool
 }
 
-// Load returns the address and the credentials: certificates, tokens, exec plugins
-// and proxies in the configuration of client-go.
+// Load returns a configuration of client-go with the address, the credentials and the
+// proxy of a cluster. Credentials are certificates, tokens or exec plugins.
 func Load(a Access) (*rest.Config, error) {
 	if a.InCluster {
 		config, err := rest.InClusterConfig()

@@ -11,8 +11,8 @@ import (
 	"github.com/watchglass/watchglass/host/source/kube"
 )
 
-// For a file that is not a kubeconfig, the error must not come from a
-// decoder.
+// The error for a file that is not a kubeconfig describes the expected content, instead
+// of an error of a decoder.
 func TestFileThatIsNotKubeconfig(t *testing.T) {
 	const expected = ": expected YAML or JSON with apiVersion v1 and kind Config, such as kubectl config view --raw prints"
 	for name, c := range map[string]struct{ content, where string }{

@@ -27,8 +27,8 @@ const (
 	MinMetricsInterval = 5 * time.Second
 	MaxMetricsInterval = 5 * time.Minute
 
-	// metricsProgress is the time between two reports of progress, as source.Sink
-	// expects it.
+	// metricsProgress is the time between two reports of progress. It is shorter than
+	// the ten seconds that source.Sink requires.
 	metricsProgress = 5 * time.Second
 	// maxMetricsBytes is the maximum size of one response. It suffices for 200,000 pods.
 	maxMetricsBytes = 256 << 20
@@ -51,8 +51,8 @@ func metricsSchema(name api.Resource) *api.Schema {
 //
 // It assigns the resource versions. They begin with the time in microseconds and grow
 // with every changed object, so that a version of an earlier process is older than any
-// of this one: reading from it leads to a 410 and a list. Versions of different
-// processes are not comparable. Each process therefore has an identity of its own.
+// version of this one. Versions of different processes are not comparable. Each process
+// therefore has its own cluster ID.
 type poller struct {
 	*Source
 	schema *api.Schema
@@ -69,11 +69,11 @@ type polledRaw struct {
 	hash  uint64
 }
 
-// newMetricsIdentity returns a name that no other process has.
+// newMetricsIdentity returns a suffix for cluster IDs that no other process has.
 func newMetricsIdentity() string { return " metrics " + crand.Text() }
 
-// poll lists a resource once per interval until ctx ends or a list fails. Only
-// connectors with readers of the resource call it.
+// poll lists a resource once per interval until ctx ends or a list fails. A connector
+// calls it only while readers use the resource.
 func (s *Source) poll(ctx context.Context, schema *api.Schema, cluster string, from api.ResourceVersion, sink source.Sink) error {
 	if err := sink.Identify(cluster + s.metricsIdentity); err != nil {
 		return err
@@ -98,16 +98,16 @@ func (s *Source) poll(ctx context.Context, schema *api.Schema, cluster string, f
 	}
 }
 
-// pollPause returns the time until the next poll. Connectors that start together do not
-// poll together for long.
+// pollPause returns the time until the next poll. It varies, so that connectors that
+// start together do not keep polling together.
 func (s *Source) pollPause() time.Duration {
 	interval := s.config.MetricsInterval
 	return interval - interval/10 + rand.N(interval/5)
 }
 
-// wait reports progress until the pause has ended. A resource version exists once it is
-// assigned, so that no change is missing in between. Requests for progress do not poll:
-// readers cannot raise the load of the server.
+// wait reports progress until the pause has ended. The newest assigned version is always
+// current, because only a poll assigns versions. Requests for progress cause no polls,
+// so readers cannot raise the load of the server.
 func (p *poller) wait(ctx context.Context, pause time.Duration) error {
 	next := time.NewTimer(pause)
 	defer next.Stop()
@@ -193,7 +193,7 @@ func (p *poller) update(ctx context.Context) error {
 	return p.sink.Progress(p.newest)
 }
 
-// begin advances the version to the current time.
+// begin advances the version, at least to the current time.
 func (p *poller) begin() {
 	p.newest = max(p.newest+1, api.ResourceVersion(time.Now().UnixMicro()))
 }

@@ -50,9 +50,8 @@ func newMetricsReaders(t *testing.T, m *metricsServer) *metricsReaders {
 	return r
 }
 
-// open subscribes to the metrics of pods with a new connection. It returns what the
-// reader has once it has a snapshot or a refusal. The reader receives until closed is
-// called.
+// open subscribes to the metrics of pods with a new connection. It returns the state of
+// the reader after a snapshot or a refusal. The reader receives until closed is called.
 func (r *metricsReaders) open(token string) (has connectortest.Subscription, closed func()) {
 	r.t.Helper()
 	return r.resume(token, &connectortest.Subscription{Objects: map[api.Key]connectortest.Object{}})
@@ -77,7 +76,7 @@ func (r *metricsReaders) resume(token string, sub *connectortest.Subscription) (
 	return has, func() { assert.NoError(r.t, there.Close(nil)) }
 }
 
-// during returns the number of polls of the metrics of pods in a time.
+// during returns how often the metrics of pods are polled within a duration.
 func (r *metricsReaders) during(d time.Duration) int {
 	before := len(r.server.polled())
 	time.Sleep(d)
@@ -112,7 +111,8 @@ func TestMetricsAreNotPolledWithoutReaders(t *testing.T) {
 	})
 }
 
-// Ben may read pods, which have the same name in another group, but no metrics.
+// A user who may read v1/pods may not read the metrics of pods, although both resources
+// are named pods.
 func TestMetricsRequireTheRightToThem(t *testing.T) {
 	m := &metricsServer{}
 	m.use(usage("a", "1m"))
@@ -145,7 +145,8 @@ func TestMetricsRequireTheRightToThem(t *testing.T) {
 	})
 }
 
-// A version of one replica has no meaning at another, even while both poll.
+// A reader that moves to another replica lists metrics again, because the versions of
+// the replicas are not comparable.
 func TestReadersListMetricsAgainAtAnotherReplica(t *testing.T) {
 	m := &metricsServer{}
 	m.use(usage("a", "1m"))

@@ -25,7 +25,8 @@ import (
 // whether that user may make a request. The credentials of the Source need the right to
 // create reviews, which the ClusterRole system:auth-delegator grants.
 //
-// A TokenVerifier replaces the TokenReviews for tokens that the cluster does not know.
+// A policy with a TokenVerifier sends no TokenReviews. It is for tokens that the cluster
+// does not accept.
 //
 // Verdicts are cached for a short time, by the SHA-256 of the question. Many
 // readers with one token therefore cause one review, and callers review a grant
@@ -60,8 +61,8 @@ var (
 // TokenVerifier verifies tokens, such as the tokens of an OpenID Connect issuer. It is safe
 // for concurrent use.
 type TokenVerifier interface {
-	// Verify returns the user of a token that is not empty. The verdict is cached until
-	// the user's ReviewAt, or for as long as that of a TokenReview if that is earlier.
+	// Verify returns the user of a token that is not empty. The verdict is cached until the
+	// user's ReviewAt, but no longer than that of a TokenReview.
 	Verify(ctx context.Context, token string) (*access.User, *api.Status)
 	// Ready returns an error while no token can be verified.
 	Ready() error
@@ -301,9 +302,9 @@ func (p *Policy) review(ctx context.Context, v *verdicts, user *access.User, q q
 	return outcome{decided, v.put(q, decided, asked, time.Now()), false}
 }
 
-// begin waits for its turn if the review renews a grant. For a new client it
-// returns the limit that is reached, if there is one, and does not wait. The caller
-// calls done with the outcome.
+// begin waits until the limit of reviews admits one that renews a grant. For a new client it
+// does not wait, and refuses a review that exceeds a limit. The caller calls done with the
+// outcome.
 func (p *Policy) begin(ctx context.Context, user *access.User) (done func(*api.Status), refused *api.Status) {
 	client := access.ClientOf(ctx)
 	if client.Renewal {
@@ -357,8 +358,8 @@ func (p *Policy) beginFor(block netip.Prefix, token bool) (done func(*api.Status
 	}, nil
 }
 
-// refusedTokens returns the count of an address for the current window. It runs
-// under mu.
+// refusedTokens returns the counter of refused tokens of an address in the current window.
+// The caller holds mu.
 func (p *Policy) refusedTokens(block netip.Prefix) *int {
 	now := time.Now()
 	if n, _, ok := p.refused.get(block, now); ok {
@@ -369,8 +370,8 @@ func (p *Policy) refusedTokens(block netip.Prefix) *int {
 	return n
 }
 
-// rateOf returns the limiter of the reviews that a user causes. An impersonator causes
-// those about the users that it impersonates.
+// rateOf returns the limiter of the reviews that a user causes. An impersonator causes the
+// reviews about the users that it impersonates.
 func (p *Policy) rateOf(user *access.User) *rate.Limiter {
 	const remembered = time.Minute // a bucket is full again after a second
 	name := cmp.Or(user.Impersonator, user.Name)

@@ -26,8 +26,8 @@ func Files(a Access, config *rest.Config) []string {
 }
 
 // Reconfigure makes the Source use other credentials and certificates for the same
-// server. It reads the files that config names. Open watches keep the previous ones
-// until the server ends them, within seconds.
+// server. It reads the files that config names. Open watches keep the previous
+// credentials until they end, within seconds.
 func (s *Source) Reconfigure(config *rest.Config) error {
 	if base, _, err := rest.DefaultServerUrlFor(config); err != nil || base.String() != s.base.String() {
 		return fmt.Errorf("the address of kube-apiserver has changed from %s to %s: restart to read another server", s.base.Host, config.Host)
@@ -56,9 +56,9 @@ func anonymousClient(config *rest.Config) (*http.Client, error) {
 	return client, nil
 }
 
-// clientOf returns a client with the current content of the files that config names.
-// If a transport of client-go knew the file names, it would be shared with earlier
-// clients.
+// clientOf returns a client with the current content of the files that config names. It
+// clears the file names, because client-go would otherwise reuse the transport of an
+// earlier client.
 func clientOf(config *rest.Config) (*http.Client, error) {
 	config = rest.CopyConfig(config)
 	if file := config.BearerTokenFile; file != "" {

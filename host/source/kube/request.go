@@ -23,8 +23,8 @@ func (s *Source) get(ctx context.Context, path string, query url.Values) (*http.
 	return s.client.Load().Do(req)
 }
 
-// transportError prefers the cause of ctx, and omits the long address, which is
-// already in the caller's message.
+// transportError returns the cause of ctx if it has ended, or err without the long
+// address, which the caller's message already contains.
 func transportError(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause

@@ -99,10 +99,9 @@ func (s *Source) reviewAccess(ctx context.Context, user *access.User, r access.R
 	return nil
 }
 
-// undecided returns the status of a review that failed, which is not a decision,
-// regardless of the code of the failure. The error names the server and the account
-// of the connector, and the client need not be authenticated. Therefore only the log
-// contains it.
+// undecided returns the status of a review that failed. A failure is not a decision,
+// regardless of its code. Only the log contains the error, because it names the server
+// and the account of the connector, and the client may be unauthenticated.
 func (s *Source) undecided(err error) *api.Status {
 	if s.failures.Allow() {
 		s.config.Logger.Warn("the cluster cannot check tokens or rights", "error", err)

@@ -25,7 +25,8 @@ import (
 	"github.com/watchglass/watchglass/host/source/memory"
 )
 
-// revocationBound is the time that the documentation promises.
+// revocationBound is the documented maximum time between a revocation and the end of
+// connections.
 const revocationBound = time.Minute
 
 // served is a connector whose policy uses a reviewer, in a bubble of virtual time.
@@ -111,9 +112,9 @@ func (w *pipeWriter) WriteHeader(int)             {}
 func (w *pipeWriter) Write(b []byte) (int, error) { return w.pipe.Write(b) }
 func (w *pipeWriter) Flush()                      {}
 
-// The worst case: the cluster revokes a token or a right just after it has confirmed
-// it in a slow review. Just before the review expires, another client is accepted
-// because of it.
+// A revocation takes effect within a minute in the worst case. The cluster revokes a
+// token or a right just after it has confirmed it in a slow review. Just before the
+// review expires, the connector accepts another client because of it.
 func TestRevocationEndsGrantsWithinAMinute(t *testing.T) {
 	for name, open := range map[string]func(*served, string) func() time.Time{
 		"subscription": (*served).subscribed, "watch": (*served).watching,
@@ -184,7 +185,7 @@ func TestExpiryOfTheTokenEndsGrantsImmediately(t *testing.T) {
 	}
 }
 
-// If a cluster does not respond, an expired token still ends.
+// The expiry of a token ends its connections even if the cluster does not respond.
 func TestExpiryOfTheTokenNeedsNoReview(t *testing.T) {
 	for name, open := range map[string]func(*served, string) func() time.Time{
 		"subscription": (*served).subscribed, "watch": (*served).watching,

@@ -39,7 +39,8 @@ var (
 	_ source.Identifier = (*Source)(nil)
 )
 
-// Limits of the log lines about reviews that failed, because clients cause them.
+// These constants limit the log lines about failed reviews, because clients can cause
+// them.
 const (
 	failuresPerSecond = 1
 	failuresAtOnce    = 10

@@ -60,7 +60,7 @@ type received struct {
 // pieceSize is the maximum size of one piece of a response.
 const pieceSize = 32 << 10
 
-// errSilent reports that a server has exceeded a limit of a request.
+// errSilent reports that a server has exceeded a time limit of a request.
 var errSilent = errors.New("the server does not respond")
 
 func (s *Source) newStream(found *resource, sink source.Sink, cluster string) *stream {

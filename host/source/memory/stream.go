@@ -41,8 +41,8 @@ type stream struct {
 	wanted   bool                // a reader waits for progress
 }
 
-// start records the events before the stream, so that the stream reacts only to
-// later ones.
+// start records the calls of Fail and Progress before the stream, so that the stream
+// reacts only to later ones.
 func (st *stream) start() {
 	st.source.mu.Lock()
 	defer st.source.mu.Unlock()
@@ -123,8 +123,9 @@ func (st *stream) next() (next, error) {
 	}, nil
 }
 
-// wholeRevisions returns the beginning of log, about batch changes up to the end of
-// a revision. The slots are never written again, so it may be read unlocked.
+// wholeRevisions returns the beginning of log, about batch changes up to the end of a
+// revision. The caller may read it without the lock, because its elements are never
+// written again.
 func wholeRevisions(log []source.Change) []source.Change {
 	n := min(batch, len(log))
 	for n > 0 && n < len(log) && log[n].ResourceVersion == log[n-1].ResourceVersion {

@@ -81,8 +81,8 @@ func testSinkError(t *testing.T, h Harness) {
 	assertNoGoroutines(t, h.Source)
 }
 
-// testUndecodable checks that sources do not decode values. The connector handles
-// invalid ones.
+// testUndecodable checks that a source delivers invalid values unchanged. The connector
+// handles them.
 func testUndecodable(t *testing.T, h Harness) {
 	if h.Decodes {
 		t.Skip("this store validates values on write, so it never lists undecodable ones")

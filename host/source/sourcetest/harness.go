@@ -15,7 +15,7 @@ import (
 	"github.com/watchglass/watchglass/host/source"
 )
 
-// The resources of the suite. A source under test serves both.
+// These are the resources of the suite. A source under test serves both.
 var (
 	ConfigMaps = api.Resource{Version: "v1", Name: "configmaps"} // namespaced
 	Nodes      = api.Resource{Version: "v1", Name: "nodes"}      // cluster-scoped
@@ -26,7 +26,8 @@ var (
 type Harness struct {
 	Source source.Source
 	Writer source.Writer
-	// Compact makes the revisions below rv unreachable. Nil skips its tests.
+	// Compact makes the revisions below rv unreachable. Nil skips the tests of
+	// compaction.
 	Compact func(t *testing.T, rv api.ResourceVersion)
 	// Progress makes running streams report progress. Nil if the source does so by
 	// itself within seconds.
@@ -167,7 +168,8 @@ func object(resource api.Resource, key api.Key, marker string) []byte {
 	return value
 }
 
-// marker returns the marker of an object. An invalid object is its own marker.
+// marker returns the annotation "marker" of an object, or the value itself if it is not
+// JSON.
 func marker(value []byte) string {
 	var o struct {
 		Metadata struct {

@@ -24,8 +24,8 @@ type recorder struct {
 	// before, if set, runs before a call is checked, in the stream's goroutine. It
 	// may block. Its error is returned to the source.
 	before func(call string) error
-	// ended receives the error of the stream, for tests that wait for something
-	// else.
+	// ended receives the error of the stream, so that await fails at once if the stream
+	// ends.
 	ended chan error
 
 	mu         sync.Mutex

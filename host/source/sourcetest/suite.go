@@ -88,7 +88,7 @@ func testTransaction(t *testing.T, h Harness) {
 }
 
 // testCatchUpWhole resumes from an old revision, so that the store delivers many
-// revisions at once and must split them.
+// revisions at once and the source must split them.
 func testCatchUpWhole(t *testing.T, h Harness) {
 	if h.SingleKey {
 		t.Skip("this store changes one object at a time, and has no transactions to keep whole")
