@@ -82,7 +82,7 @@ async function takeIn(request: Request, env: EdgeEnv, url: URL, cluster: string,
   if (home.shard) url.searchParams.set("shard", home.shard);
   const inner = new Request(`http://object${path}${url.search}`, request);
   inner.headers.delete("Authorization");
-  // Only the protocol itself, because the other offered protocol contains the
+  // Pass on only the protocol itself, because the other offered subprotocol contains the
   // token.
   if (offered(request.headers).includes(subprotocol)) inner.headers.set("Sec-WebSocket-Protocol", subprotocol);
   else inner.headers.delete("Sec-WebSocket-Protocol");
