@@ -6,7 +6,7 @@ import type { Stream } from "./transport.js";
  * is called at most once, and last.
  */
 export interface AnswerEvents {
-  /** The status code, and the seconds of a Retry-After header or 0. */
+  /** Called with the status code, and the seconds of a Retry-After header or 0. */
   head(code: number, retryAfterSeconds: number): void;
   data(piece: Uint8Array): void;
   /** Called at the end of the response, with a message if it failed. */

@@ -10,7 +10,7 @@ const unused = [
   "OptimizationHints", "PaintHolding", "PreconnectToSearch", "ThirdPartyStoragePartitioning",
 ];
 
-/** They also prevent network requests of the browser itself. */
+/** The switches for tests. They also prevent network requests of the browser itself. */
 export const args = [
   "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update",
   "--disable-sync", `--disable-features=${unused.join(",")}`,

@@ -33,7 +33,7 @@ class FakeSocket {
   }
 }
 
-/** The readers of an object with one connected reader and a fake engine. */
+/** Returns the readers of an object with one connected reader and a fake engine. */
 export function readersOf(grant: object, collections: Partial<StoredCollections> = {}): { readers: Readers; socket: FakeSocket; events: MemberEvents; commands: Uint8Array[]; metrics: Metrics } {
   let events!: MemberEvents;
   const commands: Uint8Array[] = [];

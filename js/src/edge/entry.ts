@@ -27,9 +27,9 @@ export interface EdgeEnv {
 export type Handler<Env> = (request: Request, env: Env, context: unknown) => Response | Promise<Response>;
 
 /**
- * The entry of an edge. It accepts the WebSockets of readers and connectors at `/watch`
- * and `/feed`, or `/clusters/NAME/watch` and `/clusters/NAME/feed`. It passes other
- * requests to `others`.
+ * Returns the entry of an edge. It accepts the WebSockets of readers and connectors at
+ * `/watch` and `/feed`, or `/clusters/NAME/watch` and `/clusters/NAME/feed`. It passes
+ * other requests to `others`.
  *
  * It routes a WebSocket by its URL to the object that holds the data. Readers pass
  * `?resource=`, with `&namespace=` or `&shard=` if the resource is divided by namespace.

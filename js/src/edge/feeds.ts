@@ -260,7 +260,7 @@ export class Feeds {
     if (socket) closeSocket(socket, why);
   }
 
-  /** The open sockets: the one with the last session first, then by age. */
+  /** Returns the open sockets. The first has the last session, and the others follow by age. */
   #sockets(): HibernatableSocket[] {
     return this.#state
       .getWebSockets(tag)
