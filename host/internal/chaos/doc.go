@@ -12,7 +12,7 @@
 // current, pauses the writers, and requires that:
 //
 //   - each reader's store equals etcd, key by key: resource version and JSON
-//   - the events that its watch delivered add up to the same state
+//   - the events that its watch delivered result in the same state
 //   - the recorded history of the round passes the validators of core/sim/check,
 //     against the history of etcd that an independent witness recorded
 //   - no process ended on its own

@@ -109,7 +109,7 @@ func (r *report) add(result *result) {
 	r.row(result.fault).add(one)
 }
 
-// violated counts a violation by the guarantee that was violated.
+// violated counts a violation, by the violated guarantee.
 func (r *report) violated(fault string, err error) {
 	row := r.row(fault)
 	row.times++

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// suite is a list of units. The Go suite has one unit, the command for all packages.
+// suite is a list of units. The Go suite has one unit, a command for all packages.
 type suite struct {
 	name   string
 	units  []unit
@@ -21,12 +21,12 @@ type suite struct {
 // reporter is the reporter for Node's test runner whose output readNode parses.
 const reporter = "./host/internal/testsum/reporter.mjs"
 
-// conformance returns the suites of host/conformance. They run in turn, because
-// their packages start servers and use the whole machine.
+// conformance returns the suites of host/conformance. They run one after the other,
+// because their packages start servers and use the whole machine.
 //
-// tokenForOthers are upstream's cases of lists of one name that expect a continue
-// token because objects with other names follow. The token would disclose to a
-// reader of one name that others exist (rule C43).
+// tokenForOthers selects upstream's cases with lists of one name that expect a
+// continue token because objects with other names follow. The token would disclose to
+// a reader of one name that other objects exist (rule C43).
 func conformance() []suite {
 	const tokenForOthers = "^TestLists$/^ListFromCacheSnapshot/^List$/test_List_with_filter_returning_(two_items,_more_pages_possible|only_one_item,_ensure_only_a_single_page_returned)"
 
@@ -48,14 +48,15 @@ func conformance() []suite {
 	}
 }
 
-// raced are the packages with their own goroutines, without those that use etcd,
-// whose race build takes minutes. They run only under the race detector.
+// raced are the packages with their own goroutines. They run only under the race
+// detector. Packages that use etcd are omitted, because their race build takes
+// minutes.
 var raced = []string{"./host/connector", "./host/kubeapi", "./host/push", "./host/server", "./host/client"}
 
-// suites returns four lanes, the longest first. Go tests use the processors, four
-// packages at a time because the slowest wait for processes; most Node tests wait for
-// servers and browsers, and those of the edge for real time. Make lint vets the
-// packages.
+// suites returns four lanes, the longest first. Go tests use the processors, with
+// four packages at a time, because the slowest packages wait for processes. Most Node
+// tests wait for servers and browsers, and those of the edge for real time. Tests run
+// without vet, because make lint vets the packages.
 func suites() ([][]suite, error) {
 	npm, examples, err := nodeFiles()
 	if err != nil {
@@ -77,7 +78,7 @@ func suites() ([][]suite, error) {
 		{{name: "Go", units: goTest(slices.Concat([]string{"test", "-json", "-vet=off", "-p=4"}, plain)...)}},
 		{
 			{name: "Go, race detector", units: goTest(slices.Concat([]string{"test", "-json", "-vet=off", "-race"}, raced)...), suffix: " (race)"},
-			// The other packages of that module take minutes to build.
+			// The other packages of host/conformance take minutes to build.
 			{name: "selectors against Kubernetes", units: goTest("-C", "host/conformance", "test", "-json", "./selectors")},
 			{name: "the release program", units: goTest("-C", "host/internal/release", "test", "-json", ".")},
 		},
