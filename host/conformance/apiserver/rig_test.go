@@ -27,7 +27,7 @@ const (
 )
 
 // server is a kube-apiserver with the versions of its deletions. The tests share one,
-// because it takes seconds to start.
+// because its start takes seconds.
 type server struct {
 	*kubeapiserver.Server
 	http   *http.Client // as the administrator
