@@ -1,6 +1,6 @@
 // Checks of arguments that untyped programs may pass incorrectly. The engine cannot
-// report such errors: an invalid frame makes it close everything that the program
-// has open.
+// report these errors, because it closes everything that the program has open when
+// it receives an invalid frame.
 import { badRequest, type WatchglassError } from "./errors.js";
 import type { CollectionOptions, Column, ConnectOptions, ListOptions, Selectors } from "./types.js";
 import { columnKinds } from "./wire/outputs.js";

@@ -14,8 +14,8 @@ export const abi = (1 << 24) | fingerprint;
 /** The error of a call that the guest refused. */
 export class GuestError extends Error {
   /**
-   * False: the input was invalid and nothing was applied; the guest remains usable. True:
-   * the guest is broken and must be replaced.
+   * False if the input was invalid and nothing was applied, so that the guest remains
+   * usable. True if the guest is broken and must be replaced.
    */
   readonly poisoned: boolean;
 

@@ -10,7 +10,7 @@ import type { CallOptions, Collection, Row, Schema, Selectors, Status, ViewState
 /**
  * Determines the values under which an index has a row: a name, or a function.
  *
- * A name is that of a column, a field or a label as in queries, such as `"Restarts"`,
+ * The name is a column, a field or a label as in queries, such as `"Restarts"`,
  * `"spec.nodeName"`, `"labels[app]"`, `"owner"` or `"namespace"`. Values are texts as in
  * {@link Group.values}: "" for no value, and milliseconds for times.
  *

@@ -62,9 +62,9 @@ const accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscovery
  * CustomResourceDefinitions, sorted by resource. A resource that has several versions is listed
  * in the preferred one.
  *
- * The URL is that of `connect`, for the kinds that the connector serves, or that of a Kubernetes
- * API, as for `connectKubernetes`. The latter requires Kubernetes 1.30 or later. An edge has no
- * list of kinds. Rejects with a {@link KindsError}.
+ * With the URL of a connector, as for `connect`, these are the kinds that the connector serves. The
+ * URL can also lead to a Kubernetes API, as for `connectKubernetes`. This requires Kubernetes 1.30
+ * or later. An edge has no list of kinds. Rejects with a {@link KindsError}.
  */
 export async function listKinds(url: string | URL, options: KindsOptions = {}): Promise<Kind[]> {
   const { href } = new URL(url, typeof location === "object" ? location.href : undefined);

@@ -407,7 +407,7 @@ const notConnected: ClientStatus = Object.freeze({ state: "connecting" });
 
 export const unknownClientStatus: { status: ClientStatus } = Object.freeze({ status: notConnected });
 
-/** How current everything is that a client has open. */
+/** The status of everything that a client has open. */
 export class LiveClientStatus extends Live<{ status: ClientStatus }> {
   constructor(client: WatchglassClient) {
     super(client, { ...unknownClientStatus });

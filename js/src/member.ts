@@ -8,7 +8,7 @@ export const idsPerMember = 0x10000;
 /** The maximum size of the commands that are batched into one step. */
 export const batchBytes = 1 << 20;
 
-/** The callbacks of a program that shares the engine. */
+/** The callbacks of a member, which is a program that shares the engine. */
 export interface MemberEvents {
   /** Receives complete frames. The member owns the bytes. */
   frames(frames: Uint8Array<ArrayBuffer>): void;

@@ -18,7 +18,7 @@ export interface StartOptions {
   maxBytes?: number | undefined;
   maxHistory?: number | undefined;
   pauseMillis?: number | undefined;
-  /** Whether the URL is that of a Kubernetes API, not of a connector. */
+  /** Whether the URL leads to a Kubernetes API, not to a connector. */
   kubernetes?: boolean | undefined;
   fetch?: typeof globalThis.fetch | undefined;
   WebSocket?: WebSocketClass | undefined;

@@ -49,8 +49,8 @@ export interface CollectionOptions extends Selectors {
   metadataOnly?: boolean;
   /**
    * Load all rows before the bodies. Views, sorting and counts are complete as soon as the rows
-   * are. {@link Collection.get} requests the body of its object before others. It rejects after 10
-   * s if the body does not arrive. Watches and lists with bodies start when all bodies have
+   * are. {@link Collection.get} requests the body of its object before others. It rejects after
+   * 10 s if the body does not arrive. Watches and lists with bodies start when all bodies have
    * arrived. If the memory limit is reached first, the collection continues without bodies, and
    * {@link CollectionStatus.error} has the reason.
    */
@@ -62,12 +62,12 @@ export interface CollectionOptions extends Selectors {
    * with the cause `ColumnsUnsupported`. A connector has no printers for chosen columns, and
    * cuts texts of more than 1024 bytes.
    *
-   * Columns with the printer `join` are added to those of the objects instead. They show the column
-   * of the object with the same key in another resource, and `path` names both:
-   * `"metrics.k8s.io/v1beta1/pods CPU"`. Only views have them. All joined columns must be of one
-   * resource, which is opened with the rights of the user. While it cannot be read, cells are null,
-   * the state is that of the objects, and {@link CollectionStatus.error} has the reason and the
-   * cause `JoinUnavailable`.
+   * Columns with the printer `join` do not replace the columns of the objects, but are added to
+   * them. They show the column of the object with the same key in another resource, and `path`
+   * names both: `"metrics.k8s.io/v1beta1/pods CPU"`. Only views have them. All joined columns must
+   * be of one resource, which is opened with the rights of the user. While it cannot be read, cells
+   * are null, the state is that of the objects, and {@link CollectionStatus.error} has the reason
+   * and the cause `JoinUnavailable`.
    *
    * Columns with the printer `children` count the objects below a row. `path` has the resources
    * from the top to these objects, separated by commas. A column of kind `integer` shows the number
@@ -113,8 +113,8 @@ export interface SnapshotChunk {
    */
   data: Uint8Array;
   /**
-   * True if the snapshot replaces all stored chunks. False if it contains the changes since {@link
-   * SnapshotOptions.since}, and must be appended.
+   * True if the snapshot replaces all stored chunks. False if it contains the changes since
+   * {@link SnapshotOptions.since}, and must be appended.
    */
   whole: boolean;
   /** True for the last chunk. An incomplete snapshot is not usable. */
@@ -130,7 +130,7 @@ export interface WatchOptions extends Selectors {
   allowWatchBookmarks?: boolean;
   timeoutSeconds?: number;
   /**
-   * What happens when the loop over the events is slow.
+   * The behavior if the loop over the events is slow.
    * - `"stall"` (default): the watch pauses, and continues at the same event. If the history has evicted that event, it ends with a 410. See {@link ConnectOptions.maxHistory}.
    * - `"conflate"`: the watch skips to the latest state of each object.
    * - `"terminate"`: the watch ends with a 410 when its queue is full, as in Kubernetes.
@@ -215,11 +215,11 @@ export interface Collection<T extends object = KubeObject> {
    */
   onObjectError(listener: (key: string, status: Status) => void): () => void;
   /**
-   * Resolves when the collection is live for the first time. Rejects when the collection is
-   * closed. It stays pending while the collection is `forbidden`, after a 401 or a 403, and
-   * while its resource does not exist (404). The collection tries again, so a sign-in, a
-   * granted right or the installation of the resource resolves it. Programs that must not
-   * wait observe {@link status}; {@link View.ready}, {@link get} and {@link list} reject.
+   * Resolves when the collection is live for the first time. Rejects when the collection is closed.
+   * It stays pending while the collection is `forbidden`, after a 401 or a 403, and while its
+   * resource does not exist (404). The collection tries again, so a sign-in, a granted right or the
+   * installation of the resource resolves it. Programs that must not wait observe {@link status}.
+   * {@link View.ready}, {@link get} and {@link list} reject instead of waiting.
    */
   readonly synced: Promise<void>;
   /**
@@ -352,12 +352,11 @@ export interface ConnectOptions extends CallOptions {
   identity?: string;
   /**
    * Stores the states of collections in IndexedDB, by URL and identity. When a page opens the
-   * collections again, it shows the states as `stale` until the connector confirms them.
-   * States of Secrets are never stored. `maxBytes` limits all stored states of the origin;
-   * default 256 MiB. Call `clearPersisted` of `watchglass/persistence` when the user signs
-   * out. Requires a known user (see {@link identity}), IndexedDB and a secure context.
-   * Elsewhere, such as in Node, nothing is stored, and a warning says so. The first page
-   * decides. Default false.
+   * collections again, it shows the states as `stale` until the connector confirms them. States of
+   * Secrets are never stored. `maxBytes` limits all stored states of the origin; default 256 MiB.
+   * Call `clearPersisted` of `watchglass/persistence` when the user signs out. Requires a known
+   * user (see {@link identity}), IndexedDB and a secure context. Elsewhere, such as in Node, states
+   * are not stored, and a warning is logged. The first page decides. Default false.
    */
   persist?: boolean | { maxBytes?: number };
   /**
@@ -418,7 +417,7 @@ export interface Watchglass {
   object<T extends object = KubeObject>(resource: string, key: string, options?: ObjectOptions): ObjectHandle<T>;
   /** Returns statistics of the engine, such as "collection.1.objects". */
   inspect(options?: CallOptions): Promise<Record<string, number>>;
-  /** Returns what this client has open, in the order of opening. */
+  /** Returns the open resources of this client, in the order of opening. */
   opened(): Opened[];
   /** Makes all scheduled reconnect attempts immediately. */
   reconnect(): void;

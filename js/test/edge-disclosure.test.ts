@@ -66,8 +66,8 @@ test("only a reader with the right to a resource is informed that it exceeds the
   const refused = { code: 413, engine: false };
   assert.deepEqual(answers(grant(["v1/secrets"], ["*"]), "v1/secrets", ""), refused);
   assert.deepEqual(answers(grant(["*"], ["team-a"]), "v1/secrets", "team-a"), refused);
-  // The object passes the following to the engine, which refuses what the grant excludes
-  // with a 403.
+  // The object forwards the following subscriptions to the engine, which refuses those that
+  // the grant excludes with a 403.
   assert.deepEqual(answers(grant(["v1/pods"], ["*"]), "v1/secrets", ""), served);
   assert.deepEqual(answers(grant(["*"], ["team-a"]), "v1/secrets", ""), served);
   assert.deepEqual(answers(grant(["*"], ["team-a"]), "v1/secrets", "team-b"), served);

@@ -88,8 +88,8 @@ export class Edge {
 
   /**
    * Evicts an object once it has stored its state, and keeps its sockets, as the platform
-   * does with idle objects. workerd itself evicts an idle object after ten seconds.
-   * miniflare uses the same call.
+   * does with idle objects. Without this call, workerd evicts an idle object after ten
+   * seconds. The call is the same as in miniflare.
    */
   async evict(object = "one"): Promise<void> {
     await this.until(`${object}/status`, ({ settled }) => settled);

@@ -7,7 +7,7 @@ import { Readers } from "../src/edge/readers.js";
 import type { StoredCollections } from "../src/edge/stored-collections.js";
 import type { MemberEvents } from "../src/member.js";
 
-/** A socket that records what it sends. */
+/** A socket that records the sent messages. */
 class FakeSocket {
   readyState = 1;
   sent: Uint8Array[] = [];

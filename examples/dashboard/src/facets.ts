@@ -59,7 +59,7 @@ export class Facets {
   }
 }
 
-/** Returns the values and those that are chosen but that no row has. */
+/** Returns the values of a facet, and also the chosen values that no row has. */
 function withChosen(values: Facet["values"], chosen: readonly string[]): Facet["values"] {
   const absent = chosen.filter((value) => !values.some(([other]) => other === value));
   return absent.length ? [...values, ...absent.map((value) => [value, 0] as const)] : values;

@@ -6,8 +6,8 @@ export function jsonLines(value: unknown): Line[] {
 }
 
 /**
- * Splits a line into tokens. JSON.stringify writes one member per line, so a line can be
- * parsed by itself.
+ * Splits a line into tokens. JSON.stringify writes one member per line, so each line can
+ * be parsed alone.
  */
 function tokens(text: string): Line {
   const [, indent = "", key = "", rest = "", comma = ""] = /^(\s*)("(?:[^"\\]|\\.)*": )?(.*?)(,?)$/.exec(text) ?? [];

@@ -39,7 +39,7 @@ export function childColumns(resource: string): JoinedColumns {
 type Named = Pick<PageState, "resource" | "wide" | "columns" | "sort" | "where" | "groupBy" | "facets">;
 
 /**
- * Returns the columns of other resources to open with those of a resource. Columns of
+ * Returns the columns of other resources that are opened with a resource. Columns of
  * children need a subscription to all pods, so they are opened only if the state names
  * them.
  */

@@ -1,5 +1,5 @@
-// The frames of the reader's protocol that an object itself reads or writes. It
-// passes all others between the engine, the connector and the readers.
+// The frames of the reader's protocol that an object reads or writes. It forwards
+// all others between the engine, the connector and the readers.
 
 import type { Status } from "../types.js";
 import { concat, Reader, readerFrames, split, Writer } from "../wire/codec.js";

@@ -192,7 +192,7 @@ export class StoredCollection {
       ...(stored && { restore: this.#storage.read(stored), lost: (why) => this.#lost(why.message) }),
     }) as CollectionHandle<KubeObject>;
     const collection = this.#collection;
-    // Count only later faults. Those in a stored state were counted before.
+    // Count only later faults. The faults in a stored state were counted before.
     collection.restored.then(() => collection.onObjectError(() => this.#metrics.faults++), () => {}); // restored() handles the error
   }
 }

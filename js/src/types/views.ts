@@ -11,7 +11,7 @@ export interface Row {
   uid: string;
   /** The UID of the owner, if any: of the controller, or else of the first owner reference. */
   owner: string | undefined;
-  /** The owner with its kind and name. Undefined if there is none, or if the connector does not know them. */
+  /** The owner with its kind and name. Undefined if there is none, or if the connector does not have them. */
   ownerReference: Readonly<OwnerReference> | undefined;
   /** The time of creation, in milliseconds since the epoch. */
   creationTime: number | undefined;

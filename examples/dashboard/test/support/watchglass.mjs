@@ -62,9 +62,9 @@ export function sleep(millis) {
 }
 
 /**
- * Reserves a TCP port until this process exits, like host/internal/freeport in Go. The port stays
- * free between a kill and the next start: the range is below the ports that the kernel assigns, and
- * other tests skip a port whose UDP socket is bound.
+ * Reserves a TCP port until this process exits, like host/internal/freeport in Go. The range is
+ * below the ports that the kernel assigns, and other tests skip a port whose UDP socket is bound.
+ * The port therefore stays free between a kill and the next start.
  */
 async function reservePort() {
   for (let attempt = 0; attempt < 1000; attempt++) {
