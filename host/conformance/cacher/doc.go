@@ -26,14 +26,15 @@
 //     time so that the jitter has no effect.
 //   - A relist ends the library's watches, whereas ours deliver the difference.
 //     Watches are compared up to the relist.
-//   - The library forwards some lists to the storage, which does not exist here. These
-//     lists are not compared. Ours may serve them from its history.
+//   - The library forwards some lists to the storage, which does not exist in these
+//     tests. These lists are not compared. Ours may serve them from its history.
 //   - With a continue token and resource version "0", the library ignores the
 //     limit, as it does for a first page. Ours applies it.
 //   - If a field selector names the only namespace or object that can match, the library
 //     reads only that namespace or object. Its continue tokens are relative to that
 //     scope, but the next request uses the wider scope. Our tokens are relative to the
-//     request, so more objects may remain to be examined. Such lists have no limit here.
+//     request, so more objects may remain to be examined. Lists with such a selector have
+//     no limit in these tests.
 //   - If a request has several errors, each side may report any of them. Continue
 //     tokens are compared by their contents. Ours accepts only the format that both
 //     sides write.

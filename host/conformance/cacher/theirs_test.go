@@ -113,8 +113,8 @@ type source struct {
 
 var errPassedOn = errors.New("passed on to the storage")
 
-// fromReader marks the context of the tests' requests, to distinguish them from
-// those of the cache itself.
+// fromReader marks the context of the tests' requests, to distinguish them from the cache's
+// own requests.
 type fromReader struct{}
 
 func (s *source) GetList(ctx context.Context, _ string, _ storage.ListOptions, list runtime.Object) error {

@@ -88,7 +88,7 @@ type begun struct {
 func (b *begun) Signal() { b.once.Do(func() { close(b.done) }) }
 func (b *begun) Wait()   { <-b.done }
 
-// timed is a context with a deadline that never expires.
+// timed is a context that has a deadline but does not end at it.
 type timed struct {
 	context.Context
 	deadline time.Time

@@ -76,9 +76,10 @@ type Conn struct {
 
 var _ access.Connection = (*Conn)(nil)
 
-// Open counts a new connection of an address. An unknown address is invalid.
-// Control calls shed at most once to close the connection, from any goroutine, so
-// shed must not block. The caller calls Close when the connection has ended.
+// Open counts a new connection of an address, which is the zero Addr if it is
+// unknown. Control calls shed at most once to close the connection, from any
+// goroutine, so shed must not block. The caller calls Close when the connection has
+// ended.
 func (c *Control) Open(address netip.Addr, shed func()) *Conn {
 	conn := &Conn{control: c, shed: shed, block: access.Client{Address: address}.Block()}
 	conn.change(silent)

@@ -7,12 +7,12 @@ import (
 
 // The following functions select the changes of P9 from the writes of the simulation.
 
-// newStatus returns the writes that change an object's status.
+// newStatus returns the new value if it changes the object's status, and nil otherwise.
 func newStatus(was, is []byte) []byte {
 	return ifChanged(was, is, "status")
 }
 
-// newTemplate returns the writes that begin a rollout.
+// newTemplate returns the new value if it begins a rollout, and nil otherwise.
 func newTemplate(was, is []byte) []byte {
 	return ifChanged(was, is, "spec", "template")
 }

@@ -1,5 +1,5 @@
-// Command chaos runs the whole product under faults and checks what its readers
-// received.
+// Command chaos runs the whole product under faults and checks the data that its
+// readers received.
 //
 // It starts three etcd members and two connectors as processes, the connectors
 // with TLS. The readers are three Go clients and a page in Chromium. Every

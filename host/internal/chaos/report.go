@@ -20,7 +20,7 @@ var (
 	errLost         = errors.New("lost events")
 )
 
-// verify checks recordings of one reader, with or without that of etcd.
+// verify checks the recordings of one reader, with or without the recording of etcd.
 func verify(files []string) error {
 	h := &recording.History{}
 	for _, name := range files {

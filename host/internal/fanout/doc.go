@@ -7,9 +7,9 @@
 //
 // A thousand readers watch one resource with a thousand different selectors. They run in another
 // process, so that their time is not counted. The cases differ in the number of readers that a
-// change matches. The broadcast knows the recipients in advance. It writes the same number of
-// bytes to the same number of sockets from one loop, without goroutines, locks or access to the
-// data.
+// change matches. The recipients of the broadcast are fixed in advance. It writes the same
+// number of bytes to the same number of sockets from one loop, without goroutines, locks or
+// access to the data.
 //
 // The time of the connector is the processor time of the whole process. It includes
 // scanning and compressing each object once, and the source in memory. Periodic progress reports

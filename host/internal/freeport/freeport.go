@@ -1,5 +1,5 @@
-// Package freeport chooses TCP ports for programs that must know their address before
-// they listen, such as the members of an etcd cluster and the servers of tests.
+// Package freeport chooses TCP ports for programs whose address must be fixed before
+// they listen. Examples are the members of an etcd cluster and the servers of tests.
 //
 // A port is not reserved by opening a listener on port 0 and closing it. An outgoing
 // connection or the next listener on port 0 may take the port before the program does.
@@ -26,10 +26,10 @@ var reservations struct {
 	sockets []net.PacketConn
 }
 
-// Reserve returns a TCP port that is free on 127.0.0.1. No other call, in this or
-// another process, returns it while this process runs, because Reserve binds the UDP
-// port of the same number until the process exits. The TCP port stays free, also
-// between a stop and a restart of its server.
+// Reserve returns a TCP port that is free on 127.0.0.1. Reserve binds the UDP port
+// of the same number until the process exits. Until then, no other call in this or
+// another process returns the port. The TCP port stays free, also between a stop and
+// a restart of its server.
 func Reserve() (int, error) {
 	for range attempts {
 		port := first + rand.IntN(last-first+1)

@@ -8,7 +8,7 @@
 // The command connects readers of one resource, idle connections and informers. Some
 // readers are slow, and some never read. It changes objects at a fixed rate and prints
 // the memory per kind of client. Then each kind of abuse runs for a while, in its own
-// process with the lowest priority, because real abusers use other machines and take no
+// process with the lowest priority. Real abusers use other machines, and take no
 // processor time from healthy readers. Before and during an abuse, the command measures
 // the latency of healthy readers. The table shows the ratios of the latencies, the
 // connector's memory and processor time, and the limits that refused the abuse.

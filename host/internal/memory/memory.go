@@ -80,9 +80,8 @@ func percent(bytes, percent int64) int64 { return bytes / 100 * percent }
 type Crowd interface {
 	// Count returns the number of readers.
 	Count() int
-	// Shed disconnects the newest readers of the clients with the most readers. It
-	// disconnects one percent of all readers, and at least one. At least keep readers
-	// remain.
+	// Shed disconnects the newest readers of the heaviest clients. It disconnects one
+	// percent of all readers, and at least one. At least keep readers remain.
 	Shed(keep int)
 }
 

@@ -110,7 +110,7 @@ func nodeUnits(files []string) []unit {
 	return units
 }
 
-// packagesExcept returns the import paths of the module's packages without those in except.
+// packagesExcept returns the import paths of the module's packages that are not in except.
 func packagesExcept(except []string) ([]string, error) {
 	all, err := goList("./...")
 	if err != nil {
