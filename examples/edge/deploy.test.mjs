@@ -1,4 +1,4 @@
-// Runs the platform's own tool on the deployed files. This needs no account.
+// Runs the platform's own tool on the files to deploy. This requires no account.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 
 const cwd = fileURLToPath(new URL(".", import.meta.url));
-/** The platform's limit, and its former limit after gzip on the smallest plan. */
+/** The platform's size limit for a worker, and its former limit after gzip on the smallest plan. */
 const maxKiB = 64 * 1024;
 const maxPackedKiB = 3 * 1024;
 

@@ -1,5 +1,5 @@
-// Prints the pods of a Kubernetes API by node, without a connector: first run
-// kubectl proxy.
+// Prints the pods of a Kubernetes API by node, without a connector. Run kubectl proxy
+// first.
 import { connectKubernetes } from "../../js/dist/node.js"; // in your project: from "watchglass"
 import { printErrors } from "./errors.mjs";
 

@@ -1,4 +1,4 @@
-// Prints how long a collection takes to sync, and how much memory it uses.
+// Prints the time that a collection takes to sync, and the memory that it uses.
 import { connect } from "../../js/dist/node.js"; // in your project: from "watchglass"
 import { printErrors } from "./errors.mjs";
 

@@ -1,4 +1,4 @@
-// A live table of pods with search, sorting, counts by phase, groups that open, and its age.
+// A live table of pods with search, sorting, counts by phase, groups that expand, and its state.
 import { Fragment, useState } from "react";
 import { createRoot } from "react-dom/client";
 import { createClient, type Cell, type Condition, type Row } from "watchglass";

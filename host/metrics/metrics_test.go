@@ -33,7 +33,7 @@ func everything(t *testing.T) []prometheus.Collector {
 	t.Helper()
 	timings, limits := metrics.NewTimings(), limit.NewSet()
 	objects := memory.New()
-	objects.Update(pods, api.NewKey("a", "one"), []byte(`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"one","namespace":"a","uid":"1"}}`))
+	objects.Put(pods, api.NewKey("a", "one"), []byte(`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"one","namespace":"a","uid":"1"}}`))
 	c := connector.New(connector.Config{Source: objects, Timings: timings, Limits: limits, Logger: slog.New(slog.DiscardHandler)})
 	t.Cleanup(func() { assert.NoError(t, c.Close(context.WithoutCancel(t.Context()))) })
 	release, err := c.Hold(t.Context(), pods)

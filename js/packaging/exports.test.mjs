@@ -1,4 +1,4 @@
-// Every entry of `exports` in package.json: bundled into a page or a worker, and run there.
+// Bundles every entry of `exports` in package.json into a page or a worker, and runs it there.
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -13,7 +13,10 @@ import { here, html, rows, served, showsRows, strictPolicy, workspace } from "./
 
 const space = workspace("exports");
 
-/** Imports and the body of a function that returns the names of the pods, by entry. `connections` are those of two tabs. */
+/**
+ * For each entry, the imports and the body of a function that returns the names of the
+ * pods. `connections` is the number of connections of two tabs.
+ */
 const pages = {
   ".": [`import { connect } from "watchglass";`, `
     const view = (await connect(url)).collection("v1/pods").view({ sort: "name" });
@@ -49,7 +52,7 @@ const pages = {
     document.body.append(inspector);
     while (!inspector.shadowRoot.textContent.includes("v1/pods")) await new Promise(requestAnimationFrame);
     return (await pods.list()).items.map(({ metadata }) => metadata.name);`],
-  // Each tab is a user of its own, because clearPersisted ends the persistence of the other tab.
+  // Each tab has its own user, because clearPersisted ends the persistence of the other tab.
   "./persistence": [`import { connect } from "watchglass";
     import { clearPersisted } from "watchglass/persistence";`, `
     const wg = await connect(url, { identity: crypto.randomUUID(), persist: true });
@@ -141,7 +144,7 @@ for (const [entry, [imports, body, options]] of Object.entries(pages)) {
   });
 }
 
-/** Entries for other runtimes, and those that are not modules of JavaScript. */
+/** Entries for other runtimes, and entries that are not JavaScript modules. */
 const unimportable = ["./edge", "./worker", "./watchglass.wasm", "./package.json"];
 
 test("Node imports every entry without connecting", async () => {

@@ -1,4 +1,4 @@
-// The examples of README.md, as a reader would copy them: compiled, and run in Vite's
+// Compiles the examples of README.md, as a user would copy them, and runs them in Vite's
 // development server, in its build and in Node.
 
 import assert from "node:assert/strict";
@@ -18,14 +18,14 @@ const run = promisify(execFile);
 
 const examples = [...readFileSync(join(here, "../README.md"), "utf8").matchAll(/^```(tsx?)\n([^]*?)^```$/gm)].map(([, language, text]) => ({ language, text }));
 
-/** The example that contains a text. */
+/** Returns the example that contains a text. */
 function example(text) {
   const found = examples.filter((one) => one.text.includes(text));
   assert.equal(found.length, 1, `examples with ${JSON.stringify(text)}`);
   return found[0].text;
 }
 
-// What the examples leave to the reader.
+// The names that the examples use without a definition.
 const globals = `import type { Collection, Watchglass } from "watchglass";
   declare global {
     const wg: Watchglass, pods: Collection, sets: Collection;
@@ -87,7 +87,7 @@ test("the React example runs in Vite's development server and its build", { time
   await lists(`http://127.0.0.1:${built.httpServer.address().port}/`, pods).finally(() => built.close());
 });
 
-/** A cluster in memory, and an example that connects to it. */
+/** A module with a cluster in memory, to which the examples connect. */
 const cluster = `import { TestCluster } from "watchglass/testing";
   export const cluster = new TestCluster();
   const pod = (namespace, name, nodeName) => cluster.apply({ apiVersion: "v1", kind: "Pod", metadata: { name, namespace, labels: { app: "web" } }, spec: { nodeName }, status: { phase: "Running" } });
@@ -110,7 +110,7 @@ test("the TanStack DB example joins two collections", { timeout: 120_000 }, asyn
   await lists(`http://127.0.0.1:${server.httpServer.address().port}/`, ["web-1 in 10.0.0.0/24", "web-2 in 10.0.0.0/24"]).finally(() => server.close());
 });
 
-/** Runs an example in Node. The program then runs `rest`, and prints what it returns. */
+/** Runs an example in Node. The program then runs `rest`, and prints the result. */
 async function inNode(name, text, before, rest) {
   const program = `${inMemory(text)}\n;console.log(JSON.stringify(await (async () => { ${rest} })()));`;
   const { code } = transformSync(program, { loader: "ts", target: "node20", format: "esm" });
@@ -119,7 +119,7 @@ async function inNode(name, text, before, rest) {
   return JSON.parse(stdout.trim().split("\n").at(-1));
 }
 
-/** Sets `wg` and `pods`, and notes the views that an example opens. */
+/** Sets `wg` and `pods`, and records the views that an example opens. */
 const opened = `import { connect } from "watchglass";
   import { cluster } from "./cluster.js";
   globalThis.wg = await connect(cluster.url, cluster.options);

@@ -1,4 +1,4 @@
-// Vitest with jsdom, whose realm has an ArrayBuffer of its own.
+// Tests of Vitest with jsdom, whose realm has its own ArrayBuffer.
 
 import assert from "node:assert/strict";
 import { symlinkSync } from "node:fs";
@@ -13,7 +13,7 @@ const space = workspace("jsdom");
 const setup = `import { expect, test } from "vitest";
 import { connect, createClient } from "watchglass";`;
 
-/** The tests of an author's project. */
+/** Returns the tests of an author's project. */
 const files = (url) => ({
   "cluster.test.js": `${setup}
 import { TestCluster } from "watchglass/testing";
@@ -34,7 +34,7 @@ test("a component sees the objects of the cluster in memory", async () => {
 import { runInNewContext } from "node:vm";
 import { WebSocket as Socket } from "ws";
 const foreign = runInNewContext("(bytes) => Uint8Array.from(bytes).buffer");
-/** A WebSocket whose messages are of another realm, as those of frames are. */
+/** A WebSocket whose messages are of another realm, like the messages of a frame. */
 class ForeignSocket extends Socket {
   set onmessage(listener) {
     super.onmessage = ({ data }) => listener({ data: foreign(new Uint8Array(data)) });
@@ -51,7 +51,7 @@ for (const [name, WebSocket] of Object.entries({ "the default": undefined, ws: S
 }`,
 });
 
-// In a pool of VMs, the globals of a test are of another realm than the buffers of Node.
+// In a pool of VMs, the globals of a test and the buffers of Node are of different realms.
 for (const pool of ["forks", "vmForks"]) {
   test(`the tests of a project run in Vitest with jsdom, in the pool ${pool}`, { timeout: 240_000 }, async () => {
     const root = space.project(pool, { ...files(space.url), "vitest.config.js": `export default { test: { environment: "jsdom", pool: "${pool}", testTimeout: 60_000 } };` });

@@ -1,4 +1,4 @@
-// Next.js with the app router: the page is rendered on the server first.
+// Tests of Next.js with the app router, which first renders the page on the server.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";

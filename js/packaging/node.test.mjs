@@ -1,4 +1,4 @@
-// Node, and the compilers that check types.
+// Tests of Node, and of the compilers that check types.
 
 import assert from "node:assert/strict";
 import { execFile, execFileSync } from "node:child_process";
@@ -26,7 +26,7 @@ test("Node imports the package, runs the engine and exits when it is closed", as
       console.log("rows: " + view.snapshot.rows.map((row) => row.name).join(" "));
       wg.close();`,
   });
-  // Not synchronously: the connector runs in this process.
+  // The call is asynchronous, because the connector runs in this process.
   const { stdout } = await promisify(execFile)(process.execPath, ["main.mjs"], { cwd: folder, encoding: "utf8", timeout: 60_000 });
   assert.equal(stdout.trim(), rows);
 });

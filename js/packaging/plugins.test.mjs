@@ -1,5 +1,5 @@
-// Pages that cannot serve the package's files from their own origin: plugins of other
-// programs, content delivery networks, and pages with Trusted Types.
+// Tests of pages that cannot serve the package's files from their own origin: plugins of
+// other programs, content delivery networks, and pages with Trusted Types.
 
 import { copyFileSync, cpSync } from "node:fs";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import { html, script, served, showsRows, strictPolicy, workspace } from "./supp
 
 const space = workspace("plugins");
 
-/** A policy that allows only scripts of the page's origin, and workers from blobs. */
+/** Returns a policy that allows only scripts of the page's origin, and workers from blobs. */
 const inlinePolicy = (url) => strictPolicy(url).replace("worker-src 'self'", "worker-src blob:").replace("connect-src 'self'", "connect-src");
 
 /** Each tab has its own engine. */

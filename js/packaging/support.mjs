@@ -1,5 +1,5 @@
-// Shared by the packaging tests: the packed tarball, projects that depend on it, a
-// connector with two pods, and a browser.
+// The common parts of the packaging tests: the packed tarball, projects that depend on it,
+// a connector with two pods, and a browser.
 //
 // Rollup and Next.js are pinned to releases whose packages for all platforms can be
 // installed. `npm ci` refuses a lock file that lacks one of them.
@@ -23,7 +23,7 @@ export function workspace(name) {
   const work = join(here, "build", name);
   const space = {
     dist: join(work, "package/dist"),
-    /** The URL of a connector that serves the pods `rows` names. */
+    /** The URL of a connector that serves the pods that `rows` names. */
     url: "",
     connector: undefined,
     /** Makes a project with the package installed, and returns its folder. */
@@ -41,7 +41,8 @@ export function workspace(name) {
   before(async () => {
     rmSync(work, { recursive: true, force: true });
     mkdirSync(work, { recursive: true });
-    // Ignore scripts: they write into the folder that other test files pack concurrently.
+    // Scripts are ignored, because they write into the folder that other test files pack
+    // concurrently.
     const packed = execFileSync("npm", ["pack", "--ignore-scripts", "--json", "--pack-destination", work], { cwd: join(here, ".."), stdio: ["ignore", "pipe", "inherit"], encoding: "utf8" });
     execFileSync("tar", ["-xzf", JSON.parse(packed)[0].filename], { cwd: work });
     const bundle = join(work, "connector.mjs");
@@ -59,7 +60,7 @@ export function workspace(name) {
 /** The text that a page or a program shows when it has received the connector's pods. */
 export const rows = "rows: web-1 web-2";
 
-/** A program for pages that shows the names of the pods. */
+/** Returns a program for pages that shows the names of the pods. */
 export const script = (url, options = "{}") => `import { connect } from "watchglass";
   const show = (text) => { document.querySelector("p").textContent = text; };
   async function main() {
@@ -70,10 +71,10 @@ export const script = (url, options = "{}") => `import { connect } from "watchgl
   }
   main().catch((error) => show("failed: " + error.message));`;
 
-/** The page that loads a script. */
+/** Returns the page that loads a script. */
 export const html = (src, head = "") => `<!doctype html><link rel="icon" href="data:,">${head}<p>loading</p><script type="module" src="${src}"></script>`;
 
-/** The strictest policy that the package supports. */
+/** Returns the strictest policy that the package supports. */
 export const strictPolicy = (url) => `default-src 'none'; img-src data:; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self' ${new URL(url).origin}; worker-src 'self'`;
 
 let launched;
@@ -81,7 +82,7 @@ after(async () => (await launched)?.close());
 
 /**
  * Opens a page in two tabs, and checks that both show the pods. By default they share one
- * connection: that of a SharedWorker, and in a browser without one that of an elected page.
+ * connection, of a SharedWorker or, without SharedWorker, of an elected page.
  */
 export async function showsRows(space, at, { policy, connections = 1 } = {}) {
   launched ??= chromium.launch({ executablePath, args });

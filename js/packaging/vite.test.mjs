@@ -1,4 +1,4 @@
-// Vite's development server and its build, of every major version in use.
+// Tests of Vite's development server and its build, in every major version in use.
 
 import { test } from "node:test";
 import { html, script, showsRows, strictPolicy, workspace } from "./support.mjs";
@@ -6,8 +6,9 @@ import { html, script, showsRows, strictPolicy, workspace } from "./support.mjs"
 const space = workspace("vite");
 
 /**
- * Lets Vite find and bundle the dependencies of the page. If it finds one while the page is
- * open, it reloads the page with another location of the worker, and so another connection.
+ * Lets Vite find and bundle the dependencies of the page. If Vite finds one while the page
+ * is open, it reloads the page with another location of the worker. The page then uses
+ * another connection.
  */
 async function settle(server) {
   await server.warmupRequest("/main.js");

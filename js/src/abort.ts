@@ -1,6 +1,6 @@
 /**
- * Starts an operation and settles as it does, or rejects with the reason of the signal
- * once that is aborted. Passes a result that arrives after that to `late`.
+ * Starts an operation and settles with its result, or rejects with the signal's reason
+ * when the signal is aborted. Passes a result that arrives after the abort to `late`.
  */
 export function abortable<T>(start: () => Promise<T>, signal: AbortSignal | undefined, late?: (result: T) => void): Promise<T> {
   return signal ? race(start, signal, late) : start();

@@ -23,8 +23,8 @@ export function trusted(url: string): TrustedScriptURL | string {
 }
 
 /**
- * Returns a script of this origin that loads the script of a worker from another one.
- * Browsers refuse to start a worker from there directly.
+ * Returns the URL of a script of this origin that imports a worker's script from another
+ * origin. Browsers refuse to start a worker from another origin directly.
  */
 export function bootstrap(script: string): TrustedScriptURL | string {
   return trusted(URL.createObjectURL(new Blob([`import ${JSON.stringify(script)};`], { type: "text/javascript" })));

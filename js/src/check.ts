@@ -1,11 +1,11 @@
 // Checks of arguments that untyped programs may pass incorrectly. The engine cannot
-// report such errors: an invalid frame makes it close everything that the program
-// has open.
+// report these errors, because it closes everything that the program has open when
+// it receives an invalid frame.
 import { badRequest, type WatchglassError } from "./errors.js";
 import type { CollectionOptions, Column, ConnectOptions, ListOptions, Selectors } from "./types.js";
 import { columnKinds } from "./wire/outputs.js";
 
-/** Returns a whole number up to a maximum, which fits 32 bits. Throws a 400 otherwise. */
+/** Returns the value if it is a whole number from 0 to `max`. Throws a 400 otherwise. */
 export function uint32(name: string, value: number, max = 0xffff_ffff): number {
   if (Number.isInteger(value) && value >= 0 && value <= max) return value;
   throw wrongType(name, value, `a whole number from 0 to ${max}`);
@@ -17,7 +17,7 @@ export function wrongType(name: string, value: unknown, expected: string): Watch
   return badRequest(`${name} is ${shown}, expected ${expected}`);
 }
 
-/** Returns a string. Throws a 400 otherwise. */
+/** Returns the value if it is a string. Throws a 400 otherwise. */
 export function text(name: string, value: string): string {
   if (typeof value === "string") return value;
   throw wrongType(name, value, "a string");
@@ -50,7 +50,7 @@ export function columns(chosen: CollectionOptions["columns"] = []): readonly Col
 /** Returns selectors in the form of commands. Throws a 400 for invalid ones. */
 export const selection = (options: Selectors): Required<Selectors> => textOptions(options, "namespace", "labelSelector", "fieldSelector");
 
-/** Returns options that are strings, by default empty. Throws a 400 for others. */
+/** Returns the named options, which are strings and default to "". Throws a 400 for other types. */
 export function textOptions<Name extends string>(options: { readonly [name in Name]?: string }, ...names: Name[]): Record<Name, string> {
   return Object.fromEntries(names.map((name) => {
     const { [name]: value = "" } = options;

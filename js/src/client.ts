@@ -69,8 +69,8 @@ export class Client implements Watchglass {
   }
 
   /**
-   * Metrics contain engine-wide IDs, which are large. They are shown relative to this
-   * client's first ID.
+   * Returns the name of a metric with its engine-wide ID relative to this client's
+   * first ID, because engine-wide IDs are large.
    */
   #ownName(name: string): string {
     return name.replace(/^collection\.(\d+)\./, (whole, digits) => {

@@ -13,7 +13,7 @@ const lateMillis = 90_000;
  * the larger difference.
  */
 export class Clock {
-  /** How often the clock has detected that the machine slept. */
+  /** The number of times that the clock has detected that the machine slept. */
   sleeps = 0;
   #wall = Date.now();
   #steady = performance.now();

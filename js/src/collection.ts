@@ -34,21 +34,24 @@ import { Match, type MemberCommand } from "./wire/commands.js";
 import type { Delivery } from "./wire/outputs.js";
 
 /**
- * The options of a collection inside of the package, where restored chunks are passed
- * separately.
+ * The options of a collection within the package. Chunks to restore may lack their
+ * bodies.
  */
 export interface OpenOptions extends Omit<CollectionOptions, "restore"> {
   restore?: Iterable<Uint8Array | ChunkHead>;
   /**
-   * Called when a body that was not loaded at first cannot be loaded. The collection then
-   * has discarded the restored state, and the stored one must be deleted.
+   * Called when a body that was omitted at first cannot be loaded. The collection has
+   * then discarded the restored state, and the caller must delete the stored state.
    */
   lost?: (why: Status) => void;
 }
 
 const optional = () => import("./optional.js");
 
-/** Awaits code of optional.js, which has its own copy of the class of errors. */
+/**
+ * Awaits a function of optional.js and converts its errors, because optional.js has its
+ * own copy of WatchglassError.
+ */
 async function own<T>(act: () => Promise<T>): Promise<T> {
   try {
     return await act();
@@ -75,7 +78,7 @@ export class CollectionHandle<T extends object> implements Collection<T>, OpenCo
   readonly #children = new Set<Open>();
   readonly #views = new Set<ViewHandle>();
   readonly #lost: OpenOptions["lost"];
-  /** All stored chunks were passed to the engine. */
+  /** Whether all stored chunks were passed to the engine. */
   #handedIn = false;
   #status: CollectionStatus = Object.freeze({ state: "connecting" });
   #progress: CollectionProgress = Object.freeze({ resourceVersion: "0", lastProgress: 0, objects: 0, loaded: 0, total: 0, bodies: 0 });
@@ -91,7 +94,7 @@ export class CollectionHandle<T extends object> implements Collection<T>, OpenCo
     this.#columns = columns(options.columns);
     this.id = client.register(this);
     this.#open(chunks !== undefined);
-    // A promise that was rejected before stays rejected.
+    // If the promise was rejected before, it stays rejected.
     if (chunks) {
       const done = own(async () => (await optional()).restore(client, this.id, chunks)).finally(() => (this.#handedIn = true));
       done.then(this.#restored.resolve, this.#restored.reject);

@@ -1,6 +1,6 @@
 /**
- * Calls a function when triggers have paused for some time, and at the latest some time
- * after the first one.
+ * Calls a function when no trigger has arrived for `quietMillis`, and at the latest
+ * `mostMillis` after the first trigger.
  */
 export class Debouncer {
   readonly #act: () => Promise<void>;
@@ -18,7 +18,7 @@ export class Debouncer {
     this.#act = act;
   }
 
-  /** Whether no trigger is pending. */
+  /** Whether no trigger is pending and no call is running. */
   get settled(): boolean {
     return this.#first === 0 && !this.#acting;
   }

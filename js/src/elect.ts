@@ -40,7 +40,7 @@ export function elect(name: string, start: WorkerCandidate["start"]): WorkerPort
   return election.join();
 }
 
-/** The part of one page in the elections for a worker. */
+/** The participation of one page in the elections for a worker. */
 class Election {
   readonly #name: string;
   readonly #start: WorkerCandidate["start"];
@@ -57,12 +57,15 @@ class Election {
     this.#frozen = false;
     this.#campaign();
   };
-  /** Withdraws from the queue of the lock; undefined outside of it and for the elected page. */
+  /**
+   * Withdraws this page from the queue of the lock. Undefined if the page is elected or not in
+   * the queue.
+   */
   #withdraw: AbortController | undefined;
   /** The worker of the elected page, and how to release the lock. */
   #worker: WorkerPort | undefined;
   #release: (() => void) | undefined;
-  /** The worker has not responded yet. */
+  /** Whether the worker was started and has not responded yet. */
   #starting = false;
   /** The number of pages that the worker reported. */
   #pages = 0;
@@ -98,7 +101,7 @@ class Election {
     this.#endIfUnused();
   }
 
-  /** Sends a message to the worker, wherever it runs. */
+  /** Sends a message to the worker, in this page or in another one. */
   tell(message: ToElected, transfer: Transferable[] = []): void {
     if (this.#worker) this.#worker.postMessage(message as unknown as ToWorker, transfer);
     else this.#channel.postMessage(message);
@@ -172,7 +175,7 @@ class Election {
     this.#campaign();
   }
 
-  /** The worker cannot be started here. */
+  /** Reports to all ports that the worker cannot be started, and ends their participation. */
   #fail(message: string): void {
     for (const port of [...this.#ports]) {
       port.onfailure?.(message);
@@ -244,7 +247,7 @@ class ElectedPort implements WorkerPort {
     return this.#first === undefined;
   }
 
-  /** Waits for the worker on a pipe, in place of a previous one. */
+  /** Waits for the worker on a pipe, which replaces the previous one. */
   use(pipe: Pipe): void {
     this.#pipe?.close();
     this.#pipe = pipe;

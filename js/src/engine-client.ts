@@ -9,21 +9,27 @@ import { split, Writer } from "./wire/codec.js";
 import { writeMemberCommand, type MemberCommand } from "./wire/commands.js";
 import { readDelivery, type Delivery } from "./wire/outputs.js";
 
-/** A resource that is open at the engine under its own ID. */
+/** A collection, watch, view, object or request that is open at the engine under its own ID. */
 export interface Open {
   /** Receives an output with the ID of this resource. */
   receive(output: Delivery): void;
-  /** The engine was replaced, and the new one does not know the ID. */
+  /** Called after the engine was replaced. The new engine does not have the ID. */
   restarted(status: Status): void;
-  /** The engine does not respond and is about to be replaced. Its state may be outdated. */
+  /**
+   * Called when the engine does not respond and is about to be replaced. The resource's
+   * state may be outdated.
+   */
   silent?(status: Status): void;
-  /** The client ended, and this resource with it. */
+  /** Called when the client ends. The resource ends with it. */
   closed(error: WatchglassError): void;
-  /** Describes the resource for {@link Watchglass.opened}. It contains the engine's IDs, and no requests. */
+  /**
+   * Describes the resource for {@link Watchglass.opened}, with engine-wide IDs. Requests
+   * have no description.
+   */
   describe?(): Opened;
 }
 
-/** The interface of a collection to its watches, windows and snapshots. */
+/** The interface of a collection to its watches, views and snapshots. */
 export interface OpenCollection {
   readonly id: number;
   readonly client: EngineClient;
@@ -88,12 +94,12 @@ export class EngineClient {
     return this.#listeners.add(listener);
   }
 
-  /** A resource was opened or closed, or its state changed. */
+  /** Schedules the listeners after a resource was opened or closed, or its state changed. */
   changed(): void {
     if (!this.#listeners.empty) onNextFrame(this.#notify);
   }
 
-  /** Describes everything that is open, in the order of opening. IDs are relative to the first of this client. */
+  /** Describes everything that is open, in the order of opening. IDs are relative to this client's first ID. */
   opened(): Opened[] {
     return [...this.#open.values()].flatMap((open) => {
       const opened = open.describe?.();
@@ -110,7 +116,7 @@ export class EngineClient {
     if (this.#open.size >= idsPerMember - 1) throw internalError(`more than ${idsPerMember - 1} watches, views and requests are open at once`);
   }
 
-  /** Reports whether the page is hidden. */
+  /** Informs the engine whether the page is hidden. */
   hide(hidden: boolean): void {
     this.#membership.hide(hidden);
   }
@@ -184,8 +190,8 @@ export class EngineClient {
   /** Ends the client and everything that is open. Later calls have no effect. */
   end(error: WatchglassError): void {
     if (this.#closed) return;
-    // In the order of opening: collections precede their watches and views, which
-    // end with them and are not visited again.
+    // Resources are closed in the order of opening. Collections precede their watches and
+    // views, which end with them and are not visited again.
     for (const open of this.#open.values()) open.closed(error);
     this.#open.clear();
     this.#closed = error;
@@ -222,7 +228,8 @@ export class EngineClient {
     if (this.#closed) return;
     this.#writer.take(); // the commands were addressed to the old engine
     const status: Status = { code: 500, reason: "InternalError", message: `the engine failed and was restarted: ${message}` };
-    // In the order of opening: collections precede their watches and views.
+    // Resources are notified in the order of opening, so collections precede their
+    // watches and views.
     for (const open of [...this.#open.values()]) open.restarted(status);
   }
 }

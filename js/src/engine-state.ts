@@ -56,7 +56,7 @@ export type EngineEvent =
 
 const never: Failures = { repeated: 0, at: 0 };
 
-/** The state of an engine with its first guest. */
+/** Returns the state of an engine with its first guest. */
 export function started(guest: Guest): EngineState {
   return { name: "running", guest, failures: never };
 }

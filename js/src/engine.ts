@@ -37,7 +37,7 @@ export interface EngineOptions {
   dial: Dial;
   /** Sends requests for a guest that reads Kubernetes itself. */
   request?: OpenRequest;
-  /** Creates a guest. Called again after a request has failed. */
+  /** Creates a guest. Called again after a guest has failed. */
   guest: () => Promise<Guest>;
   /**
    * Arranges for a call of {@link Engine.tick} at this time, in milliseconds since the
@@ -80,7 +80,7 @@ export class Engine {
   #wake: ReturnType<typeof setTimeout> | undefined;
   #restart: ReturnType<typeof setTimeout> | undefined;
   readonly #clock = new Clock();
-  /** The sleeps of the clock after which the streams were renewed. */
+  /** The number of the clock's sleeps when the streams were last renewed. */
   #sleeps = 0;
   #pause: ReturnType<typeof setTimeout> | undefined;
 
@@ -116,8 +116,8 @@ export class Engine {
   }
 
   /**
-   * Adds a member, with the number that it had at a previous engine if that is given and
-   * free.
+   * Adds a member, with the number that it had at a previous engine if one is given.
+   * Throws if the number is in use.
    */
   attach(events: MemberEvents, wanted?: number): Membership {
     const member = this.#members.add(events, wanted);
@@ -292,8 +292,9 @@ export class Engine {
   }
 
   /**
-   * Ticks at a time of the clock; zero for never. The guest does not repeat its request,
-   * and timers of Node and browsers may fire a millisecond early, so wait again then.
+   * Schedules a tick at a time of the clock; zero for never. Timers of Node and browsers
+   * may fire a millisecond early. The guest does not repeat its request, so the timer is
+   * then set again.
    */
   #wakeAt(millis: number): void {
     clearTimeout(this.#wake);
@@ -310,8 +311,9 @@ export class Engine {
   }
 
   /**
-   * Renews the streams after the machine slept. They are usually dead then, which the guest
-   * would notice only after the silent period. Collections resume without a list.
+   * Renews the streams after the machine slept. They are usually dead by then, and the
+   * guest would detect this only after the silent period. Collections resume without a
+   * list.
    */
   #checkSleep(): void {
     if (this.#sleeps === this.#clock.sleeps) return;
@@ -371,7 +373,10 @@ export class Engine {
     if (!this.#options.flushes) this.#schedule.run();
   }
 
-  /** Passes a piece of a body to the guest without a copy, after the queued events. */
+  /**
+   * Passes a piece of a body to the guest after the queued events. The piece is copied
+   * only once, into the guest.
+   */
   #passBody(stream: number, piece: Uint8Array): void {
     this.flush();
     this.#run((guest) => guest.stepData(stream, piece));
@@ -392,7 +397,7 @@ export class Engine {
         guest.step(frames);
       } catch (error) {
         if (!(error instanceof GuestError) || error.poisoned) throw error;
-        // The stream's data is malformed, so the stream ends.
+        // The data of a stream is malformed, so all streams end.
         const w = new Writer();
         for (const [stream, open] of this.#streams) {
           open?.close(error.message);
@@ -450,7 +455,10 @@ export class Engine {
   }
 }
 
-/** Runs a function in a separate task, once for all calls before that. */
+/**
+ * Returns a scheduler that runs a function in a separate task, once for all calls of
+ * `run` before that.
+ */
 function eachTask(act: () => void): { run(): void; close(): void } {
   let due = false;
   const fire = (): void => {

@@ -1,5 +1,5 @@
-// The basis of adapters that need every object of a collection: a cache fed by a
-// watch, and the differences after a new list.
+// A cache of all objects of a collection, for adapters. A watch feeds it, and it computes
+// the differences after a new list.
 
 import type { WatchglassClient } from "./lazy.js";
 import type { Collection, KubeObject, ResourceVersion, Selectors, Watchglass } from "./types.js";
@@ -21,7 +21,7 @@ export interface ObjectChange<T extends object> {
   /** The previous state, for a modification. */
   previous?: T;
   /**
-   * The deletion was missed, so the object may have had a later state than
+   * Set if the deletion was missed. The object may then have had a later state than
    * {@link object}.
    */
   finalStateUnknown?: true;
@@ -39,8 +39,8 @@ export class ObjectCache<T extends object> {
   readonly #changed: (changes: ObjectChange<T>[]) => void;
 
   /**
-   * Takes a callback for each change, and for the differences after each complete state,
-   * even if there are none.
+   * Creates a cache. The callback receives each change, and the differences after each
+   * complete state, even if there are none.
    */
   constructor(changed: (changes: ObjectChange<T>[]) => void) {
     this.#changed = changed;

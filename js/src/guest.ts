@@ -14,8 +14,8 @@ export const abi = (1 << 24) | fingerprint;
 /** The error of a call that the guest refused. */
 export class GuestError extends Error {
   /**
-   * False: the input was invalid and nothing was applied; the guest remains usable. True:
-   * the guest is broken and must be replaced.
+   * False if the input was invalid and nothing was applied, so that the guest remains
+   * usable. True if the guest is broken and must be replaced.
    */
   readonly poisoned: boolean;
 
@@ -92,8 +92,8 @@ interface Exports {
 const names = ["wg_abi", "wg_reserve", "wg_open", "wg_step", "wg_tick", "wg_ready", "wg_out", "wg_advance", "wg_error", "wg_close"] as const;
 
 /**
- * Returns the body that was omitted from a RestoreChunk, by its name there; empty if it
- * no longer exists.
+ * Returns a body that was omitted from a RestoreChunk, by its name in the chunk; empty if
+ * it no longer exists.
  */
 export type Load = (name: number) => Uint8Array;
 
@@ -186,8 +186,8 @@ class WasmGuest implements Guest {
   }
 
   /**
-   * An instance remains callable after a trap, with corrupt state, so the first trap ends
-   * it.
+   * Calls an export. An instance remains callable after a trap, with corrupt state, so
+   * the first trap ends it.
    */
   #call(what: string, call: () => number): number {
     if (this.#broken) throw this.#broken;

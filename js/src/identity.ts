@@ -6,7 +6,7 @@ import type { ConnectOptions } from "./types.js";
 
 /**
  * How long a token function may take at the start, in milliseconds. A page with a slower
- * one gets its own engine.
+ * function gets its own engine.
  */
 const timeoutMillis = 10_000;
 

@@ -68,7 +68,7 @@ function attachInline(url: string, options: ConnectOptions): Promise<Client> {
       const { attachEngine } = await import("./start.js");
       return await attachEngine({ ...options, url }, events);
     } catch (error) {
-      // The file has its own copy of the class.
+      // start.js has its own copy of the class WatchglassError.
       const { status } = error as Partial<WatchglassError>;
       throw status ? new WatchglassError(status, { cause: error }) : internalError(`the engine cannot be started: ${messageOf(error)}`, error);
     }
@@ -86,12 +86,13 @@ async function attachToWorker(url: string, options: ConnectOptions): Promise<Cli
   return Client.attach((events) => attachWorker(port, events), user.token);
 }
 
-// Few pages need this code.
+// Loaded on demand, because few pages need this code.
 const load = () => import("./optional.js");
 
 /**
- * Ways to start the worker, in order of preference: one for all pages if that is allowed,
- * then one for this page. Browsers do not share a script of another origin.
+ * Returns the ways to start the worker, in order of preference: one for all pages if that
+ * is allowed, then one for this page. Browsers do not share a worker whose script is of
+ * another origin.
  */
 function workerCandidates(share: boolean, at: ConnectOptions["workerURL"]): WorkerCandidate[] {
   const moved = at === undefined ? movedByVite(import.meta.url, "worker.js") : undefined;
@@ -176,7 +177,7 @@ function parseURL(url: string | URL, example: string): URL {
 
 /**
  * Reconnects when the network returns, without waiting for the backoff, and reports when
- * the page is hidden or shown. A page in the back-forward cache is hidden.
+ * the page is hidden or shown. A page in the back-forward cache counts as hidden.
  */
 function followPage(client: Client): void {
   if (typeof window !== "object") return;

@@ -10,7 +10,7 @@ import type { CallOptions, Collection, Row, Schema, Selectors, Status, ViewState
 /**
  * Determines the values under which an index has a row: a name, or a function.
  *
- * A name is that of a column, a field or a label as in queries, such as `"Restarts"`,
+ * The name is a column, a field or a label as in queries, such as `"Restarts"`,
  * `"spec.nodeName"`, `"labels[app]"`, `"owner"` or `"namespace"`. Values are texts as in
  * {@link Group.values}: "" for no value, and milliseconds for times.
  *
@@ -69,8 +69,8 @@ export interface Indexer<Name extends string = string> {
  *
  * It holds all matching rows in the page, without bodies. It survives reconnects and
  * replacements of the engine, as the collection does. Throws a 400 for invalid arguments. An
- * unknown name is known only with the schema of the collection, and {@link Indexer.error}
- * then is a 400.
+ * unknown name is detected when the schema of the collection arrives. {@link Indexer.error} is
+ * then a 400.
  */
 export function createIndexer<Name extends string>(collection: Collection<any>, indexers: Readonly<Record<Name, IndexBy>>, options: IndexerOptions = {}): Indexer<Name> {
   return new RowIndexer(collection, indexers, options);
@@ -100,11 +100,11 @@ class Bucket {
 
 type ValuesOf = (row: Row) => readonly string[];
 
-/** One index. */
+/** An index with its buckets. */
 class Index {
   readonly by: IndexBy;
   readonly buckets = new Map<string, Bucket>();
-  /** Known once the schema is. */
+  /** Set when the schema is known. */
   valuesOf: ValuesOf = () => [];
 
   constructor(by: IndexBy) {
@@ -140,7 +140,7 @@ class RowIndexer<Name extends string> implements Indexer<Name> {
     this.#listeners.call();
   };
   #settled = new Deferred();
-  /** The schema that the names were found in, as JSON. */
+  /** The schema in which the names were resolved, as JSON. */
   #schema = "";
   #complete = false;
   #error: WatchglassError | undefined;
@@ -240,7 +240,10 @@ class RowIndexer<Name extends string> implements Indexer<Name> {
     onNextFrame(this.#notify);
   }
 
-  /** Finds the names in a schema. If it has changed, the rows have other values and are dropped. */
+  /**
+   * Resolves the names in a schema. If the schema has changed, drops the rows, because their
+   * values may differ.
+   */
   #describe(schema: Schema): void {
     const text = JSON.stringify(schema);
     if (text === this.#schema) return;
@@ -302,7 +305,10 @@ class RowIndexer<Name extends string> implements Indexer<Name> {
   }
 }
 
-/** Returns the values of rows with a schema. Throws a 400 if it does not have the name. */
+/**
+ * Returns a function that returns the values of a row. Throws a 400 if the schema does not
+ * have the name.
+ */
 function valuesBy(by: IndexBy, schema: Schema): ValuesOf {
   if (typeof by === "string") {
     const cell = cellBy(by, schema);
@@ -334,7 +340,7 @@ function cellBy(name: string, { group, version, resource, columns, fields }: Sch
   throw badRequest(`cannot index ${group && `${group}/`}${version}/${resource} by ${JSON.stringify(name)}: there is no such column or field; there are ${known}`);
 }
 
-/** Returns the key of the annotation that a JSONPath selects, if it does. */
+/** Returns the key of the annotation that a JSONPath selects, or undefined for other paths. */
 function annotationOf(path: string): string | undefined {
   const [, dotted, , quoted] = /^\.metadata\.annotations(?:\.((?:\\.|[^.\\])+)|\[(['"])(.+)\2\])$/.exec(path) ?? [];
   return quoted ?? dotted?.replace(/\\(.)/g, "$1");

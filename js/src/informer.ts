@@ -225,7 +225,7 @@ class Run {
   }
 }
 
-/** Adds the member by which users of client-node recognize a 410. */
+/** Adds `statusCode`, by which users of client-node recognize a 410. */
 function withStatusCode(error: unknown): Error {
   const thrown = error instanceof Error ? error : new Error(messageOf(error));
   return Object.assign(thrown, { statusCode: (thrown as { code?: unknown }).code });

@@ -219,7 +219,7 @@ class Parts {
   }
 }
 
-/** The numbers at the top, by name. */
+/** Returns the numbers at the top, by name. */
 function figures({ now, opened, metrics }: Shown): Record<string, string> {
   const { engine } = metrics;
   const n = (name: string): string => (engine[name] ?? 0).toLocaleString("en-US");

@@ -1,6 +1,6 @@
 /**
- * Discovery: the kinds that a cluster offers, and the columns of each. The entry
- * `watchglass/kinds`.
+ * The entry `watchglass/kinds`: discovery of the kinds that a cluster offers, and the columns of
+ * each.
  */
 import type { CallOptions, Schema, Status, Watchglass } from "./types.js";
 
@@ -36,7 +36,7 @@ export interface KindsError extends Error {
   readonly status: Status;
 }
 
-/** The parts of a document of aggregated discovery that are used here. */
+/** The used parts of an aggregated discovery document. */
 interface Discovery {
   items: {
     metadata: { name?: string };
@@ -62,9 +62,9 @@ const accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscovery
  * CustomResourceDefinitions, sorted by resource. A resource that has several versions is listed
  * in the preferred one.
  *
- * The URL is that of `connect`, and the kinds are those that the connector serves. Or it leads
- * to a Kubernetes API, as for `connectKubernetes`, which needs Kubernetes 1.30 or later. An
- * edge has no list of kinds. Rejects with a {@link KindsError}.
+ * With the URL of a connector, as for `connect`, these are the kinds that the connector serves. The
+ * URL can also lead to a Kubernetes API, as for `connectKubernetes`. This requires Kubernetes 1.30
+ * or later. An edge has no list of kinds. Rejects with a {@link KindsError}.
  */
 export async function listKinds(url: string | URL, options: KindsOptions = {}): Promise<Kind[]> {
   const { href } = new URL(url, typeof location === "object" ? location.href : undefined);
@@ -108,7 +108,8 @@ function failed(code: number, message: string): KindsError {
  * `list` does, for example with a 404 if the resource does not exist.
  */
 export async function schemaOf(wg: Watchglass, resource: string, options: CallOptions = {}): Promise<Schema> {
-  // No object has this name. An open collection of the resource has the schema already.
+  // An open collection of the resource may have the schema already. Otherwise, list an object with
+  // a name that is not in use, so that only the schema is loaded.
   const open = wg.opened().find((one) => one.type === "collection" && one.resource === resource && one.collection.schema);
   if (open?.type === "collection") return open.collection.schema!;
   const collection = wg.collection(resource, { metadataOnly: true, fieldSelector: "metadata.name=0.schema" });

@@ -6,10 +6,10 @@ import type { Stream } from "./transport.js";
  * is called at most once, and last.
  */
 export interface AnswerEvents {
-  /** The status code, and the seconds of a Retry-After header or 0. */
+  /** Called with the status code, and the seconds of a Retry-After header or 0. */
   head(code: number, retryAfterSeconds: number): void;
   data(piece: Uint8Array): void;
-  /** The end of the response, with a message if it failed. */
+  /** Called at the end of the response, with a message if it failed. */
   closed(message: string): void;
 }
 
@@ -22,7 +22,7 @@ export type OpenRequest = (url: string, path: string, token: string, events: Ans
 /** The largest piece of a body that the engine accepts at a time. */
 const maxPiece = 1 << 20;
 
-/** Requests with a `fetch` function, and reads the body as it arrives. */
+/** Sends requests with a `fetch` function, and reads each body as it arrives. */
 export function fetchRequests(fetch: typeof globalThis.fetch): OpenRequest {
   return (url, path, token, events) => {
     const abort = new AbortController();
@@ -51,13 +51,13 @@ export function fetchRequests(fetch: typeof globalThis.fetch): OpenRequest {
   };
 }
 
-/** Node reports the details in the error's cause. */
+/** Returns the message of an error and of its cause, in which Node reports the details. */
 function reason(error: unknown): string {
   const cause = error instanceof Error ? error.cause : undefined;
   return cause === undefined ? messageOf(error) : `${messageOf(error)}: ${messageOf(cause)}`;
 }
 
-/** Kubernetes sends seconds, never a date. */
+/** Returns the seconds of a Retry-After header, or 0. Kubernetes never sends a date. */
 function retryAfter(header: string | null): number {
   return header !== null && /^\d{1,6}$/.test(header) ? Number(header) : 0;
 }

@@ -1,7 +1,7 @@
 import { abortable } from "./abort.js";
 import type { CallOptions, Watchglass } from "./types.js";
 
-/** A client that connects when it is first used. All components of a page share one. */
+/** A client that connects when it is first used. All components of a page share one client. */
 export interface WatchglassClient {
   /**
    * Connects, or returns the existing connection. After a failure, and after

@@ -4,8 +4,8 @@ export class Listeners<Args extends unknown[] = []> {
 
   /** Adds a listener. Returns a function that removes it and may be called more than once. */
   add(call: (...args: Args) => void): () => void {
-    // A separate entry, so that a function that is added twice is called twice and
-    // removed separately.
+    // Each call adds a separate entry, so that a function that is added twice is
+    // called twice and removed separately.
     const entry = { call };
     this.#listeners.add(entry);
     return () => void this.#listeners.delete(entry);
@@ -31,7 +31,7 @@ export class Listeners<Args extends unknown[] = []> {
   }
 }
 
-/** Reports an error of the caller's code like an uncaught one, without ending the process. */
+/** Reports an error of the caller's code like an uncaught error, without ending the process. */
 export function report(error: unknown): void {
   if (typeof reportError === "function") reportError(error);
   else console.error(error);

@@ -1,6 +1,6 @@
-// The basis of framework adapters: stores of one value, to which components
-// subscribe. update opens a store and stop closes it. A stopped store may be updated
-// again.
+// Stores of one value, to which components subscribe. They are the basis of the framework
+// adapters. The method update opens a store, and stop closes it. A stopped store may be
+// updated again.
 
 import { messageOf, type WatchglassError } from "./errors.js";
 import { ObjectCache } from "./follow.js";
@@ -44,7 +44,10 @@ interface Shared {
 class Collections {
   readonly #open = new Map<string, Shared>();
 
-  /** Opens a collection or joins its users. Returns a function that leaves it, once. */
+  /**
+   * Opens a collection or joins its users. Returns the collection, and a function that
+   * leaves it. Later calls of the function have no effect.
+   */
   join<T extends object>(wg: Watchglass, resource: string, scope: Scope): [collection: Collection<T>, leave: () => void] {
     const key = JSON.stringify([resource, scope.namespace, scope.labelSelector, scope.fieldSelector, scope.metadataOnly, scope.columns]);
     let shared = this.#open.get(key);
@@ -85,8 +88,8 @@ export interface Store<Value> {
 }
 
 /**
- * The common part of all stores: a value, its listeners, and one resource that is open on
- * the client.
+ * The common part of all stores. It has a value, its listeners, and one resource that is
+ * open on the client.
  */
 abstract class Live<Value extends object> implements Store<Value> {
   readonly #client: WatchglassClient;
@@ -95,8 +98,8 @@ abstract class Live<Value extends object> implements Store<Value> {
   #value: Value;
   #cleanups: (() => void)[] = [];
   /**
-   * Counts the resources, so that a connection that completes late does not open an
-   * outdated one.
+   * Counts the opened resources, so that a connection that completes late does not open an
+   * outdated resource.
    */
   #generation = 0;
 
@@ -123,7 +126,7 @@ abstract class Live<Value extends object> implements Store<Value> {
     onNextFrame(this.#notify);
   }
 
-  /** Stops, and opens another resource when the client is connected. */
+  /** Closes the open resource, and opens another one when the client is connected. */
   protected restart(open: (wg: Watchglass) => void, failed: (status: Status) => void): void {
     this.stop();
     const generation = this.#generation;
@@ -197,7 +200,7 @@ export interface QueryOptions extends ViewOptions {
 }
 
 interface Opened {
-  /** of the collection */
+  /** Identifies the collection. */
   key: string;
   /** Undefined until the client is connected. */
   view: View | undefined;
@@ -271,7 +274,7 @@ export const noObjects: ObjectsValue<never> = Object.freeze({ objects: Object.fr
 
 /**
  * All matching objects of a resource. It decodes every object, so use a {@link LiveView}
- * for tables of many.
+ * for long tables.
  */
 export class LiveObjects<T extends object = KubeObject> extends Live<ObjectsValue<T>> {
   #key = "";
@@ -404,7 +407,7 @@ const notConnected: ClientStatus = Object.freeze({ state: "connecting" });
 
 export const unknownClientStatus: { status: ClientStatus } = Object.freeze({ status: notConnected });
 
-/** How current everything is that a client has open. */
+/** The status of everything that a client has open. */
 export class LiveClientStatus extends Live<{ status: ClientStatus }> {
   constructor(client: WatchglassClient) {
     super(client, { ...unknownClientStatus });

@@ -8,9 +8,9 @@ export const idsPerMember = 0x10000;
 /** The maximum size of the commands that are batched into one step. */
 export const batchBytes = 1 << 20;
 
-/** The callbacks of a program that shares the engine. */
+/** The callbacks of a member, which is a program that shares the engine. */
 export interface MemberEvents {
-  /** Receives complete frames. The member owns the callbacks. */
+  /** Receives complete frames. The member owns the bytes. */
   frames(frames: Uint8Array<ArrayBuffer>): void;
   /**
    * Receives one frame instead, in the same isolate and without a copy. It aliases the
@@ -18,15 +18,16 @@ export interface MemberEvents {
    */
   frame?(frame: Frame): void;
   /**
-   * The engine failed, and a new, empty one replaces it. The member must open its
-   * resources and send its requests again. Commands sent before this call are lost.
+   * Called when the engine has failed and a new, empty one replaces it. The member must
+   * open its resources and send its requests again. Commands sent before this call are
+   * lost.
    */
   restarted(message: string): void;
-  /** The member sent an invalid frame, and was removed. */
+  /** Called when the member has been removed because it sent an invalid frame. */
   failed(message: string): void;
   /**
-   * The worker of the engine does not respond and is being replaced. The known state may
-   * be outdated.
+   * Called when the worker of the engine does not respond and is being replaced. The
+   * received state may be outdated.
    */
   silent?(message: string): void;
   /** Returns the token for the next connection. */
@@ -35,13 +36,13 @@ export interface MemberEvents {
 
 /** A member's access to the engine. */
 export interface Membership {
-  /** The member chooses IDs that start at {@link idsPerMember} times this number. */
+  /** The number of the member. Its IDs start at {@link idsPerMember} times this number. */
   readonly member: number;
-  /** Sends complete frames. The engine owns them. */
+  /** Sends complete frames. The engine then owns the bytes. */
   send(frames: Uint8Array<ArrayBuffer>): void;
   /**
-   * Reports whether the member's page is hidden. While all pages are hidden, the
-   * engine closes its connections after some time.
+   * Sets whether the member's page is hidden. If all pages are hidden for some time,
+   * the engine closes its connections.
    */
   hide(hidden: boolean): void;
   /** Closes everything that the member has open. Idempotent. */

@@ -35,8 +35,8 @@ export class Members {
   }
 
   /**
-   * Adds a member, with the number that it had at a previous engine if that is given and
-   * free. Returns its number.
+   * Adds a member, with the number that it had at a previous engine if one is given.
+   * Returns its number. Throws if the number is in use.
    */
   add(events: MemberEvents, wanted?: number): number {
     const number = wanted ?? this.#newNumber();
@@ -74,8 +74,8 @@ export class Members {
   }
 
   /**
-   * Returns a random number, so that members that return after a worker died find their
-   * numbers free.
+   * Returns a random number, so that a member that returns after its worker died probably
+   * finds its number free.
    */
   #newNumber(): number {
     if (this.size > 1000) throw internalError("more than a thousand clients share this engine");
@@ -94,7 +94,7 @@ export function noteOpen({ collections, handles }: Member, type: number, payload
   if (type === commandTypes.ReleaseObject) handles.delete(new Reader(payload, "ReleaseObject").uint32());
 }
 
-/** Resolves like the promise, and rejects if that takes too long. */
+/** Settles like the promise, or rejects if it is not settled in time. */
 function within(answer: Promise<string>, millis: number): Promise<string> {
   return new Promise((resolve, reject) => {
     const late = setTimeout(() => reject(new Error(`a page did not return a token within ${millis / 1000} s`)), millis);

@@ -14,7 +14,10 @@ const forgotten = typeof FinalizationRegistry === "function" ? new FinalizationR
 
 const warned = new WeakSet<EngineClient>();
 
-/** Closes a reference and warns once per client: a program that drops one handle usually drops many. */
+/**
+ * Closes a reference. Warns once per client, because a program that drops one handle
+ * usually drops many.
+ */
 function closeForgotten(reference: Reference<any>): void {
   const { state, client } = reference;
   if (state === "closed") return;
@@ -32,8 +35,8 @@ export function openObject<T extends object>(client: EngineClient, resource: str
 }
 
 /**
- * The part that the program refers to. The client refers only to the reference, so that
- * unreferenced handles can be collected.
+ * The handle that the program holds. The client refers only to the {@link Reference},
+ * so that unreferenced handles can be collected.
  */
 class Handle<T extends object> implements ObjectHandle<T> {
   readonly #reference: Reference<T>;
@@ -88,7 +91,10 @@ class Reference<T extends object> implements Open {
   readonly #listeners = new Listeners();
   readonly #notify = (): void => this.#listeners.call();
   readonly #ready = new Deferred();
-  /** Handles with pending promises or listeners, one entry for each. */
+  /**
+   * The handles with pending promises or listeners, with one entry for each promise
+   * and listener.
+   */
   readonly #inUse = new Map<object, object>();
   #ended: WatchglassError | undefined;
   /** Why the latest version cannot be read, although the object exists. */

@@ -15,7 +15,7 @@ export function toObject<T extends object>(item: Item, schema: Schema | undefine
   } catch (error) {
     throw internalError(`${envelope.key}: the body is not JSON: ${messageOf(error)}`, error);
   }
-  // A body does not contain its version. The event does.
+  // A body does not contain its resource version, so it is taken from the item.
   object.metadata.resourceVersion = item.resourceVersion;
   return object as object as T;
 }
@@ -40,7 +40,7 @@ function metadataOnly(item: Item, { key, uid }: Envelope, schema: Schema | undef
   };
 }
 
-/** Returns the row of an item, frozen. */
+/** Returns the frozen row of an item. */
 export function toRow(item: Item, schema: Schema | undefined): Row {
   const { key, uid, fields, columns, times } = item.envelope();
   // The label without a key is the owner: its kind, name and UID, or the UID alone.
@@ -61,7 +61,7 @@ export function toRow(item: Item, schema: Schema | undefined): Row {
     fields: Object.freeze(fields),
     columns: Object.freeze(columns),
     times: Object.freeze(times),
-    // It is built when it is first read, because many tables read cells by
+    // The object is built when it is first read, because many tables read cells by
     // position.
     get cells() {
       return (cells ??= Object.freeze(Object.fromEntries(columns.map((cell, i) => [schema?.columns[i]?.name ?? String(i), cell]))));

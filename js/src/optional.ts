@@ -1,4 +1,4 @@
-// The parts of the main entry that few pages need. It loads them when they are used.
+// The parts of the main entry that few pages need. The entry loads them when they are used.
 export { bootstrap } from "./bootstrap.js";
 export { elect } from "./elect.js";
 export { restore, takeSnapshot } from "./snapshot.js";

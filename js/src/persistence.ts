@@ -1,4 +1,4 @@
-// For pages that sign a user out. The states themselves are stored by the worker.
+// The entry for pages that sign a user out. The worker stores the states.
 import { databaseName } from "./persistence/database.js";
 
 /**

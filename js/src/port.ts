@@ -70,8 +70,8 @@ export type ToElected =
   | { op: "left"; id: string };
 
 /**
- * The messages to all pages of such a worker, from the page that starts it and from the worker.
- * The worker reports the number of its pages to the elected page only.
+ * The messages to all pages that share an elected worker, from the page that starts it and from
+ * the worker. The worker reports the number of its pages to the elected page only.
  */
 export type FromElected = { op: "starting" } | { op: "ready" } | { op: "pages"; pages: number };
 
@@ -202,7 +202,10 @@ class WorkerMembership implements Membership {
     throw this.#fail(`the worker cannot be started: ${failure}. Bundlers that do not find worker.js need its location as the "workerURL" option; for Vite, set optimizeDeps: { exclude: ["watchglass"] }`);
   }
 
-  /** Attaches to the engine of a worker. Rejects with a WatchglassError if no worker can help. */
+  /**
+   * Attaches to the engine of a worker. Rejects with a WatchglassError if the engine refuses
+   * the page, so that another worker would not help.
+   */
   #use(port: WorkerPort): Promise<void> {
     return new Promise((attached, reject) => {
       this.#phase = "attaching";
@@ -242,8 +245,8 @@ class WorkerMembership implements Membership {
   }
 
   /**
-   * Pings the worker. If it does not respond while the page attaches, the page tries the
-   * next candidate. Later, the page replaces it.
+   * Pings the worker. If it does not respond while the page attaches, the page tries the next
+   * candidate. Later, the page replaces the worker.
    */
   #watchSilence(port: WorkerPort, reject: (error: Error) => void): { alive(): void } {
     const period = this.#options.pingMillis ?? defaultPingMillis;

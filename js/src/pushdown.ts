@@ -2,7 +2,7 @@
 
 import type { Schema, Selectors } from "./types.js";
 
-/** The members of an expression of @tanstack/db that this module reads. */
+/** The properties of an expression of @tanstack/db that this module reads. */
 export interface Expression {
   type: string;
   name?: string;
@@ -16,7 +16,7 @@ export interface Ordering {
   compareOptions: { direction: "asc" | "desc"; stringSort?: string | undefined };
 }
 
-/** The query of a subset: the options of `loadSubset` that this module reads. */
+/** The query of a subset, with the options of `loadSubset` that this module reads. */
 export interface Subset {
   where?: Expression | undefined;
   orderBy?: readonly Ordering[] | undefined;
@@ -83,9 +83,9 @@ function translate({ name, args: [ref, constant] = [] }: Expression, fields: rea
 }
 
 /**
- * Returns the sort of a view with the order of a query. The order must be by one member
- * that every object has, because engine and TanStack DB order missing members
- * differently.
+ * Returns the sort of a view with the order of a query. Only an order by one property
+ * that every object has is supported, because the engine and TanStack DB order missing
+ * values differently.
  */
 function sortOf(orderBy: readonly Ordering[], columns: Schema["columns"]): string | undefined {
   const [first, ...more] = orderBy;

@@ -90,7 +90,10 @@ export function useStatus(resource: string, scope: Scope = {}): CollectionStatus
   return useLive((client) => new LiveStatus(client), unknown, resource, scope).status;
 }
 
-/** Returns how current everything is that the client has open, for one indicator of the whole page. It connects. */
+/**
+ * Returns the status of everything that the client has open, for one indicator of the whole
+ * page. Connects the client.
+ */
 export function useClientStatus(): ClientStatus {
   return useLive((client) => new LiveClientStatus(client), unknownClientStatus).status;
 }
@@ -109,8 +112,8 @@ export function useIndex<Name extends string>(indexer: Indexer<Name> | undefined
 const unknown = { status: unknownStatus };
 
 /**
- * The argument of {@link useK8sWatchResource}: one object if a name is given, else a
- * list.
+ * The argument of {@link useK8sWatchResource}. It selects one object if a name is given, or
+ * else a list.
  */
 export interface WatchK8sResource {
   /** For example "v1/pods" or "apps/v1/deployments". */

@@ -2,7 +2,7 @@ import type { Status } from "./types.js";
 import { Writer } from "./wire/codec.js";
 import { writeSubscriptionStatus } from "./wire/status.js";
 
-/** The limits of a response: milliseconds and bytes. */
+/** The limits of a response, in milliseconds and bytes. */
 const timeoutMillis = 5_000;
 const maxBytes = 1 << 16;
 

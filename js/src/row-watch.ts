@@ -7,25 +7,27 @@ import { Match, Policy, Tristate } from "./wire/commands.js";
 import { Flag } from "./wire/item.js";
 import type { Delivery, WatchEventFrame } from "./wire/outputs.js";
 
-/** The events that the engine may send before the page has processed any. */
+/** The number of events that the engine may send before the page has processed any. */
 const credit = 2000;
 
 /** Receives the rows of a {@link RowWatch}. */
 export interface RowEvents {
-  /** The rows are complete: at first, and after every interruption of the watch. */
+  /** Replaces all rows, when they are first complete and after every interruption of the watch. */
   replaced(rows: ReadonlyMap<string, Row>, schema: Schema): void;
   put(row: Row): void;
   deleted(key: string): void;
-  /** The collection refuses the watch. It is opened again when the collection recovers. */
+  /**
+   * Called when the collection refuses the watch. It is opened again when the collection
+   * recovers.
+   */
   refused(error: WatchglassError): void;
-  /** The collection has ended, and the watch with it. */
+  /** Called when the collection has ended, and the watch with it. */
   closed(error: WatchglassError): void;
 }
 
 /**
- * Follows the matching rows of a collection, without bodies. If the engine loses the
- * history of the watch, is replaced, or describes the rows by another schema, it reads all
- * rows again.
+ * Follows the matching rows of a collection, without bodies. It reads all rows again if
+ * the engine loses the history of the watch, is replaced, or sends another schema.
  */
 export class RowWatch implements Open {
   readonly #collection: Collection & OpenCollection;
@@ -37,7 +39,7 @@ export class RowWatch implements Open {
   #consumed = 0;
   /** The initial rows, until they are complete. */
   #initial: Map<string, Row> | undefined;
-  /** The schema of the rows, once there are any. */
+  /** The schema of the rows; undefined before the first row. */
   #schema: Schema | undefined;
 
   constructor(collection: Collection & OpenCollection, selectors: Selectors, events: RowEvents) {
@@ -126,7 +128,7 @@ export class RowWatch implements Open {
     else this.#events.refused(error);
   }
 
-  /** The state or the schema of the collection has changed. */
+  /** Opens the watch again if a changed state or schema of the collection requires it. */
   #look(): void {
     const { state } = this.#collection.status;
     if (this.#id === undefined ? state === "live" || state === "syncing" : !this.#described()) this.#open();

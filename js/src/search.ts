@@ -1,6 +1,6 @@
 /**
- * Finds the words of a search box in texts that the page draws. The entry
- * `watchglass/search`.
+ * The entry `watchglass/search`, which finds the words of a search box in texts that the
+ * page draws.
  */
 import type { ViewOptions } from "./types.js";
 
@@ -43,7 +43,10 @@ export function splitSearch(search: string): { words: string[]; excluded: string
   return { words, excluded };
 }
 
-/** Lower case for ASCII, as the engine does. Other letters may change length. */
+/**
+ * Converts ASCII letters to lower case, as the engine does. Other letters may change
+ * their length.
+ */
 function lower(text: string): string {
   return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }

@@ -55,7 +55,7 @@ export interface ChunkHead {
 
 /**
  * Passes stored chunks to a collection that was opened with `restore`. Resolves when the
- * engine has processed them. Rejects if they are not a snapshot.
+ * engine has processed them. Rejects if a chunk is too long to be part of a snapshot.
  */
 export async function restore(client: EngineClient, collection: number, chunks: Iterable<Uint8Array | ChunkHead>): Promise<void> {
   let refused: WatchglassError | undefined;
@@ -70,7 +70,7 @@ export async function restore(client: EngineClient, collection: number, chunks: 
   }
   // The engine refuses an incomplete snapshot, and accepts an empty one.
   client.send({ type: "RestoreChunk", collection, data: new Uint8Array(), end: true, body: 0 });
-  // Responses arrive in order, so this one follows every report about the state.
+  // Responses arrive in order, so this response follows every report about the state.
   await client.request("InspectReply", (request) => ({ type: "Inspect", request }));
   if (refused) throw refused;
 }

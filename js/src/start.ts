@@ -18,7 +18,7 @@ export interface StartOptions {
   maxBytes?: number | undefined;
   maxHistory?: number | undefined;
   pauseMillis?: number | undefined;
-  /** The URL leads to a Kubernetes API, not to a connector. */
+  /** Whether the URL leads to a Kubernetes API, not to a connector. */
   kubernetes?: boolean | undefined;
   fetch?: typeof globalThis.fetch | undefined;
   WebSocket?: WebSocketClass | undefined;
@@ -70,10 +70,10 @@ export async function attachEngine(options: StartOptions & Pick<ConnectOptions, 
   };
 }
 
-/** Pages and their workers have a location. */
+/** Reports whether this is a page or its worker, which have a location. */
 const inBrowser = (): boolean => typeof location === "object";
 
-/** An engine that reads Kubernetes does not open connections to connectors. */
+/** The Dial of direct mode, which opens no connections to connectors. */
 const noDial: Dial = (_url, events) => {
   queueMicrotask(() => events.closed("there is no connector"));
   return { send() {}, close() {} };

@@ -1,6 +1,6 @@
 /**
- * Stores that follow the contract of Svelte. Other frameworks, such as Vue, need one
- * line of code. The entry `watchglass/stores`.
+ * The entry `watchglass/stores`, with stores that follow the contract of Svelte. Other
+ * frameworks, such as Vue, need one line of code.
  */
 import type { WatchglassClient } from "./lazy.js";
 import { LiveClientStatus, LiveObject, LiveObjects, LiveStatus, LiveView, type ObjectsValue, type ObjectValue, type QueryOptions, type Scope, type Store, type ViewValue } from "./live.js";
@@ -54,7 +54,7 @@ export function statusStore(client: WatchglassClient, resource: string, scope: S
   return storeOf(new LiveStatus(client), resource, scope);
 }
 
-/** Returns a store of how current everything is that the client has open. It connects. */
+/** Returns a store of the status of everything that the client has open. Connects the client. */
 export function clientStatusStore(client: WatchglassClient): Readable<{ status: ClientStatus }> {
   return storeOf(new LiveClientStatus(client), "", undefined);
 }

@@ -4,19 +4,23 @@ import type { Status } from "./types.js";
 export const subprotocol = "watchglass.v2";
 
 /**
- * The first version. Its connectors refuse other versions with an HTTP response, which
- * browsers do not expose. Offering it as well makes them accept the connection, which
- * then ends with {@link versionStatus}. Later connectors send the reason themselves.
+ * The subprotocol of the first version. Its connectors refuse other versions with an
+ * HTTP response, which browsers do not expose. If a client also offers this version,
+ * they accept the connection, which then ends with {@link versionStatus}. Later
+ * connectors send the reason themselves.
  */
 export const firstSubprotocol = "watchglass.v1";
 
-/** What to do about two ends of different releases. */
+/** The instruction in errors about two ends of different releases. */
 export const sameRelease = "both ends must be of the same release of watchglass; reload the page, or upgrade the older one";
 
 /** Matches the subprotocol of any version. */
 export const versionName = /watchglass\.v\d+/;
 
-/** Returns the status for a peer with another version of the protocol, or undefined for this one or none. */
+/**
+ * Returns the status for a peer with another version of the protocol, or undefined
+ * for this version or none.
+ */
 export function versionStatus(theirs: string | undefined): Status | undefined {
   if (theirs === undefined || theirs === subprotocol) return undefined;
   return { code: 400, reason: "ProtocolError", message: `the other end uses ${theirs}, this end ${subprotocol}: ${sameRelease}` };

@@ -1,6 +1,6 @@
 /**
- * Collections of TanStack DB that watchglass keeps up to date. The entry
- * `watchglass/tanstack-db`.
+ * The entry `watchglass/tanstack-db`, for collections of TanStack DB that watchglass keeps up to
+ * date.
  */
 import type { CollectionConfig, LoadSubsetOptions, SyncConfig, UtilsRecord } from "@tanstack/db";
 import { connectionOf, keyOf, ObjectCache, versionOf, type Connection, type ObjectChange } from "./follow.js";
@@ -31,7 +31,7 @@ export interface WatchglassCollectionConfig {
 
 /** The members of `collection.utils`. */
 export interface WatchglassUtils extends UtilsRecord {
-  /** How current the objects are. The same object until it changes. */
+  /** Returns how current the objects are. The result is the same object until it changes. */
   getStatus: () => CollectionStatus;
   /** Calls a listener after every change of the status. Returns a function that unsubscribes. */
   subscribeStatus: (listener: () => void) => () => void;
@@ -55,8 +55,8 @@ export function watchglassCollectionOptions<T extends object = KubeObject>(confi
     id,
     getKey: keyOf,
     syncMode,
-    // The order of Kubernetes, which makes limits of queries that sort by name
-    // cheap.
+    // Names are sorted as in Kubernetes, so that the engine can evaluate the limits of queries that
+    // sort by name.
     defaultStringCollation: { stringSort: "lexical" },
     sync: { sync: (writer) => new Sync<T>(config, writer, status).handlers(syncMode), rowUpdateMode: "full" },
     utils: { getStatus: status.get, subscribeStatus: status.subscribe },
@@ -235,8 +235,8 @@ class Sync<T extends object> {
   }
 
   /**
-   * Returns the corresponding write to the TanStack collection, or undefined if there is
-   * none.
+   * Applies a change to the written objects. Returns the resulting write to the TanStack
+   * collection, or undefined if there is none.
    */
   #apply({ type, key, object }: ObjectChange<T>): Parameters<Writer<T>["write"]>[0] | undefined {
     const written = this.#written.get(key);

@@ -1,2 +1,2 @@
-/** A cluster in memory, for unit tests. The entry `watchglass/testing`. */
+/** The entry `watchglass/testing`, with a cluster in memory for unit tests. */
 export { TestCluster, type ObjectInput } from "./testing/cluster.js";

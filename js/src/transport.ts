@@ -46,7 +46,7 @@ function protocols(token: string): string[] {
  */
 const openMillis = 15_000;
 
-/** Returns a Dial for WebSockets. If a refusal has no reason, findRefusal finds it out. */
+/** Returns a Dial for WebSockets. If a refusal has no reason, `findRefusal` requests the reason. */
 export function webSocketDial(Socket: WebSocketClass, findRefusal?: FindRefusal): Dial {
   return (url, events, token) => {
     let socket: WebSocket;
@@ -140,7 +140,7 @@ function closeSocket(socket: WebSocket, message: string): void {
   }
 }
 
-/** Truncates a message to the 123 bytes that the WebSocket protocol allows. */
+/** Truncates a message to 120 bytes. The WebSocket protocol allows 123. */
 export function closeReason(message: string): string {
   const bytes = new TextEncoder().encode(message);
   if (bytes.length <= 120) return message;

@@ -3,12 +3,12 @@ import { Deferred } from "./deferred.js";
 import { Listeners } from "./listeners.js";
 import type { Collection, Row, Status, View, ViewOptions } from "./types.js";
 
-/** An object with those that it owns. Frozen. */
+/** An object with the objects that it owns. Frozen. */
 export interface TreeNode {
   uid: string;
-  /** Undefined if no collection has the object, which only the root may lack. */
+  /** The row of the object. Only the root may lack one, if no collection has the object. */
   row: Row | undefined;
-  /** The first of the collections that have the object. */
+  /** The first collection that has the object. */
   collection: Collection | undefined;
   /** In the order of the collections, and then of their keys. */
   children: readonly TreeNode[];
@@ -17,20 +17,23 @@ export interface TreeNode {
 /** The state of a tree at one point in time. Frozen. */
 export interface TreeSnapshot {
   root: TreeNode;
-  /** A collection has more objects below the root than {@link TreeOptions.limit}. Some are missing. */
+  /**
+   * Whether objects are missing, because a collection has more objects below the root than
+   * {@link TreeOptions.limit}.
+   */
   truncated: boolean;
   /** The collections whose objects are missing or outdated, with the reason, such as a missing right. */
   errors: ReadonlyArray<{ readonly collection: Collection; readonly error: Status }>;
 }
 
 export interface TreeOptions {
-  /** The number of objects of each collection. Default 1000, at most 10000. */
+  /** The maximum number of objects of each collection. Default 1000, at most 10000. */
   limit?: number;
 }
 
 /** The live tree of an owner. */
 export interface OwnerTree {
-  /** The same object until the tree changes. */
+  /** The current state. It is the same object until the tree changes. */
   readonly snapshot: TreeSnapshot;
   /** Calls a listener after every change of {@link snapshot}, at most once per animation frame. Returns a function that unsubscribes. Bound to the tree. */
   readonly subscribe: (listener: () => void) => () => void;
@@ -65,7 +68,7 @@ export function ownerTree(collections: readonly Collection[], uid: string, { lim
   const sources: Source[] = [];
   let snapshot: TreeSnapshot | undefined;
   let scheduled = false;
-  // The views that a frame changes notify one after the other.
+  // Several views may change in one frame, and each notifies separately.
   const changed = (): void => {
     snapshot = undefined;
     if (scheduled) return;
@@ -126,7 +129,7 @@ function grow(uid: string, sources: readonly Source[]): TreeSnapshot {
       else if (!node.row) Object.assign(node, { row, collection });
     }
   }
-  // The root becomes no child, so no path from it leads back to it.
+  // The root never becomes a child, so the tree contains no cycle.
   for (const node of nodes.values()) if (node !== root) nodes.get(node.row?.owner ?? "")?.children.push(node);
   for (const node of nodes.values()) {
     Object.freeze(node.children);

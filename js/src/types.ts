@@ -9,7 +9,7 @@ import type { View, ViewOptions } from "./types/views.js";
 export type * from "./types/objects.js";
 export type * from "./types/views.js";
 
-/** How current a collection is. Frozen. The same object until a member changes. */
+/** How current a collection is. Frozen. It is the same object until a property changes. */
 export interface CollectionStatus {
   /** While the resource does not exist, the state is `connecting` and {@link error} is a 404. */
   state: State;
@@ -34,7 +34,7 @@ export interface CollectionProgress {
    */
   lastProgress: number;
   objects: number;
-  /** While syncing: the number of objects loaded, and an estimate of the total. */
+  /** The number of objects loaded, and an estimate of the total, while syncing. */
   loaded: number;
   total: number;
   /**
@@ -48,11 +48,11 @@ export interface CollectionOptions extends Selectors {
   /** Load rows and metadata only, without bodies. */
   metadataOnly?: boolean;
   /**
-   * Load all rows before the bodies. Views, sorting and counts are complete as soon as
-   * the rows are. {@link Collection.get} fetches its body first. It rejects after 10 s if
-   * the body does not arrive. Watches and lists with bodies start when all bodies have
-   * arrived. If the memory limit is reached first, the collection continues without
-   * bodies, and {@link CollectionStatus.error} has the reason.
+   * Load all rows before the bodies. Views, sorting and counts are complete as soon as the rows
+   * are. {@link Collection.get} requests the body of its object before others. It rejects after
+   * 10 s if the body does not arrive. Watches and lists with bodies start when all bodies have
+   * arrived. If the memory limit is reached first, the collection continues without bodies, and
+   * {@link CollectionStatus.error} has the reason.
    */
   rowsFirst?: boolean;
   /**
@@ -62,19 +62,19 @@ export interface CollectionOptions extends Selectors {
    * with the cause `ColumnsUnsupported`. A connector has no printers for chosen columns, and
    * cuts texts of more than 1024 bytes.
    *
-   * Columns with the printer `join` are added to those of the objects instead. They show
-   * the column of the object with the same key in another resource, and `path` names both:
-   * `"metrics.k8s.io/v1beta1/pods CPU"`. Only views have them. All columns must then be of
-   * one other resource. It is opened with the rights of the user. While it cannot be read,
-   * cells are null, the state is that of the objects, and {@link CollectionStatus.error} has
-   * the reason and the cause `JoinUnavailable`.
+   * Columns with the printer `join` do not replace the columns of the objects, but are added to
+   * them. They show the column of the object with the same key in another resource, and `path`
+   * names both: `"metrics.k8s.io/v1beta1/pods CPU"`. Only views have them. All joined columns must
+   * be of one resource, which is opened with the rights of the user. While it cannot be read, cells
+   * are null, the state is that of the objects, and {@link CollectionStatus.error} has the reason
+   * and the cause `JoinUnavailable`.
    *
-   * Columns with the printer `children` are about the objects below a row. `path` has the
-   * resources from the top to these objects, separated by commas. Such a column of kind
-   * `integer` is the number of objects: `"apps/v1/replicasets,v1/pods"` of a Deployment. With
-   * a blank and the name of a column of the objects, a column of kind `string` is their number
-   * by value: `"apps/v1/replicasets,v1/pods Status"` is `Running 3, Pending 1`. The resources
-   * are read like that of joined columns.
+   * Columns with the printer `children` count the objects below a row. `path` has the resources
+   * from the top to these objects, separated by commas. A column of kind `integer` shows the number
+   * of objects: `"apps/v1/replicasets,v1/pods"` of a Deployment. If a space and the name of a
+   * column of the objects follow, a column of kind `string` shows their number by value:
+   * `"apps/v1/replicasets,v1/pods Status"` is `Running 3, Pending 1`. The resources are read like
+   * those of joined columns.
    */
   columns?: readonly (Pick<Column, "name" | "kind" | "path"> & Partial<Column>)[];
   /**
@@ -113,8 +113,8 @@ export interface SnapshotChunk {
    */
   data: Uint8Array;
   /**
-   * True: the snapshot replaces all stored chunks. False: it contains the changes since,
-   * and is appended.
+   * True if the snapshot replaces all stored chunks. False if it contains the changes since
+   * {@link SnapshotOptions.since}, and must be appended.
    */
   whole: boolean;
   /** True for the last chunk. An incomplete snapshot is not usable. */
@@ -130,7 +130,7 @@ export interface WatchOptions extends Selectors {
   allowWatchBookmarks?: boolean;
   timeoutSeconds?: number;
   /**
-   * What happens when the loop over the events is slow.
+   * The behavior if the loop over the events is slow.
    * - `"stall"` (default): the watch pauses, and continues at the same event. If the history has evicted that event, it ends with a 410. See {@link ConnectOptions.maxHistory}.
    * - `"conflate"`: the watch skips to the latest state of each object.
    * - `"terminate"`: the watch ends with a 410 when its queue is full, as in Kubernetes.
@@ -138,7 +138,10 @@ export interface WatchOptions extends Selectors {
   policy?: "stall" | "terminate" | "conflate";
   /** The maximum number of undelivered events taken from the engine. Default 1000. */
   credit?: number;
-  /** `MODIFIED` events have the object before the change. It is decoded when it is first read. Default false. */
+  /**
+   * Whether `MODIFIED` events have the object before the change. It is decoded when it is first
+   * read. Default false.
+   */
   previous?: boolean;
   signal?: AbortSignal;
 }
@@ -212,11 +215,11 @@ export interface Collection<T extends object = KubeObject> {
    */
   onObjectError(listener: (key: string, status: Status) => void): () => void;
   /**
-   * Resolves when the collection is live for the first time. Rejects when the collection is
-   * closed. It stays pending while the collection is `forbidden`, after a 401 or a 403, and
-   * while its resource does not exist (404). The collection tries again, so a sign-in, a
-   * granted right or the installation of the resource resolves it. Programs that must not
-   * wait observe {@link status}; {@link View.ready}, {@link get} and {@link list} reject.
+   * Resolves when the collection is live for the first time. Rejects when the collection is closed.
+   * It stays pending while the collection is `forbidden`, after a 401 or a 403, and while its
+   * resource does not exist (404). The collection tries again, so a sign-in, a granted right or the
+   * installation of the resource resolves it. Programs that must not wait observe {@link status}.
+   * {@link View.ready}, {@link get} and {@link list} reject instead of waiting.
    */
   readonly synced: Promise<void>;
   /**
@@ -255,8 +258,8 @@ export interface ObjectOptions {
 }
 
 /**
- * A reference to one object. The object is kept up to date while a reference exists. An
- * open collection serves it if one contains the object. Otherwise it has its own watch.
+ * A reference to one object. The object is kept up to date while a reference exists. An open
+ * collection that contains the object supplies it. Otherwise the reference has its own watch.
  *
  * Close the handle after use, or declare it with `using`. An unreferenced handle is
  * closed when it is garbage-collected, which may be late or never. A handle with
@@ -312,9 +315,9 @@ export interface ConnectOptions extends CallOptions {
    */
   wasm?: URL | string | BufferSource | WebAssembly.Module;
   /**
-   * Where the engine runs: "shared" (one worker for all pages: a SharedWorker, or the Worker
-   * of an elected page where there are none), "dedicated" (a Worker of this page), or
-   * "inline" (this thread, as in Node). Where no worker can be shared, "shared" is "dedicated".
+   * Where the engine runs: "shared" (one worker for all pages: a SharedWorker, or the Worker of an
+   * elected page where there are none), "dedicated" (a Worker of this page), or "inline" (this
+   * thread, as in Node). Where no worker can be shared, "shared" has the effect of "dedicated".
    */
   worker?: "shared" | "dedicated" | "inline";
   /**
@@ -349,12 +352,11 @@ export interface ConnectOptions extends CallOptions {
   identity?: string;
   /**
    * Stores the states of collections in IndexedDB, by URL and identity. When a page opens the
-   * collections again, it shows the states as `stale` until the connector confirms them.
-   * States of Secrets are never stored. `maxBytes` limits all stored states of the origin;
-   * default 256 MiB. Call `clearPersisted` of `watchglass/persistence` when the user signs
-   * out. Requires a known user (see {@link identity}), IndexedDB and a secure context.
-   * Elsewhere, such as in Node, nothing is stored, and a warning says so. The first page
-   * decides. Default false.
+   * collections again, it shows the states as `stale` until the connector confirms them. States of
+   * Secrets are never stored. `maxBytes` limits all stored states of the origin; default 256 MiB.
+   * Call `clearPersisted` of `watchglass/persistence` when the user signs out. Requires a known
+   * user (see {@link identity}), IndexedDB and a secure context. Elsewhere, such as in Node, states
+   * are not stored, and a warning is logged. The first page decides. Default false.
    */
   persist?: boolean | { maxBytes?: number };
   /**
@@ -373,8 +375,8 @@ export interface ConnectOptions extends CallOptions {
 }
 
 /**
- * A resource that this client has open. {@link Watchglass.inspect} uses the same IDs. The
- * collection of a view or watch is given by its ID.
+ * A resource that this client has open. {@link Watchglass.inspect} uses the same IDs. `of` is the
+ * ID of the collection of a view or watch.
  */
 export type Opened =
   | { type: "collection"; id: number; resource: string; options: CollectionOptions; collection: Collection }
@@ -383,15 +385,14 @@ export type Opened =
   | { type: "object"; id: number; resource: string; key: string; owner: string; state: State; error: Status | undefined };
 
 /**
- * How current the data of a client is: the worst state of the collections and objects that it
- * has open. A resource that is refused (403) or absent (404) counts as live, because the
- * connection works; its own status has the error. Frozen. The same object until a member
- * changes.
+ * How current the data of a client is: the worst state of the collections and objects that it has
+ * open. A resource that is refused (403) or absent (404) counts as live, because the connection
+ * works; its own status has the error. Frozen. It is the same object until a property changes.
  */
 export type ClientStatus =
   /** Nothing is open, so no connection is needed. */
   | { readonly state: "idle" }
-  /** A resource has not been read yet. There may be an error of the last attempt. */
+  /** A resource has not been read yet. If the last attempt failed, `error` has the reason. */
   | { readonly state: "connecting"; readonly error?: Status; readonly nextAttempt?: number }
   /** Objects are being loaded. */
   | { readonly state: "syncing" }
@@ -399,7 +400,7 @@ export type ClientStatus =
   | { readonly state: "live" }
   /** The connection is lost, or all pages are hidden. {@link Watchglass.reconnect} does not wait for the next attempt. */
   | { readonly state: "reconnecting"; readonly error?: Status; readonly nextAttempt?: number }
-  /** The data may be outdated: nothing confirms it. */
+  /** The data may be outdated, because it was not confirmed recently. */
   | { readonly state: "stale"; readonly error?: Status; readonly nextAttempt?: number }
   /** The token was refused (401). The user must sign in, and the program calls {@link Watchglass.reconnect}. */
   | { readonly state: "unauthorized"; readonly error: Status; readonly nextAttempt?: number }
@@ -416,7 +417,7 @@ export interface Watchglass {
   object<T extends object = KubeObject>(resource: string, key: string, options?: ObjectOptions): ObjectHandle<T>;
   /** Returns statistics of the engine, such as "collection.1.objects". */
   inspect(options?: CallOptions): Promise<Record<string, number>>;
-  /** Returns what this client has open, in the order of opening. */
+  /** Returns the open resources of this client, in the order of opening. */
   opened(): Opened[];
   /** Makes all scheduled reconnect attempts immediately. */
   reconnect(): void;

@@ -36,7 +36,7 @@ const empty: ViewSnapshot = frozen({
 const queryErrors = [400, 413, 422];
 
 /**
- * A live window. Each query has its own window at the engine. A new window opens beside
+ * A live view. Each query has its own window at the engine. A new window opens beside
  * the old one, replaces it with its first patch, and is dropped if it is refused. A view
  * without a window waits for its collection to recover or for another query.
  */
@@ -54,8 +54,8 @@ export class ViewHandle implements View {
   readonly #siblings: Set<ViewHandle>;
 
   /**
-   * Siblings are the open views of the collection. The view adds itself, and removes
-   * itself when it ends.
+   * `siblings` contains the open views of the collection. The view adds itself, and
+   * removes itself when it ends.
    */
   constructor(collection: OpenCollection, options: ViewOptions, siblings: Set<ViewHandle>) {
     this.#collection = collection;
@@ -113,7 +113,7 @@ export class ViewHandle implements View {
     return this.#settled.promise;
   }
 
-  /** Sends a query again that was refused for a temporary reason. */
+  /** Sends the query again if it was refused for a temporary reason. */
   recover(): void {
     if (this.#ended || this.#current || this.#next || !this.#error || queryErrors.includes(this.#error.code)) return;
     this.#settled = new Deferred();
@@ -178,11 +178,11 @@ export class ViewHandle implements View {
 
 interface WindowEvents {
   changed(snapshot: ViewSnapshot): void;
-  /** The engine refused the query. The window is closed. */
+  /** Called when the engine has refused the query. The window is closed. */
   refused(error: WatchglassError): void;
-  /** The collection ended, and the window with it. */
+  /** Called when the collection has ended, and the window with it. */
   ended(error: WatchglassError): void;
-  /** The displayed rows, to be reused where they are unchanged. */
+  /** Returns the displayed rows, so that unchanged rows are reused. */
   previous(): readonly Row[];
 }
 
@@ -199,12 +199,12 @@ function queryOf({ namespaces = [], where, recursive, sort, facets = [], groupBy
     where: whereText(where),
     recursive: !!recursive,
     sort: sortText(sort),
-    // Groups are one more facet.
+    // The groups are sent as an additional facet.
     facets: [...facets, ...(by ? [{ by, then, limit: 1000, rowsOnly: true, aggregates: texts("aggregates", aggregates) }] : [])].map(facetOf),
   };
 }
 
-/** Returns an option that is an array of strings. */
+/** Returns the value if it is an array of strings. Throws a 400 otherwise. */
 function texts(what: string, list: readonly string[]): readonly string[] {
   if (!Array.isArray(list)) throw wrongType(what, list, "an array of strings");
   return list.map((one: string) => text(`a member of ${what}`, one));

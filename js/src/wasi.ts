@@ -14,7 +14,7 @@ const notImplemented = 52;
  */
 const environment = new TextEncoder().encode("GOGC=40\0");
 
-/** The guest exited, which a Go runtime does after a fatal error. */
+/** Thrown when the guest exits, which a Go runtime does after a fatal error. */
 class GuestExit extends Error {
   constructor(code: number) {
     super(`the module exited with code ${code}`);

@@ -17,16 +17,19 @@ const silenceMillis = 200_000;
 
 /**
  * How long an engine outlives its last page, in milliseconds, so that a page that is
- * reloaded finds its objects. The engine keeps collections without users as long. It needs
- * a browser that extends the lifetime of shared workers.
+ * reloaded finds its objects. The engine keeps collections without users for the same time.
+ * This requires a browser that extends the lifetime of shared workers.
  */
 const lingerMillis = 5_000;
 
 interface Running {
   readonly engine: Promise<Engine>;
-  /** The options that the first page decides. */
+  /** The options of the first page, as JSON. */
   readonly options: string;
-  /** A stored state belongs to the next page, which may be another user's. */
+  /**
+   * Whether the engine outlives its last page. An engine that stores states does not, so
+   * that the page of another user can delete the states.
+   */
   readonly lingers: boolean;
 }
 
@@ -91,7 +94,7 @@ class Page {
   #staticToken: string | undefined;
   #silence: ReturnType<typeof setTimeout> | undefined;
 
-  /** Calls a function when the page has left. */
+  /** Serves a page on a port. `onLeave` is called when the page has left. */
   constructor(port: Port<ToWorker, ToPage>, onLeave = (): void => {}) {
     this.#port = port;
     this.#onLeave = onLeave;
@@ -162,7 +165,7 @@ class Page {
     return waiting;
   }
 
-  /** Leaves the engine, because the program closed the connection or the browser the page. */
+  /** Leaves the engine. `closed` is true if the browser closed the page. */
   leave(closed = false): void {
     if (this.#left) return;
     this.#left = true;

@@ -1,4 +1,4 @@
-// Calls that end with their abort signal.
+// Tests of calls that end with their abort signal.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

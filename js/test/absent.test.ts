@@ -1,5 +1,5 @@
-// Collections of resources that are installed later, or removed, and rights that are granted
-// later: with the module in Node, and in Chromium.
+// Tests of resources that are installed later or removed, and of rights that are granted
+// later, with the module in Node and in Chromium.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-// Base64url, against Node's implementation.
+// Compares base64url with Node's implementation.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

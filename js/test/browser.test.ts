@@ -1,7 +1,8 @@
-// The built package in a real browser: SharedWorker, dedicated Worker and inline.
+// Tests of the built package in a real browser, in a SharedWorker, in a dedicated
+// Worker and inline.
 //
 // The browser is $CHROMIUM or /usr/bin/chromium. The last test uses a real
-// connector: the one at $WATCHGLASS_URL (a ws: URL that serves v1/pods), or else
+// connector, at $WATCHGLASS_URL (a ws: URL that serves v1/pods), or else
 // build/watchglass if that exists.
 
 import assert from "node:assert/strict";
@@ -47,7 +48,7 @@ for (const worker of ["shared", "dedicated", "inline"] as const) {
   });
 }
 
-// Browsers open six connections per host, so the seventh tab of other dashboards stalls.
+// Browsers open at most six connections per host, so the seventh tab of other dashboards stalls.
 test("seven pages share one connection, and a page that closes releases its objects", { skip }, async (t) => {
   const { connector, open } = await setup(t);
   const pages = await Promise.all(Array.from({ length: 7 }, open));
@@ -200,7 +201,7 @@ test("an unresponsive worker is reported as stale and replaced, and new pages do
   await cdp.send("Target.closeTarget", { targetId: worker!.targetId });
 });
 
-// Chromium starts no module worker there.
+// Chromium starts no module worker in a sandboxed frame.
 test("a page in a sandboxed frame connects or gets a WatchglassError", { skip }, async (t) => {
   const { open } = await setup(t);
   const page = await open();
@@ -228,7 +229,7 @@ test("a worker that cannot be loaded is reported", { skip }, async (t) => {
   }
 });
 
-// The file of the engine is loaded separately, with classes of its own.
+// The file of the engine is loaded separately, and has its own error class.
 test("an engine that cannot start in the page's thread is reported as a WatchglassError", { skip }, async (t) => {
   const { open } = await setup(t);
   const failure = (page: Page, wasm?: string): Promise<string> =>

@@ -1,6 +1,6 @@
-// Pages in a real browser that load the built package, and a connector for them. The
-// browser is the Chromium at $CHROMIUM, or with BROWSER=firefox the Firefox at $FIREFOX.
-// Skipped without a browser or without dist/.
+// Pages in a real browser that load the built package, and a connector for them. The browser
+// is the Chromium at $CHROMIUM, or with BROWSER=firefox the Firefox at $FIREFOX. Tests are
+// skipped without a browser or without dist/.
 
 import { existsSync, readFileSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -26,7 +26,7 @@ export const skip = !existsSync(executablePath)
 export const skipUnlessChromium = skip || (inFirefox ? "the test needs Chromium" : false);
 
 declare global {
-  // In the page.
+  // The globals of the page.
   var watchglass: typeof api;
   var wg: api.Watchglass;
   var pods: api.Collection;
@@ -37,8 +37,9 @@ declare global {
 export const launch = (options: LaunchOptions = {}): Promise<Browser> => (inFirefox ? launchFirefox(options) : chromium.launch({ executablePath, args, ...options }));
 
 /**
- * Launches a stock Firefox, which Playwright drives with WebDriver BiDi. It sends a command to
- * each new context that Firefox ESR does not know, and that no test needs.
+ * Launches a stock Firefox, which Playwright drives with WebDriver BiDi. Playwright sends each
+ * new context a command that Firefox ESR does not support. No test needs the command, so it is
+ * dropped.
  */
 async function launchFirefox(options: LaunchOptions): Promise<Browser> {
   const browser = await firefox.launch({ executablePath, channel: "moz-firefox", ...options });
@@ -118,7 +119,7 @@ export async function show(page: Page, url: string, worker?: "shared" | "dedicat
   );
 }
 
-/** Waits until the page's view has these rows: the name and one cell of each. */
+/** Waits until the page's view has these rows, each given by its name and one cell. */
 export async function shows(page: Page, rows: string, column = 0): Promise<void> {
   await page.waitForFunction(({ rows, column }) => view.snapshot.rows.map((r) => `${r.name} ${r.columns[column]}`).join(", ") === rows, { rows, column });
 }

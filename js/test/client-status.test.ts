@@ -1,4 +1,4 @@
-// The state of a whole client: over a fake engine, and with the module in Node.
+// Tests of the state of a whole client, over a fake engine and with the module in Node.
 import "global-jsdom/register";
 import { cleanup, configure, render, waitFor } from "@testing-library/react";
 import assert from "node:assert/strict";

@@ -28,7 +28,7 @@ async function withCollection() {
 
 const named = (key: string) => ({ apiVersion: "v1", kind: "Pod", metadata: { name: key.split("/")[1], namespace: "default", uid: `uid-${key}` } });
 
-/** The next event, which must exist. */
+/** Returns the next event, which must exist. */
 async function next(it: AsyncIterator<WatchEvent<KubeObject>>): Promise<WatchEvent<KubeObject>> {
   const { value, done } = await it.next();
   assert.ok(!done, "the watch has ended");

@@ -13,7 +13,7 @@ export const skip = existsSync(module) ? false : "build/watchglass.wasm is missi
 
 let compiled: Promise<WebAssembly.Module> | undefined;
 
-/** The options to connect to a cluster, with the module of this repository. */
+/** Returns the options to connect to a cluster, with the module of this repository. */
 export async function optionsOf(cluster: TestCluster): Promise<ConnectOptions> {
   const { compile } = await import("../src/guest.js");
   compiled ??= compile(pathToFileURL(module));

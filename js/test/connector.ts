@@ -20,9 +20,9 @@ interface Stored {
 /** A socket to an edge. */
 export interface Feed {
   readonly socket: WebSocket;
-  /** How many sessions the edge has started on it. */
+  /** The number of sessions that the edge has started on the socket. */
   begun: number;
-  /** Its close code and reason. */
+  /** Resolves with the close code and reason. */
   readonly closed: Promise<string>;
 }
 
@@ -37,23 +37,26 @@ export class TestConnector {
   readonly subscribes: number[] = [];
   rv = 100;
   progressMillis = 10_000;
-  /** The ID of the history of its versions. */
+  /** The cluster ID of its versions. */
   clusterID = "test";
-  /** The resource does not exist: subscriptions end with a 404. */
+  /** Whether the resource does not exist, so that subscriptions end with a 404. */
   absent = false;
-  /** Nothing passes in either direction, as behind a proxy that stops forwarding. */
+  /** Whether all messages are dropped in both directions, as by a proxy that stops forwarding. */
   silent = false;
-  /** Makes bodies larger. */
+  /** Text that is added to every body to make it larger. */
   padding = "";
-  /** How many connections are refused before one is accepted. */
+  /** The number of connections that are refused before one is accepted. */
   refusals = 0;
-  /** The attempts to connect, refused ones included. */
+  /** The number of attempts to connect, including refused ones. */
   attempts = 0;
-  /** Subscriptions that are answered when they are called; undefined to answer at once. */
+  /**
+   * Delayed answers to subscriptions, sent when they are called; undefined to answer
+   * immediately.
+   */
   held: (() => void)[] | undefined;
   readonly #pods = new Map<string, Stored>();
   readonly #history: Change[] = [];
-  /** By connection: its subscriptions, and whether bodies are omitted. */
+  /** The subscriptions of each connection, and whether their bodies are omitted. */
   readonly #subscribers = new Map<WebSocket, Map<number, boolean>>();
   /** The keys that a connection receives; undefined for all. */
   readonly #has = new WeakMap<WebSocket, (key: string) => boolean>();

@@ -1,5 +1,5 @@
-// A guest that reads Kubernetes over HTTP, from a server controlled by the test and
-// from build/watchglass.
+// Tests of a guest that reads Kubernetes over HTTP, from a server controlled by the test
+// and from build/watchglass.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -104,7 +104,8 @@ test("a broken connection is reopened, and the watch continues", { skip }, async
   assert.match(pods.status.error!.message, /watch of v1\/pods: cannot read from http/);
   wg.reconnect();
   const second = await kubernetes.watch(1);
-  // These requests also request the newest version and the identity of the cluster.
+  // The last three requests include those for the newest version and for the identity of
+  // the cluster.
   assert.match(kubernetes.requests.slice(-3).map(({ url }) => url).join(" "), /watch=1&resourceVersion=7&/);
   kubernetes.send(second, "DELETED", pod("web-1", 12));
   await inState(pods, "live");
@@ -143,8 +144,7 @@ test("the final state equals the server's list", { skip: noBinary }, async (t) =
     await collection.synced;
     const start = BigInt(collection.progress.resourceVersion);
     await until(collection, () => BigInt(collection.progress.resourceVersion) > start + 200n);
-    // The server's own list at the local version, which may be outdated by
-    // then.
+    // Read the server's own list at the local version, which may be outdated by then.
     const ours = await collection.list();
     const query = `resourceVersion=${ours.resourceVersion}&resourceVersionMatch=Exact`;
     const theirs = byKey(((await (await fetch(`${url}${path}?${query}`)).json()) as { items: KubeObject[] }).items);
@@ -160,7 +160,7 @@ test("the final state equals the server's list", { skip: noBinary }, async (t) =
   }
 });
 
-/** Objects by key, without the members that list items lack. */
+/** Returns the objects by key, without the properties that list items lack. */
 function byKey(items: KubeObject[]): Map<string, object> {
   return new Map(items.map(({ kind: _kind, apiVersion: _apiVersion, ...item }) => [`${item.metadata.namespace}/${item.metadata.name}`, item]));
 }

@@ -1,4 +1,4 @@
-// The responses of a Durable Object to the edge's HTTP worker, with a fake engine.
+// Tests of the responses of a Durable Object to the edge's HTTP worker, with a fake engine.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

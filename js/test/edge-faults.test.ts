@@ -1,4 +1,4 @@
-// Failures at the edge, in workerd: lost connectors and objects, corrupt bytes,
+// Tests of failures at the edge, in workerd: lost connectors and objects, corrupt bytes,
 // exceeded limits.
 
 import assert from "node:assert/strict";
@@ -26,7 +26,7 @@ describe("the edge", { concurrency: 3 }, () => {
     await s.edge.feed(s.connector);
     await s.edge.until("one/status", ({ resources }) => resources["v1/pods"].resourceVersion === "132");
     assert.deepEqual(s.connector.subscribes, [0, 131]);
-    // The reader uses the old address. A new reader receives everything.
+    // The first reader uses the old address. A new reader receives everything.
     const late = (await s.edge.read()).collection("v1/pods");
     await late.synced;
     assert.equal(late.progress.objects, 30);
@@ -280,8 +280,8 @@ describe("the edge", { concurrency: 3 }, () => {
     assert.equal((await s.edge.get("one/status")).body.resources["v1/pods"].objects, 30);
   });
 
-  // They are read only when a reader reads an object in them, not when the edge
-  // object wakes up.
+  // Bodies are read only when a reader reads an object in them, not when the edge object
+  // wakes up.
   test("corrupt bodies are detected on access, deleted, and loaded again", options, async (t) => {
     const s = await setup(t);
     await s.edge.until("one/status", ({ resources }) => resources["v1/pods"].stored);

@@ -17,12 +17,12 @@ import { serveWorkerd, type Workerd } from "./workerd.js";
 
 export const everything = { resources: ["*"], namespaces: ["*"], expires: 4e9, cluster: "test", user: "tester", feed: false };
 
-/** The path of a request for pods with a command, as host/edge sends it. */
+/** Returns the path of a request for pods with a command, as it is sent by host/edge. */
 export function backendPath(frame: Uint8Array): string {
   return `/backend/command?resource=v1/pods&command=${Buffer.from(frame).toString("base64url")}`;
 }
 
-/** The bytes of a command. */
+/** Returns the bytes of a command. */
 export function commandFrame(command: Command): Uint8Array<ArrayBuffer> {
   const w = new Writer();
   writeCommand(w, command);
@@ -31,7 +31,7 @@ export function commandFrame(command: Command): Uint8Array<ArrayBuffer> {
 
 const scope = { collection: 0, namespace: "", labelSelector: "", fieldSelector: "", resourceVersion: "", match: Match.unset, bodies: true };
 
-/** The commands that host/edge sends. */
+/** Commands as host/edge sends them. */
 export const getCommand = (key: string): Command => ({ type: "Get", request: 0, collection: 0, key });
 export const listCommand = (options: Partial<Command & { type: "List" }> = {}): Command => ({ type: "List", request: 0, ...scope, limit: 0, continue: "", ...options });
 export const watchCommand = (options: Partial<Command & { type: "OpenWatch" }> = {}): Command => ({
@@ -71,7 +71,7 @@ export class Edge {
     this.#workerd = await serveWorkerd(packaged("test", "edge", "config.capnp"), "--experimental", `--directory-path=objects=${this.#objects}`);
   }
 
-  /** Bytes that the objects use on disk. */
+  /** Returns the number of bytes that the objects use on disk. */
   stored(): number {
     const files = readdirSync(this.#objects, { recursive: true, encoding: "utf8" }).filter((name) => /[0-9a-f]{64}\.sqlite/.test(name));
     return files.reduce((sum, name) => sum + (statSync(join(this.#objects, name), { throwIfNoEntry: false })?.size ?? 0), 0); // some files disappear meanwhile
@@ -88,8 +88,8 @@ export class Edge {
 
   /**
    * Evicts an object once it has stored its state, and keeps its sockets, as the platform
-   * does with idle objects. Without this call, workerd does so after ten seconds;
-   * miniflare uses the same call.
+   * does with idle objects. Without this call, workerd evicts an idle object after ten
+   * seconds. The call is the same as in miniflare.
    */
   async evict(object = "one"): Promise<void> {
     await this.until(`${object}/status`, ({ settled }) => settled);
@@ -165,7 +165,7 @@ export interface Setup {
   pods: Collection;
 }
 
-/** An object with a feed, and a reader that has loaded everything. */
+/** Starts an object with a feed, and a reader that has loaded everything. */
 export async function setup(t: TestContext, object = "one"): Promise<Setup> {
   const connector = await TestConnector.start();
   t.after(() => connector.close());
@@ -188,7 +188,7 @@ export async function relists(wg: Watchglass): Promise<number | undefined> {
   return (await wg.inspect())["collection.1.relists"];
 }
 
-/** A reader whose frames the test writes. */
+/** Connects a reader whose frames the test writes. */
 export async function rawReader(edge: Edge, grant: object, object = "one"): Promise<Socket> {
   const socket = new Socket(edge.url(`${object}/watch`, "ws"), "watchglass.v2", { headers: { "x-watchglass-grant": JSON.stringify(grant) } });
   await once(socket, "open");
@@ -203,7 +203,7 @@ export function hello(w: Writer): void {
   });
 }
 
-/** The subscription statuses that a reader receives from now on. */
+/** Yields the subscription statuses that a reader receives after the call. */
 export async function* statuses(socket: Socket): AsyncGenerator<{ subscription: number; code: number; cause: string }, void, void> {
   for await (const [data] of on(socket, "message")) {
     for (const { type, payload } of split(new Uint8Array(data as Buffer))) {

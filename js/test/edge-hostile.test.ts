@@ -1,4 +1,4 @@
-// Hostile and broken readers and feeds, in workerd. They are disconnected without
+// Tests of hostile and broken readers and feeds, in workerd. They are disconnected without
 // effect on others.
 
 import assert from "node:assert/strict";
@@ -13,7 +13,7 @@ import { packaged } from "./paths.js";
 const skip = existsSync(packaged("dist", "watchglass.wasm")) ? false : 'dist/ is not built; run "npm run build" after "make wasm"';
 const options = { skip };
 
-/** The code and the message of the last frame to a reader. */
+/** Resolves with the code and the message of the last frame to a reader. */
 function lastWord(socket: WebSocket): Promise<[code: number, message: string]> {
   return new Promise((resolve) =>
     socket.on("message", (data: Buffer) => {
@@ -37,7 +37,7 @@ async function othersAreWell(s: Setup): Promise<void> {
   assert.equal(await relists(s.wg), 1);
 }
 
-/** One message with these frames. */
+/** Returns one message with these frames. */
 function message(...frames: ((w: Writer) => void)[]): Uint8Array {
   const w = new Writer();
   for (const frame of frames) frame(w);

@@ -1,5 +1,5 @@
-// The limits of readers of an object, in workerd: their number, their message rate,
-// and the size of their unread data.
+// Tests of the limits for the readers of an object, in workerd: their number, their message
+// rate, and the size of their unread data.
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -19,7 +19,7 @@ const options = { skip };
 
 const ended = (socket: WebSocket): Promise<string> => new Promise((resolve) => socket.on("close", (code, reason) => resolve(`${code} ${reason}`)));
 
-/** The response to an upgrade. */
+/** Returns the response to an upgrade. */
 function refusal(edge: Edge, object: string): Promise<{ code: number; retryAfter: string | undefined; body: any }> {
   const headers = {
     "x-watchglass-grant": JSON.stringify(everything), Connection: "Upgrade", Upgrade: "websocket", "Sec-WebSocket-Version": "13",
@@ -34,7 +34,7 @@ function refusal(edge: Edge, object: string): Promise<{ code: number; retryAfter
   );
 }
 
-/** A reader that subscribes to everything but never reads. */
+/** Connects a reader that subscribes to everything but never reads. */
 async function deaf(s: Setup, object: string): Promise<WebSocket> {
   const socket = await rawReader(s.edge, everything, object);
   const w = new Writer();
@@ -143,8 +143,7 @@ describe("limits of readers", { concurrency: 3 }, () => {
     const { body } = await s.edge.get(`${object}/status`);
     assert.ok(body.counters.readersStalled > 0, "Pongs would have arrived too late");
     assert.ok(body.memory.unacknowledged > 20 << 20, "much data is unacknowledged");
-    // The other readers have ten seconds to respond, and no error is reported
-    // to them before that.
+    // The other readers have ten seconds to respond, and receive no error before that.
     await s.edge.until(`${object}/status`, ({ memory: { module, unacknowledged, limit } }) => module + unacknowledged <= limit);
     const gone = (await s.edge.get(`${object}/status`)).body.counters.readersStalled;
     assert.ok(gone < lazy.length, "only the necessary readers were disconnected");
@@ -188,8 +187,8 @@ describe("a backlog", () => {
     assert.equal(backlog.bytes, 150);
   });
 
-  // A reader that has responded to its Ping is not pinged again because of others that
-  // have not.
+  // A reader that has responded to its Ping is not pinged again because other readers have
+  // not responded.
   test("does not ping readers again that have acknowledged everything", () => {
     const backlog = new Backlog();
     backlog.room = 1000;

@@ -1,4 +1,4 @@
-// The memory of an object, in workerd. An isolate has 128 MB, which the platform
+// Tests of the memory of an object, in workerd. An isolate has 128 MB, which the platform
 // enforces and workerd does not.
 
 import assert from "node:assert/strict";

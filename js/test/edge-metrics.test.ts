@@ -1,5 +1,5 @@
-// What an object measures for /metrics. host/edge compares the names, labels and buckets
-// with those of a connector.
+// Tests of the metrics of an object. host/edge compares the names, labels and buckets with
+// those of a connector.
 
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
@@ -22,7 +22,7 @@ test("a histogram counts a duration in the first bucket whose bound it does not 
 
 const outputs = { SendReader: 0x72, ReaderStalled: 0x76 };
 
-// A reader waits from the time at which the object received the oldest change.
+// The wait of a reader begins when the object receives the oldest change.
 test("the delivery of a change to a stalled reader includes the wait", (t) => {
   t.mock.timers.enable({ apis: ["Date"], now: 1_000_000 });
   const { readers, events, metrics } = readersOf(everything);

@@ -1,5 +1,4 @@
-// The Go worker alone, in Node, in front of fake objects: its start, and its
-// failures.
+// Tests of the start and the failures of the Go worker, in Node with fake objects.
 
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
@@ -12,8 +11,8 @@ import { built, testdata } from "./paths.js";
 const skip = existsSync(built("edge.wasm")) ? false : 'build/edge.wasm is missing; run "make worker"';
 
 const { keys, now, vectors } = JSON.parse(readFileSync(testdata("tokens", "vectors.json"), "utf8"));
-// The pinned tokens are valid in the future. These requests need no token, or move
-// the Date.
+// The pinned tokens are valid in the future. These requests need no token, or change the
+// Date.
 const { token } = vectors.find(({ name }: { name: string }) => name === "a token of the key before");
 
 type Answer = (path: string, query: URLSearchParams) => Response;
@@ -58,7 +57,7 @@ const frame = (type: number, write: (w: Writer) => void): Uint8Array<ArrayBuffer
   return w.take();
 };
 
-/** Pods, without fields and columns. */
+/** The schema of pods, without fields and columns. */
 const schema = frame(0x65, (w) => {
   w.uvarint(1);
   for (const text of ["", "v1", "pods", "Pod"]) w.text(text);
@@ -67,7 +66,7 @@ const schema = frame(0x65, (w) => {
   w.uvarint(0);
 });
 
-/** A page with one pod of the given size, and a continue token. */
+/** Returns a page with one pod of the given size, and a continue token. */
 const page = (size: number) => frame(0x6c, (w) => {
   w.uvarint(1);
   w.uvarint(7);
@@ -86,7 +85,7 @@ const page = (size: number) => frame(0x6c, (w) => {
   w.bytes(Buffer.concat([envelope.take(), body]));
 });
 
-/** Serves the first page, and then fails. */
+/** Returns a backend that serves the first page and then fails. */
 const broken = (size: number): Answer => (path) => {
   if (path === "/backend/schemas") return new Response(schema);
   let pulled = 0;

@@ -39,12 +39,12 @@ describe("objects that are divided by namespace", { concurrency: 3 }, () => {
       const { resources } = await edge.until(`${object}/status`, live(countOf(shard)));
       assert.equal(resources["v1/pods"].metadataOnly, false, shard);
     }
-    // One grows, and the other keeps its limit.
+    // One object exceeds its limit, and the other does not.
     for (let i = 0; i < 60; i++) connector.put(`${here}/more-${i}`, "web", "Running");
     await edge.until(`scarce-${shards[0]}/status`, shed);
     const { resources } = await edge.until(`scarce-${shards[1]}/status`, live(countOf(shards[1]!)));
     assert.equal(resources["v1/pods"].metadataOnly, false);
-    // Deleted objects disappear there.
+    // Deleted objects disappear in the object that has grown.
     for (let i = 0; i < 60; i++) connector.delete(`${here}/more-${i}`);
     await edge.until(`scarce-${shards[0]}/status`, live(countOf(shards[0]!)));
   });

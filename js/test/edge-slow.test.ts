@@ -1,5 +1,5 @@
-// Readers that stop reading, in workerd, which does not report how much unsent data
-// a socket has.
+// Tests of readers that stop reading, in workerd, which does not report the amount of
+// unsent data of a socket.
 
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
@@ -13,7 +13,7 @@ const skip = existsSync(packaged("dist", "watchglass.wasm")) ? false : 'dist/ is
 const options = { skip };
 
 /**
- * Puts objects, at most ten ahead of the reading reader, so that it does not become slow
+ * Puts objects, at most ten ahead of the reader that reads, so that this reader keeps up
  * on a slow machine.
  */
 async function put(s: Setup, count: number): Promise<void> {

@@ -1,4 +1,4 @@
-// Tokens and routes, with the same cases as host/access/token and host/edge.
+// Tests of tokens and routes, with the same cases as host/access/token and host/edge.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";

@@ -1,5 +1,5 @@
-// Unused objects in workerd, such as those of an earlier division of a cluster.
-// Without deletion, their storage would remain.
+// Tests of unused objects in workerd, such as those of an earlier division of a
+// cluster. Without deletion, their storage would remain.
 
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
@@ -21,8 +21,9 @@ async function isStored(s: Setup): Promise<void> {
 }
 
 /**
- * Checks the disk, because a request would wake the object. One check is not enough:
- * SQLite may move its log into the database between the reads of the two files.
+ * Waits until the object's storage is deleted. It checks the disk, because a request
+ * would wake the object. One check is not enough, because SQLite may move its log
+ * into the database between the reads of the two files.
  */
 async function deleted(edge: Edge): Promise<void> {
   for (let empty = 0; empty < 3; empty = edge.stored() > emptyBytes ? 0 : empty + 1) await setTimeout(100);

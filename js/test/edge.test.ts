@@ -1,4 +1,4 @@
-// The Durable Object in workerd, fed by a connector that dials in.
+// Tests of the Durable Object in workerd, fed by a connector that connects to it.
 
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";

@@ -1,5 +1,5 @@
-// Pages of browsers without shared workers, such as Chrome on Android. They share the
-// dedicated worker of an elected page.
+// Tests of pages in browsers without shared workers, such as Chrome on Android. They share
+// the dedicated worker of an elected page.
 
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
@@ -23,12 +23,15 @@ async function show(page: Page, options: { token: string; identity?: string; per
   }, options);
 }
 
-/** The indexes of the pages that run a worker. */
+/** Returns the indexes of the pages that run a worker. */
 const leaders = (...pages: readonly Page[]): number[] => [...pages.keys()].filter((i) => pages[i]!.workers().length > 0);
 
 const statistic = (page: Page, name: string) => page.evaluate(async (name) => (await wg.inspect())[name], name);
 
-/** Waits for a connection. The old worker may serve changes until its page has ended. */
+/**
+ * Waits for a number of connections, because the old worker may serve changes until its
+ * page has ended.
+ */
 async function connected({ connector }: Setup, connections: number): Promise<void> {
   while (connector.hellos.length < connections) await new Promise((resolve) => setTimeout(resolve, 10));
 }
@@ -112,7 +115,7 @@ test("a page that closes its connection runs the worker for others until they le
   assert.deepEqual(leaders(first, second), [1]);
 });
 
-// Headless pages are always visible, and the browser does not freeze them.
+// Headless pages are always visible and never frozen, so the test dispatches the events.
 const lifecycle = (page: Page, event: "freeze" | "resume") => page.evaluate((event) => void document.dispatchEvent(new Event(event)), event);
 
 test("a page that the browser freezes leaves the worker to another page", { skip }, async (t) => {
@@ -154,7 +157,7 @@ const hang = (target: Page | Worker) =>
     });
   });
 
-// A page that the browser has frozen does not respond either, and keeps its lock.
+// A page that the browser has frozen also does not respond, and keeps its lock.
 test("a worker that does not respond is replaced", { skip: skipUnlessChromium, concurrency: 2 }, async (t) => {
   const replaced = (page: "page" | undefined) => async (t: TestContext) => {
     const { connector, open } = await setupElected(t);

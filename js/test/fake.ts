@@ -7,7 +7,7 @@ import { Reader, split, Writer } from "../src/wire/codec.js";
 import { commandTypes, writeCommand, type Command } from "../src/wire/driver-commands.js";
 import { watchEnds } from "../src/wire/outputs.js";
 
-/** A command that the fake guest received: its name and its leading IDs. */
+/** A command that the fake guest received, with its name and its first ID. */
 export interface ReceivedCommand {
   name: Command["type"];
   id: number;
@@ -25,7 +25,7 @@ export class FakeGuest implements Guest {
   closed = false;
   /** The time of the last tick. */
   now = 0;
-  /** The next step throws it. */
+  /** The error that the next step throws. */
   fault: GuestError | undefined;
   /** Called for each command, after it was recorded. */
   answer: (command: ReceivedCommand) => void = () => {};
@@ -154,7 +154,7 @@ export const say = {
       w.byte(flags);
     });
   },
-  /** Without a status the watch has timed out. */
+  /** Writes the end of a watch, by default a timeout. */
   watchClosed(w: Writer, watch: number, end: WatchEnd = "Timeout", status?: Status): void {
     w.frame(0x68, () => {
       w.uvarint(watch);
@@ -162,7 +162,7 @@ export const say = {
       writeStatus(w, status);
     });
   },
-  /** A first patch, with the whole window. */
+  /** Writes a first patch, with the whole window. */
   rows(w: Writer, view: number, rows: FakeItem[], options: { rv?: number; offset?: number } = {}): void {
     say.patch(w, view, [[0, 0, rows]], { ...options, reset: true, total: rows.length });
   },
@@ -289,7 +289,10 @@ export function writeEnvelope(w: Writer, { key, uid = `uid-${key}`, fields = [],
   w.bytes(whole);
 }
 
-/** A text whose encoded length has an offset, because its lowest values have another meaning. */
+/**
+ * Writes a text whose encoded length has an offset, because the lowest values have another
+ * meaning.
+ */
 function longText(w: Writer, text: string, taken: number): void {
   const bytes = new TextEncoder().encode(text);
   w.uvarint(bytes.length + taken);
@@ -317,7 +320,7 @@ function writeStatus(w: Writer, s?: Status): void {
   w.text("");
 }
 
-/** A connector that only records. */
+/** A connector that records connections and never responds. */
 export class FakeNetwork {
   readonly dials: { url: string; events: StreamEvents; sent: Uint8Array[]; closed: string | undefined }[] = [];
   readonly dial: Dial = (url, events) => {
@@ -327,7 +330,7 @@ export class FakeNetwork {
   };
 }
 
-/** An engine over fake guests, and a client of it. */
+/** Starts an engine over fake guests. `guest` returns the newest one. */
 export async function fakeEngine(options: Partial<EngineOptions> = {}): Promise<{ engine: Engine; guests: FakeGuest[]; network: FakeNetwork; guest(): FakeGuest }> {
   const guests: FakeGuest[] = [];
   const network = new FakeNetwork();
@@ -354,7 +357,7 @@ export async function speak(client: Client, guest: FakeGuest, write: (w: Writer)
   await turn();
 }
 
-/** Runs everything that is due. */
+/** Waits until all due tasks have run. */
 export async function turn(): Promise<void> {
   for (let i = 0; i < 3; i++) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,4 +1,4 @@
-// Hidden pages, and pages in the back-forward cache of the browser.
+// Tests of hidden pages, and of pages in the back-forward cache of the browser.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -43,7 +43,10 @@ test("the connection is closed while all pages are hidden, and resumes from the 
   assert.equal(connector.hellos.length, 2);
 });
 
-/** Returns to the previous page of the history, and returns why the browser did not cache it, or undefined if it did. */
+/**
+ * Navigates to the previous page of the history. Returns why the browser did not cache that
+ * page, or undefined if it did.
+ */
 async function goBack(page: Page): Promise<{ type: string; reason: string }[] | undefined> {
   const devtools = await page.context().newCDPSession(page);
   await devtools.send("Page.enable");

@@ -1,4 +1,4 @@
-// Which pages share an engine.
+// Tests which pages share an engine.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-// How the modules of the package may import each other.
+// Tests of the rules for imports between the modules of the package.
 
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
@@ -8,7 +8,7 @@ import { packaged } from "./paths.js";
 
 const src = packaged("src");
 
-/** The relative imports of each module, types and dynamic imports included. */
+/** The relative imports of each module, including types and dynamic imports. */
 const imports = new Map<string, string[]>();
 /** The modules that each module loads statically. */
 const loads = new Map<string, string[]>();
@@ -33,7 +33,7 @@ test("no module imports itself, directly or through others", () => {
   for (const path of imports.keys()) visit(path, []);
 });
 
-// A page whose engine runs in a worker does not need it.
+// A page whose engine runs in a worker does not need the engine's code.
 test("the main entry loads the engine only when it starts one", () => {
   const loaded = new Set<string>(["index.ts"]);
   for (const path of loaded) for (const next of loads.get(path) ?? []) loaded.add(next);

@@ -1,4 +1,4 @@
-// Secondary indexes of the rows of a collection.
+// Tests of secondary indexes of the rows of a collection.
 
 import assert from "node:assert/strict";
 import { pathToFileURL } from "node:url";
@@ -17,7 +17,7 @@ const options = { skip, timeout: 20_000 };
 
 const names = (rows: readonly Row[]): string => rows.map(({ name }) => name).join(" ");
 
-/** A pod on a node, whose UID is its name. */
+/** Returns a pod on a node, whose UID is its name. */
 const on = (nodeName: string | undefined, name: string, more: { app?: string; owner?: string; restarts?: number } = {}): KubeObject => ({
   apiVersion: "v1",
   kind: "Pod",
@@ -98,7 +98,7 @@ test("an array of rows is the same until one of them changes, and only its liste
   assert.equal(byIndex("node-1")[1], b, "an unchanged row is the same object");
   assert.deepEqual(calls.splice(0), ["node-1: a b"]);
 
-  // Several changes in one frame are one call.
+  // Several changes in one frame cause one call.
   for (const name of ["d", "e", "f"]) cluster.apply(on("node-4", name));
   let changes = 0;
   const stop = subscribeIndex("node", "node-4", () => changes++);
@@ -320,7 +320,7 @@ test("events are granted as they are processed", async () => {
   assert.equal(guest().count("CloseWatch"), 1);
 });
 
-/** A generator of numbers below a bound. */
+/** Returns a function that generates numbers below a bound. */
 function randomly(seed: number): (below: number) => number {
   return (below) => {
     seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
@@ -351,7 +351,7 @@ for (let seed = 1; seed <= 8; seed++) {
     using indexer = createIndexer(pods, { ...byName, initials: ({ name, labels }: Row) => [name.slice(-1), labels["app"]?.[0] ?? []].flat() });
     const { node, app, owner, restarts, name, initials } = expected;
     const filters = { node, app, owner, restarts, name, initials };
-    /** Whether every index has exactly the rows that a filter finds. */
+    /** Reports whether every index has exactly the rows that a filter finds. */
     const equal = (): boolean => {
       const objects = [...model.values()].sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
       return Object.entries(filters).every(([index, valuesOf]) => {
@@ -361,7 +361,7 @@ for (let seed = 1; seed <= 8; seed++) {
         return indexer.size === objects.length && indexer.indexValues(index as "node").length === values.length && found.join() === filtered.join();
       });
     };
-    // At any time, each row of an index is the current one, under its own values.
+    // At any time, each row of an index is the current row, and has the value of the index.
     indexer.subscribe(() => {
       for (const value of indexer.indexValues("node")) {
         for (const row of indexer.byIndex("node", value)) {

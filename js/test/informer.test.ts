@@ -1,5 +1,5 @@
-// The informer over the real module and a cluster in memory. The cases come
-// from client-node's own tests of its informer, and from its documented behavior.
+// Tests of the informer with the real module and a cluster in memory. The cases are from
+// client-node's tests of its informer, and from its documented behavior.
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { ListWatch, makeInformer, type Connection, type KubernetesObject } from "../src/informer.js";
@@ -11,7 +11,7 @@ const options = { skip: noModule, timeout: 60_000 };
 const nameOf = (object: KubernetesObject): string => object.metadata!.name!;
 const names = (objects: readonly KubernetesObject[]): string => objects.map(nameOf).sort().join();
 
-/** Records what an informer reports, such as "add a" or "error 403". */
+/** Records the events of an informer, such as "add a" or "error 403". */
 function record(informer: ListWatch<KubeObject>): Recorder {
   const recorder = new Recorder();
   for (const verb of ["add", "update", "delete"] as const) informer.on(verb, (object) => recorder.add(`${verb} ${nameOf(object)}`));

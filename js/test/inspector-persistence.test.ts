@@ -1,4 +1,4 @@
-// The panel of the inspector for stored states, in a real browser.
+// Tests of the inspector's panel for stored states, in a real browser.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

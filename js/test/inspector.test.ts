@@ -1,5 +1,5 @@
-// The inspector in a real browser, under a policy that forbids inline styles and the
-// parsing of HTML from strings.
+// Tests of the inspector in a real browser, with a policy that forbids inline styles and
+// the parsing of HTML from strings.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -42,7 +42,7 @@ async function find(page: Page, name: string, text: string | RegExp): Promise<vo
   await page.getByRole("tabpanel").getByRole("row").filter({ hasText: text }).first().waitFor();
 }
 
-/** Waits for a figure at the top. */
+/** Waits until a figure at the top has a value. */
 const figure = (page: Page, name: string, value: string) =>
   page.waitForFunction(
     ({ name, value }) => [...document.querySelector("watchglass-inspector")!.shadowRoot!.querySelectorAll("dl > div")].some((each) => each.children[0]!.textContent === name && each.children[1]!.textContent === value),
@@ -71,7 +71,7 @@ test("the inspector lists what the page has open, under a strict policy", { skip
   connector.put("default/web-2", "web", "Running");
   await find(page, "Events", "MODIFIEDdefault/web-2103");
   await tab(page, "Collections").click();
-  // The tail ends with the selection of its tab.
+  // The tail ends when its tab is no longer selected.
   await page.waitForFunction(() => wg.opened().filter(({ type }) => type === "watch").length === 1);
   await page.getByRole("row").filter({ hasText: "103" }).waitFor();
   connector.cut();
@@ -117,7 +117,7 @@ test("the inspector is usable by keyboard, and follows the color scheme", { skip
   assert.equal(await colors(), "rgb(27, 32, 39) on rgb(255, 255, 255)");
   await page.evaluate(() => ((document.documentElement as HTMLElement).style.colorScheme = "dark"));
   assert.equal(await colors(), "rgb(227, 232, 239) on rgb(21, 26, 33)");
-  // A page can keep the element.
+  // A listener of the page can prevent the removal of the element.
   await page.evaluate(() => document.querySelector("watchglass-inspector")!.addEventListener("close", (event) => event.preventDefault(), { once: true }));
   await page.keyboard.press("Escape");
   assert.equal(await page.locator("watchglass-inspector").count(), 1);

@@ -1,4 +1,4 @@
-// Joined columns, with a cluster in memory and the real module.
+// Tests of joined columns, with a cluster in memory and the real module.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { TestCluster, type ObjectInput } from "../src/testing.js";
@@ -51,7 +51,7 @@ test("without the right to read the other resource, rows lack its columns and th
   await until(services, () => services.status.error === undefined);
 });
 
-/** An object in namespace shop whose UID is its name. */
+/** Returns an object in namespace shop whose UID is its name. */
 const below = (kind: string, name: string, owner: string, phase = ""): ObjectInput => ({
   apiVersion: kind === "Pod" ? "v1" : "apps/v1", kind,
   metadata: { name, namespace: "shop", uid: name, ...(owner && { ownerReferences: [{ uid: owner, controller: true }] }) },

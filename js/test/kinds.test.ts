@@ -1,4 +1,4 @@
-// Discovery, of the cluster in memory and of a real connector.
+// Tests of discovery, with a cluster in memory and with a real connector.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -39,7 +39,7 @@ test("the schema of an open collection needs no request", options, async (t) => 
   assert.deepEqual(cluster.watches, watches);
 });
 
-/** A server whose responses the test sets, and the requests that it received. */
+/** Returns a server whose responses the test sets, and the requests that it received. */
 function server(answers: Record<string, unknown>) {
   const requests: [path: string, authorization: string | undefined, accept: string | undefined][] = [];
   const fetch = async (input: unknown, init?: RequestInit): Promise<Response> => {

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import type { TestContext } from "node:test";
 
-/** A pod as it appears in a watch. */
+/** Returns a pod as it appears in a watch. */
 export const pod = (name: string, rv: number, phase = "Running"): object => ({
   kind: "Pod",
   apiVersion: "v1",
@@ -19,12 +19,15 @@ const bookmark = (rv: number): object => ({
 
 /** A server of one pod, whose watch stays open. */
 export class Kubernetes {
-  /** The version of the last output. A server is never behind it. */
+  /** The version of the last output. The server's version is at least this. */
   #newest = 7;
   readonly requests: IncomingMessage[] = [];
   readonly #watches: ServerResponse[] = [];
   readonly #watched = new EventEmitter();
-  /** Serves a request itself, if it returns true. */
+  /**
+   * Serves requests in place of {@link answer}. Returns false for requests that it does not
+   * serve.
+   */
   instead: (request: IncomingMessage, response: ServerResponse) => boolean = () => false;
   #server = createServer((request, response) => {
     this.requests.push(request);
@@ -60,7 +63,7 @@ export class Kubernetes {
     this.#watched.emit("watch");
   }
 
-  /** The watch with this number, once it was requested. */
+  /** Resolves with the watch with this number when it has been requested. */
   async watch(n: number): Promise<ServerResponse> {
     while (this.#watches.length <= n) await once(this.#watched, "watch");
     return this.#watches[n]!;

@@ -1,4 +1,5 @@
-// What a program opens and closes leaves nothing behind: neither at the engine nor in the page.
+// Tests that objects that a program has opened and closed use no memory, neither in the
+// engine nor in the page.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -15,7 +16,10 @@ const collectGarbage = runInNewContext("gc") as () => void;
 const total = 10_000;
 const warmUp = 2_000;
 const together = 100;
-/** What a round may add, in bytes: 70 for each of its 30,000 views, watches and objects. */
+/**
+ * The memory that a round may add, in bytes: 70 for each of its 30,000 views, watches and
+ * objects.
+ */
 const tolerance = 2 << 20;
 
 test("10,000 views, watches and objects that are opened and closed leave no memory behind", { skip: noModule, timeout: 120_000 }, async (t) => {

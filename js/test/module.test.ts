@@ -1,5 +1,5 @@
-// The package in Node with the real module, against a small connector over a
-// real WebSocket.
+// Tests of the package in Node with the real module, with a small connector over a real
+// WebSocket.
 
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
@@ -63,7 +63,7 @@ test("a module of another release is refused", async () => {
   for (const version of [1, abi + (1 << 24), abi ^ 1]) await assert.rejects(openGuest(moduleSaying(version), config), word);
 });
 
-/** A module with all exports, each of which returns a number. */
+/** Returns a module with all exports, each of which returns a number. */
 function moduleSaying(version: number): WebAssembly.Module {
   const names = ["_initialize", "wg_abi", "wg_reserve", "wg_open", "wg_step", "wg_tick", "wg_ready", "wg_out", "wg_advance", "wg_error", "wg_close"];
   const signed = (n: number): number[] => (n >= -64 && n < 64 ? [n & 0x7f] : [(n & 0x7f) | 0x80, ...signed(n >> 7)]);

@@ -1,5 +1,5 @@
-// Wrong options of views are refused with a 400 that names the option, the error and the
-// expected values.
+// Tests that wrong options of views are refused with a 400 that names the option, the error
+// and the expected values.
 
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
@@ -25,7 +25,7 @@ function assertRefused(error: unknown, message: RegExp, options: string): void {
   assert.match(error.message, message, options);
 }
 
-/** Options that the package itself refuses, and the error. */
+/** Options that the package itself refuses, each with its error. */
 const wrong: [options: unknown, message: RegExp][] = [
   [null, /^options is null, expected an object$/],
   ["name", /^options is "name", expected an object$/],
@@ -103,7 +103,7 @@ test("the selectors of collections, lists and watches must be strings", environm
   assert.throws(() => collection.watch({ labelSelector })[Symbol.asyncIterator](), { name: "WatchglassError", code: 400, message });
 });
 
-/** Options that only the engine can refuse, because it has the columns, and the error. */
+/** Options that only the engine can refuse, because it has the columns, each with its error. */
 const unknown: [options: ViewOptions, message: RegExp][] = [
   [{ sort: "Statsu" }, /^cannot sort v1\/pods by "Statsu": there is no such column or field; did you mean Status\? there are Ready, /],
   [{ sort: ["name", { by: "Statsu" }] }, /^cannot sort v1\/pods by "Statsu"/],

@@ -1,4 +1,4 @@
-// Owners of objects, evaluated by the module.
+// Tests of owners of objects, evaluated by the module.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -9,7 +9,7 @@ import { connected, skip, until } from "./cluster.js";
 
 const options = { skip, timeout: 60_000 };
 
-/** An object in namespace shop whose UID is its name. */
+/** Returns an object in namespace shop whose UID is its name. */
 function object(kind: "Deployment" | "ReplicaSet" | "Pod", name: string, ...owners: { uid: string; controller?: boolean }[]): KubeObject {
   return {
     apiVersion: kind === "Pod" ? "v1" : "apps/v1",
@@ -48,7 +48,7 @@ test("a view has the objects of an owner, and those below it", options, async (t
   await assert.rejects(below.query({ ownedBy: 1 as never }), { code: 400, message: /ownedBy is 1, expected a string/ });
 });
 
-/** The names of a node and of those below it, such as "web(web-1(web-1-a))". */
+/** Returns the names of a node and of those below it, such as "web(web-1(web-1-a))". */
 function shape({ uid, row, children }: TreeNode): string {
   const below = children.map(shape).join(" ");
   return (row?.name ?? `?${uid}`) + (below && `(${below})`);

@@ -1,4 +1,4 @@
-// What users of other dashboards complain about: churn, many objects, restarts, crashes of
+// Tests of cases in which other dashboards fail: churn, many objects, restarts, crashes of
 // tabs, stale replicas and hot reloads.
 
 import assert from "node:assert/strict";
@@ -8,7 +8,7 @@ import { TestCluster } from "../src/testing.js";
 import { setup, show, shows, skip, skipUnlessChromium } from "./browser.js";
 import { connected, pod, skip as noModule, until } from "./cluster.js";
 
-/** The memory of a thread in bytes, after a garbage collection. */
+/** Returns the memory of a thread in bytes, after a garbage collection. */
 type Measure = () => Promise<number>;
 
 interface HeapUsage {
@@ -49,11 +49,14 @@ async function memoryOfWorker(devtools: CDPSession, address: string): Promise<Me
   };
 }
 
-/** How long the churn lasts at least, such as 300. By default it ends after one round. */
+/** The minimum duration of the churn, such as 300. By default it ends after one round. */
 const churnSeconds = Number(process.env.CHURN_SECONDS ?? 0);
 const objects = 500;
 const changesPerRound = 10_000;
-/** What the rounds together may add, in bytes: less than a tenth of the bodies of one round. */
+/**
+ * The memory that all rounds together may add, in bytes. It is less than a tenth of the
+ * bodies of one round.
+ */
 const tolerance = 2 << 20;
 
 test("churn adds no memory to the page and the worker", { skip: skipUnlessChromium, timeout: 120_000 + 2_000 * churnSeconds }, async (t) => {
@@ -70,7 +73,7 @@ test("churn adds no memory to the page and the worker", { skip: skipUnlessChromi
   const round = async (): Promise<{ page: number; worker: number }> => {
     for (let i = 0; i < changesPerRound; i++) {
       connector.put(`default/pod-${(i * 7) % objects}`, i % 3 ? "web" : "api", `Phase-${i % 50}`);
-      // The page follows, so that it is not the buffers of the network that grow.
+      // The page keeps up, so that the buffers of the network do not grow.
       if (i % 500 === 499) await page.evaluate((version) => pods.waitFor(version), String(connector.rv));
     }
     return { page: await measures.page(), worker: await measures.worker() };
@@ -85,8 +88,8 @@ test("churn adds no memory to the page and the worker", { skip: skipUnlessChromi
   for (const part of ["page", "worker"] as const) assert.ok(after[part] - before[part] < tolerance, `the memory of the ${part} grew from ${before[part]} to ${after[part]} bytes`);
 });
 
-// A page is blocked by what it has to process, so the size of the worker's messages bounds its
-// tasks. The durations depend on the machine, and are only reported.
+// A page is blocked while it processes messages, so the size of the worker's messages
+// limits its tasks. The durations depend on the machine, and are only reported.
 test("a page that opens 50,000 objects receives only the messages for its window", { skip, timeout: 120_000 }, async (t) => {
   const { connector, open, context } = await setup(t);
   for (let i = 0; i < 50_000; i++) connector.put(`default/pod-${i}`, "web", "Running");
@@ -146,7 +149,7 @@ async function crash(page: Page): Promise<void> {
   await crashed;
 }
 
-// The first tab's process usually has the worker, which then ends as well.
+// The first tab's process usually runs the worker, which then ends as well.
 for (const [crashes, stays] of [[0, 1], [1, 0]] as const) {
   for (const sharedWorkers of [true, false]) {
     const which = `tab ${crashes + 1} of 2, which crashes during the first sync, does not disturb the other one`;
@@ -179,7 +182,8 @@ for (const [crashes, stays] of [[0, 1], [1, 0]] as const) {
 test("a module that is evaluated again joins the engine, and leaves none behind", { skip }, async (t) => {
   const { connector, open } = await setup(t);
   const page = await open();
-  // Like a development server: a new version of the program's module, after the dispose handler of the old one.
+  // Like a development server, runs a new version of the program's module after the
+  // dispose handler of the old one.
   const evaluate = (version: number, dispose: boolean) =>
     page.evaluate(
       async ({ version, dispose }) => {

@@ -1,4 +1,4 @@
-// States that outlive the page: the built package in a real browser.
+// Tests of states that outlive the page, with the built package in a real browser.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -34,7 +34,7 @@ async function reaches(page: Page, name: string, atLeast: number): Promise<void>
   while (((await counter(page, name)) ?? 0) < atLeast) await page.waitForTimeout(50);
 }
 
-/** The scopes of all stored states. */
+/** Returns the scopes of all stored states. */
 const stored = (page: Page): Promise<string[]> =>
   page.evaluate(async () => {
     const db = await new Promise<IDBDatabase>((resolve, reject) => {
@@ -50,7 +50,7 @@ const stored = (page: Page): Promise<string[]> =>
     return states.map(({ scope }) => JSON.parse(scope)[0]);
   });
 
-/** A browser with a stored state of two pods at version 102, and no page. */
+/** Starts a browser with a stored state of two pods at version 102, and without a page. */
 async function filled(t: Parameters<typeof setup>[0], options?: StartOptions) {
   const world = await setup(t);
   const page = await world.open();
@@ -198,7 +198,7 @@ test("a page continues without persistence after a warning about an invalid limi
   assert.equal(await counter(page, "stored"), undefined);
 });
 
-// The states belong to the user, whichever thread has stored them.
+// The states belong to the user, independent of the thread that has stored them.
 for (const [before, after] of [["inline", "inline"], ["inline", "shared"], ["dedicated", "inline"]] as const) {
   test(`a state that an engine stored (${before}) is restored by another one (${after})`, { skip }, async (t) => {
     const { connector, open } = await filled(t, { worker: before });
@@ -242,7 +242,7 @@ test("the state of a collection that becomes forbidden is deleted", { skip }, as
   while ((await stored(page)).length > 0) await page.waitForTimeout(50);
 });
 
-// Firefox resolves fetch with the first bytes of the body, and this watch has none at first.
+// Firefox resolves fetch only with the first bytes of the body, and this watch has none at first.
 test("a stored state of a Kubernetes API without a connector is shown, and resumes", { skip: skipUnlessChromium }, async (t) => {
   const kubernetes = new Kubernetes();
   let reachable = true;

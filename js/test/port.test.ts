@@ -1,4 +1,4 @@
-// How a page connects to its worker, with a fake worker.
+// Tests of the connection of a page to its worker, with a fake worker.
 
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
@@ -131,7 +131,7 @@ test("the next way to start a worker is tried when its script cannot be loaded",
 type Phase = "starting" | "attaching" | "attached" | "left";
 type Input = "started" | "not started" | "script failed" | "attached" | "failed" | "silent" | "left";
 
-/** A page whose workers only do what the test says, and its phase as they observe it. */
+/** A page whose workers the test controls, and its phase as its workers observe it. */
 class Page {
   #starts: { resolve(worker: FakeWorker): void; reject(error: Error): void }[] = [];
   #worker: FakeWorker | undefined;
@@ -150,7 +150,7 @@ class Page {
     return this.#starts.length;
   }
 
-  /** Leads an attached page to a phase, so that the test can make it leave there. */
+  /** Brings an attached page to a phase, in which the test can make it leave. */
   async reach(phase: Phase, t: TestContext): Promise<void> {
     await settle();
     for (const input of ["started", "attached"] as const) await this.apply(input, t);
@@ -171,7 +171,7 @@ class Page {
     await settle();
   }
 
-  /** Returns the phase, and completes the start of a worker to see it. */
+  /** Returns the phase. It completes the start of a worker to observe it. */
   async phase(t: TestContext): Promise<Phase> {
     const starting = this.#starts.length > 0;
     await this.apply("started", t);

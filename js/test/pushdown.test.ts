@@ -1,4 +1,4 @@
-// The parts of a TanStack DB query that the engine evaluates.
+// Tests of the parts of a TanStack DB query that the engine evaluates.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { pushDown, type Expression, type Ordering } from "../src/pushdown.js";

@@ -1,4 +1,4 @@
-// Queries of views, evaluated by the module.
+// Tests of the queries of views, evaluated by the module.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";

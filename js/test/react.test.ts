@@ -1,4 +1,4 @@
-// The React hooks, in a DOM, over a fake engine.
+// Tests of the React hooks in a DOM, with a fake engine.
 import "global-jsdom/register";
 import { cleanup, configure, render, waitFor } from "@testing-library/react";
 import assert from "node:assert/strict";
@@ -32,7 +32,7 @@ async function setup(t: TestContext) {
   return { ...fake, client, respond, within, opened };
 }
 
-/** A component that shows a view, and its snapshot at each render. */
+/** Returns a component that shows a view, and its snapshot at each render. */
 function table() {
   const renders: ViewValue[] = [];
   function Table({ resource = "v1/pods", ...options }: QueryOptions & { resource?: string }) {

@@ -1,4 +1,4 @@
-// Why a server refuses a WebSocket, outside of browsers.
+// Tests of the reasons why a server refuses a WebSocket, outside of browsers.
 
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";

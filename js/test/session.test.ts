@@ -1,4 +1,4 @@
-// A page that signs in with an HttpOnly cookie, at a real connector, without a token.
+// Tests of a page that signs in to a real connector with an HttpOnly cookie, without a token.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -60,7 +60,7 @@ async function startConnector(t: TestContext): Promise<string> {
 }
 
 declare global {
-  // In the page.
+  // The globals of the page.
   var synced: "pending" | "resolved" | "rejected";
 }
 
@@ -120,7 +120,7 @@ test("a page without a token reads with the session cookie of its user", { skip:
   assert.equal(await read(page, "/watch"), "default/web-1");
 });
 
-// A refusal of the session is temporary: the user can sign in.
+// A refusal of the session is temporary, because the user can sign in.
 test("a page without a session is forbidden with 401, and synchronizes after a sign-in", { skip: noConnector }, async (t) => {
   const connector = await startConnector(t);
   const page = await open(t, connector);

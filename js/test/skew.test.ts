@@ -1,4 +1,4 @@
-// This package and connectors of every version of the protocol, as recorded in
+// Tests of this package with connectors of every version of the protocol, as recorded in
 // testdata/skew.
 
 import assert from "node:assert/strict";
@@ -30,7 +30,10 @@ const versions = readdirSync(directory)
 
 const current = ({ version }: Version): boolean => subprotocol === `watchglass.v${version}`;
 
-/** The messages of an error about two versions name both and say what to do. */
+/**
+ * Returns the texts that an error about two versions must contain: both versions and the
+ * remedies.
+ */
 const remedy = (v: Version): string[] => [`watchglass.v${v.version}`, subprotocol, "reload the page", "upgrade the older one"];
 
 /**

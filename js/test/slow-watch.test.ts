@@ -1,4 +1,4 @@
-// Loops over a watch that do not keep up, in Node with the real module.
+// Tests of loops over a watch that do not keep up, in Node with the real module.
 
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
@@ -38,7 +38,7 @@ function reached(pods: Collection, rv: number): Promise<void> {
   });
 }
 
-/** Opens a watch with room for two events and makes changes before the first is read. */
+/** Opens a watch with a credit of two events, and makes changes before the first event is read. */
 async function lateLoop(t: TestContext, changes: number, { maxHistory = 0, ...options }: WatchOptions & ConnectOptions = {}) {
   const world = await setup(t, { maxHistory });
   const { connector, pods } = world;
@@ -51,7 +51,10 @@ async function lateLoop(t: TestContext, changes: number, { maxHistory = 0, ...op
   return { ...world, first, watch, loop: { [Symbol.asyncIterator]: () => events } };
 }
 
-/** Reads versions until it has enough or the loop ends, and returns why the loop ended. */
+/**
+ * Reads up to `most` versions. Returns "enough" then, "done" if the loop ended before, or
+ * its error.
+ */
 async function take(loop: AsyncIterable<unknown>, versions: number[], most = Infinity): Promise<unknown> {
   try {
     for await (const event of loop as Watch) {
@@ -65,7 +68,7 @@ async function take(loop: AsyncIterable<unknown>, versions: number[], most = Inf
   }
 }
 
-/** The events have no gap. */
+/** Checks that the events have no gap. */
 const inOrder = (first: number, versions: number[]) => assert.deepEqual(versions, versions.map((_, i) => first + i));
 
 function expired(error: unknown, cause: string, message: RegExp): void {

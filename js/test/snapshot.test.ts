@@ -1,4 +1,4 @@
-// Saving a collection and opening it again, with the real module.
+// Tests of a collection that is saved and opened again, with the real module.
 
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";

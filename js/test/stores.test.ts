@@ -1,4 +1,4 @@
-// The stores, and the components of the README that use them.
+// Tests of the stores, and of the components of the README that use them.
 import "global-jsdom/register";
 import { cleanup, configure, waitFor } from "@testing-library/react";
 import assert from "node:assert/strict";
@@ -112,7 +112,7 @@ test("subscribing and unsubscribing immediately does not connect", async () => {
   await new Promise(setImmediate);
 });
 
-/** The README's example for a language. */
+/** Returns the README's example for a language. */
 const example = (language: string): string => new RegExp(`\`\`\`${language}\\n(.*?)\`\`\``, "s").exec(readFileSync(packaged("README.md"), "utf8"))![1]!;
 
 /** Bundles and runs a program that uses the package, with the client of the test. */
@@ -126,7 +126,7 @@ async function run(t: TestContext, program: string, conditions: string[]): Promi
   return import(pathToFileURL(join(folder, "out.mjs")).href);
 }
 
-/** Checks the output of a mounted example, and that it closes its view. */
+/** Checks that a mounted example shows the current rows and closes its view. */
 async function follows(t: TestContext, mounted: (target: HTMLElement) => () => void, { cluster, inspect }: Awaited<ReturnType<typeof setup>>): Promise<void> {
   const target = document.body.appendChild(document.createElement("main"));
   t.after(() => target.remove());

@@ -1,4 +1,4 @@
-// TanStack DB over the real module and a cluster in memory.
+// Tests of TanStack DB with the real module and a cluster in memory.
 import "global-jsdom/register";
 import { cleanup, configure, render, waitFor } from "@testing-library/react";
 import { and, count, createCollection, createLiveQueryCollection, eq, ilike, or, type Collection } from "@tanstack/db";
@@ -79,7 +79,7 @@ test("changes of a frame are one transaction", options, async (t) => {
   await pods.preload();
   const batches: number[] = [];
   pods.subscribeChanges((changes) => batches.push(changes.length));
-  // As in a hidden page, there is one frame per second.
+  // As in a hidden page, there are no animation frames, and changes are reported once per second.
   Object.assign(globalThis, { requestAnimationFrame: () => 0, cancelAnimationFrame: () => {} });
   t.after(() => {
     for (const name of ["requestAnimationFrame", "cancelAnimationFrame"]) Reflect.deleteProperty(globalThis, name);

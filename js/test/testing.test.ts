@@ -1,4 +1,4 @@
-// The cluster in memory, as programs use it in their unit tests.
+// Tests of the cluster in memory, as programs use it in their unit tests.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { TestCluster } from "../src/testing.js";

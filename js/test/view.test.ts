@@ -1,4 +1,4 @@
-// The results of a view whose query is rejected.
+// Tests of a view whose query is rejected.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

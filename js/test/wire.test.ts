@@ -21,14 +21,14 @@ const goldens = readdirSync(testdata("wire")).map((file): [string, Golden] => [
   JSON.parse(readFileSync(testdata("wire", file), "utf8")) as Golden,
 ]);
 
-/** Members that hold 64-bit numbers, which golden files write as decimal strings. */
+/** Properties with 64-bit numbers, which golden files write as decimal strings. */
 const wide = new Set(["room", "bytes", "seed", "maxBytes", "credit", "lastProgressMillis", "nextAttemptMillis", "objects", "loaded", "total", "bodies", "remaining", "millis", "rows", "value", "otherValues", "otherRows"]);
 
 function camel(name: string): string {
   return name === name.toUpperCase() ? name.toLowerCase() : name[0]!.toLowerCase() + name.slice(1);
 }
 
-/** Converts the member names of a golden value to JavaScript's convention. */
+/** Converts the field names of a golden value to JavaScript's convention. */
 function named(value: any): any {
   if (Array.isArray(value)) return value.map(named);
   if (value === null || typeof value !== "object") return value;
@@ -41,7 +41,7 @@ for (const [file, golden] of goldens) {
   else if (range(type) === "output") test(`decodes ${file}`, () => decodes(golden));
 }
 
-/** Returns the direction of a frame, which its number without the optional bit determines. */
+/** Returns the direction of a frame, which is determined by its type without the optional bit. */
 function range(type: number): "command" | "output" | undefined {
   const number = type & 0x7f;
   return number >= 0x60 ? "output" : number >= 0x40 ? "command" : undefined;
@@ -52,7 +52,7 @@ function encodes(golden: Golden): void {
   for (const k of Object.keys(value)) if (wide.has(k) && typeof value[k] === "string") value[k] = BigInt(value[k]);
   for (const k of ["data", "saved"]) if (typeof value[k] === "string") value[k] = Buffer.from(value[k], "hex");
   for (const column of value.columns ?? []) column.kind = columnKinds[column.kind];
-  // Golden files sort members by name.
+  // Golden files sort fields by name.
   value.facets &&= value.facets.map(({ by, then, limit, width, rowsOnly, aggregates }: any) => ({ by, then, limit, width: Number(width), rowsOnly, aggregates }));
   const w = new Writer();
   writeCommand(w, { type: golden.frame, ...value } as Command);
@@ -66,7 +66,7 @@ function decodes(golden: Golden): void {
   const output = readOutput(frame!)!;
   const { type, ...members } = output;
   assert.equal(type, golden.frame);
-  // The protocol names the recipient of a delivery by its kind.
+  // In the protocol, the ID of a delivery is named after the kind of its recipient.
   const { collection, watch, view, request, handle, ...others } = expected(golden.value);
   const id = collection ?? watch ?? view ?? request ?? handle;
   assert.deepEqual(comparable(members), id === undefined ? others : { id, ...others });
@@ -102,7 +102,7 @@ function comparable(v: any): any {
 const states = ["connecting", "syncing", "live", "reconnecting", "stale", "forbidden", "closed"];
 
 
-/** The expected decoded value of a golden value, in the form of {@link comparable}. */
+/** Returns the expected decoded value of a golden value, in the form of {@link comparable}. */
 function expected(v: any): any {
   if (Array.isArray(v)) return v.map(expected);
   if (v === null || typeof v !== "object") return v;

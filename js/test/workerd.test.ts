@@ -1,4 +1,4 @@
-// The package's built entry for workerd, in workerd.
+// Tests of the package's built entry for workerd, in workerd.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";

@@ -4,12 +4,12 @@ import { createRequire } from "node:module";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 
-// The binary itself, because npm may install a wrapper script: killing the script would
-// leave the binary running.
+// This is the binary itself, because npm may install a wrapper script. Killing the script
+// would leave the binary running.
 const binary = createRequire(import.meta.url)("workerd").default as string;
 
 export interface Workerd {
-  /** host:port of its only socket. */
+  /** The host and port of its only socket. */
   readonly address: string;
   readonly pid: number;
   /** Kills the process, and waits until it has ended. */

@@ -8,7 +8,7 @@ import { LiveView } from "./query.ts";
 import { CLUSTER_SCOPED, mayNarrow } from "./resources.ts";
 import { type PageState, formatHash, freshState } from "./state.ts";
 
-/** What a card counts besides all objects. */
+/** A chart of a card, which counts parts of the objects. */
 export interface Chart {
   title: string;
   /** A column whose values are counted. */
@@ -23,7 +23,7 @@ const MAX_BARS = 8;
 /** The maximum number of values of a facet, which also are the options of the namespace picker. */
 const MAX_VALUES = 1000;
 
-/** The live counts of one resource, each a link to the table with those objects. */
+/** The live counts of one resource. Each is a link to the table with the counted objects. */
 export class Card {
   readonly element = create("li", "card");
   readonly resource: string;
@@ -51,7 +51,7 @@ export class Card {
     this.#open("");
   }
 
-  /** The values of a counted column, with their number of rows. */
+  /** Returns the values of a counted column, with their number of rows. */
   facet(by: string): Facet | undefined {
     return this.#all.snapshot?.facets[by];
   }
@@ -67,7 +67,7 @@ export class Card {
     this.#onCollection(this.#collection);
   }
 
-  /** Sends the queries once the schema is known, and again if they were refused with the collection. */
+  /** Sends the queries when the schema is known and the namespace has changed. */
   #query(): void {
     const own = this.#namespace;
     if (!this.#collection.schema || this.#collection.status.error || own === this.#applied) return;
@@ -179,7 +179,10 @@ export class Card {
   }
 }
 
-/** This is a condition and not a selector, because a facet of namespaces ignores a condition on itself. */
+/**
+ * Returns the condition on a namespace. It is not a selector, because a facet of namespaces
+ * ignores a condition on itself.
+ */
 const within = (namespace: string): Where => (namespace ? ["namespace", "=", namespace] : "");
 
 function asOf(lastProgress: number): string {

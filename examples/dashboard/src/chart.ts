@@ -9,7 +9,7 @@ export interface Bar {
   value: number;
   /** The status that determines the color; undefined for none. */
   status?: string | undefined;
-  /** Shows the objects that the bar counts. Undefined if there is no such page. */
+  /** Shows the objects that the bar counts. Undefined if no page shows them. */
   href?: string | undefined;
 }
 

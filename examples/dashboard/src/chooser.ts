@@ -52,10 +52,13 @@ export class ColumnChooser {
   }
 }
 
-/** The titles of the shown columns. */
+/** Returns the titles of the shown columns. */
 const titles = (schema: Schema, { wide, columns }: Columns): string[] => tableColumns(schema, wide, columns).map(({ title }) => title);
 
-/** Selects kubectl's columns, which need no list of titles. The list is in the order of the table. */
+/**
+ * Returns the shortest state for the chosen columns. kubectl's columns need no list of
+ * titles. Other lists are in the order of the table.
+ */
 function shortest(schema: Schema, chosen: readonly string[]): Columns {
   const columns = titles(schema, { wide: true, columns: [] }).filter((title) => chosen.includes(title));
   const same = [false, true].find((wide) => titles(schema, { wide, columns: [] }).join("\n") === columns.join("\n"));

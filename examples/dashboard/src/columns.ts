@@ -47,8 +47,8 @@ const KINDS: Record<Column["kind"], ColumnKind> = {
 const isStatus = (c: Column): boolean => c.path === ".status.phase" || c.path === ".type" || c.name === "Status";
 
 /**
- * The columns of a resource: name, namespace, its own columns with the age last, labels. If
- * titles are chosen, the name and these columns.
+ * Returns the columns of a resource: name, namespace, the columns of its schema with the
+ * age last, and labels. If titles are chosen, returns the name and the chosen columns.
  */
 export function tableColumns(schema: Schema, wide: boolean, chosen: readonly string[] = []): TableColumn[] {
   const columns = allColumns(schema, wide || chosen.length > 0);
@@ -63,7 +63,7 @@ function allColumns(schema: Schema, wide: boolean): TableColumn[] {
   return columns;
 }
 
-/** The columns as tracks of a CSS grid, and the width below which the table scrolls sideways. */
+/** Returns the columns as tracks of a CSS grid, and the width below which the table scrolls sideways. */
 export function layout(columns: readonly TableColumn[]): { tracks: string; width: number } {
   return {
     tracks: columns.map(({ width }) => `minmax(${width.min}px, ${width.grow}fr)`).join(" "),
@@ -71,20 +71,20 @@ export function layout(columns: readonly TableColumn[]): { tracks: string; width
   };
 }
 
-/** The keys of a sort: the text between its commas outside of quotes. */
+/** Returns the keys of a sort: the text between its commas outside of quotes. */
 export function sortKeys(sort: string): string[] {
   const keys = sort.match(/(?:"[^"]*"?|[^",])+/g) ?? [];
   return keys.map((key) => key.trim()).filter(Boolean);
 }
 
-/** How the rows are sorted by a column. */
+/** The role of a column in the order of the rows. */
 export interface Order {
   /** The position among the sort keys. */
   index: number;
   descending: boolean;
 }
 
-/** The order by a column, or undefined if it is not a sort key. */
+/** Returns the order by a column, or undefined if it is not a sort key. */
 export function orderOf({ sort: name }: TableColumn, sort: string): Order | undefined {
   const keys = sortKeys(sort);
   const index = keys.findIndex((key) => key.replace(/^-/, "").toLowerCase() === name.toLowerCase());
@@ -93,8 +93,8 @@ export function orderOf({ sort: name }: TableColumn, sort: string): Order | unde
 }
 
 /**
- * The sort after a click on a column: ascending, then descending, then the order of keys.
- * With `add`, the other sort keys stay.
+ * Returns the sort after a click on a column: ascending, then descending, then the order
+ * of keys. With `add`, the other sort keys stay.
  */
 export function nextSort(column: TableColumn, sort: string, add: boolean): string {
   const order = orderOf(column, sort);
@@ -105,7 +105,7 @@ export function nextSort(column: TableColumn, sort: string, add: boolean): strin
   return keys.filter(Boolean).join(", ");
 }
 
-/** The initial order: the newest events come first. */
+/** Returns the initial order. Events are sorted by age, the newest first. */
 export function firstSort(resource: string): string {
   return resource === "v1/events" ? "Last Seen" : ""; // dates sort by age, youngest first
 }
@@ -119,7 +119,7 @@ export const UNIQUE: ReadonlySet<string> = new Set([
 /** The maximum number of facets of columns, because each takes time for every change. */
 const MAX_FACETS = 4;
 
-/** The columns whose values are counted, the status first, and the namespace. */
+/** Returns the columns whose values are counted, the status first, and the namespace. */
 export function facetNames(schema: Schema): string[] {
   const columns = schema.columns.filter((c) => !isJoined(c) && (c.kind === "string" || c.kind === "bool") && !UNIQUE.has(c.name.toLowerCase()));
   columns.sort((a, b) => Number(isStatus(b)) - Number(isStatus(a)) || a.priority - b.priority);
@@ -127,15 +127,15 @@ export function facetNames(schema: Schema): string[] {
   return schema.namespaced ? [...names, "namespace"] : names;
 }
 
-/** Whether a column is of other resources. */
+/** Reports whether a column shows data of other resources. */
 const isJoined = ({ printer }: Column): boolean => printer === "join" || printer === "children";
 
-/** The schema without the columns of another resource, which follow its own. */
+/** Returns the schema without the columns that show data of other resources. */
 export function withoutJoined(schema: Schema): Schema {
   return { ...schema, columns: schema.columns.filter((c) => !isJoined(c)) };
 }
 
-/** Whether the resource has more columns than kubectl get shows without -o wide. */
+/** Reports whether the resource has more columns than kubectl get shows without -o wide. */
 export function hasWideColumns(schema: Schema): boolean {
   return schema.columns.some((column) => column.priority !== 0 && column.priority < 255);
 }
@@ -148,7 +148,7 @@ function ownColumns(schema: Schema, wide: boolean): number[] {
     .sort((a, b) => last(a) - last(b) || a - b);
 }
 
-/** Whether kubectl shows the column instead of the name of the object. */
+/** Reports whether kubectl shows the column instead of the name of the object. */
 const isName = (c: Column): boolean => c.name === "Name" && c.printer !== "";
 
 function ownColumn(c: Column, index: number): TableColumn {

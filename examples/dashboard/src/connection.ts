@@ -16,8 +16,8 @@ const REASONS: Partial<Record<State, string>> = {
 };
 
 /**
- * Shows how current the page is: always as a pill, and as a banner if the data may be
- * outdated.
+ * Shows how current the page is. A pill always shows the state, and a banner appears
+ * if the data may be outdated.
  */
 export class ConnectionState {
   readonly #pill = byId("pill");
@@ -35,7 +35,7 @@ export class ConnectionState {
     });
   }
 
-  /** Without rows, no data can be outdated, so there is no banner. */
+  /** Draws the state. Without rows no data can be outdated, so the banner is hidden. */
   draw(status: Condition, now: number, hasRows: boolean): void {
     this.#status = status;
     const { state } = status;
@@ -57,13 +57,13 @@ function progressText(status: Condition, now: number): string {
   return [progress, attemptText(status, now)].filter(Boolean).join(", ");
 }
 
-/** The recommended action for the user. */
+/** Returns the recommended action for the user. */
 function wayBack({ error, nextAttempt }: Condition, hasRows: boolean): string {
   if (error?.code === 401 && hasRows) return "Sign in";
   return nextAttempt ? "Try now" : "Reconnect";
 }
 
-/** The time until the next attempt to become current, if one is scheduled. */
+/** Returns the time until the next attempt to become current, if one is scheduled. */
 function attemptText({ nextAttempt }: Condition, now: number): string {
   return nextAttempt ? `next attempt in ${age(nextAttempt - now)}` : "";
 }

@@ -35,7 +35,10 @@ function signInMessage(why: string): Message {
   };
 }
 
-/** The live views of one resource: its rows or groups with their facets, and all its namespaces. */
+/**
+ * The live views of one resource. One has its rows or groups with their facets, and the
+ * other its namespaces.
+ */
 interface Views {
   rows: LiveView;
   namespaces: LiveView;
@@ -69,7 +72,10 @@ export class Dashboard {
   #hasJoined = false;
   #views: Views | undefined;
   #grouping: Grouping | undefined;
-  /** A query is being applied, so the snapshot may belong to it or to the previous one. */
+  /**
+   * Whether a query is being applied. The snapshot may then belong to it or to the
+   * previous query.
+   */
   #applying = false;
   #refusal: string | undefined;
 
@@ -123,8 +129,8 @@ export class Dashboard {
   }
 
   /**
-   * A change by the user. It updates the URL, and another resource adds an entry to the
-   * history. It includes text that the user is still typing.
+   * Applies a change by the user and updates the URL. Another resource adds an entry to
+   * the history. The new state includes text that the user is still typing.
    */
   #change(part: Partial<PageState>): void {
     const state = { ...this.#state, ...this.#filters.query, ...part };
@@ -179,7 +185,7 @@ export class Dashboard {
     setAttribute(byId("grid"), "aria-label", resourceName(this.#state.resource));
   }
 
-  /** Opens the collection of the state. `again` means with other columns. */
+  /** Opens the collection of the state. `again` is set if it is opened again with other columns. */
   #openCollection(namespace = "", again = false): void {
     this.#closeCollection(again);
     this.#setPage("table");
@@ -193,7 +199,7 @@ export class Dashboard {
     this.#onCollection(collection);
   }
 
-  /** Whether a user who may not list all namespaces may list the chosen one. */
+  /** Reports whether a user who may not list all namespaces may list the chosen one. */
   #isNarrower({ resource, namespace }: PageState): boolean {
     return this.#collection !== undefined && !this.#scope && mayNarrow(this.#collection, resource, namespace);
   }
@@ -218,8 +224,8 @@ export class Dashboard {
   }
 
   /**
-   * A user whose token has expired signs in on a new page. The rows stay until the user
-   * requests the new page. A closed collection does not reopen by itself.
+   * Reconnects at the user's request. If the token has expired, the user signs in on a
+   * reloaded page, and the rows stay until then. A closed collection is opened again.
    */
   #reconnect(): void {
     const { error } = this.#collection?.status ?? this.#overview.condition ?? {};
@@ -228,7 +234,7 @@ export class Dashboard {
     else this.connection.reconnect();
   }
 
-  /** The status changed or the schema arrived. The query can only be built with both. */
+  /** Handles a changed status or schema. Queries need a schema. */
   #onCollection(collection: Collection): void {
     if (collection !== this.#collection) return;
     if (this.#isNarrower(this.#state)) return this.#openCollection(this.#state.namespace);
@@ -282,7 +288,7 @@ export class Dashboard {
     this.#change({ expanded: expand ? [...others, id] : others });
   }
 
-  /** The facets of the resource, and of further names in the URL. */
+  /** Returns the facets of the resource, and of further names in the URL. */
   #facetNames(): string[] {
     return this.#schema ? [...new Set([...facetNames(this.#schema), ...Object.keys(this.#state.facets)])] : [];
   }
@@ -313,7 +319,7 @@ export class Dashboard {
     }
   }
 
-  /** The engine's error for a rejected query. The rows of the last accepted query stay. */
+  /** Shows the engine's error for a rejected query. The rows of the last accepted query stay. */
   #setRefusal(message: string | undefined): void {
     this.#refusal = message;
     this.#filters.setError(message, this.#state);
@@ -332,7 +338,7 @@ export class Dashboard {
     return tableColumns(this.#visible(schema), this.#state.wide, this.#state.columns);
   }
 
-  /** The schema without joined columns, while these have no values. */
+  /** Returns the schema without joined columns, while these have no values. */
   #visible(schema: Schema): Schema {
     return this.#hasJoined ? schema : withoutJoined(schema);
   }
@@ -352,7 +358,10 @@ export class Dashboard {
     return Boolean(labelSelector || fieldSelector || search || where || Object.keys(facets).length);
   }
 
-  /** Shows all objects. A sort stays unless the query was refused, which may be because of it. */
+  /**
+   * Shows all objects. The sort stays unless the query was refused, possibly because of
+   * the sort.
+   */
   #clearFilters(): void {
     const sort = this.#refusal === undefined ? this.#state.sort : firstSort(this.#state.resource);
     this.#change({ namespace: "", labelSelector: "", fieldSelector: "", search: "", where: "", facets: {}, sort, ...(this.#refusal === undefined ? {} : { groupBy: [], expanded: [] }) });
@@ -422,7 +431,10 @@ export class Dashboard {
     return { title: `No ${name} match`, action: this.#clearAction() };
   }
 
-  /** A user who may not list all namespaces may list one. */
+  /**
+   * Returns an input for a namespace, because a user who may not list all namespaces
+   * may be allowed to list one.
+   */
   #askNamespace(code: number): Pick<Message, "ask"> {
     if (code !== 403 || CLUSTER_SCOPED.has(this.#state.resource)) return {};
     return { ask: { label: "Namespace", text: "Show it", secret: false, submit: (namespace) => this.#change({ namespace }) } };
@@ -453,17 +465,20 @@ export class Dashboard {
   }
 }
 
-/** The part of the state that determines the rows. */
+/** Returns the part of the state that determines the rows. */
 function queryText({ resource, wide, columns, object, expanded, ...query }: PageState): string {
   return JSON.stringify(query);
 }
 
 const columnsText = ({ wide, columns }: PageState): string => JSON.stringify([wide, columns]);
 
-/** Whether only the columns of another resource cannot be read. The error of the collection is about them. */
+/**
+ * Reports whether only the columns of another resource cannot be read. The error of the
+ * collection is about them.
+ */
 const lacksJoined = ({ status }: Collection): boolean => status.error?.cause === "JoinUnavailable";
 
-/** For views whose rejection the rows' view already reports. */
+/** Ignores the rejection of a view, because the view of the rows already reports it. */
 function quietly(applied: Promise<boolean>): void {
   applied.catch(() => {});
 }

@@ -184,7 +184,7 @@ export class Detail {
   }
 }
 
-/** The query for one object. */
+/** Returns the query for one object. */
 function only(key: string) {
   const slash = key.indexOf("/");
   const fieldSelector = `metadata.name=${escapeValue(key.slice(slash + 1))}`;

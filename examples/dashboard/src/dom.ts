@@ -1,4 +1,4 @@
-/** The element of index.html with this id. */
+/** Returns the element of index.html with this id. */
 export function byId<T extends HTMLElement = HTMLElement>(id: string): T {
   const element = document.getElementById(id);
   if (!element) throw new Error(`index.html has no #${id}`);
@@ -22,7 +22,7 @@ export function button(className: string, text: string, onClick: () => void): HT
 /** The ranges of a text to mark, sorted and without overlaps. */
 export type Ranges = readonly (readonly [start: number, end: number])[];
 
-/** The part of a text from `start` to `end`, with marks at the ranges of the whole text. */
+/** Returns the part of a text from `start` to `end`, with marks at the ranges of the whole text. */
 export function withMarks(text: string, ranges: Ranges, start = 0, end = text.length): (string | HTMLElement)[] {
   const nodes: (string | HTMLElement)[] = [];
   let at = start;

@@ -40,8 +40,8 @@ export class ObjectEvents {
     this.#box.hidden = kind === "Event";
     if (kind === "Event") return;
     this.#all.href = formatHash({ ...freshState(RESOURCE), namespace: row.namespace, fieldSelector, sort: "Last Seen" });
-    // It uses its own collection, because a reader may be allowed to list the events of this namespace
-    // only.
+    // The events have their own collection, because a user may be allowed to list the
+    // events of this namespace only.
     const collection = this.#connection.collection(RESOURCE, { namespace: row.namespace, fieldSelector, metadataOnly: true });
     this.#collection = collection;
     this.#view = new LiveView(collection, this.#onChange);
@@ -105,7 +105,7 @@ export class ObjectEvents {
   }
 }
 
-/** The newest time, the count, and the component that reports the event. */
+/** Returns the newest time, the count, and the component that reports the event. */
 function timeText({ cells }: Row, now: number): string {
   const [seen, times, source] = [cells["Last Seen"], cells["Count"], cells["Source"]];
   const parts = [
@@ -116,7 +116,10 @@ function timeText({ cells }: Row, now: number): string {
   return parts.filter(Boolean).join(", ");
 }
 
-/** The kubelet reports the name of a node as its UID, so only objects in namespaces are found by UID. */
+/**
+ * Returns the field selector for the events about an object. The kubelet reports the name
+ * of a node as its UID, so only objects in namespaces are found by UID.
+ */
 function aboutObject(kind: string, { namespace, name, uid }: Row): string {
   if (namespace) return `involvedObject.uid=${escapeValue(uid)}`;
   return `involvedObject.kind=${escapeValue(kind)},involvedObject.name=${escapeValue(name)}`;

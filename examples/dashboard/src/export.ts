@@ -10,22 +10,22 @@ export const MAX_ROWS = 50_000;
 /** The maximum number of rows of one window of a view. */
 const WINDOW = 10_000;
 
-/** The rows by which a window grows, so that no message is large. */
+/** The number of rows by which a window grows, so that no message is large. */
 const STEP = 2000;
 
-/** Rows that are written between two pauses for the page. */
+/** The number of rows that are written between two pauses for the page. */
 const PART = 1000;
 
 export interface Exported {
   rows: Row[];
-  /** The number of matching rows, of which some may be beyond the bound. */
+  /** The number of matching rows, some of which may exceed the bound. */
   total: number;
 }
 
 /**
- * Reads all rows of a query, up to a bound. Up to 10,000 rows are one state of the view.
- * Beyond, each window of 10,000 rows is one state, and a row that moves between windows is
- * exported once or not at all. An abort of the signal rejects with its reason.
+ * Reads all rows of a query, up to a bound. Up to 10,000 rows are from one state of the view.
+ * More rows are read in windows of 10,000, each from one state. A row that moves between windows
+ * is exported once or not at all. Rejects with the signal's reason when the signal is aborted.
  */
 export async function collectRows(
   collection: Collection, query: ViewOptions, signal: AbortSignal, onProgress: (rows: number, total: number) => void, bound = MAX_ROWS,
@@ -91,8 +91,8 @@ export async function writeFile(format: ExportFormat, columns: readonly TableCol
 export type ExportValue = string | number | boolean | null | Readonly<Record<string, string>>;
 
 /**
- * The value of a cell. An age becomes a time, because ages in a file would soon be wrong. A number
- * has no time of the last event.
+ * Returns the value of a cell. An age becomes a time, because ages in a file would soon be wrong.
+ * A number is exported without the time of its last event.
  */
 export function exportValue({ kind, own, value }: TableColumn, row: Row, now: number): ExportValue {
   if (kind === "labels") return row.labels;
@@ -106,7 +106,7 @@ function jsonObject(columns: readonly TableColumn[], values: readonly ExportValu
   return JSON.stringify(Object.fromEntries(columns.map(({ title }, i) => [title, values[i]])));
 }
 
-/** A line of RFC 4180. */
+/** Returns a line of CSV, as in RFC 4180. */
 export function csvLine(values: readonly ExportValue[]): string {
   return `${values.map(csvField).join(",")}\r\n`;
 }
@@ -114,7 +114,10 @@ export function csvLine(values: readonly ExportValue[]): string {
 /** Characters that spreadsheets interpret as the start of a formula, also after spaces and in full width. */
 const FORMULA = /^[\s\0]*[=+\-@\uff1d\uff0b\uff0d\uff20]|^[\t\r\n]/;
 
-/** Texts are quoted. An apostrophe prevents spreadsheets from evaluating a text as a formula. */
+/**
+ * Formats a field. Texts are quoted. An apostrophe prevents spreadsheets from evaluating a text
+ * as a formula.
+ */
 function csvField(value: ExportValue): string {
   if (value === null) return "";
   if (typeof value === "number" || typeof value === "boolean") return String(value);

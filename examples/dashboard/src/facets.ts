@@ -14,8 +14,8 @@ interface Entry {
 type Toggle = (name: string, value: string, chosen: boolean) => void;
 
 /**
- * Counts of rows by value, for several columns. The first has chips, and each has a menu.
- * A click chooses a value, and another one removes it.
+ * Counts of rows by value, for several columns. The first column has chips, and each has
+ * a menu. A click chooses a value, and a second click removes it.
  */
 export class Facets {
   readonly #chips: Values;
@@ -59,13 +59,13 @@ export class Facets {
   }
 }
 
-/** A chosen value stays, even if no row has it. */
+/** Returns the values of a facet, and also the chosen values that no row has. */
 function withChosen(values: Facet["values"], chosen: readonly string[]): Facet["values"] {
   const absent = chosen.filter((value) => !values.some(([other]) => other === value));
   return absent.length ? [...values, ...absent.map((value) => [value, 0] as const)] : values;
 }
 
-/** Orders node-2 before node-10. */
+/** Sorts node-2 before node-10. */
 const natural = new Intl.Collator("en", { numeric: true });
 
 /** The values of a facet in a box, sorted by value. Elements stay with their value. */
@@ -128,5 +128,5 @@ function line(value: string, onToggle: (chosen: boolean) => void): Entry {
   return { element, count: number, choose: (chosen) => { box.checked = chosen; } };
 }
 
-/** "namespace" as the heading of a column. */
+/** Capitalizes a name such as "namespace", for the heading of a column. */
 const title = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1);

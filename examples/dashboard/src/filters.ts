@@ -6,13 +6,13 @@ const HINTS: Record<string, string> = {
   "spec.nodeName": "=node-1", "status.phase": "!=Running", "spec.type": "=ClusterIP", "involvedObject.kind": "=Pod", reason: "=Killing",
 };
 
-/** Long enough to type a word, short enough to seem live. */
+/** The delay is long enough to type a word, and short enough to seem live. */
 const DEBOUNCE_MILLIS = 200;
 
 /**
  * The inputs of the query: a search, a condition, and kubectl's -l and --field-selector.
- * They apply changes while the user types, on Enter immediately, and the engine's error
- * appears below.
+ * They apply changes while the user types, and immediately on Enter. The engine's error
+ * appears below them.
  */
 export class Filters {
   readonly #inputs: Record<keyof Query, HTMLInputElement> = {
@@ -68,7 +68,7 @@ export class Filters {
   }
 
   /**
-   * Shows why a query was rejected, and the position if the error has one. Undefined
+   * Shows the error of a rejected query, with its position if it has one. Undefined
    * removes the error.
    */
   setError(message: string | undefined, query: Query): void {
@@ -102,7 +102,7 @@ export class Filters {
   }
 }
 
-/** The text with a mark at the position of the error. */
+/** Returns the text with a mark at the position of the error. */
 function marked(text: string, offset: number): HTMLElement {
   const code = create("code", "");
   code.setAttribute("aria-hidden", "true"); // the message contains it as text

@@ -28,7 +28,10 @@ export function count(n: number): string {
   return numbers.format(n);
 }
 
-/** Formats the cell of a row like kubectl: "3 (5m ago)" counts events, and a missing value has the column's default. */
+/**
+ * Formats the cell of a row like kubectl. A count of events is shown as "3 (5m ago)", and a
+ * missing value as the column's default.
+ */
 export function rowText(column: Column, row: Row, index: number, now: number): string {
   const cell = row.columns[index] ?? null;
   if (cell === null || cell === "") return column.default;
@@ -37,7 +40,7 @@ export function rowText(column: Column, row: Row, index: number, now: number): s
   return time === undefined ? String(cell) : `${cell} (${age(now - time)} ago)`;
 }
 
-/** The maximum duration. A larger number is a time: the start of a job that still runs. */
+/** The maximum duration. A larger number is a time, such as the start of a job that still runs. */
 const LONGEST = 20 * YEAR;
 
 function durationText(column: Column, cell: number, now: number): string {
@@ -49,7 +52,7 @@ export function words(reason: string): string {
   return reason.replace(/([a-z])([A-Z])/g, (_, end: string, start: string) => `${end} ${start.toLowerCase()}`);
 }
 
-/** The name of the resource within "group/version/name". */
+/** Returns the name of the resource within "group/version/name". */
 export function resourceName(resource: string): string {
   return resource.slice(resource.lastIndexOf("/") + 1);
 }

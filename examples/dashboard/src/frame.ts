@@ -1,6 +1,6 @@
 /**
- * One write pass per animation frame. Events in between only schedule work, and the same
- * work runs once regardless of how often it was scheduled.
+ * The work for the next animation frame. Events only schedule work. The same work runs
+ * once per frame, regardless of how often it was scheduled.
  */
 const pending = new Set<() => void>();
 

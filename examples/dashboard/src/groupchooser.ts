@@ -4,7 +4,10 @@ import { Menu } from "./menu.ts";
 /** The maximum number of names that rows are grouped by. */
 const MAX_NAMES = 2;
 
-/** A menu with the columns to group the rows by: one, or two in the order of the choice. */
+/**
+ * A menu of the columns to group the rows by. The user can choose one or two, and their
+ * order counts.
+ */
 export class GroupChooser {
   readonly #menu = new Menu("Group by", "group");
   readonly #onChoose: (groupBy: string[]) => void;
@@ -17,7 +20,10 @@ export class GroupChooser {
     byId("tools").append(this.#menu.element);
   }
 
-  /** Offers the names of a resource, or none while its columns are unknown. A chosen name stays. */
+  /**
+   * Offers the names of a resource, or none while its columns are unknown. Chosen names
+   * are always offered.
+   */
   draw(names: readonly string[], chosen: readonly string[]): void {
     this.#chosen = chosen;
     this.#menu.element.hidden = names.length === 0;

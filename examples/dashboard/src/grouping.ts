@@ -10,7 +10,7 @@ export interface GroupLine {
   expanded: boolean;
 }
 
-/** The place of a row that is not loaded, or the reason why a group has no rows. */
+/** The line of a row that is not loaded, or of a group whose rows cannot be read. */
 export interface NoteLine {
   key: string;
   note: string;
@@ -18,7 +18,10 @@ export interface NoteLine {
 
 export type Line = Row | GroupLine | NoteLine;
 
-/** The lines of a table from an offset on. A snapshot of a view without groups has this form. */
+/**
+ * The lines of a table, starting at an offset. A snapshot of a view without groups has
+ * this form.
+ */
 export interface Lines {
   rows: readonly Line[];
   offset: number;
@@ -28,19 +31,19 @@ export interface Lines {
   groups?: unknown;
 }
 
-/** The identity of a group in links: its values as JSON. */
+/** Returns the ID of a group in links, which is the JSON of its values. */
 export const groupId = ({ values }: Group, groupBy: readonly string[]): string => JSON.stringify(values.slice(0, groupBy.length));
 
-/** The key of a group's line. No key of an object contains a space. */
+/** Returns the key of a group's line. No key of an object contains a space. */
 const groupKey = (id: string): string => `group ${id}`;
 
-/** The identity of the group of a line. */
+/** Returns the ID of a group from the key of its line. */
 export const idOfKey = (key: string): string => key.slice("group ".length);
 
-/** Orders node-2 before node-10. */
+/** Sorts node-2 before node-10. */
 const natural = new Intl.Collator("en", { numeric: true });
 
-/** An expanded group: a live window of its rows. */
+/** An expanded group, with a live window of its rows. */
 interface Expanded {
   view: LiveView;
   window: Window;
@@ -50,9 +53,9 @@ interface Expanded {
 const NO_ROWS: Window = { offset: 0, limit: 0 };
 
 /**
- * The lines of grouped rows. Only lines in the window exist, and each expanded group has a
- * view whose window contains those of its rows. A group without rows has no line, and its
- * view closes.
+ * The lines of grouped rows. Only the lines in the window exist. Each expanded group has a
+ * view whose window contains the rows of these lines. A group without rows has no line,
+ * and its view is closed.
  */
 export class Grouping {
   readonly #collection: Collection;
@@ -69,7 +72,10 @@ export class Grouping {
     this.#onChange = onChange;
   }
 
-  /** Shows the groups of a snapshot of `query`, some of them expanded. Returns the expanded ones that exist. */
+  /**
+   * Shows the groups of a snapshot of `query`. `expanded` has the IDs of expanded groups.
+   * Returns those that exist.
+   */
   show(query: ViewOptions, counted: NonNullable<ViewSnapshot["groups"]>, expanded: readonly string[]): string[] {
     if (counted !== this.#counted || query !== this.#query) this.#setGroups(query, counted);
     const existing = this.#groups.filter(({ id }) => expanded.includes(id));
@@ -113,7 +119,7 @@ export class Grouping {
     return { rows, offset: Math.min(offset, total), total, groups: true };
   }
 
-  /** The index of the line of the group that contains a line. */
+  /** Returns the index of the line of the group that contains a line. */
   parentOf(index: number): number {
     let parent = -1;
     this.#each((_, __, start) => {
@@ -147,7 +153,10 @@ export class Grouping {
     });
   }
 
-  /** A view that opens or changes its query misses the moves of its window. */
+  /**
+   * Moves a view to its window again, because a view misses moves while it opens or
+   * changes its query.
+   */
   #restart(id: string): void {
     const expanded = this.#expanded.get(id);
     if (expanded) expanded.view.move(expanded.window);
@@ -161,7 +170,7 @@ export class Grouping {
       const expanded = this.#expanded.get(id);
       if (!expanded) return;
       const from = Math.max(0, offset - start);
-      // Beyond the last row, a row that appears is in the window at once.
+      // The window extends beyond the last row, so that it contains a new row immediately.
       const count = start < offset + limit && start + size > offset ? offset + limit - start - from : 0;
       const window = count > 0 ? { offset: from, limit: count } : NO_ROWS;
       if (window.offset === expanded.window.offset && window.limit === expanded.window.limit) return;
@@ -170,7 +179,10 @@ export class Grouping {
     });
   }
 
-  /** Calls visit for each group, with the index of its first row and the number of its rows that have lines. Returns the number of lines. */
+  /**
+   * Calls `visit` for each group, with the index of its first row and the number of its
+   * rows that have lines. Returns the number of lines.
+   */
   #each(visit: (id: string, group: Group, start: number, size: number) => void): number {
     let at = 0;
     for (const { id, group } of this.#groups) {

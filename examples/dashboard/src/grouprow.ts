@@ -3,20 +3,23 @@ import type { GroupLine, NoteLine } from "./grouping.ts";
 import { create, setAttribute, setText } from "./dom.ts";
 import { age, count } from "./format.ts";
 
-/** How the groups of a table are shown. */
+/** The format of the groups of a table. */
 export interface GroupFormat {
-  /** The columns that rows are grouped by. Undefined for names that are no column, such as a label. */
+  /**
+   * The columns that rows are grouped by. Undefined for names that are not columns, such as
+   * labels.
+   */
   by: readonly (Column | undefined)[];
   aggregates: readonly Column[];
 }
 
-/** The names for ViewOptions.groupBy that the page offers. */
+/** Returns the names for ViewOptions.groupBy that the page offers. */
 export function groupNames(schema: Schema, unique: ReadonlySet<string>): string[] {
   const columns = schema.columns.filter(({ name, kind, priority }) => kind !== "date" && kind !== "duration" && priority < 255 && !unique.has(name.toLowerCase()));
   return [...(schema.namespaced ? ["namespace"] : []), ...columns.map(({ name }) => name)];
 }
 
-/** The columns whose numbers are aggregated: numbers, and the age. */
+/** Returns the columns whose numbers are aggregated, including the age. */
 export function aggregateColumns(schema: Schema): Column[] {
   return schema.columns.filter(({ name, kind, priority }) => priority === 0 && (kind === "integer" || kind === "number" || name === "Age")).slice(0, 8);
 }

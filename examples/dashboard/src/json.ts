@@ -1,11 +1,14 @@
 import type { Line } from "./lines.ts";
 
-/** A value as indented JSON. */
+/** Returns a value as indented JSON. */
 export function jsonLines(value: unknown): Line[] {
   return JSON.stringify(value, null, 2).split("\n").map(tokens);
 }
 
-/** JSON.stringify puts one member on each line, so a line can be parsed by itself. */
+/**
+ * Splits a line into tokens. JSON.stringify writes one member per line, so each line can
+ * be parsed alone.
+ */
 function tokens(text: string): Line {
   const [, indent = "", key = "", rest = "", comma = ""] = /^(\s*)("(?:[^"\\]|\\.)*": )?(.*?)(,?)$/.exec(text) ?? [];
   const line: Line = [{ text: indent, kind: "plain" }];

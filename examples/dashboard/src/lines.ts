@@ -12,7 +12,10 @@ export function lineText(line: Line): string {
   return line.map((token) => token.text).join("");
 }
 
-/** A document line by line. An update touches only the lines that differ, so a selection elsewhere survives. */
+/**
+ * Shows a document line by line. An update changes only the lines that differ, so a
+ * selection elsewhere survives.
+ */
 export class LineView {
   readonly #box: HTMLElement;
   #texts: string[] = [];
@@ -45,7 +48,7 @@ export class LineView {
     for (const element of fresh) this.#box.insertBefore(element, next);
   }
 
-  /** The common case: the same structure with other values. */
+  /** Replaces the lines that differ, in the common case that the number of lines is the same. */
   #replaceEach(old: string[], lines: Line[], head: number, tail: number): void {
     for (let i = head; i < lines.length - tail; i++) {
       if (old[i] !== this.#texts[i]) this.#box.children[i]!.replaceWith(lineElement(lines[i]!, true));
@@ -53,7 +56,7 @@ export class LineView {
   }
 }
 
-/** The number of equal lines at the start and at the end. */
+/** Returns the number of equal lines at the start and at the end. */
 function common(a: string[], b: string[]): { head: number; tail: number } {
   const shorter = Math.min(a.length, b.length);
   let head = 0;

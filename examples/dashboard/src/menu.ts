@@ -27,7 +27,7 @@ export class Menu {
       if ((target as Element).closest("a")) this.#show(false);
     });
     this.element.addEventListener("focusout", ({ relatedTarget }) => {
-      // A click on a label first moves the focus away.
+      // A click on a label first removes the focus, without a new focused element.
       if (relatedTarget && !this.element.contains(relatedTarget as Node)) this.#show(false);
     });
   }
@@ -36,12 +36,12 @@ export class Menu {
     this.#show(false);
   }
 
-  /** The number of chosen values, beside the title. */
+  /** Shows the number of chosen values beside the title. */
   setChosen(count: number): void {
     setText(this.#chosen, count ? String(count) : "");
   }
 
-  /** A text below the list, or empty for none. */
+  /** Shows a text below the list, or none if it is empty. */
   setNote(text: string): void {
     setText(this.#note, text);
     this.#note.hidden = !text;

@@ -17,13 +17,22 @@ const CHARTS: Record<string, readonly Chart[]> = {
   "v1/persistentvolumeclaims": [{ title: "status", by: "Status" }],
 };
 
-/** A page that only counts does not read secrets. */
+/**
+ * Resources that the page offers but does not count. A page that only counts should not
+ * read secrets.
+ */
 const NOT_COUNTED = new Set(["v1/secrets"]);
 
-/** The page shows the last of these states that a card has. A refused card does not affect the others. */
+/**
+ * The states by rank. The page shows the state of the card with the highest rank, so a
+ * refused card does not affect the others.
+ */
 const STATES: readonly State[] = ["closed", "forbidden", "live", "syncing", "connecting", "reconnecting", "stale"];
 
-/** The rank of a card's state. A resource that the server lacks is reported by its card. */
+/**
+ * Returns the rank of a card's state. The card of a resource that the server lacks
+ * shows the error itself.
+ */
 const rank = ({ state, error }: Condition): number => (error?.code === 404 ? 0 : STATES.indexOf(state));
 
 /** The page with the live counts of the cluster. It has open collections only while it is shown. */
@@ -58,7 +67,10 @@ export class Overview {
     return this.#cards.some(({ condition }) => condition.lastProgress > 0);
   }
 
-  /** The state of the connection. A resource that the user may not read is reported by its card. */
+  /**
+   * The state of the connection. The card of a resource that the user may not read
+   * shows the error itself.
+   */
   get condition(): Condition | undefined {
     const conditions = this.#cards.map(({ condition }) => condition);
     const refused = conditions.find(({ error }) => error?.code === 401);

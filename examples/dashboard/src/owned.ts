@@ -4,7 +4,7 @@ import { count } from "./format.ts";
 
 const [PODS, REPLICA_SETS, JOBS] = ["v1/pods", "apps/v1/replicasets", "batch/v1/jobs"];
 
-/** Built-in resources whose objects own others, with the resources of these. */
+/** Built-in resources whose objects own others, with the resources of the owned objects. */
 const OWNED: Readonly<Record<string, readonly string[]>> = {
   "apps/v1/deployments": [REPLICA_SETS, PODS],
   "apps/v1/replicasets": [PODS],
@@ -16,13 +16,13 @@ const OWNED: Readonly<Record<string, readonly string[]>> = {
   "v1/services": ["discovery.k8s.io/v1/endpointslices"],
 };
 
-/** What the objects of custom resources usually own. */
+/** The resources that objects of custom resources usually own. */
 const WORKLOADS = [
   "apps/v1/deployments", "apps/v1/statefulsets", "apps/v1/daemonsets", REPLICA_SETS, "batch/v1/cronjobs", JOBS, PODS,
   "v1/services", "v1/configmaps",
 ];
 
-/** The resources whose objects may be below an object of a resource. Empty if it owns none. */
+/** Returns the resources whose objects may be below an object of a resource. Empty if it owns none. */
 export function ownedResources(resource: string): readonly string[] {
   if (Object.hasOwn(OWNED, resource)) return OWNED[resource]!;
   const [group = "", ...rest] = resource.split("/");
@@ -36,16 +36,19 @@ export const MANY = 50;
 /** One visible node of a tree. */
 export interface Line {
   node: TreeNode;
-  /** From 1, the root. */
+  /** The depth; 1 for the root. */
   level: number;
-  /** From 1, among the children of the parent. */
+  /** The number among the children of the parent, starting at 1. */
   position: number;
   siblings: number;
   /** Undefined without children. */
   expanded: boolean | undefined;
 }
 
-/** The visible nodes from top to bottom. `toggled` has the nodes that the user expanded or collapsed. */
+/**
+ * Returns the visible nodes from top to bottom. `toggled` has the nodes that the user
+ * expanded or collapsed.
+ */
 export function visibleLines(root: TreeNode, toggled: ReadonlyMap<string, boolean>): Line[] {
   const lines: Line[] = [];
   const add = (node: TreeNode, level: number, position: number, siblings: number): void => {
@@ -58,17 +61,17 @@ export function visibleLines(root: TreeNode, toggled: ReadonlyMap<string, boolea
   return lines;
 }
 
-/** Nodes with children come first: the old replica sets of a deployment have none. */
+/** Sorts nodes with children first. The old replica sets of a deployment have none. */
 function inOrder(nodes: readonly TreeNode[]): TreeNode[] {
   return [...nodes].sort((a, b) => Number(b.children.length > 0) - Number(a.children.length > 0));
 }
 
-/** The number of objects below a node. */
+/** Returns the number of objects below a node. */
 export function descendants({ children }: TreeNode): number {
   return children.reduce((sum, child) => sum + 1 + descendants(child), 0);
 }
 
-/** The number of pods below a node by status, the most frequent status first. */
+/** Returns the number of pods below a node by status, the most frequent status first. */
 export function podStates(node: TreeNode, pods: Collection): [status: string, pods: number][] {
   const counts = new Map<string, number>();
   const add = ({ children }: TreeNode): void => {
@@ -84,13 +87,16 @@ export function podStates(node: TreeNode, pods: Collection): [status: string, po
   return [...counts].sort(([a, n], [b, m]) => m - n || (a < b ? -1 : 1));
 }
 
-/** How an object is: a text, and the status that determines its color. */
+/** The condition of an object, as a text and the status that determines its color. */
 export interface Condition {
   text: string;
   status: string;
 }
 
-/** Summarizes the columns that tell whether an object works: its status, and how much of it is ready. */
+/**
+ * Summarizes the columns about the condition of an object, such as its status and the
+ * number of ready parts.
+ */
 export function conditionOf({ cells }: Row): Condition {
   const status = typeof cells["Status"] === "string" ? cells["Status"] : "";
   const ready = readiness(cells["Ready"], cells["Desired"]);
@@ -105,13 +111,13 @@ export function conditionOf({ cells }: Row): Condition {
   return { text: parts.filter(Boolean).join(" · "), status: status || readyStatus(ready) };
 }
 
-/** Such as 1/2, from a column that has both numbers or from two columns. */
+/** Returns a ratio such as 1/2, from a column that has both numbers or from two columns. */
 function readiness(ready: Cell | undefined, desired: Cell | undefined): string {
   if (typeof ready === "string") return ready;
   return typeof ready === "number" && typeof desired === "number" ? `${ready}/${desired}` : "";
 }
 
-/** An object that should have no replicas is neither ready nor not ready. */
+/** Returns the status for a ratio. An object that should have no replicas has none. */
 function readyStatus(ready: string): string {
   const [have, want] = ready.split("/").map(Number);
   if (!want) return "";

@@ -6,7 +6,7 @@ import { CLUSTER_SCOPED, resourceOf } from "./resources.ts";
 /** The maximum number of owners of a chain. Chains of Kubernetes are much shorter. */
 const MAX_OWNERS = 6;
 
-/** One owner of the chain, followed while the chain is shown. */
+/** One owner of the chain, which is kept up to date while the chain is shown. */
 interface Step {
   owner: Owner;
   resource: string;
@@ -14,7 +14,7 @@ interface Step {
   handle: ObjectHandle;
 }
 
-/** The owner that controls an object, the owner of that, and so on. */
+/** Shows the owner that controls an object, the owner of that owner, and so on. */
 export class Owners {
   readonly #box = byId("detail-owners");
   readonly #connection: Watchglass;
@@ -90,7 +90,7 @@ export class Owners {
   }
 }
 
-/** Why there is no link to an owner, or empty if there is one. */
+/** Returns why there is no link to an owner, or empty if there is one. */
 function status({ exists, error }: ObjectHandle): string {
   if (error?.code === 403) return "you may not read it";
   if (error?.code === 404 || exists === false) return "not found";

@@ -2,7 +2,7 @@ import type { Anchor, Collection, Schema, View, ViewOptions, ViewSnapshot } from
 import type { PageState } from "./state.ts";
 import type { Window } from "./window.ts";
 
-/** The query of the page's rows or groups, with the facets of `names` and of the chosen values. */
+/** Returns the query of the page's rows or groups, with the facets of `names` and of the chosen values. */
 export function rowsQuery(state: PageState, names: readonly string[], { namespaced }: Schema, aggregates: readonly string[]): ViewOptions {
   const { labelSelector, fieldSelector, search, where, sort, facets, groupBy } = state;
   const chosen = Object.entries(facets);
@@ -16,8 +16,8 @@ export function rowsQuery(state: PageState, names: readonly string[], { namespac
 }
 
 /**
- * A view whose query may be rejected. The last accepted query stays, or none if the first
- * was rejected.
+ * A view whose query may be rejected. The last accepted query then stays, if there is
+ * one.
  */
 export class LiveView {
   readonly #collection: Collection;
@@ -46,8 +46,8 @@ export class LiveView {
    * query replaced it. Rejects if the query was rejected.
    *
    * `typed` is the condition that the user typed, if `options` combine it with others. It
-   * is also checked alone, so that an error has its position in that text, and its
-   * parentheses cannot enclose the others.
+   * is also checked alone. An error then has its position in the typed text, and the
+   * text's parentheses cannot enclose the other conditions.
    */
   async apply(options: ViewOptions, typed = ""): Promise<boolean> {
     const asked = ++this.#newest;

@@ -12,13 +12,13 @@ export interface Owner {
   controller?: boolean;
 }
 
-/** The owner that controls an object, or undefined. */
+/** Returns the owner that controls an object, or undefined. */
 export function controllerOf({ metadata }: KubeObject): Owner | undefined {
   const owners = metadata["ownerReferences"] as readonly Owner[] | undefined;
   return owners?.find(({ controller }) => controller);
 }
 
-/** The link to an object beside the table of its resource. */
+/** Returns the link to an object beside the table of its resource. */
 export function objectLink(resource: string, key: string): string {
   return formatHash({ ...freshState(resource), object: key });
 }
@@ -34,7 +34,7 @@ interface LabelSelector {
   matchExpressions?: readonly { key: string; operator: string; values?: readonly string[] }[];
 }
 
-/** The members that lead to other objects. */
+/** The fields of a spec that refer to other objects. */
 interface Spec {
   nodeName?: string;
   selector?: LabelSelector & Record<string, unknown>;
@@ -64,7 +64,7 @@ const SELECTING = new Set([
   "apps/v1/deployments", "apps/v1/replicasets", "apps/v1/statefulsets", "apps/v1/daemonsets", "batch/v1/jobs", "policy/v1/poddisruptionbudgets",
 ]);
 
-/** The selector of an object's pods as kubectl's -l, or empty if it selects none. */
+/** Returns the selector of an object's pods as kubectl's -l, or empty if it selects none. */
 function selectorText(resource: string, { selector }: Spec): string {
   if (!selector) return "";
   if (PLAIN.has(resource)) return terms(selector as Record<string, string>).join(",");
@@ -87,7 +87,7 @@ interface Involved {
   name?: string;
 }
 
-/** The link from an event to its object. */
+/** Returns the link from an event to its object. */
 function involved({ apiVersion = "v1", kind, namespace, name }: Involved = {}): Link[] {
   if (!kind || !name) return [];
   const resource = resourceOf(apiVersion, kind);

@@ -2,7 +2,7 @@ import type { Collection, CollectionOptions, Schema } from "watchglass";
 import { ownedResources } from "./owned.ts";
 import type { PageState } from "./state.ts";
 
-/** The resources that the page offers by group. Others are reachable by a link. */
+/** The resources that the page offers, by group. Others can be opened with a link. */
 export const RESOURCES: Readonly<Record<string, readonly string[]>> = {
   Workloads: [
     "v1/pods", "apps/v1/deployments", "apps/v1/replicasets", "apps/v1/statefulsets", "apps/v1/daemonsets",
@@ -13,19 +13,19 @@ export const RESOURCES: Readonly<Record<string, readonly string[]>> = {
   Configuration: ["v1/configmaps", "v1/secrets", "v1/persistentvolumeclaims", "v1/serviceaccounts"],
 };
 
-/** A resource without a namespace, of those that the page links to. */
+/** The resources without namespaces that the page links to. */
 export const CLUSTER_SCOPED: ReadonlySet<string> = new Set(["v1/nodes", "v1/namespaces"]);
 
 type JoinedColumns = NonNullable<CollectionOptions["columns"]>;
 
-/** The columns of pods and nodes that a metrics server provides. */
+/** Returns the columns of pods and nodes that a metrics server provides. */
 export function metricsColumns(resource: string): JoinedColumns {
   if (resource !== "v1/pods" && resource !== "v1/nodes") return [];
   const metrics = resource.replace("v1", "metrics.k8s.io/v1beta1");
   return ["CPU", "Memory"].map((name) => ({ name, kind: "string", printer: "join", path: `${metrics} ${name}` }));
 }
 
-/** The columns about the pods of built-in workloads. */
+/** Returns the columns about the pods of built-in workloads. */
 export function childColumns(resource: string): JoinedColumns {
   const owned = RESOURCES["Workloads"]!.includes(resource) ? ownedResources(resource) : [];
   const path = owned.join(",");
@@ -39,21 +39,22 @@ export function childColumns(resource: string): JoinedColumns {
 type Named = Pick<PageState, "resource" | "wide" | "columns" | "sort" | "where" | "groupBy" | "facets">;
 
 /**
- * The columns of other resources to open with those of a resource. Columns of children need
- * a subscription to all pods, so they are opened only if the state names them.
+ * Returns the columns of other resources that are opened with a resource. Columns of
+ * children need a subscription to all pods, so they are opened only if the state names
+ * them.
  */
 export function joinedColumns(state: Named): JoinedColumns {
   const names = [...state.columns, state.sort, state.where, ...state.groupBy, ...Object.keys(state.facets)].join(" ");
   return state.wide || /pods|pod states/i.test(names) ? [...metricsColumns(state.resource), ...childColumns(state.resource)] : metricsColumns(state.resource);
 }
 
-/** The schema with the columns of children that are not open. */
+/** Returns the schema with the columns of children added that are not open. */
 export function withOffered(schema: Schema, resource: string): Schema {
   const offered = childColumns(resource).filter(({ name }) => !schema.columns.some((column) => column.name === name));
   return { ...schema, columns: [...schema.columns, ...offered.map((column) => ({ default: "", printer: "", priority: 0, ...column }))] };
 }
 
-/** The resource of a kind, with the plural that Kubernetes would form. */
+/** Returns the resource of a kind, with the plural that Kubernetes would form. */
 export function resourceOf(apiVersion: string, kind: string): string {
   const name = kind.toLowerCase();
   const plural = name === "endpoints" ? name
@@ -62,7 +63,7 @@ export function resourceOf(apiVersion: string, kind: string): string {
   return `${apiVersion}/${plural}`;
 }
 
-/** Whether a user who may not list a resource in all namespaces may list it in this one. */
+/** Reports whether a user who may not list a resource in all namespaces may list it in this one. */
 export function mayNarrow({ status: { error }, progress }: Collection, resource: string, namespace: string): boolean {
   return namespace !== "" && error?.code === 403 && progress.lastProgress === 0 && !CLUSTER_SCOPED.has(resource);
 }

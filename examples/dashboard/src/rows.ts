@@ -3,7 +3,7 @@ import type { TableColumn } from "./columns.ts";
 import { type Ranges, create, setAttribute, setText, withMarks } from "./dom.ts";
 import { rowText } from "./format.ts";
 
-/** How a row is highlighted. */
+/** The highlights of a row. */
 export interface RowMarks {
   active: boolean;
   opened: boolean;
@@ -78,7 +78,7 @@ export class RowElement {
     else if (changed) flash(cell);
   }
 
-  /** A search matches only names and texts. */
+  /** Writes the text of a cell, with marks in names and texts, which a search matches. */
   #writeText(cell: HTMLElement, { kind, own }: TableColumn, text: string): void {
     const ranges = kind === "name" || !own || own.column.kind === "string" ? this.#found?.(text) : undefined;
     if (ranges?.length) cell.replaceChildren(...withMarks(text, ranges));
@@ -91,7 +91,7 @@ function cellText(column: TableColumn, row: Row, now: number): string {
   return column.own ? rowText(column.own.column, row, column.own.index, now) : String(column.value(row) ?? "");
 }
 
-/** Whether the text of a cell changes with time. */
+/** Reports whether the text of a cell changes with time. */
 function isAging({ kind, own }: TableColumn, row: Row): boolean {
   return kind === "age" || own?.column.kind === "duration" || (own !== undefined && row.times[own.index] !== undefined);
 }
@@ -107,7 +107,7 @@ function flash(cell: HTMLElement): void {
   cell.dataset.flash = cell.dataset.flash === "a" ? "b" : "a";
 }
 
-/** Labels that controllers generate. They come last, where they may be truncated. */
+/** Labels that controllers generate. They are shown last, where they may be truncated. */
 const MACHINE_MADE = /(?:-hash|-generation|controller-uid)$/;
 
 function labelChips(row: Row, found: Finder | undefined): HTMLElement[] {

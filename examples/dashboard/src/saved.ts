@@ -74,7 +74,7 @@ export class SavedViews {
   }
 }
 
-/** The stored views. Content stored by other programs or releases is ignored. */
+/** Returns the stored views. Content stored by other programs or releases is ignored. */
 function storedViews(): SavedView[] {
   try {
     const views: unknown = JSON.parse(localStorage.getItem(STORED) ?? "[]");
@@ -84,7 +84,7 @@ function storedViews(): SavedView[] {
   }
 }
 
-/** Only links within the page are accepted. */
+/** Reports whether a stored value is a view. Only links within the page are accepted. */
 function isView(view: unknown): view is SavedView {
   const { name, hash } = (view ?? {}) as Partial<SavedView>;
   return typeof name === "string" && name !== "" && typeof hash === "string" && hash.startsWith("#/");

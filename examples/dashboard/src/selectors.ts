@@ -1,9 +1,9 @@
 /**
- * Edits of selector texts. This code does not validate selectors. The engine's parser
- * does, and the page shows its error.
+ * Edits of selector texts. The engine's parser validates selectors, and the page shows its
+ * error.
  */
 
-/** The label selector with one more required label. */
+/** Returns the label selector with one more required label. */
 export function withLabel(selector: string, key: string, value: string): string {
   const term = `${key}=${value}`;
   const there = selector.split(",").some((part) => part.trim() === term);
@@ -33,8 +33,8 @@ const INPUTS: [RegExp, keyof Query][] = [
 ];
 
 /**
- * Returns the text of a query that an error concerns, and the position, from "label selector
- * "a b": at offset 2: …". Undefined if it concerns none of them.
+ * Returns the input and the position of an error such as "label selector "a b": at offset 2:
+ * …". Returns undefined if the error is not about one of the texts.
  */
 export function faultOf(message: string, query: Query): Fault | undefined {
   const input = INPUTS.find(([pattern]) => pattern.test(message))?.[1];
@@ -43,7 +43,7 @@ export function faultOf(message: string, query: Query): Fault | undefined {
   return bytes === undefined ? { input } : { input, offset: unitsOf(query[input], Number(bytes)) };
 }
 
-/** Converts the parser's offset, in bytes of UTF-8. */
+/** Converts the parser's offset, in bytes of UTF-8, to UTF-16 units. */
 function unitsOf(text: string, bytes: number): number {
   return new TextDecoder().decode(new TextEncoder().encode(text).subarray(0, bytes)).length;
 }

@@ -25,7 +25,10 @@ export async function start(connect: () => Promise<Watchglass>): Promise<void> {
   }
 }
 
-/** Returns the error for the user. The name of the missing part does not help them. */
+/**
+ * Returns the error for the user. Without a server, the name of the missing file would not
+ * help the user.
+ */
 async function reason(error: unknown): Promise<string> {
   try {
     await fetch(location.href, { method: "HEAD", cache: "no-store" });

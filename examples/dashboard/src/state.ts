@@ -1,6 +1,6 @@
 /**
- * The state of the page. The URL contains all of it, so a reload or a shared link shows
- * the same state.
+ * The state of the page. The URL contains the complete state, so a reload or a shared
+ * link restores it.
  */
 export interface PageState {
   resource: string;
@@ -27,7 +27,7 @@ export interface PageState {
 
 export const DEFAULT_RESOURCE = "v1/pods";
 
-/** Takes the place of a resource on the page with the counts of all resources. */
+/** The value of {@link PageState.resource} for the page with the counts of all resources. */
 export const OVERVIEW = "overview";
 
 const TEXTS = ["namespace", "labelSelector", "fieldSelector", "search", "where", "sort", "object"] as const;
@@ -35,7 +35,7 @@ const TEXTS = ["namespace", "labelSelector", "fieldSelector", "search", "where",
 /** The prefix of the parameters for facets: facet.Status=Failed. */
 const FACET = "facet.";
 
-/** The initial state of a resource. */
+/** Returns the initial state of a resource. */
 export function freshState(resource: string): PageState {
   return { resource, namespace: "", labelSelector: "", fieldSelector: "", search: "", where: "", facets: {}, sort: "", wide: false, columns: [], groupBy: [], expanded: [], object: "" };
 }
@@ -68,13 +68,13 @@ export function formatHash(state: PageState): string {
   return `#/${state.resource}${query ? `?${query}` : ""}`;
 }
 
-/** The chosen values with one more value of a facet. */
+/** Returns the chosen values with one more value of a facet. */
 export function withValue(facets: PageState["facets"], name: string, value: string): PageState["facets"] {
   const values = Object.hasOwn(facets, name) ? facets[name]! : [];
   return values.includes(value) ? facets : { ...facets, [name]: [...values, value] };
 }
 
-/** The chosen values without one value of a facet. */
+/** Returns the chosen values without one value of a facet. */
 export function withoutValue(facets: PageState["facets"], name: string, value: string): PageState["facets"] {
   const { [name]: values = [], ...rest } = facets;
   const others = values.filter((other) => other !== value);

@@ -8,17 +8,20 @@ import { type Finder, RowElement } from "./rows.ts";
 import { type Geometry, type Window, contentHeight, firstVisible, scrollTopFor, shiftOf, shifted, visibleRows, wantedWindow } from "./window.ts";
 
 export interface TableEvents {
-  /** A click on a header. With `add`, the other sort keys stay. */
+  /** Called for a click on a header. With `add`, the other sort keys stay. */
   onSort(column: TableColumn, add: boolean): void;
   onOpen(key: string): void;
   onLabel(key: string, value: string): void;
-  /** The range of rows that the snapshot should contain has changed. With an anchor, it stays at this row. */
+  /**
+   * Called when the range of rows that the snapshot should contain has changed. With an
+   * anchor, the range stays at the anchor's row.
+   */
   onWindow(window: Window, anchor: Anchor | undefined): void;
-  /** Rows first to last (exclusive) are visible. */
+  /** Called with the range of visible rows; `last` is exclusive. */
   onRange(first: number, last: number, total: number): void;
-  /** The user expands or collapses a group. */
+  /** Called when the user expands or collapses a group. */
   onExpand(id: string, expand: boolean): void;
-  /** The index of the line of the group that contains a line. */
+  /** Returns the index of the line of the group that contains a line. */
   parentOf(index: number): number;
 }
 
@@ -26,8 +29,9 @@ export interface TableEvents {
 const OVERDRAW = 4;
 
 /**
- * A table that draws the visible lines: rows of a live view, or groups with their rows. It
- * moves the window of lines with the scrollbar and never requests more.
+ * A table that draws the visible lines, which are rows of a live view, or groups with
+ * their rows. It moves the window of lines with the scrollbar, and requests no lines
+ * outside of it.
  */
 export class Table {
   readonly #grid = byId("grid");
@@ -44,7 +48,7 @@ export class Table {
   #window: Window = { offset: 0, limit: 0 };
   #anchored = false;
   /**
-   * The row with the keyboard focus. The key follows the object, and the index is its
+   * The row with the keyboard focus. The key identifies the object, and the index is its
    * last known position.
    */
   #active = { index: -1, key: "" };
@@ -104,7 +108,7 @@ export class Table {
     schedule(this.#render);
   }
 
-  /** Sets how groups are shown. Undefined if the rows are not grouped. */
+  /** Sets the format of groups. Undefined if the rows are not grouped. */
   setGroups(groups: GroupFormat | undefined): void {
     this.#groups = groups;
     setAttribute(this.#grid, "role", groups ? "treegrid" : "grid");
@@ -160,7 +164,7 @@ export class Table {
     this.#events.onRange(Math.min(Math.round(first), last), last, total);
   }
 
-  /** The number of lines by which the visible lines have moved since the last drawing. */
+  /** Returns the number of lines by which the visible lines have moved since the last drawing. */
   #shift(): number {
     const { rows, offset } = this.#snapshot ?? { rows: [], offset: 0 };
     const shifts = rows.flatMap(({ key }, i) => {
@@ -223,8 +227,8 @@ export class Table {
   }
 
   /**
-   * Keeps rows in reading order with few moves of elements. It skips a row that moved
-   * down, and moves it when it reaches the row's position.
+   * Puts an element at a place in reading order with few moves. A row that has moved down
+   * is skipped, and moved when its new position is reached.
    */
   #putAt(place: Element | null, element: HTMLElement): Element | null {
     if (element === place || (place && element === place.nextElementSibling)) return element.nextElementSibling;
@@ -247,8 +251,8 @@ export class Table {
   }
 
   /**
-   * The active row follows its object. If the object is deleted, its position stays
-   * active.
+   * Updates the index of the active row to the position of its object. If the object is
+   * deleted, the index stays.
    */
   #keepActive(rows: readonly Line[], offset: number): void {
     if (this.#active.index < 0) return;

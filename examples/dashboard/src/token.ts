@@ -8,7 +8,7 @@ export function storedToken(): string {
   return sessionStorage.getItem(STORED) ?? "";
 }
 
-/** A connection keeps its initial token, so a new token requires a new page load. */
+/** Stores a token and reloads the page, because a connection keeps its initial token. */
 export function signIn(token: string): void {
   sessionStorage.setItem(STORED, token);
   location.reload();

@@ -16,7 +16,7 @@ interface Source {
 
 interface Item {
   element: HTMLAnchorElement;
-  /** What the element shows. */
+  /** The shown contents, to detect changes. */
   drawn: string;
 }
 
@@ -24,11 +24,11 @@ interface Item {
 interface Part {
   name: string;
   text: string;
-  /** Determines the color of its dot. */
+  /** The status that determines the color of the part's dot. */
   status?: string;
 }
 
-/** The objects that the open object owns, those that these own, and so on. */
+/** Shows the objects that the open object owns, and at every depth the objects that these own. */
 export class OwnedTree {
   readonly #box = byId("detail-tree");
   readonly #list = byId("tree-items");
@@ -121,7 +121,7 @@ export class OwnedTree {
     }
     for (const [uid, { element }] of this.#items) if (!items.has(uid)) element.remove();
     this.#items = items;
-    // An element that was moved or removed has lost the focus.
+    // An element that was moved or removed has lost the focus, so it is set again.
     if (hadFocus && !this.#list.contains(document.activeElement)) items.get(this.#active)?.element.focus();
   }
 
@@ -150,7 +150,7 @@ export class OwnedTree {
     else element.removeAttribute("href");
   }
 
-  /** The kind, name and condition of an object, and the states of the pods below it. */
+  /** Returns the kind, name and condition of an object, and the states of the pods below it. */
   #partsOf(node: TreeNode): Part[] {
     const { row, collection } = node;
     const pods = this.#sources.find(({ resource }) => resource === "v1/pods")?.collection;
@@ -183,7 +183,7 @@ export class OwnedTree {
     return notes.join("\n");
   }
 
-  /** The keys of the pattern for trees of the ARIA practices. Enter follows the link. */
+  /** Handles the keys of the ARIA pattern for trees. Enter follows the link. */
   #onKey(event: KeyboardEvent): void {
     if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
     const at = this.#lines.findIndex(({ node }) => node.uid === uidOf(event.target));
@@ -226,7 +226,7 @@ export class OwnedTree {
   }
 }
 
-/** The element of a node, which is also the link to the object. */
+/** Returns the element of a node, which is also the link to the object. */
 function newItem(uid: string): Item {
   const element = create("a", "tree-item") as HTMLAnchorElement;
   element.setAttribute("role", "treeitem");
@@ -234,7 +234,7 @@ function newItem(uid: string): Item {
   return { element, drawn: "" };
 }
 
-/** The control that expands a node by a click. The keyboard and assistive technology use the item. */
+/** Returns the control that expands a node by a click. The keyboard and assistive technology use the item. */
 function twist(): HTMLElement {
   const element = create("span", "twist");
   element.setAttribute("aria-hidden", "true");

@@ -31,17 +31,17 @@ function scale(g: Geometry): number {
   return scrollable > 0 ? (g.total * g.rowHeight - g.viewport) / scrollable : 1;
 }
 
-/** The row at the top of the viewport. It is fractional if the row is partly hidden. */
+/** Returns the row at the top of the viewport. It is fractional if the row is partly hidden. */
 export function firstVisible(scrollTop: number, g: Geometry): number {
   return Math.max(0, (scrollTop * scale(g)) / g.rowHeight);
 }
 
-/** The number of rows in a viewport, including partly visible ones. */
+/** Returns the number of rows in a viewport, including partly visible ones. */
 export function visibleRows(g: Geometry): number {
   return Math.ceil(g.viewport / g.rowHeight) + 1;
 }
 
-/** The nearest scroll position that shows a row. */
+/** Returns the nearest scroll position that shows a row. */
 export function scrollTopFor(index: number, scrollTop: number, g: Geometry): number {
   const first = firstVisible(scrollTop, g);
   const fits = g.viewport / g.rowHeight;
@@ -50,16 +50,16 @@ export function scrollTopFor(index: number, scrollTop: number, g: Geometry): num
   return scrollTop;
 }
 
-/** The scroll position that shows the same lines after they have moved by a number of lines. */
+/** Returns the scroll position that shows the same lines after they have moved by a number of lines. */
 export function shifted(scrollTop: number, lines: number, g: Geometry): number {
   return Math.max(0, scrollTop + (lines * g.rowHeight) / scale(g));
 }
 
 /**
- * The number of lines to scroll by, so that the visible lines stay in place. `shifts` are
- * the moves of the visible lines that still exist, from the top. The median ignores single
- * rows whose order has changed. With groups, the topmost line stays, because a group that the
- * user expands moves all lines below it.
+ * Returns the number of lines to scroll by, so that the visible lines stay in place. `shifts`
+ * are the moves of the visible lines that still exist, from the top. The median ignores
+ * single rows whose order has changed. With groups, the topmost line stays, because a group
+ * that the user expands moves all lines below it.
  */
 export function shiftOf(shifts: readonly number[], grouped: boolean): number {
   if (grouped) return shifts[0] ?? 0;
@@ -67,9 +67,9 @@ export function shiftOf(shifts: readonly number[], grouped: boolean): number {
 }
 
 /**
- * The window for a view: the visible rows, with as many again on each side, so that
- * scrolling usually finds its rows loaded. The current window stays while it still covers
- * half of that margin.
+ * Returns the window for a view: the visible rows, with as many again on each side, so
+ * that scrolling usually finds its rows loaded. The current window stays while it still
+ * covers half of that margin.
  */
 export function wantedWindow(first: number, g: Geometry, current: Window): Window {
   const visible = visibleRows(g);

@@ -7,7 +7,7 @@ export function yamlLines(value: unknown): Line[] {
 
 type Nested = unknown[] | Record<string, unknown>;
 
-/** Whether a value needs its own lines. Empty lists and maps do not. */
+/** Reports whether a value needs its own lines. Empty lists and maps do not. */
 function isNested(value: unknown): value is Nested {
   return typeof value === "object" && value !== null && Object.keys(value).length > 0;
 }
@@ -24,7 +24,7 @@ function mapMember(key: string, value: unknown, indent: number): Line[] {
   return [[...start, plain(" "), scalar(value)]];
 }
 
-/** The dash replaces the first two columns of the item. */
+/** Formats an item of a list. The dash replaces the first two columns of the item. */
 function listItem(value: unknown, indent: number): Line[] {
   if (!isNested(value)) return [[plain(`${" ".repeat(indent)}- `), scalar(value)]];
   const [first = [], ...rest] = nested(value, indent + 2);
@@ -32,7 +32,7 @@ function listItem(value: unknown, indent: number): Line[] {
   return [[plain(`${" ".repeat(indent)}- ${opening.slice(indent + 2)}`), ...first.slice(1)], ...rest];
 }
 
-/** Whether a text is more readable as a block, which must preserve it. */
+/** Reports whether a text has several lines and a block would preserve it. */
 function isBlock(value: unknown): value is string {
   return typeof value === "string" && value.includes("\n") && !/^\s|\n\n$|[^\S\n]\n|[^\S\n]$|[\x00-\x08\x0b-\x1f\x7f-\x9f\ufeff\t]/.test(value);
 }

@@ -14,12 +14,12 @@ const press = async (...keys) => {
 };
 const params = () => inPage(() => [...new URLSearchParams(location.hash.split("?")[1]).entries()]);
 
-/** The drawn groups as [title, rows, expanded], in the order of the table. */
+/** Returns the drawn groups as [title, rows, expanded], in the order of the table. */
 const drawn = () => groups().evaluateAll((elements) => elements.map((element) => [
   element.querySelector(".group-title").textContent, Number(element.querySelector(".chip-count").textContent.replaceAll(",", "")), element.ariaExpanded,
 ]));
 
-/** The pods of the cluster by the value of an expression, as sorted [value, keys]. */
+/** Returns the pods of the cluster by the value of an expression, as sorted [value, keys]. */
 const podsBy = (value) => inPage(async (value) => {
   const { items } = await watchglassDashboard.collection.list();
   const members = {};

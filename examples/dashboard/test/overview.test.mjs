@@ -13,7 +13,7 @@ const number = (text) => Number(text.replaceAll(",", ""));
 const value = async (resource, id) => number(await bar(resource, id).locator(".bar-value").textContent());
 const counted = (resource, total) => card(resource).locator(".card-total").getByText(String(total), { exact: true }).waitFor();
 
-/** The width of a bar, in percent of its chart. */
+/** Returns the width of a bar, in percent of its chart. */
 const width = async (resource, id) => Number(await bar(resource, id).locator(".bar-fill").getAttribute("width"));
 
 describe("overview", () => {
@@ -186,7 +186,7 @@ describe("an open object", () => {
     await until(() => watchglassDashboard.connection.opened().filter(({ type }) => type === "object" || type === "collection").length === 1);
   });
 
-  // The kubelet's events about its node have the name as the UID.
+  // The kubelet's events about its node have the name of the node as the UID.
   test("that is a node has its events, and leads to its pods", async () => {
     await openObject("v1/nodes", "node-1");
     await inPage(() => cluster.apply({

@@ -1,4 +1,4 @@
-// The page in a real browser, with a cluster in the page's memory (test/cluster).
+// Tests of the page in a real browser, with a cluster in the page's memory (test/cluster).
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { PODS, dashboard, inPage, open, until } from "./support/harness.mjs";
@@ -318,7 +318,8 @@ describe("connection", () => {
     assert.equal(await inPage(() => cluster.shown.reconnects), 1);
   });
 
-  // During the back-off the page shows the time of the next attempt, and a button starts it immediately.
+  // During the backoff, the page shows the time of the next attempt, and a button makes the
+  // attempt immediately.
   test("shows the next attempt, and makes it immediately on request", async () => {
     await open();
     await inPage(() => cluster.shown.set({ state: "stale", nextAttempt: Date.now() + 35_000 }));

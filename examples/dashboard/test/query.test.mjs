@@ -22,7 +22,7 @@ const press = async (...keys) => {
 const focused = () => inPage(() => document.activeElement.id);
 const urlHas = (text) => until((text) => decodeURIComponent(location.hash.replaceAll("+", " ")).includes(text), text);
 
-/** The number of pods for which a condition holds, computed from the objects. */
+/** Returns the number of pods for which a condition holds, computed from the objects. */
 const countPods = (condition) => inPage(async (condition) => {
   const { items } = await watchglassDashboard.collection.list();
   return items.filter(new Function("pod", `return ${condition}`)).length;
@@ -388,7 +388,7 @@ describe("a query", () => {
   });
 });
 
-// Extensions and tests dispatch such events.
+// Extensions and tests dispatch events on the document and on the window.
 test("a key event without an element as its target is handled", async () => {
   await open();
   await inPage(() => {
@@ -397,7 +397,8 @@ test("a key event without an element as its target is handled", async () => {
   assert.equal(await focused(), "search");
 });
 
-// Which pods in these three namespaces restarted more than three times, by node, newest first, containing "pay"?
+// The question is which pods in these three namespaces contain "pay" and restarted more
+// than three times, by node, newest first.
 test("a link answers a question with several conditions in one screen", async () => {
   const namespaces = ["shop-asia", "shop-eu", "shop-us"];
   const params = new URLSearchParams({ search: "pay", where: "restarts > 3", sort: "Node, Age" });

@@ -1,4 +1,4 @@
-// The page that the watchglass binary serves, with a changing cluster.
+// Tests of the page that the watchglass binary serves, with a changing cluster.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -143,7 +143,7 @@ test("a server that dies while the page loads is reported to the user", async ()
   }
 });
 
-/** The contents of a newly opened page. */
+/** Returns the contents of a newly opened page. */
 async function freshRead(browser, url) {
   const page = await DashboardPage.open(browser, url);
   await page.state("live");
@@ -152,7 +152,10 @@ async function freshRead(browser, url) {
   return objects;
 }
 
-/** Readers of the same cluster must become equal soon after its last change. */
+/**
+ * Waits until two readers of the same cluster have the same objects, soon after its last
+ * change.
+ */
 async function eventuallySame(read, otherRead, timeout = 120_000) {
   const deadline = Date.now() + timeout;
   for (;;) {

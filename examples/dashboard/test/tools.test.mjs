@@ -1,4 +1,4 @@
-// The choice of columns, saved views, and exports, in a real browser.
+// Tests of the choice of columns, saved views, and exports, in a real browser.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { describe, test } from "node:test";

@@ -11,7 +11,7 @@ const openCheckout = (options = {}) => open({ query: QUERY, hash: CHECKOUT, ...o
 const items = () => dashboard.get("tree").locator("[role=treeitem]");
 const item = (name) => items().filter({ has: dashboard.page.locator(".tree-name", { hasText: new RegExp(`^${name}$`) }) });
 
-/** The texts of the visible nodes, indented by their level. */
+/** Returns the texts of the visible nodes, indented by their level. */
 const lines = () => items().evaluateAll((all) => all.map((item) => "  ".repeat(item.ariaLevel - 1) + item.textContent.trim()));
 const shows = async (expected) => {
   await until((expected) => {

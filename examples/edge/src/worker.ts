@@ -5,7 +5,7 @@ import "../../../build/wasm_exec.js";
 /** The Durable Object that stores a cluster, or a part of one. */
 export class ClusterObject extends WatchglassObject {}
 
-/** The Durable Object that reads from those objects, for nearby readers. */
+/** The Durable Object that reads from a {@link ClusterObject}, for nearby readers. */
 export class RegionObject extends WatchglassRegion {}
 
 interface Env extends EdgeEnv {
@@ -16,7 +16,7 @@ interface Env extends EdgeEnv {
 const { Go } = globalThis as unknown as { Go: GoClass };
 const api = goProgram<Env>(program, Go);
 
-/** The paths that are not pages. */
+/** The paths of the Kubernetes API and of the edge, which are not pages. */
 const served = /^\/(api|apis|version|healthz|readyz|metrics|clusters)(\/|$)/;
 
 /** The page may run its own scripts, workers and WebAssembly, and connect to its own edge. */

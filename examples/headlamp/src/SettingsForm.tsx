@@ -1,7 +1,7 @@
 import { TextField } from "@mui/material";
 import type { Settings } from "./clients";
 
-/** The settings of the plugin in Headlamp. */
+/** Shows the plugin's settings in Headlamp. */
 export function SettingsForm({ data, onDataChange }: { data?: Settings; onDataChange?: (data: Settings) => void }) {
   return (
     <TextField fullWidth label="Source" value={data?.url ?? ""} placeholder="wss://watchglass.example.com/{cluster}/watch"

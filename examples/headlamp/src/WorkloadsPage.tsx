@@ -19,7 +19,10 @@ const kinds = [
 
 const perPage = 25;
 
-/** Live workloads of the current cluster. The engine filters, sorts and counts all of them; the page has one window. */
+/**
+ * Shows live workloads of the current cluster. The engine filters, sorts and counts all
+ * workloads, and the page has one window.
+ */
 export function WorkloadsPage() {
   const cluster = K8s.useCluster() ?? "";
   const [kind, setKind] = useState<(typeof kinds)[number]>(kinds[0]);
@@ -51,7 +54,7 @@ export function WorkloadsPage() {
   );
 }
 
-/** Whether the rows are current. Outdated rows stay visible. */
+/** Shows whether the rows are current. Outdated rows stay visible. */
 function Freshness({ value: { state, total } }: { value: ViewValue }) {
   return <Chip data-testid="state" label={`${state}, ${total.toLocaleString("en-US")} objects`} color={state === "live" ? "success" : state === "stale" || state === "reconnecting" ? "warning" : "default"} />;
 }

@@ -31,7 +31,7 @@ export interface ListResult<K> {
   status: "pending" | "success" | "error";
 }
 
-/** The result of Headlamp's `useList`, without `data`, which is its cache's own format. */
+/** The result of Headlamp's `useList`, without `data`, whose format is internal to its cache. */
 export type LiveList<K> = [items: K[] | null, error: ListError | null] & ListResult<K> & { clusterResults: Record<string, ListResult<K>> };
 
 interface KubeClass<K> {
@@ -42,9 +42,9 @@ interface KubeClass<K> {
 }
 
 /**
- * A replacement for `Pod.useList(options)`: `useLiveList(Pod, options)`. All components
- * with the same class and cluster share one watch. It resumes after a lost connection,
- * and an unchanged object stays the same instance.
+ * Replaces `Pod.useList(options)` by `useLiveList(Pod, options)`. All components with
+ * the same class and cluster share one watch. It resumes after a lost connection, and
+ * an unchanged object stays the same instance.
  */
 export function useLiveList<K>(kubeClass: KubeClass<K>, options: LiveListOptions = {}): LiveList<K> {
   const { cluster, clusters, namespace, labelSelector, fieldSelector } = options;
@@ -99,7 +99,7 @@ function result<K>(items: K[] | null, errors: ListError[], parts: number): ListR
 
 const errorOf = ({ code, message }: { code: number; message: string }, cluster: string): ListError => Object.assign(new Error(message), { status: code, cluster });
 
-/** The instances of decoded objects, which stay the same while an object is unchanged. */
+/** The instances of decoded objects. An unchanged object keeps its instance. */
 const instances = new WeakMap<object, unknown>();
 
 function instance<K>(kubeClass: KubeClass<K>, json: object, cluster: string): K {

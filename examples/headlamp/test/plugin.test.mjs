@@ -1,5 +1,5 @@
-// The built plugin in Chromium, in a page with Headlamp's own sidebar, routes, components
-// and theme, and a simulated cluster behind Headlamp's paths.
+// Tests the built plugin in Chromium. The page has Headlamp's own sidebar, routes,
+// components and theme, and a simulated cluster behind Headlamp's paths.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { launch } from "../../dashboard/test/support/browser.mjs";

@@ -1,4 +1,4 @@
-// A stand-in for Headlamp's backend: it serves the page and the plugin, and forwards
+// A replacement for Headlamp's backend. It serves the page and the plugin, and forwards
 // /clusters/main to a Kubernetes API.
 import { spawn } from "node:child_process";
 import { createReadStream, existsSync, statSync } from "node:fs";

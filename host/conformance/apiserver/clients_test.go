@@ -36,8 +36,8 @@ import (
 
 var pods = api.Resource{Version: "v1", Name: "pods"}
 
-// follower is a client that reads from the module. truth lists the objects that its
-// store must finally contain.
+// follower is a client that reads from the module. truth returns the objects that
+// its store must finally contain.
 type follower struct {
 	name  string
 	store cache.Store
@@ -95,7 +95,7 @@ func dynamicFollower(t *testing.T, ctx context.Context, ours *rest.Config, name 
 }
 
 // comparable returns an object without its kind, which typed clients may omit, and
-// without the members that the connector strips.
+// without the fields that the connector strips.
 func comparable(o any) any {
 	object := o.(runtime.Object).DeepCopyObject()
 	object.(metav1.Object).SetManagedFields(nil)
@@ -168,7 +168,7 @@ func churned(resource api.Resource, key api.Key, n int) []byte {
 	return fmt.Appendf(nil, `{"apiVersion":"v1","kind":"ConfigMap",%s,"data":{"n":"%d"}}`, head, n)
 }
 
-// Each change passes from the server through the connector, the module under wazero
+// Each change passes from the server through the connector, the module in wazero
 // and the Kubernetes API to client-go. In the end, every client has the objects of
 // the server.
 func TestModuleClientsMatchTheServer(t *testing.T) {

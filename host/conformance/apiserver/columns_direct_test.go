@@ -16,7 +16,7 @@ import (
 	"github.com/watchglass/watchglass/host/internal/cells"
 )
 
-// directRows are the rows of a view in direct mode.
+// directRows contains the rows of a view in direct mode.
 type directRows struct {
 	Names []string // of the columns
 	Rows  []struct {
@@ -35,8 +35,8 @@ func (d *direct) rows(resource string) (r directRows) {
 	return r
 }
 
-// compareDirect compares the cells that a program without a connector computes with
-// those that kubectl prints, for every built-in resource.
+// compareDirect compares the cells of direct mode with those that kubectl prints, for every
+// built-in resource.
 func compareDirect(t *testing.T) {
 	d := startDirect(t, admin)
 	for _, format := range []string{"", "wide"} {
@@ -65,8 +65,8 @@ func compareDirect(t *testing.T) {
 	}
 }
 
-// withoutKind removes the kinds in front of names, which kubectl prints for several
-// resources.
+// withoutKind removes the kinds before names, which kubectl prints if several resources are
+// requested.
 func withoutKind(s *section) {
 	at := slices.Index(s.header, "NAME")
 	if at < 0 {
@@ -78,7 +78,7 @@ func withoutKind(s *section) {
 	slices.SortFunc(s.rows, slices.Compare)
 }
 
-// section returns the rows as kubectl prints those of several resources.
+// section returns the rows in the form in which kubectl prints those of several resources.
 func (r *directRows) section(t *testing.T, schema *api.Schema, wide bool) section {
 	t.Helper()
 	s := section{header: []string{"NAMESPACE"}}
@@ -113,11 +113,11 @@ func (r *directRows) section(t *testing.T, schema *api.Schema, wide bool) sectio
 	return s
 }
 
-// longest is the maximum duration. A larger number is a time: the start of a job that
-// still runs.
+// longest is the maximum duration. A larger number is a time, such as the start of a job
+// that still runs.
 const longest = 20 * 365 * 24 * time.Hour
 
-// valueOf returns the cell that JavaScript shows as a JSON value.
+// valueOf converts a cell that JavaScript prints as JSON.
 func valueOf(c *api.Column, cell any) api.Value {
 	switch cell := cell.(type) {
 	case string:

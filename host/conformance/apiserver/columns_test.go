@@ -49,8 +49,8 @@ func newCertificateRequest() string {
 	return base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der}))
 }
 
-// section is the table of one resource in the output of kubectl: the header, and the
-// rows sorted.
+// section is the table of one resource in the output of kubectl, with its header and its
+// sorted rows.
 type section struct {
 	header []string
 	rows   [][]string
@@ -92,7 +92,7 @@ func cut(line string, starts []int) []string {
 
 var someAge = regexp.MustCompile(`^(?:\d+ \()?((?:\d+[ydhms])+)(?: ago\))?$`)
 
-// sameCell reports whether two cells are equal, or ages that differ by no more than a
+// sameCell reports whether two cells are equal, or are ages that differ by no more than a
 // tolerance.
 func sameCell(a, b string, tolerance time.Duration) bool {
 	if a == b {
@@ -140,7 +140,7 @@ func sameTables(t *testing.T, theirs, ours string, elapsed time.Duration) (cells
 	return cells
 }
 
-// served serves the Kubernetes API of a source.
+// served serves the Kubernetes API of a source, and returns its address.
 func served(t *testing.T, src source.Source) string {
 	c := connector.New(connector.Config{Source: src, Logger: slog.New(slog.DiscardHandler)})
 	handler := kubeapi.New(kubeapi.Config{Backend: c.Backend()})
@@ -153,7 +153,7 @@ func served(t *testing.T, src source.Source) string {
 	return server.URL
 }
 
-// get runs kubectl get for resources of a server.
+// get runs kubectl get for resources of a server, and returns the output.
 func get(t *testing.T, server, resources, format string) string {
 	t.Helper()
 	args := []string{"get", resources, "--all-namespaces", "--cache-dir", filepath.Join(t.TempDir(), "cache")}

@@ -22,8 +22,8 @@ const podManifest = `{"apiVersion":"v1","kind":"Pod","metadata":{"name":%q,"name
 
 var address = regexp.MustCompile(`http://\S+`)
 
-// The dashboard shows a real cluster after one command. Rows appear, change and
-// disappear, and the server may restart.
+// After one command, the dashboard shows a real cluster. Rows appear, change and disappear,
+// also after a restart of the server.
 func TestTheDashboardShowsARealCluster(t *testing.T) {
 	shared.must(t, http.MethodPost, "/api/v1/namespaces", `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"shop"}}`)
 	for i := range 30 {

@@ -61,7 +61,7 @@ func (d *direct) has(resource string) (h holding) {
 	return h
 }
 
-// until waits until the program's state satisfies holds.
+// until waits until holds returns true for the program's state.
 func (d *direct) until(resource string, holds func(h holding) bool) (last holding) {
 	d.Helper()
 	require.Eventually(d, func() bool {
@@ -71,8 +71,8 @@ func (d *direct) until(resource string, holds func(h holding) bool) (last holdin
 	return last
 }
 
-// listed returns the objects of a list by the server. It adds the members that list
-// items lack, and removes those that the connector strips.
+// listed returns the objects of a list by the server. It adds the fields that list items
+// lack, and removes those that the connector strips.
 func listed(t *testing.T, path string) (versions map[string]string, objects []map[string]any) {
 	var list struct{ Items []map[string]any }
 	require.NoError(t, json.Unmarshal(shared.must(t, http.MethodGet, path, ""), &list))
@@ -96,8 +96,8 @@ func (d *direct) converged() holding {
 	return h
 }
 
-// The package reads a real server without a connector, through churn and a restart.
-// Its token grants only these reads.
+// The npm package reads a real server without a connector, during churn and a restart. Its
+// token grants only these reads.
 func TestDirectModeMatchesTheServer(t *testing.T) {
 	shared.clear(t)
 	grant(t, "ann", "", "configmaps")

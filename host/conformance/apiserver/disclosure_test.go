@@ -16,7 +16,7 @@ import (
 	"github.com/watchglass/watchglass/host/kubeapi/kubeapitest"
 )
 
-// plantSentinels writes config maps to two namespaces, through the server.
+// plantSentinels writes ConfigMaps with sentinels to two namespaces, through the server.
 func plantSentinels(t *testing.T, planted *sentinel.Set) {
 	for _, namespace := range []string{"a", "b"} {
 		for i := range 12 {

@@ -1,5 +1,5 @@
 // Package apiserver tests the connector against a real kube-apiserver with RBAC, on an
-// embedded etcd. It covers the output of the source, the data that readers get, and
+// embedded etcd. It covers the output of the source, the data that readers receive, and
 // authorization. Clients of client-go read from the module while the server changes and
 // restarts. At the end, the store of each client must equal the state of the server,
 // object by object. CONFORMANCE_CHURN=2m makes that test last longer.

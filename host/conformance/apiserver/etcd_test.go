@@ -36,7 +36,7 @@ func watchDeletions(client *clientv3.Client) *deletions {
 	return d
 }
 
-// specs are the specs of objects whose resources have none on a new server.
+// specs contains the specs of objects that fill creates, by resource.
 var specs = map[string]string{
 	"v1/pods":                                   `"spec":{"containers":[{"name":"c","image":"example.com/c"}]}`,
 	"v1/nodes":                                  `"spec":{}`,
@@ -128,7 +128,7 @@ func fill(t *testing.T) {
 	}
 }
 
-// The connector reads the etcd of a kube-apiserver that stores JSON without any
+// The connector reads the etcd of a kube-apiserver that stores JSON, without a
 // configuration of paths.
 func TestEtcdOfAServerIsReadWithoutConfiguration(t *testing.T) {
 	fill(t)

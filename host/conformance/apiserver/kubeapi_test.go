@@ -19,7 +19,7 @@ import (
 	"github.com/watchglass/watchglass/host/source/kube"
 )
 
-// twins are the server and host/kubeapi, whose connector reads the server.
+// twins consists of the server and of host/kubeapi, whose connector reads the server.
 type twins struct {
 	*testing.T
 	ours *httptest.Server
@@ -71,7 +71,7 @@ func (p *twins) ask(client *http.Client, host, path, accept string) answer {
 
 func isBookmark(event map[string]any) bool { return event["type"] == "BOOKMARK" }
 
-// same sends a request to both. The responses must be equal after plain.
+// same sends a request to both. The responses must be equal after a conversion by plain.
 func (p *twins) same(path, accept string) {
 	p.Helper()
 	theirs := p.ask(shared.http, shared.config(admin).Host, path, accept)
@@ -140,7 +140,7 @@ func plainItems(v map[string]any) {
 	}
 }
 
-// plainBookmark keeps the kind and the annotation of a bookmark. Other members with
+// plainBookmark keeps the kind and the annotation of a bookmark. Other fields with
 // zero values are optional (rule P8).
 func plainBookmark(o map[string]any) {
 	for name := range o {
@@ -163,7 +163,7 @@ func plainStatus(v map[string]any) map[string]any {
 	return plain
 }
 
-// settled waits until both know a version.
+// settled waits until both have a version.
 func (p *twins) settled(resource api.Resource, rv api.ResourceVersion) {
 	path := collectionPath(resource, "") + "?resourceVersionMatch=NotOlderThan&resourceVersion=" + rv.String()
 	for _, a := range []answer{
@@ -181,8 +181,9 @@ const (
 )
 
 // Both respond equally to the same requests. Two requests are omitted, because
-// host/kubeapi documents different responses. One has a version that is not a number
-// (500 on the server). The other is a watch on the path of an object.
+// host/kubeapi documents different responses. One has a version that is not a
+// number, for which the server responds with 500. The other is a watch on the path
+// of an object.
 func TestKubernetesAPIRespondsLikeTheServer(t *testing.T) {
 	shared.clear(t)
 	p := newTwins(t)

@@ -138,8 +138,8 @@ func (i *issuer) token(t *testing.T, changes jwt.MapClaims) string {
 	return i.sign(t, jwt.SigningMethodRS256, rsaKeyID, i.rsa, changes)
 }
 
-// identity returns the user of a token, from a server. Without an identity the code is
-// 401.
+// identity returns the user that a server reports for a token. For a token without an
+// identity, the code is 401.
 func identity(t *testing.T, client *http.Client, server, token string) (code int, user string, groups []string) {
 	t.Helper()
 	body := strings.NewReader(`{"apiVersion":"authentication.k8s.io/v1","kind":"SelfSubjectReview"}`)
@@ -167,7 +167,7 @@ func identity(t *testing.T, client *http.Client, server, token string) (code int
 	return response.StatusCode, review.Status.UserInfo.Username, review.Status.UserInfo.Groups
 }
 
-// newOIDC returns rights whose connector verifies ID tokens by itself.
+// newOIDC returns rights with a connector that verifies ID tokens itself.
 func newOIDC(t *testing.T) *rights {
 	policy := newSource(t, admin, kube.Config{}).PolicyFor(shared.issuer.verifier(t), nil)
 	w := newWorld(t, newSource(t, admin, kube.Config{}), policy)

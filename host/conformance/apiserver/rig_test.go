@@ -27,7 +27,7 @@ const (
 )
 
 // server is a kube-apiserver with the versions of its deletions. The tests share one,
-// because it takes seconds to start.
+// because its start takes seconds.
 type server struct {
 	*kubeapiserver.Server
 	http   *http.Client // as the administrator
@@ -152,8 +152,8 @@ func (s *server) put(resource api.Resource, key api.Key, value []byte) (api.Reso
 	return versionOf(answer)
 }
 
-// delete deletes an object and returns the resource version of the deletion. It comes
-// from etcd, because the server's response does not contain it.
+// delete deletes an object and returns the resource version of the deletion. The version is
+// read from etcd, because the server's response does not contain it.
 func (s *server) delete(resource api.Resource, key api.Key) (api.ResourceVersion, error) {
 	known := s.seen.of(resource, key)
 	code, answer, err := s.request(http.MethodDelete, collectionPath(resource, key.Namespace())+"/"+key.Name(), nil)

@@ -19,8 +19,8 @@ import (
 	"github.com/watchglass/watchglass/host/source/kube"
 )
 
-// rights compares what kubectl auth prints for the kube-apiserver and for the
-// Kubernetes API of a connector.
+// rights compares the output of kubectl auth for the kube-apiserver and for the Kubernetes
+// API of a connector.
 type rights struct {
 	*testing.T
 	servers map[string]string // addresses by name

@@ -18,7 +18,7 @@ import (
 	"github.com/watchglass/watchglass/host/source/sourcetest"
 )
 
-// The suite checks those of rules R1 to R9 that a correct server exercises.
+// The suite checks the rules among R1 to R9 that a correct server exercises.
 func TestContract(t *testing.T) {
 	sourcetest.Run(t, func(t *testing.T) sourcetest.Harness {
 		shared.clear(t)
@@ -68,8 +68,8 @@ func (s *server) clear(t *testing.T) {
 	}
 }
 
-// writer writes one object at a time, because the API has no transactions. It
-// numbers the objects, because the server ignores a write of an equal object.
+// writer writes one object at a time, because the API has no transactions. It adds a number
+// to each object, because the server ignores a write of an equal object.
 type writer struct{ server *server }
 
 var written atomic.Int64
@@ -99,8 +99,7 @@ func (w writer) Txn(_ context.Context, writes ...source.Write) (last api.Resourc
 	return last, nil
 }
 
-// without is a source without the objects of kube-system, which belong to the
-// server.
+// without is a source that omits the objects of kube-system, which belong to the server.
 type without struct{ *kube.Source }
 
 // Stream implements source.Source.

@@ -25,12 +25,12 @@ import (
 )
 
 const (
-	// patience limits how long a test waits for an expected result.
+	// patience is the maximum time that a test waits for an expected result.
 	patience     = 2 * time.Minute
 	pollInterval = 20 * time.Millisecond
 )
 
-// world is a connector of the server, and its readers.
+// world consists of a connector of the server and its readers.
 type world struct {
 	*testing.T
 	connector *connector.Connector
@@ -187,8 +187,8 @@ func TestRBAC(t *testing.T) {
 	assert.Equal(t, 401, stranger.Status.Code)
 }
 
-// grant lets a user read a resource, in a namespace or in all of them, until the test
-// ends.
+// grant allows a user to read a resource, in one namespace or in all namespaces, until the
+// test ends.
 func grant(t *testing.T, user, namespace, resource string) {
 	role, binding, scope := "ClusterRole", "ClusterRoleBinding", ""
 	if namespace != "" {

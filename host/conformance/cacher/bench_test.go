@@ -29,15 +29,15 @@ const (
 	// perTheirs is the number of changes that core/cacher processes for each
 	// change of the library, so that its time is measurable.
 	perTheirs = 500
-	// burst is how many changes the library receives before the benchmark waits for
-	// its ten thousand goroutines. The library ends a watch that is ten events
-	// behind.
+	// burst is the number of changes that the library receives before the benchmark
+	// waits for its ten thousand goroutines. The library ends a watch that is ten
+	// events behind.
 	burst = 8
 	quiet = 10 * time.Millisecond
 )
 
-// crowd is both caches, with the same objects and the same ten thousand watches.
-// Each change matches ten of them.
+// crowd contains both caches, with the same objects and the same ten thousand
+// watches. Each change matches ten watches.
 type crowd struct {
 	*world
 	list      []*example.Pod
@@ -110,8 +110,8 @@ func (c *crowd) next(i int) *example.Pod {
 	return p
 }
 
-// settle waits until the library has made that many deliveries, and its goroutines
-// have skipped the events that do not match.
+// settle waits until the library has made this number of deliveries, and its
+// goroutines have skipped the events that do not match.
 func (c *crowd) settle(deliveries int64) {
 	c.t.Helper()
 	done := waited(func() bool {
@@ -132,8 +132,8 @@ func processorTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// BenchmarkManyWatches measures the processor time of each cache for one change
-// among ten thousand watches with distinct selectors.
+// BenchmarkManyWatches measures the processor time that each cache takes for one
+// change with ten thousand watches with distinct selectors.
 //
 //	go test ./cacher -run '^$' -bench ManyWatches -benchtime 24x -count 5
 func BenchmarkManyWatches(b *testing.B) {

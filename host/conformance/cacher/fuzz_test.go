@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// tape makes choices from bytes. After the last byte it uses a random generator with
-// a fixed seed, so that loops that wait for a certain choice end.
+// tape makes choices from bytes. After the last byte, it uses a random generator with a
+// fixed seed, so that loops that wait for a certain choice end.
 type tape struct {
 	data []byte
 	rest *rand.Rand
@@ -24,8 +24,9 @@ func (t *tape) Intn(n int) int {
 	return choice % n
 }
 
-// The fuzzer's input determines the length of a run. A run is at most as long as a world
-// in TestRandomRequestsHaveTheSameResults. A fuzzer reports an input that needs a second as a hang.
+// The fuzzer's input determines the length of a run. A run is at most as long as a world in
+// TestRandomRequestsHaveTheSameResults, because a fuzzer reports an input that takes a
+// second as a hang.
 func FuzzWorld(f *testing.F) {
 	random := rand.New(rand.NewSource(*seed))
 	for range 8 {

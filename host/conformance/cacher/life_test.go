@@ -67,7 +67,7 @@ func (w *world) burst() {
 	}
 }
 
-// quiet lets time pass without changes, while only the version increases.
+// quiet advances the time without changes. Only the version increases.
 func (w *world) quiet() {
 	w.t.Helper()
 	w.progress()
@@ -77,7 +77,7 @@ func (w *world) quiet() {
 	w.pass(time.Minute + mostTick)
 }
 
-// nextDeadline returns the time until a watch ends, or a little less.
+// nextDeadline returns the time until the deadline of a watch, or slightly less.
 func (w *world) nextDeadline() time.Duration {
 	for _, p := range w.pairs {
 		if left := p.deadline.Sub(w.now); left > 0 {
@@ -215,7 +215,7 @@ func (w *world) listSomething() {
 	w.pages(*r)
 }
 
-// waitForSomething requests a future version, which occurs only in some cases.
+// waitForSomething requests a future version, which is reached only in some cases.
 func (w *world) waitForSomething() {
 	w.t.Helper()
 	r := w.selection()
@@ -255,8 +255,8 @@ func (w *world) waitForSomething() {
 	}
 }
 
-// beginAsked sends reads before the first list. The library rejects them, and ours
-// wait. Their results must equal the results of the library's retries.
+// beginAsked sends reads before the first list. The library rejects them, and ours waits.
+// The results of ours must equal the results of the library's retries.
 func (w *world) beginAsked() {
 	w.t.Helper()
 	var watches []*pair

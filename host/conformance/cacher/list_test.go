@@ -14,7 +14,7 @@ import (
 	"github.com/watchglass/watchglass/core/store"
 )
 
-// answer to a list.
+// answer is the result of a list.
 type answer struct {
 	items     []string
 	rv        string
@@ -105,8 +105,8 @@ func (w *world) sameAnswer(r *request, ours, theirs *answer) {
 	}
 }
 
-// pages lists page by page, each time with a token of one of the sides, while the
-// world may change.
+// pages requests the pages of a list, each with a token of one of the sides. The world may
+// change meanwhile.
 func (w *world) pages(r request) {
 	w.t.Helper()
 	ours, theirs := w.list(&r, false, nil)

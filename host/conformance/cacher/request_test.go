@@ -72,8 +72,8 @@ func (r *request) listOptions() (cacher.ListOptions, *api.Status) {
 	}, refused
 }
 
-// storageOptions does the work of the REST layer: it parses, sets defaults,
-// validates, and returns the storage key.
+// storageOptions processes a request like the REST layer. It parses the request,
+// sets defaults, validates, and returns the storage key.
 func (w *world) storageOptions(r *request, watch bool) (ctx context.Context, key string, opts storage.ListOptions, err error) {
 	ctx = context.WithValue(context.Background(), fromReader{}, true)
 	asked := internalversion.ListOptions{
@@ -130,8 +130,8 @@ func (r *request) pins() bool {
 	return name || namespace
 }
 
-// token is a continue token. Both sides write its members in this order, and our side
-// accepts no other order.
+// token is a continue token. Both sides write its fields in this order, and our
+// side accepts no other order.
 type token struct {
 	Version string `json:"v"`
 	RV      int64  `json:"rv"`
@@ -163,8 +163,8 @@ func makeToken(rv int64, start string) string {
 	return base64.RawURLEncoding.EncodeToString(data)
 }
 
-// refusal formats an error as its code and reason. It includes the message if that
-// describes the cache.
+// refusal formats an error as its code and reason. It adds the message if the
+// message describes the cache.
 func refusal(code int, reason, message string) string {
 	text := fmt.Sprintf("%d %s", code, reason)
 	if code == 410 || code == 504 {

@@ -10,13 +10,13 @@ import (
 )
 
 // slow is a watch that is not read for a while, so that it fills its queues and
-// ends. Only one exists at a time, because the library counts ended watches without
-// names.
+// ends. Only one slow watch exists at a time, because the library's metric counts
+// ended watches without names.
 //
 // The library's watch has one more event between its two queues, and its first queue
-// also holds events that do not match. It may therefore end a little earlier or
-// later than ours, but delivers the same events. The watch is read before an
-// event that could affect a bookmark.
+// also contains events that do not match. It may therefore end a little earlier or
+// later than ours, but delivers the same events. The watch is read before an event
+// that could affect a bookmark.
 type slow struct {
 	*pair
 	initial    bool // it is blocked in the initial events
@@ -55,7 +55,7 @@ func (w *world) slowDown() {
 	s.begin(w)
 }
 
-// begin makes s the slow watch.
+// begin makes s the slow watch of the world.
 func (s *slow) begin(w *world) {
 	s.initial, s.filled = !s.live(), len(s.their.ResultChan())
 	w.ours.Observe(s)
@@ -71,7 +71,7 @@ func (s *slow) Changed(_ store.ID, e *history.Event) {
 	}
 }
 
-// Replaced is not called: a slow watch is read before a relist.
+// Replaced is not called, because a slow watch is read before a relist.
 func (s *slow) Replaced() {}
 
 // broadRequest returns a request without selectors. With selectors, the sides would
@@ -100,8 +100,9 @@ func (w *world) ended() [2]int {
 	return [2]int{w.ours.Watches().Counts().Terminated, w.theirs.terminated()}
 }
 
-// settle waits after a change until the library has delivered all it can, and our
-// cacher has ended its wait for the slow watch. It advances the clock.
+// settle waits after a change until the library has delivered as many events as
+// possible, and our cacher has ended its wait for the slow watch. It advances the
+// clock.
 func (s *slow) settle(w *world) {
 	w.t.Helper()
 	events := s.their.ResultChan()
@@ -113,7 +114,7 @@ func (s *slow) settle(w *world) {
 	}
 }
 
-// readSlow resumes reading the slow watch, once both sides or none have ended it.
+// readSlow resumes reading the slow watch when both sides or neither have ended it.
 func (w *world) readSlow() {
 	w.t.Helper()
 	s := w.slow

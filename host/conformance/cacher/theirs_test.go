@@ -34,10 +34,10 @@ import (
 
 const prefix = "/pods/"
 
-// patience limits how long the library may take for an operation without waits.
+// patience is the maximum time that the library may take for an operation without waits.
 const patience = 30 * time.Second
 
-// These ticks, which trigger bookmarks, are this far apart.
+// The minimum and maximum time between ticks, which trigger bookmarks.
 const (
 	leastTick = time.Second
 	mostTick  = 1250 * time.Millisecond
@@ -60,14 +60,14 @@ func init() {
 	feature.DefaultFeatureSupportChecker = progressSupported{feature.DefaultFeatureSupportChecker}
 }
 
-// progressSupported states that the storage reports progress. Without it, the
-// library serves neither a watch with initial events nor a consistent list.
+// progressSupported reports that the storage supports progress. Otherwise the library would
+// serve neither a watch with initial events nor a consistent list.
 type progressSupported struct{ feature.FeatureSupportChecker }
 
 func (progressSupported) Supports(f storage.Feature) bool { return f == storage.RequestWatchProgress }
 
-// clock counts the waits for future versions, the only callers of After. It also
-// counts how often the timer of the bookmarks was set.
+// clock counts the waits for future versions, which are the only callers of After. It also
+// counts how often the timer of bookmarks is set.
 type clock struct {
 	*clocktesting.FakeClock
 	waits, ticks atomic.Int64
@@ -78,7 +78,7 @@ func (c *clock) After(d time.Duration) <-chan time.Time {
 	return c.FakeClock.After(d)
 }
 
-// No other timer has the period of the bookmarks.
+// NewTimer counts the timer of bookmarks. No other timer has its period.
 func (c *clock) NewTimer(d time.Duration) clocks.Timer {
 	timer := c.FakeClock.NewTimer(d)
 	if d < leastTick || d > mostTick {
@@ -113,8 +113,8 @@ type source struct {
 
 var errPassedOn = errors.New("passed on to the storage")
 
-// fromReader marks the context of the tests' requests, to distinguish them from
-// those of the cache itself.
+// fromReader marks the context of the tests' requests, to distinguish them from the cache's
+// own requests.
 type fromReader struct{}
 
 func (s *source) GetList(ctx context.Context, _ string, _ storage.ListOptions, list runtime.Object) error {
@@ -168,7 +168,7 @@ type theirs struct {
 
 var caches atomic.Int64
 
-// newTheirs returns a cache that lists once its source is open.
+// newTheirs returns a cache that lists when its source is open.
 func newTheirs(t testing.TB, now time.Time, state func() ([]example.Pod, uint64)) *theirs {
 	s := &source{events: make(chan watch.Event), gate: make(chan struct{}), state: state}
 	c := &clock{FakeClock: clocktesting.NewFakeClock(now)}
@@ -196,7 +196,7 @@ func newTheirs(t testing.TB, now time.Time, state func() ([]example.Pod, uint64)
 	return th
 }
 
-// open lets the cache list for the first time.
+// open allows the cache to list for the first time.
 func (th *theirs) open() {
 	th.t.Helper()
 	th.opened()
@@ -214,7 +214,7 @@ func attributes(o runtime.Object) (labels.Set, fields.Set, error) {
 	return p.Labels, set, nil
 }
 
-// waited reports whether a condition becomes true in time.
+// waited reports whether a condition becomes true within patience.
 func waited(done func() bool) bool {
 	start := time.Now()
 	for pause := 5 * time.Microsecond; !done(); pause = min(2*pause, 10*time.Millisecond) {
@@ -233,7 +233,7 @@ func (th *theirs) waitFor(what string, done func() bool) {
 	}
 }
 
-// send sends an event. It waits until every watch has received it or was ended
+// send sends an event. It waits until every watch has received the event, or was ended
 // because it was too slow.
 func (th *theirs) send(e watch.Event) {
 	th.t.Helper()
@@ -253,8 +253,8 @@ func (th *theirs) hand(e watch.Event) {
 	}
 }
 
-// counted returns a metric of the library. The metric of events counts dispatched
-// ones, including progress.
+// counted returns a metric of the library. The metric of events counts dispatched events,
+// including progress.
 func (th *theirs) counted(counter *componentmetrics.CounterVec) int {
 	n, err := testutil.GetCounterMetricValue(counter.WithLabelValues("", th.resource))
 	if err != nil {
@@ -265,7 +265,7 @@ func (th *theirs) counted(counter *componentmetrics.CounterVec) int {
 
 func (th *theirs) terminated() int { return th.counted(metrics.TerminatedWatchersCounter) }
 
-// passes sets the time. If this is a tick, it waits for the bookmarks.
+// passes sets the time. On a tick, it waits for the bookmarks.
 func (th *theirs) passes(now time.Time, tick bool, rv uint64) {
 	th.t.Helper()
 	ticks := th.clock.ticks.Load()

@@ -88,7 +88,7 @@ type begun struct {
 func (b *begun) Signal() { b.once.Do(func() { close(b.done) }) }
 func (b *begun) Wait()   { <-b.done }
 
-// timed is a context with a deadline that does not expire by itself.
+// timed is a context that has a deadline but does not end at it.
 type timed struct {
 	context.Context
 	deadline time.Time
@@ -125,8 +125,8 @@ func (p *pair) read(w *world) {
 	w.ours.Watches().Resume()
 }
 
-// leaveLost stops the library's side of a watch that ours has ended with a 410 (rule
-// H9), because its future version did not occur. The library's watch keeps waiting.
+// leaveLost stops the library's side of a watch that ours has ended with a 410 (rule H9),
+// because its future version did not occur. The library's watch would continue to wait.
 func (p *pair) leaveLost(w *world) {
 	w.t.Helper()
 	if from, newest := p.our.Watermark(), w.ours.ResourceVersion(); from <= newest {
@@ -190,8 +190,8 @@ func (p *pair) holds(what func() bool) bool {
 	return what()
 }
 
-// compare waits until the library has delivered as many events as ours, and compares
-// the new ones.
+// compare waits until the library has delivered as many events as ours, and compares the
+// new events.
 func (p *pair) compare(w *world) {
 	w.t.Helper()
 	p.read(w)
@@ -232,7 +232,7 @@ func (p *pair) waitForEnd(w *world) {
 	w.theirs.waitFor("the end of a watch", func() bool { return p.holds(func() bool { return p.over }) })
 }
 
-// expire ends the library's watch as its server does at the deadline.
+// expire ends the library's watch at its deadline, as the server of the library does.
 func (p *pair) expire(w *world) {
 	w.t.Helper()
 	if !p.deadline.IsZero() && !p.deadline.After(w.now) && !p.holds(func() bool { return p.over }) {
@@ -242,8 +242,8 @@ func (p *pair) expire(w *world) {
 	}
 }
 
-// startWatch starts a watch on both sides. Each side may wait for a version.
-// startWatch calls meanwhile after both have received the request.
+// startWatch starts a watch on both sides. Each side may wait for a version. startWatch
+// calls meanwhile when both sides have received the request.
 func (w *world) startWatch(r *request, waits bool, meanwhile func()) *pair {
 	w.t.Helper()
 	p := w.ourWatch(r)
@@ -293,7 +293,7 @@ func (w *world) ourWatch(r *request) *pair {
 	return p
 }
 
-// theirWatch starts the library's side of a watch, without a reader.
+// theirWatch starts the library's side of a watch, but does not read it.
 func (w *world) theirWatch(p *pair, waits bool, meanwhile func()) {
 	w.t.Helper()
 	var refused string
@@ -317,8 +317,7 @@ func (w *world) theirWatch(p *pair, waits bool, meanwhile func()) {
 	}
 }
 
-// ask calls the library. If the library is expected to wait, it then calls
-// meanwhile.
+// ask calls the library. If the library is expected to wait, ask then calls meanwhile.
 func (w *world) ask(waits bool, meanwhile, call func()) {
 	w.t.Helper()
 	if !waits {

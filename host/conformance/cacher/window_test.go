@@ -22,8 +22,8 @@ func (w *world) probe() {
 }
 
 // The windows of both sides grow, shrink and evict at the same events (H1 to H8,
-// T30). Some steps of time equal the window's span exactly, because its rules use
-// strict comparisons.
+// T30). Some steps of time equal the window's span exactly, because the rules of
+// the window use strict comparisons.
 func TestWindowsEvictTheSameEvents(t *testing.T) {
 	for i := range max(*worlds/5, 1) {
 		t.Run(fmt.Sprint(*seed+int64(i)), func(t *testing.T) {
@@ -57,8 +57,8 @@ func (w *world) burstLength() int {
 	return 1 + w.random.Intn(40)
 }
 
-// A watch that is not read buffers as many events as its queue holds, which grows
-// with the window (H16).
+// A watch that is not read buffers as many events as its queue has capacity for.
+// The capacity grows with the window (H16).
 func TestUnreadWatchBuffersAsManyEvents(t *testing.T) {
 	w := newSeededWorld(t, *seed)
 	w.begin()

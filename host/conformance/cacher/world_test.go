@@ -18,8 +18,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// chance makes the next choice: with a random number generator, or from a fuzzer's
-// input.
+// chance makes the next choice, with a random number generator or from a fuzzer's input.
 type chance interface {
 	Intn(n int) int
 }
@@ -51,8 +50,8 @@ var podSchema = api.Schema{
 	Fields: []string{"metadata.name", "spec.nodeName", "status.phase", "metadata.namespace"},
 }
 
-// newWorld creates some objects, of a namespaced resource or not. Neither side has
-// listed them.
+// newWorld creates some objects of a namespaced or cluster-scoped resource. Neither side
+// has listed them.
 func newWorld(t testing.TB, random chance) *world {
 	w := &world{
 		t: t, random: random, namespaced: random.Intn(4) > 0, seen: map[string]int{}, pods: map[string]*example.Pod{},
@@ -93,7 +92,7 @@ func (w *world) begin() {
 	w.watchEverything()
 }
 
-// listOurs passes our side the list that the library reads by itself.
+// listOurs passes the objects to our side as a list. The library lists them itself.
 func (w *world) listOurs() {
 	w.ours.Listing().Begin()
 	for _, key := range slices.Sorted(maps.Keys(w.pods)) {
@@ -168,7 +167,7 @@ func (w *world) makePod(key string) *example.Pod {
 	return p
 }
 
-// change makes a change on both sides and waits until it is delivered.
+// change makes a change on both sides, and waits until it is delivered.
 func (w *world) change() {
 	w.t.Helper()
 	key := w.key()
@@ -209,7 +208,7 @@ func (w *world) progress() {
 	w.theirs.bookmark(w.rv)
 }
 
-// pass lets time pass. It adds a little if bookmarks would otherwise depend on the
+// pass advances the time. It adds a short time if bookmarks would otherwise depend on the
 // jitter of a side.
 func (w *world) pass(d time.Duration) {
 	w.t.Helper()
@@ -232,8 +231,8 @@ func (w *world) pass(d time.Duration) {
 	w.compareAll()
 }
 
-// compareAll compares every watch that is read. It runs after every change, so none
-// of these watches is slow.
+// compareAll compares all watches that are read. It runs after every change, so none of
+// these watches is slow.
 func (w *world) compareAll() {
 	w.t.Helper()
 	w.everything.compare(w)
@@ -242,7 +241,7 @@ func (w *world) compareAll() {
 	}
 }
 
-// relist makes both sides list again. It ends the library's watches, so it ends ours
+// relist makes both sides list again. This ends the library's watches, so relist ends ours
 // as well.
 func (w *world) relist() {
 	w.t.Helper()

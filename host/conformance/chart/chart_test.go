@@ -24,7 +24,7 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 
 const directory = "../../../examples/deploy/chart"
 
-// cases are the values of installations, by the name of their golden file.
+// cases contains the values of installations, by the name of their golden file.
 var cases = map[string]string{
 	"defaults":      ``,
 	"all-resources": `{rbac: {allResources: true}, replicaCount: 3, nameOverride: wg}`,
@@ -176,8 +176,8 @@ func TestResourcesAreTheDefaultOfTheSizingTable(t *testing.T) {
 	require.Regexp(t, fmt.Sprintf(`requests:\s+cpu: %v\s+memory: %v\s+limits:\s+memory: %v\n`, requests["cpu"], requests["memory"], limits["memory"]), string(base))
 }
 
-// TestPlainManifestsRollOutAsTheChartDoes compares what keeps readers from listing again
-// when replicas are replaced.
+// TestPlainManifestsRollOutAsTheChartDoes compares the settings with which readers need not
+// list again when replicas are replaced.
 func TestPlainManifestsRollOutAsTheChartDoes(t *testing.T) {
 	rendered, err := render(t, "")
 	require.NoError(t, err)

@@ -20,8 +20,8 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 )
 
-// operator returns a custom resource definition of the Prometheus operator, which the
-// chart requires.
+// operator returns a CustomResourceDefinition of the Prometheus operator, which the chart
+// requires.
 func operator(kind, plural string) string {
 	return `
 apiVersion: apiextensions.k8s.io/v1
@@ -36,7 +36,7 @@ spec:
 `
 }
 
-// prepared returns a cluster with the namespaces that the manifests refer to.
+// prepared returns a cluster with the namespaces that the manifests require.
 func prepared(t *testing.T) *cluster {
 	t.Helper()
 	c := newCluster(t)
@@ -147,7 +147,7 @@ func serving(t *testing.T, c *cluster) string {
 	return ""
 }
 
-// code returns the status code that a user gets for a URL, after the connector has
+// code returns the status code of a user's request for a URL, after the connector has
 // listed the resource or was refused by kube-apiserver.
 func code(t *testing.T, c *cluster, url, token string) int {
 	t.Helper()
@@ -234,7 +234,7 @@ func TestTheServiceAccountHasNoOtherRights(t *testing.T) {
 	} {
 		require.Equal(t, "no", can(denied...), "%v", denied)
 	}
-	// kubectl auth can-i knows only groups that the cluster serves.
+	// kubectl auth can-i supports only groups that the cluster serves.
 	for verb, want := range map[string]string{"list": "true", "get": "false"} {
 		review := `{"apiVersion":"authorization.k8s.io/v1","kind":"SubjectAccessReview","spec":{"user":"system:serviceaccount:watchglass:watchglass",` +
 			`"resourceAttributes":{"verb":"` + verb + `","group":"metrics.k8s.io","resource":"pods"}}}`
@@ -272,7 +272,7 @@ func TestAllResourcesIncludeCustomOnes(t *testing.T) {
 func TestTheReadmeCreatesAReader(t *testing.T) {
 	c := prepared(t)
 	c.kubectl(t, "", "apply", "--server-side", "-k", examples+"/base")
-	// A controller would collect these rules.
+	// In a complete cluster, a controller aggregates these rules.
 	c.kubectl(t, `{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "view"},
 		"rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list", "watch"]}]}`,
 		"apply", "--server-side", "--force-conflicts", "-f", "-")

@@ -27,8 +27,7 @@ func (c *cluster) tryHelm(t *testing.T, args ...string) (output string, err erro
 	return string(out), err
 }
 
-// helm runs helm, and fails the test on an error, or on a warning other than that of the
-// notes.
+// helm runs helm, and fails the test on an error, or on a warning other than httpWarning.
 func (c *cluster) helm(t *testing.T, args ...string) string {
 	t.Helper()
 	out, err := c.tryHelm(t, args...)
@@ -37,8 +36,8 @@ func (c *cluster) helm(t *testing.T, args ...string) string {
 	return out
 }
 
-// objects returns the kind and name of every object in the cluster. Events and leases
-// change by themselves, and endpoints have a newer form.
+// objects returns the kind and name of every object in the cluster. It omits events and
+// leases, which change continuously, and endpoints, which have a newer form.
 func (c *cluster) objects(t *testing.T) []string {
 	t.Helper()
 	kinds := strings.Fields(c.kubectl(t, "", "api-resources", "--verbs=list,delete", "-o", "name"))
@@ -51,8 +50,8 @@ func (c *cluster) objects(t *testing.T) []string {
 	return all
 }
 
-// added returns the objects that are not in before, without the addresses of Services,
-// which kube-apiserver allocates.
+// added returns the objects of after that are not in before. It omits the addresses of
+// Services, which kube-apiserver allocates.
 func added(before, after []string) []string {
 	return slices.DeleteFunc(slices.Clone(after), func(name string) bool {
 		return slices.Contains(before, name) || strings.HasPrefix(name, "IPAddress/")
@@ -69,8 +68,8 @@ func (c *cluster) deployment(t *testing.T) appsv1.Deployment {
 	return d
 }
 
-// TestHelmInstallsUpgradesAndUninstalls runs a release through its life in a namespace
-// that enforces the restricted standard.
+// TestHelmInstallsUpgradesAndUninstalls installs, upgrades and uninstalls a release in a
+// namespace that enforces the restricted standard.
 func TestHelmInstallsUpgradesAndUninstalls(t *testing.T) {
 	c := newCluster(t)
 	c.kubectl(t, "", "apply", "--server-side", "-f", examples+"/base/namespace.yaml")

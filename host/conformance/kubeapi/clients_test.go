@@ -131,7 +131,7 @@ func (d *reader) difference(r *rig) error {
 	return clients.Difference(d.store, want, untyped)
 }
 
-// Despite all injected failures, every client finally has the state of the source.
+// After all injected failures, every client has the state of the source.
 func TestClientsMatchTheSource(t *testing.T) {
 	for _, watchList := range []bool{true, false} {
 		t.Run(fmt.Sprintf("WatchList=%t", watchList), func(t *testing.T) {
@@ -159,7 +159,8 @@ func TestClientsMatchTheSource(t *testing.T) {
 	}
 }
 
-// met checks that watches were restarted and, on a connector, expired.
+// met checks that the injected failures occurred: watches were restarted and, on a
+// connector, expired.
 func (r *rig) met(watchList bool, readers int) {
 	seen := map[string]int{}
 	for _, request := range r.asked() {

@@ -35,9 +35,9 @@ import (
 // checkout is the root of the repository.
 const checkout = "../../.."
 
-// worker is the deployed edge in workerd: the Go worker and a Durable Object that a
-// connector feeds from the rig's source. It adds a token to requests without one,
-// because kubectl sends no token without TLS.
+// worker is the deployed edge in workerd, with the Go worker and a Durable Object
+// that a connector feeds from the rig's source. It adds a token to requests without
+// one, because kubectl sends no token without TLS.
 type worker struct {
 	*rig
 	keys    token.Keys
@@ -165,7 +165,7 @@ func (w *worker) catchUp() {
 	}
 }
 
-// An informer whose token expires continues with the next one.
+// An informer whose token expires continues with the next token.
 func TestInformersContinueWithAnotherToken(t *testing.T) {
 	var edge *worker
 	r := newRig(t, func(r *rig) http.Handler {

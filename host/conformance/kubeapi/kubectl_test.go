@@ -45,7 +45,7 @@ func (r *rig) output(args ...string) string {
 	return string(text)
 }
 
-// complains runs a command that must fail, and returns its standard error.
+// complains runs a command that must fail, and returns its output.
 func (r *rig) complains(args ...string) string {
 	r.Helper()
 	text, err := r.kubectl(r.Context(), args...).CombinedOutput()
@@ -73,7 +73,7 @@ func (r *rig) putPod(name string, node int, app, phase string) {
 	r.write(pods, key, value)
 }
 
-// kubectlRig runs a test on rigs with a few pods.
+// kubectlRig runs a test on a rig of each backend, with a few pods.
 func kubectlRig(t *testing.T, test func(r *rig)) {
 	eachBackend(t, func(r *rig) {
 		for _, name := range []string{"a", "b"} {
@@ -110,7 +110,7 @@ func TestKubectlGet(t *testing.T) {
 	})
 }
 
-// complainsNot runs a command that must succeed with a warning.
+// complainsNot runs a command that must succeed, and returns its output and its warnings.
 func (r *rig) complainsNot(args ...string) string {
 	r.Helper()
 	text, err := r.kubectl(r.Context(), args...).CombinedOutput()

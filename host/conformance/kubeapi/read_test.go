@@ -48,7 +48,7 @@ func (r *rig) equal(resource api.Resource, rv string, items []unstructured.Unstr
 	assert.True(r, slices.IsSorted(keys))
 }
 
-// Every page of a list has the version of the first, despite concurrent writes.
+// Every page of a list has the version of the first page, despite concurrent writes.
 func TestPagesAreOneSnapshot(t *testing.T) {
 	eachBackend(t, func(r *rig) {
 		random := rand.New(rand.NewPCG(2, 0))
@@ -119,8 +119,8 @@ func TestPagerListsEveryObject(t *testing.T) {
 	})
 }
 
-// evictHistory writes until the history no longer contains its beginning, and waits until
-// the last write has arrived.
+// evictHistory writes until the history no longer contains earlier versions, and waits
+// until the last write has arrived.
 func (r *rig) evictHistory(random *rand.Rand) {
 	var rv api.ResourceVersion
 	for n := range 3000 {
@@ -133,7 +133,7 @@ func (r *rig) evictHistory(random *rand.Rand) {
 	require.NoError(r, err)
 }
 
-// versions are the group versions of the catalog's resources.
+// versions returns the group versions of the reviews and of the catalog's resources.
 func versions() []string {
 	all := []string{"authentication.k8s.io/v1", "authorization.k8s.io/v1"}
 	for _, s := range catalog.All() {

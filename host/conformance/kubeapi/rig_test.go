@@ -40,7 +40,7 @@ var (
 	events      = api.Resource{Version: "v1", Name: "events"}
 )
 
-// rig is a source, the API in front of it, and the recorded writes.
+// rig consists of a source, the API in front of it, and the recorded writes.
 type rig struct {
 	*testing.T
 	source  *memory.Source
@@ -89,14 +89,14 @@ func newRig(t *testing.T, open func(*rig) http.Handler) *rig {
 	return r
 }
 
-// serve serves a backend until the server ends.
+// serve returns a handler for a backend, which is stopped when the test ends.
 func (r *rig) serve(b serving.Backend) http.Handler {
 	handler := serving.New(serving.Config{Backend: b})
 	r.Cleanup(handler.Stop)
 	return handler
 }
 
-// connector returns a connector with such a short history that watches expire.
+// connector returns a connector whose history is so short that watches expire.
 func (r *rig) connector() *connector.Connector {
 	c := connector.New(connector.Config{
 		Source: r.source, Logger: slog.New(slog.DiscardHandler),
@@ -151,7 +151,7 @@ func (t tapped) Write(frames []byte) (int, error) {
 	return t.ResponseWriter.Write(frames)
 }
 
-// Unwrap implements the interface of http.ResponseController.
+// Unwrap returns the underlying writer, for http.ResponseController.
 func (t tapped) Unwrap() http.ResponseWriter { return t.ResponseWriter }
 
 // asked returns the requests since the last call.
@@ -203,7 +203,7 @@ func (r *rig) now(resource api.Resource) map[api.Key]write {
 	return r.state(resource, r.source.Revision())
 }
 
-// object returns a realistic object. Each n gives a different one.
+// object returns a realistic object. Each n results in a different object.
 func object(resource api.Resource, key api.Key, n int) []byte {
 	meta := fmt.Sprintf(`"metadata":{"name":%q,"uid":"uid-%s","labels":{"app":"app-%d","parity":"%d"},"annotations":{"n":"%d","text":"<&>\u2028 \"quoted\""}`,
 		key.Name(), key, n%7, n%2, n)

@@ -13,10 +13,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// target are the labels that Prometheus and its operator add to every series.
+// target contains the labels that Prometheus and its operator add to every series.
 var target = []string{"job", "instance", "namespace", "pod", "service"}
 
-// series are the metrics of a connector, by name.
+// series contains the labels of the series of a connector, by the name of the metric.
 type series map[string][]labels.Labels
 
 func parseSeries(t *testing.T, text string) series {

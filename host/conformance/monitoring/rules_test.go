@@ -31,7 +31,7 @@ func TestRulesAreValid(t *testing.T) {
 	promtool(t, "check", "rules", "--lint=all", "--lint-fatal", alerts)
 }
 
-// The series and the expected alerts are in testdata/alerts.yaml.
+// The alerts fire for the series in testdata/alerts.yaml, which also has the expected alerts.
 func TestAlertsFire(t *testing.T) {
 	promtool(t, "test", "rules", cases)
 }

@@ -3,7 +3,7 @@
 //
 // Both receive the same references and registrations in random order, while secrets
 // are created, updated and deleted. Both must return the same result for every Get,
-// and must list and watch the same objects equally often.
+// and must list and watch the same objects the same number of times.
 //
 //	go test -worlds 1000 -seed 7
 //
@@ -11,8 +11,8 @@
 // the Kubernetes libraries than the other conformance tests.
 //
 // Deliberate differences of core/objcache are not compared. They are the release of
-// references that were not held, sweeps of objects never read, and immutable objects
-// that are deleted and created again. Immutable objects never change here. Sweeps
-// and the timeout of a Get use the real clock in the kubelet, so the tests use
-// neither.
+// references that do not exist, sweeps of objects that were never read, and
+// immutable objects that are deleted and created again. Immutable objects never
+// change in these tests. Sweeps and the timeout of a Get use the real clock in the
+// kubelet, so the tests use neither.
 package objcache

@@ -27,7 +27,7 @@ var (
 	seed   = flag.Int64("seed", 1, "what the first life is made from; each further one takes the next number")
 )
 
-// patience limits how long the kubelet's cache may take for an operation without
+// patience is the maximum time that the kubelet's cache may take for an operation without
 // waits.
 const patience = 5 * time.Second
 
@@ -159,7 +159,7 @@ func (w *world) get(name string) {
 	}
 }
 
-// compareRequests compares the requests of both sides to the server. Ours lists an
+// compareRequests compares the requests of both sides to the server. Our side lists an
 // immutable object again for every new owner.
 func (w *world) compareRequests() {
 	w.t.Helper()

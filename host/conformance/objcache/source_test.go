@@ -137,7 +137,7 @@ func (s *server) send(e watch.Event) {
 	}
 }
 
-// asked returns how often a secret was listed, and how many watches it has.
+// asked returns the number of lists and of open watches of a secret.
 func (s *server) asked(name string) (lists, watches int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -60,7 +60,7 @@ func (j *judge) matches(what string, set map[string]string, want, got bool) {
 	}
 }
 
-// checkRefusal checks that an error contains the text and a position in it.
+// checkRefusal checks that a syntax error contains the text and a position in it.
 func (j *judge) checkRefusal(text string, err error) {
 	var syntax *selector.SyntaxError
 	if err != nil && (!errors.As(err, &syntax) || syntax.Text != text || syntax.Offset < 0 || syntax.Offset > len(text)) {
@@ -95,7 +95,7 @@ func (j *judge) labels(what string, want labels.Selector, got selector.Labels) {
 	}
 }
 
-// ours converts a label set.
+// ours converts a label set to the type of core/selector.
 func ours(set labels.Set) api.Labels {
 	var list api.Labels
 	for _, key := range slices.Sorted(maps.Keys(set)) {

@@ -5,14 +5,15 @@
 //
 // The texts come from a grammar, from mutations of its output, from random bytes,
 // and from every short string of tokens. A run of a few seconds is part of the
-// ordinary tests; a long one is
+// ordinary tests. Longer runs are
 //
 //	go test ./selectors -cases 5000000
 //	go test ./selectors -run '^$' -fuzz '^FuzzLabels$'
 //
 // Two differences are deliberate, and the regression tests of core/selector cover
-// them. A set requirement that is built, not parsed, from duplicate values has each
-// value once. Beyond twelve requirements, the library's sort is not stable, and ours
-// keeps requirements on one key in the written order. Therefore duplicate values are
-// not built here, and the order in long selectors is not compared.
+// them. In core/selector, a set requirement that is built, not parsed, from
+// duplicate values has each value once. Beyond twelve requirements, the library's
+// sort is not stable, and ours keeps requirements on one key in the written order.
+// Therefore duplicate values are not built here, and the order in long selectors is
+// not compared.
 package selectors

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/selection"
 )
 
-// source generates random texts and sets. It uses few words, so that selectors and
-// sets often concern the same keys.
+// source generates random texts and sets. It uses few words, so that selectors and sets
+// often have the same keys.
 type source struct{ *rand.Rand }
 
 func newSource(seed int64) source { return source{rand.New(rand.NewSource(seed))} }
@@ -31,7 +31,7 @@ var (
 		"", "", "a", "b", "1", "2", "01", "-1", "+1", "in", "notin", "9223372036854775807", "9223372036854775808",
 		"x_y.z", "a-", strings.Repeat("v", 63), strings.Repeat("v", 64), "1_0", "0x1", "1e3", "é",
 	}
-	// labelValues are values of objects, which are not validated here.
+	// labelValues are the values of objects' labels. They are not validated.
 	labelValues = []string{"", "a", "b", "1", "2", "3", "-1", "+1", "01", "in", "notin", "x_y.z", "9223372036854775807", "1.5", " 1"}
 	operators   = []string{"=", "==", "!=", ">", "<", " in ", " notin ", "", "!"}
 )
@@ -52,7 +52,7 @@ func (s source) key() string {
 	return s.pick(keys)
 }
 
-// labelText mostly follows the grammar of label selectors.
+// labelText returns a text that mostly follows the grammar of label selectors.
 func (s source) labelText() string {
 	n := s.Intn(4)
 	if s.oneIn(50) {
@@ -82,7 +82,7 @@ func (s source) requirement() string {
 	}
 }
 
-// longLabelText has more requirements than the library sorts stably.
+// longLabelText returns a selector with more requirements than the library sorts stably.
 func (s source) longLabelText() string {
 	words := []string{"a!=2", "a!=3", "a", "a=1", "b notin (x,2)", "b!=3", "in in (1,2)", "in", "in>0", "in<3", "in!=3"}
 	requirements := make([]string, 13+s.Intn(20))
@@ -102,7 +102,7 @@ var (
 
 const fieldBytes = "=!,\\ab \xffé\x00"
 
-// fieldText mostly follows the grammar of field selectors.
+// fieldText returns a text that mostly follows the grammar of field selectors.
 func (s source) fieldText() string {
 	terms := make([]string, s.Intn(5))
 	for i := range terms {

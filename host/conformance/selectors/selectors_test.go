@@ -10,8 +10,8 @@ var (
 	seed  = flag.Int64("seed", 1, "what the random cases are made from")
 )
 
-// finish logs the number of comparisons. It fails a run with too few of them: both
-// verdicts and both match results must be common.
+// finish logs the number of comparisons. It fails a run with too few comparisons of a kind,
+// because both verdicts and both match results must be common.
 func (j *judge) finish() {
 	j.Helper()
 	j.Logf("%d accepted, %d refused, %d sets matched, %d did not", j.accepted, j.refused, j.matched, j.missed)
@@ -22,7 +22,7 @@ func (j *judge) finish() {
 	}
 }
 
-// random runs the given functions as often as the flag specifies.
+// random runs each of the given functions as often as the flag cases specifies.
 func random(t *testing.T, tries ...func(*judge)) {
 	t.Parallel()
 	j := newJudge(t, *seed)
@@ -65,7 +65,7 @@ func TestBuiltRequirements(t *testing.T) { random(t, (*judge).builtRequirement) 
 
 func TestSelectorsOfLabelSets(t *testing.T) { random(t, (*judge).fromSet) }
 
-// These lengths take a second. Each further token makes it ten times slower.
+// With these lengths, the test takes a second. Each further token makes it ten times slower.
 func TestEveryShortString(t *testing.T) {
 	t.Parallel()
 	j := newJudge(t, *seed)

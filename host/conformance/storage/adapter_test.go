@@ -55,13 +55,13 @@ func (a *adapter) collection() *client.Collection {
 
 const resourcePrefix = "/pods/"
 
-// scope is the scope of a key: a namespace and, unless recursive, an object in it.
+// scope is the scope of a key. It has a namespace and, unless recursive, an object in it.
 type scope struct {
 	namespace string
 	fields    []string
 }
 
-// nothing is a selector that matches no object, because each has a name.
+// nothing is a selector that matches no object, because every object has a name.
 const nothing = "metadata.name="
 
 // scope parses a key by the rules of the storage layer (C20).
@@ -139,7 +139,7 @@ func (a *adapter) GetList(ctx context.Context, key string, opts upstream.ListOpt
 	return a.fill(out.(*example.PodList), &list)
 }
 
-// passesOn reports whether the library bypasses its cache for a list.
+// passesOn reports whether the library forwards a list to etcd.
 func (a *adapter) passesOn(opts upstream.ListOptions) bool {
 	if !utilfeature.DefaultFeatureGate.Enabled(features.ListFromCacheSnapshot) {
 		result, err := delegator.ShouldDelegateList(opts, delegator.CacheWithoutSnapshots{})
@@ -235,8 +235,8 @@ func (a *adapter) Get(ctx context.Context, key string, opts upstream.GetOptions,
 	return nil
 }
 
-// unknown reads an object from etcd that the module does not have. If etcd has it, it
-// must not be a valid object.
+// unknown reads an object from etcd that the module does not have. If etcd has a valid
+// object, the test fails.
 func (a *adapter) unknown(ctx context.Context, key string, opts upstream.GetOptions, out runtime.Object) error {
 	err := a.Interface.Get(ctx, key, opts, out)
 	if pod := out.(*example.Pod); err == nil && pod.Name != "" {

@@ -9,7 +9,7 @@ import (
 )
 
 // onRequest is a source that reports progress only on request, like the storage under
-// the cache of kube-apiserver. One suite asserts that the cache does not know a
+// the cache of kube-apiserver. One suite asserts that the cache does not have a
 // revision that was never requested.
 type onRequest struct{ source.Source }
 

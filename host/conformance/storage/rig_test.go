@@ -137,8 +137,8 @@ func (a *adapter) increaseRV(ctx context.Context, t *testing.T) int64 {
 	return resp.Header.Revision
 }
 
-// compactStore compacts etcd as kube-apiserver does, and waits until its store has
-// noticed.
+// compactStore compacts etcd as kube-apiserver does, and waits until its store has detected
+// the compaction.
 func (a *adapter) compactStore(ctx context.Context, t *testing.T, resourceVersion string) {
 	rv, err := a.Versioner().ParseResourceVersion(resourceVersion)
 	require.NoError(t, err)
@@ -161,16 +161,16 @@ func (a *adapter) compactWatch(ctx context.Context, t *testing.T, resourceVersio
 	a.restart()
 }
 
-// flat stores the objects of a suite that omits namespaces under the keys of
-// cluster-scoped objects.
+// flat stores the objects of a suite without namespaces under the keys of cluster-scoped
+// objects.
 type flat struct{ *adapter }
 
 func (f flat) Create(ctx context.Context, key string, obj, out runtime.Object, ttl uint64) error {
 	return f.adapter.Create(ctx, strings.Replace(key, "//", "/", 1), obj, out, ttl)
 }
 
-// counted reads everything through the store before it returns statistics, which
-// cover only objects that were read through it.
+// counted reads all objects through the store before it returns statistics. Statistics
+// cover only objects that were read through the store.
 type counted struct{ *adapter }
 
 func (c counted) Stats(ctx context.Context) (upstream.Stats, error) {

@@ -22,7 +22,7 @@ func run(t *testing.T, all []suite) {
 	}
 }
 
-// left skips a suite, as kube-apiserver's own test does, with the reason.
+// left returns a test that skips a suite with a reason, as kube-apiserver's own test does.
 func left(why string) func(*testing.T) {
 	return func(t *testing.T) { t.Skip(why) }
 }
@@ -73,7 +73,7 @@ func TestWatch(t *testing.T) {
 }
 
 func TestRead(t *testing.T) {
-	// TestLists asserts the number of requests to etcd.
+	// The calls to etcd are not counted here. TestLists asserts their number.
 	calls := func(*testing.T, uint64, uint64) {}
 	run(t, []suite{
 		{"Get", func(t *testing.T) { suites.RunTestGet(t.Context(), t, setup(t)) }},

@@ -18,8 +18,8 @@ import (
 	"github.com/watchglass/watchglass/host/client"
 )
 
-// queue is the maximum number of events in flight to the reader, as in the library.
-// The suites count them.
+// queue is the maximum number of undelivered events, as in the library. The suites
+// count these events.
 const queue = 10
 
 // Watch implements storage.Interface.
@@ -111,9 +111,9 @@ func (w *watching) run(ctx context.Context) {
 	}
 }
 
-// fail sends what upstream sends at the end of a watch. For a slow consumer, and for
-// a watch whose initial events were overtaken, it ends without an event (W13, W33).
-// Otherwise it sends an ERROR event.
+// fail ends a watch as upstream does. A watch of a slow consumer, or whose initial
+// events were overtaken, ends without an event (W13, W33). Otherwise fail sends an
+// ERROR event.
 func (w *watching) fail(ctx context.Context, err error) {
 	var status *api.Status
 	if end, _ := w.watch.End(); !errors.As(err, &status) || end == api.WatchEndSlowConsumer || end == api.WatchEndOvertaken {

@@ -25,7 +25,7 @@ type Control struct {
 	users     map[string]int
 }
 
-// group contains the connections of one address without a user.
+// group contains the connections of one address that have no user.
 type group struct {
 	silent   list.List // of *Conn, oldest first
 	deciding int
@@ -33,7 +33,7 @@ type group struct {
 
 func (g *group) len() int { return g.silent.Len() + g.deciding }
 
-// New returns a Control. The proxies are addresses whose X-Forwarded-For header is
+// New returns a Control. The X-Forwarded-For headers of requests from proxies are
 // trusted.
 func New(limits *limit.Set, proxies []netip.Prefix) *Control {
 	return &Control{
@@ -76,9 +76,10 @@ type Conn struct {
 
 var _ access.Connection = (*Conn)(nil)
 
-// Open counts a new connection of an address, which is invalid if it is unknown.
-// Control calls shed at most once to close the connection, from any goroutine, so
-// shed must not block. The caller calls Close when the connection has ended.
+// Open counts a new connection of an address, which is the zero Addr if it is
+// unknown. Control calls shed at most once to close the connection, from any
+// goroutine, so shed must not block. The caller calls Close when the connection has
+// ended.
 func (c *Control) Open(address netip.Addr, shed func()) *Conn {
 	conn := &Conn{control: c, shed: shed, block: access.Client{Address: address}.Block()}
 	conn.change(silent)
@@ -130,8 +131,8 @@ func (c *Conn) Release() {
 	}
 }
 
-// Detach makes Release have no effect from now on, because the connection outlives the
-// handler of its last request. A call on nil has no effect.
+// Detach disables Release for a connection that outlives the handler of its last
+// request. A call on nil has no effect.
 func (c *Conn) Detach() {
 	if c != nil {
 		c.control.mu.Lock()
@@ -159,8 +160,8 @@ func (c *Conn) move(block netip.Prefix) {
 	c.control.mu.Unlock()
 }
 
-// change moves a connection to a state. It closes a silent connection if that
-// exceeds a limit.
+// change moves a connection to a state. If this exceeds a limit, it closes a silent
+// connection.
 func (c *Conn) change(to state) {
 	c.control.mu.Lock()
 	var excess *Conn
@@ -235,8 +236,9 @@ func (c *Control) group(block netip.Prefix) *group {
 	return g
 }
 
-// excess removes a silent connection from its group, if there are too many of an
-// address or overall. The caller sheds it. It runs under the lock.
+// excess removes a silent connection from its group if there are too many
+// connections of an address or overall. The caller closes it. excess runs under the
+// lock.
 func (c *Control) excess(block netip.Prefix) *Conn {
 	g, l := c.waiting[block], limit.MaxUnauthenticatedPerAddress
 	if g == nil || !block.IsValid() || g.len() <= c.limits.Int(l) {
@@ -255,8 +257,9 @@ func (c *Control) excess(block netip.Prefix) *Conn {
 	return conn
 }
 
-// heaviest returns the address with the most connections, among the addresses with a
-// silent connection. The oldest silent connection breaks a tie.
+// heaviest returns the group with the most connections, among the groups with a
+// silent connection. Of equal groups, it returns the one with the oldest silent
+// connection.
 func (c *Control) heaviest() *group {
 	var heaviest *group
 	for _, g := range c.waiting {
@@ -267,5 +270,5 @@ func (c *Control) heaviest() *group {
 	return heaviest
 }
 
-// since returns the age order of the group's oldest silent connection.
+// since returns the sequence number of the group's oldest silent connection.
 func (g *group) since() uint64 { return g.silent.Front().Value.(*Conn).since }

@@ -16,7 +16,7 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// rig opens connections by name and records which ones are closed.
+// rig opens connections by name and records the closed ones.
 type rig struct {
 	*Control
 	conns map[string]*Conn

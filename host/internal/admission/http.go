@@ -35,7 +35,8 @@ func (c *Control) Attach(server *http.Server) {
 	}
 }
 
-// cut closes the socket. Closing a TLS connection would wait instead.
+// cut closes the socket. For TLS it closes the underlying connection, because
+// closing a TLS connection may block.
 func cut(nc net.Conn) {
 	if secure, ok := nc.(*tls.Conn); ok {
 		nc = secure.NetConn()
@@ -69,8 +70,8 @@ const RequestIDHeader = "X-Request-Id"
 var requestIDs = regexp.MustCompile(`^[A-Za-z0-9._:/+=-]{1,64}$`)
 
 // requestID returns the ID that a trusted proxy has assigned to a request, or a new
-// one. IDs of other clients are ignored, because a client could use the ID of another
-// request.
+// ID. IDs from other clients are ignored, because a client could send the ID of
+// another request.
 func (c *Control) requestID(r *http.Request) string {
 	if id := r.Header.Get(RequestIDHeader); c.trusts(addressOf(r.RemoteAddr)) && requestIDs.MatchString(id) {
 		return id
@@ -78,8 +79,8 @@ func (c *Control) requestID(r *http.Request) string {
 	return rand.Text()
 }
 
-// clientAddress returns the address that a request comes from: the nearest one that
-// is not a trusted proxy.
+// clientAddress returns the client's address of a request, which is the nearest
+// address that is not a trusted proxy.
 func (c *Control) clientAddress(r *http.Request) netip.Addr {
 	address := addressOf(r.RemoteAddr)
 	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
@@ -97,7 +98,7 @@ func (c *Control) clientAddress(r *http.Request) netip.Addr {
 }
 
 // untrusted returns the address, or an invalid one for a trusted proxy. Limits per
-// address apply to its clients instead.
+// address apply to the clients of a proxy instead.
 func (c *Control) untrusted(address netip.Addr) netip.Addr {
 	if c.trusts(address) {
 		return netip.Addr{}

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// String formats an age. It uses two units where the smaller one matters: "45s",
-// "3m20s", "5d6h", "2y".
+// String formats an age as "45s", "3m20s", "5d6h" or "2y". It uses two units where the
+// smaller one matters.
 func String(age time.Duration) string {
 	seconds := int(age / time.Second)
 	minutes, hours := seconds/60, seconds/3600

@@ -3,8 +3,8 @@ package apiversion
 
 import "strings"
 
-// MoreStable orders versions as Kubernetes does: v2 before v1 before v1beta1 before
-// v1alpha1.
+// MoreStable reports whether a precedes b in the order of Kubernetes, such as v2, v1,
+// v1beta1, v1alpha1.
 func MoreStable(a, b string) bool {
 	if rank(a) != rank(b) {
 		return rank(a) > rank(b)

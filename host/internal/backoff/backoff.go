@@ -14,14 +14,14 @@ const (
 	pauseReset = 2 * time.Minute
 )
 
-// Pauses double, with jitter of up to the same duration, and start over after a
-// quiet period. The zero value is ready for use.
+// Pauses computes pauses that double, with jitter of up to the same duration. After a
+// period without failures, they start over. The zero value is ready for use.
 type Pauses struct {
 	current time.Duration
 	last    time.Time
 }
 
-// Next returns how long to wait after a failure at a time.
+// Next returns the pause after a failure at the given time.
 func (p *Pauses) Next(now time.Time) time.Duration {
 	if p.current == 0 || now.Sub(p.last) > pauseReset {
 		p.current = firstPause

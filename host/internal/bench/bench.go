@@ -22,7 +22,7 @@ const (
 	nodeRelease = 24 // the minimum release for client-node
 )
 
-// bench is one run.
+// bench contains the configuration of a run, and the results that several figures share.
 type bench struct {
 	dir    string // directory for recordings
 	keep   bool   // do not remove it at the end
@@ -52,7 +52,7 @@ func (b *bench) close() {
 	}
 }
 
-// findNode returns the Node that came with the peers, or one that is new enough.
+// findNode returns the Node installed with the peers, or another one that is new enough.
 func findNode() (string, error) {
 	for _, name := range []string{peerNode, "node"} {
 		out, err := exec.Command(name, "--version").Output()

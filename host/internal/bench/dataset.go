@@ -14,22 +14,22 @@ import (
 	"github.com/watchglass/watchglass/host/clustersim"
 )
 
-// dataset describes a recording: a number of pods, then a number of their changes,
-// in batches. Each is recorded once per run.
+// dataset describes a recording of a number of pods, followed by a number of their changes
+// in batches. Each data set is recorded once per run.
 //
-// Its directory contains snapshot.bin and updates.bin, the messages of a connector to
-// a reader. The files metadata.bin and metadata-updates.bin contain the messages to a reader
-// without bodies. The files list.json and watch.bin have the same data in the format
-// of Kubernetes. A .bin file is a sequence of chunks. Each chunk is preceded by its
-// length as four bytes, little endian. For our side a chunk is a message, and for
-// Kubernetes the lines of a batch.
+// Its directory contains snapshot.bin and updates.bin, the messages of a connector to a
+// reader. The files metadata.bin and metadata-updates.bin contain the messages to a reader
+// without bodies. The files list.json and watch.bin have the same data in the format of
+// Kubernetes. A .bin file is a sequence of chunks. Each chunk is preceded by its length as
+// four bytes, little endian. On our side a chunk is a message, and on the side of Kubernetes
+// it is the lines of a batch.
 type dataset struct {
 	pods, updates, batch         int
 	bodies, metadata, kubernetes bool // what to record
 	churn                        bool // creates and deletes pods; kubernetes omits them
 }
 
-// data returns the directory of a data set.
+// data returns the directory of a data set, and records it if necessary.
 func (b *bench) data(ctx context.Context, d dataset) (string, error) {
 	dir := filepath.Join(b.dir, d.name())
 	if _, err := os.Stat(dir); err == nil {

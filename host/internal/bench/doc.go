@@ -2,11 +2,11 @@
 // line per figure: the ratio, its parts, the target, and whether the target is met. It
 // also prints figures that miss their targets.
 //
-// Both sides of a figure run alternately within one command, and in V8 each in its
-// own process. They process the same changes, which one seed determines. Package
+// Both sides of a figure run alternately within one command. In V8, each side has its
+// own process. Both process the same changes, which are determined by one seed. Package
 // clustersim generates the objects. Our side replays the messages of a real connector to
 // a real engine. The peers read the same objects as JSON of Kubernetes lists and
-// watches. Our messages have about a hundred changes, as for a reader that is no
+// watches. Our messages have about a hundred changes each, as for a reader that is no
 // faster than its cluster. A ratio is the median of at least five rounds. Absolute
 // numbers depend on the machine.
 //

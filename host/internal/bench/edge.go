@@ -26,13 +26,13 @@ import (
 	"github.com/watchglass/watchglass/host/source"
 )
 
-// Tokens for the worker of js/bench/edge. They are the plain text of a grant.
+// Tokens for the worker of js/bench/edge, which accepts the plain text of a grant.
 const (
 	grant     = `{"resources":["*"],"namespaces":["*"],"expires":4000000000,"cluster":"bench","user":"bench"}`
 	feedGrant = `{"resources":["*"],"namespaces":["*"],"expires":4000000000,"cluster":"bench","user":"bench","feed":true}`
 )
 
-// edge is a simulated cluster, a connector, and Cloudflare's runtime with the
+// edge consists of a simulated cluster, a connector, and Cloudflare's runtime with the
 // objects that the connector feeds.
 type edge struct {
 	world     *world
@@ -90,8 +90,8 @@ func startEdge(ctx context.Context, b *bench, objects int) (*edge, error) {
 	return e, err
 }
 
-// change makes n changes at the same time. Each toggles the readiness of a
-// container, in one pod after the other.
+// change makes n changes at the same time. Each toggles the readiness of a container in the
+// next pod.
 func (e *edge) change(ctx context.Context, n int) error {
 	if e.keys == nil {
 		e.keys = slices.Sorted(maps.Keys(e.world.latest))
@@ -138,8 +138,7 @@ func (e *edge) feed(ctx context.Context, object string) error {
 	return err
 }
 
-// objectStatus contains those members of an object's status that the benchmark
-// uses.
+// objectStatus contains the fields of an object's status that the benchmark uses.
 type objectStatus struct {
 	AwakeSince int64 // milliseconds since the epoch
 	Resources  map[string]struct {
@@ -150,7 +149,7 @@ type objectStatus struct {
 	Storage struct{ Bytes int }
 }
 
-// until polls the status of an object until it satisfies wanted.
+// until polls the status of an object until wanted returns true.
 func (e *edge) until(ctx context.Context, object string, every time.Duration, wanted func(*objectStatus) bool) (*objectStatus, error) {
 	for {
 		status, err := e.status(ctx, object)

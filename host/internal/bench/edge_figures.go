@@ -24,8 +24,8 @@ const (
 	wakeTries = 3
 )
 
-// edgeFigures are the figures of the edge. They mostly wait, and run only on
-// request.
+// edgeFigures are the figures of the edge. They run only on request, because they
+// consist mostly of waiting.
 var edgeFigures = []figure{
 	{"E1", "from waking up with 10,000 objects to the first event, against a cold start with a snapshot of the cluster", []target{
 		{atMost: 1.0 / 3},
@@ -40,11 +40,11 @@ var edgeFigures = []figure{
 	}, runStored},
 }
 
-// runWake is E1. At a cold start the connector dials, the object loads the snapshot,
-// a reader loads it from the object, and then receives an event. An evicted object
-// is woken by an event, for a reader that was connected before.
+// runWake measures E1. At a cold start, the connector connects, the object loads the
+// snapshot, and a reader loads it from the object and then receives an event. An
+// evicted object is woken by an event for a reader that was connected before.
 func runWake(ctx context.Context, b *bench) ([]Result, error) {
-	// Each has its own runtime, so that the two do not affect each other.
+	// Each side has its own runtime, so that the sides do not affect each other.
 	starting, err := startEdge(ctx, b, edgeObjects)
 	if err != nil {
 		return nil, err
@@ -112,8 +112,8 @@ func (e *edge) wake(ctx context.Context, b *bench, arrivals <-chan time.Time) (f
 	return 0, fmt.Errorf("the object stayed in memory, %d times for %s", wakeTries, edgeIdle)
 }
 
-// coldStart feeds a new object. It returns the milliseconds until a reader received
-// an event.
+// coldStart feeds a new object. It returns the milliseconds until a reader has
+// received an event.
 func (e *edge) coldStart(ctx context.Context, object string) (float64, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -143,7 +143,7 @@ func (e *edge) coldStart(ctx context.Context, object string) (float64, error) {
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// delivery is one case of E2: a number of events per message, which is one or a burst,
+// delivery is one case of E2, with a number of events per message (one or a burst)
 // and a number of readers without selectors.
 type delivery struct {
 	name             string
@@ -161,9 +161,10 @@ var deliveries = []delivery{
 // deliveryPause separates messages, so that they are not merged.
 const deliveryPause = 2 * time.Millisecond
 
-// runDelivery is E2. An object cannot avoid the runtime's own cost per message. An
-// object that forwards its messages unread therefore shows the maximum ratio to the
-// plain one. Each object has its own runtime, and their rounds alternate.
+// runDelivery measures E2. No object can avoid the runtime's own cost per message.
+// An object that forwards messages without reading them therefore shows the maximum
+// possible ratio to the plain object. Each object has its own runtime, and the
+// rounds alternate.
 func runDelivery(ctx context.Context, b *bench) ([]Result, error) {
 	var results []Result
 	for _, d := range deliveries {
@@ -177,8 +178,8 @@ func runDelivery(ctx context.Context, b *bench) ([]Result, error) {
 	return results, nil
 }
 
-// deliverer sends messages one by one. It sends each after every reader has received
-// the previous one.
+// deliverer sends a number of messages. It sends each message after every reader has
+// received the previous one.
 type deliverer func(messages int) error
 
 func (d *delivery) run(ctx context.Context, b *bench) ([]Result, error) {
@@ -291,8 +292,8 @@ func (e *edge) forwarded(ctx context.Context, d *delivery) (deliverer, error) {
 	return e.passed(ctx, d, "forward", websocket.MessageBinary, func() ([]byte, error) { return message, nil })
 }
 
-// passed feeds one of the benchmark's own objects. It sends its readers one message
-// per received message.
+// passed feeds one of the benchmark's own objects, which sends its readers one
+// message per received message.
 func (e *edge) passed(ctx context.Context, d *delivery, kind string, encoding websocket.MessageType, next func() ([]byte, error)) (deliverer, error) {
 	feed, err := e.dial(ctx, kind+"/delivery", "feed")
 	if err != nil {
@@ -344,8 +345,8 @@ const (
 	crowdPause  = 50 * time.Millisecond
 )
 
-// runCrowd is E3. The readers share the machine with the object, and the sockets of
-// a few thousand readers are a load by themselves.
+// runCrowd measures E3. The readers run on the same machine as the object, and the
+// sockets of a few thousand readers are already a load.
 func runCrowd(ctx context.Context, b *bench) ([]Result, error) {
 	e, err := startEdge(ctx, b, 1000)
 	if err != nil {
@@ -409,7 +410,7 @@ func runCrowd(ctx context.Context, b *bench) ([]Result, error) {
 	}}}, nil
 }
 
-// runStored is E4.
+// runStored measures E4, the bytes stored per object.
 func runStored(ctx context.Context, b *bench) ([]Result, error) {
 	e, err := startEdge(ctx, b, edgeObjects)
 	if err != nil {

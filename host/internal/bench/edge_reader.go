@@ -17,11 +17,10 @@ import (
 // edgeCredit is the credit that an engine grants.
 const edgeCredit = 4 << 20
 
-// edgePatience limits how long a reader may take to receive everything.
+// edgePatience is the maximum time that a reader may take to receive everything.
 const edgePatience = 20 * time.Second
 
-// edgeReader receives the messages of an object. It decodes only their resource
-// version.
+// edgeReader receives the messages of an object. It decodes only their resource versions.
 type edgeReader struct {
 	ws       *websocket.Conn
 	rv       atomic.Uint64

@@ -9,7 +9,7 @@ import (
 	"github.com/watchglass/watchglass/host/source"
 )
 
-// kubernetes writes the output of a kube-apiserver: a list, and watch lines.
+// kubernetes writes a list and watch events in the format of a kube-apiserver.
 type kubernetes struct {
 	list    io.Writer
 	lines   func([]byte) // receives the lines of a batch
@@ -53,15 +53,15 @@ func appendEvent(dst []byte, c source.Change) []byte {
 	return append(dst, '}')
 }
 
-// appendItem appends the object as an item of a list, which omits its kind.
+// appendItem appends the object as an item of a list, without its kind.
 func appendItem(dst []byte, c source.Change) []byte {
 	at := bytes.Index(c.Value, []byte(`"metadata":`))
 	return appendVersioned(append(dst, '{'), c.Value[at:], c.ResourceVersion)
 }
 
-// appendVersioned adds the resource version, which a store keeps outside of the
-// value. The first "metadata" is the object's own, because keys are sorted, and only
-// apiVersion, data and kind precede it.
+// appendVersioned appends a value with its resource version, which etcd does not
+// store in the value. The first "metadata" is the object's own, because keys are
+// sorted, and only apiVersion, data and kind precede it.
 func appendVersioned(dst, value []byte, rv api.ResourceVersion) []byte {
 	metadata := []byte(`"metadata":{`)
 	at := bytes.Index(value, metadata) + len(metadata)

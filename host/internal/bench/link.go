@@ -29,8 +29,8 @@ const (
 // pageItems is the length of the first page of a paged list.
 const pageItems = 500
 
-// runLink is P14: a connector and a kube-apiserver's list behind one slow link. The list
-// is compressed in advance, without managedFields.
+// runLink measures P14, in which a connector and a kube-apiserver's list are behind one
+// slow link. The list is compressed in advance, and has no managedFields.
 func runLink(ctx context.Context, b *bench) (list []Result, err error) {
 	const objects = 50_000
 	w, err := newWorld(pods, clustersim.Config{Pods: objects})

@@ -25,8 +25,7 @@ type reader struct {
 	rv             api.ResourceVersion
 }
 
-// clock is the time of every engine. It is constant, so that only the measured work
-// runs.
+// clock is the time of every engine. It is constant, so that no periodic work runs.
 const clock = 1
 
 // open connects a reader to the connector and opens one collection.
@@ -105,14 +104,15 @@ func (r *reader) carryOut(ctx context.Context, t wire.Type, payload []byte) erro
 	return nil
 }
 
-// tape collects the messages to a kind of reader: those up to the end of the
-// snapshot, and later ones. With rowsFirst, these begin with the bodies.
+// tape receives the messages to a kind of reader. The function snapshot receives them up to
+// the end of the snapshot, and updates receives later ones. With rowsFirst, the later
+// messages begin with the bodies.
 type tape struct {
 	metadataOnly, rowsFirst bool
 	snapshot, updates       func(message []byte)
 }
 
-// play makes readers follow a world through the list and a number of changes.
+// play runs a reader for each tape, through the list of a world and a number of changes.
 func play(ctx context.Context, w *world, changes, batch int, tapes ...tape) error {
 	ctx, cancel := context.WithCancel(ctx)
 	c := connector.New(connector.Config{

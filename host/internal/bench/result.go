@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Result is one figure.
+// Result is the result of a figure, or of one case of it.
 type Result struct {
 	Figure string  `json:"figure"`         // "P1"
 	Case   string  `json:"case,omitempty"` // "node", if a figure has several cases
@@ -19,7 +19,7 @@ type Result struct {
 	tooFar bool    // beyond the allowed value
 }
 
-// Side is one of the numbers behind a ratio.
+// Side is one of the two numbers of a ratio, with its unit.
 type Side struct {
 	Name  string  `json:"name"`
 	Value float64 `json:"value"`
@@ -64,7 +64,7 @@ func (r Result) unit() string {
 
 func (r Result) name() string { return strings.TrimSpace(r.Figure + " " + r.Case) }
 
-// String returns the printed line.
+// String formats the result as one line.
 func (r Result) String() string {
 	var sides []string
 	for _, s := range r.Sides {
@@ -88,7 +88,7 @@ func (s Side) String() string {
 	return s.Name + " " + short(s.Value) + " " + s.Unit
 }
 
-// short formats three digits, or all digits before the point.
+// short formats a number with three digits, or with all digits before the decimal point.
 func short(v float64) string {
 	if v == 0 || math.Abs(v) >= 100 {
 		return strconv.FormatFloat(v, 'f', 0, 64)

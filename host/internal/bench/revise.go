@@ -5,14 +5,14 @@ import (
 	"encoding/json"
 )
 
-// The changes of P9, selected from the writes of the simulation.
+// The following functions select the changes of P9 from the writes of the simulation.
 
-// newStatus selects the writes that change an object's status.
+// newStatus returns the new value if it changes the object's status, and nil otherwise.
 func newStatus(was, is []byte) []byte {
 	return ifChanged(was, is, "status")
 }
 
-// newTemplate selects the writes that begin a rollout.
+// newTemplate returns the new value if it begins a rollout, and nil otherwise.
 func newTemplate(was, is []byte) []byte {
 	return ifChanged(was, is, "spec", "template")
 }
@@ -32,7 +32,7 @@ func at(object []byte, path ...string) json.RawMessage {
 	return raw
 }
 
-// relabelled moves an object between two releases, as kubectl label does.
+// relabelled changes the release label of an object between two values, as kubectl label does.
 func relabelled(was, _ []byte) []byte {
 	object := decode[map[string]any](was)
 	metadata := object["metadata"].(map[string]any)

@@ -12,7 +12,7 @@ import (
 	"github.com/watchglass/watchglass/host/client"
 )
 
-// machinery is an engine in any runtime.
+// machinery is an engine, native or in a module.
 type machinery interface {
 	Step(frames []byte) error
 	Tick(now int64) error
@@ -20,14 +20,14 @@ type machinery interface {
 	Advance() error
 }
 
-// native is the core without a module around it.
+// native is an engine without a module.
 type native struct{ *core.Engine }
 
 func (n native) Tick(now int64) error   { n.Engine.Tick(now); return nil }
 func (n native) Ready() ([]byte, error) { return n.Engine.Ready(), nil }
 func (n native) Advance() error         { n.Engine.Advance(); return nil }
 
-// runRuntimes is P10. It measures only the engine, without a consumer of its output.
+// runRuntimes measures P10, the time of the engine in each runtime. The output is not consumed.
 func runRuntimes(ctx context.Context, b *bench) ([]Result, error) {
 	dir, err := b.data(ctx, ingested)
 	if err != nil {
@@ -74,8 +74,8 @@ func runRuntimes(ctx context.Context, b *bench) ([]Result, error) {
 	}, nil
 }
 
-// ingestNanos lets engines process a recording in turn. It returns the time per
-// event of each engine in every measured round.
+// ingestNanos passes a recording to several engines in turn. It returns the time per event
+// of each engine in every measured round.
 func ingestNanos(dir string, engines ...machinery) ([][]float64, error) {
 	const rounds, warmUps = 7, 4
 	snapshot, err := readChunks(filepath.Join(dir, "snapshot.bin"))

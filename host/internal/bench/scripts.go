@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// updateBatch is the number of changes per message, typical for a reader that is no
+// updateBatch is the number of changes per message. It is typical for a reader that is no
 // faster than its cluster.
 const updateBatch = 100
 
@@ -21,7 +21,7 @@ func runIngest(ctx context.Context, b *bench) ([]Result, error) {
 	return b.inBoth(ctx, modulePath, dir, "ours")
 }
 
-// runDirect is P4.
+// runDirect measures P4, the ingest of raw watch JSON without a connector.
 func runDirect(ctx context.Context, b *bench) ([]Result, error) {
 	dir, err := b.data(ctx, ingested)
 	if err != nil {
@@ -30,7 +30,7 @@ func runDirect(ctx context.Context, b *bench) ([]Result, error) {
 	return b.inBoth(ctx, modulePath, dir, "direct")
 }
 
-// inBoth ingests in Node and in Chromium.
+// inBoth runs the ingest script in Node and in Chromium.
 func (b *bench) inBoth(ctx context.Context, args ...string) ([]Result, error) {
 	inNode, err := b.script(ctx, "ingest-node.js", args...)
 	if err != nil {
@@ -45,7 +45,7 @@ func (b *bench) inBoth(ctx context.Context, args ...string) ([]Result, error) {
 func runStart(ctx context.Context, b *bench) ([]Result, error)  { return b.coldStart(ctx, "P2") }
 func runMemory(ctx context.Context, b *bench) ([]Result, error) { return b.coldStart(ctx, "P3") }
 
-// runBodies is P15: our side of P3, in bytes.
+// runBodies measures P15, which is our side of P3 in bytes.
 func runBodies(ctx context.Context, b *bench) ([]Result, error) {
 	results, err := b.coldStart(ctx, "P3")
 	if err != nil {
@@ -97,7 +97,7 @@ func (b *bench) inPages(ctx context.Context, script string, d dataset) ([]Result
 	return b.script(ctx, script, modulePath, dir, "js/dist")
 }
 
-// runSearch is P18, in a page with the built package.
+// runSearch measures P18 in a page with the built package.
 func runSearch(ctx context.Context, b *bench) ([]Result, error) {
 	dir, err := b.data(ctx, viewed(100_000))
 	if err != nil {

@@ -10,9 +10,10 @@ import (
 	"github.com/watchglass/watchglass/wasm/strip"
 )
 
-// runSize is P7: the module against the empty reactor that the same Go release links. A
-// second result, without a target, compares it with a stripped empty reactor. If package
-// strip does not support the Go release, the module is not stripped and has no target.
+// runSize measures P7, the size of the module relative to an empty reactor built with
+// the same Go release. A second result, without a target, compares it with a stripped
+// empty reactor. If package strip does not support the Go release, the module is not
+// stripped and has no target.
 func runSize(ctx context.Context, b *bench) ([]Result, error) {
 	empty := filepath.Join(b.dir, "empty.wasm")
 	// Build it like the module in the Makefile, without package strip.

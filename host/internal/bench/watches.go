@@ -12,11 +12,11 @@ import (
 	"strings"
 )
 
-// dispatchRounds is how often each side of the dispatch is measured. The result is
-// the median.
+// dispatchRounds is the number of measurements of each side of P5. The result is the
+// median.
 const dispatchRounds = 5
 
-// runDispatch is P5.
+// runDispatch measures P5, the time to dispatch an event to watches.
 func runDispatch(ctx context.Context, b *bench) ([]Result, error) {
 	var results []Result
 	cachers := filepath.Join(b.dir, "cacher.test")
@@ -47,8 +47,8 @@ func runDispatch(ctx context.Context, b *bench) ([]Result, error) {
 	}}), nil
 }
 
-// flatness compares ten thousand watches with ten. Each change matches equally many
-// of them, and the two alternate.
+// flatness compares ten thousand watches with ten. Each change matches the same number of
+// watches on both sides, and the measurements alternate.
 func flatness(ctx context.Context, cachers, selectors string) (Result, error) {
 	var few, many, ratios []float64
 	for range dispatchRounds {
@@ -74,7 +74,7 @@ func flatness(ctx context.Context, cachers, selectors string) (Result, error) {
 	}}, nil
 }
 
-// benchMetrics parses the output of Go benchmarks to values by unit.
+// benchMetrics parses the output of Go benchmarks. It returns the values by unit.
 func benchMetrics(out []byte) map[string][]float64 {
 	metrics := map[string][]float64{}
 	for line := range strings.Lines(string(out)) {
@@ -88,15 +88,15 @@ func benchMetrics(out []byte) map[string][]float64 {
 	return metrics
 }
 
-// runFanout is P8.
+// runFanout measures P8, the cost of delivering an event to WebSocket readers.
 func runFanout(ctx context.Context, _ *bench) ([]Result, error) { return fanout(ctx) }
 
-// runConnectorMemory is P16.
+// runConnectorMemory measures P16, the live memory of the connector.
 func runConnectorMemory(ctx context.Context, b *bench) ([]Result, error) {
 	return b.firstSyncs(ctx, "P16")
 }
 
-// runFirstSyncs is P17.
+// runFirstSyncs measures P17, the processor time of simultaneous first syncs.
 func runFirstSyncs(ctx context.Context, b *bench) ([]Result, error) { return b.firstSyncs(ctx, "P17") }
 
 func (b *bench) firstSyncs(ctx context.Context, figure string) ([]Result, error) {

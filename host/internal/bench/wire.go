@@ -13,8 +13,8 @@ import (
 	"github.com/watchglass/watchglass/host/source"
 )
 
-// runWire is P9: the bytes to a reader, without the framing of WebSocket or HTTP.
-// Each event is a separate message.
+// runWire measures P9, the bytes sent to a reader without the framing of WebSocket
+// or HTTP. Each event is a separate message.
 func runWire(ctx context.Context, b *bench) ([]Result, error) {
 	var list []Result
 	for _, k := range kindsOfChange {
@@ -70,7 +70,7 @@ func (k *kindOfChange) measure(ctx context.Context) ([]Result, error) {
 	return []Result{against(k.name+"-json", ours, plain, k.events), against(k.name+"-gzip", ours, int(zipped), k.events)}, nil
 }
 
-// against compares bytes per event.
+// against returns a result that compares the bytes per event of both sides.
 func against(name string, ours, theirs, events int) Result {
 	return Result{Case: name, Ratio: float64(ours) / float64(theirs), Sides: []Side{
 		{"ours", float64(ours) / float64(events), "B"}, {"kubernetes", float64(theirs) / float64(events), "B"},
@@ -78,8 +78,8 @@ func against(name string, ours, theirs, events int) Result {
 }
 
 // measureSnapshot compares the initial state of a reader with the list of a
-// kube-apiserver. The list is JSON, and compressed at the level of
-// kube-apiserver (1) and at a common one (6). The compressed lists have no
+// kube-apiserver. The list is measured as JSON, and compressed at the level of
+// kube-apiserver (1) and at a common level (6). The compressed lists have no
 // managedFields, like our objects.
 func measureSnapshot(ctx context.Context) ([]Result, error) {
 	const objects = 50_000

@@ -17,16 +17,16 @@ import (
 const seed = 5
 
 // world is a simulated cluster as a source of one resource. It lists planned objects
-// and delivers changes on request. Objects are rendered when they are listed and not
-// retained.
+// and delivers changes on request. Objects are rendered when they are listed, and
+// are not retained.
 type world struct {
 	schema  *api.Schema
 	cluster *clustersim.Cluster
 	planned []clustersim.Planned // objects of the resource, in key order
 	revised api.ResourceVersion  // the newest revision
 	handed  api.ResourceVersion  // the newest revision that the connector has received
-	// tap is called for every object of the list and every change, when the
-	// connector receives it. It must not retain the value.
+	// tap is called when the connector receives an object of the list or a change.
+	// It must not retain the value.
 	tap func(t api.EventType, c source.Change)
 	// revise converts writes to changes, and returns nil to drop a write. Without
 	// revise, all writes become changes.
@@ -105,8 +105,8 @@ func (w *world) change(key api.Key, value []byte) {
 // maxSteps limits the cluster's steps per change of an existing object.
 const maxSteps = 1000
 
-// hand passes the next n changes to the connector and returns when it has applied
-// them all.
+// hand passes the next n changes to the connector, and returns when the connector
+// has applied all of them.
 func (w *world) hand(ctx context.Context, n int) error {
 	for steps := 0; len(w.queue) < n; steps++ {
 		if steps == maxSteps*n {

@@ -23,7 +23,7 @@ type Pair struct {
 	Parsed    *x509.Certificate
 }
 
-// New returns a Pair for servers and for clients.
+// New returns a new Pair for servers and clients, with the given serial number.
 func New(t *testing.T, serial int64) Pair {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -45,7 +45,7 @@ func New(t *testing.T, serial int64) Pair {
 	}
 }
 
-// Pool returns a pool that trusts only the Pair.
+// Pool returns a pool that contains only the certificate of the Pair.
 func (p Pair) Pool() *x509.CertPool {
 	pool := x509.NewCertPool()
 	pool.AddCert(p.Parsed)

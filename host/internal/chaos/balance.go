@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// balancer is a TCP load balancer. It offers connections to the backends in turn
-// and skips those that refuse.
+// balancer is a TCP load balancer. It forwards connections to the backends in turn, and
+// skips backends that refuse.
 type balancer struct {
 	listener net.Listener
 	backends []string

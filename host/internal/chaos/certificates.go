@@ -25,8 +25,8 @@ type authority struct {
 	dir         string
 }
 
-// root is the same for all runs of a process, because Go reads the system's roots
-// once.
+// root returns the authority of all runs of a process. They share one, because Go reads the
+// system's roots only once.
 var root = sync.OnceValues(func() (*authority, error) {
 	a := &authority{}
 	var err error

@@ -1,5 +1,5 @@
-// Command chaos runs the whole product under faults and checks what its readers
-// received.
+// Command chaos runs the whole product under faults and checks the data that its
+// readers received.
 //
 // It starts three etcd members and two connectors as processes, the connectors
 // with TLS. The readers are three Go clients and a page in Chromium. Every
@@ -12,7 +12,7 @@
 // current, pauses the writers, and requires that:
 //
 //   - each reader's store equals etcd, key by key: resource version and JSON
-//   - the events that its watch delivered add up to the same state
+//   - the events that its watch delivered result in the same state
 //   - the recorded history of the round passes the validators of core/sim/check,
 //     against the history of etcd that an independent witness recorded
 //   - no process ended on its own

@@ -28,7 +28,7 @@ import (
 
 const members = 3
 
-// memberVariable holds the configuration of a member, in the environment of the
+// memberVariable is the environment variable with the configuration of a member, for the
 // process that runs it.
 const memberVariable = "WATCHGLASS_CHAOS_MEMBER"
 
@@ -166,8 +166,8 @@ func (e *etcd) start(ctx context.Context, i int) (err error) {
 
 func (e *etcd) signal(i int, s syscall.Signal) { e.process[i].signal(s) }
 
-// compact compacts the cluster up to a revision, such as one that the witness has
-// recorded. On a slow machine, an attempt may time out and still succeed.
+// compact compacts the cluster up to a revision. It tries again after a timeout. On a slow
+// machine, an attempt may time out and still succeed.
 func (e *etcd) compact(ctx context.Context, revision uint64) error {
 	for {
 		attempt, cancel := context.WithTimeout(ctx, 5*time.Second)

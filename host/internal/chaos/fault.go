@@ -88,7 +88,7 @@ func healed(cure func() error, err error) (func(context.Context) error, error) {
 	return func(context.Context) error { return cure() }, err
 }
 
-// compaction discards history that a connector and the readers have not seen.
+// compaction discards history that a connector and a reader have not received.
 func compaction(ctx context.Context, w *world, r *rand.Rand) (func(context.Context) error, error) {
 	cut := append([]*link(nil), w.connectors[r.IntN(connectors)].etcd[:]...)
 	cut = append(cut, w.readerLinks[r.IntN(len(w.readerLinks))])
@@ -107,8 +107,8 @@ func compaction(ctx context.Context, w *world, r *rand.Rand) (func(context.Conte
 	}, nil
 }
 
-// rotate replaces the certificate, which the connectors load on SIGHUP, or when they
-// notice the change themselves.
+// rotate replaces the certificate. The connectors load it on SIGHUP, or when they detect
+// the change.
 func rotate(_ context.Context, w *world, r *rand.Rand) (func(context.Context) error, error) {
 	serial, err := w.authority.issue()
 	if err != nil {

@@ -20,7 +20,7 @@ var resource = api.Resource{Version: "v1", Name: "configmaps"}
 
 const prefix = "/registry/configmaps/"
 
-// object is a reader's or etcd's state of one object.
+// object is the state of one object in a reader's store or in etcd.
 type object struct {
 	rv   api.ResourceVersion
 	json string
@@ -59,7 +59,7 @@ func (c contents) within(s scope) contents {
 	return part
 }
 
-// stored reads all objects from etcd, in the form that a reader must have them.
+// stored reads all objects from etcd. It returns them in the form that a reader must have.
 func stored(ctx context.Context, client *clientv3.Client) (contents, api.ResourceVersion, error) {
 	r, err := client.Get(ctx, prefix, clientv3.WithPrefix())
 	if err != nil {
@@ -99,8 +99,8 @@ func differences(got, want contents) error {
 	return fmt.Errorf("%d of %d objects differ: %s", len(found), len(want), strings.Join(found[:min(3, len(found))], "; "))
 }
 
-// canonical sorts the members of JSON objects, for readers that return objects
-// instead of bytes.
+// canonical returns the contents with sorted members of JSON objects, for readers that
+// return objects instead of bytes.
 func (c contents) canonical() (contents, error) {
 	sorted := make(contents, len(c))
 	for key, o := range c {

@@ -85,8 +85,8 @@ func (r *pageReader) close() {
 func (r *pageReader) name() string                     { return "chromium" }
 func (r *pageReader) asked() (collection, watch scope) { return scope{}, scope{} }
 
-// verifiable requires that there were no relists, because a page does not record
-// their versions.
+// verifiable returns false after a relist, because a page does not record the versions of
+// lists.
 func (r *pageReader) verifiable(relists int) bool { return relists == 0 }
 
 // evaluate runs JavaScript in the page and waits for its result.
@@ -215,15 +215,15 @@ func (r *pageReader) countRelists(ctx context.Context) (sum int, err error) {
 	return sum, err
 }
 
-// write appends a line to the recording; an error fails the round.
+// write appends a line to the recording. After an error, the round fails.
 func (r *pageReader) write(l *recording.Line) {
 	r.count++
 	l.Time = time.Now().UTC()
 	r.failed = errors.Join(r.failed, r.lines.Encode(l))
 }
 
-// pageEvent is an element of the result of chaos.drain: an event, the opening of a
-// watch or a list.
+// pageEvent is an element of the result of chaos.drain. It describes an event, the opening
+// of a watch, or a list.
 type pageEvent struct {
 	Type, Key, ResourceVersion, UID string
 	Labels                          map[string]string

@@ -58,8 +58,8 @@ func (p *process) running() bool {
 	}
 }
 
-// startUntilReady starts a process and returns when it is ready. It restarts a process
-// that ends before, because its port may still be in use.
+// startUntilReady starts a process and returns when it is ready. If the process ends before
+// that, it is started again, because its port may still be in use.
 func startUntilReady(ctx context.Context, start func() (*process, error), ready func(context.Context) error) (*process, error) {
 	for {
 		p, err := start()

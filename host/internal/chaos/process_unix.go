@@ -4,5 +4,5 @@ package main
 
 import "syscall"
 
-// detached protects a process from a terminal's interrupt.
+// detached returns attributes that protect a process from a terminal's interrupt.
 func detached() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

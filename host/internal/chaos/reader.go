@@ -24,10 +24,10 @@ type reader interface {
 	name() string
 	// asked returns the scopes of its collection and of its watch.
 	asked() (collection, watch scope)
-	// begin opens a watch and records it in a file. With state the watch starts with
-	// the existing objects, otherwise at the version of a list.
+	// begin opens a watch and records it in a file. With state, the watch starts with the
+	// existing objects, and otherwise at the version of a list.
 	begin(ctx context.Context, file string, state bool) error
-	// current returns nil once the store is live and not older than rv.
+	// current returns nil if the store is live and not older than rv.
 	current(ctx context.Context, rv api.ResourceVersion) error
 	// reconnect makes the reader connect immediately.
 	reconnect(ctx context.Context) error
@@ -47,7 +47,7 @@ type reader interface {
 	close()
 }
 
-// goReader is a Go client: the module under wazero.
+// goReader is a Go client, which runs the module in wazero.
 type goReader struct {
 	title             string
 	collected, watchs scope

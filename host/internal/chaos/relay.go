@@ -12,7 +12,7 @@ import (
 	"github.com/watchglass/watchglass/host/recording"
 )
 
-// recorders passes the messages of a client to the recorder of the current round. A
+// recorders forwards the messages of a client to the recorder of the current round. A
 // connection may outlive a round.
 type recorders struct {
 	mu      sync.Mutex

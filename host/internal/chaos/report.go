@@ -20,7 +20,7 @@ var (
 	errLost         = errors.New("lost events")
 )
 
-// verify checks recordings of one reader, with or without that of etcd.
+// verify checks the recordings of one reader, with or without the recording of etcd.
 func verify(files []string) error {
 	h := &recording.History{}
 	for _, name := range files {
@@ -109,7 +109,7 @@ func (r *report) add(result *result) {
 	r.row(result.fault).add(one)
 }
 
-// violated counts a violation by the guarantee that was violated.
+// violated counts a violation, by the violated guarantee.
 func (r *report) violated(fault string, err error) {
 	row := r.row(fault)
 	row.times++

@@ -46,7 +46,7 @@ const (
 	flow = 20
 )
 
-// run is one run.
+// run is the state of a run.
 type run struct {
 	Config
 	*world
@@ -55,8 +55,8 @@ type run struct {
 	rounds int
 }
 
-// Run injects faults until the duration is over. The report is never nil. The error
-// is a violation or a failure of the run itself.
+// Run injects faults until the duration has passed. The report is never nil. The
+// error reports a violation, or a failure of the run itself.
 func Run(ctx context.Context, c Config) (*report, error) {
 	r := &run{Config: c, random: rand.New(rand.NewPCG(c.Seed, 0)), report: newReport(c.Seed)}
 	started := time.Now()
@@ -213,9 +213,9 @@ func (r *run) converge(ctx context.Context, result *result) error {
 	return err
 }
 
-// equal waits until each reader's store, and the state from its watch, equals etcd.
-// After a restore there is a result, and no watch. The wait then counts as
-// convergence.
+// equal waits until each reader's store, and the state that results from its watch,
+// equals etcd. With a result, only the store is compared. After a restore, the wait
+// counts as convergence.
 func (r *run) equal(ctx context.Context, result *result) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -318,8 +318,8 @@ func (r *run) file(name string) string {
 	return filepath.Join(r.Dir, fmt.Sprintf("round-%03d-%s.jsonl", r.rounds, strings.ReplaceAll(name, " ", "-")))
 }
 
-// begin starts all recordings, the witness first, so that it covers what the readers
-// see.
+// begin starts all recordings. The witness starts first, so that its recording
+// covers everything that the readers receive.
 func (r *run) begin(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 )
 
-// world contains everything that runs.
+// world contains all processes and connections of a run.
 type world struct {
 	dir         string
 	etcd        *etcd
@@ -25,7 +25,7 @@ type world struct {
 	closers     []func()
 }
 
-// build starts everything. The caller closes the world, also after an error.
+// build starts all parts of a world. The caller must close the world, also after an error.
 func build(ctx context.Context, c Config) (w *world, err error) {
 	w = &world{dir: c.Dir, proxies: newProxies()}
 	w.closers = append(w.closers, w.proxies.close)

@@ -36,7 +36,7 @@ type writers struct {
 	paused  bool
 }
 
-// worker owns every workers-th object, so that two workers never write the same one.
+// worker changes every workers-th object, so that two workers never write the same object.
 type worker struct {
 	*writers
 	random *rand.Rand
@@ -89,7 +89,7 @@ func (w *writers) resume() {
 	}
 }
 
-// progress waits until n further transactions are committed.
+// progress waits until the writers have committed n further transactions.
 func (w *writers) progress(ctx context.Context, n int64) error {
 	for target := w.written.Load() + n; w.written.Load() < target; {
 		if !pause(ctx, 10*time.Millisecond) {
@@ -145,7 +145,7 @@ func (k *worker) commit(ctx context.Context, ops ...clientv3.Op) error {
 	return nil
 }
 
-// plan generates the next transaction: one change, or occasionally several.
+// plan generates the next transaction, with one change or occasionally several.
 func (k *worker) plan() (ops []clientv3.Op) {
 	changes := 1
 	if k.random.IntN(6) == 0 {

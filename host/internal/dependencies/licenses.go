@@ -12,14 +12,14 @@ import (
 	"strings"
 )
 
-// license is a license that phrases identify. All of them must occur in the text,
-// after its white space is folded.
+// license identifies a license by phrases. All phrases must occur in the text, after its
+// white space is folded.
 type license struct {
 	id      string
 	phrases []string
 }
 
-// recognized are the allowed licenses of a dependency. Earlier ones are tried first.
+// recognized are the allowed licenses of a dependency, in the order in which they are tried.
 var recognized = []license{
 	{"Apache-2.0", []string{"Apache License", "Version 2.0, January 2004"}},
 	{"MIT", []string{"Permission is hereby granted, free of charge, to any person obtaining a copy", "THE SOFTWARE IS PROVIDED \"AS IS\""}},
@@ -39,15 +39,15 @@ func identify(text string) string {
 	return ""
 }
 
-// dependency is a module that is linked into a distributed program.
+// dependency is a Go module that is linked into a distributed program.
 type dependency struct {
 	name, version, dir string
 	license            string
 	texts              []string // contents of its license and notice files
 }
 
-// products are the distributed programs: the command on each operating system, and
-// the modules for browsers and for the edge.
+// products are the distributed programs, which are the command on each operating system,
+// and the modules for browsers and for the edge.
 var products = []struct{ goos, goarch, pkg string }{
 	{"linux", "amd64", "./host/cmd/watchglass"},
 	{"darwin", "arm64", "./host/cmd/watchglass"},

@@ -1,7 +1,8 @@
 // Command dependencies checks the project's dependencies. Every module that is linked
 // into a product must have an allowed license and be listed in host/THIRD_PARTY.md.
 // Neither Go modules nor npm packages may have known vulnerabilities. The check for
-// vulnerabilities needs databases on the network, and is skipped without them.
+// vulnerabilities requires databases on the network, and is skipped if they are
+// unreachable.
 //
 // It runs from the root of a checkout. With -write, it only rewrites
 // host/THIRD_PARTY.md.

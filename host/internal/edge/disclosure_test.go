@@ -18,8 +18,8 @@ import (
 	"github.com/watchglass/watchglass/host/source/etcd"
 )
 
-// plant writes config maps with sentinels to two namespaces, one of each invalid,
-// and waits until the edge has them.
+// plant writes ConfigMaps with sentinels to two namespaces, and waits until the edge
+// has them. In each namespace, one of them is invalid.
 func (r *rig) plant(planted *sentinel.Set) {
 	r.Helper()
 	writer, err := etcd.NewWriter(r.store.Client(), etcd.Config{})

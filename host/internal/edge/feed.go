@@ -24,7 +24,7 @@ var resources = []api.Resource{
 	{Group: "apps", Version: "v1", Name: "deployments"},
 }
 
-// feed runs a connector that dials out, like "watchglass push".
+// feed runs a connector that connects to the edge, like "watchglass push".
 func (d *demo) feed(ctx context.Context) (failed error) {
 	log := slog.New(slog.DiscardHandler)
 	src, err := etcd.New(d.store.Client(), etcd.Config{Logger: log})

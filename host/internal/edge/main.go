@@ -1,6 +1,6 @@
 // Command edge runs a complete edge on this machine. It starts an etcd with a
-// simulated cluster, a connector that dials out, and Cloudflare's runtime with
-// the deployed worker and Durable Object. Start it with "make edge".
+// simulated cluster, a connector that connects to the edge, and Cloudflare's
+// runtime with the deployed worker and Durable Object. Start it with "make edge".
 package main
 
 import (
@@ -61,7 +61,7 @@ func main() {
 	}
 }
 
-// run runs until ctx ends.
+// run runs the edge until ctx ends.
 func run(ctx context.Context, c config, stdout io.Writer) (failed error) {
 	if err := listen.Free("-listen", c.listen); err != nil {
 		return err
@@ -98,7 +98,7 @@ func run(ctx context.Context, c config, stdout io.Writer) (failed error) {
 	return group.Wait()
 }
 
-// demo contains everything that runs, except the feed and the writer of changes.
+// demo contains the running parts, except the feed and the writer of changes.
 type demo struct {
 	dir     string // directory of the Durable Objects and the certificate
 	store   *embedetcd.Server
@@ -165,7 +165,7 @@ func (d *demo) close() error {
 	return errors.Join(append(errs, os.RemoveAll(d.dir))...)
 }
 
-// quiet returns nil for an error that an interrupt caused.
+// quiet returns nil if ctx has ended, because an interrupt then caused the error.
 func quiet(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil

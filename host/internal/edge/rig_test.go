@@ -21,7 +21,7 @@ import (
 // reaches it.
 const within = 2 * time.Minute
 
-// rig is a complete edge whose cluster changes only when a test does so.
+// rig is a complete edge whose cluster changes only when a test changes it.
 type rig struct {
 	*testing.T
 	*demo
@@ -104,8 +104,7 @@ func (r *rig) get(path, bearer string, headers ...string) (code int, body []byte
 	return response.StatusCode, body
 }
 
-// list contains the members of a list that tests use. status replaces it on an
-// error.
+// list contains the fields of a list, or of the Status of an error, that tests use.
 type list struct {
 	Kind     string
 	Metadata struct {
@@ -168,7 +167,7 @@ func (w *watch) next() event {
 	return e
 }
 
-// change changes the cluster, and returns a version that it has afterwards.
+// change makes about twenty changes to the cluster.
 func (r *rig) change() {
 	r.Helper()
 	for changed := 0; changed < 20; {

@@ -23,8 +23,7 @@ import (
 // shards is the number of objects among which the pods are divided.
 const shards = 2
 
-// inShards returns a configuration that divides pods by namespace, in one level or
-// in two.
+// inShards returns a configuration that divides pods by namespace, with or without regions.
 func inShards(regions int) string {
 	return fmt.Sprintf(`{"default": {"regions": %d, "groups": [
 		{"name": "pods", "resources": ["v1/pods", "v1/configmaps"], "shards": %d},
@@ -48,7 +47,7 @@ func (r *rig) truth() versions {
 	return all
 }
 
-// of returns the objects in covered namespaces.
+// of returns the objects in the namespaces for which covered returns true.
 func (v versions) of(covered func(namespace string) bool) versions {
 	kept := maps.Clone(v)
 	maps.DeleteFunc(kept, func(key api.Key, _ api.ResourceVersion) bool { return !covered(key.Namespace()) })
@@ -97,7 +96,7 @@ func (r *rig) subscribe(c *connectortest.Reader, id *uint32, namespace string) *
 	}
 }
 
-// read starts a reader of a namespace.
+// read connects a reader of a namespace.
 func (r *rig) read(namespace string) *reader {
 	r.Helper()
 	c := r.connect("resource=v1/pods&namespace="+namespace, r.sign(func(c *token.Claims) { c.Namespaces = []string{namespace} }))
@@ -107,7 +106,7 @@ func (r *rig) read(namespace string) *reader {
 	return found
 }
 
-// readShard starts a reader of all objects in a shard.
+// readShard connects a reader of all objects in a shard.
 func (r *rig) readShard(shard api.Shard) *reader {
 	r.Helper()
 	c := r.connect("resource=v1/pods&shard="+shard.String(), r.everything())
@@ -133,8 +132,8 @@ func (r *reader) reach(all versions) {
 	}))
 }
 
-// A reader receives exactly its own namespace or shard: at first, after every
-// change, and when a namespace is deleted (rules W26 to W30, G1).
+// divide checks that readers receive exactly their own namespace or shard, initially, after
+// every change, and when a namespace is deleted (rules W26 to W30, G1).
 func (r *rig) divide(readers int) {
 	all := r.truth()
 	namespaces := all.namespaces()
@@ -290,8 +289,8 @@ func TestShards(t *testing.T) {
 	})
 }
 
-// Two levels: the home object of each shard feeds the shard's objects in the
-// regions, which then have the same state.
+// The home object of each shard feeds the shard's objects in the regions, which then have
+// the same state.
 func TestShardsInRegions(t *testing.T) {
 	r := startDivided(t, 200, inShards(1))
 	r.divide(10)

@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The upload must fit the smallest limit that the platform ever had, 3 MiB after
-// gzip. The limit of the program itself is slightly above its current size. Raise it
-// only deliberately.
+// The upload must be within the platform's smallest limit to date, 3 MiB after gzip.
+// The limit of the program itself is slightly above its current size. Raise it only
+// deliberately.
 func TestWorkerIsSmall(t *testing.T) {
 	const (
 		maxProgram = 1_805_000 // 1 % above the size with Go 1.27 in 2026-11, so that growth is noticed

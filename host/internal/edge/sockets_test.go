@@ -23,7 +23,7 @@ import (
 // token.
 const bearerProtocol = "base64url.bearer.authorization.k8s.io."
 
-// dial connects. Headers are pairs.
+// dial opens a WebSocket. The headers are pairs of names and values.
 func (r *rig) dial(path string, protocols []string, headers ...string) (*websocket.Conn, *http.Response, error) {
 	header := http.Header{}
 	for i := 0; i < len(headers); i += 2 {
@@ -32,7 +32,7 @@ func (r *rig) dial(path string, protocols []string, headers ...string) (*websock
 	return websocket.Dial(r.Context(), "ws://"+r.runtime.Address()+path, &websocket.DialOptions{Subprotocols: protocols, HTTPHeader: header})
 }
 
-// refused expects that a connection fails, and returns the code of the Status.
+// refused requires that a connection is refused, and returns the code of the Status.
 func (r *rig) refused(path, bearer string, headers ...string) int {
 	r.Helper()
 	if bearer != "" {
@@ -55,7 +55,7 @@ func (r *rig) refused(path, bearer string, headers ...string) int {
 	return status.Code
 }
 
-// The entry checks the token before the request reaches the object.
+// The edge checks the token before the request reaches the object.
 func TestEntryChecksTokensOfSockets(t *testing.T) {
 	r := start(t, 20)
 	const forged = `{"resources":["*"],"namespaces":["*"],"expires":4000000000,"cluster":"default","user":"mallory","feed":true}`
@@ -130,8 +130,8 @@ func subscribe(r *rig, conn *websocket.Conn) {
 	require.NoError(r, conn.Write(r.Context(), websocket.MessageBinary, hello))
 }
 
-// Two levels: regional objects serve the readers. The home object has one connection
-// per regional object.
+// Regional objects serve the readers, and the home object has one connection per regional
+// object.
 func TestRegions(t *testing.T) {
 	const readers, regions = 8, 2
 	r := startDivided(t, 50, `{"default": {"regions": 2, "groups": [{"name": "all",
@@ -159,8 +159,8 @@ func TestRegions(t *testing.T) {
 	}
 }
 
-// await reads until a frame of the given type arrives. It repeats a subscription
-// that was refused as too early, as every reader does.
+// await reads until a frame of the given type arrives. Like every reader, it repeats a
+// subscription that was refused because the data is not loaded yet.
 func await(r *rig, conn *websocket.Conn, wanted wire.Type) {
 	r.Helper()
 	for {

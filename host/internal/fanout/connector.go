@@ -26,7 +26,7 @@ var pods = api.Resource{Version: "v1", Name: "pods"}
 
 var podsName = pods.String()
 
-// objects is the number of pods, syncedObjects that for first syncs.
+// The number of pods, and the number of pods for first syncs.
 const (
 	objects       = 5000
 	syncedObjects = 10_000
@@ -72,11 +72,11 @@ func (s *connectorSide) confirmProgress(readers int) error {
 	return err
 }
 
-// noProgress is longer than any run. Periodic progress is not part of the cost of a
-// change, and settle counts messages.
+// noProgress is a progress interval longer than any run. Periodic progress is not part of
+// the cost of a change, and would change the number of messages, which settle counts.
 const noProgress = 24 * 60 * 60 * 1000
 
-// startConnector serves pods that are divided into shards.
+// startConnector starts a connector of pods that are divided into shards.
 func startConnector(ctx context.Context, objects, shards int) (*connectorSide, error) {
 	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
 	s := &connectorSide{source: memory.New(), shards: shards, served: make(chan error, 1)}
@@ -123,8 +123,8 @@ func (c *collector) Txn(_ context.Context, writes ...source.Write) (api.Resource
 	return 1, nil
 }
 
-// change returns a new version of a pod, with its shard and a number that
-// occasionally changes, as the status of a pod does.
+// change returns a new version of a pod. It has the label of its shard, and a number that
+// occasionally changes, like the status of a pod.
 func (s *connectorSide) change(i int) source.Write {
 	p := s.pods[i%len(s.pods)]
 	labels := []byte(`"labels":{"shard":"` + strconv.Itoa(i%len(s.pods)%s.shards) + `",`)
@@ -187,6 +187,6 @@ func (s *connectorSide) close() {
 	<-s.served
 }
 
-// rest lets the readers read. Both sides are measured with readers that keep up, not
-// with full sockets.
+// rest pauses so that the readers can read. Both sides are measured with readers that keep
+// up, not with full sockets.
 func rest() { time.Sleep(time.Millisecond) }

@@ -34,7 +34,8 @@ type readerProcess struct {
 	stdin   io.WriteCloser
 }
 
-// startReaders returns when every reader has received the state.
+// startReaders starts the process of the readers, and returns when every reader has
+// received the state.
 func startReaders(ctx context.Context, url, kind string, readers, share int) (*readerProcess, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -66,7 +67,7 @@ func (p *readerProcess) close() {
 	p.command.Wait()
 }
 
-// runReaders is the main function of that process. It runs until its input ends.
+// runReaders is the main function of the process of the readers. It runs until its input ends.
 func runReaders(ctx context.Context, url, kind string, readers, share int) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -115,9 +116,9 @@ func dial(ctx context.Context, url string, i int) (*websocket.Conn, error) {
 	return conn, nil
 }
 
-// selector returns the selector of the i-th reader. All selectors differ. An object
-// has a shard but no reader, so each change matches as many selectors as share
-// states.
+// selector returns the selector of the i-th reader. All selectors differ. Objects
+// have the label shard but not the label reader, so each change matches share
+// selectors.
 func selector(i, readers, share int) string {
 	return "shard=" + strconv.Itoa(i%(readers/share)) + ",reader!=" + strconv.Itoa(i)
 }
@@ -154,7 +155,7 @@ func subscribe(ctx context.Context, conn *websocket.Conn, labels string) error {
 	}
 }
 
-// count reads and discards messages, and counts them.
+// count reads, counts and discards messages.
 func count(ctx context.Context, conn *websocket.Conn) {
 	for {
 		_, r, err := conn.Reader(ctx)

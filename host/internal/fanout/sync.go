@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// syncing are the results of one round.
+// syncing contains the results of one round.
 type syncing struct {
 	ours, plain          float64 // processor seconds
 	bytes, messages      uint64  // to one reader
@@ -14,8 +14,8 @@ type syncing struct {
 }
 
 // measureSync starts connectors to which all readers connect at the same time. Each reader
-// requests the complete state, which the connector has not encoded before. The other
-// side accepts as many connections and sends as many messages of the same size.
+// requests the complete state, which the connector has not encoded before. The broadcast
+// accepts as many connections and sends as many messages of the same size.
 func measureSync(ctx context.Context, o options) error {
 	if o.profile != "" {
 		_, err := syncRound(ctx, o)

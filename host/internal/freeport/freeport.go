@@ -1,9 +1,8 @@
-// Package freeport chooses TCP ports for programs that must know their address before
-// they listen, such as the members of an etcd cluster and the servers of tests.
+// Package freeport chooses TCP ports for programs whose address must be fixed before
+// they listen. Examples are the members of an etcd cluster and the servers of tests.
 //
-// A port that the kernel chose for a listener which was then closed is not reserved:
-// an outgoing connection or the next listener on port 0 may take it before the
-// program does.
+// A port is not reserved by opening a listener on port 0 and closing it. An outgoing
+// connection or the next listener on port 0 may take the port before the program does.
 package freeport
 
 import (
@@ -14,22 +13,23 @@ import (
 )
 
 const (
-	// first and last are below the ports that Linux (32768) and macOS (49152) give to
-	// outgoing connections and to listeners on port 0.
+	// first and last are below the ports that the kernel assigns to outgoing
+	// connections and to listeners on port 0. These begin at 32768 on Linux and at
+	// 49152 on macOS.
 	first, last = 12_000, 31_999
 	attempts    = 1000
 )
 
-// reservations holds the UDP sockets that keep ports from other processes.
+// reservations contains the UDP sockets that reserve ports.
 var reservations struct {
 	sync.Mutex
 	sockets []net.PacketConn
 }
 
-// Reserve returns a TCP port that is free on 127.0.0.1. No other call returns it while
-// this process runs, in this or any other process: Reserve binds the UDP port of the
-// same number until the process exits. The TCP port stays free, also between a stop
-// and a restart of its server.
+// Reserve returns a TCP port that is free on 127.0.0.1. Reserve binds the UDP port
+// of the same number until the process exits. Until then, no other call in this or
+// another process returns the port. The TCP port stays free, also between a stop and
+// a restart of its server.
 func Reserve() (int, error) {
 	for range attempts {
 		port := first + rand.IntN(last-first+1)

@@ -40,8 +40,8 @@ func TestReservedPortStaysFreeForItsServer(t *testing.T) {
 	}
 }
 
-// Packages are tested in parallel processes. Without a reservation that other processes
-// notice, these two would choose about four ports in common.
+// Packages are tested in parallel processes. Without a reservation across processes, these
+// two would choose about four common ports.
 func TestProcessesReserveDifferentPorts(t *testing.T) {
 	if os.Getenv(reservingProcess) != "" {
 		for _, port := range reserve(t, 200) {

@@ -1,4 +1,4 @@
-// Package interrupt turns signals into the cancellation of a context or into
-// requests to reload. Programs thus end cleanly and leave no files or processes
-// behind.
+// Package interrupt converts signals to the cancellation of a context or to
+// requests to reload. Programs can then end cleanly, without leaving files or
+// processes.
 package interrupt

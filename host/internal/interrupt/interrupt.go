@@ -10,14 +10,14 @@ import (
 	"syscall"
 )
 
-// Signal is the cause of the end of a context of [Context].
+// Signal is the cause with which a context of [Context] ends.
 type Signal struct{ os.Signal }
 
 // Error implements error.
 func (s Signal) Error() string { return "the process received " + s.String() }
 
-// Context returns a context that ends with the first signal that asks for a clean
-// end. A second one kills the process. Call it once, in main.
+// Context returns a context that ends with the first signal that requests a clean
+// end. A second signal kills the process. Call Context once, in main.
 func Context() context.Context {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	h := &hangups{reload: make(chan struct{}, 1), received: make(chan os.Signal, 1)}
@@ -70,7 +70,8 @@ func (h *hangups) deliver() bool {
 	return true
 }
 
-// end lets the next hangup kill the process, unless it means a reload.
+// end restores the default handling of SIGHUP, which kills the process, unless
+// SIGHUP requests a reload.
 func (h *hangups) end() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -79,9 +80,9 @@ func (h *hangups) end() {
 	}
 }
 
-// Hangups makes SIGHUP mean a reload: it no longer ends ctx, which comes from
-// [Context], and the channel receives a value instead. For any other context, the
-// channel never receives a value. Interactive commands do not call Hangups, so
+// Hangups makes SIGHUP request a reload. The signal no longer ends ctx, a context
+// of [Context], and the channel receives a value instead. For any other context,
+// the channel never receives a value. Interactive commands do not call Hangups, so
 // they end with their terminal.
 func Hangups(ctx context.Context) <-chan struct{} {
 	h, ok := ctx.Value(hangupsKey{}).(*hangups)
@@ -102,10 +103,10 @@ func Terminated(ctx context.Context) bool {
 	return errors.As(context.Cause(ctx), &s) && s.Signal == syscall.SIGTERM
 }
 
-// WhenUnread also cancels when stdout or stderr is closed, as by "| head", which
-// otherwise kills the program immediately. Writes through watched detect this,
-// because the signal also arrives for every closed network connection. It is for
-// programs that must clean up.
+// WhenUnread returns a context that also ends when stdout or stderr is closed, as
+// by "| head". Otherwise SIGPIPE would kill the program immediately. Writes through
+// watched detect the end, because the signal also arrives for every closed network
+// connection. WhenUnread is for programs that must clean up.
 func WhenUnread(ctx context.Context) (ending context.Context, watched func(io.Writer) io.Writer, stop func()) {
 	ending, cancel := context.WithCancel(ctx)
 	ignored := make(chan os.Signal, 1) // the signal does not kill the program while it has a handler

@@ -32,8 +32,8 @@ type page struct {
 	anchors map[string]bool // anchors of its headings
 }
 
-// Check returns the number of links of all Markdown files below root, and the
-// problems with them, in the order of files.
+// Check returns the number of links in all Markdown files below root, and the problems with
+// them in the order of the files.
 func Check(root string) (problems []string, links int, err error) {
 	pages := map[string]*page{}
 	err = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
@@ -135,7 +135,7 @@ func parse(source []byte) *page {
 	return p
 }
 
-// codeOf returns the text of a link that consists only of code.
+// codeOf returns the text of a link that consists only of code, or "" for other links.
 func codeOf(n ast.Node, source []byte) string {
 	if code, ok := n.FirstChild().(*ast.CodeSpan); ok && n.ChildCount() == 1 {
 		return plainText(code, source)

@@ -55,5 +55,5 @@ func (g *Guarded) Accept() (net.Conn, error) {
 	return nil, err
 }
 
-// Failures returns how many accepts have failed.
+// Failures returns the number of failed accepts.
 func (g *Guarded) Failures() uint64 { return g.failures.Load() }

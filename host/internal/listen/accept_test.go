@@ -16,8 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// exhausted is a listener whose first accepts fail like those without free file
-// descriptors.
+// exhausted is a listener whose first accepts fail as if no file descriptors were free.
 type exhausted struct {
 	net.Listener
 	failures int

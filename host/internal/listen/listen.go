@@ -1,4 +1,4 @@
-// Package listen listens on the addresses in flags of a command.
+// Package listen listens on addresses that are flags of a command.
 package listen
 
 import (

@@ -21,15 +21,15 @@ import (
 // abuse is one kind of hostile or heavy client.
 type abuse struct {
 	name string
-	// clients is the number of concurrent clients.
+	// clients is the number of clients that run concurrently.
 	clients int
-	// refusals are limits. At least one of them must refuse the attempt. Nil means that
-	// the load is legitimate. Each client then makes one attempt.
+	// refusals are limits, at least one of which must refuse the abuse. Nil means that the
+	// load is legitimate, and each client makes one attempt.
 	refusals []*limit.Limit
 	// receiveBuffer is the size of the kernel's buffer for data that a client has not
 	// read. Zero means the default, which holds several megabytes.
 	receiveBuffer int
-	// act is one attempt of one client. It ends with ctx at the latest.
+	// act makes one attempt of one client. It ends with ctx at the latest.
 	act func(ctx context.Context, h *host)
 
 	attempts atomic.Int64 // attempts that have ended
@@ -52,8 +52,8 @@ func abuses(c Config) []*abuse {
 
 const abuser = "user-abuser"
 
-// flood runs all clients of an abuse until ctx ends, or once. Abusers share an
-// address, and others do not.
+// flood runs all clients of an abuse until ctx ends. Legitimate clients run only once.
+// Abusers share an address, and legitimate clients do not.
 func (a *abuse) flood(ctx context.Context, h *host) {
 	var all sync.WaitGroup
 	for i := range a.clients {
@@ -135,7 +135,7 @@ func refusedSubscriptions(ctx context.Context, h *host) {
 	}
 }
 
-// selectors subscribes with selectors until the connection ends.
+// selectors subscribes with a label selector again and again until the connection ends.
 func selectors(ctx context.Context, h *host, labels string) {
 	conn, _, err := h.greet(ctx, abuser, nil)
 	if err != nil {
@@ -160,7 +160,7 @@ func selectors(ctx context.Context, h *host, labels string) {
 	}
 }
 
-// repeatedSubscriptions subscribes to all objects, again and again. It replaces a
+// repeatedSubscriptions subscribes to all objects again and again. It replaces a
 // subscription when it has received the complete state.
 func repeatedSubscriptions(ctx context.Context, h *host) {
 	conn, message, err := h.greet(ctx, abuser, subscribe(endless))
@@ -222,7 +222,7 @@ func futureVersion(ctx context.Context, h *host) {
 	}
 }
 
-// noHello opens a WebSocket and is silent.
+// noHello opens a WebSocket and sends no Hello.
 func noHello(ctx context.Context, h *host) {
 	conn, err := h.connect(ctx)
 	if err != nil {

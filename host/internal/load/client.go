@@ -21,18 +21,18 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// endless is more credit than any reader uses.
+// endless is a credit that no reader uses up.
 const endless = 1 << 60
 
-// host is a machine with clients, represented by its own loopback address.
+// host represents a machine with clients by its own loopback address.
 type host struct {
 	client *http.Client
 	target *process
 	path   string // of the objects in the Kubernetes API
 }
 
-// newHost returns the host 127.0.1.last. If receiveBuffer is not zero, it is the size
-// of the kernel's buffer for data that a connection has received.
+// newHost returns the host with the address 127.0.1.last. If receiveBuffer is not zero, it
+// is the size of the kernel's buffer for data that a connection has received.
 func newHost(last byte, target *process, receiveBuffer int) *host {
 	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 1, last)}, Timeout: time.Minute}
 	if receiveBuffer > 0 {
@@ -69,8 +69,8 @@ func hello(token string) []byte {
 // user returns the token of one of twenty users.
 func user(i int) string { return "user-" + strconv.Itoa(i%20) }
 
-// greet opens a WebSocket and sends a Hello and frames. It returns once the
-// connector has accepted the Hello, with the frames that followed the Welcome.
+// greet opens a WebSocket, and sends a Hello and frames. It waits until the connector
+// accepts the Hello, and returns the frames that follow the Welcome.
 func (h *host) greet(ctx context.Context, token string, frames []byte) (conn *websocket.Conn, rest []byte, err error) {
 	if conn, err = h.connect(ctx); err != nil {
 		return nil, nil, err
@@ -101,8 +101,8 @@ func subscribe(credit uint64) []byte {
 	return (&wire.Subscribe{Subscription: 1, Resource: resource.String(), Credit: credit}).Append(nil)
 }
 
-// reader is a WebSocket reader of all objects. It counts the changes of slots after
-// the snapshot.
+// reader is a WebSocket reader of all objects. It counts the changes of the slot objects
+// after the snapshot.
 type reader struct {
 	conn    *websocket.Conn
 	cluster *cluster
@@ -114,8 +114,8 @@ type reader struct {
 	ended   atomic.Bool
 }
 
-// read reads messages until the connection ends, with a pause of slowly after each.
-// The first frames are those that followed the Welcome.
+// read reads messages until the connection ends, with a pause of slowly after each. first
+// contains the frames that followed the Welcome.
 func (r *reader) read(ctx context.Context, first []byte, slowly time.Duration) error {
 	for message := first; ; {
 		for len(message) > 0 {

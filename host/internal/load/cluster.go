@@ -28,8 +28,8 @@ import (
 
 var resource = api.Resource{Version: "v1", Name: "configmaps"}
 
-// slots is the number of objects that change in turn. A change is measured unless
-// the same object changes again before the change arrives.
+// slots is the number of objects that change in turn. The latency of a change is measured
+// unless the same object changes again before the change arrives.
 const slots = 1000
 
 // cluster is the cluster that the connector reads.

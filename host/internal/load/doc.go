@@ -7,24 +7,24 @@
 //
 // The command connects readers of one resource, idle connections and informers. Some
 // readers are slow, and some never read. It changes objects at a fixed rate and prints
-// the memory per kind of client. Then each kind of abuse runs for a while. It runs in
-// a process of its own with the lowest priority. Real abusers use other machines, and
-// take no processor time from healthy readers. Just before, the command measures the
-// latency of healthy readers. The table shows the ratios of the latencies, the
+// the memory per kind of client. Then each kind of abuse runs for a while, in its own
+// process with the lowest priority. Real abusers use other machines, and take no
+// processor time from healthy readers. Before and during an abuse, the command measures
+// the latency of healthy readers. The table shows the ratios of the latencies, the
 // connector's memory and processor time, and the limits that refused the abuse.
 //
 // On two cores the 99th percentile shows mainly whether the connector's garbage
 // collector ran during a window. A cycle takes about one second with 15,000
 // connections. Memory includes garbage that the collector has not freed. The ceiling is
-// the connector's --max-memory, so the collector keeps garbage below it.
+// the connector's --max-memory, so the collector limits the garbage.
 //
-// With -check it exits with status 1 if an abuse is not refused or increases a
-// latency by more than half. It does so as well if the connector's memory exceeds
-// its ceiling or a healthy reader is disconnected. First syncs are the work of many
-// legitimate clients, so their latencies have no target. A healthy reader that stays
-// connected and misses an event is always an error.
+// With -check it exits with status 1 if an abuse is not refused or increases a latency
+// by more than half. The status is also 1 if the connector's memory exceeds its ceiling
+// or a healthy reader is disconnected. First syncs are the work of many legitimate
+// clients, so the latencies during first syncs have no target. A healthy reader that
+// stays connected and misses an event is always an error.
 //
-// "load sizing" measures the processor time and the memory of a connector against the
-// objects, changes, readers and informers that it serves. It prints the sizing table of
+// "load sizing" measures the processor time and the memory of a connector for several
+// numbers of objects, changes, readers and informers. It prints the sizing table of
 // examples/deploy/README.md.
 package main

@@ -18,9 +18,9 @@ import (
 // floodCommand is the first argument of a process that runs one kind of abuse.
 const floodCommand = "flood"
 
-// A flood has a process of its own with the lowest priority. Abusers have machines of
-// their own. In the process of the healthy readers, they would delay the measurement
-// in addition to the connector.
+// flood is the process of an abuse. It has the lowest priority, because real abusers
+// have their own machines. In the process of the healthy readers, they would delay
+// the measurement in addition to the connector.
 type flood struct {
 	cmd   *exec.Cmd
 	stdin io.Closer // closing it stops the flood
@@ -29,7 +29,8 @@ type flood struct {
 	err   error // valid once ended is closed
 }
 
-// startFlood runs all clients of an abuse from the loopback address 127.0.1.address.
+// startFlood starts a process that runs all clients of an abuse, from the loopback
+// address 127.0.1.address.
 func startFlood(a *abuse, address int, target *process) (*flood, error) {
 	program, err := os.Executable()
 	if err != nil {

@@ -26,8 +26,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// A few dozen readers run beside each kind of abuse. The limits are small, so that a
-// little abuse reaches them. The test does not depend on time.
+// The test runs a few dozen readers beside each kind of abuse. The limits are small, so
+// that a few clients reach them. The result does not depend on durations.
 func TestEachAbuseIsRefusedAndHealthyReadersMissNothing(t *testing.T) {
 	binary, err := filepath.Abs("../../../build/watchglass")
 	require.NoError(t, err)

@@ -30,7 +30,7 @@ func (l *latencies) take() []time.Duration {
 	return all
 }
 
-// sample is the result of one measurement, or of several.
+// sample is the result of one measurement, or the combined result of several.
 type sample struct {
 	latencies     []time.Duration
 	p50, p99      time.Duration // of the latencies
@@ -43,7 +43,7 @@ type sample struct {
 // cores returns the processor time divided by the elapsed time.
 func (s *sample) cores() float64 { return float64(s.busy) / float64(max(s.elapsed, 1)) }
 
-// add adds another measurement of the same conditions.
+// add combines the sample with another measurement under the same conditions.
 func (s *sample) add(o sample) {
 	s.latencies = append(s.latencies, o.latencies...)
 	slices.Sort(s.latencies)

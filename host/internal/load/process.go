@@ -100,7 +100,7 @@ func (p *process) running() error {
 // memory returns the resident bytes of the process.
 func (p *process) memory() (int64, error) { return p.status("VmRSS:") }
 
-// peak returns the maximum of its resident bytes since it started.
+// peak returns the maximum of the process's resident bytes since it started.
 func (p *process) peak() (int64, error) { return p.status("VmHWM:") }
 
 func (p *process) status(name string) (int64, error) {
@@ -117,7 +117,7 @@ func (p *process) status(name string) (int64, error) {
 	return 0, fmt.Errorf("/proc/%d/status has no %s has the process ended?", p.cmd.Process.Pid, name)
 }
 
-// busy returns the used processor time.
+// busy returns the processor time that the process has used.
 func (p *process) busy() (time.Duration, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
 	if err != nil {
@@ -135,7 +135,7 @@ func (p *process) busy() (time.Duration, error) {
 	return time.Duration(ticks) * 10 * time.Millisecond, nil
 }
 
-// refusals returns how often each limit has refused a request or a connection.
+// refusals returns the number of requests and connections that each limit has refused.
 func (p *process) refusals() (map[string]int, error) {
 	response, err := http.Get("http://" + p.admin + "/metrics")
 	if err != nil {

@@ -23,7 +23,7 @@ type cost struct {
 	total  int64 // memory of the connector
 }
 
-// outcome is the effect of one kind of abuse.
+// outcome contains the measurements without and during one kind of abuse.
 type outcome struct {
 	*abuse
 	alone, beside sample
@@ -49,8 +49,8 @@ func (a *abuse) refusedBy(refused map[string]int) (n int) {
 	return n
 }
 
-// seen reports whether the abuse was refused. For legitimate load, it reports
-// whether all clients were served.
+// seen reports whether the abuse was refused, or for legitimate load, whether all clients
+// were served.
 func (a *abuse) seen(refused map[string]int) bool {
 	if len(a.refusals) == 0 {
 		return a.attempts.Load() >= int64(a.clients)

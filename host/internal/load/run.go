@@ -20,7 +20,7 @@ const patience = 5 * time.Minute
 // sampled is the number of healthy readers whose latency is measured.
 const sampled = 50
 
-// measurement is one run.
+// measurement is the state of a run.
 type measurement struct {
 	Config
 	cluster *cluster
@@ -156,8 +156,8 @@ func (m *measurement) failures() []error {
 	return ended
 }
 
-// openReader opens a reader whose kind depends on its number: in each hundred, ten
-// are slow and one never reads.
+// openReader opens a reader whose kind depends on its number. Of a hundred readers,
+// ten are slow and one never reads.
 func (m *measurement) openReader(starting, ctx context.Context, h *host, i int) error {
 	switch {
 	case i%100 == 99:
@@ -238,9 +238,9 @@ func (m *measurement) abuse(ctx context.Context) error {
 	return nil
 }
 
-// compare measures without an abuse and beside it, in turn. One slow change decides the
-// 99th percentile of a short window, and the connector's memory changes in the course of
-// a run; several rounds even out both.
+// compare measures without an abuse and during it, in turn. One slow change determines
+// the 99th percentile of a short window, and the connector's memory changes during a
+// run. Several rounds reduce both effects.
 func (m *measurement) compare(ctx context.Context, a *abuse, address int) (alone, beside sample, err error) {
 	rounds := m.Rounds
 	if m.Window == 0 || len(a.refusals) == 0 {
@@ -260,9 +260,9 @@ func (m *measurement) compare(ctx context.Context, a *abuse, address int) (alone
 	return alone, beside, nil
 }
 
-// window measures for the duration of a window. Without a window, it measures
-// until the abuse is refused and objects have changed meanwhile. Legitimate load
-// ends by itself.
+// window measures for the duration of a window. Without a configured duration, and for
+// legitimate load, it measures until objects have changed and the abuse was refused or
+// all clients were served.
 func (m *measurement) window(ctx context.Context, a *abuse) (sample, error) {
 	if m.Window > 0 && (a == nil || len(a.refusals) > 0) {
 		ctx, cancel := context.WithTimeout(ctx, m.Window)

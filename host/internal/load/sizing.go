@@ -26,7 +26,7 @@ import (
 // sizingCommand is the argument that measures the sizing table.
 const sizingCommand = "sizing"
 
-// size is the load of a row of the sizing table.
+// size is the load in one row of the sizing table.
 type size struct {
 	pods, readers, informers int
 	rate                     float64 // objects written per second
@@ -42,7 +42,7 @@ var sizes = []size{
 	{50_000, 10, 0, 20}, {50_000, 200, 20, 200},
 }
 
-// usage is what a connector used.
+// usage contains the resources that a connector used.
 type usage struct {
 	changes float64       // changes of pods per second
 	start   time.Duration // processor time until all clients were in sync
@@ -51,7 +51,7 @@ type usage struct {
 	peak    int64         // their maximum
 }
 
-// sizing is a measurement of the table.
+// sizing measures the sizing table.
 type sizing struct {
 	Config
 	sizes  []size
@@ -147,7 +147,7 @@ func (s *sizing) measure(ctx context.Context, k *cluster, size size) (u usage, e
 	return u, c.observe(size, s.window, &u)
 }
 
-// crowd is the clients of one connector.
+// crowd contains the clients of one connector.
 type crowd struct {
 	cluster *cluster
 	target  *process
@@ -159,7 +159,7 @@ type crowd struct {
 	err  error // why a client ended early
 }
 
-// connect returns when all clients have the complete state.
+// connect connects all clients, and returns when they have the complete state.
 func (c *crowd) connect(starting context.Context, size size) error {
 	if err := c.reader(starting, 0); err != nil { // the others do not wait for the first list
 		return err
@@ -218,7 +218,7 @@ func (c *crowd) informer(starting context.Context, i int) error {
 		err := informer.read()
 		c.fail(fmt.Errorf("informer %d ended after %d events: %w", i, informer.changes.Load(), err))
 	})
-	// Changes before the last initial event would wait in the queue of the watch, which is short.
+	// Changes before the last initial event would fill the queue of the watch, which is short.
 	for informer.changes.Load() < int64(c.cluster.sim.Pods()) {
 		if !sleep(starting, 20*time.Millisecond) {
 			return fmt.Errorf("informer %d received %d events: %w", i, informer.changes.Load(), starting.Err())
@@ -266,8 +266,8 @@ func (c *crowd) write(ctx context.Context, perSecond float64) error {
 	return nil
 }
 
-// printSizing writes the table in Markdown. Each value is the median, and the cores also
-// have the lowest and the highest.
+// printSizing writes the table in Markdown. Each value is the median. For the cores, the
+// lowest and the highest value are written too.
 func printSizing(out io.Writer, sizes []size, rows [][]usage) error {
 	text := "| Pods | Changes per second | Readers | Informers | CPU time to start | CPU | lowest to highest | Memory | Peak |\n" +
 		"|---|---|---|---|---|---|---|---|---|\n"

@@ -1,5 +1,5 @@
-// Package memory keeps the process below the limit max-memory, so that it refuses
-// work before the kernel kills it.
+// Package memory keeps the memory of the process below the limit max-memory. The
+// process refuses work before the kernel would kill it.
 //
 // It measures the memory that the Go runtime has obtained from the system and not
 // returned. Unlike the resident set, this excludes pages of files, which the kernel

@@ -15,7 +15,7 @@ import (
 )
 
 // Fractions of the limit, in percent. A process that has reached its limit refuses
-// work until it uses less than resumePercent. That is above the garbage collector's
+// work until it uses less than resumePercent. This is above the garbage collector's
 // target, so that the process can reach it.
 const (
 	ceilingPercent = 90 // percent of the memory of the cgroup or the machine
@@ -23,9 +23,9 @@ const (
 	resumePercent  = 95
 )
 
-// growthPercent is how much the heap of a connector grows between two runs of the
-// garbage collector, in percent of the live heap. A run delays deliveries, so fewer
-// runs shorten their 99th percentile; host/PERFORMANCE.md has the measurements.
+// growthPercent is the growth of a connector's heap between two runs of the garbage
+// collector, in percent of the live heap. A run delays deliveries, so fewer runs
+// shorten their 99th percentile; host/PERFORMANCE.md has the measurements.
 const growthPercent = 300
 
 const (
@@ -66,7 +66,7 @@ func Collect(limits *limit.Set) {
 
 // CollectLess makes the garbage collector run less often, unless the environment
 // variable GOGC sets its frequency or the memory has no limit. The target of [Collect]
-// still holds: the collector runs more often as memory approaches it.
+// still applies, so the collector runs more often as memory approaches it.
 func CollectLess() {
 	if os.Getenv("GOGC") == "" && debug.SetMemoryLimit(-1) < math.MaxInt64 {
 		debug.SetGCPercent(growthPercent)
@@ -80,12 +80,12 @@ func percent(bytes, percent int64) int64 { return bytes / 100 * percent }
 type Crowd interface {
 	// Count returns the number of readers.
 	Count() int
-	// Shed disconnects the newest readers of the heaviest clients: one percent of
-	// all readers, and at least one. At least keep readers remain.
+	// Shed disconnects the newest readers of the heaviest clients. It disconnects one
+	// percent of all readers, and at least one. At least keep readers remain.
 	Shed(keep int)
 }
 
-// Guard measures the process and records whether it has reached max-memory.
+// Guard measures the memory of the process and records whether it has reached max-memory.
 type Guard struct {
 	Limits *limit.Set
 	Crowds []Crowd

@@ -4,8 +4,8 @@ package redact
 import "strings"
 
 // URL returns a URL without its user and password. The text may be an invalid URL,
-// because the password itself may be malformed. Therefore everything up to the last
-// @ counts as password.
+// because the password itself may be malformed. Everything between the scheme and
+// the last @ is therefore removed.
 func URL(text string) string {
 	at := strings.LastIndexByte(text, '@')
 	if at < 0 {

@@ -13,13 +13,13 @@ import (
 	"time"
 )
 
-// binary is the command, built for a platform.
+// binary is the command built for a platform.
 type binary struct {
 	platform platform
 	path     string
 }
 
-// documents are the files that go into every archive.
+// documents are the files that every archive contains.
 var documents = []string{"LICENSE", "README.md", "host/THIRD_PARTY.md"}
 
 // artifacts builds the release files of the current commit in o.out.
@@ -53,7 +53,7 @@ func (r repository) artifacts(ctx context.Context, o options, binDir string, whe
 	return writeChecksums(o.out)
 }
 
-// binary builds the command for a platform. It is static, because it does not use
+// binary builds the command for a platform. The command is static, because it does not use
 // cgo.
 func (r repository) binary(ctx context.Context, p platform, version, dir string) (binary, error) {
 	name := "watchglass"

@@ -24,7 +24,7 @@ func checkVersion(version string) error {
 	return nil
 }
 
-// check returns an error if the version cannot be released from the repository.
+// check returns an error if the version cannot be released from the repository's current commit.
 func (r repository) check(ctx context.Context, version string) error {
 	if err := checkVersion(version); err != nil {
 		return err

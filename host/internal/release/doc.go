@@ -5,17 +5,16 @@
 //	release -version v0.2.0 -out build/release
 //
 // It clones the commit, and builds the wasm module, the npm package and the page in
-// the clone. It adds the module and the page in a separate commit, because go
-// install and go get use only files in git. That commit gets the tag, and no branch
-// contains it. The archives, the npm tarball, the image and the SBOMs are built from
-// the tag. The tag is copied to the repository last, so a failed release leaves no
-// tag.
+// the clone. It adds the module and the page in a separate commit, because go install
+// and go get use only files in git. The tag is on that commit, and no branch contains
+// it. The archives, the npm tarball, the image and the SBOMs are built from the tag.
+// The tag is copied to the repository last, so a failed release leaves no tag.
 //
-// The same commit and tools produce the same tag and the same bytes: all times are the
-// commit time, and paths are omitted.
+// The same commit and tools produce the same tag and the same bytes, because all times
+// are the commit time, and paths are omitted.
 //
-// If a frame between readers and connectors has changed since the last release, a
-// release needs a new version of the protocol.
+// If a frame between readers and connectors has changed since the last release, the
+// release must have a new version of the protocol.
 //
 //	release -image -version dev -out build/image
 //

@@ -71,8 +71,8 @@ func imageFromWorkingTree(ctx context.Context, o options, stdout, stderr io.Writ
 
 func imageName(version string) string { return "watchglass_" + version + "_image" }
 
-// writeImage writes a tar file with an OCI layout of the binaries for image
-// platforms. It also writes the digest that the image has in every registry.
+// writeImage writes a tar file with an OCI layout, with an image for each image platform.
+// It also writes the digest that the image has in every registry.
 func (r repository) writeImage(ctx context.Context, binaries []binary, o options, when time.Time) error {
 	commit, err := r.git(ctx, "rev-parse", "HEAD")
 	if err != nil {
@@ -139,8 +139,8 @@ func newImage(b binary, version, commit string, when time.Time) (v1.Image, error
 	return mutate.ConfigFile(image, config)
 }
 
-// newLayer returns the only layer. All files belong to root, and the user of the
-// image cannot change them.
+// newLayer returns the only layer of an image. All files belong to root, and the user of
+// the image cannot change them.
 func newLayer(b binary, when time.Time) (v1.Layer, error) {
 	var roots bytes.Buffer
 	for root := range bundle.Roots() {

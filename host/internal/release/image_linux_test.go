@@ -64,8 +64,8 @@ func imageFor(t *testing.T, index v1.ImageIndex, arch string) v1.Image {
 	return nil
 }
 
-// skipWithoutNamespaces skips the test if the system does not permit a change of the
-// root directory.
+// skipWithoutNamespaces skips the test if the system does not permit changes of the root
+// directory.
 func skipWithoutNamespaces(t *testing.T, err error) {
 	t.Helper()
 	var exit *exec.ExitError

@@ -17,9 +17,9 @@ var (
 	recordedFrame   = regexp.MustCompile(`testdata/wire/([^:]+)\.json:\s*"hex": "([0-9a-f]+)"`)
 )
 
-// checkProtocol returns an error if a frame between readers and connectors differs from
-// the last release, and the version of the protocol does not. Ends of one version must
-// understand each other.
+// checkProtocol returns an error if a frame between readers and connectors has changed
+// since the last release, but the version of the protocol has not. Peers with the same
+// version must be compatible.
 func (r repository) checkProtocol(ctx context.Context, version string) error {
 	last, err := r.lastBefore(ctx, version)
 	if err != nil || last == "" {
@@ -51,7 +51,7 @@ func (r repository) lastBefore(ctx context.Context, version string) (last string
 	return last, err
 }
 
-// protocol is the protocol of a commit.
+// protocol describes the protocol of a commit.
 type protocol struct {
 	version string            // empty if the commit has none
 	frames  map[string]string // recorded bytes between readers and connectors, in hexadecimal, by name
@@ -83,8 +83,8 @@ func (r repository) protocol(ctx context.Context, commit string) (protocol, erro
 	return p, nil
 }
 
-// between reports whether a frame travels between readers and connectors. Its type is the
-// first byte. The highest bit marks frames that a peer may skip.
+// between reports whether a frame is sent between readers and connectors. Its type is
+// the first byte. The highest bit marks frames that a peer may skip.
 func between(hex string) bool { return strings.ContainsRune("01289a", rune(hex[0])) }
 
 func optional(hex string) bool { return hex[0] >= '8' }

@@ -8,8 +8,8 @@ import (
 )
 
 // TestAChangedProtocolNeedsANewVersion changes the recorded frames after a release. The
-// type of a frame is its first byte: 01 and 10 are required, 86 is optional, and 41 does
-// not leave a process.
+// type of a frame is its first byte. Types 01 and 10 are required, 86 is optional, and
+// 41 is used only within a process.
 func TestAChangedProtocolNeedsANewVersion(t *testing.T) {
 	dir := t.TempDir()
 	shell(t, dir, `git init -q .

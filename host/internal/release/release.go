@@ -11,12 +11,12 @@ import (
 	"time"
 )
 
-// products are the directories with files that go install and go get need, but that
-// git ignores.
+// products are the directories with files that go install and go get need, but
+// which git ignores.
 var products = []string{"host/client/module", "host/server/page"}
 
-// author is the author of release commits, which therefore do not depend on the user
-// who runs the command.
+// author is the author of release commits. It is fixed, so that commits do not
+// depend on the user who runs the command.
 var author = []string{"watchglass", "release@watchglass.invalid"}
 
 // release builds a version, writes its files and creates its tag.
@@ -109,7 +109,7 @@ func (r repository) setVersion(version string) error {
 	return nil
 }
 
-// in returns the repository with a subdirectory in which to run commands.
+// in returns the repository with a subdirectory as the directory of commands.
 func (r repository) in(dir string) *repository {
 	return &repository{dir: filepath.Join(r.dir, dir), log: r.log}
 }
@@ -120,7 +120,7 @@ func (r repository) in(dir string) *repository {
 func hermetic() []string { return []string{"GOFLAGS=-buildvcs=false", "GOWORK=off", "GOEXPERIMENT="} }
 
 // tag commits the products and the version on top of the current commit. It tags
-// that commit, and returns its time.
+// the new commit, and returns its time.
 func (r repository) tag(ctx context.Context, version string) (time.Time, error) {
 	when, err := r.commitTime(ctx)
 	if err != nil {

@@ -66,7 +66,7 @@ func (r repository) commitTime(ctx context.Context) (time.Time, error) {
 	return time.Unix(seconds, 0).UTC(), nil
 }
 
-// clone checks the current commit out into a new directory.
+// clone creates a clone of the repository at the current commit in a new directory.
 func (r repository) clone(ctx context.Context, dir string) (repository, error) {
 	commit, err := r.git(ctx, "rev-parse", "HEAD")
 	if err != nil {

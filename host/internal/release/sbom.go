@@ -35,7 +35,7 @@ type file struct{ name, sum string }
 // thirdParty is the listing of every linked module and its license. Lint checks it.
 const thirdParty = "host/THIRD_PARTY.md"
 
-// standardLibrary is the name of Go's own packages in the listing and in package URLs.
+// standardLibrary is the name of Go's standard library in the listing and in package URLs.
 const standardLibrary = "std"
 
 // writeSBOMs describes the binaries and the other files in o.out.
@@ -83,8 +83,8 @@ func listed(document string) []module {
 	return all
 }
 
-// linked returns the listed modules, with the version of Go. A binary that contains
-// a module that is not listed is an error.
+// linked returns the listed modules, with the version of Go. It returns an error if a
+// binary contains a module that is not listed.
 func linked(binaries []binary, known []module) ([]module, error) {
 	all := slices.Clone(known)
 	for _, b := range binaries {

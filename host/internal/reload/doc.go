@@ -3,7 +3,7 @@
 // A [Watcher] reads every file at an interval and compares the content. It therefore
 // detects files that are written in place, renamed over, or replaced through a
 // symbolic link, as Kubernetes does with mounted Secrets. It loads a Group if one of
-// its files has changed, or if the process is asked to, as by SIGHUP.
+// its files has changed, or on request, as by SIGHUP.
 //
 // Rotation writes a certificate and its key one after the other. Therefore the
 // Watcher retries a failed load once after a short delay, before it logs and

@@ -14,7 +14,7 @@ import (
 const (
 	// Interval is the time between two checks of the files.
 	Interval = 5 * time.Second
-	// Again is the time until the retry of a failed load.
+	// Again is the delay before the retry of a failed load.
 	Again = time.Second
 )
 
@@ -24,8 +24,8 @@ type Group struct {
 	Name string
 	// Files returns the paths. A load may change them.
 	Files func() []string
-	// Load reads the files and puts their content in use. After an error, the
-	// previous content stays in use.
+	// Load reads the files and applies their content. After an error, the previous content
+	// stays in use.
 	Load func() error
 }
 
@@ -51,8 +51,8 @@ type watched struct {
 // NewWatcher returns a Watcher without groups.
 func NewWatcher(log *slog.Logger) *Watcher { return &Watcher{log: log} }
 
-// Add loads a group for the first time. If that succeeds, the Watcher watches the
-// group from then on.
+// Add loads a group for the first time. If this succeeds, the Watcher watches the group
+// from then on.
 func (w *Watcher) Add(g Group) error {
 	content := digest(g.Files()) // before Load, so that no change is missed
 	if err := g.Load(); err != nil {
@@ -62,8 +62,8 @@ func (w *Watcher) Add(g Group) error {
 	return nil
 }
 
-// Run watches the files until ctx ends. A value from now makes it load every group
-// immediately, changed or not.
+// Run watches the files until ctx ends. When it receives a value from now, it loads every
+// group immediately, whether changed or not.
 func (w *Watcher) Run(ctx context.Context, now <-chan struct{}) {
 	timer := time.NewTimer(Interval)
 	defer timer.Stop()
@@ -86,7 +86,7 @@ func (w *Watcher) Run(ctx context.Context, now <-chan struct{}) {
 	}
 }
 
-// check loads a group if that is due, and reports whether to retry it soon.
+// check loads a group if a load is due. It reports whether the load must be retried after Again.
 func (w *Watcher) check(g *watched, asked bool) (again bool) {
 	content := digest(g.Files())
 	if asked || content != g.content && !g.due {

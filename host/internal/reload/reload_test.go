@@ -27,7 +27,7 @@ type pair struct {
 	*Watcher
 }
 
-// run starts a Watcher of a pair with virtual time.
+// run runs a test with a Watcher of a pair, in virtual time.
 func run(t *testing.T, test func(*pair)) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {

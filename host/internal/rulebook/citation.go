@@ -29,13 +29,13 @@ type Citation struct {
 	Where string // file:line
 }
 
-// GoTests are the tests of a tree, with the rules that they cite.
+// GoTests contains the tests of a source tree, with the rules that they cite.
 type GoTests struct {
 	// Named maps rules to the tests and subtests that are named after them.
 	Named map[string][]Test
-	// Cited are the rules that a test cites in its name and doc comment.
+	// Cited maps each test to the rules that it cites in its name and doc comment.
 	Cited map[Test][]string
-	// Citations are all of these, and the comments with text such as "rule W7".
+	// Citations contains all of these citations, and the comments with text such as "rule W7".
 	Citations []Citation
 }
 
@@ -86,7 +86,7 @@ func (t *GoTests) addFile(file, relative string) error {
 			t.addFunction(pkg, f, where)
 		}
 	}
-	// A suite for several packages is in its own package.
+	// A suite that several packages run is in its own package, whose files are not named _test.go.
 	if isTest || strings.HasSuffix(pkg, "test") {
 		t.addSubtests(pkg, syntax, where)
 	}

@@ -15,11 +15,11 @@ import (
 // repository.
 const ScenarioDir = "testdata/scenarios"
 
-// Claims are the mutants with the tests and scenarios that claim to catch them. A
-// mutant lists Go tests; a scenario lists mutants in its header.
+// Claims contains the mutants, with the tests and scenarios that claim to catch them. A
+// mutant lists Go tests. A scenario lists mutants in its header.
 type Claims struct {
 	Mutants []*Mutant
-	// Scenarios are the names of the scenarios that claim a mutant.
+	// Scenarios maps the name of a mutant to the names of the scenarios that claim it.
 	Scenarios map[string][]string
 
 	all []*coretest.Scenario

@@ -8,8 +8,8 @@ import (
 // Coverage contains the proofs of each rule of the rulebook.
 type Coverage struct {
 	Rules []*Rule
-	// ByName and ByMutant are the proofs of a rule as SEMANTICS.md defines them:
-	// tests named after it, and mutants claimed by tests that cite it.
+	// ByName and ByMutant map a rule to its proofs as SEMANTICS.md defines them. ByName has
+	// the tests named after it, and ByMutant the mutants claimed by tests that cite it.
 	ByName, ByMutant map[string][]string
 	// Dangling are citations of rules that do not exist.
 	Dangling []Citation

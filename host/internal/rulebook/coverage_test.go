@@ -30,8 +30,8 @@ func TestParseRules(t *testing.T) {
 	}
 }
 
-// treeWith creates a repository with one rule for each kind of proof, and lines
-// that must not count.
+// treeWith creates a repository with one rule for each kind of proof, and with lines that
+// must not count as proofs.
 func treeWith(t *testing.T, files map[string]string) (root string) {
 	root = t.TempDir()
 	for name, text := range files {

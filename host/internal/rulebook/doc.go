@@ -13,10 +13,10 @@
 //
 // Scenarios claim mutants in their headers. The runner applies one mutant at a time
 // with the -overlay flag of the go command, so production code needs no hooks. Every
-// claim must hold. Each test that the mutant names, each scenario that names the
+// claim must hold: each test that the mutant names, each scenario that names the
 // mutant, and at least one of the simulation's seeds must fail.
 //
-// A mutant can also change the TypeScript of the edge (js/src/edge), which is bundled
-// without overlays. Its Go tests then run in a copy of the repository that consists of
-// links and the changed bundles.
+// A mutant can also change the TypeScript of the edge (js/src/edge), for which there
+// are no overlays. The mutant's Go tests then run in a copy of the repository that
+// consists of links and the changed bundles.
 package rulebook

@@ -11,9 +11,9 @@ import (
 	"strings"
 )
 
-// The edge's TypeScript has no overlays. A mutant of it gets a mirror. This is a
+// The edge's TypeScript has no overlays, so its mutants use mirrors. A mirror is a
 // directory with links to the files of the repository, and with copies of the sources
-// of the bundles. The bundles are built in the mirror, and the tests run there.
+// of the bundles. The bundles are built in the mirror, and the tests run in it.
 const (
 	scriptDir = "js/src"
 	workerDir = "examples/edge"
@@ -28,7 +28,7 @@ var bundles = []struct {
 	{workerDir, []string{"node", "build.mjs"}},
 }
 
-// isScript reports whether a mutant changes the file in a mirror.
+// isScript reports whether a file is TypeScript, which mutants change in a mirror.
 func isScript(file string) bool { return strings.HasPrefix(file, scriptDir+"/") }
 
 // hasScripts reports whether the mutant changes TypeScript.

@@ -13,15 +13,15 @@ import (
 // MutantDir is the directory of the mutants, relative to the root of the repository.
 const MutantDir = "core/sim/mutants"
 
-// Mutant is one deliberate bug, as data.
+// Mutant describes one deliberate bug.
 type Mutant struct {
 	Name  string // the file name without its extension
 	What  string // the wrong behavior, in one sentence
 	Rules []string
 	// Tests are the Go tests that must fail.
 	Tests []Test
-	// Seeds is the number of simulation seeds to run, starting at 1. At least one of
-	// them must fail. Zero means that the simulation does not run.
+	// Seeds is the number of simulation seeds to run, starting at seed 1. At least
+	// one of them must fail. Zero means that the simulation does not run.
 	Seeds int
 
 	path  string
@@ -181,9 +181,9 @@ func (m *Mutant) Apply(root string) (map[string]string, error) {
 	return files, nil
 }
 
-// apply replaces the lines, which must occur exactly once. Lines are compared
-// without the white space around them, so that a change of indentation does not
-// invalidate a mutant.
+// apply returns the text with the lines replaced, which must occur exactly once.
+// Lines are compared without the white space around them, so that a change of
+// indentation does not invalidate a mutant.
 func (h *hunk) apply(text string) (string, error) {
 	lines := strings.Split(text, "\n")
 	var found []int

@@ -65,7 +65,7 @@ func TestApplyReplacesLinesThatOccurOnce(t *testing.T) {
 	}
 }
 
-// A code change that invalidates a mutant fails here, long before make mutants runs.
+// This test fails for a code change that invalidates a mutant, long before make mutants runs.
 func TestEveryMutantApplies(t *testing.T) {
 	mutants, err := rulebook.LoadMutants(root)
 	require.NoError(t, err)
@@ -82,8 +82,8 @@ func TestEveryMutantApplies(t *testing.T) {
 	}
 }
 
-// Each mutant is claimed. The header of each scenario names its rules and at least
-// one mutant that the scenario must detect.
+// Each mutant is claimed by a test, a scenario or the simulation. The header of each
+// scenario names its rules and at least one mutant that the scenario must detect.
 func TestEveryMutantAndScenarioHasClaims(t *testing.T) {
 	claims, err := rulebook.LoadClaims(root)
 	require.NoError(t, err)

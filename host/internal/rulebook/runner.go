@@ -31,7 +31,7 @@ type Runner struct {
 	Temp string // directory for overlays and binaries
 }
 
-// ErrBuild reports that a mutant does not compile, so no claim was tested.
+// ErrBuild reports that a mutant does not build, so no claim was tested.
 var ErrBuild = errors.New("the mutant does not build")
 
 // Result contains the claims that hold and those that do not.
@@ -201,7 +201,7 @@ func record(ctx context.Context, binary, dir string, siblings []string, verdicts
 	}
 }
 
-// byParent groups tests that one pattern can select: subtests of the same test.
+// byParent groups the tests that one pattern can select, which are subtests of the same test.
 func byParent(tests []string) map[string][]string {
 	groups := map[string][]string{}
 	for _, t := range tests {

@@ -11,7 +11,7 @@ import (
 // SemanticsPath is the rulebook, relative to the root of the repository.
 const SemanticsPath = "core/SEMANTICS.md"
 
-// Status is the conformance of watchglass to a rule.
+// Status describes the conformance of watchglass to a rule.
 type Status string
 
 // The possible statuses of a rule.

@@ -29,7 +29,7 @@ func read(path string) ([]byte, error) {
 	return content, nil
 }
 
-// parse returns the settings of a YAML file in their order.
+// parse returns the settings of a YAML file, in the order of the file.
 func parse(path string, content []byte) ([]setting, error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(content))
 	var document yaml.Node

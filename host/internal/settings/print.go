@@ -16,9 +16,9 @@ import (
 // urls is the annotation of flags whose values are URLs or addresses.
 const urls = "watchglass_urls"
 
-// MarkURLs makes [Text] redact everything before the last @ of a flag's values. Other
-// flags are redacted only if they have a scheme, because names of contexts and files
-// may contain an @.
+// MarkURLs makes [Text] redact everything before the last @ of a flag's values. The
+// values of other flags are redacted only if they have a scheme, because names of
+// contexts and files may contain an @.
 func MarkURLs(flags *pflag.FlagSet, name string) {
 	flags.Lookup(name).Annotations = map[string][]string{urls: nil}
 }
@@ -77,7 +77,7 @@ func conceal(f *pflag.Flag, value string) string {
 	return value
 }
 
-// quote returns JSON, which is also YAML. JSON has a form for every string and list.
+// quote returns a value as JSON, which is also YAML and can represent every string and list.
 func quote(value any) string {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)

@@ -12,15 +12,15 @@ import (
 
 const prefix = "WATCHGLASS_"
 
-// The flags of this package, and the flag of cobra, which only the command line sets.
+// The flags of this package and of cobra that only the command line can set.
 const (
 	fileFlag  = "config"
 	printFlag = "print-config"
 	helpFlag  = "help"
 )
 
-// serviceLink matches the variables that Kubernetes adds to a pod for a Service with
-// the name watchglass, or with a name that begins with watchglass-.
+// serviceLink matches the variables that Kubernetes adds to a pod for a Service
+// named watchglass, or whose name begins with watchglass-.
 var serviceLink = regexp.MustCompile(`^WATCHGLASS_(.+_)?(SERVICE_HOST|SERVICE_PORT(_.+)?|PORT(_\d+_(TCP|UDP|SCTP)(_(PORT|PROTO|ADDR))?)?)$`)
 
 // Loader sets the flags of one command.
@@ -40,7 +40,7 @@ func New(flags *pflag.FlagSet) *Loader {
 	return l
 }
 
-// Error is a setting of the environment or the file that a flag does not accept.
+// Error reports a setting of the environment or the file that a flag does not accept.
 type Error struct {
 	Origin string // the variable, or the file and line
 	Err    error
@@ -49,12 +49,12 @@ type Error struct {
 // Error implements error.
 func (e *Error) Error() string { return e.Origin + ": " + e.Err.Error() }
 
-// Unwrap implements the interface of errors.As.
+// Unwrap returns the error of the flag.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Load sets every flag that the command line has not set. Environ has the format of
-// os.Environ. Variables that foreign accepts, by the name of their flag, belong to
-// other programs and are ignored.
+// Load sets every flag that the command line has not set. environ has the format of
+// os.Environ. Variables for whose flag names foreign returns true belong to other
+// programs and are ignored.
 func (l *Loader) Load(environ []string, foreign func(name string) bool) error {
 	l.settings(func(f *pflag.Flag) {
 		if f.Changed {

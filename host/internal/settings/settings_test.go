@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// values are the flags of a command.
+// values contains the values of a command's flags.
 type values struct {
 	listen   string
 	readers  int

@@ -72,8 +72,8 @@ func TestMetamorphic_ModuleAndNative(t *testing.T) {
 // they receive.
 func TestMetamorphic_Codecs(t *testing.T) {
 	const padding = 400
-	// This is not the schema's dictionary, which shares little with the simulation's
-	// objects.
+	// The schema's own dictionary is not used, because it has little in common with the
+	// simulation's objects.
 	dictionary := []byte(`{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p","namespace":"ns","uid":"h1-","labels":{` + strings.Repeat("=", padding))
 	compressed := 0
 	codec := func(dictionary []byte) sim.Codec {

@@ -1,4 +1,4 @@
-// Package skewtest has recorded readers and connectors of every version of the protocol.
+// Package skewtest contains recorded readers and connectors of every version of the protocol.
 package skewtest
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// Bytes are written in hexadecimal.
+// Bytes are bytes that are written in hexadecimal in JSON.
 type Bytes []byte
 
 // UnmarshalText implements encoding.TextUnmarshaler.
@@ -32,7 +32,7 @@ type Response struct {
 	Text string
 }
 
-// Version is a file of testdata/skew, whose README has the meaning of each field.
+// Version is a file of testdata/skew, whose README explains each field.
 type Version struct {
 	Version                 uint32
 	Hello, Welcome, Refused Bytes
@@ -43,7 +43,7 @@ type Version struct {
 	Welcomed chan<- wire.Type `json:"-"`
 }
 
-// Load returns all versions, and checks that the current one is among them.
+// Load returns all recorded versions, and checks that they include the current one.
 func Load(t testing.TB) []Version {
 	t.Helper()
 	files, err := filepath.Glob("../../testdata/skew/v*.json")

@@ -1,5 +1,5 @@
 // Package slowlink simulates slow links. A Listener is an in-memory network with a slow
-// downlink, for tests under testing/synctest: with virtual time, a slow transfer of hours
+// downlink, for tests under testing/synctest. In virtual time, a slow transfer of hours
 // takes milliseconds. A Proxy forwards TCP connections between processes in real time.
 package slowlink
 

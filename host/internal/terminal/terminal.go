@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// unsafe reports whether a terminal interprets a rune instead of showing it: C0
-// and C1 controls, and the controls that reorder the text around them.
+// unsafe reports whether a terminal interprets a rune instead of showing it. These
+// are the C0 and C1 controls, and the controls that reorder the text around them.
 func unsafe(r rune) bool {
 	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)
 }
@@ -28,8 +28,8 @@ func Text(text string) string {
 }
 
 // NewWriter returns a writer that escapes controls other than newlines and tabs as
-// JSON does, "\u001b". The value of a JSON document stays the same. Invalid UTF-8
-// becomes U+FFFD, so each Write must end with a complete rune.
+// in JSON, such as "\u001b". The value of a JSON document stays the same. Invalid
+// UTF-8 becomes U+FFFD, so each Write must end with a complete rune.
 func NewWriter(w io.Writer) io.Writer { return writer{w} }
 
 type writer struct{ io.Writer }

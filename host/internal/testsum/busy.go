@@ -8,8 +8,8 @@ import (
 	"os/exec"
 )
 
-// keepBusy uses one processor until in ends. It ends when in ends, regardless of how
-// the parent process ends.
+// keepBusy uses one processor until in ends. The process therefore ends with its parent, in
+// whatever way the parent ends.
 func keepBusy(in io.Reader) {
 	go func() {
 		_, _ = io.Copy(io.Discard, in)

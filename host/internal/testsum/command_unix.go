@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// command returns a command that ends with ctx. Processes that it starts also end,
+// command returns a command that ends with ctx. Processes that the command starts also end,
 // if they stay in its process group.
 func command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	c := exec.CommandContext(ctx, name, args...)

@@ -14,11 +14,10 @@ import (
 	"time"
 )
 
-// outputDir has a file with the output of each test that failed.
+// outputDir is the directory with the output of each failed test.
 const outputDir = "build/flakes"
 
-// unit contains the tests that run in one process: a Go package or a file
-// for Node.
+// unit is a Go package or a file for Node, whose tests run in one process.
 type unit struct {
 	name string
 	// run runs the tests once. An error without a failed test counts as a failure of
@@ -27,8 +26,8 @@ type unit struct {
 }
 
 // findFlakes runs each unit count times beside busy processes, up to jobs units at a
-// time. It returns the exit code: 1 if a test failed at least once, 2 if the units
-// cannot be run.
+// time. It returns the exit code, which is 1 if a test failed at least once, and 2
+// if the units cannot be run.
 func findFlakes(ctx context.Context, count, load, jobs int, patterns []string) int {
 	fail := func(err error) int {
 		fmt.Fprintln(os.Stderr, "flakes:", err)
@@ -132,8 +131,8 @@ func (f *flakes) once(ctx context.Context, u unit) []result {
 	return failuresOf(u.name, results, err, messages.String())
 }
 
-// count records a run of a test with 0 or 1 failures, and returns how often the test
-// has failed.
+// count records a run of a test with 0 or 1 failures, and returns the total number
+// of the test's failures.
 func (f *flakes) count(id testID, failures int) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -141,8 +140,8 @@ func (f *flakes) count(id testID, failures int) int {
 	return f.tests[id]
 }
 
-// failuresOf returns the failures of a run that have a cause of their own. It omits
-// tests whose subtests failed, and includes the unit only if no test failed.
+// failuresOf returns the failures of a run that have their own cause. It omits tests
+// whose subtests failed, and includes the unit only if no test failed.
 func failuresOf(unit string, results []result, err error, messages string) []result {
 	var failures []result
 	for _, r := range results {
@@ -191,8 +190,8 @@ func (f *flakes) write(id testID, run int, output string) error {
 	return cmp.Or(err, file.Close())
 }
 
-// summary prints a line for each test that failed and one for all, and returns the exit
-// code.
+// summary prints a line for each failed test and a line with totals, and returns the
+// exit code.
 func (f *flakes) summary(interrupted bool) int {
 	flaky := 0
 	for _, times := range f.tests {
@@ -213,7 +212,7 @@ func (f *flakes) summary(interrupted bool) int {
 	return 0
 }
 
-// ran returns how many tests ran, without the units themselves.
+// ran returns the number of tests that ran, without the units themselves.
 func (f *flakes) ran() int {
 	n := 0
 	for id := range f.tests {

@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// scripted is a unit whose runs give the results of a script, in turn.
+// scripted returns a unit whose runs have the given results, in turn.
 func scripted(name string, runs ...[]result) unit {
 	n := 0
 	return unit{name, func(_ context.Context, messages io.Writer, each func(result)) error {
@@ -102,8 +102,8 @@ func TestInterruptEndsTheRunsAndDropsTheUnfinishedOne(t *testing.T) {
 	}, lastLines(out, 2))
 }
 
-// TestJobsRunUnitsBesideEachOther has two units that wait for each other, which only
-// parallel runs can do, and three more than there are jobs.
+// TestJobsRunUnitsBesideEachOther has two units that wait for each other, so that only
+// parallel runs can end, and three further units, more than there are jobs.
 func TestJobsRunUnitsBesideEachOther(t *testing.T) {
 	f, out := newFlakes(t)
 	meet := make(chan struct{})
@@ -125,8 +125,8 @@ func TestJobsRunUnitsBesideEachOther(t *testing.T) {
 	require.Equal(t, "flakes: 50 runs, 5 tests, 0 flaky", lastLines(out, 1)[0])
 }
 
-// TestUnitsOfBothKinds runs a Go package and a file of Node's that fail in every other
-// run: each counts its runs in a file.
+// TestUnitsOfBothKinds runs a Go package and a Node file that fail in every other run.
+// Each counts its runs in a file.
 func TestUnitsOfBothKinds(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: compiles a package")
@@ -189,8 +189,9 @@ test("skipped", { skip: "a reason" }, () => {});
 	require.Contains(t, string(text), "an even run")
 }
 
-// TestFileThatHangsEndsWithItsProcesses gives a file a process that has its standard
-// output, for which Node waits, and a connection, which closes when the process ends.
+// TestFileThatHangsEndsWithItsProcesses has a file that starts a process. Node waits for
+// the process, because it has the file's standard output. A connection of the process
+// closes when it ends.
 func TestFileThatHangsEndsWithItsProcesses(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -235,8 +236,8 @@ test("group", async (t) => {
 }
 
 // TestInterruptEndsAllProcesses interrupts the program while a test hangs. The test has a
-// connection, and all processes of the program have a pipe. Both close when their
-// processes end.
+// connection, and all processes of the program have a pipe. Both are closed when the
+// processes have ended.
 func TestInterruptEndsAllProcesses(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: compiles the program")

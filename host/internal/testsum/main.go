@@ -3,7 +3,7 @@
 // failed". With -conformance it runs the suites that compare the project with
 // Kubernetes itself, and prints a line for each suite before the final one.
 //
-// With -flakes it runs packages and test files many times, to find flaky tests: see
+// With -flakes it runs packages and test files many times to find flaky tests; see
 // flakes.go.
 package main
 

@@ -20,8 +20,8 @@ const (
 	skipped
 )
 
-// result is the result of a test, or of a whole unit if test is empty: a Go package or
-// a file of Node tests.
+// result is the result of a test. If test is empty, it is the result of a unit, which is a
+// Go package or a file of Node tests.
 type result struct {
 	unit, test string
 	outcome    outcome

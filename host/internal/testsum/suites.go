@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// suite is a list of units. The Go suite has one unit, the command for all packages.
+// suite is a list of units. The Go suite has one unit, a command for all packages.
 type suite struct {
 	name   string
 	units  []unit
@@ -22,12 +22,12 @@ type suite struct {
 // reporter is the reporter for Node's test runner whose output readNode parses.
 const reporter = "./host/internal/testsum/reporter.mjs"
 
-// conformance returns the suites of host/conformance. They run in turn, because
-// their packages start servers and use the whole machine.
+// conformance returns the suites of host/conformance. They run one after the other,
+// because their packages start servers and use the whole machine.
 //
-// tokenForOthers are upstream's cases of lists of one name that expect a continue
-// token because objects with other names follow. The token would disclose to a
-// reader of one name that others exist (rule C43).
+// tokenForOthers selects upstream's cases with lists of one name that expect a
+// continue token because objects with other names follow. The token would disclose to
+// a reader of one name that other objects exist (rule C43).
 func conformance() []suite {
 	const tokenForOthers = "^TestLists$/^ListFromCacheSnapshot/^List$/test_List_with_filter_returning_(two_items,_more_pages_possible|only_one_item,_ensure_only_a_single_page_returned)"
 
@@ -49,8 +49,9 @@ func conformance() []suite {
 	}
 }
 
-// raced are the packages with their own goroutines, without those that use etcd,
-// whose race build takes minutes. They run only under the race detector.
+// raced are the packages with their own goroutines. They run only under the race
+// detector. Packages that use etcd are omitted, because their race build takes
+// minutes.
 var raced = []string{"./host/connector", "./host/kubeapi", "./host/push", "./host/server", "./host/client"}
 
 // nodeJobs is the number of test files for Node that run at a time. Most of them wait
@@ -58,7 +59,8 @@ var raced = []string{"./host/connector", "./host/kubeapi", "./host/push", "./hos
 const nodeJobs = 3
 
 // suites returns three lanes. Go tests run four packages at a time, because the slowest
-// wait for processes. Make lint vets the packages.
+// packages wait for processes. Tests run without vet, because make lint vets the
+// packages.
 func suites() ([][]suite, error) {
 	npm, examples, err := nodeFiles()
 	if err != nil {
@@ -72,7 +74,7 @@ func suites() ([][]suite, error) {
 		{{name: "Go", units: goTest(slices.Concat([]string{"test", "-json", "-vet=off", "-p=4"}, plain)...)}},
 		{
 			{name: "Go, race detector", units: goTest(slices.Concat([]string{"test", "-json", "-vet=off", "-race"}, raced)...), suffix: " (race)"},
-			// The other packages of that module take minutes to build.
+			// The other packages of host/conformance take minutes to build.
 			{name: "selectors against Kubernetes", units: goTest("-C", "host/conformance", "test", "-json", "./selectors")},
 			{name: "the release program", units: goTest("-C", "host/internal/release", "test", "-json", ".")},
 		},
@@ -98,7 +100,7 @@ func nodeUnits(files []string) []unit {
 	return units
 }
 
-// packagesExcept returns the import paths of the module's packages without those in except.
+// packagesExcept returns the import paths of the module's packages that are not in except.
 func packagesExcept(except []string) ([]string, error) {
 	all, err := goList("./...")
 	if err != nil {

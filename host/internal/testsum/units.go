@@ -12,12 +12,12 @@ import (
 	"time"
 )
 
-// timeout ends a package that hangs. It is longer than the 10 minutes of go test,
-// for a busy machine.
+// timeout is the time after which a package is ended. It is longer than the default
+// of go test, 10 minutes, for a busy machine.
 const timeout = "20m"
 
-// nodeTimeout ends a file of Node tests that hangs. A file takes at most two minutes
-// on an idle machine.
+// nodeTimeout is the time after which a file of Node tests is ended. A file takes
+// at most two minutes on an idle machine.
 const nodeTimeout = 10 * time.Minute
 
 // findUnits returns the units that match patterns: files of Node tests by path, and
@@ -55,7 +55,7 @@ func findUnits(ctx context.Context, scratch string, patterns []string) ([]unit, 
 	return units, nil
 }
 
-// goUnits returns the packages that have tests.
+// goUnits returns a unit for each package that has tests.
 func goUnits(ctx context.Context, scratch string, patterns []string) ([]unit, error) {
 	const format = "{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}\t{{.Dir}}{{end}}"
 	out, err := exec.CommandContext(ctx, "go", append([]string{"list", "-f", format}, patterns...)...).Output()
@@ -90,7 +90,7 @@ func goUnit(name, dir, binary string) unit {
 		test := command(ctx, binary, "-test.v=test2json", "-test.paniconexit0", "-test.timeout="+timeout)
 		test.Dir = dir
 		return pipe(ctx, test, messages, func(out io.Reader, messages io.Writer, each func(result)) error {
-			// This does not use ctx, because it ends when its input ends.
+			// The command does not use ctx, because it ends when its input ends.
 			convert := exec.Command("go", "tool", "test2json", "-t", "-p", name)
 			convert.Stdin = out
 			return pipe(context.WithoutCancel(ctx), convert, messages, readGo, each)

@@ -36,7 +36,7 @@ func TestWorkflowsPinActionsByDigest(t *testing.T) {
 	}
 }
 
-// TestWorkflowsOnlyRead permits more to only one job, the release.
+// TestWorkflowsOnlyRead checks that only one job, the release, has more than read permission.
 func TestWorkflowsOnlyRead(t *testing.T) {
 	permissions := regexp.MustCompile(`(?m)^( *)permissions:.*\n(?:  +[a-z-]+: [a-z]+(?: #.*)?\n)*`)
 	for file, text := range workflows(t) {

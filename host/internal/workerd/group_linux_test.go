@@ -27,7 +27,8 @@ const nothing :Workerd.Worker = (
 );
 `
 
-// TestMain can run the test binary as a program that starts the runtime and waits.
+// TestMain runs the test binary as a program that starts the runtime and waits, if
+// WATCHGLASS_WORKERD is set.
 func TestMain(m *testing.M) {
 	if config := os.Getenv("WATCHGLASS_WORKERD"); config != "" {
 		binary, err := Find("../../..")
@@ -44,7 +45,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// A runtime that outlives its parent keeps its port, and blocks the next run.
+// A runtime that outlives its parent would keep its port, and block the next run.
 func TestRuntimeEndsWhenItsParentIsKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: runs workerd")
@@ -73,8 +74,8 @@ func TestRuntimeEndsWhenItsParentIsKilled(t *testing.T) {
 	require.ErrorIs(t, err, syscall.ECONNREFUSED)
 }
 
-// open returns a descriptor of a running process. It still refers to this process if
-// another process gets the same id.
+// open returns a descriptor of a running process. It continues to refer to this
+// process if another process gets the same ID.
 func open(t *testing.T, pid int) int {
 	t.Helper()
 	fd, err := unix.PidfdOpen(pid, 0)
@@ -84,9 +85,9 @@ func open(t *testing.T, pid int) int {
 }
 
 // waitForExit waits until a process has ended. A closed connection does not prove
-// that. The kernel closes the files of a killed process one after the other. It may
-// close connections before the listening socket, which can then still accept a
-// connection.
+// this, because the kernel closes the files of a killed process one after the
+// other. It may close connections before the listening socket, which can then still
+// accept a connection.
 func waitForExit(t *testing.T, process int) {
 	t.Helper()
 	fds := []unix.PollFd{{Fd: int32(process), Events: unix.POLLIN}}

@@ -7,6 +7,6 @@ import (
 	"syscall"
 )
 
-// apart protects the process from a terminal's interrupt, because its parent ends it
-// in time.
+// apart protects the process from a terminal's interrupt, because the parent ends the
+// process when necessary.
 func apart(command *exec.Cmd) { command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }

@@ -30,8 +30,8 @@ func Find(root string) (string, error) {
 	return "", errors.New("workerd is not installed; install it with: make js/node_modules")
 }
 
-// Process is a running runtime. It serves on the port of its configuration, or on a
-// port of its choice.
+// Process is a running runtime. It serves on the port of its configuration, or on a free
+// port if that is zero.
 type Process struct {
 	command   *exec.Cmd
 	kill      context.CancelFunc
@@ -41,15 +41,15 @@ type Process struct {
 	port      int
 }
 
-// Config contains the binary, a configuration with one socket, additional flags and
-// additional environment variables.
+// Config contains the path of the binary and of a configuration with one socket, additional
+// flags, and additional environment variables.
 type Config struct {
 	Binary, Path string
 	Flags, Env   []string
 }
 
-// Start runs a configuration. The process ends with ctx or by Stop. The caller must
-// always call Stop.
+// Start runs a configuration. The process ends when ctx ends or Stop is called. The caller
+// must always call Stop.
 func Start(ctx context.Context, config Config) (*Process, error) {
 	control, theirs, err := os.Pipe()
 	if err != nil {
@@ -98,10 +98,10 @@ func (p *Process) listening() error {
 	return nil
 }
 
-// Address returns host:port of its socket.
+// Address returns the host and port of the process's socket.
 func (p *Process) Address() string { return fmt.Sprintf("127.0.0.1:%d", p.port) }
 
-// Pid returns its process ID.
+// Pid returns the ID of the process.
 func (p *Process) Pid() int { return p.command.Process.Pid }
 
 // Done returns a channel that is closed when the process has ended.

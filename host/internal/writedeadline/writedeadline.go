@@ -1,6 +1,6 @@
-// Package writedeadline limits how long a client may accept no bytes of a response,
-// instead of the duration of the whole response. Slow clients receive large
-// responses, and clients that have stopped reading are disconnected.
+// Package writedeadline limits the time during which a client accepts no bytes of a
+// response, instead of the duration of the whole response. Slow clients can then
+// receive large responses, and clients that have stopped reading are disconnected.
 package writedeadline
 
 import (

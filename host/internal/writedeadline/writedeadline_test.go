@@ -15,8 +15,7 @@ import (
 	"github.com/watchglass/watchglass/host/internal/slowlink"
 )
 
-// serve sends the response that f writes over a slow link, and calls take with the
-// response.
+// serve sends the response that f writes over a slow link, and passes it to take.
 func serve(t *testing.T, rate int, f func(w *Writer), take func(resp *http.Response)) {
 	synctest.Test(t, func(t *testing.T) {
 		link := slowlink.Listen(rate, 128<<10)
@@ -76,7 +75,8 @@ func TestClientThatDoesNotReadIsDisconnected(t *testing.T) {
 	})
 }
 
-// The server sends the last bytes of a response after the handler has returned.
+// The server sends the last bytes of a response after the handler has returned, so Finish
+// sets their deadline.
 func TestClientThatDoesNotReadTheLastBytesIsDropped(t *testing.T) {
 	write := func(w *Writer) {
 		for range 40 { // slightly more than the network buffers

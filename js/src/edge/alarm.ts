@@ -17,8 +17,8 @@ export class Alarm {
   #stored = 0;
 
   /**
-   * The alarm ignores a reason while `wanted` returns false for it. Set its time again
-   * afterwards.
+   * Creates an alarm that ignores a reason while `wanted` returns false for it. The
+   * caller sets its time again afterwards.
    */
   constructor(storage: ObjectStorage, act: () => void, wanted: (reason: string) => boolean) {
     this.#storage = storage;
@@ -52,8 +52,8 @@ export class Alarm {
     const now = Date.now();
     const next = Math.min(...wanted.map(([, millis]) => millis));
     const near = next - now <= nearMillis;
-    // An alarm that fires too early is set again. It is therefore written once per
-    // period, not with every message.
+    // Keep a stored alarm that fires before it is needed, and set it again when it fires.
+    // It is then written once per period, not with every message.
     if (!near && this.#stored > now && this.#stored <= next) return;
     if (near) {
       this.#timer = setTimeout(() => this.#check(), Math.max(0, next - now));

@@ -1,7 +1,6 @@
 import { WatchglassError } from "../errors.js";
 
-// Responses that are longer than a frame. Each reports the memory of the part that
-// its reader has not read yet.
+// Responses that are longer than a frame. Each reports the size of its unread part.
 
 /** The response to a watch. It grants the engine as many events as its reader has read. */
 export class WatchStream {

@@ -47,7 +47,7 @@ interface Waiting {
 
 interface Held {
   id: number;
-  /** The schema's frame, once it is known. */
+  /** Resolves with the frame of the schema. */
   schema: Promise<Answer>;
   described: Waiting;
 }
@@ -104,7 +104,7 @@ export class Backend {
     this.#membership.leave();
   }
 
-  /** Throws a {@link WatchglassError} to refuse a request. */
+  /** Responds to a request. Throws a {@link WatchglassError} to refuse it. */
   async answer({ pathname, searchParams: query }: URL): Promise<Response> {
     if (pathname === `${backendRoot}schemas`) return this.#schemas(query.get("resource"));
     if (pathname !== `${backendRoot}command`) throw new WatchglassError(status(404, "NotFound", `there is no request ${pathname}`));
@@ -126,7 +126,7 @@ export class Backend {
     }
   }
 
-  /** Calls `ended` when the response ends. Otherwise it throws. */
+  /** Executes a command. Calls `ended` when the response ends, or throws. */
   async #perform(resource: string, command: ReadCommand, all: boolean, ended: (code: number) => void): Promise<Response> {
     switch (command.type) {
       case "Get": {
@@ -197,8 +197,8 @@ export class Backend {
   }
 
   /**
-   * Opens the collection of a resource that the object holds. The engine shares its
-   * store.
+   * Opens the collection of a resource that the object holds. In the engine, it shares
+   * the store of the object's own collection.
    */
   #hold(resource: string): Held {
     const { resources } = this.#collections;
@@ -211,7 +211,7 @@ export class Backend {
     if (!resources.includes(resource)) {
       throw new WatchglassError(status(404, "NotFound", `this object does not have the resource ${resource}; it has ${resources.join(", ")}`));
     }
-    // Responses need bodies.
+    // Responses contain bodies, so a resource without bodies is refused.
     const refused = this.#collections.refused(resource, false);
     if (refused) throw new WatchglassError(refused);
     let held = this.#held.get(resource);
@@ -227,8 +227,8 @@ export class Backend {
   }
 
   /**
-   * Returns the ID of a collection that the engine has described, or will soon. The
-   * engine holds earlier requests back until then.
+   * Opens the collection of a resource, waits for its schema, and returns its ID. The
+   * engine holds back requests that arrive before the schema.
    */
   async #described(resource: string): Promise<number> {
     const { id, schema } = this.#hold(resource);
@@ -282,7 +282,7 @@ export class Backend {
     }
   }
 
-  /** Events are passed on unmodified. */
+  /** Passes events on unmodified. */
   #events(frame: Frame): void {
     const r = new Reader(frame.payload, "WatchEvents");
     const stream = this.#watches.get(r.uint32());
@@ -297,7 +297,7 @@ export class Backend {
     const [watch, stream] = longest;
     this.#watches.delete(watch);
     stream.fail(new WatchglassError(crowded()));
-    // Not from within the engine's output.
+    // Send the command after the engine's output has been handled.
     queueMicrotask(() => this.#send({ type: "CloseWatch", watch }));
   }
 
@@ -358,7 +358,7 @@ export class Backend {
     }
   }
 
-  /** Returns an ID of any kind that this member does not use. */
+  /** Returns an ID that this member uses for no request, watch or collection. */
   #newId(): number {
     const base = this.#membership.member * idsPerMember;
     do {
@@ -368,7 +368,7 @@ export class Backend {
   }
 }
 
-/** Rejects with a 429 if a promise is not settled in time. */
+/** Rejects with a 429 if a promise is not settled within {@link readyMillis}. */
 async function within<T>(answer: Promise<T>): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {

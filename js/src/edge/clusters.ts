@@ -8,9 +8,9 @@ import { status } from "./refusal.js";
 const defaultCluster = "default";
 
 /**
- * The resources of a group. If none are named, the group has all resources that no
- * earlier group has. A group is one object, or several objects that each store one
- * shard of the namespaces.
+ * A group of resources. If it names none, it has all resources that no earlier group
+ * has. A group is stored in one object, or in several objects that each store one shard
+ * of the namespaces.
  */
 export interface Group {
   name: string;
@@ -49,7 +49,7 @@ export interface Wanted {
   resources: readonly string[];
   /** One namespace, if the objects store shards of the namespaces. */
   namespace?: string | null;
-  /** A complete shard of them, such as "3-of-16". */
+  /** A complete shard of the namespaces, such as "3-of-16". */
   shard?: string | null;
 }
 
@@ -62,7 +62,7 @@ export interface EdgeObject {
 }
 
 /**
- * Returns the object that stores the requested data. Without resources, it is in
+ * Returns the object that stores the requested data. Without resources, the object is in
  * the cluster's first group.
  */
 export function objectFor(clusters: Clusters, cluster: string, { resources, namespace, shard }: Wanted): EdgeObject | Status {
@@ -100,8 +100,8 @@ export function feeds(clusters: Clusters, cluster: string, resources: readonly s
 }
 
 /**
- * Returns the groups of these resources, each with its own resources. Without resources,
- * returns the first group.
+ * Returns the groups that contain these resources, each with those that it contains.
+ * Without resources, returns the first group.
  */
 function groupsOf(clusters: Clusters, cluster: string, resources: readonly string[]): Map<Group, string[]> | Status {
   const spread = Object.hasOwn(clusters, cluster) ? clusters[cluster] : undefined;

@@ -10,8 +10,8 @@ export type ReadCommand = Command & { type: "Get" | "List" | "OpenWatch" };
 
 /**
  * Reads a command of core/wire, one frame in base64url. The object replaces its IDs.
- * Throws a 400 for other input. The engine removes a member that sends an invalid
- * command, and one member serves all requests.
+ * Throws a 400 for other input, because the engine would remove the member that
+ * serves all requests.
  */
 export function readCommand(text: string | null): ReadCommand {
   const [frame, ...more] = frames(text);
@@ -67,7 +67,7 @@ function readPayload(type: number, r: Reader): ReadCommand | undefined {
   return undefined;
 }
 
-/** Reads the members that lists and watches share. */
+/** Reads the fields that lists and watches share. */
 function readScope(r: Reader): Pick<Command & { type: "List" }, "namespace" | "labelSelector" | "fieldSelector" | "resourceVersion" | "match"> {
   return { namespace: r.text(), labelSelector: r.text(), fieldSelector: r.text(), resourceVersion: r.text(), match: r.option(Match.Exact + 1) };
 }

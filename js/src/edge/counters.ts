@@ -1,9 +1,12 @@
 import type { ObjectStorage } from "./platform.js";
 
-/** The counters, for metrics. */
+/** The names of the counters, which are metrics. */
 type Counter = "readersStalled" | "readersRateLimited" | "restarts";
 
-/** Counts rare events. The counts survive while the object is out of memory. */
+/**
+ * Counts rare events in the object's storage, so that the counts survive while the object
+ * is out of memory.
+ */
 export class Counters {
   readonly #storage: ObjectStorage;
 

@@ -27,9 +27,9 @@ export interface EdgeEnv {
 export type Handler<Env> = (request: Request, env: Env, context: unknown) => Response | Promise<Response>;
 
 /**
- * The entry of an edge. It accepts the WebSockets of readers and connectors at `/watch`
- * and `/feed`, or `/clusters/NAME/watch` and `/clusters/NAME/feed`. It passes other
- * requests to `others`.
+ * Returns the entry of an edge. It accepts the WebSockets of readers and connectors at
+ * `/watch` and `/feed`, or `/clusters/NAME/watch` and `/clusters/NAME/feed`. It passes
+ * other requests to `others`.
  *
  * It routes a WebSocket by its URL to the object that holds the data. Readers pass
  * `?resource=`, with `&namespace=` or `&shard=` if the resource is divided by namespace.
@@ -82,7 +82,7 @@ async function takeIn(request: Request, env: EdgeEnv, url: URL, cluster: string,
   if (home.shard) url.searchParams.set("shard", home.shard);
   const inner = new Request(`http://object${path}${url.search}`, request);
   inner.headers.delete("Authorization");
-  // Only the protocol itself, because the other offered protocol contains the
+  // Pass on only the protocol itself, because the other offered subprotocol contains the
   // token.
   if (offered(request.headers).includes(subprotocol)) inner.headers.set("Sec-WebSocket-Protocol", subprotocol);
   else inner.headers.delete("Sec-WebSocket-Protocol");

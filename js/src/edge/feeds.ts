@@ -46,7 +46,7 @@ export class Feeds {
   readonly #metrics: Metrics;
   /** The resources of the subscriptions in the session. */
   readonly #subscribed = new Map<number, string>();
-  /** The engine's stream, from the time it is requested. */
+  /** The stream that the engine has requested, also before a connector is active. */
   #stream: StreamEvents | undefined;
   #active: HibernatableSocket | undefined;
   #session = 0;
@@ -201,7 +201,10 @@ export class Feeds {
     return { changes };
   }
 
-  /** Counts bytes of a resource that the object holds. A connector cannot add others to the metrics. */
+  /**
+   * Counts bytes of a resource that the object holds. A connector cannot add other
+   * resources to the metrics.
+   */
   #count(subscription: number, bytes: number): void {
     const resource = this.#subscribed.get(subscription);
     if (resource !== undefined && this.#collections.resources.includes(resource)) this.#metrics.resource(resource).bytes += bytes;
@@ -231,7 +234,7 @@ export class Feeds {
   #begin(): void {
     const [socket] = this.#sockets();
     if (!socket) return;
-    // Greater than every number used before, also after the object left memory.
+    // The number is greater than every previous one, also after the object has left memory.
     this.#session = Math.max(Date.now(), feedOf(socket).session + 1, this.#session + 1);
     this.#active = socket;
     this.#begun = false;
@@ -257,7 +260,7 @@ export class Feeds {
     if (socket) closeSocket(socket, why);
   }
 
-  /** The open sockets: the one with the last session first, then by age. */
+  /** Returns the open sockets. The first has the last session, and the others follow by age. */
   #sockets(): HibernatableSocket[] {
     return this.#state
       .getWebSockets(tag)

@@ -1,5 +1,5 @@
-// The frames of the reader's protocol that an object itself reads or writes. It
-// passes all others between the engine, the connector and the readers.
+// The frames of the reader's protocol that an object reads or writes. It forwards
+// all others between the engine, the connector and the readers.
 
 import type { Status } from "../types.js";
 import { concat, Reader, readerFrames, split, Writer } from "../wire/codec.js";
@@ -16,7 +16,7 @@ export interface Described {
   clusterID: string;
 }
 
-/** Yields the schemas of a connector's message, and the number of bytes of other frames that have objects. */
+/** Yields the schemas of a connector's message, and the sizes of the frames that contain objects. */
 export function* contents(message: Uint8Array): Generator<Described | { subscription: number; bytes: number; changes: boolean }, void, void> {
   for (const { type, payload, bytes } of split(message)) {
     if (type !== readerFrames.Schema && !objectFrames.has(type)) continue;
@@ -37,7 +37,7 @@ const objectFrames: ReadonlySet<number> = new Set([more.SnapshotPart, more.Event
 /** A request of a reader that begins or ends a subscription. */
 export interface SubscriptionChange {
   subscription: number;
-  /** Undefined for the end. */
+  /** Undefined for the end of a subscription. */
   resource?: string;
 }
 
@@ -87,16 +87,19 @@ export function* endings(message: Uint8Array): Generator<{ subscription: number;
   }
 }
 
-/** The subject of a subscription. */
+/** The data that a subscription selects. */
 export interface Subscribed {
   resource: string;
   /** Empty for all namespaces. */
   namespace: string;
-  /** No bodies are sent, and no columns are computed from them. */
+  /** Whether no bodies are sent, and no columns are computed from them. */
   metadataOnly: boolean;
 }
 
-/** Removes the refused subscriptions from a reader's message. */
+/**
+ * Removes the refused subscriptions from a reader's message. Returns the rest of the
+ * message, and the responses to the reader.
+ */
 export function refuseSubscriptions(message: Uint8Array, refused: (subscribed: Subscribed) => Status | undefined): { left: Uint8Array; answers: Uint8Array } {
   const answers = new Writer();
   const left: Uint8Array[] = [];

@@ -1,6 +1,9 @@
 import type { ObjectStorage } from "./platform.js";
 
-/** Records since when an object has been unused, also while it is out of memory. */
+/**
+ * Records the time since which an object has been unused. The record survives while the
+ * object is out of memory.
+ */
 export class IdleTracker {
   readonly #storage: ObjectStorage;
   #since: number;

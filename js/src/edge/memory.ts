@@ -4,8 +4,8 @@
 /** The memory of a module without objects. */
 const emptyBytes = 4 << 20;
 /**
- * The factor for each byte of objects. Go's collector lets garbage grow with the live
- * heap.
+ * The module's memory per byte of objects. Go's collector lets garbage grow with the
+ * live heap.
  */
 const perByte = 2.5;
 /** The minimum time between two replacements of a module that do not drop data. */

@@ -1,16 +1,16 @@
-// Counts and measures what an object does, for /metrics. host/edge/metrics.go has the
-// names. The values start at zero when the object enters memory, which Prometheus
-// treats like the restart of a process.
+// The metrics of an object. host/edge/metrics.go defines their names. The values
+// start at zero when the object enters memory, which Prometheus treats like the
+// restart of a process.
 
-/** Returns bounds that grow by the factor four. */
+/** Returns bounds, each four times the previous one. */
 const bounds = (first: number, count: number): readonly number[] => Array.from({ length: count }, (_, i) => first * 4 ** i);
 
-// The buckets of the connector, see host/metrics/timings.go.
+// The same buckets as at a connector; see host/metrics/timings.go.
 const deliveryBounds = bounds(0.00025, 9);
 const syncBounds = bounds(0.01, 8);
 const listBounds = bounds(0.001, 8);
 
-/** Durations in seconds. */
+/** A histogram of durations in seconds. */
 export class Histogram {
   readonly bounds: readonly number[];
   /** The number of durations in each bucket, and in the last element those above all bounds. */
@@ -34,7 +34,7 @@ export class Histogram {
 /** Counts by the value of a label. */
 export type Tally = Record<string, number>;
 
-/** Adds one. */
+/** Adds one to the count of a label. */
 export function count(tally: Tally, label: string | number): void {
   tally[label] = (tally[label] ?? 0) + 1;
 }
@@ -75,7 +75,10 @@ export class Metrics {
     return (this.resources[name] ??= { bytes: 0, faults: 0, initialSync: new Histogram(syncBounds) });
   }
 
-  /** Notes the end of a request of the Kubernetes API that has started at a time. */
+  /**
+   * Counts a request of the Kubernetes API that has ended. For a list, also records
+   * its duration.
+   */
   ended(verb: "get" | "list" | "watch", code: number, start: number): void {
     count(this.requests[verb], code);
     if (verb === "list") (this.lists[code] ??= new Histogram(listBounds)).since(start);

@@ -26,8 +26,8 @@ const clientName = "watchglass-edge/0.1.0";
 
 /**
  * The number of changes per resource from which watches and pages of lists can resume,
- * for at most 75 seconds. They count as memory for objects. The new status of a pod takes
- * about 110 bytes.
+ * for at most 75 seconds. They count as memory for objects. A change of a pod's status
+ * takes about 110 bytes.
  */
 const maxHistory = 4_096;
 
@@ -37,7 +37,7 @@ const leastOutputBytes = 8 << 20;
 /**
  * A Durable Object that holds resources of one cluster and serves them to readers. It
  * accepts requests that carry a {@link Grant}. The last two require an unrestricted
- * one:
+ * grant:
  *
  * - `/feed?resources=v1/pods,…&source=ID`: the WebSocket of a connector,
  * - `/watch`: the WebSocket of a reader,
@@ -177,7 +177,7 @@ export class WatchglassObject {
     return refuse(status(404, "NotFound", `not found: ${pathname}; the endpoints are /feed, /watch and /status`));
   }
 
-  /** Notes a new connection. */
+  /** Updates the deadlines after a new connection. */
   #connected(response: Response): Response {
     this.#watchTimes();
     this.#touched();
@@ -232,8 +232,8 @@ export class WatchglassObject {
         restarted: Date.now() < this.#restartedAt + restartMillis,
       });
       if (what === "none" || (what === "shed" && !this.#collections.shed(used))) return;
-      // The data that they read may no longer exist. They receive the error when they
-      // subscribe again.
+      // The data that readers follow may no longer exist. They receive the error when
+      // they subscribe again.
       if (what === "shed") this.#readers.endAll(status(503, "ServiceUnavailable", "the object has reached its memory limit: connect again"));
       await this.#state.blockConcurrencyWhile(() => this.#restart());
     } catch (error) {

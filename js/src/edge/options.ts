@@ -1,6 +1,6 @@
 import type { Fetcher } from "./platform.js";
 
-/** The options of an object. Zero means the default for all numbers. */
+/** The options of an object. For every number, zero means the default. */
 export interface EdgeOptions {
   /**
    * How often readers receive progress, which wakes the object; default 60,000. Readers
@@ -42,7 +42,7 @@ export interface EdgeOptions {
   storageBytes?: number;
   /**
    * The delay after which changes are stored if no other change follows, default 1000.
-   * During continuous changes, they are stored at least every 10,000 by default.
+   * During continuous changes, they are stored at least every keepMillis, default 10,000.
    */
   quietMillis?: number;
   keepMillis?: number;
@@ -71,7 +71,7 @@ export interface Upstream {
 
 export type Settings = Required<EdgeOptions>;
 
-/** The platform's maximum of WebSockets per object, less some for connectors. */
+/** The platform's maximum number of WebSockets per object, minus some for connectors. */
 const mostReaders = 32_000;
 
 const defaults: Settings = {

@@ -37,8 +37,7 @@ class Program {
     let ready!: () => void;
     this.#ready = new Promise((resolve) => (ready = resolve));
     const instance = new WebAssembly.Instance(module, { ...go.importObject, workers: { ready } });
-    // The program reads this property before it first blocks, and therefore
-    // within run.
+    // The program reads this property before it first blocks, so before run returns.
     const scope = globalThis as { context?: unknown };
     scope.context = { ...given, binding: this.#binding };
     const ended = go.run(instance);

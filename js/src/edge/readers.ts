@@ -22,8 +22,8 @@ import { writeSubscriptionStatus } from "../wire/status.js";
 const tag = "reader";
 
 /**
- * The maximum of unread bytes per reader. A reader with more does not read, or has too
- * many subscriptions.
+ * The maximum number of unread bytes per reader. A reader with more does not read, or
+ * has too many subscriptions.
  */
 const roomBytes = 16 << 20;
 
@@ -46,7 +46,7 @@ interface Attachment {
   grant: Grant;
   /** The part of the namespaces that the object stores, or undefined for all. */
   shard?: string;
-  /** The reader requested this shard, and treats it as complete. */
+  /** Whether the reader requested this shard, and treats it as complete. */
   whole?: boolean;
   /** The reader's position in the engine; undefined if unknown. */
   saved?: Uint8Array;
@@ -156,8 +156,9 @@ export class Readers {
   }
 
   /**
-   * Passes changes of the source to the engine, and measures their delivery. The clock
-   * does not advance meanwhile, so that only readers that have to wait add to the time.
+   * Passes changes from the connector to the engine, and measures their delivery. The
+   * platform's clock does not advance during the call, so only deliveries to readers
+   * that wait take time.
    */
   deliver(pass: () => void): void {
     const now = Date.now();
@@ -232,8 +233,8 @@ export class Readers {
       return this.#end(reader, tooFast(this.#settings.messagesPerSecond));
     }
     if (reader.ping) for (const mark of pongs(message)) this.#backlog.pong(reader, mark);
-    // A message shows that the reader has read, unless a Pong is due. It then has
-    // room again.
+    // A message shows that the reader has read everything sent before, unless a Pong is
+    // due. The reader then has room again.
     const { id } = reader;
     const acknowledged = reader.ping ? 0 : reader.sent;
     reader.sent -= acknowledged;
@@ -269,7 +270,7 @@ export class Readers {
     }
   }
 
-  /** Ends all readers, independent of the engine. */
+  /** Ends all readers, independently of the engine. */
   endAll(why: Status): void {
     for (const reader of [...this.#bySocket.values()]) this.#close(reader, why);
   }
@@ -315,7 +316,7 @@ export class Readers {
       case "SendReader":
         reader.sent += output.data.length;
         reader.active = true;
-        // It is the response to the Hello, or follows it.
+        // The output is the response to the Hello, or follows it.
         if (reader.silentSince !== 0) this.#await(reader, { silentSince: 0 });
         this.#send(reader, output.data);
         this.#delivered(reader);
@@ -349,7 +350,10 @@ export class Readers {
     if (received !== 0) this.#metrics.delivery.since(received);
   }
 
-  /** A stalled reader uses only its socket, but it has a deadline. */
+  /**
+   * Records whether a reader is stalled. A stalled reader uses only its socket, but it
+   * has a deadline.
+   */
   #stall(reader: Reader, stalled: boolean): void {
     reader.active = true;
     this.#await(reader, { stalledAt: stalled ? Date.now() : 0 });
@@ -368,7 +372,7 @@ export class Readers {
     this.#counters.add("readersStalled");
     closeReader(reader.socket, behind(reader));
     this.#close(reader, behind(reader));
-    // Not from within the engine's output.
+    // Send the command after the engine's output has been handled.
     queueMicrotask(() => this.#command({ type: "DetachReader", reader: reader.id }));
   }
 
@@ -430,7 +434,7 @@ export class Readers {
   }
 }
 
-/** Notes the begin and the end of subscriptions. */
+/** Records the start and the end of subscriptions. */
 function note({ subscriptions }: Reader, changes: readonly SubscriptionChange[]): void {
   for (const { subscription, resource } of changes) {
     if (resource === undefined) subscriptions.delete(subscription);

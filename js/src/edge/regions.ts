@@ -2,9 +2,9 @@ import type { Upstream } from "./options.js";
 import { isShard, parseClusters, type Clusters } from "./clusters.js";
 import type { Fetcher } from "./platform.js";
 
-// The second level of the tree: regional objects. They read from the object that
-// the connector feeds, their home, and serve readers near them. The name of a
-// regional object consists of its home's name, the continent, and a number, as in
+// Regional objects are the second level of the tree. They read from the object that the
+// connector feeds, their home, and serve readers near them. The name of a regional
+// object consists of its home's name, the continent, and a number, as in
 // "default/pods@weur-3". If the home stores a shard of the namespaces, it is
 // "default/pods/0-of-16@weur-3".
 
@@ -19,7 +19,7 @@ const hints: Readonly<Record<string, string>> = { AF: "afr", AS: "apac", EU: "we
 
 /**
  * Returns the regional object for a reader on a continent, if the cluster has regions.
- * Random is in [0, 1).
+ * `random` is in [0, 1).
  */
 export function region(clusters: Clusters, home: string, continent: string | undefined, random: number): { name: string; hint: string | undefined } | undefined {
   const { regions = 0 } = clusters[home.slice(0, home.indexOf("/"))]!;
@@ -30,8 +30,8 @@ export function region(clusters: Clusters, home: string, continent: string | und
 
 /**
  * Returns the upstream of the regional object with this name. It has no resources if the
- * home no longer exists, as after a change of the division, or has no resources
- * configured.
+ * home has none configured, or if the home no longer exists, as after a change of the
+ * division.
  */
 export function upstreamOf(name: string | undefined, env: { WATCHGLASS: Objects; WATCHGLASS_CLUSTERS?: string }): Upstream {
   const [, home, cluster, group, shard = ""] = /^(([^/]*)\/([^/@]*)(?:\/([^@]*))?)@/.exec(name ?? "") ?? [];

@@ -14,7 +14,7 @@ export function upgradeRefused(request: Request): Response | undefined {
   return undefined;
 }
 
-/** Returns the names in the header for subprotocols. */
+/** Returns the subprotocols that a request offers. */
 export const offered = (headers: Headers): string[] => (headers.get("Sec-WebSocket-Protocol") ?? "").split(",").map((name) => name.trim());
 
 /** Returns the offered version of the protocol: this version if offered, or else another one. */
@@ -41,7 +41,7 @@ export function setAttachment(socket: HibernatableSocket, value: unknown): Statu
   }
 }
 
-/** Responds to such a request with the client's end. */
+/** Returns the response that accepts an upgrade, with the client's end of the WebSocket. */
 export function upgraded(client: HibernatableSocket, { headers }: Request): Response {
   const init = { status: 101, webSocket: client, headers: { "Sec-WebSocket-Protocol": offeredVersion(headers) ?? subprotocol } };
   return new Response(null, init);

@@ -13,13 +13,13 @@ const rowBytes = 1 << 20;
 export interface StoredState {
   resource: string;
   position: Position;
-  /** Bodies were omitted, because they needed too much memory. */
+  /** Whether bodies were omitted because they needed too much memory. */
   metadataOnly: boolean;
   /** The generation of its rows. Rows of other generations belong to incomplete states. */
   generation: number;
   /**
-   * The number of rows of chunks and their size, in total and for the part that is the
-   * complete state.
+   * The number of rows of chunks, and the sizes of the complete state and of the changes
+   * after it.
    */
   chunks: number;
   wholeBytes: number;
@@ -51,18 +51,18 @@ export class StorageFull extends Error {}
 /**
  * The states in an object's SQLite storage: rows for the chunks, rows for their bodies,
  * and one row per resource that lists the valid ones. That row is written last, so that
- * updates are atomic. An object that wakes up reads the chunks, and only those bodies in
- * which an object is read.
+ * updates are atomic. An object that wakes up reads the chunks. It reads a body only when
+ * an object in it is read.
  */
 export class Storage {
   readonly #storage: ObjectStorage;
   readonly #limit: number;
   readonly #memoryBytes: number;
-  /** The rows of omitted bodies, by name. */
+  /** The keys of the bodies that {@link read} omitted, by name. */
   readonly #bodies = new Map<number, StoredBody>();
   #lastName = 0;
 
-  /** Takes the limits for stored bytes and for memory. */
+  /** Opens the storage with limits for stored bytes and for memory. */
   constructor(storage: ObjectStorage, limit: number, memoryBytes: number) {
     this.#storage = storage;
     this.#limit = limit;
@@ -73,7 +73,8 @@ export class Storage {
       PRIMARY KEY (resource, generation, number))`);
     storage.sql.exec(`CREATE TABLE IF NOT EXISTS bodies (resource TEXT, generation INTEGER, number INTEGER, part INTEGER, data BLOB,
       PRIMARY KEY (resource, generation, number, part))`);
-    // A state without bodies is loaded again if the memory limit has grown.
+    // If the memory limit has grown, a state without bodies is discarded, so that it is
+    // loaded again.
     const outgrown = storage.sql.exec<Row>("SELECT * FROM resources WHERE metadata_only BETWEEN 1 AND ?", memoryBytes - 1);
     for (const { resource } of outgrown.toArray()) this.forget(resource);
   }

@@ -37,7 +37,7 @@ export class StoredCollection {
   #stored: StoredState | undefined;
   #metadataOnly: boolean;
   #ended: Status | undefined;
-  /** The error and the time of the last failed attempt to store it. */
+  /** The error and the time of the last attempt to store the state, if it failed. */
   #failure: { message: string; at: number } | undefined;
 
   constructor(client: Client, storage: Storage, resource: string, stored: StoredState | undefined, shed: Degraded | undefined, metrics: ResourceMetrics) {
@@ -192,7 +192,7 @@ export class StoredCollection {
       ...(stored && { restore: this.#storage.read(stored), lost: (why) => this.#lost(why.message) }),
     }) as CollectionHandle<KubeObject>;
     const collection = this.#collection;
-    // A stored state has faults that were counted before.
+    // Count only later faults. The faults in a stored state were counted before.
     collection.restored.then(() => collection.onObjectError(() => this.#metrics.faults++), () => {}); // restored() handles the error
   }
 }

@@ -13,7 +13,7 @@ export class StoredCollections {
   readonly #metrics: Metrics;
   readonly #held = new Map<string, StoredCollection>();
 
-  /** The map records dropped parts and outlives the collections. */
+  /** The map `shed` records the dropped parts, and outlives the collections. */
   constructor(client: Client, storage: Storage, shed: Map<string, Degraded>, metrics: Metrics) {
     this.#metrics = metrics;
     this.#client = client;
@@ -35,14 +35,14 @@ export class StoredCollections {
     return this.#held.get(resource)?.collection;
   }
 
-  /** Returns the history of a resource's versions; empty if unknown. */
+  /** Returns the cluster ID of a resource's versions; empty if unknown. */
   clusterID(resource: string): string {
     return this.#held.get(resource)?.clusterID ?? "";
   }
 
   /**
    * Opens these resources and closes all others. Deletes the stored states of closed
-   * ones, unless `retain` is set.
+   * collections, unless `retain` is set.
    */
   hold(resources: readonly string[], { retain = false } = {}): void {
     for (const [resource, collection] of this.#held) {
@@ -106,7 +106,7 @@ export class StoredCollections {
     return true;
   }
 
-  /** Whether a resource exceeds the memory limit. */
+  /** Whether bodies of a resource were dropped for lack of memory. */
   get scarce(): boolean {
     return [...this.#held.values()].some(({ metadataOnly }) => metadataOnly);
   }

@@ -1,6 +1,6 @@
 /** The length of an allowed burst, in seconds of the sustained rate. */
 const burstSeconds = 10;
-/** A message counts as one, plus one for each of these bytes, as at a connector. */
+/** A message counts as one, plus one for each complete unit of this size, as at a connector. */
 const unitBytes = 4 << 10;
 
 /** A rate limit for messages. */

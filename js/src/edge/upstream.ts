@@ -5,8 +5,8 @@ import { grantHeader, type Grant } from "./grant.js";
 import type { Upstream } from "./options.js";
 
 /**
- * How long a connection to another object may last before it is requested again, in
- * seconds.
+ * The maximum duration of a connection to another object, in seconds. It is
+ * requested again afterwards.
  */
 const grantSeconds = 24 * 60 * 60;
 

@@ -8,7 +8,7 @@ export function bytes(n: number): string {
   return `${value < 10 ? value.toFixed(1) : Math.round(value)} ${["kB", "MB", "GB"][power - 1]}`;
 }
 
-/** The age of a time in milliseconds since the epoch; "–" for never. */
+/** Formats the age of a time in milliseconds since the epoch; "–" for never. */
 export function age(then: number, now: number): string {
   if (then === 0) return "–";
   const seconds = Math.max(0, now - then) / 1000;
@@ -22,12 +22,12 @@ const tones: Partial<Record<State, Tone>> = { live: "good", connecting: "", sync
 
 export const state = (text: State): { text: string; tone: Tone } => ({ text, tone: tones[text] ?? "warn" });
 
-/** A number that is normally zero. */
+/** Formats a number that is normally zero, with a warning color if it is not. */
 export const alarm = (n: number): { text: string; tone: Tone } => ({ text: n.toLocaleString("en-US"), tone: n > 0 ? "warn" : "" });
 
 export const failure = (status: Status | undefined): { text: string; tone: Tone } => ({ text: status ? `${status.code} ${status.message}` : "", tone: "bad" });
 
-/** The options that differ from their defaults, as "name=value, name=value". */
+/** Formats the options that differ from their defaults, as "name=value, name=value". */
 export function options(all: object): string {
   return Object.entries(all)
     .filter(([name, value]) => value !== undefined && value !== "" && value !== false && name !== "signal" && name !== "restore")
@@ -35,7 +35,7 @@ export function options(all: object): string {
     .join(", ");
 }
 
-/** The window of a view, and how many of its rows are present. */
+/** Formats the range of the rows that a view has, such as "1–50". */
 export function windowOf({ options: { offset = 0 }, rows }: Opened & { type: "view" }): string {
   return rows === 0 ? "empty" : `${offset + 1}–${offset + rows}`;
 }

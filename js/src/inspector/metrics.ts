@@ -3,7 +3,7 @@ export type CollectionMetrics = Record<string, number>;
 
 /** The numbers of an engine, grouped. */
 export interface Metrics {
-  /** By collection ID. Those of other pages are included. */
+  /** The numbers of each collection, by ID. Collections of other pages are included. */
   collections: Map<number, CollectionMetrics>;
   /** The numbers of the engine itself. */
   engine: Record<string, number>;

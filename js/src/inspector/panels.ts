@@ -16,7 +16,7 @@ export interface Shown {
 export interface Panel {
   readonly name: string;
   readonly element: HTMLElement;
-  /** The number in the tab's label. */
+  /** Returns the number in the tab's label. */
   count(shown: Shown): number;
   /** Called only while the panel is selected. */
   draw(shown: Shown): void;

@@ -12,7 +12,7 @@ const period = 900;
 /** The contents of the browser's storage. */
 interface Contents {
   states: readonly Stored[];
-  /** What all data of the origin may take; 0 if the browser does not report it. */
+  /** The storage that all data of the origin may use; 0 if the browser does not report it. */
   quota: number;
   usage: number;
   /** The owners that an open page has. */
@@ -43,7 +43,7 @@ export class PersistencePanel implements Panel {
   #contents = nothing;
   #readAt = 0;
   #failure = "";
-  /** The outcome of the button, until states are stored again. */
+  /** The outcome of the last deletion, shown until states are stored again. */
   #outcome = "";
 
   /** The callback requests a call of {@link draw}. */
@@ -120,7 +120,7 @@ export class PersistencePanel implements Panel {
     return quota > 0 ? `${stored}; all data of this origin: ${bytes(usage)} of a quota of ${bytes(quota)}` : stored;
   }
 
-  /** Explains why nothing is stored, or what the button did. */
+  /** Returns the note with the outcome of a deletion, or with the reason why nothing is stored. */
   #note({ metrics: { engine } }: Shown, reports: readonly Report[]): string {
     const reasons = new Set(reports.flatMap(({ off }) => off ?? []));
     if (this.#failure) return this.#failure;
@@ -136,7 +136,10 @@ export class PersistencePanel implements Panel {
   }
 }
 
-/** The resource and the selectors of a scope, which is the JSON of their values; the text of a scope of another release. */
+/**
+ * Splits a scope, which is the JSON of its values, into the resource and the selectors. A
+ * scope of another release is returned as text.
+ */
 function parts(scope: string): [resource: string, scope: string] {
   if (!scope.startsWith("[")) return [scope, ""];
   const [resource, namespace, labelSelector, fieldSelector, metadataOnly] = JSON.parse(scope) as [string, string, string, string, boolean];

@@ -9,7 +9,7 @@ export interface TailLine {
 
 const maxLines = 200;
 
-/** How many events may wait for the loop. Later ones are merged by object. */
+/** The maximum number of events that wait for the loop. Later ones are merged by object. */
 const credit = 100;
 
 /** The latest events of one collection, newest first. */
@@ -47,7 +47,10 @@ export class Tail {
     void this.#run(collection, abort.signal);
   }
 
-  /** Watches again after an error, from the version that the collection then has. */
+  /**
+   * Watches a collection. After an error, it watches again from the version that the
+   * collection has by then.
+   */
   async #run(collection: Collection, signal: AbortSignal): Promise<void> {
     while (!signal.aborted && collection.status.state !== "closed") {
       try {

@@ -19,7 +19,7 @@ export interface Stored {
    */
   generation: string;
   chunks: number;
-  /** The size of the chunks: of the complete state, and of later changes. */
+  /** The sizes of the chunks of the complete state, and of those with later changes. */
   wholeBytes: number;
   changeBytes: number;
   position: Position;
@@ -27,14 +27,18 @@ export interface Stored {
   time: number;
 }
 
-/** The start of an owner as a number, by which inspectors find the states of their page. */
+/**
+ * Returns the start of an owner as a number. Inspectors use it to find the states of their
+ * page.
+ */
 export const ownerNumber = (owner: string): number => Number.parseInt(owner.slice(0, 8), 16);
 
 export const sizeOf = (stored: Stored | undefined): number => (stored ? stored.wholeBytes + stored.changeBytes : 0);
 
 /**
  * Reads the list of all stored states of an origin, of all users and releases. It does not
- * create the database, and does not stay connected, so that others can delete it.
+ * create the database. It closes its connection, so that other pages can delete the
+ * database.
  */
 export async function readStates(): Promise<Stored[]> {
   const request = indexedDB.open(databaseName);
@@ -53,7 +57,7 @@ export async function readStates(): Promise<Stored[]> {
   }
 }
 
-/** How many chunks are read at a time. */
+/** The number of chunks that are read at a time. */
 const readChunks = 8;
 
 /**
@@ -104,7 +108,7 @@ export class Database {
   }
 
   /**
-   * Makes a state valid, after it appends the changes since `before`. Deletes all other
+   * Appends the changes since `before`, and makes the state valid. Deletes all other
    * chunks of the collection. Returns false, and writes nothing, if another worker has
    * replaced the state `before` or deleted the chunks.
    */

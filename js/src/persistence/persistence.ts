@@ -43,7 +43,7 @@ interface Persisted {
   stored: Stored | undefined;
   resourceVersion: string;
   live: boolean;
-  /** It does not fit, so it is not stored. */
+  /** Whether the state exceeds the limit, so that it is not stored. */
   tooLarge: boolean;
 }
 
@@ -69,14 +69,14 @@ export class Persistence {
   readonly #origin: string;
   readonly #maxBytes: number;
   readonly #states = new Map<string, Stored>();
-  /** The sizes of states of other users and connectors. */
+  /** The stored states of other users and connectors. */
   readonly #others: Stored[];
   readonly #byScope = new Map<string, Persisted>();
   readonly #byId = new Map<number, Persisted>();
   readonly #answers = new Map<number, (output: Delivery | undefined) => void>();
   readonly #due = new Debouncer(quietMillis, mostMillis, () => this.#storeAll());
   readonly #counts = { restored: 0, discarded: 0, stored: 0, tooLarge: 0 };
-  /** By scope, the oldest first. */
+  /** The restores by scope, the oldest first. */
   readonly #restores = new Map<string, Restore>();
   readonly #endReports: () => void;
   #storing: Promise<void> = Promise.resolve();
@@ -115,7 +115,7 @@ export class Persistence {
 
   static async #open({ url, identity, maxBytes = defaultMaxBytes }: PersistenceOptions): Promise<Persistence> {
     if (!(maxBytes > 0)) throw new Error(`persist.maxBytes is ${maxBytes}; expected a positive number of bytes`);
-    // A user that is not known may be a different one the next time.
+    // An unknown user may be a different user the next time.
     if (identity === "token " || identity.startsWith("page ")) throw new Error("the user is unknown; pass identity, a token, or a function that returns JWTs");
     let persistence: Persistence | undefined;
     const [owner, origin] = await Promise.all([digest([url, identity]), digest([url])]);
@@ -150,7 +150,7 @@ export class Persistence {
     this.#answers.clear();
   }
 
-  /** Stops storing, with a warning that has the reason. */
+  /** Stops storing, and logs a warning with the reason. */
   stop(why: string): void {
     if (this.#off) return;
     this.#off = why;
@@ -180,7 +180,7 @@ export class Persistence {
     persisted.users.add(collection);
   }
 
-  /** A page has closed a collection. */
+  /** Processes the end of a page's collection. */
   leave(collection: number): void {
     for (const persisted of this.#byScope.values()) {
       if (persisted.users.delete(collection) && persisted.users.size === 0) void this.#finish(persisted);
@@ -192,7 +192,7 @@ export class Persistence {
     void this.#storeAll();
   }
 
-  /** The engine is replaced by an empty one. */
+  /** Discards the open collections and requests, because an empty engine replaces the engine. */
   restarted(): void {
     this.#byScope.clear();
     this.#byId.clear();
@@ -281,7 +281,7 @@ export class Persistence {
     void this.#forget(persisted);
   }
 
-  /** Notes the outcome of a restore for reports. */
+  /** Records the outcome of a restore for reports. */
   #note({ scope: { key: scope } }: Persisted, discarded?: string): void {
     this.#restores.delete(scope); // moves it to the end
     this.#restores.set(scope, { scope, time: Date.now(), discarded });
@@ -379,7 +379,7 @@ export class Persistence {
     this.#counts.stored++;
   }
 
-  /** Deletes states that are not in use, the oldest first, so that a state of this size fits. Throws TooLarge. */
+  /** Deletes unused states, the oldest first, until a state of this size fits. Throws TooLarge. */
   async #makeRoom(persisted: Persisted, bytes: number): Promise<void> {
     const own = sizeOf(this.#states.get(persisted.scope.key));
     while (this.#bytes() - own + bytes > this.#maxBytes) {
@@ -418,7 +418,7 @@ export class Persistence {
   }
 }
 
-/** States of another release are not read. */
+/** The format of this release. States in another format are not read. */
 const format = `0.1.0 ${fingerprint.toString(16)}`;
 
 function frame(command: MemberCommand): Uint8Array<ArrayBuffer> {
@@ -435,7 +435,7 @@ async function digest(values: readonly string[]): Promise<string> {
 
 const lockOf = (owner: string): string => `watchglass-persistence-${owner}`;
 
-/** Marks the states of a user as used. Returns a function that ends this. */
+/** Marks the states of a user as used. Returns a function that removes the mark. */
 function hold(owner: string): Promise<() => void> {
   const { locks } = navigator;
   if (!locks) return Promise.resolve(() => {});

@@ -1,5 +1,5 @@
-// What engines report about their stored states, for inspectors on the same origin. The
-// texts cannot be part of the statistics, which are numbers.
+// The reports of engines about their stored states, for inspectors on the same origin. They
+// contain texts, so they cannot be part of the statistics, which are numbers.
 
 /** The last restore of a collection. */
 export interface Restore {
@@ -26,7 +26,10 @@ export interface Report {
 const channelName = "watchglass-persistence";
 const question = "report";
 
-/** Reports to every inspector that asks. Returns a function that ends this. */
+/**
+ * Sends a report to every inspector that requests one. Returns a function that stops the
+ * reports.
+ */
 export function answerReports(report: () => Omit<Report, "engine">): () => void {
   // Node has no inspectors, and an open channel would keep its process running.
   if (typeof indexedDB !== "object" || typeof BroadcastChannel !== "function") return () => {};
@@ -40,13 +43,13 @@ export function answerReports(report: () => Omit<Report, "engine">): () => void 
 
 let failure: string | undefined;
 
-/** Reports why an engine of this thread stores nothing. Only the last reason is kept. */
+/** Reports why an engine of this thread does not store states. Only the last reason is reported. */
 export function answerFailure(why: string): void {
   if (failure === undefined) answerReports(() => ({ owner: "", maxBytes: 0, off: failure, restores: [] }));
   failure = why;
 }
 
-/** Engines that have not answered this number of requests have ended. */
+/** An engine that has not answered this number of requests counts as ended. */
 const missedRequests = 3;
 
 /** The reports of all engines on this origin, in all pages and workers. */
@@ -55,7 +58,7 @@ export class Reports {
   readonly #latest = new Map<string, { report: Report; request: number }>();
   #requests = 0;
 
-  /** The function is called after each answer. */
+  /** Creates an empty set of reports. The function is called after each report that arrives. */
   constructor(changed: () => void) {
     this.#channel.onmessage = ({ data }: MessageEvent<Report | string>) => {
       if (typeof data === "string") return; // the request of another inspector

@@ -5,7 +5,7 @@ import { columnKinds } from "../wire/outputs.js";
 
 type Open = Omit<MemberCommand & { type: "OpenCollection" }, "type" | "collection" | "restore">;
 
-/** The contents of a collection. */
+/** The options that determine the contents of a collection. */
 export interface Scope {
   /** Equal for collections with the same contents. */
   readonly key: string;
@@ -13,8 +13,8 @@ export interface Scope {
 }
 
 /**
- * Reads an OpenCollection command. Returns undefined for a collection that is never stored:
- * of Secrets, or with a state that the page restores itself.
+ * Reads an OpenCollection command. Returns undefined for a collection that is never stored.
+ * Examples are Secrets, and a collection whose state the page restores itself.
  */
 export function readScope(payload: Uint8Array): { collection: number; scope: Scope } | undefined {
   const r = new Reader(payload, "OpenCollection");

@@ -1,7 +1,7 @@
 import type { ConnectOptions, KubeObject, ObjectMeta, ResourceVersion } from "../types.js";
 import { parseFields, parseLabels } from "./selectors.js";
 
-/** An object in a test. Members that a Kubernetes API fills in are optional. */
+/** An object in a test. Properties that a Kubernetes API sets are optional. */
 export interface ObjectInput {
   apiVersion: string;
   kind: string;
@@ -123,8 +123,8 @@ export class TestCluster {
   }
 
   /**
-   * Accepts connections again. Readers return with their next attempt; `wg.reconnect()`
-   * makes it immediately.
+   * Accepts connections again. Readers connect with their next attempt. `wg.reconnect()` makes that
+   * attempt immediately.
    */
   restore(): void {
     this.#isCut = false;
@@ -149,8 +149,8 @@ export class TestCluster {
   }
 
   /**
-   * Restores the right to read a resource. Readers notice with their next attempt;
-   * `wg.reconnect()` makes it immediately.
+   * Restores the right to read a resource. Readers use it with their next attempt. `wg.reconnect()`
+   * makes that attempt immediately.
    */
   allow(resource: string): void {
     this.#denied.delete(resource);
@@ -269,8 +269,8 @@ export class TestCluster {
 }
 
 /**
- * Returns the class of streams. Vitest's pools of VMs with jsdom have no global of that name,
- * although their responses have streams.
+ * Returns the class ReadableStream. Vitest's VM pools with jsdom lack the global, although their
+ * responses have streams.
  */
 function streams(): typeof ReadableStream {
   return globalThis.ReadableStream ?? new Response("").body!.constructor;

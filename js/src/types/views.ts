@@ -11,7 +11,7 @@ export interface Row {
   uid: string;
   /** The UID of the owner, if any: of the controller, or else of the first owner reference. */
   owner: string | undefined;
-  /** The owner with its kind and name. Undefined if there is none, or if the connector does not know them. */
+  /** The owner with its kind and name. Undefined if there is none, or if the connector does not have them. */
   ownerReference: Readonly<OwnerReference> | undefined;
   /** The time of creation, in milliseconds since the epoch. */
   creationTime: number | undefined;
@@ -28,11 +28,13 @@ export interface Row {
    * of a pod. It is in milliseconds since the epoch, by the number of the column.
    */
   times: Readonly<Record<number, number>>;
-  /** The columns by name, such as `cells.Restarts`. Frozen. Always the same object of a row. */
+  /**
+   * The columns by name, such as `cells.Restarts`. Frozen. A row always returns the same object.
+   */
   readonly cells: Readonly<Record<string, Cell>>;
 }
 
-/** The owner of an object. */
+/** Identifies the owner of an object. */
 export interface OwnerReference {
   /** Such as "ReplicaSet". */
   kind: string;
@@ -131,7 +133,7 @@ export type Condition =
   | { readonly or: readonly Condition[] }
   | { readonly not: Condition };
 
-/** The position that the window of a view stays at. */
+/** The object at whose position the window of a view stays. */
 export interface Anchor {
   /** The key of an object. */
   key: string;
@@ -172,10 +174,10 @@ export interface ViewOptions extends Selectors {
   /** Default 100. */
   limit?: number;
   /**
-   * An object at whose position in the order the window stays, instead of {@link offset}. Rows
-   * that are inserted or deleted above it change {@link ViewSnapshot.offset} and not the
-   * window. If the object changes or is deleted later, the window does not follow. If the
-   * collection does not have the object, the window is at `offset`.
+   * An object at whose position in the order the window stays. It replaces {@link offset}. Rows
+   * that are inserted or deleted above it change {@link ViewSnapshot.offset} and not the window. If
+   * the object changes or is deleted later, the window does not follow. If the collection does not
+   * have the object, the window is at `offset`.
    */
   anchor?: Anchor | undefined;
   /**
@@ -188,9 +190,7 @@ export interface ViewOptions extends Selectors {
   facets?: readonly (string | { by: string; limit?: number; width?: number })[];
   /**
    * Groups the rows by one name or two, as in {@link SortKey.by}. To show the rows of a
-   * group, open another view with a condition on its values:
-   *
-   *     where: { and: groupBy.map((name, i): Condition => (group.values[i] ? [name, "=", group.values[i]] : { not: [name, "exists"] })) }
+   * group, open another view with the query that `groupQuery` of `watchglass/groups` returns.
    */
   groupBy?: readonly string[];
   /**

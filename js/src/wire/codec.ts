@@ -128,7 +128,7 @@ export class Reader {
     return this.option(2) === 1;
   }
 
-  /** Reads the number of one of the values. */
+  /** Reads the index of one of the values, and returns the value. */
   oneOf<T>(values: readonly T[]): T {
     return values[this.option(values.length)]!;
   }

@@ -2,13 +2,13 @@ import type { Column } from "../types.js";
 import type { Writer } from "./codec.js";
 import { columnKinds } from "./outputs.js";
 
-/** resourceVersionMatch on the wire. */
+/** The values of resourceVersionMatch on the wire. */
 export const Match = { unset: 0, NotOlderThan: 1, Exact: 2 } as const;
 
-/** An optional boolean on the wire. */
+/** The values of an optional boolean on the wire. */
 export const Tristate = { unset: 0, false: 1, true: 2 } as const;
 
-/** What happens to a watch with a slow consumer, on the wire. */
+/** The policies for a watch with a slow consumer, on the wire. */
 export const Policy = { stall: 2, terminate: 0, conflate: 1 } as const;
 
 interface Select {
@@ -17,7 +17,7 @@ interface Select {
   fieldSelector: string;
 }
 
-/** A facet, or the groups of a view. Its members are in the order of the wire. */
+/** A facet, or the groups of a view. Its fields are in the order of the wire. */
 export interface CountedFacet {
   by: string;
   then: string;
@@ -29,7 +29,7 @@ export interface CountedFacet {
 
 /**
  * The commands from a member, such as a page, to the engine. The program chooses the IDs,
- * which fit 32 bits. core/wire documents every member. Those of the driver are in
+ * which fit 32 bits. core/wire documents every field. The commands of the driver are in
  * driver-commands.ts, which pages with a worker do not load.
  */
 export type MemberCommand =
@@ -92,9 +92,7 @@ export type MemberCommand =
   | { type: "NextChunk"; request: number; stop: boolean }
   | { type: "RestoreChunk"; collection: number; data: Uint8Array; end: boolean; body: number };
 
-/**
- * The type byte of every member's command, and the members of its payload in their order.
- */
+/** The type byte of every command, and the fields of its payload in order. */
 export const memberCommands: { [Type in MemberCommand["type"]]: readonly [type: number, ...members: Exclude<keyof Extract<MemberCommand, { type: Type }>, "type">[]] } = {
   OpenCollection: [0x41, "collection", "resource", "namespace", "labelSelector", "fieldSelector", "metadataOnly", "rowsFirst", "restore", "columns"],
   CloseCollection: [0x42, "collection"],
@@ -131,8 +129,8 @@ export function writeMemberCommand(w: Writer, command: MemberCommand): void {
 }
 
 /**
- * Writes a member, whose type determines the encoding. An object is written as its
- * members, in their order. Undefined is false.
+ * Writes a field, whose type determines the encoding. An object is written as its fields,
+ * in order. Undefined is written as false.
  */
 function write(w: Writer, value: unknown): void {
   if (typeof value === "string") w.text(value);

@@ -38,7 +38,7 @@ export const readOutput = (frame: Frame): Output | undefined => parse(frame, out
 
 /**
  * Returns the ID of a delivery without parsing the rest. Returns undefined for an intent,
- * which is for the driver itself.
+ * whose recipient is the driver.
  */
 export function recipient(frame: Frame): number | undefined {
   if (frame.type < 0x64 || frame.type === 0x75) return undefined;

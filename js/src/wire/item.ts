@@ -91,7 +91,7 @@ export function splitKey(key: string): { namespace: string; name: string } {
   return { namespace: key.slice(0, Math.max(slash, 0)), name: key.slice(slash + 1) };
 }
 
-/** Column kinds from here on refer to the text of the field with that number. */
+/** A cell of this kind has the text of field 0, the next kind that of field 1, and so on. */
 const sameAsField = 0x10;
 
 /** The kind of an integer that is followed by its time. */

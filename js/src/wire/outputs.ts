@@ -62,9 +62,9 @@ export type Delivery =
       resourceVersion: ResourceVersion;
       total: number;
       offset: number;
-      /** The groups of the view are the last one. */
+      /** The last element has the groups of the view, if it has groups. */
       facets: Groups[];
-      /** The edits build the window from an empty one. */
+      /** Whether the edits start from an empty window. */
       reset: boolean;
       edits: Edit[];
     }
@@ -84,9 +84,9 @@ export const columnKinds: readonly Column["kind"][] = ["null", "bool", "integer"
 const eventTypes = [undefined, "ADDED", "MODIFIED", "DELETED", "BOOKMARK"] as const;
 const modified = 2;
 const modifiedWithPrevious = 0x80 | modified;
-/** Why a watch ended, in the order of the numbers on the wire. */
+/** The reasons for which a watch ends, in the order of their numbers on the wire. */
 export const watchEnds: readonly WatchEnd[] = ["Closed", "CollectionClosed", "EngineReplaced", "Timeout", "Refused", "SlowConsumer", "Overtaken", "HistoryLost", "Corrupt"];
-/** In the order of their numbers on the wire. */
+/** The subjects of rejections, in the order of their numbers on the wire. */
 export const rejectables: readonly Rejectable[] = ["collection", "watch", "view", "object", "restore", "reader"];
 
 /** The parsers of outputs without their type, by the type byte of the frame. */

@@ -34,7 +34,7 @@ const kind = (options) =>
     }
   };
 
-// The start of an object's name selects its kind. Other objects are like those in production.
+// The start of an object's name selects its kind. The kind Edge has the options of production.
 export const Edge = kind({});
 export const Full = kind({ storageBytes: 30_000 });
 export const Scarce = kind({ memoryBytes: 50_000 });
@@ -48,7 +48,8 @@ export const Patient = kind({ stallMillis: 20_000 });
 export const Crowded = kind({ maxReaders: 3 });
 export const Calm = kind({ messagesPerSecond: 5 });
 export const Burdened = kind({ isolateBytes: 48 << 20 });
-// Does not store its state, nor release memory, until the changes of the test have ended.
+// This object neither stores its state nor releases memory until the changes of the
+// test have ended.
 export const Outgrown = kind({ isolateBytes: 32 << 20, quietMillis: 4_000, keepMillis: 600_000 });
 export const Tight = kind({ isolateBytes: 8 << 20 });
 export const Tightest = kind({ isolateBytes: 3 << 20 });

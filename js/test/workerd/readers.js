@@ -1,5 +1,5 @@
-// Ways to read in a worker: during a response, from a connector or
-// from Kubernetes itself, and in a Durable Object that outlives its requests.
+// Ways to read in a worker. One reads during a response, from a connector or from
+// Kubernetes itself. The other reads in a Durable Object, which outlives its requests.
 import { connect, connectKubernetes } from "./workerd.js";
 
 const lines = (view) => view.snapshot.rows.map((row) => `${row.name} ${row.cells.Status ?? row.columns[0]}`).join(", ") + "\n";

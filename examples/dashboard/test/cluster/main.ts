@@ -38,7 +38,7 @@ class Cluster extends TestCluster {
     return this.shown.connection(await connect(this.url, { ...options, fetch: delayed, wasm: new URL("watchglass.wasm", location.href) }));
   }
 
-  /** Changes one pod: its restarts, and its phase if one is given. */
+  /** Changes the restarts of a pod, and its phase if one is given. */
   touch(key: string, phase?: string): void {
     this.update("v1/pods", key, ({ metadata, status }) => {
       metadata.annotations["example.com/note"] = `touched at ${this.resourceVersion}`;
@@ -78,7 +78,10 @@ function keyOf({ metadata: { namespace, name } }: { metadata: { namespace?: stri
   return `${namespace}/${name}`;
 }
 
-/** The response of a cluster whose user may read one namespace only: that of ?only=NAME. */
+/**
+ * Returns the refusal if the user may read only the namespace of ?only=NAME, or undefined if the
+ * request is allowed.
+ */
 function refusal(path: string): Response | undefined {
   const only = params.get("only");
   if (!only || !/\/v\d\/./.test(path) || path.includes(`/namespaces/${only}/`) || path.endsWith("/namespaces/kube-system")) return undefined;

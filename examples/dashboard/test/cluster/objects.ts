@@ -14,7 +14,7 @@ const TIERS = ["backend", "frontend", "data"];
 const NAMESPACES = ["default", "kube-system", "monitoring", "payments", "staging", "team-alpha", "team-beta", "web"];
 const PHASES = ["Running", "Running", "Running", "Running", "Running", "Running", "Running", "Pending", "Succeeded", "Failed"];
 
-/** The time of a creation, without fractions of a second, as Kubernetes writes it. */
+/** Returns the time of a creation, without fractions of a second, as Kubernetes writes it. */
 const timestamp = (millis: number): string => new Date(millis).toISOString().replace(/\.\d+/, "");
 
 export function makePod(i: number, next: () => number): ObjectInput {

@@ -3,7 +3,10 @@ import type { ObjectInput } from "watchglass/testing";
 /** The namespace of the objects below. */
 const namespace = "shop";
 
-/** Workloads with owners, a service, and events, for the overview and the relations of objects. */
+/**
+ * Returns workloads with owners, a service, and events, for the overview and the relations
+ * of objects.
+ */
 export function shop(): ObjectInput[] {
   const labels = { app: "checkout" };
   return [
@@ -40,7 +43,7 @@ function pod(name: string, labels: Record<string, string>, ownerReferences: obje
   };
 }
 
-/** An event about a pod of the shop, this many minutes ago. */
+/** Returns an event about a pod of the shop that happened `minutesAgo`. */
 export function podEvent(i: number, name: string, minutesAgo: number, type: string, reason: string, message: string): ObjectInput {
   const time = new Date(Date.now() - minutesAgo * 60_000).toISOString().replace(/\.\d+/, "");
   return {

@@ -3,8 +3,8 @@ import type { Collection, CollectionOptions, CollectionProgress, CollectionStatu
 type Part = Partial<CollectionStatus & CollectionProgress>;
 
 /**
- * Replaces what a connection reports about its collections, for states that are slow to
- * reach, such as `stale`. All other members come from the connection.
+ * Replaces the reported state of a connection's collections, for states that are slow
+ * to reach, such as `stale`. All other properties come from the connection.
  */
 export class Shown {
   reconnects = 0;
@@ -12,13 +12,16 @@ export class Shown {
   readonly #listeners = new Set<() => void>();
   readonly #errorListeners = new Set<(key: string, status: Status) => void>();
 
-  /** Reports these members instead of the real ones, in addition to the members of earlier calls. */
+  /**
+   * Reports these properties instead of the real ones, in addition to the properties
+   * of earlier calls.
+   */
   set(part: Part): void {
     this.#part = { ...this.#part, ...part };
     for (const listener of this.#listeners) listener();
   }
 
-  /** Reports what the connection reports. */
+  /** Reports the real properties again. */
   reset(): void {
     this.#part = {};
     this.set({});
@@ -56,7 +59,7 @@ export class Shown {
   }
 }
 
-/** An object with the members of another one, except for these. */
+/** Returns an object with the properties of another one, except for the overrides. */
 function over<T extends object>(real: T, overrides: object): T {
   return new Proxy(real, {
     get(_, name) {

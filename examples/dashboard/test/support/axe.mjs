@@ -4,7 +4,7 @@ import { createRequire } from "node:module";
 const require = createRequire(new URL("../../../../js/package.json", import.meta.url));
 const source = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 
-/** The violations of axe's accessibility rules on a page, each with its elements. */
+/** Returns the violations of axe's accessibility rules on a page, each with its elements. */
 export async function violations(page) {
   await page.evaluate(source);
   return page.evaluate(async () => {

@@ -37,9 +37,8 @@ afterEach(async () => {
 });
 
 /**
- * Opens the page and waits until it shows its pods. Its process has compiled the module for
- * the previous test. A test that sets options of the browser context gets a process of its
- * own.
+ * Opens the page and waits until it shows its pods. Tests share a process, which compiles
+ * the module once. A test that sets options of the browser context gets its own process.
  */
 export async function open({ hash = "", pods = PODS, query = `?pods=${pods}`, ready = true, ...context } = {}) {
   const url = server.url + query + hash;

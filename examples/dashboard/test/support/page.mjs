@@ -1,12 +1,12 @@
 // The interface of tests to the dashboard.
 
-/** Time limit of every step, generous for a busy machine. */
+/** The time limit of every step, generous for a busy machine. */
 const TIMEOUT = 120_000;
 
 /** The size of a page whose test sets none. */
 export const VIEWPORT = { width: 1400, height: 800 };
 
-/** A page in a new browser context. */
+/** Opens a page in a new browser context. */
 export async function newPage(browser, context = {}) {
   const opened = await browser.newContext({ viewport: VIEWPORT, ...context });
   opened.setDefaultTimeout(TIMEOUT);
@@ -21,7 +21,7 @@ export class DashboardPage {
     return dashboard;
   }
 
-  /** Collects the errors of a page from now on in `problems`. */
+  /** Collects the later errors of a page in `problems`. */
   constructor(page) {
     this.page = page;
     this.problems = [];
@@ -47,7 +47,7 @@ export class DashboardPage {
     return this.rows.evaluateAll((rows) => rows.map((row) => row.dataset.key));
   }
 
-  /** The texts of the column with the given header, by row. */
+  /** Returns the texts of the column with the given header, by row. */
   column(title) {
     return this.page.evaluate((title) => {
       const headers = [...document.querySelectorAll("[role=columnheader]")];
@@ -95,7 +95,10 @@ export class DashboardPage {
     return this.page.locator(`[data-sort="${column}"]`).click();
   }
 
-  /** All objects of the page's collection, as sorted "key@resourceVersion", for comparison with a direct read. */
+  /**
+   * Returns all objects of the page's collection, as sorted "key@resourceVersion", for
+   * comparison with a direct read.
+   */
   objects() {
     return this.page.evaluate(async () => {
       const { items } = await watchglassDashboard.collection.list();
@@ -103,7 +106,10 @@ export class DashboardPage {
     });
   }
 
-  /** Tasks of 50 ms and more on the page's thread, and frames, during a time span. */
+  /**
+   * Measures the tasks of 50 ms and more on the page's thread, and the frames, during
+   * a time span.
+   */
   smoothness(millis) {
     return this.page.evaluate(async (millis) => {
       const long = [];

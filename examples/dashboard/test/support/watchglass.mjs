@@ -15,7 +15,7 @@ export class Demo {
   #arguments;
   #process;
 
-  /** A demo cluster on a free port. With a dataDir it keeps its etcd across restarts. */
+  /** Starts a demo cluster on a free port. With a dataDir, its etcd data survives restarts. */
   static async start({ pods, rate, dataDir }) {
     const listen = `127.0.0.1:${await reservePort()}`;
     const demo = new Demo(listen, ["demo", "--listen", listen, "--pods", String(pods), "--rate", String(rate), ...(dataDir ? ["--data-dir", dataDir] : [])]);
@@ -62,9 +62,9 @@ export function sleep(millis) {
 }
 
 /**
- * Reserves a TCP port until this process exits, like host/internal/freeport in Go. The range is below the ports that
- * the kernel assigns, and other tests skip a port whose UDP socket is bound. So the port stays free between a kill and
- * the next start.
+ * Reserves a TCP port until this process exits, like host/internal/freeport in Go. The range is
+ * below the ports that the kernel assigns, and other tests skip a port whose UDP socket is bound.
+ * The port therefore stays free between a kill and the next start.
  */
 async function reservePort() {
   for (let attempt = 0; attempt < 1000; attempt++) {

@@ -30,7 +30,7 @@ const Admin = "admin-token"
 
 // Config selects the users and the flags of a server.
 type Config struct {
-	// Users are lines of the token file, for users besides Admin.
+	// Users contains lines of the token file, for users other than Admin.
 	Users string
 	// Flags are appended to the command line.
 	Flags []string

@@ -1,4 +1,4 @@
-// Package rig opens the module under wazero on a connector, for tests.
+// Package rig runs the module in wazero with a connector, for tests.
 package rig
 
 import (
@@ -28,7 +28,7 @@ func Guest(t testing.TB, config connector.Config) *client.Client {
 	return Client(t, c)
 }
 
-// Client opens the module on a connector. The test closes it.
+// Client runs the module with a connector, and returns its client, which the test closes.
 func Client(t testing.TB, c *connector.Connector) *client.Client {
 	t.Helper()
 	var served sync.WaitGroup

@@ -1,6 +1,6 @@
 //go:build wasip1
 
-// Command empty is a minimal Go reactor. Figure P7 compares the module with it.
+// Command empty is a minimal Go reactor, with which figure P7 compares the module.
 package main
 
 func main() {}

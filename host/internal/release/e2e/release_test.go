@@ -29,7 +29,7 @@ const (
 	modulePath = "github.com/watchglass/watchglass"
 )
 
-// released is a release of the current commit.
+// released is a release of the current commit, made in a copy of the repository.
 type released struct {
 	root string // the repository
 	copy string // a copy of it, with the tag
@@ -98,8 +98,8 @@ func (r released) image(t *testing.T) {
 	require.Contains(t, get(t, "http://"+address+"/"), `<script type="module"`, "the dashboard")
 }
 
-// chart renders the chart of the release as helm install does. Package deploy of
-// host/conformance installs the same chart in a cluster.
+// chart tests that helm renders the chart of the release as for an installation.
+// Package deploy of host/conformance installs the same chart in a cluster.
 func (r released) chart(t *testing.T) {
 	require.FileExists(t, helm, "run make test-release, which builds it")
 	home := t.TempDir()
@@ -111,8 +111,8 @@ func (r released) chart(t *testing.T) {
 	require.Contains(t, manifests, "- alert: WatchglassAbsent", "a file of the chart beside its templates")
 }
 
-// npm installs the tarball and its optional peer dependency, and runs a user's
-// program that counts the pods of a demo.
+// npm installs the tarball and its optional peer dependency, and runs a program
+// that counts the pods of a demo.
 func (r released) npm(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "package.json"), []byte(`{"type": "module"}`), 0o600))
@@ -199,7 +199,7 @@ func (r released) proxy(t *testing.T) (env []string, bin string) {
 	}, bin
 }
 
-// helm is the program that make conformance uses.
+// helm is the path of the program that make conformance uses.
 const helm = "../../../conformance/chart/bin/helm-v4.3.1"
 
 // unreachable is an address without an etcd.

@@ -38,8 +38,8 @@ func Command(ctx context.Context, image v1.Image, root string, args ...string) (
 	return cmd, nil
 }
 
-// confine changes the root directory and the user. Without root rights it uses a
-// user namespace that maps the caller to that user.
+// confine returns attributes that change the root directory and the user. Without root
+// rights, it uses a user namespace that maps the caller to that user.
 func confine(root string, user, group int) *syscall.SysProcAttr {
 	attr := &syscall.SysProcAttr{Chroot: root, Credential: &syscall.Credential{Uid: uint32(user), Gid: uint32(group), NoSetGroups: true}}
 	if os.Getuid() != 0 {

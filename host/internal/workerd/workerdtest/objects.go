@@ -15,8 +15,8 @@ import (
 	"github.com/watchglass/watchglass/host/internal/workerd"
 )
 
-// Grant and FeedGrant are tokens for the test objects: the plain text of a grant to read
-// everything, and of a connector's.
+// Grant and FeedGrant are tokens for the test objects. They are the plain text of a
+// grant to read everything, and of a connector's grant.
 const (
 	Grant     = `{"resources":["*"],"namespaces":["*"],"expires":4000000000,"cluster":"test","user":"test"}`
 	FeedGrant = `{"resources":["*"],"namespaces":["*"],"expires":4000000000,"cluster":"test","user":"test","feed":true}`
@@ -45,8 +45,8 @@ func Objects(t *testing.T, root string) (address string) {
 }
 
 // built returns an error if the package in js/dist is missing or older than its
-// sources. An older object may not understand the current connector, and then does
-// not respond.
+// sources. An object of an older version may not support the protocol of the
+// current connector, and then does not respond.
 func built(root string) error {
 	dist, err := os.Stat(filepath.Join(root, "js/dist/edge.js"))
 	if err != nil {

@@ -1,5 +1,5 @@
-// Command rules prints how many rules of core/SEMANTICS.md are kept and how they are
-// proven. It fails if a rule is not proven or a cited rule does not exist. It runs
+// Command rules prints the number of rules of core/SEMANTICS.md by status and by
+// proof. It fails if a rule is not proven or a cited rule does not exist. It runs
 // from the root of a checkout.
 //
 //	make rules
