@@ -26,7 +26,7 @@ type Body struct {
 type segment struct {
 	Body
 	reflector    *Reflector
-	dictionaries []wire.Dictionary // label sets that its frames may refer to
+	dictionaries []wire.Dictionary // dictionaries that its frames may refer to
 	bytes        int               // memory that the body needs when loaded
 }
 

@@ -84,7 +84,7 @@ type reader struct {
 	// Guarded by connector.mu.
 	since  time.Time
 	shed   bool       // disconnected by Shed
-	found  *preflight // cost of the message that is being received
+	found  *preflight // preflight results of the message that is being received
 	token  string
 	user   *access.User     // nil before the Hello
 	rights map[uint32]grant // by subscription

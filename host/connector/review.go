@@ -51,7 +51,7 @@ type reviews struct {
 	// running is closed at the end of the running review, and nil if none runs.
 	// Guarded by connector.mu.
 	running   chan struct{}
-	notBefore time.Time // deadline of the next review; used only by the running one
+	notBefore time.Time // earliest time of the next review; used only by the running one
 	// timer starts the next review. It is nil before startReviews, and if the policy is
 	// access.Everyone. Guarded by connector.mu.
 	timer *time.Timer
