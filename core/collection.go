@@ -101,8 +101,8 @@ func (e *Engine) openCollection(f *wire.OpenCollection) {
 }
 
 // acquire returns the shared collection of a scope. It creates one if there is none,
-// which the caller must connect. The first state of a new one has at least the
-// version minimum.
+// which the caller must connect. The first state of a new collection is not
+// older than minimum.
 func (e *Engine) acquire(scope reflector.Scope, columns []api.Column, minimum objcache.Version) (b *sharedCollection, fresh bool) {
 	for _, b := range e.sharedCollections {
 		if b.scope.SameObjects(scope) && !b.refusedForOthers() {

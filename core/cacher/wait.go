@@ -38,9 +38,9 @@ func (s *Waits) WhenFresh(rv api.ResourceVersion, done func(*api.Status)) {
 }
 
 // BeginRevision defers the end of waits until the next EndRevision, Progress, end
-// of a list or Tick. Callers use it while they apply several changes with the same
-// resource version, because until the last one the collection is incomplete at that
-// version.
+// of a list or Tick. Callers use it before they apply several changes with the
+// same resource version. The collection is incomplete at that version until the last
+// change.
 func (s *Waits) BeginRevision() { s.held = true }
 
 // Fresh reports whether the collection is ready and at rv or later.

@@ -30,7 +30,7 @@ type step struct {
 
 const separator = "----"
 
-// Load reads a scenario. An error names file and line.
+// Load reads a scenario. A syntax error names the file and the line.
 func Load(path string) (*Scenario, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {

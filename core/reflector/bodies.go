@@ -162,8 +162,8 @@ func (b *Bodies) completed() {
 // without bodies, and a later watch must not receive those.
 func (r *Reflector) forgetHistory() { r.cacher.Watches().ForgetHistory(r.cacher.ResourceVersion()) }
 
-// snapshotBodies sets bodies. If the connector has other versions than the state, the
-// subscription starts over with a snapshot. After a corrupt block the subscription
+// snapshotBodies sets bodies. If the state does not have the objects and versions of the
+// block, the subscription starts over with a snapshot. After a corrupt block the subscription
 // resumes with the first body that is missing.
 func (r *Reflector) snapshotBodies(f *wire.SnapshotBodies, bytes int) error {
 	if err := r.answered("SnapshotBodies"); err != nil {

@@ -17,8 +17,8 @@ type Scope struct {
 	MetadataOnly  bool
 	// RowsFirst requests bodies after the rows of the first snapshot.
 	RowsFirst bool
-	// Columns distinguishes scopes with different columns, if the reader chooses
-	// them.
+	// Columns encodes the columns that the reader chose, so that scopes with
+	// different columns differ. It is empty for the default columns.
 	Columns string
 }
 

@@ -14,7 +14,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// A cached patch is used only for the same position, form and list.
+// A cached patch is used only for the same position and the same choice of bodies, also
+// after a relist.
 func TestPatchCacheMatchesPositionAndForm(t *testing.T) {
 	c := withPod(t)
 	for list := range 2 {

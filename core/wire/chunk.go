@@ -17,8 +17,8 @@ const ChunkFormat = 7
 // [SnapshotBegin], [SnapshotPart], [SnapshotEnd], [Events] and [Progress]. Objects whose
 // bodies are in a block are in a [StoredBlock].
 //
-// The frame of a chunk may be followed by its body: objects of a snapshot, which
-// belong between the chunk's frames. A body is needed only when one of its
+// The frame of a chunk may be followed by its body, which contains objects of a
+// snapshot. The body is processed at position Body.At of the chunk's frames. A body is needed only when one of its
 // objects is read, so it can stay in storage and be loaded on demand. It defines
 // all label sets of its objects. The dictionaries it refers to are in the frames
 // of this and the previous chunks.

@@ -74,8 +74,8 @@ func (m *Module) Close(ctx context.Context) error {
 	return err
 }
 
-// DefaultCacheDir returns the directory watchglass in the user's cache directory, or
-// "" if that is not writable.
+// DefaultCacheDir creates and returns the directory watchglass in the user's cache
+// directory. It returns "" if that fails.
 func DefaultCacheDir() string {
 	dir, err := os.UserCacheDir()
 	if err != nil {

@@ -188,8 +188,8 @@ func (col *collection) stopLinger() {
 	}
 }
 
-// change runs f under the lock. Afterwards it queues the readers that the cachers have marked
-// since the last change for the send pool, or wakes them. Other readers stay asleep.
+// change runs f under the lock. It then takes the readers that the cachers have marked, and
+// queues each one for the send pool or wakes its goroutine. Other readers stay asleep.
 func (col *collection) change(f func(now int64)) {
 	for _, r := range col.locked(f) {
 		r.wake()

@@ -276,7 +276,7 @@ func TestReviewsAreReadAsProtobuf(t *testing.T) {
 	})
 }
 
-// observed records the requests that an observer receives.
+// observed is an observer that records the requests passed to Authorized.
 type observed struct{ requests []string }
 
 func (*observed) Authenticated(context.Context, *access.User, *api.Status) {}

@@ -11,7 +11,7 @@ import (
 	"github.com/watchglass/watchglass/core/coretest"
 )
 
-// Tree contains the paths in a checkout.
+// Tree is a checkout of the repository in the directory Root.
 type Tree struct{ Root string }
 
 // Module reads the module. If it is missing, the error names the command that builds

@@ -179,7 +179,7 @@ export type WatchEvent<T extends object = KubeObject> =
  */
 export type WatchEnd = "Closed" | "Timeout" | "CollectionClosed" | "EngineReplaced" | "Refused" | "SlowConsumer" | "Overtaken" | "HistoryLost" | "Corrupt";
 
-/** A watch. Each loop over its events starts it. */
+/** A watch. Each loop over its events starts a new watch with the same options. */
 export interface Watch<T extends object = KubeObject> extends AsyncIterable<WatchEvent<T>> {
   /** Why the last loop ended; undefined before that. */
   readonly end: WatchEnd | undefined;

@@ -171,8 +171,8 @@ func TestMissingFunctionFailsTheBuild(t *testing.T) {
 	_, err := Module(file, GuestFunctions...)
 	require.NoError(t, err)
 	for _, name := range GuestFunctions {
-		// The linker's names end with a zero, so the longer name belongs to another
-		// function.
+		// Zero bytes delimit the linker's names, so the search does not match part of a
+		// longer name.
 		renamed := bytes.Replace(file, []byte("\x00"+name+"\x00"), []byte("\x00"+name[:len(name)-1]+"_\x00"), 1)
 		require.NotEqual(t, file, renamed)
 		_, err := Module(renamed, GuestFunctions...)

@@ -211,8 +211,8 @@ func (t *tables) moduleDataAt(at uint64, l layout) moduleData {
 	return d
 }
 
-// belongsTo reports whether all tables are where the header at an address requires,
-// in order.
+// belongsTo reports whether the tables match the header at an address. The tables must
+// be in order and must not overlap.
 func (d *moduleData) belongsTo(at uint64, h pcHeader) bool {
 	before := func(s slice, size, next uint64) bool {
 		return s.Len == s.Cap && s.Data <= next && s.Len <= (next-s.Data)/size

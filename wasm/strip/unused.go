@@ -8,8 +8,8 @@ import (
 
 // Go's linker keeps each function that another one may call. It cannot determine that a
 // condition around a call is never true, or that a stripped module has no positions to
-// report. This file lists functions that are only called in these cases. It finds the
-// functions that only they call by following calls.
+// report. This file lists functions that are only called in these cases. It then
+// follows calls to find the functions that are reachable only through these.
 
 // feature is a part of the runtime that stays off unless the module contains a function
 // that uses it.

@@ -89,8 +89,8 @@ func (e *encoder) copyOf(length, distance int) {
 	e.write(extra, count)
 }
 
-// bucket returns the code of a value, and its extra bits. Each power of two has the given
-// number of codes.
+// bucket returns the code of a value, and its extra bits. Each range from one power
+// of two to the next is divided into the given number of codes.
 func bucket(value, codes int) (code int, extra uint64, count int) {
 	count = max(0, bits.Len(uint(value))-bits.Len(uint(codes)))
 	return count*codes + value>>count, uint64(value & (1<<count - 1)), count

@@ -224,8 +224,8 @@ export class Dashboard {
   }
 
   /**
-   * Reconnects at the user's request. If the token has expired, the user signs in on a
-   * reloaded page, and the rows stay until then. A closed collection is opened again.
+   * Reconnects at the user's request. If the token has expired, it reloads the page for a
+   * new sign-in. The rows stay visible until this reload. A closed collection is opened again.
    */
   #reconnect(): void {
     const { error } = this.#collection?.status ?? this.#overview.condition ?? {};

@@ -48,7 +48,7 @@ export class LineView {
     for (const element of fresh) this.#box.insertBefore(element, next);
   }
 
-  /** Replaces the lines that differ, in the common case that the number of lines is the same. */
+  /** Replaces the lines that differ. The number of lines must be unchanged, which is the common case. */
   #replaceEach(old: string[], lines: Line[], head: number, tail: number): void {
     for (let i = head; i < lines.length - tail; i++) {
       if (old[i] !== this.#texts[i]) this.#box.children[i]!.replaceWith(lineElement(lines[i]!, true));

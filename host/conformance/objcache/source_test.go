@@ -19,7 +19,7 @@ import (
 
 const namespace = "default"
 
-// server is the server that the kubelet lists and watches.
+// server is a fake API server from which the kubelet lists and watches secrets.
 type server struct {
 	mu      sync.Mutex
 	rv      uint64

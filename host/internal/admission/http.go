@@ -66,7 +66,7 @@ func (c *Control) Identify(r *http.Request) (identified *http.Request, done func
 // RequestIDHeader is the header of requests and responses with the ID of the request.
 const RequestIDHeader = "X-Request-Id"
 
-// requestIDs are the IDs that are accepted from a proxy.
+// requestIDs matches the request IDs that are accepted from a trusted proxy.
 var requestIDs = regexp.MustCompile(`^[A-Za-z0-9._:/+=-]{1,64}$`)
 
 // requestID returns the ID that a trusted proxy has assigned to a request, or a new

@@ -4,8 +4,8 @@ import type { ObjectStorage } from "./platform.js";
 type Counter = "readersStalled" | "readersRateLimited" | "restarts";
 
 /**
- * Counts rare events in the object's storage, so that the counts survive while the object
- * is out of memory.
+ * Counts rare events in the object's storage, so that they survive
+ * hibernation.
  */
 export class Counters {
   readonly #storage: ObjectStorage;

@@ -34,7 +34,7 @@ interface Feed {
  *
  * The active connector's socket carries a session of the reader's protocol, in which the
  * engine is the reader. The object sends `begin N`, the connector responds `begun N`, and
- * binary messages after that belong to session N. An object that was out of memory begins
+ * binary messages after that belong to session N. An object that hibernated begins
  * a new session on the same socket. It drops messages of the old session.
  */
 export class Feeds {
@@ -234,7 +234,7 @@ export class Feeds {
   #begin(): void {
     const [socket] = this.#sockets();
     if (!socket) return;
-    // The number is greater than every previous one, also after the object has left memory.
+    // The number is greater than every previous one, also after the object has hibernated.
     this.#session = Math.max(Date.now(), feedOf(socket).session + 1, this.#session + 1);
     this.#active = socket;
     this.#begun = false;

@@ -1,8 +1,8 @@
 import type { ObjectStorage } from "./platform.js";
 
 /**
- * Records the time since which an object has been unused. The record survives while the
- * object is out of memory.
+ * Records the time since which an object has been unused. The record survives
+ * hibernation.
  */
 export class IdleTracker {
   readonly #storage: ObjectStorage;

@@ -243,7 +243,7 @@ export class WatchglassObject {
     }
   }
 
-  /** Replaces the module by a new instance, as if the object had left memory. */
+  /** Replaces the module by a new instance, as if the object had hibernated. */
   async #restart(): Promise<void> {
     this.#counters.add("restarts");
     this.#restartedAt = Date.now();

@@ -16,8 +16,8 @@ export interface EdgeOptions {
    */
   maxReaders?: number;
   /**
-   * The sustained rate of messages per reader; default 100. Bursts of ten seconds are
-   * allowed. A message counts once more for each 4 KiB and for each subscription. A
+   * The sustained rate of messages per reader; default 100. A burst of ten times
+   * this number is allowed. A message counts once more for each 4 KiB and for each subscription. A
    * reader that exceeds the rate is disconnected with a 429.
    */
   messagesPerSecond?: number;

@@ -1,7 +1,7 @@
 // The types of Cloudflare's runtime that are used here. TypeScript's own libraries
 // do not contain them.
 
-/** The server's end of a WebSocket, which stays open while the object is out of memory. */
+/** The server's end of a WebSocket, which stays open while the object hibernates. */
 export interface HibernatableSocket {
   readonly readyState: number;
   /**
@@ -11,7 +11,7 @@ export interface HibernatableSocket {
   accept(): void;
   send(message: string | Uint8Array): void;
   close(code?: number, reason?: string): void;
-  /** Stores a value with the socket while the object is out of memory. */
+  /** Attaches a value to the socket, which outlasts hibernation. */
   serializeAttachment(value: unknown): void;
   deserializeAttachment(): unknown;
 }

@@ -39,7 +39,7 @@ const maxFrames = 1024;
 /** The time until a reader must send a Hello, as at a connector. */
 const helloMillis = 10_000;
 
-/** The state that stays with a reader's socket while the object is out of memory. */
+/** The state that is attached to a reader's socket while the object hibernates. */
 interface Attachment {
   /** The reader's number within this object. */
   serial: number;

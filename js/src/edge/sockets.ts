@@ -29,7 +29,7 @@ export function otherVersion(headers: Headers): Status | undefined {
 }
 
 /**
- * Attaches a value to a socket while the object is out of memory. Returns an error if it
+ * Attaches a value to a socket, for the time in which the object hibernates. Returns an error if it
  * exceeds the platform's 16 KiB.
  */
 export function setAttachment(socket: HibernatableSocket, value: unknown): Status | undefined {

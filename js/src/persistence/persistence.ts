@@ -50,7 +50,7 @@ interface Persisted {
 /** The maximum number of restores in a report. */
 const maxRestores = 100;
 
-/** The engine that supplies the states. */
+/** The engine whose collections are stored and restored. */
 export interface PersistenceHost {
   /** Sends frames with IDs below {@link idsPerMember}, which no member has. */
   send(frames: Uint8Array): void;
