@@ -41,8 +41,8 @@ func (v *verb) clone() *verb {
 	return &c
 }
 
-// split splits a line at blanks, but not inside double quotes. It removes quotes at
-// the beginning of a word or of an option's value, and those that close them. Other
+// split splits a line at blanks, but not inside double quotes. It removes the
+// quotes around a word or around an option's value. Other
 // quotes, such as those of a body, stay.
 func split(text string) ([]string, error) {
 	var words []string

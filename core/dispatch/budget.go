@@ -9,7 +9,8 @@ const (
 // the clock, and unused time is returned to it (rule C27).
 type budget struct {
 	millis int64
-	// since is the time up to which the budget has accrued, in whole seconds.
+	// since is the time in milliseconds up to which the budget has accrued. It advances
+	// by whole seconds.
 	since int64
 }
 

@@ -71,8 +71,8 @@ func (r *Follower) Position() int { return r.cursor.Position() }
 // MoveTo records that everything before a position of the window was read.
 func (r *Follower) MoveTo(position int) { r.cursor.MoveTo(position) }
 
-// Rested returns the version at which the follower was idle when a list last
-// replaced the state, or zero.
+// Rested returns the version of the follower when a list last replaced the state. It
+// is zero if the follower was not idle at that time.
 func (r *Follower) Rested() api.ResourceVersion { return r.rested }
 
 // NotifyNext wakes the follower at the next update of the resource version, even

@@ -46,7 +46,7 @@ type blockWorld struct {
 
 const podsOfNamespace = 400
 
-// messageBytes limits the messages in read. About 40 pods have this size after
+// messageBytes limits the size of each message that read requests. About 40 pods have this size after
 // decompression.
 const messageBytes = 4 << 10
 

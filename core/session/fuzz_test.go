@@ -328,8 +328,9 @@ func FuzzResume(f *testing.F) {
 	})
 }
 
-// assume parses the credit in the state that Resume accepted. Of two subscriptions with
-// the same number, the session may have refused either.
+// assume parses the credit in the state that Resume accepted. If two subscriptions have
+// the same number, it assumes the larger credit, because the session may have refused
+// either.
 func (h *hostile) assume(saved []byte) {
 	for len(saved) > 0 {
 		t, payload, rest, err := wire.Next(saved)

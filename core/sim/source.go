@@ -160,7 +160,7 @@ func (s *source) randomPut(r *lite.Rand, kind int, key api.Key) *cacher.Update {
 	return put
 }
 
-// owner returns the text of an owner. Half of the owners have a kind and a name.
+// owner returns a random owner in the form that objects have. Half of the owners have a kind and a name.
 func (s *source) owner(r *lite.Rand, object api.Key) string {
 	owner := api.Owner{Name: "set", UID: s.ownerUID(r)}
 	if r.Int63n(2) == 0 {

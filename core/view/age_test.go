@@ -54,7 +54,7 @@ func TestViewRowsLeaveAndEnterAsTheyAge(t *testing.T) {
 	require.Zero(t, young.NextTick())
 }
 
-// A view with an age equals a view that is opened at the same time, after any changes.
+// A view with ages that has followed changes equals a view that is opened now.
 func TestViewWithAgesAgreesWithANewView(t *testing.T) {
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 9))

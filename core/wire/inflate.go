@@ -189,7 +189,7 @@ func (f *inflater) dynamic() bool {
 }
 
 // set builds the tables of a code from the lengths of its symbols. It returns
-// false if there are more codes of a length than possible. An incomplete code is
+// false if a length has more symbols than codes. An incomplete code is
 // valid; its unused codes are errors when they occur.
 func (h *huffman) set(lengths []uint8) bool {
 	h.count = [16]uint16{}

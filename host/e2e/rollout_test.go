@@ -97,7 +97,7 @@ func startReplica(t *testing.T, c *cluster) replica {
 	return replica{startServer(t, c, address, "--preload=pods", "--shutdown-delay=200ms"), address}
 }
 
-// terminate stops a replica as a rollout does, and waits for its end.
+// terminate stops a replica as a rollout does, and waits until it has exited.
 func (r replica) terminate(t *testing.T) {
 	t.Helper()
 	require.NoError(t, r.cmd.Process.Signal(syscall.SIGTERM))

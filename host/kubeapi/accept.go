@@ -41,8 +41,8 @@ type clause struct {
 const maxClauses = 32
 
 // negotiate selects the client's preferred representation among plain JSON and the offered
-// conversions (rules P3, P12, P13). It ignores clauses with another encoding, with a
-// conversion that is not offered, or that are malformed.
+// conversions (rules P3, P12, P13). It ignores malformed clauses, and clauses with another
+// encoding or a conversion that is not offered.
 func negotiate(header http.Header, offered ...conversion) (conversion, *api.Status) {
 	accept := strings.Join(header.Values("Accept"), ",")
 	if strings.TrimSpace(accept) == "" {

@@ -171,8 +171,8 @@ func (h *Handler) answerReview(ctx context.Context, req *request, asked *review)
 	return mayGetPath(asked.Spec.NonResource), nil
 }
 
-// mayRead returns whether this API would serve the user a request with these
-// attributes, and why not.
+// mayRead reports whether this API would serve a request of the user with these
+// attributes, with the reason.
 func (h *Handler) mayRead(ctx context.Context, user *access.User, a *resourceAttributes) (any, *api.Status) {
 	resource := api.Resource{Group: a.Group, Version: a.Version, Name: a.Resource}
 	request := access.Request{Resource: resource, Subresource: a.Subresource, Namespace: a.Namespace, Name: a.Name, Verb: a.Verb}

@@ -31,7 +31,7 @@ func parseCustomColumns(output string) ([]api.Column, error) {
 	return columns, nil
 }
 
-// checkCustomColumns sets the columns of --output.
+// checkCustomColumns parses the custom columns of --output, which exclude --group-by.
 func (f *readFlags) checkCustomColumns() (err error) {
 	if f.columns, err = parseCustomColumns(f.output); err == nil && f.columns != nil && len(f.groups.by) > 0 {
 		err = errors.New("--group-by: choose another --output than custom-columns")

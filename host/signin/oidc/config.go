@@ -55,7 +55,7 @@ type Config struct {
 	// Transport sends requests to the issuer. Nil means HTTPS with the authorities of
 	// the system, or of Verifier.SetAuthorities.
 	Transport http.RoundTripper
-	// Logger receives changes of the issuer's availability. Nil means slog.Default.
+	// Logger logs when the issuer becomes unavailable or available. Nil means slog.Default.
 	Logger *slog.Logger
 }
 
