@@ -34,6 +34,7 @@ type readFlags struct {
 	groups        groupFlags
 	output        string
 	columns       []api.Column // of --output custom-columns
+	added         addedColumns
 	noHeaders     bool
 	watch         bool
 	events        bool
@@ -49,6 +50,7 @@ func (f *readFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.fields, "field-selector", "", "field selector, such as status.phase=Running")
 	f.query.add(cmd)
 	flags.StringVarP(&f.output, "output", "o", "", "output format: wide, name, json or custom-columns=NAME:PATH,... (default: a table)")
+	flags.StringArrayVar(&f.added.specs, "add-column", nil, "add a column of another resource, such as 'CPU:join:metrics.k8s.io/v1beta1/pods CPU' or Pods:children:replicasets,pods (repeatable)")
 	flags.BoolVar(&f.noHeaders, "no-headers", false, "print no table header")
 }
 
@@ -69,6 +71,9 @@ func (f *readFlags) check() error {
 		if f.columns == nil {
 			return fmt.Errorf("--output %q: expected wide, name, json or custom-columns=", f.output)
 		}
+	}
+	if err := f.checkAdded(); err != nil {
+		return err
 	}
 	if err := errors.Join(f.checkQuery(), f.checkGroups()); err != nil {
 		return err
@@ -99,12 +104,13 @@ func newGetCommand() *cobra.Command {
 
 A resource is a name or short name as in kubectl (pods, po, deploy), a plural with
 its group (deployments.apps), or group/version/plural (example.com/v1/gadgets). The
-name of one object follows: get pods web-1, or get pods/web-1.` + queryHelp,
+name of one object follows: get pods web-1, or get pods/web-1.` + queryHelp + addColumnHelp,
 		Example: `  watchglass get pods -A
   watchglass get po -n shop -l app=web -o wide
   watchglass get pods -A -o custom-columns=NAME:.metadata.name,IMAGES:.spec.containers[*].image
   watchglass get pods -A --search pay --where 'restarts>3' --sort-by node,-age
   watchglass get pods -A --group-by node,status --aggregate restarts
+  watchglass get deploy -A --add-column 'Pods:children:replicasets,pods Status' --where 'pods~crash'
   watchglass get deploy web -o json`,
 		Args: arguments(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error { return read(cmd, &f, args) },
@@ -215,6 +221,12 @@ func (r *reading) open(ctx context.Context, cl *client.Client, resource api.Reso
 		options := client.CollectionOptions{
 			Namespace: namespace, LabelSelector: r.flags.labels, FieldSelector: r.fieldSelector(),
 			MetadataOnly: r.flags.output != formatJSON, Columns: r.flags.columns,
+		}
+		if len(r.flags.added.columns) > 0 {
+			var err error
+			if options.Columns, err = r.openAdded(ctx, cl, namespace); err != nil {
+				return err
+			}
 		}
 		c, err := cl.Collection(ctx, resource.String(), options)
 		if err != nil {
@@ -342,7 +354,7 @@ func (r *reading) print(objects []object, rv api.ResourceVersion) error {
 const pageSize = 500
 
 func (r *reading) list(ctx context.Context) ([]object, api.ResourceVersion, error) {
-	if r.flags.query.isSet() {
+	if r.flags.readsView() {
 		return r.listMatching(ctx)
 	}
 	var objects []object

@@ -35,6 +35,9 @@ func (q *queryFlags) add(cmd *cobra.Command) {
 
 func (q *queryFlags) isSet() bool { return q.search != "" || q.where != "" || len(q.sortBy) > 0 }
 
+// readsView reports whether rows come from a view.
+func (f *readFlags) readsView() bool { return f.query.isSet() || len(f.added.columns) > 0 }
+
 // checkQuery reports errors in a query that can be detected without the schema.
 func (f *readFlags) checkQuery() error {
 	for _, keys := range f.query.sortBy {
@@ -46,12 +49,12 @@ func (f *readFlags) checkQuery() error {
 		}
 	}
 	switch {
-	case !f.query.isSet() || !f.watch:
+	case !f.readsView() || !f.watch:
 		return nil
 	case f.output == formatJSON:
-		return errors.New("-o json: a watch with --search, --where or --sort-by prints rows without JSON; omit -o, or select with -l and --field-selector")
+		return errors.New("-o json: a watch with --search, --where, --sort-by or --add-column prints rows without JSON; omit -o, or select with -l and --field-selector")
 	case f.record != "":
-		return errors.New("--record: a recording contains all events; omit --search, --where and --sort-by")
+		return errors.New("--record: a recording contains all events; omit --search, --where, --sort-by and --add-column")
 	}
 	return nil
 }
@@ -127,7 +130,7 @@ func (r *reading) printChanges(last, next []client.Object) error {
 	}
 	for _, o := range next {
 		old, ok := known[o.Key()]
-		if ok && old.ResourceVersion() == o.ResourceVersion() {
+		if ok && old.ResourceVersion() == o.ResourceVersion() && r.sameAdded(old, o) {
 			continue
 		}
 		kind := api.Added

@@ -148,7 +148,7 @@ func TestGetReportsMistakesInQueries(t *testing.T) {
 		{"--sort-by|" + strings.Repeat("name,", 8) + "name", "the sort has more than 8 keys"},
 		{"--search|" + strings.Repeat("a ", 31), "the search has more than 30 words"},
 		{"pay-1|--where|restarts>3", `pods "pay-1" not found among the objects that match --search and --where`},
-		{"-w|-o|json|--search|a", "-o json: a watch with --search, --where or --sort-by prints rows without JSON"},
+		{"-w|-o|json|--search|a", "-o json: a watch with --search, --where, --sort-by or --add-column prints rows without JSON"},
 	} {
 		t.Run(test.args, func(t *testing.T) {
 			stdout, stderr, code := c.call(t, append([]string{"get", "pods"}, strings.Split(test.args, "|")...)...)

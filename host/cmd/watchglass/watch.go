@@ -30,7 +30,7 @@ terminal can show is printed in its newest state.
 
 With --search or --where, an object is added when it begins to match, and deleted
 when it no longer does. --sort-by orders the existing objects. A query shows at most
-10000 objects, and excludes -o json.` + queryHelp,
+10000 objects, and excludes -o json.` + queryHelp + addColumnHelp,
 		Example: `  watchglass watch pods -A
   watchglass watch po -l app=web -o json | jq -r .object.status.phase
   watchglass watch pods -A --where 'status~crash or restarts>3'
@@ -47,7 +47,7 @@ when it no longer does. --sort-by orders the existing objects. A query shows at 
 // watchObjects prints the list and then changes until ctx ends.
 func watchObjects(ctx context.Context, r *reading) error {
 	follow := r.watchMatching
-	if !r.flags.query.isSet() {
+	if !r.flags.readsView() {
 		objects, rv, err := r.list(ctx)
 		if err != nil {
 			return err

@@ -16,6 +16,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/watchglass/watchglass/host/embedetcd"
@@ -127,6 +129,26 @@ func (s *Server) Launch() error {
 		}
 		time.Sleep(50 * time.Millisecond) // the process does not signal readiness
 	}
+}
+
+// CPU returns the processor time that the process has taken so far, on Linux.
+func (s *Server) CPU() (time.Duration, error) {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.cmd.Process.Pid))
+	if err != nil {
+		return 0, err
+	}
+	// The name of the process precedes the other fields, in parentheses.
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	const user, system, tick = 11, 12, 10 * time.Millisecond
+	ticks := 0
+	for _, field := range []int{user, system} {
+		n, err := strconv.Atoi(fields[field])
+		if err != nil {
+			return 0, err
+		}
+		ticks += n
+	}
+	return time.Duration(ticks) * tick, nil
 }
 
 // Stop kills the process.

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/join"
+	"github.com/watchglass/watchglass/host/client"
+	"github.com/watchglass/watchglass/host/internal/terminal"
+)
+
+const addColumnHelp = `
+
+--add-column adds a column of another resource. NAME:join:RESOURCE COLUMN is a column
+of the object with the same namespace and name, such as the CPU of pods.
+NAME:children:RESOURCES is the number of objects below a row. RESOURCES are those from
+the top to these objects, separated by commas. If a blank and the name of a column of
+the objects follow, it is their number by value. All added columns are of the same
+resources. Queries and groups may use them.`
+
+// addedColumns are the columns of --add-column.
+type addedColumns struct {
+	specs     []string
+	resources []api.Resource // of all columns: the other one, or those from below a row to the children
+	columns   []api.Column
+}
+
+// checkAdded parses --add-column.
+func (f *readFlags) checkAdded() error {
+	a := &f.added
+	for _, spec := range a.specs {
+		column, resources, err := parseAdded(spec)
+		switch {
+		case err != nil:
+			return err
+		case len(a.columns) == 0:
+			a.resources = resources
+		case column.Printer != a.columns[0].Printer || !slices.Equal(resources, a.resources):
+			return fmt.Errorf("--add-column %q: expected the printer and the resources of the first, %q", spec, a.specs[0])
+		}
+		a.columns = append(a.columns, column)
+	}
+	if len(a.columns) > 0 && f.columns != nil {
+		return errors.New("--add-column: choose another --output than custom-columns")
+	}
+	return nil
+}
+
+// parseAdded parses a column such as "CPU:join:metrics.k8s.io/v1beta1/pods CPU". Its kind is
+// known once the other resource is.
+func parseAdded(spec string) (column api.Column, resources []api.Resource, err error) {
+	expected := func(what string) (api.Column, []api.Resource, error) {
+		return column, nil, fmt.Errorf("--add-column %q: expected %s, such as Pods:children:replicasets,pods", spec, what)
+	}
+	parts := strings.SplitN(spec, ":", 3)
+	if len(parts) < 3 || slices.Contains(parts, "") {
+		return expected("NAME:join:RESOURCE COLUMN or NAME:children:RESOURCES")
+	}
+	names, of, _ := strings.Cut(parts[2], " ")
+	if resources, err = resolveAll(fmt.Sprintf("--add-column %q", spec), strings.Split(names, ",")); err != nil {
+		return column, nil, err
+	}
+	column = api.Column{Name: parts[0], Printer: parts[1], Kind: api.String, Default: "<none>"}
+	switch {
+	case column.Printer == join.Printer && (len(resources) > 1 || of == ""):
+		return expected("one resource, a blank and the name of a column after join:")
+	case column.Printer == join.Children && of == "":
+		column.Kind = api.Integer
+	case column.Printer != join.Printer && column.Printer != join.Children:
+		return expected("the printer join or children")
+	}
+	for i, resource := range resources {
+		if i > 0 {
+			column.Path += ","
+		}
+		column.Path += resource.String()
+	}
+	if of != "" {
+		column.Path += " " + of
+	}
+	return column, resources, nil
+}
+
+// openAdded opens the resources of --add-column, so that their objects are complete before
+// the rows are printed. It returns the columns. Those of a resource that cannot be read
+// have no values, and the reason is printed on stderr.
+func (r *reading) openAdded(ctx context.Context, cl *client.Client, namespace string) ([]api.Column, error) {
+	added := &r.flags.added
+	var schema api.Schema // of the last resource, which has the columns
+	for _, resource := range added.resources {
+		c, err := cl.Collection(ctx, resource.String(), client.CollectionOptions{Namespace: namespace, MetadataOnly: true})
+		if err != nil {
+			return nil, err
+		}
+		var status *api.Status
+		if err := firstSync(ctx, c, r.flags); errors.As(err, &status) && (status.Code == http.StatusForbidden || status.Code == http.StatusNotFound) {
+			fmt.Fprintln(r.stderr, "watchglass: --add-column: no values:", terminal.Text(err.Error()))
+		} else if err != nil {
+			return nil, err
+		}
+		schema = c.Schema()
+	}
+	columns := slices.Clone(added.columns)
+	for i := range columns {
+		c := &columns[i]
+		_, of, _ := strings.Cut(c.Path, " ")
+		if of == "" || schema.Kind == "" {
+			continue
+		}
+		at := schema.Column(of)
+		if at < 0 {
+			return nil, fmt.Errorf("--add-column %q: %s has no column %q; expected one of %s", added.specs[i], schema.Resource, of, shownNames(&schema))
+		}
+		if c.Printer == join.Printer {
+			c.Kind = schema.Columns[at].Kind
+		}
+	}
+	return columns, nil
+}
+
+func shownNames(schema *api.Schema) string {
+	var names []string
+	for i := range schema.Columns {
+		if c := &schema.Columns[i]; !c.Hidden() {
+			names = append(names, c.Name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// sameAdded reports whether two versions of a row have the same cells in the added columns.
+// These change without a new version of the object.
+func (r *reading) sameAdded(a, b client.Object) bool {
+	last := len(r.printer.schema.Columns)
+	for i := last - len(r.flags.added.columns); i < last; i++ {
+		if a.Column(i) != b.Column(i) {
+			return false
+		}
+	}
+	return true
+}

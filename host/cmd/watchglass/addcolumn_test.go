@@ -1,0 +1,131 @@
+package main
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/host/access"
+	"github.com/watchglass/watchglass/host/connector"
+	"github.com/watchglass/watchglass/host/server"
+)
+
+var configMaps = api.Resource{Version: "v1", Name: "configmaps"}
+
+func TestGetPrintsColumnsOfOtherResources(t *testing.T) {
+	c := newShop(t)
+	c.owned(deployments, "Deployment", "idle", "", `"spec":{"replicas":0},"status":{}`)
+	c.owned(configMaps, "ConfigMap", "web", "", `"data":{"a":"1","b":"2"}`)
+	c.owned(configMaps, "ConfigMap", "other", "", `"data":{"a":"1"}`)
+	for _, test := range []struct {
+		args []string
+		want [][]string
+	}{
+		{
+			[]string{"--add-column", "Pods:children:rs,pods", "--add-column", "Pod states:children:apps/v1/replicasets,v1/pods status"},
+			[][]string{
+				{"NAME", "READY", "UP-TO-DATE", "AVAILABLE", "AGE", "PODS", "POD", "STATES"},
+				{"idle", "0/0", "0", "0", "<unknown>", "0", "<none>"},
+				{"web", "1/2", "0", "0", "<unknown>", "2", "CrashLoopBackOff", "1,", "Running", "1"},
+			},
+		},
+		{
+			[]string{"--add-column", "Pods:children:pods", "--no-headers"},
+			[][]string{{"idle", "0/0", "0", "0", "<unknown>", "0"}, {"web", "1/2", "0", "0", "<unknown>", "0"}},
+		},
+		{
+			[]string{"--add-column", "Keys:join:cm data", "--sort-by", "-keys", "--no-headers", "-A"},
+			[][]string{{"shop", "web", "1/2", "0", "0", "<unknown>", "2"}, {"shop", "idle", "0/0", "0", "0", "<unknown>", "<none>"}},
+		},
+		{[]string{"--add-column", "Keys:join:cm Data", "web", "--no-headers"}, [][]string{{"web", "1/2", "0", "0", "<unknown>", "2"}}},
+		{[]string{"--add-column", "Pods:children:rs,pods Status", "--where", "pods ~ crash", "-o", "name"}, [][]string{{"deployment.apps/web"}}},
+		{[]string{"--add-column", "Pods:children:rs,pods", "--group-by", "pods"}, [][]string{{"PODS", "DEPLOYMENTS"}, {"0", "1"}, {"2", "1"}}},
+	} {
+		stdout, stderr, code := c.call(t, append([]string{"get", "deploy", "-n", "shop"}, test.args...)...)
+		require.Zero(t, code, stderr)
+		require.Empty(t, stderr)
+		require.Equal(t, test.want, table(stdout), test.args)
+	}
+	stdout, stderr, code := c.call(t, "get", "deploy", "-n", "shop", "--add-column", "Keys:join:cm Data", "--where", "keys>1", "-o", "json")
+	require.Zero(t, code, stderr)
+	require.Contains(t, stdout, `"replicas": 2`)
+	require.NotContains(t, stdout, "idle")
+}
+
+// A joined age compares as an age, not as a text.
+func TestAddedColumnHasTheKindOfTheOtherOne(t *testing.T) {
+	c := newCluster(t)
+	for name, age := range map[string]time.Duration{"a": 2 * time.Hour, "b": 30 * time.Minute, "c": 10 * time.Hour} {
+		c.owned(deployments, "Deployment", name, "", `"spec":{},"status":{}`)
+		c.Put(configMaps, api.NewKey("shop", name), fmt.Appendf(nil,
+			`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":%q,"namespace":"shop","uid":"u","creationTimestamp":%q}}`, name, time.Now().Add(-age).UTC().Format(time.RFC3339)))
+	}
+	stdout, stderr, code := c.call(t, "get", "deploy", "-n", "shop", "--add-column", "Configured:join:cm Age", "--where", "configured>90m", "--sort-by", "configured", "-o", "name")
+	require.Zero(t, code, stderr)
+	require.Equal(t, "deployment.apps/a\ndeployment.apps/c\n", stdout)
+}
+
+func TestAddedColumnsReportErrors(t *testing.T) {
+	c := newShop(t)
+	for _, test := range []struct {
+		want string
+		args []string
+	}{
+		{`--add-column "Pods": expected NAME:join:RESOURCE COLUMN or NAME:children:RESOURCES, such as Pods:children:replicasets,pods`, []string{"Pods"}},
+		{`--add-column ":join:pods Status": expected NAME:join:`, []string{":join:pods Status"}},
+		{`--add-column "Pods:count:pods": expected the printer join or children`, []string{"Pods:count:pods"}},
+		{`--add-column "Pods:join:pods": expected one resource, a blank and the name of a column after join:`, []string{"Pods:join:pods"}},
+		{`--add-column "Pods:join:rs,pods Ready": expected one resource`, []string{"Pods:join:rs,pods Ready"}},
+		{`--add-column "Pods:children:gizmos": resource "gizmos" is not built in`, []string{"Pods:children:gizmos"}},
+		{`--add-column "B:children:pods": expected the printer and the resources of the first, "A:children:rs,pods"`, []string{"A:children:rs,pods", "B:children:pods"}},
+		{`--add-column "B:join:pods Ready": expected the printer and the resources of the first, "A:children:pods"`, []string{"A:children:pods", "B:join:pods Ready"}},
+		{`--add-column "B:children:rs,pods Statsu": v1/pods has no column "Statsu"; expected one of Ready, Status, Restarts, Age, IP, Node, `, []string{"A:children:rs,pods", "B:children:rs,pods Statsu"}},
+	} {
+		args := []string{"get", "deploy", "-n", "shop"}
+		for _, column := range test.args {
+			args = append(args, "--add-column", column)
+		}
+		stdout, stderr, code := c.call(t, args...)
+		require.Equal(t, 1, code, test.args)
+		require.Empty(t, stdout, test.args)
+		require.Contains(t, stderr, test.want)
+	}
+	for want, args := range map[string][]string{
+		"--add-column: choose another --output than custom-columns":                                     {"get", "-o", "custom-columns=N:.metadata.name"},
+		"-o json: a watch with --search, --where, --sort-by or --add-column":                            {"watch", "-o", "json"},
+		"--record: a recording contains all events; omit --search, --where, --sort-by and --add-column": {"watch", "--record", "no-such-directory/file"},
+	} {
+		_, stderr, code := c.call(t, append(args, "deploy", "--add-column", "Pods:children:pods")...)
+		require.Equal(t, 1, code)
+		require.Contains(t, stderr, want)
+	}
+}
+
+func TestAddedColumnWithoutRightsIsEmpty(t *testing.T) {
+	c := newShop(t)
+	c.close(t)
+	c.connector = connector.New(connector.Config{Source: c.Source, Access: onlyApps{access.Everyone()}})
+	handler, err := server.New(server.Config{Connector: c.connector})
+	require.NoError(t, err)
+	c.serving.Store(handler)
+	stdout, stderr, code := c.call(t, "get", "deploy", "-n", "shop", "--add-column", "Pods:children:rs,pods", "--no-headers")
+	require.Zero(t, code, stderr)
+	require.Equal(t, [][]string{{"web", "1/2", "0", "0", "<unknown>", "<none>"}}, table(stdout))
+	require.Contains(t, stderr, "watchglass: --add-column: no values: v1/pods: 403 Forbidden")
+}
+
+// A change of a child is a change of the row, although the object of the row is the same.
+func TestWatchFollowsAddedColumns(t *testing.T) {
+	c := newShop(t)
+	run, stop := c.follow(t, newWatchCommand(), "deploy -n shop --add-column Pods:children:rs,pods --output-watch-events")
+	run.find(`ADDED +web .* 2\n`)
+	c.ownedPod("web-1-c", "web-1", `"ready":true,"restartCount":0,"state":{"running":{}}`)
+	run.find(`MODIFIED +web .* 3\n`)
+	c.owned(configMaps, "ConfigMap", "unrelated", "", `"data":{}`)
+	c.Delete(treePods, "shop/web-1-a")
+	run.find(`MODIFIED +web .* 2\n`)
+	require.NoError(t, stop(), "an interrupted watch succeeds")
+}
