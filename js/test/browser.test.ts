@@ -126,8 +126,11 @@ test("a worker that dies is replaced", { skip: skipUnlessChromium }, async (t) =
   const cdp = await browser.newBrowserCDPSession();
   const { targetInfos } = await cdp.send("Target.getTargets");
   const worker = targetInfos.find((target) => target.type === "shared_worker" && target.url.includes(connector.address));
+  const answers = (connector.held = []) as (() => void)[]; // until the page has reported the loss
   await cdp.send("Target.closeTarget", { targetId: worker!.targetId });
   await page.waitForFunction(() => pods.status.state !== "live");
+  connector.held = undefined;
+  for (const answer of answers) answer();
   connector.put("default/web-3", "web", "Running");
   await shows(page, "web-1 Running, web-2 Pending, web-3 Running");
   await page.waitForFunction(() => pods.status.state === "live");
