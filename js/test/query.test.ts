@@ -205,6 +205,13 @@ test("the cells of a row are one frozen object, until the row changes", options,
   assert.equal(view.snapshot.rows[1]!.cells, second!.cells, "the cells of an unchanged row");
 });
 
+test("copies of a row have its cells", options, async (t) => {
+  const { collection } = await pods(t, { "shop/web-1": { phase: "Running" } });
+  const [row] = (await show(collection, {})).rows;
+  assert.equal(Object.getOwnPropertyDescriptor(row, "cells")!.get, undefined, "a getter would double the memory of a row");
+  for (const copy of [{ ...row! }, structuredClone(row!), JSON.parse(JSON.stringify(row)) as typeof row]) assert.deepEqual(copy!.cells, { ...row!.cells });
+});
+
 test("conditions are printed as text", () => {
   assert.equal(whereText(), "");
   assert.equal(whereText("a=b"), "a=b");
