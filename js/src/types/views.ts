@@ -105,7 +105,7 @@ export interface SortKey {
   by: string;
   /** Default: ascending. Dates ascend by age, youngest first. */
   descending?: boolean;
-  /** Where rows without a value are placed. Default: first in ascending order, last in descending order. */
+  /** Where rows without a value are placed. Default: first in ascending order, last in descending order, and the reverse for dates. */
   nulls?: "first" | "last";
   /** Compare texts by bytes. By default numbers in texts compare by value, so that node-2 precedes node-10. */
   lexical?: boolean;
