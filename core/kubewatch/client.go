@@ -234,9 +234,10 @@ func (c *Client) begin() {
 
 // Stop ends the run without a report.
 func (c *Client) Stop() {
-	if c.request.purpose == initialEvents && c.request.Code == api.CodeOK {
+	if c.request.purpose == initialEvents && (c.request.Code == api.CodeOK || c.cfg.Roaming) {
 		// The initial events took too long. A server that ignores the option
-		// sends the state, or nothing, but never the end mark.
+		// sends the state, or nothing, but never the end mark. In Firefox, nothing
+		// has no status code either.
 		c.method = byPages
 	}
 	c.drop(&c.request)
@@ -260,7 +261,7 @@ func (c *Client) Memory() Memory {
 // End ends the run with a status. The caller may end it because of a failure of its
 // own.
 func (c *Client) End(status *api.Status) {
-	c.request.Code = 0 // the outcome of the request is known
+	c.request.purpose = none // the outcome of the request is known
 	c.Stop()
 	c.cfg.Handler.Ended(c.judge(status))
 }

@@ -9,10 +9,12 @@ const maxHeld = 16 << 20
 // confirmCluster requests the identity of the cluster again after the start of a
 // response. If the identity is unchanged, the response is from the same cluster.
 // Until the identity is confirmed, the data is held back, so that it is not added
-// to the state of a different cluster.
+// to the state of a different cluster. A pending confirmation preceded the
+// response, and is replaced.
 //
 //go:noinline
 func (c *Client) confirmCluster() {
+	c.drop(&c.confirm)
 	c.fetchIdentity(&c.confirm, confirmation)
 }
 
@@ -28,6 +30,11 @@ func (c *Client) confirmed(r *request) {
 		rv := c.listed
 		c.listed = 0
 		c.takeList(rv) // the following watch may still reach a different cluster
+	case c.request.Code != api.CodeOK: // the watch has not begun; see probed
+		p := Progress{At: c.at, Complete: c.complete, Newest: c.newest}
+		if err := c.cfg.Handler.Progress(p); err != nil {
+			c.fail(&c.request, api.AsStatus(err))
+		}
 	default:
 		c.release()
 	}

@@ -52,16 +52,106 @@ func TestAnotherClusterAtTheSameAddressIsNoticed(t *testing.T) {
 			r.settle()
 		},
 	} {
+		for _, late := range []bool{false, true} {
+			t.Run(name, func(t *testing.T) {
+				r := following(t, 9)
+				r.lateCodes = late
+				r.step(&wire.OpenWatch{Watch: 1, Collection: 1})
+				r.pass(5_000)
+				r.events = nil
+				happens(r)
+				r.pass(10_000)
+				require.Equal(t, "cluster-2", r.server.UID)
+				r.converged()
+				require.Equal(t, []string{"closed HistoryLost"}, r.events, "a version of one cluster does not resume another")
+			})
+		}
+	}
+}
+
+// Firefox reports the code of a response with the first bytes of its body, and a watch
+// without changes has none until its end. The resumption is complete when the server
+// has returned its newest version, which the collection has, and has confirmed its
+// identity after that.
+func TestResumesBeforeTheCodeOfAQuietWatch(t *testing.T) {
+	r := following(t, 3)
+	r.lateCodes = true
+	r.cut(func() {})
+	r.backedOff()
+	r.pass(1_000)
+	require.Equal(t, 1, r.resumed(), "the watch is pending")
+	r.converged()
+	r.server.put("ns-0/pod-0", "web", 7)
+	r.server.delete("ns-1/pod-1")
+	r.settle()
+	r.converged()
+	r.pass(120_000)
+	r.converged()
+	require.Equal(t, 1, r.server.count(initial), "it does not list again")
+	require.Equal(t, 1, r.server.count("timeoutSeconds=4"), "no watch has failed")
+}
+
+// resumed returns the number of open watches whose code has not arrived.
+func (r *rig) resumed() (pending int) {
+	for _, a := range r.server.open {
+		if a.watch != nil && !a.begun {
+			pending++
+		}
+	}
+	return pending
+}
+
+// The confirmation of the newest version does not extend to a watch that begins later.
+func TestPendingWatchIsConfirmedWhenItBegins(t *testing.T) {
+	r := following(t, 9)
+	r.lateCodes = true
+	r.cut(func() {})
+	r.backedOff()
+	r.converged()
+	r.server.replace()
+	r.server.put("ns-1/other", "web", 2)
+	r.pass(10_000)
+	r.converged()
+}
+
+// The newest version of another cluster confirms nothing, even if it is the same.
+func TestPendingWatchOfAnotherClusterIsNotLive(t *testing.T) {
+	r := following(t, 3)
+	r.lateCodes = true
+	r.cut(func() {
+		r.server.Newest--
+		r.server.replaceAfter(1)
+	})
+	r.states = nil
+	r.backedOff()
+	r.pass(1_000)
+	require.Equal(t, []api.State{api.StateReconnecting, api.StateConnecting, api.StateSyncing, api.StateLive}, r.states)
+	r.converged()
+}
+
+// A server that has changes which the collection lacks does not make it live before
+// they arrive, nor does a server of unknown identity.
+func TestPendingWatchIsNotLiveWithoutProof(t *testing.T) {
+	for name, happens := range map[string]func(*server){
+		"newer version":     func(s *server) { s.Newest++ }, // of another resource
+		"no newest version": func(s *server) { s.answers(newer, func() *answer { return &answer{} }) },
+		"no confirmation": func(s *server) {
+			s.answers(who, func() *answer {
+				s.answers(who, func() *answer { return &answer{} })
+				return nil
+			})
+		},
+	} {
 		t.Run(name, func(t *testing.T) {
-			r := following(t, 9)
-			r.step(&wire.OpenWatch{Watch: 1, Collection: 1})
-			r.pass(5_000)
-			r.events = nil
-			happens(r)
-			r.pass(10_000)
-			require.Equal(t, "cluster-2", r.server.UID)
-			r.converged()
-			require.Equal(t, []string{"closed HistoryLost"}, r.events, "a version of one cluster does not resume another")
+			r := following(t, 3)
+			r.lateCodes = true
+			r.cut(func() { happens(r.server) })
+			r.states = nil
+			r.backedOff()
+			r.pass(1_000)
+			require.NotContains(t, r.states, api.StateLive)
+			require.Equal(t, api.StateReconnecting, r.state.State)
+			r.recovers(60_000)
 		})
 	}
 }

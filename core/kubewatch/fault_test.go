@@ -94,6 +94,16 @@ func TestR4AServerThatNeverMarksTheEndIsListed(t *testing.T) {
 	r.converged()
 }
 
+// Without objects, such a server sends nothing, and Firefox reports no status code.
+func TestR4AServerThatNeverMarksTheEndOfNothingIsListed(t *testing.T) {
+	r := newRig(t)
+	r.server.Unended, r.lateCodes = true, true
+	r.collection()
+	r.pass(35_000)
+	r.converged()
+	require.Equal(t, 1, r.server.count(initial))
+}
+
 // If a server ends every watch before its initial events are complete, the engine
 // lists instead.
 func TestR4_InitialEventsThatKeepEndingEarlyAreListed(t *testing.T) {

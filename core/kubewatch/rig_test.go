@@ -28,6 +28,9 @@ type rig struct {
 	events []string
 	// piece returns the size of the first piece of a body.
 	piece func(n int) int
+	// lateCodes delivers the code of a response with the first piece of its body, or
+	// with its end, as Firefox does.
+	lateCodes bool
 }
 
 func newRig(t testing.TB) *rig {
@@ -124,7 +127,7 @@ func (r *rig) settle() {
 }
 
 func (r *rig) deliver(stream uint32, a *answer) (moved bool) {
-	if a.code > 0 && !a.begun {
+	if a.code > 0 && !a.begun && (len(a.data) > 0 || a.end || !r.lateCodes) {
 		a.begun, moved = true, true
 		r.step(&wire.Fetched{Stream: stream, Code: a.code, RetryAfterSeconds: a.retry})
 	}

@@ -201,6 +201,10 @@ func (c *Client) probed() {
 		return
 	}
 	c.newest = rv
+	if c.phase == confirmingWatch && c.request.Code == 0 && c.at >= rv {
+		c.confirmCluster()
+		return
+	}
 	if err := c.progress(false); err != nil {
 		c.fail(&c.probe, api.AsStatus(err))
 	}

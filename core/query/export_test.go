@@ -12,3 +12,13 @@ func (s Search) Split() (words, excluded []string) {
 	}
 	return words, excluded
 }
+
+// CompareOperators returns the symbols that compare a name with a value.
+func CompareOperators() (all []string) {
+	for _, symbol := range symbols {
+		if _, _, ok := compareOperator(symbol); ok {
+			all = append(all, symbol)
+		}
+	}
+	return all
+}

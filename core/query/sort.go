@@ -39,7 +39,7 @@ type Sort struct {
 //
 // "-" reverses the order. A name that contains a comma, or ends like an option, is
 // enclosed in double quotes. By default rows without a value come first, and last in
-// reversed order. A date sorts by age, youngest first.
+// reversed order. A date sorts by age, youngest first, and rows without one come last.
 func ParseSort(schema *api.Schema, source string) (Sort, *api.Status) {
 	var sort Sort
 	switch strings.TrimSpace(source) {

@@ -2,8 +2,10 @@ package query_test
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"strings"
 	"testing"
 
@@ -334,6 +336,27 @@ func TestConditionErrorsHaveAPosition(t *testing.T) {
 		require.NotNil(t, status, source)
 		require.Equal(t, 400, status.Code)
 		require.Contains(t, status.Message, want)
+	}
+}
+
+// The npm package has a type of the operators. Both read this file.
+func TestOperatorsAreThoseOfTheSharedFile(t *testing.T) {
+	data, err := os.ReadFile("../../testdata/query/operators.json")
+	require.NoError(t, err)
+	var operators []string
+	require.NoError(t, json.Unmarshal(data, &operators))
+	require.ElementsMatch(t, append(query.CompareOperators(), "in", "notin", "exists"), operators)
+	for _, operator := range operators {
+		value := "(a)"
+		switch operator {
+		case "in", "notin":
+		case "exists":
+			value = ""
+		default:
+			value = "a"
+		}
+		_, status := query.ParseWhere(wide(), "phase "+operator+" "+value)
+		require.Nil(t, status, operator)
 	}
 }
 

@@ -1,8 +1,11 @@
 package session_test
 
 import (
+	"bytes"
+	"compress/flate"
 	"encoding/binary"
 	"fmt"
+	"io"
 	"math"
 	"math/rand"
 	"slices"
@@ -111,6 +114,7 @@ type narrow struct {
 	subscribe wire.Subscribe
 	columns   []api.Column
 	scope     api.Scope
+	forwards  bool // its session cannot encode blocks, and forwards stored ones
 	session   *session.Session
 	defined   uint32 // number of label sets
 	had       int    // number of received sentinels within its scope
@@ -122,7 +126,11 @@ func (r *narrow) open(resume bool) {
 	if r.session != nil {
 		r.session.Close()
 	}
-	r.session, r.defined = session.New(session.Config{LabelSets: 4, Deflate: deflate.Sections, Decode: plain}, one{r.of.Collection}), 0
+	config := session.Config{LabelSets: 4, Deflate: deflate.Sections, Decode: plain}
+	if r.forwards {
+		config.Deflate = nil
+	}
+	r.session, r.defined = session.New(config, one{r.of.Collection}), 0
 	f := r.subscribe
 	f.Subscription, f.Resource, f.Credit = 1, "v1/pods", 1<<40
 	if resume {
@@ -156,6 +164,19 @@ func rowBodies(t *testing.T, f *wire.SnapshotBodies) []wire.RowBody {
 	return bodies
 }
 
+// raw returns a SnapshotBlock, and after it all that its data decompresses to. A reader may
+// look at more than the objects.
+func raw(t *testing.T, payload []byte) []byte {
+	var f wire.SnapshotBlock
+	require.NoError(t, f.Parse(payload))
+	data, err := io.ReadAll(flate.NewReader(bytes.NewReader(f.Data)))
+	if err != nil {
+		require.ErrorIs(t, err, io.ErrUnexpectedEOF) // the stream has no last block
+	}
+	require.Len(t, data, int(f.Envelopes+f.Bodies), "the data has only the sections")
+	return slices.Concat(payload, []byte{0}, data)
+}
+
 // resume continues in another session.
 func (r *narrow) resume() {
 	saved := r.session.Save()
@@ -180,8 +201,7 @@ func (r *narrow) check(typ wire.Type, payload []byte) {
 		r.blocks++
 		b := expanded(t, payload)
 		require.LessOrEqual(t, len(b.LabelSets), len(b.Objects))
-		envelopes, bodies := b.AppendSections(nil, nil)
-		payload = append(envelopes, bodies...)
+		payload = raw(t, payload)
 	}
 	if typ == wire.TypeSnapshotBodies {
 		var f wire.SnapshotBodies
@@ -312,5 +332,70 @@ func TestSharedBlocksContainNoDataOutsideTheScope(t *testing.T) {
 			}
 		}
 		require.Greater(t, r.blocks, 3, "%+v", f)
+	}
+}
+
+// An engine at the edge forwards the blocks that it has received. It compares none of their
+// content with the rights of a reader, so none may leave its namespace, or reach a reader who
+// selects some of its objects, however the collection has changed since (rules B25, B27, B34).
+func TestForwardedBlocksContainNoDataOutsideTheScope(t *testing.T) {
+	forwarded := map[string]int{}
+	for seed := range int64(2) {
+		c := newSecretive(t, seed)
+		var keys []api.Key
+		for _, namespace := range []string{"team-a", "team-b", "team-c"} {
+			for i := range 300 {
+				keys = append(keys, api.Key(fmt.Sprintf("%s/n%03d", namespace, i)))
+			}
+		}
+		put := func(key api.Key) {
+			c.rv++
+			own := c.planted.Plant(string(key))
+			text := fmt.Sprintf("%s rv=%d uid=%s app=%s nodeName=%s body=%s", key, c.rv, own, own, own, bodyWith(key, own+strings.Repeat("-all-siblings-have-this", 20)))
+			require.Nil(t, c.Apply(objects.Update(text), 1000))
+			c.there[key] = true
+			c.Progress(c.rv, 1000)
+		}
+		for _, key := range keys {
+			put(key)
+		}
+		for _, f := range []wire.Subscribe{
+			{}, {Namespace: "team-a"}, {Namespace: "team-b"}, {Namespace: "team-c"}, {Namespace: "team-c", RowsFirst: true},
+			{Namespace: "team-b", MetadataOnly: true}, {Namespace: "team-b", LabelSelector: "app=" + c.planted.Plant("team-b/n007")},
+			{FieldSelector: "metadata.name=n007"}, {Namespace: "team-a", FieldSelector: "metadata.name=n007"},
+		} {
+			all := &narrow{of: c} // the collection stores its blocks
+			all.open(false)
+			for range 100 {
+				all.pull()
+			}
+			require.Positive(t, c.Arena().Blocks())
+			fields, err := selector.ParseFields(f.FieldSelector)
+			require.NoError(t, err)
+			r := &narrow{of: c, subscribe: f, scope: selector.ScopeOf(f.Namespace, fields), forwards: true}
+			r.open(false)
+			for range 300 {
+				r.pull()
+				switch key := keys[c.rand.Intn(len(keys))]; c.rand.Intn(100) {
+				case 0:
+					put(key)
+				case 1:
+					c.rv++
+					c.Delete(key, c.rv, 1000)
+					delete(c.there, key)
+					c.Progress(c.rv, 1000)
+				case 2:
+					c.change()
+				}
+			}
+			require.Positive(t, r.had, "%+v", f)
+			if f.MetadataOnly || f.LabelSelector != "" || f.FieldSelector != "" {
+				require.Zero(t, r.blocks, "%+v", f)
+			}
+			forwarded[f.Namespace] += r.blocks
+		}
+	}
+	for _, namespace := range []string{"", "team-a", "team-b", "team-c"} {
+		require.Positive(t, forwarded[namespace], namespace)
 	}
 }

@@ -62,6 +62,7 @@ type fetches struct {
 	servers  []*kubeAPI
 	target   *kubeAPI
 	balanced bool // each request may reach a different server
+	late     bool // a status code arrives with the first part or the end, as in Firefox
 	open     []*answer
 	rand     *lite.Rand
 	asking   *answer // the response whose processing causes the current requests
@@ -179,6 +180,8 @@ func (f *fetches) deliver(a *answer) bool {
 		f.close(a, "connection reset")
 		return true
 	case a.silent || now < a.due:
+		return false
+	case f.late && !a.begun && !a.Ended && (len(a.parts) == 0 || now < a.parts[0].due):
 		return false
 	case a.Code != 0 && !a.begun:
 		a.begun = true

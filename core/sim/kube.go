@@ -180,7 +180,10 @@ func (w *world) buildKubes(r *lite.Rand) {
 // readKubernetes connects a reader directly to the API servers.
 func (rd *reader) readKubernetes(r *lite.Rand) {
 	rd.config.Kubernetes = "https://kubernetes.default"
-	rd.fetches = &fetches{driver: &rd.driver, servers: rd.world.kubes, target: pick(r, rd.world.kubes...), balanced: r.Int63n(3) == 0, rand: r}
+	rd.fetches = &fetches{
+		driver: &rd.driver, servers: rd.world.kubes, target: pick(r, rd.world.kubes...), balanced: r.Int63n(3) == 0,
+		late: rd.id%2 == 1, rand: r,
+	}
 }
 
 // kubeOps are the ops on API servers.

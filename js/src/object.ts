@@ -47,7 +47,6 @@ export function toRow(item: Item, schema: Schema | undefined): Row {
   const { "": text, ...labels } = item.labels();
   const [, kind, name, owner = text] = /^([^/]+)\/([^/]+)\/(.*)/.exec(text!) ?? [];
   const time = (member: string) => columns.find((cell, i) => (cell as number) > 0 && schema?.columns[i]?.path === `.metadata.${member}Timestamp`) as number | undefined;
-  let cells: Row["cells"] | undefined;
   return Object.freeze({
     key,
     ...splitKey(key),
@@ -61,11 +60,8 @@ export function toRow(item: Item, schema: Schema | undefined): Row {
     fields: Object.freeze(fields),
     columns: Object.freeze(columns),
     times: Object.freeze(times),
-    // The object is built when it is first read, because many tables read cells by
-    // position.
-    get cells() {
-      return (cells ??= Object.freeze(Object.fromEntries(columns.map((cell, i) => [schema?.columns[i]?.name ?? String(i), cell]))));
-    },
+    // A getter that builds them later takes more memory and time, because each row has its own.
+    cells: Object.freeze(Object.fromEntries(columns.map((cell, i) => [schema?.columns[i]?.name ?? i, cell]))),
   });
 }
 

@@ -19,7 +19,8 @@ function sortKeyText(key: SortKey): string {
   return `${descending ? "-" : ""}${name}${lexical ? " lexical" : ""}${nulls ? ` nulls ${nulls}` : ""}`;
 }
 
-const operators: ReadonlySet<string> = new Set(["=", "!=", "~", "!~", "<", "<=", ">", ">="]);
+/** As core/query has them. */
+const operators = "= == === != ~ !~ < <= > >= in notin exists";
 
 /**
  * Returns a condition as text, such as `restarts > 3 and not (status ~ Crash)`, for URLs and
@@ -56,7 +57,7 @@ function comparisonText([name, operator, value]: Comparison): string {
     if (!Array.isArray(value) || value.length === 0) throw badRequest(`${operator} of ${name} in where needs an array of at least one value`);
     return `${subject} ${operator} (${value.map((one: ConditionValue) => valueText(name, one)).join(", ")})`;
   }
-  if (!operators.has(operator)) throw badRequest(`operator of ${name} in where is ${JSON.stringify(operator)}, expected one of ${[...operators].join(" ")} in notin exists`);
+  if (!operators.split(" ").includes(operator)) throw badRequest(`operator of ${name} in where is ${JSON.stringify(operator)}, expected one of ${operators}`);
   return `${subject} ${operator} ${valueText(name, value as ConditionValue)}`;
 }
 

@@ -115,6 +115,42 @@ test("a broken connection is reopened, and the watch continues", { skip }, async
   assert.equal(inspected["collection.1.resumes"], 1);
 });
 
+/** Resolves with the first bytes of a body or with its end, as the fetch of Firefox does. */
+function fetchOfFirefox(fetch: typeof globalThis.fetch): typeof globalThis.fetch {
+  return async (input, init) => {
+    const response = await fetch(input, init);
+    const reader = response.body!.getReader();
+    let next: ReturnType<typeof reader.read> | undefined = reader.read();
+    await next;
+    const body = new ReadableStream<Uint8Array>({
+      async pull(controller) {
+        const piece = await (next ?? reader.read());
+        next = undefined;
+        if (piece.done) controller.close();
+        else controller.enqueue(piece.value);
+      },
+    });
+    return new Response(body, { status: response.status, headers: response.headers });
+  };
+}
+
+test("a watch without changes resumes where fetch resolves with the first bytes of a body", { skip }, async (t) => {
+  const kubernetes = await Kubernetes.start(t);
+  t.mock.method(globalThis, "fetch", fetchOfFirefox(globalThis.fetch));
+  const wg = await connectDirect(t, kubernetes.url);
+  const pods = wg.collection("v1/pods");
+  await pods.synced;
+  (await kubernetes.watch(0)).destroy();
+  await inState(pods, "reconnecting");
+  wg.reconnect();
+  const second = await kubernetes.watch(1);
+  await inState(pods, "live");
+  kubernetes.send(second, "DELETED", pod("web-1", 12));
+  await until(pods, () => pods.progress.objects === 0);
+  assert.equal(pods.status.state, "live");
+  assert.equal((await wg.inspect())["collection.1.resumes"], 1);
+});
+
 test("addresses that are not a Kubernetes API are refused", async () => {
   const direct = { kubernetes: true, worker: "inline", wasm: new Uint8Array() } as const;
   await assert.rejects(connect("ws://127.0.0.1:1", direct), /is not the URL of a Kubernetes API/);

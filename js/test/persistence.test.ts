@@ -242,8 +242,7 @@ test("the state of a collection that becomes forbidden is deleted", { skip }, as
   while ((await stored(page)).length > 0) await page.waitForTimeout(50);
 });
 
-// Firefox resolves fetch only with the first bytes of the body, and this watch has none at first.
-test("a stored state of a Kubernetes API without a connector is shown, and resumes", { skip: skipUnlessChromium }, async (t) => {
+test("a stored state of a Kubernetes API without a connector is shown, and resumes", { skip }, async (t) => {
   const kubernetes = new Kubernetes();
   let reachable = true;
   const { open } = await setup(t, (request, response) => {

@@ -205,6 +205,13 @@ test("the cells of a row are one frozen object, until the row changes", options,
   assert.equal(view.snapshot.rows[1]!.cells, second!.cells, "the cells of an unchanged row");
 });
 
+test("copies of a row have its cells", options, async (t) => {
+  const { collection } = await pods(t, { "shop/web-1": { phase: "Running" } });
+  const [row] = (await show(collection, {})).rows;
+  assert.equal(Object.getOwnPropertyDescriptor(row, "cells")!.get, undefined, "a getter would double the memory of a row");
+  for (const copy of [{ ...row! }, structuredClone(row!), JSON.parse(JSON.stringify(row)) as typeof row]) assert.deepEqual(copy!.cells, { ...row!.cells });
+});
+
 test("conditions are printed as text", () => {
   assert.equal(whereText(), "");
   assert.equal(whereText("a=b"), "a=b");
@@ -213,6 +220,7 @@ test("conditions are printed as text", () => {
   assert.equal(whereText(["Last Seen", "<", "5m"]), '"Last Seen" < 5m');
   assert.equal(whereText(["phase", "!=", 'say "\\"']), 'phase != "say \\"\\\\\\""');
   assert.equal(whereText(["phase", "in", ["and", 3, true]]), 'phase in ("and", 3, true)');
+  assert.equal(whereText(["memory", "===", ""]), 'memory === ""');
   assert.equal(whereText(["age", ">", new Date(0)]), 'age > "1970-01-01T00:00:00.000Z"');
   assert.equal(whereText({ and: [["a"], { or: ["b=1", ["c", "~", "x y"]] }, "", { not: ["d"] }] }), '(a) and ((b=1) or (c ~ "x y")) and (not (d))');
   assert.equal(whereText({ and: [] }), "");
@@ -221,7 +229,33 @@ test("conditions are printed as text", () => {
   assert.throws(() => whereText({ or: [] }), { code: 400 });
   assert.throws(() => whereText({ not: "" }), { code: 400 });
   assert.throws(() => whereText(["a", "in", []]), { code: 400 });
-  assert.throws(() => whereText(["a", "like" as "=", "b"]), { code: 400, message: /expected one of = != ~/ });
+  assert.throws(() => whereText(["a", "like" as "=", "b"]), { code: 400, message: /expected one of = == === != ~/ });
+});
+
+test("a condition as an object has every operator of core/query", options, async (t) => {
+  // The type checker compares the keys with the type of a condition.
+  type Operator = NonNullable<Extract<Condition, readonly unknown[]>[1]>;
+  const selected: Record<Operator, [where: Condition, names: string]> = {
+    "=": [["labels[cpu]", "=", "1Gi"], "a b"],
+    "==": [["labels[cpu]", "==", "1Gi"], "a b"],
+    "===": [["labels[cpu]", "===", "1Gi"], "a"],
+    "!=": [["labels[cpu]", "!=", "1Gi"], "c d"],
+    "~": [["labels[cpu]", "~", "GI"], "a c"],
+    "!~": [["labels[cpu]", "!~", "gi"], "b d"],
+    "<": [["labels[cpu]", "<", "2Gi"], "a b"],
+    "<=": [["labels[cpu]", "<=", "2Gi"], "a b c"],
+    ">": [["labels[cpu]", ">", "1Gi"], "c"],
+    ">=": [["labels[cpu]", ">=", "1Gi"], "a b c"],
+    in: [["labels[cpu]", "in", ["2Gi", "1Gi"]], "a b c"],
+    notin: [["labels[cpu]", "notin", ["2Gi"]], "a b d"],
+    exists: [["labels[cpu]", "exists"], "a b c"],
+  };
+  assert.deepEqual(Object.keys(selected), JSON.parse(readFileSync(testdata("query", "operators.json"), "utf8")));
+  // @ts-expect-error -- "===" compares texts
+  const number: Condition = ["labels[cpu]", "===", 1];
+  assert.equal(whereText(number), "labels[cpu] === 1");
+  const { collection } = await pods(t, { "shop/a": { cpu: "1Gi" }, "shop/b": { cpu: "1024Mi" }, "shop/c": { cpu: "2Gi" }, "shop/d": {} });
+  for (const [where, expected] of Object.values(selected)) assert.equal(names(await show(collection, { where, sort: "name" })), expected, whereText(where));
 });
 
 test("searches are split as the engine does", () => {

@@ -39,6 +39,41 @@ describe("columns", () => {
     await dashboard.hasTotal(120);
     assert.deepEqual(await titles(), ["Name", "Version"], "columns of other resources are ignored");
   });
+
+  test("of times sort and filter while they are hidden, and have ages when they are chosen", async () => {
+    const table = (query) => `#/v1/events?namespace=times&${new URLSearchParams(query)}`;
+    const show = (query) => inPage((hash) => { location.hash = hash; }, table(query));
+    await open({ query: "?pods=20", hash: table({ sort: "First Seen" }) });
+    await inPage(() => {
+      const ago = (hours) => new Date(Date.now() - hours * 3_600_000).toISOString().replace(/\.\d+/, "");
+      const event = (name, created, times) =>
+        cluster.apply({
+          apiVersion: "v1", kind: "Event", metadata: { name, namespace: "times", creationTimestamp: ago(created) }, type: "Normal", reason: "Started", message: "m",
+          involvedObject: { kind: "Pod", name: "web", namespace: "times" }, ...times,
+        });
+      // Ages of so many hours have no minutes, which would change during the test.
+      event("a", 30, { firstTimestamp: ago(14), lastTimestamp: ago(12) });
+      event("b", 10, { firstTimestamp: ago(26), lastTimestamp: ago(9) });
+      event("c", 20, {});
+    });
+    await dashboard.hasTotal(3);
+    await dashboard.frames();
+    const order = async () => (await dashboard.column("Name")).join(" ");
+    assert.equal((await titles()).includes("First Seen"), false);
+    assert.equal(await order(), "a b c");
+    await show({ where: '"First Seen" < 20h' });
+    await dashboard.hasTotal(1);
+    assert.equal(await order(), "a");
+    await show({ where: "creationTimestamp > 15h", sort: "-creationTimestamp" });
+    await dashboard.hasTotal(2);
+    await dashboard.frames();
+    assert.equal(await order(), "a c");
+    await show({ column: "First Seen", sort: "-First Seen nulls last" });
+    await dashboard.hasTotal(3);
+    await dashboard.frames();
+    assert.deepEqual(await titles(), ["Name", "First Seen"]);
+    assert.deepEqual([await order(), await dashboard.column("First Seen")], ["b a c", ["26h", "14h", "<unknown>"]]);
+  });
 });
 
 describe("columns about pods", () => {

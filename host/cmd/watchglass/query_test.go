@@ -215,3 +215,54 @@ func TestWatchOfAQueryContinuesAfterARelist(t *testing.T) {
 	require.Equal(t, 2, strings.Count(run.out.String(), "web-10 "), run.out.String())
 	require.Contains(t, run.log.String(), "watchglass: reconnecting")
 }
+
+// Times that a table does not show sort and filter as others do: First Seen of events, which
+// wide tables have, and the creation time, which no table of events has.
+func TestGetQueriesTimesThatTheTableHides(t *testing.T) {
+	c := newCluster(t)
+	// Ages of so many hours have no minutes, which would change during the test.
+	ago := func(age time.Duration) string { return time.Now().Add(-age).UTC().Format(time.RFC3339) }
+	seen := func(name, times string, created time.Duration) {
+		c.Put(api.Resource{Version: "v1", Name: "events"}, api.NewKey("default", name), fmt.Appendf(nil,
+			`{"apiVersion":"v1","kind":"Event","metadata":{"name":%q,"namespace":"default","uid":"u-%s","creationTimestamp":%q},`+
+				`"involvedObject":{"kind":"Pod","name":"web"},"type":"Normal","reason":"Started","message":"m","source":{"component":"kubelet"}%s}`,
+			name, name, ago(created), times))
+	}
+	seen("a", fmt.Sprintf(`,"firstTimestamp":%q,"lastTimestamp":%q`, ago(14*time.Hour), ago(12*time.Hour)), 30*time.Hour)
+	seen("b", fmt.Sprintf(`,"firstTimestamp":%q,"lastTimestamp":%q`, ago(26*time.Hour), ago(9*time.Hour)), 10*time.Hour)
+	seen("c", "", 20*time.Hour)
+	lastSeen := strings.NewReplacer("a", "12h", "b", "9h", "c", "<unknown>")
+	firstSeen := strings.NewReplacer("a", "14h", "b", "26h", "c", "<unknown>")
+	for _, test := range []struct{ args, want string }{
+		{"--sort-by|First Seen", "a b c"},
+		{"--sort-by|-First Seen", "c b a"},
+		{"--sort-by|-First Seen nulls last", "b a c"},
+		{"--where|\"First Seen\" < 20h", "a"},
+		{"--where|not \"First Seen\" exists", "c"},
+		{"--sort-by|creationTimestamp", "b c a"},
+		{"--where|creationTimestamp > 15h|--sort-by|-creationTimestamp", "a c"},
+	} {
+		args := append([]string{"get", "events"}, strings.Split(test.args, "|")...)
+		stdout, stderr, code := c.call(t, args...)
+		require.Zero(t, code, stderr)
+		header, cells := column(stdout, "LAST SEEN")
+		require.Equal(t, lastSeen.Replace(test.want), cells, test.args)
+		require.NotRegexp(t, "FIRST SEEN|(?i)creationTimestamp", header)
+
+		stdout, stderr, code = c.call(t, append(args, "-o", "wide")...)
+		require.Zero(t, code, stderr)
+		header, cells = column(stdout, "FIRST SEEN")
+		require.Equal(t, firstSeen.Replace(test.want), cells, test.args)
+		require.NotRegexp(t, "(?i)creationTimestamp", header)
+	}
+}
+
+// column returns the header of a table, and the cells of a column.
+func column(table, name string) (header, cells string) {
+	lines := strings.Split(strings.TrimSpace(table), "\n")
+	var all []string
+	for _, line := range lines[1:] {
+		all = append(all, strings.Fields(line[max(strings.Index(lines[0], name), 0):])[0])
+	}
+	return lines[0], strings.Join(all, " ")
+}

@@ -17,6 +17,8 @@ import (
 type Recorder struct {
 	Conn
 	Messages [][]byte
+	// Blocks is the number of blocks of snapshots that Plain has found.
+	Blocks int
 }
 
 // Read implements Conn.
@@ -41,6 +43,9 @@ func (r *Recorder) Plain() (all [][]byte, err error) {
 		}
 		all = append(all, message) // a fragment may end within a sentinel
 		err := wire.FromConnector.Each(message, func(_ wire.Type, frame wire.Frame) error {
+			if _, ok := frame.(*wire.SnapshotBlock); ok {
+				r.Blocks++
+			}
 			content, err := expand(frame)
 			all = append(all, content...)
 			return err
@@ -93,6 +98,8 @@ type Probe struct {
 	// MayRead reports whether a sentinel belongs to an object that the reader may
 	// read.
 	MayRead func(name string) bool
+	// Blocks counts the received blocks of snapshots.
+	Blocks int
 }
 
 // Run sends the requests and checks the messages.
@@ -206,6 +213,7 @@ func (p *Probe) send(message []byte) {
 func (p *Probe) check(conn *Recorder, request any) {
 	messages, err := conn.Plain()
 	require.NoError(p, err)
+	p.Blocks += conn.Blocks
 	for _, m := range messages {
 		require.Empty(p, p.Planted.Outside(m, p.MayRead), "%+v was answered with %q", request, m)
 	}

@@ -35,6 +35,12 @@ func start(t *testing.T, pods int) *rig {
 // startDivided starts an edge with the given configuration of clusters.
 func startDivided(t *testing.T, pods int, clusters string) *rig {
 	t.Helper()
+	return startPrepared(t, pods, clusters, func(*rig) {})
+}
+
+// startPrepared starts an edge, and prepares the cluster before the edge reads it.
+func startPrepared(t *testing.T, pods int, clusters string, prepare func(*rig)) *rig {
+	t.Helper()
 	if testing.Short() {
 		t.Skip("-short: runs an edge, with etcd and workerd")
 	}
@@ -43,15 +49,16 @@ func startDivided(t *testing.T, pods int, clusters string) *rig {
 	require.NoError(t, err, `build the worker first: "make worker dashboard"`)
 	d, err := open(t.Context(), config{root: root, listen: "127.0.0.1:0", secure: "127.0.0.1:0", pods: pods, clusters: clusters})
 	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, d.close()) })
+	r := &rig{t, d}
+	prepare(r)
 	ctx, stop := context.WithCancel(context.Background())
 	fed := make(chan error, 1)
 	go func() { fed <- d.feed(ctx) }()
 	t.Cleanup(func() {
 		stop()
 		require.NoError(t, <-fed)
-		require.NoError(t, d.close())
 	})
-	r := &rig{t, d}
 	bounded, cancel := context.WithTimeout(t.Context(), within)
 	defer cancel()
 	require.NoError(t, ready(bounded, r.url("/readyz"), r.everything()))

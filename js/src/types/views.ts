@@ -105,7 +105,7 @@ export interface SortKey {
   by: string;
   /** Default: ascending. Dates ascend by age, youngest first. */
   descending?: boolean;
-  /** Where rows without a value are placed. Default: first in ascending order, last in descending order. */
+  /** Where rows without a value are placed. Default: first in ascending order, last in descending order, and the reverse for dates. */
   nulls?: "first" | "last";
   /** Compare texts by bytes. By default numbers in texts compare by value, so that node-2 precedes node-10. */
   lexical?: boolean;
@@ -120,14 +120,16 @@ export type ConditionValue = string | number | boolean | Date;
  *     "restarts > 3 and (status ~ Crash or not ready)"
  *     { and: [["restarts", ">", 3], { or: [["status", "~", "Crash"], { not: ["ready"] }] }] }
  *
- * `~` means: contains, ignoring case. A name alone is true for `true`, for numbers other
+ * `~` means: contains, ignoring case. `===` compares with the text of a value as in
+ * {@link Group.values}, and `==` is `=`. A name alone is true for `true`, for numbers other
  * than 0, and for complete ratios such as 2/2. Dates are compared with times (`2026-11-23`)
  * or with ages (`5m`, `2d`): `age < 1h`.
  */
 export type Condition =
   | string
   | readonly [name: string, operator?: "exists"]
-  | readonly [name: string, operator: "=" | "!=" | "~" | "!~" | "<" | "<=" | ">" | ">=", value: ConditionValue]
+  | readonly [name: string, operator: "=" | "==" | "!=" | "~" | "!~" | "<" | "<=" | ">" | ">=", value: ConditionValue]
+  | readonly [name: string, operator: "===", text: string]
   | readonly [name: string, operator: "in" | "notin", values: readonly ConditionValue[]]
   | { readonly and: readonly Condition[] }
   | { readonly or: readonly Condition[] }
