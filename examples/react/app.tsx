@@ -15,7 +15,7 @@ function Pods() {
   const [open, setOpen] = useState<string>();
   const [offset, setOffset] = useState(0);
   const chosen: Condition[] = phase ? [["status.phase", "=", phase]] : [];
-  const inGroup: Condition[] = open === undefined ? [] : [open ? [by, "=", open] : { not: [by, "exists"] }];
+  const inGroup: Condition[] = open === undefined ? [] : [open ? [by, "===", open] : { not: [by, "exists"] }];
   const { rows, total, facets, state, error, schema } = useView("v1/pods", { search, where: { and: [...chosen, ...inGroup] }, facets: ["status.phase"], sort, offset, limit });
   const { groups } = useView("v1/pods", { search, where: { and: chosen }, groupBy: by ? [by] : [], aggregates: ["Restarts"], limit: 0 });
   const columns = schema?.columns.filter((column) => column.priority === 0) ?? [];
