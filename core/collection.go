@@ -361,9 +361,10 @@ func (b *sharedCollection) tooLarge() bool {
 	return refused != nil && refused.Code == api.CodeTooLarge
 }
 
-// enforceMemoryLimit closes the largest collection that is still updated when the total
-// memory has grown beyond the limit. Its objects remain readable, and its state reports
-// the reason. The other collections continue as long as they do not grow.
+// enforceMemoryLimit reacts when the total memory has grown beyond the limit. It drops
+// the indexes of joined columns first, and otherwise closes the largest collection that is
+// still updated. Its objects remain readable, and its state reports the reason. The other
+// collections continue as long as they do not grow.
 func (e *Engine) enforceMemoryLimit() {
 	used, largest := e.usedBytes(), (*sharedCollection)(nil)
 	for _, b := range e.sharedCollections {
@@ -375,6 +376,13 @@ func (e *Engine) enforceMemoryLimit() {
 	e.used = used
 	if used <= e.cfg.MaxBytes || !grown || largest == nil {
 		return
+	}
+	for _, b := range e.sharedCollections {
+		if b.refuseJoin(e, api.TooLarge("the columns of other resources need more memory than the "+
+			number(e.cfg.MaxBytes)+" bytes allowed; narrow "+b.scope.Resource+" by namespace, omit the columns, or allow more")) {
+			e.used = e.usedBytes()
+			return
+		}
 	}
 	why := api.TooLarge("the objects need more memory than the " +
 		number(e.cfg.MaxBytes) + " bytes allowed; narrow " + largest.scope.Resource +

@@ -17,6 +17,9 @@ type joined struct {
 	others  []*sharedCollection // none without joined columns
 	columns []api.Column
 	join    *join.Join // nil without views
+	// refused is the reason why the columns have no values for the lifetime of the join:
+	// their indexes do not fit in the memory limit.
+	refused *api.Status
 	// cause is the reason why the columns have no current values. status is the same error
 	// as it appears in the state of the collection.
 	cause, status *api.Status
@@ -50,13 +53,13 @@ func (b *sharedCollection) joinTo(e *Engine, columns []api.Column) {
 }
 
 // sources returns the collections that the joined columns read. It returns nil while the
-// user lacks the right to read one of them. The columns then have no values, even if they
-// had values before.
+// user lacks the right to read one of them, and after refuseJoin. The columns then have no
+// values, even if they had values before.
 //
 //go:noinline
 func (b *sharedCollection) sources() (cachers []*cacher.Cacher) {
 	for _, other := range b.joined.others {
-		if other.reflector.State().State == api.StateForbidden {
+		if b.joined.refused != nil || other.reflector.State().State == api.StateForbidden {
 			return nil
 		}
 		cachers = append(cachers, other.cacher)
@@ -103,8 +106,21 @@ func (b *sharedCollection) openJoin(e *Engine) {
 func (b *sharedCollection) closeJoin() {
 	if b.joined.join != nil {
 		b.joined.join.Close()
-		b.joined.join = nil
+		b.joined.join, b.joined.refused = nil, nil
 	}
+}
+
+// refuseJoin drops the indexes of the joined columns, if they have any. The rows stay.
+//
+//go:noinline
+func (b *sharedCollection) refuseJoin(e *Engine, why *api.Status) bool {
+	if b.joined.join == nil || b.joined.refused != nil {
+		return false
+	}
+	b.closeJoin()
+	b.joined.refused = why
+	b.reopenViews(e)
+	return true
 }
 
 // buildJoins continues the computation of joined columns, and reports whether work is left.
@@ -129,27 +145,23 @@ func (e *Engine) buildJoins() (unfinished bool) {
 	return unfinished
 }
 
-// JoinUnavailable is the Cause of the status of a live collection whose joined columns have
-// no current values.
-const JoinUnavailable = "JoinUnavailable"
-
 // joinStatus returns why the joined columns have no current values, or nil.
 func (b *sharedCollection) joinStatus() *api.Status {
 	j := &b.joined
-	var cause *api.Status
+	cause := j.refused
 	for _, other := range j.others {
 		if cause == nil {
 			cause = other.reflector.State().Status
 		}
 	}
-	if j.join != nil && j.join.Unknown() != nil {
+	if cause == nil && j.join != nil && j.join.Unknown() != nil {
 		cause = j.join.Unknown()
 	}
 	if cause != j.cause {
 		j.cause, j.status = cause, nil
 		if cause != nil {
 			named := *cause
-			named.Cause = JoinUnavailable
+			named.Cause = api.JoinUnavailable
 			j.status = &named
 		}
 	}

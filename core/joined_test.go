@@ -84,3 +84,52 @@ func TestIndexesForViewsCountAsMemory(t *testing.T) {
 	flat := grown(nil, wire.OpenView{OwnedBy: "u-default/p0"})
 	require.Greater(t, grown(nil, wire.OpenView{OwnedBy: "u-default/p0", Recursive: true}), flat+pods/2*uid, "UIDs of owners")
 }
+
+// At the memory limit, the indexes of joined columns go first, and no collection is closed
+// (B7). The view stays exact, without values in these columns. A view that is opened later
+// has them again.
+func TestJoinIsDroppedBeforeACollectionIsClosed(t *testing.T) {
+	const pods = 400
+	r := newRig(t)
+	r.load(pods)
+	r.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods", MetadataOnly: true, Columns: []api.Column{
+		{Name: "Below", Kind: api.Integer, Printer: "children", Path: "v1/pods,v1/pods"},
+	}})
+	r.step(&wire.OpenView{View: 1, Collection: 1, Limit: 5})
+	patch := r.patch()
+	require.Equal(t, api.Integer, patch.Edits[0].Insert[0].Envelope.Column(2).Kind)
+	used := r.engine.usedBytes()
+	r.engine.cfg.MaxBytes = used
+
+	r.backend.pods.Apply(pod("default/new", 100_000, "web", "Running"), r.now)
+	r.settle()
+	patch = r.patch()
+	require.EqualValues(t, pods+1, patch.Total)
+	var state wire.CollectionState
+	require.NoError(t, state.Parse(last(r.seen[wire.TypeCollectionState])))
+	require.Equal(t, api.StateLive, state.State)
+	require.Equal(t, []any{api.JoinUnavailable, 413}, []any{state.Status.Cause, state.Status.Code})
+	require.Less(t, r.engine.usedBytes(), used-pods*100, "the indexes are gone")
+
+	r.engine.cfg.MaxBytes = 64 << 20
+	r.step(&wire.CloseView{View: 1})
+	r.step(&wire.OpenView{View: 2, Collection: 1, Limit: 5})
+	patch = r.patch()
+	require.Equal(t, api.Integer, patch.Edits[0].Insert[0].Envelope.Column(2).Kind)
+	require.EqualValues(t, pods+1, patch.Total)
+}
+
+// patch returns the last patch of a view. It ticks until there is one.
+func (r *rig) patch() (patch wire.ViewPatch) {
+	for ticks := 0; len(r.seen[wire.TypeViewPatch]) == 0; ticks++ {
+		require.Less(r.t, ticks, 1000, "the view has no patch")
+		r.engine.Tick(r.now)
+		r.settle()
+	}
+	require.NoError(r.t, patch.Parse(last(r.seen[wire.TypeViewPatch])))
+	r.seen[wire.TypeViewPatch] = nil
+	r.step(&wire.GrantView{View: patch.View})
+	return patch
+}
+
+func last(frames [][]byte) []byte { return frames[len(frames)-1] }

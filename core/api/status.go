@@ -39,6 +39,10 @@ const (
 	CodeGatewayTimeout     = 504
 )
 
+// JoinUnavailable is the Cause of the status of a live collection whose joined columns have
+// no current values.
+const JoinUnavailable = "JoinUnavailable"
+
 // Status is a Kubernetes API error. Message describes for users what was wrong, where,
 // and what was expected.
 type Status struct {

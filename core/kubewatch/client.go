@@ -236,8 +236,8 @@ func (c *Client) begin() {
 func (c *Client) Stop() {
 	if c.request.purpose == initialEvents && (c.request.Code == api.CodeOK || c.cfg.Roaming) {
 		// The initial events took too long. A server that ignores the option
-		// sends the state, or nothing, but never the end mark. In Firefox, nothing
-		// has no status code either.
+		// sends the state, or nothing, but never the end mark. In Firefox, a server
+		// that has sent no bytes has no status code yet.
 		c.method = byPages
 	}
 	c.drop(&c.request)

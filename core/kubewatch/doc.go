@@ -87,8 +87,9 @@
 //   - It resumes without a check, and ends if the newest version, which it requests
 //     concurrently with each watch, is older than its own.
 //   - If the newest version arrives before the response to a watch that needs a
-//     confirmation, and is not newer than its own, it confirms the identity twice: then,
-//     which is progress, and after the response. Firefox reports a response with the
+//     confirmation, and is not newer than its own, it confirms the identity
+//     immediately, and reports progress. It confirms the identity again when the response
+//     begins. Firefox reports a response with the
 //     first bytes of its body, and a watch without changes has none until its end.
 //
 // # Bodies

@@ -129,3 +129,19 @@ func TestWatchFollowsAddedColumns(t *testing.T) {
 	run.find(`MODIFIED +web .* 2\n`)
 	require.NoError(t, stop(), "an interrupted watch succeeds")
 }
+
+// The rows stay live while another resource cannot be read, so the command reports that
+// their columns are not current.
+func TestWatchReportsThatAddedColumnsAreNotCurrent(t *testing.T) {
+	c := newShop(t)
+	run, stop := c.follow(t, newWatchCommand(), "deploy -n shop --add-column Pods:children:rs,pods --output-watch-events")
+	run.find(`ADDED +web .* 2\n`)
+	c.close(t)
+	c.connector = connector.New(connector.Config{Source: c.Source, Access: onlyApps{access.Everyone()}})
+	handler, err := server.New(server.Config{Connector: c.connector})
+	require.NoError(t, err)
+	c.serving.Store(handler)
+	run.find(`MODIFIED +web .* <none>\n`)
+	run.findIn(run.log, "watchglass: the added columns are not current: 403 Forbidden: .*\n")
+	require.NoError(t, stop())
+}

@@ -86,17 +86,23 @@ func (c *command) stop() int {
 // find waits for a match in the stdout of the command.
 func (c *command) find(pattern string) string {
 	c.t.Helper()
+	return c.findIn(c.out, pattern)
+}
+
+// findIn is like find, for the standard output or the log.
+func (c *command) findIn(out *output, pattern string) string {
+	c.t.Helper()
 	expression := regexp.MustCompile(pattern)
 	timeout := time.NewTimer(time.Minute)
 	defer timeout.Stop()
 	for {
-		if match := expression.FindString(c.out.String()); match != "" {
+		if match := expression.FindString(out.String()); match != "" {
 			return match
 		}
 		select {
-		case <-c.out.changed:
+		case <-out.changed:
 		case <-c.ended:
-			require.Regexp(c.t, pattern, c.out.String(), "the command ended: %s", c.log)
+			require.Regexp(c.t, pattern, out.String(), "the command ended: %s", c.log)
 		case <-timeout.C:
 			require.FailNow(c.t, "timeout", "no %q in:\n%s%s", pattern, c.out, c.log)
 		}

@@ -108,14 +108,25 @@ func (r *reading) follow(ctx context.Context, rv api.ResourceVersion) (err error
 }
 
 // reportStates prints a line when the data becomes stale, and another when it is
-// current again.
+// current again. It does the same for the columns of other resources.
 func reportStates(ctx context.Context, c *client.Collection, w io.Writer) {
-	last := api.StateLive
+	last, outdated := api.StateLive, false
 	for {
 		status, changed := c.StatusChange()
 		if status.State != last && reported(status.State) {
 			fmt.Fprintln(w, "watchglass:", terminal.Text(stateText(status)))
 			last = status.State
+		}
+		if status.State == api.StateLive {
+			var why *api.Status
+			unavailable := errors.As(status.Err, &why) && why.Cause == api.JoinUnavailable
+			switch {
+			case unavailable && !outdated:
+				fmt.Fprintln(w, "watchglass: the added columns are not current:", terminal.Text(why.Error()))
+			case outdated && !unavailable:
+				fmt.Fprintln(w, "watchglass: the added columns are current")
+			}
+			outdated = unavailable
 		}
 		select {
 		case <-changed:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 )
@@ -24,7 +25,9 @@ func TestSuiteRunsUnitsInParallel(t *testing.T) {
 			return nil
 		}})
 	}
-	got, _ := run(t.Context(), io.Discard, suite{name: "both", units: units, jobs: 2})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // only a failure takes as long
+	defer cancel()
+	got, _ := run(ctx, io.Discard, suite{name: "both", units: units, jobs: 2})
 	assert.Equal(t, "2 passed, 0 failed", got.String())
 }
 
