@@ -45,7 +45,7 @@ const wrong: [options: unknown, message: RegExp][] = [
   [{ where: { not: "" } }, /^not in where has no condition$/],
   [{ where: [] }, /^the name in a condition of where is undefined, expected a string$/],
   [{ where: [5, "=", 1] }, /^the name in a condition of where is 5, expected a string$/],
-  [{ where: ["name", "like", "x"] }, /^operator of name in where is "like", expected one of = != ~ /],
+  [{ where: ["name", "like", "x"] }, /^operator of name in where is "like", expected one of = == === != ~ /],
   [{ where: ["restarts", ">"] }, /^the value for restarts in where is undefined, expected a string, number, boolean or Date$/],
   [{ where: ["restarts", ">", Number.NaN] }, /^the value for restarts in where is NaN, expected/],
   [{ where: ["age", ">", new Date(Number.NaN)] }, /^the value for age in where is null, expected/],
