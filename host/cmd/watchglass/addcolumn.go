@@ -18,10 +18,11 @@ const addColumnHelp = `
 
 --add-column adds a column of another resource. NAME:join:RESOURCE COLUMN is a column
 of the object with the same namespace and name, such as the CPU of pods.
-NAME:children:RESOURCES is the number of objects below a row. RESOURCES are those from
-the top to these objects, separated by commas. If a blank and the name of a column of
-the objects follow, it is their number by value. All added columns are of the same
-resources. Queries and groups may use them.`
+NAME:children:RESOURCES is the number of objects below a row. RESOURCES lists the
+resources from the children of the row down to the counted objects, separated by
+commas. Append a space and the name of a column of the counted objects to count them by
+its value. All added columns must name the same resources. Queries and groups may use
+added columns.`
 
 // addedColumns are the columns of --add-column.
 type addedColumns struct {
@@ -41,7 +42,7 @@ func (f *readFlags) checkAdded() error {
 		case len(a.columns) == 0:
 			a.resources = resources
 		case column.Printer != a.columns[0].Printer || !slices.Equal(resources, a.resources):
-			return fmt.Errorf("--add-column %q: expected the printer and the resources of the first, %q", spec, a.specs[0])
+			return fmt.Errorf("--add-column %q: expected join or children, and the resources, as in the first, %q", spec, a.specs[0])
 		}
 		a.columns = append(a.columns, column)
 	}
@@ -54,12 +55,13 @@ func (f *readFlags) checkAdded() error {
 // parseAdded parses a column such as "CPU:join:metrics.k8s.io/v1beta1/pods CPU". Its kind is
 // known once the other resource is.
 func parseAdded(spec string) (column api.Column, resources []api.Resource, err error) {
-	expected := func(what string) (api.Column, []api.Resource, error) {
-		return column, nil, fmt.Errorf("--add-column %q: expected %s, such as Pods:children:replicasets,pods", spec, what)
+	const count, other = "Pods:children:replicasets,pods", "CPU:join:metrics.k8s.io/v1beta1/pods CPU"
+	expected := func(what, example string) (api.Column, []api.Resource, error) {
+		return column, nil, fmt.Errorf("--add-column %q: expected %s, such as %s", spec, what, example)
 	}
 	parts := strings.SplitN(spec, ":", 3)
 	if len(parts) < 3 || slices.Contains(parts, "") {
-		return expected("NAME:join:RESOURCE COLUMN or NAME:children:RESOURCES")
+		return expected("NAME:join:RESOURCE COLUMN or NAME:children:RESOURCES", count)
 	}
 	names, of, _ := strings.Cut(parts[2], " ")
 	if resources, err = resolveAll(fmt.Sprintf("--add-column %q", spec), strings.Split(names, ",")); err != nil {
@@ -68,11 +70,11 @@ func parseAdded(spec string) (column api.Column, resources []api.Resource, err e
 	column = api.Column{Name: parts[0], Printer: parts[1], Kind: api.String, Default: "<none>"}
 	switch {
 	case column.Printer == join.Printer && (len(resources) > 1 || of == ""):
-		return expected("one resource, a blank and the name of a column after join:")
+		return expected("one resource, a space and the name of a column after join:", other)
 	case column.Printer == join.Children && of == "":
 		column.Kind = api.Integer
 	case column.Printer != join.Printer && column.Printer != join.Children:
-		return expected("the printer join or children")
+		return expected("join or children after the name", count)
 	}
 	for i, resource := range resources {
 		if i > 0 {

@@ -76,12 +76,12 @@ func TestAddedColumnsReportErrors(t *testing.T) {
 	}{
 		{`--add-column "Pods": expected NAME:join:RESOURCE COLUMN or NAME:children:RESOURCES, such as Pods:children:replicasets,pods`, []string{"Pods"}},
 		{`--add-column ":join:pods Status": expected NAME:join:`, []string{":join:pods Status"}},
-		{`--add-column "Pods:count:pods": expected the printer join or children`, []string{"Pods:count:pods"}},
-		{`--add-column "Pods:join:pods": expected one resource, a blank and the name of a column after join:`, []string{"Pods:join:pods"}},
+		{`--add-column "Pods:count:pods": expected join or children after the name, such as Pods:children:replicasets,pods`, []string{"Pods:count:pods"}},
+		{`--add-column "Pods:join:pods": expected one resource, a space and the name of a column after join:, such as CPU:join:metrics.k8s.io/v1beta1/pods CPU`, []string{"Pods:join:pods"}},
 		{`--add-column "Pods:join:rs,pods Ready": expected one resource`, []string{"Pods:join:rs,pods Ready"}},
 		{`--add-column "Pods:children:gizmos": resource "gizmos" is not built in`, []string{"Pods:children:gizmos"}},
-		{`--add-column "B:children:pods": expected the printer and the resources of the first, "A:children:rs,pods"`, []string{"A:children:rs,pods", "B:children:pods"}},
-		{`--add-column "B:join:pods Ready": expected the printer and the resources of the first, "A:children:pods"`, []string{"A:children:pods", "B:join:pods Ready"}},
+		{`--add-column "B:children:pods": expected join or children, and the resources, as in the first, "A:children:rs,pods"`, []string{"A:children:rs,pods", "B:children:pods"}},
+		{`--add-column "B:join:pods Ready": expected join or children, and the resources, as in the first, "A:children:pods"`, []string{"A:children:pods", "B:join:pods Ready"}},
 		{`--add-column "B:children:rs,pods Statsu": v1/pods has no column "Statsu"; expected one of Ready, Status, Restarts, Age, IP, Node, `, []string{"A:children:rs,pods", "B:children:rs,pods Statsu"}},
 	} {
 		args := []string{"get", "deploy", "-n", "shop"}

@@ -99,7 +99,7 @@ func (r *reading) watchMatching(ctx context.Context) error {
 			return err
 		}
 		if snapshot.Total > wire.MaxViewRows {
-			return fmt.Errorf("%d %s match, and a watch with a query shows at most %d; narrow it with -n, -l, --search or --where",
+			return fmt.Errorf("%d %s match, and a watch with a query or added columns shows at most %d; narrow it with -n, -l, --search or --where",
 				snapshot.Total, r.printer.schema.Resource.Name, wire.MaxViewRows)
 		}
 		if last == nil {

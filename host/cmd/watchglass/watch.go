@@ -29,8 +29,8 @@ objects are ADDED events. In a table, an object that changes faster than the
 terminal can show is printed in its newest state.
 
 With --search or --where, an object is added when it begins to match, and deleted
-when it no longer does. --sort-by orders the existing objects. A query shows at most
-10000 objects, and excludes -o json.` + queryHelp + addColumnHelp,
+when it no longer does. --sort-by orders the existing objects. A query or --add-column
+limits the watch to 10000 objects, and excludes -o json and --record.` + queryHelp + addColumnHelp,
 		Example: `  watchglass watch pods -A
   watchglass watch po -l app=web -o json | jq -r .object.status.phase
   watchglass watch pods -A --where 'status~crash or restarts>3'
@@ -110,7 +110,7 @@ func (r *reading) follow(ctx context.Context, rv api.ResourceVersion) (err error
 // reportStates prints a line when the data becomes stale, and another when it is
 // current again. It does the same for the columns of other resources.
 func reportStates(ctx context.Context, c *client.Collection, w io.Writer) {
-	last, outdated := api.StateLive, false
+	last, outdated := api.StateLive, "" // outdated is why the added columns are not current
 	for {
 		status, changed := c.StatusChange()
 		if status.State != last && reported(status.State) {
@@ -119,14 +119,18 @@ func reportStates(ctx context.Context, c *client.Collection, w io.Writer) {
 		}
 		if status.State == api.StateLive {
 			var why *api.Status
-			unavailable := errors.As(status.Err, &why) && why.Cause == api.JoinUnavailable
-			switch {
-			case unavailable && !outdated:
-				fmt.Fprintln(w, "watchglass: the added columns are not current:", terminal.Text(why.Error()))
-			case outdated && !unavailable:
-				fmt.Fprintln(w, "watchglass: the added columns are current")
+			reason := ""
+			if errors.As(status.Err, &why) && why.Cause == api.JoinUnavailable {
+				reason = why.Error()
 			}
-			outdated = unavailable
+			switch {
+			case reason == outdated:
+			case reason == "":
+				fmt.Fprintln(w, "watchglass: the added columns are current")
+			default:
+				fmt.Fprintln(w, "watchglass: the added columns are not current:", terminal.Text(reason))
+			}
+			outdated = reason
 		}
 		select {
 		case <-changed:
