@@ -30,13 +30,13 @@ func (c *Client) confirmed(r *request) {
 		rv := c.listed
 		c.listed = 0
 		c.takeList(rv) // the following watch may still reach a different cluster
-	case c.request.Code != api.CodeOK: // the watch has not begun; see probed
+	case c.request.Code == api.CodeOK:
+		c.release()
+	case c.request.Code == 0: // the watch has no response yet; see probed
 		p := Progress{At: c.at, Complete: c.complete, Newest: c.newest}
 		if err := c.cfg.Handler.Progress(p); err != nil {
 			c.fail(&c.request, api.AsStatus(err))
 		}
-	default:
-		c.release()
 	}
 }
 

@@ -156,6 +156,33 @@ func TestPendingWatchIsNotLiveWithoutProof(t *testing.T) {
 	}
 }
 
+// A refusal of the watch that arrives in part does not make the collection live, although
+// the newest version and the identity are known.
+func TestRefusedWatchIsNotLive(t *testing.T) {
+	r := following(t, 3)
+	r.lateCodes = true
+	r.cut(func() {
+		refused, identities := &answer{}, 0
+		r.server.fail = func(path string) *answer {
+			switch {
+			case strings.Contains(path, watches):
+				return refused
+			case strings.Contains(path, who):
+				if identities++; identities == 2 {
+					refused.code, refused.data = 403, []byte("{")
+				}
+			}
+			return nil
+		}
+	})
+	r.states = nil
+	r.backedOff()
+	r.pass(1_000)
+	require.NotContains(t, r.states, api.StateLive)
+	r.server.fail = nil
+	r.recovers(60_000)
+}
+
 // The confirmation of the identity costs one more request per subscription.
 func TestIdentityOfAClusterIsRequestedTwice(t *testing.T) {
 	r := following(t, 3)
