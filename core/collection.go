@@ -58,8 +58,13 @@ func (e *Engine) openCollection(f *wire.OpenCollection) {
 	chosen, added := f.Columns, []api.Column(nil)
 	if join.Joins(chosen) {
 		chosen, added = nil, f.Columns
-		for _, resource := range join.Resources(added) {
-			if _, invalid := api.ParseResource(resource); invalid != nil {
+		resources := join.Resources(added)
+		for i, resource := range resources {
+			_, invalid := api.ParseResource(resource)
+			if i+1 < len(resources) && slices.Contains(resources[:i], resource) {
+				invalid = api.BadRequest(resource + " is repeated before the last resource, so its objects would count twice")
+			}
+			if invalid != nil {
 				err = api.BadRequest("column " + lite.Quote(added[0].Name) + ": " + api.AsStatus(invalid).Message)
 			}
 		}
