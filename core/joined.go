@@ -118,8 +118,10 @@ func (b *sharedCollection) refuseJoin(e *Engine, why *api.Status) bool {
 		return false
 	}
 	b.closeJoin()
-	b.joined.refused = why
-	b.reopenViews(e)
+	if !b.views.Empty() {
+		b.joined.refused = why
+		b.reopenViews(e)
+	}
 	return true
 }
 

@@ -119,6 +119,26 @@ func TestJoinIsDroppedBeforeACollectionIsClosed(t *testing.T) {
 	require.EqualValues(t, pods+1, patch.Total)
 }
 
+// The refusal of joined columns ends with their last view, also if the limit is reached
+// just after the view was closed.
+func TestRefusedJoinEndsWithItsLastView(t *testing.T) {
+	r := newRig(t)
+	r.load(400)
+	r.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods", MetadataOnly: true, Columns: []api.Column{
+		{Name: "Below", Kind: api.Integer, Printer: "children", Path: "v1/pods"},
+	}})
+	r.step(&wire.OpenView{View: 1, Collection: 1, Limit: 5})
+	r.patch()
+	r.engine.cfg.MaxBytes = r.engine.usedBytes() - 20_000 // less than the join takes
+	r.backend.pods.Apply(pod("default/new", 100_000, "web", "Running"), r.now)
+	data := wire.StreamData{Stream: r.stream, Data: r.session.Next(4096, r.now)}
+	require.NoError(t, r.engine.Step(data.Append((&wire.CloseView{View: 1}).Append(nil))))
+	r.settle()
+	r.engine.cfg.MaxBytes = 64 << 20
+	r.step(&wire.OpenView{View: 2, Collection: 1, Limit: 5})
+	require.Equal(t, api.Integer, r.patch().Edits[0].Insert[0].Envelope.Column(2).Kind)
+}
+
 // patch returns the last patch of a view. It ticks until there is one.
 func (r *rig) patch() (patch wire.ViewPatch) {
 	for ticks := 0; len(r.seen[wire.TypeViewPatch]) == 0; ticks++ {
