@@ -298,7 +298,7 @@ func (c *Cluster) restartJob() {
 	}
 }
 
-// The following methods are the steps of which operations consist.
+// The following methods are the steps of operations.
 
 func (c *Cluster) move(p *pod, next podState) {
 	c.become(p, next)

@@ -23,8 +23,8 @@ type abuse struct {
 	name string
 	// clients is the number of clients that run concurrently.
 	clients int
-	// refusals are limits, at least one of which must refuse the abuse. Nil means that the
-	// load is legitimate, and each client makes one attempt.
+	// At least one of the limits in refusals must refuse the abuse. Nil means that the load
+	// is legitimate, and each client makes one attempt.
 	refusals []*limit.Limit
 	// receiveBuffer is the size of the kernel's buffer for data that a client has not
 	// read. Zero means the default, which holds several megabytes.
