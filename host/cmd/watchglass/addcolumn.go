@@ -10,6 +10,7 @@ import (
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/join"
+	"github.com/watchglass/watchglass/core/query"
 	"github.com/watchglass/watchglass/host/client"
 	"github.com/watchglass/watchglass/host/internal/terminal"
 )
@@ -76,13 +77,11 @@ func parseAdded(spec string) (column api.Column, resources []api.Resource, err e
 	case column.Printer != join.Printer && column.Printer != join.Children:
 		return expected("join or children after the name", count)
 	}
+	texts := make([]string, len(resources))
 	for i, resource := range resources {
-		if i > 0 {
-			column.Path += ","
-		}
-		column.Path += resource.String()
+		texts[i] = resource.String()
 	}
-	if of != "" {
+	if column.Path = strings.Join(texts, ","); of != "" {
 		column.Path += " " + of
 	}
 	return column, resources, nil
@@ -91,21 +90,31 @@ func parseAdded(spec string) (column api.Column, resources []api.Resource, err e
 // openAdded opens the resources of --add-column, so that their objects are complete before
 // the rows are printed. It returns the columns. Those of a resource that cannot be read
 // have no values, and the reason is printed on stderr.
-func (r *reading) openAdded(ctx context.Context, cl *client.Client, namespace string) ([]api.Column, error) {
+func (r *reading) openAdded(ctx context.Context, cl *client.Client, rows *api.Schema) ([]api.Column, error) {
 	added := &r.flags.added
+	if err := added.checkNames(rows); err != nil {
+		return nil, err
+	}
 	var schema api.Schema // of the last resource, which has the columns
 	for _, resource := range added.resources {
-		c, err := cl.Collection(ctx, resource.String(), client.CollectionOptions{Namespace: namespace, MetadataOnly: true})
+		options := client.CollectionOptions{MetadataOnly: true}
+		if rows.Namespaced {
+			options.Namespace = r.flags.readNamespace(resource)
+		}
+		c, err := cl.Collection(ctx, resource.String(), options)
 		if err != nil {
 			return nil, err
 		}
 		var status *api.Status
 		if err := firstSync(ctx, c, r.flags); errors.As(err, &status) && (status.Code == http.StatusForbidden || status.Code == http.StatusNotFound) {
-			fmt.Fprintln(r.stderr, "watchglass: --add-column: no values:", terminal.Text(err.Error()))
+			fmt.Fprintf(r.stderr, "watchglass: --add-column: no values of %s: %s\n", resource, terminal.Text(status.Error()))
 		} else if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("--add-column %q: %w", added.specs[0], err)
 		}
 		schema = c.Schema()
+		if schema.Kind != "" && schema.Namespaced != rows.Namespaced && (rows.Namespaced || added.columns[0].Printer == join.Printer) {
+			return nil, fmt.Errorf("--add-column %q: %s and %s are related by namespace and name, and only one of them has namespaces", added.specs[0], rows.Resource, resource)
+		}
 	}
 	columns := slices.Clone(added.columns)
 	for i := range columns {
@@ -123,6 +132,18 @@ func (r *reading) openAdded(ctx context.Context, cl *client.Client, namespace st
 		}
 	}
 	return columns, nil
+}
+
+// checkNames refuses names that already have a meaning in queries about the rows.
+func (a *addedColumns) checkNames(rows *api.Schema) error {
+	all := *rows
+	for i, column := range a.columns {
+		if _, used := query.Resolve(&all, column.Name); used {
+			return fmt.Errorf("--add-column %q: %s have a column or field %q already; choose another name", a.specs[i], rows.Resource.Name, column.Name)
+		}
+		all.Columns = append(slices.Clip(all.Columns), column)
+	}
+	return nil
 }
 
 func shownNames(schema *api.Schema) string {

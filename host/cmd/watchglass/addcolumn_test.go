@@ -83,6 +83,13 @@ func TestAddedColumnsReportErrors(t *testing.T) {
 		{`--add-column "B:children:pods": expected join or children, and the resources, as in the first, "A:children:rs,pods"`, []string{"A:children:rs,pods", "B:children:pods"}},
 		{`--add-column "B:join:pods Ready": expected join or children, and the resources, as in the first, "A:children:pods"`, []string{"A:children:pods", "B:join:pods Ready"}},
 		{`--add-column "B:children:rs,pods Statsu": v1/pods has no column "Statsu"; expected one of Ready, Status, Restarts, Age, IP, Node, `, []string{"A:children:rs,pods", "B:children:rs,pods Statsu"}},
+		{`400 BadRequest: column "Pods": apps/v1/replicasets is repeated before the last resource, so its objects would count twice`,
+			[]string{"Pods:children:rs,rs,pods"}},
+		{`--add-column "X:join:nodes Status": apps/v1/deployments and v1/nodes are related by namespace and name, and only one of them has namespaces`,
+			[]string{"X:join:nodes Status"}},
+		{`--add-column "ready:children:rs,pods": deployments have a column or field "ready" already; choose another name`, []string{"ready:children:rs,pods"}},
+		{`--add-column "name:children:pods": deployments have a column or field "name" already`, []string{"name:children:pods"}},
+		{`--add-column "a:children:pods": deployments have a column or field "a" already`, []string{"A:children:pods", "a:children:pods"}},
 	} {
 		args := []string{"get", "deploy", "-n", "shop"}
 		for _, column := range test.args {
@@ -114,7 +121,30 @@ func TestAddedColumnWithoutRightsIsEmpty(t *testing.T) {
 	stdout, stderr, code := c.call(t, "get", "deploy", "-n", "shop", "--add-column", "Pods:children:rs,pods", "--no-headers")
 	require.Zero(t, code, stderr)
 	require.Equal(t, [][]string{{"web", "1/2", "0", "0", "<unknown>", "<none>"}}, table(stdout))
-	require.Contains(t, stderr, "watchglass: --add-column: no values: v1/pods: 403 Forbidden")
+	require.Contains(t, stderr, "watchglass: --add-column: no values of v1/pods: 403 Forbidden: only apps may be read\n")
+}
+
+func TestAddedColumnOfAMissingResourceIsEmpty(t *testing.T) {
+	c := newShop(t)
+	stdout, stderr, code := c.call(t, "get", "deploy", "-n", "shop", "--add-column", "Things:children:example.com/v1/things", "--no-headers")
+	require.Zero(t, code, stderr)
+	require.Equal(t, [][]string{{"web", "1/2", "0", "0", "<unknown>", "<none>"}}, table(stdout))
+	require.Regexp(t, `^watchglass: --add-column: no values of example.com/v1/things: 404 NotFound: `, stderr)
+}
+
+// Only the schema of a custom resource says whether its objects have namespaces.
+func TestAddedColumnOfACustomResourceWithoutNamespaces(t *testing.T) {
+	racks := api.Resource{Group: "example.com", Version: "v1", Name: "racks"}
+	c := newCluster(t, api.Schema{Resource: racks, Kind: "Rack"})
+	nodes := api.Resource{Version: "v1", Name: "nodes"}
+	c.Put(nodes, "a", []byte(`{"apiVersion":"v1","kind":"Node","metadata":{"name":"a","uid":"n","ownerReferences":[{"uid":"r","controller":true}]},"status":{"nodeInfo":{"kubeletVersion":"v1.37.0"}}}`))
+	c.Put(racks, "a", []byte(`{"apiVersion":"example.com/v1","kind":"Rack","metadata":{"name":"a","uid":"r"}}`))
+	for column, want := range map[string]string{"Kubelet:join:nodes Version": "v1.37.0", "Nodes:children:nodes": "1"} {
+		stdout, stderr, code := c.call(t, "get", "example.com/v1/racks", "--add-column", column, "--no-headers")
+		require.Zero(t, code, stderr)
+		require.Empty(t, stderr)
+		require.Equal(t, [][]string{{"a", want}}, table(stdout))
+	}
 }
 
 // A change of a child is a change of the row, although the object of the row is the same.

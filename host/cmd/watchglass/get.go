@@ -213,18 +213,21 @@ func (f *readFlags) readNamespace(resource api.Resource) string {
 	return f.namespace
 }
 
-// open opens the collection. If the schema shows that the resource has no
-// namespaces, it opens the collection again without one.
+// open opens the collection. A custom resource without namespaces refuses a namespace, and
+// is opened again without one. Columns of other resources need the schema before the
+// collection is opened.
 func (r *reading) open(ctx context.Context, cl *client.Client, resource api.Resource) error {
 	namespace := r.flags.readNamespace(resource)
+	rows, _ := catalog.Lookup(catalog.All(), resource) // nil if the resource is not built in
 	for {
 		options := client.CollectionOptions{
 			Namespace: namespace, LabelSelector: r.flags.labels, FieldSelector: r.fieldSelector(),
 			MetadataOnly: r.flags.output != formatJSON, Columns: r.flags.columns,
 		}
-		if len(r.flags.added.columns) > 0 {
+		adds := len(r.flags.added.columns) > 0
+		if adds && rows != nil {
 			var err error
-			if options.Columns, err = r.openAdded(ctx, cl, namespace); err != nil {
+			if options.Columns, err = r.openAdded(ctx, cl, rows); err != nil {
 				return err
 			}
 		}
@@ -232,12 +235,19 @@ func (r *reading) open(ctx context.Context, cl *client.Client, resource api.Reso
 		if err != nil {
 			return err
 		}
-		if err := firstSync(ctx, c, r.flags); err != nil {
+		err = firstSync(ctx, c, r.flags)
+		var status *api.Status
+		if errors.As(err, &status) && status.Code == http.StatusBadRequest && rows == nil && namespace != "" {
+			namespace = ""
+			_ = c.Close()
+			continue
+		}
+		if err != nil {
 			return err
 		}
 		schema := c.Schema()
-		if !schema.Namespaced && namespace != "" {
-			namespace = ""
+		if adds && rows == nil {
+			rows = &schema
 			_ = c.Close()
 			continue
 		}

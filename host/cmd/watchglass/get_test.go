@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/catalog"
 	"github.com/watchglass/watchglass/host/access"
 	"github.com/watchglass/watchglass/host/connector"
 	"github.com/watchglass/watchglass/host/server"
@@ -36,10 +37,10 @@ type cluster struct {
 	url       string
 }
 
-func newCluster(t *testing.T) *cluster {
+func newCluster(t *testing.T, custom ...api.Schema) *cluster {
 	t.Helper()
 	needsModule(t)
-	c := &cluster{Source: memory.New()}
+	c := &cluster{Source: memory.New(append(catalog.All(), custom...)...)}
 	c.connect(t)
 	http := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c.serving.Load().ServeHTTP(w, r)
@@ -277,6 +278,25 @@ func (c *cluster) follow(t *testing.T, cmd *cobra.Command, args string) (*comman
 	}
 	t.Cleanup(func() { run.stop() })
 	return run, stop
+}
+
+// The schema of a custom resource says whether its objects have namespaces. A get in the
+// default namespace finds those that have none, and does not list those of other namespaces.
+func TestGetOfCustomResources(t *testing.T) {
+	racks := api.Resource{Group: "example.com", Version: "v1", Name: "racks"}
+	slots := api.Resource{Group: "example.com", Version: "v1", Name: "slots"}
+	c := newCluster(t, api.Schema{Resource: racks, Kind: "Rack"}, api.Schema{Resource: slots, Kind: "Slot", Namespaced: true})
+	c.Put(racks, "a", []byte(`{"apiVersion":"example.com/v1","kind":"Rack","metadata":{"name":"a","uid":"r"}}`))
+	c.Put(slots, "shop/b", []byte(`{"apiVersion":"example.com/v1","kind":"Slot","metadata":{"name":"b","namespace":"shop","uid":"s"}}`))
+	for args, want := range map[string]string{
+		"example.com/v1/racks":         "rack.example.com/a\n",
+		"example.com/v1/racks -n shop": "rack.example.com/a\n",
+		"example.com/v1/slots":         "",
+		"example.com/v1/slots -n shop": "slot.example.com/b\n",
+	} {
+		stdout, _, _ := c.call(t, append([]string{"get", "-o", "name"}, strings.Fields(args)...)...)
+		require.Equal(t, want, stdout, args)
+	}
 }
 
 func TestWatch(t *testing.T) {
