@@ -3,45 +3,45 @@ package main
 import (
 	"context"
 	"io"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 )
 
-// Two units that wait for each other complete only if they run at the same time.
-func TestSuiteRunsUnitsInParallel(t *testing.T) {
-	var units []unit
-	met := [2]chan struct{}{make(chan struct{}), make(chan struct{})}
-	for i, name := range []string{"a", "b"} {
-		units = append(units, unit{name, func(ctx context.Context, _ io.Writer, each func(result)) error {
-			close(met[i])
-			select {
-			case <-met[1-i]:
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-			each(result{unit: name, test: "TestOfBoth", outcome: passed})
+// mostAtATime runs a suite of six units, and returns how many of them ran at the same
+// time.
+func mostAtATime(t *testing.T, jobs int) (most int) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		running := 0
+		count := func(n int) {
+			mu.Lock()
+			defer mu.Unlock()
+			running += n
+			most = max(most, running)
+		}
+		one := func(_ context.Context, _ io.Writer, each func(result)) error {
+			count(1)
+			time.Sleep(time.Second) // until every other unit that may run has begun
+			count(-1)
+			each(result{test: "Test", outcome: passed})
 			return nil
-		}})
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // only a failure takes as long
-	defer cancel()
-	got, _ := run(ctx, io.Discard, suite{name: "both", units: units, jobs: 2})
-	assert.Equal(t, "2 passed, 0 failed", got.String())
+		}
+		units := make([]unit, 6)
+		for i := range units {
+			units[i] = unit{"unit", one}
+		}
+		got, _ := run(t.Context(), io.Discard, suite{name: "all", units: units, jobs: jobs})
+		assert.Equal(t, "6 passed, 0 failed", got.String())
+	})
+	return most
 }
+
+func TestSuiteRunsUnitsInParallel(t *testing.T) { assert.Equal(t, 3, mostAtATime(t, 3)) }
 
 // A suite without jobs runs one unit at a time, because its units may use the whole
 // machine.
-func TestSuiteRunsOneUnitAtATime(t *testing.T) {
-	running := false
-	one := func(_ context.Context, _ io.Writer, each func(result)) error {
-		assert.False(t, running)
-		running = true
-		defer func() { running = false }()
-		each(result{test: "Test", outcome: passed})
-		return nil
-	}
-	got, _ := run(t.Context(), io.Discard, suite{name: "all", units: []unit{{"a", one}, {"b", one}, {"c", one}}})
-	assert.Equal(t, "3 passed, 0 failed", got.String())
-}
+func TestSuiteRunsOneUnitAtATime(t *testing.T) { assert.Equal(t, 1, mostAtATime(t, 0)) }
