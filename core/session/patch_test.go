@@ -16,7 +16,7 @@ import (
 
 // A cached patch is used only for the same position and the same choice of bodies, also
 // after a relist.
-func TestPatchCacheMatchesPositionAndForm(t *testing.T) {
+func TestPatchCacheMatchesPositionAndBodies(t *testing.T) {
 	c := withPod(t)
 	for list := range 2 {
 		rv := 1000 * list
