@@ -8,7 +8,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Page } from "playwright-core";
-import { inFirefox, serve, setup, show, shows, skip, skipUnlessChromium } from "./browser.js";
+import { block, inFirefox, serve, setup, show, shows, skip, skipUnlessChromium } from "./browser.js";
 import { noDemo, startDemo } from "./demo.js";
 import { Kubernetes, pod as kubernetesPod } from "./kubernetes.js";
 
@@ -191,7 +191,7 @@ test("an unresponsive worker is reported as stale and replaced, and new pages do
   const worker = targetInfos.find((target) => target.type === "shared_worker" && target.url.includes(connector.address));
   const { sessionId } = await cdp.send("Target.attachToTarget", { targetId: worker!.targetId });
   // The worker's thread never becomes free again.
-  await cdp.send("Target.sendMessageToTarget", { sessionId, message: JSON.stringify({ id: 1, method: "Runtime.evaluate", params: { expression: "for (;;) {}" } }) });
+  await cdp.send("Target.sendMessageToTarget", { sessionId, message: JSON.stringify({ id: 1, method: "Runtime.evaluate", params: { expression: block } }) });
   const other = await open();
   const late = show(other, "/watch");
   connector.put("default/web-3", "web", "Running");

@@ -58,6 +58,18 @@ after(async () => (await launched)?.close());
 
 const types: Record<string, string> = { ".js": "text/javascript", ".wasm": "application/wasm", ".map": "application/json" };
 
+const unanswered = "/unanswered";
+
+/**
+ * A script that blocks the thread of a page or a worker until the test ends. It waits for a
+ * response instead of running an endless loop, which would take the processor from other tests.
+ */
+export const block = `{
+  const request = new XMLHttpRequest();
+  request.open("GET", new URL("${unanswered}", location.origin), false);
+  request.send();
+}`;
+
 export function serve(request: IncomingMessage, response: ServerResponse): void {
   const path = normalize(new URL(request.url!, "http://test").pathname);
   const file = join(dist, path);
@@ -68,6 +80,8 @@ export function serve(request: IncomingMessage, response: ServerResponse): void 
   } else if (path === "/page.js") {
     response.setHeader("content-type", "text/javascript");
     response.end('import * as w from "./index.js"; window.watchglass = w');
+  } else if (path === unanswered) {
+    // The connector closes the request when the test ends.
   } else if (existsSync(file)) {
     response.setHeader("content-type", types[extname(file)] ?? "application/octet-stream");
     response.end(readFileSync(file));

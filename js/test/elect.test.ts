@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import type { Page, Worker } from "playwright-core";
-import { setup, shows, skip, skipUnlessChromium, type Setup } from "./browser.js";
+import { block, setup, shows, skip, skipUnlessChromium, type Setup } from "./browser.js";
 
 async function setupElected(t: TestContext): Promise<Setup> {
   const all = await setup(t);
@@ -150,12 +150,8 @@ test("a frozen page is not elected", { skip }, async (t) => {
   assert.deepEqual(leaders(frozen, third), [1]);
 });
 
-const hang = (target: Page | Worker) =>
-  (target as Page).evaluate(() => {
-    setTimeout(() => {
-      for (;;);
-    });
-  });
+/** Blocks the thread of a page or a worker. The call returns before. */
+const hang = (target: Page | Worker) => (target as Page).evaluate((block) => void setTimeout(block), block);
 
 // A page that the browser has frozen also does not respond, and keeps its lock.
 test("a worker that does not respond is replaced", { skip: skipUnlessChromium, concurrency: 2 }, async (t) => {
