@@ -322,7 +322,7 @@ func TestAStoppedServerEndsTheStream(t *testing.T) {
 	client, err := clientv3.New(clientv3.Config{Endpoints: server.Endpoints(), Logger: zap.NewNop()})
 	require.NoError(t, err)
 	defer client.Close()
-	src, err := etcd.New(client, etcd.Config{RequestTimeout: 100 * time.Millisecond})
+	src, err := etcd.New(client, etcd.Config{})
 	require.NoError(t, err)
 	stop, stopped := sync.Once{}, make(chan struct{})
 	err = src.Stream(t.Context(), configMaps, 0, &sink{progress: func(api.ResourceVersion) error {
@@ -333,6 +333,8 @@ func TestAStoppedServerEndsTheStream(t *testing.T) {
 	require.ErrorContains(t, err, server.Endpoints()[0])
 	require.ErrorContains(t, err, "/registry/configmaps/")
 
+	src, err = etcd.New(client, etcd.Config{RequestTimeout: 100 * time.Millisecond})
+	require.NoError(t, err)
 	err = src.Stream(t.Context(), configMaps, 0, &sink{})
 	require.ErrorContains(t, err, "cannot connect: check that etcd listens on this address, and whether it requires TLS")
 	assert.NotErrorIs(t, err, context.DeadlineExceeded, "the caller's context did not end")
