@@ -109,10 +109,10 @@ mutants: js/dist/index.js $(BUILD)/edge ## Apply each mutant (or MUTANTS=regexp)
 	@go run ./host/internal/rulebook/cmd/mutants -run '$(MUTANTS)'
 
 bench: $(WASM) js/dist/index.js js/build/bench ## Compare with the alternatives: all figures, or BENCH=P1,P9
-	@CHROMIUM="$$(sh js/scripts/chromium.sh)" go run ./host/internal/bench -only '$(BENCH)'
+	@CHROMIUM="$$(sh js/scripts/chromium.sh --browser)" go run ./host/internal/bench -only '$(BENCH)'
 
 bench-json: $(WASM) js/dist/index.js js/build/bench ## Run bench and also write build/bench.json
-	@CHROMIUM="$$(sh js/scripts/chromium.sh)" go run ./host/internal/bench -only '$(BENCH)' -json $(BUILD)/bench.json
+	@CHROMIUM="$$(sh js/scripts/chromium.sh --browser)" go run ./host/internal/bench -only '$(BENCH)' -json $(BUILD)/bench.json
 
 bench-edge: js/dist/index.js ## Measure the figures of the edge in Cloudflare's runtime
 	@go run ./host/internal/bench -only edge

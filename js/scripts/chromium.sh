@@ -1,10 +1,14 @@
 #!/bin/sh
 # Prints the path of a Chromium for the browser tests: $CHROMIUM, one that is
-# installed, or one that is installed now from Debian's packages. All messages go
-# to stderr.
+# installed, or one that is installed now from Debian's packages. The headless shell
+# comes first, because it takes a third less processor time than the browser. With
+# --browser only the browser is accepted, which people use and figures describe. All
+# messages go to stderr.
 set -eu
+shell="chromium-headless-shell chrome-headless-shell"
+if [ "${1:-}" = --browser ]; then shell=; fi
 find_chromium() {
-  for name in "${CHROMIUM:-}" chromium chromium-browser google-chrome google-chrome-stable; do
+  for name in "${CHROMIUM:-}" $shell chromium chromium-browser google-chrome google-chrome-stable; do
     [ -n "$name" ] && command -v "$name" 2>/dev/null && return 0
   done
   return 1
@@ -13,9 +17,13 @@ find_chromium && exit 0
 as_root=
 if [ "$(id -u)" != 0 ]; then as_root="sudo -n"; fi
 if command -v apt-get >/dev/null 2>&1; then
-  echo "installing chromium for the browser tests" >&2
-  { $as_root apt-get update -qq && $as_root apt-get install -y -qq --no-install-recommends chromium; } >&2 || true
-  find_chromium && exit 0
+  $as_root apt-get update -qq >&2 || true
+  # One test needs the browser. Ubuntu has no package of the shell.
+  for packages in "chromium chromium-headless-shell" chromium; do
+    echo "installing $packages for the browser tests" >&2
+    $as_root apt-get install -y -qq --no-install-recommends $packages >&2 || true
+    find_chromium && exit 0
+  done
 fi
 echo "no Chromium found and none could be installed: install one, or set CHROMIUM to its path" >&2
 exit 1

@@ -25,6 +25,9 @@ export const skip = !existsSync(executablePath)
 /** Why tests that need DevTools or switches of Chromium cannot run; false if they can. */
 export const skipUnlessChromium = skip || (inFirefox ? "the test needs Chromium" : false);
 
+/** A Chromium other than the headless shell, which has no back-forward cache. */
+export const wholeChromium = [executablePath, "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find((path) => existsSync(path) && !path.endsWith("-headless-shell"));
+
 declare global {
   // The globals of the page.
   var watchglass: typeof api;

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Page } from "playwright-core";
-import { launch, setup, shows, skip, skipUnlessChromium } from "./browser.js";
+import { launch, setup, shows, skip, skipUnlessChromium, wholeChromium } from "./browser.js";
 
 /** Opens pods and a view of them, in an engine that pauses as soon as all pages are hidden. */
 async function showPausing(page: Page): Promise<void> {
@@ -59,8 +59,8 @@ async function goBack(page: Page): Promise<{ type: string; reason: string }[] | 
   return cached ? undefined : reasons;
 }
 
-test("a page in the back-forward cache is current when it returns", { skip: skipUnlessChromium }, async (t) => {
-  const browser = await launch({ ignoreDefaultArgs: ["--disable-back-forward-cache"] });
+test("a page in the back-forward cache is current when it returns", { skip: skipUnlessChromium || (wholeChromium ? false : "the headless shell has no back-forward cache"), timeout: 300_000 }, async (t) => {
+  const browser = await launch({ executablePath: wholeChromium!, ignoreDefaultArgs: ["--disable-back-forward-cache"] });
   t.after(() => browser.close());
   const { connector, open } = await setup(t, undefined, browser);
   const page = await open();

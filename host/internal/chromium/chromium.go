@@ -9,9 +9,10 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Find returns the path of the Chromium in $CHROMIUM, or of an installed one.
+// Find returns the path of the Chromium in $CHROMIUM, or of an installed one. The order
+// is the one of js/scripts/chromium.sh.
 func Find() (string, error) {
-	for _, name := range []string{os.Getenv("CHROMIUM"), "chromium", "chromium-browser", "google-chrome", "google-chrome-stable"} {
+	for _, name := range []string{os.Getenv("CHROMIUM"), "chromium-headless-shell", "chrome-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable"} {
 		if path, err := exec.LookPath(name); name != "" && err == nil {
 			return path, nil
 		}
