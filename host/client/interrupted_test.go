@@ -33,7 +33,7 @@ func (c counted) Read(ctx context.Context) ([]byte, error) {
 // sent again, and not the rows before it.
 func TestB38_FirstSyncContinuesAfterACut(t *testing.T) {
 	w := newWorld(t)
-	const objects = 20_000
+	const objects = 10_000
 	for i := range objects {
 		w.put(api.NewKey(fmt.Sprintf("ns-%02d", i%40), fmt.Sprintf("pod-%05d", i)), "Running")
 	}

@@ -144,10 +144,10 @@ func TestConnectionsOfAUserShareTheirMessages(t *testing.T) {
 func TestReaderWithoutEvaluationsReceivesRefusalsAndErrors(t *testing.T) {
 	limits := limit.NewSet().With(limit.MaxEvaluationRate, 1)
 	run(t, connector.Config{Access: twoUsers(), Limits: limits}, func(t *testing.T, w *world) {
-		w.fill(20 * chunk)
+		w.fill(5 * chunk)
 		eve, _ := w.readerAs("eve")
 		none := w.subscribe(eve, wire.Subscribe{Subscription: 1, FieldSelector: "status.phase=Failed"})
-		w.until(eve, func() bool { return none.Parts > 0 }) // the remaining evaluations would take hours
+		w.until(eve, func() bool { return none.Parts > 0 }) // the remaining evaluations would take an hour
 		synctest.Wait()
 		began := time.Now()
 

@@ -29,7 +29,7 @@ func heapOf() int64 {
 // An idle watch, as informers keep it open for an hour, does not retain the memory of
 // its initial events.
 func TestIdleWatchReleasesItsInitialEvents(t *testing.T) {
-	const objects, watches, most = 5000, 40, 4 << 10
+	const objects, watches, most = 5000, 20, 4 << 10
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	source := memory.New()
