@@ -56,7 +56,7 @@ var raced = []string{"./host/connector", "./host/kubeapi", "./host/push", "./hos
 
 // nodeJobs is the number of test files for Node that run at a time. Most of them wait
 // for servers, browsers or real time.
-const nodeJobs = 3
+const nodeJobs = 4
 
 // suites returns three lanes. Go tests run four packages at a time, because the slowest
 // packages wait for processes. Tests run without vet, because make lint vets the
