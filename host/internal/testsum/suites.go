@@ -54,31 +54,34 @@ func conformance() []suite {
 // minutes.
 var raced = []string{"./host/connector", "./host/kubeapi", "./host/push", "./host/server", "./host/client"}
 
+// slow are the packages that start first, so that none of them runs alone at the end.
+var slow = []string{"./wasm/strip", "./host/source/etcd", "./host/e2e", "./core/sim"}
+
 // nodeJobs is the number of test files for Node that run at a time. Most of them wait
 // for servers, browsers or real time.
 const nodeJobs = 4
 
 // suites returns three lanes. Go tests run four packages at a time, because the slowest
-// packages wait for processes. Tests run without vet, because make lint vets the
-// packages.
+// packages wait for processes. Files of the npm package come last, because most of them
+// are short. Tests run without vet, because make lint vets the packages.
 func suites() ([][]suite, error) {
 	npm, examples, err := nodeFiles()
 	if err != nil {
 		return nil, err
 	}
-	plain, err := packagesExcept(raced)
+	plain, err := packagesExcept(slices.Concat(raced, slow))
 	if err != nil {
 		return nil, err
 	}
 	return [][]suite{
-		{{name: "Go", units: goTest(slices.Concat([]string{"test", "-json", "-vet=off", "-p=4"}, plain)...)}},
+		{{name: "Go", units: goTest(slices.Concat([]string{"test", "-json", "-vet=off", "-p=4"}, slow, plain)...)}},
 		{
 			{name: "Go, race detector", units: goTest(slices.Concat([]string{"test", "-json", "-vet=off", "-race"}, raced)...), suffix: " (race)"},
 			// The other packages of host/conformance take minutes to build.
 			{name: "selectors against Kubernetes", units: goTest("-C", "host/conformance", "test", "-json", "./selectors")},
 			{name: "the release program", units: goTest("-C", "host/internal/release", "test", "-json", ".")},
 		},
-		{{name: "the npm package and the examples, in Node, Chromium and workerd", units: nodeUnits(slices.Concat(npm, examples)), jobs: nodeJobs}},
+		{{name: "the npm package and the examples, in Node, Chromium and workerd", units: nodeUnits(slices.Concat(examples, npm)), jobs: nodeJobs}},
 	}, nil
 }
 
