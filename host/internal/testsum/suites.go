@@ -55,7 +55,10 @@ func conformance() []suite {
 var raced = []string{"./host/connector", "./host/kubeapi", "./host/push", "./host/server", "./host/client"}
 
 // slow are the packages that start first, so that none of them runs alone at the end.
-var slow = []string{"./wasm/strip", "./host/source/etcd", "./host/e2e", "./core/sim"}
+var slow = []string{
+	"./host/cmd/watchglass", "./host/e2e", "./core/sim", "./host/internal/chaos", "./host/internal/edge", "./host/internal/load",
+	"./wasm/strip", "./host/source/etcd",
+}
 
 // nodeJobs is the number of test files for Node that run at a time. Most of them wait
 // for servers, browsers or real time.
