@@ -311,6 +311,29 @@ func TestView_agrees_with_filter_and_sort(t *testing.T) {
 	}
 }
 
+// A closed view does not observe the changes after its end, so its rows are of no use to a
+// narrower view that is still being built.
+func TestViewDoesNotStartFromTheRowsOfAClosedView(t *testing.T) {
+	c, m := cacher.New(cacher.Config{Schema: objects.Pods()}), model{}
+	c.Listing().Begin()
+	c.Listing().End(1, 1)
+	m.put(c, objects.Object("ns/web-1 rv=2 app=web"))
+	m.put(c, objects.Object("ns/web-2 rv=3 app=web"))
+	set := view.NewSet(c)
+	broad, status := set.Open(&wire.OpenView{Limit: 10, Search: "app=web"}, 0)
+	require.Nil(t, status)
+	broad.Build(1000)
+	q := wire.OpenView{Limit: 10, Search: "app=web web-"}
+	narrow, status := set.Open(&q, 0)
+	require.Nil(t, status)
+	broad.Close()
+	m.put(c, objects.Object("ns/web-2 rv=4 app=db"))
+	m.put(c, objects.Object("ns/web-3 rv=5 app=web"))
+	narrow.Build(1000)
+	require.False(t, narrow.Building())
+	(&client{}).check(t, narrow, m, q, byKey, func(o api.Object) bool { return app(o) == "web" })
+}
+
 // Many long texts with a common prefix are sorted by the text after it.
 func TestView_sorts_many_texts_that_begin_alike(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 1))
