@@ -2,8 +2,8 @@
 # Prints the path of a Chromium for the browser tests: $CHROMIUM, one that is
 # installed, or one that is installed now from Debian's packages. The headless shell
 # comes first, because it takes a third less processor time than the browser. With
-# --browser only the browser is accepted, which people use and figures describe. All
-# messages go to stderr.
+# --browser, an installed shell is ignored: benchmarks measure the browser that people
+# use. All messages go to stderr.
 set -eu
 shell="chromium-headless-shell chrome-headless-shell"
 if [ "${1:-}" = --browser ]; then shell=; fi

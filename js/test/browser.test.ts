@@ -190,7 +190,7 @@ test("an unresponsive worker is reported as stale and replaced, and new pages do
   const { targetInfos } = await cdp.send("Target.getTargets");
   const worker = targetInfos.find((target) => target.type === "shared_worker" && target.url.includes(connector.address));
   const { sessionId } = await cdp.send("Target.attachToTarget", { targetId: worker!.targetId });
-  // The worker's thread never becomes free again.
+  // The worker's thread is blocked until the test ends.
   await cdp.send("Target.sendMessageToTarget", { sessionId, message: JSON.stringify({ id: 1, method: "Runtime.evaluate", params: { expression: block } }) });
   const other = await open();
   const late = show(other, "/watch");

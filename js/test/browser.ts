@@ -114,7 +114,7 @@ export async function setup(t: TestContext, handler = serve, own?: Browser): Pro
   });
   const open = async (): Promise<Page> => {
     const page = await context.newPage();
-    page.setDefaultTimeout(120_000); // some waits take 30 s on an idle machine
+    page.setDefaultTimeout(120_000); // a wait for a worker to be replaced takes 20 s, and longer on a busy machine
     page.on("pageerror", (error) => t.diagnostic(`page error: ${error}`));
     page.on("console", (message) => message.type() === "error" && t.diagnostic(`console: ${message.text()}`));
     await page.goto(`http://${connector.address}/`);

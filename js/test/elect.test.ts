@@ -150,7 +150,7 @@ test("a frozen page is not elected", { skip }, async (t) => {
   assert.deepEqual(leaders(frozen, third), [1]);
 });
 
-/** Blocks the thread of a page or a worker. The call returns before. */
+/** Blocks the thread of a page or a worker. The call returns before the thread blocks. */
 const hang = (target: Page | Worker) => (target as Page).evaluate((block) => void setTimeout(block), block);
 
 // A page that the browser has frozen also does not respond, and keeps its lock.
