@@ -146,7 +146,7 @@ func (w *world) discard(r *connectortest.Reader) {
 // A subscription is charged for the objects or changes that it begins with, and each
 // frame is charged as well. Both can be expensive although the frames are small.
 func TestRepeatedSubscriptionsAreRateLimited(t *testing.T) {
-	const objects = 1000
+	const objects, rate = 400, 250
 	replace := func(f wire.Subscribe) func(id uint32, source string) []connectortest.Frame {
 		return func(id uint32, source string) []connectortest.Frame {
 			f := f
@@ -168,27 +168,27 @@ func TestRepeatedSubscriptionsAreRateLimited(t *testing.T) {
 		"a selector":           {replace(wire.Subscribe{LabelSelector: "app!=none"}), 2 + objects/100},
 		"an object":            {replace(wire.Subscribe{FieldSelector: "metadata.name=pod-00001"}), 2},
 		"resumed":              {replace(wire.Subscribe{ResourceVersion: objects / 2}), 2 + objects/2/100},
-		"continued":            {replace(wire.Subscribe{ResourceVersion: objects / 2, SnapshotFrom: "default/pod-00750"}), 2 + (objects/2+250)/100},
-		"continued namespace":  {replace(wire.Subscribe{ResourceVersion: objects / 2, SnapshotFrom: "default/pod-00750", Namespace: "default"}), 2 + (objects/2+250)/100},
+		"continued":            {replace(wire.Subscribe{ResourceVersion: objects / 2, SnapshotFrom: "default/pod-00300"}), 2 + (objects/2+100)/100},
+		"continued namespace":  {replace(wire.Subscribe{ResourceVersion: objects / 2, SnapshotFrom: "default/pod-00300", Namespace: "default"}), 2 + (objects/2+100)/100},
 		"of another source":    {replace(wire.Subscribe{ResourceVersion: objects, ClusterID: "other"}), 2 + objects/100},
 		"only Unsubscribe":     {repeat(&wire.Unsubscribe{Subscription: 7}), 20},
 		"only Credit":          {repeat(&wire.Credit{Subscription: 7, Bytes: 1}), 20},
 		"only RequestProgress": {repeat(&wire.RequestProgress{Subscription: 7}), 20},
 	} {
 		t.Run(name, func(t *testing.T) {
-			runBoth(t, connector.Config{}, func(t *testing.T, w *world) {
+			runBoth(t, connector.Config{Limits: limit.NewSet().With(limit.MaxMessageRate, rate)}, func(t *testing.T, w *world) {
 				_, first := w.synced() // so that the history has the changes
 				w.fill(objects)
 				r := w.reader()
 				w.discard(r)
 				synctest.Wait()
 				began := time.Now()
-				rounds := 1200 / c.cost
+				rounds := 2 * rate / c.cost
 				for id := range uint32(rounds) {
 					require.NoError(t, r.Send(t.Context(), c.message(id+1, first.ClusterID)...))
 					synctest.Wait()
 				}
-				assert.InDelta(t, float64(rounds*c.cost-1000)/1000, time.Since(began).Seconds(), 0.1, "a thousand units a second, after a burst of as many")
+				assert.InDelta(t, float64(rounds*c.cost-rate)/rate, time.Since(began).Seconds(), 0.1, "the rate, after a burst of the same number")
 				require.NoError(t, r.Conn.Close(nil))
 			})
 		})

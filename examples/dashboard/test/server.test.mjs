@@ -96,12 +96,6 @@ describe("served by watchglass", { skip: isBuilt ? false : `${binary} is not bui
     await page.page.getByRole("button", { name: "Show pods" }).click();
     await page.state("live");
   });
-
-  test("smoothness", async (t) => {
-    const page = await open();
-    await page.smoothness(1000);
-    t.diagnostic(`200 changes a second: ${JSON.stringify(await page.smoothness(3000))}`);
-  });
 });
 
 describe("a server that is killed and comes back", { skip: isBuilt ? false : `${binary} is not built` }, () => {

@@ -64,7 +64,7 @@ var slow = []string{
 // for servers, browsers or real time.
 const nodeJobs = 4
 
-// suites returns three lanes. Go tests run four packages at a time, because the slowest
+// suites returns four lanes. Go tests run four packages at a time, because the slowest
 // packages wait for processes. Files of the npm package come last, because most of them
 // are short. Tests run without vet, because make lint vets the packages.
 func suites() ([][]suite, error) {
@@ -78,11 +78,11 @@ func suites() ([][]suite, error) {
 	}
 	return [][]suite{
 		{{name: "Go", units: goTest(slices.Concat([]string{"test", "-json", "-vet=off", "-p=4"}, slow, plain)...)}},
+		{{name: "Go, race detector", units: goTest(slices.Concat([]string{"test", "-json", "-vet=off", "-race"}, raced)...), suffix: " (race)"}},
 		{
-			{name: "Go, race detector", units: goTest(slices.Concat([]string{"test", "-json", "-vet=off", "-race"}, raced)...), suffix: " (race)"},
 			// The other packages of host/conformance take minutes to build.
-			{name: "selectors against Kubernetes", units: goTest("-C", "host/conformance", "test", "-json", "./selectors")},
-			{name: "the release program", units: goTest("-C", "host/internal/release", "test", "-json", ".")},
+			{name: "selectors against Kubernetes", units: goTest("-C", "host/conformance", "test", "-json", "-vet=off", "./selectors")},
+			{name: "the release program", units: goTest("-C", "host/internal/release", "test", "-json", "-vet=off", ".")},
 		},
 		{{name: "the npm package and the examples, in Node, Chromium and workerd", units: nodeUnits(slices.Concat(examples, npm)), jobs: nodeJobs}},
 	}, nil

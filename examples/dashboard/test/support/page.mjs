@@ -105,23 +105,4 @@ export class DashboardPage {
       return items.map(({ metadata: m }) => `${m.namespace ? `${m.namespace}/` : ""}${m.name}@${m.resourceVersion}`).sort();
     });
   }
-
-  /**
-   * Measures the tasks of 50 ms and more on the page's thread, and the frames, during
-   * a time span.
-   */
-  smoothness(millis) {
-    return this.page.evaluate(async (millis) => {
-      const long = [];
-      const observer = new PerformanceObserver((list) => long.push(...list.getEntries().map((entry) => Math.round(entry.duration))));
-      observer.observe({ type: "longtask" });
-      let frames = 0, running = true;
-      const count = () => { frames++; if (running) requestAnimationFrame(count); };
-      requestAnimationFrame(count);
-      await new Promise((resolve) => setTimeout(resolve, millis));
-      running = false;
-      observer.disconnect();
-      return { longTasks: long.length, longest: Math.max(0, ...long), framesPerSecond: Math.round((frames * 1000) / millis) };
-    }, millis);
-  }
 }
