@@ -58,13 +58,14 @@ interface Discovery {
 const accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
 /**
- * Reads the kinds that a connector or a Kubernetes API offers for list and watch, including those of
- * CustomResourceDefinitions, sorted by resource. A resource that has several versions is listed
- * in the preferred one.
+ * Reads the kinds that a connector, an edge or a Kubernetes API offers for list and watch, sorted
+ * by resource. They include those of CustomResourceDefinitions. A resource that has several
+ * versions is listed in the preferred one.
  *
- * With the URL of a connector, as for `connect`, these are the kinds that the connector serves. The
- * URL can also lead to a Kubernetes API, as for `connectKubernetes`. This requires Kubernetes 1.30
- * or later. An edge has no list of kinds. Rejects with a {@link KindsError}.
+ * With the URL of a connector or an edge, as for `connect`, these are the kinds that it serves. An
+ * edge needs the Go worker, which serves its Kubernetes API. The URL can also lead to a Kubernetes
+ * API, as for `connectKubernetes`. This requires Kubernetes 1.30 or later. Rejects with a
+ * {@link KindsError}.
  */
 export async function listKinds(url: string | URL, options: KindsOptions = {}): Promise<Kind[]> {
   const { href } = new URL(url, typeof location === "object" ? location.href : undefined);

@@ -6,7 +6,7 @@ import { connect } from "../src/index.js";
 import { listKinds, schemaOf } from "../src/kinds.js";
 import { TestCluster } from "../src/testing.js";
 import { connected, optionsOf, pod, skip as noModule } from "./cluster.js";
-import { noDemo, startDemo } from "./demo.js";
+import { noDemo, noEdge, startDemo, startEdge } from "./demo.js";
 
 const options = { skip: noModule, timeout: 60_000 };
 const gadget = { apiVersion: "example.com/v1", kind: "Gadget", metadata: { name: "one" } };
@@ -89,4 +89,12 @@ test("the kinds of a connector have the columns that it serves", { skip: noDemo,
   assert.ok(kinds.some(({ resource }) => resource === "apps/v1/deployments"));
   const schema = await schemaOf(wg, "v1/pods");
   assert.deepEqual(schema.columns.slice(0, 2).map(({ name }) => name), ["Ready", "Status"]);
+});
+
+test("the kinds of an edge are those of its objects", { skip: noEdge, timeout: 120_000 }, async (t) => {
+  const { url, token } = await startEdge(t);
+  const kinds = await listKinds(`${url.replace("http", "ws")}/watch`, { token });
+  assert.deepEqual(kinds.map(({ resource }) => resource), ["apps/v1/deployments", "v1/configmaps", "v1/nodes", "v1/pods"]);
+  assert.deepEqual(kinds, await listKinds(`${url}/clusters/default/watch`, { token: async () => token }));
+  await assert.rejects(listKinds(`${url}/watch`), { code: 401, reason: "Unauthorized" });
 });
