@@ -88,7 +88,7 @@ export class Dashboard {
       onSort: (column, add) => this.#change({ sort: nextSort(column, this.#state.sort, add) }),
       onOpen: (object) => this.#change({ object }),
       onLabel: (key, value) => this.#change({ labelSelector: withLabel(this.#filters.query.labelSelector, key, value) }),
-      onWindow: (window, anchor) => this.#isGrouped ? this.#grouping?.move(window) : this.#views?.rows.move(window, anchor),
+      onWindow: (window, anchor) => this.#isGrouped ? this.#grouping?.move(window, anchor) : this.#views?.rows.move(window, anchor),
       onRange: (first, last, total) => this.#drawRange(first, last, total),
       onExpand: (id, expand) => this.#expand(id, expand),
       parentOf: (index) => this.#grouping?.parentOf(index) ?? -1,

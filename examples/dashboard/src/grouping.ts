@@ -1,4 +1,4 @@
-import type { Collection, Group, Row, ViewOptions, ViewSnapshot } from "watchglass";
+import type { Anchor, Collection, Group, Row, ViewOptions, ViewSnapshot } from "watchglass";
 import { groupQuery } from "watchglass/groups";
 import { LiveView } from "./query.ts";
 import type { Window } from "./window.ts";
@@ -29,6 +29,8 @@ export interface Lines {
   total: number;
   /** Whether the rows are grouped. */
   groups?: unknown;
+  /** False if the window of grouped rows stays at no line. */
+  anchored?: boolean;
 }
 
 /** Returns the ID of a group in links, which is the JSON of its values. */
@@ -47,6 +49,7 @@ const natural = new Intl.Collator("en", { numeric: true });
 interface Expanded {
   view: LiveView;
   window: Window;
+  anchor: Anchor | undefined;
   error: string;
 }
 
@@ -65,6 +68,8 @@ export class Grouping {
   #counted: ViewSnapshot["groups"];
   #groups: { id: string; group: Group }[] = [];
   #window: Window = NO_ROWS;
+  /** The line at which the window stays, and its group. */
+  #anchor: (Required<Anchor> & { id: string }) | undefined;
 
   /** `onChange` is called when the lines may have changed. */
   constructor(collection: Collection, onChange: () => void) {
@@ -90,9 +95,20 @@ export class Grouping {
     return existing.map(({ id }) => id);
   }
 
-  /** Moves the window of lines. */
-  move(window: Window): void {
+  /**
+   * Moves the window of lines. With an anchor, the window stays at the anchor's line until
+   * that line is gone.
+   */
+  move(window: Window, anchor?: Anchor): void {
     this.#window = window;
+    this.#anchor = undefined;
+    if (anchor) {
+      const { key, before = 0 } = anchor;
+      this.#each((id, _, start, size) => {
+        const index = window.offset + before;
+        if (index >= start - 1 && index < start + size) this.#anchor = { id, key, before };
+      });
+    }
     this.#place();
     this.#onChange();
   }
@@ -116,7 +132,7 @@ export class Grouping {
         });
       }
     });
-    return { rows, offset: Math.min(offset, total), total, groups: true };
+    return { rows, offset: Math.min(offset, total), total, groups: true, anchored: this.#anchor !== undefined };
   }
 
   /** Returns the index of the line of the group that contains a line. */
@@ -142,7 +158,7 @@ export class Grouping {
   #expand(id: string, group: Group, query: ViewOptions): void {
     let expanded = this.#expanded.get(id);
     if (!expanded) {
-      expanded = { view: new LiveView(this.#collection, this.#onChange), window: NO_ROWS, error: "" };
+      expanded = { view: new LiveView(this.#collection, this.#onChange), window: NO_ROWS, anchor: undefined, error: "" };
       this.#expanded.set(id, expanded);
     }
     expanded.error = "";
@@ -159,12 +175,17 @@ export class Grouping {
    */
   #restart(id: string): void {
     const expanded = this.#expanded.get(id);
-    if (expanded) expanded.view.move(expanded.window);
+    if (expanded) expanded.view.move(expanded.window, expanded.anchor);
     this.#onChange();
   }
 
-  /** Moves the windows of the expanded groups to the lines of the window. */
+  /**
+   * Moves the window with its anchor, and the windows of the expanded groups to the lines of
+   * the window. The engine moves the window of the anchor's group in the same patch that
+   * moves the row, so the row stays loaded.
+   */
   #place(): void {
+    this.#follow();
     const { offset, limit } = this.#window;
     this.#each((id, _, start, size) => {
       const expanded = this.#expanded.get(id);
@@ -173,10 +194,30 @@ export class Grouping {
       // The window extends beyond the last row, so that it contains a new row immediately.
       const count = start < offset + limit && start + size > offset ? offset + limit - start - from : 0;
       const window = count > 0 ? { offset: from, limit: count } : NO_ROWS;
-      if (window.offset === expanded.window.offset && window.limit === expanded.window.limit) return;
-      expanded.window = window;
-      expanded.view.move(window);
+      const row = this.#anchor?.id === id && this.#anchor.key !== groupKey(id) ? this.#anchor : undefined;
+      const anchor = row && { key: row.key, before: offset + row.before - start - from };
+      const { window: before, anchor: last } = expanded;
+      Object.assign(expanded, { window, anchor });
+      // The engine moves an anchored window.
+      const stays = anchor ? anchor.key === last?.key && anchor.before === last.before : !last && window.offset === before.offset;
+      if (!stays || window.limit !== before.limit) expanded.view.move(window, anchor);
     });
+  }
+
+  /** Moves the window with its anchor. Without its line, there is no anchor. */
+  #follow(): void {
+    const anchor = this.#anchor;
+    if (!anchor) return;
+    let index = -1;
+    this.#each((id, _, start) => {
+      if (id !== anchor.id) return;
+      if (anchor.key === groupKey(id)) index = start - 1;
+      const { rows, offset } = this.#expanded.get(id)?.view.snapshot ?? { rows: [], offset: 0 };
+      const at = rows.findIndex(({ key }) => key === anchor.key);
+      if (at >= 0) index = start + offset + at;
+    });
+    if (index < 0) this.#anchor = undefined;
+    else this.#window = { ...this.#window, offset: Math.max(0, index - anchor.before) };
   }
 
   /**

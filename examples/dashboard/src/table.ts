@@ -117,7 +117,8 @@ export class Table {
 
   setSnapshot(snapshot: Lines | undefined): void {
     this.#snapshot = snapshot;
-    if (snapshot && !snapshot.groups) this.#window = { ...this.#window, offset: snapshot.offset };
+    if (snapshot) this.#window = { ...this.#window, offset: snapshot.offset };
+    if (snapshot?.anchored === false) this.#anchored = false;
     schedule(this.#render);
   }
 
@@ -190,7 +191,8 @@ export class Table {
     if (!this.#snapshot) return;
     const window = wantedWindow(first, g, this.#window);
     const top = Math.ceil(first);
-    const line = scrolled && !this.#groups ? this.#lineAt(top) : undefined;
+    const topmost = scrolled ? this.#lineAt(top) : undefined;
+    const line = topmost && "note" in topmost ? undefined : topmost;
     if (window === this.#window && (scrolled ? this.#anchored || !line : !this.#anchored)) return;
     this.#window = window;
     this.#anchored = line !== undefined;

@@ -125,33 +125,68 @@ describe("groups", () => {
   });
 });
 
+/** Returns the visible lines and their positions. */
+const visible = () => inPage(() => {
+  const { top } = document.querySelector("#grid").getBoundingClientRect();
+  const lines = [...document.querySelectorAll("[data-testid=rows] > *")];
+  return lines.map((line) => [line.dataset.key ?? line.dataset.group, Math.round(line.getBoundingClientRect().top - top)]).filter(([, y]) => y >= 34 && y < 400);
+});
+
+/** Adds pods with names that precede all others. */
+const addPods = (from, to, phase = "Running") => inPage(([from, to, phase]) => {
+  for (let i = from; i < to; i++) cluster.apply({ apiVersion: "v1", kind: "Pod", metadata: { name: `a-${String(i).padStart(3, "0")}`, namespace: "default" }, spec: { containers: [{ name: "main" }] }, status: { phase } });
+}, [from, to, phase]);
+
 test("the visible rows stay in place while rows are inserted and deleted above, and new rows appear at the top", async () => {
   await open({ pods: PODS, hash: "#/v1/pods?sort=name" });
-  const top = () => inPage(() => {
-    const { top } = document.querySelector("#grid").getBoundingClientRect();
-    const rows = [...document.querySelectorAll("[data-testid=rows] > [data-key]")];
-    return rows.map((row) => [row.dataset.key, Math.round(row.getBoundingClientRect().top - top)]).filter(([, y]) => y >= 34 && y < 400);
-  });
-  const add = (from, to) => inPage(([from, to]) => {
-    for (let i = from; i < to; i++) cluster.apply({ apiVersion: "v1", kind: "Pod", metadata: { name: `a-${String(i).padStart(3, "0")}`, namespace: "default" }, spec: { containers: [{ name: "main" }] }, status: { phase: "Running" } });
-  }, [from, to]);
   await dashboard.scrollTo(34 * 100 + 10);
   await until(() => document.querySelectorAll("[data-testid=rows] > [data-key]").length > 20);
-  const before = await top();
+  const before = await visible();
   assert.ok(before.length > 8);
-  await add(0, 15);
+  await addPods(0, 15);
   await dashboard.hasTotal(PODS + 15);
-  assert.deepEqual(await top(), before);
+  assert.deepEqual(await visible(), before);
   assert.equal(await dashboard.get("grid").evaluate((grid) => grid.scrollTop), 34 * 115 + 10);
-  await add(15, 515); // more than the window has
+  await addPods(15, 515); // more than the window has
   await dashboard.hasTotal(PODS + 515);
-  assert.deepEqual(await top(), before);
+  assert.deepEqual(await visible(), before);
   assert.equal(await dashboard.get("grid").evaluate((grid) => grid.scrollTop), 34 * 615 + 10);
   await inPage(() => { for (let i = 0; i < 5; i++) cluster.delete("v1/pods", `default/a-00${i}`); });
   await dashboard.hasTotal(PODS + 510);
-  assert.deepEqual(await top(), before);
+  assert.deepEqual(await visible(), before);
   await dashboard.scrollTo(0);
-  await add(0, 1);
+  await addPods(0, 1);
   await dashboard.hasTotal(PODS + 511);
   assert.equal((await dashboard.keys())[0], "default/a-000");
+});
+
+test("the visible lines of groups stay in place while more rows are inserted above than are loaded", async () => {
+  const expanded = ["Failed", "Running"].map((status) => `&expand=${encodeURIComponent(JSON.stringify([status]))}`);
+  await openGroups(`group=Status&sort=name${expanded.join("")}`);
+  await dashboard.page.locator("[data-testid=rows] > [data-key]").first().waitFor();
+  const lines = () => inPage(() => Number(document.querySelector("[role=treegrid]").getAttribute("aria-rowcount")));
+  const hasLines = (count) => until((count) => Number(document.querySelector("[role=treegrid]").getAttribute("aria-rowcount")) === count, count);
+  const loaded = () => until(() => document.querySelectorAll("[data-testid=rows] > [data-key]").length > 20 && !document.querySelector("[data-testid=rows]").textContent.includes("Loading"));
+  const all = await lines();
+  await dashboard.scrollTo(34 * 200 + 10);
+  await loaded();
+  const before = await visible();
+  assert.ok(before.length > 8);
+  await addPods(0, 400); // above, in the same group
+  await hasLines(all + 400);
+  await loaded();
+  assert.deepEqual(await visible(), before);
+  await addPods(400, 800, "Failed"); // above, in a group before it
+  await hasLines(all + 800);
+  await loaded();
+  assert.deepEqual(await visible(), before);
+  await inPage((key) => cluster.delete("v1/pods", key), before[0][0]); // the line at which the window stays
+  await hasLines(all + 799);
+  await loaded();
+  const after = await visible();
+  assert.deepEqual(after.slice(1), before.slice(1));
+  await addPods(800, 999);
+  await hasLines(all + 998);
+  await loaded();
+  assert.deepEqual(await visible(), after);
 });
