@@ -332,7 +332,14 @@ func (f *fetches) finish(a *answer) {
 
 func (f *fetches) close(a *answer, message string) {
 	f.abandon(a.stream)
-	f.give(a, a.follows() && a.over || a.names(), &wire.StreamClosed{Stream: a.stream, Message: message})
+	f.give(a, a.follows() && a.over || a.names() || message == "" && f.proves(a), &wire.StreamClosed{Stream: a.stream, Message: message})
+}
+
+// proves reports whether the response proves that the reader has the newest version. If
+// the response to the watch has not begun, the engine confirms the identity of the
+// cluster, which is progress.
+func (f *fetches) proves(a *answer) bool {
+	return a.End.Fact == kubeserver.Current && a.End.At <= a.scope.epoch.rv
 }
 
 // hangUp breaks the connections to one server, or to all.

@@ -119,6 +119,23 @@ func TestMetamorphic_Sequences(t *testing.T) {
 	require.Greater(t, compared, 100)
 }
 
+// A direct collection resumes before the response to its watch, and the connection is lost
+// after the cluster is confirmed. The silence begins with the confirmation, and not with
+// the newest version before it.
+func TestSilenceBeginsWithTheConfirmationOfAResumption(t *testing.T) {
+	ops := []sim.Op{
+		{Kind: "latency", Seed: 0x81a895bdf0ca6ae7},
+		{Kind: "open-collection", Seed: 0xb8189b162a459c7b},
+		{Kind: "new-source", Seed: 0x284d7b360e9891f6},
+		{Kind: "idle", Seed: 0x58bdb078e48355b7},
+		{Kind: "half-open", Seed: 0x9965ec5b65b7ab32},
+	}
+	r := sim.Run(21354, ops, sim.Setup{})
+	require.NoError(t, r.Err)
+	require.NotContains(t, r.Seen.Missing(), "direct: watch resumed")
+	require.NotContains(t, r.Seen.Missing(), "half-open connection")
+}
+
 // Shrinking keeps the failure and removes unnecessary ops.
 func TestShrink(t *testing.T) {
 	ops := append(sim.Program(3), sim.Op{Kind: "no such op"})
