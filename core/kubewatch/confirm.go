@@ -9,8 +9,8 @@ const maxHeld = 16 << 20
 // confirmCluster requests the identity of the cluster again after the start of a
 // response. If the identity is unchanged, the response is from the same cluster.
 // Until the identity is confirmed, the data is held back, so that it is not added
-// to the state of a different cluster. A pending confirmation preceded the
-// response, and is replaced.
+// to the state of a different cluster. It replaces a pending confirmation, which was
+// requested before the response.
 //
 //go:noinline
 func (c *Client) confirmCluster() {

@@ -11,9 +11,9 @@ import (
 // position of the reader:
 //
 //   - A reader that receives a Modified event has the previous version, because
-//     it received that as well (rules W26 to W32) or resumed from it.
-//   - It has that version with this cacher's base if this subscription sent the version,
-//     or an earlier subscription with the same DeltaEpoch did. These are the versions
+//     it received that version as well (rules W26 to W32) or resumed from it.
+//   - The reader's base of that version is this cacher's base if this subscription sent the
+//     version, or an earlier subscription with the same DeltaEpoch. These are the versions
 //     above deltaEpochSince, and all versions after a snapshot. After a resumption with a
 //     different DeltaEpoch (another connector, or before a relist), older versions have
 //     unknown bases or none.

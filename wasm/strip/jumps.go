@@ -94,8 +94,8 @@ type instruction struct {
 	operand uint64
 }
 
-// jump is a sequence of three instructions that a branch out of the given number
-// of constructs can replace.
+// jump is the range of a sequence of three instructions. A branch out of depth enclosing
+// constructs can replace it.
 type jump struct{ from, to, depth int }
 
 func (f *body) read() {
