@@ -65,7 +65,7 @@ func (v *View) rowCost() int {
 func (v *View) Building() bool { return v.build != nil }
 
 // Build continues the evaluation of all objects until it is complete, or until about the
-// given work is done. It returns the remaining work.
+// given work is done. It returns the remaining work. Every call with work makes progress.
 func (v *View) Build(work int) int {
 	for v.build != nil && work > 0 {
 		work -= v.step(work)
@@ -171,11 +171,12 @@ func (v *View) narrow(work int) (done int) {
 	b, state := v.build, v.cacher.State()
 	candidates, cost := b.from.fails, costWord*(1+v.match.search.Len())
 	for int(b.next) < len(candidates) {
-		id := b.next
-		if done += costSkip; done >= work {
+		if done >= work {
 			return done
 		}
+		id := b.next
 		b.next++
+		done += costSkip
 		failed := candidates[id]
 		if failed == other {
 			continue

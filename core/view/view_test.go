@@ -334,6 +334,28 @@ func TestViewDoesNotStartFromTheRowsOfAClosedView(t *testing.T) {
 	(&client{}).check(t, narrow, m, q, byKey, func(o api.Object) bool { return app(o) == "web" })
 }
 
+// Every call of Build makes progress, whatever the work.
+func TestBuildOfTheLeastWorkCompletes(t *testing.T) {
+	c, m := cacher.New(cacher.Config{Schema: objects.Pods()}), model{}
+	c.Listing().Begin()
+	c.Listing().End(1, 1)
+	for i := range 50 {
+		m.put(c, objects.Object(fmt.Sprintf("ns/web-%02d rv=%d app=web nodeName=n%d", i, i+2, i%7)))
+	}
+	set := view.NewSet(c)
+	for _, search := range []string{"app=web", "app=web web-1"} { // the second starts from the rows of the first
+		q := wire.OpenView{Limit: 100, Search: search, Sort: "spec.nodeName"}
+		v, status := set.Open(&q, 0)
+		require.Nil(t, status)
+		calls := 0
+		for ; v.Building(); calls++ {
+			require.Less(t, calls, 1000)
+			v.Build(1)
+		}
+		require.Greater(t, calls, 10)
+	}
+}
+
 // Many long texts with a common prefix are sorted by the text after it.
 func TestView_sorts_many_texts_that_begin_alike(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 1))
