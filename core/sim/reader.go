@@ -195,6 +195,7 @@ func (r *reader) collectionState(f *wire.CollectionState) {
 	}
 	if givenUp(f) {
 		r.world.saw(BudgetReached)
+		r.link.tap.keep(r.scope(c))
 	}
 	if f.Status != nil && strings.Contains(f.Status.Message, "which is missing") {
 		r.world.fail(ErrProtocol, "reader %d, collection %d: %v", r.id, c.id, f.Status)

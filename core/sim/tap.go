@@ -32,6 +32,7 @@ type spoiled struct {
 	scope *scope
 	epoch *epoch
 	until epoch
+	after epoch // after the message, if the subscription has ended
 }
 
 // subscription is a subscription of the current stream.
@@ -124,9 +125,20 @@ func (t *tap) asked(data []byte) {
 
 // restore sets the epoch of an ended subscription to its state at a corrupt block.
 func (t *tap) restore(id uint32) {
-	for _, s := range t.spoiled {
+	for i, s := range t.spoiled {
 		if s.id == id && s.scope.epoch == s.epoch {
+			t.spoiled[i].after = *s.epoch
 			*s.epoch = s.until
+		}
+	}
+}
+
+// keep undoes restore. The subscription has ended because of the memory limit, so the
+// engine did not need the block, and processed the rest of the message.
+func (t *tap) keep(ended *scope) {
+	for _, s := range t.spoiled {
+		if s.scope == ended && s.epoch == ended.epoch && s.after.source != nil {
+			*s.epoch = s.after
 		}
 	}
 }
@@ -198,7 +210,7 @@ func (t *tap) down(data []byte) {
 		case *wire.SnapshotBodies:
 			blocks++
 			if sub := t.find(f.Subscription); sub != nil && blocks == t.link.bodies.spoiled {
-				t.spoiled = append(t.spoiled, spoiled{f.Subscription, sub.scope, sub.scope.epoch, *sub.scope.epoch})
+				t.spoiled = append(t.spoiled, spoiled{id: f.Subscription, scope: sub.scope, epoch: sub.scope.epoch, until: *sub.scope.epoch})
 			}
 		case *wire.SubscriptionStatus:
 			if f.Status != nil && f.Status.Code == api.CodeGone {
