@@ -335,11 +335,14 @@ func (f *fetches) close(a *answer, message string) {
 	f.give(a, a.follows() && a.over || a.names() || message == "" && f.proves(a), &wire.StreamClosed{Stream: a.stream, Message: message})
 }
 
-// proves reports whether the response proves that the reader has the newest version. If
-// the response to the watch has not begun, the engine confirms the identity of the
+// proves reports whether the response proves that the reader has the newest version
+// before the response to its watch begins. The engine then confirms the identity of the
 // cluster, which is progress.
 func (f *fetches) proves(a *answer) bool {
-	return a.End.Fact == kubeserver.Current && a.End.At <= a.scope.epoch.rv
+	return a.End.Fact == kubeserver.Current && a.End.At <= a.scope.epoch.rv &&
+		slices.ContainsFunc(f.open, func(other *answer) bool {
+			return other.Purpose == kubeserver.Watch && other.scope == a.scope && !other.begun
+		})
 }
 
 // hangUp breaks the connections to one server, or to all.

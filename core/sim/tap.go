@@ -129,6 +129,7 @@ func (t *tap) restore(id uint32) {
 		if s.id == id && s.scope.epoch == s.epoch {
 			t.spoiled[i].after = *s.epoch
 			*s.epoch = s.until
+			return // the engine stopped at the first block
 		}
 	}
 }
@@ -139,6 +140,7 @@ func (t *tap) keep(ended *scope) {
 	for _, s := range t.spoiled {
 		if s.scope == ended && s.epoch == ended.epoch && s.after.source != nil {
 			*s.epoch = s.after
+			return
 		}
 	}
 }

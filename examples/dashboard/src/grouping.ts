@@ -49,7 +49,8 @@ const natural = new Intl.Collator("en", { numeric: true });
 interface Expanded {
   view: LiveView;
   window: Window;
-  anchor: Anchor | undefined;
+  /** The row at which the view's window stays. */
+  anchor: (Required<Anchor> & { row: Row }) | undefined;
   error: string;
 }
 
@@ -68,8 +69,8 @@ export class Grouping {
   #counted: ViewSnapshot["groups"];
   #groups: { id: string; group: Group }[] = [];
   #window: Window = NO_ROWS;
-  /** The line at which the window stays, and its group. */
-  #anchor: (Required<Anchor> & { id: string }) | undefined;
+  /** The line at which the window stays, and its group. `row` is undefined for the line of the group itself. */
+  #anchor: (Required<Anchor> & { id: string; row: Row | undefined }) | undefined;
 
   /** `onChange` is called when the lines may have changed. */
   constructor(collection: Collection, onChange: () => void) {
@@ -96,17 +97,19 @@ export class Grouping {
   }
 
   /**
-   * Moves the window of lines. With an anchor, the window stays at the anchor's line until
-   * that line is gone.
+   * Moves the window of lines. With an anchor, the window stays at the position of the
+   * anchor's line. If that row changes, the row at its former position is the next anchor.
    */
   move(window: Window, anchor?: Anchor): void {
     this.#window = window;
     this.#anchor = undefined;
     if (anchor) {
       const { key, before = 0 } = anchor;
+      const index = window.offset + before;
       this.#each((id, _, start, size) => {
-        const index = window.offset + before;
-        if (index >= start - 1 && index < start + size) this.#anchor = { id, key, before };
+        const row = this.#expanded.get(id)?.view.snapshot?.rows.find((row) => row.key === key);
+        const isHere = index >= start - 1 && index < start + size; // a row that moves may be in two groups
+        if ((row || key === groupKey(id)) && (isHere || !this.#anchor)) this.#anchor = { id, key, before, row };
       });
     }
     this.#place();
@@ -194,26 +197,32 @@ export class Grouping {
       // The window extends beyond the last row, so that it contains a new row immediately.
       const count = start < offset + limit && start + size > offset ? offset + limit - start - from : 0;
       const window = count > 0 ? { offset: from, limit: count } : NO_ROWS;
-      const row = this.#anchor?.id === id && this.#anchor.key !== groupKey(id) ? this.#anchor : undefined;
-      const anchor = row && { key: row.key, before: offset + row.before - start - from };
-      const { window: before, anchor: last } = expanded;
+      const { row, key, before = 0 } = this.#anchor?.id === id ? this.#anchor : {};
+      const anchor = row && { key: key!, before: offset + before - start - from, row };
+      const { window: last, anchor: sent } = expanded;
       Object.assign(expanded, { window, anchor });
-      // The engine moves an anchored window.
-      const stays = anchor ? anchor.key === last?.key && anchor.before === last.before : !last && window.offset === before.offset;
-      if (!stays || window.limit !== before.limit) expanded.view.move(window, anchor);
+      // The engine moves an anchored window. It needs the anchor again when the row has changed.
+      const stays = anchor ? anchor.row === sent?.row && anchor.before === sent.before : !sent && window.offset === last.offset;
+      if (!stays || window.limit !== last.limit) expanded.view.move(window, anchor);
     });
   }
 
-  /** Moves the window with its anchor. Without its line, there is no anchor. */
+  /** Moves the window with its anchor. Without its group, there is no anchor. */
   #follow(): void {
     const anchor = this.#anchor;
     if (!anchor) return;
     let index = -1;
     this.#each((id, _, start) => {
       if (id !== anchor.id) return;
-      if (anchor.key === groupKey(id)) index = start - 1;
-      const { rows, offset } = this.#expanded.get(id)?.view.snapshot ?? { rows: [], offset: 0 };
-      const at = rows.findIndex(({ key }) => key === anchor.key);
+      if (!anchor.row) index = start - 1;
+      const { view, anchor: sent } = this.#expanded.get(id) ?? {};
+      const { rows, offset } = view?.snapshot ?? { rows: [], offset: 0 };
+      let at = rows.findIndex((row) => row === anchor.row);
+      if (at < 0 && anchor.row && sent && rows.length > 0) {
+        // The row has changed or is gone. The engine's window stays at its former position.
+        at = Math.min(sent.before, rows.length - 1);
+        this.#anchor = { ...anchor, key: rows[at]!.key, row: rows[at] };
+      }
       if (at >= 0) index = start + offset + at;
     });
     if (index < 0) this.#anchor = undefined;

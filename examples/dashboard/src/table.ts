@@ -52,8 +52,8 @@ export class Table {
    * last known position.
    */
   #active = { index: -1, key: "" };
-  /** The indexes of the lines that were visible at the last drawing, by key. */
-  #visible = new Map<string, number>();
+  /** The lines that were visible at the last drawing, by key, and their indexes. */
+  #visible = new Map<string, { index: number; line: Line }>();
   #opened = "";
   #sort = "";
   #found: Finder | undefined;
@@ -168,18 +168,23 @@ export class Table {
   /** Returns the number of lines by which the visible lines have moved since the last drawing. */
   #shift(): number {
     const { rows, offset } = this.#snapshot ?? { rows: [], offset: 0 };
-    const shifts = rows.flatMap(({ key }, i) => {
-      const before = this.#visible.get(key);
-      return before === undefined ? [] : [offset + i - before];
+    const shifts: number[] = [];
+    const unchanged: number[] = []; // without rows that may have moved because they changed
+    rows.forEach((line, i) => {
+      const before = this.#visible.get(line.key);
+      if (!before) return;
+      const shift = offset + i - before.index;
+      shifts.push(shift);
+      if (!("uid" in line) || line === before.line) unchanged.push(shift);
     });
-    return shiftOf(shifts, this.#groups !== undefined);
+    return shiftOf(unchanged.length > 0 ? unchanged : shifts, this.#groups !== undefined);
   }
 
   #keepVisible(first: number, g: Geometry): void {
     this.#visible.clear();
     for (let index = Math.ceil(first); index < first + g.viewport / g.rowHeight; index++) {
       const line = this.#lineAt(index);
-      if (line) this.#visible.set(line.key, index);
+      if (line) this.#visible.set(line.key, { index, line });
     }
   }
 

@@ -125,6 +125,9 @@ describe("groups", () => {
   });
 });
 
+/** Waits until the visible rows are loaded. */
+const loaded = () => until(() => document.querySelectorAll("[data-testid=rows] > [data-key]").length > 20 && !document.querySelector("[data-testid=rows]").textContent.includes("Loading"));
+
 /** Returns the visible lines and their positions. */
 const visible = () => inPage(() => {
   const { top } = document.querySelector("#grid").getBoundingClientRect();
@@ -133,9 +136,10 @@ const visible = () => inPage(() => {
 });
 
 /** Adds pods with names that precede all others. */
-const addPods = (from, to, phase = "Running") => inPage(([from, to, phase]) => {
+const addPods = (from, to, phase = "Running", deleted = "") => inPage(([from, to, phase, deleted]) => {
+  if (deleted) cluster.delete("v1/pods", deleted);
   for (let i = from; i < to; i++) cluster.apply({ apiVersion: "v1", kind: "Pod", metadata: { name: `a-${String(i).padStart(3, "0")}`, namespace: "default" }, spec: { containers: [{ name: "main" }] }, status: { phase } });
-}, [from, to, phase]);
+}, [from, to, phase, deleted]);
 
 test("the visible rows stay in place while rows are inserted and deleted above, and new rows appear at the top", async () => {
   await open({ pods: PODS, hash: "#/v1/pods?sort=name" });
@@ -166,7 +170,6 @@ test("the visible lines of groups stay in place while more rows are inserted abo
   await dashboard.page.locator("[data-testid=rows] > [data-key]").first().waitFor();
   const lines = () => inPage(() => Number(document.querySelector("[role=treegrid]").getAttribute("aria-rowcount")));
   const hasLines = (count) => until((count) => Number(document.querySelector("[role=treegrid]").getAttribute("aria-rowcount")) === count, count);
-  const loaded = () => until(() => document.querySelectorAll("[data-testid=rows] > [data-key]").length > 20 && !document.querySelector("[data-testid=rows]").textContent.includes("Loading"));
   const all = await lines();
   await dashboard.scrollTo(34 * 200 + 10);
   await loaded();
@@ -180,13 +183,41 @@ test("the visible lines of groups stay in place while more rows are inserted abo
   await hasLines(all + 800);
   await loaded();
   assert.deepEqual(await visible(), before);
-  await inPage((key) => cluster.delete("v1/pods", key), before[0][0]); // the line at which the window stays
-  await hasLines(all + 799);
+  // The line at which the window stays is deleted, in the same message as more insertions.
+  await addPods(800, 1200, "Running", before[0][0]);
+  await hasLines(all + 1199);
   await loaded();
   const after = await visible();
   assert.deepEqual(after.slice(1), before.slice(1));
-  await addPods(800, 999);
-  await hasLines(all + 998);
+  await addPods(1200, 1600);
+  await hasLines(all + 1599);
   await loaded();
   assert.deepEqual(await visible(), after);
+});
+
+test("a visible row of a group that moves up takes no other line with it", async () => {
+  await openGroups(`group=namespace&sort=-Restarts&expand=${encodeURIComponent('["default"]')}`, { pods: 3000 });
+  await dashboard.page.locator("[data-testid=rows] > [data-key]").first().waitFor();
+  await dashboard.scrollTo(34 * 40 + 10);
+  await loaded();
+  for (const moved of [5, 0]) { // the window stays at the topmost
+    const before = await visible();
+    const keys = before.map(([key]) => key);
+    const [key] = keys.splice(moved, 1);
+    await inPage(async (key) => { // 20 lines up, among rows that are loaded
+      const restarts = (pod) => pod.status.containerStatuses[0].restartCount;
+      const { items } = await watchglassDashboard.collection.list();
+      const own = items.find(({ metadata }) => `${metadata.namespace}/${metadata.name}` === key);
+      const more = items.filter((pod) => pod.metadata.namespace === "default" && restarts(pod) > restarts(own)).map(restarts).sort((a, b) => a - b);
+      cluster.update("v1/pods", key, ({ status }) => { status.containerStatuses[0].restartCount = more[20]; });
+    }, key);
+    await until((key) => {
+      const row = document.querySelector(`[data-key="${key}"]`);
+      return !row || row.getBoundingClientRect().top < document.querySelector("#grid").getBoundingClientRect().top;
+    }, key);
+    const first = moved === 0 ? 1 : 0; // the line before the topmost replaces it
+    assert.deepEqual((await visible()).map(([key]) => key).slice(first, first + keys.length), keys);
+  }
+  await dashboard.scrollTo(34 * 31 + 10);
+  await loaded();
 });
