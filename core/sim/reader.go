@@ -291,15 +291,15 @@ func (r *reader) scopeOf(kind int, f check.Filter) *scope {
 
 // checkReason checks that a reader reports the reason if it waits or is stale because
 // its server has lost the source. A connector sends the error of the source, but
-// withholds it from a reader of one namespace. While a program is suspended, it
-// receives no reason.
+// withholds it from a reader of one namespace. While a program is suspended, or waits for
+// its next attempt, it receives no reason.
 func (r *reader) checkReason(c *collection) {
 	w, l := r.world, &r.link
 	if l.server == nil || l.silent || l.breaks != 0 || c.reported.State != api.StateConnecting && c.reported.State != api.StateStale {
 		return
 	}
 	failing := l.server.failing()
-	since := max(failing, l.since, c.opened, l.stalled, l.slow+slowMillis, r.busyUntil)
+	since := max(failing, l.since, c.opened, l.stalled, l.slow+slowMillis, r.busyUntil, c.reported.NextAttemptMillis-r.skew)
 	if failing == 0 || w.now <= since+staleMillis*l.server.levels() {
 		return
 	}
