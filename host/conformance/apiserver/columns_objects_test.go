@@ -70,7 +70,8 @@ var hardObjects = []hardObject{
 
 	{"v1/services", "all", `{"metadata":{"name":"balanced"},"spec":{"type":"LoadBalancer","externalIPs":["9.9.9.9"],"selector":{"b":"1","a":"2"},"ports":[{"name":"a","port":80},{"name":"b","port":53,"protocol":"UDP"}]},` +
 		`"status":{"loadBalancer":{"ingress":[{"hostname":"b.example.com"},{"ip":"1.1.1.1"}]}}}`},
-	{"v1/services", "all", `{"metadata":{"name":"pending"},"spec":{"type":"LoadBalancer","ports":[{"port":80,"nodePort":30123}]}}`},
+	// Ports below 30086 are not given to other services.
+	{"v1/services", "all", `{"metadata":{"name":"pending"},"spec":{"type":"LoadBalancer","ports":[{"port":80,"nodePort":30042}]}}`},
 	{"v1/services", "all", `{"metadata":{"name":"external"},"spec":{"type":"ExternalName","externalName":"example.com"}}`},
 	{"v1/services", "all", `{"metadata":{"name":"headless"},"spec":{"clusterIP":"None","selector":{"a":"b"}}}`},
 	{"v1/endpoints", "all", `{"metadata":{"name":"many"},"subsets":[{"addresses":[{"ip":"10.0.0.1"},{"ip":"10.0.0.2"}],"ports":[{"name":"a","port":80},{"name":"b","port":81}]},{"addresses":[{"ip":"fd00::1"}],"ports":[{"port":7}]}]}`},
