@@ -60,7 +60,7 @@ func TestMetamorphic(t *testing.T) {
 		{Message: 200}, {Message: 1 << 16}, {History: 4}, {History: 1000}, {Window: 4}, {Window: 1024},
 		{Credit: 300}, {Credit: 1 << 22}, {Batched: true}, {Whole: true},
 	}
-	for seed := uint64(1); seed <= 9; seed++ {
+	for seed := uint64(1); seed <= 12; seed++ {
 		base := sim.Setup{Budget: 1}
 		ops := sim.WithoutTiming(sim.Program(seed))
 		want := sim.Run(seed, ops, base)
@@ -77,7 +77,7 @@ func TestMetamorphic(t *testing.T) {
 // The final state does not depend on the layers between readers and the source:
 // connectors, objects at the edge, or Kubernetes itself.
 func TestMetamorphic_Shapes(t *testing.T) {
-	for seed := uint64(1); seed <= 20; seed++ {
+	for seed := uint64(1); seed <= 30; seed++ {
 		ops := sim.WithoutTiming(sim.Program(seed))
 		var want string
 		for _, shape := range []sim.Shape{sim.Connectors, sim.Edge, sim.Direct} {
@@ -96,7 +96,7 @@ func TestMetamorphic_Shapes(t *testing.T) {
 func TestMetamorphic_Sequences(t *testing.T) {
 	variants := []sim.Setup{{Message: 200, History: 4}, {Message: 1 << 16, History: 1000}, {Window: 4, Credit: 300}, {Window: 1024, Batched: true}}
 	compared := 0
-	for seed := uint64(1); seed <= 18; seed++ {
+	for seed := uint64(1); seed <= 25; seed++ {
 		var before []sim.Judged
 		for _, setup := range variants {
 			setup.Budget = 1

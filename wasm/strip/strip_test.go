@@ -266,7 +266,7 @@ func TestDamagedModuleDoesNotPanic(t *testing.T) {
 	require.NoError(t, err)
 	random := rand.New(rand.NewPCG(1, 2))
 	refused := 0
-	for range 25 {
+	for range 40 {
 		m, err := parse(file)
 		require.NoError(t, err)
 		start := found.Names.Data - 72 // the header's size

@@ -4,7 +4,7 @@ import { describe, test } from "node:test";
 import { PODS, dashboard, inPage, open, until } from "./support/harness.mjs";
 import { VIEWPORT } from "./support/page.mjs";
 
-const MANY = 20_000;
+const MANY = 50_000;
 
 const total = () => inPage(() => Number(document.querySelector("#range").dataset.total));
 const isNarrowed = (all = PODS) => until((all) => {
@@ -362,7 +362,7 @@ describe("a query", () => {
     assert.equal(await dashboard.get("query-error").isVisible(), false);
   });
 
-  test("works with 20,000 pods", async () => {
+  test("works with 50,000 pods", async () => {
     await open({ pods: MANY });
     await dashboard.hasTotal(MANY);
     await type("search", "pay");
