@@ -70,7 +70,7 @@ export class Grouping {
   #groups: { id: string; group: Group }[] = [];
   #window: Window = NO_ROWS;
   /** The line at which the window stays, and its group. `row` is undefined for the line of the group itself. */
-  #anchor: (Required<Anchor> & { id: string; row: Row | undefined }) | undefined;
+  #anchor: { id: string; row: Row | undefined; before: number } | undefined;
 
   /** `onChange` is called when the lines may have changed. */
   constructor(collection: Collection, onChange: () => void) {
@@ -109,7 +109,7 @@ export class Grouping {
       this.#each((id, _, start, size) => {
         const row = this.#expanded.get(id)?.view.snapshot?.rows.find((row) => row.key === key);
         const isHere = index >= start - 1 && index < start + size; // a row that moves may be in two groups
-        if ((row || key === groupKey(id)) && (isHere || !this.#anchor)) this.#anchor = { id, key, before, row };
+        if ((row || key === groupKey(id)) && (isHere || !this.#anchor)) this.#anchor = { id, row, before };
       });
     }
     this.#place();
@@ -197,8 +197,8 @@ export class Grouping {
       // The window extends beyond the last row, so that it contains a new row immediately.
       const count = start < offset + limit && start + size > offset ? offset + limit - start - from : 0;
       const window = count > 0 ? { offset: from, limit: count } : NO_ROWS;
-      const { row, key, before = 0 } = this.#anchor?.id === id ? this.#anchor : {};
-      const anchor = row && { key: key!, before: offset + before - start - from, row };
+      const at = this.#anchor?.id === id ? this.#anchor : undefined;
+      const anchor = at?.row && { key: at.row.key, row: at.row, before: offset + at.before - start - from };
       const { window: last, anchor: sent } = expanded;
       Object.assign(expanded, { window, anchor });
       // The engine moves an anchored window. It needs the anchor again when the row has changed.
@@ -221,7 +221,7 @@ export class Grouping {
       if (at < 0 && anchor.row && sent && rows.length > 0) {
         // The row has changed or is gone. The engine's window stays at its former position.
         at = Math.min(sent.before, rows.length - 1);
-        this.#anchor = { ...anchor, key: rows[at]!.key, row: rows[at] };
+        this.#anchor = { ...anchor, row: rows[at] };
       }
       if (at >= 0) index = start + offset + at;
     });
