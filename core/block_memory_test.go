@@ -27,7 +27,8 @@ func messageOf(subscription uint32, blocks int, body func(int) []byte) (message 
 				Key: api.Key(fmt.Sprintf("default/p%03d", i)), Body: api.Body{Codec: api.JSON, Data: body(i)},
 			}),
 		}}}
-		envelopes, bodies := block.AppendSections(nil, nil)
+		f := wire.SnapshotBlock{Subscription: subscription}
+		envelopes, bodies := block.Encode(&f, nil, nil)
 		var data bytes.Buffer
 		w.Reset(&data)
 		for _, section := range [][]byte{envelopes, bodies} {
@@ -36,9 +37,8 @@ func messageOf(subscription uint32, blocks int, body func(int) []byte) (message 
 			must(w.Flush())
 		}
 		must(w.Close())
-		message = (&wire.SnapshotBlock{
-			Subscription: subscription, Objects: 1, Envelopes: uint32(len(envelopes)), Bodies: uint32(len(bodies)), Data: data.Bytes(),
-		}).Append(message)
+		f.Data = data.Bytes()
+		message = f.Append(message)
 	}
 	return message
 }

@@ -347,9 +347,9 @@ func TestChangesBetweenRowAndBody(t *testing.T) {
 func TestBodiesOfOtherVersionsAreNotApplied(t *testing.T) {
 	r := newRowsRig(t, wire.Config{})
 	r.untilRows()
-	section := (&wire.Block{Objects: []wire.Change{{Envelope: rowPod("ns39/p", 40).Envelope}}}).AppendBodies(nil)
+	section, members := (&wire.Block{Objects: []wire.Change{{Envelope: rowPod("ns39/p", 40).Envelope}}}).AppendBodies(nil)
 	f := wire.SnapshotBodies{
-		Subscription: 1, First: "ns39/p", Objects: 1, Digest: wire.RowDigest(0, "ns39/p", 39), Data: section,
+		Subscription: 1, First: "ns39/p", Objects: 1, Digest: wire.RowDigest(0, "ns39/p", 39), Members: uint32(members), Data: section,
 	}
 	loaded := r.state.Bodies
 	r.deliver(f.Append(nil))

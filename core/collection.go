@@ -161,14 +161,17 @@ func (b *sharedCollection) reopenViews(e *Engine) {
 	}
 }
 
-// resetCorrupt replaces collections whose restored state is corrupt. It notifies the
-// program, which must not restore the persisted state again.
+// resetCorrupt replaces collections with corrupt bodies, or with a persisted state that
+// cannot be loaded. It notifies the program of a persisted state, which the program must not
+// restore again. A collection whose last list was corrupt lists again after a delay.
 func (e *Engine) resetCorrupt() {
 	for _, b := range e.sharedCollections {
 		if corruption := b.cacher.Restored().Corrupt(); corruption != nil {
+			was, cause := b.reflector, b.cacher.Restored().Cause()
+			restored := was.Restored().Current()
 			for _, c := range e.collections {
-				if c.shared == b {
-					e.reject(wire.ObjectRestore, c.id, api.Expired(corruption.Message+": "+b.cacher.Restored().Cause().Message))
+				if restored && c.shared == b {
+					e.reject(wire.ObjectRestore, c.id, api.Expired(corruption.Message+": "+cause.Message))
 				}
 			}
 			// Deliveries that were derived from incomplete data are not sent.
@@ -179,10 +182,14 @@ func (e *Engine) resetCorrupt() {
 			}
 			// Readers must not go back in time.
 			b.minimum = objcache.Version{ClusterID: b.cacher.Upstream().ClusterID(), ResourceVersion: b.cacher.ResourceVersion()}
-			b.reflector.Close()
+			was.Close()
 			e.origin.leave(b)
 			b.renew(e, api.WatchEndCorrupt, corruption)
-			b.connect(e)
+			if restored {
+				b.connect(e)
+			} else {
+				b.reflector.Replace(was, cause, e.origin.connected())
+			}
 		}
 	}
 }

@@ -149,7 +149,7 @@ func (e *Engine) item(c *collection, cache *cacher.Cacher, ref store.Ref, rv api
 		base, body = arena.BaseBody(ref, &e.packed), arena.Body(ref)
 	}
 	it.Envelope, status = e.present(arena.Envelope(ref), body, base, cache.Bodies().Dictionary(ref), rv)
-	if status != nil {
+	if status != nil && cache.Restored().Corrupt() == nil {
 		e.out = (&wire.CollectionError{
 			Collection: c.id, Key: it.Envelope.Key(), ResourceVersion: rv, Status: status,
 		}).Append(e.out)

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"bytes"
 	"math/rand"
 	"slices"
 	"strconv"
@@ -96,10 +97,10 @@ func TestR11_BlocksArePersistedAsTheyAre(t *testing.T) {
 // and the collection is loaded again (R11, C53).
 func TestR11_PersistedBlockThatIsCorrupt(t *testing.T) {
 	for name, spoil := range map[string]func(*wire.StoredBlock){
-		"garbage":         func(f *wire.StoredBlock) { f.Block.Data = []byte{0xff, 0xff} },
-		"truncated":       func(f *wire.StoredBlock) { f.Block.Data = f.Block.Data[:len(f.Block.Data)/2] },
-		"another size":    func(f *wire.StoredBlock) { f.Members[5].Body++ },
-		"a missing delta": func(f *wire.StoredBlock) { f.Members[5].Base, f.Members[5].BaseBody = 1, 3 },
+		"garbage": func(f *wire.StoredBlock) {
+			f.Block.Data = append(f.Block.Data[:len(f.Block.Data)/2], bytes.Repeat([]byte{0xff}, 100)...)
+		},
+		"truncated": func(f *wire.StoredBlock) { f.Block.Data = f.Block.Data[:len(f.Block.Data)/2] },
 	} {
 		for _, read := range []wire.Frame{
 			&wire.Get{Request: 901, Collection: 1, Key: "default/p1005"},
@@ -130,6 +131,46 @@ func TestR11_PersistedBlockThatIsCorrupt(t *testing.T) {
 			})
 		}
 	}
+}
+
+// The bodies of a list that are corrupt are not an error of the stored state that was
+// restored before. The collection reports them, and lists again after a delay (B27, B34).
+func TestCorruptBodiesOfAListAreNotBlamedOnTheStoredState(t *testing.T) {
+	r := newBlockRig(t, 0)
+	r.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
+	chunks, _ := r.snapshot(wire.TakeSnapshot{Collection: 1}, func() {})
+	source := newBlockRig(t, 40)
+	source.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
+	want := source.objects(1)
+
+	again, spoiled := newRig(t), true
+	again.backend = newBlockRig(t, 40).backend
+	again.backend.pods.Delete("default/absent", 200, r.now)
+	again.backend.pods.Watches().ForgetHistory(200)
+	again.config.Deflate = func(dst, envelopes, bodies []byte) ([]byte, int) {
+		data, end := deflate.Sections(dst, envelopes, bodies)
+		if spoiled {
+			data = data[:end+(len(data)-end)/2]
+		}
+		return data, end
+	}
+	again.hand(chunks)
+	require.EqualValues(t, 1, again.inspect("collection.1.relists"))
+	again.step(&wire.Get{Request: 901, Collection: 1, Key: "default/p1005"})
+	require.Empty(t, again.seen[wire.TypeObjectReply])
+	require.Empty(t, again.rejections())
+	require.EqualValues(t, 1, again.inspect("collection.1.corruptBodies"))
+	require.Contains(t, again.state().Status.Message, "a block of bodies is corrupt")
+	require.Zero(t, again.inspect("collection.1.objects"), "the next list waits")
+
+	spoiled, again.backend = false, newBlockRig(t, 40).backend // a connector without cached blocks
+	again.backend.pods.Delete("default/absent", 200, r.now)
+	for range 4 {
+		again.now += 1000
+		again.step(&wire.Inspect{Request: 903})
+	}
+	require.Equal(t, want, again.objects(1))
+	require.Empty(t, again.rejections())
 }
 
 // spoilBlocks changes the first block of chunks, with valid checksums.
@@ -191,11 +232,12 @@ func storedSiblings() *wire.StoredBlock {
 		p := siblingPod("default/s"+strconv.Itoa(i), uint64(i+1))
 		block.Objects = append(block.Objects, wire.Change{ResourceVersion: p.ResourceVersion, Envelope: p.Envelope})
 		if i != 1 {
-			f.Members = append(f.Members, wire.StoredMember{Index: uint32(i), Body: uint32(len(p.Envelope.Body().Data))})
+			f.Members = append(f.Members, uint32(i))
 		}
 	}
-	envelopes, bodies := block.AppendSections(nil, nil)
-	f.Block.Data, _ = deflate.Sections(nil, envelopes, bodies)
-	f.Block.Before, f.Block.Bodies = uint32(len(envelopes)), uint32(len(bodies))
+	var frame wire.SnapshotBlock
+	envelopes, bodies := block.Encode(&frame, nil, nil)
+	frame.Data, _ = deflate.Sections(nil, envelopes, bodies)
+	f.Block = frame.BlockBodies()
 	return f
 }

@@ -34,7 +34,7 @@ func (r *Restored) Object(state *store.Store, p *Update) *api.Status {
 // does not contain the cause, which may name an object.
 func (r *Restored) MarkCorrupt(cause *api.Status) {
 	if r.corruption == nil {
-		r.corruption, r.cause = api.Expired("the restored state of the collection is incomplete or invalid; list again"), cause
+		r.corruption, r.cause = api.Expired("the state of the collection is incomplete or invalid; list again"), cause
 	}
 }
 

@@ -48,16 +48,22 @@ func doLoseBodies(h *harness, v *verb) error {
 }
 
 // changeBodies removes the blocks of bodies from a message if the network loses them.
-// If corrupt is set, it truncates the data of the next block instead.
+// If corrupt is set, it truncates the next block of bodies, or the bodies of the next block
+// of a snapshot, instead.
 func (n *network) changeBodies(data []byte) (changed []byte) {
 	for len(data) > 0 {
 		kind, payload, rest, err := wire.Next(data)
 		var f wire.SnapshotBodies
+		var block wire.SnapshotBlock
 		switch {
 		case err != nil:
 			return append(changed, data...)
 		case kind == wire.TypeChecksum:
 			changed = wire.AppendChecksum(changed)
+		case kind == wire.TypeSnapshotBlock && n.corrupt && block.Parse(payload) == nil && block.Bodies > 0:
+			n.corrupt = false
+			block.Data = block.Data[:len(block.Data)*4/5]
+			changed = block.Append(changed)
 		case kind != wire.TypeSnapshotBodies || f.Parse(payload) != nil || !n.losing && !n.corrupt:
 			changed = append(changed, data[:len(data)-len(rest)]...)
 		case n.corrupt:

@@ -165,7 +165,7 @@ func (p *printer) hasChosen(of served) bool {
 // recipient reports.
 func expand(f *wire.SnapshotBlock) []wire.Change {
 	var b wire.Block
-	if status := f.Expand(&b); status != nil {
+	if status := f.Expand(&b, true); status != nil {
 		return nil
 	}
 	return b.Objects

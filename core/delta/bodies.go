@@ -69,7 +69,7 @@ func (b *Bodies) Stored(key api.Key, rv api.ResourceVersion, base *wire.Base, pr
 	if known := b.baseBeside(previous); known != 0 && b.isBase(known, base) {
 		return b.arena.Retain(known), nil
 	}
-	if base.Body.Codec == api.NoBody && member.BaseSize == 0 {
+	if base.Body.Codec == api.NoBody {
 		return 0, api.Protocol("the body of " + string(key) + " at version " + rv.String() +
 			" is a delta from version " + base.ResourceVersion.String() + ", which is missing")
 	}

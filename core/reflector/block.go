@@ -9,6 +9,9 @@ import (
 
 // snapshotBlock adds the objects of a block to the list. If the block is corrupt,
 // the subscription starts over.
+//
+// The first list decompresses no bodies. A later one compares them with those of the
+// state, because objects with equal versions may differ if the source was restored.
 func (r *Reflector) snapshotBlock(f *wire.SnapshotBlock, bytes int) error {
 	if r.phase != listing {
 		return api.Protocol("received SnapshotBlock outside of a snapshot")
@@ -18,15 +21,9 @@ func (r *Reflector) snapshotBlock(f *wire.SnapshotBlock, bytes int) error {
 	if r.block == nil {
 		r.block = &wire.Block{}
 	}
-	status := f.Expand(r.block)
+	status := f.Expand(r.block, r.cacher.State().Len() > 0)
 	if status == nil {
-		arena := r.cacher.Arena()
-		number := arena.OpenBlock(f.BlockBodies(), false)
-		status = r.addBlock(r.block, func(i int, p *cacher.Update) *api.Status {
-			p.Member = store.MemberRef{Block: number, Index: uint32(2 * i)}
-			return r.cacher.Listing().Object(p)
-		})
-		arena.CloseBlock()
+		status = r.addBlock(r.block, f.BlockBodies(), nil, r.cacher.Listing().Object)
 	}
 	if status != nil {
 		r.startOver(status)
@@ -34,14 +31,16 @@ func (r *Reflector) snapshotBlock(f *wire.SnapshotBlock, bytes int) error {
 	return nil
 }
 
-// addBlock adds the objects of a block, which refer to label sets by their index in the
-// block.
-func (r *Reflector) addBlock(b *wire.Block, add func(i int, p *cacher.Update) *api.Status) (status *api.Status) {
-	sets := &r.cacher.Arena().Labels
+// addBlock adds objects with the given indices in a block, or all of them. They refer to
+// label sets by their index in the block. Their bodies are checked when one of them is
+// read.
+func (r *Reflector) addBlock(b *wire.Block, bodies wire.BlockBodies, indices []uint32, add func(*cacher.Update) *api.Status) (status *api.Status) {
+	arena := r.cacher.Arena()
+	block := arena.OpenBlock(bodies, false)
 	numbers := r.numbers[:0]
 	r.numbers = nil // adding an object may load a segment, which has blocks of its own
 	for _, labels := range b.LabelSets {
-		numbers = append(numbers, sets.Intern(labels))
+		numbers = append(numbers, arena.Labels.Intern(labels))
 	}
 	var p cacher.Update
 	for i := 0; i < len(b.Objects) && status == nil; i++ {
@@ -49,34 +48,33 @@ func (r *Reflector) addBlock(b *wire.Block, add func(i int, p *cacher.Update) *a
 		p = cacher.Update{
 			ResourceVersion: c.ResourceVersion, Flags: c.Flags, Base: c.Base, Envelope: c.Envelope, LabelSet: numbers[c.LabelSet],
 		}
-		status = add(i, &p)
+		if len(b.Members) > 0 {
+			p.Member = store.MemberRef{Block: block, Index: uint32(2 * i), Size: b.Members[i].Size, BaseSize: b.Members[i].BaseSize}
+		}
+		if len(indices) > 0 {
+			p.Member.Index = 2 * indices[i]
+		}
+		status = add(&p)
 	}
 	for _, number := range numbers {
-		sets.Release(number)
+		arena.Labels.Release(number)
 	}
 	r.numbers = numbers
+	arena.CloseBlock()
 	return status
 }
 
-// storedBlock adds the objects of a persisted block. Their bodies are checked when one of
-// them is read.
+// storedBlock adds the objects of a persisted block.
 func (r *Reflector) storedBlock(f *wire.StoredBlock, add func(*cacher.Update) *api.Status) *api.Status {
 	block := r.restored.block
 	if block == nil {
 		block = &wire.Block{}
 	}
 	r.restored.block = nil
-	if status := f.Expand(block); status != nil {
-		return status
+	status := f.Expand(block)
+	if status == nil {
+		status = r.addBlock(block, f.Block, f.Members, add)
 	}
-	arena := r.cacher.Arena()
-	number := arena.OpenBlock(f.Block, false)
-	status := r.addBlock(block, func(i int, p *cacher.Update) *api.Status {
-		m := f.Members[i]
-		p.Member = store.MemberRef{Block: number, Index: 2 * m.Index, Size: m.Body, BaseSize: m.BaseBody}
-		return add(p)
-	})
-	arena.CloseBlock()
 	r.restored.block = block
 	if status == nil {
 		status = r.cacher.Restored().Cause()

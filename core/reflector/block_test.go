@@ -18,9 +18,15 @@ func block(label string, list ...string) *wire.SnapshotBlock {
 	for i := range b.Objects {
 		b.Objects[i].LabelSet = 0
 	}
-	envelopes, bodies := b.AppendSections(nil, nil)
-	data, _ := deflate.Sections(nil, envelopes, bodies)
-	return &wire.SnapshotBlock{Objects: uint32(len(list)), Envelopes: uint32(len(envelopes)), Bodies: uint32(len(bodies)), Data: data}
+	return encoded(&b)
+}
+
+// encoded returns the frame of a block.
+func encoded(b *wire.Block) *wire.SnapshotBlock {
+	f := &wire.SnapshotBlock{}
+	envelopes, bodies := b.Encode(f, nil, nil)
+	f.Data, _ = deflate.Sections(nil, envelopes, bodies)
+	return f
 }
 
 func TestBlocksAreListedLikeParts(t *testing.T) {
@@ -68,7 +74,7 @@ func TestCorruptBlockStartsOver(t *testing.T) {
 	for name, f := range map[string]*wire.SnapshotBlock{
 		"garbage":                {Objects: 1, Envelopes: 9, Data: []byte{0xff}},
 		"truncated":              truncated,
-		"more objects":           {Objects: 2, Envelopes: truncated.Envelopes, Bodies: truncated.Bodies, Data: block("db", "default/x rv=8").Data},
+		"more objects":           {Objects: 2, Envelopes: truncated.Envelopes, Members: truncated.Members, Bodies: truncated.Bodies, Data: block("db", "default/x rv=8").Data},
 		"a base that is missing": blockOfDelta(t),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -100,9 +106,36 @@ func blockOfDelta(t *testing.T) *wire.SnapshotBlock {
 	c := delta(api.Added, "default/x rv=8", 3)
 	c.LabelSet = 0
 	b := wire.Block{LabelSets: []api.Labels{nil}, Objects: []wire.Change{c}}
-	envelopes, bodies := b.AppendSections(nil, nil)
-	data, _ := deflate.Sections(nil, envelopes, bodies)
-	return &wire.SnapshotBlock{Objects: 1, Envelopes: uint32(len(envelopes)), Bodies: uint32(len(bodies)), Data: data}
+	return encoded(&b)
+}
+
+// After the source was restored, an object may have other content in the same version. A
+// relist finds it, although blocks are otherwise not decompressed (R11).
+func TestARelistFindsOtherBodiesOfEqualVersions(t *testing.T) {
+	r := newRig(t)
+	list := func(text string) {
+		r.asked()
+		r.described()
+		require.NoError(t, r.Receive(&wire.SnapshotBegin{ResourceVersion: 9}, 0))
+		siblings := []string{}
+		for i := range 20 {
+			siblings = append(siblings, fmt.Sprintf("default/pod-%02d rv=%d body=%s", i, i+1, strings.Repeat(text, 40)))
+		}
+		require.NoError(t, r.Receive(block("db", siblings...), 1))
+		require.NoError(t, r.Receive(&wire.SnapshotEnd{ResourceVersion: 30}, 0))
+		require.Equal(t, 1, r.cacher.Arena().Blocks())
+	}
+	r.Connected(5000)
+	list("first")
+	before := r.cacher.State().Get("default/pod-05")
+	r.Receive(&wire.SubscriptionStatus{Status: api.Expired("list again")}, 0)
+	list("other")
+	after := r.cacher.State().Get("default/pod-05")
+	require.NotEqual(t, before, after)
+	require.Contains(t, string(r.cacher.Arena().Body(after).Data), "otherother")
+	r.Receive(&wire.SubscriptionStatus{Status: api.Expired("list again")}, 0)
+	list("other")
+	require.Equal(t, after, r.cacher.State().Get("default/pod-05"))
 }
 
 func TestBlockOutsideOfASnapshotIsRefused(t *testing.T) {
@@ -139,11 +172,10 @@ func TestBodiesOfABlockStayInIt(t *testing.T) {
 			c.LabelSet = 0
 			b.Objects = append(b.Objects, c)
 		}
-		envelopes, bodies := b.AppendSections(nil, nil)
-		data, _ := deflate.Sections(nil, envelopes, bodies)
+		f := encoded(&b)
 		require.NoError(t, r.Receive(&wire.SnapshotBegin{ResourceVersion: rv}, 0))
-		require.NoError(t, r.Receive(&wire.SnapshotBlock{Objects: 20, Envelopes: uint32(len(envelopes)), Bodies: uint32(len(bodies)), Data: data}, 1))
-		clear(data) // the message's memory is reused
+		require.NoError(t, r.Receive(f, 1))
+		clear(f.Data) // the message's memory is reused
 		require.NoError(t, r.Receive(&wire.SnapshotEnd{ResourceVersion: rv}, 0))
 	}
 	r := newRig(t)

@@ -185,6 +185,16 @@ func (r *Reflector) Postpone(why *api.Status) {
 	r.wait(r.backoff.Next(r.now))
 }
 
+// Replace takes the place of a reflector whose list had corrupt bodies. If there is a
+// connection, it subscribes after a delay.
+func (r *Reflector) Replace(corrupt *Reflector, why *api.Status, connected bool) {
+	r.period, r.backoff, r.CorruptBodies = corrupt.period, corrupt.backoff, corrupt.CorruptBodies+1
+	r.status = why
+	if connected {
+		r.wait(r.backoff.Next(r.now))
+	}
+}
+
 func (r *Reflector) done(p *cacher.Update) { r.cacher.Arena().Labels.Release(p.LabelSet) }
 
 // snapshotBegin starts a list, or continues it after an interruption.

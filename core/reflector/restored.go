@@ -14,6 +14,7 @@ type Restored struct {
 	parts        []wire.Change     // buffer for parsing parts during replay
 	block        *wire.Block       // buffer for persisted blocks, which may be read during a snapshot
 	unloaded     int               // memory that unloaded bodies of the persisted state need
+	ended        bool              // a persisted state was restored
 }
 
 // Restored returns the part that restores a persisted state.
@@ -112,5 +113,9 @@ func (s *Restored) End() bool {
 	r.phase, r.labels, r.out = idle, &labelSets{}, nil
 	s.dictionaries, s.parts = nil, nil
 	r.Relists, r.Resumes, r.Expired, r.Events = 0, 0, 0, 0
+	s.ended = true
 	return r.schema && r.cacher.Ready()
 }
+
+// Current reports whether the state is a persisted one, and not a later list.
+func (s *Restored) Current() bool { return s.ended && s.reflector.Relists == 0 }

@@ -75,7 +75,7 @@ func (s *subscription) appendBlock(message []byte) []byte {
 func (s *subscription) sendEncoded(message []byte, first store.Ref, block *encodedBlock) []byte {
 	f := block.frame
 	if s.omitsBodies() {
-		f.Bodies, f.Data = 0, f.Data[:block.envelopesEnd]
+		f.Members, f.Bodies, f.Data = 0, 0, f.Data[:block.envelopesEnd]
 	}
 	return s.sendBlock(message, first, &f)
 }
@@ -134,16 +134,10 @@ func (s *subscription) encodeBlock(refs []store.Ref) *encodedBlock {
 	for i, ref := range refs {
 		block.Objects[i].Base = s.base(ref, 0)
 	}
-	f.Envelopes, f.Bodies = block.AppendSections(f.Envelopes[:0], f.Bodies[:0])
-	data, end := s.session.cfg.Deflate(f.Bytes[:0], f.Envelopes, f.Bodies)
-	f.Bytes = data
-	encoded := &encodedBlock{
-		frame: wire.SnapshotBlock{
-			Objects: uint32(len(refs)), Envelopes: uint32(len(f.Envelopes)), Bodies: uint32(len(f.Bodies)),
-			Data: append([]byte(nil), data...),
-		},
-		envelopesEnd: end,
-	}
+	encoded := &encodedBlock{}
+	f.Envelopes, f.Bodies = block.Encode(&encoded.frame, f.Envelopes[:0], f.Bodies[:0])
+	f.Bytes, encoded.envelopesEnd = s.session.cfg.Deflate(f.Bytes[:0], f.Envelopes, f.Bodies)
+	encoded.frame.Data = append([]byte(nil), f.Bytes...)
 	s.storeBlock(refs, encoded)
 	return encoded
 }
@@ -206,7 +200,7 @@ func (s *subscription) appendBodyBlock(message []byte, refs []store.Ref, size in
 		f = s.bodyBlock(refs, size)
 	}
 	f.Subscription, f.Last = s.id, last
-	s.session.inflated += max(0, int(f.Bodies)-len(f.Data))
+	s.session.inflated += max(0, int(f.Members+f.Bodies)-len(f.Data))
 	return s.charge(message, f.Append(message))
 }
 
@@ -244,9 +238,11 @@ func (s *subscription) encodeBodies(refs []store.Ref, compress bool) wire.Snapsh
 		})
 	}
 	f.Changes = block.Objects
-	f.Bodies = block.AppendBodies(f.Bodies[:0])
+	var members int
+	f.Bodies, members = block.AppendBodies(f.Bodies[:0])
+	out.Members = uint32(members)
 	if out.Data = f.Bodies; compress {
-		out.Bodies = uint32(len(f.Bodies))
+		out.Bodies = uint32(len(f.Bodies) - members)
 		f.Bytes, _ = s.session.cfg.Deflate(f.Bytes[:0], nil, f.Bodies)
 		out.Data = f.Bytes
 	}

@@ -23,7 +23,7 @@ func expanded(t *testing.T, payload []byte) *wire.Block {
 	var f wire.SnapshotBlock
 	require.NoError(t, f.Parse(payload))
 	var b wire.Block
-	require.Nil(t, f.Expand(&b))
+	require.Nil(t, f.Expand(&b, true))
 	return &b
 }
 

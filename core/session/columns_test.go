@@ -79,7 +79,7 @@ func (r *chooser) take(_ wire.Type, f wire.Frame) error {
 	case *wire.SnapshotBlock:
 		var b wire.Block
 		r.blocks++
-		require.Nil(r.t, f.Expand(&b))
+		require.Nil(r.t, f.Expand(&b, true))
 		r.changes(f.Subscription, b.Objects)
 	case *wire.Events:
 		r.changes(f.Subscription, f.Changes)

@@ -173,7 +173,7 @@ func raw(t *testing.T, payload []byte) []byte {
 	if err != nil {
 		require.ErrorIs(t, err, io.ErrUnexpectedEOF) // the stream has no last block
 	}
-	require.Len(t, data, int(f.Envelopes+f.Bodies), "the data has only the sections")
+	require.Len(t, data, int(f.Envelopes+f.Members+f.Bodies), "the data has only the sections")
 	return slices.Concat(payload, []byte{0}, data)
 }
 

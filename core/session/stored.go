@@ -30,7 +30,7 @@ func (s *subscription) forwardBlock(message []byte) ([]byte, bool) {
 	first := run.refs[0]
 	s.advanceTo(run.next, run.done)
 	return s.sendBlock(message, first, &wire.SnapshotBlock{
-		Objects: block.Objects, Envelopes: block.Before, Bodies: block.Bodies, Data: block.Data,
+		Objects: block.Objects, Envelopes: block.Before, Members: block.Members, Bodies: block.Bodies, Data: block.Data,
 	}), true
 }
 
@@ -40,16 +40,16 @@ func (s *subscription) startsStored(ref store.Ref) bool {
 	if s.session.cfg.Deflate != nil || s.filter.Selects() || s.metadataOnly || s.computed != nil {
 		return false
 	}
-	number, m := s.cacher.Arena().Member(ref)
-	return number != 0 && (s.stores || m.Index == 0 && s.cacher.Arena().BlockBodies(number).Before > 0)
+	number, index := s.cacher.Arena().Member(ref)
+	return number != 0 && (s.stores || index == 0 && s.cacher.Arena().BlockBodies(number).Before > 0)
 }
 
 // storedRun is a sequence of objects in key order that begins with a member of a block.
 type storedRun struct {
 	block   uint32 // zero if the first object is not in a block
 	refs    []store.Ref
-	members []wire.StoredMember // of refs
-	others  []store.Ref         // objects between the members that are not in a block
+	members []uint32    // the indices of refs in the block
+	others  []store.Ref // objects between the members that are not in a block
 	next    api.Key
 	done    bool
 }
@@ -66,11 +66,11 @@ func (s *subscription) nextStored(room int) storedRun {
 		if !key.InNamespace(s.namespace) {
 			return false
 		}
-		number, m := arena.Member(ref)
+		number, index := arena.Member(ref)
 		if len(run.refs) == 0 {
 			run.block = number
 		}
-		if run.block == 0 || len(run.refs) > 0 && !s.continues(&run, ref, number, m) || number == 0 && room <= 0 || !s.filter.Matches(ref) {
+		if run.block == 0 || len(run.refs) > 0 && !s.continues(&run, ref, number, index) || number == 0 && room <= 0 || !s.filter.Matches(ref) {
 			run.done = false
 			return false
 		}
@@ -79,7 +79,7 @@ func (s *subscription) nextStored(room int) storedRun {
 			run.others = append(run.others, ref)
 			room -= s.blockSize(ref)
 		} else {
-			run.refs, run.members = append(run.refs, ref), append(run.members, m)
+			run.refs, run.members = append(run.refs, ref), append(run.members, index)
 		}
 		return true
 	})
@@ -91,10 +91,10 @@ func (s *subscription) nextStored(room int) storedRun {
 }
 
 // continues reports whether a version belongs to the run.
-func (s *subscription) continues(run *storedRun, ref store.Ref, number uint32, m wire.StoredMember) bool {
+func (s *subscription) continues(run *storedRun, ref store.Ref, number, index uint32) bool {
 	arena := s.cacher.Arena()
 	first := run.refs[0]
-	return (number == 0 || number == run.block && m.Index > run.members[len(run.members)-1].Index) &&
+	return (number == 0 || number == run.block && index > run.members[len(run.members)-1]) &&
 		arena.Dictionary(ref) == arena.Dictionary(first) && arena.Key(ref).Namespace() == arena.Key(first).Namespace()
 }
 
@@ -161,7 +161,7 @@ func (s *subscription) sendBlock(message []byte, first store.Ref, f *wire.Snapsh
 		message = s.appendSchema(message, s.cacher.Arena().Dictionary(first), s.cacher.Bodies().Dictionary(first))
 	}
 	f.Subscription = s.id
-	s.session.inflated += max(0, int(f.Envelopes+f.Bodies)-len(f.Data))
+	s.session.inflated += max(0, int(f.Envelopes+f.Members+f.Bodies)-len(f.Data))
 	return s.charge(message, f.Append(message))
 }
 

@@ -53,6 +53,8 @@ func (b *bodyFaults) apply(data []byte) (arrives []byte, ok bool) {
 		case kind == wire.TypeChecksum && len(arrives) > 0:
 			arrives = wire.AppendChecksum(arrives)
 		case kind == wire.TypeChecksum:
+		case kind == wire.TypeSnapshotBlock && b.corrupt > 0:
+			arrives = b.snapshotBlock(arrives, frame, parse(payload, &wire.SnapshotBlock{}))
 		case kind == wire.TypeSnapshotBodies:
 			arrives = b.block(arrives, frame, parse(payload, &wire.SnapshotBodies{}))
 		case kind == wire.TypeEvents && b.missed && hasDifference(payload):
@@ -74,6 +76,29 @@ func hasDifference(payload []byte) bool {
 		}
 	}
 	return false
+}
+
+// snapshotBlock truncates the bodies of a block of a snapshot. Its rows stay readable.
+func (b *bodyFaults) snapshotBlock(arrives, frame []byte, f *wire.SnapshotBlock) []byte {
+	rows := 0
+	for !expandsBlock(f, rows, false) {
+		rows++
+	}
+	if whole := f.Data; rows+1 < len(whole) {
+		f.Data = whole[:rows+int(b.rand.Int63n(int64(len(whole)-rows)))]
+		if !expandsBlock(f, len(f.Data), true) {
+			b.corrupt--
+			return f.Append(arrives)
+		}
+	}
+	return append(arrives, frame...)
+}
+
+// expandsBlock reports whether the first bytes of a block suffice for its rows, or its bodies.
+func expandsBlock(f *wire.SnapshotBlock, bytes int, bodies bool) bool {
+	part := *f
+	part.Data = f.Data[:bytes]
+	return part.Expand(&wire.Block{}, bodies) == nil
 }
 
 func (b *bodyFaults) block(arrives, frame []byte, f *wire.SnapshotBodies) []byte {
@@ -153,6 +178,11 @@ func expands(f *wire.SnapshotBodies) bool {
 	}
 	_, status := f.Expand(&wire.Block{}, versions)
 	return status == nil
+}
+
+// corruptList reports whether a collection has dropped a list with corrupt bodies.
+func corruptList(f *wire.CollectionState) bool {
+	return f.ResourceVersion == 0 && f.Status != nil && strings.Contains(f.Status.Message, "a block of bodies is corrupt")
 }
 
 // noteBodies records the faults of bodies that a reader reports.

@@ -94,6 +94,7 @@ const (
 	ChangedRow
 	BodiesLeft
 	BodiesCorrupt
+	ListCorrupt
 	BodiesOfOthers
 	BodiesIncomplete
 	BodyMissing
@@ -189,6 +190,7 @@ var situationNames = [situations]string{
 	ChangedRow:         "rows first: change between row and body",
 	BodiesLeft:         "rows first: bodies left out for memory",
 	BodiesCorrupt:      "rows first: corrupt block requested again",
+	ListCorrupt:        "list with corrupt bodies dropped when one is read",
 	BodiesOfOthers:     "rows first: block of other versions refused",
 	BodiesIncomplete:   "rows first: lost bodies listed again",
 	BodyMissing:        "rows first: read ends without its body",

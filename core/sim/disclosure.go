@@ -193,7 +193,7 @@ func (t *tap) discloseBlock(subscription uint32, b *wire.Block) {
 	if len(b.LabelSets) > len(b.Objects) {
 		w.fail(ErrDisclosed, "%s received %d label sets with %d objects", t.link.driver.name, len(b.LabelSets), len(b.Objects))
 	}
-	envelopes, bodies := b.AppendSections(nil, nil)
+	envelopes, bodies := b.Encode(&wire.SnapshotBlock{}, nil, nil)
 	t.hold(g, b, envelopes)
 	t.hold(g, b, bodies)
 	t.unpack(g, b.Objects)

@@ -186,6 +186,10 @@ func (r *reader) collectionState(f *wire.CollectionState) {
 	if c == nil {
 		return
 	}
+	if c.epoch == r.scope(c).epoch && f.ResourceVersion < c.reported.ResourceVersion && corruptList(f) {
+		r.scope(c).renew()
+		r.world.saw(ListCorrupt)
+	}
 	e := r.scope(c).epoch
 	// Versions of a different cluster are not recognized before a list, and a
 	// list may be from a different cluster than expected.

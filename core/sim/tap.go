@@ -317,16 +317,16 @@ func (t *tap) sent(data []byte) (counts changeCounts) {
 			}
 			t.charge(f.Subscription, wire.Size(len(payload)))
 			var b wire.Block
-			if status := f.Expand(&b); status != nil {
+			if status := f.Expand(&b, true); status != nil {
 				must(status)
 			}
 			t.discloseBlock(f.Subscription, &b)
 			counts.add(b.Objects)
-			counts.expanded += int(f.Envelopes + f.Bodies)
+			counts.expanded += int(f.Envelopes + f.Members + f.Bodies)
 		case *wire.SnapshotBodies:
 			t.charge(f.Subscription, wire.Size(len(payload)))
 			counts.versions += 2 * int(f.Objects)
-			counts.expanded += int(f.Bodies)
+			counts.expanded += int(f.Members + f.Bodies)
 			t.bodies(f)
 		case *wire.Events:
 			t.charge(f.Subscription, wire.Size(len(payload)))

@@ -18,7 +18,7 @@ import (
 type MemberRef struct {
 	Block, Index uint32
 	// Size and BaseSize are the sizes of the body, and of the base's body, if the caller
-	// has only the block. They are otherwise zero.
+	// has their codecs only. They are otherwise zero.
 	Size, BaseSize uint32
 }
 
@@ -152,16 +152,12 @@ func (x *blocks) forget(number uint32) {
 
 // putInBlock stores a version whose body is in the open block.
 func (a *Arena) putInBlock(v Version) Ref {
-	body := v.Envelope.Body()
-	member, n := v.Member, len(body.Data)
+	body, member := v.Envelope.Body(), v.Member
 	v.Member = MemberRef{}
-	switch {
-	case body.Codec != api.NoBody:
-	case member.Size > 0:
-		n = int(member.Size)
-	default:
+	if body.Codec == api.NoBody {
 		return a.Put(v)
 	}
+	n := max(len(body.Data), int(member.Size))
 	reference := [referenceSize]byte{
 		byte(member.Block), byte(member.Block >> 8), byte(member.Block >> 16),
 		byte(member.Index), byte(member.Index >> 8),
@@ -217,10 +213,10 @@ func (a *Arena) leave(ref Ref) {
 
 // Body returns the body of a version. It is valid until the next call that reads a body
 // or releases the version. If the block of the body is corrupt, Body calls OnCorrupt and
-// returns the zero Body. Only a block whose bodies were not checked when it was stored
-// can be corrupt.
+// returns the zero Body. The bodies of a block are not decompressed before one of them is
+// read.
 func (a *Arena) Body(ref Ref) api.Body {
-	member, size := a.memberOf(ref)
+	member, _ := a.memberOf(ref)
 	if member.Block == 0 {
 		return a.Envelope(ref).Body()
 	}
@@ -236,27 +232,17 @@ func (a *Arena) Body(ref Ref) api.Body {
 		}
 		x.expanded = member.Block
 	}
-	body := x.expander.Member(int(member.Index))
-	if len(body.Data) != size || body.Codec == api.NoBody || (body.Codec == api.Delta) != (a.record(ref).base != 0) {
-		a.OnCorrupt()
-		return api.Body{}
-	}
-	return body
+	return x.expander.Member(int(member.Index))
 }
 
-// Member returns the number of the block that contains the body of a version, and
-// describes its member, without decompressing the block. The number is zero if the body
-// is stored by itself.
-func (a *Arena) Member(ref Ref) (number uint32, m wire.StoredMember) {
+// Member returns the number of the block that contains the body of a version, and the
+// index of its object in the block. The number is zero if the body is stored by itself.
+func (a *Arena) Member(ref Ref) (number, index uint32) {
 	member, size := a.memberOf(ref)
 	if member.Block == 0 || member.Index%2 != 0 || size == 0 {
-		return 0, m
+		return 0, 0
 	}
-	m = wire.StoredMember{Index: member.Index / 2, Body: uint32(size)}
-	if base := a.Base(ref); base != 0 {
-		m.Base, m.BaseBody = a.ResourceVersion(base), uint32(a.BodySize(base))
-	}
-	return member.Block, m
+	return member.Block, member.Index / 2
 }
 
 // BlockBodies returns a block. It is valid as long as a version refers to it.

@@ -4,7 +4,7 @@ import "github.com/watchglass/watchglass/core/api"
 
 // ChunkFormat is the format of [Chunk]. Programs discard persisted chunks of
 // other formats.
-const ChunkFormat = 7
+const ChunkFormat = 8
 
 // Chunk is a part of a collection's persisted state, with a checksum. Programs
 // receive it in a [SnapshotChunk], store its bytes, and return it in a

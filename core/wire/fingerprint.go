@@ -4,4 +4,4 @@ package wire
 // program: the first 24 bits of a hash of their samples in testdata/wire. A
 // program checks the module's fingerprint before it uses the module. The frames
 // between connectors and readers use [Version].
-const Fingerprint = 0xc2b7c0
+const Fingerprint = 0x7e6a95

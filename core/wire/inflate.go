@@ -9,6 +9,7 @@ type inflater struct {
 	n    uint   // number of these bits
 	dst  []byte
 	d    int
+	rest bool // the stream may continue after dst
 
 	literals, distances huffman
 }
@@ -56,9 +57,10 @@ func distance(i uint) (base int, bits uint) {
 }
 
 // inflate fills dst. It returns false if the stream is invalid or truncated, and
-// does not read the bytes that follow the stream.
-func (f *inflater) inflate(dst, src []byte) bool {
-	f.src, f.s, f.bits, f.n, f.dst, f.d = src, 0, 0, 0, dst, 0
+// does not read the bytes that follow the stream. Unless rest is set, a block of the
+// stream must not continue after dst.
+func (f *inflater) inflate(dst, src []byte, rest bool) bool {
+	f.src, f.s, f.bits, f.n, f.dst, f.d, f.rest = src, 0, 0, 0, dst, 0, rest
 	for last := false; f.d < len(dst); {
 		if last {
 			return false
@@ -118,7 +120,7 @@ func (f *inflater) stored() bool {
 	}
 	from := f.s - int(f.n/8)
 	f.bits, f.n = 0, 0
-	if from > len(f.src) || n > len(f.src)-from || n > len(f.dst)-f.d {
+	if from > len(f.src) || n > len(f.src)-from || n > len(f.dst)-f.d && !f.rest {
 		return false
 	}
 	f.s = from + n
@@ -243,73 +245,95 @@ func (f *inflater) symbol(h *huffman) uint {
 	if f.n < 15 {
 		f.refill()
 	}
-	if e := h.fast[f.bits&(1<<fastBits-1)]; e != 0 {
-		f.bits >>= e & 15
-		f.n -= uint(e & 15)
-		return uint(e >> 4)
+	e := uint(h.fast[f.bits&(1<<fastBits-1)])
+	if e == 0 {
+		e = h.long(f.bits)
 	}
-	return f.longSymbol(h)
+	f.bits >>= e & 15
+	f.n -= e & 15
+	return e >> 4
 }
 
-// longSymbol reads a symbol bit by bit.
-func (f *inflater) longSymbol(h *huffman) uint {
+// long finds a symbol bit by bit, and returns symbol<<4 | length.
+//
+//go:noinline
+func (h *huffman) long(bits uint64) uint {
 	code, first, index := 0, 0, 0
 	for n := 1; n < 16; n++ {
-		code |= int(f.bits & 1)
-		f.bits >>= 1
-		f.n--
+		code |= int(bits & 1)
+		bits >>= 1
 		count := int(h.count[n])
 		if code-first < count {
-			return uint(h.symbols[index+code-first])
+			return uint(h.symbols[index+code-first])<<4 | uint(n)
 		}
 		index += count
 		first = (first + count) << 1
 		code <<= 1
 	}
-	return noSymbol
+	return noSymbol << 4
 }
 
-// block decodes literals and copies.
+// block decodes literals and copies. The bits are in local variables, and no function is
+// called for a short code, because this loop takes most of the time of a first list.
 func (f *inflater) block() bool {
-	for {
-		symbol := f.symbol(&f.literals)
-		switch {
-		case symbol < endOfBlock:
-			if f.d == len(f.dst) {
-				return false
+	bits, n, d := f.bits, f.n, f.d
+	ok := false
+	for f.s <= len(f.src)+16 { // zeros follow the end of src
+		for n <= 56 {
+			if f.s < len(f.src) {
+				bits |= uint64(f.src[f.s]) << n
 			}
-			f.dst[f.d] = byte(symbol)
-			f.d++
-		case symbol == endOfBlock:
-			return true
-		case symbol >= firstLength+mostLengths || !f.copy(symbol-firstLength):
-			return false
+			f.s++
+			n += 8
 		}
-		if f.s > len(f.src)+16 {
-			return false // the zeros after the end of src
+		// The longest length and distance take 48 bits.
+		e := uint(f.literals.fast[bits&(1<<fastBits-1)])
+		if e == 0 {
+			e = f.literals.long(bits)
+		}
+		bits, n = bits>>(e&15), n-(e&15)
+		symbol := e >> 4
+		if symbol < endOfBlock {
+			if d == len(f.dst) {
+				break
+			}
+			f.dst[d] = byte(symbol)
+			d++
+			continue
+		}
+		if ok = symbol == endOfBlock; ok || symbol >= firstLength+mostLengths {
+			break
+		}
+		symbol -= firstLength
+		extra := lengthBits(symbol)
+		length := int(lengthBase[symbol]) + int(bits&(1<<extra-1))
+		bits, n = bits>>extra, n-extra
+		if e = uint(f.distances.fast[bits&(1<<fastBits-1)]); e == 0 {
+			e = f.distances.long(bits)
+		}
+		bits, n = bits>>(e&15), n-(e&15)
+		if e>>4 >= mostDists {
+			break
+		}
+		back, extra := distance(e >> 4)
+		back += int(bits & (1<<extra - 1))
+		bits, n = bits>>extra, n-extra
+		if back > d || length > len(f.dst)-d && !f.rest {
+			break
+		}
+		if d = f.copy(d, back, length); d == len(f.dst) && f.rest {
+			break
 		}
 	}
+	f.bits, f.n, f.d = bits, n, d
+	return ok || f.rest && d == len(f.dst)
 }
 
-// copy repeats earlier output.
-func (f *inflater) copy(i uint) bool {
-	n := int(lengthBase[i])
-	if bits := lengthBits(i); bits > 0 {
-		n += int(f.take(bits))
+// copy repeats earlier output at d, up to the end of dst, and returns the new end.
+func (f *inflater) copy(d, back, n int) int {
+	end := min(d+n, len(f.dst))
+	for d < end { // an overlapping copy repeats its own output
+		d += copy(f.dst[d:end], f.dst[d-back:d])
 	}
-	symbol := f.symbol(&f.distances)
-	if symbol >= mostDists {
-		return false
-	}
-	back, bits := distance(symbol)
-	back += int(f.take(bits))
-	if back > f.d || n > len(f.dst)-f.d {
-		return false
-	}
-	for n > 0 { // an overlapping copy repeats its own output
-		k := copy(f.dst[f.d:f.d+n], f.dst[f.d-back:f.d])
-		f.d += k
-		n -= k
-	}
-	return true
+	return d
 }

@@ -190,7 +190,7 @@ func typeName(e ast.Expr) string {
 var structures = map[string]string{
 	"item": "reader.item", "labels": "reader.labels", "status": "reader.status", "schema": "reader.schema",
 	"columns": "reader.columns", "content": "reader.content", "change": "reader.change",
-	"watch event": "reader.watchEvent", "stored member": "reader.storedMember", "chunk body": "ChunkBody.parse",
+	"watch event": "reader.watchEvent", "chunk body": "ChunkBody.parse",
 }
 
 // enums maps each enumeration to the number of its first value.
@@ -228,7 +228,7 @@ var encodings = map[string]string{
 	"byte": "byte", "uvarint": "uvarint", "uint64": "fixed64", "float": "float64", "varint": "varint", "uint32": "uint32", "int": "uint31",
 	"bool": "bool", "bytes": "bytes", "string": "string", "count": "count", "rv": "uvarint", "before": "behind",
 	"item": "item", "labels": "labels", "status": "status", "schema": "schema", "columns": "columns", "content": "content",
-	"change": "change", "watchEvent": "watch event", "storedMember": "stored member", "envelope": "envelope", "patch": "patch",
+	"change": "change", "watchEvent": "watch event", "envelope": "envelope", "patch": "patch",
 }
 
 // rows returns the fields that a method reads, in order.

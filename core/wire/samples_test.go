@@ -46,7 +46,12 @@ var sampleBlock = Block{
 	},
 }
 
-var blockEnvelopes, blockBodies = sampleBlock.AppendSections(nil, nil)
+// sampleFrame has the sizes of the sections of sampleBlock, which follow. The bodies begin
+// with the members.
+var (
+	sampleFrame                 SnapshotBlock
+	blockEnvelopes, blockBodies = sampleBlock.Encode(&sampleFrame, nil, nil)
+)
 
 // storedBlock returns the data as a deflate stream without compression.
 func storedBlock(data []byte) []byte {
@@ -186,9 +191,9 @@ var samples = []sample{
 	{"", &Checksum{Sum: math.MaxUint32}},
 	{"", &Fragment{Rest: 1_336_000, Data: []byte("\x16\xff\x00 and so on")}},
 	{"last", &Fragment{Data: []byte{0}}},
-	{"", &SnapshotBlock{Subscription: 1, Objects: 2, Envelopes: uint32(len(blockEnvelopes)), Bodies: uint32(len(blockBodies)), Data: storedBlock(append(slices.Clone(blockEnvelopes), blockBodies...))}},
-	{"", &SnapshotBodies{Subscription: 1, First: "default/web-1", Objects: 2, Digest: math.MaxUint64 - 1, Bodies: uint32(len(blockBodies)), Data: storedBlock(blockBodies)}},
-	{"plain", &SnapshotBodies{Subscription: 1, First: "default/web-1", Objects: 2, Digest: 1, Data: blockBodies}},
+	{"", &SnapshotBlock{Subscription: 1, Objects: 2, Envelopes: sampleFrame.Envelopes, Members: sampleFrame.Members, Bodies: sampleFrame.Bodies, Data: storedBlock(append(slices.Clone(blockEnvelopes), blockBodies...))}},
+	{"", &SnapshotBodies{Subscription: 1, First: "default/web-1", Objects: 2, Digest: math.MaxUint64 - 1, Members: sampleFrame.Members, Bodies: sampleFrame.Bodies, Data: storedBlock(blockBodies)}},
+	{"plain", &SnapshotBodies{Subscription: 1, First: "default/web-1", Objects: 2, Digest: 1, Members: sampleFrame.Members, Data: blockBodies}},
 	{"last", &SnapshotBodies{Subscription: 1, Last: true}},
 	{"metadata", &SnapshotBlock{Subscription: 1, Objects: 2, Envelopes: uint32(len(blockEnvelopes)), Data: storedBlock(blockEnvelopes)}},
 
@@ -197,12 +202,12 @@ var samples = []sample{
 	{"", savedSubscription},
 	{"zero", &SavedSubscription{}},
 	{"", &StoredBlock{
-		Block:   BlockBodies{Objects: 2, Before: uint32(len(blockEnvelopes)), Bodies: uint32(len(blockBodies)), Data: storedBlock(append(slices.Clone(blockEnvelopes), blockBodies...))},
-		Members: []StoredMember{{Index: 1, Body: 1, Base: 1, BaseBody: 1}},
+		Block:   BlockBodies{Objects: 2, Before: sampleFrame.Envelopes, Members: sampleFrame.Members, Bodies: sampleFrame.Bodies, Data: storedBlock(append(slices.Clone(blockEnvelopes), blockBodies...))},
+		Members: []uint32{1},
 	}},
 	{"rows", &StoredBlock{
-		Block: BlockBodies{Objects: 2, Bodies: uint32(len(blockBodies)), Data: storedBlock(blockBodies)},
-		Rows:  blockEnvelopes, Members: []StoredMember{{Body: 3}, {Index: 1, Body: 1, Base: 1, BaseBody: 1}},
+		Block: BlockBodies{Objects: 2, Members: sampleFrame.Members, Bodies: sampleFrame.Bodies, Data: storedBlock(blockBodies)},
+		Rows:  blockEnvelopes, Members: []uint32{0, 1},
 	}},
 
 	{"", &Config{Seed: math.MaxUint64, Client: "test", MaxBytes: 512 << 20, MaxHistory: 1024, Credit: 4 << 20, Kubernetes: "https://10.0.0.1:6443"}},

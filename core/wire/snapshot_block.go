@@ -15,13 +15,16 @@ const maxBlockObjects = 1 << 10
 // compressed together. All of them belong to one namespace, or to the cluster
 // scope.
 //
-// Data is one deflate stream of two sections: the envelopes, and the bodies. The
-// bodies are omitted for metadata only; Bodies is then zero.
+// Data is one deflate stream of three sections: the envelopes, the members, which
+// describe the bodies, and the bodies. A reader stores an object without decompressing
+// its body. The last two sections are omitted for metadata only; Members and Bodies are
+// then zero.
 type SnapshotBlock struct {
 	Subscription uint32
 	Objects      uint32 // number of objects
 	Envelopes    uint32 // bytes of the first section before compression
-	Bodies       uint32 // bytes of the second section before compression
+	Members      uint32 // bytes of the second section before compression
+	Bodies       uint32 // bytes of the third section before compression
 	Data         []byte
 }
 
@@ -31,6 +34,7 @@ func (f *SnapshotBlock) Append(dst []byte) []byte {
 	dst = appendUvarint(dst, uint64(f.Subscription))
 	dst = appendUvarint(dst, uint64(f.Objects))
 	dst = appendUvarint(dst, uint64(f.Envelopes))
+	dst = appendUvarint(dst, uint64(f.Members))
 	dst = appendUvarint(dst, uint64(f.Bodies))
 	dst = appendBytes(dst, f.Data)
 	return end(dst, start)
@@ -42,22 +46,32 @@ func (f *SnapshotBlock) Parse(payload []byte) error {
 	f.Subscription = r.uint32()
 	f.Objects = r.uint32()
 	f.Envelopes = r.uint32()
+	f.Members = r.uint32()
 	f.Bodies = r.uint32()
 	f.Data = r.bytes()
-	if f.Envelopes > maxBlock || f.Bodies > maxBlock {
-		r.fail("section of a block beyond 1 MiB")
-	}
-	if f.Objects > maxBlockObjects {
-		r.fail("more than 1024 objects in a block")
-	}
+	checkBlock(&r, f.Objects, f.Envelopes, f.Members, f.Bodies)
 	return r.done("SnapshotBlock")
 }
 
-// Block contains the objects of a [SnapshotBlock]. The LabelSet of an object is an
-// index in LabelSets.
+// checkBlock checks the number of objects of a block, and the sizes of its sections.
+func checkBlock(r *reader, objects, envelopes, members, bodies uint32) {
+	if envelopes > maxBlock || members > maxBlock || bodies > maxBlock {
+		r.fail("section of a block beyond 1 MiB")
+	}
+	if objects > maxBlockObjects {
+		r.fail("more than 1024 objects in a block")
+	}
+}
+
+// Block contains the objects of a [SnapshotBlock] or a [StoredBlock]. The LabelSet of an
+// object is an index in LabelSets.
+//
+// Members describes the bodies of the objects. It is empty if they have none. An object
+// whose body is not decompressed has the codec of its body, and no data.
 type Block struct {
 	LabelSets []api.Labels
 	Objects   []Change
+	Members   []Member
 
 	sections  []byte
 	envelopes []byte // with bodies
@@ -68,10 +82,17 @@ type Block struct {
 // minBlockObject is the length of the shortest object in the first section.
 const minBlockObject = 3 + minEnvelope
 
-// AppendSections appends the sections of a block to two buffers. Deltas must
-// include the bodies of their bases.
-func (b *Block) AppendSections(envelopes, bodies []byte) (first, second []byte) {
-	return b.AppendEnvelopes(envelopes), b.AppendBodies(bodies)
+// Encode sets Objects and the sizes of the sections of a frame, and appends the sections
+// to two buffers: the envelopes, and the members with the bodies. Deltas must include the
+// bodies of their bases.
+func (b *Block) Encode(f *SnapshotBlock, envelopes, bodies []byte) (first, second []byte) {
+	first = b.AppendEnvelopes(envelopes)
+	second, members := b.AppendBodies(bodies)
+	f.Objects = uint32(len(b.Objects))
+	f.Envelopes = uint32(len(first) - len(envelopes))
+	f.Members = uint32(members)
+	f.Bodies = uint32(len(second) - len(bodies) - members)
+	return first, second
 }
 
 // AppendEnvelopes appends the section of the envelopes.
@@ -94,89 +115,87 @@ func (b *Block) AppendEnvelopes(envelopes []byte) []byte {
 	return envelopes
 }
 
-func appendBlockBody(dst []byte, c *Change) []byte {
-	body := c.Envelope.Body()
-	dst = append(dst, byte(body.Codec))
-	if body.Codec == api.Delta {
-		dst = appendUvarint(dst, uint64(c.ResourceVersion-c.Base.ResourceVersion))
-		dst = append(dst, byte(c.Base.Body.Codec))
-		dst = appendBytes(dst, c.Base.Body.Data)
+// Expand decompresses the objects into b, and reuses its memory. They are valid until the
+// next call. Without bodies it decompresses only the first two sections. The error
+// describes the defect of the block.
+func (f *SnapshotBlock) Expand(b *Block, bodies bool) *api.Status {
+	rows := f.Envelopes + f.Members
+	n := rows
+	if bodies {
+		n += f.Bodies
 	}
-	return appendBytes(dst, body.Data)
-}
-
-// Expand decompresses the objects into b, and reuses its memory. They are valid
-// until the next call. The error describes the defect of the block.
-func (f *SnapshotBlock) Expand(b *Block) *api.Status {
-	n := int(f.Envelopes) + int(f.Bodies)
-	b.sections = grow(b.sections, n)
-	if !b.inflater.inflate(b.sections, f.Data) {
+	if !b.inflate(n, f.Data, !bodies) {
 		return api.Internal("a block of the snapshot is corrupt: it does not decompress")
 	}
-	envelopes, bodies := reader{b: b.sections[:f.Envelopes]}, reader{b: b.sections[f.Envelopes:n]}
-	b.parse(&envelopes, &bodies, int(f.Objects))
-	for _, err := range [...]error{envelopes.done("envelopes"), bodies.done("bodies")} {
-		if err != nil {
-			return api.Internal("a block of the snapshot is corrupt: " + api.AsStatus(err).Message)
-		}
+	err := b.parse(b.sections[:f.Envelopes], int(f.Objects))
+	if err == nil && f.Members+f.Bodies > 0 {
+		b.Members = grow(b.Members, len(b.Objects))
+		err = readMembers(b.Members, b.sections[f.Envelopes:rows], f.Bodies)
+	}
+	if err == nil {
+		err = b.addBodies(int(f.Envelopes), b.sections[rows:])
+	}
+	if err != nil {
+		return api.Internal("a block of the snapshot is corrupt: " + api.AsStatus(err).Message)
 	}
 	return nil
 }
 
-func (b *Block) parse(envelopes, bodies *reader, objects int) {
-	sets := envelopes.count(1)
+// inflate decompresses the first n bytes of a block into the sections. rest means that
+// others follow.
+func (b *Block) inflate(n uint32, data []byte, rest bool) bool {
+	b.sections = grow(b.sections, int(n))
+	return b.inflater.inflate(b.sections, data, rest)
+}
+
+// parse reads the section of the envelopes.
+func (b *Block) parse(section []byte, objects int) error {
+	r := reader{b: section}
+	b.Objects, b.Members = b.Objects[:0], b.Members[:0]
+	sets := r.count(1)
 	if sets > objects {
-		envelopes.fail("more label sets than objects")
-		return
+		r.fail("more label sets than objects")
+		sets = 0
 	}
 	b.LabelSets = grow(b.LabelSets, sets)
 	for i := range b.LabelSets {
-		b.LabelSets[i] = envelopes.labels(b.LabelSets[i])
+		b.LabelSets[i] = r.labels(b.LabelSets[i])
 	}
-	if objects > envelopes.left()/minBlockObject {
-		envelopes.fail("count of objects beyond the end of the section")
+	if objects > r.left()/minBlockObject {
+		r.fail("count of objects beyond the end of the section")
 		objects = 0
 	}
 	b.Objects = grow(b.Objects, objects)
-	// The buffer does not grow below, because each object takes more bytes in the
-	// sections.
-	b.envelopes = grow(b.envelopes, len(envelopes.b)+len(bodies.b))[:0]
 	var rv api.ResourceVersion
 	for i := range b.Objects {
-		c := &b.Objects[i]
-		rv += api.ResourceVersion(envelopes.varint())
-		*c = Change{Type: api.Added, ResourceVersion: rv, Flags: api.Flags(envelopes.byte()), LabelSet: envelopes.uint32()}
-		envelope, codec := envelopes.envelope()
-		if envelopes.err == nil && (codec != api.NoBody || int(c.LabelSet) >= len(b.LabelSets)) {
-			envelopes.fail("object with a body or an undefined label set")
+		rv += api.ResourceVersion(r.varint())
+		c := Change{Type: api.Added, ResourceVersion: rv, Flags: api.Flags(r.byte()), LabelSet: r.uint32()}
+		envelope, codec := r.envelope()
+		if r.err == nil && (codec != api.NoBody || int(c.LabelSet) >= len(b.LabelSets)) {
+			r.fail("object with a body or an undefined label set")
 		}
-		body := api.Body{}
-		if len(bodies.b) > 0 {
-			body = bodies.blockBody(c)
-		}
-		if envelopes.err != nil || bodies.err != nil {
-			return
-		}
-		at := len(b.envelopes)
-		b.envelopes = envelope.AppendWithBody(b.envelopes, body)
-		c.Envelope = b.envelopes[at:len(b.envelopes):len(b.envelopes)]
-		c.Key = c.Envelope.Key()
+		c.Envelope, c.Key = envelope, envelope.Key()
+		b.Objects[i] = c
 	}
+	return r.done("envelopes")
 }
 
-// blockBody reads the body of an object, and sets the base of a delta.
-func (r *reader) blockBody(c *Change) api.Body {
-	body := api.Body{Codec: api.Codec(r.byte())}
-	if body.Codec > api.Delta {
-		r.fail("unknown codec")
-	}
-	if body.Codec == api.Delta {
-		c.Base.ResourceVersion = r.before(c.ResourceVersion)
-		c.Base.Body = api.Body{Codec: api.Codec(r.byte()), Data: r.bytes()}
-		if codec := c.Base.Body.Codec; codec == api.NoBody || codec >= api.Delta {
-			r.fail("body that cannot be a base")
+// addBodies adds the bodies to the objects, as the members describe them. Without bodies,
+// the objects get their codecs and bases only. envelopes is the number of bytes of the
+// section of the envelopes.
+func (b *Block) addBodies(envelopes int, bodies []byte) error {
+	b.envelopes = grow(b.envelopes, envelopes+len(bodies))[:0] // enough for each envelope with its body
+	for i := range b.Members {
+		c := &b.Objects[i]
+		body, rest, err := b.Members[i].rowBody(c.ResourceVersion, bodies)
+		if err != nil {
+			return err
 		}
+		bodies = rest
+		at := len(b.envelopes)
+		b.envelopes = c.Envelope.AppendWithBody(b.envelopes, body.Body)
+		c.Envelope, c.Base = b.envelopes[at:len(b.envelopes):len(b.envelopes)], body.Base
+		c.Key = c.Envelope.Key()
 	}
-	body.Data = r.bytes()
-	return body
+	return nil
 }

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"runtime"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -11,16 +12,18 @@ import (
 
 func expanded(t *testing.T, f *SnapshotBlock) *Block {
 	var b Block
-	require.Nil(t, f.Expand(&b))
+	require.Nil(t, f.Expand(&b, true))
 	return &b
 }
 
+// block returns a block with the given envelopes, and no bodies or those of sampleBlock.
 func block(t *testing.T, envelopes, bodies []byte, objects int) *SnapshotBlock {
 	sections := append(append([]byte{}, envelopes...), bodies...)
-	return &SnapshotBlock{
-		Subscription: 1, Objects: uint32(objects), Envelopes: uint32(len(envelopes)), Bodies: uint32(len(bodies)),
-		Data: deflated(t, 6, sections),
+	f := &SnapshotBlock{Subscription: 1, Objects: uint32(objects), Envelopes: uint32(len(envelopes)), Data: deflated(t, 6, sections)}
+	if len(bodies) > 0 {
+		f.Members, f.Bodies = sampleFrame.Members, sampleFrame.Bodies
 	}
+	return f
 }
 
 func TestBlockRoundTrip(t *testing.T) {
@@ -31,6 +34,10 @@ func TestBlockRoundTrip(t *testing.T) {
 	for i, want := range sampleBlock.Objects {
 		got := b.Objects[i]
 		want.Type, want.Key = api.Added, want.Envelope.Key()
+		if want.Base.Body.Data == nil {
+			require.Empty(t, got.Base.Body.Data)
+			got.Base.Body.Data = nil
+		}
 		require.Equal(t, want, got)
 	}
 }
@@ -45,11 +52,52 @@ func TestBlockWithoutBodiesHasTheEnvelopes(t *testing.T) {
 	}
 }
 
+// Without its bodies, a block has the envelopes, the codecs, the bases and the sizes. The
+// bodies are those of a BodyExpander.
+func TestBodiesOfABlockAreDecompressedOnDemand(t *testing.T) {
+	f := block(t, blockEnvelopes, blockBodies, 2)
+	all := expanded(t, f)
+	truncated := *f
+	truncated.Data = slices.Clone(f.Data)
+	clear(truncated.Data[len(truncated.Data)-8:])
+	for _, f := range []*SnapshotBlock{f, &truncated} {
+		var rows Block
+		require.Nil(t, f.Expand(&rows, false))
+		require.Equal(t, []Member{{Codec: api.Packed, Size: 3}, {Codec: api.Delta, Size: 1, BaseCodec: api.Packed, BaseSize: 1, Behind: 39}}, rows.Members)
+		for i, c := range rows.Objects {
+			want := all.Objects[i]
+			require.Equal(t, want.Envelope.AppendWithBody(nil, api.Body{Codec: want.Envelope.Body().Codec}), []byte(c.Envelope))
+			require.Equal(t, want.ResourceVersion, c.ResourceVersion)
+			require.Equal(t, want.Base.ResourceVersion, c.Base.ResourceVersion)
+			require.Equal(t, want.Base.Body.Codec, c.Base.Body.Codec)
+			require.Empty(t, c.Base.Body.Data)
+		}
+	}
+	requireBodiesOnDemand(t, f, all)
+}
+
+// requireBodiesOnDemand checks that a BodyExpander returns the bodies of a block.
+func requireBodiesOnDemand(t *testing.T, f *SnapshotBlock, all *Block) {
+	if len(all.Members) == 0 {
+		return
+	}
+	var x BodyExpander
+	bodies := f.BlockBodies()
+	require.True(t, x.Expand(&bodies))
+	for i, c := range all.Objects {
+		require.Equal(t, c.Envelope.Body().Codec, x.Member(2*i).Codec)
+		require.Equal(t, string(c.Envelope.Body().Data), string(x.Member(2*i).Data))
+		require.Equal(t, c.Base.Body.Codec, x.Member(2*i+1).Codec)
+		require.Equal(t, string(c.Base.Body.Data), string(x.Member(2*i+1).Data))
+	}
+	require.Zero(t, x.Member(2*len(all.Objects)))
+}
+
 func TestBlockReusesItsMemoryWithoutMixingObjects(t *testing.T) {
 	var b Block
 	for range 3 {
-		require.Nil(t, block(t, blockEnvelopes, blockBodies, 2).Expand(&b))
-		require.Nil(t, block(t, blockEnvelopes, nil, 2).Expand(&b))
+		require.Nil(t, block(t, blockEnvelopes, blockBodies, 2).Expand(&b, true))
+		require.Nil(t, block(t, blockEnvelopes, nil, 2).Expand(&b, true))
 		require.Equal(t, api.NoBody, b.Objects[0].Envelope.Body().Codec)
 		require.Zero(t, b.Objects[1].Base)
 	}
@@ -61,21 +109,25 @@ func TestCorruptBlockIsAnError(t *testing.T) {
 	for _, objects := range []uint32{0, 1, 3, 1 << 31} {
 		f := *good
 		f.Objects = objects
-		require.NotNil(t, f.Expand(&b), "%d objects", objects)
+		require.NotNil(t, f.Expand(&b, true), "%d objects", objects)
 	}
-	for _, sections := range [][2]uint32{{good.Envelopes + 1, good.Bodies - 1}, {good.Envelopes - 1, good.Bodies + 1}, {good.Envelopes, good.Bodies + 1}, {good.Envelopes, good.Bodies - 1}, {0, 0}} {
+	for _, change := range [][3]uint32{
+		{1, ^uint32(0), 0}, {^uint32(0), 1, 0}, {0, 1, 0}, {0, 1, ^uint32(0)}, {0, ^uint32(0), 0}, {0, ^uint32(0), 1}, {0, 0, 1}, {0, 0, ^uint32(0)},
+		{-good.Envelopes, -good.Members, -good.Bodies},
+	} {
 		f := *good
-		f.Envelopes, f.Bodies = sections[0], sections[1]
-		require.NotNil(t, f.Expand(&b), sections)
+		f.Envelopes, f.Members, f.Bodies = f.Envelopes+change[0], f.Members+change[1], f.Bodies+change[2]
+		require.NotNil(t, f.Expand(&b, true), change)
+		require.NotNil(t, f.Expand(&b, false), change)
 	}
 	for i := range good.Data {
 		f := *good
 		f.Data = good.Data[:i]
 		if i < len(good.Data)-10 { // before the empty blocks that end the stream
-			require.NotNil(t, f.Expand(&b), "%d bytes", i)
+			require.NotNil(t, f.Expand(&b, true), "%d bytes", i)
 		}
 	}
-	require.Contains(t, (&SnapshotBlock{Envelopes: 3, Data: []byte{7}}).Expand(&b).Message, "corrupt")
+	require.Contains(t, (&SnapshotBlock{Envelopes: 3, Data: []byte{7}}).Expand(&b, true).Message, "corrupt")
 }
 
 // A block of a kilobyte can claim a million objects or label sets. Expand does not
@@ -99,7 +151,7 @@ func TestClaimsOfABlockAllocateNothing(t *testing.T) {
 		var b Block
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		status := parsed.Expand(&b)
+		status := parsed.Expand(&b, true)
 		require.NotNil(t, status, name)
 		require.Contains(t, status.Message, "corrupt", name)
 		runtime.ReadMemStats(&after)
@@ -116,7 +168,7 @@ func TestClaimsOfABlockAllocateNothing(t *testing.T) {
 }
 
 func TestBlockOfMoreThanAMebibyteIsRefused(t *testing.T) {
-	for _, f := range []*SnapshotBlock{{Envelopes: maxBlock + 1}, {Bodies: maxBlock + 1}} {
+	for _, f := range []*SnapshotBlock{{Envelopes: maxBlock + 1}, {Members: maxBlock + 1}, {Bodies: maxBlock + 1}} {
 		_, payload, _, err := Next(f.Append(nil))
 		require.NoError(t, err)
 		require.Error(t, new(SnapshotBlock).Parse(payload))
@@ -126,33 +178,37 @@ func TestBlockOfMoreThanAMebibyteIsRefused(t *testing.T) {
 // FuzzBlock checks that arbitrary sections never panic, and that accepted sections encode
 // to an equal block.
 func FuzzBlock(f *testing.F) {
-	f.Add(blockEnvelopes, blockBodies, 2)
-	f.Add(blockEnvelopes, []byte(nil), 2)
-	f.Fuzz(func(t *testing.T, envelopes, bodies []byte, objects int) {
-		if len(envelopes)+len(bodies) > 60_000 {
+	members := int(sampleFrame.Members)
+	f.Add(blockEnvelopes, blockBodies[:members], blockBodies[members:], 2)
+	f.Add(blockEnvelopes, []byte(nil), []byte(nil), 2)
+	f.Fuzz(func(t *testing.T, envelopes, members, bodies []byte, objects int) {
+		if len(envelopes)+len(members)+len(bodies) > 60_000 {
 			return
 		}
 		frame := SnapshotBlock{
-			Objects: uint32(objects), Envelopes: uint32(len(envelopes)), Bodies: uint32(len(bodies)),
-			Data: storedBlock(append(append([]byte{}, envelopes...), bodies...)),
+			Objects: uint32(objects), Envelopes: uint32(len(envelopes)), Members: uint32(len(members)), Bodies: uint32(len(bodies)),
+			Data: storedBlock(slices.Concat(envelopes, members, bodies)),
 		}
 		var b, again Block
-		if frame.Expand(&b) != nil {
+		if status := frame.Expand(&b, true); status != nil {
 			return
 		}
+		require.Nil(t, frame.Expand(&again, false), "the bodies follow the other sections")
+		require.Equal(t, len(b.Objects), len(again.Objects))
+		require.Equal(t, b.Members, again.Members)
+		requireBodiesOnDemand(t, &frame, &b)
 		for i := range b.Objects {
 			require.NoError(t, b.Objects[i].Envelope.Validate())
 		}
-		first, second := b.AppendSections(nil, nil)
-		if len(bodies) == 0 {
-			second = nil
+		first, second := b.Encode(&frame, nil, nil)
+		if len(members) == 0 {
+			frame.Members, second = 0, nil
 		}
-		frame.Envelopes, frame.Bodies = uint32(len(first)), uint32(len(second))
 		frame.Data = storedBlock(append(first, second...))
 		if len(frame.Data) > 65_000 {
 			return
 		}
-		require.Nil(t, frame.Expand(&again))
+		require.Nil(t, frame.Expand(&again, true))
 		require.Equal(t, b.Objects, again.Objects)
 		require.Equal(t, b.LabelSets, again.LabelSets)
 	})

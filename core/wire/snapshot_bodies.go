@@ -1,6 +1,10 @@
 package wire
 
-import "github.com/watchglass/watchglass/core/api"
+import (
+	"math"
+
+	"github.com/watchglass/watchglass/core/api"
+)
 
 // SnapshotBodies contains the bodies of neighboring objects, which a reader that
 // requested rows first has received without bodies. All objects belong to one
@@ -14,8 +18,11 @@ type SnapshotBodies struct {
 	First        api.Key // key of the first object
 	Objects      uint32
 	Digest       uint64 // see [RowDigest]
-	Bodies       uint32 // bytes of Data before compression; zero if it is not compressed
-	Data         []byte // in the format of the second section of a SnapshotBlock
+	// Data has the last two sections of a SnapshotBlock, compressed unless Bodies is zero.
+	// Members and Bodies are their bytes before compression.
+	Members uint32
+	Bodies  uint32
+	Data    []byte
 }
 
 // Append writes the whole frame.
@@ -26,6 +33,7 @@ func (f *SnapshotBodies) Append(dst []byte) []byte {
 	dst = appendBytes(dst, f.First)
 	dst = appendUvarint(dst, uint64(f.Objects))
 	dst = appendUint64(dst, f.Digest)
+	dst = appendUvarint(dst, uint64(f.Members))
 	dst = appendUvarint(dst, uint64(f.Bodies))
 	dst = appendBytes(dst, f.Data)
 	return end(dst, start)
@@ -39,14 +47,10 @@ func (f *SnapshotBodies) Parse(payload []byte) error {
 	f.First = api.Key(r.string())
 	f.Objects = r.uint32()
 	f.Digest = r.uint64()
+	f.Members = r.uint32()
 	f.Bodies = r.uint32()
 	f.Data = r.bytes()
-	if f.Bodies > maxBlock {
-		r.fail("section of a block beyond 1 MiB")
-	}
-	if f.Objects > maxBlockObjects {
-		r.fail("more than 1024 objects in a block")
-	}
+	checkBlock(&r, f.Objects, 0, f.Members, f.Bodies)
 	return r.done("SnapshotBodies")
 }
 
@@ -64,39 +68,37 @@ func RowDigest(digest uint64, key api.Key, rv api.ResourceVersion) uint64 {
 	return digest
 }
 
-// RowBody is the body of a version, and the base of a delta.
-type RowBody struct {
-	Body api.Body
-	Base Base
-}
-
-// AppendBodies appends the section of the bodies of a block.
-func (b *Block) AppendBodies(dst []byte) []byte {
-	for i := range b.Objects {
-		dst = appendBlockBody(dst, &b.Objects[i])
-	}
-	return dst
-}
-
 // Expand reads the bodies of the given versions, using the memory of b. They are
 // valid until its next use.
 func (f *SnapshotBodies) Expand(b *Block, versions []api.ResourceVersion) ([]RowBody, *api.Status) {
-	section := reader{b: f.Data}
+	sections, ok := f.Data, true
 	if f.Bodies > 0 {
-		b.sections = grow(b.sections, int(f.Bodies))
-		section.b = b.sections
-		if !b.inflater.inflate(b.sections, f.Data) {
-			section.b = nil
-		}
+		ok = b.inflate(f.Members+f.Bodies, f.Data, false)
+		sections = b.sections
 	}
-	b.bodies = b.bodies[:0]
-	for _, rv := range versions {
-		c := Change{ResourceVersion: rv}
-		body := section.blockBody(&c)
-		b.bodies = append(b.bodies, RowBody{body, c.Base})
-	}
-	if section.err != nil || section.left() > 0 {
+	if !ok || !b.readBodies(sections, f.Members, len(versions), versions) {
 		return nil, api.Internal("a block of bodies is corrupt; the missing ones are requested again")
 	}
 	return b.bodies, nil
+}
+
+// readBodies reads the bodies of some objects, and returns false if they are corrupt. It
+// does not check the versions of bases if no versions are given.
+func (b *Block) readBodies(sections []byte, members uint32, objects int, versions []api.ResourceVersion) bool {
+	if int(members) > len(sections) {
+		return false
+	}
+	rest := sections[members:]
+	b.Members, b.bodies = grow(b.Members, objects), b.bodies[:0]
+	err := readMembers(b.Members, sections[:members], uint32(len(rest)))
+	for i := 0; i < objects && err == nil; i++ {
+		rv := api.ResourceVersion(math.MaxUint64)
+		if len(versions) > 0 {
+			rv = versions[i]
+		}
+		var body RowBody
+		body, rest, err = b.Members[i].rowBody(rv, rest)
+		b.bodies = append(b.bodies, body)
+	}
+	return err == nil
 }

@@ -10,16 +10,7 @@ type StoredBlock struct {
 	// Rows has the envelopes of the members, in the format of the first section of a
 	// SnapshotBlock. It is empty if the block itself begins with that section.
 	Rows    []byte
-	Members []StoredMember // in order of their index
-}
-
-// StoredMember is an object of a StoredBlock. The sizes allow an engine to store the
-// object without decompressing its body.
-type StoredMember struct {
-	Index    uint32              // of the object in the block
-	Body     uint32              // bytes of the body
-	Base     api.ResourceVersion // of the base if the body is a delta, otherwise zero
-	BaseBody uint32              // bytes of the body of the base
+	Members []uint32 // ascending indices of objects of the block
 }
 
 // Append writes the whole frame.
@@ -27,19 +18,15 @@ func (f *StoredBlock) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeStoredBlock)
 	dst = appendUvarint(dst, uint64(f.Block.Objects))
 	dst = appendUvarint(dst, uint64(f.Block.Before))
+	dst = appendUvarint(dst, uint64(f.Block.Members))
 	dst = appendUvarint(dst, uint64(f.Block.Bodies))
 	dst = appendBytes(dst, f.Block.Data)
 	dst = appendBytes(dst, f.Rows)
 	dst = appendUvarint(dst, uint64(len(f.Members)))
 	next := uint32(0)
-	for _, m := range f.Members {
-		dst = appendUvarint(dst, uint64(m.Index-next))
-		next = m.Index + 1
-		dst = appendUvarint(dst, uint64(m.Body))
-		dst = appendUvarint(dst, uint64(m.Base))
-		if m.Base != 0 {
-			dst = appendUvarint(dst, uint64(m.BaseBody))
-		}
+	for _, index := range f.Members {
+		dst = appendUvarint(dst, uint64(index-next))
+		next = index + 1
 	}
 	return end(dst, start)
 }
@@ -50,67 +37,56 @@ func (f *StoredBlock) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.Block.Objects = r.uint32()
 	f.Block.Before = r.uint32()
+	f.Block.Members = r.uint32()
 	f.Block.Bodies = r.uint32()
 	f.Block.Data = r.bytes()
 	f.Rows = r.bytes()
-	if f.Block.Before > maxBlock || f.Block.Bodies > maxBlock {
-		r.fail("section of a block beyond 1 MiB")
-	}
-	if f.Block.Objects > maxBlockObjects {
-		r.fail("more than 1024 objects in a block")
-	}
-	f.Members = grow(f.Members, r.count(3))
+	checkBlock(&r, f.Block.Objects, f.Block.Before, f.Block.Members, f.Block.Bodies)
+	f.Members = grow(f.Members, r.count(1))
 	next := uint64(0)
 	for i := range f.Members {
-		m := &f.Members[i]
-		r.storedMember(m)
-		index := next + uint64(m.Index)
-		if index >= uint64(f.Block.Objects) || uint64(m.Body)+uint64(m.BaseBody) > uint64(f.Block.Bodies) {
+		f.Members[i] = r.uint32()
+		index := next + uint64(f.Members[i])
+		if index >= uint64(f.Block.Objects) {
 			r.fail("member beyond its block")
 		}
-		m.Index, next = uint32(index), index+1
+		f.Members[i], next = uint32(index), index+1
 	}
 	return r.done("StoredBlock")
 }
 
-// storedMember reads a member. Its Index is relative to that of the previous member.
-func (r *reader) storedMember(m *StoredMember) {
-	*m = StoredMember{Index: r.uint32(), Body: r.uint32(), Base: r.rv()}
-	if m.Base != 0 {
-		m.BaseBody = r.uint32()
-	}
-	if m.Body == 0 || (m.Base == 0) != (m.BaseBody == 0) {
-		r.fail("member without a body")
-	}
-}
-
 // Expand reads the envelopes of the members into b, in order, and reuses its memory. They
-// have no bodies, and are valid until the next call. It does not decompress the bodies.
+// are valid until the next call. It does not decompress the bodies.
 func (f *StoredBlock) Expand(b *Block) *api.Status {
-	section, objects := f.Rows, len(f.Members)
-	if f.Block.Before > 0 {
-		b.sections = grow(b.sections, int(f.Block.Before))
-		if !b.inflater.inflate(b.sections, f.Block.Data) {
-			return api.Internal("a persisted block is corrupt: it does not decompress")
-		}
-		section, objects = b.sections, int(f.Block.Objects)
+	if !b.inflate(f.Block.Before+f.Block.Members, f.Block.Data, true) {
+		return api.Internal("a persisted block is corrupt: it does not decompress")
 	}
-	envelopes := reader{b: section}
-	b.parse(&envelopes, &reader{}, objects)
-	if err := envelopes.done("envelopes"); err != nil {
+	all := f.Block.Before > 0 // the envelopes are those of all objects of the block
+	envelopes, objects := f.Rows, len(f.Members)
+	if all {
+		envelopes, objects = b.sections[:f.Block.Before], int(f.Block.Objects)
+	}
+	err := b.parse(envelopes, objects)
+	if err == nil {
+		b.Members = grow(b.Members, int(f.Block.Objects))
+		err = readMembers(b.Members, b.sections[f.Block.Before:], f.Block.Bodies)
+	}
+	if err == nil {
+		for i, index := range f.Members { // an index is at least its position
+			if b.Members[i] = b.Members[index]; b.Members[i].Size == 0 {
+				err = api.Protocol("a member without a body")
+			}
+			if all {
+				b.Objects[i] = b.Objects[index]
+			}
+		}
+		b.Objects, b.Members = b.Objects[:len(f.Members)], b.Members[:len(f.Members)]
+	}
+	if err == nil {
+		err = b.addBodies(len(envelopes), nil)
+	}
+	if err != nil {
 		return api.Internal("a persisted block is corrupt: " + api.AsStatus(err).Message)
-	}
-	if f.Block.Before > 0 {
-		for i, m := range f.Members {
-			b.Objects[i] = b.Objects[m.Index] // an index is at least its position
-		}
-		b.Objects = b.Objects[:len(f.Members)]
-	}
-	for i, m := range f.Members {
-		if m.Base >= b.Objects[i].ResourceVersion {
-			return api.Internal("a persisted block is corrupt: a base is not older than its delta")
-		}
-		b.Objects[i].Base.ResourceVersion = m.Base
 	}
 	return nil
 }

@@ -62,10 +62,10 @@ func expand(frame wire.Frame) (content [][]byte, err error) {
 	var b wire.Block
 	switch f := frame.(type) {
 	case *wire.SnapshotBlock:
-		if status := f.Expand(&b); status != nil {
+		if status := f.Expand(&b, true); status != nil {
 			return nil, status
 		}
-		envelopes, bodies := b.AppendSections(nil, nil)
+		envelopes, bodies := b.Encode(&wire.SnapshotBlock{}, nil, nil)
 		content = [][]byte{envelopes, bodies}
 	case *wire.SnapshotBodies:
 		versions := make([]api.ResourceVersion, f.Objects)

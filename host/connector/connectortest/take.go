@@ -133,7 +133,7 @@ func takePart(s *Subscription, f *wire.SnapshotPart) error {
 // the block.
 func takeBlock(s *Subscription, f *wire.SnapshotBlock) error {
 	var b wire.Block
-	if status := f.Expand(&b); status != nil {
+	if status := f.Expand(&b, true); status != nil {
 		return status
 	}
 	for i := range b.Objects {

@@ -1,0 +1,89 @@
+package wire
+
+import "github.com/watchglass/watchglass/core/api"
+
+// Member describes the body of an object of a block. If the body is a delta, its base
+// precedes it in the section of the bodies.
+type Member struct {
+	Codec     api.Codec
+	BaseCodec api.Codec           // codec of the base if the body is a delta
+	Behind    api.ResourceVersion // version of the object minus that of the base
+	Size      uint32              // bytes of the body
+	BaseSize  uint32              // bytes of the body of the base
+}
+
+// RowBody is the body of a version, and the base of a delta.
+type RowBody struct {
+	Body api.Body
+	Base Base
+}
+
+// AppendBodies appends the members and the bodies of a block. It returns the bytes of the
+// members.
+func (b *Block) AppendBodies(dst []byte) (sections []byte, members int) {
+	start := len(dst)
+	for i := range b.Objects {
+		c := &b.Objects[i]
+		body := c.Envelope.Body()
+		dst = append(dst, byte(body.Codec))
+		if body.Codec == api.Delta {
+			dst = appendUvarint(dst, uint64(c.ResourceVersion-c.Base.ResourceVersion))
+			dst = append(dst, byte(c.Base.Body.Codec))
+			dst = appendUvarint(dst, uint64(len(c.Base.Body.Data)))
+		}
+		dst = appendUvarint(dst, uint64(len(body.Data)))
+	}
+	members = len(dst) - start
+	for i := range b.Objects {
+		c := &b.Objects[i]
+		body := c.Envelope.Body()
+		if body.Codec == api.Delta {
+			dst = append(dst, c.Base.Body.Data...)
+		}
+		dst = append(dst, body.Data...)
+	}
+	return dst, members
+}
+
+// readMembers reads a section of members whose bodies have as many bytes as given.
+func readMembers(list []Member, section []byte, bodies uint32) error {
+	r, total := reader{b: section}, uint64(0)
+	for i := range list {
+		m := Member{Codec: api.Codec(r.byte())}
+		if m.Codec == api.Delta {
+			m.Behind = r.rv()
+			m.BaseCodec = api.Codec(r.byte())
+			if m.BaseCodec == api.NoBody || m.BaseCodec >= api.Delta {
+				r.fail("body that cannot be a base")
+			}
+			m.BaseSize = r.uint32()
+		}
+		m.Size = r.uint32()
+		if m.Codec > api.Delta || m.Codec == api.NoBody && m.Size > 0 {
+			r.fail("unknown codec")
+		}
+		total += uint64(m.Size) + uint64(m.BaseSize)
+		list[i] = m
+	}
+	if total != uint64(bodies) {
+		r.fail("bodies of another size")
+	}
+	return r.done("members")
+}
+
+// rowBody returns the body of a version, and the rest of the bodies. Without bodies, the
+// data is empty. [readMembers] has checked the sizes.
+func (m *Member) rowBody(rv api.ResourceVersion, bodies []byte) (body RowBody, rest []byte, err error) {
+	body.Body.Codec = m.Codec
+	if m.Codec == api.Delta {
+		if m.Behind == 0 || m.Behind >= rv {
+			return body, nil, api.Protocol("a base that is not older than its delta")
+		}
+		body.Base = Base{ResourceVersion: rv - m.Behind, Body: api.Body{Codec: m.BaseCodec}}
+	}
+	if len(bodies) > 0 {
+		body.Base.Body.Data, bodies = bodies[:m.BaseSize], bodies[m.BaseSize:]
+		body.Body.Data, bodies = bodies[:m.Size], bodies[m.Size:]
+	}
+	return body, bodies, nil
+}
