@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"testing/fstest"
 	"time"
 
 	"github.com/watchglass/watchglass/core/api"
@@ -94,7 +95,7 @@ func startConnector(ctx context.Context, objects, shards int) (*connectorSide, e
 	}
 	s.empty = liveMemory()
 	s.connector = connector.New(connector.Config{Source: s.source, Logger: quiet, Session: session.Config{ProgressMillis: noProgress}})
-	if s.server, err = server.New(server.Config{Connector: s.connector, Logger: quiet}); err != nil {
+	if s.server, err = server.New(server.Config{Connector: s.connector, Logger: quiet, Page: fstest.MapFS{}}); err != nil {
 		return nil, err
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
