@@ -37,7 +37,7 @@ func messageOf(subscription uint32, blocks int, body func(int) []byte) (message 
 			must(w.Flush())
 		}
 		must(w.Close())
-		f.Data = data.Bytes()
+		f.Data = append(f.Data, data.Bytes()...)
 		message = f.Append(message)
 	}
 	return message

@@ -347,9 +347,10 @@ func TestChangesBetweenRowAndBody(t *testing.T) {
 func TestBodiesOfOtherVersionsAreNotApplied(t *testing.T) {
 	r := newRowsRig(t, wire.Config{})
 	r.untilRows()
-	section, members := (&wire.Block{Objects: []wire.Change{{Envelope: rowPod("ns39/p", 40).Envelope}}}).AppendBodies(nil)
+	block := &wire.Block{Objects: []wire.Change{{Envelope: rowPod("ns39/p", 40).Envelope}}}
+	members := block.AppendMembers(nil)
 	f := wire.SnapshotBodies{
-		Subscription: 1, First: "ns39/p", Objects: 1, Digest: wire.RowDigest(0, "ns39/p", 39), Members: uint32(members), Data: section,
+		Subscription: 1, First: "ns39/p", Objects: 1, Digest: wire.RowDigest(0, "ns39/p", 39), Members: uint32(len(members)), Data: append(members, block.AppendBodies(nil)...),
 	}
 	loaded := r.state.Bodies
 	r.deliver(f.Append(nil))

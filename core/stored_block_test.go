@@ -237,7 +237,7 @@ func storedSiblings() *wire.StoredBlock {
 	}
 	var frame wire.SnapshotBlock
 	envelopes, bodies := block.Encode(&frame, nil, nil)
-	frame.Data, _ = deflate.Sections(nil, envelopes, bodies)
+	frame.Data, _ = deflate.Sections(frame.Data, envelopes, bodies)
 	f.Block = frame.BlockBodies()
 	return f
 }

@@ -25,7 +25,7 @@ func block(label string, list ...string) *wire.SnapshotBlock {
 func encoded(b *wire.Block) *wire.SnapshotBlock {
 	f := &wire.SnapshotBlock{}
 	envelopes, bodies := b.Encode(f, nil, nil)
-	f.Data, _ = deflate.Sections(nil, envelopes, bodies)
+	f.Data, _ = deflate.Sections(f.Data, envelopes, bodies)
 	return f
 }
 

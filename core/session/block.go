@@ -75,7 +75,7 @@ func (s *subscription) appendBlock(message []byte) []byte {
 func (s *subscription) sendEncoded(message []byte, first store.Ref, block *encodedBlock) []byte {
 	f := block.frame
 	if s.omitsBodies() {
-		f.Members, f.Bodies, f.Data = 0, 0, f.Data[:block.envelopesEnd]
+		f.Members, f.Bodies, f.Data = 0, 0, f.Data[f.Members:][:block.envelopesEnd]
 	}
 	return s.sendBlock(message, first, &f)
 }
@@ -136,7 +136,7 @@ func (s *subscription) encodeBlock(refs []store.Ref) *encodedBlock {
 	}
 	encoded := &encodedBlock{}
 	f.Envelopes, f.Bodies = block.Encode(&encoded.frame, f.Envelopes[:0], f.Bodies[:0])
-	f.Bytes, encoded.envelopesEnd = s.session.cfg.Deflate(f.Bytes[:0], f.Envelopes, f.Bodies)
+	f.Bytes, encoded.envelopesEnd = s.session.cfg.Deflate(append(f.Bytes[:0], encoded.frame.Data...), f.Envelopes, f.Bodies)
 	encoded.frame.Data = append([]byte(nil), f.Bytes...)
 	s.storeBlock(refs, encoded)
 	return encoded
@@ -238,13 +238,15 @@ func (s *subscription) encodeBodies(refs []store.Ref, compress bool) wire.Snapsh
 		})
 	}
 	f.Changes = block.Objects
-	var members int
-	f.Bodies, members = block.AppendBodies(f.Bodies[:0])
-	out.Members = uint32(members)
-	if out.Data = f.Bodies; compress {
-		out.Bodies = uint32(len(f.Bodies) - members)
-		f.Bytes, _ = s.session.cfg.Deflate(f.Bytes[:0], nil, f.Bodies)
-		out.Data = f.Bytes
+	members := block.AppendMembers(nil)
+	f.Bodies = block.AppendBodies(f.Bodies[:0])
+	f.Bytes = append(f.Bytes[:0], members...)
+	if out.Members = uint32(len(members)); compress {
+		out.Bodies = uint32(len(f.Bodies))
+		f.Bytes, _ = s.session.cfg.Deflate(f.Bytes, nil, f.Bodies)
+	} else {
+		f.Bytes = append(f.Bytes, f.Bodies...)
 	}
+	out.Data = f.Bytes
 	return out
 }

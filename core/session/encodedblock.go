@@ -10,7 +10,7 @@ import (
 // encodedBlock is a cached block of a snapshot.
 type encodedBlock struct {
 	// frame is the frame for readers with bodies, without the subscription. The
-	// first envelopesEnd bytes of its data contain the envelopes.
+	// first envelopesEnd bytes of its stream contain the envelopes.
 	frame        wire.SnapshotBlock
 	envelopesEnd int
 	// bodies is the frame for readers that have the rows, without the subscription.

@@ -80,7 +80,7 @@ func hasDifference(payload []byte) bool {
 
 // snapshotBlock truncates the bodies of a block of a snapshot. Its rows stay readable.
 func (b *bodyFaults) snapshotBlock(arrives, frame []byte, f *wire.SnapshotBlock) []byte {
-	rows := 0
+	rows := int(f.Members)
 	for !expandsBlock(f, rows, false) {
 		rows++
 	}

@@ -54,9 +54,9 @@ func compressed(list []sibling) wire.BlockBodies {
 		b.Objects = append(b.Objects, c)
 	}
 	before := []byte("the envelopes of the block")
-	bodies, members := b.AppendBodies(nil)
-	data, _ := deflate.Sections(nil, before, bodies)
-	return wire.BlockBodies{Data: data, Before: uint32(len(before)), Members: uint32(members), Bodies: uint32(len(bodies) - members), Objects: uint32(len(list))}
+	bodies, members := b.AppendBodies(nil), b.AppendMembers(nil)
+	data, _ := deflate.Sections(members, before, bodies)
+	return wire.BlockBodies{Data: data, Before: uint32(len(before)), Members: uint32(len(members)), Bodies: uint32(len(bodies)), Objects: uint32(len(list))}
 }
 
 // putSibling stores a sibling, as member i of the open block unless block is zero.

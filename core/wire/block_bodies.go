@@ -5,9 +5,9 @@ import "github.com/watchglass/watchglass/core/api"
 // BlockBodies are the bodies of a block, compressed as received. Member 2i is the body
 // of object i. If it is a delta, member 2i+1 is its base.
 type BlockBodies struct {
-	Data    []byte // a deflate stream
-	Before  uint32 // its bytes before the members, decompressed
-	Members uint32 // bytes of the members, decompressed
+	Data    []byte // the members, and a deflate stream
+	Members uint32 // bytes of the members
+	Before  uint32 // bytes of the stream before the bodies, decompressed
 	Bodies  uint32 // bytes of the bodies, decompressed
 	Objects uint32
 }
@@ -30,8 +30,8 @@ type BodyExpander struct{ block Block }
 // block is corrupt. The versions of bases are not checked.
 func (x *BodyExpander) Expand(b *BlockBodies) bool {
 	x.block.bodies = x.block.bodies[:0]
-	return x.block.inflate(b.Before+b.Members+b.Bodies, b.Data, false) &&
-		x.block.readBodies(x.block.sections[b.Before:], b.Members, int(b.Objects), nil)
+	return x.block.inflate(b.Before+b.Bodies, b.Data[b.Members:]) &&
+		x.block.readBodies(b.Data[:b.Members], x.block.sections[b.Before:], int(b.Objects), nil)
 }
 
 // Member returns a body of the block that was decompressed last. It is valid until the

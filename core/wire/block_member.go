@@ -18,22 +18,38 @@ type RowBody struct {
 	Base Base
 }
 
-// AppendBodies appends the members and the bodies of a block. It returns the bytes of the
-// members.
-func (b *Block) AppendBodies(dst []byte) (sections []byte, members int) {
-	start := len(dst)
+// AppendMembers appends the members of a block.
+func (b *Block) AppendMembers(dst []byte) []byte {
 	for i := range b.Objects {
 		c := &b.Objects[i]
 		body := c.Envelope.Body()
-		dst = append(dst, byte(body.Codec))
+		dst = appendSized(dst, body)
 		if body.Codec == api.Delta {
 			dst = appendUvarint(dst, uint64(c.ResourceVersion-c.Base.ResourceVersion))
-			dst = append(dst, byte(c.Base.Body.Codec))
-			dst = appendUvarint(dst, uint64(len(c.Base.Body.Data)))
+			dst = appendSized(dst, c.Base.Body)
 		}
-		dst = appendUvarint(dst, uint64(len(body.Data)))
 	}
-	members = len(dst) - start
+	return dst
+}
+
+// codecBits is the number of bits of a codec next to a size.
+const codecBits = 2
+
+// appendSized appends the codec and the size of a body.
+func appendSized(dst []byte, body api.Body) []byte {
+	return appendUvarint(dst, uint64(len(body.Data))<<codecBits|uint64(body.Codec))
+}
+
+func (r *reader) sized() (api.Codec, uint32) {
+	v := r.uvarint()
+	if v>>codecBits > maxBlock {
+		r.fail("body of more than 1 MiB")
+	}
+	return api.Codec(v & (1<<codecBits - 1)), uint32(v >> codecBits)
+}
+
+// AppendBodies appends the section of the bodies of a block.
+func (b *Block) AppendBodies(dst []byte) []byte {
 	for i := range b.Objects {
 		c := &b.Objects[i]
 		body := c.Envelope.Body()
@@ -42,25 +58,23 @@ func (b *Block) AppendBodies(dst []byte) (sections []byte, members int) {
 		}
 		dst = append(dst, body.Data...)
 	}
-	return dst, members
+	return dst
 }
 
-// readMembers reads a section of members whose bodies have as many bytes as given.
-func readMembers(list []Member, section []byte, bodies uint32) error {
-	r, total := reader{b: section}, uint64(0)
+// readMembers reads members whose bodies have as many bytes as given.
+func readMembers(list []Member, members []byte, bodies uint32) error {
+	r, total := reader{b: members}, uint64(0)
 	for i := range list {
-		m := Member{Codec: api.Codec(r.byte())}
-		if m.Codec == api.Delta {
+		m := Member{}
+		if m.Codec, m.Size = r.sized(); m.Codec == api.Delta {
 			m.Behind = r.rv()
-			m.BaseCodec = api.Codec(r.byte())
-			if m.BaseCodec == api.NoBody || m.BaseCodec >= api.Delta {
+			m.BaseCodec, m.BaseSize = r.sized()
+			if m.BaseCodec == api.NoBody || m.BaseCodec == api.Delta {
 				r.fail("body that cannot be a base")
 			}
-			m.BaseSize = r.uint32()
 		}
-		m.Size = r.uint32()
-		if m.Codec > api.Delta || m.Codec == api.NoBody && m.Size > 0 {
-			r.fail("unknown codec")
+		if m.Codec == api.NoBody && m.Size > 0 {
+			r.fail("body without a codec")
 		}
 		total += uint64(m.Size) + uint64(m.BaseSize)
 		list[i] = m

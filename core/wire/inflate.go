@@ -9,7 +9,6 @@ type inflater struct {
 	n    uint   // number of these bits
 	dst  []byte
 	d    int
-	rest bool // the stream may continue after dst
 
 	literals, distances huffman
 }
@@ -57,10 +56,9 @@ func distance(i uint) (base int, bits uint) {
 }
 
 // inflate fills dst. It returns false if the stream is invalid or truncated, and
-// does not read the bytes that follow the stream. Unless rest is set, a block of the
-// stream must not continue after dst.
-func (f *inflater) inflate(dst, src []byte, rest bool) bool {
-	f.src, f.s, f.bits, f.n, f.dst, f.d, f.rest = src, 0, 0, 0, dst, 0, rest
+// does not read the bytes that follow the stream.
+func (f *inflater) inflate(dst, src []byte) bool {
+	f.src, f.s, f.bits, f.n, f.dst, f.d = src, 0, 0, 0, dst, 0
 	for last := false; f.d < len(dst); {
 		if last {
 			return false
@@ -120,7 +118,7 @@ func (f *inflater) stored() bool {
 	}
 	from := f.s - int(f.n/8)
 	f.bits, f.n = 0, 0
-	if from > len(f.src) || n > len(f.src)-from || n > len(f.dst)-f.d && !f.rest {
+	if from > len(f.src) || n > len(f.src)-from || n > len(f.dst)-f.d {
 		return false
 	}
 	f.s = from + n
@@ -318,22 +316,13 @@ func (f *inflater) block() bool {
 		back, extra := distance(e >> 4)
 		back += int(bits & (1<<extra - 1))
 		bits, n = bits>>extra, n-extra
-		if back > d || length > len(f.dst)-d && !f.rest {
+		if back > d || length > len(f.dst)-d {
 			break
 		}
-		if d = f.copy(d, back, length); d == len(f.dst) && f.rest {
-			break
+		for end := d + length; d < end; { // an overlapping copy repeats its own output
+			d += copy(f.dst[d:end], f.dst[d-back:d])
 		}
 	}
 	f.bits, f.n, f.d = bits, n, d
-	return ok || f.rest && d == len(f.dst)
-}
-
-// copy repeats earlier output at d, up to the end of dst, and returns the new end.
-func (f *inflater) copy(d, back, n int) int {
-	end := min(d+n, len(f.dst))
-	for d < end { // an overlapping copy repeats its own output
-		d += copy(f.dst[d:end], f.dst[d-back:d])
-	}
-	return d
+	return ok
 }

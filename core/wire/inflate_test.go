@@ -51,7 +51,7 @@ func TestInflateDecodesWhatTheStandardLibraryEncodes(t *testing.T) {
 	for _, text := range texts() {
 		for _, level := range []int{flate.NoCompression, flate.BestSpeed, 6, flate.BestCompression, flate.HuffmanOnly} {
 			got := make([]byte, len(text))
-			require.True(t, f.inflate(got, deflated(t, level, text), false), "%d bytes at level %d", len(text), level)
+			require.True(t, f.inflate(got, deflated(t, level, text)), "%d bytes at level %d", len(text), level)
 			require.True(t, bytes.Equal(text, got), "%d bytes at level %d", len(text), level)
 		}
 	}
@@ -63,7 +63,7 @@ func TestInflateNeedsTheStreamOnlyUpToTheEndOfTheOutput(t *testing.T) {
 		stream := deflated(t, 6, text, []byte("more"))
 		start := stream[:bytes.LastIndex(stream, []byte{0, 0, 0xff, 0xff})]
 		got := make([]byte, len(text))
-		require.True(t, f.inflate(got, start, false))
+		require.True(t, f.inflate(got, start))
 		require.True(t, bytes.Equal(text, got))
 	}
 }
@@ -76,29 +76,10 @@ func TestInflateRefusesATruncatedStream(t *testing.T) {
 		got := make([]byte, len(text))
 		end := bytes.LastIndex(stream[:len(stream)-5], []byte{0, 0, 0xff, 0xff}) // position of the flush; an empty block follows
 		for i := range end - 1 {
-			require.False(t, f.inflate(got, stream[:i], false), "%d of %d bytes", i, len(stream))
+			require.False(t, f.inflate(got, stream[:i]), "%d of %d bytes", i, len(stream))
 		}
-		require.False(t, f.inflate(make([]byte, len(text)+1), stream, false), "more than the stream contains")
-		require.False(t, f.inflate(got[1:], stream, false), "less than a block contains")
-	}
-}
-
-// A prefix of the output may end anywhere in a block of the stream.
-func TestInflateReturnsAPrefix(t *testing.T) {
-	var f inflater
-	for _, text := range texts() {
-		for _, level := range []int{flate.NoCompression, flate.BestSpeed, 6} {
-			stream := deflated(t, level, text)
-			for n := 0; n <= len(text); n += 1 + n/3 {
-				got := make([]byte, n)
-				require.True(t, f.inflate(got, stream, true), "%d of %d bytes at level %d", n, len(text), level)
-				require.True(t, bytes.Equal(text[:n], got), "%d of %d bytes at level %d", n, len(text), level)
-			}
-			require.False(t, f.inflate(make([]byte, len(text)+1), stream, true), "more than the stream contains")
-			if len(text) > 100 {
-				require.False(t, f.inflate(make([]byte, len(text)), stream[:len(stream)/2], true), "a truncated stream")
-			}
-		}
+		require.False(t, f.inflate(make([]byte, len(text)+1), stream), "more than the stream contains")
+		require.False(t, f.inflate(got[1:], stream), "less than a block contains")
 	}
 }
 
@@ -116,18 +97,10 @@ func FuzzInflate(f *testing.F) {
 		}
 		var ours inflater
 		got := make([]byte, n)
-		ok := ours.inflate(got, stream, false)
+		ok := ours.inflate(got, stream)
 		want, err := io.ReadAll(flate.NewReader(bytes.NewReader(stream)))
 		if ok && !bytes.HasPrefix(want, got) && err == nil {
 			t.Errorf("decoded %x to %x, want %x", stream, got, want)
-		}
-		prefix := make([]byte, n)
-		if ours.inflate(prefix, stream, true) {
-			if err == nil && !bytes.HasPrefix(want, prefix) {
-				t.Errorf("decoded %x to %x, want a prefix of %x", stream, prefix, want)
-			}
-		} else if ok || err == nil && n <= len(want) {
-			t.Errorf("did not decode %d bytes of %x, want %x", n, stream, want)
 		}
 		if !ok && err == nil && len(want) == n {
 			t.Errorf("did not decode %x, want %x", stream, want)
@@ -142,6 +115,6 @@ func BenchmarkInflate(b *testing.B) {
 	var f inflater
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
-		f.inflate(got, stream, false)
+		f.inflate(got, stream)
 	}
 }

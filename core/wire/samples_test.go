@@ -46,8 +46,7 @@ var sampleBlock = Block{
 	},
 }
 
-// sampleFrame has the sizes of the sections of sampleBlock, which follow. The bodies begin
-// with the members.
+// sampleFrame has the fields and the members of sampleBlock, whose sections follow.
 var (
 	sampleFrame                 SnapshotBlock
 	blockEnvelopes, blockBodies = sampleBlock.Encode(&sampleFrame, nil, nil)
@@ -57,6 +56,11 @@ var (
 func storedBlock(data []byte) []byte {
 	n := len(data)
 	return append([]byte{1, byte(n), byte(n >> 8), ^byte(n), ^byte(n >> 8)}, data...)
+}
+
+// sampleData returns the data of a block with the given sections.
+func sampleData(sections ...[]byte) []byte {
+	return slices.Concat(sampleFrame.Data, storedBlock(slices.Concat(sections...)))
 }
 
 func envelope(o api.Object) Envelope { return AppendEnvelope(nil, &o) }
@@ -191,9 +195,9 @@ var samples = []sample{
 	{"", &Checksum{Sum: math.MaxUint32}},
 	{"", &Fragment{Rest: 1_336_000, Data: []byte("\x16\xff\x00 and so on")}},
 	{"last", &Fragment{Data: []byte{0}}},
-	{"", &SnapshotBlock{Subscription: 1, Objects: 2, Envelopes: sampleFrame.Envelopes, Members: sampleFrame.Members, Bodies: sampleFrame.Bodies, Data: storedBlock(append(slices.Clone(blockEnvelopes), blockBodies...))}},
-	{"", &SnapshotBodies{Subscription: 1, First: "default/web-1", Objects: 2, Digest: math.MaxUint64 - 1, Members: sampleFrame.Members, Bodies: sampleFrame.Bodies, Data: storedBlock(blockBodies)}},
-	{"plain", &SnapshotBodies{Subscription: 1, First: "default/web-1", Objects: 2, Digest: 1, Members: sampleFrame.Members, Data: blockBodies}},
+	{"", &SnapshotBlock{Subscription: 1, Objects: 2, Envelopes: sampleFrame.Envelopes, Members: sampleFrame.Members, Bodies: sampleFrame.Bodies, Data: sampleData(blockEnvelopes, blockBodies)}},
+	{"", &SnapshotBodies{Subscription: 1, First: "default/web-1", Objects: 2, Digest: math.MaxUint64 - 1, Members: sampleFrame.Members, Bodies: sampleFrame.Bodies, Data: sampleData(blockBodies)}},
+	{"plain", &SnapshotBodies{Subscription: 1, First: "default/web-1", Objects: 2, Digest: 1, Members: sampleFrame.Members, Data: slices.Concat(sampleFrame.Data, blockBodies)}},
 	{"last", &SnapshotBodies{Subscription: 1, Last: true}},
 	{"metadata", &SnapshotBlock{Subscription: 1, Objects: 2, Envelopes: uint32(len(blockEnvelopes)), Data: storedBlock(blockEnvelopes)}},
 
@@ -202,11 +206,11 @@ var samples = []sample{
 	{"", savedSubscription},
 	{"zero", &SavedSubscription{}},
 	{"", &StoredBlock{
-		Block:   BlockBodies{Objects: 2, Before: sampleFrame.Envelopes, Members: sampleFrame.Members, Bodies: sampleFrame.Bodies, Data: storedBlock(append(slices.Clone(blockEnvelopes), blockBodies...))},
+		Block:   BlockBodies{Objects: 2, Before: sampleFrame.Envelopes, Members: sampleFrame.Members, Bodies: sampleFrame.Bodies, Data: sampleData(blockEnvelopes, blockBodies)},
 		Members: []uint32{1},
 	}},
 	{"rows", &StoredBlock{
-		Block: BlockBodies{Objects: 2, Members: sampleFrame.Members, Bodies: sampleFrame.Bodies, Data: storedBlock(blockBodies)},
+		Block: BlockBodies{Objects: 2, Members: sampleFrame.Members, Bodies: sampleFrame.Bodies, Data: sampleData(blockBodies)},
 		Rows:  blockEnvelopes, Members: []uint32{0, 1},
 	}},
 

@@ -15,16 +15,16 @@ const maxBlockObjects = 1 << 10
 // compressed together. All of them belong to one namespace, or to the cluster
 // scope.
 //
-// Data is one deflate stream of three sections: the envelopes, the members, which
-// describe the bodies, and the bodies. A reader stores an object without decompressing
-// its body. The last two sections are omitted for metadata only; Members and Bodies are
-// then zero.
+// Data begins with the members, which describe the bodies. One deflate stream of two
+// sections follows: the envelopes, and the bodies. A reader stores an object without
+// decompressing its body. For metadata only, the members and the bodies are omitted;
+// Members and Bodies are then zero.
 type SnapshotBlock struct {
 	Subscription uint32
 	Objects      uint32 // number of objects
 	Envelopes    uint32 // bytes of the first section before compression
-	Members      uint32 // bytes of the second section before compression
-	Bodies       uint32 // bytes of the third section before compression
+	Members      uint32 // bytes of the members
+	Bodies       uint32 // bytes of the second section before compression
 	Data         []byte
 }
 
@@ -49,14 +49,17 @@ func (f *SnapshotBlock) Parse(payload []byte) error {
 	f.Members = r.uint32()
 	f.Bodies = r.uint32()
 	f.Data = r.bytes()
-	checkBlock(&r, f.Objects, f.Envelopes, f.Members, f.Bodies)
+	checkBlock(&r, f.Objects, f.Envelopes, f.Members, f.Bodies, f.Data)
 	return r.done("SnapshotBlock")
 }
 
-// checkBlock checks the number of objects of a block, and the sizes of its sections.
-func checkBlock(r *reader, objects, envelopes, members, bodies uint32) {
-	if envelopes > maxBlock || members > maxBlock || bodies > maxBlock {
+// checkBlock checks the sizes of a block.
+func checkBlock(r *reader, objects, envelopes, members, bodies uint32, data []byte) {
+	if envelopes > maxBlock || bodies > maxBlock {
 		r.fail("section of a block beyond 1 MiB")
+	}
+	if int(members) > len(data) {
+		r.fail("members beyond the end of a block")
 	}
 	if objects > maxBlockObjects {
 		r.fail("more than 1024 objects in a block")
@@ -82,16 +85,13 @@ type Block struct {
 // minBlockObject is the length of the shortest object in the first section.
 const minBlockObject = 3 + minEnvelope
 
-// Encode sets Objects and the sizes of the sections of a frame, and appends the sections
-// to two buffers: the envelopes, and the members with the bodies. Deltas must include the
-// bodies of their bases.
+// Encode sets the fields of a frame, and appends the sections to two buffers. The caller
+// appends the compressed sections to Data. Deltas must include the bodies of their bases.
 func (b *Block) Encode(f *SnapshotBlock, envelopes, bodies []byte) (first, second []byte) {
-	first = b.AppendEnvelopes(envelopes)
-	second, members := b.AppendBodies(bodies)
-	f.Objects = uint32(len(b.Objects))
-	f.Envelopes = uint32(len(first) - len(envelopes))
-	f.Members = uint32(members)
-	f.Bodies = uint32(len(second) - len(bodies) - members)
+	f.Data = b.AppendMembers(nil)
+	first, second = b.AppendEnvelopes(envelopes), b.AppendBodies(bodies)
+	f.Objects, f.Members = uint32(len(b.Objects)), uint32(len(f.Data))
+	f.Envelopes, f.Bodies = uint32(len(first)-len(envelopes)), uint32(len(second)-len(bodies))
 	return first, second
 }
 
@@ -116,24 +116,23 @@ func (b *Block) AppendEnvelopes(envelopes []byte) []byte {
 }
 
 // Expand decompresses the objects into b, and reuses its memory. They are valid until the
-// next call. Without bodies it decompresses only the first two sections. The error
-// describes the defect of the block.
+// next call. Without bodies it decompresses only the envelopes. The error describes the
+// defect of the block.
 func (f *SnapshotBlock) Expand(b *Block, bodies bool) *api.Status {
-	rows := f.Envelopes + f.Members
-	n := rows
+	n := f.Envelopes
 	if bodies {
 		n += f.Bodies
 	}
-	if !b.inflate(n, f.Data, !bodies) {
+	if !b.inflate(n, f.Data[f.Members:]) {
 		return api.Internal("a block of the snapshot is corrupt: it does not decompress")
 	}
 	err := b.parse(b.sections[:f.Envelopes], int(f.Objects))
 	if err == nil && f.Members+f.Bodies > 0 {
 		b.Members = grow(b.Members, len(b.Objects))
-		err = readMembers(b.Members, b.sections[f.Envelopes:rows], f.Bodies)
+		err = readMembers(b.Members, f.Data[:f.Members], f.Bodies)
 	}
 	if err == nil {
-		err = b.addBodies(int(f.Envelopes), b.sections[rows:])
+		err = b.addBodies(int(f.Envelopes), b.sections[f.Envelopes:])
 	}
 	if err != nil {
 		return api.Internal("a block of the snapshot is corrupt: " + api.AsStatus(err).Message)
@@ -141,11 +140,10 @@ func (f *SnapshotBlock) Expand(b *Block, bodies bool) *api.Status {
 	return nil
 }
 
-// inflate decompresses the first n bytes of a block into the sections. rest means that
-// others follow.
-func (b *Block) inflate(n uint32, data []byte, rest bool) bool {
+// inflate decompresses the first n bytes of a stream into the sections.
+func (b *Block) inflate(n uint32, stream []byte) bool {
 	b.sections = grow(b.sections, int(n))
-	return b.inflater.inflate(b.sections, data, rest)
+	return b.inflater.inflate(b.sections, stream)
 }
 
 // parse reads the section of the envelopes.

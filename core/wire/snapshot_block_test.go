@@ -18,10 +18,10 @@ func expanded(t *testing.T, f *SnapshotBlock) *Block {
 
 // block returns a block with the given envelopes, and no bodies or those of sampleBlock.
 func block(t *testing.T, envelopes, bodies []byte, objects int) *SnapshotBlock {
-	sections := append(append([]byte{}, envelopes...), bodies...)
-	f := &SnapshotBlock{Subscription: 1, Objects: uint32(objects), Envelopes: uint32(len(envelopes)), Data: deflated(t, 6, sections)}
+	f := &SnapshotBlock{Subscription: 1, Objects: uint32(objects), Envelopes: uint32(len(envelopes)), Data: deflated(t, 6, envelopes, bodies)}
 	if len(bodies) > 0 {
 		f.Members, f.Bodies = sampleFrame.Members, sampleFrame.Bodies
+		f.Data = slices.Concat(sampleFrame.Data, f.Data)
 	}
 	return f
 }
@@ -58,8 +58,7 @@ func TestBodiesOfABlockAreDecompressedOnDemand(t *testing.T) {
 	f := block(t, blockEnvelopes, blockBodies, 2)
 	all := expanded(t, f)
 	truncated := *f
-	truncated.Data = slices.Clone(f.Data)
-	clear(truncated.Data[len(truncated.Data)-8:])
+	truncated.Data = slices.Concat(sampleFrame.Data, deflated(t, 6, blockEnvelopes, []byte("garbage")))
 	for _, f := range []*SnapshotBlock{f, &truncated} {
 		var rows Block
 		require.Nil(t, f.Expand(&rows, false))
@@ -118,9 +117,11 @@ func TestCorruptBlockIsAnError(t *testing.T) {
 		f := *good
 		f.Envelopes, f.Members, f.Bodies = f.Envelopes+change[0], f.Members+change[1], f.Bodies+change[2]
 		require.NotNil(t, f.Expand(&b, true), change)
-		require.NotNil(t, f.Expand(&b, false), change)
+		if change[1] != 0 || change[2] != 0 {
+			require.NotNil(t, f.Expand(&b, false), change)
+		}
 	}
-	for i := range good.Data {
+	for i := int(good.Members); i < len(good.Data); i++ {
 		f := *good
 		f.Data = good.Data[:i]
 		if i < len(good.Data)-10 { // before the empty blocks that end the stream
@@ -168,7 +169,7 @@ func TestClaimsOfABlockAllocateNothing(t *testing.T) {
 }
 
 func TestBlockOfMoreThanAMebibyteIsRefused(t *testing.T) {
-	for _, f := range []*SnapshotBlock{{Envelopes: maxBlock + 1}, {Members: maxBlock + 1}, {Bodies: maxBlock + 1}} {
+	for _, f := range []*SnapshotBlock{{Envelopes: maxBlock + 1}, {Members: 1}, {Bodies: maxBlock + 1}} {
 		_, payload, _, err := Next(f.Append(nil))
 		require.NoError(t, err)
 		require.Error(t, new(SnapshotBlock).Parse(payload))
@@ -178,8 +179,7 @@ func TestBlockOfMoreThanAMebibyteIsRefused(t *testing.T) {
 // FuzzBlock checks that arbitrary sections never panic, and that accepted sections encode
 // to an equal block.
 func FuzzBlock(f *testing.F) {
-	members := int(sampleFrame.Members)
-	f.Add(blockEnvelopes, blockBodies[:members], blockBodies[members:], 2)
+	f.Add(blockEnvelopes, sampleFrame.Data, blockBodies, 2)
 	f.Add(blockEnvelopes, []byte(nil), []byte(nil), 2)
 	f.Fuzz(func(t *testing.T, envelopes, members, bodies []byte, objects int) {
 		if len(envelopes)+len(members)+len(bodies) > 60_000 {
@@ -187,24 +187,21 @@ func FuzzBlock(f *testing.F) {
 		}
 		frame := SnapshotBlock{
 			Objects: uint32(objects), Envelopes: uint32(len(envelopes)), Members: uint32(len(members)), Bodies: uint32(len(bodies)),
-			Data: storedBlock(slices.Concat(envelopes, members, bodies)),
+			Data: slices.Concat(members, storedBlock(slices.Concat(envelopes, bodies))),
 		}
 		var b, again Block
 		if status := frame.Expand(&b, true); status != nil {
 			return
 		}
-		require.Nil(t, frame.Expand(&again, false), "the bodies follow the other sections")
-		require.Equal(t, len(b.Objects), len(again.Objects))
-		require.Equal(t, b.Members, again.Members)
 		requireBodiesOnDemand(t, &frame, &b)
 		for i := range b.Objects {
 			require.NoError(t, b.Objects[i].Envelope.Validate())
 		}
 		first, second := b.Encode(&frame, nil, nil)
 		if len(members) == 0 {
-			frame.Members, second = 0, nil
+			frame.Members, frame.Data, second = 0, nil, nil
 		}
-		frame.Data = storedBlock(append(first, second...))
+		frame.Data = append(frame.Data, storedBlock(append(first, second...))...)
 		if len(frame.Data) > 65_000 {
 			return
 		}

@@ -18,11 +18,9 @@ type SnapshotBodies struct {
 	First        api.Key // key of the first object
 	Objects      uint32
 	Digest       uint64 // see [RowDigest]
-	// Data has the last two sections of a SnapshotBlock, compressed unless Bodies is zero.
-	// Members and Bodies are their bytes before compression.
-	Members uint32
-	Bodies  uint32
-	Data    []byte
+	Members      uint32 // bytes of the members
+	Bodies       uint32 // bytes of the bodies before compression; zero if they are not compressed
+	Data         []byte // members and bodies as in a SnapshotBlock, without the envelopes
 }
 
 // Append writes the whole frame.
@@ -50,7 +48,7 @@ func (f *SnapshotBodies) Parse(payload []byte) error {
 	f.Members = r.uint32()
 	f.Bodies = r.uint32()
 	f.Data = r.bytes()
-	checkBlock(&r, f.Objects, 0, f.Members, f.Bodies)
+	checkBlock(&r, f.Objects, 0, f.Members, f.Bodies, f.Data)
 	return r.done("SnapshotBodies")
 }
 
@@ -71,12 +69,12 @@ func RowDigest(digest uint64, key api.Key, rv api.ResourceVersion) uint64 {
 // Expand reads the bodies of the given versions, using the memory of b. They are
 // valid until its next use.
 func (f *SnapshotBodies) Expand(b *Block, versions []api.ResourceVersion) ([]RowBody, *api.Status) {
-	sections, ok := f.Data, true
+	bodies, ok := f.Data[f.Members:], true
 	if f.Bodies > 0 {
-		ok = b.inflate(f.Members+f.Bodies, f.Data, false)
-		sections = b.sections
+		ok = b.inflate(f.Bodies, bodies)
+		bodies = b.sections
 	}
-	if !ok || !b.readBodies(sections, f.Members, len(versions), versions) {
+	if !ok || !b.readBodies(f.Data[:f.Members], bodies, len(versions), versions) {
 		return nil, api.Internal("a block of bodies is corrupt; the missing ones are requested again")
 	}
 	return b.bodies, nil
@@ -84,13 +82,9 @@ func (f *SnapshotBodies) Expand(b *Block, versions []api.ResourceVersion) ([]Row
 
 // readBodies reads the bodies of some objects, and returns false if they are corrupt. It
 // does not check the versions of bases if no versions are given.
-func (b *Block) readBodies(sections []byte, members uint32, objects int, versions []api.ResourceVersion) bool {
-	if int(members) > len(sections) {
-		return false
-	}
-	rest := sections[members:]
+func (b *Block) readBodies(members, rest []byte, objects int, versions []api.ResourceVersion) bool {
 	b.Members, b.bodies = grow(b.Members, objects), b.bodies[:0]
-	err := readMembers(b.Members, sections[:members], uint32(len(rest)))
+	err := readMembers(b.Members, members, uint32(len(rest)))
 	for i := 0; i < objects && err == nil; i++ {
 		rv := api.ResourceVersion(math.MaxUint64)
 		if len(versions) > 0 {

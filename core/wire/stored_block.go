@@ -41,7 +41,7 @@ func (f *StoredBlock) Parse(payload []byte) error {
 	f.Block.Bodies = r.uint32()
 	f.Block.Data = r.bytes()
 	f.Rows = r.bytes()
-	checkBlock(&r, f.Block.Objects, f.Block.Before, f.Block.Members, f.Block.Bodies)
+	checkBlock(&r, f.Block.Objects, f.Block.Before, f.Block.Members, f.Block.Bodies, f.Block.Data)
 	f.Members = grow(f.Members, r.count(1))
 	next := uint64(0)
 	for i := range f.Members {
@@ -58,18 +58,18 @@ func (f *StoredBlock) Parse(payload []byte) error {
 // Expand reads the envelopes of the members into b, in order, and reuses its memory. They
 // are valid until the next call. It does not decompress the bodies.
 func (f *StoredBlock) Expand(b *Block) *api.Status {
-	if !b.inflate(f.Block.Before+f.Block.Members, f.Block.Data, true) {
-		return api.Internal("a persisted block is corrupt: it does not decompress")
-	}
 	all := f.Block.Before > 0 // the envelopes are those of all objects of the block
 	envelopes, objects := f.Rows, len(f.Members)
 	if all {
-		envelopes, objects = b.sections[:f.Block.Before], int(f.Block.Objects)
+		if !b.inflate(f.Block.Before, f.Block.Data[f.Block.Members:]) {
+			return api.Internal("a persisted block is corrupt: it does not decompress")
+		}
+		envelopes, objects = b.sections, int(f.Block.Objects)
 	}
 	err := b.parse(envelopes, objects)
 	if err == nil {
 		b.Members = grow(b.Members, int(f.Block.Objects))
-		err = readMembers(b.Members, b.sections[f.Block.Before:], f.Block.Bodies)
+		err = readMembers(b.Members, f.Block.Data[:f.Block.Members], f.Block.Bodies)
 	}
 	if err == nil {
 		for i, index := range f.Members { // an index is at least its position
