@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// readerMessageBytes is the approximate size of a message to an attached
+	// readerMessageBytes is the approximate maximum size of a message to an attached
 	// reader.
 	readerMessageBytes    = 64 << 10
 	defaultProgressMillis = 10_000
@@ -22,7 +22,7 @@ const (
 	comeAgainMillis = 90_000
 )
 
-// attached is a reader that the engine serves. It uses no time until an event
+// attached is a reader that the engine serves. It costs no processing time until an event
 // matches one of its subscriptions or its wake-up time arrives.
 type attached struct {
 	engine  *Engine
@@ -37,8 +37,8 @@ type attached struct {
 	serving []serving
 }
 
-// serving is the shared collection that serves a subscription of an attached
-// reader.
+// serving pairs a subscription of an attached reader with the shared collection that
+// serves it.
 type serving struct {
 	subscription uint32
 	shared       *sharedCollection
@@ -67,12 +67,13 @@ func (e *Engine) attachReader(f *wire.AttachReader) {
 		e.closeReader(r, err)
 		return
 	}
-	// A restored reader without subscriptions may stay silent: it has accepted
-	// everything it was sent.
+	// A restored reader without subscriptions has accepted all data, and may never send
+	// the message that would end its stall. It therefore counts as responsive.
 	r.spoke = len(f.Saved) > 0 && !r.session.Subscribed()
 }
 
-// saveReader returns the state with which another engine can continue with a reader.
+// saveReader reports the state of a reader's session, so that another engine can continue
+// the session.
 func (e *Engine) saveReader(f *wire.SaveReader) {
 	if r := e.findReader(f.Reader); r != nil {
 		e.out = (&wire.SavedReader{Reader: r.id, Data: r.session.Save()}).Append(e.out)
@@ -101,8 +102,8 @@ func (e *Engine) readerMessage(f *wire.ReaderMessage) {
 	}
 }
 
-// closeReader ends a reader that violated the protocol, after sending the
-// session's last message.
+// closeReader sends the last message of a reader that violated the protocol, and detaches
+// the reader.
 func (e *Engine) closeReader(r *attached, err error) {
 	if last := r.session.Next(readerMessageBytes, e.now); last != nil {
 		e.out = (&wire.SendReader{Reader: r.id, Data: last}).Append(e.out)
@@ -136,9 +137,10 @@ func (r *attached) grant(bytes uint64) {
 	r.due = true
 }
 
-// Collection implements session.Backend. It returns an open collection that
-// contains everything requested, or opens one of the whole resource or namespace.
-// Until its schema is known and its bodies have arrived, the reader is asked to retry.
+// Collection implements session.Backend. It returns an open collection that contains all
+// requested objects. If there is none, it opens a collection of the whole resource or
+// namespace. It asks the reader to retry until the schema is known and all bodies have
+// arrived.
 func (r *attached) Collection(asked *session.Request) (*session.Collection, *api.Status) {
 	f := asked.Frame
 	if !r.mayRead(f) {
@@ -157,13 +159,13 @@ func (r *attached) Collection(asked *session.Request) (*session.Collection, *api
 	}
 	why := b.reflector.Denied()
 	if refused := b.reflector.Refused(); refused != nil {
-		why = refused // objects that remain are not updated any longer
+		why = refused // the remaining objects are no longer updated
 	}
 	if why == nil {
 		why = b.reflector.Bodies().Left()
 	}
 	if why != nil {
-		b.idleSince = min(b.idleSince, e.now) // no reader needs to retry
+		b.idleSince = min(b.idleSince, e.now) // do not retain it for a retry
 		return nil, why
 	}
 	if !b.reflector.SchemaKnown() || !b.reflector.Bodies().Complete() {
@@ -216,8 +218,8 @@ func (r *attached) reconcile() {
 	})
 }
 
-// expireReaders ends the subscriptions that are served from a cacher that will
-// not be updated any longer.
+// expireReaders ends the subscriptions that are served from a cacher that will no longer
+// be updated.
 func (e *Engine) expireReaders(c *cacher.Cacher, status *api.Status) {
 	for _, r := range e.readers {
 		r.session.End(status, func(_ uint32, served *cacher.Cacher) bool { return served == c })

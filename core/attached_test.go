@@ -17,7 +17,7 @@ type leaf struct {
 	trunk *rig
 	id    uint32
 	room  int // the initial credit
-	taken int // number of messages from the upper engine
+	taken int // number of messages that were taken from the upper engine
 	// changed returns the message that arrives instead of a message from the upper engine.
 	// If it is nil, messages arrive unchanged.
 	changed func(message []byte) []byte
@@ -121,8 +121,8 @@ func (r *rig) live() *leaf {
 	return l
 }
 
-// bothLive first opens the collection in the upper engine, so that a leaf's becomes
-// live immediately.
+// bothLive first opens the collection in the upper engine, so that the collection of a
+// leaf becomes live immediately.
 func (r *rig) bothLive() *leaf {
 	r.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
 	l := r.leaf(7, 1<<20)
@@ -174,7 +174,7 @@ func TestG3_ReadersOfAnEngine(t *testing.T) {
 		require.Less(t, len(l.listed(2)), len(l.listed(1)))
 		require.Equal(t, api.StateLive, l.state().State)
 
-		// One subscription serves both, and ends with the reader.
+		// One subscription serves both collections, and ends with the reader.
 		require.EqualValues(t, 1, r.inspect("subscriptions"))
 		require.EqualValues(t, 1, r.inspect("readers"))
 		r.step(&wire.DetachReader{Reader: 7})
@@ -183,7 +183,7 @@ func TestG3_ReadersOfAnEngine(t *testing.T) {
 	}
 }
 
-// objects returns the connector's versions by key.
+// objects returns the connector's resource versions by key.
 func (b backend) objects() map[string]uint64 {
 	all := map[string]uint64{}
 	b.pods.State().Ascend("", func(ref store.Ref) bool {
@@ -205,8 +205,8 @@ func versions(l *leaf, collection uint32) map[string]uint64 {
 	return all
 }
 
-// A reader whose connection is full causes no work and misses no event. An engine
-// without progress reports none to its readers.
+// An engine that receives no progress reports none to its readers, so their collections
+// become stale too.
 func TestReadersOfAnEngine_withoutConnector(t *testing.T) {
 	r := newRig(t)
 	r.load(10)
@@ -300,9 +300,9 @@ func TestSlowReaderWithoutSubscriptionsIsNotSlowAfterARestart(t *testing.T) {
 	require.False(t, f.Stalled)
 }
 
-// A reader requests a collection that the connector has permanently refused to the Durable
-// Object. The object repeats the request, and refuses the reader only if the connector
-// refuses again (rule B11).
+// A reader requests a collection that the connector has permanently refused to the
+// Durable Object. The Durable Object repeats the request, and refuses the reader only if
+// the connector refuses again (rule B11).
 func TestReadersDoNotReceiveTheRefusalThatAnotherUserHolds(t *testing.T) {
 	r := newRig(t)
 	r.load(10)

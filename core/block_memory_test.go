@@ -14,10 +14,11 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// messageOf returns a message with the given number of blocks. Each block has one object,
-// and body returns its body by the index of the block.
+// messageOf returns a message with the given number of blocks. Each block has one object.
+// The body function returns its body, given the index of the block.
 func messageOf(subscription uint32, blocks int, body func(int) []byte) (message []byte) {
-	// Package deflate of coretest uses fixed codes, which do not shorten a thousandfold.
+	// Package deflate of coretest uses fixed codes, which cannot compress by a factor of
+	// 1000.
 	w, err := flate.NewWriter(nil, flate.BestSpeed)
 	must(err)
 	for i := range blocks {
@@ -80,8 +81,8 @@ func TestMemoryLimitHoldsWithinAMessageOfBlocks(t *testing.T) {
 	require.EqualValues(t, 10, r.state().Objects, "the previous objects remain readable")
 }
 
-// A message of a megabyte can contain blocks of a gigabyte. They are stored as received
-// (rule B33).
+// A small message can contain blocks that decompress to a thousand times its size. Blocks
+// are stored compressed, as received (rule B33).
 func TestBlocksThatExpandAThousandfoldTakeLittleMemory(t *testing.T) {
 	zeros := make([]byte, 1<<20-64)
 	r, allocated := receiveBlocks(t, 200, func(int) []byte { return zeros })

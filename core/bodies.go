@@ -6,9 +6,9 @@ import (
 	"github.com/watchglass/watchglass/core/store"
 )
 
-// A collection that was opened with rows first serves views as soon as its rows have
-// arrived. A read of one body requests that body. Watches, lists with bodies and
-// snapshots wait until all bodies have arrived.
+// A collection that was opened with RowsFirst serves views as soon as its rows have
+// arrived. A read of a single object requests its body if it has not arrived. Watches,
+// lists with bodies and snapshots wait until all bodies have arrived.
 
 // bodyMillis is how long a read waits for a body (rule B30).
 const bodyMillis = 10_000
@@ -50,8 +50,9 @@ func (e *Engine) answerBodyWaits() {
 	}
 }
 
-// lacksBody reports whether the body of a version is pending. The reflector determines
-// the pending bodies only after the first reads of a new state.
+// lacksBody reports whether the body of a version has not arrived. It does not ask the
+// reflector, which determines the pending bodies only after the first reads of a new
+// state.
 func (b *sharedCollection) lacksBody(ref store.Ref) bool {
 	return ref != 0 && b.scope.RowsFirst && b.reflector.Bodies().Left() == nil &&
 		b.cacher.Arena().Envelope(ref).Body().Codec == api.NoBody
@@ -64,8 +65,8 @@ func bodyMissing(key api.Key) *api.Status {
 	}
 }
 
-// whenComplete calls f once all bodies have arrived, or with the reason why they will
-// not.
+// whenComplete calls f with nil once all bodies have arrived, or with the reason why they
+// will not arrive.
 func (b *sharedCollection) whenComplete(f func(*api.Status)) {
 	r := b.reflector
 	switch {

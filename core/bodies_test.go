@@ -61,7 +61,7 @@ func newRowsRigOf(t *testing.T, cfg wire.Config, pods int) *rowsRig {
 	return r
 }
 
-// rowPod is a pod whose body has its version as padding.
+// rowPod returns a pod whose body contains its key and version.
 func rowPod(key string, rv uint64) *cacher.Update {
 	p := pod(key, rv, "web", "Running")
 	body := fmt.Sprintf(`{"kind":"Pod","metadata":{"name":"p"},"of":"%s@%d"}`, key, rv)
@@ -170,10 +170,10 @@ func (r *rowsRig) untilAll() {
 	}
 }
 
-// stampedVersion is the text that the engine adds to a body.
+// stampedVersion matches the resource version that the engine inserts into a body.
 var stampedVersion = regexp.MustCompile(`"resourceVersion":"[0-9]+",`)
 
-// requireBodies reads every object.
+// requireBodies lists all objects and compares their bodies with those of the connector.
 func (r *rowsRig) requireBodies() {
 	r.t.Helper()
 	all := ""
@@ -210,7 +210,7 @@ func TestRowsAreCompleteBeforeBodies(t *testing.T) {
 	require.Len(t, r.asked, 1)
 }
 
-// The requested object comes before the others (rule B30).
+// The connector sends a requested body before the other pending bodies (rule B30).
 func TestRequestedBodyComesFirst(t *testing.T) {
 	r := newRowsRig(t, wire.Config{})
 	r.untilRows()
@@ -226,8 +226,8 @@ func TestRequestedBodyComesFirst(t *testing.T) {
 	r.requireBodies()
 }
 
-// All reads of bodies complete, even if there are more than one message of a reader may
-// have frames, and even after a disconnect.
+// All reads of bodies complete, even if their requests do not fit in one message to the
+// connector, and even after a disconnect.
 func TestManyReadsOfPendingBodies(t *testing.T) {
 	const reads = 2000
 	r := newRowsRigOf(t, wire.Config{}, reads)
@@ -251,8 +251,8 @@ func TestManyReadsOfPendingBodies(t *testing.T) {
 	require.Len(t, r.wanted, 2*256, "requested before and after the cut")
 }
 
-// After a reconnect, all collections subscribe, even if one message of a reader cannot
-// have that many frames.
+// After a reconnect, all collections subscribe, even if their requests do not fit in one
+// message to the connector.
 func TestReconnectWithManyCollections(t *testing.T) {
 	const collections = 1500
 	r := newRowsRig(t, wire.Config{})
@@ -270,8 +270,8 @@ func TestReconnectWithManyCollections(t *testing.T) {
 	require.Len(t, r.asked, 1+collections)
 }
 
-// A missing body is an error that names the object after 10 s, and delays no other read
-// (rule B30).
+// If a body does not arrive within 10 s, its read fails with an error that names the
+// object. Other reads are not delayed (rule B30).
 func TestBodyThatNeverArrivesIsReported(t *testing.T) {
 	r := newRowsRig(t, wire.Config{})
 	r.untilRows()
@@ -362,8 +362,8 @@ func TestBodiesOfOtherVersionsAreNotApplied(t *testing.T) {
 	r.requireBodies()
 }
 
-// A corrupt block is an error that names the object. It is counted, and the block
-// is requested again (rule B31).
+// A corrupt block of bodies is counted and reported in the state of the collection. Its
+// bodies are requested again (rule B31).
 func TestCorruptBodiesAreRequestedAgain(t *testing.T) {
 	r := newRowsRig(t, wire.Config{})
 	r.untilRows()

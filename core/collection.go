@@ -23,21 +23,22 @@ type sharedCollection struct {
 	minimum   objcache.Version
 	cacher    *cacher.Cacher
 	reflector *reflector.Reflector
-	views     *view.Set           // of the cacher
+	views     *view.Set           // of the cacher that rows returns
 	served    *session.Collection // of the cacher; nil before the first session
 	users     int
-	idleSince int64 // while it has no users
-	// pending requests wait for the schema. Each is called once, with the reason
-	// if the schema will not arrive.
+	idleSince int64 // when the last user left; later while a reader is asked to retry
+	// pending contains the requests that wait for the schema. Each is called once, with
+	// nil or with the reason why the schema will not arrive.
 	pending []func(*api.Status)
-	// incomplete requests wait for the bodies, in the same way.
+	// incomplete contains the requests that wait for all bodies. They are called like
+	// pending.
 	incomplete []func(*api.Status)
-	restore    *restore     // while persisted state is restored
+	restore    *restore     // nil unless persisted state is being restored
 	columns    []api.Column // columns that the program chose
 	joined     joined
 }
 
-// collection is the state of an OpenCollection. Several may have the same
+// collection is the state of an OpenCollection. Several collections may share one
 // sharedCollection.
 type collection struct {
 	id           uint32
@@ -105,9 +106,9 @@ func (e *Engine) openCollection(f *wire.OpenCollection) {
 	e.origin.need()
 }
 
-// acquire returns the shared collection of a scope. It creates one if there is none,
-// which the caller must connect. The first state of a new collection is not
-// older than minimum.
+// acquire returns the shared collection of a scope. If there is none, it creates one and
+// returns fresh as true; the caller must then connect it. The first state of a new
+// collection is not older than minimum.
 func (e *Engine) acquire(scope reflector.Scope, columns []api.Column, minimum objcache.Version) (b *sharedCollection, fresh bool) {
 	for _, b := range e.sharedCollections {
 		if b.scope.SameObjects(scope) && !b.refusedForOthers() {
@@ -133,7 +134,7 @@ func (b *sharedCollection) connect(e *Engine) {
 	}
 }
 
-// renew replaces the cacher by an empty one. Watches and waiting reads end with a 410,
+// renew replaces the cacher with an empty one. Watches and waiting reads end with a 410,
 // because no event sequence leads to the new state. Views wait for the new state.
 func (b *sharedCollection) renew(e *Engine, reason api.WatchEnd, other *api.Status) {
 	for _, w := range e.watches.list() {
@@ -162,8 +163,9 @@ func (b *sharedCollection) reopenViews(e *Engine) {
 }
 
 // resetCorrupt replaces collections with corrupt bodies, or with a persisted state that
-// cannot be loaded. It notifies the program of a persisted state, which the program must not
-// restore again. A collection whose last list was corrupt lists again after a delay.
+// cannot be loaded. If the state was restored, it notifies the program, which must not
+// restore that state again. A collection whose last list was corrupt lists again after a
+// delay.
 func (e *Engine) resetCorrupt() {
 	for _, b := range e.sharedCollections {
 		if corruption := b.cacher.Restored().Corrupt(); corruption != nil {
@@ -180,7 +182,7 @@ func (e *Engine) resetCorrupt() {
 					w.discard()
 				}
 			}
-			// Readers must not go back in time.
+			// The next state must not be older than the one that readers have seen.
 			b.minimum = objcache.Version{ClusterID: b.cacher.Upstream().ClusterID(), ResourceVersion: b.cacher.ResourceVersion()}
 			was.Close()
 			e.origin.leave(b)
@@ -227,8 +229,8 @@ func (b *sharedCollection) adopt(e *Engine, r *reflector.Reflector) {
 	}
 }
 
-// serve returns the collection in the form that sessions serve. It creates one for each
-// cacher.
+// serve returns the session.Collection of the current cacher, and creates it on first
+// use.
 func (b *sharedCollection) serve() *session.Collection {
 	if b.served == nil {
 		b.served = session.NewCollection(b.cacher)
@@ -236,8 +238,8 @@ func (b *sharedCollection) serve() *session.Collection {
 	return b.served
 }
 
-// whenDescribed calls f once the schema is known, or with the reason why it will
-// not be.
+// whenDescribed calls f with nil once the schema is known, or with the reason why it will
+// not arrive.
 func (b *sharedCollection) whenDescribed(f func(*api.Status)) {
 	denied := b.reflector.Denied()
 	switch {
@@ -316,8 +318,8 @@ func (e *Engine) closeCollection(f *wire.CloseCollection) {
 	}
 }
 
-// dropIdle closes shared collections that have had no users for a while. It
-// closes the connection if none are left.
+// dropIdle closes the shared collections that have had no users for lingerMillis. If none
+// are left, it closes the connection.
 func (e *Engine) dropIdle() {
 	if len(e.sharedCollections) == 0 {
 		return
@@ -331,20 +333,21 @@ func (e *Engine) dropIdle() {
 	}
 }
 
-// dropRefused closes the shared collection of a scope if it was refused and has no
-// users. Opening the scope again then retries, as its request may be accepted by now.
+// dropRefused closes the shared collection of a scope if it was refused and has no users.
+// The next use of the scope then sends a new request, which may be accepted by now.
 func (e *Engine) dropRefused(scope reflector.Scope) {
 	e.drop(func(b *sharedCollection) bool { return b.scope.SameObjects(scope) && b.reflector.Refused() != nil })
 }
 
 // refusedForOthers reports whether the collection was refused and still has users. New
-// users retry, because the request may be accepted by now. A collection that stopped
-// because of its memory is shared, because its objects stay readable.
+// users then get a collection of their own, because a new request may be accepted by now.
+// A collection that stopped at the memory limit is shared, because its objects stay
+// readable.
 func (b *sharedCollection) refusedForOthers() bool {
 	return b.users > 0 && b.reflector.Refused() != nil && !b.tooLarge()
 }
 
-// drop closes the shared collections without users that match.
+// drop closes the shared collections that have no users and for which match returns true.
 func (e *Engine) drop(match func(*sharedCollection) bool) {
 	e.sharedCollections = slices.DeleteFunc(e.sharedCollections, func(b *sharedCollection) bool {
 		if b.users > 0 || !match(b) {
@@ -373,10 +376,12 @@ func (b *sharedCollection) tooLarge() bool {
 	return refused != nil && refused.Code == api.CodeTooLarge
 }
 
-// enforceMemoryLimit reacts when the total memory has grown beyond the limit. It drops
-// the indexes of joined columns first, and otherwise closes the largest collection that is
-// still updated. Its objects remain readable, and its state reports the reason. The other
-// collections continue as long as they do not grow.
+// enforceMemoryLimit drops data or stops a collection if the total memory has grown
+// beyond the limit. It first drops the indexes of joined columns. If there are none, it
+// takes the largest collection that is still updated. That collection continues without
+// bodies if bodies are pending, and is closed otherwise. The objects of a closed
+// collection remain readable, and its state reports the reason. The other collections
+// continue until the total grows again.
 func (e *Engine) enforceMemoryLimit() {
 	used, largest := e.usedBytes(), (*sharedCollection)(nil)
 	for _, b := range e.sharedCollections {

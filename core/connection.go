@@ -30,7 +30,7 @@ const (
 	// are notified. Usually another connector takes over earlier.
 	cutOffMillis = 3000
 	// maxDictionaries limits the number of dictionaries on one connection, and
-	// maxDictionaryBytes their total size: 64 KiB each.
+	// maxDictionaryBytes their total size, an average of 64 KiB each.
 	maxDictionaries    = 1 << 10
 	maxDictionaryBytes = 64 << 20
 )
@@ -42,8 +42,8 @@ type connection struct {
 	stream       uint32
 	subscription uint32
 	attemptAt    int64
-	deadline     int64 // number of the next frame
-	progress     int64 // interval of progress
+	deadline     int64 // the next frame must arrive before this time
+	progress     int64 // interval of progress reports, in milliseconds
 	backoff      reflector.Backoff
 	dictionaries []wire.Dictionary
 	send         []byte
@@ -152,8 +152,8 @@ func (c *connection) nextTick() int64 {
 }
 
 // silentAt returns when a silent connection is closed. It returns zero, meaning never,
-// while no subscription is open that the connector could report on. The next subscription
-// gets the full time.
+// while no subscription is open for which the connector would report progress. The next
+// subscription starts the period again.
 func (c *connection) silentAt() int64 {
 	if c.phase != connected {
 		return c.deadline
@@ -304,8 +304,8 @@ func (c *connection) received() {
 	}
 }
 
-// Limits of one message to the connector. They are well below its default limits
-// max-message-frames and max-message-bytes.
+// Limits of one message to the connector. They are well below the connector's default
+// limits max-message-frames and max-message-bytes.
 const (
 	maxSendFrames = 512
 	maxSendBytes  = 256 << 10
@@ -333,7 +333,7 @@ func (c *connection) flush() {
 func messageEnd(frames []byte) int {
 	end := 0
 	for n, next := 0, 0; n < maxSendFrames && next < len(frames); n++ {
-		t, _, rest, _ := wire.Next(frames[next:]) // the frames are our own
+		t, _, rest, _ := wire.Next(frames[next:]) // no error, because the engine encoded the frames
 		next = len(frames) - len(rest)
 		if end > 0 && next > maxSendBytes {
 			break

@@ -72,9 +72,8 @@ func isCore(path string) bool {
 		!strings.HasPrefix(path, "core/coretest") && !strings.HasPrefix(path, "core/sim") && path != "core/body/skeleton"
 }
 
-// layers lists the imports within this module that each package may have. A package
-// may import any lower layer, but no package of its own layer, except for the
-// imports listed here.
+// layers returns, for each package of the engine, the packages of this module that it may
+// import. These are the lower layers, and single packages of its own layer.
 func layers() map[string][]string {
 	leaf := []string{"core/api", "core/internal/lite"}
 	words := append(slices.Clone(leaf), "core/selector", "core/objectjson", "core/wire")
@@ -154,7 +153,7 @@ func TestImportsOfTheEngineHaveNoIOOrClock(t *testing.T) {
 	}
 }
 
-// detour returns the packages that import a package.
+// detour returns the packages that import target directly.
 func detour(all map[string]pkg, target string) string {
 	var names []string
 	for path, p := range all {
@@ -235,7 +234,8 @@ func TestImportsOfTheHost(t *testing.T) {
 	}
 }
 
-// protowire is the decoder of protobuf fields, without messages and reflection.
+// protowire lists the packages of the decoder of protobuf fields, which needs neither
+// generated messages nor reflection.
 var protowire = []string{
 	"google.golang.org/protobuf/encoding/protowire", "google.golang.org/protobuf/internal/errors", "google.golang.org/protobuf/internal/detrand",
 }

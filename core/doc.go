@@ -1,13 +1,13 @@
-// Package core implements the engine: the client side of Kubernetes watches for
-// one origin, as a state machine without I/O.
+// Package core implements the engine, the client side of Kubernetes watches, as a state
+// machine without I/O. Each engine has one origin: a connector or a Kubernetes API.
 //
 // An [Engine] performs no I/O, reads no clock and starts no goroutines. The program
 // that embeds it does these things, and exchanges frames of package wire with it:
 //
-//   - Step takes commands and results of I/O. Commands open a collection, a
-//     watch or a view, get, list, or acquire an object. Results report that a
-//     stream was opened or closed, or that a message arrived. Step validates all
-//     frames before it applies any.
+//   - Step takes commands and results of I/O. Commands open collections, watches and
+//     views, and get, list or acquire objects. Results report that a stream was opened
+//     or closed, or that a message arrived. Step validates all frames before it applies
+//     any.
 //   - Tick sets the time in milliseconds. It is the only clock. Call it before
 //     every Step and at the time that WakeAt requests, with a monotonic clock.
 //     If the clock goes back, the engine's time does not.
@@ -25,9 +25,9 @@
 //	             credentials, or a StreamClosed if that failed
 //	SendStream   send the data as one message
 //	CloseStream  close the stream; a StreamClosed in return is optional
-//	WakeAt       call Tick at this time; the newest request counts. The current
-//	             time means that work is left, such as for a view over many
-//	             objects: call Tick after other input
+//	WakeAt       call Tick at this time; a new request replaces the previous one. The
+//	             current time means that work is left, such as for a view over many
+//	             objects: process other input first, then call Tick
 //
 // An engine whose Config names a Kubernetes API reads that API directly, without
 // a connector:
@@ -42,17 +42,17 @@
 // closed, so the two sides may close a stream independently.
 //
 // A program can take a snapshot of a collection before it exits or sleeps, and restore
-// the collection later. The data is then available immediately, with the time at which
-// it was last current. Only changes are transferred. An engine with a [Loader] loads
-// the restored objects on demand. The Loader and the [Decoder] are the only functions
-// of the program that the engine calls. Both must be deterministic.
+// the collection later. The data is then available immediately, with the time at which it
+// was last current. Only changes since the snapshot are transferred. An engine with a
+// [Loader] loads the restored objects on demand. The Loader and the [Decoder] are the
+// only functions of the program that the engine calls. Both must be deterministic.
 //
-// An engine can also serve readers from its own collections, with the same
-// sessions as a connector. AttachReader adds a reader with its permissions. The
-// program owns the connections: it passes on the reader's messages, sends the
-// contents of SendReader, and grants room when a socket accepts more data. While
-// the engine is disconnected, it reports this to its readers. SaveReader returns
-// the state with which another engine can continue with a reader.
+// An engine can also serve readers from its own collections, with the same sessions as a
+// connector. AttachReader adds a reader with its permissions. The program owns the
+// connections: it passes on the reader's messages, sends the contents of SendReader, and
+// grants room when a socket accepts more data. While the engine is disconnected, it
+// reports this to its readers. SaveReader returns the state of a reader's session, so
+// that another engine can continue the session.
 //
 // An Engine is not safe for concurrent use; one goroutine, worker or isolate owns
 // it. It copies the input that it stores. The output of Ready is valid until

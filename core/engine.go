@@ -20,19 +20,19 @@ const (
 	defaultMaxBytes   = 512 << 20
 	defaultMaxHistory = 1024
 	defaultCredit     = 4 << 20
-	// readyBytes is the approximate size limit of one Ready; the rest follows in
-	// the next.
+	// readyBytes is the approximate maximum size of the output of one Ready. The next
+	// Ready returns the rest.
 	readyBytes = 1 << 20
 	// lingerMillis is how long a collection without users is retained.
 	lingerMillis = 5000
 )
 
-// Loader returns the body of a persisted chunk by its name in RestoreChunk, or
-// nil if it no longer exists. The body must have the given length. The engine
-// reads it before the next call.
+// Loader returns the body of a persisted chunk, or nil if it no longer exists. The name
+// is the Body of the chunk's RestoreChunk, and length is the size in bytes. The engine
+// does not use the body after the next call of the Loader.
 type Loader func(name, length uint32) []byte
 
-// Engine is the client side for one origin.
+// Engine is the client side of Kubernetes watches for one origin.
 type Engine struct {
 	cfg    wire.Config
 	decode Decoder
@@ -47,7 +47,7 @@ type Engine struct {
 	sharedCollections []*sharedCollection
 	complete          []*sharedCollection // collections without selectors and with bodies
 	collections       []*collection
-	used              uint64 // bytes of all objects at the last check
+	used              uint64 // bytes of all objects when the memory limit was last checked
 	watches           watches
 	views             []*liveView
 	viewWork          int
@@ -61,8 +61,8 @@ type Engine struct {
 
 	out   []byte // frames for the next Ready
 	ready []byte // the output of the last Ready
-	woken int64  // the last WakeAt
-	due   bool   // a Tick has reached it
+	woken int64  // time of the last WakeAt
+	due   bool   // a Tick has reached woken
 
 	message []byte // buffer for a message to an attached reader
 	scratch []byte // buffer for a decoded body
@@ -112,8 +112,8 @@ func New(config []byte, decode Decoder) (*Engine, error) {
 // a collection to restore.
 func (e *Engine) LoadWith(load Loader) { e.load = load }
 
-// Step processes one or more frames with commands or results of I/O. An error
-// identifies the invalid frame, and none of the frames was applied. All other
+// Step processes one or more frames with commands or results of I/O. If a frame is
+// invalid, Step applies no frame and returns an error that identifies it. All other
 // failures of commands are reported by frames from Ready.
 func (e *Engine) Step(frames []byte) error {
 	var parsed []wire.Frame
@@ -195,8 +195,8 @@ func (e *Engine) Ready() []byte {
 // Advance releases the output of the last Ready.
 func (e *Engine) Advance() { e.ready = e.ready[:0] }
 
-// appendWake requests the next Tick if its time has changed. Unfinished work requires a
-// Tick now.
+// appendWake appends a WakeAt if the time of the next Tick has changed. With unfinished
+// work, the next Tick is due now.
 func (e *Engine) appendWake(out []byte, unfinished bool) []byte {
 	next := earlier(e.origin.nextTick(), e.objects.NextTick())
 	for _, b := range e.sharedCollections {

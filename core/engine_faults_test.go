@@ -47,9 +47,9 @@ func (r *rig) exact() folded {
 	return want
 }
 
-// After any sequence of disconnects, broken messages, relists and slow
-// connections, a watch that folds its events has exactly the connector's state. No
-// event is repeated or goes back (G2, G3, R11, H8, R7).
+// After any sequence of disconnects, broken messages, relists and slow connections, the
+// events of a watch add up to exactly the connector's state. No event is repeated, and no
+// version decreases (G2, G3, R11, H8, R7).
 func TestEngine_converges_under_faults(t *testing.T) {
 	for seed := range uint64(60) {
 		r := newRig(t)
@@ -129,12 +129,12 @@ func (r *rig) breakMessage(rnd *rand.Rand) {
 	r.settle()
 }
 
-// The engine neither panics nor refuses later commands for any data of a connector.
+// The engine does not panic for any data of a connector, and accepts later commands.
 func FuzzEngine_upstream(f *testing.F) {
 	sample := func(session *session.Session, in []byte) []byte {
 		_ = session.Receive(in, 1)
 		message := session.Next(1<<20, 1)
-		return message[:len(message)-len((&wire.Checksum{Sum: 1 << 31}).Append(nil))] // which would refuse most mutations
+		return message[:len(message)-len((&wire.Checksum{Sum: 1 << 31}).Append(nil))] // without the checksum, which would reject most mutations
 	}
 	r := newRig(&testing.T{})
 	r.load(5)

@@ -58,7 +58,7 @@ func TestWatchClosedWhileItWaitsNeverStarts(t *testing.T) {
 	require.Zero(t, arena.Versions())
 }
 
-// A list that waits for a collection completes when the connector follows another
+// A list that waits for a collection fails with 410 when the connector changes to another
 // source.
 func TestPendingListCompletesWhenTheSourceIsReplaced(t *testing.T) {
 	r := newRig(t)
@@ -137,7 +137,7 @@ func TestReadersOfAnEngineWithoutConnectorReceiveTheReason(t *testing.T) {
 	out := (&wire.AttachReader{Reader: 7, Allowed: everything, Room: 1 << 20}).Append(nil)
 	require.NoError(t, r.engine.Step((&wire.ReaderMessage{Reader: 7, Data: received}).Append(out)))
 	reported := map[string]int{}
-	for range 10 { // its requests for a stream get no response
+	for range 10 { // the test does not respond to OpenStream
 		require.NoError(t, each(r.engine.Ready(), func(kind wire.Type, payload []byte) error {
 			if kind != wire.TypeSendReader {
 				return nil
@@ -240,7 +240,7 @@ func TestLabelSetsCountAsMemory(t *testing.T) {
 	require.Less(t, r.engine.usedBytes(), uint64(1<<20), "unused objects are dropped")
 }
 
-// The dictionaries of one connection are bounded in bytes.
+// The total size of the dictionaries of one connection is bounded.
 func TestDictionariesOfAConnectionAreBounded(t *testing.T) {
 	r := newRig(t)
 	r.load(10)
@@ -258,7 +258,7 @@ func TestDictionariesOfAConnectionAreBounded(t *testing.T) {
 	require.Contains(t, r.state().Status.Message, "exceed 64 MiB")
 }
 
-// The dictionaries of one connection are bounded in number, also when they are empty.
+// The number of dictionaries of one connection is bounded, even if they are empty.
 func TestNumberOfDictionariesOfAConnectionIsBounded(t *testing.T) {
 	r := newRig(t)
 	r.load(10)

@@ -21,7 +21,7 @@ var podSchema = api.Schema{
 type backend struct {
 	pods    *cacher.Cacher
 	served  *session.Collection // of pods
-	refused *api.Status         // the response to all subscriptions; nil for none
+	refused *api.Status         // why all subscriptions are refused; nil if they are accepted
 }
 
 // serve replaces the collection that sessions receive.

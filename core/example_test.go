@@ -10,8 +10,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// program is a complete environment of an engine. Its socket is a session in the same
-// process. A real program sends and receives the same messages over a WebSocket, and
+// program is a complete program that embeds an engine. Its socket is a session in the
+// same process. A real program sends and receives the same messages over a WebSocket, and
 // appends received messages to inbox.
 type program struct {
 	engine *core.Engine
@@ -19,7 +19,7 @@ type program struct {
 	dial   func() *session.Session
 	inbox  []frame // commands and results of I/O
 	now    int64   // a real program reads its clock
-	wake   int64   // and sets a timer for this
+	wake   int64   // a real program sets a timer for this time
 }
 
 type frame interface{ Append([]byte) []byte }
@@ -48,7 +48,7 @@ func (p *program) run() {
 	}
 }
 
-// follow executes one request of the engine, or prints its output.
+// follow executes a request for I/O, or prints a delivery.
 func (p *program) follow(t wire.Type, payload []byte) {
 	switch t {
 	case wire.TypeOpenStream:
@@ -106,7 +106,7 @@ func Example() {
 	// ADDED default/a app=web
 }
 
-// connector is the serving side. It has one pod, and later a second one.
+// connector is the serving side. It has two pods.
 type connector struct{ served *session.Collection }
 
 func newConnector() connector {

@@ -11,7 +11,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// long returns the fragments of a large message, which is slow to transfer on a slow link.
+// long applies a change that is larger than size, and returns the fragments of its
+// message.
 func (r *rig) long(size int) (fragments [][]byte) {
 	r.backend.pods.Apply(pod("default/long", 101, "web", strings.Repeat("x", 20*size)), r.now)
 	message := r.session.Next(1<<20, r.now)

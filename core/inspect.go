@@ -63,7 +63,7 @@ func (e *Engine) inspect(f *wire.Inspect) {
 // inspection is a reply under construction.
 type inspection struct {
 	wire.InspectReply
-	prefix string // of the names
+	prefix string // prefix of the names of the next entries
 }
 
 // add adds an entry to the reply. Inlining would add code for every name and make

@@ -11,10 +11,10 @@ import (
 	"github.com/watchglass/watchglass/core/view"
 )
 
-// joined is the part of a shared collection that joins columns of other collections, for
-// views.
+// joined adds columns of other collections to the rows that views of a shared collection
+// read.
 type joined struct {
-	others  []*sharedCollection // none without joined columns
+	others  []*sharedCollection // nil without joined columns
 	columns []api.Column
 	join    *join.Join // nil without views
 	// refused is the reason why the columns have no values for the lifetime of the join:
@@ -40,7 +40,7 @@ func (b *sharedCollection) unuse(e *Engine) {
 }
 
 // joinTo opens the other collections for joined columns. The engine subscribes to them as
-// to any other collection, so the rights of the user determine the data that it receives.
+// to any other collection, so it receives only data that the user may read.
 func (b *sharedCollection) joinTo(e *Engine, columns []api.Column) {
 	b.joined.columns = columns
 	for _, resource := range join.Resources(columns) {
@@ -53,8 +53,8 @@ func (b *sharedCollection) joinTo(e *Engine, columns []api.Column) {
 }
 
 // sources returns the collections that the joined columns read. It returns nil while the
-// user lacks the right to read one of them, and after refuseJoin. The columns then have no
-// values, even if they had values before.
+// user may not read one of them, and after refuseJoin. The columns then have no values,
+// even if they had values before.
 //
 //go:noinline
 func (b *sharedCollection) sources() (cachers []*cacher.Cacher) {
@@ -80,8 +80,8 @@ func (b *sharedCollection) schema() *api.Schema {
 	return schema
 }
 
-// rows returns the objects that views read. With joined columns and without a view, it
-// returns the objects without these columns.
+// rows returns the cacher that views read. Its objects have the joined columns only while
+// a view is open.
 func (b *sharedCollection) rows() *cacher.Cacher {
 	if b.joined.join != nil {
 		return b.joined.join.Cacher()
@@ -94,7 +94,7 @@ func (b *sharedCollection) viewable() bool {
 	return b.cacher.Ready() && (b.joined.join == nil || b.joined.join.Built())
 }
 
-// openJoin starts to compute the joined columns.
+// openJoin starts to compute the joined columns, if there are any.
 func (b *sharedCollection) openJoin(e *Engine) {
 	if b.joined.others != nil && b.joined.join == nil {
 		b.joined.join = join.New(b.cacher, b.sources(), e.newCacher(), b.schema(), b.joined.columns)
@@ -110,7 +110,8 @@ func (b *sharedCollection) closeJoin() {
 	}
 }
 
-// refuseJoin drops the indexes of the joined columns, if they have any. The rows stay.
+// refuseJoin drops the indexes of the joined columns, and reports whether there were any.
+// Open views keep their rows, without values in these columns.
 //
 //go:noinline
 func (b *sharedCollection) refuseJoin(e *Engine, why *api.Status) bool {

@@ -85,9 +85,9 @@ func TestIndexesForViewsCountAsMemory(t *testing.T) {
 	require.Greater(t, grown(nil, wire.OpenView{OwnedBy: "u-default/p0", Recursive: true}), flat+pods/2*uid, "UIDs of owners")
 }
 
-// At the memory limit, the indexes of joined columns go first, and no collection is closed
-// (B7). The view stays exact, without values in these columns. A view that is opened later
-// has them again.
+// At the memory limit, the engine drops the indexes of joined columns first, and closes
+// no collection (B7). The view stays exact, without values in these columns. A view that
+// is opened later has values in these columns again.
 func TestJoinIsDroppedBeforeACollectionIsClosed(t *testing.T) {
 	const pods = 400
 	r := newRig(t)
@@ -119,7 +119,7 @@ func TestJoinIsDroppedBeforeACollectionIsClosed(t *testing.T) {
 	require.EqualValues(t, pods+1, patch.Total)
 }
 
-// The refusal of joined columns ends with their last view, also if the limit is reached
+// The refusal of joined columns ends with their last view, even if the limit is reached
 // just after the view was closed.
 func TestRefusedJoinEndsWithItsLastView(t *testing.T) {
 	r := newRig(t)

@@ -94,8 +94,8 @@ func (k *kubernetes) retryAt() int64 { return 0 }
 
 func (k *kubernetes) reconnect() {}
 
-// to passes a response to the feed that requested it. It ignores responses to
-// canceled requests. flush first applies pending cancellations.
+// to passes a response to the feed that requested it. It ignores responses to canceled
+// requests. It flushes first, so that pending cancellations take effect.
 func (k *kubernetes) to(stream uint32, take func(*kubewatch.Client)) {
 	k.flush()
 	for _, b := range k.engine.sharedCollections {

@@ -13,11 +13,12 @@ const (
 	// usualWatch is the duration of a watch in seconds. Its bookmark and its end
 	// provide progress within the ten-second period.
 	usualWatch = 9
-	// shortWatch is the duration of the first watch after a disconnect, which
-	// provides progress soon. It is long enough for a bookmark (rules W19, W20).
+	// shortWatch is the duration, in seconds, of the first watch after a disconnect. It
+	// is short, so that progress arrives soon. It is long enough for a bookmark (rules
+	// W19, W20).
 	shortWatch = 4
-	// initialWatch is the duration of a watch that begins with the state. It is long
-	// enough to receive any state.
+	// initialWatch is the duration, in seconds, of a watch that starts with the current
+	// state. It is long enough to receive a state of any size.
 	initialWatch = 600
 )
 

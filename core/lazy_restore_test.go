@@ -12,13 +12,14 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// shelf stores the bodies of chunks for a program.
+// shelf is the storage of a program. It contains the bodies of chunks by name.
 type shelf struct {
 	bodies map[uint32][]byte
 	loaded []uint32
 }
 
-// handHeads restores chunks and stores their bodies on the shelf.
+// handHeads restores chunks without their bodies, which the engine loads from the
+// returned shelf.
 func (r *rig) handHeads(chunks [][]byte) *shelf {
 	s := &shelf{bodies: map[uint32][]byte{}}
 	r.engine.LoadWith(func(name, _ uint32) []byte {
@@ -37,8 +38,8 @@ func (r *rig) handHeads(chunks [][]byte) *shelf {
 	return s
 }
 
-// persist returns the chunks of a collection of pods and of some changes, each of about
-// chunkBytes.
+// persist takes a snapshot of a collection of pods, and one of some later changes. It
+// returns the chunks of both, each of about chunkBytes.
 func (r *rig) persist(pods, changes int, chunkBytes uint32) (chunks [][]byte, whole, end wire.SnapshotChunk) {
 	r.load(pods)
 	r.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
@@ -136,15 +137,15 @@ func TestBodiesThatWaitCountForTheMemoryAllowed(t *testing.T) {
 		again.settle()
 	}
 	require.EqualValues(t, 413, again.state().Status.Code)
-	allowed := again.engine.cfg.MaxBytes + 2*4096 // and one message
+	allowed := again.engine.cfg.MaxBytes + 2*4096 // one message may exceed the limit
 	require.Less(t, again.engine.usedBytes(), allowed)
 	require.Greater(t, len(again.objects(1)), 100)
 	require.NotEmpty(t, s.loaded)
 	require.Less(t, again.engine.usedBytes(), allowed)
 }
 
-// A watch can start before the restore, as if the collection had never been closed
-// (H7, R11).
+// A watch can start at a version from before the restore, as if the collection had never
+// been closed (H7, R11).
 func TestR11_RestoredHistory(t *testing.T) {
 	for seed := range 20 {
 		r := newRig(t)
@@ -324,7 +325,7 @@ func FuzzLoad(f *testing.F) {
 			r.seen[wire.TypeListReply], r.seen[wire.TypeErrorReply] = nil, nil
 			r.step(&wire.List{Request: 901, Collection: 1, ResourceVersion: "0", Bodies: true})
 			r.later(60_000)                       // the engine subscribes again if the body is invalid
-			if r.state().State == api.StateLive { // does not wait for a version that the events name
+			if r.state().State == api.StateLive { // it does not wait for the version of the events
 				require.Equal(t, 1, len(r.seen[wire.TypeListReply])+len(r.seen[wire.TypeErrorReply]))
 			}
 			for _, payload := range r.seen[wire.TypeListReply] {

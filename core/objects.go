@@ -67,8 +67,7 @@ func (e *Engine) getObject(f *wire.GetObject) {
 	})
 }
 
-// objectItem prepares an object for the program. The envelope is stored in
-// e.plain.
+// objectItem prepares an object for the program. The returned envelope aliases e.plain.
 func (e *Engine) objectItem(o *objcache.Object) (wire.Item, *api.Status) {
 	e.plain = e.plain[:0]
 	it := wire.Item{ResourceVersion: o.ResourceVersion, Flags: o.Flags, Labels: o.Labels}
@@ -130,7 +129,7 @@ func sameStatus(a, b *api.Status) bool { return a == b || a != nil && b != nil &
 type objectSources struct{ engine *Engine }
 
 // Covering implements objcache.Upstream. It returns an open collection that has the
-// object with its body, and prefers current.
+// object with its body. It prefers current if current still has the object.
 func (s objectSources) Covering(id objcache.ID, current objcache.Source) objcache.Source {
 	var found objcache.Source
 	for _, b := range s.engine.complete {

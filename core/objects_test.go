@@ -23,13 +23,13 @@ func (r *rig) later(millis int64) {
 	r.settle()
 }
 
-// inspect returns one number.
+// inspect requests an InspectReply and returns one of its values, or -1.
 func (r *rig) inspect(name string) int64 {
 	r.step(&wire.Inspect{Request: 1})
 	return r.inspected(name)
 }
 
-// inspected returns one number of the last reply.
+// inspected returns one value of the last InspectReply, or -1 if the name is missing.
 func (r *rig) inspected(name string) int64 {
 	all := r.seen[wire.TypeInspectReply]
 	var in wire.InspectReply
@@ -58,7 +58,7 @@ func (r *rig) getObject(key api.Key) (*wire.Item, *api.Status) {
 	return nil, failed.Status
 }
 
-// A reader resumes whether or not its source has a cluster ID.
+// A reader resumes after a disconnect if its source has a cluster ID.
 func TestEngine_resumes_in_a_named_source(t *testing.T) {
 	r := newRig(t)
 	r.backend.pods.Upstream().SetClusterID("etcd-a")
@@ -69,8 +69,8 @@ func TestEngine_resumes_in_a_named_source(t *testing.T) {
 	require.EqualValues(t, 1, r.inspect("collection.1.resumes"))
 }
 
-// The minimum version of a stopped item applies only to the history that it belongs to
-// (K7).
+// An item that has stopped its watch must not go back to an older version. This minimum
+// applies only within the same history (K7).
 func TestK7_MinimumVersionBelongsToItsHistory(t *testing.T) {
 	r := newRig(t)
 	r.backend.pods.Upstream().SetClusterID("etcd-a")
@@ -96,8 +96,8 @@ func TestK7_MinimumVersionBelongsToItsHistory(t *testing.T) {
 	require.EqualValues(t, 1, item.ResourceVersion)
 }
 
-// A thousand objects of an open collection need no subscription, and a program that
-// releases everything leaves no state.
+// A thousand objects of an open collection need no subscriptions of their own, and a
+// program that releases everything leaves no state.
 func TestK3_ReleaseLeavesNoItems(t *testing.T) {
 	r := newRig(t)
 	r.load(1000)

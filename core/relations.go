@@ -7,8 +7,8 @@ import (
 	"github.com/watchglass/watchglass/core/store"
 )
 
-// followOwners keeps the owners of objects up to date while a view needs them. It
-// includes only the objects of collections that the program has open.
+// followOwners keeps the owner graph up to date while a view needs it. The graph contains
+// only objects of collections that the program has open.
 func (e *Engine) followOwners() {
 	if !slices.ContainsFunc(e.views, func(v *liveView) bool { return v.view != nil && v.query.Recursive }) {
 		e.owners.Follow(nil)
@@ -23,8 +23,8 @@ func (e *Engine) followOwners() {
 	e.owners.Follow(open)
 }
 
-// relate selects the rows below the owner of the query. Until the next call, the view
-// shows the rows below the owners that this call has found.
+// relate passes the owners below the owner of the query to the view, if the owner graph
+// has changed. The view shows the children of these owners until the next call.
 func (v *liveView) relate(e *Engine) {
 	if !v.query.Recursive || v.related == e.owners.Changes() {
 		return

@@ -104,9 +104,9 @@ func (e *Engine) list(f *wire.List) {
 	})
 }
 
-// pageBytes ends a page before its limit is reached (rule P16). The engine's
-// memory never shrinks, so a page of large objects would occupy memory
-// permanently.
+// pageBytes is the size of decoded objects at which a page ends, even before its limit is
+// reached (rule P16). The engine's memory never shrinks, so a page of large objects would
+// occupy memory permanently.
 const pageBytes = 1 << 20
 
 func (e *Engine) replyList(c *collection, cache *cacher.Cacher, request uint32, p *cacher.Pages, bodies bool) {
@@ -133,10 +133,9 @@ func (e *Engine) replyList(c *collection, cache *cacher.Cacher, request uint32, 
 	}).Append(e.out)
 }
 
-// item prepares a version for the program: it decodes the body and inserts the
-// resource version. The envelope is stored in e.plain. If the body cannot be
-// decoded, item omits it and reports the object. Without bodies, the labels include the
-// owner.
+// item prepares a version for the program: it decodes the body and inserts the resource
+// version. The returned envelope aliases e.plain. If the body cannot be decoded, item
+// omits it and reports the object. If bodies is false, the labels include the owner.
 func (e *Engine) item(c *collection, cache *cacher.Cacher, ref store.Ref, rv api.ResourceVersion, bodies bool) wire.Item {
 	arena := cache.Arena()
 	it := wire.Item{ResourceVersion: rv, Flags: arena.Flags(ref), Labels: arena.LabelsOf(ref)}
@@ -174,7 +173,8 @@ func (e *Engine) present(stored wire.Envelope, body, base api.Body, dictionary [
 	return e.plain[at:len(e.plain):len(e.plain)], status
 }
 
-// json decodes a body into a buffer that the next call reuses.
+// json returns the decoded body with its resource version, in a buffer that the next call
+// reuses.
 func (e *Engine) json(body, base api.Body, dictionary []byte, rv api.ResourceVersion) ([]byte, error) {
 	decoded, err := e.decodeBody(body, base, dictionary)
 	if err != nil {

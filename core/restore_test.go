@@ -12,7 +12,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// snapshot returns all chunks of a collection, with changes in between.
+// snapshot returns all chunks of a new snapshot. It calls between before it requests the
+// next chunk.
 func (r *rig) snapshot(f wire.TakeSnapshot, between func()) (chunks [][]byte, end wire.SnapshotChunk) {
 	f.Request = 900
 	r.seen[wire.TypeSnapshotChunk] = nil
@@ -82,9 +83,9 @@ func (r *rig) churn(random *rand.Rand, rv *uint64) {
 	r.settle()
 }
 
-// The persisted state of a changing collection, in chunks of any size and any number
-// of increments, restores the same collection, byte for byte. Any proper part of it
-// restores no state (G9, R11).
+// The persisted state of a changing collection, in chunks of any size and any number of
+// increments, restores the same collection, byte for byte. A prefix that ends within a
+// snapshot is refused as a whole (G9, R11).
 func TestR11_RestoreOfAPersistedState(t *testing.T) {
 	for seed := range int64(20) {
 		random := rand.New(rand.NewSource(seed))
@@ -164,7 +165,7 @@ func TestR11_RestoreIsAtomic(t *testing.T) {
 	r.step(&wire.OpenWatch{Watch: 1, Collection: 1})
 	r.step(&wire.Get{Request: 1, Collection: 1, Key: "default/p1"})
 	for i, chunk := range stored {
-		r.step(&wire.RestoreChunk{Collection: 2, Data: chunk}) // another client than the restoring one
+		r.step(&wire.RestoreChunk{Collection: 2, Data: chunk}) // ignored, because collection 1 supplies the state
 		r.step(&wire.RestoreChunk{Collection: 1, Data: chunk})
 		require.Equal(t, api.StateConnecting, r.state().State, "after chunk %d", i)
 		r.now += 40_000
@@ -181,7 +182,7 @@ func TestR11_RestoreIsAtomic(t *testing.T) {
 	require.Len(t, r.seen[wire.TypeObjectReply], 1)
 	require.Equal(t, want, r.objects(2))
 
-	// The restoring client closes its collection, and the others continue.
+	// If the collection that supplies the state is closed, the others continue.
 	r = r.restart()
 	r.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods", Restore: true})
 	r.step(&wire.OpenCollection{Collection: 2, Resource: "v1/pods"})

@@ -8,7 +8,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// openSnapshot is a snapshot that the program is requesting, chunk by chunk.
+// openSnapshot is a snapshot that the program reads chunk by chunk.
 type openSnapshot struct {
 	request    uint32
 	collection *collection
@@ -70,7 +70,7 @@ func (x *openSnapshot) fail(e *Engine, status *api.Status) {
 	x.close(e)
 }
 
-// report sends the requested chunk.
+// report sends the next chunk if the program has requested it.
 func (x *openSnapshot) report(e *Engine) {
 	if !x.wanted {
 		return

@@ -17,7 +17,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// siblingPod returns a pod with a body that most other siblings share.
+// siblingPod returns a pod whose body differs from those of its siblings only in the
+// name.
 func siblingPod(key string, rv uint64) *cacher.Update {
 	p := pod(key, rv, []string{"web", "api"}[rv%2], "Running")
 	body := `{"kind":"Pod","metadata":{"name":"` + key + `"},"spec":"` + strings.Repeat("the same text of all siblings ", 10) + `"}`
@@ -49,8 +50,8 @@ func (r *rig) changeSibling(random *rand.Rand, rv *uint64) {
 	r.settle()
 }
 
-// A state is persisted with the blocks that it has, and restores the same collection, also
-// when only its rows were received first (R11, B34).
+// A state is persisted with its blocks, and restores the same collection, even if its
+// rows were received before its bodies (R11, B34).
 func TestR11_BlocksArePersistedAsTheyAre(t *testing.T) {
 	for seed := range int64(20) {
 		random := rand.New(rand.NewSource(seed))
@@ -93,8 +94,8 @@ func TestR11_BlocksArePersistedAsTheyAre(t *testing.T) {
 	}
 }
 
-// A block is not decompressed by a restore. If it turns out to be corrupt, the read fails,
-// and the collection is loaded again (R11, C53).
+// A restore does not decompress blocks. If a block turns out to be corrupt when it is
+// read, the read fails, and the collection is loaded again (R11, C53).
 func TestR11_PersistedBlockThatIsCorrupt(t *testing.T) {
 	for name, spoil := range map[string]func(*wire.StoredBlock){
 		"garbage": func(f *wire.StoredBlock) {
@@ -133,7 +134,7 @@ func TestR11_PersistedBlockThatIsCorrupt(t *testing.T) {
 	}
 }
 
-// The bodies of a list that are corrupt are not an error of the stored state that was
+// Corrupt bodies of a list are not reported as an error of the stored state that was
 // restored before. The collection reports them, and lists again after a delay (B27, B34).
 func TestCorruptBodiesOfAListAreNotBlamedOnTheStoredState(t *testing.T) {
 	r := newBlockRig(t, 0)
@@ -173,7 +174,7 @@ func TestCorruptBodiesOfAListAreNotBlamedOnTheStoredState(t *testing.T) {
 	require.Empty(t, again.rejections())
 }
 
-// spoilBlocks changes the first block of chunks, with valid checksums.
+// spoilBlocks changes the first block in chunks, and recomputes the checksums.
 func spoilBlocks(t *testing.T, chunks [][]byte, spoil func(*wire.StoredBlock)) (spoiled [][]byte) {
 	previous, done := uint64(0), false
 	for _, data := range chunks {

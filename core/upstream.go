@@ -52,12 +52,13 @@ func (c *connection) applyUpstream(frame upstreamFrame) error {
 	return nil
 }
 
-// maxReusedChanges is more than a connector's message usually contains.
+// maxReusedChanges is the largest capacity of a buffer that is reused. A connector's
+// message usually contains fewer changes.
 const maxReusedChanges = 4096
 
-// takeChanges returns a buffer for the changes of a frame. reuseChanges returns it
-// after they were applied; the largest buffer is reused. reuseChanges clears the
-// buffer, because changes alias the message.
+// takeChanges returns a buffer for the changes of a frame. After the changes were
+// applied, reuseChanges stores the buffer for the next frame if it is larger than the
+// stored one. It clears the buffer, because changes alias the message.
 func (c *connection) takeChanges() []wire.Change {
 	changes := c.changes
 	c.changes = nil
@@ -71,11 +72,12 @@ func (c *connection) reuseChanges(changes []wire.Change) {
 	}
 }
 
-// maxGrowth is the decompressed size of the blocks of a message at which the memory
-// limit is enforced. The messages of a connector have less.
+// maxGrowth is the decompressed size of the blocks of a message at which the memory limit
+// is enforced. The messages of a connector decompress to less.
 const maxGrowth = 2 << 20
 
-// grown counts a decompressed block.
+// grown counts the bytes of a decompressed block, and enforces the memory limit at
+// maxGrowth.
 func (c *connection) grown(bytes int) {
 	if c.growth += bytes; c.growth >= maxGrowth {
 		c.growth = 0
@@ -129,7 +131,8 @@ func (c *connection) ping(f *wire.Ping) error {
 	return nil
 }
 
-// ended handles the end of the connection that the connector announces.
+// ended closes the connection after the connector has announced its end, and schedules
+// another attempt.
 func (c *connection) ended(status *api.Status) {
 	if status == nil {
 		status = api.Unavailable("the connector closed the connection and gave no reason")

@@ -18,7 +18,7 @@ type liveView struct {
 	view       *view.View     // nil until the schema is known
 	opened     bool           // a query was accepted
 	sent       bool           // a patch was sent and the program has not granted the next
-	related    uint64         // the changes of owners that the view reflects; see relate
+	related    uint64         // the value of owners.Graph.Changes that the view reflects; see relate
 }
 
 // openView opens a view or replaces the query of an open one. A rejected query
@@ -148,12 +148,12 @@ func (e *Engine) findView(id uint32) *liveView {
 	return nil
 }
 
-// viewWork is how much work the engine does for views that evaluate all objects, between
-// two calls of Tick. It takes a few milliseconds; see view.View.Build for the unit.
+// viewWork is the default limit of the work between two calls of Tick for views that
+// evaluate all objects, in the unit of view.View.Build. It takes a few milliseconds.
 const viewWork = 1 << 18
 
-// LimitViewWork sets how much work the engine does for views that evaluate all objects,
-// between two calls of Tick. The default takes a few milliseconds.
+// LimitViewWork limits the work between two calls of Tick for views that evaluate all
+// objects, in the unit of [view.View.Build]. The default takes a few milliseconds.
 func (e *Engine) LimitViewWork(work int) { e.viewWork, e.viewWorkLeft = work, work }
 
 // buildViews continues to evaluate objects for views, and reports whether work is left.
@@ -177,7 +177,7 @@ func (v *liveView) report(e *Engine, out []byte) []byte {
 		return out
 	}
 	if v.view.Building() {
-		return out // its owners are related when it has rows
+		return out // relate is called once the view has its rows
 	}
 	v.relate(e)
 	if !v.view.Patch(&e.patch) {

@@ -9,7 +9,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// maxPending limits the undelivered events of a watch without credit.
+// maxPending limits the undelivered events of a watch, also if its credit is unlimited.
 const maxPending = 1 << 16
 
 // watch is the state of an OpenWatch.
@@ -24,11 +24,11 @@ type watch struct {
 	pending    []watcher.Delivery
 	closed     *wire.WatchClosed // the end of a watch without a watcher
 	finished   bool
-	order      int // of opening
+	order      int // position in the order of opening
 	due        bool
 }
 
-// watches are the open watches.
+// watches contains the open watches of an engine.
 type watches struct {
 	byID   map[uint32]*watch
 	opened int
@@ -62,7 +62,7 @@ func inOrder(list []*watch) {
 	lite.Sort(list, func(a, b **watch) bool { return (*a).order < (*b).order })
 }
 
-// look adds the watch to those that the next Ready reports.
+// look adds the watch to those that the next Ready examines.
 func (s *watches) look(w *watch) {
 	if !w.due {
 		w.due = true
@@ -115,7 +115,7 @@ func (e *Engine) openWatch(f *wire.OpenWatch) {
 		}
 		c.shared.whenComplete(func(status *api.Status) {
 			if !w.bodies && c.shared.reflector.Bodies().Left() != nil {
-				status = nil // the watch does without bodies, too
+				status = nil // this watch needs no bodies
 			}
 			w.start(e, opt, status)
 		})
@@ -151,7 +151,8 @@ func (w *watch) start(e *Engine, opt cacher.WatchOptions, status *api.Status) {
 	}
 }
 
-// take is the watcher's sink. It declines events for a closed watch.
+// take is the watcher's sink. It returns false, so that the watcher waits, if the watch
+// is closed, has no credit, or has maxPending undelivered events.
 func (w *watch) take(e *Engine, d watcher.Delivery) bool {
 	if w.finished || w.limited && w.credit == 0 || len(w.pending) >= maxPending {
 		return false
@@ -185,7 +186,8 @@ func (e *Engine) grantWatch(f *wire.GrantWatch) {
 	w.run()
 }
 
-// run delivers more events of the watcher after room became available.
+// run delivers more events of the watcher after credit was granted or pending events were
+// reported.
 func (w *watch) run() {
 	if w.watcher != nil {
 		w.watcher.Run()
