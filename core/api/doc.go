@@ -1,7 +1,7 @@
 // Package api defines the types that all other packages share: resources and
 // their schemas, keys, resource versions, event types, objects and status errors.
 //
-// It is a leaf package: it imports no other package of this module and does no
+// It is a leaf package: of this module it imports only core/internal/lite, and it does no
 // I/O. Its types are plain values:
 //
 //   - [Resource] names a kind of object as clients request it ("v1/pods").

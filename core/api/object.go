@@ -22,9 +22,10 @@ type Label struct{ Key, Value string }
 
 // Labels is a label set, sorted by key. Keys are unique.
 //
-// The set that sources and connectors send starts with a label whose key is empty,
-// which Kubernetes does not allow. Its value is the text of the object's [Owner]. Most
-// objects of one owner have equal labels, so the owner takes no memory per object.
+// If an object has an owner, its label set from a source or connector starts with a label
+// whose key is empty. Kubernetes allows no such label. Its value is the text of the
+// [Owner]. Most objects of one owner have equal labels and share one label set, so the
+// owner takes no memory per object.
 type Labels []Label
 
 // OwnerText returns the text of the owner, or "".
@@ -88,9 +89,8 @@ const (
 	Delta
 )
 
-// Body is an object's encoded JSON without metadata.resourceVersion. The event
-// that carries a body carries its resource version, and the decoder inserts it
-// again (rule W28).
+// Body is an object's encoded JSON without metadata.resourceVersion. The resource version
+// is stored beside the body, and inserted again when the body is read (rule W28).
 type Body struct {
 	Codec Codec
 	Data  []byte
@@ -98,9 +98,9 @@ type Body struct {
 
 // Object is one version of an object.
 //
-// Fields and Columns follow the order of [Schema.Fields] and [Schema.Columns].
-// The strings and bytes of an Object may alias the buffer it was read from. Copy
-// them to keep them longer than that buffer.
+// Fields and Columns follow the order of [Schema.Fields] and [Schema.Columns]. The
+// strings and bytes of an Object may alias the buffer it was read from. Copy them if they
+// must outlive that buffer.
 type Object struct {
 	Key             Key
 	UID             string

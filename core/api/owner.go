@@ -10,18 +10,18 @@ import (
 // has no controller. Kind and Name are empty if only the UID is known.
 type Owner struct{ Kind, Name, UID string }
 
-// ownerKinds are the kinds that the text of an owner represents by their numbers. The
-// numbers are part of the wire format. A kind cannot begin with a digit.
+// ownerKinds are the kinds that the text of an owner represents by a digit, their index.
+// The indexes are part of the wire format. A kind cannot begin with a digit.
 var ownerKinds = [...]string{"ReplicaSet", "StatefulSet", "DaemonSet", "Job", "CronJob", "Deployment", "Node", "Service"}
 
-// stem replaces the owner's name if it equals the part of the object's name before the
-// last hyphen. Kubernetes allows no percent sign in a name.
+// stem replaces the owner's name in the text if that name equals the object's name up to
+// its last hyphen. Kubernetes allows no percent sign in a name.
 const stem = "%"
 
-// Append appends the text that represents the owner in the label set of an object. It
-// consists of kind, name and UID, separated by slashes. All pods of a controller have the
-// same text. The text is the UID alone if the kind or the name is unknown or contains a
-// slash.
+// Append appends the text that represents the owner in the label set of the object with
+// the given name. The text consists of kind, name and UID, separated by slashes. All pods
+// of a controller have the same text. The text is the UID alone if the kind or the name
+// is unknown or contains a slash.
 func (o Owner) Append(dst []byte, object string) []byte {
 	if o.Kind == "" || o.Name == "" || strings.IndexByte(o.Kind, '/') >= 0 || strings.IndexByte(o.Name, '/') >= 0 {
 		if strings.IndexByte(o.UID, '/') >= 0 {

@@ -11,9 +11,9 @@ import (
 // different resources are not comparable. Zero means unset.
 type ResourceVersion uint64
 
-// ParseResourceVersion parses the decimal form. The empty string and "0" give
-// zero. A sign, a leading zero, a space or a number beyond 64 bits gives a 400
-// BadRequest (rule C48).
+// ParseResourceVersion parses the decimal form. It returns zero for the empty string and
+// "0". It returns a 400 BadRequest for a sign, a leading zero, a space or a number beyond
+// 64 bits (rule C48).
 func ParseResourceVersion(text string) (ResourceVersion, error) {
 	if text == "" || text == "0" {
 		return 0, nil

@@ -50,9 +50,9 @@ func (r Resource) String() string { return r.APIVersion() + "/" + r.Name }
 // zero. No table shows columns of priority Hidden, which are for queries and for the
 // times of rows.
 //
-// Printer is empty for the value at Path. Otherwise it names a function of
-// core/catalog that computes the cells. Path then contains its arguments: zero or
-// more paths, separated by blanks.
+// If Printer is empty, a cell is the value at Path. Otherwise Printer names a function of
+// core/catalog that computes the cells. Path then contains its arguments: zero or more
+// paths, separated by blanks.
 //
 // Default replaces missing values. In a column of kind Integer or Bool it is the
 // value of the cell. In other columns the cell stays Null, and tables show Default.

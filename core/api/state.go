@@ -10,7 +10,7 @@ const (
 	StateLive                      // up to date as of the last progress
 	StateReconnecting              // disconnected and retrying
 	StateStale                     // no progress for three periods
-	StateForbidden                 // the connector denies access; retried slowly
+	StateForbidden                 // access is denied; the next attempt follows after 30 s
 	StateClosed                    // ended permanently; the status is the reason
 )
 

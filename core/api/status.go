@@ -100,7 +100,7 @@ func Expired(message string) *Status {
 	return &Status{Code: CodeGone, Reason: ReasonExpired, Message: message}
 }
 
-// TooLarge returns a 413 for an object or a frame that exceeds a limit.
+// TooLarge returns a 413 for data that exceeds a limit of size or memory.
 func TooLarge(message string) *Status {
 	return &Status{Code: CodeTooLarge, Reason: ReasonTooLarge, Message: message}
 }
@@ -115,14 +115,14 @@ func TooManyRequests(message string, retryAfterSeconds int) *Status {
 	return &Status{Code: CodeTooManyRequests, Reason: ReasonTooManyRequests, Message: message, RetryAfterSeconds: retryAfterSeconds}
 }
 
-// Internal returns a 500.
+// Internal returns a 500 for an unexpected error.
 //
 //go:noinline
 func Internal(message string) *Status {
 	return &Status{Code: CodeInternalError, Reason: ReasonInternalError, Message: message}
 }
 
-// Unavailable returns a 503.
+// Unavailable returns a 503 for a condition that is expected to be temporary.
 //
 //go:noinline
 func Unavailable(message string) *Status {
@@ -149,7 +149,7 @@ func LimitReached(code int, limit, message string) *Status {
 	return s
 }
 
-// TooLargeResourceVersion returns the 504 for a resource version that is not
+// TooLargeResourceVersion returns the 504 for a resource version that has not been
 // reached yet (rule C34).
 func TooLargeResourceVersion(asked, current ResourceVersion) *Status {
 	return &Status{

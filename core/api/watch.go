@@ -27,8 +27,8 @@ const (
 	// PolicyTerminate ends the watch when its queue stays full, as Kubernetes
 	// does. The consumer resumes from its last resource version.
 	PolicyTerminate Policy = iota
-	// PolicyConflate keeps the newest state per object, in order. The consumer
-	// converges with bounded memory.
+	// PolicyConflate keeps only the newest state of each object, in order. The consumer
+	// reaches the current state, and the queue is bounded.
 	PolicyConflate
 	// PolicyStall keeps a position in the history. The watch pauses and continues
 	// from there. It ends when the event at that position leaves the history.
