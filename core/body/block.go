@@ -4,18 +4,19 @@ package body
 // all of it.
 const maxDictionary = 64 << 10
 
-// A block is the length of the text as a varint, followed by operations. The lowest
-// two bits of an operation's first byte are its type; n is the other six.
+// A block is the length of the text as a varint, followed by operations. The lowest two
+// bits of an operation's first byte are its type; n is the number in the other six bits.
 //
-//	0  literal: n+1 bytes follow. From 60 on, the length follows in n-59 bytes,
-//	   less one. 63 is a [token].
-//	1  near copy of 4 + n%8 bytes. The distance has 11 bits: n/8 are the highest,
-//	   and the next byte has the others. Distance 0 repeats the last distance;
-//	   n%8 of 5, 6 and 7 then mean lengths that follow in 1, 2 and 3 bytes.
+//	0  literal of n+1 bytes, which follow. If n is 60, 61 or 62, the length minus one
+//	   follows first, in n-59 bytes. 63 is a [token].
+//	1  near copy of 4 + n%8 bytes. The distance has 11 bits: n/8 are the highest
+//	   three, and the next byte has the others. Distance 0 means the distance of
+//	   the last copy. If n%8 is then 5, 6 or 7, the length follows in 1, 2 or 3
+//	   bytes; see [repeats].
 //	2  copy of n+1 bytes; the distance follows in two bytes.
-//	3  copy of n+2 bytes that continues in the guide. From 60 on, the length
-//	   follows in n-59 bytes, less 62. 63 is a far copy: a byte with its length,
-//	   less one, and three with the distance.
+//	3  copy of n+2 bytes that continues in the guide. If n is 60, 61 or 62, the
+//	   length minus 62 follows in n-59 bytes. 63 is a far copy: one byte with the
+//	   length minus one follows, and three bytes with the distance.
 //
 // Numbers are little-endian. Distances count back from the end of the output, and
 // continue before its start in the guide, and before the guide in the dictionary. A
@@ -44,22 +45,22 @@ var repeats = [...]int{8, 260, 65540}
 // block decodes one block.
 type block struct {
 	src        []byte
-	s          int // the input before s is read
+	s          int // the input before s has been read
 	dst        []byte
-	d          int // the output before d is written
+	d          int // the output before d has been written
 	dictionary []byte
 	guide
 	distance int // of the last copy
 }
 
-// guide is the text that most of the output is similar to: the base of a delta, or
-// the dictionary if there is no base.
+// guide is the text that the output resembles most: the base of a delta, or the
+// dictionary if there is no base.
 //
-// An operation of type 3 continues in it. If the guide is a base, a literal
-// replaces the same number of bytes in it. The next copy therefore has the same
-// distance from the base as the last one. If the guide is a dictionary, literals
-// are insertions, because the values of a skeleton are empty. The copy therefore
-// starts where the last copy from the dictionary ended.
+// An operation of type 3 continues the last copy from it. If the guide is a base, a
+// literal replaces the same number of bytes in it. The next copy therefore has the same
+// distance from the base as the last one. If the guide is a dictionary, literals are
+// insertions, because the values of a skeleton are empty. The copy therefore starts where
+// the last copy from the dictionary ended.
 type guide struct {
 	text     []byte
 	inserts  bool
@@ -82,8 +83,8 @@ func (g *guide) continuation(output int) int {
 // copied records a copy of n bytes from the guide.
 func (g *guide) copied(distance, from, n int) { g.distance, g.end = distance, from+n }
 
-// decode fills dst completely. For an invalid block it returns false and leaves s
-// near the error. The contents of dst are then undefined.
+// decode decodes the block into dst, and reports whether the block is valid and fills dst
+// completely. Otherwise, s is near the error and the contents of dst are undefined.
 func (b *block) decode() bool {
 	for b.s < len(b.src) {
 		tag := b.src[b.s]
@@ -174,7 +175,7 @@ func (b *block) continues(n int) (length int, ok bool) {
 	return n + 1, ok
 }
 
-// copy appends n bytes, starting at the current distance before the end of the output.
+// copy appends n bytes that start at the current distance before the end of the output.
 func (b *block) copy(n int) bool {
 	if b.distance <= 0 || n > len(b.dst)-b.d {
 		return false

@@ -91,12 +91,12 @@ func TestBodiesRoundTrip(t *testing.T) {
 	}
 }
 
-// A token is at most half as long as the text that it encodes.
+// A text of known form is encoded as a token of about half its length.
 func TestTokensRoundTrip(t *testing.T) {
 	e := encoder(t, nil)
 	for _, c := range []struct {
 		text string
-		size int // of 10 lines, each with one token
+		size int // maximum number of encoded bytes; zero for no limit
 	}{
 		{"7c1b9f0e-52b4-4c7e-9b0a-3b7d7e6f1a20", 18},
 		{"7C1B9F0E-52B4-4C7E-9B0A-3B7D7E6F1A20", 37},

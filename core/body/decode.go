@@ -37,7 +37,8 @@ func Decode(dst []byte, body api.Body, dictionary, base []byte) ([]byte, error) 
 	return dst, api.Internal("body has the unknown codec " + strconv.Itoa(int(body.Codec)))
 }
 
-// decodeBlock decodes with the dictionary and the guide of b.
+// decodeBlock appends the text of a block to dst. It uses the dictionary and the guide of
+// b.
 func decodeBlock(dst, data []byte, b block) ([]byte, error) {
 	n, head := uvarint(data)
 	if head == 0 {
@@ -65,7 +66,8 @@ func tooLarge(n uint64) error {
 		" bytes; the limit is " + strconv.Itoa(MaxDecoded))
 }
 
-// uvarint reads a base-128 number; n is zero when it is cut off or too long.
+// uvarint reads a varint of n bytes. If the number is cut off or longer than ten bytes, n
+// is zero.
 func uvarint(b []byte) (v uint64, n int) {
 	for n < len(b) && n < 10 {
 		c := b[n]

@@ -1,5 +1,5 @@
 // Package body is the codec of object bodies. The connector encodes a body once. The
-// guest stores it unmodified, and decodes it when the object is read.
+// engine stores it unmodified, and decodes it when the object is read.
 //
 // [Decode] is the engine's decoder. It decodes plain JSON, packed bodies, and deltas against
 // another version of the object. [Encoder] is the encoder for connectors; wasip1 builds omit it.
@@ -25,6 +25,7 @@
 //   - UUIDs, times and hexadecimal digests are tokens of half their length. They make up
 //     most of the differences between pods.
 //
-// The upstream decoder of S2 has neither, and makes the module larger. Sizes are in
-// host/PERFORMANCE.md (P7, P9); BenchmarkEncode and BenchmarkDelta report them.
+// The original decoder of S2 has neither operation, and would make the module larger.
+// Sizes are in host/PERFORMANCE.md (P7, P9); BenchmarkEncode and BenchmarkDelta report
+// them.
 package body

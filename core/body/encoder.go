@@ -28,9 +28,9 @@ type Encoder struct {
 	finder
 }
 
-// NewEncoder returns an encoder for bodies that refer to a dictionary, or nil for
-// none. Every reader receives the dictionary, so it must not contain any bytes of an
-// object. A dictionary of more than 64 KiB is a 400 *api.Status.
+// NewEncoder returns an encoder for bodies that refer to the dictionary. A nil dictionary
+// means none. Every reader receives the dictionary, so it must not contain any bytes of
+// an object. For a dictionary of more than 64 KiB, NewEncoder returns a 400 *api.Status.
 func NewEncoder(dictionary []byte) (*Encoder, error) {
 	if len(dictionary) > maxDictionary {
 		return nil, api.BadRequest("a dictionary of " + strconv.Itoa(len(dictionary)) +
@@ -53,9 +53,9 @@ func (e *Encoder) Encode(dst, json []byte) api.Body {
 	return api.Body{Codec: api.JSON, Data: append(dst, json...)[len(dst):]}
 }
 
-// EncodeDelta appends the delta from base to json to dst. Both are plain JSON.
-// The body's data is the appended part. It returns false, and appends nothing, if
-// the delta takes more than limit bytes, and for bodies of more than 256 KiB.
+// EncodeDelta appends the delta from base to json to dst. Both are plain JSON. The body's
+// data is the appended part. If the delta takes more than limit bytes, or if either body
+// has more than 256 KiB, it returns false and appends nothing.
 func (e *Encoder) EncodeDelta(dst, base, json []byte, limit int) (body api.Body, ok bool) {
 	if len(base) > maxDelta || len(json) > maxDelta {
 		return api.Body{}, false
@@ -122,8 +122,8 @@ func (e *Encoder) next(i, literal int) (match, token) {
 	return m, token{}
 }
 
-// upToToken returns the length of a copy. It is reduced if the copy ends inside a
-// token and the token is shorter than the rest of its text.
+// upToToken returns the length of a copy. A copy may end inside the text of a token. It
+// then ends before the token if the token is smaller than the rest of its text.
 func (e *Encoder) upToToken(m match) int {
 	end, n := m.at+m.n, m.n
 	if end >= e.end || !isTokenByte(e.text[end]) {

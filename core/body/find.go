@@ -8,15 +8,16 @@ import (
 )
 
 const (
-	gram  = 6  // bytes; shorter matches rarely save space
+	gram  = 6  // number of bytes that are hashed together; shorter matches rarely save space
 	chain = 16 // maximum number of positions that are tried for a gram
-	// longEnough is the length from which a copy is used without comparing others.
+	// longEnough is the minimum length of a copy that is used without a search for better
+	// ones.
 	longEnough = 64
-	// skipShift controls the step over text without matches. The step grows by one
-	// byte for each 256 bytes.
+	// skipShift controls the step over text without matches. The step grows by one byte
+	// for each 256 bytes without a match.
 	skipShift = 8
-	// mostCut is the maximum number of bytes by which the next copy may shorten
-	// a copy.
+	// mostCut is the maximum number of bytes that upToGuide removes from the end of a
+	// copy.
 	mostCut = 16
 	// maxDistance is the maximum distance of a far copy.
 	maxDistance = 1 << 24
@@ -34,7 +35,7 @@ type finder struct {
 
 	inDictionary index
 	inBase       index
-	indexed      bool    // inBase is the index of this base
+	indexed      bool    // inBase has been filled for the current base
 	inTarget     []int32 // the last position of each gram, plus one
 	ownBits      uint
 
@@ -42,14 +43,14 @@ type finder struct {
 	distance int // of the last copy
 }
 
-// index finds positions in a text by their contents.
+// index finds the positions of grams in a text.
 type index struct {
 	heads []int32 // the first position of each gram, plus one
 	next  []int32 // the next position of the same gram, by position
 	bits  uint
 }
 
-// fill indexes a text that is followed by at least two more bytes.
+// fill indexes the first size bytes of text, which at least two more bytes must follow.
 func (x *index) fill(text []byte, size int, tableBits uint) {
 	if x.heads == nil {
 		x.heads, x.bits = make([]int32, 1<<tableBits), tableBits
@@ -104,24 +105,25 @@ func (f *finder) load(base, json []byte) {
 	clear(f.inTarget)
 }
 
-// match is a sequence of n bytes that occurs at two positions.
+// match is a sequence of n bytes at the position "at", which also occurs at the earlier
+// position "from".
 type match struct{ at, from, n int }
 
 func (f *finder) isInGuide(from int) bool { return from >= f.from && from < f.target }
 
-// continues reports whether a copy continues in the guide.
+// continues reports whether a match continues the last copy from the guide.
 func (f *finder) continues(m match) bool {
 	return f.isInGuide(m.from) && m.at-m.from == f.guide.continuation(m.at-f.target)
 }
 
-// find returns a copy for the text at i, or one of length zero.
+// find returns the best copy for the text at i, or a match of length zero.
 func (f *finder) find(i int) match {
 	m := f.follow(i)
 	if m.n >= longEnough || i+gram > f.end {
 		return m
 	}
 	m = f.search(i, m)
-	// Prefer a match that begins one byte later if it saves over one byte more.
+	// Prefer a match that begins one byte later if it saves at least two more bytes.
 	if m.n > 0 && m.n < longEnough && i+1+gram <= f.end {
 		if later := f.search(i+1, f.follow(i+1)); f.gain(later) > f.gain(m)+1 {
 			return match{}
@@ -130,7 +132,8 @@ func (f *finder) find(i int) match {
 	return m
 }
 
-// follow tries the continuations of the last copies.
+// follow returns the better of two matches: the continuation in the guide, and the copy
+// at the distance of the last one.
 func (f *finder) follow(i int) match {
 	var best match
 	if from := i - f.guide.continuation(i-f.target); f.isInGuide(from) {
@@ -173,7 +176,7 @@ func (f *finder) searchIn(x *index, begin, i int, best match) match {
 
 func (f *finder) try(from, i int, best match) match {
 	if f.text[from+best.n] != f.text[i+best.n] {
-		return best // it is no longer than best
+		return best // the match is not longer than best
 	}
 	if n := f.length(from, i); n >= gram && i-from < maxDistance {
 		return f.better(best, match{i, from, n})
@@ -204,8 +207,8 @@ func (f *finder) gain(m match) int {
 	return m.n - 5
 }
 
-// length returns how many bytes at from equal those at i. A copy does not cross the
-// end of the dictionary or of the base.
+// length returns how many bytes at the position "from" equal those at i. A copy does not
+// cross the end of the dictionary or of the base.
 func (f *finder) length(from, i int) int {
 	if from < 0 || from >= i {
 		return 0
@@ -243,8 +246,9 @@ func (f *finder) extendBack(m match, literal int) match {
 }
 
 // upToGuide truncates a copy if a continuation of the guide can replace its end and
-// reaches further. A continuation takes one byte, and another copy takes three. The
-// rest of the copy may be shorter than a literal.
+// reaches further. A continuation takes one byte, and another copy takes three. A
+// truncated copy of fewer than leastNear bytes is dropped, so that its bytes become a
+// literal.
 func (f *finder) upToGuide(m match) match {
 	if f.continues(m) {
 		return m
@@ -262,7 +266,7 @@ func (f *finder) upToGuide(m match) match {
 	return m
 }
 
-// learn adds the text at i of the target to the index.
+// learn adds position i, which is in the target, to the index of the target.
 func (f *finder) learn(i int) {
 	f.inTarget[gramAt(f.text, i, f.ownBits)] = int32(i - f.target + 1)
 }

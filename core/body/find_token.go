@@ -4,7 +4,7 @@ package body
 
 import "time"
 
-// token is a text that is encoded as a token.
+// token is the position and kind of a text that is encoded as a token.
 type token struct {
 	kind, at, length int
 }

@@ -12,13 +12,14 @@ const (
 	uuidToken = iota
 	timeToken
 	microToken
-	leastHexToken // shorter ones are literals
+	leastHexToken // shorter texts are literals
 
 	uuidLength  = 36
 	timeLength  = 20
 	microLength = 27
 	maxHexToken = 255
-	// hexTokenDigits is the minimum number of digits for which a token is shorter.
+	// hexTokenDigits is the minimum number of digits of a token. Fewer digits are encoded
+	// as a literal.
 	hexTokenDigits = 12
 )
 

@@ -8,12 +8,13 @@
 //
 // # Files
 //
-// Each file in kinds is named after a resource, as in deployments.apps, and contains
-// a sequence of JSON values. The first is an object as Kubernetes writes it, with
-// empty strings for values that differ between objects, and -1 for such numbers. The
-// dictionary contains it twice. Built-in kinds are stored in the order of the file.
-// Custom resources and many tools store sorted members. The other values are
-// optional members; they follow without the braces around them.
+// Each file in kinds is named after a resource, as in deployments.apps, and contains a
+// sequence of JSON values. The first is an object as Kubernetes writes it, with an empty
+// string or the number -1 for each value that differs between objects. The dictionary
+// contains this object twice. In the first copy, the members are in the order of the
+// file, as Kubernetes stores built-in kinds. In the second, they are sorted, as in custom
+// resources and in the output of many tools. The other values are objects with optional
+// members, which the dictionary contains without the outer braces.
 //
 // Some values are placeholders. "$metadata" and "$podspec" are replaced with the first
 // value of the file with that name, and its other values are appended. "$apiVersion" and
@@ -39,7 +40,7 @@ var kinds embed.FS
 // custom is the file for resources without a file of their own.
 const custom = "custom"
 
-// shared are the files that other files refer to.
+// shared are the names of the files whose values other files include.
 var shared = []string{"podspec", "metadata"}
 
 // Dictionary returns the dictionary for bodies of a resource. The result depends
@@ -112,7 +113,7 @@ func read(name string) ([]json.RawMessage, error) {
 	}
 }
 
-// variable matches numbers that differ from object to object.
+// variable matches the placeholder of a number that differs between objects.
 var variable = regexp.MustCompile(`:-1\b`)
 
 // text returns a value as it appears in a dictionary.
