@@ -25,14 +25,14 @@ func benchWorld(n int) (*cacher.Cacher, []*cacher.Update) {
 	return c, puts
 }
 
-// BenchmarkApply measures one change of one of 30,000 objects.
+// BenchmarkApply measures the change of one object among 30,000.
 func BenchmarkApply(b *testing.B) {
 	c, puts := benchWorld(30_000)
 	benchChanges(b, c, puts)
 }
 
-// benchChanges also reports processor time, which is meaningful on a busy
-// machine.
+// benchChanges measures changes of objects. It also reports the processor time, which
+// stays meaningful on a busy machine.
 func benchChanges(b *testing.B, c *cacher.Cacher, puts []*cacher.Update) {
 	runtime.GC()
 	b.ReportAllocs()
@@ -54,8 +54,8 @@ func cpuNanos() int64 {
 	return u.Utime.Nano() + u.Stime.Nano()
 }
 
-// Watches with distinct selectors. Each change matches ten of them, regardless
-// of the total number.
+// selectors are kinds of watches, each with distinct selectors. A change matches ten
+// watches, regardless of their total number.
 var selectors = []struct {
 	name  string
 	watch func(i, of int) cacher.WatchOptions
@@ -117,7 +117,7 @@ func BenchmarkDispatch(b *testing.B) {
 	}
 }
 
-// BenchmarkTick measures one second of idle watches.
+// BenchmarkTick measures one Tick and one NextTick with idle watches.
 func BenchmarkTick(b *testing.B) {
 	for _, watches := range []int{10, 10_000} {
 		b.Run(strconv.Itoa(watches), func(b *testing.B) {

@@ -16,8 +16,8 @@ type Config struct {
 	Schema  api.Schema
 	History history.Limits
 	Seed    uint64
-	// DeltaEpoch is a seed for [delta.Bodies.Epoch]. Cachers with different input must use
-	// different values. Zero disables the identity.
+	// DeltaEpoch is a seed for [delta.Bodies.Epoch]. Cachers with different input must
+	// use different values. Zero disables epochs.
 	DeltaEpoch uint64
 }
 
@@ -70,20 +70,19 @@ func (c *Cacher) Schema() *api.Schema { return &c.schema }
 // Ready reports whether a first list has been committed.
 func (c *Cacher) Ready() bool { return c.ready }
 
-// ResourceVersion returns the newest version applied.
+// ResourceVersion returns the newest resource version that was applied.
 func (c *Cacher) ResourceVersion() api.ResourceVersion { return c.at.Version }
 
 // Arena returns the arena that stores the versions.
 func (c *Cacher) Arena() *store.Arena { return c.arena }
 
-// Window returns the history.
+// Window returns the window of recent changes.
 func (c *Cacher) Window() *history.Window { return c.window }
 
-// State returns the current state for reading. Each list replaces it by a new
-// store.
+// State returns the current state for reading. Each list replaces it with a new store.
 func (c *Cacher) State() *store.Store { return c.state }
 
-// Listing returns the list that replaces the state.
+// Listing returns the part of the cacher that replaces the state with a list.
 func (c *Cacher) Listing() *Listing { return &c.listing }
 
 // Bodies returns the dictionaries and bases of bodies.
@@ -107,22 +106,23 @@ type Update struct {
 	// be in use. Labels is then ignored.
 	LabelSet uint32
 	Envelope wire.Envelope
-	// Member locates the body in the open block of the arena, if it is there.
+	// Member locates the body in the open block of the arena, if that block contains the
+	// body.
 	Member store.MemberRef
-	// Body, for Apply, is appended to Envelope if the caller has it in a separate
-	// slice. Both may alias the arena.
+	// Body is the body of the object, if the caller has it in a separate slice instead of
+	// in Envelope. Apply stores it together with Envelope. Both may alias the arena.
 	Body []byte
 	// Object, if not zero, is the ID of the object in the state. It saves a
 	// lookup.
 	Object store.ID
-	// Unchanged, if not empty, lists cells that are equal in the current version.
-	// Otherwise Apply compares the versions.
+	// Unchanged, if not zero, contains cells that are equal in this version and the
+	// current one. If it is zero, Apply compares the versions.
 	Unchanged api.Cells
 	// Base is the base of a body with codec Delta. Its own body is optional if the
 	// current version is that base or has the same base.
 	Base wire.Base
-	// Revised means, for Apply, that the version may also replace one that is as new or
-	// newer, because the object depends on others as well.
+	// Revised lets Apply replace a version that is as new or newer. A joined row needs
+	// this, because it also changes with objects of other collections.
 	Revised bool
 }
 
@@ -225,15 +225,14 @@ func (c *Cacher) commit(id store.ID, e history.Event) {
 	c.watches.Dispatch()
 }
 
-// Progress reports that the source has just confirmed rv and that everything up
-// to rv has been applied (rule H14). Changes alone do not imply this, because
-// they may be old.
+// Progress records that the source has just confirmed rv and that everything up to rv has
+// been applied (rule H14). Changes alone do not imply this, because they may be old.
 func (c *Cacher) Progress(rv api.ResourceVersion, now int64) {
 	c.EndRevision(rv, now)
 	c.progress()
 }
 
-// EndRevision reports that everything up to rv has been applied, and ends a
+// EndRevision records that everything up to rv has been applied, and ends a
 // [Waits.BeginRevision].
 func (c *Cacher) EndRevision(rv api.ResourceVersion, now int64) {
 	c.at.Now = max(c.at.Now, now)
@@ -276,7 +275,7 @@ func (c *Cacher) Observe(o Observer) { c.observers = append(c.observers, o) }
 //
 //go:noinline
 func (c *Cacher) Unobserve(o Observer) {
-	kept := make([]Observer, 0, len(c.observers)) // a notification may be in progress
+	kept := make([]Observer, 0, len(c.observers)) // a copy, because a notification may be iterating over the list
 	for _, x := range c.observers {
 		if x != o {
 			kept = append(kept, x)

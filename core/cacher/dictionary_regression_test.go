@@ -7,7 +7,7 @@ import (
 )
 
 // An unused dictionary is dropped, so a reader that switches connectors does not
-// accumulate them.
+// accumulate dictionaries.
 func TestUnusedDictionariesAreForgotten(t *testing.T) {
 	w := listed(t, 10)
 	w.Bodies().SetDictionary([]byte("never used"))

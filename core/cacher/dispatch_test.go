@@ -13,7 +13,7 @@ import (
 	"github.com/watchglass/watchglass/core/watcher"
 )
 
-// fill fills the queues of a watch, so that one more event blocks.
+// fill fills the queues of a watch, so that one more event blocks dispatch.
 func (w *world) fill(x *watcher.Watcher) {
 	rv := w.ResourceVersion()
 	for range 20 {
@@ -133,8 +133,8 @@ func TestBlockedConsumerThatStopsUnblocksDispatch(t *testing.T) {
 	w.assertNoLeak()
 }
 
-// C19: a watch that starts while dispatch lags behind the state receives no
-// event twice from the state or the history.
+// C19: a watch that starts while dispatch lags behind the state receives each event once,
+// either with its initial events or from dispatch.
 func TestC19_WatchStartedWhileDispatchIsBehind(t *testing.T) {
 	w := listed(t, 10)
 	slow := w.start(since("10"))
@@ -204,8 +204,7 @@ func TestC32_WatchWithInitialEventsIsOfferedOneAtTheNextTick(t *testing.T) {
 	w.assertNoLeak()
 }
 
-// A collection that is relisted more than once per second still has bookmark
-// ticks.
+// A collection that is relisted more than once per second still sends bookmarks.
 func TestC31_RelistsDoNotRestartTheTicks(t *testing.T) {
 	w := listed(t, 10, "ns/a rv=1")
 	x := w.start(withMarks)

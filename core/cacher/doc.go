@@ -11,10 +11,10 @@
 //
 // Its parts have their own types: [Listing], [Waits] for a version, the state of the
 // source ([Upstream]), and the restore of a persisted state ([Restored]). Package
-// dispatch has the dispatcher of watches.
+// dispatch implements the dispatcher of watches.
 //
-// This cache also replaces the storage of kube-apiserver. It differs from the watch
-// cache of kube-apiserver in these points:
+// Unlike the watch cache of kube-apiserver, this cache has no storage behind it. It
+// therefore differs from that cache in these points:
 //
 //   - A watch or list that arrives before the first list waits for it instead
 //     of failing (rules C6, C7), because no storage could answer it.

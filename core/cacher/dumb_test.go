@@ -8,9 +8,9 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// dumb is a simple model of a cacher, without queues, windows, indexes or
-// reference counts. It stores every state and every change, and evaluates
-// objects by their short notation.
+// dumb is a simple model of a cacher, without queues, windows, indexes or reference
+// counts. It stores every state and every change, and evaluates selectors on the short
+// notation of objects.
 type dumb struct {
 	rv     api.ResourceVersion
 	state  map[string]string // text by key
@@ -23,7 +23,7 @@ type pastState struct {
 	state map[string]string
 }
 
-// dumbEvent uses empty strings for missing versions.
+// dumbEvent is a change in the model. A missing version is an empty string.
 type dumbEvent struct {
 	rv            api.ResourceVersion
 	key           string
@@ -69,7 +69,7 @@ func (d *dumb) remember(rv api.ResourceVersion) {
 	d.states = append(d.states, pastState{rv, maps.Clone(d.state)})
 }
 
-// at returns the state at a version since the last relist.
+// at returns the state at a version, or nil if the version is older than the last relist.
 func (d *dumb) at(rv api.ResourceVersion) map[string]string {
 	for _, past := range slices.Backward(d.states) {
 		if past.rv <= rv {

@@ -51,14 +51,14 @@ func (f *faults) drop(key api.Key, rv api.ResourceVersion, all bool) bool {
 	return len(f.list) < before
 }
 
-// since reports whether versions of an object after rv could not be read.
+// since reports whether a version of an object after rv could not be read.
 func (f *faults) since(key api.Key, rv api.ResourceVersion) bool {
 	return slices.ContainsFunc(f.list, func(x Fault) bool { return x.Key == key && x.ResourceVersion > rv })
 }
 
 // retractFault retracts the fault of a key that was replaced or deleted at rv. A reader
-// may have a version from before the fault that is not the previous version of the new
-// one, so no event would correct it.
+// may have another version from before the fault than this cacher. The event of the
+// change would then not correct the reader.
 func (c *Cacher) retractFault(key api.Key, rv api.ResourceVersion, how string) {
 	if len(c.faults.list) > 0 && c.faults.clear(key, rv) {
 		c.faults.add(Fault{key, rv, api.NotFound(string(key) + " was " + how)})
@@ -81,8 +81,8 @@ func (c *Cacher) Fault(key api.Key, rv api.ResourceVersion, status *api.Status, 
 }
 
 // dropDeletedFaults removes the last good versions of faulty objects that are known to be
-// deleted, once everything up to their deletion has been applied. Several may be
-// removed at one version.
+// deleted, once everything up to their deletion has been applied. Several objects may be
+// removed at one resource version.
 func (c *Cacher) dropDeletedFaults(rv api.ResourceVersion) {
 	for _, f := range c.faults.list {
 		id := c.state.Find(f.Key)
@@ -93,8 +93,8 @@ func (c *Cacher) dropDeletedFaults(rv api.ResourceVersion) {
 	}
 }
 
-// Retracted reports whether the fault retracts an earlier one: the object is
-// gone, and versions of it before this one are invalid.
+// Retracted reports whether the fault retracts an earlier one: the object was deleted or
+// replaced, and its versions before this one are invalid.
 func (f *Fault) Retracted() bool { return f.Status.Code == api.CodeNotFound }
 
 // Faults returns the current faults, oldest first, and a number that changes with

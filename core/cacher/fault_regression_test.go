@@ -90,7 +90,7 @@ func TestC53_ReplacementOfAFaultyObjectIsReported(t *testing.T) {
 	require.Len(t, list, 1, "the fault is still reported to new readers")
 }
 
-// A last good version of one source does not apply to another source.
+// The last good version of an object is not kept when another source replaces the state.
 func TestC53_AnotherSourceHasNoLastGoodVersions(t *testing.T) {
 	c := cacher.New(cacher.Config{Schema: objects.Pods()})
 	c.Upstream().SetClusterID("one")

@@ -14,8 +14,8 @@ type ListOptions struct {
 	Match           api.Match
 	Limit           uint32
 	Continue        string
-	// Meter, if not nil, is charged for the evaluation of selectors by Pages, which
-	// stop while it is exhausted.
+	// Meter, if not nil, is charged for the evaluation of selectors by Pages. Reads stop
+	// while the meter is exhausted.
 	Meter *watcher.Meter
 }
 
@@ -65,8 +65,8 @@ func (c *Cacher) span(s api.Scope) (from, to api.Key) {
 	return "", ""
 }
 
-// Survey returns the resource version that a list waits for, and the number of
-// objects that it examines.
+// Survey returns the resource version that a list would wait for, and the number of
+// objects that it would examine.
 func (o ListOptions) Survey(c *Cacher) (notOlderThan api.ResourceVersion, objects int, status *api.Status) {
 	plan, filter, status := c.planList(&o)
 	if status != nil {
@@ -83,9 +83,9 @@ func (o ListOptions) Survey(c *Cacher) (notOlderThan api.ResourceVersion, object
 type listPlan struct {
 	notOlderThan api.ResourceVersion
 	exact        api.ResourceVersion // zero for the latest state
-	prefix       string              // of the keys of the namespace
+	prefix       string              // of all keys of the namespace
 	continued    bool
-	start        string // after the prefix
+	start        string // the first key, without the prefix
 	limit        int    // zero for no limit
 	from, to     api.Key
 }

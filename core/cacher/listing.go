@@ -16,14 +16,14 @@ type staging struct {
 	older  []api.Key // keys of objects that the list has in an older version than the state
 }
 
-// Listing is the list that replaces the state of a cacher.
+// Listing replaces the state of a cacher with a list.
 type Listing struct {
 	cacher  *Cacher
 	staging *staging // nil if no list is in progress
 }
 
-// Begin starts a new state. Readers see the current state until End. A
-// list in progress is discarded.
+// Begin starts a list, and discards a list in progress. Readers see the current state
+// until End.
 func (l *Listing) Begin() {
 	c := l.cacher
 	l.Abort()
@@ -35,15 +35,15 @@ func (l *Listing) AddSegment(first api.Key, segment store.Segment) bool {
 	return l.staging.state.AddSegment(first, segment)
 }
 
-// Expect allocates space for the announced number of objects of the list in
-// progress. It allocates at most about a megabyte, because the memory limit does
-// not include space without objects.
+// Expect allocates space for the announced number of objects of the list in progress. It
+// allocates at most about a megabyte, because unused space does not count toward the
+// memory limit.
 func (l *Listing) Expect(objects uint64) {
 	const believed = 1 << 16
 	l.staging.state.Expect(int(min(objects, believed)))
 }
 
-// Len reports whether a list is in progress, and its number of objects.
+// Len returns the number of objects of the list in progress, and whether there is one.
 func (l *Listing) Len() (objects int, ok bool) {
 	if l.staging == nil {
 		return 0, false
@@ -69,8 +69,8 @@ func (l *Listing) Abort() {
 	}
 }
 
-// Object adds an object to the list in progress. It ignores a version older
-// than one in the list. It fails if the base of the body is missing.
+// Object adds an object to the list in progress. It ignores a version that is not newer
+// than the one in the list. It fails if the base of the body is missing.
 func (l *Listing) Object(p *Update) *api.Status {
 	c := l.cacher
 	key := p.Envelope.Key()
@@ -120,14 +120,14 @@ func (l *Listing) Delete(key api.Key, rv api.ResourceVersion) {
 	}
 }
 
-// End replaces the state by the list, in one step, at rv (rules H6, R11). Watches
-// receive the difference as events in order of resource version, followed by
-// deletions and other missed changes at rv.
+// End replaces the state with the list in one step, and sets the resource version to rv
+// (rules H6, R11). Watches receive the difference as events in order of resource version,
+// followed by missed changes and deletions at rv.
 //
-// If rv is older than the current version, the source has gone back in time. All
-// watches end, because no event sequence leads to the new state. Watches that start
-// between the two versions end as well, because the difference is not the set of
-// changes that their consumers have missed.
+// If rv is older than the current version, the source has gone back in time. All watches
+// end, because no event sequence leads to the new state. Watches that started at a
+// version between the current one and rv also end, because the difference is not what
+// their consumers have missed.
 func (l *Listing) End(rv api.ResourceVersion, now int64) {
 	c := l.cacher
 	c.at.Now = max(c.at.Now, now)
@@ -192,9 +192,9 @@ func (l *Listing) keepNewer(old *store.Store, rv api.ResourceVersion) {
 	}
 }
 
-// dropStaleFaults removes last good versions of unreadable objects that are known
-// to be deleted. The current state, at a later version, does not contain them.
-// The sender of the list did not see the deletion, which happened before the
+// dropStaleFaults removes last good versions of unreadable objects that are known to be
+// deleted: the current state does not contain them, although it is newer than the listed
+// version. The sender of the list missed the deletion, which happened before the
 // unreadable version.
 func (l *Listing) dropStaleFaults(old *store.Store, rv api.ResourceVersion) {
 	c := l.cacher
@@ -209,8 +209,8 @@ func (l *Listing) dropStaleFaults(old *store.Store, rv api.ResourceVersion) {
 	}
 }
 
-// difference returns the changes from the old state to the current one. The events
-// take over the references of the two stores.
+// difference returns the changes from the old state to the current one. The events add no
+// references, so they are valid only until old is cleared.
 func (c *Cacher) difference(old *store.Store, rv api.ResourceVersion) []history.Event {
 	var changes []history.Event
 	c.state.Ascend("", func(ref store.Ref) bool {

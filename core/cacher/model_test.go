@@ -34,10 +34,10 @@ type reader struct {
 	selection *selection
 	conflates bool
 	stalls    bool
-	relists   int                 // before the watch started
-	oldest    api.ResourceVersion // when it was overtaken
-	// want contains the first events of the watch. The events newer than after
-	// follow, starting at position.
+	relists   int                 // number of relists before the watch started
+	oldest    api.ResourceVersion // oldest version in the window when the watch was overtaken
+	// want contains the initial events. They are followed by those events of the model,
+	// starting at index "position", that are newer than the version "after".
 	want     []string
 	position int
 	after    api.ResourceVersion
@@ -111,7 +111,7 @@ func (d *duel) step() {
 	}
 }
 
-// noteEnd records the bounds of the history when a watch was overtaken.
+// noteEnd records the oldest version in the window when a watch is overtaken.
 func (d *duel) noteEnd(r *reader) {
 	if r.oldest == 0 && r.Ending().Reason == api.WatchEndOvertaken {
 		r.oldest, _ = d.Window().Oldest()
@@ -142,7 +142,7 @@ func (d *duel) judgeEnd(r *reader) {
 	}
 }
 
-// nextOf returns the event after the first n that a reader must receive, or nil.
+// nextOf returns the event that a reader must receive after its first n events, or nil.
 // Events of the history follow the initial events.
 func (d *duel) nextOf(r *reader, n int) *dumbEvent {
 	n = max(n-len(r.want), 0)
@@ -408,7 +408,7 @@ func (d *duel) listLatest() {
 	if first.next == "" {
 		return
 	}
-	for range d.random.Intn(20) { // all pages have the state of the first
+	for range d.random.Intn(20) { // all pages show the state of the first page
 		d.revision()
 	}
 	if d.random.Intn(10) == 0 {

@@ -30,14 +30,14 @@ type Pages struct {
 	left   int     // remaining items of a list with a limit
 }
 
-// count is the state of counting the items of a list with a limit.
+// count is the progress of Prepare, which counts the items of a list with a limit.
 type count struct {
 	state *past
 	next  api.Key // the first key that is not counted
 	last  string  // key of the last item
 }
 
-// maxScanned is the number of objects that one read examines.
+// maxScanned is the maximum number of objects that one call of Next examines.
 const maxScanned = 4096
 
 const expiredContinue = "The provided continue parameter is too old to display a consistent list result. " +
@@ -71,8 +71,8 @@ func (c *Cacher) open(plan *listPlan, filter *watcher.Filter) (*Pages, *api.Stat
 }
 
 // Prepare counts the items of a list with a limit until the meter is exhausted. It
-// reports whether the list is prepared. Continue and Remaining are then set. It
-// fails with 410 like Next.
+// reports whether the count is complete. Continue and Remaining are then set. It fails
+// with 410 like Next.
 func (p *Pages) Prepare() (done bool, status *api.Status) {
 	n := p.count
 	if n == nil {
@@ -114,7 +114,8 @@ func (p *Pages) Prepare() (done bool, status *api.Status) {
 	return done, nil
 }
 
-// counted ends the count after the item with the given key.
+// counted sets Continue and Remaining after the count. last is the key of the last item
+// on the page.
 func (p *Pages) counted(last api.Key) {
 	p.count = nil
 	if p.Remaining > 0 {

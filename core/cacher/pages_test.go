@@ -67,7 +67,8 @@ func (d *duel) openSlow() {
 	d.slow = append(d.slow, &slowList{p, atOnce.items, d.Window().Generation()})
 }
 
-// readSlow continues a list and compares it with the state at its opening.
+// readSlow reads more items of a list, and compares them with the state at which the list
+// was opened.
 func (d *duel) readSlow() {
 	if len(d.slow) == 0 {
 		return

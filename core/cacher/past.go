@@ -10,9 +10,9 @@ import (
 	"github.com/watchglass/watchglass/core/store"
 )
 
-// past is the collection as it was at one moment: the current state minus the
-// later events of the window. It holds no references. The window keeps the
-// versions it needs as long as it has the events.
+// past is the collection as it was at one moment: the current state minus the later
+// events of the window. It holds no references. The window retains the versions that are
+// needed, as long as it contains the events.
 type past struct {
 	cacher     *Cacher
 	generation int
@@ -21,7 +21,7 @@ type past struct {
 	undone     []int // positions of the first event of each key, sorted by key
 }
 
-// stateNow returns a past fixed at the current state.
+// stateNow returns the collection as it is at this moment.
 func (c *Cacher) stateNow() *past {
 	end := c.window.End()
 	return &past{cacher: c, generation: c.window.Generation(), first: end, end: end}
@@ -39,9 +39,9 @@ func (c *Cacher) stateAt(rv api.ResourceVersion) (*past, *api.Status) {
 	return &past{cacher: c, generation: c.window.Generation(), first: position, end: position}, nil
 }
 
-// catchUp undoes the events since the last call. It omits keys before from, which
-// will not be read again. It returns false if the window has evicted an event it
-// must undo.
+// catchUp undoes the events since the last call. It omits keys before from, which will
+// not be read again. It returns false if the window has evicted an event that must be
+// undone.
 func (p *past) catchUp(from api.Key) bool {
 	w := p.cacher.window
 	if p.generation != p.cacher.window.Generation() || p.first < w.Start() {

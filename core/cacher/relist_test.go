@@ -19,7 +19,7 @@ type observer struct {
 	seen []string
 }
 
-// observed adds an observer.
+// observed adds an observer, and returns a function that removes it.
 func (w *world) observed() (o *observer, stop func()) {
 	o = &observer{world: w, seen: []string{}}
 	w.Observe(o)

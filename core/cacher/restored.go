@@ -16,7 +16,7 @@ type Restored struct {
 	cause      *api.Status
 }
 
-// Object adds an object of a segment to its store.
+// Object adds an object of a segment to the store that the segment is loaded into.
 func (r *Restored) Object(state *store.Store, p *Update) *api.Status {
 	c := r.cacher
 	if state.Find(p.Envelope.Key()) != 0 {

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// If a deadline passes while a slow watch blocks the middle of a revision, the
-// watch still ends on a whole revision (G8).
+// If the deadline of a watch passes while another watch blocks dispatch inside a
+// revision, the watch still ends after the whole revision (G8).
 func TestG4_DeadlinesFallBetweenRevisions(t *testing.T) {
 	w := listed(t, 10)
 	slow := w.start(since("10"))

@@ -153,7 +153,8 @@ func TestB22_StalledWatchEndsWhenItsNextEventIsEvicted(t *testing.T) {
 	w.assertNoLeak()
 }
 
-// A stalled watch stays at its next matching event.
+// A stalled watch waits at its next matching event, so events that it does not match
+// cannot overtake it.
 func TestB22_StalledWatchIsNotOvertakenByEventsOfOthers(t *testing.T) {
 	w := small(t, 20, 10, "ns/a rv=9 app=web", "ns/b rv=10 app=db")
 	x := w.consume(1, cacher.WatchOptions{ResourceVersion: "10", Selection: objects.Select("app=web", ""), Policy: api.PolicyStall})

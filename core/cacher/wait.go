@@ -51,8 +51,9 @@ func (s *Waits) Fresh(rv api.ResourceVersion) bool {
 // RequestProgress records that a follower waits for a newer version.
 func (s *Waits) RequestProgress() { s.progressRequested = true }
 
-// Any reports whether a local read, or a follower that called RequestProgress since
-// the last update, waits for a newer version (rule C35).
+// Any reports whether progress of the source is needed (rule C35). This is the case if a
+// local read waits for a newer version, or if a follower has called RequestProgress since
+// the last update. It is also the case if progress would end a watch from a lost history.
 func (s *Waits) Any() bool {
 	return s.cacher.ready && (s.progressRequested || len(s.list) > 0 || s.cacher.watches.SuspectsLost())
 }

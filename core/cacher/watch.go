@@ -24,9 +24,10 @@ type WatchOptions struct {
 	Sink              func(watcher.Delivery) bool
 	Initialized       func(events int)
 	Closed            func()
-	// Meter, if not nil, is charged for the evaluation of selectors. While it is
-	// exhausted, a watch with selectors falls behind: it has the policy stall, regardless
-	// of Policy. Exhausted is called when the watch must wait; see watcher.Options.
+	// Meter, if not nil, is charged for the evaluation of selectors. A watch with
+	// selectors then has PolicyStall, regardless of Policy. It falls behind while the
+	// meter is exhausted. Exhausted is called when the watch must wait; see
+	// watcher.Options.
 	Meter     *watcher.Meter
 	Exhausted func()
 }

@@ -111,7 +111,7 @@ type page struct {
 	remaining uint64
 }
 
-// page lists; the list must succeed without waiting.
+// page returns one page of a list, which must succeed without waiting.
 func (w *world) page(opt cacher.ListOptions) page {
 	w.t.Helper()
 	p, status := w.tryPage(opt)
