@@ -8,17 +8,18 @@ import (
 	"github.com/watchglass/watchglass/core/internal/lite"
 )
 
-// All returns the schemas of the built-in Kubernetes resources of stable versions.
-// They have the fields that Kubernetes selectors support, and the columns of kubectl
-// with the same cells. The result is a fresh copy.
+// All returns the schemas of the built-in Kubernetes resources in stable versions. They
+// have the fields that Kubernetes selectors support, and the columns of kubectl with the
+// same cells. The result is a fresh copy.
 //
-// If tables sort or display a resource's names in another way, it has a column
-// Name that replaces the object's name; see [NameColumn].
+// A resource has a column Name if tables do not show or sort by the plain names of its
+// objects; see [NameColumn].
 //
-// A field is omitted if its value differs from the value at its path. A selector on it
-// is rejected instead of giving wrong results. The omitted fields are spec.hostNetwork
-// of Pods and spec.unschedulable of Nodes (absent means "false"), source of Events (is
-// source.component), and status.successful of Jobs (is status.succeeded).
+// A field is omitted if its value in selectors differs from the value at its path. A
+// selector on it is rejected instead of giving wrong results. The omitted fields are
+// spec.hostNetwork of Pods and spec.unschedulable of Nodes (absent means "false"), source
+// of Events (stored as source.component), and status.successful of Jobs (stored as
+// status.succeeded).
 func All() []api.Schema {
 	var all []api.Schema
 	each(table[:len(stable)], func(_ string, read func() api.Schema) bool {
@@ -42,8 +43,8 @@ func Find(resource api.Resource) (found *api.Schema) {
 	return found
 }
 
-// Lookup returns the schema of a resource, or a 404 *api.Status as NotServed
-// describes. The result points into schemas and is read-only.
+// Lookup returns the schema of a resource, or the 404 *api.Status that [NotServed]
+// returns. The result points into schemas and is read-only.
 func Lookup(schemas []api.Schema, resource api.Resource) (*api.Schema, error) {
 	for i := range schemas {
 		if schemas[i].Resource == resource {
@@ -121,8 +122,8 @@ func parseColumn(line string) api.Column {
 	return c
 }
 
-// NameColumn returns the number of the column that tables show instead of the name of
-// an object, or -1.
+// NameColumn returns the index of the column that tables show instead of the name of an
+// object, or -1.
 func NameColumn(s *api.Schema) int {
 	for i := range s.Columns {
 		if s.Columns[i].Name == "Name" && s.Columns[i].Printer != "" {

@@ -146,7 +146,7 @@ func TestStatesOfPreviews(t *testing.T) {
 		{"migration", conditions, nil, "-"},
 		{"migration", conditions, []string{"Running True x"}, "Running"},
 		{"migration", conditions, []string{"Running True x", "Succeeded True x"}, "Succeeded"},
-		{"migration", conditions, []string{"Failed True x", "Running True x"}, "Running"}, // the last one, not the most final one
+		{"migration", conditions, []string{"Failed True x", "Running True x"}, "Running"}, // the last true condition counts, even after a final one
 		{"migration", conditions, []string{"Succeeded True x", "Running False x"}, "Succeeded"},
 		{"migration", conditions, []string{"Running False x", "Failed Unknown x"}, "-"},
 		{"migration", conditions, []string{"Issued True x"}, "-"},
@@ -159,7 +159,7 @@ func TestStatesOfPreviews(t *testing.T) {
 		{"groupStatus", "", []string{"PodGroupInitiallyScheduled True x"}, "Scheduled"},
 		{"groupStatus", "", []string{"PodGroupInitiallyScheduled False x"}, "Unschedulable"},
 		{"groupStatus", "", []string{"DisruptionTarget True PreemptionByScheduler", "PodGroupScheduled True x"}, "PreemptionByScheduler"},
-		{"groupStatus", "", []string{"DisruptionTarget False Stopped"}, "Stopped"}, // whatever its status is
+		{"groupStatus", "", []string{"DisruptionTarget False Stopped"}, "Stopped"}, // regardless of the status of the condition
 	} {
 		assert.Equal(t, c.want, status(t, c.printer, c.paths, c.conditions...), "%s of %v", c.printer, c.conditions)
 	}

@@ -43,7 +43,7 @@ func printFirst(v *objectjson.Values, out *objectjson.Cells) {
 	out.SetText(0)
 }
 
-// printFirstInteger prints the first value that exists, which is a number.
+// printFirstInteger prints the first value that exists, which must be an integer.
 func printFirstInteger(v *objectjson.Values, out *objectjson.Cells) {
 	for i := range v.Len() {
 		if !v.Get(i).IsNull() {
@@ -125,8 +125,8 @@ var accessModes = [...]struct{ mode, short string }{
 	{"ReadWriteOnce", "RWO"}, {"ReadOnlyMany", "ROX"}, {"ReadWriteMany", "RWX"}, {"ReadWriteOncePod", "RWOP"},
 }
 
-// printAccessModes prints abbreviated access modes. It prints nothing if there is a
-// second path whose value is missing.
+// printAccessModes prints abbreviated access modes. If the column has a second path, it
+// prints nothing while the value there is missing or empty.
 func printAccessModes(v *objectjson.Values, out *objectjson.Cells) {
 	if v.Len() < 2 || len(v.Get(1)) > len(`""`) {
 		for _, known := range accessModes {
@@ -161,11 +161,11 @@ func printLabels(v *objectjson.Values, out *objectjson.Cells) {
 	out.SetText(0)
 }
 
-// entry is a member of a map of texts.
+// entry is a member of a JSON object whose values are texts.
 type entry struct{ key, value string }
 
-// sortedMap returns the members of a map of texts, sorted by key. If several members
-// have the same key, the last one counts.
+// sortedMap returns the members of a JSON object whose values are texts, sorted by key.
+// If several members have the same key, the last one counts.
 func sortedMap(d objectjson.Document) []entry {
 	var entries []entry
 	d.Members(func(name, value objectjson.Document) {

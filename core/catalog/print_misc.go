@@ -5,7 +5,7 @@ import (
 	"github.com/watchglass/watchglass/core/objectjson"
 )
 
-// The cells of an event.
+// The indexes of the cells of an event.
 const (
 	eventObject = iota
 	eventSource
@@ -53,7 +53,7 @@ func printDefault(v *objectjson.Values, out *objectjson.Cells) {
 	out.SetText(0)
 }
 
-// The cells of a role binding, one for each kind of subject.
+// The indexes of the cells of a role binding, one for each kind of subject.
 const (
 	subjectUsers = iota
 	subjectGroups
@@ -84,7 +84,7 @@ var subjectPrinter = objectjson.Printer{
 	},
 }
 
-// The cells of a certificate signing request.
+// The indexes of the cells of a certificate signing request.
 const (
 	requestCondition = iota
 	requestDuration
@@ -208,8 +208,8 @@ var claimPrinter = objectjson.Printer{
 	},
 }
 
-// printBound prints the second value if the first is a text that is not empty. A
-// missing second value is zero.
+// printBound prints the second value if the first is a text that is not empty. A missing
+// second value is printed as 0.
 func printBound(v *objectjson.Values, out *objectjson.Cells) {
 	if len(v.Get(0)) > len(`""`) {
 		addNumber(out, v.Get(1))
@@ -265,7 +265,7 @@ func printVersions(v *objectjson.Values, out *objectjson.Cells) {
 	out.SetText(0)
 }
 
-// The cells of a PodGroup and a CompositePodGroup.
+// The indexes of the cells of a PodGroup or a CompositePodGroup.
 const (
 	groupPolicy = iota
 	groupStatus

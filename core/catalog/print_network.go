@@ -37,7 +37,7 @@ func printHosts(v *objectjson.Values, out *objectjson.Cells) {
 	out.SetText(0)
 }
 
-// printTLS prints the ports of an ingress.
+// printTLS prints the ports of an ingress: 80, and 443 if it has TLS.
 func printTLS(v *objectjson.Values, out *objectjson.Cells) {
 	out.Add("80")
 	if v.Get(0).Len() > 0 {
@@ -82,7 +82,7 @@ func printLoadBalancer(v *objectjson.Values, out *objectjson.Cells) {
 	out.SetText(0)
 }
 
-// The cells of a service.
+// The indexes of the cells of a service.
 const (
 	serviceExternal = iota
 	servicePorts

@@ -6,7 +6,7 @@ import (
 	"github.com/watchglass/watchglass/core/objectjson"
 )
 
-// The cells of a node.
+// The indexes of the cells of a node.
 const (
 	nodeStatus = iota
 	nodeRoles

@@ -7,7 +7,7 @@ import (
 	"github.com/watchglass/watchglass/core/objectjson"
 )
 
-// The cells of a pod.
+// The indexes of the cells of a pod.
 const (
 	podReady = iota
 	podStatus
@@ -15,7 +15,7 @@ const (
 	podGates
 )
 
-// The values of a pod, in the order of podPrinter.Paths.
+// The indexes of the values of a pod, in the order of podPrinter.Paths.
 const (
 	podPhase = iota
 	podReason
@@ -43,7 +43,8 @@ type pod struct {
 	values *objectjson.Values
 	ready  int
 	total  int
-	// The status is prefix, followed by the text of reason or by word.
+	// The status consists of prefix, the text of reason, and word. One of the last two is
+	// empty.
 	prefix string
 	reason objectjson.Document
 	word   string
@@ -63,8 +64,8 @@ func (c *counter) add(s *containerStatus) {
 }
 
 // printPod prints a pod as kubectl does. The status is the phase or the reason of the
-// pod, unless a container that does not run has a more precise reason. An
-// unfinished init container takes precedence over the others.
+// pod, unless a container that does not run has a more precise reason. An unfinished init
+// container takes precedence over the other containers.
 func printPod(v *objectjson.Values, out *objectjson.Cells) {
 	p := pod{values: v, total: len(v.All(podContainers)), reason: v.Get(podPhase)}
 	if reason := v.Get(podReason); len(reason) > len(`""`) {
@@ -112,20 +113,21 @@ func (p *pod) print(out *objectjson.Cells) {
 	p.printGates(out)
 }
 
-// set sets the status to the prefix, followed by the text of reason or by word.
+// set sets the status to prefix, followed by the text of reason, or by word if reason is
+// nil.
 //
 //go:noinline
 func (p *pod) set(prefix string, reason objectjson.Document, word string) {
 	p.prefix, p.reason, p.word = prefix, reason, word
 }
 
-// is reports whether the status consists of one reason.
+// is reports whether the status is the given reason, without a prefix.
 func (p *pod) is(reason string) bool {
 	return p.prefix == "" && (p.word == reason || p.word == "" && p.reason.Is(reason))
 }
 
-// initContainers counts the init containers and reports whether one of them has not
-// finished. The status then describes that container.
+// initContainers counts restarts and ready sidecars, and reports whether an init
+// container has not finished. The status then describes that container.
 func (p *pod) initContainers() (initializing bool) {
 	for i, status := range p.values.All(podInitStatuses) {
 		var c containerStatus
@@ -167,8 +169,8 @@ func (p *pod) setTerminated(prefix string, c *containerStatus) {
 	}
 }
 
-// containers counts the containers. The status describes the first one that does not
-// run.
+// containers counts restarts and ready containers. The status describes the first
+// container that does not run.
 func (p *pod) containers() {
 	running, failed := false, false
 	var failure pod
@@ -258,7 +260,7 @@ type containerStatus struct {
 	restarts       int
 	lastFinished   int64 // end of the previous run, in milliseconds, or zero
 
-	// One of these is set.
+	// At most one of these is set.
 	waiting, running, terminated objectjson.Document
 	reason                       objectjson.Document // reason of waiting or terminated
 	exitCode, signal             string              // of terminated

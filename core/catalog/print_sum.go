@@ -10,12 +10,12 @@ import (
 )
 
 const (
-	decimalSuffixes = "num kMGTPE" // powers of 1000 from 10^-9; the blank means none
+	decimalSuffixes = "num kMGTPE" // powers of 1000 from 10^-9; the blank stands for no suffix
 	binarySuffixes  = " KMGTPE"    // powers of 1024, each followed by an i
-	noSuffix        = 3            // in decimalSuffixes
+	noSuffix        = 3            // index of the blank in decimalSuffixes
 )
 
-// quantity is n * 1000^(unit-noSuffix), or n * 1024^unit.
+// quantity is the number n * 1000^(unit-noSuffix), or n * 1024^unit if it is binary.
 type quantity struct {
 	n      int64
 	unit   int
@@ -46,7 +46,8 @@ func parseQuantity(text string) (q quantity, ok bool) {
 	return q, ok
 }
 
-// reduce expresses the quantity in a smaller unit.
+// reduce expresses the quantity in a smaller unit, and reports whether n still fits 64
+// bits.
 func (q *quantity) reduce(unit int) bool {
 	base := int64(1000)
 	if q.binary {
@@ -61,7 +62,8 @@ func (q *quantity) reduce(unit int) bool {
 	return true
 }
 
-// plain expresses a quantity without its binary suffix.
+// plain expresses a binary quantity without a suffix, and reports whether n still fits 64
+// bits.
 func (q *quantity) plain() bool {
 	if !q.binary {
 		return true

@@ -7,7 +7,7 @@ import (
 	"github.com/watchglass/watchglass/core/objectjson"
 )
 
-// The cells of a job.
+// The indexes of the cells of a job.
 const (
 	jobStatus = iota
 	jobCompletions
@@ -46,8 +46,8 @@ func printJob(v *objectjson.Values, out *objectjson.Cells) {
 	}
 }
 
-// statusOfJob returns the status of a job. A job that has finished is not
-// Terminating.
+// statusOfJob returns the status of a job. A job that has finished is never Terminating,
+// even while it is being deleted.
 func statusOfJob(v *objectjson.Values) string {
 	for _, s := range [...]struct{ condition, status string }{
 		{"Complete", "Complete"}, {"Failed", "Failed"}, {"", "Terminating"}, {"Suspended", "Suspended"},
@@ -121,8 +121,8 @@ func cutLast(text string, separator byte) (before, after string, found bool) {
 	return text, "", false
 }
 
-// autoscalerPrinter prints the current and the intended values of an autoscaler's
-// metrics, such as "cpu: 20%/80%".
+// autoscalerPrinter prints the current and the target values of an autoscaler's metrics,
+// such as "cpu: 20%/80%".
 var autoscalerPrinter = objectjson.Printer{
 	Paths: []string{".spec.metrics[*]", ".status.currentMetrics[*]"},
 	Print: func(v *objectjson.Values, out *objectjson.Cells) {
@@ -150,8 +150,8 @@ func addMore(out *objectjson.Cells, omitted int) {
 	}
 }
 
-// metricSources are the types of metrics: their members, whether the metric has a
-// name, and whether its value can be an average.
+// metricSources are the types of metrics, the member that contains each, and whether its
+// cell starts with the name of the metric.
 var metricSources = [...]struct {
 	kind, member string
 	named        bool
@@ -193,8 +193,8 @@ func printMetric(out *objectjson.Cells, metric, status objectjson.Document) {
 	out.Add("<unknown type>")
 }
 
-// addQuantities adds "current/target". A missing current value is unknown, unless the
-// metric has a status.
+// addQuantities adds "current/target". A missing current value is printed as <unknown>,
+// or as <nil> if the metric has a status.
 func addQuantities(out *objectjson.Cells, current objectjson.Document, known bool, target objectjson.Document) {
 	if current.IsNull() && !known {
 		out.Add("<unknown>")

@@ -21,7 +21,8 @@ func Printer(name string) (p *objectjson.Printer, cell int) {
 	return nil, 0
 }
 
-// printers are the printers by name. A printer of several cells has several names.
+// printers lists the printers by name. A printer of several cells has one name for each
+// cell.
 var printers = [...]struct {
 	name    string
 	printer *objectjson.Printer

@@ -13,8 +13,8 @@ import (
 	"github.com/watchglass/watchglass/core/objectjson"
 )
 
-// While the data of Secrets is withheld, readers receive only the number of its
-// entries, regardless of how the Secret is written (rule B25).
+// While the data of Secrets is withheld, readers receive only the number of its entries,
+// for any notation of the JSON (rule B25).
 func TestWithheldSecretsShowOnlyTheNumberOfEntries(t *testing.T) {
 	schema := catalog.Find(api.Resource{Version: "v1", Name: "secrets"})
 	require.NotNil(t, schema)
