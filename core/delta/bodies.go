@@ -22,9 +22,9 @@ func (b *Bodies) Init(arena *store.Arena, window *history.Window, epoch uint64) 
 	b.arena, b.window, b.epoch = arena, window, epoch
 }
 
-// Epoch identifies the assignment of bases in the collection. As long as it is the same,
-// every version of every object has the same base. Zero means that the assignment has no
-// identity.
+// Epoch returns the delta epoch, which identifies the assignment of bases to versions.
+// Within one epoch, the base of a version does not change. Zero means that the collection
+// has no epochs.
 func (b *Bodies) Epoch() uint64 {
 	if b.epoch == 0 {
 		return 0
@@ -58,10 +58,10 @@ func (b *Bodies) baseBeside(ref store.Ref) store.Ref {
 	return ref
 }
 
-// Stored returns the base of a version that will be stored, with a reference. It returns
-// zero if the body is not a delta. previous is the current version or zero. member locates
-// the body in a block, which then also contains the base. It fails if the base is neither
-// stored nor complete.
+// Stored returns the base for a version that is about to be stored, and adds a reference
+// to the base. It returns zero if the body is not a delta. previous is the current
+// version or zero. member locates the body in a block, which then also contains the base.
+// Stored fails if the base is not stored and comes without its body.
 func (b *Bodies) Stored(key api.Key, rv api.ResourceVersion, base *wire.Base, previous store.Ref, member store.MemberRef) (store.Ref, *api.Status) {
 	if base.ResourceVersion == 0 {
 		return 0, nil

@@ -6,8 +6,8 @@ import (
 	"github.com/watchglass/watchglass/core/store"
 )
 
-// dictionaries are the compression dictionaries of bodies. Each connector has its
-// own. A collection keeps those that stored versions use, and the current one.
+// dictionaries are the compression dictionaries of bodies. Connectors can use different
+// dictionaries. A collection retains those that stored versions use, and the current one.
 type dictionaries struct {
 	known   []dictionary // without number 0, which means none
 	current dictionary
@@ -15,8 +15,8 @@ type dictionaries struct {
 	bytes   int
 }
 
-// dictionary has a number that is never reused. Sessions remember the number of
-// the dictionary that they sent last.
+// dictionary is the data of a dictionary, with a number that is never reused. Sessions
+// remember the number of the dictionary that they sent last.
 type dictionary struct {
 	number uint32
 	data   []byte
