@@ -17,8 +17,8 @@ type Moment struct {
 	Version api.ResourceVersion
 }
 
-// Dispatcher delivers events to watches, and bookmarks to those that are due. It
-// reads the history, which may be behind the store. A slow consumer can
+// Dispatcher delivers events to watches, and bookmarks when they are due. It reads events
+// from the window, and can be behind the state of the collection. A slow consumer can
 // therefore delay other consumers within the time budget, but never the state.
 //
 // The cost of an event or a tick is proportional to the number of watches it
@@ -43,9 +43,9 @@ type Dispatcher struct {
 	counts       watcher.Counts
 }
 
-// Init initializes a dispatcher without watches. The dispatcher reads events from window,
-// and the moment that the collection has reached from at. The seed varies the times of
-// bookmarks.
+// Init initializes a dispatcher without watches. The dispatcher reads events from the
+// window. at points to the moment that the collection has reached. The seed varies the
+// times of bookmarks.
 func (d *Dispatcher) Init(arena *store.Arena, window *history.Window, at *Moment, seed uint64) {
 	d.arena, d.window, d.at = arena, window, at
 	d.index = NewIndex[*registration](arena)
@@ -53,7 +53,7 @@ func (d *Dispatcher) Init(arena *store.Arena, window *history.Window, at *Moment
 	d.jitter = lite.NewRand(seed)
 }
 
-// registration is a watch in the dispatcher.
+// registration is a watch of the dispatcher, with its entry in the index and its alarms.
 type registration struct {
 	*watcher.Watcher
 	entry    Entry[*registration]
@@ -90,7 +90,8 @@ func (d *Dispatcher) Dispatch() {
 	}
 }
 
-// MakeRoom prepares for an event to be appended to the window.
+// MakeRoom prepares the dispatcher for the next event. Call it before an event is
+// appended to the window.
 func (d *Dispatcher) MakeRoom() {
 	if d.parked != nil {
 		d.makeRoom()
@@ -121,8 +122,8 @@ func (d *Dispatcher) ForgetHistory(rv api.ResourceVersion) {
 }
 
 // OfferAll delivers the events of a relist, which are not in the window. It skips objects
-// whose resource version is unchanged. Only their stored form differs, for example by a
-// body.
+// whose resource version is unchanged. Only their stored form differs, for example
+// because it now has a body.
 func (d *Dispatcher) OfferAll(events []history.Event) {
 	for i := range events {
 		if e := &events[i]; !d.sameRevision(e.Current, e.Previous) {
@@ -138,8 +139,8 @@ func (d *Dispatcher) sameRevision(a, b store.Ref) bool {
 	return a != 0 && b != 0 && d.arena.ResourceVersion(a) == d.arena.ResourceVersion(b)
 }
 
-// Fail ends the watches that which selects with a 410. If which is nil, it ends all
-// watches.
+// Fail ends watches with the given status, which must be a 410. It ends the watches that
+// the function "which" selects, or all watches if the function is nil.
 func (d *Dispatcher) Fail(status *api.Status, which func(*watcher.Watcher) bool) {
 	for _, r := range d.registered() {
 		if which == nil || which(r.Watcher) {
@@ -179,7 +180,7 @@ func (d *Dispatcher) EndLost() {
 	}
 }
 
-// Reached reports that the resource version has advanced.
+// Reached updates the dispatcher after the resource version has advanced.
 func (d *Dispatcher) Reached() {
 	if len(d.ahead) > 0 {
 		d.forgetReached()
@@ -204,10 +205,9 @@ func inOrder(list []*registration) {
 	lite.Sort(list, func(a, b **registration) bool { return (*a).entry.Before(&(*b).entry) })
 }
 
-// offer delivers the event at a position of the history, without waiting, to the
-// watches that it may match. It parks the event if some have no room and the
-// budget allows a wait. Stalling watches that are behind read the event from the
-// history later.
+// offer delivers the event at a position of the history, without waiting, to the watches
+// that it may match. It parks the event if some of them have no room and the budget
+// allows a wait. Stalling watches that are behind read the event from the history later.
 func (d *Dispatcher) offer(e *history.Event, position int) {
 	var blocked []*registration
 	for _, found := range d.index.Find(e) {
@@ -253,7 +253,7 @@ func (d *Dispatcher) retry(e *history.Event, blocked []*registration) []*registr
 	return kept
 }
 
-// Resume reports that a consumer has taken an event. It retries a parked event.
+// Resume retries a parked event. Callers use it after a consumer has accepted events.
 func (d *Dispatcher) Resume() {
 	if d.parked == nil {
 		return
@@ -278,7 +278,7 @@ func (d *Dispatcher) giveUpParked() {
 	d.unpark()
 }
 
-// unpark returns the unused part of the budget (rule C27).
+// unpark releases the parked event, and returns the unused part of the budget (rule C27).
 func (d *Dispatcher) unpark() {
 	d.budget.giveBack(d.parked.deadline - d.at.Now)
 	d.arena.Release(d.parked.event.Current)
@@ -286,7 +286,7 @@ func (d *Dispatcher) unpark() {
 	d.parked = nil
 }
 
-// Start starts a watch. The dispatcher sets the Counts of its options.
+// Start starts a watch. The dispatcher sets opt.Counts.
 func (d *Dispatcher) Start(opt watcher.Options) *watcher.Watcher {
 	opt.Counts = &d.counts
 	w := watcher.New(d.arena, opt)

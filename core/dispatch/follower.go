@@ -7,14 +7,14 @@ import (
 	"github.com/watchglass/watchglass/core/watcher"
 )
 
-// Follower reads the window at its own pace. A follower that has read everything
-// is idle and uses no time. The first change that matches its filter wakes it.
+// Follower reads the window at its own pace. A follower that has read everything is idle
+// and costs no processing time. The first change that matches its filter wakes it.
 type Follower struct {
 	// The fields that are read for every event come first.
 	entry          Entry[*Follower]
 	cursor         history.Cursor
 	notify         bool // registered in of.notifyNext
-	awaitsProgress bool // waits for progress
+	awaitsProgress bool // wake is called at the next progress
 	closed         bool
 	filter         *watcher.Filter
 	wake           func()
@@ -23,8 +23,8 @@ type Follower struct {
 	rested         api.ResourceVersion
 }
 
-// Followers are the followers of one window. They are woken by changes that match
-// their filters, and by progress.
+// Followers is the set of followers of one window. A follower is woken by changes that
+// match its filter, and on request by the next version or progress.
 type Followers struct {
 	window     *history.Window
 	at         *Moment
@@ -71,8 +71,8 @@ func (r *Follower) Position() int { return r.cursor.Position() }
 // MoveTo records that everything before a position of the window was read.
 func (r *Follower) MoveTo(position int) { r.cursor.MoveTo(position) }
 
-// Rested returns the version of the follower when a list last replaced the state. It
-// is zero if the follower was not idle at that time.
+// Rested returns the resource version up to which the follower had read everything when a
+// list last replaced the state. It is zero if the follower was not idle at that time.
 func (r *Follower) Rested() api.ResourceVersion { return r.rested }
 
 // NotifyNext wakes the follower at the next update of the resource version, even

@@ -243,9 +243,9 @@ func (x *Index[T]) findIn(namespace string, asked *tally, e *history.Event) {
 	}
 }
 
-// findVersion finds the filters for a version. It skips conditions that the
-// version found also meets, because their filters were already found. shared
-// lists cells that are equal in both.
+// findVersion finds the filters for a version. It skips conditions that the other
+// version, "found", also meets, because their filters were already found. The set
+// "shared" contains cells that are equal in both versions.
 func (x *Index[T]) findVersion(namespace string, asked *tally, ref, found store.Ref, shared api.Cells) {
 	for i, n := range asked.fields {
 		if n == 0 || shared.Has(api.FieldCell(i)) {
