@@ -1,6 +1,6 @@
-// Package history implements the sliding window of recent changes of a
-// collection. It lets a watch start in the past, and a client resume after a
-// disconnect, without a new list.
+// Package history implements the sliding window of recent changes of a collection. With
+// it, a watch can start at an earlier resource version, and a client can resume after a
+// disconnect without a new list.
 //
 // The window is a ring of events in order of resource version. The ring grows and
 // shrinks with the rate of changes so that it spans a configured time (rules H1

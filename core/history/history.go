@@ -8,9 +8,9 @@ import (
 )
 
 // Event is one change of one object. Current is zero for a deletion, Previous for a
-// creation; at most one of them is zero. The window holds a reference to Previous of
-// each of its events. It needs no reference to Current. The store holds that version
-// until a later event has it as Previous, and that event leaves the window later.
+// creation; at most one of them is zero. The window holds a reference to Previous of each
+// of its events. It needs no reference to Current. The store holds that version until a
+// later event has it as Previous. The later event also leaves the window later.
 type Event struct {
 	ResourceVersion api.ResourceVersion
 	Current         store.Ref

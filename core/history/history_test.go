@@ -73,8 +73,8 @@ func TestH2_UpperBound(t *testing.T) {
 	})
 }
 
-// The next event doubles, halves or keeps a ring (T30). The ages of earlier events are
-// relative to the next event, in milliseconds.
+// An Append doubles the ring, halves it, or keeps its size (T30). The ages of earlier
+// events, in milliseconds, are relative to the appended event.
 func TestH3_Resize(t *testing.T) {
 	const fresh, old = 1_000, 80_000
 	for _, c := range []struct {
@@ -137,8 +137,8 @@ func TestH3_Resize(t *testing.T) {
 	}
 }
 
-// A ring full of events at even intervals receives the next event, as in the upstream
-// test (T30). The oldest event is in the first slot or elsewhere.
+// An event is appended to a ring that is full of events at even intervals, as in the test
+// of kube-apiserver (T30). The oldest event is in the first slot or elsewhere.
 func TestT30_FullRingsOfEvenIntervals(t *testing.T) {
 	const second = 1000
 	for _, c := range []struct {
