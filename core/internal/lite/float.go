@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	// maxDigits is the number of significant digits that are exact. No float and no
-	// midpoint of two floats has more than 767.
+	// maxDigits is the number of significant digits that are parsed exactly. It is
+	// sufficient, because no float and no midpoint of two floats has more than 767.
 	maxDigits = 800
 	// greatestExponent and leastExponent limit the exponent of a number digits *
 	// 10^exponent with maxDigits digits. Beyond them, the number exceeds all floats or
@@ -21,7 +21,8 @@ const (
 )
 
 // ParseFloat returns the float that is closest to a JSON number, as strconv.ParseFloat
-// does. It reports false for a number beyond all floats.
+// does. It returns false for invalid text, and for a number whose absolute value exceeds
+// all floats.
 func ParseFloat(text string) (float64, bool) {
 	var words [2]uint32
 	number, exponent, ok := parseDecimal(words[:0], text)
@@ -98,11 +99,11 @@ func parsePower(text string) (power int, ok bool) {
 	return power, text != ""
 }
 
-// natural is an arbitrarily large number: its words in ascending order, without leading
-// zeros.
+// natural is a natural number of any size. Its words are in ascending order, and a parsed
+// zero has none.
 type natural []uint32
 
-// timesTen returns 10*n + digit.
+// timesTen returns 10*n + digit. It reuses the memory of n.
 func (n natural) timesTen(digit uint32) natural {
 	carry := uint64(digit)
 	for i := range n {
@@ -126,7 +127,7 @@ func (n natural) byTen() (remainder uint64) {
 	return remainder
 }
 
-// bit returns a bit of n, numbered from the lowest.
+// bit returns bit i of n, counted from the lowest.
 func (n natural) bit(i int) uint64 {
 	if i/32 >= len(n) {
 		return 0
@@ -158,7 +159,8 @@ func (n natural) float(exponent int) (float64, bool) {
 	for ; exponent > 0; exponent-- {
 		n = n.timesTen(0)
 	}
-	// Keep 128 bits more than the divisor has.
+	// Shift n by 128 bits more than the divisor has, so that the quotient has enough
+	// bits.
 	words := 4 - exponent*10/96 + 1
 	n = append(make(natural, words), n...)
 	for ; exponent < 0; exponent++ {
@@ -206,7 +208,8 @@ func (n natural) scaled(exponent int) (float64, bool) {
 	if n.bit(lowest-1) > 0 && (rest < lowest-1 || mantissa&1 > 0) {
 		mantissa++
 	}
-	// The addition of a mantissa with 53 bits increments the exponent.
+	// If the mantissa has 53 bits, the addition carries the highest one into the
+	// exponent, as the format requires.
 	f := math.Float64frombits(uint64(lowest+exponent-leastBit)<<(mantissaBits-1) + mantissa)
 	return f, !math.IsInf(f, 0)
 }
