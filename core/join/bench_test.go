@@ -7,7 +7,7 @@ import (
 	"github.com/watchglass/watchglass/core/coretest/objects"
 )
 
-// BenchmarkBuild reads the rows of 10,000 pods with metrics.
+// BenchmarkBuild builds a join of 10,000 pods with their metrics.
 func BenchmarkBuild(b *testing.B) {
 	var pods, usage []string
 	for i := range 10_000 {

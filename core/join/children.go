@@ -7,30 +7,31 @@ import (
 	"github.com/watchglass/watchglass/core/internal/lite"
 )
 
-// Children is the printer of columns about the objects below a row. The path of such a
-// column is a list of resources, separated by commas. It has the resources between a row and
-// the objects, from the top, and then the resource of the objects. A blank and the name of a
-// column may follow:
+// Children is the name of the printer of columns about the objects below a row. The path
+// of such a column is a list of resources, separated by commas. It names the resources
+// between a row and the objects, from the top, and then the resource of the objects. A
+// blank and the name of a column may follow:
 //
 //	apps/v1/replicasets,v1/pods
 //	apps/v1/replicasets,v1/pods Status
 //
-// The first column is the number of objects, an Integer. The second is a String with the
-// number of objects per value of their column, such as "Running 3, Pending 1", with the most
-// frequent value first. It omits objects without a value, and is Null if no object has one.
-// An object is below a row if its owner is the row, or an object of a resource in between
-// that is below the row.
+// The first column is an Integer, the number of objects. The second is a String, the
+// number of objects per value of the named column, such as "Running 3, Pending 1". The
+// most frequent value comes first. It omits objects without a value, and is Null if no
+// object has one. An object is below a row if its owner is the row, or an object of a
+// resource in between that is below the row.
 const Children = "children"
 
 // maxValues is the number of values that a cell lists. The cell contains a total for the
 // other values.
 const maxValues = 8
 
-// histogram contains values, in no order, and the number of objects that have each.
+// histogram contains values in no particular order, each with the number of objects that
+// have it.
 type histogram []bar
 
 type bar struct {
-	column int // of the joined columns
+	column int // index of the joined column
 	value  string
 	n      int
 }
@@ -55,8 +56,8 @@ func (j *Join) add(owner string, column int, value string, n int) {
 }
 
 const (
-	ownerSize = 130 // of a UID of 36 bytes in a map, with a histogram
-	barSize   = 48  // of a bar without its value, in a slice with room for more
+	ownerSize = 130 // estimated bytes of a UID of 36 bytes in a map, with a histogram
+	barSize   = 48  // estimated bytes of a bar without its value, in a slice with spare capacity
 )
 
 func (h *histogram) add(column int, value string, n int) {
@@ -89,7 +90,7 @@ func (j *Join) count(uid string) {
 	}
 }
 
-// addBelow adds the numbers of objects below an object of the level to the sum.
+// addBelow adds the counts of the objects below an object of this level to the sum.
 func (l *level) addBelow(uid string) {
 	if h := l.join.children[uid]; h != nil {
 		for _, b := range *h {

@@ -203,7 +203,7 @@ type family struct {
 	uid         int
 	collections []*cacher.Cacher
 	owned       []map[string]relative
-	uids        []string // of objects that exist or did
+	uids        []string // of all objects, including deleted ones
 }
 
 type relative struct{ uid, owner, text string }
@@ -232,7 +232,7 @@ func (f *family) random(level int, key string) relative {
 	if f.IntN(2) == 0 {
 		o.owner = ""
 		if f.IntN(8) > 0 {
-			o.owner = f.uids[max(0, len(f.uids)-1-f.IntN(30))] // even itself, or one below it
+			o.owner = f.uids[max(0, len(f.uids)-1-f.IntN(30))] // possibly itself, or an object below it
 		}
 	}
 	o.text = fmt.Sprintf("%s rv=%d uid=%s", key, f.rv, o.uid)
@@ -294,7 +294,8 @@ func (f *family) above(level int, owner, row string) bool {
 	return false
 }
 
-// naive returns a cacher with the rows and the children of each.
+// naive returns a cacher with the rows and the columns about their children, computed
+// without indexes.
 func (f *family) naive(columns []api.Column) *cacher.Cacher {
 	schema := *f.collections[0].Schema()
 	schema.Columns = append(slices.Clone(schema.Columns), columns...)
@@ -340,8 +341,9 @@ func histogram(values map[string]int) string {
 	return strings.Join(texts, ", ")
 }
 
-// Views of a join equal new views of the naive counts of the latest versions (B37). The
-// join is built in steps, while objects and owners change and lists replace collections.
+// Views of a join show the same rows as new views of counts that are computed from the
+// latest versions without indexes (B37). The join is built in steps, while objects and
+// owners change and lists replace collections.
 func TestChildrenEqualTheNaiveCounts(t *testing.T) {
 	queries := []wire.OpenView{
 		{Sort: "-Pods, name"},

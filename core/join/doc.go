@@ -1,8 +1,8 @@
 // Package join adds columns of other collections to the objects of a collection.
 //
 // A column with the printer [Printer] shows a column of the object that has the same key
-// in the other collection. An example is the CPU of a pod in the metrics of pods. It is
-// Null while there is no such object.
+// in the other collection. For example, a pod can show the CPU column of its PodMetrics.
+// The cell is Null while there is no such object.
 //
 // A column with the printer [Children] counts the objects of another collection below an
 // object, such as the pods of a Deployment. It can also list the number of objects per

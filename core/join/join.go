@@ -10,13 +10,14 @@ import (
 	"github.com/watchglass/watchglass/core/store"
 )
 
-// Printer is the printer of columns of the object with the same key. The path of such a
-// column is the other resource and the name of its column, separated by a blank:
+// Printer is the name of the printer of columns that show a column of the object with the
+// same key. The path of such a column is the other resource and the name of that
+// resource's column, separated by a blank:
 //
 //	metrics.k8s.io/v1beta1/pods CPU
 const Printer = "join"
 
-// Joins reports whether columns are of other collections. Only the first column decides.
+// Joins reports whether the columns are joined columns. It examines only the first one.
 func Joins(columns []api.Column) bool {
 	return len(columns) > 0 && (columns[0].Printer == Printer || columns[0].Printer == Children)
 }
@@ -45,18 +46,18 @@ func first(columns []api.Column) string {
 
 // Join is a collection with columns of other collections.
 type Join struct {
-	levels   []*level // the rows, and the others
+	levels   []*level // the collection of the rows, then the others
 	out      *cacher.Cacher
 	counts   bool                  // the columns are about children
-	columns  []int                 // by joined column: the column of the last level, or none or count
-	joined   api.Cells             // the joined columns
-	values   []api.Value           // of the joined columns; a buffer
-	children map[string]*histogram // by the UID of the owner
+	columns  []int                 // by joined column: its column in the last level, or none, or count
+	joined   api.Cells             // the cells of the joined columns
+	values   []api.Value           // buffer for the values of the joined columns
+	children map[string]*histogram // counts of children by the UID of their owner
 	bars     int                   // memory of the bars of children
-	sum      histogram             // a buffer
+	sum      histogram             // buffer for the counts of one row
 	outdated bool
 	unknown  *api.Status
-	row      cacher.Update // a buffer
+	row      cacher.Update // buffer for the row that is stored next
 }
 
 const (
@@ -105,7 +106,7 @@ func (j *Join) last() *level { return j.levels[len(j.levels)-1] }
 // Built reports whether Build has read all objects.
 func (j *Join) Built() bool { return j.levels[0].done }
 
-// Cacher returns the objects with all columns, for observers.
+// Cacher returns the cacher that contains the rows with all columns.
 func (j *Join) Cacher() *cacher.Cacher { return j.out }
 
 // Unknown returns the 400 for a column that the other collection does not have, or nil.
@@ -146,7 +147,7 @@ const cost = 192
 // Build reads objects until all are read, or until it has done about the given work. It returns
 // the remaining work.
 func (j *Join) Build(work int) int {
-	for i := len(j.levels); i > 0 && work > 0; i-- { // the rows last
+	for i := len(j.levels); i > 0 && work > 0; i-- { // the rows last, because they need the counts
 		work = j.levels[i-1].read(work)
 	}
 	if j.Built() {
@@ -175,8 +176,8 @@ func (j *Join) put(ref store.Ref, unchanged api.Cells) {
 
 // revise stores the row of an object again after a change of another collection.
 func (j *Join) revise(id store.ID) {
-	// AllCells means that nothing has changed. The joined columns may be beyond those that have
-	// a bit, so one bit is cleared in any case.
+	// AllCells would mean that nothing has changed. The shift clears one bit in any case,
+	// because the joined columns may be beyond the columns that have a bit.
 	if id != 0 {
 		j.put(j.levels[0].cacher.State().Version(id), api.AllCells>>1&^j.joined)
 	}

@@ -228,7 +228,7 @@ func (w *world) change(n int) {
 	}
 }
 
-// naive returns a cacher with the joined rows of the latest versions.
+// naive returns a cacher with the rows of a join, computed from the latest versions.
 func (w *world) naive() *cacher.Cacher {
 	c := cacher.New(cacher.Config{Schema: *schema()})
 	c.Listing().Begin()
@@ -247,8 +247,8 @@ func (w *world) naive() *cacher.Cacher {
 	return c
 }
 
-// A view of a join equals a new view of the naive join of the latest versions. The join is
-// built in steps, while objects of both collections change.
+// A view of a join shows the same rows as a new view of a join that is computed from the
+// latest versions. The join is built in steps, while objects of both collections change.
 func TestJoinEqualsTheNaiveOne(t *testing.T) {
 	queries := []wire.OpenView{
 		{Sort: "-CPU, Restarts"},

@@ -16,7 +16,7 @@ type level struct {
 	join   *Join
 	cacher *cacher.Cacher
 	number int
-	cursor api.Key // of the last object that was read
+	cursor api.Key // key of the last object that was read
 	done   bool
 	// own contains the objects by UID, and owned contains the objects by the UID of their
 	// owner. Both are empty on the last level, whose objects are only counted. owned is also
@@ -91,8 +91,8 @@ func (l *level) Changed(id store.ID, e *history.Event) {
 // covers reports whether an object with this key has been read, if it exists.
 func (l *level) covers(key api.Key) bool { return l.done || key <= l.cursor }
 
-// move replaces a version of an object. It returns the previous and the current owner, and
-// whether the change may alter rows above.
+// move updates the indexes and counts after a change of an object. It returns the
+// previous and the current owner, and whether the change may alter rows above.
 func (l *level) move(id store.ID, from, to store.Ref) (was, is string, altered bool) {
 	j := l.join
 	if !j.counts {
