@@ -9,7 +9,7 @@ import (
 	"github.com/watchglass/watchglass/core/store"
 )
 
-// Graph contains the owners in a number of collections.
+// Graph indexes the objects of several collections by owner.
 type Graph struct {
 	indexes []*index
 	changes uint64
@@ -22,7 +22,8 @@ type index struct {
 	children IDs // by UID of the owner
 }
 
-// Follow sets the collections. The graph stays up to date until they are removed.
+// Follow sets the collections. The graph observes each of them until a later call omits
+// it.
 func (g *Graph) Follow(collections []*cacher.Cacher) {
 	g.indexes = slices.DeleteFunc(g.indexes, func(x *index) bool {
 		if slices.Contains(collections, x.cacher) {
@@ -73,8 +74,9 @@ func (g *Graph) Children(c *cacher.Cacher, owner string) []store.ID {
 }
 
 // Below returns the UID of the root, and those of all objects below it that have
-// children. The owners of all objects below the root are among them. It takes time
-// proportional to the number of objects below the root. The caller owns the texts.
+// children. The result therefore contains the owner of every object below the root. It
+// takes time proportional to the number of objects below the root. The caller owns the
+// texts.
 func (g *Graph) Below(root string) []string {
 	found, known := []string{root}, map[string]bool{root: true}
 	for i := 0; i < len(found); i++ {

@@ -39,7 +39,7 @@ func newWorld(collections int) *world {
 	return w
 }
 
-// put applies a version of an object, or lists it.
+// put passes a version of an object to apply, and adds it to the model.
 func (w *world) put(collection int, key string, o owned, apply func(*cacher.Update)) {
 	text := fmt.Sprintf("%s rv=%d uid=%s app=web", key, w.rv, o.uid)
 	if o.owner != "" {

@@ -7,19 +7,18 @@ import (
 	"github.com/watchglass/watchglass/core/store"
 )
 
-// IDs contains IDs of objects by a UID, each list in ascending order.
+// IDs maps UIDs to IDs of objects. Each list of IDs is in ascending order.
 type IDs map[string][]store.ID
 
-// Add adds an ID, and reports whether it is the first one of the UID. It copies the
-// UID.
+// Add adds an ID, and reports whether the UID had none before. It copies the UID.
 func (m IDs) Add(uid string, id store.ID) (first bool) {
 	list := m[uid]
 	at, _ := slices.BinarySearch(list, id)
-	m[lite.Clone(uid)] = lite.Insert(list, at, id) // an assignment replaces the text of a known key
+	m[lite.Clone(uid)] = lite.Insert(list, at, id) // a copy in any case, because an assignment also replaces an existing key
 	return len(list) == 0
 }
 
-// Remove removes an ID, and reports whether it was the last one of the UID.
+// Remove removes an ID, and reports whether the UID has no other IDs.
 func (m IDs) Remove(uid string, id store.ID) (last bool) {
 	list := m[uid]
 	at, found := slices.BinarySearch(list, id)
@@ -38,4 +37,4 @@ func (m IDs) Remove(uid string, id store.ID) (last bool) {
 // little memory in comparison with their objects.
 func (m IDs) UsedBytes() int { return uidSize * len(m) }
 
-const uidSize = 140 // of a UID of 36 bytes in a map, with a list
+const uidSize = 140 // estimated bytes of a UID of 36 bytes in a map, with a list
