@@ -22,8 +22,8 @@ type ReaderConfig struct {
 	Scope reflector.Scope
 	// New returns a reflector that was never connected.
 	New func() *reflector.Reflector
-	// Load returns the body with a name and a length from the program's storage. Nil
-	// means that each chunk must include its body.
+	// Load returns the body with the given name and length from the program's storage. If
+	// Load is nil, each chunk must include its body.
 	Load func(name, length uint32) []byte
 }
 
@@ -51,7 +51,7 @@ func (r *Reader) Add(f *wire.RestoreChunk, now, skew int64) *api.Status {
 	if status := r.checkNext(&chunk); status != nil {
 		return status
 	}
-	// A time in the future results from a clock that was reset.
+	// The chunk's time may be in the future if the clock was set back.
 	progressAt := min(chunk.LastProgressMillis+skew, now)
 	if err := r.replay(&chunk, body, progressAt); err != nil {
 		return api.AsStatus(err)
@@ -125,7 +125,8 @@ func (r *Reader) bodyOf(chunk *wire.Chunk, name uint32, following []byte) (*refl
 	return body, nil
 }
 
-// checkNext checks that a chunk follows the previous ones.
+// checkNext checks that a chunk belongs to the collection and follows the previous one.
+// At the first chunk of a complete state it creates the reflector.
 func (r *Reader) checkNext(chunk *wire.Chunk) *api.Status {
 	if scope := scopeOf(chunk, r.config.Scope.Columns); !scope.SameObjects(r.config.Scope) {
 		return api.BadRequest("a chunk is of " + scopeText(scope) + ", and the collection of " + scopeText(r.config.Scope))
