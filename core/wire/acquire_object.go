@@ -2,17 +2,17 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// AcquireObject takes a reference to one object, which is kept up to date as long
-// as it is referenced. The program chooses the handle, a number for this
-// reference. [ObjectState] and [ObjectChanged] report the object; [Rejected]
-// reports an error.
+// AcquireObject adds a reference to one object. The engine keeps the object up to date
+// while a reference to it exists. Handle is a number that the program chooses for the
+// reference. [ObjectState] and [ObjectChanged] report the object; [Rejected] reports that
+// the reference was refused.
 type AcquireObject struct {
 	Handle   uint32
 	Resource string
 	Key      api.Key
-	Owner    string // the owner of the reference; may be empty, and may have several references
-	// OnDemand disables deliveries. The object is read with [GetObject], and its
-	// watch may stop while it is not read.
+	Owner    string // a name for the holder of the reference; may be empty, and may be used for several references
+	// OnDemand suppresses [ObjectState] and [ObjectChanged]. The program reads the object
+	// with [GetObject], and the engine may stop watching the object between reads.
 	OnDemand bool
 }
 

@@ -1,18 +1,18 @@
 package wire
 
-// AttachReader lets the engine serve a reader from its collections, as a
-// connector would. Messages from the reader arrive as [ReaderMessage]; messages
-// to it leave as [SendReader]. The program owns the connection.
+// AttachReader adds a reader, which the engine serves from its own collections as a
+// connector would. Messages from the reader arrive as [ReaderMessage]; messages to it
+// leave as [SendReader]. The program owns the connection.
 type AttachReader struct {
 	Reader uint32
-	// Allowed lists everything the reader may read. Other subscriptions get a
-	// 403.
+	// Allowed lists everything the reader may read. The engine rejects other
+	// subscriptions with 403.
 	Allowed          []ReaderScope
-	ProgressMillis   uint32 // maximum interval of progress; zero means 10 s; never below the engine's own
+	ProgressMillis   uint32 // longest time between progress reports; zero means 10 s; never below the engine's own period
 	MaxSubscriptions uint32 // zero means 256
-	Room             uint64 // bytes that the connection accepts before [GrantReader]
-	Saved            []byte // the state from the previous engine, see [SaveReader]; empty for a new reader
-	Stalled          bool   // as last reported by [ReaderStalled]
+	Room             uint64 // bytes that the engine may send before the first [GrantReader]
+	Saved            []byte // the state that another engine saved, see [SaveReader]; empty for a new reader
+	Stalled          bool   // the last value that [ReaderStalled] reported
 }
 
 // ReaderScope is a resource, or one namespace of it.

@@ -2,12 +2,13 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// BlockBodies are the bodies of a block, compressed as received. Member 2i is the body
-// of object i. If it is a delta, member 2i+1 is its base.
+// BlockBodies describes the bodies of a block, which remain compressed as received. For
+// [BodyExpander.Member], member 2i is the body of object i. If that body is a delta,
+// member 2i+1 is its base.
 type BlockBodies struct {
-	Data    []byte // the members, and a deflate stream
+	Data    []byte // the members, followed by a deflate stream
 	Members uint32 // bytes of the members
-	Before  uint32 // bytes of the stream before the bodies, decompressed
+	Before  uint32 // bytes of the decompressed stream before the bodies
 	Bodies  uint32 // bytes of the bodies, decompressed
 	Objects uint32
 }
@@ -17,8 +18,8 @@ func (f *SnapshotBlock) BlockBodies() BlockBodies {
 	return BlockBodies{Data: f.Data, Before: f.Envelopes, Members: f.Members, Bodies: f.Bodies, Objects: f.Objects}
 }
 
-// BlockBodies returns the bodies of the block. They alias the frame. Bodies is zero if
-// they are not compressed.
+// BlockBodies returns the bodies of the block. They alias the frame. The field Bodies is
+// zero if the bodies are not compressed.
 func (f *SnapshotBodies) BlockBodies() BlockBodies {
 	return BlockBodies{Data: f.Data, Members: f.Members, Bodies: f.Bodies, Objects: f.Objects}
 }
@@ -26,16 +27,16 @@ func (f *SnapshotBodies) BlockBodies() BlockBodies {
 // BodyExpander decompresses one block of bodies at a time. The zero value is ready to use.
 type BodyExpander struct{ block Block }
 
-// Expand decompresses a block, and overwrites the one before. It returns false if the
-// block is corrupt. The versions of bases are not checked.
+// Expand decompresses a block and overwrites the previous one. It reports whether the
+// block is valid, but does not check the versions of bases.
 func (x *BodyExpander) Expand(b *BlockBodies) bool {
 	x.block.bodies = x.block.bodies[:0]
 	return x.block.inflate(b.Before+b.Bodies, b.Data[b.Members:]) &&
 		x.block.readBodies(b.Data[:b.Members], x.block.sections[b.Before:], int(b.Objects), nil)
 }
 
-// Member returns a body of the block that was decompressed last. It is valid until the
-// next Expand.
+// Member returns member i of the last expanded block, as numbered by [BlockBodies], or
+// the zero Body if there is no such member. The result is valid until the next Expand.
 func (x *BodyExpander) Member(i int) api.Body {
 	switch {
 	case i/2 >= len(x.block.bodies):
@@ -46,5 +47,5 @@ func (x *BodyExpander) Member(i int) api.Body {
 	return x.block.bodies[i/2].Body
 }
 
-// Bytes returns the memory of the decompressed block.
+// Bytes returns the memory in use for the decompressed block, in bytes.
 func (x *BodyExpander) Bytes() int { return cap(x.block.sections) }

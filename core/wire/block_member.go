@@ -2,8 +2,8 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// Member describes the body of an object of a block. If the body is a delta, its base
-// precedes it in the section of the bodies.
+// Member describes the body of one object in a block. If the body is a delta, its base
+// directly precedes it in the section of the bodies.
 type Member struct {
 	Codec     api.Codec
 	BaseCodec api.Codec           // codec of the base if the body is a delta
@@ -12,7 +12,7 @@ type Member struct {
 	BaseSize  uint32              // bytes of the body of the base
 }
 
-// RowBody is the body of a version, and the base of a delta.
+// RowBody is the body of a version. If the body is a delta, Base is its base.
 type RowBody struct {
 	Body api.Body
 	Base Base
@@ -32,10 +32,11 @@ func (b *Block) AppendMembers(dst []byte) []byte {
 	return dst
 }
 
-// codecBits is the number of bits of a codec next to a size.
+// codecBits is the number of low bits that hold the codec in a number that combines a
+// codec and a size.
 const codecBits = 2
 
-// appendSized appends the codec and the size of a body.
+// appendSized appends the codec and the size of a body as one number.
 func appendSized(dst []byte, body api.Body) []byte {
 	return appendUvarint(dst, uint64(len(body.Data))<<codecBits|uint64(body.Codec))
 }
@@ -61,7 +62,8 @@ func (b *Block) AppendBodies(dst []byte) []byte {
 	return dst
 }
 
-// readMembers reads members whose bodies have as many bytes as given.
+// readMembers parses len(list) members into list. It returns an error unless their bodies
+// and bases have the given total size in bytes.
 func readMembers(list []Member, members []byte, bodies uint32) error {
 	r, total := reader{b: members}, uint64(0)
 	for i := range list {
@@ -85,8 +87,9 @@ func readMembers(list []Member, members []byte, bodies uint32) error {
 	return r.done("members")
 }
 
-// rowBody returns the body of a version, and the rest of the bodies. Without bodies, the
-// data is empty. [readMembers] has checked the sizes.
+// rowBody splits the body of version rv, with its base, off the front of bodies. If
+// bodies is empty, the result has codecs and versions but no data. [readMembers] has
+// checked the sizes.
 func (m *Member) rowBody(rv api.ResourceVersion, bodies []byte) (body RowBody, rest []byte, err error) {
 	body.Body.Codec = m.Codec
 	if m.Codec == api.Delta {

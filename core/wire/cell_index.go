@@ -38,7 +38,7 @@ func (x *CellIndex) Read(e Envelope) {
 	}
 }
 
-// Field returns the i-th field, or "". It aliases the envelope.
+// Field returns the i-th field, or "" if there is none. It aliases the envelope.
 func (x *CellIndex) Field(i int) string {
 	if i < 0 || i >= x.fields {
 		return ""
@@ -47,7 +47,8 @@ func (x *CellIndex) Field(i int) string {
 	return r.field(x.key)
 }
 
-// Column returns the i-th column, or Null. Its text aliases the envelope.
+// Column returns the i-th column, or Null if there is none. Its text aliases the
+// envelope.
 func (x *CellIndex) Column(i int) api.Value {
 	if i < 0 || i >= len(x.at)-x.fields {
 		return api.Value{}
@@ -59,7 +60,7 @@ func (x *CellIndex) Column(i int) api.Value {
 	return r.value()
 }
 
-// Texts calls yield with the text of each column that has one, until it returns false.
+// Texts calls yield with the text of each column that has one, until yield returns false.
 // The texts alias the envelope.
 func (x *CellIndex) Texts(yield func(string) bool) {
 	for i := range len(x.at) - x.fields {

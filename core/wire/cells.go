@@ -2,18 +2,19 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// Envelopes avoid repetition: the key contains the name and the namespace, and a
-// column often shows a field. Each such text is stored once.
+// An envelope stores each text once. The key contains the name and the namespace, so a
+// field can refer to the key. A column often shows a field, so it can refer to that
+// field.
 
-// A field starts with one of these codes: the first two refer to a part of the
-// key. Otherwise it is the length plus fieldText, followed by the text.
+// A field starts with a varint. The first two values refer to a part of the key. Any
+// other value is the length of the text plus fieldText, and the text follows.
 const (
 	fieldIsName = iota
 	fieldIsNamespace
 	fieldText
 )
 
-// sameAsField+i is the kind of a column with the text of field i.
+// sameAsField+i is the kind of a column whose text equals that of field i.
 const (
 	sameAsField = 0x10
 	maxShared   = 0x60 // number of fields that a column can refer to
@@ -52,7 +53,8 @@ func appendColumn(dst []byte, fields []string, v api.Value) []byte {
 	return appendValue(dst, v)
 }
 
-// timedInteger is the kind of an Integer that is followed by its time.
+// timedInteger is the kind of an Integer whose Time is not zero. The integer and the time
+// follow.
 const timedInteger = 0x0f
 
 func appendValue(dst []byte, v api.Value) []byte {
@@ -100,8 +102,8 @@ func (r *reader) value() api.Value {
 	return v
 }
 
-// sharing parses the start of a column that refers to a field. It consumes
-// nothing for other columns.
+// sharing reports whether the next column refers to a field. If so, it reads the column
+// and returns the index of the field. Otherwise it reads nothing.
 func (r *reader) sharing() (field int, ok bool) {
 	if r.err != nil || r.off >= len(r.b) || r.b[r.off] < sameAsField || r.b[r.off] >= sameAsField+maxShared {
 		return 0, false
@@ -110,8 +112,8 @@ func (r *reader) sharing() (field int, ok bool) {
 	return int(r.b[r.off-1]) - sameAsField, true
 }
 
-// skipFields skips n fields. Parsing events spends most of its time in cells, and
-// most cells are short, so these are handled first.
+// skipFields skips n fields. It has a fast path for short fields: most cells are short,
+// and parsing events spends most of its time on cells.
 func (r *reader) skipFields(n int) {
 	for ; n > 0; n-- {
 		if off := r.off; off < len(r.b) {

@@ -7,13 +7,13 @@ import "github.com/watchglass/watchglass/core/api"
 // A deletion carries only the key; the reader already has the object. Its
 // envelope is empty.
 //
-// A modification may be sent as a difference: a patch of the envelope, and a body
-// of codec Delta without its base. Both name the version that they refer to, so a
-// reader can detect that it does not have it.
+// A modification may be sent as a difference: a patch of the envelope, and a body of
+// codec Delta without its base. Each names the version that it applies to, so a reader
+// can detect that it lacks that version.
 type Change struct {
-	Type            api.EventType // Added in snapshots
+	Type            api.EventType // always Added in a snapshot
 	Flags           api.Flags
-	LabelSet        uint32 // defined by an earlier LabelSet of the subscription
+	LabelSet        uint32 // an ID that an earlier LabelSet frame of the subscription defines
 	ResourceVersion api.ResourceVersion
 	Key             api.Key
 	Envelope        Envelope // empty if there is a patch
@@ -23,16 +23,17 @@ type Change struct {
 	Base     Base
 }
 
-// Base identifies the earlier version that a body of codec Delta refers to. It is
-// zero for other bodies. Its body is not a Delta and uses the same dictionary.
-// The body is omitted (NoBody) if the reader has it, as the previous version or
-// as the base of that.
+// Base identifies the earlier version that a body of codec Delta refers to. It is zero
+// for other bodies. Its body is not a Delta and uses the same dictionary. The body is
+// omitted (NoBody) if the base is the previous version or the base of that version,
+// because the reader then has it.
 type Base struct {
 	ResourceVersion api.ResourceVersion
 	Body            api.Body
 }
 
-// These bits, besides the object's flags, describe the data that follows.
+// These bits share a byte with the object's flags. Each indicates that a piece of data
+// follows.
 const (
 	markBase     = 0x80 // the version of the base
 	markBaseBody = 0x40 // the body of the base
@@ -40,7 +41,7 @@ const (
 	flagBits     = markPatch - 1
 )
 
-// minContent is the length of the shortest object without its version.
+// minContent is the length in bytes of the shortest encoded object, without its version.
 const minContent = 2 + minEnvelope
 
 func appendContent(dst []byte, c *Change) []byte {
@@ -97,7 +98,7 @@ func (r *reader) content(c *Change) {
 	}
 }
 
-// before parses a version that is encoded as a distance before rv.
+// before reads a version that is encoded as rv minus the version.
 func (r *reader) before(rv api.ResourceVersion) api.ResourceVersion {
 	behind := r.rv()
 	if behind == 0 || behind >= rv {

@@ -22,7 +22,7 @@ func (f *Checksum) Parse(payload []byte) error {
 	return r.done("Checksum")
 }
 
-// AppendChecksum appends the Checksum of a message to it.
+// AppendChecksum appends a Checksum frame to a message and returns the extended message.
 func AppendChecksum(message []byte) []byte {
 	return (&Checksum{Sum: messageSum(message)}).Append(message)
 }

@@ -2,16 +2,16 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// ChooseColumns selects the columns of the [Subscribe] that follows, instead of those of
-// the connector. The connector computes them from the bodies of the objects. The [Schema]
-// of the subscription then begins with them; otherwise the connector does not support
+// ChooseColumns replaces the connector's columns for the [Subscribe] that follows. The
+// connector computes the chosen columns from the bodies of the objects. If the [Schema]
+// of the subscription does not begin with these columns, the connector does not support
 // this frame.
 type ChooseColumns struct {
 	Subscription uint32
 	Columns      []api.Column // without printers
 }
 
-// MaxChooseColumns is the maximum size of the payload.
+// MaxChooseColumns is the maximum size of the payload of ChooseColumns, in bytes.
 const MaxChooseColumns = 64 << 10
 
 // Append writes the whole frame.

@@ -10,29 +10,29 @@ const ChunkFormat = 8
 // receive it in a [SnapshotChunk], store its bytes, and return it in a
 // [RestoreChunk].
 //
-// Each chunk of a snapshot contains the checksum of the previous one, so none can
-// be missing, repeated or from a different snapshot. The chunks contain the frames
-// of a subscription to the scope, with or without a version to resume from.
-// These frames are [Dictionary], [Schema], [ObjectError], [LabelSet],
-// [SnapshotBegin], [SnapshotPart], [SnapshotEnd], [Events] and [Progress]. Objects whose
-// bodies are in a block are in a [StoredBlock].
+// Each chunk of a snapshot contains the checksum of the previous one. A chunk that is
+// missing, repeated or from a different snapshot is therefore detected. The chunks
+// contain the frames that a connector sends for a subscription to the scope: a complete
+// state, or the changes after version From. These frames are [Dictionary], [Schema],
+// [ObjectError], [LabelSet], [SnapshotBegin], [SnapshotPart], [SnapshotEnd], [Events] and
+// [Progress]. Objects whose bodies are in a block are in a [StoredBlock].
 //
-// The frame of a chunk may be followed by its body, which contains objects of a
-// snapshot. The body is processed at position Body.At of the chunk's frames. A body is needed only when one of its
-// objects is read, so it can stay in storage and be loaded on demand. It defines
-// all label sets of its objects. The dictionaries it refers to are in the frames
-// of this and the previous chunks.
+// The frame of a chunk may be followed by its body, which contains objects of a snapshot.
+// The frames in the body belong at offset Body.At of Frames. A body is needed only when
+// one of its objects is read, so it can stay in storage and be loaded on demand. The body
+// defines all label sets of its objects. The dictionaries that it refers to are in the
+// frames of this and the previous chunks.
 type Chunk struct {
 	Resource           string
 	Namespace          string
 	LabelSelector      string
 	FieldSelector      string
 	MetadataOnly       bool
-	ClusterID          string              // of the resource versions
+	ClusterID          string              // the history of the resource versions
 	From               api.ResourceVersion // the version that the changes start from; zero for a complete state
-	LastProgressMillis int64               // time of the last progress
+	LastProgressMillis int64               // time of the last progress, on the clock of Tick
 	Previous           uint64              // checksum of the previous chunk; zero in the first
-	Last               bool                // of its snapshot
+	Last               bool                // the last chunk of its snapshot
 	Frames             []byte
 	Body               ChunkBody
 }
@@ -42,13 +42,13 @@ type Chunk struct {
 type ChunkBody struct {
 	Objects uint32
 	First   api.Key // key of the first object
-	At      uint32  // position of the body, in bytes of Frames
+	At      uint32  // offset of the body in Frames, in bytes
 	Bytes   uint32
-	Memory  uint32 // estimated memory of its objects
+	Memory  uint32 // estimated memory of its objects, in bytes
 	Sum     uint64 // see [BodySum]
 }
 
-// checksumBytes is the size of the checksum at the end of a chunk.
+// checksumBytes is the size of the checksum at the end of a chunk, in bytes.
 const checksumBytes = 8
 
 // Append writes the whole frame, including the checksum.
@@ -122,7 +122,7 @@ func (b *ChunkBody) parse(r *reader, frames int) {
 	}
 }
 
-// Split returns the frames before and after the body.
+// Split returns the frames before and after the position of the body. Both alias Frames.
 func (f *Chunk) Split() (before, behind []byte) {
 	return f.Frames[:f.Body.At], f.Frames[f.Body.At:]
 }
@@ -130,8 +130,7 @@ func (f *Chunk) Split() (before, behind []byte) {
 // BodySum returns the checksum of a chunk's body.
 func BodySum(body []byte) uint64 { return checksum(body) }
 
-// ChunkSum returns the checksum at the end of a chunk, or zero if it is too
-// short.
+// ChunkSum returns the checksum at the end of a chunk, or zero if the chunk is too short.
 func ChunkSum(chunk []byte) uint64 {
 	if len(chunk) < checksumBytes {
 		return 0

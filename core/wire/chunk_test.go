@@ -28,8 +28,8 @@ func TestChunkNoticesDamage(t *testing.T) {
 	}
 }
 
-// A chunk of another format returns an error about the format, regardless of
-// its contents.
+// Parsing a chunk of another format returns an error about the format, regardless of the
+// contents.
 func TestChunkOfAnotherFormat(t *testing.T) {
 	err := new(Chunk).Parse([]byte{ChunkFormat + 1, 1, 2, 3})
 	if err == nil || !strings.Contains(err.Error(), "a different release") {

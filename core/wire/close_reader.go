@@ -2,7 +2,8 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// CloseReader ends an attached reader that violated the protocol.
+// CloseReader reports that the engine has detached a reader that violated the protocol.
+// The program closes the connection.
 type CloseReader struct {
 	Reader uint32
 	Status *api.Status

@@ -8,8 +8,8 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// appendUvarint appends a varint. Inlining it at each use would add 2 % to the
-// module.
+// appendUvarint appends a varint. Inlining it at each use would make the module 2 %
+// larger.
 //
 //go:noinline
 func appendUvarint(dst []byte, v uint64) []byte {
@@ -93,7 +93,8 @@ func (r *reader) uvarint() uint64 {
 	return 0
 }
 
-// uint64 reads eight bytes, little-endian, for numbers that are rarely small.
+// uint64 reads eight little-endian bytes. Numbers that are rarely small have this
+// encoding, because a varint would be longer.
 func (r *reader) uint64() uint64 {
 	var v uint64
 	for i := 0; i < 64; i += 8 {
@@ -139,7 +140,8 @@ func (r *reader) bool() bool {
 }
 
 func (r *reader) bytes() []byte {
-	// Nearly every length is one byte, and keys and cells dominate parsing time.
+	// Fast path: nearly every length is one byte, and keys and cells take most of the
+	// parsing time.
 	if off := r.off + 1; off <= len(r.b) {
 		if n := int(r.b[r.off]); n < 0x80 && n <= len(r.b)-off && r.err == nil {
 			r.off = off + n
@@ -149,7 +151,7 @@ func (r *reader) bytes() []byte {
 	return r.take(r.uvarint())
 }
 
-// take reads n bytes.
+// take reads n bytes. The result aliases the payload.
 func (r *reader) take(n uint64) []byte {
 	if r.err != nil {
 		return nil
@@ -169,9 +171,9 @@ func (r *reader) string() string { return borrow(r.bytes()) }
 // that returns strings that alias the payload.
 func borrow(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
-// count reads the number of the elements that follow, each of at least size
-// bytes. It rejects counts that exceed the frame, so forged counts cannot cause
-// large allocations.
+// count reads the number of elements that follow, each of at least size bytes. It rejects
+// a count that does not fit the rest of the payload, so a forged count cannot cause a
+// large allocation.
 func (r *reader) count(size int) int {
 	n := r.uvarint()
 	if r.err == nil && n > uint64(r.left()/size) {

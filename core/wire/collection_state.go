@@ -6,13 +6,13 @@ import "github.com/watchglass/watchglass/core/api"
 type CollectionState struct {
 	Collection         uint32
 	State              api.State
-	ResourceVersion    api.ResourceVersion // everything up to this version is included
+	ResourceVersion    api.ResourceVersion // all changes up to this version are included
 	LastProgressMillis int64               // time of the last progress, on the clock of Tick
 	NextAttemptMillis  int64               // time of the next attempt to connect, on the same clock; zero if none is scheduled
 	Objects            uint64
-	Loaded             uint64      // objects of the snapshot in progress
-	Total              uint64      // estimated total of these objects
-	Bodies             uint64      // objects that have their body
+	Loaded             uint64      // objects received of the snapshot in progress
+	Total              uint64      // estimated number of objects in that snapshot
+	Bodies             uint64      // objects whose body has arrived
 	Status             *api.Status // the reason for the state, if there is one
 }
 

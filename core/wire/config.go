@@ -1,15 +1,16 @@
 package wire
 
-// Config configures an engine. Zero fields take the stated defaults.
+// Config configures an engine. A field that is zero has the default in its comment.
 type Config struct {
 	Seed       uint64 // seed for the jitter of backoff
 	Client     string // sent in Hello
 	MaxBytes   uint64 // memory for objects in bytes; default 512 MiB
 	MaxHistory int    // changes retained per collection for resuming watches; default 1024
 	Credit     uint64 // bytes in flight per subscription; default 4 MiB
-	// Kubernetes is the address of a Kubernetes API that the engine reads
-	// directly, with [Fetch] instead of [OpenStream]. It is empty for a
-	// connector. It also identifies a cluster whose identity is not readable.
+	// Kubernetes is the address of a Kubernetes API that the engine reads directly, with
+	// [Fetch] instead of [OpenStream]. It is empty if the engine uses a connector. It
+	// also serves as the cluster ID if the engine cannot read the identity of the
+	// cluster.
 	Kubernetes string
 }
 

@@ -1,7 +1,7 @@
 package wire
 
-// Credit grants a subscription more bytes of data frames (SnapshotPart and
-// Events).
+// Credit allows a connector to send more bytes of data frames (such as SnapshotPart and
+// Events) for a subscription.
 type Credit struct {
 	Subscription uint32
 	Bytes        uint64

@@ -1,6 +1,7 @@
 package wire
 
-// DetachReader reports that an attached reader has left, or removes it.
+// DetachReader removes an attached reader. The program sends it when the reader's
+// connection has closed, or when it no longer wants to serve the reader.
 type DetachReader struct {
 	Reader uint32
 }

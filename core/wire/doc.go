@@ -1,5 +1,5 @@
-// Package wire defines the encoding between connector and reader, over the
-// network, and between the engine and the program that embeds it.
+// Package wire defines the frames between a connector and a reader, over the network, and
+// those between an engine and the program that embeds it.
 //
 // A frame is a type byte, a varint length and a payload. Integers are
 // little-endian base-128 varints; strings and byte strings start with a varint
@@ -13,8 +13,8 @@
 // those of the frame it parses into. The strings and byte slices of a parsed
 // frame alias the payload. Copy them to keep them longer than the payload.
 //
-// [FromReader], [FromConnector], [FromProgram], [FromEngine] and [Stored] list the
-// frames by direction. Receivers parse with them. PROTOCOL.md describes each frame.
+// [FromReader], [FromConnector], [FromProgram], [FromEngine] and [Stored] list the frames
+// by direction; receivers use these sets to parse. PROTOCOL.md describes each frame.
 //
 // The files in testdata/wire contain the expected bytes of every frame.
 package wire

@@ -97,10 +97,10 @@ func (e Envelope) IsOf(key api.Key) bool {
 	return n < len(e) && int(e[0]) == n && string(e[1:n+1]) == string(key)
 }
 
-// layout returns the offsets of the cells, with their length prefix, and of the
-// codec. Both are len(e) for a truncated envelope.
+// layout returns the offset of the cells, which start with a length prefix, and the
+// offset of the codec. Both are len(e) for a truncated envelope.
 func (e Envelope) layout() (cells, codec int) {
-	// Every update calls layout; most keys are short and most uids are UUIDs.
+	// Fast path: every update calls layout, most keys are short and most uids are UUIDs.
 	if len(e) > 0 && e[0] < 0x80 {
 		if cells = int(e[0]) + 1 + 17; cells+1 < len(e) && e[cells-17] == 0 {
 			codec = cells + 1 + int(e[cells])
@@ -129,7 +129,7 @@ func (e Envelope) cells() reader {
 	return reader{b: r.bytes()}
 }
 
-// Field returns the i-th field, or "". It aliases the envelope.
+// Field returns the i-th field, or "" if there is none. It aliases the envelope.
 func (e Envelope) Field(i int) string {
 	r := e.cells()
 	n := r.count(1)
@@ -140,7 +140,8 @@ func (e Envelope) Field(i int) string {
 	return r.field(e.Key())
 }
 
-// Column returns the i-th column, or Null. Its text aliases the envelope.
+// Column returns the i-th column, or Null if there is none. Its text aliases the
+// envelope.
 func (e Envelope) Column(i int) api.Value {
 	r := e.cells()
 	fields := r.count(1)
@@ -156,8 +157,8 @@ func (e Envelope) Column(i int) api.Value {
 	return r.value()
 }
 
-// Texts calls yield with the text of each column that has one, until it returns
-// false. The texts alias the envelope.
+// Texts calls yield with the text of each column that has one, until yield returns false.
+// The texts alias the envelope.
 func (e Envelope) Texts(yield func(string) bool) {
 	r := e.cells()
 	fields := r.count(1)
@@ -175,8 +176,8 @@ func (e Envelope) Texts(yield func(string) bool) {
 	}
 }
 
-// SameCells returns all cells if the cells of both envelopes have equal bytes,
-// and none otherwise.
+// SameCells returns api.AllCells if the two envelopes have equal bytes up to the body,
+// and no cells otherwise.
 func (e Envelope) SameCells(other Envelope) api.Cells {
 	_, end := e.layout()
 	if end == len(e) || len(other) < end || string(e[:end]) != string(other[:end]) {
@@ -206,7 +207,8 @@ func (e Envelope) AppendWithBody(dst []byte, body api.Body) []byte {
 	return append(dst, body.Data...)
 }
 
-// AppendJoined appends the envelope without its body, and with more columns after its own.
+// AppendJoined appends the envelope without its body, and with the given columns after
+// its own.
 func (e Envelope) AppendJoined(dst []byte, columns []api.Value) []byte {
 	at, _ := e.layout()
 	r := e.cells()

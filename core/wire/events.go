@@ -2,10 +2,10 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// Events contains the changes of one or more whole revisions, oldest first. A
-// revision is never split across frames, so the version of a frame is always safe
-// to resume from. It does not imply that the reader is current; Progress does. A
-// frame without changes only advances the version.
+// Events contains the changes of one or more whole revisions, oldest first. A revision is
+// never split across frames, so the version of a frame is always safe to resume from. The
+// version does not imply that the reader is current; [Progress] does. A frame without
+// changes only advances the version.
 type Events struct {
 	Subscription    uint32
 	ResourceVersion api.ResourceVersion // version of the last revision in the frame
@@ -25,7 +25,7 @@ func (f *Events) begin(dst []byte, changes int) ([]byte, int) {
 	return appendUvarint(dst, uint64(changes)), start
 }
 
-// AppendChanges writes only the changes, for AppendEncoded.
+// AppendChanges writes only the changes, in the form that AppendEncoded accepts.
 func (f *Events) AppendChanges(dst []byte) []byte {
 	for i := range f.Changes {
 		dst = f.appendChange(dst, &f.Changes[i])

@@ -1,9 +1,9 @@
 package wire
 
-// Fetch asks the program to GET a path of the Kubernetes API that the engine
-// reads directly. The program responds with [Fetched], with [StreamData] for each
-// piece of the body, and with [StreamClosed] at its end. The message of a normal
-// end is empty. [CloseStream] cancels the request.
+// Fetch asks the program to GET a path of the Kubernetes API that the engine reads
+// directly. The program responds with [Fetched], with [StreamData] for each piece of the
+// body, and with [StreamClosed] at the end of the body. The message of StreamClosed is
+// empty after a complete body. [CloseStream] cancels the request.
 type Fetch struct {
 	Stream uint32
 	Path   string // with its query, such as "/api/v1/pods?watch=1"

@@ -2,10 +2,10 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// Fragment is a piece of a long message. A client sees a message only after all
-// of it has arrived, so on a slow link the connection appears dead during a long
-// message. The fragments of a message follow each other without other messages in
-// between. Their data, concatenated, is the message.
+// Fragment is a piece of a long message. A client receives a message only as a whole, so
+// without fragments a slow connection appears dead while a long message arrives. The
+// fragments of a message follow each other without other messages in between. Their data,
+// concatenated, is the message.
 type Fragment struct {
 	Rest uint64 // bytes of the message in later fragments; zero in the last one
 	Data []byte
@@ -27,8 +27,9 @@ func (f *Fragment) Parse(payload []byte) error {
 	return r.done("Fragment")
 }
 
-// Split calls send with fragments of size bytes, or with the message itself if it
-// has at most twice that size. send must not retain its argument.
+// Split calls send with each fragment of a message. A fragment contains at most size
+// bytes of the message. A message of at most twice that size is sent unchanged. send must
+// not retain its argument.
 func Split(message []byte, size int, send func(message []byte) error) error {
 	if len(message) <= 2*size {
 		return send(message)

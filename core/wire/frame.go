@@ -5,20 +5,20 @@ import "strconv"
 // SubprotocolPrefix is the common prefix of the WebSocket subprotocols of all versions.
 const SubprotocolPrefix = "watchglass.v"
 
-// Subprotocol is the WebSocket subprotocol of this package.
+// Subprotocol is the WebSocket subprotocol that this package implements.
 const Subprotocol = SubprotocolPrefix + "2"
 
 // Version is the protocol version that [Hello] and [Welcome] carry.
 const Version = 2
 
-// MaxMessage is the maximum size of a message in either direction. It is
-// sufficient for the largest etcd transaction with its envelopes.
+// MaxMessage is the maximum size of a message in either direction, in bytes. The changes
+// of the largest etcd transaction fit, with their envelopes.
 const MaxMessage = 16 << 20
 
 // Type is the first byte of a frame.
 type Type byte
 
-// Optional is the first type that receivers may skip.
+// Optional is the lowest of the types that a receiver skips if it does not know them.
 const Optional Type = 0x80
 
 // Next splits the first frame off a message. The payload aliases the message.

@@ -8,7 +8,7 @@ import (
 )
 
 // FuzzFrame tests every parser. An accepted frame must encode and parse to the same
-// frame, also when parsed into a used one.
+// frame, even if it is parsed into a frame that was used before.
 func FuzzFrame(f *testing.F) {
 	for _, s := range samples {
 		f.Add(s.frame.Append(nil))

@@ -1,8 +1,8 @@
 package wire
 
-// GrantView allows the next [ViewPatch] of a view. An opened view has one grant.
-// The program sends a grant for each patch that it has applied, so at most one
-// patch waits for a suspended program. Further grants have no effect.
+// GrantView allows the next [ViewPatch] of a view. A view starts with one grant. The
+// program sends a grant for each patch that it has applied, so at most one patch waits
+// for a suspended program. A grant for a view that already has one has no effect.
 type GrantView struct {
 	View uint32
 }

@@ -1,7 +1,8 @@
 package wire
 
-// Hello is the first message on a connection and is sent by the reader. The
-// connector's authentication defines the token, which must not be part of a URL.
+// Hello is the first frame on a connection and is sent by the reader. It carries the
+// token that the connector's authentication expects, because a token must not be part of
+// a URL.
 type Hello struct {
 	Version int
 	Token   string

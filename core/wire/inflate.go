@@ -1,12 +1,12 @@
 package wire
 
 // inflater decompresses deflate streams (RFC 1951). The standard library's decoder
-// needs package fmt and several times the code.
+// imports package fmt and is several times as large.
 type inflater struct {
 	src  []byte
 	s    int
-	bits uint64 // read from src and not used; the next bit is the lowest
-	n    uint   // number of these bits
+	bits uint64 // bits read from src and not yet consumed, the next one lowest
+	n    uint   // number of valid bits in the field bits
 	dst  []byte
 	d    int
 
@@ -16,11 +16,11 @@ type inflater struct {
 // fastBits is the length of the codes that one table lookup decodes.
 const fastBits = 9
 
-// huffman is a code with canonical numbering.
+// huffman is a canonical Huffman code.
 type huffman struct {
-	fast    [1 << fastBits]uint16 // symbol<<4 | length, by the next bits; zero for longer codes
-	count   [16]uint16            // number of codes, by length
-	symbols [288]uint16           // in the order of their codes
+	fast    [1 << fastBits]uint16 // symbol<<4 | length, indexed by the next bits; zero for longer codes
+	count   [16]uint16            // number of codes of each length
+	symbols [288]uint16           // sorted by code
 }
 
 const (
@@ -30,8 +30,8 @@ const (
 	mostDists   = 30
 )
 
-// The length and the distance of a copy are each the base of a symbol plus the
-// value of extra bits. codeLengthOrder is the order of the code lengths at the
+// The length and the distance of a copy are each a base, which depends on the symbol,
+// plus the value of extra bits. codeLengthOrder is the order of the code lengths at the
 // start of a dynamic block.
 var (
 	lengthBase = [mostLengths]uint16{
@@ -55,8 +55,9 @@ func distance(i uint) (base int, bits uint) {
 	return int(2+i%2)<<bits + 1, bits
 }
 
-// inflate fills dst. It returns false if the stream is invalid or truncated, and
-// does not read the bytes that follow the stream.
+// inflate decompresses src until dst is full, and reports whether it succeeded. It fails
+// if the stream is invalid or truncated. It ignores the bytes of src that are not needed
+// to fill dst. The block that fills dst must not contain more output.
 func (f *inflater) inflate(dst, src []byte) bool {
 	f.src, f.s, f.bits, f.n, f.dst, f.d = src, 0, 0, 0, dst, 0
 	for last := false; f.d < len(dst); {
@@ -80,8 +81,8 @@ func (f *inflater) inflate(dst, src []byte) bool {
 	return true
 }
 
-// refill reads until at least 48 bits are available. It appends zeros after the
-// end of src.
+// refill reads bytes until more than 56 bits are available. After the end of src it reads
+// zeros.
 func (f *inflater) refill() {
 	for f.n <= 56 {
 		if f.s < len(f.src) {
@@ -92,11 +93,10 @@ func (f *inflater) refill() {
 	}
 }
 
-// overrun reports whether bits after the end of src were used.
+// overrun reports whether bits after the end of src were consumed.
 func (f *inflater) overrun() bool { return f.s-int(f.n/8) > len(f.src) }
 
-// take reads at most 16 bits. Inlining it at every number would make the module
-// larger.
+// take reads n bits, at most 16. Inlining it at each use would make the module larger.
 //
 //go:noinline
 func (f *inflater) take(n uint) uint {
@@ -109,7 +109,8 @@ func (f *inflater) take(n uint) uint {
 	return v
 }
 
-// stored copies an uncompressed block.
+// stored copies an uncompressed block. It reports whether the block is valid and fits
+// dst.
 func (f *inflater) stored() bool {
 	f.take(f.n % 8)
 	n := int(f.take(16))
@@ -145,7 +146,8 @@ func (f *inflater) fixed() bool {
 	return f.literals.set(lengths[:]) && f.distances.set(distances[:])
 }
 
-// dynamic reads the codes of a block.
+// dynamic reads the two Huffman codes at the start of a dynamic block, and reports
+// whether they are valid.
 func (f *inflater) dynamic() bool {
 	literals, distances, codes := int(f.take(5))+firstLength, int(f.take(5))+1, int(f.take(4))+4
 	if literals > firstLength+mostLengths || distances > mostDists {
@@ -188,9 +190,9 @@ func (f *inflater) dynamic() bool {
 	return lengths[endOfBlock] != 0 && f.literals.set(lengths[:literals]) && f.distances.set(lengths[literals:literals+distances])
 }
 
-// set builds the tables of a code from the lengths of its symbols. It returns
-// false if a length has more symbols than codes. An incomplete code is
-// valid; its unused codes are errors when they occur.
+// set builds the tables of a code from the lengths of its symbols. It returns false if
+// there are more symbols than codes of their lengths. An incomplete code is valid; an
+// unused code is an error only when it occurs in the stream.
 func (h *huffman) set(lengths []uint8) bool {
 	h.count = [16]uint16{}
 	for _, n := range lengths {
@@ -233,7 +235,7 @@ func reverse(code uint16, n uint8) (reversed uint16) {
 	return reversed
 }
 
-// noSymbol is an invalid code.
+// noSymbol stands for bits that are not a code. It is greater than every symbol.
 const noSymbol = 1 << 15
 
 // symbol reads one symbol.
@@ -252,7 +254,8 @@ func (f *inflater) symbol(h *huffman) uint {
 	return e >> 4
 }
 
-// long finds a symbol bit by bit, and returns symbol<<4 | length.
+// long decodes a code of more than fastBits bits, bit by bit, and returns symbol<<4 |
+// length.
 //
 //go:noinline
 func (h *huffman) long(bits uint64) uint {
@@ -271,8 +274,9 @@ func (h *huffman) long(bits uint64) uint {
 	return noSymbol << 4
 }
 
-// block decodes literals and copies. The bits are in local variables, and no function is
-// called for a short code, because this loop takes most of the time of a first list.
+// block decodes the literals and copies of a block. Decoding a first list spends most of
+// its time in this loop. The loop therefore keeps its state in local variables and calls
+// no function for a short code.
 func (f *inflater) block() bool {
 	bits, n, d := f.bits, f.n, f.d
 	ok := false

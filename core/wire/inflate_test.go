@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// deflated returns a stream with a flush after each piece.
+// deflated compresses the pieces to one deflate stream, with a flush after each piece.
 func deflated(t testing.TB, level int, pieces ...[]byte) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -26,8 +26,8 @@ func deflated(t testing.TB, level int, pieces ...[]byte) []byte {
 	return out.Bytes()
 }
 
-// texts returns texts with different statistics. Their streams have codes of
-// all lengths, and far and overlapping copies.
+// texts returns texts with different statistics. Compressed, they have codes of all
+// lengths, distant copies and overlapping copies.
 func texts() [][]byte {
 	random := rand.New(rand.NewSource(1))
 	noise := make([]byte, 100_000)

@@ -2,8 +2,8 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// Item is one object for the program, with its labels, and with plain JSON or no
-// body.
+// Item is one object as the program receives it, with its labels. Its body is plain JSON
+// or absent.
 type Item struct {
 	ResourceVersion api.ResourceVersion
 	Flags           api.Flags
@@ -28,7 +28,8 @@ func (r *reader) item(it *Item) {
 	it.Envelope, _ = r.envelope()
 }
 
-// usualLabels exceeds the number of labels that an object usually has.
+// usualLabels is the number of labels for which memory is allocated in advance. Objects
+// rarely have more.
 const usualLabels = 64
 
 func appendLabels(dst []byte, labels api.Labels) []byte {
@@ -44,7 +45,7 @@ func appendLabels(dst []byte, labels api.Labels) []byte {
 // requires.
 func (r *reader) labels(into api.Labels) api.Labels {
 	n := r.count(2)
-	into = grow(into, min(n, usualLabels)) // n may be forged
+	into = grow(into, min(n, usualLabels)) // n may be forged, so it must not determine how much is allocated
 	for i := 0; i < n && r.err == nil; i++ {
 		if i == len(into) {
 			into = append(into, api.Label{})
@@ -72,8 +73,8 @@ func appendStatus(dst []byte, s *api.Status) []byte {
 	return appendBytes(dst, s.Continue)
 }
 
-// status returns nil for code zero. It copies its strings, because a status
-// outlives its frame.
+// status reads a status. It returns nil for code zero. It copies the strings, because a
+// status outlives its frame.
 func (r *reader) status() *api.Status {
 	s := &api.Status{
 		Code:              r.int(),

@@ -2,9 +2,9 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// LabelSet assigns an ID to a label set, for the following frames of one
-// subscription. An ID may be redefined with a different set. It may also be
-// repeated with the same set, by a connector that has forgotten the definition.
+// LabelSet assigns an ID to a label set. Later frames of the subscription refer to the
+// set by this ID. A later frame may redefine an ID. A connector that no longer remembers
+// a definition repeats it.
 type LabelSet struct {
 	Subscription uint32
 	ID           uint32

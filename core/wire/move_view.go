@@ -1,6 +1,6 @@
 package wire
 
-// MoveView moves the window of a view.
+// MoveView moves the window of a view and replaces the anchor of the view.
 type MoveView struct {
 	View   uint32
 	Offset uint32

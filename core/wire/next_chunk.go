@@ -1,9 +1,9 @@
 package wire
 
-// NextChunk requests the next chunk after the program has processed the previous
-// one. With Stop it ends the snapshot.
+// NextChunk requests the next chunk after the program has processed the previous one. If
+// Stop is set, it cancels the snapshot instead.
 type NextChunk struct {
-	Request uint32 // of the TakeSnapshot
+	Request uint32 // the request number of the TakeSnapshot
 	Stop    bool
 }
 

@@ -6,7 +6,7 @@ import "github.com/watchglass/watchglass/core/api"
 // its absence. It may skip intermediate versions.
 type ObjectChanged struct {
 	Handle          uint32
-	ResourceVersion api.ResourceVersion // everything up to this version is included
+	ResourceVersion api.ResourceVersion // all changes up to this version are included
 	Item            *Item               // nil if the object does not exist
 }
 

@@ -5,8 +5,8 @@ import "github.com/watchglass/watchglass/core/api"
 // OpenCollection opens a collection: a resource or a part of it. Collections of
 // equal scope share one store and one subscription.
 //
-// With Restore, the collection waits for [RestoreChunk] frames before it
-// connects. One of them must have End.
+// With Restore, the collection waits for [RestoreChunk] frames before it connects. The
+// last of them sets End.
 type OpenCollection struct {
 	Collection    uint32 // chosen by the program, like all IDs in commands
 	Resource      string // such as "v1/pods"
@@ -16,9 +16,9 @@ type OpenCollection struct {
 	MetadataOnly  bool // omit bodies
 	RowsFirst     bool // bodies follow after the rows
 	Restore       bool // RestoreChunk frames follow
-	// Columns are the columns that the program chose; none means the defaults. A connector
-	// computes only columns without printers. Columns with a printer of package join are
-	// computed from other collections, and only views have them.
+	// Columns replaces the default columns, unless it is empty. A connector computes only
+	// columns without printers. The engine computes columns with a printer of package
+	// join from other collections, and only views show them.
 	Columns []api.Column
 }
 

@@ -1,7 +1,7 @@
 package wire
 
-// OpenView opens a live window: filtered, sorted, and updated by [ViewPatch].
-// Opening an open view replaces its query.
+// OpenView opens a live window over a filtered and sorted collection. [ViewPatch] keeps
+// the program's copy of the window current. Opening an open view replaces its query.
 type OpenView struct {
 	View          uint32
 	Collection    uint32
@@ -17,26 +17,26 @@ type OpenView struct {
 	Sort      string // as query.ParseSort parses it; "" for key order
 	Offset    uint32
 	Limit     uint32 // at most MaxViewRows
-	// Anchor is the key of an object. The window stays at the position of the object's
-	// present version in the order, even if the object changes. If Anchor is "" or
-	// there is no such object, the window is at Offset.
+	// Anchor is the key of an object. The window stays at the position that the object's
+	// current version has in the sort order, even if the object changes later. If Anchor
+	// is "" or the object does not exist, the window starts at Offset.
 	Anchor string
 	Before uint32 // rows of the window above the anchor
 	Facets []Facet
 }
 
-// Facet requests the counts of the rows by value, or by a pair of values.
+// Facet requests the number of rows with each value, or with each pair of values.
 type Facet struct {
-	By    string // a name as query.Resolve resolves it
-	Then  string // the name of the second value of a pair; "" for none
+	By    string // a column, field or label, as query.Resolve resolves it
+	Then  string // the column, field or label of the second value of a pair; "" for none
 	Limit uint32 // maximum number of values, at most MaxFacetValues; zero means 100
-	// Width counts numbers by intervals of this width, and names each interval after
-	// its start. Zero counts by value.
+	// Width groups numbers into intervals of this width. The value of a group is the
+	// start of its interval. Zero counts each number by itself.
 	Width uint64
-	// RowsOnly counts only the rows of the view. Otherwise a facet of one name ignores
-	// the conditions on only that name.
+	// RowsOnly counts only the rows of the view. Otherwise a facet without Then ignores
+	// the conditions of the view that refer only to By.
 	RowsOnly   bool
-	Aggregates []string // names of numbers to aggregate
+	Aggregates []string // columns, fields or labels with numbers to summarize per value
 }
 
 const minFacet = 6

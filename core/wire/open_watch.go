@@ -10,7 +10,7 @@ type OpenWatch struct {
 	Namespace         string
 	LabelSelector     string
 	FieldSelector     string
-	ResourceVersion   string // as in a list or watch request
+	ResourceVersion   string // as in a Kubernetes watch request
 	Match             api.Match
 	SendInitialEvents api.Tristate
 	Bookmarks         bool       // allowWatchBookmarks

@@ -5,11 +5,11 @@ import "github.com/watchglass/watchglass/core/api"
 // Patch is an [Envelope] encoded as the difference from an earlier version of the
 // object. It contains the key and the changed data.
 //
-// Layout: key, number of changed cells, position and value of each in ascending
-// order, codec, and the body up to the end. Positions count the fields, whose
-// values are strings, and then the columns, which are encoded as in an envelope.
-// A partially changed text is encoded as [editedText], the lengths of its
-// unchanged prefix and suffix, and the text between.
+// Layout: key, number of changed cells, the changed cells in ascending order, codec, and
+// the body up to the end. A changed cell is its distance from the previous changed cell
+// and its new value. Cells are numbered from the first field to the last column. The
+// value of a field is encoded like a string column. A partially changed text is encoded
+// as [editedText], the lengths of its unchanged prefix and suffix, and the text between.
 type Patch []byte
 
 // editedText is the kind of a cell that occurs only in patches.
@@ -19,9 +19,9 @@ const editedText = sameAsField + maxShared
 // an edit.
 const minCommon = 3
 
-// AppendPatch appends the patch from previous to current, with the given body
-// instead of current's. If the two are not versions of one object, it returns
-// false and appends nothing.
+// AppendPatch appends the patch from previous to current, with the given body instead of
+// current's. It returns false and appends nothing if the two are not versions of one
+// object or have different numbers of cells.
 func AppendPatch(dst []byte, previous, current Envelope, body api.Body) ([]byte, bool) {
 	start := len(dst)
 	a, b := reader{b: previous}, reader{b: current}
@@ -42,7 +42,9 @@ func AppendPatch(dst []byte, previous, current Envelope, body api.Body) ([]byte,
 	return append(dst, body.Data...), true
 }
 
-// appendCellChanges appends the number of changed cells and their new values.
+// appendCellChanges appends the number of changed cells, their positions and their new
+// values. It returns false if the two versions have different numbers of fields or
+// columns.
 func appendCellChanges(dst []byte, key api.Key, previous, current []byte) ([]byte, bool) {
 	if string(previous) == string(current) {
 		return append(dst, 0), true
@@ -85,8 +87,8 @@ func appendCellChange(dst []byte, previous, current *cells) []byte {
 	return appendBytes(dst, is[head:len(is)-tail])
 }
 
-// common returns the lengths of the common prefix and the common suffix of two
-// texts. They do not overlap.
+// common returns the lengths of the common prefix and the common suffix of two texts. The
+// prefix and the suffix do not overlap.
 func common(was, is string) (head, tail int) {
 	most := min(len(was), len(is))
 	for head < most && was[head] == is[head] {
@@ -106,7 +108,7 @@ type cells struct {
 	fields  int    // remaining fields
 	columns int    // remaining columns, after the fields
 	isField bool   // the cell is a field
-	text    string // of a field
+	text    string // the text of the cell, if it is a field
 	raw     []byte // the encoded cell
 	end     int    // end of the cell
 }
@@ -155,8 +157,8 @@ func (c *cells) skip(n int) bool {
 	return c.err == nil
 }
 
-// ownText returns the text of the cell. It returns false for a number and for a
-// reference to another cell.
+// ownText returns the text that the cell contains. It returns false for a cell that is
+// not text, and for a column that refers to a field.
 func (c *cells) ownText() (string, bool) {
 	if c.isField {
 		return c.text, true
@@ -224,7 +226,8 @@ func (r *reader) skipCellChange() {
 	r.skipColumns(1, maxShared)
 }
 
-// edits parses the start of an edited text. It consumes nothing for other cells.
+// edits reports whether the next cell is an edited text. If so, it reads the kind of the
+// cell. Otherwise it reads nothing.
 func (r *reader) edits() bool {
 	if r.err != nil || r.off >= len(r.b) || r.b[r.off] != editedText {
 		return false
@@ -233,7 +236,7 @@ func (r *reader) edits() bool {
 	return true
 }
 
-// edited parses the edit of a text, and appends the edited text.
+// edited reads an edit of the text "was" and appends the resulting text.
 func (r *reader) edited(dst []byte, was string) []byte {
 	head, tail, between := r.uvarint(), r.uvarint(), r.bytes()
 	if size := uint64(len(was)); head > size || tail > size-head {
@@ -264,9 +267,9 @@ func (p Patch) Body() api.Body {
 	return api.Body{Codec: codec, Data: r.b[r.off:]}
 }
 
-// Apply appends the envelope that the patch produces from the previous version's,
-// and returns the unchanged cells. It returns an error, without changing dst, if
-// the patch belongs to another object or another set of cells.
+// Apply applies the patch to the previous version of the object. It appends the resulting
+// envelope to dst, and returns that envelope and the cells that did not change. It
+// returns an error if the previous version is of another object or lacks a changed cell.
 func (p Patch) Apply(dst []byte, previous Envelope) (Envelope, api.Cells, *api.Status) {
 	if key := p.Key(); !previous.IsOf(key) {
 		return nil, 0, api.Protocol("a patch of " + string(key) + " was applied to another object")
@@ -305,8 +308,9 @@ func (p Patch) ApplyInParts(scratch *[]byte, previous Envelope) (head, body []by
 	return *scratch, p[r.off:], unchanged, nil
 }
 
-// applyCells appends the cells of before with n of them replaced, and returns the
-// unchanged ones.
+// applyCells reads n changed cells, and appends the cells of the previous version with
+// these replaced. It returns the set of unchanged cells, and false if the changes do not
+// fit the previous version.
 func (r *reader) applyCells(dst []byte, key api.Key, before []byte, n int) ([]byte, api.Cells, bool) {
 	old := cells{reader: reader{b: before}, key: key}
 	old.begin()

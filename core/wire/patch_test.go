@@ -114,8 +114,8 @@ func TestPatchOfOtherObjects(t *testing.T) {
 	require.EqualError(t, status, "400 ProtocolError: a patch of default/web-1 changes cells that it does not have")
 }
 
-// A patch for another base returns an error, regardless of its contents. So does
-// a patch that reuses more bytes than the text has.
+// Applying a patch that does not fit the previous version returns an error, regardless of
+// the contents of the patch. So does a patch that reuses more bytes than the text has.
 func TestPatchForAnotherBaseIsRefused(t *testing.T) {
 	was := envelope(api.Object{Key: "default/a", Fields: []string{"abcdef"}, Columns: []api.Value{{Kind: api.Integer, Int: 1}}})
 	for name, change := range map[string][]byte{

@@ -2,9 +2,9 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// Progress reports that a subscription has been sent every change up to and
-// including ResourceVersion. The connector's source has just confirmed that no
-// further change exists.
+// Progress reports that the reader has been sent every change of a subscription up to and
+// including ResourceVersion. The connector's source has just confirmed that no further
+// change exists.
 type Progress struct {
 	Subscription    uint32
 	ResourceVersion api.ResourceVersion

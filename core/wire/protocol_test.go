@@ -75,8 +75,8 @@ func TestPROTOCOLNamesTheVersionsOfTheCode(t *testing.T) {
 	}
 }
 
-// sectionsOf returns the text of each section with a title of level 3, from the
-// title on.
+// sectionsOf returns each section with a level 3 heading, by title. The text includes the
+// heading.
 func sectionsOf(text string) map[string]string {
 	sections := map[string]string{}
 	starts := regexp.MustCompile(`(?m)^#{1,3} (.*)$`).FindAllStringSubmatchIndex(text, -1)
@@ -92,8 +92,8 @@ func sectionsOf(text string) map[string]string {
 	return sections
 }
 
-// withTable replaces the table of a section, or adds one. Rows keep the
-// descriptions they have.
+// withTable replaces the table of a section, or adds one. Existing rows keep their
+// descriptions.
 func withTable(section string, rows []tableRow) string {
 	var text, table []string
 	described := map[string]string{}
@@ -250,7 +250,7 @@ type walk struct {
 	t       *testing.T
 	code    code
 	stack   []ast.Node
-	aliases map[string]string // the meaning of local names
+	aliases map[string]string // the field that each local name stands for
 	rows    []tableRow
 }
 
@@ -272,7 +272,7 @@ func (w *walk) visit(n ast.Node) bool {
 	return true
 }
 
-// define records the meaning of a new local name.
+// define records which field a new local name stands for.
 func (w *walk) define(a *ast.AssignStmt) {
 	name, ok := a.Lhs[0].(*ast.Ident)
 	if !ok {

@@ -1,7 +1,7 @@
 package wire
 
-// Reconnect ends a backoff delay, because the network is available again or a
-// user requested it.
+// Reconnect ends a backoff delay early. The program sends it when the network is
+// available again or a user requests it.
 type Reconnect struct{}
 
 // Append writes the whole frame.

@@ -2,10 +2,10 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// Rejected reports that a collection, watch, view or handle was not opened, a
-// reader not attached, or a persisted state not restored, with the reason. For a
-// persisted state it may arrive long after the restore, when a body cannot be
-// loaded. The collection remains open and relists from its connector.
+// Rejected reports why a collection, watch, view or handle was not opened, a reader was
+// not attached, or persisted state was not restored. For persisted state it may arrive
+// long after the restore, when a body cannot be loaded. In that case, the collection
+// remains open and relists from its connector.
 type Rejected struct {
 	Object Object
 	ID     uint32

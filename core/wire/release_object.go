@@ -1,7 +1,7 @@
 package wire
 
-// ReleaseObject releases a reference of [AcquireObject]. It ignores unknown
-// handles.
+// ReleaseObject releases a reference that [AcquireObject] has added. The engine ignores
+// unknown handles.
 type ReleaseObject struct {
 	Handle uint32
 }

@@ -6,14 +6,15 @@ package wire
 // or a [Rejected] frame explains why it was not restored. In both cases the
 // collection connects afterwards.
 //
-// The body of a chunk may be omitted. The engine loads it by its name when one of
-// its objects is read. The body must therefore exist until the collection is
-// closed or has a state of a different history.
+// The body of a chunk may be omitted from Data and named by a number instead. The engine
+// loads the body by that number when one of its objects is read. The body must therefore
+// remain loadable until the collection is closed or has a state with a different cluster
+// ID.
 type RestoreChunk struct {
 	Collection uint32
 	Data       []byte // a Chunk, followed by its body unless Body names it; may be empty with End
 	End        bool
-	Body       uint32 // the program's name for the body; zero if it is in Data
+	Body       uint32 // a number that the program chooses for the body; zero if the body is in Data
 }
 
 // Append writes the whole frame.

@@ -46,7 +46,8 @@ var sampleBlock = Block{
 	},
 }
 
-// sampleFrame has the fields and the members of sampleBlock, whose sections follow.
+// sampleFrame has the section sizes and the members of sampleBlock. blockEnvelopes and
+// blockBodies are the two sections.
 var (
 	sampleFrame                 SnapshotBlock
 	blockEnvelopes, blockBodies = sampleBlock.Encode(&sampleFrame, nil, nil)
@@ -58,7 +59,8 @@ func storedBlock(data []byte) []byte {
 	return append([]byte{1, byte(n), byte(n >> 8), ^byte(n), ^byte(n >> 8)}, data...)
 }
 
-// sampleData returns the data of a block with the given sections.
+// sampleData returns the data of a block with the members of sampleBlock and the given
+// sections.
 func sampleData(sections ...[]byte) []byte {
 	return slices.Concat(sampleFrame.Data, storedBlock(slices.Concat(sections...)))
 }

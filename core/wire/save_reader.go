@@ -1,7 +1,7 @@
 package wire
 
-// SaveReader requests the state that another engine needs to continue with an
-// attached reader. The response is [SavedReader].
+// SaveReader requests the state that another engine needs to continue serving an attached
+// reader. The response is [SavedReader].
 type SaveReader struct {
 	Reader uint32
 }

@@ -1,7 +1,7 @@
 package wire
 
-// SavedReader is the response to [SaveReader]. The data is for [AttachReader], and
-// is valid until the next message from or to the reader.
+// SavedReader is the response to [SaveReader]. Data is the value for Saved of
+// [AttachReader]. It is valid until the next message from or to the reader.
 type SavedReader struct {
 	Reader uint32
 	Data   []byte

@@ -3,7 +3,7 @@ package wire
 // SavedSubscription is the state of one subscription of a reader. It is persisted
 // and never sent.
 type SavedSubscription struct {
-	Subscribe            // as the reader would resume it, with the remaining credit
+	Subscribe            // what the reader would send to resume now, with the remaining credit
 	Live           bool  // the reader has the schema, and the state or its part before SnapshotFrom
 	ReportedMillis int64 // time of the last progress report; zero if there was none
 	// Debt is the number of bytes sent in excess of the credit.

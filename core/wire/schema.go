@@ -11,8 +11,8 @@ type Schema struct {
 	// etcd cluster. Versions with different IDs are not comparable.
 	ClusterID string
 	// DeltaEpoch identifies the assignment of bases: two subscriptions with the same
-	// value have the same base for every version of every object. Zero means that
-	// the assignment has no identity.
+	// value have the same base for every version of every object. Zero means that no
+	// other subscription is known to have the same assignment.
 	DeltaEpoch uint64
 }
 
@@ -78,7 +78,7 @@ func (r *reader) schema(s *api.Schema) {
 	s.Columns = r.columns()
 }
 
-// columns copies its strings.
+// columns copies its strings, as schema does.
 func (r *reader) columns() []api.Column {
 	columns := make([]api.Column, r.count(6))
 	for i := range columns {

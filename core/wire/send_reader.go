@@ -1,7 +1,7 @@
 package wire
 
-// SendReader is a message for an attached reader. Its length is subtracted from
-// the reader's room.
+// SendReader asks the program to send a message to an attached reader. The engine
+// subtracts the length of the message from the reader's room.
 type SendReader struct {
 	Reader uint32
 	Data   []byte

@@ -2,16 +2,16 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// SnapshotBegin starts the state of a subscription, or continues it. Parts follow in the
-// order of keys. [Events] before a part contain the changes of all keys of earlier parts,
-// so the parts are always exact as of the last version that was sent. In persisted state
-// the Events follow the last part. After [SnapshotEnd] the state is complete. Until then a
-// reader keeps its previous state.
+// SnapshotBegin starts the snapshot of a subscription, or continues an interrupted one.
+// Parts follow in key order. The [Events] before a part contain all changes to keys of
+// earlier parts. These parts are therefore exact as of the last version that was sent. In
+// persisted state the Events follow the last part. [SnapshotEnd] completes the state.
+// Until then, a reader keeps its previous state.
 type SnapshotBegin struct {
 	Subscription    uint32
 	ResourceVersion api.ResourceVersion
 	Total           uint64 // estimated number of objects, for progress bars
-	Continues       bool   // the objects before SnapshotFrom of the [Subscribe] are not repeated
+	Continues       bool   // objects before SnapshotFrom of the [Subscribe] are not sent again
 }
 
 // Append writes the whole frame.

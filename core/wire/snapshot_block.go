@@ -2,13 +2,13 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// maxBlock is the maximum size of a section of a [SnapshotBlock] before
-// compression.
+// maxBlock is the maximum size of each section of a [SnapshotBlock] before compression,
+// in bytes.
 const maxBlock = 1 << 20
 
-// maxBlockObjects is the maximum number of objects of a block, and of its label sets.
-// Their decoded form takes more memory than their sections. A connector sends 192 at
-// most.
+// maxBlockObjects is the maximum number of objects in a block, and of label sets. The
+// size of the sections alone does not limit memory, because decoded objects are larger. A
+// connector sends at most 192 objects.
 const maxBlockObjects = 1 << 10
 
 // SnapshotBlock contains neighboring objects of a snapshot, like [SnapshotPart],
@@ -17,8 +17,8 @@ const maxBlockObjects = 1 << 10
 //
 // Data begins with the members, which describe the bodies. One deflate stream of two
 // sections follows: the envelopes, and the bodies. A reader stores an object without
-// decompressing its body. For metadata only, the members and the bodies are omitted;
-// Members and Bodies are then zero.
+// decompressing its body. A block with metadata only omits the members and the bodies,
+// and its Members and Bodies are zero.
 type SnapshotBlock struct {
 	Subscription uint32
 	Objects      uint32 // number of objects
@@ -67,17 +67,17 @@ func checkBlock(r *reader, objects, envelopes, members, bodies uint32, data []by
 }
 
 // Block contains the objects of a [SnapshotBlock] or a [StoredBlock]. The LabelSet of an
-// object is an index in LabelSets.
+// object is an index into LabelSets.
 //
-// Members describes the bodies of the objects. It is empty if they have none. An object
-// whose body is not decompressed has the codec of its body, and no data.
+// Members describes the bodies of the objects. It is empty if the objects have no bodies.
+// The body of an object that was not decompressed has its codec, but no data.
 type Block struct {
 	LabelSets []api.Labels
 	Objects   []Change
 	Members   []Member
 
 	sections  []byte
-	envelopes []byte // with bodies
+	envelopes []byte // the envelopes of Objects after addBodies, with bodies
 	bodies    []RowBody
 	inflater  inflater
 }
@@ -85,8 +85,9 @@ type Block struct {
 // minBlockObject is the length of the shortest object in the first section.
 const minBlockObject = 3 + minEnvelope
 
-// Encode sets the fields of a frame, and appends the sections to two buffers. The caller
-// appends the compressed sections to Data. Deltas must include the bodies of their bases.
+// Encode sets the fields of a frame except Subscription, and appends the two sections to
+// the given buffers. It sets Data to the members only; the caller appends the compressed
+// sections. Deltas must include the bodies of their bases.
 func (b *Block) Encode(f *SnapshotBlock, envelopes, bodies []byte) (first, second []byte) {
 	f.Data = b.AppendMembers(nil)
 	first, second = b.AppendEnvelopes(envelopes), b.AppendBodies(bodies)
@@ -115,9 +116,9 @@ func (b *Block) AppendEnvelopes(envelopes []byte) []byte {
 	return envelopes
 }
 
-// Expand decompresses the objects into b, and reuses its memory. They are valid until the
-// next call. Without bodies it decompresses only the envelopes. The error describes the
-// defect of the block.
+// Expand decompresses the objects into b and reuses the memory of b. The objects are
+// valid until the next call. If bodies is false, it decompresses only the envelopes. The
+// error describes what is wrong with the block.
 func (f *SnapshotBlock) Expand(b *Block, bodies bool) *api.Status {
 	n := f.Envelopes
 	if bodies {
@@ -140,13 +141,15 @@ func (f *SnapshotBlock) Expand(b *Block, bodies bool) *api.Status {
 	return nil
 }
 
-// inflate decompresses the first n bytes of a stream into the sections.
+// inflate decompresses the first n bytes of a stream into b.sections, and reports whether
+// it succeeded.
 func (b *Block) inflate(n uint32, stream []byte) bool {
 	b.sections = grow(b.sections, int(n))
 	return b.inflater.inflate(b.sections, stream)
 }
 
-// parse reads the section of the envelopes.
+// parse reads the first section, which contains the label sets and the given number of
+// objects.
 func (b *Block) parse(section []byte, objects int) error {
 	r := reader{b: section}
 	b.Objects, b.Members = b.Objects[:0], b.Members[:0]
@@ -178,9 +181,9 @@ func (b *Block) parse(section []byte, objects int) error {
 	return r.done("envelopes")
 }
 
-// addBodies adds the bodies to the objects, as the members describe them. Without bodies,
-// the objects get their codecs and bases only. envelopes is the number of bytes of the
-// section of the envelopes.
+// addBodies adds the bodies to the objects, as the members describe them. If bodies is
+// empty, the objects get only codecs and bases. The parameter envelopes is the size of
+// the first section in bytes.
 func (b *Block) addBodies(envelopes int, bodies []byte) error {
 	b.envelopes = grow(b.envelopes, envelopes+len(bodies))[:0] // enough for each envelope with its body
 	for i := range b.Members {

@@ -16,7 +16,8 @@ func expanded(t *testing.T, f *SnapshotBlock) *Block {
 	return &b
 }
 
-// block returns a block with the given envelopes, and no bodies or those of sampleBlock.
+// block returns a block with the given envelopes. bodies is empty or has the bodies of
+// sampleBlock.
 func block(t *testing.T, envelopes, bodies []byte, objects int) *SnapshotBlock {
 	f := &SnapshotBlock{Subscription: 1, Objects: uint32(objects), Envelopes: uint32(len(envelopes)), Data: deflated(t, 6, envelopes, bodies)}
 	if len(bodies) > 0 {
@@ -52,8 +53,8 @@ func TestBlockWithoutBodiesHasTheEnvelopes(t *testing.T) {
 	}
 }
 
-// Without its bodies, a block has the envelopes, the codecs, the bases and the sizes. The
-// bodies are those of a BodyExpander.
+// A block expanded without its bodies has the envelopes, codecs, bases and sizes. A
+// BodyExpander then returns the same bodies as a full expansion.
 func TestBodiesOfABlockAreDecompressedOnDemand(t *testing.T) {
 	f := block(t, blockEnvelopes, blockBodies, 2)
 	all := expanded(t, f)
@@ -131,8 +132,8 @@ func TestCorruptBlockIsAnError(t *testing.T) {
 	require.Contains(t, (&SnapshotBlock{Envelopes: 3, Data: []byte{7}}).Expand(&b, true).Message, "corrupt")
 }
 
-// A block of a kilobyte can claim a million objects or label sets. Expand does not
-// allocate them.
+// A block of one kilobyte can claim a million objects or label sets. Expand does not
+// allocate memory for them.
 func TestClaimsOfABlockAllocateNothing(t *testing.T) {
 	zeros := make([]byte, maxBlock-8)
 	claims := map[string]*SnapshotBlock{

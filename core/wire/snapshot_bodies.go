@@ -6,15 +6,16 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// SnapshotBodies contains the bodies of neighboring objects, which a reader that
-// requested rows first has received without bodies. All objects belong to one
+// SnapshotBodies contains bodies of neighboring objects. The reader requested rows first
+// and has already received these objects without bodies. All objects belong to one
 // namespace, or to the cluster scope.
 //
 // The frame does not repeat the keys. The objects are those of the subscription from
-// First on, in key order. Digest proves that the reader has the same objects.
+// First on, in key order. Digest lets the reader check that it has the same versions of
+// these objects.
 type SnapshotBodies struct {
 	Subscription uint32
-	Last         bool    // every body was sent
+	Last         bool    // all bodies of the snapshot have now been sent
 	First        api.Key // key of the first object
 	Objects      uint32
 	Digest       uint64 // see [RowDigest]
@@ -52,8 +53,8 @@ func (f *SnapshotBodies) Parse(payload []byte) error {
 	return r.done("SnapshotBodies")
 }
 
-// RowDigest adds a version to the digest of the versions before it. The digest of no
-// versions is zero.
+// RowDigest returns the digest of a sequence of versions, given the digest of the
+// sequence without its last version. The digest of no versions is zero.
 func RowDigest(digest uint64, key api.Key, rv api.ResourceVersion) uint64 {
 	const prime = 1099511628211 // FNV-1a
 	digest = (digest ^ 14695981039346656037 ^ uint64(len(key))) * prime
@@ -66,8 +67,8 @@ func RowDigest(digest uint64, key api.Key, rv api.ResourceVersion) uint64 {
 	return digest
 }
 
-// Expand reads the bodies of the given versions, using the memory of b. They are
-// valid until its next use.
+// Expand reads the bodies of the given versions into the memory of b. The bodies are
+// valid until b is used again.
 func (f *SnapshotBodies) Expand(b *Block, versions []api.ResourceVersion) ([]RowBody, *api.Status) {
 	bodies, ok := f.Data[f.Members:], true
 	if f.Bodies > 0 {
@@ -80,8 +81,9 @@ func (f *SnapshotBodies) Expand(b *Block, versions []api.ResourceVersion) ([]Row
 	return b.bodies, nil
 }
 
-// readBodies reads the bodies of some objects, and returns false if they are corrupt. It
-// does not check the versions of bases if no versions are given.
+// readBodies reads the members and bodies of the given number of objects into b, and
+// reports whether they are valid. The parameter rest has the bodies. It checks the
+// versions of bases only if versions is not empty.
 func (b *Block) readBodies(members, rest []byte, objects int, versions []api.ResourceVersion) bool {
 	b.Members, b.bodies = grow(b.Members, objects), b.bodies[:0]
 	err := readMembers(b.Members, members, uint32(len(rest)))

@@ -2,12 +2,12 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// SnapshotChunk is a response to [TakeSnapshot]. Once the last chunk has
-// arrived, a complete state replaces the chunks that the program has persisted,
-// and changes extend them.
+// SnapshotChunk is a response to [TakeSnapshot]. Once the last chunk has arrived, the
+// chunks of a complete state replace those that the program has persisted. Chunks of
+// changes are added to them.
 type SnapshotChunk struct {
 	Request         uint32
-	Whole           bool // part of a complete state, not of changes
+	Whole           bool // the chunk is part of a complete state; otherwise, of changes
 	Last            bool
 	ResourceVersion api.ResourceVersion // in the last chunk: the version of the snapshot
 	ClusterID       string              // of that version

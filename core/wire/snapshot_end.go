@@ -2,7 +2,8 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// SnapshotEnd completes a snapshot, which is now the state at ResourceVersion.
+// SnapshotEnd completes a snapshot. The snapshot and its Events are now the exact state
+// at ResourceVersion.
 type SnapshotEnd struct {
 	Subscription    uint32
 	ResourceVersion api.ResourceVersion

@@ -2,11 +2,11 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// SourceError reports why a subscription makes no progress: the connector cannot
-// reach its source. It is sent when the reason changes, and once per progress
-// period while the problem lasts. The next data or progress clears it. Without a Status, the connector is
-// still reading the first state. The subscription stays open. A reader that does
-// not support the frame only misses the reason.
+// SourceError reports why a subscription makes no progress: the connector cannot reach
+// its source. It is sent when the reason changes, and once per progress period while the
+// problem lasts. The next data or progress clears it. If Status is nil, the connector is
+// still reading the initial state from its source. The subscription stays open. A reader
+// that does not support the frame can ignore it.
 type SourceError struct {
 	Subscription uint32
 	Status       *api.Status // may be nil

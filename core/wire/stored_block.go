@@ -2,9 +2,9 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// StoredBlock contains objects of a persisted snapshot whose bodies are in a block, which
-// is stored as it was received. Other objects of the block have changed since and are not
-// among its members.
+// StoredBlock contains objects of a persisted snapshot whose bodies are in a block. The
+// block is stored as it was received. Objects of the block that have changed since then
+// are not among the members.
 type StoredBlock struct {
 	Block BlockBodies
 	// Rows has the envelopes of the members, in the format of the first section of a
@@ -55,8 +55,8 @@ func (f *StoredBlock) Parse(payload []byte) error {
 	return r.done("StoredBlock")
 }
 
-// Expand reads the envelopes of the members into b, in order, and reuses its memory. They
-// are valid until the next call. It does not decompress the bodies.
+// Expand reads the envelopes of the members into b, in order, and reuses the memory of b.
+// They are valid until the next call. It does not decompress the bodies.
 func (f *StoredBlock) Expand(b *Block) *api.Status {
 	all := f.Block.Before > 0 // the envelopes are those of all objects of the block
 	envelopes, objects := f.Rows, len(f.Members)
@@ -72,7 +72,7 @@ func (f *StoredBlock) Expand(b *Block) *api.Status {
 		err = readMembers(b.Members, f.Block.Data[:f.Block.Members], f.Block.Bodies)
 	}
 	if err == nil {
-		for i, index := range f.Members { // an index is at least its position
+		for i, index := range f.Members { // index >= i, so entry i is not needed any more
 			if b.Members[i] = b.Members[index]; b.Members[i].Size == 0 {
 				err = api.Protocol("a member without a body")
 			}

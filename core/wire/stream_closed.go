@@ -3,7 +3,7 @@ package wire
 // StreamClosed reports that a stream was closed or could not be opened.
 type StreamClosed struct {
 	Stream  uint32
-	Message string // the reason, for humans
+	Message string // the reason, for humans; empty at the end of a complete [Fetch]
 }
 
 // Append writes the whole frame.

@@ -1,7 +1,7 @@
 package wire
 
-// StreamOpened reports that a requested stream is open, with the credentials for
-// Hello.
+// StreamOpened reports that a requested stream is open. Token is the credential that the
+// engine sends in [Hello].
 type StreamOpened struct {
 	Stream uint32
 	Token  string

@@ -2,14 +2,14 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// Subscribe requests one resource, optionally restricted. With ResourceVersion
-// zero, the response starts with a snapshot. Otherwise it consists of the changes
-// after that version, or a 410 if these are no longer available. NotOlderThan
-// prevents a reader from going back in time on a lagging connector, which does
-// not respond before it has reached that version. If ClusterID differs from the
+// Subscribe requests one resource, optionally restricted to a namespace and to selectors.
+// With ResourceVersion zero, the response starts with a snapshot. Otherwise it consists
+// of the changes after that version, or a 410 if these are no longer available.
+// NotOlderThan prevents a reader from going back in time on a lagging connector, which
+// does not respond before it has reached that version. If ClusterID differs from the
 // connector's, the versions are not comparable and the response is a snapshot.
 type Subscribe struct {
-	Subscription    uint32 // chosen by the reader, unused before on this connection
+	Subscription    uint32 // chosen by the reader; not zero, and not in use on this connection
 	Resource        string // such as "v1/pods"
 	Namespace       string // "" means all
 	LabelSelector   string
@@ -17,9 +17,9 @@ type Subscribe struct {
 	ResourceVersion api.ResourceVersion
 	NotOlderThan    api.ResourceVersion
 	ClusterID       string // of both versions, from the last Schema; "" if there are none
-	// DeltaEpoch is the identity of the bases of versions above DeltaEpochSince, as in the
-	// last Schema. It is zero if the reader has none. Versions up to DeltaEpochSince
-	// have other bases.
+	// DeltaEpoch is the epoch of the last Schema, or zero if the reader has no bases. The
+	// reader has the bases of that epoch for versions above DeltaEpochSince, and other
+	// bases for versions up to it.
 	DeltaEpoch      uint64
 	DeltaEpochSince api.ResourceVersion
 	MetadataOnly    bool // omit bodies
@@ -27,10 +27,11 @@ type Subscribe struct {
 	// while the subscription is live. A connector that cannot do that sends a
 	// complete snapshot, regardless of the ResourceVersion.
 	RowsFirst bool
-	// BodiesFrom is the first key whose body is missing, if the reader resumes.
+	// BodiesFrom is the first key whose body the reader lacks, if RowsFirst is set and
+	// the reader resumes.
 	BodiesFrom api.Key
-	// SnapshotFrom continues a snapshot that was interrupted. The reader has its objects
-	// before this key, as of ResourceVersion. It is empty otherwise.
+	// SnapshotFrom continues a snapshot that was interrupted. The reader has the objects
+	// before this key as of ResourceVersion. It is empty otherwise.
 	SnapshotFrom api.Key
 	Credit       uint64 // bytes of data frames that the reader accepts before it grants more
 }

@@ -41,8 +41,8 @@ func (s Set) Parse(t Type, payload []byte) (Frame, error) {
 	return f, err
 }
 
-// Each parses the frames of a message and passes each to handle, except unknown
-// optional ones. It stops at the first error. Frames before it were handled.
+// Each parses the frames of a message and passes each to handle, except unknown optional
+// ones. It stops at the first error, after the preceding frames have been handled.
 func (s Set) Each(message []byte, handle func(Type, Frame) error) error {
 	for len(message) > 0 {
 		t, payload, rest, err := Next(message)
@@ -100,8 +100,8 @@ func WithReleases(err error, connector, reader string) error {
 	return &named
 }
 
-// OtherVersion returns the error for a peer with another version of the protocol, such
-// as "watchglass.v1".
+// OtherVersion returns the error for a peer that uses another version of the protocol.
+// peers is the subprotocol of the peer, such as "watchglass.v1".
 func OtherVersion(peers string) *api.Status {
 	return api.Protocol("the other end uses " + peers + ", this end " + Subprotocol + remedy)
 }
@@ -226,7 +226,7 @@ var FromConnector = Set{
 	{TypeChecksum, func() Frame { return new(Checksum) }},
 }
 
-// Stored lists the frames of the persisted state of a reader.
+// Stored lists the frames in the persisted state of a reader, see [SavedReader].
 var Stored = Set{
 	{TypeHello, func() Frame { return new(Hello) }},
 	{TypeDictionary, func() Frame { return new(Dictionary) }},
@@ -236,7 +236,7 @@ var Stored = Set{
 	{TypeSavedSubscription, func() Frame { return new(SavedSubscription) }},
 }
 
-// Persisted lists the frames of a [Chunk].
+// Persisted lists the frames inside a [Chunk].
 var Persisted = Set{
 	{TypeSchema, func() Frame { return new(Schema) }},
 	{TypeDictionary, func() Frame { return new(Dictionary) }},

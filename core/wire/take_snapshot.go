@@ -3,16 +3,16 @@ package wire
 import "github.com/watchglass/watchglass/core/api"
 
 // TakeSnapshot requests the state of an open collection for persistence. The response
-// contains the changes since the version that the program has. It contains the
-// complete state if the program has no version, an evicted version, or a version of a
-// different cluster. It is a sequence of [SnapshotChunk] frames. The first frame
-// follows the request, and [NextChunk] requests each further frame. An [ErrorReply],
-// which may arrive at any time, invalidates all chunks of the snapshot.
+// contains the changes since the version that the program has. It contains the complete
+// state if the program has no version, an evicted version, or a version of a different
+// cluster. The response is a sequence of [SnapshotChunk] frames. The first frame follows
+// the request, and [NextChunk] requests each further frame. An [ErrorReply], which may
+// arrive at any time, invalidates all chunks of the snapshot.
 type TakeSnapshot struct {
 	Request         uint32
 	Collection      uint32
 	ResourceVersion api.ResourceVersion // the version that the program has; zero for none
-	ClusterID       string              // of that version
+	ClusterID       string              // the cluster ID of that version
 	ChunkBytes      uint32              // approximate chunk size; zero means 256 KiB, at most 1 MiB
 }
 

@@ -2,21 +2,21 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// ViewPatch updates the program's copy of a view's window. The engine sends the next
-// patch only after a [GrantView].
+// ViewPatch updates the program's copy of a view's window. After each patch, the engine
+// waits for a [GrantView] before it sends the next one.
 type ViewPatch struct {
 	View            uint32
 	ResourceVersion api.ResourceVersion // version of the view until the next patch
 	Total           uint64              // matching rows, inside and outside the window
 	Offset          uint32              // index of the first row in the window
-	Facets          []FacetCounts       // in the order of the view
-	// Reset means that the edits start from an empty window.
+	Facets          []FacetCounts       // in the order of the facets of the view
+	// Reset indicates that the edits apply to an empty window.
 	Reset bool
 	Edits []Edit
 }
 
-// FacetCounts contains the most frequent values of a facet, sorted by value, and the
-// numbers of other values and of their rows.
+// FacetCounts contains the most frequent values of a facet, sorted by value. OtherValues
+// is the number of remaining values, and OtherRows the number of rows with one of these.
 type FacetCounts struct {
 	Values                 []Count
 	OtherValues, OtherRows uint64
@@ -29,12 +29,13 @@ type Count struct {
 	Value      string
 	Then       string // the second value of a pair
 	Rows       uint64
-	Aggregates []Aggregate // in the order of the query
+	Aggregates []Aggregate // in the order of Facet.Aggregates
 }
 
 const minCount = 4
 
-// Aggregate summarizes the numbers of rows. Sum, Min and Max are zero if there are none.
+// Aggregate summarizes a numeric value over some rows. Sum, Min and Max are zero if no
+// row has a number.
 type Aggregate struct {
 	Values        uint64 // rows that have a number
 	Sum, Min, Max float64

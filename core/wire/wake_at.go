@@ -1,7 +1,7 @@
 package wire
 
-// WakeAt requests a Tick at the given time, on the clock of Tick. The newest
-// request counts.
+// WakeAt requests a Tick at the given time, on the clock of Tick. A newer request
+// replaces an older one.
 type WakeAt struct {
 	Millis int64
 }

@@ -7,7 +7,8 @@ import "github.com/watchglass/watchglass/core/api"
 type WatchEvent struct {
 	Type api.EventType
 	Item Item
-	// Previous is the version before a MODIFIED event, if the watch requests it.
+	// Previous is the version before the change, for a MODIFIED event of a watch that
+	// requests it.
 	Previous *Item
 }
 
