@@ -1,6 +1,6 @@
 // Command edge runs host/edge as a worker of Cloudflare's runtime, with
-// github.com/syumai/workers. The runtime creates a new instance for every request
-// and discards it afterwards, so it has no state.
+// github.com/syumai/workers. The runtime creates a new instance for every request and
+// discards it afterwards, so the program keeps no state.
 //
 // Built with GOOS=js it reads the bindings
 //
@@ -8,7 +8,7 @@
 //	WATCHGLASS_KEY       the keys of tokens, see host/access/token; a secret
 //	WATCHGLASS_CLUSTERS  the clusters, see host/edge; optional
 //
-// js/src/edge/program.ts runs it. An interrupted list must not look like a complete
-// list, and a worker cannot close the connection. The program therefore exits with
-// code 1, and its runner breaks the response.
+// js/src/edge/program.ts runs the program. A list that is interrupted must not look like
+// a complete one, but a worker cannot close the connection. The program therefore exits
+// with code 1, and program.ts aborts the response.
 package main

@@ -95,8 +95,8 @@ func (o object) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// body is a response body. Its Close does not cancel a stream that has ended, because
-// the result would be lost.
+// body is a response body. Its Close does not cancel a stream that has ended, because no
+// code would handle the result of the cancellation.
 type body struct {
 	io.ReadCloser
 	ended bool
@@ -134,10 +134,10 @@ func served(handler http.Handler) http.Handler {
 	})
 }
 
-// flusher sends the headers with the first Flush.
+// flusher is a response writer whose first Flush sends the headers.
 type flusher struct{ http.ResponseWriter }
 
-// FlushError implements the interface that http.ResponseController looks for.
+// FlushError is the method that http.ResponseController calls to flush.
 func (f flusher) FlushError() error {
 	if w, ok := f.ResponseWriter.(interface{ Ready() }); ok {
 		w.Ready()

@@ -4,8 +4,8 @@
 //	GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared -ldflags="-s -w" -o linked.wasm ./wasm/guest
 //	go run ./wasm/strip/cmd/wasmstrip -guest linked.wasm watchglass.wasm
 //
-// The second step removes the data for stack traces and other unused data, which is more than a
-// quarter of the size (package strip).
+// The second step removes the data for stack traces and other unused data (package
+// strip). This data is more than a quarter of the linked module.
 //
 // ABI.md is the contract with the programs that drive the module. This package contains no engine
 // logic. guest.go has the two arenas and the panic guard, and runs under go test on every platform.

@@ -9,8 +9,8 @@ import (
 	"github.com/watchglass/watchglass/core/body"
 )
 
-// instance is the one guest of this module. It retains the arenas to which the
-// caller has addresses. Go's collector does not move them.
+// instance is the one guest of this module. It keeps alive the arenas whose addresses the
+// caller has. Go's garbage collector does not move them.
 var instance = guest{newEngine: func(config []byte) (engine, error) {
 	e, err := core.New(config, body.Decode)
 	if err != nil {
@@ -20,7 +20,8 @@ var instance = guest{newEngine: func(config []byte) (engine, error) {
 	return e, nil
 }}
 
-// load requests from the program a body that RestoreChunk has omitted.
+// load asks the program for a body that RestoreChunk has omitted. It returns nil if the
+// program does not have the body.
 func load(name, length uint32) []byte {
 	data := make([]byte, length)
 	if hostLoad(name, unsafe.Pointer(unsafe.SliceData(data)), length) != length {
@@ -29,8 +30,8 @@ func load(name, length uint32) []byte {
 	return data
 }
 
-// hostLoad writes the body of the given name and length to into, and returns the number
-// of bytes written.
+// hostLoad writes the body of the given name and length to the memory at "into", and
+// returns the number of bytes written.
 //
 //go:wasmimport watchglass load
 func hostLoad(name uint32, into unsafe.Pointer, length uint32) uint32

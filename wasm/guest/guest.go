@@ -23,8 +23,8 @@ const (
 	// maxInput leaves room for the overhead of a command with a message of the
 	// maximum size.
 	maxInput = wire.MaxMessage + 64<<10
-	// reusedInput is the size to which the input arena shrinks again after a
-	// large message.
+	// reusedInput is the largest size of an input arena that is kept for smaller
+	// messages. A larger arena is replaced.
 	reusedInput = 1 << 20
 	arenaStep   = 64 << 10
 )
@@ -37,8 +37,8 @@ type engine interface {
 	Advance()
 }
 
-// guest is the state behind the exports. Its methods return codes, or lengths
-// where negative numbers are codes, and never panic.
+// guest is the state behind the exports. Its methods never panic. They return a code, or
+// a length, where a negative number is a negated code.
 type guest struct {
 	newEngine func(config []byte) (engine, error)
 	engine    engine
@@ -56,8 +56,7 @@ func (g *guest) reserve(n int32) []byte {
 	}
 	size := max(int(n), 1) // so that there is always an address
 	if cap(g.in) < size || cap(g.in) > reusedInput && size <= reusedInput {
-		// Round up, so that messages of about one size do not each allocate a new
-		// arena.
+		// Round up, so that messages of similar size do not each allocate a new arena.
 		g.in = make([]byte, size, (size+arenaStep-1)/arenaStep*arenaStep)
 	}
 	g.in = g.in[:size]

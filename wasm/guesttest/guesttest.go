@@ -14,15 +14,15 @@ import (
 	"github.com/watchglass/watchglass/wasm/strip"
 )
 
-// Fault is a frame on which a module built with [Faulty] panics.
+// Fault is a frame on which the module that [Faulty] returns panics.
 var Fault = []byte("\xff\x00")
 
 // Build returns the module of this source tree as the Makefile builds it. It builds the
 // module once per process.
 var Build = sync.OnceValues(func() ([]byte, error) { return build() })
 
-// Faulty returns the module with the command that panics. It builds the module once per
-// process.
+// Faulty returns the module built with the tag guestfault, which panics on [Fault]. It
+// builds the module once per process.
 var Faulty = sync.OnceValues(func() ([]byte, error) { return build("-tags=guestfault") })
 
 func build(flags ...string) ([]byte, error) {
@@ -36,7 +36,7 @@ func build(flags ...string) ([]byte, error) {
 	}
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "guest.wasm")
-	// The flags equal the Makefile's, so that both builds share compiled packages.
+	// The flags are those of the Makefile, so that both builds share compiled packages.
 	args := append([]string{"build", "-buildmode=c-shared", "-trimpath", "-ldflags=-s -w", "-o", path}, flags...)
 	command := exec.Command("go", append(args, "./wasm/guest")...)
 	command.Dir = root
@@ -53,9 +53,9 @@ func build(flags ...string) ([]byte, error) {
 // cacheAge is the time that a compiled module stays in the cache.
 const cacheAge = 24 * time.Hour
 
-// CacheDir returns a folder for machine code that wazero compiles. All tests of a source
-// tree share it, so that a module is compiled only once. Under the race detector,
-// compiling takes ten times as long.
+// CacheDir returns the directory in which wazero caches compiled machine code. All tests
+// of a source tree share it, so that a module is compiled only once. Under the race
+// detector, compiling takes ten times as long.
 var CacheDir = sync.OnceValues(func() (string, error) {
 	root, err := sourceTree()
 	if err != nil {
@@ -68,7 +68,7 @@ var CacheDir = sync.OnceValues(func() (string, error) {
 	return dir, removeOld(dir, time.Now().Add(-cacheAge))
 })
 
-// removeOld removes files that are older than a time.
+// removeOld removes the files below dir that were last modified before limit.
 func removeOld(dir string, limit time.Time) error {
 	return filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
 		if err != nil {
@@ -90,8 +90,8 @@ func ignoreMissing(err error) error {
 	return err
 }
 
-// sourceTree returns the folder with the go.mod of this project, given the folder of a
-// test, which can be in a nested module.
+// sourceTree returns the directory with this project's go.mod. It searches upward from
+// the working directory, which may be in a nested module.
 func sourceTree() (string, error) {
 	start, err := os.Getwd()
 	if err != nil {

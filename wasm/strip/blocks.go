@@ -5,17 +5,18 @@ import (
 	"slices"
 )
 
-// A function of Go can be suspended at each call and resumes after it. Go's compiler
-// ends a block there, and a br_table at the top of the function branches to that end.
-// This file removes the blocks that are not the target of any branch. These are the
-// blocks after calls that do not return, and most blocks between two calls.
+// A Go function can be suspended at each call, and resumes after that call. Go's compiler
+// therefore ends a WebAssembly block after each call, so that a br_table at the top of
+// the function can branch to that point. This file removes the blocks that no branch
+// targets: those that end after a call that does not return, and most of those between
+// two calls.
 
 // flow is the structure of a function's code.
 type flow struct {
 	steps   []step
-	closing []int   // by index of a block, loop or if, the index of its end
-	targets [][]int // by index of a branch, the block, loop or if that it targets; -1 is the function
-	table   int     // index of the table at the top, or -1
+	closing []int   // by index of a block, loop or if in steps: the index of its end
+	targets [][]int // by index of a branch in steps: the indices of the blocks, loops or ifs that it targets; -1 is the function
+	table   int     // index of the br_table at the top, or -1
 }
 
 func newFlow(steps []step) *flow {
@@ -51,9 +52,10 @@ func newFlow(steps []step) *flow {
 	return w
 }
 
-// thin removes the numbers of the table at which the function is neither resumed nor
-// continued by a backward jump. The entry of a removed number becomes equal to the
-// previous entry. addresses are the words of the data.
+// thin removes from the table the block numbers at which the function neither resumes nor
+// continues after a backward jump. The entry of a removed number becomes a copy of the
+// previous entry. addresses is the set of words in the data, which includes all return
+// addresses that the data contains.
 func (w *flow) thin(f function, addresses map[uint64]bool) {
 	used, ok := w.numbers(f)
 	if !ok {
@@ -61,7 +63,7 @@ func (w *flow) thin(f function, addresses map[uint64]bool) {
 	}
 	used[uint64(f.DeferReturn)] = true
 	list := w.targets[w.table]
-	last := uint64(len(list) - 1) // the entry of all other numbers
+	last := uint64(len(list) - 1) // the default entry, for all other numbers
 	for n := range used {
 		if n > last && n < maxNumber {
 			used[last] = true
@@ -79,8 +81,8 @@ func (w *flow) thin(f function, addresses map[uint64]bool) {
 	}
 }
 
-// numbers returns the numbers that the function's code sets or pushes. It reports
-// failure if the code jumps in an unknown way.
+// numbers returns the block numbers that the code of the function sets for a jump or
+// pushes in return addresses. ok is false if the code jumps in an unknown way.
 func (w *flow) numbers(f function) (used map[uint64]bool, ok bool) {
 	used = make(map[uint64]bool)
 	for i, s := range w.steps {
@@ -97,7 +99,8 @@ func (w *flow) numbers(f function) (used map[uint64]bool, ok bool) {
 	return used, w.table >= 0
 }
 
-// restarts reports whether a branch to a loop leads to the table.
+// restarts reports whether target is a loop around the table, so that a branch to it
+// leads to the table.
 func (w *flow) restarts(target int) bool {
 	return target >= 0 && target < w.table && w.steps[target].op == opLoop
 }
@@ -115,8 +118,9 @@ func (w *flow) trap() int {
 	return slices.Index(w.closing, n-3)
 }
 
-// leaveAtOnce replaces branches to the end of the function, which returns one, with
-// returns. Branches differ in their depth; returns are equal, so they compress better.
+// leaveAtOnce replaces branches to the end of the function, where it returns 1, with
+// return instructions. Branches differ in their depth, but all returns are equal, so they
+// compress better. It reports whether the function has such an end.
 func (w *flow) leaveAtOnce() bool {
 	n := len(w.steps)
 	if n < 4 || !begins(w.steps[n-3:], ended, plain(i32Const, 1), ended) {

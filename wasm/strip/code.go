@@ -2,17 +2,17 @@ package strip
 
 import "encoding/binary"
 
-// code is a sequence of instructions. The functions of this file combine them to
-// expressions, operands first, as WebAssembly requires.
+// code is a sequence of instructions. The functions in this file combine instructions
+// into expressions. Operands precede the instruction, as WebAssembly requires.
 type code []byte
 
 // Instructions for 32-bit integers.
 const (
 	zero   = 0x45
 	same   = 0x46
-	less   = 0x48 // with signs
-	below  = 0x49 // without
-	above  = 0x4b // without
+	less   = 0x48 // signed
+	below  = 0x49 // unsigned less
+	above  = 0x4b // unsigned greater
 	ctz    = 0x68
 	popcnt = 0x69
 	add    = 0x6a
@@ -51,8 +51,8 @@ func vector(op byte, operands ...code) code { return append(join(operands...), 0
 func get(local byte) code             { return code{opLocalGet, local} }
 func set(local byte, value code) code { return join(value, code{opLocalSet, local}) }
 
-// Loads and stores take an offset to the address in a local. They assume no
-// alignment. Bytes and 64-bit values are unsigned.
+// Loads and stores add a constant offset to the address in a local. They assume no
+// alignment. load1 zero-extends a byte, and store8 zero-extends a 32-bit value.
 
 func load1(local, offset byte) code { return code{opLocalGet, local, 0x2d, 0, offset} }
 func load4(local, offset byte) code { return code{opLocalGet, local, 0x28, 0, offset} }
@@ -95,7 +95,7 @@ func whenElse(condition, then, otherwise code) code {
 	return when(condition, then, code{0x05}, otherwise)
 }
 
-// enclose returns a construct without a value.
+// enclose returns a block, loop or if that has no result.
 func enclose(op byte, parts ...code) code { return join(code{op, 0x40}, join(parts...), code{end}) }
 
 // branch returns a branch that leaves the construct at the given depth, or restarts it

@@ -2,18 +2,20 @@ package strip
 
 import "slices"
 
-// A call of a Go function consists of thirteen instructions. They push the return
-// address to Go's stack, call, reload the stack pointer, and leave the function if the
-// goroutine was suspended. Half of all calls are of a few functions that report a fault,
-// grow the stack or print the text of a fatal error. For each of these functions, the
-// package adds a function to the module that pushes the return address and calls it.
+// A call of a Go function consists of thirteen instructions. They push the return address
+// to Go's stack, call, reload the stack pointer, and leave the function if the goroutine
+// was suspended. Half of all calls are to a few functions that report a fault, grow the
+// stack or print the text of a fatal error. The package calls them cold. For each cold
+// function, it adds a function to the module that pushes the return address and calls the
+// cold function.
 //
-// The engine's stack has an additional frame for such a call, but Go's stack does not. A
-// suspended goroutine resumes its functions by the return addresses on Go's stack. The
-// added functions are therefore not resumed, as if they made a tail call.
+// Such a call adds a frame to the engine's stack, but not to Go's stack. A suspended
+// goroutine resumes its functions by the return addresses on Go's stack. An added
+// function is therefore never resumed. The effect is that of a tail call.
 
-// faults are functions that do not return to their caller. The call is then the end
-// of the caller's code. If one of them returned, the module would trap.
+// faults are functions that do not return to their caller. A call to one of them
+// therefore ends a path through the caller. If the function returned nevertheless, the
+// module would trap.
 var faults = []string{
 	"runtime.sigpanic", "runtime.morestack", "runtime.morestack_noctxt",
 	"runtime.goPanicIndex", "runtime.goPanicIndexU", "runtime.goPanicSliceAlen", "runtime.goPanicSliceAlenU",
@@ -28,14 +30,15 @@ var printers = []string{
 	"runtime.printhex", "runtime.printnl", "runtime.printsp", "runtime.printpointer", "runtime.printbool",
 }
 
-// coldCall describes the calls of a cold function.
+// coldCall describes the calls to one cold function.
 type coldCall struct {
 	callee uint64 // index of the function in the module
 	leaves bool   // the callee does not return
 	added  uint64 // index of the added function
 }
 
-// addCold adds the functions that call a cold function. It returns them by callee.
+// addCold adds one function to the module for each cold function in names. It returns
+// them by the index of the cold function.
 func (m *module) addCold(names []string) (map[uint64]coldCall, error) {
 	calls := make(map[uint64]coldCall)
 	imports, functions, err := m.functions()
@@ -70,7 +73,7 @@ func (c coldCall) code() code {
 	return join(code{0}, called, code{end})
 }
 
-// coldCalls replaces the calls of cold functions with calls of the added functions.
+// coldCalls replaces calls to cold functions with calls to the added functions.
 func coldCalls(steps []step, calls map[uint64]coldCall) []step {
 	var out []step
 	for len(steps) > 0 {
@@ -97,7 +100,8 @@ var (
 		getStack, plain(i32Const, 8), plain(sub), teeStack, setStack,
 		getStack, anyLong, plain(0x37, 3, 0), plain(i32Const, 0), plain(0x10),
 	}
-	// endlessCall is the call of a function that does not return, by an added function.
+	// endlessCall matches a call, through an added function, to a function that does not
+	// return.
 	endlessCall    = []step{anyLong, plain(0x10), returns}
 	reloadAndLeave = []step{plain(0x23, 0), plain(opLocalSet, 1), plain(opBrIf)}
 )

@@ -29,7 +29,7 @@
 //   - It replaces forward jumps within a function with branches, if a branch reaches the
 //     same block (jumps.go). Go's linker implements such a jump as a loop that continues
 //     through a jump table.
-//   - It replaces sequences of instructions by shorter ones (peephole.go).
+//   - It replaces sequences of instructions with shorter ones (peephole.go).
 //   - It adds functions that call the functions of the runtime that report faults, grow
 //     the stack or print. Half of all calls shrink to three instructions (cold.go).
 //   - It gives calls that do not return one return address, if the runtime reads the
@@ -48,8 +48,9 @@
 // without -s yields a module with the same numbers and with names. The highest numbers
 // are those of added functions.
 //
-// runtime.Callers, runtime.Caller, log.Lshortfile and pprof do not work. The guest
-// does not use them. A goroutine is printed as one line, its state.
+// runtime.Callers, runtime.Caller, log.Lshortfile and pprof do not work. The guest does
+// not use them. For a goroutine, the runtime prints only one line, with the state of the
+// goroutine.
 //
 // # Unused functions
 //
@@ -82,11 +83,11 @@
 //
 // # Functions with vectors
 //
-// The package finds a replaced function by its name, and its arguments by their
-// positions on Go's stack. A build fails if one of [GuestFunctions] is missing, because
-// a rename would otherwise drop the vectors silently. The tests run a linked and
-// stripped program, and detect changes of the calling convention.
+// The package finds a replaced function by its name, and its arguments by their positions
+// on Go's stack. A build fails if one of [GuestFunctions] is missing, because otherwise a
+// rename would silently drop the vector code. The tests run a program before and after
+// stripping, so they detect changes of the calling convention.
 //
-// Vectors of simd/archsimd in Go 1.27 do not replace these functions (P4 in
+// Package simd/archsimd of Go 1.27 cannot replace this vector code (P4 in
 // host/PERFORMANCE.md).
 package strip

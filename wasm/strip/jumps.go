@@ -11,10 +11,11 @@ import (
 // this literally. Every jump goes through the table and the check of each loop
 // iteration, and few values stay in registers between blocks.
 //
-// To reach a later basic block, the table leaves WebAssembly blocks that are still open
-// at the jump. A branch can therefore reach the same basic block. Forward jumps become
-// branches, and a loop without other jumps becomes a block. Backward jumps stay. The
-// table also stays, because a suspended function resumes through it.
+// A basic block starts where a WebAssembly block ends. At a jump to a later basic block,
+// the WebAssembly block that ends there is still open. A branch out of it reaches the
+// same place. Forward jumps become branches, and a loop without other jumps becomes a
+// block. Backward jumps stay. The table also stays, because a suspended function resumes
+// through it.
 
 const codeSection = 10
 
@@ -65,13 +66,14 @@ type body struct {
 	reader
 	code  []byte
 	open  []construct
-	count int            // of instructions that were read
-	last  [2]instruction // of these, the newest at the end
+	count int            // number of instructions read
+	last  [2]instruction // the last two instructions read, the newest at the end
 
-	// loop is the offset of the loop in the code. entry is its index in open, and
-	// the number of blocks around its table. It is zero until the table is found.
+	// loop is the offset in the code of the loop around all basic blocks, and entry its
+	// index in open. blocks is the number of blocks between that loop and the table. All
+	// three are zero until the table is found.
 	loop, entry, blocks int
-	table               []uint64 // by number of a block, which construct to leave; then for all other numbers
+	table               []uint64 // by basic block: the depth of the construct to leave; the last element is for all other numbers
 	jumps               []jump
 	loops               bool // there is a backward jump
 	// strange marks a function that must stay unmodified. It restarts the loop or
@@ -84,8 +86,8 @@ type body struct {
 // is a loop.
 type construct struct {
 	op     byte
-	at     int // in the code
-	number int // of its instruction
+	at     int // offset in the code
+	number int // index of its instruction
 }
 
 type instruction struct {
@@ -94,8 +96,8 @@ type instruction struct {
 	operand uint64
 }
 
-// jump is the range of a sequence of three instructions. A branch out of depth enclosing
-// constructs can replace it.
+// jump is the range in the code of the three instructions of a forward jump. A branch
+// with the given depth can replace them.
 type jump struct{ from, to, depth int }
 
 func (f *body) read() {
@@ -140,8 +142,8 @@ func (f *body) instruction() {
 	f.count++
 }
 
-// branchTable parses a table. The first one that uses the first local, and is
-// enclosed only by blocks that begin with a loop, is the one at the top.
+// branchTable parses a br_table. The table at the top of the function is the first one
+// that branches on the first local, directly inside blocks that start a loop.
 func (f *body) branchTable() {
 	var table []uint64
 	for range f.vectorLength() + 1 {
@@ -170,8 +172,8 @@ func (f *body) branchTable() {
 	}
 }
 
-// reaches returns the index in open of the block that a branch leaves or restarts,
-// or -1.
+// reaches returns the index in open of the construct that a branch leaves or restarts, or
+// -1 if the code is invalid.
 func (f *body) reaches(depth uint64) int {
 	if depth >= uint64(len(f.open)) {
 		f.fail("a branch leaves more constructs than exist")
@@ -180,7 +182,8 @@ func (f *body) reaches(depth uint64) int {
 	return len(f.open) - 1 - int(depth)
 }
 
-// branch records a branch to the loop.
+// branch examines a branch. If it restarts the loop, branch records it as a forward jump,
+// as a backward jump or as strange.
 func (f *body) branch(i instruction) {
 	if at := f.reaches(i.operand); f.entry == 0 || at != f.entry {
 		return

@@ -8,15 +8,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// table is the start of a function with three blocks, with the numbers 0, 1 and 2,
-// in a loop. It has no other locals.
+// table is the start of a function: a loop with three blocks, numbered 0, 1 and 2, and
+// the br_table. The function declares no locals besides its parameters.
 var table = []byte{
 	0,
 	opLoop, 0x40, opBlock, 0x40, opBlock, 0x40, opBlock, 0x40,
 	opLocalGet, 0, opBrTable, 2, 0, 1, 2, end,
 }
 
-// to returns a jump to a block out of the given number of constructs.
+// to returns a jump to a basic block. out is the depth of the loop at the jump.
 func to(block, out byte) []byte { return []byte{i32Const, block, opLocalSet, 0, opBr, out} }
 
 func TestJumps(t *testing.T) {

@@ -33,13 +33,15 @@ type section struct {
 	content []byte
 }
 
-// module is a parsed module. Its data is the memory that it fills.
+// module is a parsed module. memory is the content of the linear memory after the data
+// section has initialized it.
 type module struct {
 	sections []section
 	memory   []byte
 }
 
-// reader parses the contents of a section. After an error it stops.
+// reader parses the contents of a section. After an error, its methods return zero
+// values.
 type reader struct {
 	rest []byte
 	err  error
@@ -90,7 +92,7 @@ func (r *reader) vectorLength() uint64 {
 	return n
 }
 
-// address returns a signed number that must be an address of 31 bits.
+// address reads a signed number. It fails unless the number is from 0 to 2^31-1.
 func (r *reader) address() uint64 {
 	v, n := binary.Uvarint(r.rest)
 	if n <= 0 || v >= 1<<31 || v>>(7*n-1) != 0 {
@@ -203,8 +205,8 @@ func appendSigned(b []byte, v uint64) []byte {
 	return append(b, byte(v))
 }
 
-// goRelease returns the release of Go that built the module, such as
-// "go1.26.8", from the custom section producers.
+// goRelease returns the release of Go that built the module, such as "go1.26.8", from the
+// custom section named producers.
 func (m *module) goRelease() (string, error) {
 	for _, s := range m.sections {
 		r := &reader{rest: s.content}
@@ -224,8 +226,8 @@ func (m *module) goRelease() (string, error) {
 	return "", &Unrecognized{"an unknown release", "the module does not name the Go release that built it"}
 }
 
-// functions returns the numbers of imported and of other functions. Go imports only
-// functions.
+// functions returns how many functions the module imports and how many it defines. It
+// counts all imports, because Go imports only functions.
 func (m *module) functions() (imported, own uint64, err error) {
 	for _, s := range m.sections {
 		r := &reader{rest: s.content}
@@ -242,7 +244,7 @@ func (m *module) functions() (imported, own uint64, err error) {
 	return imported, own, nil
 }
 
-// add adds functions of a new type after all others.
+// add adds functions after all others, and kind as their type.
 func (m *module) add(kind []byte, added []code) error {
 	var types uint64
 	for i := range m.sections {

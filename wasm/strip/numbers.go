@@ -4,12 +4,14 @@ import (
 	"slices"
 )
 
-// The tables number the functions three times: in the list of entries with their
-// addresses, in each entry, and in the lookup table. A function that runs when the
-// module is instantiated writes these numbers, so the data does not contain them.
+// The runtime's tables contain the number of each function three times: in the list of
+// entries with their addresses, in the entry itself, and in the lookup table. A function
+// that runs when the module is instantiated writes these numbers, so the data does not
+// contain them.
 
 // numberAtStart adds a start function that writes the numbers. It does nothing if the
-// tables differ from the form that the function writes.
+// module has a start function, or if the tables differ from the form that the function
+// writes.
 func (m *module) numberAtStart(t *tables) error {
 	if slices.ContainsFunc(m.sections, func(s section) bool { return s.id == startSection }) || !t.regular() {
 		return nil
@@ -28,8 +30,8 @@ func (m *module) numberAtStart(t *tables) error {
 	return m.add([]byte{0x60, 0, 0}, []code{numbering})
 }
 
-// regular reports whether each entry begins at the first multiple of a word after the
-// end of the previous entry.
+// regular reports whether each entry begins at the first multiple of eight bytes at or
+// after the end of the previous entry.
 func (t *tables) regular() bool {
 	for i, at := range t.entries[1:] {
 		f := t.function(t.entries[i])
@@ -40,7 +42,7 @@ func (t *tables) regular() bool {
 	return true
 }
 
-// numbering returns the code of the added function.
+// numbering returns the code of the start function.
 func (t *tables) numbering() code {
 	const list, entry, found, left = 0, 1, 2, 3
 	const pcDataAt, funcDataAt = 28, 43 // in an entry

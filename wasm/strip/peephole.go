@@ -9,7 +9,7 @@ import "encoding/binary"
 // Instructions in patterns. An instruction without operands matches any
 // operands.
 var (
-	getStack   = plain(opLocalGet, 1) // Go's functions have a copy of the stack pointer
+	getStack   = plain(opLocalGet, 1) // local 1 of a Go function is a copy of the stack pointer
 	teeStack   = plain(0x22, 1)
 	setStack   = plain(0x24, 0)
 	anyNumber  = plain(i32Const)
@@ -94,7 +94,7 @@ next:
 // the sum does not overflow.
 func foldOffsets(steps []step) []step {
 	var out []step
-	offsets := make(map[int]uint64) // to add, by index of an instruction
+	offsets := make(map[int]uint64) // offset to add, by index of the load or store
 	for i := 0; i < len(steps); i++ {
 		s := steps[i]
 		if n, ok := offsets[i]; ok {
@@ -118,8 +118,8 @@ func (s step) offsetBy(n uint64) step {
 	return step{s.op, binary.AppendUvarint([]byte{s.op, s.text[1]}, offset+n)}
 }
 
-// userOf returns the index of the load or store that takes the operand before an
-// instruction as its address, or zero.
+// userOf returns the index of the load or store whose address is the topmost operand
+// before instruction "from", or zero if it finds none.
 func userOf(steps []step, from int) int {
 	above := 0 // operands above the address
 	for i := from; i < len(steps); i++ {
@@ -141,7 +141,7 @@ func userOf(steps []step, from int) int {
 			if above == 0 { // an operation on the address itself
 				return 0
 			}
-		case 0x46 <= op && op <= 0xa6: // of two operands
+		case 0x46 <= op && op <= 0xa6: // with two operands
 			if above--; above <= 0 {
 				return 0
 			}

@@ -44,8 +44,8 @@ func cat(parts ...[]byte) (all []byte) {
 	return all
 }
 
-// A block that no branch leaves disappears, and the branches out of it become
-// shorter.
+// A block that no branch targets is removed, and branches that leave it get a smaller
+// depth.
 func TestBlocksWithoutBranchesDisappear(t *testing.T) {
 	from := []byte{0, opBlock, 0x40, opBlock, 0x40, opBlock, 0x40, 0x20, 0, opBrIf, 2, end, 0x01, end, 0x20, 0, opBrIf, 1, end, end}
 	to := []byte{0, opBlock, 0x40, 0x20, 0, opBrIf, 0, 0x01, 0x20, 0, opBrIf, 1, end, end}

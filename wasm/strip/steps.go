@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 )
 
-// step is an instruction. Its text is the instruction with its operands, as in the file.
+// step is an instruction. text is the encoded instruction, including its operands.
 type step struct {
 	op   byte
 	text []byte
@@ -94,7 +94,8 @@ func begins(steps []step, pattern ...step) bool {
 	return true
 }
 
-// eachFunction replaces the code of each function of the module's code section.
+// eachFunction replaces the code of each function with the result of change. number is
+// the index of the function in the code section.
 func (m *module) eachFunction(change func(number int, content []byte) []byte) error {
 	for i := range m.sections {
 		s := &m.sections[i]

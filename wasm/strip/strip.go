@@ -17,10 +17,10 @@ var GuestFunctions = slices.Sorted(maps.Keys(vectorized))
 // with wasm/guest and go1.27.2, and is used only in the text of a warning.
 const savings = 0.37
 
-// File reads a module from a file and writes it stripped to another, or to the same.
-// When it does not recognize the module's runtime tables, it copies the module
-// unmodified and returns a warning. It returns an error if it recognizes the tables and
-// a required function is missing.
+// File strips the module in one file and writes the result to another, which may be the
+// same file. When it does not recognize the module's runtime tables, it copies the module
+// unmodified and returns a warning. It returns an error if it recognizes the tables and a
+// required function is missing.
 func File(from, to string, required ...string) (warning string, err error) {
 	linked, err := os.ReadFile(from)
 	if err != nil {
@@ -38,9 +38,9 @@ func File(from, to string, required ...string) (warning string, err error) {
 	return warning, os.WriteFile(to, stripped, 0o644)
 }
 
-// Module returns the module without the data that is not used at run time. It
-// returns an [Unrecognized] error for a module of an unknown Go release. It returns
-// a different error if the file is not a module or lacks a required function.
+// Module returns the stripped module. It returns an [Unrecognized] error for a module of
+// an unknown Go release. It returns a different error if the file is not a module or
+// lacks a required function.
 func Module(file []byte, required ...string) ([]byte, error) {
 	m, err := parse(file)
 	if err != nil {
@@ -53,7 +53,7 @@ func Module(file []byte, required ...string) ([]byte, error) {
 	if err := t.require(required); err != nil {
 		return nil, err
 	}
-	functions := make([]string, len(t.entries)) // their names
+	functions := make([]string, len(t.entries)) // names of the functions, by number
 	for i, at := range t.entries {
 		functions[i] = t.name(t.function(at).Name)
 	}
@@ -61,8 +61,8 @@ func Module(file []byte, required ...string) ([]byte, error) {
 		return nil, err
 	}
 	names := newNameTable()
-	tables := make(map[uint32]bool) // ranges that are still read
-	codes := make(map[uint64]code)  // by number
+	tables := make(map[uint32]bool) // offsets of the tables that the runtime still reads
+	codes := make(map[uint64]code)  // replacement code, by function number
 	for i, at := range t.entries {
 		f := t.function(at)
 		if other, ok := vectorized[functions[i]]; ok {
@@ -97,7 +97,8 @@ func Module(file []byte, required ...string) ([]byte, error) {
 	return m.encode(), nil
 }
 
-// require returns an error unless the module has each of the functions once.
+// require returns an error unless the module has each of the named functions exactly
+// once.
 func (t *tables) require(functions []string) error {
 	count := make(map[string]int)
 	for _, at := range t.entries {
@@ -151,8 +152,8 @@ func (t *tables) keepNames(n *nameTable) error {
 	return nil
 }
 
-// dropPositions removes from an entry the tables of files, lines, arguments and
-// preemption points.
+// dropPositions removes the references to the tables of files, lines, arguments and
+// preemption points from an entry.
 func (t *tables) dropPositions(at uint64, f *function) {
 	f.File, f.Line, f.Unit, f.StartLine = 0, 0, 0, 0
 	for _, kind := range []uint32{pcUnsafePoint, pcLiveArgs} {
@@ -167,12 +168,12 @@ func (t *tables) dropPositions(at uint64, f *function) {
 	}
 }
 
-// dropInlined removes the list of functions that were inlined in a function. To
-// recover, the runtime counts the functions between a panic and the call of recover,
-// including inlined ones but not wrappers. A function that calls recover is never
-// inlined, and the count of any other exceeds the limit with or without its inlined
-// functions. In a wrapper, however, the inlined function counts, so the list is kept
-// without the names.
+// dropInlined removes the list of functions that were inlined into a function. A call of
+// recover stops a panic only if few enough functions are between the two. The runtime
+// counts them, including inlined ones but not wrappers. A function that calls recover is
+// never inlined, and the count of any other exceeds the limit with or without its inlined
+// functions. In a wrapper, however, only the inlined function counts, so the list stays,
+// without names.
 func (t *tables) dropInlined(at uint64, f function) {
 	start, n := t.inlined(at, f)
 	if n == 0 {
@@ -191,7 +192,7 @@ func (t *tables) dropInlined(at uint64, f function) {
 	t.write(f.funcData(at, dataInlined), none)
 }
 
-// keepTables blanks all but some of the tables by program counter.
+// keepTables zeroes the tables by program counter, except those at the given offsets.
 func (t *tables) keepTables(offsets map[uint32]bool) {
 	old := t.memory[t.PCs.Data:][:t.PCs.Len]
 	kept := make([]byte, len(old))
@@ -202,7 +203,7 @@ func (t *tables) keepTables(offsets map[uint32]bool) {
 	copy(old, kept)
 }
 
-// shortenFindFunc zeroes the unused part of the table that finds functions.
+// shortenFindFunc zeroes the unused bytes of the function lookup table.
 func (t *tables) shortenFindFunc() {
 	const stride = functionBuckets * bucketSize
 	for i := range uint64(len(t.entries)) {

@@ -19,7 +19,7 @@ import (
 	"github.com/tetratelabs/wazero/sys"
 )
 
-// linked returns a program as the linker writes it.
+// linked returns the test program as the linker wrote it.
 func linked(t *testing.T) []byte {
 	t.Helper()
 	if testing.Short() {
@@ -30,8 +30,9 @@ func linked(t *testing.T) []byte {
 	return bytes.Clone(file)
 }
 
-// recognized returns linked. It skips the test if this Go release is newer than the
-// known ones. A build with such a release ships the unmodified output of the linker.
+// recognized returns the same module as linked. It skips the test if this Go release is
+// newer than the known ones. A build with such a release ships the unmodified output of
+// the linker.
 func recognized(t *testing.T) []byte {
 	t.Helper()
 	file := linked(t)
@@ -62,7 +63,7 @@ func linkOf(program string) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// program runs a module.
+// program is a compiled module that can be run repeatedly.
 type program struct {
 	runtime  wazero.Runtime
 	compiled wazero.CompiledModule
@@ -193,9 +194,9 @@ func write(t *testing.T, file []byte) (path string) {
 	return path
 }
 
-// ofRelease returns a module that claims to be built by another Go release. The name
-// of the release is in the producers section and is as long as that of the
-// toolchain.
+// ofRelease returns a copy of a module that claims to be built by another Go release. It
+// pads the release to the length of the old one, so that the producers section keeps its
+// size.
 func ofRelease(t *testing.T, file []byte, release string) []byte {
 	t.Helper()
 	m, err := parse(file)
@@ -283,7 +284,7 @@ func TestDamagedModuleDoesNotPanic(t *testing.T) {
 	require.NotZero(t, refused)
 }
 
-// A forged count beyond the end of its section is an error, and not a long loop.
+// A forged count that exceeds its section causes an error, not a long loop.
 func TestCountBeyondSection(t *testing.T) {
 	many := []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f}
 	for _, section := range [][]byte{many, section10(many)} {

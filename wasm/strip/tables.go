@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// layouts describes the runtime's tables of each known Go release, in all of its
-// patches. They differ only in the number of words in runtime.moduledata between
+// layouts describes the runtime's tables for each known Go release, including its patch
+// releases. The releases differ only in the number of words in runtime.moduledata between
 // findfunctab and gofunc.
 var layouts = []layout{
 	{"go1.26", 20},
@@ -24,13 +24,13 @@ type layout struct {
 // The types below mirror types of Go's runtime on WebAssembly, where a word has eight
 // bytes. Addresses refer to the linear memory.
 
-// pcHeader is the header of the tables.
+// pcHeader is the header of the tables, runtime.pcHeader.
 type pcHeader struct {
 	Magic          uint32
 	_              [2]byte
 	MinLC, PtrSize uint8
-	Functions      uint64 // how many
-	Files          uint64 // how many
+	Functions      uint64 // number of functions
+	Files          uint64 // number of files
 	_              uint64
 	// Offsets from the header.
 	NameOffset, UnitOffset, FileOffset, PCOffset, FunctionOffset uint64
@@ -38,7 +38,7 @@ type pcHeader struct {
 
 var magic = []byte{0xf1, 0xff, 0xff, 0xff, 0, 0, 1, 8}
 
-// slice is a Go slice.
+// slice is the representation of a Go slice in memory.
 type slice struct{ Data, Len, Cap uint64 }
 
 // moduleData contains the used fields of runtime.firstmoduledata.
@@ -55,15 +55,15 @@ type moduleTables struct {
 	Files     slice // names, each ended by a zero
 	PCs       slice // tables of values by program counter
 	Functions slice // a functab, then function entries
-	FuncTab   slice // of 8 bytes, at the same address: a function's number and the offset of its entry
+	FuncTab   slice // of 8 bytes, at the address of Functions: a function's number and the offset of its entry
 	FindFunc  uint64
 }
 
-// moduleEnd follows moduleTables. Between the two are layout.bounds words: bounds
-// of program counters and of other linker output.
+// moduleEnd is a later part of runtime.moduledata. Between moduleTables and moduleEnd are
+// layout.bounds words: bounds of program counters and of other linker output.
 type moduleEnd struct {
 	FuncData uint64
-	End      uint64 // of the tables
+	End      uint64 // end of the tables
 }
 
 // size is the size of the used part of runtime.moduledata.
@@ -80,12 +80,12 @@ type function struct {
 	DeferReturn uint32
 	SP          uint32 // offset into PCs
 	File, Line  uint32 // offsets into PCs
-	PCData      uint32 // how many
+	PCData      uint32 // number of PCData offsets
 	Unit        uint32
 	StartLine   int32
 	ID, Flag    uint8
 	_           uint8
-	FuncData    uint8 // how many
+	FuncData    uint8 // number of FuncData offsets
 }
 
 const (
@@ -97,19 +97,20 @@ const (
 
 	none = ^uint32(0) // missing FuncData
 
-	inlinedSize = 16 // of an entry of dataInlined
-	// The table that finds functions. A bucket has the number of the first function
-	// and sixteen bytes to add to it. The runtime only looks up the starts of
-	// functions, and therefore uses only the first byte of the first bucket.
+	inlinedSize = 16 // size of an element of dataInlined
+	// The function lookup table. A bucket has the number of its first function, and
+	// sixteen bytes that are added to that number. The runtime looks up only the starts
+	// of functions, so it uses only the first of these bytes, in the first of a
+	// function's buckets.
 	bucketSize, bucketUsed, functionBuckets = 20, 5, 16
 )
 
-// Functions that the runtime identifies by ID; wrapper is the last.
+// Functions that the runtime identifies by ID; wrapper is the greatest ID.
 const (
 	gopanic, systemstackSwitch, wrapper = 10, 22, 23
 )
 
-// tables are the tables of a module with a known layout.
+// tables gives access to the runtime's tables of a module with a known layout.
 type tables struct {
 	memory []byte
 	moduleData
@@ -131,7 +132,7 @@ func unknown(format string, args ...any) error {
 	return &Unrecognized{Reason: fmt.Sprintf(format, args...)}
 }
 
-// find finds the tables and checks every assumption about them.
+// find locates the tables in a module and checks every assumption about them.
 func find(m *module) (*tables, error) {
 	release, err := m.goRelease()
 	if err != nil {
@@ -280,8 +281,8 @@ func (t *tables) checkEntry(at uint64, f function) error {
 	return nil
 }
 
-// inlined returns the position and the length of the list of functions inlined in a
-// function.
+// inlined returns the address of the list of functions inlined into a function, and the
+// number of its elements.
 func (t *tables) inlined(at uint64, f function) (start, length uint64) {
 	if f.FuncData <= dataInlined || f.PCData <= pcInlined || t.word(f.funcData(at, dataInlined)) == none {
 		return 0, 0
@@ -310,9 +311,10 @@ func (t *tables) pcTables(at uint64, f function) []uint32 {
 	return list
 }
 
-// pcTable returns where the table at an offset ends, and its greatest value. It is a
-// sequence of pairs of varints: the difference of a value, which begins at -1, and of a
-// program counter. A difference of zero ends it. Offset 0 means that there is no table.
+// pcTable returns the end and the greatest value of the table at an offset into PCs. A
+// table is a sequence of pairs of varints: the change of the value, which begins at -1,
+// and the change of the program counter. After the first pair, a value change of zero
+// ends the table. Offset 0 means that there is no table.
 func (t *tables) pcTable(offset uint32) (end uint64, greatest int64, err error) {
 	if offset == 0 {
 		return 0, -1, nil
@@ -351,11 +353,12 @@ func (t *tables) function(at uint64) function {
 	return f
 }
 
-// pcData returns the address of an offset into PCs in the entry at an address.
+// pcData returns the address of the field for PCData of the given kind, in the entry at
+// an address. The field is an offset into PCs.
 func (f function) pcData(at uint64, kind uint32) uint64 { return at + functionSize + 4*uint64(kind) }
 
-// funcData returns the address of an offset from FuncData in the entry at an
-// address.
+// funcData returns the address of the field for FuncData of the given kind, in the entry
+// at an address. The field is an offset from moduleData.FuncData.
 func (f function) funcData(at uint64, kind uint32) uint64 {
 	return f.pcData(at, f.PCData) + 4*uint64(kind)
 }

@@ -8,18 +8,18 @@ import (
 
 // Go's linker keeps each function that another one may call. It cannot determine that a
 // condition around a call is never true, or that a stripped module has no positions to
-// report. This file lists functions that are only called in these cases. It then
-// follows calls to find the functions that are reachable only through these.
+// report. This file lists functions that are called only in these cases. It then follows
+// calls to find the functions that are reachable only through these.
 
 // feature is a part of the runtime that stays off unless the module contains a function
 // that uses it.
 type feature struct {
-	// Names. One that ends with * is a prefix.
+	// Names of functions. A name that ends with * is a prefix.
 	users, functions []string
 }
 
-// tracer is the tracer of the runtime, which runs only after StartTrace. The runtime checks
-// before each call of the tracer whether it runs.
+// tracer is the tracer of the runtime, which runs only after StartTrace. Before each call
+// of the tracer, the runtime checks whether the tracer runs.
 var tracer = feature{[]string{"runtime.StartTrace"}, []string{"runtime.traceLocker.*", "runtime.traceAcquireEnabled"}}
 
 // quiet are functions without results that do nothing in a stripped module.
@@ -45,7 +45,8 @@ var quiet = []feature{
 	{tracer.users, []string{"runtime.traceAdvance", "runtime.traceThreadDestroy"}},
 }
 
-// in returns which of the functions belong to a feature that no function uses.
+// in returns a predicate for function numbers. The predicate is true for the functions of
+// the feature, if no function in names uses the feature.
 func (f feature) in(names []string) func(number int) bool {
 	matches := func(name string, patterns []string) bool {
 		return slices.ContainsFunc(patterns, func(pattern string) bool {
@@ -63,8 +64,8 @@ var (
 	returnsAtOnce = join(code{0}, setStackPointer(i32(add, stackPointer, number(8))), number(0), code{end})
 )
 
-// dropUnused replaces the code of functions that never run by a trap, and the code of
-// quiet functions by a return. names are the names of the functions.
+// dropUnused replaces the code of functions that never run with a trap, and the code of
+// quiet functions with a return. names has the names of the functions, by number.
 func (m *module) dropUnused(t *tables, names []string) error {
 	returning := make([]bool, len(names))
 	for _, f := range quiet {
@@ -112,13 +113,13 @@ type usage struct {
 	never   func(number int) bool
 	memory  []byte
 	imports uint64
-	first   uint64   // the number of the first function in program counters
+	first   uint64   // the number of the first function, as in program counters
 	code    [][]byte // of all functions
 	used    []bool
 	queue   []uint64 // used functions whose code was not read yet
 	strange bool     // one of them contains an unknown instruction
-	// descriptors and after are the addresses of the first function descriptor, and
-	// after the last. A descriptor is a word with a program counter. Function values
+	// descriptors is the address of the first function descriptor, and after is the end
+	// of the last one. A descriptor is a word with a program counter. Function values
 	// without variables point to descriptors.
 	descriptors, after uint64
 }
@@ -146,8 +147,9 @@ func (m *module) newUsage(t *tables, never func(number int) bool) (*usage, error
 	return u, nil
 }
 
-// findDescriptors looks for the longest sequence of words that are program counters.
-// Method tables contain such words as well, between others.
+// findDescriptors finds the function descriptors, which are the longest sequence of words
+// that are program counters. Method tables contain such words as well, but between other
+// words.
 func (u *usage) findDescriptors() {
 	for at := uint64(0); at+8 <= uint64(len(u.memory)); {
 		start := at
@@ -166,7 +168,7 @@ func (u *usage) word(at uint64) uint64 { return binary.LittleEndian.Uint64(u.mem
 // isCounter reports whether a number may be the program counter of a function.
 func (u *usage) isCounter(v uint64) bool { return v>>16-u.first < uint64(len(u.used)) }
 
-// use adds a function by its number.
+// use marks a function as used and queues its code, unless the function never runs.
 func (u *usage) use(number uint64) {
 	if number >= uint64(len(u.used)) || u.used[number] || u.never(int(number)) {
 		return
@@ -175,8 +177,8 @@ func (u *usage) use(number uint64) {
 	u.queue = append(u.queue, number)
 }
 
-// value adds the function that a number may denote: a program counter, or the address
-// of a descriptor.
+// value marks the function to which a number may refer: the number may be a program
+// counter, or the address of a descriptor.
 func (u *usage) value(v uint64) {
 	if u.descriptors <= v && v < u.after && v%8 == 0 {
 		v = u.word(v)
@@ -186,9 +188,9 @@ func (u *usage) value(v uint64) {
 	}
 }
 
-// readData adds the functions in the data, which are those in descriptors that the
-// data points to, in method tables and in types. It skips the descriptors, and the
-// tables of all functions from start to end.
+// readData marks the functions that the data refers to: in method tables, in types, and
+// in descriptors that the data points to. It skips the descriptors themselves, and the
+// tables of all functions, which are from start to end.
 func (u *usage) readData(start, end uint64) {
 	half := func(at uint64) uint64 { return uint64(binary.LittleEndian.Uint32(u.memory[at:])) - u.first }
 	n := uint64(len(u.used))
@@ -207,8 +209,8 @@ func (u *usage) readData(start, end uint64) {
 	}
 }
 
-// follow adds the exported functions, and the functions that a used function calls or refers
-// to, unless the used function is replaced.
+// follow marks the exported functions, and all functions that a used function calls or
+// refers to. It does not read the code of functions that are replaced.
 func (u *usage) follow(m *module, replaced []bool) error {
 	for _, s := range m.sections {
 		r := &reader{rest: s.content}

@@ -2,17 +2,17 @@ package strip
 
 import "encoding/binary"
 
-// WebAssembly has vector instructions for sixteen bytes, but Go's compiler does not
-// use them. The two functions that process most bytes of a document are therefore
-// implemented here and replace the compiled code. The tests run both on the same
-// bytes and compare the results.
+// WebAssembly has vector instructions for sixteen bytes, but Go's compiler does not use
+// them. The two functions that process most bytes of a document are therefore implemented
+// here and replace the compiled code. The tests run both versions on the same bytes and
+// compare the results.
 var vectorized = map[string]code{
 	"memchr": memchr(), // implements bytes.IndexByte
 	"github.com/watchglass/watchglass/core/objectjson.(*Span).words": words(),
 }
 
-// vectorize replaces the code of functions by number. total is the number of
-// functions in the module.
+// vectorize replaces the code of functions with codes, which is keyed by function number.
+// total is the expected number of functions in the module.
 func (m *module) vectorize(codes map[uint64]code, total int) error {
 	for i := range m.sections {
 		s := &m.sections[i]
@@ -40,17 +40,17 @@ func (m *module) vectorize(codes map[uint64]code, total int) error {
 	return nil
 }
 
-// memchr uses C's calling convention. It returns the address of the first byte with
-// a given value in a block of memory, or zero. Most blocks are short, so a rest of
-// less than sixteen bytes is loaded together with the bytes after it, unless memory
-// ends before.
+// memchr returns the code of a function with C's calling convention. That function
+// returns the address of the first byte with a given value in a block of memory, or zero.
+// Most blocks are short, so it loads a remainder of fewer than sixteen bytes together
+// with the bytes that follow, unless the memory ends earlier.
 func memchr() code {
 	const at, char, end, marks, chars = 0, 1, 2, 3, 4
 	left := i32(sub, get(end), get(at))
 	mark := set(marks, bitmask(equal(load16(at), get(chars))))
 	found := i32(add, get(at), i32(ctz, get(marks)))
 	return routine(1, 1,
-		set(end, i32(add, get(at), get(end))), // this was the length
+		set(end, i32(add, get(at), get(end))), // before, end was the length
 		set(chars, splat(get(char))),
 		block(loop(
 			branchIf(1, i32(below, left, number(16))),
@@ -70,13 +70,13 @@ func memchr() code {
 			set(at, i32(add, get(at), number(1))),
 			branch(0),
 		),
-		number(0), // unreachable, which the engine cannot prove
+		number(0), // never reached, but validation requires a result
 	)
 }
 
-// words uses Go's calling convention: arguments and results are on a stack in
-// memory, after the return address, which the callee removes. The WebAssembly result
-// is zero, because the function was not suspended.
+// words returns the code of a function with Go's calling convention. Arguments and
+// results are on a stack in memory, after the return address, which the callee removes.
+// The WebAssembly result is zero, because the function is never suspended.
 func words() code {
 	const (
 		resume  = iota // the resume point of a suspended function
@@ -158,7 +158,7 @@ func words() code {
 						),
 						when(i32(zero, get(depth)),
 							set(at, i32(add, i32(add, get(at), i32(ctz, get(brackets))), number(1))),
-							branch(5), // out of all
+							branch(5), // out of all constructs
 						),
 						set(brackets, i32(and, get(brackets), i32(sub, get(brackets), number(1)))),
 						branch(0),

@@ -1,4 +1,5 @@
-// Command profiles traces and profiles itself, and prints which data it got.
+// Command profiles traces and profiles itself, and prints which kinds of data it has
+// collected.
 package main
 
 import (

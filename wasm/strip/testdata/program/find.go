@@ -10,7 +10,8 @@ import (
 	"github.com/watchglass/watchglass/core/objectjson"
 )
 
-// findBytes searches memory for a byte that also occurs before and after it.
+// findBytes searches blocks of memory for a byte that also occurs directly before and
+// after the block.
 func findBytes() {
 	var result []byte // fmt would take more time than the tested code
 	for length := range 70 {
@@ -77,7 +78,7 @@ func inPieces(chance *rand.Rand, text []byte) (end int, complete bool) {
 	return end, false
 }
 
-// sound returns a deeply nested value with random strings.
+// sound returns a valid value with random strings, nested at most depth levels deep.
 func sound(chance *rand.Rand, depth int) []byte {
 	switch chance.IntN(3) {
 	case 0:

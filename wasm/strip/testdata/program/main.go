@@ -128,7 +128,7 @@ func result() (text string) {
 	panic("panicked")
 }
 
-// deep makes the stack grow while a pointer refers to it.
+// deep makes the stack grow while pointers into the stack exist.
 func deep(n int, up *int) int {
 	local := n
 	if up != nil {
@@ -171,7 +171,7 @@ func (n *node) sum() int {
 	return total + n.left.sum() + n.right.sum()
 }
 
-// collect creates connected garbage, during constant garbage collection.
+// collect creates linked garbage while the garbage collector runs constantly.
 func collect() {
 	debug.SetGCPercent(1)
 	kept := tree(8)
@@ -184,7 +184,8 @@ func collect() {
 	fmt.Println(kept.sum() == before, stats.NumGC > 20)
 }
 
-// goroutines runs many stacks that grow and shrink while others are collected.
+// goroutines runs goroutines whose stacks grow and shrink while the garbage collector
+// runs.
 func goroutines() {
 	debug.SetGCPercent(5)
 	results, ticks := make(chan int), time.NewTicker(time.Millisecond)
