@@ -19,9 +19,9 @@ type Client struct {
 	done chan struct{} // closed when the loop and its goroutines have ended
 }
 
-// Open starts a client. It returns before the first connection, because the status
-// of collections reports connecting and reconnecting. Canceling ctx afterwards has
-// no effect.
+// Open starts a client. It does not wait for a connection; the status of each collection
+// reports whether the client is connecting or reconnecting. Canceling ctx after Open has
+// returned has no effect.
 func Open(ctx context.Context, config Config) (*Client, error) {
 	if err := config.validate(); err != nil {
 		return nil, err
@@ -43,15 +43,16 @@ func Open(ctx context.Context, config Config) (*Client, error) {
 	return c, nil
 }
 
-// Close closes everything that the client has opened, and waits until it has ended.
+// Close closes everything that the client has opened, and waits until all of its
+// goroutines have ended.
 func (c *Client) Close() error {
 	c.loop.cancel(ErrClosed)
 	<-c.done
 	return nil
 }
 
-// Reconnect starts a scheduled attempt immediately, for example after the network
-// returned or at a user's request.
+// Reconnect starts the next scheduled connection attempt immediately, for example when
+// the network is back or a user requests it.
 func (c *Client) Reconnect(ctx context.Context) error {
 	return c.call(ctx, func(l *loop) error { return l.step((&wire.Reconnect{}).Append(nil)) })
 }
@@ -92,14 +93,14 @@ func (c *Client) call(ctx context.Context, f func(l *loop) error) error {
 	}
 }
 
-// request sends a command and waits for its reply. take receives the parsed reply on
-// the loop, and copies what it needs. If request returns an error, take may still be
-// running.
+// request sends a command and waits for its reply. take is called on the loop with the
+// parsed reply, and must copy the data that it retains. If request returns an error, take
+// may still be running.
 func (c *Client) request(ctx context.Context, command func(id uint32) []byte, take func(reply any)) error {
 	return c.send(ctx, &pending{take: take, done: make(chan error, 1)}, command)
 }
 
-// send is like request, for a request that already has a number.
+// send is like request, but keeps the number of p if p has one.
 func (c *Client) send(ctx context.Context, p *pending, command func(id uint32) []byte) error {
 	err := c.call(ctx, func(l *loop) error { return l.request(p, command) })
 	if err != nil {

@@ -13,32 +13,32 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// CollectionOptions select the part of a resource that a collection holds. The zero
-// value selects all of it.
+// CollectionOptions select the part of a resource that a collection holds. The zero value
+// selects the whole resource.
 type CollectionOptions struct {
 	Namespace     string
 	LabelSelector string
 	FieldSelector string
 	// MetadataOnly omits the objects' JSON. Keys, labels, fields and columns remain.
 	MetadataOnly bool
-	// Columns replace the default columns of the connector. The connector computes them from
-	// the objects' JSON, even with MetadataOnly. Each has a name, a kind and a path, and no
-	// printer. If the connector is too old to compute them, the collection closes with the
-	// cause ColumnsUnsupported.
+	// Columns replaces the default columns of the connector. The connector computes them
+	// from the objects' JSON, even with MetadataOnly. Each has a name, a kind and a path,
+	// and no printer. If the connector is too old to compute them, the collection closes
+	// with the cause ColumnsUnsupported.
 	//
-	// Columns with the Printer "join" are added to the default columns, in views. They show
-	// a column of the object with the same key in another resource. Their Path is the other
-	// resource and the name of the column there, such as "metrics.k8s.io/v1beta1/pods CPU".
-	// All of them name the same resource, which is opened with the rights of the client.
-	// While it cannot be read, the cells are Null, and [Status.Err] of the live collection
-	// is the reason.
+	// Columns with the Printer "join" are added to the default columns, in views. They
+	// show a column of the object with the same key in another resource. Their Path is
+	// the other resource and the name of the column there, such as
+	// "metrics.k8s.io/v1beta1/pods CPU". All of them must name the same resource, which
+	// is read with the rights of the client. While that resource cannot be read, the
+	// cells are Null, and [Status.Err] of the live collection is the reason.
 	//
-	// Columns with the Printer "children" count the objects below each row. Their Path lists
-	// the resources from the row's children down to these objects, separated by commas. The
-	// column is then an Integer with the number of objects. A blank and the name of a column
-	// of the objects may follow, as in "apps/v1/replicasets,v1/pods Status" for a
-	// Deployment. The column is then a String with their number by value, the most frequent
-	// first, such as "Running 3, Pending 1".
+	// Columns with the Printer "children" count the objects below each row. Their Path
+	// lists the resources from the row's children down to these objects, separated by
+	// commas. The column is then an Integer with the number of objects. A blank and the
+	// name of a column of the objects may follow, as in "apps/v1/replicasets,v1/pods
+	// Status" for a Deployment. The column is then a String with the number of objects
+	// per value, the most frequent value first, such as "Running 3, Pending 1".
 	Columns []api.Column
 	// RowsFirst loads all rows before the bodies. Views and lists without bodies are
 	// complete as soon as the rows are. Get loads the body of its object before the others.
@@ -58,11 +58,11 @@ type CollectionOptions struct {
 type Status struct {
 	State           api.State
 	ResourceVersion api.ResourceVersion // all changes up to this version are included
-	LastProgress    time.Time           // when the connector last sent data; zero for never
+	LastProgress    time.Time           // time of the connector's last progress report; zero for never
 	NextAttempt     time.Time           // time of the next attempt to reconnect; zero if none is scheduled
 	Objects         uint64
 	Loaded, Total   uint64 // objects of the current snapshot; Total is approximate
-	Bodies          uint64 // objects that have their body, for RowsFirst
+	Bodies          uint64 // objects whose body has arrived, with RowsFirst
 	Err             error  // the reason for the state, if it has one
 }
 
@@ -88,7 +88,7 @@ type Collection struct {
 
 type collectionStatus struct {
 	Status
-	synced bool // it has been live since the engine started
+	synced bool // the collection has been live since the engine started
 }
 
 // Collection opens a resource such as "v1/pods" or "apps/v1/deployments". It does
@@ -110,7 +110,7 @@ func (c *Client) Collection(ctx context.Context, resource string, opts Collectio
 	})
 	if err == nil && opts.Restore != nil {
 		if err = col.restore(ctx, opts.Restore); err != nil {
-			_ = col.Close() // it would wait for the remaining objects
+			_ = col.Close() // otherwise the engine would wait for the remaining chunks
 		}
 	}
 	if err != nil {
@@ -133,8 +133,7 @@ func (c *Collection) Status() Status {
 	return status.Status
 }
 
-// StatusChange returns the status and a channel that is closed when there is a
-// newer one.
+// StatusChange returns the status and a channel that is closed when the status changes.
 func (c *Collection) StatusChange() (Status, <-chan struct{}) {
 	status, changed := c.status.get()
 	return status.Status, changed
@@ -169,7 +168,7 @@ func (c *Collection) WaitForSync(ctx context.Context) error {
 	}
 }
 
-// notSynced adds the resource and its state to a timeout.
+// notSynced adds the resource and the state of the collection to the error of a context.
 func (c *Collection) notSynced(err error, status Status) error {
 	if status.Err != nil {
 		return fmt.Errorf("%s: %w while %s: %w", c.resource, err, status.State, status.Err)
@@ -276,7 +275,7 @@ func (c *Collection) Close() error {
 		return l.step((&wire.CloseCollection{Collection: c.id}).Append(nil))
 	})
 	if err == ErrClosed {
-		return nil // with its client
+		return nil // closed together with its client
 	}
 	return err
 }
@@ -323,8 +322,8 @@ func (c *Collection) state(f *wire.CollectionState) {
 	})
 }
 
-// fault logs why an object cannot be read. A 404 retracts the fault, because the object was
-// deleted.
+// fault logs why an object cannot be updated. A 404 means that the object was deleted,
+// which ends the fault.
 func (c *Collection) fault(log *slog.Logger, f *wire.CollectionError) {
 	log = log.With("resource", c.resource, "key", strings.Clone(string(f.Key)), "resourceVersion", f.ResourceVersion.String())
 	if f.Status != nil && f.Status.Code == api.CodeNotFound {

@@ -13,9 +13,9 @@ import (
 
 // Config configures a client. Either URL or Dial is required.
 type Config struct {
-	// URL of the connector's watch endpoint, such as
-	// "ws://localhost:8080/watch". ws, wss, http and https are supported. It
-	// must not contain credentials, because URLs appear in logs.
+	// URL is the address of the connector's watch endpoint, such as
+	// "ws://localhost:8080/watch". ws, wss, http and https are supported. It must not
+	// contain credentials, because URLs appear in logs.
 	URL string
 	// Token is sent to the connector when a connection opens.
 	Token string
@@ -32,8 +32,8 @@ type Config struct {
 	// Module is the wasm module to run. Default: the one that this package was built
 	// with.
 	Module []byte
-	// CacheDir is the directory for the compiled module, which saves a second or two at
-	// the next start. Default: [DefaultCacheDir].
+	// CacheDir is the directory in which the compiled module is cached. The cache saves a
+	// second or two at the next start. Default: [DefaultCacheDir].
 	CacheDir string
 
 	// Logger receives failures that are not reported otherwise: failed instances and

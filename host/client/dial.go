@@ -18,8 +18,8 @@ import (
 	"github.com/watchglass/watchglass/host/internal/closereason"
 )
 
-// dialer returns a function that connects to an endpoint with a WebSocket. It sends
-// the token in a header as well as in the protocol, because an edge checks it before
+// dialer returns a function that connects to an endpoint with a WebSocket. It sends the
+// token in a header as well as in the protocol, because an edge checks the token before
 // it accepts the connection.
 func dialer(endpoint, token string) func(ctx context.Context) (Conn, error) {
 	header := http.Header{}
@@ -46,14 +46,14 @@ func refusal(response *http.Response, err error) error {
 	var network *url.Error
 	var unknown x509.UnknownAuthorityError
 	switch {
-	case errors.As(err, &unknown): // the rest of the error is guesses
+	case errors.As(err, &unknown): // the rest of the error only guesses at reasons
 		return errors.New("x509: certificate signed by unknown authority; to trust it, set $SSL_CERT_FILE to a file with its CA")
 	case errors.As(err, &network):
 		return network.Err
 	case response == nil || response.Body == nil || response.StatusCode == http.StatusSwitchingProtocols:
 		return err
 	}
-	text, _ := io.ReadAll(response.Body) // the library limits the body to its first part
+	text, _ := io.ReadAll(response.Body) // the library truncates the body
 	var status struct {
 		Kind, Message string
 		Reason        api.Reason
@@ -79,15 +79,15 @@ func refusal(response *http.Response, err error) error {
 	return fmt.Errorf("the server returned %s: %s", response.Status, reason)
 }
 
-// theirVersion returns the version of the protocol that the text of a refusal names.
-// Connectors of version 1 respond with plain text.
+// theirVersion returns the version of the protocol that the text of a refusal names, and
+// whether it names one. Connectors of version 1 respond with plain text.
 func theirVersion(text string) (version string, names bool) {
 	_, version, names = strings.Cut(text, wire.SubprotocolPrefix)
 	digits := len(version) - len(strings.TrimLeft(version, "0123456789"))
 	return wire.SubprotocolPrefix + version[:digits], names
 }
 
-// refused is the response of a server that refused the connection.
+// refused is the error for a server that refused the connection with a Kubernetes Status.
 type refused struct {
 	http   string
 	status *api.Status

@@ -16,7 +16,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// serveSocket accepts one kind of WebSocket and runs f on each.
+// serveSocket starts a server that accepts WebSockets with one subprotocol and runs f on
+// each. It returns a function that connects to the server.
 func serveSocket(t *testing.T, subprotocol string, f func(ctx context.Context, conn *websocket.Conn)) func(context.Context) (Conn, error) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{Subprotocols: []string{subprotocol}})

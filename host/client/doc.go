@@ -47,6 +47,6 @@
 //
 // # The module without a client
 //
-// [Compile] and [Instance] provide the module without network and clock. Input and
-// output are bytes. Tests replay transcripts on them.
+// [Compile] and [Instance] provide the module without network and clock. Input and output
+// are bytes. Tests use them to replay transcripts.
 package client

@@ -21,8 +21,8 @@ func (s served) Collection(*session.Request) (*session.Collection, *api.Status) 
 func (served) Release(api.Resource)                                             {}
 func (served) Wake()                                                            {}
 
-// conversation returns the messages of a connector to a reader of two pods. One of
-// them is changed and one is deleted.
+// conversation returns the messages of a connector to a reader of two pods. In events,
+// one pod is changed and the other is deleted.
 func conversation(t testing.TB) (snapshot, events []byte) {
 	c := cacher.New(cacher.Config{Schema: objects.Pods()})
 	c.Listing().Begin()

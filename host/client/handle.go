@@ -22,7 +22,8 @@ func (l *loop) handle(frames []byte) error {
 	})
 }
 
-// intent executes an I/O request of the engine.
+// intent performs the I/O that the engine requests. It reports whether the frame is an
+// intent.
 func (l *loop) intent(f wire.Frame) bool {
 	switch f := f.(type) {
 	case *wire.OpenStream:
@@ -47,7 +48,8 @@ func (l *loop) intent(f wire.Frame) bool {
 	return true
 }
 
-// delivery routes a frame to an open resource. It drops frames for closed resources.
+// delivery routes a frame to an open resource and drops frames for closed ones. It
+// reports whether the frame is a delivery.
 func (l *loop) delivery(f wire.Frame) bool {
 	switch f := f.(type) {
 	case *wire.CollectionState:
@@ -99,7 +101,8 @@ func (l *loop) patch(f *wire.ViewPatch) error {
 	return v.apply(f)
 }
 
-// reply completes the request that a frame answers.
+// reply completes the request that a frame answers. It reports whether the frame is a
+// reply.
 func (l *loop) reply(f wire.Frame) bool {
 	switch f := f.(type) {
 	case *wire.ObjectReply:

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The loop sleeps until the deadline of the engine, even if it is later than maxIdle.
-// The engine would not repeat a request that an earlier tick replaced.
+// The loop sleeps until the engine's deadline, even if that is later than maxIdle. An
+// earlier tick would discard the deadline, and the engine does not repeat its request.
 func TestLoopSleepsUntilADeadlineThatIsFarAway(t *testing.T) {
 	l := newLoop(Config{}, nil)
 	defer l.cancel(nil)

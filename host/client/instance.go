@@ -138,7 +138,7 @@ func (i *Instance) Ready() ([]byte, error) {
 	return i.output(n)
 }
 
-// Advance releases the memory of the last Ready.
+// Advance releases the memory of the output that the last Ready returned.
 func (i *Instance) Advance() error { return i.do(i.advance, 0) }
 
 // Close frees the instance.

@@ -84,8 +84,8 @@ func TestNotAModule(t *testing.T) {
 	require.ErrorContains(t, err, "not a watchglass module: export wg_abi is missing")
 }
 
-// A module of another release is refused before it receives frames, which may differ.
-// Otherwise the client would restart it repeatedly.
+// A module of another release is refused before it receives frames, because their format
+// may differ. Otherwise the client would restart the module repeatedly.
 func TestModuleOfAnotherRelease(t *testing.T) {
 	for _, version := range []uint32{1, abiVersion + 1<<24, abiVersion ^ 1} {
 		_, err := Open(context.Background(), Config{Module: moduleWithVersion(version), Dial: func(context.Context) (Conn, error) {
@@ -96,7 +96,7 @@ func TestModuleOfAnotherRelease(t *testing.T) {
 	}
 }
 
-// moduleWithVersion returns a module with all exports. Each export returns a number.
+// moduleWithVersion returns a module with all exports, each of which returns version.
 func moduleWithVersion(version uint32) []byte {
 	section := func(id byte, content ...byte) []byte {
 		return append(binary.AppendUvarint([]byte{id}, uint64(len(content))), content...)
@@ -115,7 +115,7 @@ func moduleWithVersion(version uint32) []byte {
 		body = append(body, byte(n)|0x80)
 	}
 	return slices.Concat([]byte("\x00asm\x01\x00\x00\x00"),
-		section(1, 1, 0x60, 0, 1, 0x7f), // one type: nothing to i32
+		section(1, 1, 0x60, 0, 1, 0x7f), // one type: no parameters, one i32 result
 		section(3, 1, 0), section(5, 1, 0, 1), section(7, exports...),
 		section(10, append([]byte{1, byte(len(body))}, body...)...))
 }

@@ -42,7 +42,8 @@ func withMetrics(t *testing.T, policy access.Policy) (*world, *Collection) {
 	return w, c
 }
 
-// untilRows waits for rows, each given as its name and its joined columns.
+// untilRows waits until the view has the wanted rows, each given as its name and its last
+// two columns.
 func (w *world) untilRows(c *Collection, v *View, want ...string) {
 	w.t.Helper()
 	for snapshot, err := range v.Snapshots(w.ctx) {

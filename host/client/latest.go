@@ -2,11 +2,11 @@ package client
 
 import "sync"
 
-// latest stores the latest value for its readers.
+// latest stores a value, and notifies readers when it changes.
 type latest[T any] struct {
 	mu      sync.Mutex
 	value   T
-	changed chan struct{} // closed by the next set; nil if no reader waits
+	changed chan struct{} // closed by the next update; nil if no reader waits
 }
 
 // get returns the value, and a channel that is closed when a newer one is set.

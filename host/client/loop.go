@@ -11,8 +11,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// loop owns an instance and mirrors its open resources. The fields below the line
-// belong to the goroutine in run. Other goroutines use calls.
+// loop owns an instance and mirrors its open resources. Only the goroutine of run
+// accesses the fields below the line. Other goroutines send it functions through calls.
 type loop struct {
 	config   Config
 	module   *Module
@@ -39,7 +39,7 @@ type loop struct {
 	grants      []byte // grants for the patches applied since the last step
 }
 
-// call is a function that another goroutine runs on the loop.
+// call is a function that another goroutine has sent to the loop.
 type call struct {
 	run  func(l *loop) error
 	done chan error // has room for the result
@@ -64,8 +64,8 @@ func newLoop(config Config, module *Module) *loop {
 	return l
 }
 
-// now returns the time of a clock that never goes back, independent of the system's
-// clock.
+// now returns the time of a monotonic clock. It starts at the system's time and ignores
+// later changes of the system's clock.
 func (l *loop) now() time.Time { return l.epoch.Add(time.Since(l.epoch)) }
 
 func (l *loop) run() {
@@ -90,7 +90,7 @@ func (l *loop) run() {
 // maxIdle is the time between ticks while there is no deadline.
 const maxIdle = time.Minute
 
-// idle returns the time until the next deadline.
+// idle returns the time until the next deadline, or maxIdle if there is none.
 func (l *loop) idle(now time.Time) time.Duration {
 	next := l.wake
 	if l.instance == nil {
@@ -115,7 +115,8 @@ func (l *loop) timeout() {
 	}
 }
 
-// settle performs the work that the engine has divided into several ticks.
+// settle runs all ticks that are due. With these, the engine completes work that it has
+// divided into several ticks.
 func (l *loop) settle() {
 	for l.instance != nil && !l.wake.IsZero() && !l.wake.After(l.now()) {
 		l.timeout()
@@ -168,7 +169,7 @@ func (l *loop) advance(frames []byte) error {
 	return err
 }
 
-// handled handles the output of a call of the engine that returned err. It returns the
+// handled handles the output after a call to the engine that returned err. It returns the
 // engine's refusal.
 func (l *loop) handled(err error) error {
 	var refusal *api.Status
@@ -233,7 +234,7 @@ func (l *loop) unconnected(err error) {
 	}
 }
 
-// request sends a command, with a new number if it has none yet.
+// request registers p and sends its command. It gives p a number if p has none.
 func (l *loop) request(p *pending, command func(id uint32) []byte) error {
 	if l.instance == nil {
 		return restarting()
@@ -266,8 +267,8 @@ func (l *loop) exchange(command func(id uint32) []byte, take func(reply any)) er
 	}
 }
 
-// newID returns a number for a resource that the program opens. One client never needs
-// all four billion numbers.
+// newID returns a number for a resource that the program opens. Numbers are not reused: a
+// client never needs all four billion.
 func (l *loop) newID() uint32 {
 	l.lastID++
 	return l.lastID

@@ -20,8 +20,8 @@ type Module struct {
 	cache    wazero.CompilationCache // nil for none
 }
 
-// Compile prepares a module; nil means the embedded one. Machine code is cached in
-// cacheDir; empty disables the cache.
+// Compile compiles a module. If module is nil, it compiles the embedded one. It caches
+// the machine code in cacheDir, unless cacheDir is empty.
 func Compile(ctx context.Context, module []byte, cacheDir string) (*Module, error) {
 	if module == nil {
 		var err error

@@ -34,8 +34,8 @@ func (o Object) Key() api.Key { return o.envelope.Key() }
 func (o Object) UID() string { return o.envelope.UID() }
 
 // Owner returns the UID of the object's controller, or else of its first owner reference,
-// or "". Only rows of views and objects of collections with metadata only have it. It is
-// empty for objects with bodies.
+// or "". Only objects that were read without JSON have it, such as rows of views and
+// objects of collections with metadata only.
 func (o Object) Owner() string { return o.owner }
 
 // ResourceVersion returns the version of this object.
@@ -44,7 +44,7 @@ func (o Object) ResourceVersion() api.ResourceVersion { return o.rv }
 // Flags returns flags such as api.FinalStateUnknown.
 func (o Object) Flags() api.Flags { return o.flags }
 
-// Labels returns the labels, sorted by key. Do not modify the shared result.
+// Labels returns the labels, sorted by key. The result is shared; do not modify it.
 func (o Object) Labels() api.Labels { return o.labels }
 
 // Field returns the value of the i-th field of the schema.

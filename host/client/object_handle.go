@@ -14,8 +14,8 @@ import (
 type ObjectOptions struct {
 	// Owner identifies the user of the reference, for inspection. It may be empty.
 	Owner string
-	// OnDemand disables Current and Changes. The object is read with Get, and its
-	// watch stops after five minutes without a read.
+	// OnDemand disables Current and Changes. The object is read only with Get, and its
+	// watch stops after five minutes without a Get.
 	OnDemand bool
 }
 
@@ -28,7 +28,7 @@ type ObjectSnapshot struct {
 	Err   error // the reason for the state, if it has one
 	// Known is false until the client knows whether the object exists.
 	Known           bool
-	Object          *Object             // nil if there is none
+	Object          *Object             // nil if the object does not exist
 	ResourceVersion api.ResourceVersion // Object is current at this version; its own version may be older
 }
 
@@ -41,9 +41,9 @@ type ObjectHandle struct {
 	newest  snapshots[ObjectSnapshot]
 }
 
-// Object acquires a reference to an object, such as "v1/configmaps" and "ns/name".
-// It does not wait for data. Close it when done. A reference that is not closed
-// stays until the client closes.
+// Object acquires a reference to an object, given by a resource such as "v1/configmaps"
+// and a key such as "ns/name". It does not wait for data. Close the handle when done. A
+// reference that is not closed stays until the client closes.
 func (c *Client) Object(ctx context.Context, resource string, key api.Key, opts ObjectOptions) (*ObjectHandle, error) {
 	h := &ObjectHandle{client: c, acquire: wire.AcquireObject{
 		Resource: resource, Key: key, Owner: opts.Owner, OnDemand: opts.OnDemand,
@@ -67,8 +67,8 @@ func (c *Client) Object(ctx context.Context, resource string, key api.Key, opts 
 
 func (h *ObjectHandle) command() []byte { return h.acquire.Append(nil) }
 
-// Get returns the current object, and waits for it up to a second. It returns a 404
-// *api.Status if the object does not exist.
+// Get returns the current object. It waits up to a second for the object's current state.
+// It returns a 404 *api.Status if the object does not exist.
 func (h *ObjectHandle) Get(ctx context.Context) (Object, error) {
 	if state, _ := h.newest.get(); state.closed {
 		return Object{}, state.err
@@ -83,7 +83,7 @@ func (h *ObjectHandle) Get(ctx context.Context) (Object, error) {
 	return object, nil
 }
 
-// Current returns the known state.
+// Current returns the latest snapshot.
 func (h *ObjectHandle) Current() *ObjectSnapshot {
 	state, _ := h.newest.get()
 	return state.snapshot
@@ -107,12 +107,12 @@ func (h *ObjectHandle) Close() error {
 	})
 	h.newest.finish(ErrClosed)
 	if err == ErrClosed {
-		return nil // with its client
+		return nil // closed together with its client
 	}
 	return err
 }
 
-// change creates the next snapshot.
+// change replaces the snapshot with a copy that f has modified.
 func (h *ObjectHandle) change(f func(*ObjectSnapshot)) {
 	h.newest.update(func(s *state[ObjectSnapshot]) {
 		next := *s.snapshot

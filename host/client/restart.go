@@ -14,8 +14,8 @@ import (
 const (
 	firstPause = 100 * time.Millisecond
 	maxPause   = 30 * time.Second
-	// healthy is the minimum lifetime of an instance after which its failure counts
-	// as the first.
+	// healthy is the lifetime after which the failure of an instance counts as the first
+	// failure again.
 	healthy = time.Minute
 )
 

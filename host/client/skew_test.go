@@ -11,8 +11,8 @@ import (
 	"github.com/watchglass/watchglass/host/internal/skewtest"
 )
 
-// A recorded connector of this version welcomes the client. The program receives the
-// refusal of a connector of another version.
+// A recorded connector of this version accepts the client. A connector of another version
+// refuses it, and the program receives the refusal.
 func TestSkewOfConnectors(t *testing.T) {
 	for _, v := range skewtest.Load(t) {
 		t.Run(v.Subprotocol(), func(t *testing.T) {

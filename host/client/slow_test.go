@@ -10,8 +10,8 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// slowWatch opens a watch with room for two events and makes changes before the
-// first is read.
+// slowWatch opens a watch with room for two events and makes changes before the first
+// event is read.
 func slowWatch(w *world, policy WatchPolicy, changes int) (watch *Watch, first api.ResourceVersion) {
 	w.t.Helper()
 	c := w.collection()

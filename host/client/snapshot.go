@@ -11,8 +11,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// Position identifies the stored state of a collection. The zero value means that
-// there is none.
+// Position identifies the stored state of a collection. The zero value means that no
+// state is stored.
 type Position struct {
 	ResourceVersion api.ResourceVersion
 	// ClusterID identifies the history that the version belongs to, such as an etcd
@@ -45,9 +45,9 @@ type Chunk struct {
 }
 
 // Snapshot reads the state of the collection in chunks, for persistence: the complete
-// state, or the changes since opts.Since. The collection may change meanwhile.
-// Together, the chunks contain the state at the position of the last one. They are read
-// when the consumer requests them.
+// state, or the changes since opts.Since. The collection may change meanwhile. Together,
+// the chunks contain the state at the position of the last one. Each chunk is read only
+// when the consumer requests it.
 //
 // An error ends the snapshot and invalidates its chunks. It is a 503 *api.Status if
 // the collection has no state yet. It is a 410 if the collection was relisted

@@ -8,11 +8,11 @@ import (
 // snapshots stores the latest snapshot of a view or an object handle for its readers.
 type snapshots[S any] struct{ latest[state[S]] }
 
-// state is a snapshot. A closed state is the last one.
+// state is a snapshot, or the end of the snapshots if it is closed.
 type state[S any] struct {
 	snapshot *S // nil before the first
 	closed   bool
-	err      error // why it is closed
+	err      error // why the state is closed
 }
 
 // replace sets the snapshot.

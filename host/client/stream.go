@@ -11,13 +11,13 @@ import (
 const (
 	dialTimeout  = 30 * time.Second
 	writeTimeout = 30 * time.Second
-	// outgoing is the number of messages that wait for a blocked connection. The
-	// engine sends few small messages, so a full queue indicates a dead connection.
+	// outgoing is the maximum number of messages that wait to be written. The engine
+	// sends few small messages, so a full queue indicates a dead connection.
 	outgoing = 64
 )
 
-// stream is a connection that the engine requested. Two goroutines serve it: run
-// dials and reads, write writes and closes. The loop owns the other fields.
+// stream is a connection that the engine requested. Two goroutines serve it: run dials
+// and reads, write writes and closes. The fields do not change after startStream.
 type stream struct {
 	id   uint32
 	ctx  context.Context // done when the stream must end; the cause is the reason

@@ -16,7 +16,7 @@ import (
 
 // TreeOptions configure a tree. The zero value selects the defaults.
 type TreeOptions struct {
-	Limit uint32 // objects of each collection. Default 1000, at most wire.MaxViewRows
+	Limit uint32 // maximum number of objects per collection. Default 1000, at most wire.MaxViewRows
 }
 
 const defaultTreeLimit = 1000
@@ -30,8 +30,8 @@ type Tree struct {
 // treeSource contains the views of one collection.
 type treeSource struct {
 	collection *Collection
-	root       *View // the root alone
-	below      *View // all objects below it
+	root       *View // only the root
+	below      *View // all objects below the root
 	refused    error // why there are no views
 }
 
@@ -39,7 +39,7 @@ type treeSource struct {
 // immutable.
 type TreeNode struct {
 	UID        string
-	Collection *Collection // the first that has the object; nil if none has it, which only the root may lack
+	Collection *Collection // the first collection that has the object; nil if none has it, which is possible only for the root
 	Object     Object      // without JSON; zero if Collection is nil
 	Children   []*TreeNode // in the order of the collections, and then of their keys
 }
@@ -48,7 +48,7 @@ type TreeNode struct {
 type TreeSnapshot struct {
 	Root *TreeNode
 	// Truncated reports that a collection has more objects below the root than
-	// TreeOptions.Limit. Some are missing.
+	// TreeOptions.Limit. The tree then lacks some of them.
 	Truncated bool
 	// Errors contains the reasons why objects of collections are missing or outdated,
 	// such as a missing right.
@@ -93,7 +93,7 @@ func (s *treeSource) open(ctx context.Context, uid string, limit uint32) (err er
 		s.below, err = s.collection.View(ctx, ViewOptions{OwnedBy: uid, Recursive: true, Limit: limit})
 	}
 	if status := (*api.Status)(nil); errors.As(err, &status) {
-		s.refused = err // the tree has the other objects
+		s.refused = err // the tree still shows objects of the other collections
 		return s.close()
 	}
 	return err

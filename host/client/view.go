@@ -18,7 +18,7 @@ type ViewOptions struct {
 	Search        string // words that the texts of a row contain, such as "pay -test"
 	Where         string // a condition such as "restarts>3 and not status.phase=Running"
 	OwnedBy       string // the UID of the rows' owner: the controller, or else the first owner
-	Recursive     bool   // also the objects below, through owners that open collections have
+	Recursive     bool   // also objects that the owner owns indirectly, through objects of open collections
 	Sort          string // sort keys such as "-restarts, name". Default: by key
 	Offset        uint32
 	Limit         uint32   // rows in the window. Default 100, at most wire.MaxViewRows
@@ -26,7 +26,7 @@ type ViewOptions struct {
 	Before        uint32   // rows of the window above the anchor
 	Facets        []string // columns, fields or labels to count rows by
 	GroupBy       []string // one or two columns, fields or labels to group the rows by
-	Aggregates    []string // columns, fields or labels whose numbers are summed up by group
+	Aggregates    []string // columns, fields or labels whose numbers are summarized per group
 }
 
 const defaultLimit = 100
@@ -38,13 +38,13 @@ type Snapshot struct {
 	Offset uint32   // index of the first row
 	Facets []Facet  // in the order of the options
 	Groups Groups
-	// ResourceVersion is the version of the newest change in the window. Later changes
-	// are outside of the window.
+	// ResourceVersion is the version of the collection that the window shows. Later
+	// changes, up to the next snapshot, did not affect the window.
 	ResourceVersion api.ResourceVersion
 }
 
-// Facet contains the numbers of rows by value. It also counts rows that are excluded only
-// by conditions on the same name.
+// Facet contains the number of rows for each value of a column, field or label. It also
+// counts rows that the view excludes only by conditions on the same name.
 type Facet struct {
 	Values                 []Count // the 100 most frequent values, sorted by value
 	OtherValues, OtherRows uint64
@@ -70,15 +70,15 @@ type Group struct {
 	Aggregates []wire.Aggregate // in the order of ViewOptions.Aggregates
 }
 
-// View is a live window: filtered, sorted, and up to date.
+// View is a live window over a filtered and sorted collection.
 type View struct {
 	collection *Collection
 	id         uint32
-	open       wire.OpenView // belongs to the loop after it is opened
+	open       wire.OpenView // owned by the loop after the view is opened
 	newest     snapshots[Snapshot]
 }
 
-// View opens a view. Close it when done.
+// View opens a view. Close the view when done.
 func (c *Collection) View(ctx context.Context, opts ViewOptions) (*View, error) {
 	v := &View{collection: c, open: wire.OpenView{
 		Collection: c.id, Namespaces: slices.Clone(opts.Namespaces), LabelSelector: opts.LabelSelector, FieldSelector: opts.FieldSelector,
@@ -242,7 +242,7 @@ func (v *View) rows(l *loop) ([]Object, error) {
 	}
 }
 
-// Close ends the view. Its last snapshot stays readable.
+// Close closes the view. The last snapshot stays readable.
 func (v *View) Close() error {
 	err := v.collection.client.call(context.Background(), func(l *loop) error {
 		if l.views[v.id] == nil {
@@ -253,7 +253,7 @@ func (v *View) Close() error {
 	})
 	v.newest.finish(ErrClosed)
 	if err == ErrClosed {
-		return nil // with its client
+		return nil // closed together with its client
 	}
 	return err
 }

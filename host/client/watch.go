@@ -26,7 +26,7 @@ type WatchOptions struct {
 	AllowWatchBookmarks  bool
 	Timeout              time.Duration // in whole seconds; zero for none
 	MetadataOnly         bool          // omit the objects' JSON
-	Previous             bool          // add the object before the change to MODIFIED events
+	Previous             bool          // deliver the previous version of the object with MODIFIED events
 
 	// Policy selects what happens when the buffer is full. The default is Stall.
 	Policy WatchPolicy
@@ -68,9 +68,9 @@ func (p WatchPolicy) wire() (api.Policy, error) {
 type Event struct {
 	Type   api.EventType
 	Object Object // the object of an ADDED, MODIFIED or DELETED event
-	// Previous is the object before a MODIFIED event, if WatchOptions.Previous is set. A
-	// conflating watch skips versions. Previous is then the version that it delivered
-	// last.
+	// Previous is the object before the change, in MODIFIED events of a watch with
+	// WatchOptions.Previous. If a conflating watch has skipped versions, Previous is the
+	// version that it delivered last.
 	Previous *Object
 	// ResourceVersion is the version of the object or of the bookmark.
 	ResourceVersion api.ResourceVersion
@@ -86,20 +86,20 @@ type Watch struct {
 	collection *Collection
 	id         uint32
 	open       wire.OpenWatch
-	delivered  bool        // any event; owned by the loop
+	delivered  bool        // whether any event was delivered; owned by the loop
 	rejected   *api.Status // owned by the loop
 
 	mu     sync.Mutex
-	queue  []Event // bounded by the engine's credit
+	queue  []Event // bounded by the credit granted to the engine
 	closed bool
 	end    WatchEnd
 	err    error // returned by Next after the last event
 
 	wake  chan struct{} // signals that the queue or closed has changed; has room for one signal
-	taken uint32        // events without renewed credit; owned by the reader of events
+	taken uint32        // events read since credit was last granted; owned by the reader of events
 }
 
-// Watch starts a watch. Close it when done.
+// Watch starts a watch. Close the watch when done.
 //
 // Watch returns an error for invalid options. [Watch.Next] returns later errors,
 // such as an expired resource version.
@@ -263,7 +263,7 @@ func (w *Watch) Close() error {
 	w.mu.Unlock()
 	w.finish(api.WatchEndClosed, ErrClosed)
 	if err == ErrClosed {
-		return nil // with its client
+		return nil // closed together with its client
 	}
 	return err
 }
@@ -287,7 +287,7 @@ func (w *Watch) finish(end WatchEnd, err error) {
 	w.signal()
 }
 
-// closedBy ends the watch with the engine's reason.
+// closedBy ends the watch for the reason that the engine reports.
 func (w *Watch) closedBy(f *wire.WatchClosed) {
 	if f.Status == nil {
 		w.finish(f.End, io.EOF)

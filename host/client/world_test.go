@@ -19,7 +19,8 @@ import (
 	"github.com/watchglass/watchglass/wasm/guesttest"
 )
 
-// testModule returns the module of this source tree. A test frame can make it panic.
+// testModule returns the module of this source tree. The frame guesttest.Fault makes it
+// panic.
 func testModule(t testing.TB) []byte {
 	t.Helper()
 	if testing.Short() {

@@ -34,8 +34,8 @@ type Backend struct {
 var _ kubeapi.Backend = (*Backend)(nil)
 
 // New returns a backend for the resources of the schemas. The fields and columns of the
-// schemas are not used, because the connector defines them. The caller closes the
-// client.
+// schemas are not used, because the connector defines them. Close does not close the
+// client; the caller does.
 func New(c *client.Client, schemas []api.Schema) *Backend {
 	return &Backend{client: c, schemas: schemas, collections: map[api.Resource]*client.Collection{}}
 }
@@ -71,7 +71,8 @@ func (b *Backend) Schema(ctx context.Context, resource api.Resource) (*api.Schem
 	return &schema, nil
 }
 
-// collection returns the collection of a resource once it is complete.
+// collection returns the collection of a resource once it is complete. It returns a 429
+// if that takes longer than readyTimeout.
 func (b *Backend) collection(ctx context.Context, resource api.Resource) (*client.Collection, error) {
 	c, err := b.open(ctx, resource)
 	if err != nil {
@@ -139,7 +140,7 @@ func (b *Backend) List(ctx context.Context, resource api.Resource, o kubeapi.Lis
 	return list, nil
 }
 
-// ranged yields the objects of a page and of the following ones.
+// ranged yields the objects of a page, and then reads and yields the following pages.
 func ranged(ctx context.Context, c *client.Collection, o client.ListOptions, page client.List, yield func(kubeapi.Object, error) bool) {
 	for {
 		for _, item := range page.Items {
@@ -192,7 +193,7 @@ type watch struct {
 	events []kubeapi.Event
 }
 
-// maxTaken is the maximum number of events that Next returns.
+// maxTaken is the maximum number of events that one call of Next returns.
 const maxTaken = 100
 
 // Next implements kubeapi.Watch.
@@ -215,4 +216,4 @@ func (w *watch) Next(ctx context.Context) ([]kubeapi.Event, error) {
 }
 
 // Close implements kubeapi.Watch.
-func (w *watch) Close() { _ = w.w.Close() } // the stream has ended, regardless of the client's state
+func (w *watch) Close() { _ = w.w.Close() } // the response has ended, so an error has no effect

@@ -8,9 +8,9 @@
 //
 // # Lists
 //
-// The output of the engine occupies its memory, which never shrinks. A list without
-// a limit is therefore read in pages that the client does not see, all of one
-// version. A limit above the page size is reduced to it, which clients must expect
-// (rule P16). If the history evicts that version before a slow client has read the
-// last page, the list is aborted.
+// The engine writes its output to the memory of the module, which never shrinks. A list
+// without a limit is therefore read in pages that the client does not see, all of one
+// version. A limit above the page size is reduced to the page size; clients must expect
+// short pages (rule P16). If the history evicts that version before a slow client has
+// read the last page, the list is aborted.
 package backend
