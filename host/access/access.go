@@ -21,14 +21,14 @@ type User struct {
 	// Shared marks a user that represents many clients, because the policy cannot
 	// distinguish them.
 	Shared bool
-	// Expires is when the token expires, which ends everything granted on it. Zero
-	// means unknown.
+	// Expires is the time at which the token expires. Everything granted on the token
+	// ends then. Zero means unknown.
 	Expires time.Time
 	// ReviewAt is the time at which to authenticate the token again. If zero, the
 	// caller chooses it, at least every [ReviewInterval].
 	ReviewAt time.Time
-	// Valid ends when the policy no longer accepts the token. Everything granted on
-	// the token is then reviewed immediately. Nil means that regular reviews detect
+	// Valid is canceled when the policy no longer accepts the token. Everything granted
+	// on the token is then reviewed immediately. Nil means that regular reviews detect
 	// this.
 	Valid context.Context
 }
@@ -47,7 +47,7 @@ const (
 type ReviewStats struct {
 	TokenReviews  uint64 // number since the policy was created
 	AccessReviews uint64
-	Grants        int // number of cached verdicts, of tokens and of rights
+	Grants        int // number of cached decisions that accept a token or grant a right
 	Refusals      int
 }
 
@@ -64,7 +64,7 @@ type Request struct {
 	Path string
 }
 
-// String describes the request, for messages.
+// String returns a description of the request for messages.
 func (r Request) String() string {
 	var b strings.Builder
 	if r.Verb != "" {
@@ -100,21 +100,23 @@ func (r Request) Check() *api.Status {
 }
 
 // NewRequest returns the request for a list and watch with a field selector. Package
-// selector computes its scope, and also filters the responses by it.
+// selector computes the scope of the request, and also filters the responses by that
+// scope.
 func NewRequest(resource api.Resource, namespace string, fields selector.Fields) Request {
 	scope := selector.ScopeOf(namespace, fields)
 	return Request{Resource: resource, Namespace: scope.Namespace, Name: scope.Name}
 }
 
-// Policy decides which objects a user may read. Its methods may use the network. A
-// status of 401 or 403 is a decision. Any other status, such as 503, reports that there
-// is no decision now. The context contains the [Client]. A Policy is safe for
+// Policy decides which objects a user may read. Its methods may use the network. A status
+// of 401 or 403 is a decision. Any other status, such as 503, means that the policy
+// cannot decide at the moment. The context contains the [Client]. A Policy is safe for
 // concurrent use.
 type Policy interface {
 	// Authenticate returns the user who presents the token, which may be empty.
 	Authenticate(ctx context.Context, token string) (*User, *api.Status)
-	// Authorize returns nil if the user may make the request, and when to authorize it
-	// again. If the time is zero, the caller chooses it, as for User.ReviewAt.
+	// Authorize returns why the user may not make the request, or nil if the user may.
+	// reviewAt is the time at which to authorize the request again. If zero, the caller
+	// chooses it, as for User.ReviewAt.
 	Authorize(ctx context.Context, user *User, r Request) (reviewAt time.Time, refused *api.Status)
 }
 

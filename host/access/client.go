@@ -10,15 +10,16 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// Client describes the origin of a request. The host adds it to the context of every
-// call of a [Policy].
+// Client describes the origin of a request. The host adds it to the context of every call
+// to a [Policy].
 type Client struct {
 	// Address is the client's address. It is invalid if the transport has none.
 	Address netip.Addr
 	// RequestID identifies the request, or the WebSocket connection, in logs. It is
 	// empty if the transport assigns none.
 	RequestID string
-	// Renewal marks the repetition of a decision for an admitted client.
+	// Renewal is true if the call repeats an earlier decision about a client that was
+	// admitted.
 	Renewal bool
 	// Header contains the headers of the client's request, and TLS describes its TLS
 	// connection. Policies may find credentials in them. Both may be nil.
@@ -33,9 +34,10 @@ type Client struct {
 type Connection interface {
 	// Deciding reports that the connection's token is being checked.
 	Deciding()
-	// Admit assigns the connection to a user, or returns the exceeded limit.
+	// Admit assigns the connection to a user. It returns an error if the user would
+	// exceed a limit.
 	Admit(*User) *api.Status
-	// Release marks the connection as one without a user.
+	// Release removes the assignment of the connection to a user.
 	Release()
 }
 
@@ -64,24 +66,25 @@ func ClientOf(ctx context.Context) Client {
 	return c
 }
 
-// Renewing returns a context for repeating a decision for the same client.
+// Renewing returns a context for repeating a decision about the client of ctx.
 func Renewing(ctx context.Context) context.Context {
 	c := ClientOf(ctx)
 	c.Renewal = true
 	return WithClient(ctx, c)
 }
 
-// Impersonator is a Policy that honors the headers of impersonation. Requests with
-// such headers are refused for all other policies.
+// Impersonator is a Policy that honors impersonation headers. With any other policy,
+// requests with such headers are refused.
 type Impersonator interface{ Impersonates() bool }
 
-// Impersonates reports whether a policy honors the headers of impersonation.
+// Impersonates reports whether a policy honors impersonation headers.
 func Impersonates(p Policy) bool {
 	i, ok := p.(Impersonator)
 	return ok && i.Impersonates()
 }
 
-// RequestsImpersonation reports whether headers request to act as another user.
+// RequestsImpersonation reports whether a request with these headers asks to act as
+// another user.
 func RequestsImpersonation(h http.Header) bool {
 	for name := range h {
 		if strings.HasPrefix(name, "Impersonate-") {

@@ -7,10 +7,10 @@
 //
 // # Revocation
 //
-// A decision is valid until its review, at most for [ReviewInterval]. The host then repeats it for
-// every connection, subscription and watch that depends on it. Everything that depends on a token
-// or a right therefore ends within 60 seconds of its revocation, if the policy answers reviews
-// within [ReviewTimeout]. Otherwise grants stay valid, new requests are refused, and the review is
-// repeated every [ReviewRetry]. The expiry of a token ends its grants immediately, without a
-// review.
+// A decision is valid until its next review, at most for [ReviewInterval]. The host then
+// makes the decision again for every connection, subscription and watch that depends on
+// it. Everything that depends on a token or a right therefore ends within 60 seconds of
+// its revocation, if the policy answers reviews within [ReviewTimeout]. Otherwise grants
+// stay valid, new requests are refused, and the review is repeated every [ReviewRetry].
+// The expiry of a token ends its grants immediately, without a review.
 package access

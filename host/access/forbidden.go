@@ -7,9 +7,9 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// Forbidden returns the 403 for a user without the right to a request. The message
-// names the missing right as kube-apiserver does: the verb, the resource, its group
-// and the namespace. The reason of the policy follows it and may be empty.
+// Forbidden returns the 403 for a user without the right to a request. The message names
+// the missing right as kube-apiserver does: the verb, the resource, its group and the
+// namespace. The reason of the policy follows, unless it is empty.
 func Forbidden(user *User, r Request, reason string) *api.Status {
 	message := missing(user, r)
 	if reason != "" {
@@ -28,8 +28,8 @@ func Reason(refused *api.Status, user *User, r Request) string {
 	return strings.TrimPrefix(rest, ": ")
 }
 
-// missing describes the missing right. A request for list and watch is described as
-// list, because both are required.
+// missing describes the missing right. A request to list and watch is described as list,
+// because the user needs both rights.
 func missing(user *User, r Request) string {
 	verb := r.Verb
 	if verb == "" {

@@ -48,7 +48,7 @@ func RulesOf(ctx context.Context, p Policy, token string, user *User, namespace 
 	return ruler.Rules(ctx, token, user, namespace)
 }
 
-// UnknownRules returns rules that list no rights.
+// UnknownRules returns rules that list no rights and are marked as incomplete.
 func UnknownRules(reason string) *Rules {
 	return &Rules{Incomplete: true, EvaluationError: reason}
 }

@@ -17,7 +17,7 @@ type Tokens struct {
 	accepted map[[sha256.Size]byte]grant
 }
 
-// grant is valid until its secret is removed.
+// grant is the acceptance of a secret. It is valid until the secret is removed.
 type grant struct {
 	valid  context.Context
 	revoke context.CancelFunc

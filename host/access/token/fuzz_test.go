@@ -59,8 +59,8 @@ func FuzzVerify(f *testing.F) {
 	})
 }
 
-// Of all texts signed with a known key, only valid claims are accepted, and signing them
-// again gives equal claims.
+// Of the tokens signed with a known key, only those with valid claims are accepted.
+// Signing these claims again gives a token with equal claims.
 func FuzzSignedClaims(f *testing.F) {
 	for _, payload := range []string{
 		reader, with("1800003600", "1799999999"), with("1800003600", "1e400"), with("1800003600", "-1"), with("1800003600", `"soon"`), with("1800003600", "1800003600.9"),

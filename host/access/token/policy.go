@@ -10,8 +10,8 @@ import (
 	"github.com/watchglass/watchglass/host/access"
 )
 
-// Policy returns a policy that grants the holders of tokens the named rights in one
-// cluster. now returns the current time.
+// Policy returns a policy that grants the holder of a token the rights that the token
+// names, in one cluster. now returns the current time.
 func Policy(keys Keys, cluster string, now func() time.Time) access.Policy {
 	return policy{keys, cluster, now}
 }

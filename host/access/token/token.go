@@ -16,7 +16,7 @@ const (
 	// MinKeyBytes is the minimum length of a key, which is the output length of
 	// HMAC-SHA256. A shorter key would be the weakest part of a signature.
 	MinKeyBytes = 32
-	// MaxBytes is the maximum length of a token.
+	// MaxBytes is the maximum length of a token, in bytes.
 	MaxBytes = 8 << 10
 
 	issuer = "watchglass"
@@ -29,8 +29,8 @@ type Claims struct {
 	User       string
 	Cluster    string
 	Resources  []string // "v1/pods", or Any
-	Namespaces []string // or Any, which cluster-scoped resources require
-	Feed       bool     // to feed these resources, not to read them
+	Namespaces []string // names, or Any; cluster-scoped resources require Any
+	Feed       bool     // the token is for feeding these resources, not for reading them
 	Expires    time.Time
 }
 
@@ -46,8 +46,8 @@ type claims struct {
 // Keys sign and verify tokens. They are safe for concurrent use.
 type Keys [][]byte
 
-// ParseKeys parses one or more keys, separated by white space, from a file or a
-// secret. The error does not contain them.
+// ParseKeys parses one or more keys, separated by white space, from a file or a secret.
+// The error contains no part of a key.
 func ParseKeys(text string) (Keys, error) {
 	var keys Keys
 	for i, key := range strings.Fields(text) {

@@ -139,7 +139,7 @@ func tokens(t *testing.T) map[string]string {
 	}
 }
 
-// Each vector is verified with the recorded verdict. The JavaScript tests use the same
+// Verify returns the recorded result for each vector. The JavaScript tests use the same
 // file.
 func TestVerify(t *testing.T) {
 	all := keys(t, newKey+"\n"+oldKey)
