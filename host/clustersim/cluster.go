@@ -36,7 +36,7 @@ type Cluster struct {
 	workloads  []*workload
 	configMaps []*configMap
 	pods       [terminating + 1]pool // by state
-	draining   *node                 // or nil
+	draining   *node                 // the node that is being drained, or nil
 	rollouts   []*workload           // running rollouts
 	podNames   map[api.Key]bool      // names of all pods that exist
 	addresses  int                   // number of assigned addresses
@@ -91,8 +91,8 @@ func (c *Cluster) Populate(ctx context.Context, progress func(done, total int)) 
 	return group.Wait()
 }
 
-// populate writes a batch. It renders the objects just before, so that only a few
-// batches are in memory.
+// populate renders and writes a batch. The objects are rendered this late so that only a
+// few batches are in memory at a time.
 func (c *Cluster) populate(ctx context.Context, batch []Planned) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -117,7 +117,7 @@ type Planned struct {
 }
 
 // Planned returns everything that Populate writes, without rendering it. It is for
-// states that are too large to store as JSON.
+// callers that cannot hold the whole state as JSON.
 func (c *Cluster) Planned() []Planned {
 	var all []Planned
 	for _, n := range c.nodes {
@@ -145,9 +145,9 @@ func (c *Cluster) Planned() []Planned {
 	return all
 }
 
-// Run changes the cluster at about the configured rate until ctx ends or a write
-// fails, and returns the reason. It does not catch up after a slow store: at most
-// the changes of a tenth of a second are made together.
+// Run changes the cluster at about the configured rate until ctx ends or a write fails,
+// and returns the reason. It does not catch up after a slow write: it makes at most the
+// changes of a tenth of a second at once.
 func (c *Cluster) Run(ctx context.Context) error {
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()

@@ -52,7 +52,8 @@ func (w *world) Txn(_ context.Context, writes ...source.Write) (api.ResourceVers
 
 func noon() time.Time { return time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC) }
 
-// simulate runs some steps of a small cluster, without concurrency.
+// simulate populates a small cluster and performs the given number of steps, without
+// concurrency.
 func simulate(t *testing.T, seed uint64, steps int) (*Cluster, *world) {
 	w := &world{objects: map[api.Resource]map[api.Key]json.RawMessage{}}
 	c, err := New(w, Config{Pods: 300, Seed: seed, Namespaces: 2, Now: noon})

@@ -9,13 +9,13 @@ import (
 // Config configures a simulation. The zero value is a cluster of 10,000 pods that
 // changes 200 times a second.
 type Config struct {
-	// Pods is the initial number of pods, around which scaling varies. Zero means
-	// 10,000.
+	// Pods is the initial number of pods. Scaling changes the number, but keeps it close
+	// to Pods. Zero means 10,000.
 	Pods int
 	// Rate is the approximate number of objects that Run writes per second. Zero
 	// means 200.
 	Rate float64
-	// Seed determines all operations.
+	// Seed determines the sequence of operations.
 	Seed uint64
 	// Namespaces is the number of namespaces. Zero means 12.
 	Namespaces int
@@ -26,7 +26,7 @@ type Config struct {
 }
 
 func (c Config) withDefaults() (Config, error) {
-	rate := c.Rate >= 0 && !math.IsInf(c.Rate, 1) // NaN is neither
+	rate := c.Rate >= 0 && !math.IsInf(c.Rate, 1) // false for NaN
 	if c.Pods < 0 || !rate || c.Namespaces < 0 || c.Nodes < 0 {
 		return c, fmt.Errorf("cluster simulation: pods %d, rate %v, namespaces %d and nodes %d: expected zero or more of each",
 			c.Pods, c.Rate, c.Namespaces, c.Nodes)

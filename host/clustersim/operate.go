@@ -13,15 +13,15 @@ const (
 	// maxLeaving is the number of terminating pods above which deletions take
 	// precedence.
 	maxLeaving = 50
-	// unsettledPercent is the percentage of unsettled pods at which settling is
-	// fastest.
+	// unsettledPercent is the percentage of unsettled pods from which on every call of
+	// settle has an effect.
 	unsettledPercent = 6
 )
 
 var unsettledStates = []podState{pending, creating, unready, crashed}
 
-// operations are the operations with their weights. If one has no effect, it writes
-// nothing, and Step picks another one.
+// operations lists the operations with their weights, which are relative frequencies. An
+// operation without effect writes nothing, and Step picks another one.
 var operations = []struct {
 	weight int
 	do     func(*Cluster)
@@ -69,7 +69,7 @@ func (c *Cluster) pickFrom(p *pool) *pod {
 	return p.pods[c.rand.IntN(p.len())]
 }
 
-// load makes a status update with few changes.
+// load makes a small update: it changes the CPU usage of a pod.
 func (c *Cluster) load() {
 	if p := c.pick(running); p != nil {
 		p.load = c.rand.IntN(1000)
@@ -95,8 +95,8 @@ func (c *Cluster) crash() {
 	}
 }
 
-// settle moves a pod that is not running one step closer to running. It is called
-// more often while there are many such pods, which keeps them at a few percent.
+// settle moves a pod that is not running one step closer to running. The more such pods
+// there are, the more often it has an effect, which keeps their share at a few percent.
 func (c *Cluster) settle() {
 	unsettled := 0
 	for _, s := range unsettledStates {
@@ -131,7 +131,7 @@ func (c *Cluster) advance(p *pod) {
 	c.writeWorkload(p.set)
 }
 
-// rollOut begins a rollout or takes the next step of one.
+// rollOut begins a rollout, or replaces the next few pods of a running one.
 func (c *Cluster) rollOut() {
 	if len(c.rollouts) < maxRollouts && c.rand.IntN(8) == 0 {
 		c.beginRollout(c.pickDeployment())
@@ -172,7 +172,8 @@ func (c *Cluster) beginRollout(w *workload) {
 	}
 }
 
-// reap deletes a pod that has shut down, or one that finished long ago.
+// reap deletes a terminating pod, or an evicted pod if there are more evicted pods than
+// nodes.
 func (c *Cluster) reap() {
 	state := terminating
 	if c.pods[evicted].len() > len(c.nodes) {
@@ -183,8 +184,8 @@ func (c *Cluster) reap() {
 	}
 }
 
-// scale adds or removes a few replicas of a deployment, within about a third of its
-// base.
+// scale adds or removes a few replicas of a deployment. The number stays within about a
+// third of the initial number.
 func (c *Cluster) scale() {
 	w := c.pickDeployment()
 	if w.rolling() {
@@ -272,7 +273,7 @@ func (c *Cluster) evict() {
 	c.replace(p)
 }
 
-// finish ends a pod of a job.
+// finish lets a running pod of a job succeed or fail.
 func (c *Cluster) finish() {
 	p := c.pickFrom(&c.pickJob().current.pods)
 	if p == nil || p.state != running {
@@ -328,7 +329,8 @@ func (c *Cluster) remove(p *pod) {
 	c.write(source.Write{Resource: pods, Key: p.key()})
 }
 
-// writeWorkload writes the owner of a set's pods, whose status counts them.
+// writeWorkload writes the set and, unless it is a job, its Deployment. The status of
+// each counts the pods.
 func (c *Cluster) writeWorkload(s *replicaSet) {
 	c.writeSet(s)
 	if !s.workload.app.job {

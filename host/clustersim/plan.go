@@ -49,7 +49,7 @@ func (c *Cluster) planWorkload(namespace string, a *app) {
 	})
 }
 
-// planPods distributes the pods unevenly, like real workloads.
+// planPods distributes the pods unevenly over the workloads, as in real clusters.
 func (c *Cluster) planPods() {
 	weights, total := make([]int, len(c.workloads)), 0
 	for i := range weights {
@@ -130,8 +130,8 @@ func (c *Cluster) newPod(s *replicaSet) *pod {
 	return p
 }
 
-// become moves a pod to a state and updates the pools. It schedules a pod that
-// leaves the queue and starts its container.
+// become moves a pod to a state and updates the pools. It schedules a pod that is no
+// longer pending, and records when a container starts.
 func (c *Cluster) become(p *pod, next podState) {
 	if p.node == nil && next != terminating {
 		c.schedule(p)
@@ -154,7 +154,7 @@ func (c *Cluster) schedule(p *pod) {
 	p.ip = fmt.Sprintf("10.%d.%d.%d", 64+c.addresses>>16&63, c.addresses>>8&255, c.addresses&255)
 }
 
-// forget removes a deleted pod.
+// forget removes a deleted pod from all pools.
 func (c *Cluster) forget(p *pod) {
 	c.pods[p.state].remove(p)
 	p.set.pods.remove(p)
@@ -178,8 +178,8 @@ func (c *Cluster) ago(d time.Duration) time.Time {
 	return c.config.Now().Add(-time.Duration(c.rand.Int64N(int64(d)))).Truncate(time.Second)
 }
 
-// letters returns n random characters of those that Kubernetes uses in generated names.
-// They form no words.
+// letters returns n random characters from the set that Kubernetes uses in generated
+// names. The set has no vowels, so that the characters form no words.
 func (c *Cluster) letters(n int) string {
 	const alphabet = "bcdfghjklmnpqrstvwxz2456789"
 	text := make([]byte, n)

@@ -118,8 +118,8 @@ func (p *pod) sidecarStatus() obj {
 	return s
 }
 
-// managedFields returns the fields written by the controller and the kubelet, a
-// large part of a pod in a real cluster.
+// managedFields returns metadata.managedFields, which lists the fields that the
+// controller and the kubelet have written. It is a large part of a pod in a real cluster.
 func (p *pod) managedFields() arr {
 	manager := "kube-controller-manager"
 	entries := arr{managedFields("v1", manager, stamp(p.created), "", obj{"f:metadata": p.managedMetadata(), "f:spec": p.set.managedSpec()})}

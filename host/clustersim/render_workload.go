@@ -40,8 +40,8 @@ func (w *workload) render() source.Write {
 	})
 }
 
-// managedFields returns the fields written by the deployment pipeline and the
-// controller.
+// managedFields returns metadata.managedFields, which lists the fields that the
+// deployment pipeline and the controller have written.
 func (w *workload) managedFields() arr {
 	spec := touched("progressDeadlineSeconds", "replicas", "revisionHistoryLimit", "selector", "strategy")
 	spec["f:template"] = obj{"f:metadata": obj{"f:labels": touched("app", "version", "tier")}, "f:spec": w.current.managedSpec()}

@@ -7,8 +7,8 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// The types of this file are the state of the simulation, which contains no JSON. Every
-// write renders objects from it.
+// The types in this file are the state of the simulation. The state contains no JSON:
+// every write renders objects from it.
 
 type node struct {
 	name, ip, uid string
@@ -45,11 +45,11 @@ type workload struct {
 	uid        string
 	created    time.Time
 	desired    int // replicas
-	base       int // initial number, around which scaling varies
+	base       int // initial number of replicas; scaling stays close to it
 	revision   int
 	generation int
 	current    *replicaSet
-	old        *replicaSet // being replaced while a rollout runs, empty after it
+	old        *replicaSet // previous version, replaced during a rollout and without pods after it
 }
 
 func (w *workload) rolling() bool { return w.old != nil && w.old.pods.len() > 0 }
@@ -125,8 +125,8 @@ type configMap struct {
 	edits                int
 }
 
-// pool is a set of pods with random selection, in an order that depends only on the
-// additions and removals. The zero value is empty.
+// pool is a set of pods that supports random selection. Its order depends only on the
+// additions and removals, so a selection is reproducible. The zero value is empty.
 type pool struct {
 	pods []*pod
 	at   map[*pod]int
