@@ -13,8 +13,8 @@ var byteUnits = []struct {
 	size   int64
 }{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"B", 1}}
 
-// Format formats a value in the syntax of Parse. Unlimited is "unlimited", which Parse
-// rejects.
+// Format formats a value in the syntax of Parse. It formats Unlimited as "unlimited",
+// which Parse rejects.
 func Format(u Unit, value int64) string {
 	switch u {
 	case Duration:
@@ -32,7 +32,7 @@ func Format(u Unit, value int64) string {
 	return strconv.FormatInt(value, 10)
 }
 
-// Parse parses a positive value: "10000", "16KiB", "1m30s".
+// Parse parses a positive value, such as "10000", "16KiB" or "1m30s".
 func Parse(u Unit, text string) (int64, error) {
 	switch u {
 	case Duration:

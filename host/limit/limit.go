@@ -13,7 +13,7 @@ type Unit uint8
 
 const (
 	Count    Unit = iota // a plain number
-	Bytes                // a size: "16KiB", "1.5GiB"
+	Bytes                // a size in bytes, such as "16KiB" or "2GiB"
 	Duration             // nanoseconds, written as time.Duration does
 )
 
@@ -22,10 +22,10 @@ type Limit struct {
 	// Name is the flag without its dashes, "max-readers". Clients and metrics see
 	// the same name.
 	Name string
-	// Default is the value if a Set has no other.
+	// Default is the value in force unless a Set has another one.
 	Default int64
-	// Automatic describes a default that commands compute, such as from the memory of
-	// the machine. Default is then the value of a Set that no command has changed.
+	// Automatic describes the default if commands compute it, for example from the memory
+	// of the machine. Default is then in force until a command calls WithDefault.
 	Automatic string
 	Unit      Unit
 	// Code is the HTTP status code of a refusal. It is 408 for a slow client, 413
@@ -107,7 +107,8 @@ func (s *Set) With(l *Limit, value int64) *Set {
 	return s
 }
 
-// WithDefault is like With for a default that a command has computed.
+// WithDefault is like With, for a default that a command has computed. Given remains
+// false.
 func (s *Set) WithDefault(l *Limit, value int64) *Set {
 	s.values[l.index] = value
 	return s

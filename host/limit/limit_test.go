@@ -46,7 +46,8 @@ func TestNilSetHasDefaults(t *testing.T) {
 	assert.Zero(t, s.Refusals(MaxReaders))
 }
 
-// If the size of the memory is not known, the limit is "unlimited" and not a size.
+// If the size of the memory is not known, the limit is shown as "unlimited", not as a
+// size.
 func TestUnlimitedMemoryIsNotASize(t *testing.T) {
 	assert.Equal(t, "unlimited", Format(Bytes, MaxMemory.Default))
 	assert.Equal(t, "4294967295GiB", Format(Bytes, MaxMemory.Default-1<<30))

@@ -23,8 +23,8 @@ func (s *Set) SetReached(l *Limit, reached bool) { s.reached[l.index].Store(reac
 // Reached reports whether the process has reached a limit.
 func (s *Set) Reached(l *Limit) bool { return s != nil && s.reached[l.index].Load() }
 
-// RefuseReached counts and returns a refusal if the process has reached a limit, and
-// nil otherwise.
+// RefuseReached counts and returns a refusal if the process has reached a limit.
+// Otherwise it returns nil.
 func (s *Set) RefuseReached(l *Limit, message string) *api.Status {
 	if !s.Reached(l) {
 		return nil

@@ -23,9 +23,9 @@ var (
 
 // These limits apply to all connections. A connection to /watch is authenticated after
 // its Hello. A connection to the Kubernetes API is authenticated while it serves a
-// request with a token. Other connections are never authenticated. Clients behind a
-// proxy share its address, so the limits per address leave room for many users;
-// server.Config.TrustedProxies distinguishes clients.
+// request with a token. Until then, and in all other cases, a connection counts as not
+// authenticated. Clients behind a proxy share its address, so the limits per address
+// leave room for many users; server.Config.TrustedProxies distinguishes clients.
 var (
 	MaxConnectionsPerAddress = define(Limit{
 		Name: "max-connections-per-address", Default: 5000, Unit: Count, Code: http.StatusTooManyRequests,
