@@ -13,8 +13,9 @@ import (
 )
 
 const (
-	// refusedPerSecond is how many refused tokens are logged, and written to the
-	// audit log, after a burst of refusedBurst. The others are counted.
+	// refusedPerSecond is the number of refused tokens per second that are logged and
+	// written to the audit log, after a burst of refusedBurst. Further ones are only
+	// counted.
 	refusedPerSecond = 1
 	refusedBurst     = 20
 	// failureInterval is the minimum time between two log lines about an audit log
@@ -74,7 +75,7 @@ const (
 	refused          // 401, 403 and other refusals
 	limited          // by a limit
 	undecided        // the policy could not decide
-	withdrawn        // after it had been granted
+	withdrawn        // an earlier grant was withdrawn
 	results
 )
 

@@ -7,8 +7,8 @@
 // line as well. An accepted one has none, because the following reads name the user.
 // Tokens and objects are never written.
 //
-// Lines are written one at a time while the request waits, as kube-apiserver does,
-// so that no event is lost. A line that cannot be written is counted and logged, and
-// the request continues. Unauthenticated clients cannot fill the disk: texts are
-// truncated, and beyond a rate, refused tokens are counted in the next line.
+// Lines are written one at a time while the request waits, as kube-apiserver does, so
+// that no event is lost. A line that cannot be written is counted and logged, and the
+// request continues. Unauthenticated clients cannot fill the disk: texts are truncated,
+// and refused tokens beyond a rate have no line. The next line contains their number.
 package audit

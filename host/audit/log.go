@@ -45,7 +45,7 @@ const (
 	maxGroups = 32
 )
 
-// bound clips texts that clients choose.
+// bound limits the length of texts that clients choose, and the number of groups.
 func (e *Event) bound() {
 	for _, text := range []*string{&e.User, &e.Impersonator, &e.Resource, &e.Namespace, &e.Name} {
 		*text = clip(*text, maxText)
@@ -72,10 +72,11 @@ type Log struct {
 
 	mu   sync.Mutex
 	out  io.Writer
-	file *os.File // out as a file, if it is one
+	file *os.File // the same as out, if the log is a file
 }
 
-// Open opens a file for appending. A created file is readable only by its owner.
+// Open opens a file for appending. A created file is readable and writable only by its
+// owner.
 func Open(path string) (*Log, error) {
 	l := &Log{path: path}
 	return l, l.Reopen()
