@@ -20,14 +20,14 @@ type Runtime struct {
 	Replay Replay
 }
 
-// Runtimes returns the runtimes that replay. The native engine, which generates the
-// transcripts, is not among them.
+// Runtimes returns the runtimes that replay transcripts. The native engine, which
+// generates the transcripts, is not among them.
 func (t Tree) Runtimes() []Runtime {
 	return []Runtime{{"wazero", OnWazero}, {"Node", OnNode}, {"Chromium", OnChromium}, {"workerd", t.OnWorkerd}}
 }
 
-// Check replays transcripts and a forged one. The forged one must fail, which proves
-// that the driver compares outputs.
+// Check replays the transcripts and, after them, a forged one. The forged one must
+// differ, which proves that the driver compares outputs.
 func (r Runtime) Check(ctx context.Context, module []byte, transcripts []*coretest.Transcript) (map[string]error, error) {
 	forged, err := forge(transcripts)
 	if err != nil {
@@ -44,7 +44,7 @@ func (r Runtime) Check(ctx context.Context, module []byte, transcripts []*corete
 	return different, nil
 }
 
-// forge copies a transcript and changes its last output.
+// forge returns a copy of one of the transcripts with a different last output.
 func forge(transcripts []*coretest.Transcript) (*coretest.Transcript, error) {
 	for _, t := range transcripts {
 		last := len(t.Calls) - 1

@@ -14,8 +14,8 @@ import (
 
 var tree = scenarios.Tree{Root: filepath.Join("..", "..")}
 
-// within limits a test whose runtime hangs, so that the runtime is stopped
-// before the test binary is.
+// within is the time limit of a test. It is short enough that a runtime that hangs is
+// stopped before the test binary times out.
 const within = 5 * time.Minute
 
 func TestScenariosOnWazero(t *testing.T) { test(t, scenarios.OnWazero) }

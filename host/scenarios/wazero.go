@@ -78,7 +78,7 @@ func refusal(c *coretest.Call, err error) error {
 	return nil
 }
 
-// unhex decodes bytes that the transcript encodes.
+// unhex decodes bytes from a transcript, which has them in hexadecimal.
 func unhex(text string) []byte {
 	b, err := hex.DecodeString(text)
 	if err != nil {

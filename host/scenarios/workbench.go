@@ -51,8 +51,8 @@ func texts(transcripts []*coretest.Transcript) ([]string, error) {
 	return all, nil
 }
 
-// verdicts parses the report of a driver. The report must have one verdict per
-// transcript.
+// verdicts parses the report of a driver. It returns the differences, and whether the
+// report has as many verdicts as there are transcripts.
 func verdicts(out string, transcripts []*coretest.Transcript) (map[string]error, bool) {
 	different := map[string]error{}
 	seen := 0
