@@ -1,4 +1,5 @@
-// The entry for Cloudflare's Durable Objects, which load modules only by import.
+// The entry `watchglass/edge`, for Cloudflare's Durable Objects. Their runtime loads WebAssembly
+// modules only by import.
 import { WatchglassObject as WithModule } from "./edge/object.js";
 import type { EdgeOptions } from "./edge/options.js";
 import type { EdgeEnv } from "./edge/entry.js";

@@ -19,11 +19,12 @@ export { compareResourceVersions } from "./versions.js";
  * Connects to a connector, or joins the connection of another page. To read Kubernetes
  * without a connector, see {@link connectKubernetes}.
  *
- * Resolves when the engine runs. The state of each collection shows whether the connector
- * is reached. Rejects with a WatchglassError if the module or the worker cannot be
- * loaded, or if the URL is invalid.
+ * Resolves as soon as the engine runs, without waiting for the connector. {@link Collection.status}
+ * reports whether the connector is reachable. Rejects with a WatchglassError if the module or the
+ * worker cannot be loaded, or if the URL is invalid.
  *
- * @param url `wss://host/path`. `https:` URLs and URLs relative to the page are converted.
+ * @param url The address of the connector, such as `wss://host/path`. `https:` and `http:` URLs and
+ * URLs relative to the page are also accepted.
  */
 export async function connect(url: string | URL, options: ConnectOptions = {}): Promise<Watchglass> {
   checkWorker(options.worker);
@@ -36,22 +37,21 @@ export async function connect(url: string | URL, options: ConnectOptions = {}): 
 }
 
 /**
- * Returns a client that connects when it is first used, with the arguments of
- * {@link connect}. It uses no browser API before that, so modules that are also loaded on
- * a server can create one.
+ * Returns a client that connects when it is first used, with the arguments of {@link connect}. It
+ * uses no browser API before that, so a module that is also loaded on a server may create it.
  */
 export function createClient(url: string | URL, options: ConnectOptions = {}): WatchglassClient {
   return lazy(() => connect(url, options));
 }
 
 /**
- * Reads a Kubernetes API without a connector. The rest of the API works as with
- * {@link connect}.
+ * Connects to a Kubernetes API instead of a connector. The returned client has the same methods as
+ * with {@link connect}.
  *
- * The URL leads to `kubectl proxy`, to a backend on the page's own origin that forwards
- * requests, or to a kube-apiserver. A kube-apiserver needs a token and, for pages, CORS
- * headers. Each collection uses one watch and an occasional small list. Browsers allow
- * six connections per host over HTTP/1.1, so more than a few collections need HTTP/2.
+ * The URL is that of `kubectl proxy`, of a backend on the page's own origin that forwards requests,
+ * or of a kube-apiserver. A kube-apiserver needs a token and, for pages, CORS headers. Each
+ * collection keeps one watch open, and occasionally requests a small list. Browsers allow six
+ * connections per host over HTTP/1.1, so more than a few collections need HTTP/2.
  *
  * @param url for example "http://127.0.0.1:8001", or relative to the page.
  */
@@ -64,11 +64,13 @@ const runsInline = ({ worker }: ConnectOptions): boolean => (worker ?? (typeof d
 function attachInline(url: string, options: ConnectOptions): Promise<Client> {
   const attach: Attach = async (events) => {
     try {
-      // A page whose engine runs in a worker does not load this code.
+      // The import is dynamic, so that a page whose engine runs in a worker does not load the
+      // engine.
       const { attachEngine } = await import("./start.js");
       return await attachEngine({ ...options, url }, events);
     } catch (error) {
-      // start.js has its own copy of the class WatchglassError.
+      // start.js is a separate bundle with its own copy of the class WatchglassError. Its errors
+      // are converted, so that instanceof works for callers.
       const { status } = error as Partial<WatchglassError>;
       throw status ? new WatchglassError(status, { cause: error }) : internalError(`the engine cannot be started: ${messageOf(error)}`, error);
     }
@@ -90,9 +92,9 @@ async function attachToWorker(url: string, options: ConnectOptions): Promise<Cli
 const load = () => import("./optional.js");
 
 /**
- * Returns the ways to start the worker, in order of preference: one for all pages if that
- * is allowed, then one for this page. Browsers do not share a worker whose script is of
- * another origin.
+ * Returns the ways to start the worker, in order of preference. If `share` is set, a worker for all
+ * pages comes first, and then one for this page alone. Where there is no SharedWorker, as for a
+ * script of another origin, an elected page runs the worker for all pages.
  */
 function workerCandidates(share: boolean, at: ConnectOptions["workerURL"]): WorkerCandidate[] {
   const moved = at === undefined ? movedByVite(import.meta.url, "worker.js") : undefined;
@@ -109,9 +111,9 @@ function workerCandidates(share: boolean, at: ConnectOptions["workerURL"]): Work
   return [...(share ? shared : []), ...dedicated.map((start) => ({ shared: false, start }))];
 }
 
-// Bundlers find the worker by the expression "new Worker(new URL(…))" and read its
-// options, so both are spelled out each time. The name contains the version, so that
-// a page does not join the worker of an older release in another tab.
+// Bundlers detect a worker by the literal expression "new Worker(new URL(…))" and its options, so
+// each call spells out both. The name contains the version, so that a page does not join the worker
+// of an older release in another tab.
 
 function sharedWorker(at: ConnectOptions["workerURL"]): WorkerPort {
   const worker = at
@@ -142,7 +144,7 @@ function workerPort(pipe: MessagePort | Worker, script: AbstractWorker, close: (
   return port;
 }
 
-/** Makes a location absolute, so that it has the same meaning in the worker. */
+/** Resolves a location against the page, because a worker would resolve it against its script. */
 function absolute(wasm: ConnectOptions["wasm"]): string | BufferSource | WebAssembly.Module | undefined {
   if (typeof wasm === "string") return new URL(wasm, location.href).href;
   return wasm instanceof URL ? wasm.href : wasm;
@@ -156,7 +158,7 @@ function webSocketURL(url: string | URL): string {
   return target.href;
 }
 
-/** Returns the URL without a trailing slash, because request paths begin with one. */
+/** Returns the absolute URL without trailing slashes, because request paths begin with one. */
 function kubernetesURL(url: string | URL): string {
   const target = parseURL(url, "http://127.0.0.1:8001");
   if (!/^https?:$/.test(target.protocol)) throw badRequest(`"${url}" is not the URL of a Kubernetes API; expected "https:" or "http:"`);
@@ -176,8 +178,8 @@ function parseURL(url: string | URL, example: string): URL {
 }
 
 /**
- * Reconnects when the network returns, without waiting for the backoff, and reports when
- * the page is hidden or shown. A page in the back-forward cache counts as hidden.
+ * Makes the client reconnect immediately when the network returns, and informs it when the page is
+ * hidden or shown. A page in the back-forward cache counts as hidden.
  */
 function followPage(client: Client): void {
   if (typeof window !== "object") return;

@@ -1,9 +1,9 @@
 /**
- * The main entry in one file: the module and the worker's script are part of it. For
- * plugins of other programs, and other environments that load a single script. The
- * entry `watchglass/inline`, and `watchglass.iife.js` for classic scripts.
+ * The entry `watchglass/inline`: the main entry in one file, which contains the module and the
+ * worker's script. It is meant for plugins and other environments that load a single script. For
+ * classic scripts, `watchglass.iife.js` has the same contents.
  *
- * Each page has its own engine, in a dedicated worker whose script is a blob, because
+ * Each page has its own engine in a dedicated worker. The script of the worker is a blob, and
  * browsers cannot share such workers.
  */
 import module from "inline:module";
@@ -18,13 +18,19 @@ export type { WatchglassClient } from "./lazy.js";
 export type * from "./types.js";
 export { compareResourceVersions } from "./versions.js";
 
-/** Options of a connection whose files are part of the program. */
+/** The options of a connection, without the locations of files, which the entry contains. */
 export interface InlineOptions extends Omit<ConnectOptions, "worker" | "workerURL" | "wasm"> {
-  /** Where the engine runs: "dedicated" (Worker), or "inline" (this thread; what Node uses). */
+  /**
+   * Where the engine runs: "dedicated" (a Worker; the default on pages), or "inline" (this thread;
+   * the default elsewhere).
+   */
   worker?: "dedicated" | "inline";
 }
 
-/** Connects as `connect` of the main entry. The Content-Security-Policy of a page needs `worker-src blob:`. */
+/**
+ * Connects like `connect` of the main entry. The Content-Security-Policy of a page needs
+ * `worker-src blob:`.
+ */
 export async function connect(url: string | URL, options: InlineOptions = {}): Promise<Watchglass> {
   const worker = options.worker ?? (typeof document === "object" && typeof Worker === "function" ? "dedicated" : "inline");
   return connectTo(url, { ...options, worker, wasm: await bytes(), ...(worker === "dedicated" && { workerURL: workerURL() }) });
@@ -35,12 +41,14 @@ export function createClient(url: string | URL, options: InlineOptions = {}): Wa
   return lazy(() => connect(url, options));
 }
 
-/** Reads a Kubernetes API without a connector, as `connectKubernetes` of the main entry. */
+/**
+ * Connects to a Kubernetes API instead of a connector, like `connectKubernetes` of the main entry.
+ */
 export function connectKubernetes(url: string | URL, options: Omit<InlineOptions, "kubernetes" | "WebSocket"> = {}): Promise<Watchglass> {
   return connect(url, { ...options, kubernetes: true });
 }
 
-/** Returns the module, which is stored as the Base64 text of its gzip. */
+/** Decodes the module, which the build embeds compressed with gzip, as Base64. */
 async function bytes(): Promise<ArrayBuffer> {
   const compressed = Uint8Array.from(atob(module), (char) => char.charCodeAt(0));
   return new Response(new Blob([compressed]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();

@@ -11,16 +11,16 @@ export interface Kind {
   /** "" for the core group. */
   group: string;
   version: string;
-  /** Such as "deployments". */
+  /** The plural name, such as "deployments". */
   plural: string;
-  /** Such as "deployment". */
+  /** The singular name, such as "deployment". */
   singular: string;
-  /** Such as "Deployment". */
+  /** The kind of its objects, such as "Deployment". */
   kind: string;
   namespaced: boolean;
-  /** Such as "deploy". */
+  /** Abbreviations, such as "deploy". */
   shortNames: string[];
-  /** Such as "all". */
+  /** Names for several kinds at once, such as "all". */
   categories: string[];
 }
 
@@ -31,12 +31,15 @@ export interface KindsOptions extends CallOptions {
   fetch?: typeof globalThis.fetch;
 }
 
-/** An error of a request for kinds. It has the members of a `WatchglassError`. */
+/**
+ * The error of {@link listKinds}. It has the members of a `WatchglassError`, but is not an instance
+ * of that class.
+ */
 export interface KindsError extends Error {
   readonly status: Status;
 }
 
-/** The used parts of an aggregated discovery document. */
+/** The parts of an aggregated discovery document that this module reads. */
 interface Discovery {
   items: {
     metadata: { name?: string };
@@ -58,14 +61,14 @@ interface Discovery {
 const accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
 /**
- * Reads the kinds that a connector, an edge or a Kubernetes API offers for list and watch, sorted
- * by resource. They include those of CustomResourceDefinitions. A resource that has several
- * versions is listed in the preferred one.
+ * Returns the kinds that a connector, an edge or a Kubernetes API offers for list and watch, sorted
+ * by resource. They include those of CustomResourceDefinitions. A resource with several versions is
+ * listed once, in the preferred version.
  *
- * With the URL of a connector or an edge, as for `connect`, these are the kinds that it serves. An
- * edge needs the Go worker, which serves its Kubernetes API. The URL can also lead to a Kubernetes
- * API, as for `connectKubernetes`. This requires Kubernetes 1.30 or later. Rejects with a
- * {@link KindsError}.
+ * With the URL of a connector or an edge, as for `connect`, the result contains the kinds that it
+ * serves. An edge needs the Go worker, which serves its Kubernetes API. The URL can also be that of
+ * a Kubernetes API, as for `connectKubernetes`. This requires Kubernetes 1.30 or later. Rejects
+ * with a {@link KindsError}.
  */
 export async function listKinds(url: string | URL, options: KindsOptions = {}): Promise<Kind[]> {
   const { href } = new URL(url, typeof location === "object" ? location.href : undefined);
@@ -76,7 +79,7 @@ export async function listKinds(url: string | URL, options: KindsOptions = {}): 
   const documents = ["/api", "/apis"].map(async (path) => {
     const response = await fetch(base + path, { headers, signal });
     if (!response.ok) throw failed(response.status, `${base}${path} cannot be read: HTTP status ${response.status}`);
-    const found = (await response.json().catch(() => ({}))) as Partial<Discovery>; // an older connector sends its page
+    const found = (await response.json().catch(() => ({}))) as Partial<Discovery>; // an older connector responds with its web page
     if (!found.items) throw failed(501, `${base}${path} is not aggregated discovery: Kubernetes 1.30 or later is expected`);
     return kindsOf(found as Discovery);
   });
@@ -109,8 +112,8 @@ function failed(code: number, message: string): KindsError {
  * `list` does, for example with a 404 if the resource does not exist.
  */
 export async function schemaOf(wg: Watchglass, resource: string, options: CallOptions = {}): Promise<Schema> {
-  // An open collection of the resource may have the schema already. Otherwise, list an object with
-  // a name that is not in use, so that only the schema is loaded.
+  // An open collection of the resource may have the schema already. Otherwise, list the objects
+  // with a name that no object has, so that only the schema is loaded.
   const open = wg.opened().find((one) => one.type === "collection" && one.resource === resource && one.collection.schema);
   if (open?.type === "collection") return open.collection.schema!;
   const collection = wg.collection(resource, { metadataOnly: true, fieldSelector: "metadata.name=0.schema" });

@@ -1,7 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 /**
- * The public types of watchglass. The file contains no code. The entries for readers
- * re-export them.
+ * The public types of watchglass, without code. The main entry and `watchglass/inline` re-export
+ * them.
  */
 import type { CallOptions, Column, KubeObject, ResourceVersion, Schema, Selectors, State, Status } from "./types/objects.js";
 import type { View, ViewOptions } from "./types/views.js";
@@ -9,9 +9,15 @@ import type { View, ViewOptions } from "./types/views.js";
 export type * from "./types/objects.js";
 export type * from "./types/views.js";
 
-/** How current a collection is. Frozen. It is the same object until a property changes. */
+/**
+ * The state of a collection, and the reason for it. The object is frozen. It is replaced only when
+ * a property changes.
+ */
 export interface CollectionStatus {
-  /** While the resource does not exist, the state is `connecting` and {@link error} is a 404. */
+  /**
+   * The state of the collection. While the resource does not exist, it is `connecting`, and
+   * {@link error} is a 404.
+   */
   state: State;
   /**
    * The time of the next reconnect attempt, in milliseconds since the epoch; undefined if
@@ -23,64 +29,69 @@ export interface CollectionStatus {
 }
 
 /**
- * The progress of a collection. Frozen. Every change creates a new object, possibly many
- * times a second.
+ * The progress of a collection. The object is frozen. Every change replaces it, possibly many times
+ * a second.
  */
 export interface CollectionProgress {
   resourceVersion: ResourceVersion;
   /**
-   * When the connector last confirmed that the data is complete, in milliseconds since
-   * the epoch; 0 for never.
+   * The time at which the connector last confirmed that the data is complete, in milliseconds since
+   * the epoch; 0 before the first confirmation.
    */
   lastProgress: number;
   objects: number;
-  /** The number of objects loaded, and an estimate of the total, while syncing. */
+  /**
+   * The number of objects loaded so far, while syncing. {@link total} estimates their final number.
+   */
   loaded: number;
   total: number;
   /**
-   * The number of objects whose body has arrived; 0 without bodies. It is less than
-   * {@link objects} only after {@link CollectionOptions.rowsFirst}.
+   * The number of objects whose bodies have arrived; 0 in a collection without bodies. Bodies
+   * arrive later than their objects only with {@link CollectionOptions.rowsFirst}.
    */
   bodies: number;
 }
 
 export interface CollectionOptions extends Selectors {
-  /** Load rows and metadata only, without bodies. */
+  /** Whether to load only rows and metadata, without bodies. Default false. */
   metadataOnly?: boolean;
   /**
-   * Load all rows before the bodies. Views, sorting and counts are complete as soon as the rows
-   * are. {@link Collection.get} requests the body of its object before others. It rejects after
-   * 10 s if the body does not arrive. Watches and lists with bodies start when all bodies have
-   * arrived. If the memory limit is reached first, the collection continues without bodies, and
-   * {@link CollectionStatus.error} has the reason.
+   * Whether to load all rows before the bodies. Views, including their order and counts, are
+   * complete as soon as all rows are loaded. {@link Collection.get} requests the body of its object
+   * ahead of the others, and rejects if the body does not arrive within 10 s. Watches and lists
+   * with bodies start when all bodies have arrived. If the memory limit is reached first, the
+   * collection continues without bodies, and {@link CollectionStatus.error} has the reason.
    */
   rowsFirst?: boolean;
   /**
-   * The columns of the objects, instead of those of well-known resources and definitions:
-   * the name of each column, the kind of its cells, and their JSONPath. A connector computes
-   * them from the bodies, also with {@link metadataOnly}. If it cannot, the collection closes
-   * with the cause `ColumnsUnsupported`. A connector has no printers for chosen columns, and
-   * cuts texts of more than 1024 bytes.
+   * The columns of the objects. They replace the default columns, which come from a built-in
+   * catalog or from the CustomResourceDefinition. Each has a name, the kind of its cells, and the
+   * JSONPath of their values. A connector computes the cells from the bodies, even with
+   * {@link metadataOnly}. If it does not support that, the collection closes with the cause
+   * `ColumnsUnsupported`. A connector accepts no printers in these columns, and truncates texts to
+   * 1024 bytes.
    *
-   * Columns with the printer `join` do not replace the columns of the objects, but are added to
-   * them. They show the column of the object with the same key in another resource, and `path`
-   * names both: `"metrics.k8s.io/v1beta1/pods CPU"`. Only views have them. All joined columns must
-   * be of one resource, which is opened with the rights of the user. While it cannot be read, cells
-   * are null, the state is that of the objects, and {@link CollectionStatus.error} has the reason
-   * and the cause `JoinUnavailable`.
+   * Columns with the printer `join` are added to the columns of the objects, instead of replacing
+   * them. Each shows a column of another resource, taken from the object with the same key. Its
+   * `path` consists of that resource and the column: `"metrics.k8s.io/v1beta1/pods CPU"`. Only
+   * views contain joined columns. They must all be of one resource, which is opened with the rights
+   * of the user. While that resource cannot be read, the joined cells are null, and
+   * {@link CollectionStatus.error} has the reason with the cause `JoinUnavailable`. The state is
+   * still that of the objects.
    *
-   * Columns with the printer `children` count the objects below a row. `path` has the resources
-   * from the top to these objects, separated by commas. A column of kind `integer` shows the number
-   * of objects: `"apps/v1/replicasets,v1/pods"` of a Deployment. If a space and the name of a
-   * column of the objects follow, a column of kind `string` shows their number by value:
-   * `"apps/v1/replicasets,v1/pods Status"` is `Running 3, Pending 1`. The resources are read like
-   * those of joined columns.
+   * Columns with the printer `children` count the objects that a row owns, directly or through
+   * other objects. Their `path` lists the resources on the way down to the counted objects,
+   * separated by commas. For a Deployment, `"apps/v1/replicasets,v1/pods"` with the kind `integer`
+   * shows the number of pods. If the path ends with a space and a column of the counted objects, a
+   * column of kind `string` shows their number for each value: `"apps/v1/replicasets,v1/pods
+   * Status"` shows `Running 3, Pending 1`. The resources are opened like those of joined columns.
    */
   columns?: readonly (Pick<Column, "name" | "kind" | "path"> & Partial<Column>)[];
   /**
-   * Stored chunks of {@link Collection.snapshot}: those of a complete state, followed by
-   * those of later changes. The collection starts with that state, reports how old it is,
-   * and resumes from there. See {@link Collection.restored}.
+   * The stored chunks of {@link Collection.snapshot}: those of a complete state, followed by those
+   * of later changes. The collection starts with the stored state, reports in
+   * {@link Collection.progress} how old it is, and resumes from its position. See
+   * {@link Collection.restored}.
    */
   restore?: Iterable<Uint8Array>;
 }
@@ -88,14 +99,14 @@ export interface CollectionOptions extends Selectors {
 /** The point in a history up to which a stored state is complete. */
 export interface Position {
   resourceVersion: ResourceVersion;
-  /** Identifies the history of the resource version, such as an etcd cluster. */
+  /** Identifies the history to which {@link resourceVersion} belongs, such as an etcd cluster. */
   clusterID: string;
 }
 
 export interface SnapshotOptions extends CallOptions {
   /**
-   * The position of the stored state. The snapshot then contains the changes since that
-   * position, if they are available.
+   * The position of the state that is already stored. The snapshot then contains only the changes
+   * since that position. If these are no longer available, it contains the complete state.
    */
   since?: Position | undefined;
   /**
@@ -113,13 +124,13 @@ export interface SnapshotChunk {
    */
   data: Uint8Array;
   /**
-   * True if the snapshot replaces all stored chunks. False if it contains the changes since
-   * {@link SnapshotOptions.since}, and must be appended.
+   * True if the snapshot replaces all stored chunks. False if it contains only the changes since
+   * {@link SnapshotOptions.since}, which must be appended.
    */
   whole: boolean;
-  /** True for the last chunk. An incomplete snapshot is not usable. */
+  /** Whether this is the last chunk. A snapshot without its last chunk cannot be restored. */
   last: boolean;
-  /** The position of the state, in the last chunk. */
+  /** The position of the state; undefined except in the last chunk. */
   position: Position | undefined;
 }
 
@@ -130,23 +141,29 @@ export interface WatchOptions extends Selectors {
   allowWatchBookmarks?: boolean;
   timeoutSeconds?: number;
   /**
-   * The behavior if the loop over the events is slow.
-   * - `"stall"` (default): the watch pauses, and continues at the same event. If the history has evicted that event, it ends with a 410. See {@link ConnectOptions.maxHistory}.
-   * - `"conflate"`: the watch skips to the latest state of each object.
+   * The behavior of the watch if the loop reads events more slowly than they arrive.
+   * - `"stall"` (default): the watch pauses, and later continues with the next event. If the
+   *   history no longer has that event, the watch ends with a 410. See
+   *   {@link ConnectOptions.maxHistory}.
+   * - `"conflate"`: the watch skips intermediate states, and delivers the latest state of each
+   *   object.
    * - `"terminate"`: the watch ends with a 410 when its queue is full, as in Kubernetes.
    */
   policy?: "stall" | "terminate" | "conflate";
-  /** The maximum number of undelivered events taken from the engine. Default 1000. */
+  /** The maximum number of events that wait here until the loop reads them. Default 1000. */
   credit?: number;
   /**
-   * Whether `MODIFIED` events have the object before the change. It is decoded when it is first
+   * Whether `MODIFIED` events also have the object before the change. It is decoded only when it is
    * read. Default false.
    */
   previous?: boolean;
   signal?: AbortSignal;
 }
 
-/** An event of a watch. Kubernetes' ERROR events are thrown as a {@link WatchglassError}. */
+/**
+ * An event of a watch. ERROR events of Kubernetes are not among them: the loop throws a
+ * {@link WatchglassError} instead.
+ */
 export type WatchEvent<T extends object = KubeObject> =
   | {
       type: "ADDED" | "MODIFIED" | "DELETED";
@@ -162,26 +179,31 @@ export type WatchEvent<T extends object = KubeObject> =
   | { type: "BOOKMARK"; resourceVersion: ResourceVersion; initialEventsEnd: boolean };
 
 /**
- * Why a watch ended. The loop over its events ends normally for the first two. For the
- * others it throws a {@link WatchglassError} whose `status.cause` is the reason, unless
- * the status has a more specific cause.
- * - `Closed`: the program left the loop, or aborted the signal, which throws the signal's reason.
- * - `Timeout`: `timeoutSeconds` have passed.
+ * The reason for which a watch ended. After `Closed` and `Timeout`, the loop over its events ends
+ * normally. After any other reason, the loop throws a {@link WatchglassError} whose `status.cause`
+ * is the reason, unless the status has a more specific cause.
+ * - `Closed`: the program left the loop or aborted the signal. After an abort, the loop throws the
+ *   signal's reason.
+ * - `Timeout`: the watch was open for `timeoutSeconds`.
  * - `CollectionClosed`: the collection or the connection was closed.
- * - `EngineReplaced`: the engine failed, and the watch cannot continue in the new one. 410.
- * - `Refused`: the watch could not start. The code is 410 for a resource version that is too old, 504 for one that did
- *   not arrive in time, and 400 for invalid options. It is 403 while the collection is refused, and 404 while its
- *   resource does not exist.
- * - `SlowConsumer`: the queue of a watch with the policy `"terminate"` was full. 410.
- * - `Overtaken`: the history evicted the next event of the watch while it stalled. 410.
- * - `HistoryLost`: the source lost the history of the resource version, or is a different one. 410.
- * - `Corrupt`: the restored state of the collection is corrupt. 410.
+ * - `EngineReplaced`: the engine failed, and the engine that replaced it cannot continue the watch
+ *   (410).
+ * - `Refused`: the watch could not start. The code is 410 for a resource version that is too old,
+ *   504 for one that the collection did not reach in time, and 400 for invalid options. It is 403
+ *   while reading the collection is forbidden, and 404 while its resource does not exist.
+ * - `SlowConsumer`: the queue of a watch with the policy `"terminate"` was full (410).
+ * - `Overtaken`: the history evicted the next event of the watch while the watch was paused (410).
+ * - `HistoryLost`: the source lost the history of the resource version, or a different source
+ *   replaced it (410).
+ * - `Corrupt`: the restored state of the collection is corrupt (410).
  */
 export type WatchEnd = "Closed" | "Timeout" | "CollectionClosed" | "EngineReplaced" | "Refused" | "SlowConsumer" | "Overtaken" | "HistoryLost" | "Corrupt";
 
 /** A watch. Each loop over its events starts a new watch with the same options. */
 export interface Watch<T extends object = KubeObject> extends AsyncIterable<WatchEvent<T>> {
-  /** Why the last loop ended; undefined before that. */
+  /**
+   * The reason for which the last loop ended; undefined while it runs, and before the first loop.
+   */
   readonly end: WatchEnd | undefined;
 }
 
@@ -199,13 +221,17 @@ export interface ListResult<T extends object = KubeObject> {
   remainingItemCount?: number;
 }
 
-/** A resource, or part of one, that the engine keeps up to date. */
+/** An open resource, or the part of it that selectors choose. The engine keeps it up to date. */
 export interface Collection<T extends object = KubeObject> {
   readonly status: CollectionStatus;
   readonly progress: CollectionProgress;
   /** Undefined until the first sync. */
   readonly schema: Schema | undefined;
-  /** Calls a listener after every change of {@link status} or {@link schema}, at most once per animation frame. Returns a function that unsubscribes. Bound to the collection. */
+  /**
+   * Calls a listener after every change of {@link status} or {@link schema}, at most once per
+   * animation frame. Returns a function that unsubscribes. The function needs no `this`, so it can
+   * be passed on its own.
+   */
   readonly subscribe: (listener: () => void) => () => void;
   /** Like {@link subscribe}, for changes of {@link progress}. */
   readonly subscribeProgress: (listener: () => void) => () => void;
@@ -215,11 +241,12 @@ export interface Collection<T extends object = KubeObject> {
    */
   onObjectError(listener: (key: string, status: Status) => void): () => void;
   /**
-   * Resolves when the collection is live for the first time. Rejects when the collection is closed.
-   * It stays pending while the collection is `forbidden`, after a 401 or a 403, and while its
-   * resource does not exist (404). The collection tries again, so a sign-in, a granted right or the
-   * installation of the resource resolves it. Programs that must not wait observe {@link status}.
-   * {@link View.ready}, {@link get} and {@link list} reject instead of waiting.
+   * Resolves when the collection is live for the first time. Rejects if the collection is closed
+   * before that. The promise stays pending while the state is `forbidden`, after a 401 or a 403,
+   * and while the resource does not exist (404). The collection keeps trying, so the promise can
+   * still resolve, for example after a sign-in or when the resource is installed. Programs that
+   * must not wait observe {@link status}. {@link View.ready}, {@link get} and {@link list} reject
+   * instead of waiting.
    */
   readonly synced: Promise<void>;
   /**
@@ -231,12 +258,12 @@ export interface Collection<T extends object = KubeObject> {
   readonly restored: Promise<void>;
   /**
    * Reads the state in chunks for persistence: the complete state, or the changes since
-   * the last snapshot. The collection may change meanwhile. Together the chunks contain
-   * the state at the position of the last chunk.
+   * {@link SnapshotOptions.since}. The collection may change while the chunks are read. Together
+   * they contain the state at the position of the last chunk.
    *
-   * Throws a 503 if the collection has no state yet. Throws a 410 if the collection is
-   * relisted meanwhile, or changes faster than the chunks are read. Take a new
-   * snapshot then.
+   * Throws a 503 if the collection has no state yet. Throws a 410 if the collection is relisted
+   * while the chunks are read, or changes faster than they are read. The caller must then start a
+   * new snapshot.
    */
   snapshot(options?: SnapshotOptions): AsyncIterable<SnapshotChunk>;
   watch(options?: WatchOptions): Watch<T>;
@@ -253,13 +280,17 @@ export interface Collection<T extends object = KubeObject> {
 }
 
 export interface ObjectOptions {
-  /** The owner of the reference, reported by {@link Watchglass.inspect}. Default: none. */
+  /**
+   * The name of the part of the program that holds the reference. {@link Watchglass.opened} reports
+   * it. Default: none.
+   */
   owner?: string;
 }
 
 /**
- * A reference to one object. The object is kept up to date while a reference exists. An open
- * collection that contains the object supplies it. Otherwise the reference has its own watch.
+ * A reference to one object. The engine keeps the object up to date while it is referenced. If an
+ * open collection contains the object, no further watch is needed. Otherwise the engine watches the
+ * single object.
  *
  * Close the handle after use, or declare it with `using`. An unreferenced handle is
  * closed when it is garbage-collected, which may be late or never. A handle with
@@ -268,8 +299,8 @@ export interface ObjectOptions {
  */
 export interface ObjectHandle<T extends object = KubeObject> {
   /**
-   * The latest known version, frozen; the same object as long as it is unchanged.
-   * Undefined if the object does not exist or is not known yet.
+   * The latest known version, frozen. The value is replaced only when the version changes. It is
+   * undefined if the object does not exist or is not known yet.
    */
   readonly current: T | undefined;
   /** Whether the object exists; undefined until that is known. */
@@ -284,8 +315,9 @@ export interface ObjectHandle<T extends object = KubeObject> {
    */
   readonly ready: Promise<void>;
   /**
-   * Calls a listener after every change of the members above, at most once per animation
-   * frame. Returns a function that unsubscribes. Bound to the handle.
+   * Calls a listener after every change of {@link current}, {@link exists}, {@link state} or
+   * {@link error}, at most once per animation frame. Returns a function that unsubscribes. The
+   * function needs no `this`, so it can be passed on its own.
    */
   readonly subscribe: (listener: () => void) => () => void;
   /**
@@ -309,45 +341,46 @@ export interface ConnectOptions extends CallOptions {
    */
   token?: string | (() => string | Promise<string>);
   /**
-   * The module: a URL, bytes, or a compiled module. Default: the file next to the
-   * package. With a compiled module the engine is dedicated, because compiled modules
-   * cannot be shared.
+   * The module: a URL, bytes, or a compiled module. Default: `watchglass.wasm` next to the
+   * package's scripts. With a compiled module the page has its own engine, because a SharedWorker
+   * cannot receive compiled modules.
    */
   wasm?: URL | string | BufferSource | WebAssembly.Module;
   /**
    * Where the engine runs: "shared" (one worker for all pages: a SharedWorker, or the Worker of an
    * elected page where there are none), "dedicated" (a Worker of this page), or "inline" (this
    * thread, as in Node). Where no worker can be shared, "shared" has the effect of "dedicated".
+   * Default: "shared" on pages, and "inline" elsewhere.
    */
   worker?: "shared" | "dedicated" | "inline";
   /**
-   * The URL of the worker script. Default: the file next to the package. A script of
-   * another origin runs in the Worker of an elected page, because browsers have no
-   * SharedWorker for it. A page with Trusted Types passes a TrustedScriptURL.
+   * The URL of the worker script. Default: `worker.js` next to the package's scripts. A script of
+   * another origin runs in the Worker of an elected page, because browsers have no SharedWorker for
+   * it. A page with Trusted Types passes a TrustedScriptURL.
    */
   workerURL?: URL | string | TrustedScriptURL;
   /**
-   * The memory limit for objects in bytes. Default 512 MiB. If pages share an engine, the
-   * first page decides.
+   * The memory limit for objects in bytes. Default 512 MiB. If pages share an engine, the value of
+   * the first page applies.
    */
   maxBytes?: number;
   /**
-   * The number of changes that each collection retains for watches that stall or resume.
-   * Default 1024. If pages share an engine, the first page decides.
+   * The number of changes that each collection retains for watches that stall or resume. Default
+   * 1024. If pages share an engine, the value of the first page applies.
    */
   maxHistory?: number;
   /**
-   * How long all pages that share the engine must be hidden until it closes its
-   * connections, in milliseconds. A visible page resumes them. Default 60,000; Infinity
-   * for never. The first page decides.
+   * The time in milliseconds after which an engine closes its connections when all of its pages are
+   * hidden. It connects again when a page becomes visible. Default 60,000; Infinity keeps the
+   * connections. The value of the first page applies.
    */
   pauseMillis?: number;
   /**
-   * Identifies the user. Pages share an engine, and the data that its token may read, if
-   * URL and identity are equal. The default depends on the token. A string is the
-   * identity itself. JWTs from a token function are identified by their issuer and
-   * subject. Other functions are unique to this page. Pages without a token share one
-   * identity.
+   * Identifies the user. Pages with the same URL and identity share an engine, and the data that
+   * its token may read. The default depends on the token. A token that is a string is itself the
+   * identity. If a token function returns JWTs, their issuer and subject are the identity. With any
+   * other token function, the page shares its engine with no other page. Pages without a token
+   * share one identity.
    */
   identity?: string;
   /**
@@ -356,27 +389,30 @@ export interface ConnectOptions extends CallOptions {
    * Secrets are never stored. `maxBytes` limits all stored states of the origin; default 256 MiB.
    * Call `clearPersisted` of `watchglass/persistence` when the user signs out. Requires a known
    * user (see {@link identity}), IndexedDB and a secure context. Elsewhere, such as in Node, states
-   * are not stored, and a warning is logged. The first page decides. Default false.
+   * are not stored, and a warning is logged. The value of the first page applies. Default false.
    */
   persist?: boolean | { maxBytes?: number };
   /**
-   * The URL leads to a Kubernetes API, which is read without a connector. See
+   * Whether the URL is that of a Kubernetes API, which the engine reads without a connector. See
    * `connectKubernetes`.
    */
   kubernetes?: boolean;
   /**
-   * For inline engines: the function that sends requests to Kubernetes, for example one
-   * that trusts the cluster's certificate. Outside of browsers it also finds out why a
-   * WebSocket was refused. Default: the platform's fetch.
+   * For inline engines: the function that sends requests to Kubernetes, for example one that trusts
+   * the cluster's certificate. Outside of browsers, it also requests the reason after a WebSocket
+   * was refused. Default: the platform's fetch.
    */
   fetch?: typeof globalThis.fetch;
-  /** For inline engines on platforms without WebSocket. Default: the WebSocket of the package `ws`. */
+  /**
+   * For inline engines: the WebSocket class. Default: the one of the platform, or in Node versions
+   * without one that of the package `ws`.
+   */
   WebSocket?: new (url: string, protocols: string[]) => WebSocket;
 }
 
 /**
  * A resource that this client has open. {@link Watchglass.inspect} uses the same IDs. `of` is the
- * ID of the collection of a view or watch.
+ * ID of the collection to which a view or watch belongs.
  */
 export type Opened =
   | { type: "collection"; id: number; resource: string; options: CollectionOptions; collection: Collection }
@@ -387,18 +423,25 @@ export type Opened =
 /**
  * How current the data of a client is: the worst state of the collections and objects that it has
  * open. A resource that is refused (403) or absent (404) counts as live, because the connection
- * works; its own status has the error. Frozen. It is the same object until a property changes.
+ * works; its own status has the error. The object is frozen. It is replaced only when a property
+ * changes.
  */
 export type ClientStatus =
   /** Nothing is open, so no connection is needed. */
   | { readonly state: "idle" }
-  /** A resource has not been read yet. If the last attempt failed, `error` has the reason. */
+  /**
+   * At least one resource has not been read yet. If the last attempt failed, `error` has the
+   * reason.
+   */
   | { readonly state: "connecting"; readonly error?: Status; readonly nextAttempt?: number }
   /** Objects are being loaded. */
   | { readonly state: "syncing" }
   /** Everything is up to date. */
   | { readonly state: "live" }
-  /** The connection is lost, or all pages are hidden. {@link Watchglass.reconnect} does not wait for the next attempt. */
+  /**
+   * The connection is lost, or was closed because all pages are hidden.
+   * {@link Watchglass.reconnect} makes the next attempt immediately.
+   */
   | { readonly state: "reconnecting"; readonly error?: Status; readonly nextAttempt?: number }
   /** The data may be outdated, because it was not confirmed recently. */
   | { readonly state: "stale"; readonly error?: Status; readonly nextAttempt?: number }
@@ -407,15 +450,21 @@ export type ClientStatus =
   /** The program closed the client, or its engine cannot run. */
   | { readonly state: "closed"; readonly error: Status };
 
-/** A connection to a connector, shared by everything opened on it. */
+/**
+ * A client of a connector or a Kubernetes API. Everything that is opened on it shares its engine.
+ */
 export interface Watchglass {
   readonly status: ClientStatus;
-  /** Calls a listener after every change of {@link status}, at most once per animation frame. Returns a function that unsubscribes. Bound to the client. */
+  /**
+   * Calls a listener after every change of {@link status}, at most once per animation frame.
+   * Returns a function that unsubscribes. The function needs no `this`, so it can be passed on its
+   * own.
+   */
   readonly subscribe: (listener: () => void) => () => void;
   collection<T extends object = KubeObject>(resource: string, options?: CollectionOptions): Collection<T>;
-  /** Takes a reference to one object: `wg.object("v1/configmaps", "ns/name")`. */
+  /** Returns a new reference to one object: `wg.object("v1/configmaps", "ns/name")`. */
   object<T extends object = KubeObject>(resource: string, key: string, options?: ObjectOptions): ObjectHandle<T>;
-  /** Returns statistics of the engine, such as "collection.1.objects". */
+  /** Returns the statistics of the engine by name, such as "collection.1.objects". */
   inspect(options?: CallOptions): Promise<Record<string, number>>;
   /** Returns the open resources of this client, in the order of opening. */
   opened(): Opened[];

@@ -1,4 +1,4 @@
-/** Objects and their schema, errors, and common parts of calls and queries. */
+/** Types of objects, schemas and errors, and the options that calls and queries share. */
 
 /** A resource version: an unsigned 64-bit integer as a decimal string. */
 export type ResourceVersion = string;
@@ -14,8 +14,8 @@ export interface Status {
   cause?: string;
   retryAfterSeconds?: number;
   /**
-   * On a 410 for a continue token: the token that continues at the same key with the
-   * latest state.
+   * With a 410 for an expired continue token: a token that continues the list at the same key, in
+   * the latest state.
    */
   continue?: string;
 }
@@ -31,8 +31,8 @@ export interface ObjectMeta {
 }
 
 /**
- * Any Kubernetes object. Type parameters replace it by a more specific type, such as
- * V1Pod.
+ * Any Kubernetes object. Programs can pass a more specific type, such as V1Pod, as a type
+ * parameter.
  */
 export interface KubeObject {
   apiVersion: string;
@@ -41,7 +41,7 @@ export interface KubeObject {
   [member: string]: unknown;
 }
 
-/** A table cell. Dates are milliseconds since the epoch, and durations milliseconds. */
+/** A table cell. Dates are in milliseconds since the epoch, and durations in milliseconds. */
 export type Cell = string | number | boolean | null;
 
 export interface Column {

@@ -2,7 +2,10 @@
 /** Views: their queries, their rows and their state. */
 import type { CallOptions, Cell, ResourceVersion, Selectors, Status } from "./objects.js";
 
-/** A row of a view. Frozen. The same object as long as the row is unchanged. */
+/**
+ * A row of a view: an object without its body. Rows are frozen. An unchanged row remains the same
+ * JavaScript object.
+ */
 export interface Row {
   /** "namespace/name", or "name" for a cluster-scoped object. */
   key: string;
@@ -11,68 +14,81 @@ export interface Row {
   uid: string;
   /** The UID of the owner, if any: of the controller, or else of the first owner reference. */
   owner: string | undefined;
-  /** The owner with its kind and name. Undefined if there is none, or if the connector does not have them. */
+  /**
+   * The owner with its kind and name. Undefined if the object has no owner, or if the connector
+   * does not send the kind and name of owners.
+   */
   ownerReference: Readonly<OwnerReference> | undefined;
   /** The time of creation, in milliseconds since the epoch. */
   creationTime: number | undefined;
-  /** The time of the deletion of an object that still exists, such as a pod that terminates. */
+  /**
+   * The `deletionTimestamp` of an object that is being deleted, such as a terminating pod, in
+   * milliseconds since the epoch.
+   */
   deletionTime: number | undefined;
   resourceVersion: ResourceVersion;
   labels: Readonly<Record<string, string>>;
-  /** In the order of {@link Schema.fields}. */
+  /** The values of the fields, in the order of {@link Schema.fields}. */
   fields: readonly string[];
-  /** In the order of {@link Schema.columns}. */
+  /** The cells, in the order of {@link Schema.columns}. */
   columns: readonly Cell[];
   /**
-   * The time of the last event of each column that counts events, such as the restarts
-   * of a pod. It is in milliseconds since the epoch, by the number of the column.
+   * The times of the last events in columns that count events, such as the restarts of a pod. The
+   * keys are indices of {@link columns}, and the values milliseconds since the epoch.
    */
   times: Readonly<Record<number, number>>;
-  /**
-   * The columns by name, such as `cells.Restarts`. Frozen. A row always returns the same object.
-   */
+  /** The cells by the name of their column, such as `cells.Restarts`. The object is frozen. */
   readonly cells: Readonly<Record<string, Cell>>;
 }
 
 /** Identifies the owner of an object. */
 export interface OwnerReference {
-  /** Such as "ReplicaSet". */
+  /** The kind of the owner, such as "ReplicaSet". */
   kind: string;
   name: string;
   uid: string;
 }
 
-/** The number of rows of a view by value. Frozen. */
+/** The number of rows of a view for each value of a column, field or label. Frozen. */
 export interface Facet {
-  /** The most frequent values, sorted by value. */
+  /** The most frequent values with their numbers of rows, sorted by value. */
   values: ReadonlyArray<readonly [value: string, rows: number]>;
-  /** The number of further values, and of the rows with them. */
+  /**
+   * The number of values that are not in {@link values}. {@link otherRows} is the number of rows
+   * with them.
+   */
   otherValues: number;
   otherRows: number;
 }
 
 /** The groups of a view with the most rows, at most 1000. Frozen. */
 export interface Groups {
-  /** Sorted by their values. */
+  /** The groups, sorted by their values. */
   values: readonly Group[];
-  /** The number of further groups, and of their rows. */
+  /**
+   * The number of groups that are not in {@link values}. {@link otherRows} is the number of their
+   * rows.
+   */
   otherValues: number;
   otherRows: number;
 }
 
-/** The rows of a view that have the same values. */
+/** The rows of a view that have equal values of {@link ViewOptions.groupBy}. */
 export interface Group {
   /**
-   * In the order of {@link ViewOptions.groupBy}, as texts: "" for no value, milliseconds for
-   * times. The second value is "" if rows are grouped by one name.
+   * The values as texts, in the order of {@link ViewOptions.groupBy}: "" for no value, and
+   * milliseconds since the epoch for times. The second value is "" if rows are grouped by one name.
    */
   values: readonly [string, string];
   rows: number;
-  /** In the order of {@link ViewOptions.aggregates}. */
+  /** The aggregates, in the order of {@link ViewOptions.aggregates}. */
   aggregates: readonly Aggregate[];
 }
 
-/** Summarizes the numbers of the rows of a group. All members are 0 if no row has a number. */
+/**
+ * A summary of one column, field or label over the rows of a group. All members are 0 if no row has
+ * a number.
+ */
 export interface Aggregate {
   /** The number of rows that have a number. The average is `sum / count`. */
   count: number;
@@ -81,7 +97,7 @@ export interface Aggregate {
   max: number;
 }
 
-/** The window of a view at one point in time. Frozen. Every change creates a new one. */
+/** The window of a view at one point in time. The object is frozen. Every change replaces it. */
 export interface ViewSnapshot {
   rows: readonly Row[];
   /** The number of matching rows, inside and outside of the window. */
@@ -101,13 +117,22 @@ export interface ViewSnapshot {
 
 /** A sort key of a view. */
 export interface SortKey {
-  /** A column, a field, `"name"`, `"namespace"`, `"owner"` (a UID), or a label such as `"labels[app]"`. */
+  /**
+   * The name to sort by: a column, a field, `"name"`, `"namespace"`, `"owner"` (a UID), or a label
+   * such as `"labels[app]"`.
+   */
   by: string;
-  /** Default: ascending. Dates ascend by age, youngest first. */
+  /**
+   * Whether the order is descending. Default false. Dates are ordered by age, so the youngest come
+   * first in ascending order.
+   */
   descending?: boolean;
   /** Where rows without a value are placed. Default: first in ascending order, last in descending order, and the reverse for dates. */
   nulls?: "first" | "last";
-  /** Compare texts by bytes. By default numbers in texts compare by value, so that node-2 precedes node-10. */
+  /**
+   * Whether texts compare byte by byte. By default, numbers in texts compare by value, so that
+   * node-2 precedes node-10.
+   */
   lexical?: boolean;
 }
 
@@ -120,10 +145,10 @@ export type ConditionValue = string | number | boolean | Date;
  *     "restarts > 3 and (status ~ Crash or not ready)"
  *     { and: [["restarts", ">", 3], { or: [["status", "~", "Crash"], { not: ["ready"] }] }] }
  *
- * `~` means: contains, ignoring case. `===` compares with the text of a value as in
- * {@link Group.values}, and `==` is `=`. A name alone is true for `true`, for numbers other
- * than 0, and for complete ratios such as 2/2. Dates are compared with times (`2026-11-23`)
- * or with ages (`5m`, `2d`): `age < 1h`.
+ * `~` tests whether a text contains another, ignoring case. `===` compares with the text of a value
+ * as in {@link Group.values}, and `==` means the same as `=`. A name without an operator matches
+ * `true`, numbers other than 0, and complete ratios such as 2/2. Dates are compared with times
+ * (`2026-11-23`) or with ages (`5m`, `2d`): `age < 1h`.
  */
 export type Condition =
   | string
@@ -144,7 +169,7 @@ export interface Anchor {
 }
 
 export interface ViewOptions extends Selectors {
-  /** Several namespaces instead of one. Empty for all. */
+  /** The namespaces of the rows; empty for all. It cannot be combined with {@link namespace}. */
   namespaces?: readonly string[];
   /**
    * Words that a row contains in its name, namespace, labels (as `key=value`) and text
@@ -155,20 +180,21 @@ export interface ViewOptions extends Selectors {
   /** A condition on columns, fields and labels. */
   where?: Condition;
   /**
-   * The UID of the owner that rows have: their controller, or else the first of their
-   * owner references. The owner need not exist.
+   * The UID of an owner. Only its objects are rows of the view. The owner of an object is its
+   * controller, or else its first owner reference. The owner need not exist.
    */
   ownedBy?: string;
   /**
-   * Also includes the objects whose owner is below {@link ownedBy}, at any depth. Owners are
-   * found in the collections that this client has open: the pods of a deployment need the
-   * collections of pods and of replica sets. Default: false.
+   * Whether to include objects at any depth below {@link ownedBy}, not only those that it owns
+   * directly. The owners in between are found only in collections that this client has open. The
+   * pods of a Deployment, for example, require the collections of pods and of ReplicaSets. Default
+   * false.
    */
   recursive?: boolean;
   /**
-   * The order of the rows: one sort key or several, as text such as `"-restarts, name"` or
-   * as an array. Rows with equal values are in the order of the next key, and finally of
-   * their object keys. Default: by object key.
+   * The order of the rows: one sort key or several, as text such as `"-restarts, name"` or as an
+   * array. Rows with equal values are ordered by the next sort key, and finally by their object
+   * keys. Default: by object key.
    */
   sort?: string | readonly (string | SortKey)[];
   /** The position of the first row of the window. Default 0. */
@@ -176,18 +202,18 @@ export interface ViewOptions extends Selectors {
   /** Default 100. */
   limit?: number;
   /**
-   * An object at whose position in the order the window stays. It replaces {@link offset}. Rows
-   * that are inserted or deleted above it change {@link ViewSnapshot.offset} and not the window. If
-   * the object changes or is deleted later, the window does not follow. If the collection does not
-   * have the object, the window is at `offset`.
+   * Keeps the window at the position of an object, instead of at {@link offset}. Rows that are
+   * inserted or deleted above the object change {@link ViewSnapshot.offset}, but not the rows of
+   * the window. If the object itself changes or is deleted later, the window stays in place. If the
+   * collection does not have the object, the window is at `offset`.
    */
   anchor?: Anchor | undefined;
   /**
-   * The names whose values are counted, as in {@link SortKey.by}, at most 16. A facet
-   * reports the `limit` most frequent values, by default 100 and at most 1000. It includes
-   * the rows that are excluded only by parts of {@link where} that concern just this name.
-   * With a `width`, it is a histogram: it counts numbers by intervals of this width, named
-   * after their start. The width is a whole number, for times in milliseconds.
+   * The names, as in {@link SortKey.by}, whose values are counted, at most 16. A facet reports the
+   * `limit` most frequent values, by default 100 and at most 1000. It ignores the conditions of
+   * {@link where} that concern only its own name, so that users can choose further values. With a
+   * `width`, the facet is a histogram: it counts numbers in intervals of this width, each named by
+   * its start. The width is a whole number, for times in milliseconds.
    */
   facets?: readonly (string | { by: string; limit?: number; width?: number })[];
   /**
@@ -196,9 +222,8 @@ export interface ViewOptions extends Selectors {
    */
   groupBy?: readonly string[];
   /**
-   * The names whose numbers are summed up by group, at most 8. A text is used if it is a
-   * quantity such as 512Mi, and a time is used in milliseconds. Numbers beyond 2^62 are
-   * ignored.
+   * The names whose numbers are summarized for each group, at most 8. A text counts if it is a
+   * quantity such as 512Mi, and a time counts in milliseconds. Numbers beyond 2^62 are ignored.
    */
   aggregates?: readonly string[];
 }
@@ -226,14 +251,22 @@ export interface View {
    */
   readonly error: Status | undefined;
   readonly snapshot: ViewSnapshot;
-  /** Calls a listener after every change of {@link snapshot}, {@link state} or {@link error}, at most once per animation frame. Returns a function that unsubscribes. Bound to the view. */
+  /**
+   * Calls a listener after every change of {@link snapshot}, {@link state} or {@link error}, at
+   * most once per animation frame. Returns a function that unsubscribes. The function needs no
+   * `this`, so it can be passed on its own.
+   */
   readonly subscribe: (listener: () => void) => () => void;
-  /** Moves the window. An anchor is as in {@link ViewOptions.anchor}; without one, the window stays at the offset. */
+  /**
+   * Moves the window, and keeps the query. The anchor is as in {@link ViewOptions.anchor}; without
+   * one, the window stays at the offset.
+   */
   move(offset: number, limit: number, anchor?: Anchor): void;
   /**
-   * Replaces the query. The rows of the old query stay until the new ones arrive. Rejects
-   * with a {@link WatchglassError} if a selector or column is invalid. The old query then
-   * stays. A signal ends the wait, and the view keeps the new query.
+   * Replaces the query, and resolves when its first rows arrive. The rows of the old query stay
+   * until then. If the new query is invalid, the promise rejects with a {@link WatchglassError},
+   * and the view keeps the old query. A signal only ends the wait, and the view keeps the new
+   * query.
    */
   query(options: ViewOptions, call?: CallOptions): Promise<void>;
   /**
