@@ -3,7 +3,7 @@ import type { ClientStatus, CollectionStatus, Opened } from "./types.js";
 /** The states of a client with open resources, from best to worst. */
 const states: readonly string[] = ["idle", "live", "syncing", "connecting", "reconnecting", "stale", "unauthorized"];
 
-/** Returns the worst state of a client's open collections and objects, as a frozen object. */
+/** Returns the status of the open collection or object with the worst state, as a frozen object. */
 export function clientStatus(opened: readonly Opened[]): ClientStatus {
   let worst: { state: string } = { state: "idle" };
   for (const one of opened) {

@@ -1,5 +1,5 @@
-// A cache of all objects of a collection, for adapters. A watch feeds it, and it computes
-// the differences after a new list.
+// A cache of all objects of a collection, for adapters. A watch feeds the cache. After a new list,
+// the cache computes the differences from its previous objects.
 
 import type { WatchglassClient } from "./lazy.js";
 import type { Collection, KubeObject, ResourceVersion, Selectors, Watchglass } from "./types.js";
@@ -21,8 +21,8 @@ export interface ObjectChange<T extends object> {
   /** The previous state, for a modification. */
   previous?: T;
   /**
-   * Set if the deletion was missed. The object may then have had a later state than
-   * {@link object}.
+   * Set if the deletion was missed and detected by a new list. The object may then have had a later
+   * state than {@link object}.
    */
   finalStateUnknown?: true;
 }
@@ -85,7 +85,7 @@ export class ObjectCache<T extends object> {
     }
   }
 
-  /** Replaces the cached state by a complete one. */
+  /** Replaces the cached objects with a complete state, and reports the differences. */
   #replace(state: Map<string, T>): void {
     const changes: ObjectChange<T>[] = [];
     for (const [key, object] of this.objects) {
@@ -114,7 +114,9 @@ export class ObjectCache<T extends object> {
   }
 }
 
-/** Reports whether a collection is current or has ended, so that waiting has no purpose. */
+/**
+ * Reports whether a collection is current or has ended, so that there is no recovery to wait for.
+ */
 function isOver({ status: { state } }: Collection<any>): boolean {
   return state === "live" || state === "closed";
 }

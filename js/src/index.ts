@@ -19,9 +19,9 @@ export { compareResourceVersions } from "./versions.js";
  * Connects to a connector, or joins the connection of another page. To read Kubernetes
  * without a connector, see {@link connectKubernetes}.
  *
- * Resolves as soon as the engine runs, without waiting for the connector. {@link Collection.status}
- * reports whether the connector is reachable. Rejects with a WatchglassError if the module or the
- * worker cannot be loaded, or if the URL is invalid.
+ * Resolves as soon as the engine runs, without waiting for the connector. The `status` of each
+ * collection reports whether the connector is reachable. Rejects with a WatchglassError if the
+ * module or the worker cannot be loaded, or if the URL is invalid.
  *
  * @param url The address of the connector, such as `wss://host/path`. `https:` and `http:` URLs and
  * URLs relative to the page are also accepted.

@@ -1,4 +1,4 @@
-// The entry watchglass/indexer: the rows of a collection by the values that they have.
+// The entry `watchglass/indexer`, which looks up the rows of a collection by their values.
 import { Deferred } from "./deferred.js";
 import type { OpenCollection } from "./engine-client.js";
 import { badRequest, closedError, type WatchglassError } from "./errors.js";
@@ -8,33 +8,35 @@ import { RowWatch } from "./row-watch.js";
 import type { CallOptions, Collection, Row, Schema, Selectors, Status, ViewState } from "./types.js";
 
 /**
- * Determines the values under which an index has a row: a name, or a function.
+ * Determines the values under which an index lists a row. It is a name or a function.
  *
  * The name is a column, a field or a label as in queries, such as `"Restarts"`,
  * `"spec.nodeName"`, `"labels[app]"`, `"owner"` or `"namespace"`. Values are strings as
  * in {@link Group.values}: "" if the row has no value, and milliseconds for times.
  *
- * A function returns one value, several, or undefined for none. It must return the same
- * values for the same row. If it throws, the error is reported as uncaught, and the index
- * does not have the row.
+ * A function returns one value, several, or undefined for none. It must return the same values for
+ * the same row. If it throws, the error is reported as uncaught, and the index omits the row.
  */
 export type IndexBy = string | ((row: Row) => string | readonly string[] | undefined);
 
-/** When the signal is aborted, the indexer is closed. */
+/** Options of an indexer: the selectors of its rows, and a signal that closes it. */
 export interface IndexerOptions extends Selectors, CallOptions {}
 
 /** Live secondary indexes of the rows of a collection, like `cache.Indexer` of client-go. */
 export interface Indexer<Name extends string = string> {
   /**
-   * `loading` until the rows are complete, and then `ready`. It is `error` if the rows are
-   * refused, see {@link error}; the last rows stay. After a 400 it remains so, and after any
-   * other error the indexer continues when the collection recovers. The status of the
-   * collection reports how current the rows are.
+   * The state is `loading` until the rows are complete, and then `ready`. If the collection refuses
+   * the rows, it is `error`, {@link error} has the reason, and the last rows stay. A 400 is
+   * permanent. After any other error, the indexer continues when the collection recovers. The
+   * status of the collection reports how current the rows are.
    */
   readonly state: ViewState;
   /** Why the rows were refused, or why the indexer was closed. */
   readonly error: Status | undefined;
-  /** Resolves when the rows are complete. Rejects if they are refused, or if the indexer is closed before. */
+  /**
+   * Resolves when the rows are complete. Rejects if they are refused, or if the indexer is closed
+   * before they are complete.
+   */
   readonly ready: Promise<void>;
   /** The number of rows. */
   readonly size: number;
@@ -42,17 +44,18 @@ export interface Indexer<Name extends string = string> {
   get(key: string): Row | undefined;
   /**
    * Returns the rows that an index has under a value, sorted by key. The array is frozen, and
-   * the same until one of its rows changes.
+   * remains the same until one of its rows changes.
    */
   byIndex(index: Name, value: string): readonly Row[];
   /** Returns the values of an index, in no particular order. */
   indexValues(index: Name): string[];
   /**
-   * Calls a listener after every change of the rows, of {@link state} or of {@link error}, at
-   * most once per animation frame. Returns a function that unsubscribes. Bound to the indexer.
+   * Calls a listener after every change of the rows, of {@link state} or of {@link error}, at most
+   * once per animation frame. Returns a function that unsubscribes. The function needs no `this`,
+   * so it can be passed on its own.
    */
   readonly subscribe: (listener: () => void) => () => void;
-  /** Like {@link subscribe}, for changes of the rows that an index has under a value. Bound to the indexer. */
+  /** Like {@link subscribe}, for changes of the rows that an index has under a value. */
   readonly subscribeIndex: (index: Name, value: string, listener: () => void) => () => void;
   /** Closes the indexer, and leaves the collection open. The last rows stay. */
   close(): void;
@@ -67,10 +70,10 @@ export interface Indexer<Name extends string = string> {
  *     await indexer.ready;
  *     indexer.byIndex("node", "node-1");
  *
- * It holds all matching rows in the page, without bodies. It survives reconnects and
- * replacements of the engine, as the collection does. Throws a 400 for invalid arguments. An
- * unknown name is detected when the schema of the collection arrives. {@link Indexer.error} is
- * then a 400.
+ * The indexer holds all matching rows in the page, without bodies. It survives reconnects and
+ * replacements of the engine, as the collection does. Throws a 400 for invalid arguments. A name
+ * that does not exist is detected later, when the schema of the collection arrives, and sets
+ * {@link Indexer.error} to a 400.
  */
 export function createIndexer<Name extends string>(collection: Collection<any>, indexers: Readonly<Record<Name, IndexBy>>, options: IndexerOptions = {}): Indexer<Name> {
   return new RowIndexer(collection, indexers, options);
@@ -78,7 +81,7 @@ export function createIndexer<Name extends string>(collection: Collection<any>, 
 
 const noRows: readonly Row[] = Object.freeze([]);
 
-/** The rows that an index has under one value. It exists while it has rows or listeners. */
+/** The rows that an index has under one value. A bucket exists while it has rows or listeners. */
 class Bucket {
   readonly rows = new Map<string, Row>();
   readonly listeners = new Listeners();
@@ -104,7 +107,7 @@ type ValuesOf = (row: Row) => readonly string[];
 class Index {
   readonly by: IndexBy;
   readonly buckets = new Map<string, Bucket>();
-  /** Set when the schema is known. */
+  /** Returns the values of a row. Until the schema is known, it returns none. */
   valuesOf: ValuesOf = () => [];
 
   constructor(by: IndexBy) {
@@ -117,7 +120,7 @@ class Index {
     return bucket;
   }
 
-  /** Drops the bucket of a value if it is unused. */
+  /** Drops the bucket of a value if it has neither rows nor listeners. */
   drop(value: string): void {
     const bucket = this.buckets.get(value);
     if (bucket && bucket.rows.size === 0 && bucket.listeners.empty) this.buckets.delete(value);
@@ -241,8 +244,8 @@ class RowIndexer<Name extends string> implements Indexer<Name> {
   }
 
   /**
-   * Resolves the names in a schema. If the schema has changed, drops the rows, because their
-   * values may differ.
+   * Resolves the names of the indexes in a schema. If the schema has changed, drops the rows,
+   * because their values may differ. Throws a 400 for a name that the schema does not have.
    */
   #describe(schema: Schema): void {
     const text = JSON.stringify(schema);
@@ -306,7 +309,7 @@ class RowIndexer<Name extends string> implements Indexer<Name> {
 }
 
 /**
- * Returns a function that returns the values of a row. Throws a 400 if the schema does not
+ * Returns the function that determines the values of a row. Throws a 400 if the schema does not
  * have the name.
  */
 function valuesBy(by: IndexBy, schema: Schema): ValuesOf {
@@ -325,7 +328,9 @@ function valuesBy(by: IndexBy, schema: Schema): ValuesOf {
   };
 }
 
-/** Resolves a name as core/query does. */
+/**
+ * Returns the function that reads a named value of a row. It resolves the name as core/query does.
+ */
 function cellBy(name: string, { group, version, resource, columns, fields }: Schema): (row: Row) => unknown {
   const folded = name.toLowerCase();
   if (folded === "name" || folded === "namespace") return (row) => row[folded];

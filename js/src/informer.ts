@@ -1,6 +1,6 @@
 /**
- * The informer of @kubernetes/client-node, based on watchglass. The entry
- * `watchglass/informer`.
+ * The entry `watchglass/informer`: an informer with the API of @kubernetes/client-node, based on
+ * watchglass.
  */
 import { messageOf, WatchglassError } from "./errors.js";
 import { connectionOf, ObjectCache, type Connection, type ObjectChange } from "./follow.js";
@@ -38,8 +38,8 @@ export interface KubernetesObject {
 export type ObjectCallback<T extends KubernetesObject> = (object: T, previous?: T, finalStateUnknown?: boolean) => void;
 
 /**
- * Receives the reason why the informer is not current, an error with `code` and
- * `statusCode` as in Kubernetes.
+ * Receives the reason why the informer is not current: an error with `code` and `statusCode` as in
+ * Kubernetes. For {@link CONNECT}, it receives undefined.
  */
 export type ErrorCallback = (error?: any) => void;
 
@@ -65,7 +65,10 @@ export interface Informer<T extends KubernetesObject> {
    * running informer.
    */
   start(): Promise<void>;
-  /** Stops. The objects stay, and the next start reports the changes since. */
+  /**
+   * Stops the informer. The objects stay in the cache, and the next start reports the changes
+   * since.
+   */
   stop(): Promise<void>;
 }
 
@@ -154,7 +157,7 @@ export class ListWatch<T extends KubernetesObject = KubeObject> implements Objec
     }
   }
 
-  /** Runs until the informer is stopped or its resource cannot be watched. */
+  /** Follows the resource until the run is stopped, or until the resource cannot be watched. */
   async #follow(run: Run): Promise<void> {
     try {
       const wg = await connectionOf(this.#client);
@@ -198,7 +201,7 @@ export class ListWatch<T extends KubernetesObject = KubeObject> implements Objec
   }
 }
 
-/** The state from one start to the next stop. */
+/** The state of an informer from one start to the next stop. */
 class Run {
   readonly #abort = new AbortController();
   readonly signal = this.#abort.signal;
@@ -207,7 +210,7 @@ class Run {
   #resolve!: () => void;
   loaded = false;
   connected = false;
-  /** The last error reported. */
+  /** The message of the last reported error, which is not reported again while it persists. */
   error = "";
 
   constructor() {

@@ -12,13 +12,14 @@ import { css } from "./inspector/style.js";
 import type { WatchglassClient } from "./lazy.js";
 import type { Watchglass } from "./types.js";
 
-/** How often the numbers are read, in milliseconds. */
+/** The interval at which the statistics of the engine are read, in milliseconds. */
 const period = 1000;
 
-/** An engine that has not answered for this time is reported, in milliseconds. */
+/** The time after which an engine that does not respond is reported, in milliseconds. */
 const patience = 3000;
 
-// On a server, the module can be imported, and the element is not defined.
+// A server has no HTMLElement. The module can be imported there, but it does not define the
+// element.
 const Base = (globalThis.HTMLElement ?? class {}) as typeof HTMLElement;
 
 /**
@@ -38,7 +39,9 @@ export class WatchglassInspector extends Base {
   readonly #errors = new ErrorLog();
   #parts: Parts | undefined;
 
-  /** The connection that is shown, or a client that connects when the element is added. */
+  /**
+   * The connection to show, or a client that the element connects when it is added to the document.
+   */
   get client(): Watchglass | WatchglassClient | undefined {
     return this.#source;
   }
@@ -88,7 +91,10 @@ export class WatchglassInspector extends Base {
     this.#parts?.stop();
   }
 
-  /** Draws the state of the page, and requests the figures of the engine. */
+  /**
+   * Draws the state of the page, and requests statistics from the engine unless a request is
+   * pending.
+   */
   #refresh(): void {
     if (document.hidden) return;
     this.#drawSoon();
@@ -134,7 +140,7 @@ export class WatchglassInspector extends Base {
   }
 }
 
-/** The contents of the element: figures and tabs. */
+/** The contents of the element: statistics, and tabs with panels. */
 class Parts {
   readonly #failure = create("p", { role: "status" });
   readonly #figures = new Map<string, HTMLElement>();
@@ -192,7 +198,7 @@ class Parts {
     return list;
   }
 
-  /** Moves between tabs with the keys that the ARIA pattern for tabs names. */
+  /** Moves between the tabs with the keys of the ARIA tabs pattern. */
   #move(event: KeyboardEvent): void {
     const last = this.#tabs.length - 1;
     const steps: Record<string, number> = { ArrowLeft: this.#selected - 1, ArrowRight: this.#selected + 1, Home: 0, End: last };
@@ -219,7 +225,7 @@ class Parts {
   }
 }
 
-/** Returns the numbers at the top, by name. */
+/** Returns the formatted statistics that are shown above the tabs, by name. */
 function figures({ now, opened, metrics }: Shown): Record<string, string> {
   const { engine } = metrics;
   const n = (name: string): string => (engine[name] ?? 0).toLocaleString("en-US");
@@ -246,5 +252,5 @@ declare global {
   }
 }
 
-// Two releases on one page define the element once.
+// If a page loads two releases of the package, only the first one defines the element.
 if (typeof customElements === "object" && !customElements.get("watchglass-inspector")) customElements.define("watchglass-inspector", WatchglassInspector);

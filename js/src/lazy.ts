@@ -11,7 +11,7 @@ export interface WatchglassClient {
   connect(options?: CallOptions): Promise<Watchglass>;
   /** Closes the connection and everything opened on it. */
   close(): void;
-  /** Closes the connection. Resolves when an attempt to connect that was pending has ended. */
+  /** Closes the connection. Resolves when a pending attempt to connect has ended. */
   [Symbol.asyncDispose](): Promise<void>;
 }
 

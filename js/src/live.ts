@@ -1,6 +1,6 @@
-// Stores of one value, to which components subscribe. They are the basis of the framework
-// adapters. The method update opens a store, and stop closes it. A stopped store may be
-// updated again.
+// Stores of one changing value, to which components subscribe. They are the basis of the framework
+// adapters. The method `update` opens the resource of a store, and `stop` closes it. A stopped
+// store may be updated again.
 
 import { messageOf, type WatchglassError } from "./errors.js";
 import { ObjectCache } from "./follow.js";
@@ -26,8 +26,8 @@ import type {
 } from "./types.js";
 
 /**
- * How long a collection stays open without users, so that the next component finds it in
- * sync.
+ * How long a collection stays open without users, in milliseconds. A component that is mounted in
+ * this time finds it in sync.
  */
 export const lingerMillis = 5000;
 
@@ -40,7 +40,7 @@ interface Shared {
   timer: ReturnType<typeof setTimeout> | undefined;
 }
 
-/** The open collections of the components of one client. */
+/** The open collections of one client, which components share. */
 class Collections {
   readonly #open = new Map<string, Shared>();
 
@@ -81,15 +81,15 @@ function collectionsOf(wg: Watchglass): Collections {
 
 /** A changing value, in the form that `useSyncExternalStore` expects. */
 export interface Store<Value> {
-  /** Returns the value. It is frozen, and the same object until it changes. */
+  /** Returns the value. It is frozen, and replaced only when it changes. */
   readonly get: () => Value;
   /** Calls a listener after every change, at most once per animation frame. Returns a function that unsubscribes. */
   readonly subscribe: (listener: () => void) => () => void;
 }
 
 /**
- * The common part of all stores. It has a value, its listeners, and one resource that is
- * open on the client.
+ * The base class of all stores. It has a value, its listeners, and one resource that is open on the
+ * client.
  */
 abstract class Live<Value extends object> implements Store<Value> {
   readonly #client: WatchglassClient;
@@ -200,14 +200,14 @@ export interface QueryOptions extends ViewOptions {
 }
 
 interface Opened {
-  /** Identifies the collection. */
+  /** The resource and scope of the collection, as JSON. */
   key: string;
   /** Undefined until the client is connected. */
   view: View | undefined;
   query: ViewOptions;
 }
 
-/** A live view of a resource. */
+/** A store of a live view of a resource. */
 export class LiveView extends Live<ViewValue> {
   #opened: Opened | undefined;
 
@@ -264,7 +264,7 @@ export class LiveView extends Live<ViewValue> {
 export interface ObjectsValue<T extends object = KubeObject> {
   /** Sorted by key. */
   objects: readonly T[];
-  /** Whether the objects are complete as of some resource version. */
+  /** Whether all objects have been loaded. They are then complete as of some resource version. */
   loaded: boolean;
   state: State;
   error: Status | undefined;
@@ -273,7 +273,7 @@ export interface ObjectsValue<T extends object = KubeObject> {
 export const noObjects: ObjectsValue<never> = Object.freeze({ objects: Object.freeze([]), loaded: false, state: "connecting", error: undefined });
 
 /**
- * All matching objects of a resource. It decodes every object, so use a {@link LiveView}
+ * A store of all matching objects of a resource. It decodes every object, so use a {@link LiveView}
  * for long tables.
  */
 export class LiveObjects<T extends object = KubeObject> extends Live<ObjectsValue<T>> {
@@ -335,7 +335,7 @@ export interface ObjectValue<T extends object = KubeObject> {
 
 export const noObject: ObjectValue<never> = Object.freeze({ object: undefined, exists: undefined, state: "connecting", error: undefined });
 
-/** One object. */
+/** A store of one object. */
 export class LiveObject<T extends object = KubeObject> extends Live<ObjectValue<T>> {
   #key = "";
 
@@ -373,7 +373,7 @@ interface StatusValue {
   status: CollectionStatus;
 }
 
-/** How current a collection is. */
+/** A store of the status of a collection, which is open while the store is. */
 export class LiveStatus extends Live<StatusValue> {
   #key = "";
 
@@ -407,7 +407,7 @@ const notConnected: ClientStatus = Object.freeze({ state: "connecting" });
 
 export const unknownClientStatus: { status: ClientStatus } = Object.freeze({ status: notConnected });
 
-/** The status of everything that a client has open. */
+/** A store of the combined status of everything that a client has open. */
 export class LiveClientStatus extends Live<{ status: ClientStatus }> {
   constructor(client: WatchglassClient) {
     super(client, { ...unknownClientStatus });

@@ -1,4 +1,5 @@
-// The entry for pages that sign a user out. The worker stores the states.
+// The entry `watchglass/persistence`, for pages that sign a user out. The states themselves are
+// stored by the worker.
 import { databaseName } from "./persistence/database.js";
 
 /**

@@ -3,7 +3,10 @@ import { readFile as read } from "node:fs/promises";
 import { badRequest } from "./errors.js";
 import type { WebSocketClass } from "./transport.js";
 
-/** Returns Node's WebSocket, which exists since Node 22, or the one of the package `ws`. */
+/**
+ * Returns the WebSocket of Node 22 or later, or else that of the package `ws`. Rejects with a 400
+ * if there is neither.
+ */
 export async function findWebSocket(): Promise<WebSocketClass> {
   if (typeof WebSocket === "function") return WebSocket;
   try {

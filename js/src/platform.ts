@@ -1,6 +1,5 @@
-// The platform functions of browsers, workers and workerd. The build for Node
-// replaces this module by platform-node.ts, so that the bundle of a page contains no
-// import of Node's modules.
+// The platform functions of browsers, workers and workerd. The build for Node replaces this module
+// with platform-node.ts, so that the bundle of a page contains no import of Node's modules.
 import { badRequest, internalError } from "./errors.js";
 import type { WebSocketClass } from "./transport.js";
 

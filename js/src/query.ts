@@ -3,7 +3,7 @@ import { checkWord, text, wrongType } from "./check.js";
 import { badRequest } from "./errors.js";
 import type { Condition, ConditionValue, SortKey, ViewOptions } from "./types.js";
 
-/** Returns a sort as text. */
+/** Returns the sort keys of a view as text, as the engine expects them. */
 export function sortText(sort: ViewOptions["sort"] = ""): string {
   if (typeof sort === "string") return sort;
   if (!Array.isArray(sort)) throw wrongType("sort", sort, 'text or an array of keys');
@@ -19,7 +19,7 @@ function sortKeyText(key: SortKey): string {
   return `${descending ? "-" : ""}${name}${lexical ? " lexical" : ""}${nulls ? ` nulls ${nulls}` : ""}`;
 }
 
-/** As core/query has them. */
+/** The comparison operators, as core/query defines them. */
 const operators = "= == === != ~ !~ < <= > >= in notin exists";
 
 /**

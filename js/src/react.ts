@@ -1,4 +1,4 @@
-/** React hooks based on watchglass. The entry `watchglass/react`. */
+/** The entry `watchglass/react`, with React hooks for live objects and views. */
 import { createContext, createElement, useCallback, useContext, useEffect, useState, useSyncExternalStore, type ReactElement, type ReactNode } from "react";
 import type { Indexer } from "./indexer.js";
 import type { WatchglassClient } from "./lazy.js";
@@ -47,8 +47,8 @@ interface Updated<Args extends unknown[]> {
 }
 
 /**
- * Keeps a store open while the component is mounted. It updates the store when the JSON
- * of the arguments changes, so options may be inline objects.
+ * Returns the value of a store, and keeps the store open while the component is mounted. The store
+ * is updated only if the JSON of the arguments changes, so options may be inline objects.
  */
 function useLive<Value, Args extends unknown[]>(make: (client: WatchglassClient) => Store<Value> & Updated<Args>, initial: Value, ...args: Args): Value {
   const client = useWatchglass();
@@ -64,17 +64,17 @@ function useLive<Value, Args extends unknown[]>(make: (client: WatchglassClient)
 /**
  * Returns the live rows of a resource: a sorted window of the matching objects.
  *
- * The component renders again when the window, its total, its facets or its state
- * changes, at most once per animation frame. Unchanged rows keep their identity. On a
- * server, and until the first rows arrive, `view` is `loading`.
+ * The component renders again when the window, its total, its facets or its state changes, at most
+ * once per animation frame. Unchanged rows remain the same JavaScript objects. On a server, and
+ * until the first rows arrive, `view` is `loading`.
  */
 export function useView(resource: string, options: QueryOptions = {}): ViewValue {
   return useLive((client) => new LiveView(client), emptyView, resource, options);
 }
 
 /**
- * Returns all matching objects of a resource, decoded. Use {@link useView} for long
- * tables.
+ * Returns all matching objects of a resource, with their bodies decoded. For long tables use
+ * {@link useView}, which decodes no bodies.
  */
 export function useWatch<T extends object = KubeObject>(resource: string, options: Selectors & { scope?: Scope } = {}): ObjectsValue<T> {
   return useLive((client) => new LiveObjects<T>(client), noObjects as ObjectsValue<T>, resource, options);
@@ -85,14 +85,16 @@ export function useObject<T extends object = KubeObject>(resource: string, key: 
   return useLive((client) => new LiveObject<T>(client), noObject as ObjectValue<T>, resource, key);
 }
 
-/** Returns the status of a collection, and keeps the collection open. */
+/**
+ * Returns the status of a collection, and keeps the collection open while the component is mounted.
+ */
 export function useStatus(resource: string, scope: Scope = {}): CollectionStatus {
   return useLive((client) => new LiveStatus(client), unknown, resource, scope).status;
 }
 
 /**
- * Returns the status of everything that the client has open, for one indicator of the whole
- * page. Connects the client.
+ * Returns the combined status of everything that the client has open, for one indicator of the
+ * whole page. The hook connects the client.
  */
 export function useClientStatus(): ClientStatus {
   return useLive((client) => new LiveClientStatus(client), unknownClientStatus).status;
@@ -102,7 +104,7 @@ const noRows: readonly Row[] = Object.freeze([]);
 
 /**
  * Returns the rows that an index has under a value, such as the pods of a node. The component
- * renders again when one of them changes. Without an indexer there are no rows.
+ * renders again when one of these rows changes. Without an indexer, the result is empty.
  */
 export function useIndex<Name extends string>(indexer: Indexer<Name> | undefined, index: Name, value: string): readonly Row[] {
   const subscribe = useCallback((listener: () => void) => indexer?.subscribeIndex(index, value, listener) ?? (() => {}), [indexer, index, value]);
@@ -125,8 +127,8 @@ export interface WatchK8sResource {
 }
 
 /**
- * Returns `[data, loaded, error]` like the hook of that name in the OpenShift console.
- * Components of console plugins only need to change the import.
+ * Returns `[data, loaded, error]`, like the hook with the same name in the OpenShift console. To
+ * use it, a component of a console plugin only changes its import.
  */
 export function useK8sWatchResource<T extends object = KubeObject | KubeObject[]>({ resource, namespace = "", name, selector }: WatchK8sResource): [data: T | undefined, loaded: boolean, error: Status | undefined] {
   const client = useWatchglass();

@@ -4,12 +4,13 @@
  */
 import type { ViewOptions } from "./types.js";
 
-/** The half-open range of a match: the indices in the text. */
+/** A match, as indices in the text. The character at `end` is not part of the match. */
 export type MatchRange = readonly [start: number, end: number];
 
 /**
  * Returns a function that finds the words of a {@link ViewOptions.search} in a text, for
- * highlighting. Its ranges are sorted and do not overlap. A label matches as `key=value`.
+ * highlighting. Its ranges are sorted and do not overlap. To highlight a label, pass it as
+ * `key=value`.
  */
 export function highlighter(search: string): (text: string) => MatchRange[] {
   const { words } = splitSearch(search);
@@ -32,7 +33,10 @@ function occurrences(text: string, word: string): MatchRange[] {
   return found;
 }
 
-/** Splits a search as the engine does. A missing closing quote ends with the text. */
+/**
+ * Splits a search into words to find and words to exclude, as the engine does. A quote that is not
+ * closed extends to the end of the text.
+ */
 export function splitSearch(search: string): { words: string[]; excluded: string[] } {
   const words: string[] = [];
   const excluded: string[] = [];
@@ -44,8 +48,8 @@ export function splitSearch(search: string): { words: string[]; excluded: string
 }
 
 /**
- * Converts ASCII letters to lower case, as the engine does. Other letters may change
- * their length.
+ * Converts ASCII letters to lower case, as the engine does. Other letters stay, because some change
+ * their length in lower case, which would shift the ranges.
  */
 function lower(text: string): string {
   return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());

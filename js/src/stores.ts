@@ -1,6 +1,6 @@
 /**
- * The entry `watchglass/stores`, with stores that follow the contract of Svelte. Other
- * frameworks, such as Vue, need one line of code.
+ * The entry `watchglass/stores`, with stores that follow the store contract of Svelte. An adapter
+ * for another framework, such as Vue, takes one line of code.
  */
 import type { WatchglassClient } from "./lazy.js";
 import { LiveClientStatus, LiveObject, LiveObjects, LiveStatus, LiveView, type ObjectsValue, type ObjectValue, type QueryOptions, type Scope, type Store, type ViewValue } from "./live.js";
@@ -15,7 +15,7 @@ export interface Readable<Value> {
    * animation frame. Returns a function that unsubscribes.
    */
   readonly subscribe: (run: (value: Value) => void) => () => void;
-  /** Returns the current value. It is frozen, and the same object until it changes. */
+  /** Returns the current value. It is frozen, and replaced only when it changes. */
   readonly get: () => Value;
 }
 
@@ -34,8 +34,8 @@ export function viewStore(client: WatchglassClient, resource: string, options: Q
 }
 
 /**
- * Returns a store of all matching objects of a resource, decoded. Use {@link viewStore}
- * for long tables.
+ * Returns a store of all matching objects of a resource, with their bodies decoded. For long tables
+ * use {@link viewStore}, which decodes no bodies.
  */
 export function objectsStore<T extends object = KubeObject>(client: WatchglassClient, resource: string, options: Selectors & { scope?: Scope } = {}): QueryStore<ObjectsValue<T>, Selectors & { scope?: Scope }> {
   return storeOf(new LiveObjects<T>(client), resource, options);
@@ -49,12 +49,17 @@ export function objectStore<T extends object = KubeObject>(client: WatchglassCli
   return storeOf(new LiveObject<T>(client), resource, key);
 }
 
-/** Returns a store of the status of a collection, and keeps the collection open. */
+/**
+ * Returns a store of the status of a collection. While it has subscribers, the collection is open.
+ */
 export function statusStore(client: WatchglassClient, resource: string, scope: Scope = {}): Readable<{ status: CollectionStatus }> {
   return storeOf(new LiveStatus(client), resource, scope);
 }
 
-/** Returns a store of the status of everything that the client has open. Connects the client. */
+/**
+ * Returns a store of the combined status of everything that the client has open. A subscription
+ * connects the client.
+ */
 export function clientStatusStore(client: WatchglassClient): Readable<{ status: ClientStatus }> {
   return storeOf(new LiveClientStatus(client), "", undefined);
 }
@@ -70,9 +75,9 @@ export interface RowChanges {
 }
 
 /**
- * Returns the differences between two snapshots of a view's rows, for tables that take
- * transactions instead of complete data. An object that was deleted and created again is
- * removed and added. The order of the rows is not compared.
+ * Returns the differences between two snapshots of a view's rows, for tables that are updated with
+ * transactions instead of complete data. An object that was deleted and created again is removed
+ * and added. The order of the rows is not compared.
  */
 export function rowChanges(before: readonly Row[], after: readonly Row[]): RowChanges {
   const left = new Map(before.map((row) => [row.uid, row]));
@@ -89,7 +94,10 @@ export function rowChanges(before: readonly Row[], after: readonly Row[]): RowCh
 
 type Updated<Value, Query> = Store<Value> & { update(resource: string, query: Query): void; stop(): void };
 
-/** Opens the data of a store for its first subscriber, and closes it after the last. */
+/**
+ * Returns a store that opens its resource for the first subscriber, and closes it after the last
+ * one.
+ */
 function storeOf<Value, Query>(live: Updated<Value, Query>, resource: string, query: Query): QueryStore<Value, Query> {
   let users = 0;
   const open = (): void => {
@@ -98,7 +106,7 @@ function storeOf<Value, Query>(live: Updated<Value, Query>, resource: string, qu
   return {
     get: live.get,
     subscribe(run) {
-      // During server rendering, components unsubscribe before this runs, so no
+      // During server rendering, components unsubscribe before this microtask runs, so no
       // connection is made.
       if (users++ === 0) queueMicrotask(open);
       const stop = live.subscribe(() => run(live.get()));

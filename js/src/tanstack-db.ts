@@ -21,8 +21,8 @@ export interface WatchglassCollectionConfig {
    * The contents of the TanStack collection.
    * - `"eager"` (default): every object of the scope.
    * - `"on-demand"`: the objects that live queries select. The engine evaluates equality and
-   *   `inArray` on labels, the namespace, and the fields of selectors. It also applies the limit if
-   *   it evaluates all conditions and the order is by name or age.
+   *   `inArray` on labels, the namespace, and the fields that field selectors support. It also
+   *   applies the limit if it evaluates all conditions and the order is by name or age.
    */
   syncMode?: "eager" | "on-demand";
   /** Default: the resource and its scope. */
@@ -31,7 +31,10 @@ export interface WatchglassCollectionConfig {
 
 /** The members of `collection.utils`. */
 export interface WatchglassUtils extends UtilsRecord {
-  /** Returns how current the objects are. The result is the same object until it changes. */
+  /**
+   * Returns the status of the collection that supplies the objects. The result is replaced only
+   * when it changes.
+   */
   getStatus: () => CollectionStatus;
   /** Calls a listener after every change of the status. Returns a function that unsubscribes. */
   subscribeStatus: (listener: () => void) => () => void;
@@ -71,7 +74,10 @@ class StatusStore {
   readonly get = (): CollectionStatus => this.#collection.status;
   readonly subscribe = (listener: () => void): (() => void) => this.#listeners.add(listener);
 
-  /** Follows a collection. Returns a function that stops. */
+  /**
+   * Reports the status of another collection from now on. Returns a function that unsubscribes from
+   * it.
+   */
   follow(collection: Collection<any>): () => void {
     this.#collection = collection;
     this.#listeners.call();
@@ -205,16 +211,13 @@ class Sync<T extends object> {
     }
   }
 
-  /** Removes the objects of a subset that ends, unless other subsets contain them. */
+  /** Removes the objects of a subset that is unloaded, unless other subsets contain them. */
   #release(objects: Map<string, T>): void {
     if (this.#abort.signal.aborted) return;
     this.#take([...objects].map(([key, object]) => ({ type: "deleted", key, object })));
   }
 
-  /**
-   * Applies the changes of one subset. An object in several subsets is written once, and
-   * stays until the last subset removes it.
-   */
+  /** Queues the changes of one subset, to be written in the next animation frame. */
   #take(changes: ObjectChange<T>[]): void {
     if (changes.length === 0) return;
     this.#due.push(...changes);
@@ -235,7 +238,8 @@ class Sync<T extends object> {
   }
 
   /**
-   * Applies a change to the written objects. Returns the resulting write to the TanStack
+   * Applies a change of one subset to the written objects. An object in several subsets is written
+   * once, and stays until the last subset removes it. Returns the resulting write to the TanStack
    * collection, or undefined if there is none.
    */
   #apply({ type, key, object }: ObjectChange<T>): Parameters<Writer<T>["write"]>[0] | undefined {
@@ -257,7 +261,7 @@ class Sync<T extends object> {
   }
 }
 
-/** Updates a map of objects to the state of the rows. Returns the changes. */
+/** Updates the map `held` to the objects of the rows, and returns the changes. */
 async function differences<T extends object>(collection: Collection<T>, held: Map<string, T>, rows: readonly { key: string; resourceVersion: string }[]): Promise<ObjectChange<T>[]> {
   const changes: ObjectChange<T>[] = [];
   const keys = new Set(rows.map(({ key }) => key));

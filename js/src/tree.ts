@@ -1,4 +1,4 @@
-// The entry watchglass/tree: the objects below an owner.
+// The entry `watchglass/tree`, with the live tree of the objects below an owner.
 import { Deferred } from "./deferred.js";
 import { Listeners } from "./listeners.js";
 import type { Collection, Row, Status, View, ViewOptions } from "./types.js";
@@ -8,9 +8,9 @@ export interface TreeNode {
   uid: string;
   /** The row of the object. Only the root may lack one, if no collection has the object. */
   row: Row | undefined;
-  /** The first collection that has the object. */
+  /** The first of the tree's collections that has the object. */
   collection: Collection | undefined;
-  /** In the order of the collections, and then of their keys. */
+  /** The objects that it owns, in the order of the collections, and then of their keys. */
   children: readonly TreeNode[];
 }
 
@@ -22,7 +22,7 @@ export interface TreeSnapshot {
    * {@link TreeOptions.limit}.
    */
   truncated: boolean;
-  /** The collections whose objects are missing or outdated, with the reason, such as a missing right. */
+  /** The collections whose objects are missing or outdated, with the reason, such as a 403. */
   errors: ReadonlyArray<{ readonly collection: Collection; readonly error: Status }>;
 }
 
@@ -35,7 +35,10 @@ export interface TreeOptions {
 export interface OwnerTree {
   /** The current state. It is the same object until the tree changes. */
   readonly snapshot: TreeSnapshot;
-  /** Calls a listener after every change of {@link snapshot}, at most once per animation frame. Returns a function that unsubscribes. Bound to the tree. */
+  /**
+   * Calls a listener after every change of {@link snapshot}, at most once per animation frame.
+   * Returns a function that unsubscribes.
+   */
   readonly subscribe: (listener: () => void) => () => void;
   /** Resolves when {@link snapshot} has the objects of every collection, or the reason why they are missing. */
   readonly ready: Promise<void>;
@@ -56,11 +59,11 @@ interface Growing extends TreeNode {
 }
 
 /**
- * Opens the live tree of the object with a UID. It contains the objects that have it as
- * their owner, those that have these as owners, and so on, as {@link ViewOptions.recursive}
- * finds them. Only objects of the given collections are part of the tree, and owners are
- * found in all open collections of the client. An object has one owner: its controller, or
- * else its first owner reference. An object that several collections have is shown once.
+ * Opens the live tree below the object with a UID. The tree contains the objects that this object
+ * owns, the objects that those own, and so on, as {@link ViewOptions.recursive} finds them. Only
+ * objects of the given collections are part of the tree. The owners between them are found in all
+ * open collections of the client. The owner of an object is its controller, or else its first owner
+ * reference. An object that several collections have is shown once.
  */
 export function ownerTree(collections: readonly Collection[], uid: string, { limit = 1000 }: TreeOptions = {}): OwnerTree {
   const listeners = new Listeners();
@@ -68,7 +71,8 @@ export function ownerTree(collections: readonly Collection[], uid: string, { lim
   const sources: Source[] = [];
   let snapshot: TreeSnapshot | undefined;
   let scheduled = false;
-  // Several views may change in one frame, and each notifies separately.
+  // Several views may change in one frame, and each calls its listener. The listeners of the tree
+  // are called once.
   const changed = (): void => {
     snapshot = undefined;
     if (scheduled) return;
@@ -118,7 +122,7 @@ function errorOf({ collection, views: [, { state, error }] }: Source): Status | 
   return error ?? (state === "loading" ? collection.status.error : undefined);
 }
 
-/** Builds the tree from the rows of all views. It takes time proportional to their number. */
+/** Builds the tree from the rows of all views, in time proportional to the number of rows. */
 function grow(uid: string, sources: readonly Source[]): TreeSnapshot {
   const root: Growing = { uid, row: undefined, collection: undefined, children: [] };
   const nodes = new Map<string, Growing>([[uid, root]]);

@@ -281,8 +281,8 @@ export interface Collection<T extends object = KubeObject> {
 
 export interface ObjectOptions {
   /**
-   * The name of the part of the program that holds the reference. {@link Watchglass.opened} reports
-   * it. Default: none.
+   * The name of the part of the program that holds the reference. {@link Watchglass.opened} and
+   * {@link Watchglass.inspect} report it. Default: none.
    */
   owner?: string;
 }

@@ -1,6 +1,6 @@
-// The script of the worker that runs the engines. There is one engine for each
-// connector and user, which all pages share. It runs as a SharedWorker, as the dedicated
-// Worker of one page, or as the dedicated Worker that an elected page runs for all.
+// The script of the worker that runs the engines. There is one engine for each connector and user,
+// which all pages share. The script runs as a SharedWorker, as the dedicated Worker of one page, or
+// as the dedicated Worker that an elected page runs for all.
 
 import type { Engine } from "./engine.js";
 import { messageOf } from "./errors.js";
@@ -10,8 +10,8 @@ import { holdLock, onRelease, type FromElected, type Port, type ToElected, type 
 import { startEngine } from "./start.js";
 
 /**
- * A page without locks counts as closed after this time without a message. Browsers run
- * the timers of hidden pages once a minute.
+ * The time without a message after which a page without locks counts as closed, in milliseconds. It
+ * is longer than a minute, because browsers run the timers of hidden pages once a minute.
  */
 const silenceMillis = 200_000;
 
@@ -34,7 +34,7 @@ interface Running {
 }
 
 const engines = new Map<string, Running>();
-/** The engines without pages. */
+/** The engines without pages, until they are closed. */
 const idle = new Set<Engine>();
 const lock = holdLock();
 
@@ -45,7 +45,10 @@ const keyOf = ({ url, identity, kubernetes }: Attach): string => JSON.stringify(
 const optionsOf = ({ wasm, maxBytes, maxHistory, pauseMillis, persist }: Attach): string =>
   JSON.stringify([typeof wasm === "string" ? wasm : typeof wasm, maxBytes, maxHistory, pauseMillis, persist]);
 
-/** Returns the engine for a page. The first page starts it with its options. */
+/**
+ * Returns the engine for a page, and starts it if necessary. An engine has the options of its first
+ * page.
+ */
 async function engineFor(attach: Attach): Promise<Engine> {
   const key = keyOf(attach);
   const options = optionsOf(attach);
@@ -54,7 +57,7 @@ async function engineFor(attach: Attach): Promise<Engine> {
     const engine = await running.engine;
     if (engines.get(key) !== running) return engineFor(attach);
     if (!idle.has(engine) || running.options === options) return engine;
-    end(key, engine); // no page has the old options
+    end(key, engine); // no page uses the old options any longer
   }
   const { url, identity, persist } = attach;
   const persistence = persist ? Persistence.open({ url, identity, ...(typeof persist === "object" && persist) }) : undefined;
@@ -73,7 +76,10 @@ function end(key: string, engine: Engine): void {
   engine.close();
 }
 
-/** Ends an engine after its last page has left, or some time after that page was closed. */
+/**
+ * Ends an engine if it has no pages: immediately if the last page left, or after
+ * {@link lingerMillis} if the browser closed that page.
+ */
 function endIfEmpty(key: string, engine: Engine, closed: boolean): void {
   if (engine.members > 0) return;
   if (!closed || !engines.get(key)?.lingers) return end(key, engine);
@@ -191,8 +197,8 @@ class Page {
 }
 
 /**
- * Serves the pages of all tabs. They join on the channel with this name. The page that runs
- * this worker sends its messages directly.
+ * Serves the pages of all tabs from the worker of the elected page. Pages join on the broadcast
+ * channel with this name. The elected page sends its messages to the worker directly.
  */
 function lead(name: string): void {
   const scope = globalThis as unknown as Port<ToElected, FromElected>;

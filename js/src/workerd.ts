@@ -1,4 +1,4 @@
-// The entry for Cloudflare's runtime, which loads modules only by import.
+// The main entry for workerd, Cloudflare's runtime, which loads WebAssembly modules only by import.
 import { connect as connectWith } from "./index.js";
 import type { ConnectOptions, Watchglass } from "./types.js";
 import module from "./watchglass.wasm";
@@ -6,8 +6,8 @@ import module from "./watchglass.wasm";
 export * from "./index.js";
 
 /**
- * Connects with an engine in this isolate. Call it inside a handler, because the runtime
- * provides randomness only there.
+ * Connects like `connect` of the main entry, with an engine in this isolate. Call it inside a
+ * handler, because the runtime provides randomness only there.
  */
 export function connect(url: string | URL, options: ConnectOptions = {}): Promise<Watchglass> {
   return connectWith(url, { wasm: module, ...options, worker: "inline" });
