@@ -1,6 +1,7 @@
 /**
- * Starts an operation and settles with its result, or rejects with the signal's reason
- * when the signal is aborted. Passes a result that arrives after the abort to `late`.
+ * Starts an operation and settles with its result, or rejects with the signal's reason when the
+ * signal is aborted. A result that arrives after the abort is passed to `late`, for example to
+ * close it.
  */
 export function abortable<T>(start: () => Promise<T>, signal: AbortSignal | undefined, late?: (result: T) => void): Promise<T> {
   return signal ? race(start, signal, late) : start();

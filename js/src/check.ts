@@ -1,6 +1,5 @@
-// Checks of arguments that untyped programs may pass incorrectly. The engine cannot
-// report these errors, because it closes everything that the program has open when
-// it receives an invalid frame.
+// Checks of arguments that untyped programs may pass incorrectly. The engine cannot report these
+// errors: after an invalid frame, it closes everything that the program has open.
 import { badRequest, type WatchglassError } from "./errors.js";
 import type { CollectionOptions, Column, ConnectOptions, ListOptions, Selectors } from "./types.js";
 import { columnKinds } from "./wire/outputs.js";
@@ -38,7 +37,7 @@ export function checkWorker(value: ConnectOptions["worker"]): void {
   if (value === "dedicated" && typeof Worker !== "function") throw badRequest('worker is "dedicated", and this platform has no dedicated workers: omit the option');
 }
 
-/** Returns the chosen columns with their defaults. Throws a 400 for invalid ones. */
+/** Returns the chosen columns with all omitted properties set. Throws a 400 for invalid columns. */
 export function columns(chosen: CollectionOptions["columns"] = []): readonly Column[] {
   return chosen.map(({ name, kind, path, priority = 0, printer = "", default: missing = "" }) => {
     uint32(`priority of column ${name}`, priority, 0xff);
@@ -47,10 +46,13 @@ export function columns(chosen: CollectionOptions["columns"] = []): readonly Col
   });
 }
 
-/** Returns selectors in the form of commands. Throws a 400 for invalid ones. */
+/**
+ * Returns the selectors as commands contain them, with "" for omitted ones. Throws a 400 if one is
+ * not a string.
+ */
 export const selection = (options: Selectors): Required<Selectors> => textOptions(options, "namespace", "labelSelector", "fieldSelector");
 
-/** Returns the named options, which are strings and default to "". Throws a 400 for other types. */
+/** Returns the named options, with "" for omitted ones. Throws a 400 if one is not a string. */
 export function textOptions<Name extends string>(options: { readonly [name in Name]?: string }, ...names: Name[]): Record<Name, string> {
   return Object.fromEntries(names.map((name) => {
     const { [name]: value = "" } = options;

@@ -5,7 +5,7 @@ import { idsPerMember } from "./member.js";
 import { openObject } from "./object-handle.js";
 import type { CallOptions, ClientStatus, Collection, KubeObject, ObjectHandle, ObjectOptions, Opened, Watchglass } from "./types.js";
 
-/** The client side of an engine that the program joined. */
+/** The public client of an engine that the program has joined. */
 export class Client implements Watchglass {
   readonly #engine: EngineClient;
 
@@ -13,7 +13,7 @@ export class Client implements Watchglass {
     this.#engine = engine;
   }
 
-  /** Rejects when no engine can be joined. */
+  /** Joins an engine and returns the client. Rejects if no engine can be joined. */
   static async attach(attach: Attach, token: () => Promise<string>): Promise<Client> {
     return new Client(await EngineClient.attach(attach, token));
   }
@@ -63,14 +63,14 @@ export class Client implements Watchglass {
     this.#engine.hide(hidden);
   }
 
-  /** Calls a function when the client ends. */
+  /** Registers a function that is called when the client ends. */
   onClose(act: () => void): void {
     this.#engine.onClose(act);
   }
 
   /**
-   * Returns the name of a metric with its engine-wide ID relative to this client's
-   * first ID, because engine-wide IDs are large.
+   * Returns the name of a statistic of the engine. For a collection of this client, the engine-wide
+   * ID in the name is replaced by the ID that {@link Watchglass.opened} reports.
    */
   #ownName(name: string): string {
     return name.replace(/^collection\.(\d+)\./, (whole, digits) => {

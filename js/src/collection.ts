@@ -34,8 +34,8 @@ import { Match, type MemberCommand } from "./wire/commands.js";
 import type { Delivery } from "./wire/outputs.js";
 
 /**
- * The options of a collection within the package. Chunks to restore may lack their
- * bodies.
+ * The options of a collection, with additions for use within the package. Chunks to restore may
+ * lack their bodies.
  */
 export interface OpenOptions extends Omit<CollectionOptions, "restore"> {
   restore?: Iterable<Uint8Array | ChunkHead>;
@@ -94,7 +94,7 @@ export class CollectionHandle<T extends object> implements Collection<T>, OpenCo
     this.#columns = columns(options.columns);
     this.id = client.register(this);
     this.#open(chunks !== undefined);
-    // If the promise was rejected before, it stays rejected.
+    // If #restored was rejected before that, it stays rejected.
     if (chunks) {
       const done = own(async () => (await optional()).restore(client, this.id, chunks)).finally(() => (this.#handedIn = true));
       done.then(this.#restored.resolve, this.#restored.reject);
@@ -327,8 +327,8 @@ export class CollectionHandle<T extends object> implements Collection<T>, OpenCo
     if (JSON.stringify(status) === JSON.stringify(this.#status)) return;
     this.#status = Object.freeze(status);
     this.client.changed();
-    // Listeners are called with the final status immediately, because no later
-    // turn may run after a close.
+    // Listeners are called with the final status immediately, because the program may end before
+    // the next frame.
     if (status.state !== "closed") return this.#listeners.empty ? undefined : onNextFrame(this.#notify);
     offNextFrame(this.#notify);
     offNextFrame(this.#notifyProgress);

@@ -1,15 +1,15 @@
-// Where browsers have no shared workers, the pages of an origin share a dedicated worker. A
-// Web Lock elects the page that runs it. That page uses a message channel, and the other
-// pages use broadcast channels, because ports cannot be sent to other pages. When the lock
-// is released, the next page in its queue starts a worker. Pages attached to the old worker
+// Where browsers have no shared workers, the pages of an origin share a dedicated worker. A Web
+// Lock elects the page that runs it. That page reaches the worker through a message channel, and
+// the other pages through broadcast channels, because ports cannot be sent to other pages. When the
+// lock is released, the next page in its queue starts a worker. Pages attached to the old worker
 // then attach again.
 
 import { messageOf } from "./errors.js";
 import type { FromElected, Port, ToElected, ToPage, ToWorker, WorkerCandidate, WorkerPort } from "./port.js";
 
 /**
- * The interval at which a page joins again until the worker responds, in milliseconds. The
- * worker or its page may have ended before it received the message.
+ * The interval at which a page repeats its request to join until the worker responds, in
+ * milliseconds. The worker or its page may have ended before the request arrived.
  */
 const joinMillis = 2_500;
 /**
@@ -80,7 +80,7 @@ class Election {
       if (op !== "starting" && op !== "ready") return;
       this.#each((port) => {
         port.joins = 0;
-        if (op === "ready") this.tell({ op: "join", id: port.id }); // it does not know the pages of an older worker
+        if (op === "ready") this.tell({ op: "join", id: port.id }); // a new worker does not know the pages of the previous one
       });
     };
     document.addEventListener("freeze", this.#freeze);
@@ -134,7 +134,7 @@ class Election {
     });
   }
 
-  /** Runs the worker of all pages. */
+  /** Runs the worker of all pages, as the holder of the lock. */
   async #lead(release: () => void): Promise<void> {
     this.#withdraw = undefined;
     this.#release = release;
@@ -224,8 +224,8 @@ class Election {
 }
 
 /**
- * A page's end of the channel to the worker. Until the page is attached, it sends its messages
- * again to each worker that it joins.
+ * A page's end of the channel to the worker. Until the page is attached, the port repeats its
+ * messages to each worker that it joins.
  */
 class ElectedPort implements WorkerPort {
   readonly id: string = crypto.randomUUID();

@@ -13,7 +13,10 @@ import { readDelivery, type Delivery } from "./wire/outputs.js";
 export interface Open {
   /** Receives an output with the ID of this resource. */
   receive(output: Delivery): void;
-  /** Called after the engine was replaced. The new engine does not have the ID. */
+  /**
+   * Called after the engine was replaced. The new engine does not know the ID, so the resource is
+   * opened again or ends.
+   */
   restarted(status: Status): void;
   /**
    * Called when the engine does not respond and is about to be replaced. The resource's
@@ -65,7 +68,7 @@ export class EngineClient {
 
   private constructor() {}
 
-  /** Rejects when no engine can be joined. */
+  /** Joins an engine and returns the client. Rejects if no engine can be joined. */
   static async attach(attach: Attach, token: () => Promise<string>): Promise<EngineClient> {
     const client = new EngineClient();
     client.#membership = await attach({
@@ -94,7 +97,10 @@ export class EngineClient {
     return this.#listeners.add(listener);
   }
 
-  /** Schedules the listeners after a resource was opened or closed, or its state changed. */
+  /**
+   * Schedules a call of the listeners. Called after a resource was opened or closed, or its state
+   * changed.
+   */
   changed(): void {
     if (!this.#listeners.empty) onNextFrame(this.#notify);
   }
@@ -121,7 +127,7 @@ export class EngineClient {
     this.#membership.hide(hidden);
   }
 
-  /** Calls a function when the client ends. */
+  /** Registers a function that is called when the client ends. */
   onClose(act: () => void): void {
     this.#onClose.push(act);
   }
@@ -145,13 +151,13 @@ export class EngineClient {
   }
 
   /**
-   * Sends a command, batched with all others of the current task and its promises. Has no
-   * effect after the end.
+   * Sends a command. The commands of a task are collected and sent together in a microtask. Has no
+   * effect after the client has ended.
    */
   send(command: MemberCommand): void {
     if (this.#closed) return;
     writeMemberCommand(this.#writer, command);
-    // A step has room for batchBytes, and additionally for one command of any size.
+    // A step accepts batchBytes and, in addition, one command of any size.
     if (this.#writer.length > batchBytes) return this.#membership.send(this.#writer.take());
     if (this.#flushing) return;
     this.#flushing = true;
@@ -162,8 +168,8 @@ export class EngineClient {
   }
 
   /**
-   * Sends a command and resolves with its reply, which must be of the given type. A
-   * replaced engine receives the command again.
+   * Sends a command and resolves with its reply, which must be of the given type. If the engine is
+   * replaced before it replies, the command is sent again.
    */
   request<Type extends Delivery["type"]>(type: Type, command: (id: number) => MemberCommand, signal?: AbortSignal): Promise<Delivery & { type: Type }> {
     return abortable(() => this.#request(type, command), signal);

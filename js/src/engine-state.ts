@@ -18,14 +18,17 @@ const minRestartDelay = 250;
 /** The time without a failure after which the delay is reset, in milliseconds. */
 const restartReset = 120_000;
 
-/** The guest works. */
+/** The state in which the guest works. */
 export interface Running {
   readonly name: "running";
   readonly guest: Guest;
   readonly failures: Failures;
 }
 
-/** The guest has failed, and the next one is created after the delay in milliseconds. */
+/**
+ * The state after a failure of the guest. The next guest is created after the delay, which is in
+ * milliseconds.
+ */
 export interface Restarting {
   readonly name: "restarting";
   readonly delay: number;
@@ -48,7 +51,7 @@ interface Failures {
 }
 
 export type EngineEvent =
-  /** The guest failed or could not be created. Time is in milliseconds since the epoch. */
+  /** The guest failed or could not be created. `now` is in milliseconds since the epoch. */
   | { type: "failed"; now: number }
   | { type: "created"; guest: Guest }
   | { type: "command"; member: number; frames: Uint8Array }
@@ -87,12 +90,12 @@ function restartDelay({ repeated }: Failures): number {
 }
 
 /**
- * Whether a page of the engine is visible. While all are hidden, the engine pauses after a
- * time: it closes its streams and opens no others.
+ * Whether a page of the engine is visible. After all have been hidden for some time, the engine
+ * pauses: it closes its streams and opens no others.
  */
 export type Visibility = "visible" | "hidden" | "paused";
 
-/** The last visible page was hidden, one was shown, or the time elapsed. */
+/** The last visible page was hidden, a page was shown, or the time until the pause elapsed. */
 export type VisibilityEvent = "hidden" | "shown" | "elapsed";
 
 /** Returns the visibility after an event, which is the same if the event does not apply. */

@@ -19,7 +19,10 @@ const stepBytes = 1 << 17;
 
 const defaultTokenMillis = 2_000;
 
-/** The longest wait while a stream is open, in milliseconds. It limits the time until a sleep is detected. */
+/**
+ * The longest time of a timer while a stream is open, in milliseconds. It limits the delay until a
+ * sleep of the machine is detected.
+ */
 const beatMillis = 5_000;
 const sleptMessage = "the machine slept, so the connection is renewed";
 
@@ -45,8 +48,8 @@ export interface EngineOptions {
    */
   wake?: (millis: number) => void;
   /**
-   * The program calls {@link Engine.flush} itself after it has passed on the input of a
-   * stream. Default: a separate task does.
+   * Whether the program itself calls {@link Engine.flush} after it has passed on the input of a
+   * stream. By default, a separate task calls it.
    */
   flushes?: boolean;
   /**
@@ -55,8 +58,8 @@ export interface EngineOptions {
    */
   tokenMillis?: number;
   /**
-   * How long all members must be hidden until the engine closes its connections, in
-   * milliseconds. Default 60,000. Infinity for never.
+   * How long all members must be hidden before the engine closes its connections, in milliseconds.
+   * Default 60,000; Infinity keeps them open.
    */
   pauseMillis?: number;
   /** Stores and restores the collections. The engine closes it. */
@@ -217,14 +220,17 @@ export class Engine {
     });
   }
 
-  /** Passes commands of members to the guest. */
+  /** Passes commands of members to the persistence and then to the guest. */
   #step(guest: Guest, frames: Uint8Array): void {
     const { persistence } = this.#options;
     if (persistence) for (const frame of split(frames)) persistence.note(frame, (own) => guest.step(own));
     guest.step(frames);
   }
 
-  /** Runs a function on the guest and processes the output. */
+  /**
+   * Advances the clock of the guest, runs a function on it, and processes the output. If any of
+   * this throws, the guest is replaced.
+   */
   #run(act: (guest: Guest) => void): void {
     if (!this.#guest) return;
     try {
@@ -237,8 +243,7 @@ export class Engine {
   }
 
   #deliver(): void {
-    // An intent may break the guest or end the engine, so check both after each
-    // frame.
+    // An intent may break the guest or end the engine, so each iteration reads #guest again.
     for (let out; (out = this.#guest?.take()); ) {
       const parcels = new Map<number, Uint8Array[]>();
       for (const frame of split(out)) {
@@ -365,9 +370,9 @@ export class Engine {
     this.#streams.delete(stream);
   }
 
-  /** Queues an event of a stream, for one step together with others of the same task. */
+  /** Queues an event of a stream. The events of a task are passed to the guest in one step. */
   #queue(command: Command): void {
-    // A step has room for one message of any size, and no more.
+    // If the message would exceed the size of a step, it begins a new one, whatever its own size.
     if (this.#inbox.length + (command.type === "StreamData" ? command.data.length : 0) > stepBytes) this.flush();
     writeCommand(this.#inbox, command);
     if (!this.#options.flushes) this.#schedule.run();
@@ -409,7 +414,9 @@ export class Engine {
     });
   }
 
-  /** Replaces a broken guest. All of its open objects are lost. */
+  /**
+   * Replaces a broken guest. Everything that was open in it is lost, and the members open it again.
+   */
   #break(message: string): void {
     if (this.#state.name !== "running") return;
     console.error(`watchglass: the engine is restarted: ${message}`);

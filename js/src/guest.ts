@@ -25,7 +25,7 @@ export class GuestError extends Error {
   }
 }
 
-/** A guest, with one engine. Every method throws {@link GuestError}. */
+/** An instance of the module, with one engine. Every method may throw a {@link GuestError}. */
 export interface Guest {
   /** Applies complete frames, all or none. */
   step(frames: Uint8Array): void;
@@ -97,7 +97,7 @@ const names = ["wg_abi", "wg_reserve", "wg_open", "wg_step", "wg_tick", "wg_read
  */
 export type Load = (name: number) => Uint8Array;
 
-/** Creates an engine from the module and opens it. */
+/** Creates an instance of the module, and opens its engine with a configuration. */
 export async function openGuest(module: WebAssembly.Module, config: Command & { type: "Config" }, load?: Load): Promise<Guest> {
   const wasi = new Wasi();
   const instance = await WebAssembly.instantiate(module, wasi.importsFor(module, { watchglass: { load: loading } }));
@@ -186,8 +186,8 @@ class WasmGuest implements Guest {
   }
 
   /**
-   * Calls an export. An instance remains callable after a trap, with corrupt state, so
-   * the first trap ends it.
+   * Calls an export. After a trap, an instance remains callable, but its state is corrupt. The
+   * first trap therefore makes all later calls fail.
    */
   #call(what: string, call: () => number): number {
     if (this.#broken) throw this.#broken;

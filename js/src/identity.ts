@@ -1,5 +1,5 @@
-// Pages share an engine, and the data that one token may read, only if they have
-// proved to be the same user.
+// Pages share an engine, and the data that one token may read, only if they have shown that their
+// user is the same.
 import { decodeBase64url } from "./base64url.js";
 import { WatchglassError } from "./errors.js";
 import type { ConnectOptions } from "./types.js";

@@ -2,8 +2,8 @@ import { messageOf } from "./errors.js";
 import type { Stream } from "./transport.js";
 
 /**
- * The callbacks of a response. They are never called from within the request. `closed`
- * is called at most once, and last.
+ * The callbacks of a response. They are never called before the call that sends the request has
+ * returned. `closed` is called at most once, and last.
  */
 export interface AnswerEvents {
   /** Called with the status code, and the seconds of a Retry-After header or 0. */

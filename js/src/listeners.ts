@@ -65,8 +65,8 @@ function schedule(run: () => void): () => void {
     const timer = setTimeout(run, 0);
     return () => clearTimeout(timer);
   }
-  // A hidden page has no frames. The timer ensures that it still receives changes,
-  // but less often.
+  // A hidden page has no frames. The timer ensures that it still receives changes, about once a
+  // second.
   const frame = requestAnimationFrame(run);
   const timer = setTimeout(run, 1000);
   return () => {

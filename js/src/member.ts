@@ -13,8 +13,8 @@ export interface MemberEvents {
   /** Receives complete frames. The member owns the bytes. */
   frames(frames: Uint8Array<ArrayBuffer>): void;
   /**
-   * Receives one frame instead, in the same isolate and without a copy. It aliases the
-   * engine's output.
+   * If present, receives each frame instead of `frames`, without a copy. This requires a member in
+   * the same isolate. The frame aliases the engine's output.
    */
   frame?(frame: Frame): void;
   /**
@@ -23,7 +23,10 @@ export interface MemberEvents {
    * lost.
    */
   restarted(message: string): void;
-  /** Called when the member has been removed because it sent an invalid frame. */
+  /**
+   * Called when the member has been removed, because it sent an invalid frame or its engine cannot
+   * run.
+   */
   failed(message: string): void;
   /**
    * Called when the worker of the engine does not respond and is being replaced. The

@@ -86,7 +86,10 @@ export class Members {
   }
 }
 
-/** Tracks the collections and handles that a member has open, for cleaning up after it. */
+/**
+ * Records which collections and handles a command opens or closes, so that they can be closed when
+ * the member leaves.
+ */
 export function noteOpen({ collections, handles }: Member, type: number, payload: Uint8Array): void {
   if (type === commandTypes.OpenCollection) collections.add(new Reader(payload, "OpenCollection").uint32());
   if (type === commandTypes.CloseCollection) collections.delete(new Reader(payload, "CloseCollection").uint32());

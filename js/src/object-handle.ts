@@ -7,7 +7,7 @@ import type { CallOptions, ObjectHandle, ObjectOptions, Opened, State, Status } 
 import type { Delivery } from "./wire/outputs.js";
 
 /**
- * Closes the references of garbage-collected handles. Some edge runtimes lack
+ * Closes the references of garbage-collected handles. It is undefined in edge runtimes that lack
  * FinalizationRegistry.
  */
 const forgotten = typeof FinalizationRegistry === "function" ? new FinalizationRegistry<Reference<any>>(closeForgotten) : undefined;
@@ -26,7 +26,7 @@ function closeForgotten(reference: Reference<any>): void {
   reference.close();
 }
 
-/** Takes a reference to an object. */
+/** Opens a reference to an object, and returns its handle. */
 export function openObject<T extends object>(client: EngineClient, resource: string, key: string, options: ObjectOptions = {}): ObjectHandle<T> {
   const reference = new Reference<T>(client, resource, key, options.owner ?? "");
   const handle = new Handle(reference);
@@ -125,7 +125,9 @@ class Reference<T extends object> implements Open {
     return this.#status ?? this.#unreadable;
   }
 
-  /** Prevents the collection of a handle until a promise is settled. */
+  /**
+   * Prevents a handle from being garbage-collected until a promise is settled. Returns the promise.
+   */
   hold<R>(handle: object, until: Promise<R>): Promise<R> {
     const use = {};
     this.#inUse.set(use, handle);
@@ -215,8 +217,8 @@ class Reference<T extends object> implements Open {
     this.#status = error.status;
     this.client.release(this.#id);
     this.#ready.reject(error);
-    // Listeners are called with the final state immediately, because no later turn
-    // may run after a close.
+    // Listeners are called with the final state immediately, because the program may end before the
+    // next frame.
     offNextFrame(this.#notify);
     this.#listeners.call();
     this.#listeners.clear();

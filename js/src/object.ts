@@ -4,7 +4,9 @@ import { Codec, splitKey, type Envelope, type Item } from "./wire/item.js";
 
 const decoder = new TextDecoder();
 
-/** Returns the object of an item. Each call parses it again, so the caller owns it. */
+/**
+ * Returns the object of an item. Each call parses the body again, so the caller owns the object.
+ */
 export function toObject<T extends object>(item: Item, schema: Schema | undefined): T {
   const envelope = item.envelope();
   if (envelope.codec === Codec.none) return metadataOnly(item, envelope, schema) as object as T;
@@ -15,7 +17,7 @@ export function toObject<T extends object>(item: Item, schema: Schema | undefine
   } catch (error) {
     throw internalError(`${envelope.key}: the body is not JSON: ${messageOf(error)}`, error);
   }
-  // A body does not contain its resource version, so it is taken from the item.
+  // The body does not contain the resource version of the object, so it is copied from the item.
   object.metadata.resourceVersion = item.resourceVersion;
   return object as object as T;
 }
@@ -43,7 +45,7 @@ function metadataOnly(item: Item, { key, uid }: Envelope, schema: Schema | undef
 /** Returns the frozen row of an item. */
 export function toRow(item: Item, schema: Schema | undefined): Row {
   const { key, uid, fields, columns, times } = item.envelope();
-  // The label without a key is the owner: its kind, name and UID, or the UID alone.
+  // The label with the empty key contains the owner: its kind, name and UID, or the UID alone.
   const { "": text, ...labels } = item.labels();
   const [, kind, name, owner = text] = /^([^/]+)\/([^/]+)\/(.*)/.exec(text!) ?? [];
   const time = (member: string) => columns.find((cell, i) => (cell as number) > 0 && schema?.columns[i]?.path === `.metadata.${member}Timestamp`) as number | undefined;
@@ -60,17 +62,18 @@ export function toRow(item: Item, schema: Schema | undefined): Row {
     fields: Object.freeze(fields),
     columns: Object.freeze(columns),
     times: Object.freeze(times),
-    // A getter that builds them later takes more memory and time, because each row has its own.
+    // Building the cells later in a getter takes more memory and time, because each row needs its
+    // own function.
     cells: Object.freeze(Object.fromEntries(columns.map((cell, i) => [schema?.columns[i]?.name ?? i, cell]))),
   });
 }
 
-/** Reports whether two rows of a key have the same contents. */
+/** Reports whether two rows with the same key have the same contents. */
 export function sameRow(a: Row, b: Row): boolean {
   return a.uid === b.uid && a.resourceVersion === b.resourceVersion && a.columns.every((cell, i) => Object.is(cell, b.columns[i]));
 }
 
-/** Freezes a value and everything in it, because users share it. */
+/** Freezes a value and everything in it, so that several users can share it. Returns the value. */
 export function frozen<T>(value: T): T {
   if (typeof value === "object") Object.values(value ?? {}).forEach(frozen);
   return Object.freeze(value);

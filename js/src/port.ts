@@ -1,11 +1,11 @@
 import { internalError, messageOf, WatchglassError } from "./errors.js";
 import type { MemberEvents, Membership } from "./member.js";
 
-// The messages between a page and the worker of its engine. Frames are transferred
-// without a copy. The epoch counts the engine's restarts. The worker drops commands
-// of an older epoch.
+// The messages between a page and the worker of its engine. Frames are transferred without a copy.
+// The epoch counts the engine's restarts. The worker drops commands of an older epoch, because they
+// refer to objects of the previous engine.
 
-/** The engine that a page needs. */
+/** The connection, the user and the options of the engine that a page needs. */
 export interface EngineRequest {
   url: string;
   /** Identifies the page's user; see `identity` in ConnectOptions. */
@@ -25,8 +25,8 @@ export type ToWorker =
   | (EngineRequest & {
       op: "attach";
       /**
-       * The name of a lock that is held while the page lives; empty where locks do not
-       * exist.
+       * The name of a lock that the page holds while it exists, so that the worker notices its end.
+       * Empty where locks do not exist.
        */
       lock: string;
       /** The previous member number, for a page whose worker died. */
@@ -35,7 +35,10 @@ export type ToWorker =
   | { op: "frames"; epoch: number; frames: Uint8Array<ArrayBuffer> }
   | { op: "token"; request: number; token: string }
   | { op: "no token"; request: number; message: string }
-  /** Requests a "pong". It also shows a worker without locks that the page still exists. */
+  /**
+   * Requests a "pong". Where locks do not exist, it also shows the worker that the page still
+   * exists.
+   */
   | { op: "ping" }
   | { op: "hide"; hidden: boolean }
   | { op: "leave" };
@@ -49,8 +52,8 @@ export type ToPage =
       op: "attached";
       member: number;
       /**
-       * The name of a lock that is held while the worker lives; empty where locks do not
-       * exist.
+       * The name of a lock that the worker holds while it exists, so that pages notice its end.
+       * Empty where locks do not exist.
        */
       lock: string;
     }
@@ -60,8 +63,9 @@ export type ToPage =
   | { op: "token?"; request: number };
 
 /**
- * The messages to a worker that pages share through an election. Only the elected page, which
- * runs the worker, sends "lead", and sends the others directly.
+ * The messages to a worker that pages share through an election. Only the elected page, which runs
+ * the worker, sends "lead". That page posts its messages to the worker directly; other pages use a
+ * broadcast channel.
  */
 export type ToElected =
   | { op: "lead"; name: string }
@@ -196,7 +200,7 @@ class WorkerMembership implements Membership {
       } catch (error) {
         this.#drop("starting");
         failure = messageOf(error);
-        if (error instanceof WatchglassError) throw this.#fail(failure); // of the engine, not of the worker
+        if (error instanceof WatchglassError) throw this.#fail(failure); // the engine failed, not the worker
       }
     }
     throw this.#fail(`the worker cannot be started: ${failure}. Bundlers that do not find worker.js need its location as the "workerURL" option; for Vite, set optimizeDeps: { exclude: ["watchglass"] }`);
@@ -246,7 +250,7 @@ class WorkerMembership implements Membership {
 
   /**
    * Pings the worker. If it does not respond while the page attaches, the page tries the next
-   * candidate. Later, the page replaces the worker.
+   * candidate. Once the page is attached, it replaces the worker instead.
    */
   #watchSilence(port: WorkerPort, reject: (error: Error) => void): { alive(): void } {
     const period = this.#options.pingMillis ?? defaultPingMillis;
@@ -280,7 +284,7 @@ class WorkerMembership implements Membership {
     return internalError(message);
   }
 
-  /** Abandons the worker, unless the page has left. */
+  /** Abandons the worker, and enters a phase unless the page has left. */
   #drop(phase: Phase): void {
     if (!this.#left) this.#phase = phase;
     clearInterval(this.#pings);

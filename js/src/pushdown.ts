@@ -1,4 +1,4 @@
-// Translates queries of TanStack DB subsets to queries of views and watches.
+// Translates the queries of TanStack DB subsets into queries of views and watches.
 
 import type { Schema, Selectors } from "./types.js";
 
@@ -28,8 +28,8 @@ export interface Subset {
 export interface Pushdown {
   selectors: Required<Selectors>;
   /**
-   * The requested window of the matching objects. Undefined for all matching objects, a
-   * superset of the subset.
+   * The requested window of the matching objects. If undefined, all matching objects are loaded,
+   * which is a superset of the subset.
    */
   window?: { sort: string; offset: number; limit: number };
 }

@@ -2,7 +2,7 @@ import type { Status } from "./types.js";
 import { Writer } from "./wire/codec.js";
 import { writeSubscriptionStatus } from "./wire/status.js";
 
-/** The limits of a response, in milliseconds and bytes. */
+/** The time limit of a request in milliseconds, and the size limit of its response in bytes. */
 const timeoutMillis = 5_000;
 const maxBytes = 1 << 16;
 
@@ -13,9 +13,9 @@ const maxBytes = 1 << 16;
 export type FindRefusal = (url: string, token: string, signal: AbortSignal) => Promise<Uint8Array | undefined>;
 
 /**
- * Sends a plain GET, because WebSockets do not expose the response to an upgrade.
- * Browsers do not need this. The connector recognizes them by their Origin and reports
- * the reason through an accepted WebSocket.
+ * Returns a function that requests the reason with a plain GET, because WebSockets do not expose
+ * the response to an upgrade. Browsers do not need this. The connector recognizes them by their
+ * Origin and reports the reason through an accepted WebSocket.
  */
 export function findRefusal(fetch: typeof globalThis.fetch): FindRefusal {
   return async (url, token, signal) => {
@@ -53,8 +53,8 @@ async function readText(response: Response): Promise<string> {
 }
 
 /**
- * Reads a Kubernetes Status. Returns undefined if the server only requires an upgrade,
- * which does not explain the refusal.
+ * Parses a Kubernetes Status. Returns undefined for anything else, and for a 426: it only states
+ * that an upgrade is required, which does not explain the refusal.
  */
 function readStatus(text: string, responseCode: number): Status | undefined {
   if (responseCode < 400 || responseCode === 426) return undefined;

@@ -17,7 +17,7 @@ export interface RowEvents {
   put(row: Row): void;
   deleted(key: string): void;
   /**
-   * Called when the collection refuses the watch. It is opened again when the collection
+   * Called when the collection refuses the watch. The watch is opened again when the collection
    * recovers.
    */
   refused(error: WatchglassError): void;
@@ -134,7 +134,7 @@ export class RowWatch implements Open {
     if (this.#id === undefined ? state === "live" || state === "syncing" : !this.#described()) this.#open();
   }
 
-  /** Reports whether the collection has the schema of the rows. */
+  /** Reports whether the collection still has the schema of the received rows. */
   #described(): boolean {
     const { schema } = this.#collection;
     this.#schema ??= schema;

@@ -61,7 +61,7 @@ export async function restore(client: EngineClient, collection: number, chunks: 
   let refused: WatchglassError | undefined;
   for (const chunk of chunks) {
     const { data, body } = chunk instanceof Uint8Array ? { data: chunk, body: 0 } : chunk;
-    // A larger body is not a chunk, and may exceed the size limit of commands.
+    // Longer data is not a chunk of a snapshot, and may exceed the size limit of commands.
     if (data.length > maxMessage - batchBytes) {
       refused = protocolError(`the stored state cannot be restored: a chunk has ${data.length} bytes, more than the maximum`);
       break;

@@ -25,7 +25,7 @@ export interface StartOptions {
   persistence?: Promise<Persistence | undefined> | undefined;
 }
 
-/** Sent to connectors, for their logs. */
+/** The name of this client, which connectors write to their logs. */
 const client = "watchglass-js/0.1.0";
 
 /** Loads the module and starts an engine. Rejects if the module cannot be loaded. */

@@ -1,13 +1,13 @@
 import type { Status } from "./types.js";
 
-/** The WebSocket subprotocol of both ends. */
+/** The WebSocket subprotocol of this release, which both ends must support. */
 export const subprotocol = "watchglass.v2";
 
 /**
- * The subprotocol of the first version. Its connectors refuse other versions with an
- * HTTP response, which browsers do not expose. If a client also offers this version,
- * they accept the connection, which then ends with {@link versionStatus}. Later
- * connectors send the reason themselves.
+ * The subprotocol of the first version. Connectors of that version refuse other versions with an
+ * HTTP response, which browsers do not expose. If a client also offers the first version, they
+ * accept the connection, and the client reports {@link versionStatus}. Later connectors send the
+ * reason themselves.
  */
 export const firstSubprotocol = "watchglass.v1";
 

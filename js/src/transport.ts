@@ -6,8 +6,8 @@ import type { Status } from "./types.js";
 import { maxMessage } from "./wire/codec.js";
 
 /**
- * The prefix of a second subprotocol, which carries the token in base64url. Browsers
- * cannot send other headers with a WebSocket. Kubernetes uses the same name.
+ * The prefix of a second subprotocol, which carries the token in base64url. Browsers let programs
+ * set no other header of a WebSocket request. Kubernetes uses the same prefix.
  */
 export const bearerProtocol = "base64url.bearer.authorization.k8s.io.";
 
@@ -19,8 +19,8 @@ export interface Stream {
 }
 
 /**
- * The callbacks of a stream. They are never called from within the call that opened it.
- * `closed` is called at most once, and last.
+ * The callbacks of a stream. They are never called before the call that opens the stream has
+ * returned. `closed` is called at most once, and last.
  */
 export interface StreamEvents {
   opened(): void;
@@ -46,7 +46,10 @@ function protocols(token: string): string[] {
  */
 const openMillis = 15_000;
 
-/** Returns a Dial for WebSockets. If a refusal has no reason, `findRefusal` requests the reason. */
+/**
+ * Returns a Dial for WebSockets. If a WebSocket cannot be opened, `findRefusal` requests the
+ * reason.
+ */
 export function webSocketDial(Socket: WebSocketClass, findRefusal?: FindRefusal): Dial {
   return (url, events, token) => {
     let socket: WebSocket;
@@ -111,7 +114,7 @@ export function webSocketDial(Socket: WebSocketClass, findRefusal?: FindRefusal)
     };
     return {
       send(message) {
-        // A stream that is closing reports its own end.
+        // A socket that is closing drops the message, and reports its end separately.
         if (!done && socket.readyState === 1) socket.send(message as Uint8Array<ArrayBuffer>);
       },
       close(message) {
@@ -125,8 +128,8 @@ export function webSocketDial(Socket: WebSocketClass, findRefusal?: FindRefusal)
 }
 
 /**
- * Reports whether a value is an ArrayBuffer of any realm. Iframes, jsdom and Electron
- * have several.
+ * Reports whether a value is an ArrayBuffer of any realm. Iframes, jsdom and Electron have several
+ * realms, so instanceof would fail.
  */
 function isArrayBuffer(data: unknown): data is ArrayBuffer {
   return Object.prototype.toString.call(data) === "[object ArrayBuffer]";

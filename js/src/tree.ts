@@ -37,7 +37,8 @@ export interface OwnerTree {
   readonly snapshot: TreeSnapshot;
   /**
    * Calls a listener after every change of {@link snapshot}, at most once per animation frame.
-   * Returns a function that unsubscribes.
+   * Returns a function that unsubscribes. The function needs no `this`, so it can be passed on its
+   * own.
    */
   readonly subscribe: (listener: () => void) => () => void;
   /** Resolves when {@link snapshot} has the objects of every collection, or the reason why they are missing. */

@@ -16,7 +16,10 @@ const defaultLimit = 100;
 /** The maximum number of rows of a window. */
 const maxLimit = 10_000;
 
-/** Returns the window of a view in the form of commands. Throws a 400 for invalid options. */
+/**
+ * Returns the fields of commands that describe the window of a view. Throws a 400 for invalid
+ * options.
+ */
 function windowOf({ offset = 0, limit = defaultLimit, anchor: { key, before = 0 } = { key: "" } }: ViewOptions) {
   return { offset: uint32("offset", offset), limit: uint32("limit", limit, maxLimit), anchor: text("the key of anchor", key), before: uint32("before of anchor", before) };
 }
@@ -36,9 +39,9 @@ const empty: ViewSnapshot = frozen({
 const queryErrors = [400, 413, 422];
 
 /**
- * A live view. Each query has its own window at the engine. A new window opens beside
- * the old one, replaces it with its first patch, and is dropped if it is refused. A view
- * without a window waits for its collection to recover or for another query.
+ * A live view. Each query has its own window at the engine. The window of a new query opens beside
+ * the old one. It replaces the old window with its first patch, or is dropped if the engine refuses
+ * it. A view without a window waits for its collection to recover or for another query.
  */
 export class ViewHandle implements View {
   readonly #collection: OpenCollection;
@@ -101,7 +104,7 @@ export class ViewHandle implements View {
 
   #query(options: ViewOptions): Promise<void> {
     if (this.#ended) return Promise.reject(this.#ended);
-    // Promises of a replaced query follow the new query.
+    // The promise of a replaced query is settled with the new query.
     if (this.#next) this.#next.close();
     else this.#settled = new Deferred();
     this.#next = undefined;
@@ -186,7 +189,10 @@ interface WindowEvents {
   previous(): readonly Row[];
 }
 
-/** Returns the query of a view in the form of commands. Throws a 400 for invalid options. */
+/**
+ * Returns the fields of an OpenView command that describe the query of a view. Throws a 400 for
+ * invalid options.
+ */
 function queryOf({ namespaces = [], where, recursive, sort, facets = [], groupBy = [], aggregates = [], ...options }: ViewOptions) {
   const { namespace } = options;
   if (!Array.isArray(facets)) throw wrongType("facets", facets, "an array of names and { by, limit, width }");
@@ -321,9 +327,9 @@ class Window implements Open {
 }
 
 /**
- * Applies edits to a copy of the rows. The caller chooses the object that represents an
- * inserted row. Most patches replace rows in place. Copying with replacements takes a
- * fifth of the time of building the array row by row.
+ * Applies edits to a copy of the rows. The function `shown` returns the row for an inserted item.
+ * Most patches only replace rows in place. Copying the array and replacing rows takes a fifth of
+ * the time of building it row by row.
  */
 function edited(rows: readonly Row[], edits: Edit[], shown: (item: Item) => Row): readonly Row[] {
   const replacements = edits.every(({ remove, insert }) => remove === insert.length);

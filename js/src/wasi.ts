@@ -9,8 +9,8 @@ const badDescriptor = 8;
 const notImplemented = 52;
 
 /**
- * The environment of the guest. The memory of a module never shrinks. With Go's default
- * GOGC of 100 it would grow to twice the live heap and stay there.
+ * The environment of the guest, which sets GOGC. With Go's default of 100, the memory of the module
+ * would grow to twice the live heap, and it can never shrink.
  */
 const environment = new TextEncoder().encode("GOGC=40\0");
 
@@ -21,7 +21,7 @@ class GuestExit extends Error {
   }
 }
 
-// The parameter types differ between calls.
+// The functions of an import module, by name. Their parameter types differ.
 export type Calls = Record<string, (...args: never[]) => number>;
 
 /**

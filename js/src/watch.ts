@@ -15,8 +15,8 @@ interface Waiter<T extends object> {
 }
 
 /**
- * One loop over the events of a watch. It requests as many events as its credit allows,
- * and grants more as they are consumed. A slow loop therefore queues a bounded number.
+ * One loop over the events of a watch. It requests as many events as its credit allows, and grants
+ * more as they are consumed. A slow loop therefore queues a bounded number of events.
  */
 export class WatchIterator<T extends object> implements AsyncIterableIterator<WatchEvent<T>>, Open {
   readonly #collection: OpenCollection;
@@ -41,8 +41,8 @@ export class WatchIterator<T extends object> implements AsyncIterableIterator<Wa
     uint32("timeoutSeconds", options.timeoutSeconds ?? 0);
     checkMatch(options.resourceVersionMatch);
     checkWord("policy", options.policy ?? "stall", Object.keys(Policy));
-    // Zero and undefined mean "any state". Such a watch begins with initial events,
-    // whose order is arbitrary.
+    // Zero and undefined mean "any state". Such a watch begins with initial events in arbitrary
+    // order, so it can resume only after a bookmark.
     this.#resumeFrom = options.sendInitialEvents || options.resourceVersion === "0" ? "" : (options.resourceVersion ?? "");
     if (options.signal?.aborted) {
       this.#end = { reason: "Closed", error: options.signal.reason };

@@ -220,7 +220,7 @@ export class Reader {
       v += (c & 0x7f) * unit;
       if (c < 0x80) return v;
     }
-    // Seven bytes yield 49 bits. Numbers are exact for four more.
+    // Seven bytes yield 49 bits. A number is exact up to 53 bits, so the rest is read as a bigint.
     let big = BigInt(v);
     for (let shift = 49n; shift < 64n; shift += 7n) {
       const c = this.byte();

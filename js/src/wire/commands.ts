@@ -17,7 +17,10 @@ interface Select {
   fieldSelector: string;
 }
 
-/** A facet, or the groups of a view. Its fields are in the order of the wire. */
+/**
+ * A facet, or the groups of a view. Its properties are in the order of the wire, because they are
+ * encoded in that order.
+ */
 export interface CountedFacet {
   by: string;
   then: string;

@@ -33,7 +33,7 @@ export const outputParsers: Parsers<Output> = {
   0x76: ["ReaderStalled", (r) => ({ reader: r.uint32(), stalled: r.bool() })],
 };
 
-/** Parses a frame of the engine. Returns undefined for a type that may be skipped. */
+/** Parses a frame of the engine. Returns undefined for an unknown type that may be skipped. */
 export const readOutput = (frame: Frame): Output | undefined => parse(frame, outputParsers);
 
 /**

@@ -65,7 +65,7 @@ export class Item {
   }
 }
 
-/** The minimum size of an item on the wire. */
+/** The minimum size of an item on the wire, in bytes. */
 export const minItem = 11;
 
 /** Reads a UID: a zero byte and a UUID of 16 bytes, or the length plus one and the text. */
@@ -94,7 +94,9 @@ export function splitKey(key: string): { namespace: string; name: string } {
 /** A cell of this kind has the text of field 0, the next kind that of field 1, and so on. */
 const sameAsField = 0x10;
 
-/** The kind of an integer that is followed by its time. */
+/**
+ * The kind of a cell with an integer that counts events, followed by the time of the last event.
+ */
 const timedInteger = 0x0f;
 
 function column(r: Reader, fields: string[], times: Record<number, number>, i: number): Cell {

@@ -26,7 +26,7 @@ export interface Edit {
   insert: Item[];
 }
 
-/** The minimum size of an {@link Edit}. */
+/** The minimum size of an {@link Edit} on the wire, in bytes. */
 const minEdit = 3;
 
 /** The subject of a {@link Delivery} of type "Rejected". */
@@ -89,7 +89,10 @@ export const watchEnds: readonly WatchEnd[] = ["Closed", "CollectionClosed", "En
 /** The subjects of rejections, in the order of their numbers on the wire. */
 export const rejectables: readonly Rejectable[] = ["collection", "watch", "view", "object", "restore", "reader"];
 
-/** The parsers of outputs without their type, by the type byte of the frame. */
+/**
+ * The name and the parser of each output, by the type byte of its frame. Parsers return the output
+ * without its `type`.
+ */
 export interface Parsers<T extends { type: string }> {
   readonly [type: number]: { [Name in T["type"]]: readonly [name: Name, parse: (r: Reader) => Omit<Extract<T, { type: Name }>, "type">] }[T["type"]];
 }
@@ -148,7 +151,7 @@ export const deliveryParsers: Parsers<Delivery> = {
   ],
 };
 
-/** Parses a frame for a member. Returns undefined for a type that may be skipped. */
+/** Parses a frame for a member. Returns undefined for an unknown type that may be skipped. */
 export const readDelivery = (frame: Frame): Delivery | undefined => parse(frame, deliveryParsers);
 
 export function parse<T extends { type: string }>(frame: Frame, parsers: Parsers<T>): T | undefined {
