@@ -1,8 +1,9 @@
 import type { ObjectStorage } from "./platform.js";
 
 /**
- * Times within this period use a timer. An idle object stays in memory for about as long.
- * An alarm costs a write, and later wakes the object even if it has become unnecessary.
+ * Times that are at most this far away use a timer instead of an alarm, in milliseconds. An idle
+ * object stays in memory for about as long. An alarm costs a write, and wakes the object even if it
+ * is no longer needed.
  */
 const nearMillis = 10_000;
 
@@ -17,8 +18,8 @@ export class Alarm {
   #stored = 0;
 
   /**
-   * Creates an alarm that ignores a reason while `wanted` returns false for it. The
-   * caller sets its time again afterwards.
+   * Creates an alarm that ignores a reason while `wanted` returns false for it. The caller must set
+   * the time again once the reason is wanted.
    */
   constructor(storage: ObjectStorage, act: () => void, wanted: (reason: string) => boolean) {
     this.#storage = storage;
@@ -38,7 +39,7 @@ export class Alarm {
     return this.#due.get(reason) ?? 0;
   }
 
-  /** Handles the stored alarm. */
+  /** Handles the firing of the stored alarm. */
   fired(): void {
     this.#stored = 0;
     this.#act();
@@ -48,7 +49,7 @@ export class Alarm {
   #arm(): void {
     clearTimeout(this.#timer);
     const wanted = [...this.#due].filter(([reason]) => this.#wanted(reason));
-    if (wanted.length === 0) return; // an unnecessary alarm is harmless
+    if (wanted.length === 0) return; // a stored alarm may still fire, which is harmless
     const now = Date.now();
     const next = Math.min(...wanted.map(([, millis]) => millis));
     const near = next - now <= nearMillis;

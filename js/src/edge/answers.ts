@@ -10,7 +10,7 @@ export class WatchStream {
   #delivered = 0;
   readonly #ended: (code: number) => void;
 
-  /** Ended is called with an HTTP code when the response ends. */
+  /** Calls `ended` with an HTTP code when the response ends. */
   constructor({ grant, ended, cancel }: { grant(events: number): void; ended(code: number): void; cancel(): void }) {
     this.#ended = ended;
     const source: UnderlyingDefaultSource<Uint8Array> = {
@@ -18,7 +18,7 @@ export class WatchStream {
         this.#controller = controller;
       },
       pull: async () => {
-        await undefined; // not from within the engine's output
+        await undefined; // not while the engine's output is being handled
         const events = this.#delivered;
         this.#delivered = 0;
         if (events > 0) grant(events);
@@ -31,7 +31,7 @@ export class WatchStream {
     this.readable = new ReadableStream(source, new ByteLengthQueuingStrategy({ highWaterMark: 1 }));
   }
 
-  /** The size of the queued events. */
+  /** The size of the queued events in bytes. */
   get bytes(): number {
     return 1 - (this.#controller.desiredSize ?? 1);
   }
@@ -72,7 +72,10 @@ export class PageStream {
   readonly readable: ReadableStream<Uint8Array>;
   #page: Page | undefined;
 
-  /** Follow resolves with the next page. Done is called with an HTTP code when the response ends. */
+  /**
+   * Requests the next page with `follow`, and calls `done` with an HTTP code when the response
+   * ends.
+   */
   constructor(first: Page, { follow, done }: { follow(next: string): Promise<Page>; done(code: number): void }) {
     this.#page = first;
     let next = first.next;

@@ -16,15 +16,15 @@ import { status } from "./refusal.js";
 /** The path prefix of the requests. */
 export const backendRoot = "/backend/";
 
-/** How long a request waits for data that has not arrived yet (rule C6). */
+/** How long a request waits for data that has not arrived yet, in milliseconds (rule C6). */
 const readyMillis = 10_000;
 
 /** The maximum number of events that a watch buffers for its reader. */
 const watchCredit = 100;
 
-/** The maximum size of all unread responses. */
+/** The maximum size of all unread responses, in bytes. */
 const maxWaiting = 16 << 20;
-/** The approximate size of a page that is requested from the engine. */
+/** The approximate size of a page that is requested from the engine, in bytes. */
 const pageBytes = 1 << 20;
 
 const verbs = { Get: "get", List: "list", OpenWatch: "watch" } as const;
@@ -33,7 +33,7 @@ type Get = Command & { type: "Get" };
 type List = Command & { type: "List" };
 type OpenWatch = Command & { type: "OpenWatch" };
 
-/** A frame, both unmodified for the response and parsed. */
+/** A frame of the engine: its bytes for the response, and its parsed contents. */
 interface Answer {
   bytes: Uint8Array<ArrayBuffer>;
   output: Output;
@@ -62,7 +62,7 @@ export class Backend {
   readonly #waiting = new Map<number, Waiting>();
   readonly #watches = new Map<number, WatchStream>();
   readonly #lists = new Set<PageStream>();
-  /** The size of the pages that were requested from the engine. */
+  /** The number of pages that were requested from the engine and have not arrived. */
   #pages = 0;
   /** The number of requests that wait for the engine. */
   #pending = 0;
@@ -269,7 +269,7 @@ export class Backend {
         return;
       }
       case "CollectionState":
-        // The next request opens the collection again, which makes an attempt.
+        // The collection is dropped, so that the next request opens it again and makes an attempt.
         if (output.state === "forbidden" || (output.status?.code === 404 && output.nextAttemptMillis)) this.#drop(output.id, output.status);
         return;
       case "Rejected":

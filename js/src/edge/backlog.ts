@@ -55,8 +55,8 @@ export class Backlog<R extends Account> {
   }
 
   /**
-   * Adds sent bytes. Returns whether the {@link slowest} reader must be closed
-   * immediately.
+   * Counts bytes that were sent to a reader. Reports whether the {@link slowest} reader must be
+   * closed immediately.
    */
   sent(reader: R, bytes: number): boolean {
     reader.unacknowledged += bytes;
@@ -66,8 +66,8 @@ export class Backlog<R extends Account> {
   }
 
   /**
-   * Selects the readers to ping, those with the most bytes first, until readers without a
-   * Ping have at most a quarter of the limit.
+   * Yields the readers to ping, if readers without a Ping have more than half of the limit. Those
+   * with the most bytes come first, until the rest has at most a quarter of the limit.
    */
   *pings(now: number): Generator<[reader: R, mark: number], void, void> {
     if (this.#unpinged <= this.#room / 2) return;

@@ -32,7 +32,7 @@ export function parseClusters(text: string | undefined): Clusters {
   return text ? (JSON.parse(text) as Clusters) : { [defaultCluster]: {} };
 }
 
-/** A path without its cluster. */
+/** A path, split into its cluster and the rest. */
 export interface Route {
   cluster: string;
   rest: string;
@@ -62,8 +62,8 @@ export interface EdgeObject {
 }
 
 /**
- * Returns the object that stores the requested data. Without resources, the object is in
- * the cluster's first group.
+ * Returns the object that stores the requested data, or the error if there is none. Without
+ * resources, the object is in the cluster's first group.
  */
 export function objectFor(clusters: Clusters, cluster: string, { resources, namespace, shard }: Wanted): EdgeObject | Status {
   const found = groupsOf(clusters, cluster, resources);
@@ -100,8 +100,8 @@ export function feeds(clusters: Clusters, cluster: string, resources: readonly s
 }
 
 /**
- * Returns the groups that contain these resources, each with those that it contains.
- * Without resources, returns the first group.
+ * Returns the groups that contain these resources, each with the requested resources that it
+ * contains. Without resources, returns the first group.
  */
 function groupsOf(clusters: Clusters, cluster: string, resources: readonly string[]): Map<Group, string[]> | Status {
   const spread = Object.hasOwn(clusters, cluster) ? clusters[cluster] : undefined;

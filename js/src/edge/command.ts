@@ -5,12 +5,12 @@ import { commandTypes, type Command } from "../wire/driver-commands.js";
 import { decodeCanonicalBase64url } from "../base64url.js";
 import { status } from "./refusal.js";
 
-/** A command that the edge's HTTP server sends. */
+/** A command that the edge's HTTP server may send to an object. */
 export type ReadCommand = Command & { type: "Get" | "List" | "OpenWatch" };
 
 /**
- * Reads a command of core/wire, one frame in base64url. The object replaces its IDs.
- * Throws a 400 for other input, because the engine would remove the member that
+ * Parses a command of core/wire, which is one frame in base64url. The caller replaces its IDs.
+ * Throws a 400 for other input. If such input reached the engine, it would remove the member that
  * serves all requests.
  */
 export function readCommand(text: string | null): ReadCommand {

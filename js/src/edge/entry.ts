@@ -17,19 +17,19 @@ export interface EdgeEnv {
   WATCHGLASS: Objects;
   /** The regional Durable Objects, if a cluster has regions. */
   WATCHGLASS_REGIONS?: Objects;
-  /** The keys that sign tokens; a secret. */
+  /** The keys with which tokens are signed, separated by white space. They are secret. */
   WATCHGLASS_KEY: string;
   /** The clusters as JSON; see host/edge. Default: one cluster, called "default". */
   WATCHGLASS_CLUSTERS?: string;
 }
 
-/** Handles requests. */
+/** A function that responds to requests, like the `fetch` handler of a Worker. */
 export type Handler<Env> = (request: Request, env: Env, context: unknown) => Response | Promise<Response>;
 
 /**
- * Returns the entry of an edge. It accepts the WebSockets of readers and connectors at
- * `/watch` and `/feed`, or `/clusters/NAME/watch` and `/clusters/NAME/feed`. It passes
- * other requests to `others`.
+ * Returns the entry of an edge, which is the default export of its Worker. It accepts the
+ * WebSockets of readers and connectors at `/watch` and `/feed`, or `/clusters/NAME/watch` and
+ * `/clusters/NAME/feed`. It passes other requests to `others`.
  *
  * It routes a WebSocket by its URL to the object that holds the data. Readers pass
  * `?resource=`, with `&namespace=` or `&shard=` if the resource is divided by namespace.
@@ -57,7 +57,10 @@ export function edgeEntry<Env extends EdgeEnv>(others: Handler<Env>): { fetch: H
   };
 }
 
-/** Adds the headers that prevent browsers from misusing a response. A connector's server sends the same ones. */
+/**
+ * Adds headers with which browsers neither guess the type of a response nor embed it in other
+ * sites. A connector's server sends the same headers.
+ */
 function protect(response: Response): Response {
   if (response.status === 101) return response; // a WebSocket, which a copy would lose
   const copy = new Response(response.body, response);
@@ -135,5 +138,5 @@ function presented(headers: Headers): string {
   }
 }
 
-/** Escapes JSON for use in a header. */
+/** Escapes the characters of JSON that a header cannot contain. */
 const ascii = (json: string): string => json.replace(/[^\x20-\x7e]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);

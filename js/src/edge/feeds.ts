@@ -46,7 +46,7 @@ export class Feeds {
   readonly #metrics: Metrics;
   /** The resources of the subscriptions in the session. */
   readonly #subscribed = new Map<number, string>();
-  /** The stream that the engine has requested, also before a connector is active. */
+  /** The stream that the engine has opened. It may be set before a connector is active. */
   #stream: StreamEvents | undefined;
   #active: HibernatableSocket | undefined;
   #session = 0;
@@ -179,7 +179,10 @@ export class Feeds {
     return undefined;
   }
 
-  /** Returns the error for a message that names a different cluster, and whether it has changes. Counts its bytes. */
+  /**
+   * Counts the bytes of a message. Returns whether the message has changes, and an error if it is
+   * from a different cluster.
+   */
   #examine(socket: HibernatableSocket, message: Uint8Array): { foreign?: Status; changes: boolean } {
     let changes = false;
     try {
@@ -260,7 +263,10 @@ export class Feeds {
     if (socket) closeSocket(socket, why);
   }
 
-  /** Returns the open sockets. The first has the last session, and the others follow by age. */
+  /**
+   * Returns the open sockets. The one with the latest session comes first. The others follow, the
+   * oldest first.
+   */
   #sockets(): HibernatableSocket[] {
     return this.#state
       .getWebSockets(tag)
@@ -274,8 +280,8 @@ function feedOf(socket: HibernatableSocket): Feed {
 }
 
 /**
- * Returns the cluster of a history. It stays the same when a history restarts, such as
- * after a restore from a backup.
+ * Returns the part of a cluster ID that identifies the cluster. It stays the same when the history
+ * restarts, such as after a restore from a backup.
  */
 function clusterOf(clusterID: string): string {
   return clusterID.replace(/ restored at \d+$/, "");

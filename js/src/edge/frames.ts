@@ -126,7 +126,7 @@ function subscribed(payload: Uint8Array, chosen: number | undefined): Subscribed
   return { resource, namespace, metadataOnly: r.bool() && subscription !== chosen };
 }
 
-/** Writes a Ping with a mark, which the reader returns after reading it. */
+/** Writes a Ping with a mark. The reader returns the mark in a Pong after it has read the Ping. */
 export function writePing(w: Writer, mark: number): void {
   w.frame(readerFrames.Ping, () => w.uvarint(mark));
 }

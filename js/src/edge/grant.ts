@@ -9,11 +9,11 @@ export const grantHeader = "x-watchglass-grant";
 
 /** The rights of a request. */
 export interface Grant {
-  /** For example "v1/pods"; "*" for all. */
+  /** The resources, for example "v1/pods"; "*" for all. */
   resources: string[];
-  /** "*" for all. */
+  /** The namespaces; "*" for all. */
   namespaces: string[];
-  /** Seconds since the epoch. */
+  /** The time at which the grant expires, in seconds since the epoch. */
   expires: number;
   cluster: string;
   user: string;

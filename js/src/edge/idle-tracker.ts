@@ -24,7 +24,10 @@ export class IdleTracker {
     if (used !== (this.#since === 0)) this.#set(used ? 0 : now);
   }
 
-  /** Restarts the period after a use that has ended already. */
+  /**
+   * Restarts the unused period, if there is one, after a use that has already ended, such as a
+   * request.
+   */
   again(now: number): void {
     if (this.#since !== 0) this.#set(now);
   }

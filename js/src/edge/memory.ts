@@ -1,7 +1,7 @@
 // Chooses how to reduce the memory of an object. A module's memory never shrinks, so
 // only a new instance releases unused memory.
 
-/** The memory of a module without objects. */
+/** The memory of a module without objects, in bytes. */
 const emptyBytes = 4 << 20;
 /**
  * The module's memory per byte of objects. Go's collector lets garbage grow with the
@@ -12,19 +12,22 @@ const perByte = 2.5;
 export const restartMillis = 60_000;
 
 export interface Taken {
-  /** The memory of the module and of buffers in JavaScript. */
+  /** The memory of the module, in bytes. {@link bufferBytes} is that of buffers in JavaScript. */
   moduleBytes: number;
   bufferBytes: number;
-  /** The objects and their history within the module. */
+  /** The part of the module's memory that objects and their history take, in bytes. */
   usedBytes: number;
   limit: number;
-  /** Whether the module was replaced recently, without success. */
+  /**
+   * Whether the module was replaced within {@link restartMillis}, so that another replacement would
+   * not help.
+   */
   restarted: boolean;
 }
 
 /**
- * "restart": a new instance suffices. "shed": a new instance would not suffice, so some
- * data must be dropped first.
+ * Returns how to reduce the memory. "restart" means that a new instance of the module suffices.
+ * "shed" means that it would not suffice, so some data must be dropped first.
  */
 export function relief({ moduleBytes, bufferBytes, usedBytes, limit, restarted }: Taken): "none" | "restart" | "shed" {
   const needed = emptyBytes + perByte * usedBytes;

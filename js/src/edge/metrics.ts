@@ -2,7 +2,7 @@
 // start at zero when the object enters memory, which Prometheus treats like the
 // restart of a process.
 
-/** Returns bounds, each four times the previous one. */
+/** Returns the bounds of a histogram's buckets in seconds, each four times the previous one. */
 const bounds = (first: number, count: number): readonly number[] => Array.from({ length: count }, (_, i) => first * 4 ** i);
 
 // The same buckets as at a connector; see host/metrics/timings.go.
@@ -61,7 +61,7 @@ export class Metrics {
   bytes = 0;
   /** Subscriptions that were refused or ended, by code. */
   readonly subscriptionErrors: Tally = { 410: 0 };
-  /** Refusals by limit. Other causes are ignored by host/edge. */
+  /** Refusals by the cause in their status. host/edge ignores causes that are not limits. */
   readonly refusals: Tally = {};
   /** Ended requests of the Kubernetes API, by verb and code. */
   readonly requests = { get: {} as Tally, list: {} as Tally, watch: {} as Tally };

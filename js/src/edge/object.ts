@@ -21,7 +21,7 @@ import { refusal, refuse, status } from "./refusal.js";
 import { Storage } from "./storage.js";
 import { upstreamDial } from "./upstream.js";
 
-/** Sent to connectors, for their logs. */
+/** The name of this client, which connectors write to their logs. */
 const clientName = "watchglass-edge/0.1.0";
 
 /**
@@ -39,7 +39,7 @@ const leastOutputBytes = 8 << 20;
  * accepts requests that carry a {@link Grant}. The last two require an unrestricted
  * grant:
  *
- * - `/feed?resources=v1/pods,…&source=ID`: the WebSocket of a connector,
+ * - `/feed?resources=v1/pods,…&clusterID=ID`: the WebSocket of a connector,
  * - `/watch`: the WebSocket of a reader,
  * - `/status`: its status, as JSON,
  * - `/backend/…`: the requests of the edge's HTTP server, see {@link Backend}.
@@ -177,7 +177,7 @@ export class WatchglassObject {
     return refuse(status(404, "NotFound", `not found: ${pathname}; the endpoints are /feed, /watch and /status`));
   }
 
-  /** Updates the deadlines after a new connection. */
+  /** Updates the deadlines after an attempt to connect, and returns its response. */
   #connected(response: Response): Response {
     this.#watchTimes();
     this.#touched();
@@ -195,7 +195,10 @@ export class WatchglassObject {
     this.#touched();
   }
 
-  /** Schedules the work that follows any activity. */
+  /**
+   * Enforces the memory limits after any activity, and schedules deadlines and the storage of
+   * changes.
+   */
   #touched(): void {
     const { upstream } = this.#settings;
     if (upstream) this.#collections.hold(this.#readers.count > 0 ? upstream.resources : [], { retain: true });
@@ -209,7 +212,7 @@ export class WatchglassObject {
     }
   }
 
-  /** Returns the memory for unread output. */
+  /** Returns the memory that unread output may take, in bytes. */
   #outputRoom(): number {
     return Math.max(leastOutputBytes, this.#settings.isolateBytes - this.#takenBytes());
   }
@@ -243,7 +246,7 @@ export class WatchglassObject {
     }
   }
 
-  /** Replaces the module by a new instance, as if the object had hibernated. */
+  /** Replaces the module with a new instance, as if the object had hibernated. */
   async #restart(): Promise<void> {
     this.#counters.add("restarts");
     this.#restartedAt = Date.now();

@@ -3,11 +3,14 @@ import type { Fetcher } from "./platform.js";
 /** The options of an object. For every number, zero means the default. */
 export interface EdgeOptions {
   /**
-   * How often readers receive progress, which wakes the object; default 60,000. Readers
-   * report stale data after three periods without progress.
+   * The interval in milliseconds at which readers receive progress; default 60,000. Each progress
+   * report wakes the object. Readers report stale data after three intervals without progress.
    */
   progressMillis?: number;
-  /** A reader that leaves data unread for this long is disconnected; default 60,000. */
+  /**
+   * The time in milliseconds after which a reader that leaves data unread is disconnected; default
+   * 60,000.
+   */
   stallMillis?: number;
   /**
    * The maximum number of connected readers; default 4,096. Further ones are refused
@@ -22,43 +25,43 @@ export interface EdgeOptions {
    */
   messagesPerSecond?: number;
   /**
-   * Bytes of memory for objects; default 32 MiB. A resource that needs more is held
-   * without bodies until an object has more memory. If it needs more even without bodies,
-   * it is dropped.
+   * The memory for objects, in bytes; default 32 MiB. A resource that needs more is held without
+   * bodies, until this option or `isolateBytes` is raised. If it needs more even without bodies, it
+   * is dropped.
    */
   memoryBytes?: number;
   /**
-   * Bytes of the isolate's 128 MB for the module, its garbage and unread output; default
-   * 96 MiB. If unread output of readers exceeds the limit, the slowest are disconnected
-   * with a 429. If the module and HTTP responses exceed it, the object replaces the
-   * instance of the module. If that does not suffice, it drops data as if it had
-   * exceeded memoryBytes.
+   * The part of the isolate's 128 MB for the module, its garbage and unread output, in bytes;
+   * default 96 MiB. If unread output of readers exceeds the limit, the slowest are disconnected
+   * with a 429. If the module and HTTP responses exceed it, the object replaces the instance of the
+   * module. If that does not suffice, it drops data as if it had exceeded memoryBytes.
    */
   isolateBytes?: number;
   /**
-   * Bytes of storage; default 1 GiB, of 10 GB per object. States beyond that are held in
-   * memory only.
+   * The storage for states, in bytes; default 1 GiB. The platform allows 10 GB per object. States
+   * that exceed the limit are held in memory only.
    */
   storageBytes?: number;
   /**
-   * The delay after which changes are stored if no other change follows, default 1000.
-   * During continuous changes, they are stored at least every keepMillis, default 10,000.
+   * The delay in milliseconds after which changes are stored if no other change follows, default
+   * 1000. During continuous changes, they are stored at least every keepMillis, default 10,000.
    */
   quietMillis?: number;
   keepMillis?: number;
   /**
-   * An object that was neither fed nor read for this long deletes its storage; default 7
-   * days. This also removes the objects of a former division of the cluster.
+   * The time in milliseconds after which an object that is neither fed nor read deletes its
+   * storage; default 7 days. This also removes objects that are unused since the cluster was
+   * divided differently.
    */
   unusedMillis?: number;
-  /** The object to read from, instead of being fed. */
+  /** Another object from which this one reads. Connectors then cannot feed it. */
   upstream?: Upstream | undefined;
 }
 
 /** Another object, which is read while this one has readers. */
 export interface Upstream {
   /**
-   * Finds the object. Called for every connection, because a stub stays broken after a
+   * Returns a stub of the object. Called for every connection, because a stub stays broken after a
    * failure.
    */
   object(): Fetcher;

@@ -9,8 +9,8 @@ export type GoClass = new () => {
 };
 
 /**
- * Handles requests with wasm/edge, the Go program that is the HTTP server of an edge.
- * Each request has its own instance, which ends with the response.
+ * Returns a handler that runs wasm/edge, the Go program that is the HTTP server of an edge. Each
+ * request has its own instance, which ends with the response.
  */
 export function goProgram<Env>(module: WebAssembly.Module, Go: GoClass): Handler<Env> {
   return async (request, env, context) => {
@@ -37,7 +37,7 @@ class Program {
     let ready!: () => void;
     this.#ready = new Promise((resolve) => (ready = resolve));
     const instance = new WebAssembly.Instance(module, { ...go.importObject, workers: { ready } });
-    // The program reads this property before it first blocks, so before run returns.
+    // The program reads this property before it first blocks, and therefore before `run` returns.
     const scope = globalThis as { context?: unknown };
     scope.context = { ...given, binding: this.#binding };
     const ended = go.run(instance);

@@ -22,7 +22,7 @@ import { writeSubscriptionStatus } from "../wire/status.js";
 const tag = "reader";
 
 /**
- * The maximum number of unread bytes per reader. A reader with more does not read, or
+ * The maximum number of bytes that a reader may leave unread. A reader with more does not read, or
  * has too many subscriptions.
  */
 const roomBytes = 16 << 20;
@@ -46,7 +46,10 @@ interface Attachment {
   grant: Grant;
   /** The part of the namespaces that the object stores, or undefined for all. */
   shard?: string;
-  /** Whether the reader requested this shard, and treats it as complete. */
+  /**
+   * Whether the reader requested the complete shard. Its subscriptions then need not name a
+   * namespace.
+   */
   whole?: boolean;
   /** The reader's position in the engine; undefined if unknown. */
   saved?: Uint8Array;
@@ -104,7 +107,7 @@ export class Readers {
     this.#state = state;
     this.#settings = settings;
     this.#collections = collections;
-    // The cause may name objects that readers may not read.
+    // The cause is logged and not sent, because it may name objects that readers may not read.
     const restart = (cause: string): void => {
       console.error(`watchglass: the readers are disconnected: ${cause}`);
       this.endAll(status(503, "ServiceUnavailable", "connect again: the object restarts"));
@@ -156,9 +159,9 @@ export class Readers {
   }
 
   /**
-   * Passes changes from the connector to the engine, and measures their delivery. The
-   * platform's clock does not advance during the call, so only deliveries to readers
-   * that wait take time.
+   * Passes changes from the connector to the engine, and measures their delivery. The platform's
+   * clock does not advance during the call, so an immediate delivery counts as zero. Only
+   * deliveries to stalled readers take time.
    */
   deliver(pass: () => void): void {
     const now = Date.now();
@@ -182,7 +185,7 @@ export class Readers {
     }
   }
 
-  /** The first deadline of a silent or stalled reader; zero for none. */
+  /** The first deadline of a silent, stalled or pinged reader; zero for none. */
   get deadline(): number {
     let first = this.#backlog.due;
     for (const reader of this.#withDeadline) {
@@ -382,8 +385,8 @@ export class Readers {
   }
 
   /**
-   * Returns the part of a message for the engine. It removes subscriptions to data that
-   * the object does not have or cannot hold, and responds to them.
+   * Returns a reader's message without its subscriptions to data that the object does not have or
+   * cannot hold. Refuses these subscriptions.
    */
   #answerable(reader: Reader, message: Uint8Array): Uint8Array {
     if (!this.#collections.scarce && !reader.shard) return message;

@@ -29,9 +29,8 @@ export function region(clusters: Clusters, home: string, continent: string | und
 }
 
 /**
- * Returns the upstream of the regional object with this name. It has no resources if the
- * home has none configured, or if the home no longer exists, as after a change of the
- * division.
+ * Returns the upstream of the regional object with this name. It has no resources if the home has
+ * none configured, or if the home no longer exists, as after the cluster was divided differently.
  */
 export function upstreamOf(name: string | undefined, env: { WATCHGLASS: Objects; WATCHGLASS_CLUSTERS?: string }): Upstream {
   const [, home, cluster, group, shard = ""] = /^(([^/]*)\/([^/@]*)(?:\/([^@]*))?)@/.exec(name ?? "") ?? [];

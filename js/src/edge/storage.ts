@@ -18,8 +18,8 @@ export interface StoredState {
   /** The generation of its rows. Rows of other generations belong to incomplete states. */
   generation: number;
   /**
-   * The number of rows of chunks, and the sizes of the complete state and of the changes
-   * after it.
+   * The number of rows of chunks. The sizes are those of the complete state and of the later
+   * changes, in bytes.
    */
   chunks: number;
   wholeBytes: number;
@@ -49,10 +49,10 @@ interface Row {
 export class StorageFull extends Error {}
 
 /**
- * The states in an object's SQLite storage: rows for the chunks, rows for their bodies,
- * and one row per resource that lists the valid ones. That row is written last, so that
- * updates are atomic. An object that wakes up reads the chunks. It reads a body only when
- * an object in it is read.
+ * The states in an object's SQLite storage: rows for the chunks, rows for their bodies, and one row
+ * per resource that lists the valid ones. That row is written last, so that updates are atomic. A
+ * Durable Object that wakes up reads the chunks. It reads a body only when a Kubernetes object in
+ * it is read.
  */
 export class Storage {
   readonly #storage: ObjectStorage;
@@ -138,7 +138,8 @@ export class Storage {
 
   /**
    * Writes a chunk of a complete state or of the following changes. It becomes valid with
-   * {@link commit}. Returns the number of chunk rows. Throws {@link StorageFull}.
+   * {@link commit}. Returns the number of rows that the chunk takes, without those of its body.
+   * Throws {@link StorageFull}.
    */
   write(resource: string, generation: number, number: number, data: Uint8Array): number {
     if (this.bytes + data.length > this.#limit) {
@@ -170,7 +171,7 @@ export class Storage {
     });
   }
 
-  /** Deletes invalid rows. */
+  /** Deletes the rows of a resource that do not belong to this state. */
   clean({ resource, generation, chunks }: Pick<StoredState, "resource" | "generation" | "chunks">): void {
     this.#unname((stored) => stored.resource === resource && stored.generation !== generation);
     for (const table of ["chunks", "bodies"]) {

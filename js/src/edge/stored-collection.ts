@@ -17,8 +17,8 @@ const changeBytes = 64 << 10;
 const retryMillis = 60_000;
 
 /**
- * The part of a resource that was dropped for lack of memory: its bodies, or with a
- * status all of it.
+ * The part of a resource that was dropped for lack of memory: the complete resource if `ended` is
+ * set, or else its bodies.
  */
 export interface Degraded {
   ended?: Status;

@@ -68,7 +68,10 @@ export class StoredCollections {
     this.#held.delete(resource);
   }
 
-  /** Drops the bodies of resources that exceed the memory limit, if that helps. */
+  /**
+   * Drops the bodies of each resource that the engine closed at the memory limit, unless it is held
+   * without bodies already.
+   */
   fitMemory(): void {
     for (const collection of this.#held.values()) {
       if (collection.ended?.code === 413 && !collection.metadataOnly) this.#withoutBodies(collection);

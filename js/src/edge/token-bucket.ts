@@ -1,6 +1,9 @@
 /** The length of an allowed burst, in seconds of the sustained rate. */
 const burstSeconds = 10;
-/** A message counts as one, plus one for each complete unit of this size, as at a connector. */
+/**
+ * A message counts as one, plus one for each complete unit of this size in bytes, as at a
+ * connector.
+ */
 const unitBytes = 4 << 10;
 
 /** A rate limit for messages. */
@@ -16,8 +19,8 @@ export class TokenBucket {
   }
 
   /**
-   * Counts a message of this size with this number of subscriptions. Returns whether it
-   * is within the limit.
+   * Counts a message of this size with this number of subscriptions. Reports whether the message is
+   * within the limit.
    */
   allows(bytes: number, subscriptions: number, now: number): boolean {
     this.#left = Math.min(this.#left + (Math.max(0, now - this.#at) / 1000) * this.#perSecond, this.#perSecond * burstSeconds);

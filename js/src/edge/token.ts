@@ -13,13 +13,13 @@ const maxTokenBytes = 8 << 10;
 export interface Claims {
   user: string;
   cluster: string;
-  /** For example "v1/pods"; "*" for all. */
+  /** The resources, for example "v1/pods"; "*" for all. */
   resources: string[];
-  /** "*" for all. */
+  /** The namespaces; "*" for all. */
   namespaces: string[];
   /** True to feed the resources, false to read them. */
   feed: boolean;
-  /** Seconds since the epoch. */
+  /** The time at which the token expires, in seconds since the epoch. */
   expires: number;
 }
 
@@ -43,8 +43,8 @@ const refusals = {
 } as const;
 
 /**
- * Returns the claims of a token at a time in milliseconds, or a 401. Signatures are
- * compared in constant time.
+ * Returns the claims of a token that is valid at the time `now`, in milliseconds since the epoch,
+ * or else a 401. Signatures are compared in constant time.
  */
 export async function verify(keys: readonly CryptoKey[], token: string, now: number): Promise<Claims | Status> {
   if (token === "") return refused("missing");

@@ -5,8 +5,8 @@ import { grantHeader, type Grant } from "./grant.js";
 import type { Upstream } from "./options.js";
 
 /**
- * The maximum duration of a connection to another object, in seconds. It is
- * requested again afterwards.
+ * The maximum duration of a connection to another object, in seconds. The engine then connects
+ * again.
  */
 const grantSeconds = 24 * 60 * 60;
 

@@ -1,4 +1,4 @@
-/** Returns an element with text and children. It does not parse text as HTML. */
+/** Returns a new element with attributes and children. Text is not parsed as HTML. */
 export function create<Name extends keyof HTMLElementTagNameMap>(name: Name, attributes: Record<string, string> = {}, ...children: (Node | string)[]): HTMLElementTagNameMap[Name] {
   const element = document.createElement(name);
   for (const [attribute, value] of Object.entries(attributes)) element.setAttribute(attribute, value);
@@ -6,7 +6,7 @@ export function create<Name extends keyof HTMLElementTagNameMap>(name: Name, att
   return element;
 }
 
-/** Changes a text only if it differs, so that a selection in it survives. */
+/** Sets the text of an element only if it differs, so that a selection in the text survives. */
 export function setText(element: Element, text: string): void {
   if (element.textContent !== text) element.textContent = text;
 }
@@ -19,11 +19,11 @@ export type Cell = string | number | { text: string; tone: Tone };
 
 export interface Column {
   title: string;
-  /** Aligns the cells at the end. */
+  /** Whether the cells are numbers, which are aligned at the end. */
   number?: boolean;
 }
 
-/** A table that changes in place, or a text while it is empty. */
+/** A table whose rows are updated in place. While there are none, it shows a text instead. */
 export class Table {
   readonly element: HTMLElement;
   readonly #columns: readonly Column[];

@@ -8,7 +8,7 @@ export interface NotedError {
 
 const maxErrors = 100;
 
-/** The latest errors of a client's open objects, newest first. */
+/** The latest errors of a client's collections and objects, newest first. */
 export class ErrorLog {
   readonly #stops = new Map<Collection, () => void>();
   readonly #objects = new Map<number, Status>();

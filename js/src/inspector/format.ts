@@ -35,7 +35,7 @@ export function options(all: object): string {
     .join(", ");
 }
 
-/** Formats the range of the rows that a view has, such as "1–50". */
+/** Formats the positions of the first and last row of a view's window, such as "1–50". */
 export function windowOf({ options: { offset = 0 }, rows }: Opened & { type: "view" }): string {
   return rows === 0 ? "empty" : `${offset + 1}–${offset + rows}`;
 }

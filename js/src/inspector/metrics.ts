@@ -1,11 +1,11 @@
-/** The numbers of one collection at the engine, by name. */
+/** The statistics of one collection at the engine, by name. */
 export type CollectionMetrics = Record<string, number>;
 
-/** The numbers of an engine, grouped. */
+/** The statistics of an engine, grouped by collection. */
 export interface Metrics {
-  /** The numbers of each collection, by ID. Collections of other pages are included. */
+  /** The statistics of each collection, by ID. Collections of other pages are included. */
   collections: Map<number, CollectionMetrics>;
-  /** The numbers of the engine itself. */
+  /** The statistics of the engine itself. */
   engine: Record<string, number>;
 }
 
@@ -28,8 +28,8 @@ export function group(inspected: Record<string, number>): Metrics {
 }
 
 /**
- * Returns the sum of a number over all collections. Collections that share a
- * subscription report the same number, which counts once.
+ * Returns the sum of a statistic over all collections. Collections that share a subscription all
+ * report the same number, which counts once.
  */
 export function total({ collections }: Metrics, name: string): number {
   let sum = 0;

@@ -18,7 +18,7 @@ export interface Panel {
   readonly element: HTMLElement;
   /** Returns the number in the tab's label. */
   count(shown: Shown): number;
-  /** Called only while the panel is selected. */
+  /** Updates the element. Called only while the panel is selected. */
   draw(shown: Shown): void;
   stop?(): void;
 }
@@ -150,7 +150,7 @@ export class EventsPanel implements Panel {
   readonly #tail: Tail;
   #collections = new Map<string, Collection>();
 
-  /** The callback requests a call of {@link draw}. */
+  /** The function `changed` requests a call of {@link draw}. */
   constructor(changed: () => void) {
     this.#tail = new Tail(changed);
     this.#select.addEventListener("change", () => this.#follow());
@@ -165,7 +165,10 @@ export class EventsPanel implements Panel {
     return this.#tail.count;
   }
 
-  /** Starts the tail when the panel is first selected, so that it uses no resources before. */
+  /**
+   * Draws the latest events of the selected collection. The first call starts the watch, so that
+   * the panel uses no resources before it is selected.
+   */
   draw({ opened }: Shown): void {
     this.#offer(only(opened, "collection"));
     this.#follow();

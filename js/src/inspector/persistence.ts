@@ -6,16 +6,21 @@ import { create, setText, Table, type Cell } from "./dom.js";
 import { age, bytes, options } from "./format.js";
 import type { Panel, Shown } from "./panels.js";
 
-/** How often the storage is read, in milliseconds. Less than the period of the inspector. */
+/**
+ * The minimum interval between two reads of the storage, in milliseconds. It is shorter than the
+ * period of the inspector, so that each refresh reads the storage.
+ */
 const period = 900;
 
 /** The contents of the browser's storage. */
 interface Contents {
   states: readonly Stored[];
-  /** The storage that all data of the origin may use; 0 if the browser does not report it. */
+  /**
+   * The storage in bytes that all data of the origin may use; 0 if the browser does not report it.
+   */
   quota: number;
   usage: number;
-  /** The owners that an open page has. */
+  /** The owners whose states an open page uses. */
   owners: ReadonlySet<string>;
 }
 
@@ -26,7 +31,7 @@ async function readContents(): Promise<Contents> {
   return { states, quota, usage, owners: new Set(states.map(({ owner }) => owner).filter((owner) => locks?.held?.some(({ name = "" }) => name.endsWith(owner)))) };
 }
 
-/** The states that are stored on the page's origin. */
+/** The panel with the states that are stored on the page's origin. */
 export class PersistencePanel implements Panel {
   readonly name = "Persistence";
   readonly #changed: () => void;
@@ -46,7 +51,7 @@ export class PersistencePanel implements Panel {
   /** The outcome of the last deletion, shown until states are stored again. */
   #outcome = "";
 
-  /** The callback requests a call of {@link draw}. */
+  /** The function `changed` requests a call of {@link draw}. */
   constructor(changed: () => void) {
     this.#changed = changed;
     this.#clear.addEventListener("click", () => void this.#deleteAll());
@@ -56,7 +61,9 @@ export class PersistencePanel implements Panel {
     return this.#readAt > 0 ? this.#contents.states.length : (engine["persistence.collections"] ?? 0);
   }
 
-  /** Reads the storage while the panel is selected. */
+  /**
+   * Draws the stored states and the last restores. Also reads the storage again, which draws later.
+   */
   draw(shown: Shown): void {
     if (shown.now - this.#readAt >= period) this.#read(shown.now);
     const reports = this.#reports?.all ?? [];

@@ -48,8 +48,8 @@ export class Tail {
   }
 
   /**
-   * Watches a collection. After an error, it watches again from the version that the
-   * collection has by then.
+   * Watches a collection. After an error, it watches again from the version that the collection
+   * then has.
    */
   async #run(collection: Collection, signal: AbortSignal): Promise<void> {
     while (!signal.aborted && collection.status.state !== "closed") {

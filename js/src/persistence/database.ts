@@ -5,21 +5,24 @@ export const databaseName = "watchglass";
 
 /** The stored state of a collection. */
 export interface Stored {
-  /** Identifies the user and the connector, without revealing them. */
+  /** A hash of the connector's URL and the user's identity, which reveals neither. */
   owner: string;
-  /** Identifies the collection. */
+  /** The options that determine the contents of the collection, as JSON. */
   scope: string;
-  /** Identifies the connector alone. */
+  /** A hash of the connector's URL. */
   origin: string;
-  /** The format of the chunks. */
+  /** The format of the chunks, which depends on the release. */
   format: string;
   /**
-   * The generation of its chunks. Chunks of other generations belong to incomplete
+   * The generation of the chunks, a random ID. Chunks of other generations belong to incomplete
    * states.
    */
   generation: string;
   chunks: number;
-  /** The sizes of the chunks of the complete state, and of those with later changes. */
+  /**
+   * The size of the chunks of the complete state, in bytes. {@link changeBytes} is the size of the
+   * chunks with later changes.
+   */
   wholeBytes: number;
   changeBytes: number;
   position: Position;
@@ -28,17 +31,17 @@ export interface Stored {
 }
 
 /**
- * Returns the start of an owner as a number. Inspectors use it to find the states of their
- * page.
+ * Returns the first 32 bits of an owner as a number. Statistics can contain numbers only, and
+ * inspectors find the states of their page by this one.
  */
 export const ownerNumber = (owner: string): number => Number.parseInt(owner.slice(0, 8), 16);
 
 export const sizeOf = (stored: Stored | undefined): number => (stored ? stored.wholeBytes + stored.changeBytes : 0);
 
 /**
- * Reads the list of all stored states of an origin, of all users and releases. It does not
- * create the database. It closes its connection, so that other pages can delete the
- * database.
+ * Returns all states that are stored on the origin, for all users and releases, without their
+ * chunks. It does not create the database. It closes its connection afterwards, so that other pages
+ * can delete the database.
  */
 export async function readStates(): Promise<Stored[]> {
   const request = indexedDB.open(databaseName);
@@ -71,7 +74,10 @@ export class Database {
     this.#db = db;
   }
 
-  /** Opens the database. Calls a function when another page deletes it. Rejects where there is no IndexedDB. */
+  /**
+   * Opens the database. Calls `deleted` when another page deletes the database. Rejects where there
+   * is no IndexedDB.
+   */
   static async open(deleted: () => void): Promise<Database> {
     if (typeof indexedDB !== "object") throw new Error("there is no IndexedDB here");
     const request = indexedDB.open(databaseName, 1);

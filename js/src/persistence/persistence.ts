@@ -23,7 +23,7 @@ const mostMillis = 10_000;
  * the complete state is stored again.
  */
 const changeShare = 0.5;
-/** The minimum size of the changes for which the complete state is stored again. */
+/** The minimum size of the changes for which the complete state is stored again, in bytes. */
 const changeBytes = 64 << 10;
 
 export interface PersistenceOptions {
@@ -38,7 +38,7 @@ export interface PersistenceOptions {
 interface Persisted {
   readonly id: number;
   readonly scope: Scope;
-  /** The collections of the pages. */
+  /** The IDs of the pages' collections with this scope. */
   readonly users: Set<number>;
   stored: Stored | undefined;
   resourceVersion: string;
@@ -95,9 +95,9 @@ export class Persistence {
   }
 
   /**
-   * Opens the stored states of a user. Deletes unused states of other users of the same
-   * connector, and states of other releases. Returns undefined, with a warning, where
-   * nothing can be stored.
+   * Opens the stored states of a user. Deletes the user's states of other releases, and the unused
+   * states of other users of the same connector. Returns undefined, with a warning, where nothing
+   * can be stored.
    */
   static async open(options: PersistenceOptions): Promise<Persistence | undefined> {
     let late: ReturnType<typeof setTimeout> | undefined;
@@ -180,19 +180,24 @@ export class Persistence {
     persisted.users.add(collection);
   }
 
-  /** Processes the end of a page's collection. */
+  /**
+   * Processes the end of a page's collection. After the last one of a scope, the state is stored
+   * and closed.
+   */
   leave(collection: number): void {
     for (const persisted of this.#byScope.values()) {
       if (persisted.users.delete(collection) && persisted.users.size === 0) void this.#finish(persisted);
     }
   }
 
-  /** Stores changes without waiting for more, because the page may end. */
+  /** Stores changes without waiting for a pause, because the page may end. */
   flush(): void {
     void this.#storeAll();
   }
 
-  /** Discards the open collections and requests, because an empty engine replaces the engine. */
+  /**
+   * Forgets the open collections and requests, because a new, empty engine replaces the old one.
+   */
   restarted(): void {
     this.#byScope.clear();
     this.#byId.clear();
@@ -221,11 +226,11 @@ export class Persistence {
       this.#due.trigger();
     } else if (output.type === "Rejected") {
       if (output.object !== "restore") this.#drop(persisted);
-      else if (persisted.stored) this.#discard(persisted, output.status); // otherwise the end of an incomplete state
+      else if (persisted.stored) this.#discard(persisted, output.status); // if undefined, it was discarded before
     }
   }
 
-  /** Adds the counters to an InspectReply. */
+  /** Returns an InspectReply with the counters of the persistence added. */
   inspect({ type, payload }: Frame): Uint8Array {
     const r = new Reader(payload, "InspectReply");
     const [request, entries] = [r.uint32(), r.list(2, (): [string, number] => [r.text(), r.varint()])];
@@ -313,7 +318,7 @@ export class Persistence {
     for (const persisted of [...this.#byId.values()]) await this.#store(persisted);
   }
 
-  /** Stores the changes of a collection since the last call, after all earlier calls. */
+  /** Stores the changes of a collection since it was last stored. Calls run one after another. */
   #store(persisted: Persisted): Promise<void> {
     return (this.#storing = this.#storing.then(() => this.#storeNow(persisted)));
   }
@@ -379,7 +384,10 @@ export class Persistence {
     this.#counts.stored++;
   }
 
-  /** Deletes unused states, the oldest first, until a state of this size fits. Throws TooLarge. */
+  /**
+   * Deletes unused states, the oldest first, until a state of this size fits. Throws TooLarge if it
+   * does not fit without them either.
+   */
   async #makeRoom(persisted: Persisted, bytes: number): Promise<void> {
     const own = sizeOf(this.#states.get(persisted.scope.key));
     while (this.#bytes() - own + bytes > this.#maxBytes) {
@@ -405,8 +413,8 @@ export class Persistence {
   }
 
   /**
-   * Runs an access to the database. If an access fails, the persistence ends: the quota is
-   * exceeded, or the disk is broken.
+   * Runs an access to the database. If it fails, for example because the quota is exceeded, nothing
+   * more is persisted.
    */
   async #attempt(access: () => Promise<void>): Promise<void> {
     if (this.#off) return;
@@ -427,7 +435,9 @@ function frame(command: MemberCommand): Uint8Array<ArrayBuffer> {
   return w.take();
 }
 
-/** Returns a text that identifies values without revealing them. */
+/**
+ * Returns the SHA-256 hash of values in hexadecimal, which identifies them without revealing them.
+ */
 async function digest(values: readonly string[]): Promise<string> {
   const hash = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(JSON.stringify(values)));
   return Array.from(new Uint8Array(hash), (b) => b.toString(16).padStart(2, "0")).join("");
@@ -435,7 +445,9 @@ async function digest(values: readonly string[]): Promise<string> {
 
 const lockOf = (owner: string): string => `watchglass-persistence-${owner}`;
 
-/** Marks the states of a user as used. Returns a function that removes the mark. */
+/**
+ * Marks the states of a user as used, by a shared lock. Returns a function that releases the lock.
+ */
 function hold(owner: string): Promise<() => void> {
   const { locks } = navigator;
   if (!locks) return Promise.resolve(() => {});
@@ -444,7 +456,10 @@ function hold(owner: string): Promise<() => void> {
   });
 }
 
-/** Returns the states of other releases, and of other users of a connector that no worker uses. */
+/**
+ * Returns the states to delete: this user's states of other releases, and states of other users of
+ * the same connector that no worker uses.
+ */
 async function obsolete(others: readonly Stored[], owner: string, origin: string): Promise<Stored[]> {
   const used = new Set((await navigator.locks?.query())?.held?.map(({ name }) => name));
   return others.filter((stored) => stored.owner === owner || (stored.origin === origin && !used.has(lockOf(stored.owner))));

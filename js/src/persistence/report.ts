@@ -13,7 +13,7 @@ export interface Restore {
 
 /** The report of one engine. */
 export interface Report {
-  /** Identifies the engine among those that answer. */
+  /** A random ID of the engine, because several engines may send reports. */
   engine: string;
   /** See {@link Stored.owner}; empty if the engine never stored anything. */
   owner: string;
@@ -43,13 +43,16 @@ export function answerReports(report: () => Omit<Report, "engine">): () => void 
 
 let failure: string | undefined;
 
-/** Reports why an engine of this thread does not store states. Only the last reason is reported. */
+/**
+ * Sends reports with the reason why an engine of this thread does not store states. Only the last
+ * reason is reported.
+ */
 export function answerFailure(why: string): void {
   if (failure === undefined) answerReports(() => ({ owner: "", maxBytes: 0, off: failure, restores: [] }));
   failure = why;
 }
 
-/** An engine that has not answered this number of requests counts as ended. */
+/** An engine that has left this number of requests unanswered counts as ended. */
 const missedRequests = 3;
 
 /** The reports of all engines on this origin, in all pages and workers. */
@@ -58,7 +61,10 @@ export class Reports {
   readonly #latest = new Map<string, { report: Report; request: number }>();
   #requests = 0;
 
-  /** Creates an empty set of reports. The function is called after each report that arrives. */
+  /**
+   * Creates an empty set of reports. The function `changed` is called after each report that
+   * arrives.
+   */
   constructor(changed: () => void) {
     this.#channel.onmessage = ({ data }: MessageEvent<Report | string>) => {
       if (typeof data === "string") return; // the request of another inspector

@@ -207,7 +207,10 @@ export class TestCluster {
     return resources.length ? json({ kind: "APIResourceList", resources }) : notFound();
   }
 
-  /** Describes the resources of the core group, or of all others, that have objects. */
+  /**
+   * Returns the aggregated discovery document of the core group, or of all other groups. It
+   * contains only resources that have objects.
+   */
   #aggregated(core: boolean): Response {
     const groups = new Map<string, Map<string, unknown[]>>();
     for (const [name, objects] of this.#resources) {
@@ -321,8 +324,8 @@ class Watch {
 }
 
 /**
- * Returns the event of a change for a watch. An object that begins to match is added, and
- * one that stops matching is deleted.
+ * Returns the event of a change for a watch, or undefined if the watch has none. An object that
+ * begins to match is added, and one that stops matching is deleted.
  */
 function eventOf({ resource, object, previous, deleted }: Change, query: Query): string | undefined {
   if (resource !== query.resource) return undefined;
