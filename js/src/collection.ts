@@ -233,7 +233,7 @@ export class CollectionHandle<T extends object> implements Collection<T>, OpenCo
     return this.#options.metadataOnly ?? false;
   }
 
-  /** Throws when the collection has ended. */
+  /** Throws if the collection has ended. */
   check(): void {
     if (this.#ended) throw this.#ended;
   }

@@ -1,6 +1,6 @@
 /**
- * Calls a function when no trigger has arrived for `quietMillis`, and at the latest
- * `mostMillis` after the first trigger.
+ * A debouncer, which calls a function when no trigger has arrived for `quietMillis`, and at the
+ * latest `mostMillis` after the first trigger.
  */
 export class Debouncer {
   readonly #act: () => Promise<void>;

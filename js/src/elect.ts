@@ -62,12 +62,12 @@ class Election {
    * the queue.
    */
   #withdraw: AbortController | undefined;
-  /** The worker of the elected page, and how to release the lock. */
+  /** The worker and the function that releases the lock, if this page is elected. */
   #worker: WorkerPort | undefined;
   #release: (() => void) | undefined;
   /** Whether the worker was started and has not responded yet. */
   #starting = false;
-  /** The number of pages that the worker reported. */
+  /** The number of pages that use the worker, as it last reported. */
   #pages = 0;
   #frozen = false;
   #linger: ReturnType<typeof setTimeout> | undefined;

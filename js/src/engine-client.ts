@@ -45,7 +45,7 @@ export interface OpenCollection {
   disown(child: Open): void;
 }
 
-/** Joins an engine in this thread or in a worker. */
+/** A function that joins an engine, in this thread or in a worker. */
 export type Attach = (events: MemberEvents) => Membership | Promise<Membership>;
 
 /** The client side of an engine. It assigns IDs, sends commands, and routes outputs by ID. */

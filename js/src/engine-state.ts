@@ -37,7 +37,7 @@ export interface Restarting {
   readonly waiting: readonly (readonly [member: number, frames: Uint8Array])[];
 }
 
-/** The engine has ended. */
+/** The state after the end of the engine. */
 export interface Closed {
   readonly name: "closed";
 }

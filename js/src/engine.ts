@@ -67,8 +67,8 @@ export interface EngineOptions {
 }
 
 /**
- * Drives one guest for one origin. It executes the guest's intents, passes the results
- * back, and routes deliveries to the members. It replaces a guest that fails.
+ * The driver of one guest for one origin. It executes the guest's intents, passes the results back,
+ * and routes deliveries to the members. It replaces a guest that fails.
  */
 export class Engine {
   readonly #options: EngineOptions;

@@ -92,8 +92,8 @@ interface Exports {
 const names = ["wg_abi", "wg_reserve", "wg_open", "wg_step", "wg_tick", "wg_ready", "wg_out", "wg_advance", "wg_error", "wg_close"] as const;
 
 /**
- * Returns a body that was omitted from a RestoreChunk, by its name in the chunk; empty if
- * it no longer exists.
+ * A function that returns a body that was omitted from a RestoreChunk, by its name in that command.
+ * The result is empty if the body no longer exists.
  */
 export type Load = (name: number) => Uint8Array;
 

@@ -10,7 +10,7 @@ import type { ConnectOptions } from "./types.js";
  */
 const timeoutMillis = 10_000;
 
-/** Identifies the user of a page, and returns tokens for that user. */
+/** The user of a page, and the source of tokens for that user. */
 export interface Identity {
   /** Pages with equal names may share an engine. */
   readonly name: string;

@@ -8,7 +8,7 @@ import { RowWatch } from "./row-watch.js";
 import type { CallOptions, Collection, Row, Schema, Selectors, Status, ViewState } from "./types.js";
 
 /**
- * Determines the values under which an index lists a row. It is a name or a function.
+ * The name or the function that determines the values under which an index lists a row.
  *
  * The name is a column, a field or a label as in queries, such as `"Restarts"`,
  * `"spec.nodeName"`, `"labels[app]"`, `"owner"` or `"namespace"`. Values are strings as

@@ -31,15 +31,15 @@ export interface KubernetesObject {
 }
 
 /**
- * Receives an object that was added, updated or deleted. For an update, it also receives
- * the previous state. If a deletion was missed and detected by a later list,
+ * A function that receives an object that was added, updated or deleted. For an update, it also
+ * receives the previous state. If a deletion was missed and detected by a later list,
  * `finalStateUnknown` is true and the object is the last known state.
  */
 export type ObjectCallback<T extends KubernetesObject> = (object: T, previous?: T, finalStateUnknown?: boolean) => void;
 
 /**
- * Receives the reason why the informer is not current: an error with `code` and `statusCode` as in
- * Kubernetes. For {@link CONNECT}, it receives undefined.
+ * A function that receives the reason why the informer is not current: an error with `code` and
+ * `statusCode` as in Kubernetes. For {@link CONNECT}, it receives undefined.
  */
 export type ErrorCallback = (error?: any) => void;
 

@@ -27,7 +27,7 @@ export interface Kind {
 export interface KindsOptions extends CallOptions {
   /** A bearer token, or a function that returns one. */
   token?: string | (() => string | Promise<string>);
-  /** Default: the platform's fetch. */
+  /** The function that sends the requests. Default: the platform's fetch. */
   fetch?: typeof globalThis.fetch;
 }
 

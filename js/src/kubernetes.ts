@@ -14,12 +14,12 @@ export interface AnswerEvents {
 }
 
 /**
- * Requests a path of a Kubernetes API. The returned stream is only closed, never written
- * to.
+ * A function that requests a path of a Kubernetes API. The returned stream is only closed, never
+ * written to.
  */
 export type OpenRequest = (url: string, path: string, token: string, events: AnswerEvents) => Stream;
 
-/** The largest piece of a body that the engine accepts at a time. */
+/** The largest piece of a body that the engine accepts at a time, in bytes. */
 const maxPiece = 1 << 20;
 
 /** Sends requests with a `fetch` function, and reads each body as it arrives. */

@@ -262,7 +262,7 @@ export class LiveView extends Live<ViewValue> {
 
 /** All objects of a resource, decoded. */
 export interface ObjectsValue<T extends object = KubeObject> {
-  /** Sorted by key. */
+  /** The objects, sorted by key. */
   objects: readonly T[];
   /** Whether all objects have been loaded. They are then complete as of some resource version. */
   loaded: boolean;

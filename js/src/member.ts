@@ -5,7 +5,7 @@ import type { Frame } from "./wire/codec.js";
 /** The number of IDs of a member. The high bits of an ID identify the member. */
 export const idsPerMember = 0x10000;
 
-/** The maximum size of the commands that are batched into one step. */
+/** The maximum size of the commands that are batched into one step, in bytes. */
 export const batchBytes = 1 << 20;
 
 /** The callbacks of a member, which is a program that shares the engine. */

@@ -8,7 +8,7 @@ import type { MemberEvents, Membership } from "./member.js";
 /** The connection, the user and the options of the engine that a page needs. */
 export interface EngineRequest {
   url: string;
-  /** Identifies the page's user; see `identity` in ConnectOptions. */
+  /** The identity of the page's user; see `identity` in ConnectOptions. */
   identity: string;
   wasm: string | BufferSource | WebAssembly.Module | undefined;
   maxBytes?: number | undefined;
@@ -284,7 +284,7 @@ class WorkerMembership implements Membership {
     return internalError(message);
   }
 
-  /** Abandons the worker, and enters a phase unless the page has left. */
+  /** Abandons the worker. Unless the page has left, enters the given phase. */
   #drop(phase: Phase): void {
     if (!this.#left) this.#phase = phase;
     clearInterval(this.#pings);

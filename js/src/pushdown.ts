@@ -63,7 +63,10 @@ function conjunction({ name, args = [], ...rest }: Expression): Expression[] {
   return name === "and" ? args.flatMap(conjunction) : [{ ...rest, args, ...(name !== undefined && { name }) }];
 }
 
-/** Values that selectors can contain without quoting. */
+/**
+ * The values that selectors can contain. Selectors have no quoting, so conditions on other values
+ * are not translated.
+ */
 const labelValue = /^[A-Za-z0-9]([\w.-]{0,61}[A-Za-z0-9])?$/;
 const fieldValue = /^[^,=!\\]+$/;
 

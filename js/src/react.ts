@@ -118,7 +118,7 @@ const unknown = { status: unknownStatus };
  * else a list.
  */
 export interface WatchK8sResource {
-  /** For example "v1/pods" or "apps/v1/deployments". */
+  /** The resource, for example "v1/pods" or "apps/v1/deployments". */
   resource: string;
   namespace?: string;
   name?: string;

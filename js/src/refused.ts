@@ -7,8 +7,8 @@ const timeoutMillis = 5_000;
 const maxBytes = 1 << 16;
 
 /**
- * Finds out why an upgrade to a WebSocket was refused. Resolves with the frame that a
- * browser would have received, or with undefined if the reason is not known.
+ * A function that finds out why an upgrade to a WebSocket was refused. Resolves with the frame that
+ * a browser would have received, or with undefined if the reason is not known.
  */
 export type FindRefusal = (url: string, token: string, signal: AbortSignal) => Promise<Uint8Array | undefined>;
 

@@ -10,7 +10,7 @@ import type { Delivery, WatchEventFrame } from "./wire/outputs.js";
 /** The number of events that the engine may send before the page has processed any. */
 const credit = 2000;
 
-/** Receives the rows of a {@link RowWatch}. */
+/** The callbacks that receive the rows of a {@link RowWatch}. */
 export interface RowEvents {
   /** Replaces all rows, when they are first complete and after every interruption of the watch. */
   replaced(rows: ReadonlyMap<string, Row>, schema: Schema): void;
@@ -26,8 +26,8 @@ export interface RowEvents {
 }
 
 /**
- * Follows the matching rows of a collection, without bodies. It reads all rows again if
- * the engine loses the history of the watch, is replaced, or sends another schema.
+ * A watch of the matching rows of a collection, without bodies. It reads all rows again if the
+ * engine loses the history of the watch, is replaced, or sends another schema.
  */
 export class RowWatch implements Open {
   readonly #collection: Collection & OpenCollection;

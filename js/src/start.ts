@@ -13,12 +13,12 @@ import { movedByVite } from "./vite.js";
 /** The options of an engine in this thread. */
 export interface StartOptions {
   url: string;
-  /** Default: the file next to this script. */
+  /** The module. Default: `watchglass.wasm` next to this script. */
   wasm?: ModuleSource | undefined;
   maxBytes?: number | undefined;
   maxHistory?: number | undefined;
   pauseMillis?: number | undefined;
-  /** Whether the URL leads to a Kubernetes API, not to a connector. */
+  /** Whether the URL is that of a Kubernetes API, not of a connector. */
   kubernetes?: boolean | undefined;
   fetch?: typeof globalThis.fetch | undefined;
   WebSocket?: WebSocketClass | undefined;

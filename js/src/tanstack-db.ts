@@ -13,7 +13,7 @@ export type { Connection } from "./follow.js";
 
 export interface WatchglassCollectionConfig {
   client: Connection;
-  /** For example "v1/pods" or "apps/v1/deployments". */
+  /** The resource, for example "v1/pods" or "apps/v1/deployments". */
   resource: string;
   /** The part of the resource to load. Default: all objects. */
   scope?: Omit<CollectionOptions, "restore">;
@@ -25,7 +25,9 @@ export interface WatchglassCollectionConfig {
    *   applies the limit if it evaluates all conditions and the order is by name or age.
    */
   syncMode?: "eager" | "on-demand";
-  /** Default: the resource and its scope. */
+  /**
+   * The ID of the TanStack collection. Default: derived from the resource, the scope and the mode.
+   */
   id?: string;
 }
 

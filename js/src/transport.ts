@@ -28,7 +28,7 @@ export interface StreamEvents {
   closed(message: string): void;
 }
 
-/** Opens a stream with a token, which may be empty. */
+/** A function that opens a stream with a token, which may be empty. */
 export type Dial = (url: string, events: StreamEvents, token: string) => Stream;
 
 /** The constructor of WebSockets in browsers, Node 22, workerd and the package `ws`. */
@@ -104,9 +104,8 @@ export function webSocketDial(Socket: WebSocketClass, findRefusal?: FindRefusal)
       if (frame) explain(frame);
       end(`cannot connect to ${url} (${why})`);
     };
-    // Browsers do not expose the error. The following close event has the available
-    // details. Node before 24 sends no close event for a connection that was never
-    // open.
+    // Browsers do not expose the error. The close event that follows has the available details.
+    // Node before 24 sends no close event for a connection that was never open.
     socket.onerror = () => void (open || setTimeout(() => failed("WebSocket error")));
     socket.onclose = ({ code, reason }) => {
       if (open) end(reason || `the connection was lost (WebSocket code ${code})`);

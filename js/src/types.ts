@@ -153,8 +153,8 @@ export interface WatchOptions extends Selectors {
   /** The maximum number of events that wait here until the loop reads them. Default 1000. */
   credit?: number;
   /**
-   * Whether `MODIFIED` events also have the object before the change. It is decoded only when it is
-   * read. Default false.
+   * Whether `MODIFIED` events also have the object before the change. That object is decoded only
+   * when it is read. Default false.
    */
   previous?: boolean;
   signal?: AbortSignal;
@@ -289,7 +289,7 @@ export interface ObjectOptions {
 
 /**
  * A reference to one object. The engine keeps the object up to date while it is referenced. If an
- * open collection contains the object, no further watch is needed. Otherwise the engine watches the
+ * open collection contains the object, it is taken from there. Otherwise the engine watches the
  * single object.
  *
  * Close the handle after use, or declare it with `using`. An unreferenced handle is
@@ -310,8 +310,8 @@ export interface ObjectHandle<T extends object = KubeObject> {
   /** The reason for the state, if it has one. */
   readonly error: Status | undefined;
   /**
-   * Resolves when {@link exists} is known for the first time. It stays pending while access is
-   * refused, or the resource does not exist; {@link get} then rejects with the reason.
+   * Resolves when {@link exists} is known for the first time. The promise stays pending while
+   * access is refused or the resource does not exist; {@link get} then rejects with the reason.
    */
   readonly ready: Promise<void>;
   /**

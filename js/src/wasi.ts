@@ -9,8 +9,8 @@ const badDescriptor = 8;
 const notImplemented = 52;
 
 /**
- * The environment of the guest, which sets GOGC. With Go's default of 100, the memory of the module
- * would grow to twice the live heap, and it can never shrink.
+ * The environment variables of the guest. With Go's default GOGC of 100, the memory of the module
+ * would grow to twice the live heap, and such memory never shrinks.
  */
 const environment = new TextEncoder().encode("GOGC=40\0");
 
@@ -100,7 +100,7 @@ export class Wasi {
   }
 
   #clock(id: number, at: number): number {
-    // 0 is the wall clock, 1 the monotonic clock.
+    // The clock with ID 0 is the wall clock, and the one with ID 1 the monotonic clock.
     const millis = id === 0 ? Date.now() : performance.now();
     this.#view().setBigUint64(at, BigInt(Math.round(millis * 1e6)), true);
     return ok;

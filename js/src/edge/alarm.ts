@@ -7,7 +7,9 @@ import type { ObjectStorage } from "./platform.js";
  */
 const nearMillis = 10_000;
 
-/** Calls a function at given times, even if the object leaves memory before that. */
+/**
+ * An alarm, which calls a function at given times, even if the object leaves memory before that.
+ */
 export class Alarm {
   readonly #storage: ObjectStorage;
   readonly #act: () => void;

@@ -52,7 +52,10 @@ interface Held {
   described: Waiting;
 }
 
-/** Serves the requests of the edge's HTTP server from the object's engine. */
+/**
+ * The part of an object that responds to the edge's HTTP server, with data from the object's
+ * engine.
+ */
 export class Backend {
   readonly #collections: Pick<StoredCollections, "resources" | "refused">;
   readonly #metrics: Metrics;
@@ -64,7 +67,7 @@ export class Backend {
   readonly #lists = new Set<PageStream>();
   /** The number of pages that were requested from the engine and have not arrived. */
   #pages = 0;
-  /** The number of requests that wait for the engine. */
+  /** The number of requests that wait for a reply of the engine. */
   #pending = 0;
   #lastId = 0;
 
@@ -93,7 +96,7 @@ export class Backend {
     return this.#watches.size;
   }
 
-  /** The number of requests that wait for a list or for a resource version. */
+  /** The number of requests that wait for a reply of the engine, such as a list. */
   get waiting(): number {
     return this.#pending;
   }
@@ -197,8 +200,8 @@ export class Backend {
   }
 
   /**
-   * Opens the collection of a resource that the object holds. In the engine, it shares
-   * the store of the object's own collection.
+   * Opens the collection of a resource that the object holds. In the engine, this collection shares
+   * the store of the object's own one.
    */
   #hold(resource: string): Held {
     const { resources } = this.#collections;

@@ -17,11 +17,11 @@ export interface Ping {
   at: number;
 }
 
-/** The accounting of one reader. */
+/** The accounting of the bytes that were sent to one reader. */
 export interface Account {
   /** The bytes that were sent and not acknowledged by a Pong. */
   unacknowledged: number;
-  /** The unanswered Ping. */
+  /** The last Ping, until the reader answers it. */
   ping: Ping | undefined;
 }
 
@@ -91,7 +91,7 @@ export class Backlog<R extends Account> {
   }
 
   /**
-   * The time at which the first reader without a Pong must be closed, or zero while
+   * The time at which the first reader that has not answered its Ping must be closed; zero while
    * memory suffices.
    */
   get due(): number {
@@ -101,7 +101,10 @@ export class Backlog<R extends Account> {
     return first;
   }
 
-  /** Yields the readers to close, those with the most bytes first, until memory suffices. */
+  /**
+   * Yields the readers that have not answered a Ping in time, those with the most bytes first,
+   * until memory suffices.
+   */
   *overdue(now: number): Generator<R, void, void> {
     for (const reader of most([...this.#readers].filter(({ ping }) => ping && ping.at + answerMillis <= now))) {
       if (this.#bytes <= this.#room) return;
@@ -110,8 +113,8 @@ export class Backlog<R extends Account> {
   }
 
   /**
-   * The reader to close when there is no time left for a Ping: one with an unanswered
-   * Ping if possible.
+   * The reader to close when there is no time left for a Ping: the one with the most unacknowledged
+   * bytes, if possible among those with an unanswered Ping.
    */
   get slowest(): R | undefined {
     const [pinged] = most([...this.#readers].filter(({ ping }) => ping));

@@ -58,8 +58,8 @@ export function edgeEntry<Env extends EdgeEnv>(others: Handler<Env>): { fetch: H
 }
 
 /**
- * Adds headers with which browsers neither guess the type of a response nor embed it in other
- * sites. A connector's server sends the same headers.
+ * Adds headers that forbid browsers to guess the type of a response, or to embed it in other sites.
+ * A connector's server sends the same headers.
  */
 function protect(response: Response): Response {
   if (response.status === 101) return response; // a WebSocket, which a copy would lose
@@ -101,7 +101,9 @@ function find({ WATCHGLASS: homes, WATCHGLASS_REGIONS: regions }: EdgeEnv, home:
   return regions.get(regions.idFromName(near.name) as never, near.hint ? { locationHint: near.hint } : {});
 }
 
-/** Returns the list of objects that a connector must feed, with their URLs. */
+/**
+ * Returns the response with the objects that a connector must feed, given by their URL parameters.
+ */
 function feedList(objects: ReturnType<typeof feeds>): Response {
   return "code" in objects ? refuse(objects) : Response.json({ objects }, { headers: { "Cache-Control": "no-store" } });
 }
@@ -123,8 +125,8 @@ function parseQuery(query: URLSearchParams): Wanted {
 }
 
 /**
- * Returns the token of a request: a bearer token or, as browsers cannot set headers of
- * WebSockets, the name of a subprotocol.
+ * Returns the token of a request; empty if there is none. It is a bearer token or part of the name
+ * of a subprotocol, because browsers cannot set headers of WebSockets.
  */
 function presented(headers: Headers): string {
   const [, token] = /^bearer +(\S*) *$/i.exec(headers.get("Authorization") ?? "") ?? [];

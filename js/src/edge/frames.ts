@@ -37,13 +37,14 @@ const objectFrames: ReadonlySet<number> = new Set([more.SnapshotPart, more.Event
 /** A request of a reader that begins or ends a subscription. */
 export interface SubscriptionChange {
   subscription: number;
-  /** Undefined for the end of a subscription. */
+  /** The resource of a new subscription; undefined for the end of one. */
   resource?: string;
 }
 
 /**
- * Counts the frames of a reader's message and the subscriptions among them. For an
- * invalid message it counts the valid frames, and the engine refuses the message.
+ * Counts the frames of a reader's message and the subscriptions that they begin, and returns the
+ * changes of subscriptions. For an invalid message it counts the valid frames, and the engine
+ * refuses the message.
  */
 export function countFrames(message: Uint8Array): { frames: number; subscriptions: number; changes: SubscriptionChange[] } {
   const count = { frames: 0, subscriptions: 0, changes: [] as SubscriptionChange[] };

@@ -1,9 +1,6 @@
 import type { ObjectStorage } from "./platform.js";
 
-/**
- * Records the time since which an object has been unused. The record survives
- * hibernation.
- */
+/** The record of the time since which an object has been unused. It survives hibernation. */
 export class IdleTracker {
   readonly #storage: ObjectStorage;
   #since: number;

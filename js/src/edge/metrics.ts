@@ -22,7 +22,7 @@ export class Histogram {
     this.counts = new Array(bounds.length + 1).fill(0);
   }
 
-  /** Adds the time since `start`, in milliseconds since the epoch. */
+  /** Adds the duration since the time `start`, which is in milliseconds since the epoch. */
   since(start: number): void {
     const seconds = Math.max(0, Date.now() - start) / 1000;
     const bucket = this.bounds.findIndex((bound) => seconds <= bound);

@@ -121,8 +121,8 @@ export class WatchglassObject {
   }
 
   /**
-   * Returns a resource of the object, for additional endpoints. Do not keep the result,
-   * because the collection may be replaced.
+   * Returns the collection of a resource, for the additional endpoints of a subclass. Do not keep
+   * the result, because the collection may be replaced.
    */
   protected collection(resource: string): Collection | undefined {
     return this.#collections.collection(resource);

@@ -13,14 +13,14 @@ export interface EdgeOptions {
    */
   stallMillis?: number;
   /**
-   * The maximum number of connected readers; default 4,096. Further ones are refused
-   * with a 503. The platform allows 32,768 WebSockets per object, including those of
-   * connectors, so the maximum is 32,000.
+   * The maximum number of connected readers; default 4,096. Further readers are refused with a 503.
+   * The platform allows 32,768 WebSockets per object, including those of connectors, so the maximum
+   * is 32,000.
    */
   maxReaders?: number;
   /**
-   * The sustained rate of messages per reader; default 100. A burst of ten times
-   * this number is allowed. A message counts once more for each 4 KiB and for each subscription. A
+   * The sustained rate of messages per reader; default 100. A burst of ten times this number is
+   * allowed. A message counts as one, plus one for each complete 4 KiB and for each subscription. A
    * reader that exceeds the rate is disconnected with a 429.
    */
   messagesPerSecond?: number;

@@ -44,7 +44,7 @@ interface Attachment {
   /** The reader's number within this object. */
   serial: number;
   grant: Grant;
-  /** The part of the namespaces that the object stores, or undefined for all. */
+  /** The shard of the namespaces that the object stores; undefined for all. */
   shard?: string;
   /**
    * Whether the reader requested the complete shard. Its subscriptions then need not name a
@@ -53,7 +53,7 @@ interface Attachment {
   whole?: boolean;
   /** The reader's position in the engine; undefined if unknown. */
   saved?: Uint8Array;
-  /** See {@link Reader}. */
+  /** This and the following members are described at {@link Reader}. */
   sent?: number;
   stalledAt?: number;
   silentSince?: number;
@@ -147,7 +147,10 @@ export class Readers {
     return this.#backlog.bytes;
   }
 
-  /** The number of subscriptions of each resource, and of readers that have one. */
+  /**
+   * The number of subscriptions of each resource, and the number of readers that have at least one
+   * of them.
+   */
   get subscriptions(): Record<string, { readers: number; subscriptions: number }> {
     const all: Record<string, { readers: number; subscriptions: number }> = {};
     for (const reader of this.#bySocket.values()) {
@@ -236,8 +239,8 @@ export class Readers {
       return this.#end(reader, tooFast(this.#settings.messagesPerSecond));
     }
     if (reader.ping) for (const mark of pongs(message)) this.#backlog.pong(reader, mark);
-    // A message shows that the reader has read everything sent before, unless a Pong is
-    // due. The reader then has room again.
+    // Unless a Pong is due, a message shows that the reader has read everything that was sent
+    // before. These bytes then count as room again.
     const { id } = reader;
     const acknowledged = reader.ping ? 0 : reader.sent;
     reader.sent -= acknowledged;

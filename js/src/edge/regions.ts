@@ -2,11 +2,10 @@ import type { Upstream } from "./options.js";
 import { isShard, parseClusters, type Clusters } from "./clusters.js";
 import type { Fetcher } from "./platform.js";
 
-// Regional objects are the second level of the tree. They read from the object that the
-// connector feeds, their home, and serve readers near them. The name of a regional
-// object consists of its home's name, the continent, and a number, as in
-// "default/pods@weur-3". If the home stores a shard of the namespaces, it is
-// "default/pods/0-of-16@weur-3".
+// Regional objects are the second level of distribution. They read from the object that the
+// connector feeds, which is their home, and serve readers near them. The name of a regional object
+// consists of its home's name, the continent, and a number, as in "default/pods@weur-3". If the
+// home stores a shard of the namespaces, it is "default/pods/0-of-16@weur-3".
 
 /** The objects of one class. */
 export interface Objects {

@@ -79,7 +79,7 @@ export class Storage {
     for (const { resource } of outgrown.toArray()) this.forget(resource);
   }
 
-  /** The used bytes. */
+  /** The size of the object's database in bytes. */
   get bytes(): number {
     return this.#storage.sql.databaseSize;
   }

@@ -15,7 +15,7 @@ interface ClientSocket extends WebSocket {
   accept(): void;
 }
 
-/** Opens streams to another object, which serves this one like any reader. */
+/** Returns a Dial for streams to another object, which serves this one like any reader. */
 export function upstreamDial({ object, cluster, resources, shard }: Upstream): Dial {
   return (_url, events) => {
     let socket: ClientSocket | undefined;
@@ -41,7 +41,7 @@ export function upstreamDial({ object, cluster, resources, shard }: Upstream): D
     };
     open().catch((error) => end(`cannot read from the upstream object: ${messageOf(error)}`));
     return {
-      // A stream that is closing reports its own end.
+      // A socket that is closing drops the message, and reports its end separately.
       send: (message) => void (done || socket?.readyState !== 1 || socket.send(message as Uint8Array<ArrayBuffer>)),
       close(message) {
         done = true;

@@ -62,7 +62,8 @@ export class PersistencePanel implements Panel {
   }
 
   /**
-   * Draws the stored states and the last restores. Also reads the storage again, which draws later.
+   * Draws the stored states and the last restores. If the last read of the storage is older than
+   * the period, starts another one.
    */
   draw(shown: Shown): void {
     if (shown.now - this.#readAt >= period) this.#read(shown.now);

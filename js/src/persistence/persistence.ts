@@ -30,7 +30,7 @@ export interface PersistenceOptions {
   url: string;
   /** Identifies the user. It is stored as a hash. */
   identity: string;
-  /** The maximum size of all stored states of the page's origin. */
+  /** The maximum size of all stored states of the page's origin, in bytes. */
   maxBytes?: number | undefined;
 }
 
@@ -62,7 +62,7 @@ class TooLarge extends Error {}
 /** Thrown when the engine refuses a snapshot, for example because of a relist. */
 class Refused extends Error {}
 
-/** Stores and restores the collections of one engine. */
+/** The persistence of one engine, which stores and restores its collections. */
 export class Persistence {
   readonly #database: Database;
   readonly #owner: string;

@@ -3,9 +3,9 @@
 
 /** The last restore of a collection. */
 export interface Restore {
-  /** See {@link Stored.scope}. */
+  /** The scope of the collection, as in {@link Stored.scope}. */
   scope: string;
-  /** In milliseconds since the epoch. */
+  /** The time of the restore, in milliseconds since the epoch. */
   time: number;
   /** Why the state was discarded; undefined if it was restored. */
   discarded?: string | undefined;
@@ -15,7 +15,10 @@ export interface Restore {
 export interface Report {
   /** A random ID of the engine, because several engines may send reports. */
   engine: string;
-  /** See {@link Stored.owner}; empty if the engine never stored anything. */
+  /**
+   * The owner of the engine's states, as in {@link Stored.owner}; empty if the engine never stored
+   * anything.
+   */
   owner: string;
   maxBytes: number;
   /** Why nothing is stored; undefined while states are stored. */

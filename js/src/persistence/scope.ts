@@ -7,7 +7,7 @@ type Open = Omit<MemberCommand & { type: "OpenCollection" }, "type" | "collectio
 
 /** The options that determine the contents of a collection. */
 export interface Scope {
-  /** Equal for collections with the same contents. */
+  /** The options as JSON, which is equal for collections with the same contents. */
   readonly key: string;
   readonly open: Open;
 }

@@ -66,7 +66,8 @@ export class TestCluster {
   }
 
   /**
-   * Creates an object, or replaces the one with that name. Returns the stored object.
+   * Creates an object, or replaces the one with the same namespace and name. Returns the stored
+   * object.
    *
    * @param resource for example "apps/v1/deployments". Default: the plural of the kind.
    */
@@ -131,8 +132,8 @@ export class TestCluster {
   }
 
   /**
-   * Drops the history. Open watches end with a 410, and so do later ones from an older
-   * version.
+   * Drops the history. Open watches end with a 410, and so do later watches that start from an
+   * older version.
    */
   expire(): void {
     this.#history = [];

@@ -7,7 +7,7 @@ import type { CallOptions, Cell, ResourceVersion, Selectors, Status } from "./ob
  * JavaScript object.
  */
 export interface Row {
-  /** "namespace/name", or "name" for a cluster-scoped object. */
+  /** The key of the object: "namespace/name", or "name" for a cluster-scoped object. */
   key: string;
   namespace: string;
   name: string;
@@ -41,7 +41,7 @@ export interface Row {
   readonly cells: Readonly<Record<string, Cell>>;
 }
 
-/** Identifies the owner of an object. */
+/** The kind, name and UID of an object's owner. */
 export interface OwnerReference {
   /** The kind of the owner, such as "ReplicaSet". */
   kind: string;
@@ -199,7 +199,7 @@ export interface ViewOptions extends Selectors {
   sort?: string | readonly (string | SortKey)[];
   /** The position of the first row of the window. Default 0. */
   offset?: number;
-  /** Default 100. */
+  /** The maximum number of rows in the window. Default 100, at most 10,000. */
   limit?: number;
   /**
    * Keeps the window at the position of an object, instead of at {@link offset}. Rows that are
@@ -233,8 +233,9 @@ export interface ViewOptions extends Selectors {
  *
  * - `loading`: {@link View.snapshot} does not match the current query yet. It is empty, or belongs to the previous query.
  * - `ready`: the snapshot matches the current query. A snapshot without rows means that no object matches.
- * - `error`: the query was refused, see {@link View.error}. The last snapshot stays. After a 400, 413 or 422 the view
- *   waits for another {@link View.query}. After any other error it sends the query again when the collection recovers.
+ * - `error`: the query was refused, see {@link View.error}. The last snapshot stays. After a 400,
+ *   413 or 422 the view waits for another {@link View.query}. After any other error, the view sends
+ *   the query again when the collection recovers.
  * - `closed`: the view or its collection was closed.
  */
 export type ViewState = "loading" | "ready" | "error" | "closed";

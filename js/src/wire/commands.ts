@@ -132,8 +132,8 @@ export function writeMemberCommand(w: Writer, command: MemberCommand): void {
 }
 
 /**
- * Writes a field, whose type determines the encoding. An object is written as its fields,
- * in order. Undefined is written as false.
+ * Writes the value of a field in the encoding that its JavaScript type determines. An object is
+ * written as its properties, in order. Undefined is written as false.
  */
 function write(w: Writer, value: unknown): void {
   if (typeof value === "string") w.text(value);
