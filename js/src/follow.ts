@@ -16,9 +16,9 @@ export function connectionOf(client: Connection): Promise<Watchglass> {
 export interface ObjectChange<T extends object> {
   type: "added" | "modified" | "deleted";
   key: string;
-  /** The new state. For a deletion, the last known state. */
+  /** The object after the change. For a deletion, its last known state. */
   object: T;
-  /** The previous state, for a modification. */
+  /** For a modification, the object before the change. */
   previous?: T;
   /**
    * Set if the deletion was missed and detected by a new list. The object may then have had a later

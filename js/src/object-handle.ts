@@ -82,7 +82,7 @@ class Handle<T extends object> implements ObjectHandle<T> {
   }
 }
 
-/** A reference at the engine, and the last reported state of the object. */
+/** A reference to an object at the engine, and the object's last reported state. */
 class Reference<T extends object> implements Open {
   readonly client: EngineClient;
   readonly #id: number;

@@ -1,4 +1,4 @@
-// Translates the queries of TanStack DB subsets into queries of views and watches.
+// This module translates the queries of TanStack DB subsets into queries of views and watches.
 
 import type { Schema, Selectors } from "./types.js";
 

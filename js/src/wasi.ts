@@ -38,8 +38,8 @@ export class Wasi {
   }
 
   /**
-   * Returns the imports of the module, including the given ones. Throws if the module
-   * needs an import that does not exist.
+   * Returns the imports with which a module is instantiated: the calls of WASI, and the given
+   * others. Throws if the module needs a further import.
    */
   importsFor(module: WebAssembly.Module, others: Record<string, Calls> = {}): WebAssembly.Imports {
     const imports: Record<string, Calls> = { ...others, [namespace]: this.#calls() };

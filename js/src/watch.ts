@@ -59,7 +59,7 @@ export class WatchIterator<T extends object> implements AsyncIterableIterator<Wa
     return this;
   }
 
-  /** Why the watch ended, once all events were consumed. */
+  /** The reason for which the watch ended; undefined until all events were consumed. */
   get end(): WatchEnd | undefined {
     return this.#next === this.#events.length ? this.#end?.reason : undefined;
   }

@@ -29,7 +29,9 @@ export class Alarm {
     this.#wanted = wanted;
   }
 
-  /** Sets the time for a reason; zero for never. */
+  /**
+   * Sets the time for a reason such as "expiry", in milliseconds since the epoch; zero for never.
+   */
   at(reason: string, millis: number): void {
     this.#due.delete(reason);
     if (millis !== 0) this.#due.set(reason, millis);

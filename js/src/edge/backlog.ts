@@ -1,8 +1,7 @@
-// Tracks the bytes that were sent to readers and may be unread. They occupy the memory of
-// the isolate, and the platform does not report their number. A reader that stopped
-// reading looks like an idle one. If the total is large, the object therefore sends a
-// Ping with a random mark. A reader can respond to it only after it has read all earlier
-// data.
+// This module tracks the bytes that were sent to readers and may be unread. They occupy the memory
+// of the isolate, and the platform does not report their number. A reader that stopped reading
+// looks like an idle one. If the total is large, the object therefore sends a Ping with a random
+// mark. A reader can respond to it only after it has read all earlier data.
 
 /** The time that a reader has to answer a Ping while memory is short, in milliseconds. */
 const answerMillis = 10_000;

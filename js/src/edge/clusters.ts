@@ -1,7 +1,7 @@
 import type { Status } from "../types.js";
 import { status } from "./refusal.js";
 
-// The mapping from resources to objects, as in host/edge. The tests of both read
+// The mapping from resources to objects, as in host/edge. The tests of both packages read
 // testdata/edge/clusters.json.
 
 /** The cluster of requests without a cluster name. */

@@ -11,7 +11,7 @@ import { region, type Objects } from "./regions.js";
 import { offered, otherVersion } from "./sockets.js";
 import { parseKeys, verify, type Claims } from "./token.js";
 
-/** The bindings of the edge. */
+/** The bindings of an edge's Worker: its Durable Objects, its keys and its configuration. */
 export interface EdgeEnv {
   /** The Durable Objects that connectors feed. */
   WATCHGLASS: Objects;

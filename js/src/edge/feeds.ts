@@ -44,7 +44,7 @@ export class Feeds {
   #collections!: StoredCollections;
   #readers!: Readers;
   readonly #metrics: Metrics;
-  /** The resources of the subscriptions in the session. */
+  /** The resources of the session's subscriptions, by number. */
   readonly #subscribed = new Map<number, string>();
   /** The stream that the engine has opened. It may be set before a connector is active. */
   #stream: StreamEvents | undefined;
@@ -70,7 +70,10 @@ export class Feeds {
     if (this.#stream) this.#begin();
   }
 
-  /** Detaches from the connectors without closing them, for the next instance. */
+  /**
+   * Detaches from the connectors without closing them, so that the next instance of the module can
+   * continue with them.
+   */
   leave(): void {
     this.#stream = undefined;
     this.#active = undefined;

@@ -1,10 +1,10 @@
-// Chooses how to reduce the memory of an object. A module's memory never shrinks, so
-// only a new instance releases unused memory.
+// This module chooses how to reduce the memory of an object. A WebAssembly module's memory never
+// shrinks, so only a new instance releases unused memory.
 
 /** The memory of a module without objects, in bytes. */
 const emptyBytes = 4 << 20;
 /**
- * The module's memory per byte of objects. Go's collector lets garbage grow with the
+ * The estimated memory of the module per byte of objects. Go's collector lets garbage grow with the
  * live heap.
  */
 const perByte = 2.5;

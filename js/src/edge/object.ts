@@ -35,9 +35,8 @@ const maxHistory = 4_096;
 const leastOutputBytes = 8 << 20;
 
 /**
- * A Durable Object that holds resources of one cluster and serves them to readers. It
- * accepts requests that carry a {@link Grant}. The last two require an unrestricted
- * grant:
+ * A Durable Object that holds resources of one cluster and serves them to readers. It accepts
+ * requests that carry a {@link Grant}, which must be unrestricted for `/status` and `/backend/`:
  *
  * - `/feed?resources=v1/pods,…&clusterID=ID`: the WebSocket of a connector,
  * - `/watch`: the WebSocket of a reader,
@@ -81,7 +80,7 @@ export class WatchglassObject {
     this.#storage = new Storage(state.storage, this.#settings.storageBytes, this.#settings.memoryBytes + this.#settings.isolateBytes);
     this.#counters = new Counters(state.storage);
     this.#idle = new IdleTracker(state.storage);
-    // An object without connectors and readers only wakes up to delete itself.
+    // An object without connectors and readers wakes up only to delete itself.
     const wanted = (reason: string): boolean => reason === "unused" || options.upstream !== undefined || this.#used;
     this.#alarm = new Alarm(state.storage, () => this.#tick(), wanted);
     this.#debouncer = new Debouncer(this.#settings.quietMillis, this.#settings.keepMillis, () => this.#settle());

@@ -74,7 +74,7 @@ interface Reader extends Account {
   stalledAt: number;
   /** The time since which a Hello is awaited; zero after it has arrived. */
   silentSince: number;
-  /** Whether messages were exchanged since its position was stored. */
+  /** Whether the reader sent or received messages since its position was stored. */
   active: boolean;
   /** The resources of its subscriptions, by number. */
   readonly subscriptions: Map<number, string>;

@@ -13,7 +13,10 @@ import { StorageFull, type StoredState, type Storage } from "./storage.js";
 const changeShare = 0.5;
 /** The minimum size of the changes, in bytes, for which the complete state is stored again. */
 const changeBytes = 64 << 10;
-/** The delay before a full storage is tried again, in milliseconds. */
+/**
+ * The delay after a failed attempt to store a state, such as in a full storage, until the next
+ * attempt, in milliseconds.
+ */
 const retryMillis = 60_000;
 
 /**

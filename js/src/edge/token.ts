@@ -2,8 +2,8 @@ import type { Status } from "../types.js";
 import { decodeCanonicalBase64url } from "../base64url.js";
 import { status } from "./refusal.js";
 
-// Verifies tokens of host/access/token. The tests of both read
-// testdata/tokens/vectors.json, and must agree.
+// This module verifies tokens of host/access/token. The tests of both packages read
+// testdata/tokens/vectors.json, so that both accept the same tokens.
 
 const issuer = "watchglass";
 const minKeyBytes = 32;
@@ -68,7 +68,7 @@ async function signedByAny(keys: readonly CryptoKey[], signature: Uint8Array<Arr
   return false;
 }
 
-/** The signed claims, with their types verified. */
+/** The claims that a token contains, after their types were checked. */
 interface Signed {
   iss: string;
   sub: string;

@@ -1,4 +1,4 @@
-// Stores the states of an engine's collections in the browser, and restores them when a
+// This module stores the states of an engine's collections in the browser, and restores them when a
 // page opens the collections again.
 import { Debouncer } from "../debouncer.js";
 import { messageOf } from "../errors.js";
