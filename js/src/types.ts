@@ -385,11 +385,12 @@ export interface ConnectOptions extends CallOptions {
   identity?: string;
   /**
    * Stores the states of collections in IndexedDB, by URL and identity. When a page opens the
-   * collections again, it shows the states as `stale` until the connector confirms them. States of
-   * Secrets are never stored. `maxBytes` limits all stored states of the origin; default 256 MiB.
-   * Call `clearPersisted` of `watchglass/persistence` when the user signs out. Requires a known
-   * user (see {@link identity}), IndexedDB and a secure context. Elsewhere, such as in Node, states
-   * are not stored, and a warning is logged. The value of the first page applies. Default false.
+   * collections again, they start with the stored states, and are `reconnecting` or `stale` until
+   * the connector confirms them. States of Secrets are never stored. `maxBytes` limits all stored
+   * states of the origin; default 256 MiB. Call `clearPersisted` of `watchglass/persistence` when
+   * the user signs out. Requires a known user (see {@link identity}), IndexedDB and a secure
+   * context. Elsewhere, such as in Node, states are not stored, and a warning is logged. The value
+   * of the first page applies. Default false.
    */
   persist?: boolean | { maxBytes?: number };
   /**

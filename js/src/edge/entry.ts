@@ -58,8 +58,8 @@ export function edgeEntry<Env extends EdgeEnv>(others: Handler<Env>): { fetch: H
 }
 
 /**
- * Adds headers that forbid browsers to guess the type of a response, or to embed it in other sites.
- * A connector's server sends the same headers.
+ * Adds headers that forbid browsers to guess the type of a response, or to embed it in pages of
+ * other origins. A connector's server sends the same headers.
  */
 function protect(response: Response): Response {
   if (response.status === 101) return response; // a WebSocket, which a copy would lose

@@ -211,9 +211,9 @@ export interface ViewOptions extends Selectors {
   /**
    * The names, as in {@link SortKey.by}, whose values are counted, at most 16. A facet reports the
    * `limit` most frequent values, by default 100 and at most 1000. It ignores the conditions of
-   * {@link where} that concern only its own name, so that users can choose further values. With a
-   * `width`, the facet is a histogram: it counts numbers in intervals of this width, each named by
-   * its start. The width is a whole number, for times in milliseconds.
+   * {@link where} that concern only its own name, so that values that were not chosen keep their
+   * counts. With a `width`, the facet is a histogram: it counts numbers in intervals of this width,
+   * each named by its start. The width is a whole number, for times in milliseconds.
    */
   facets?: readonly (string | { by: string; limit?: number; width?: number })[];
   /**
