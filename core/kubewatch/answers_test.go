@@ -25,8 +25,8 @@ func object(apiVersion, kind, metadata string) string {
 	return fmt.Sprintf(`{"kind":%q,"apiVersion":%q,"metadata":{"name":"a","namespace":"ns"%s}}`, kind, apiVersion, metadata)
 }
 
-// A response that does not match the request is reported and requested again. It
-// does not change the state.
+// A response that does not match the request leaves the state unchanged. The client
+// reports the error and retries.
 func TestInvalidResponses(t *testing.T) {
 	const versioned = `,"resourceVersion":"7"`
 	for name, c := range map[string]struct {
@@ -63,7 +63,8 @@ func TestInvalidResponses(t *testing.T) {
 	}
 }
 
-// Arrays beside the items are ignored at any depth.
+// A list may have members other than items and metadata. They are ignored, even if they
+// contain arrays of objects.
 func TestAListHasMembersOfAllKinds(t *testing.T) {
 	r := newRig(t)
 	r.server.Classic = true
@@ -72,8 +73,8 @@ func TestAListHasMembersOfAllKinds(t *testing.T) {
 	r.converged()
 }
 
-// A state that is older than the known one is rejected, even from a server that
-// ignores the requested version.
+// A server that ignores the requested version may return an older state, which is
+// rejected.
 func TestOlderStateIsRejected(t *testing.T) {
 	r := following(t, 3)
 	want := r.list()
@@ -86,9 +87,9 @@ func TestOlderStateIsRejected(t *testing.T) {
 	r.recovers(60_000)
 }
 
-// Progress requires that the server reports its newest version and that all changes
-// up to it have arrived. The regular end of a watch is not enough, nor is a version
-// alone.
+// Progress requires that the server reports its newest version and that all changes up to
+// it have arrived. The normal end of a watch does not suffice, nor does the newest
+// version without the changes.
 func TestProgressRequiresTheWatchAndTheNewestVersion(t *testing.T) {
 	for name, c := range map[string]struct {
 		word string
@@ -112,7 +113,8 @@ func TestProgressRequiresTheWatchAndTheNewestVersion(t *testing.T) {
 	}
 }
 
-// Events that a watch repeats have an older version, and are not applied again.
+// A watch may repeat events. Their versions are not newer than the position, so they are
+// not applied again.
 func TestR7_RepeatedEventsOfAWatchAreSkipped(t *testing.T) {
 	r := following(t, 3)
 	r.step(&wire.OpenWatch{Watch: 1, Collection: 1})
@@ -159,7 +161,7 @@ func TestR9InternalErrorsBetweenWatchesThatWork(t *testing.T) {
 			return refuse(500, "InternalError", "etcdserver: leader changed")
 		}
 		r.cut(func() {})
-		r.pass(150_000) // back-offs start over
+		r.pass(150_000) // long enough to reset the back-off
 		require.True(t, failed)
 		if i%2 == 0 {
 			r.server.put("ns-0/pod-0", "web", i)
@@ -170,8 +172,8 @@ func TestR9InternalErrorsBetweenWatchesThatWork(t *testing.T) {
 	require.Equal(t, 1, r.server.count(initial))
 }
 
-// A change is not progress if the watches of the server lag. This includes the first
-// change after a disconnect.
+// Changes do not make the collection live while the server's watch cache lags behind its
+// storage. This includes the first change after a disconnect.
 func TestLateChangesAreNotProgress(t *testing.T) {
 	r := following(t, 3)
 	r.pass(10_000)
@@ -200,8 +202,8 @@ func TestLateChangesAreNotProgress(t *testing.T) {
 	require.Equal(t, 1, r.server.count(initial), "it does not list again")
 }
 
-// A collection with constant changes is live as soon as it has all changes that
-// existed when progress was requested.
+// A collection that changes constantly becomes live once it has all changes up to the
+// newest version that the server reported.
 func TestCaughtUpCollectionIsLiveImmediately(t *testing.T) {
 	r := following(t, 3)
 	r.pass(10_000)

@@ -12,55 +12,59 @@ type Config struct {
 	LabelSelector string
 	FieldSelector string
 
-	// Schema has the kind of the objects, and the fields and columns that the
-	// handler needs. A roaming client determines it itself, from package catalog or
-	// from the server.
+	// Schema contains the kind of the objects, and the fields and columns that the
+	// handler needs. A roaming client ignores it and determines the schema from package
+	// catalog or from the server.
 	Schema *api.Schema
 	// Columns replace the columns of the schema that a roaming client determines.
 	Columns []api.Column
-	// Validate checks the JSON of objects completely, and splits a watch by value
-	// instead of by line. Without it, the parts that the schema does not select are
-	// skipped by their brackets.
+	// Validate enables full validation of the JSON of objects, and splits a watch at the
+	// ends of JSON values instead of at line feeds. Without it, the scanner skips the
+	// parts that the schema does not select by matching brackets.
 	Validate bool
 
 	// Server names the server in errors.
 	Server string
-	// Remedy is appended to the error for a server that has gone back in time.
+	// Remedy is appended to the error for a server whose newest version is older than a
+	// known version. It advises the user what to do.
 	Remedy string
 
 	// Roaming means that the address may lead to another cluster, or to a server
 	// that lags, from one request to the next. The client then requests the
 	// identity of the cluster itself, and confirms it before it uses a response.
 	Roaming bool
-	// ClusterID identifies a roaming cluster whose identity is not readable.
+	// ClusterID identifies the cluster of a roaming client that cannot read the cluster's
+	// identity.
 	ClusterID string
-	// RestartsList means that the handler accepts another BeginList before the end
-	// of a list. A client that cannot continue a list otherwise ends.
+	// RestartsList means that the handler accepts another BeginList before the end of a
+	// list. Without it, a client that cannot continue a list ends.
 	RestartsList bool
-	// ListsAtOnce means that the caller lists without delay after a 410. The
-	// client then avoids a 410 directly after a list.
+	// ListsAtOnce means that the caller lists without delay after a 410. To avoid a loop
+	// of lists, the client then reports a 410 within a second of a list as an error that
+	// is retried with back-off.
 	ListsAtOnce bool
 
 	// PageSize is the number of objects per page of a list.
 	PageSize int
-	// InitialSeconds is the duration of a watch that begins with the state.
+	// InitialSeconds is the timeoutSeconds of a watch with initial events.
 	InitialSeconds int
-	// WatchSeconds is the duration of a watch, and FirstWatchSeconds that of the
-	// first watch after a resumption.
+	// WatchSeconds is the timeoutSeconds of other watches, except that FirstWatchSeconds
+	// applies to the first watch after a resumption.
 	WatchSeconds, FirstWatchSeconds int
 	// RequestTimeout limits requests other than lists and watches.
 	RequestTimeout int64
-	// Patience limits the wait for the next byte of a list, and for the overdue end
-	// of a watch. It and RequestTimeout only determine the limits of each [Request],
-	// which the driver enforces.
+	// Patience limits the wait for the next byte of a list, and the time by which a watch
+	// exceeds its timeoutSeconds. The client only copies Patience and RequestTimeout to
+	// the limits of each [Request]; the driver enforces them.
 	Patience int64
 
-	// Memory is the state of an earlier client of the collection.
+	// Memory is the result of [Client.Memory] of an earlier client of the collection, or
+	// zero.
 	Memory Memory
 	// Handler receives the collection.
 	Handler Handler
-	// Fetch starts a request and returns a nonzero number for its response. Cancel
-	// cancels it. Neither may call the client.
+	// Fetch starts a request and returns a nonzero ID for its response. Cancel cancels
+	// the request with that ID. Neither may call the client.
 	Fetch  func(Request) (stream uint32)
 	Cancel func(stream uint32)
 }
@@ -68,8 +72,9 @@ type Config struct {
 // Handler receives a collection. An error that a method returns ends the client
 // with that error.
 type Handler interface {
-	// Describe receives the schema and the ID of the cluster, if the client
-	// determines them. It returns false if it has ended the client.
+	// Describe receives the schema and the cluster ID that a roaming client has
+	// determined. It reports whether the run continues: it returns false if it has ended
+	// the run.
 	Describe(schema *api.Schema, clusterID string) bool
 	// BeginList begins the complete state. Object delivers one of its objects, and
 	// EndList completes it.
@@ -78,15 +83,15 @@ type Handler interface {
 	EndList(rv api.ResourceVersion) error
 	// Change delivers a changed or deleted object.
 	Change(o *Object, deleted bool) error
-	// Progress reports the position after each change, and at other points where
-	// the position or the newest version of the server becomes known.
+	// Progress reports the position after each change, and whenever the position advances
+	// or the newest version of the server becomes known.
 	Progress(p Progress) error
-	// Lagging reports why there is no progress although the client has not ended.
+	// Lagging reports why there is no progress although the run continues.
 	Lagging(why *api.Status)
 	// Skipped reports an event of another resource (rule R6).
 	Skipped(what string)
-	// Ended reports the end of the client. A 410 requires a new list; other errors
-	// can be retried from the last version.
+	// Ended reports the end of the run. After a 410, the next run must list. After other
+	// errors, it can resume from the last version.
 	Ended(why *api.Status)
 }
 
@@ -96,27 +101,28 @@ type Progress struct {
 	At api.ResourceVersion
 	// Complete is the newest complete version, from which a watch can resume.
 	Complete api.ResourceVersion
-	// Newest is the version of the server after the watch was requested, or zero if
-	// it is not known yet.
+	// Newest is the newest version of the server, as of a time after the watch was
+	// requested, or zero if it is not known yet.
 	Newest api.ResourceVersion
-	// Changed reports that the position follows a change, and not a bookmark, the end
-	// of a watch, or the response with the newest version.
+	// Changed reports whether a change caused this report, and not a bookmark, the end of
+	// a watch, or the response with the newest version.
 	Changed bool
 }
 
 // Current reports whether the watch has reached the newest version.
 func (p Progress) Current() bool { return p.Newest != 0 && p.At >= p.Newest }
 
-// Memory contains the findings of a client about its server. Later clients of the
-// server start with them.
+// Memory contains what a client has learned about its server. Passing it to a later
+// client avoids repeated failures.
 type Memory struct {
 	// Pages means that the server does not support watches with initial events.
 	Pages bool
-	// FailingSince is the start of an uninterrupted sequence of internal errors.
+	// FailingSince is when the current sequence of internal errors began, in
+	// milliseconds, or zero.
 	FailingSince int64
 }
 
-// Start contains the version and the cluster at which a run starts.
+// Start specifies whether a run resumes or lists, and from which version.
 type Start struct {
 	// From is the version to resume from. Zero requests a list.
 	From api.ResourceVersion
@@ -126,7 +132,8 @@ type Start struct {
 	NotOlderThan api.ResourceVersion
 }
 
-// Client lists and watches one collection, in one run at a time.
+// Client lists and watches one collection, in one run at a time. A run lasts from Start
+// to Stop or Ended.
 type Client struct {
 	cfg     Config
 	now     int64
@@ -141,24 +148,24 @@ type Client struct {
 	at        api.ResourceVersion // newest delivered version
 	complete  api.ResourceVersion // newest complete version; further objects of version at may follow
 	changed   api.ResourceVersion // version of the last change of this watch
-	request   request             // of the phase
+	request   request             // the request of the current phase
 	probe     request             // the concurrent request for the newest version
 	confirm   request             // the concurrent request for the cluster's identity
 	lines     splitter
 	items     items
-	// newestItems is the list in the response of probe.
+	// newestItems parses the response with the newest version.
 	newestItems items
 	newest      api.ResourceVersion // newest version of the server; zero until known
-	probedAt    api.ResourceVersion // our version when newest was requested
-	events      int                 // events of the current watch
+	probedAt    api.ResourceVersion // value of at when newest was requested
+	events      int                 // number of events of the current watch
 	begun       int64               // when the watch was requested
-	held        []byte              // data of the watch until it is confirmed
+	held        []byte              // data of a watch, until the cluster is confirmed
 	listed      api.ResourceVersion // version of a complete but unconfirmed list
 	object      Object
 
 	// State that outlives a run:
 	method   listMethod
-	failing  int64 // start of an uninterrupted sequence of internal errors
+	failing  int64 // when the current sequence of internal errors began, or zero
 	listedAt int64 // time of the last complete list, if ListsAtOnce is set
 }
 
@@ -185,11 +192,11 @@ type listMethod uint8
 const (
 	byInitialEvents listMethod = iota // a watch that begins with the state
 	byPages                           // a list in pages
-	inOnePage                         // a list without pages, because a continue token expired
+	inOnePage                         // a list without pages, after a continue token has expired
 )
 
-// New returns a client that is idle. catalog.NewScanner must accept the schema and the
-// columns.
+// New returns an idle client. The schema and the columns must be valid for
+// catalog.NewScanner.
 func New(cfg Config) *Client {
 	c := &Client{cfg: cfg, failing: cfg.Memory.FailingSince}
 	if cfg.Memory.Pages {
@@ -216,7 +223,8 @@ func (c *Client) Start(s Start) {
 	}
 }
 
-// begin resumes or lists.
+// begin sends the first request for objects: it resumes if the version is known, and
+// otherwise lists.
 func (c *Client) begin() {
 	switch {
 	case c.from != 0 && c.cfg.Roaming:
@@ -232,12 +240,12 @@ func (c *Client) begin() {
 	}
 }
 
-// Stop ends the run without a report.
+// Stop ends the run without calling Ended of the handler.
 func (c *Client) Stop() {
 	if c.request.purpose == initialEvents && (c.request.Code == api.CodeOK || c.cfg.Roaming) {
-		// The initial events took too long. A server that ignores the option
-		// sends the state, or nothing, but never the end mark. In Firefox, a server
-		// that has sent no bytes has no status code yet.
+		// The caller gave up on the initial events, so the next run lists in pages. A
+		// server that ignores sendInitialEvents sends the state, or nothing, but never
+		// the end mark. Firefox reports no status code before the first byte of the body.
 		c.method = byPages
 	}
 	c.drop(&c.request)
@@ -250,24 +258,24 @@ func (c *Client) Stop() {
 // Running reports whether a run has begun and not ended.
 func (c *Client) Running() bool { return c.phase != idle }
 
-// Tick sets the time.
+// Tick sets the current time, in milliseconds.
 func (c *Client) Tick(now int64) { c.now = now }
 
-// Memory returns the state for a later client.
+// Memory returns the state to pass to a later client.
 func (c *Client) Memory() Memory {
 	return Memory{Pages: c.method != byInitialEvents, FailingSince: c.failing}
 }
 
-// End ends the run with a status. The caller may end it because of a failure of its
-// own.
+// End ends the run and passes the status to Ended of the handler. Callers use it for
+// failures of their own.
 func (c *Client) End(status *api.Status) {
-	c.request.purpose = none // the outcome of the request is known
+	c.request.purpose = none // so that Stop does not switch to paged lists
 	c.Stop()
 	c.cfg.Handler.Ended(c.judge(status))
 }
 
-// retryWindow is how long a watch is retried from the same version after internal
-// errors (rules C4, R9).
+// retryWindow is how long, in milliseconds, a watch is retried from the same version
+// after internal errors (rules C4, R9). After that, the client requires a list.
 const retryWindow = 30_000
 
 // reasonStorageRead is the server's reason for stored data that it cannot decode.

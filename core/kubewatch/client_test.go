@@ -66,7 +66,7 @@ func (c *client) recorded() []string {
 	return record
 }
 
-// find returns the open request whose query contains a text.
+// find returns the stream of an open request whose path or query contains the text.
 func (c *client) find(t *testing.T, text string) uint32 {
 	t.Helper()
 	for stream, path := range c.open {
@@ -78,7 +78,7 @@ func (c *client) find(t *testing.T, text string) uint32 {
 	return 0
 }
 
-// answer responds to a request as a whole.
+// answer sends a complete response to a request whose path or query contains the text.
 func (c *client) answer(t *testing.T, text string, code int, body string) {
 	t.Helper()
 	stream := c.find(t, text)

@@ -2,15 +2,15 @@ package kubewatch
 
 import "github.com/watchglass/watchglass/core/api"
 
-// maxHeld limits the data of a watch that waits for confirmation of the cluster's
-// identity. Beyond it, a new list is cheaper.
+// maxHeld limits the data of a watch, in bytes, that is held back until the identity of
+// the cluster is confirmed. Beyond it, a new list is cheaper.
 const maxHeld = 16 << 20
 
 // confirmCluster requests the identity of the cluster again after the start of a
-// response. If the identity is unchanged, the response is from the same cluster.
-// Until the identity is confirmed, the data is held back, so that it is not added
-// to the state of a different cluster. It replaces a pending confirmation, which was
-// requested before the response.
+// response. If the identity is unchanged, the response is from the same cluster. Until
+// the identity is confirmed, the data is held back, so that it is not added to the state
+// of a different cluster. A pending confirmation is cancelled, because it was requested
+// before the response began.
 //
 //go:noinline
 func (c *Client) confirmCluster() {
@@ -29,7 +29,7 @@ func (c *Client) confirmed(r *request) {
 	case c.phase == confirmingList:
 		rv := c.listed
 		c.listed = 0
-		c.takeList(rv) // the following watch may still reach a different cluster
+		c.takeList(rv) // the following watch is confirmed again, because it may reach a different cluster
 	case c.request.Code == api.CodeOK:
 		c.release()
 	case c.request.Code == 0: // the watch has no response yet; see probed

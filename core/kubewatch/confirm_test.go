@@ -29,7 +29,7 @@ func (s *server) replaceAfter(answers int) {
 }
 
 // Another cluster may replace the first between the request for the identity and the
-// watch. Its changes are never added to the state of the first.
+// watch. The changes of the new cluster are never added to the state of the old one.
 func TestAnotherClusterAtTheSameAddressIsNoticed(t *testing.T) {
 	for name, happens := range map[string]func(*rig){
 		"before the first watch": func(r *rig) {
@@ -69,10 +69,10 @@ func TestAnotherClusterAtTheSameAddressIsNoticed(t *testing.T) {
 	}
 }
 
-// Firefox reports the code of a response with the first bytes of its body, and a watch
-// without changes has none until its end. The resumption is complete when the server
-// has returned its newest version, which the collection has, and has confirmed its
-// identity after that.
+// Firefox reports the status code of a response with the first bytes of its body, and a
+// watch without changes sends none until its end. The resumption is therefore complete
+// when the server's newest version is not newer than the collection, and the cluster has
+// confirmed its identity after that.
 func TestResumesBeforeTheCodeOfAQuietWatch(t *testing.T) {
 	r := following(t, 3)
 	r.lateCodes = true
@@ -91,7 +91,7 @@ func TestResumesBeforeTheCodeOfAQuietWatch(t *testing.T) {
 	require.Equal(t, 1, r.server.count("timeoutSeconds=4"), "no watch has failed")
 }
 
-// resumed returns the number of open watches whose code has not arrived.
+// resumed returns the number of open watches whose status code has not arrived.
 func (r *rig) resumed() (pending int) {
 	for _, a := range r.server.open {
 		if a.watch != nil && !a.begun {
@@ -101,7 +101,8 @@ func (r *rig) resumed() (pending int) {
 	return pending
 }
 
-// The confirmation of the newest version does not extend to a watch that begins later.
+// If the cluster is confirmed while a watch is pending, it is confirmed again when the
+// response to the watch begins.
 func TestPendingWatchIsConfirmedWhenItBegins(t *testing.T) {
 	r := following(t, 9)
 	r.lateCodes = true
@@ -114,7 +115,8 @@ func TestPendingWatchIsConfirmedWhenItBegins(t *testing.T) {
 	r.converged()
 }
 
-// The newest version of another cluster confirms nothing, even if it is the same.
+// A newest version from another cluster does not make the collection live, even if it
+// equals the version of the collection.
 func TestPendingWatchOfAnotherClusterIsNotLive(t *testing.T) {
 	r := following(t, 3)
 	r.lateCodes = true
@@ -129,11 +131,11 @@ func TestPendingWatchOfAnotherClusterIsNotLive(t *testing.T) {
 	r.converged()
 }
 
-// A server that has changes which the collection lacks does not make it live before
-// they arrive, nor does a server of unknown identity.
+// A collection is not live before it has all changes of the server and the identity of
+// the cluster is confirmed.
 func TestPendingWatchIsNotLiveWithoutProof(t *testing.T) {
 	for name, happens := range map[string]func(*server){
-		"newer version":     func(s *server) { s.Newest++ }, // of another resource
+		"newer version":     func(s *server) { s.Newest++ }, // a change of another resource
 		"no newest version": func(s *server) { s.answers(newer, func() *answer { return &answer{} }) },
 		"no confirmation": func(s *server) {
 			s.answers(who, func() *answer {
@@ -156,7 +158,7 @@ func TestPendingWatchIsNotLiveWithoutProof(t *testing.T) {
 	}
 }
 
-// A refusal of the watch that arrives in part does not make the collection live, although
+// The collection is not live while an error response to its watch is incomplete, although
 // the newest version and the identity are known.
 func TestRefusedWatchIsNotLive(t *testing.T) {
 	r := following(t, 3)
@@ -223,7 +225,7 @@ func TestAWatchWaitsUntilItsClusterIsConfirmed(t *testing.T) {
 	require.Equal(t, 1, r.server.count(initial))
 }
 
-// Without a confirmation, the status contains the error, and the engine retries.
+// If the confirmation fails, the status contains the error, and the engine retries.
 func TestFailedConfirmationIsRetried(t *testing.T) {
 	for name, fails := range map[string]func() *answer{
 		"silent": func() *answer { return &answer{} },

@@ -37,8 +37,8 @@ func paged(path string) bool {
 	return !strings.Contains(path, "watch=1") && strings.HasPrefix(path, "/api/v1/pods") && !strings.Contains(path, "limit=1&") && !strings.HasSuffix(path, "limit=1")
 }
 
-// answers makes the server use another response for requests whose path contains a
-// word.
+// answers replaces the server's response to requests whose path contains the word with
+// the result of with. If that result is nil, the server responds normally.
 func (s *server) answers(word string, with func() *answer) {
 	s.fail = func(path string) *answer {
 		if strings.Contains(path, word) {
@@ -58,8 +58,8 @@ func following(t *testing.T, objects int) *rig {
 	return r
 }
 
-// recovers checks that the collection is live some time after the server has
-// recovered.
+// recovers ends the failures of the server, and checks that the collection is live after
+// the given time.
 func (r *rig) recovers(millis int64) {
 	r.t.Helper()
 	r.server.fail = nil
@@ -94,7 +94,8 @@ func TestR4AServerThatNeverMarksTheEndIsListed(t *testing.T) {
 	r.converged()
 }
 
-// Without objects, such a server sends nothing, and Firefox reports no status code.
+// A server without objects that never sends the end mark sends no bytes, so Firefox
+// reports no status code.
 func TestR4AServerThatNeverMarksTheEndOfNothingIsListed(t *testing.T) {
 	r := newRig(t)
 	r.server.Unended, r.lateCodes = true, true
@@ -277,7 +278,7 @@ func TestNothingGoesBackInTime(t *testing.T) {
 	require.Equal(t, api.StateStale, r.state.State)
 	require.Contains(t, r.state.Status.Message, "lags behind")
 	require.Equal(t, want, r.list())
-	r.server.Compacted = newest // then the engine needs a list
+	r.server.Compacted = newest // resuming is not possible, so the engine needs a list
 	r.pass(120_000)
 	require.Equal(t, want, r.list())
 	require.Equal(t, at, r.state.ResourceVersion)
@@ -343,8 +344,8 @@ func TestAResourceThatTheServerLacks(t *testing.T) {
 	require.EqualValues(t, 1, r.state.Objects)
 }
 
-// gadgets responds like a server whose discovery lists the resource gadgets with the given
-// kind, and that has one object of it.
+// gadgets returns the responses of a server whose discovery lists the resource gadgets
+// with the given kind, and which has one gadget.
 func gadgets(kind string) func(path string) *answer {
 	return func(path string) *answer {
 		switch {
@@ -363,8 +364,8 @@ func gadgets(kind string) func(path string) *answer {
 	}
 }
 
-// The server describes a resource that is in no catalog. The items of a list get
-// their kind from that description.
+// The kind of a resource that is not in the catalog comes from the server's discovery.
+// The client adds it to the items of a list, which omit their kind.
 func TestAResourceThatTheServerDescribes(t *testing.T) {
 	for kind, known := range map[string]bool{"Gadget": true, `Gad\"get`: false, "": false} {
 		r := newRig(t)
@@ -416,8 +417,7 @@ func TestReconnectDoesNotWait(t *testing.T) {
 	r.converged()
 }
 
-// Numbers in the server's Status that exceed the range of the frame's fields are not
-// encoded.
+// Numbers in a server's Status that do not fit the fields of a frame are ignored.
 func TestStatusWithNumbersOutOfRange(t *testing.T) {
 	for _, numbers := range []string{
 		`"code":99999999999`, `"code":-1`, `"code":7`, `"code":1000`, `"code":1e3`,
@@ -457,8 +457,9 @@ func TestWatchThatEndsAsItIsReplacedDoesNotEndItsSuccessor(t *testing.T) {
 	r.converged()
 }
 
-// Several servers may share one address. If the watched server has lost its storage while
-// another server reports progress, the collection is not live.
+// Several servers may share one address. If the watched server has lost the connection to
+// its storage while another server reports the newest version, the collection is not
+// live.
 func TestProgressOfAnotherServerIsNoProgressOfTheWatch(t *testing.T) {
 	r := following(t, 3)
 	r.pass(10_000)
@@ -474,7 +475,7 @@ func TestProgressOfAnotherServerIsNoProgressOfTheWatch(t *testing.T) {
 	require.Equal(t, 1, r.server.count(initial), "it does not list again")
 }
 
-// A list that follows another list is refused if its server lags behind the known
+// A list that replaces an older list is rejected if its server lags behind the known
 // versions.
 func TestC36_ListFromALaggingServerIsRefused(t *testing.T) {
 	for _, classic := range []bool{false, true} {
@@ -498,8 +499,8 @@ func TestC36_ListFromALaggingServerIsRefused(t *testing.T) {
 	}
 }
 
-// After a disconnect, a bookmark soon confirms that no change is missing,
-// although other resources have changed meanwhile.
+// After a disconnect, a bookmark soon confirms that no change is missing, although
+// changes of other resources have advanced the server's version.
 func TestCollectionIsLiveSoonAfterADisconnect(t *testing.T) {
 	r := following(t, 3)
 	r.cut(func() { r.server.Newest += 5 })

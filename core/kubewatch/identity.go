@@ -9,12 +9,11 @@ import (
 	"github.com/watchglass/watchglass/core/objectjson"
 )
 
-// identityPath is the object whose uid identifies the cluster.
+// identityPath is the path of the object whose uid identifies the cluster.
 const identityPath = "/api/v1/namespaces/kube-system"
 
-// readClusterID returns the ID of the cluster, derived from the uid of its
-// kube-system namespace. If the namespace is not readable, the identity is the
-// configured one.
+// readClusterID returns the ID of the cluster, derived from the uid of its kube-system
+// namespace. If the namespace is not readable, the ID is derived from Config.ClusterID.
 func (c *Client) readClusterID(r *request) (string, error) {
 	if r.Code == api.CodeOK {
 		d, err := objectjson.ParseDocument(r.Body)
@@ -70,7 +69,8 @@ func (c *Client) discovered(r *request) {
 	c.fail(r, api.NotFound("the server has no resource "+c.cfg.Resource.String()))
 }
 
-// isKind reports whether a text is a valid kind, which needs no escaping in JSON.
+// isKind reports whether the text has only letters, digits and hyphens. Such a kind needs
+// no escaping in JSON.
 func isKind(text string) bool {
 	for i := range len(text) {
 		if c := text[i] | 0x20; (c < 'a' || c > 'z') && (text[i] < '0' || text[i] > '9') && text[i] != '-' {
@@ -80,7 +80,8 @@ func isKind(text string) bool {
 	return text != ""
 }
 
-// layout returns the schema for a resource. known has at least its kind and scope.
+// layout returns the known schema with the configured columns, and with default fields
+// and columns if it has none. The known schema has at least a kind and a scope.
 //
 //go:noinline
 func (c *Client) layout(known *api.Schema) *api.Schema {

@@ -5,13 +5,13 @@ import (
 	"github.com/watchglass/watchglass/core/objectjson"
 )
 
-// items parses a list of any size item by item, with its members in any order.
+// items is a streaming parser of a list of any size, whose members may be in any order.
 type items struct {
 	rest    []byte
 	at      int // parsed bytes of rest
 	state   itemsState
-	name    string // the member whose value follows
-	value   bool   // a value started at start
+	name    string // the name of the current member
+	value   bool   // rest[start:at] is part of an incomplete value
 	start   int
 	span    objectjson.Span
 	kind    string
@@ -89,7 +89,8 @@ func (l *items) step(take func([]byte) error) (more bool, err error) {
 	return true, nil
 }
 
-// sign returns the state after a structural character.
+// sign returns the state after a structural character. It returns false if c is not a
+// structural character that is valid here.
 func (l *items) sign(c byte) (itemsState, bool) {
 	switch {
 	case l.state == beforeList && c == '{':
@@ -114,7 +115,7 @@ func (l *items) unexpected(c byte) error {
 	return broken("a list with " + lite.Quote(string([]byte{c})) + " where that cannot be")
 }
 
-// read continues the current value.
+// read continues the current value, and processes it when it is complete.
 func (l *items) read(take func([]byte) error) (more bool, err error) {
 	end, complete := l.span.Find(l.rest, l.at)
 	l.at = end

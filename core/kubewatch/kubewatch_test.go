@@ -39,7 +39,7 @@ func TestTheStateThenChanges(t *testing.T) {
 }
 
 // Watches request bookmarks and a short timeout. The bookmark before the end of each
-// watch is the progress that keeps the collection live.
+// watch keeps the collection live.
 func TestR5_WatchesRequestBookmarksAndAShortTimeout(t *testing.T) {
 	r := newRig(t)
 	fill(r.server, 3)
@@ -62,8 +62,8 @@ func TestR5_WatchesRequestBookmarksAndAShortTimeout(t *testing.T) {
 	require.GreaterOrEqual(t, watches, 6, "%v", r.server.paths)
 }
 
-// A transaction of several objects has one version (G4). None of its events is
-// mistaken for a repetition, and a disconnect inside it loses none.
+// All changes of a transaction have the same version (G4). None of them is skipped as a
+// repetition, and none is lost if the connection ends between them.
 func TestG4_TransactionIsNotSplit(t *testing.T) {
 	r := newRig(t)
 	fill(r.server, 4)
@@ -92,8 +92,8 @@ func TestG4_TransactionIsNotSplit(t *testing.T) {
 	}
 }
 
-// The newest version of a server does not exclude further changes with that version.
-// After a disconnect, the client requests the rest of the transaction.
+// After the server has reported its newest version, further changes with that version may
+// arrive. After a disconnect, the client requests the rest of the transaction.
 func TestNewestVersionDoesNotCompleteATransaction(t *testing.T) {
 	for _, newest := range []int{104, 105} {
 		r := newRig(t)
@@ -117,7 +117,7 @@ func TestNewestVersionDoesNotCompleteATransaction(t *testing.T) {
 	}
 }
 
-// snapshot returns the whole state in chunks.
+// snapshot returns the persisted form of the collection's complete state, in chunks.
 func (r *rig) snapshot() (chunks [][]byte) {
 	r.t.Helper()
 	r.step(&wire.TakeSnapshot{Request: 7, Collection: 1})

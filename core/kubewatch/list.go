@@ -8,10 +8,10 @@ import (
 	"github.com/watchglass/watchglass/core/objectjson"
 )
 
-// raiseFloor handles the newest version before a list that replaces an older state.
-// The end of the list is progress, so the list must not be older than the newest
-// version now. Without this minimum, a lagging server could send a list that is only
-// as new as the last known version.
+// raiseFloor handles the response with the newest version, which precedes a list that
+// replaces an older state. The end of the list counts as progress, so the list must not
+// be older than that version. Without this minimum, a lagging server could send a list
+// that is only as new as the last known version.
 func (c *Client) raiseFloor() {
 	rv := c.newestVersion()
 	if rv == 0 {
@@ -38,12 +38,12 @@ func (c *Client) list() {
 		return
 	}
 	if !oldest {
-		r.set("resourceVersionMatch", "NotOlderThan") // the only value that is allowed (rule C11)
+		r.set("resourceVersionMatch", "NotOlderThan") // sendInitialEvents requires this value (rule C11)
 	}
 	r.set("watch", "1")
 	r.set("sendInitialEvents", "true")
 	r.set("allowWatchBookmarks", "true")
-	r.set("timeoutSeconds", strconv.Itoa(c.cfg.InitialSeconds)) // the end mark arrives earlier
+	r.set("timeoutSeconds", strconv.Itoa(c.cfg.InitialSeconds)) // the end mark normally arrives earlier
 	r.Idle = c.cfg.Patience
 	c.lines = splitter{rest: c.lines.rest[:0], careful: c.cfg.Validate}
 	c.fetch(initialEvents, r)
@@ -69,7 +69,7 @@ func (c *Client) listInPages(why *api.Status) {
 	c.End(api.Unavailable(why.Message))
 }
 
-// beginList starts a new state.
+// beginList passes the start of a list to the handler.
 func (c *Client) beginList() {
 	c.phase = receivingList
 	if err := c.cfg.Handler.BeginList(); err != nil {
@@ -109,7 +109,8 @@ func (c *Client) endPage() {
 	}
 }
 
-// endList checks and confirms a complete list.
+// endList checks the version of a complete list. A roaming client confirms the cluster
+// before it accepts a list that replaces an older state.
 func (c *Client) endList(rv api.ResourceVersion) {
 	switch {
 	case rv == 0:

@@ -13,13 +13,14 @@ type Object struct {
 	api.Object
 	// Raw is the JSON that the server sent.
 	Raw []byte
-	// head has the kind and the apiVersion that Raw and Body lack.
+	// head is the JSON of the kind and the apiVersion if Raw and Body lack them, or
+	// empty.
 	head    string
-	foreign string // apiVersion and kind of an object of another kind, such as Table
+	foreign string // apiVersion and kind of the object if they are not those of the schema, as for a Table
 }
 
-// Typed returns the JSON of the object or of its body, with the kind and the
-// apiVersion that the items of a typed list lack.
+// Typed returns the given JSON, which is Raw or the data of Body, with kind and
+// apiVersion. It inserts them if they are missing, as in the items of a typed list.
 func (o *Object) Typed(json []byte) []byte {
 	if o.head == "" {
 		return json
@@ -43,7 +44,7 @@ func (c *Client) read(raw []byte) (*Object, error) {
 	o.Fields = o.Fields[:declared]
 	switch {
 	case apiVersion == "" && kind == "":
-		// A comma follows, because an object with a key has further members.
+		// The trailing comma is valid, because an object with a key has further members.
 		o.head = `{"kind":"` + c.schema.Kind + `","apiVersion":"` + c.schema.Resource.APIVersion() + `",`
 	case apiVersion != c.schema.Resource.APIVersion() || kind != c.schema.Kind:
 		o.foreign = apiVersion + " " + kind

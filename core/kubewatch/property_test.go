@@ -14,7 +14,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// program makes a server send a few lists and changes.
+// program opens a collection, and makes the server send a list and several changes.
 func program(r *rig) {
 	fill(r.server, 6)
 	r.server.Classic = true
@@ -32,8 +32,8 @@ func program(r *rig) {
 	r.converged()
 }
 
-// The boundaries between the pieces of a body have no meaning (rule P2). The test
-// cuts at every byte of all bodies, and at random.
+// The events do not depend on the boundaries between the pieces of a body (rule P2). The
+// test uses pieces of each size below 700 bytes, and of random sizes.
 func TestP2BodiesComeInPiecesOfAnySize(t *testing.T) {
 	whole := newRig(t)
 	program(whole)
@@ -73,8 +73,8 @@ func TestP2AnEventMayBeCutAnywhere(t *testing.T) {
 	}
 }
 
-// Line breaks and blanks have no meaning, so the formats of other servers are
-// accepted.
+// Events are accepted in any valid JSON format, because not every server uses that of
+// kube-apiserver.
 func TestP2EventsInAnyForm(t *testing.T) {
 	for name, form := range map[string]func(event []byte) []byte{
 		"indented":           func(event []byte) []byte { return indented(event) },
@@ -203,7 +203,7 @@ func FuzzAnswers(f *testing.F) {
 			r.collection()
 			r.pass(20_000)
 			r.server.fail = nil
-			r.server.Newest += 1 << 40 // it may have reported any version
+			r.server.Newest += 1 << 40 // the fuzzed response may have contained any version
 			r.server.put("ns-0/pod-0", "web", 1)
 			r.pass(100_000)
 			r.step(&wire.List{Request: 9, Collection: 1, Bodies: true})

@@ -9,7 +9,7 @@ import (
 // Request is a GET request that accepts JSON. Its limits are in milliseconds; zero
 // means none.
 type Request struct {
-	// Path and Query are encoded.
+	// Path and Query are percent-encoded.
 	Path, Query string
 	// Timeout limits the request as a whole, and Idle the time to the next byte of
 	// the response. A driver that enforces them reports TimedOut.
@@ -40,7 +40,8 @@ func (r *Request) set(name, value string) {
 	r.Query = b.String()
 }
 
-// collection starts a request for the collection.
+// collection returns a request for the collection, with its selectors but no other
+// parameters.
 func (c *Client) collection() Request {
 	var b strings.Builder
 	b.WriteString(groupPath(c.cfg.Resource))
@@ -56,7 +57,7 @@ func (c *Client) collection() Request {
 	return r
 }
 
-// groupPath returns the path of a group's resources.
+// groupPath returns the path of the group and version of a resource.
 func groupPath(r api.Resource) string {
 	var b strings.Builder
 	b.WriteString("/api/")
@@ -95,7 +96,7 @@ const (
 	initialEvents         // a watch with initial events
 	page                  // a page of a list
 	changes               // a watch
-	newest                // the newest version, beside a watch
+	newest                // the newest version, concurrently with a watch
 	minimum               // the newest version, before a list
 	resume                // the newest version, before a resumption
 	confirmation          // the identity of the cluster again
@@ -114,7 +115,7 @@ type request struct {
 	Response
 }
 
-// send starts a request and adds it to pending.
+// send starts a request and stores it in pending.
 //
 //go:noinline
 func (c *Client) send(pending *request, p purpose, r Request) {
@@ -122,7 +123,7 @@ func (c *Client) send(pending *request, p purpose, r Request) {
 	pending.stream = c.cfg.Fetch(r)
 }
 
-// fetch sends the request of the phase.
+// fetch sends the request of the current phase.
 //
 //go:noinline
 func (c *Client) fetch(p purpose, r Request) { c.send(&c.request, p, r) }
@@ -134,7 +135,8 @@ func (c *Client) fetchIdentity(pending *request, p purpose) {
 	c.send(pending, p, Request{Path: identityPath, Timeout: c.cfg.RequestTimeout})
 }
 
-// fetchNewest requests a list with limit 1, whose version is the newest.
+// fetchNewest requests the newest version of the server, which is the version of a list
+// with limit 1.
 func (c *Client) fetchNewest(pending *request, p purpose) {
 	r := c.collection()
 	r.set("limit", "1")
@@ -161,7 +163,8 @@ func (c *Client) drop(r *request) {
 	*r = request{}
 }
 
-// find returns the request of a stream, or nil if it was canceled.
+// find returns the pending request of a stream, or nil if the request has ended or was
+// canceled.
 //
 //go:noinline
 func (c *Client) find(stream uint32) *request {
@@ -177,8 +180,8 @@ func (c *Client) find(stream uint32) *request {
 	return nil
 }
 
-// Requested reports whether the client awaits more of a response. The client
-// ignores other responses.
+// Requested reports whether the client awaits more of the response on a stream. It
+// ignores the data of other streams.
 //
 //go:noinline
 func (c *Client) Requested(stream uint32) bool { return c.find(stream) != nil }

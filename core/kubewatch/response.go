@@ -11,15 +11,16 @@ import (
 // Response is a response that is read as a whole, such as an error or a small
 // document.
 type Response struct {
-	Code              int // zero before the response
+	Code              int // zero before the response begins
 	RetryAfterSeconds int
 	Body              []byte
 }
 
-// maxSmall limits responses that are read as a whole.
+// maxSmall limits the size of a response that is read as a whole, in bytes.
 const maxSmall = 4 << 20
 
-// Responded handles the status code of a response.
+// Responded handles the beginning of a response: its status code, and the value of
+// Retry-After or zero.
 func (c *Client) Responded(stream uint32, code, retryAfterSeconds int) {
 	r := c.find(stream)
 	if r == nil {
@@ -126,7 +127,8 @@ func (c *Client) finish(r *request) {
 // TimedOut handles the end of a response that exceeded a limit of its request.
 func (c *Client) TimedOut(stream uint32, message string) {
 	if r := c.find(stream); r != nil && r.purpose == initialEvents && r.Code == api.CodeOK {
-		// A server that ignores the option may send the state, but never the mark.
+		// A server that ignores sendInitialEvents may send the state, but never the end
+		// mark.
 		r.stream = 0
 		c.listInPages(api.Unavailable(c.about(r) + message))
 		return
@@ -134,14 +136,15 @@ func (c *Client) TimedOut(stream uint32, message string) {
 	c.Closed(stream, message)
 }
 
-// about names the operation of a request, for messages.
+// about returns the prefix of error messages about a request.
 //
 //go:noinline
 func (c *Client) about(r *request) string {
 	return c.cfg.Server + ": " + doing[r.purpose] + " of " + c.cfg.Resource.String() + ": "
 }
 
-// fail ends the run, unless a different request may succeed.
+// fail handles a failed request. It ends the run, unless the watch can continue without
+// the response or a different request may succeed.
 func (c *Client) fail(r *request, status *api.Status) {
 	status.Message = c.about(r) + status.Message
 	switch {
@@ -169,7 +172,7 @@ func refusesInitialEvents(s *api.Status) bool {
 	return s.Code == api.CodeBadRequest || s.Code == api.CodeInvalid || s.Code == 405 || s.Code == 406
 }
 
-// Refusal returns the error of a response other than 200.
+// Refusal returns the error of a response whose code is not 200.
 func (r *Response) Refusal() *api.Status {
 	d, err := objectjson.ParseDocument(r.Body)
 	s := &api.Status{}
@@ -191,8 +194,8 @@ func (r *Response) Refusal() *api.Status {
 	return s
 }
 
-// statusOf parses a Kubernetes Status. The result has code zero if the code is
-// not an error.
+// statusOf parses a Kubernetes Status. The result has code zero if the parsed code is not
+// an error code.
 func statusOf(d objectjson.Document) *api.Status {
 	details := d.Member("details")
 	s := &api.Status{

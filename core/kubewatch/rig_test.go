@@ -26,7 +26,7 @@ type rig struct {
 	schema *wire.CollectionSchema
 	seen   map[wire.Type][][]byte
 	events []string
-	// piece returns the size of the first piece of a body.
+	// piece returns the size of the next piece of a body, of which n bytes remain.
 	piece func(n int) int
 	// lateCodes delivers the code of a response with the first piece of its body, or
 	// with its end, as Firefox does.
@@ -59,7 +59,7 @@ func (r *rig) step(f interface{ Append([]byte) []byte }) {
 	r.drain()
 }
 
-// drain executes the requests of the engine.
+// drain processes the output of the engine: it executes intents and records deliveries.
 func (r *rig) drain() {
 	r.t.Helper()
 	for out := r.engine.Ready(); out != nil; out = r.engine.Ready() {
@@ -112,7 +112,7 @@ func (r *rig) output(t wire.Type, payload []byte) {
 	}
 }
 
-// settle delivers all data in flight.
+// settle delivers all pending data of the server to the engine, until there is none.
 func (r *rig) settle() {
 	r.t.Helper()
 	for moved := true; moved; {
@@ -168,7 +168,7 @@ func (r *rig) cut(meanwhile func()) {
 	}
 }
 
-// backedOff lets time pass until the next request.
+// backedOff advances the clock until the next request.
 func (r *rig) backedOff() {
 	r.t.Helper()
 	for len(r.server.open) == 0 {
@@ -176,7 +176,7 @@ func (r *rig) backedOff() {
 	}
 }
 
-// pass lets time pass, a quarter of a second at a time.
+// pass advances the clock by the given time, in steps of a quarter of a second.
 func (r *rig) pass(millis int64) {
 	r.t.Helper()
 	for end := r.now + millis; r.now < end; {

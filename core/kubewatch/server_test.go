@@ -16,8 +16,8 @@ import (
 type server struct {
 	*kubeserver.Memory
 	open       map[uint32]*answer
-	expirePage int // responds to this page after the first, and later ones, with 410
-	// fail returns another response to a request, or nil.
+	expirePage int // if positive, the number of the first continued page that gets a 410
+	// fail, if set, returns a response that replaces the server's own, or nil.
 	fail  func(path string) *answer
 	paths []string
 	now   int64
@@ -57,7 +57,7 @@ func (s *server) delete(name string) {
 
 func (s *server) object(key string) string { return s.Objects(s.Newest)[api.Key(key)].JSON }
 
-// modified returns the event of the last change of an object.
+// modified returns a MODIFIED event with the current state of an object.
 func (s *server) modified(key string) []byte { return watchEvent("MODIFIED", s.object(key)) }
 
 // versions returns the versions of all objects, by key.
@@ -110,7 +110,7 @@ func (s *server) answer(path string) *answer {
 	return a
 }
 
-// take appends the data that a response sends.
+// take moves the pending data of a response to the answer.
 func (a *answer) take(from *kubeserver.Response) {
 	for _, p := range from.Parts {
 		a.data = append(a.data, p.Data...)

@@ -7,7 +7,7 @@ import (
 	"github.com/watchglass/watchglass/core/objectjson"
 )
 
-// maxDocument limits the size of one document (rule P5).
+// maxDocument is the maximum size of one document, in bytes (rule P5).
 const maxDocument = 16 << 20
 
 // maxReusedRest is the largest buffer that a splitter reuses, in bytes.
@@ -15,11 +15,10 @@ const maxReusedRest = 1 << 20
 
 // splitter splits the body of a watch into documents (rule P2).
 //
-// Kubernetes ends each document with a line feed and writes no other line
-// feeds. The receiver of a document validates it. The splitter therefore first
-// offers each line. If the receiver rejects a line as incomplete, the splitter
-// counts brackets and quotes from then on. A document that is rejected after
-// that is invalid.
+// Kubernetes ends each document with a line feed and writes no other line feeds. The
+// receiver of a document validates it, so the splitter first passes each line as a
+// document. If the receiver rejects a line as incomplete, the splitter counts brackets
+// and quotes from then on. A document that is rejected after that is invalid.
 type splitter struct {
 	rest    []byte // the start of an incomplete document
 	careful bool
@@ -27,8 +26,8 @@ type splitter struct {
 	scanned int // bytes of rest that span has scanned
 }
 
-// feed parses the next piece of the body. take must not retain the document. It
-// returns errNotPlain if the line may not be a whole document.
+// feed parses the next piece of the body. take must not retain the document. If careful
+// is false, take returns errNotPlain for a line that may not be a whole document.
 func (s *splitter) feed(piece []byte, take func(document []byte, careful bool) error) error {
 	for !s.careful {
 		end := bytes.IndexByte(piece, '\n')
@@ -61,7 +60,7 @@ func (s *splitter) feed(piece []byte, take func(document []byte, careful bool) e
 	return s.count(take)
 }
 
-// count offers the documents between matching brackets.
+// count finds documents by matching brackets and passes each to take.
 func (s *splitter) count(take func([]byte, bool) error) error {
 	done := 0
 	for {
@@ -89,7 +88,7 @@ func (s *splitter) count(take func([]byte, bool) error) error {
 	return nil
 }
 
-// errNotPlain reports that a line is not a document.
+// errNotPlain reports that a line is not a complete document.
 var errNotPlain = broken("not an event on a line of its own")
 
 func (s *splitter) keep(piece []byte) error {
@@ -108,7 +107,7 @@ func (s *splitter) forget(n int) {
 	s.rest = s.rest[:copy(s.rest, s.rest[n:])]
 }
 
-// end reports whether the body may end here.
+// end reports whether no incomplete document remains.
 func (s *splitter) end() bool { return blanks(s.rest) == len(s.rest) }
 
 // blanks returns the number of leading whitespace bytes.

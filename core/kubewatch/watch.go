@@ -7,11 +7,11 @@ import (
 	"github.com/watchglass/watchglass/core/objectjson"
 )
 
-// veryShort is the duration below which a watch without events counts as a failure
-// (rule R8).
+// veryShort is the duration, in milliseconds, below which a watch without events counts
+// as a failure (rule R8).
 const veryShort = 1000
 
-// Period is the interval of progress in milliseconds.
+// Period is the interval at which progress is expected, in milliseconds.
 const Period = 10_000
 
 // watch requests the changes after c.at. A roaming client requests the newest version
@@ -39,9 +39,9 @@ func (c *Client) watch(seconds int, p phase) {
 //go:noinline
 func (c *Client) probeNewest() { c.fetchNewest(&c.probe, newest) }
 
-// checkResume handles the newest version before a resumption. It rejects a version
-// that the server has not reached, because the server lags or never issued that
-// version.
+// checkResume handles the response with the newest version, which precedes a resumption.
+// It rejects a version that the server has not reached, because the server lags or never
+// issued that version.
 func (c *Client) checkResume() {
 	rv := c.newestVersion()
 	switch {
@@ -111,10 +111,10 @@ func (c *Client) watchEvent(kind string, object []byte) error {
 	return nil
 }
 
-// change processes one change. An older version is a repetition, or is from a server
-// that went back in time. An equal version is a repetition too, unless the previous
-// change has it. Compatible servers, unlike kube-apiserver, have transactions of
-// several objects. A version therefore counts as complete when a newer version
+// change processes one change. An older version is a repetition, or is from a server that
+// went back in time. The version of c.at is a repetition too, unless the previous change
+// of this watch has it. Compatible servers, unlike kube-apiserver, have transactions of
+// several objects. A version therefore counts as complete only when a newer version
 // follows.
 func (c *Client) change(kind string, raw []byte) error {
 	o, err := c.read(raw)
@@ -210,7 +210,8 @@ func (c *Client) probed() {
 	}
 }
 
-// behind returns the error for a server that is older than a known version.
+// behind returns the error for a server whose newest version is older than a known
+// version.
 func (c *Client) behind(who string) *api.Status {
 	return &api.Status{
 		Code: api.CodeGatewayTimeout, Reason: api.ReasonTimeout, Cause: "ResourceVersionTooLarge",
