@@ -8,9 +8,9 @@ import (
 	"github.com/watchglass/watchglass/core/internal/lite"
 )
 
-// assemble builds the object from the captures of the walk. All strings are written
-// to one buffer first and then sliced in the same order, so that they cost one
-// allocation.
+// assemble builds the object from the captures of the walk. It first writes all texts to
+// one buffer, and then slices them from one string in the same order. The texts therefore
+// cost one allocation.
 func (s *Scanner) assemble() error {
 	o := &s.object
 	s.texts.reset()
@@ -48,8 +48,9 @@ func (s *Scanner) json(capture int) []byte {
 	return s.body.raw[c.start:c.end]
 }
 
-// results returns the first capture of a slot in document order. Each link then leads
-// to the following capture. Call it at most once per slot and Scan.
+// results returns the first capture of a slot in document order. It reverses the list of
+// captures, so each link then leads to the following capture. Call it at most once per
+// slot and Scan.
 func (s *Scanner) results(slot int) int {
 	first := -1
 	for c := s.heads[slot]; c >= 0; {
@@ -60,7 +61,7 @@ func (s *Scanner) results(slot int) int {
 	return first
 }
 
-// writeKey writes the key as the first text.
+// writeKey writes the key of the object, which is the first text.
 func (s *Scanner) writeKey() error {
 	namespace, _ := stringContent(s.last(slotNamespace))
 	if s.texts.add(namespace); bytes.IndexByte(s.texts.bytes, '/') >= 0 {
@@ -152,8 +153,8 @@ func (s *Scanner) writeCells() {
 	}
 }
 
-// writeOwner writes the text of the controller, or else of the first owner that has a
-// UID, and reports whether there is one.
+// writeOwner writes the text of the object's controller or, if there is none, of the
+// first owner with a UID. It reports whether the object has such an owner.
 func (s *Scanner) writeOwner() bool {
 	var owner [3]Document // uid, kind, name
 	for c := s.results(slotOwners); c >= 0; c = s.captures[c].link {
@@ -185,7 +186,7 @@ func (s *Scanner) writeOwner() bool {
 	return true
 }
 
-// takeTexts takes the texts in the order in which they were written.
+// takeTexts sets the texts of the object, in the order in which they were written.
 func (s *Scanner) takeTexts() {
 	t, o := &s.texts, &s.object
 	t.seal()
@@ -204,7 +205,7 @@ func (s *Scanner) takeTexts() {
 		o.Labels = append(o.Labels, api.Label{Value: t.take()})
 	}
 	for range s.labels {
-		if l := (api.Label{Key: t.take(), Value: t.take()}); l.Key != "" { // which would be an owner
+		if l := (api.Label{Key: t.take(), Value: t.take()}); l.Key != "" { // an empty key is reserved for the owner
 			o.Labels = append(o.Labels, l)
 		}
 	}
@@ -246,7 +247,7 @@ type texts struct {
 	all   string
 	from  int // offset of the next text to take
 	taken int
-	// borrowed means that all aliases bytes.
+	// borrowed means that the string "all" aliases the buffer "bytes".
 	borrowed bool
 }
 
@@ -276,11 +277,11 @@ func (t *texts) addScalar(json []byte) bool {
 // end completes a text.
 func (t *texts) end() { t.ends = append(t.ends, len(t.bytes)) }
 
-// cut shortens the last text to end.
+// cut shortens the last text, so that it ends with "…" and not after the offset "end".
 func (t *texts) cut(end int) {
 	const mark = "…"
 	for end -= len(mark); t.bytes[end]&0xc0 == 0x80; {
-		end-- // not within a character
+		end-- // do not cut within a character
 	}
 	t.bytes = append(t.bytes[:end], mark...)
 	t.ends[len(t.ends)-1] = len(t.bytes)

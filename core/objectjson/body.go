@@ -10,7 +10,7 @@ import (
 type editor struct {
 	raw    []byte
 	out    []byte
-	copied int // everything in raw before this offset is in out, or was cut
+	copied int // all bytes of raw before this offset were copied to out or cut
 }
 
 // copyTo copies the document up to the offset. An offset before the end of the
@@ -24,10 +24,10 @@ func (e *editor) copyTo(offset int) {
 	}
 }
 
-// cutMember removes one member of an object with the appropriate comma. The member's
-// name begins at name and its value ends at end. kept is the end of the last
-// preserved member before it, or -1. following is the beginning of the next member,
-// or the offset of the closing brace.
+// cutMember removes one member of an object and an adjacent comma. The member's name
+// begins at name and its value ends at end. kept is the end of the last preserved member
+// before it, or -1. following is the beginning of the next member, or the offset of the
+// closing brace.
 func (e *editor) cutMember(name, end, kept, following int) {
 	if kept >= 0 {
 		e.copyTo(kept)
@@ -38,10 +38,10 @@ func (e *editor) cutMember(name, end, kept, following int) {
 	e.copied = following
 }
 
-// SetResourceVersion appends body to dst with metadata.resourceVersion set to rv, as
-// the first member of metadata. It adds metadata if that is missing or null. Readers
-// receive the result, because stored bodies have no version. dst must not overlap
-// body. On an error, which is a [*SyntaxError], it returns dst unchanged.
+// SetResourceVersion appends body to dst with metadata.resourceVersion set to rv, as the
+// first member of metadata. It adds metadata if that is missing or null. It restores the
+// version, which stored bodies omit, for readers. dst must not overlap body. On an error,
+// which is a [*SyntaxError], it returns dst unchanged.
 func SetResourceVersion(dst, body []byte, rv api.ResourceVersion) ([]byte, error) {
 	start := skipSpace(body, 0)
 	if at(body, start) != '{' {
@@ -62,8 +62,8 @@ func SetResourceVersion(dst, body []byte, rv api.ResourceVersion) ([]byte, error
 	return e.out, nil
 }
 
-// stampDocument sets the version in every metadata member of the object at i. If
-// there are several, the last one counts.
+// stampDocument sets the version in every metadata member of the object at i. If there
+// are several, it sets all of them, because the last one counts.
 func (e *editor) stampDocument(i int, rv api.ResourceVersion) (end int, found bool, f fault) {
 	i, more := open(e.raw, i, '}')
 	for more {
@@ -125,15 +125,15 @@ func (e *editor) stampObject(i int, rv api.ResourceVersion) (int, fault) {
 			continue
 		}
 		if kept < 0 {
-			e.out = append(e.out, ',') // only blanks were copied after the version
+			e.out = append(e.out, ',') // only blanks follow the version so far
 		}
 		kept = end
 	}
 	return i, sound
 }
 
-// stampNew inserts a metadata member at the front of the object at start, before any
-// of the object is copied.
+// stampNew inserts a metadata member at the front of the object at start. No part of the
+// object may have been copied yet.
 func (e *editor) stampNew(start int, rv api.ResourceVersion) {
 	first, more := open(e.raw, start, '}')
 	e.out = appendVersion(append(e.out, `{"metadata":{`...), rv)
@@ -144,7 +144,7 @@ func (e *editor) stampNew(start int, rv api.ResourceVersion) {
 	e.copied = followingMember(first, more)
 }
 
-// followingMember converts the results of next to the last argument of cutMember.
+// followingMember converts the results of next to the argument "following" of cutMember.
 func followingMember(i int, more bool) int {
 	if more {
 		return i

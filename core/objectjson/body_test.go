@@ -130,8 +130,8 @@ func FuzzSetResourceVersion(f *testing.F) {
 	})
 }
 
-// stampable reports whether a body is an object all of whose metadata members
-// are objects or null.
+// stampable reports whether SetResourceVersion accepts a body: it is an object, and each
+// of its metadata members is an object or null.
 func stampable(body []byte) bool {
 	if !json.Valid(body) || nesting(body) > 256 {
 		return false
@@ -140,7 +140,8 @@ func stampable(body []byte) bool {
 	return ok && everyMetadataFits(body)
 }
 
-// everyMetadataFits also checks repeated members, which a map does not contain.
+// everyMetadataFits reports whether each metadata member is an object or null. It reads
+// tokens, because a map contains only the last of repeated members.
 func everyMetadataFits(body []byte) bool {
 	fits := true
 	d := json.NewDecoder(bytes.NewReader(body))

@@ -11,7 +11,8 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// columnsOf computes columns of texts at paths.
+// columnsOf returns a scanner with one String column per path, and its cells for the
+// given object.
 func columnsOf(t *testing.T, kind, json string, paths ...string) (*Scanner, []api.Value) {
 	schema := &api.Schema{Kind: kind}
 	for _, path := range paths {

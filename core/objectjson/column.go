@@ -10,11 +10,11 @@ import (
 // column is a compiled column.
 type column struct {
 	kind api.ValueKind
-	// absent replaces a Null.
+	// absent is the value of the cell if the object has none. It may be Null.
 	absent api.Value
-	slot   int    // paths of the values, without a printer
+	slot   int    // slot of the path; unused with a printer
 	print  *print // nil without a printer
-	cell   int    // the cell of the printer
+	cell   int    // number of the printer's cell
 }
 
 // columnCompiler compiles the columns of a schema.
@@ -49,7 +49,7 @@ func (c *columnCompiler) add(declared *api.Column) error {
 	return nil
 }
 
-// route adds a route to a new slot.
+// route adds a route to a new slot, and returns the slot.
 func (c *columnCompiler) route(steps []step, counts bool) int {
 	c.routes = append(c.routes, route{steps: steps, slot: c.slots, counts: counts})
 	c.slots++

@@ -1,8 +1,8 @@
 package objectjson
 
 // ParseDate parses an RFC 3339 timestamp such as "2026-10-01T12:00:00.25+02:00" to
-// milliseconds since the epoch. It is as strict as the standard, truncates to
-// milliseconds, and refuses leap seconds.
+// milliseconds since the epoch. It accepts only the syntax of RFC 3339, truncates
+// fractions to milliseconds, and rejects leap seconds.
 func ParseDate(text []byte) (millis int64, ok bool) {
 	if len(text) < len("2006-01-02T15:04:05Z") ||
 		text[4] != '-' || text[7] != '-' || text[10] != 'T' || text[13] != ':' || text[16] != ':' {
@@ -44,7 +44,8 @@ func digits(text []byte, low, high int) int {
 	return n
 }
 
-// splitFraction removes ".123" from the front and returns it in milliseconds.
+// splitFraction removes an optional fraction such as ".123" from the front, and returns
+// it in milliseconds.
 func splitFraction(text []byte) (millis int, rest []byte, ok bool) {
 	if at(text, 0) != '.' {
 		return 0, text, true
@@ -57,7 +58,7 @@ func splitFraction(text []byte) (millis int, rest []byte, ok bool) {
 	return millis, text[i:], i > 1
 }
 
-// parseZone reads "Z" or "+02:00", in minutes.
+// parseZone returns the offset of a zone such as "Z" or "+02:00", in minutes.
 func parseZone(text []byte) (minutes int, ok bool) {
 	if len(text) == 1 && text[0] == 'Z' {
 		return 0, true
@@ -89,11 +90,12 @@ func daysIn(year, month int) int {
 	return 31
 }
 
-// daysSinceEpoch counts days in the proleptic Gregorian calendar. Years begin
-// in March, so that the leap day is the last of its year, and repeat every 400.
+// daysSinceEpoch returns the number of days since 1970-01-01 in the proleptic Gregorian
+// calendar. It lets years begin in March, so that the leap day is the last day of a year.
+// The calendar repeats every 400 years, which the code calls an era.
 func daysSinceEpoch(year, month, day int) int {
 	const perEra, toEpoch = 146097, 719468 // days in 400 years; from 0000-03-01 to 1970-01-01
-	year, month = year+400, month-3        // one era ahead keeps year 0 positive
+	year, month = year+400, month-3        // one more era, so that no year is negative
 	if month < 0 {
 		year, month = year-1, month+12
 	}

@@ -1,22 +1,23 @@
 // Package objectjson converts the JSON of a Kubernetes object to an [api.Object]. The
-// engine selects, sorts and dispatches by its envelope, and only transports its body.
+// engine selects, sorts and dispatches objects by their envelopes, and does not read
+// their bodies.
 //
-// It runs once per change of an object in the connector, and inside the module if a browser
-// reads a Kubernetes API without a connector. It decodes only the values that the schema
-// selects. Suggested reading order:
+// A connector scans each change of an object once. The module does so if a browser reads
+// a Kubernetes API without a connector. The package decodes only the values that the
+// schema selects. Suggested reading order:
 //
 //   - [NewScanner] compiles a schema to a tree of selected paths (plan.go, path.go).
 //     [Scanner.Scan] walks the bytes once, guided by that tree (scan.go). It records the
 //     offsets of selected values, and validates and skips the rest (json.go).
 //   - After the walk, the captured values become labels, fields and typed cells
 //     (assemble.go, column.go, date.go, text.go).
-//   - During the walk, data that the body omits is cut (body.go). [SetResourceVersion] does
-//     the reverse: it adds the version to a body.
+//   - During the walk, the scanner cuts the data that the body omits (body.go).
+//     [SetResourceVersion] does the reverse: it adds the version to a body.
 //   - [SyntaxError] contains the position of an error (error.go).
 //
 // # Column paths
 //
-// A column's Path uses the subset of JSONPath that names values without computing:
+// A column's Path uses the subset of JSONPath that selects values without computation:
 //
 //	.spec.nodeName                       members; the first dot is optional
 //	.metadata.labels['example.com/app']  a member by quoted name, ' or "
@@ -24,12 +25,12 @@
 //	.spec.containers[0].image            an element by its position from zero
 //	.spec.containers[*].image            every element of an array
 //
-// In quotes, a backslash escapes a quote or a backslash. NewScanner refuses filters,
-// slices, unions, recursive descent, negative positions and wildcards over members,
-// with the offset of the error.
+// In quotes, a backslash escapes a quote or a backslash. NewScanner rejects filters,
+// slices, unions, recursive descent, negative positions and wildcards over members. The
+// error contains the offset.
 //
-// A path with [*] has any number of results. Results of another type than the
-// column's are ignored. The others yield one cell:
+// A path with [*] may have any number of results. Results that do not fit the kind of the
+// column are ignored. The others are combined into one cell:
 //
 //	Integer  the sum. Results are numbers without fraction or exponent; a
 //	         result or a sum beyond 64 bits makes the cell Null, because a
@@ -40,37 +41,40 @@
 //	Bool     the first
 //	Date     the first RFC 3339 timestamp, as milliseconds since the epoch
 //
-// A path without results yields Null. A schema's Fields are plain dotted members. The value
-// of a field is the text of a string, number or bool, and "" for other types. The value of
-// a label is the text of a string, and "" for other types.
+// A path without results yields Null. A schema's Fields are member names joined by dots.
+// The value of a field is the text of a string, number or bool, and "" for other types.
+// The value of a label is the text of a string, and "" for other types.
 //
 // # Omitted data
 //
 // The body omits:
 //
-//   - metadata.resourceVersion, always. A body has the version of its event, and
-//     equal bodies should have equal bytes.
+//   - metadata.resourceVersion, always. The version is stored beside the body, so that
+//     bodies with the same content have the same bytes.
 //   - metadata.managedFields, unless [Options] keep it. It is a third of a typical pod's
 //     bytes, and readers of a watch do not need it.
-//   - the annotation kubectl.kubernetes.io/last-applied-configuration, unless kept, because
-//     it repeats the object. An annotations object that becomes empty stays as {}.
+//   - the annotation kubectl.kubernetes.io/last-applied-configuration, unless kept,
+//     because it repeats the object. If the annotations become empty, the body keeps an
+//     empty object.
 //   - data and stringData of a Secret, unless kept. The members are removed completely,
-//     because an empty value could be mistaken for the secret. The last-applied annotation
-//     of such a Secret contains the same data and is always removed with it. Columns and
-//     fields cannot read either of them.
+//     because an empty value could be mistaken for the secret. The last-applied
+//     annotation of such a Secret contains the same data and is always removed with it.
+//     Columns and fields cannot read any of this data, but printers may count its members
+//     (see [Printer]).
 //
 // All other bytes are unchanged, except for blanks around the document, which are
 // removed.
 //
 // # Accepted input
 //
-// The package accepts exactly the JSON that encoding/json accepts, nested no deeper
-// than 256 levels. It interprets the two ambiguous cases in the same way. If members
-// have the same name, the last one counts, with everything below it. Invalid UTF-8
-// in a string, or half a surrogate pair, becomes U+FFFD in the envelope; the body
-// keeps its bytes. Member names are compared after decoding, so escapes in a name
-// cannot bypass the rules above.
+// The package accepts exactly the JSON that encoding/json accepts, nested no deeper than
+// 256 levels. It interprets the two ambiguous cases in the same way. If members have the
+// same name, the last one counts; the others are ignored with everything inside them.
+// Invalid UTF-8 in a string, or half a surrogate pair, becomes U+FFFD in the envelope;
+// the body keeps its bytes. Member names are compared after decoding, so escapes in a
+// name cannot bypass the rules above.
 //
-// An object needs a metadata.name. Neither it nor the namespace may contain a slash.
-// [api.Key] uses a slash as separator, and two objects must not share a key.
+// An object needs a metadata.name. Neither the name nor the namespace may contain a
+// slash, because [api.Key] uses a slash as separator and two objects must not share a
+// key.
 package objectjson

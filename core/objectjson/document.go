@@ -26,8 +26,8 @@ func ParseDocument(raw []byte) (Document, error) {
 	return raw[start:end], nil
 }
 
-// Member descends by member names. If several members have the same name, the last
-// one counts.
+// Member returns the value at a path of member names, or nil. If several members have the
+// same name, the last one counts.
 //
 //go:noinline
 func (d Document) Member(names ...string) Document {
@@ -74,8 +74,8 @@ func (d Document) AppendText(dst []byte) []byte {
 	return append(dst, d...)
 }
 
-// Date returns the milliseconds since the epoch of an RFC 3339 timestamp, and false
-// for other values.
+// Date returns an RFC 3339 timestamp as milliseconds since the epoch, and false for other
+// values.
 func (d Document) Date() (millis int64, ok bool) {
 	quoted, ok := stringContent(d)
 	if !ok {
@@ -157,8 +157,8 @@ func (d Document) each(visit func(Document)) {
 	}
 }
 
-// Int returns a nonnegative integer that fits 31 bits, the range of the frames, and
-// zero for other values.
+// Int returns an integer from 0 to 2^31-1, the range of integers in frames, and zero for
+// other values.
 func (d Document) Int() int {
 	n, ok := lite.ParseInt(string(d))
 	if !ok || n < 0 || n > math.MaxInt32 {
@@ -183,16 +183,17 @@ func Event(raw []byte) (kind string, object Document, err error) {
 	return d.Member("type").Text(), d.Member("object"), nil
 }
 
-// Kubernetes writes these bytes before the object of an event, with one of the types
-// between the head and the middle.
+// Kubernetes begins each event with eventHead, one of eventTypes, and eventMiddle. The
+// object follows.
 var (
 	eventTypes  = [...]string{"MODIFIED", "ADDED", "DELETED", "BOOKMARK", "ERROR"}
 	eventHead   = []byte(`{"type":"`)
 	eventMiddle = []byte(`","object":`)
 )
 
-// PlainEvent is like Event, for the exact form that Kubernetes writes, and does not
-// validate the object. If the object is invalid, call Event for the error.
+// PlainEvent is a faster Event for the exact form that Kubernetes writes. It returns
+// false for other forms. It does not validate the object. For the error of an invalid
+// object, call Event.
 func PlainEvent(raw []byte) (kind string, object []byte, ok bool) {
 	rest, ok := bytes.CutPrefix(raw, eventHead)
 	if !ok || raw[len(raw)-1] != '}' {

@@ -39,7 +39,7 @@ func TestPlainEventHasTheUsualForm(t *testing.T) {
 		`{"object":{},"type":"ADDED"}`:             {},
 		`{"type":"ADDED", "object":{}}`:            {},
 		`{"type":"OTHER","object":{}}`:             {},
-		`{"type":"ADDED","object":{}`:              {"ADDED", `{`}, // a name that no scanner accepts
+		`{"type":"ADDED","object":{}`:              {"ADDED", `{`}, // an object that no scanner accepts
 		`{"type":"ADDED"`:                          {},
 		``:                                         {},
 		`{"type":"ADDED","object":{},"x":{"y":1}}`: {"ADDED", `{},"x":{"y":1}`},

@@ -19,9 +19,9 @@ import (
 	"github.com/watchglass/watchglass/core/objectjson"
 )
 
-// The simple evaluator implements Scan again with encoding/json, without regard for
-// cost. It takes paths as steps, so it shares nothing with the package, not even the
-// path parser.
+// The simple evaluator is an independent implementation of Scan with encoding/json,
+// without regard for speed. Its paths are lists of steps, so it shares no code with the
+// package, not even the path parser.
 
 // each is the step [*] of a path. In a list of steps, a string is a member and an
 // int is a position.
@@ -115,7 +115,7 @@ func dumbIdentity(o *api.Object, doc map[string]any) error {
 	labels, _ := meta["labels"].(map[string]any)
 	for _, k := range slices.Sorted(maps.Keys(labels)) {
 		if k == "" {
-			continue // Kubernetes does not allow it
+			continue // Kubernetes does not allow an empty key
 		}
 		v, _ := labels[k].(string)
 		o.Labels = append(o.Labels, api.Label{Key: k, Value: v})
@@ -168,7 +168,7 @@ func (d *dumbSchema) strip(doc map[string]any, opts objectjson.Options) any {
 	return body
 }
 
-// follow returns the values at the end of steps.
+// follow returns the values that the steps lead to from v.
 func follow(v any, steps []any) []any {
 	if len(steps) == 0 {
 		return []any{v}
@@ -301,8 +301,8 @@ func decode(raw []byte) (v any) {
 	return v
 }
 
-// checkScan compares Scan with the simple evaluator, and reports whether they
-// accept the document.
+// checkScan compares Scan with the simple evaluator, and reports whether both accept the
+// document.
 func checkScan(t *testing.T, s *objectjson.Scanner, d *dumbSchema, raw []byte, opts objectjson.Options) (accepted bool) {
 	t.Helper()
 	want, wantBody, wantErr := d.scan(raw, opts)

@@ -45,7 +45,7 @@ var faultMessages = [...]string{
 
 const maxDepthText = "256"
 
-// syntaxError formats a fault at an offset.
+// syntaxError returns the error for a fault at an offset.
 func syntaxError(b []byte, offset int, f fault) *SyntaxError {
 	message := faultMessages[f]
 	switch {

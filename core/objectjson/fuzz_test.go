@@ -140,7 +140,7 @@ func (g generator) document() []byte {
 
 func (g generator) blank() string { return []string{"", "", "", " ", "\n\t"}[g.IntN(5)] }
 
-// member writes a member. Some names contain escapes.
+// member returns a member with a random value. Some names contain escapes.
 func (g generator) member(name string, depth int) string {
 	quoted := strconv.Quote(name)
 	if g.IntN(8) == 0 {

@@ -1,17 +1,17 @@
 package objectjson
 
-// The objects of a resource have their members in nearly the same order. Each node
-// of the document therefore remembers the names it has seen, in that order, and
-// compares the next name with the next guess first. A comparison costs less than
-// decoding and looking up a name. Names without a matching guess are decoded.
+// The objects of a resource have their members in nearly the same order. Each node of the
+// tree therefore stores the names that it has seen, in that order, as guesses. A scan
+// first compares the next name of an object with the next guess. A comparison costs less
+// than decoding and looking up a name. Names without a matching guess are decoded.
 
-// guess is a member that a scan has read before, with its name in quotes and the
-// colon. member is its index among the selected members, or -1.
+// guess is a member that a scan has read before. text is its name in quotes with the
+// colon, and member is its index among the selected members, or -1.
 type guess struct {
 	text   string
 	member int
-	// head has the first eight bytes of the text, and mask selects those that exist.
-	// tail has the last eight bytes, if the text is that long.
+	// head contains the first eight bytes of the text, and mask selects those that exist.
+	// tail contains the last eight bytes, if the text is that long.
 	head, mask, tail uint64
 }
 
@@ -21,13 +21,13 @@ const (
 	maxGuesses = 32
 	// maxGuess is the maximum length of a remembered name, with quotes and colon.
 	maxGuess = 64
-	// maxMissed is the maximum number of members that may be missing between two
-	// guesses.
+	// maxMissed is the maximum number of guesses that are skipped because an object lacks
+	// the members.
 	maxMissed = 3
 )
 
-// guess returns the position of the first guess, at or after from, with which b[i:]
-// begins, or -1.
+// guess returns the index of the first guess that is a prefix of b[i:], or -1. It tries
+// the guess with index "from" and the next maxMissed.
 func (n *node) guess(b []byte, i, from int) int {
 	if len(b)-i < 8 {
 		return -1
@@ -49,7 +49,7 @@ func (n *node) guess(b []byte, i, from int) int {
 	return -1
 }
 
-// learn adds a guess.
+// learn inserts a guess at the index "at", unless that exceeds a limit.
 func (n *node) learn(at int, text []byte, member int) {
 	if len(n.guesses) < maxGuesses && len(text) <= maxGuess && !n.labels {
 		n.guesses = append(n.guesses, guess{})

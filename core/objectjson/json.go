@@ -5,12 +5,11 @@ package objectjson
 // byte with a fault. Offsets in registers and one-byte faults keep the hot path free
 // of memory traffic. error.go creates messages only when they are needed.
 
-// maxDepth limits nesting, and with it the stack. Kubernetes objects reach
-// about a dozen levels, schemas in CustomResourceDefinitions a few dozen.
+// maxDepth limits the nesting of values, and thereby the size of the stack. Kubernetes
+// objects reach about a dozen levels, schemas in CustomResourceDefinitions a few dozen.
 const maxDepth = 256
 
-// fault identifies the reason why input is invalid, such as the input that was
-// expected.
+// fault identifies the reason why input is invalid. Most faults name the expected input.
 type fault uint8
 
 const (
@@ -29,8 +28,8 @@ const (
 	tooDeep
 )
 
-// skipSpace returns the offset of the next byte that is not a blank. Machines
-// write no blanks, so the common case is small enough to be inlined.
+// skipSpace returns the offset of the next byte that is not a blank. Programs rarely
+// write blanks, so that case is separate and small enough to be inlined.
 func skipSpace(b []byte, i int) int {
 	if i < len(b) && b[i] > ' ' {
 		return i
@@ -189,8 +188,8 @@ func skipEscaped(b []byte, i int) (int, fault) {
 	}
 }
 
-// unusual marks the lowest of the quotes, backslashes and control characters. It may
-// mark bytes above the lowest, because a borrow may affect the next byte.
+// unusual marks the lowest byte that is a quote, a backslash or a control character.
+// Marks of higher bytes may be wrong, because a borrow may affect the next byte.
 func unusual(x uint64) uint64 {
 	quote, backslash := x^ones*'"', x^ones*'\\'
 	return ((quote-ones)&^quote | (backslash-ones)&^backslash | (x-ones*' ')&^x) & highs
@@ -211,8 +210,8 @@ func skipEscape(b []byte, i int) (int, fault) {
 	return i + 1, wantEscape
 }
 
-// skipWord skips a word. The fault of a wrong word is at its beginning, and that of
-// a truncated word at its end.
+// skipWord skips a word. If the word is different, the fault is at its first byte; if it
+// is truncated, the fault is at the end of the input.
 func skipWord(b []byte, i int, word string) (int, fault) {
 	rest := b[i:min(i+len(word), len(b))]
 	switch {

@@ -18,14 +18,14 @@ const (
 	toEach                    // to every element of an array
 )
 
-// step is one level of a path. Steps are comparable.
+// step is one level of a path. Steps can be compared with ==.
 type step struct {
 	kind  stepKind
 	name  string
 	index int
 }
 
-// covers reports whether every path through t also matches s.
+// covers reports whether s selects every value that t selects.
 func (s step) covers(t step) bool {
 	return s == t || s.kind == toEach && t.kind == toElement
 }

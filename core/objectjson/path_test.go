@@ -103,8 +103,8 @@ func TestSchemaErrors(t *testing.T) {
 	require.ErrorContains(t, err, "256 steps")
 }
 
-// NewScanner refuses paths that need too many nodes. Without the limit, sixteen
-// columns of sixteen steps would need 2^16 nodes.
+// NewScanner rejects paths that need too many nodes. Without the limit, sixteen columns
+// of sixteen steps would need 2^16 nodes.
 func TestPathsMultiply(t *testing.T) {
 	schema := &api.Schema{}
 	for i := range 16 {

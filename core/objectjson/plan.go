@@ -7,7 +7,7 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// A slot is the number of one selected value of an object. The well-known slots come
+// A slot is the number of one path whose values are selected. The well-known slots come
 // first, followed by the schema's fields and columns.
 const (
 	slotName = iota
@@ -30,22 +30,23 @@ const (
 	partSecretData
 )
 
-// maxNodes limits the tree, because paths that mix [0] and [*] can multiply.
+// maxNodes limits the size of the tree, which can grow exponentially with paths that mix
+// [0] and [*].
 const maxNodes = 4096
 
-// node is a value in the document that is selected or contains a selected value.
+// node represents a value of the document that is selected or contains a selected value.
 type node struct {
 	guesses  []guess  // the members seen here, selected or not
 	names    []string // names of the members below, parallel to members
 	members  []*node
 	elements []element
-	each     *node // node of the elements not listed above
+	each     *node // node of the elements that are not in elements
 
 	slots  []int // slots that select the value here
 	under  []int // slots that select a value here or below
-	counts []int // the slots that may select a withheld value
+	counts []int // slots that select the value here even if it is withheld, to count its members
 	labels bool  // every member is a label
-	part   part  // the omissible part of the body that this value is, if any
+	part   part  // the part of the body that this value is, if the body may omit it
 }
 
 // element is the node of one position of an array.
@@ -54,8 +55,8 @@ type element struct {
 	node  *node
 }
 
-// member returns the index of the member with a name, which is JSON without quotes,
-// or -1.
+// member returns the index of the member with the given name, or -1. The name is JSON
+// without its quotes.
 func (n *node) member(quoted []byte) int {
 	for k, name := range n.names {
 		if len(quoted) == len(name) && string(quoted) == name && isPlain(quoted) {
@@ -87,7 +88,7 @@ type route struct {
 	steps  []step
 	slot   int
 	part   part
-	counts bool // the slot may select a withheld value
+	counts bool // the slot selects the value even if it is withheld, to count its members
 }
 
 //go:noinline
@@ -159,8 +160,8 @@ func isSecret(schema *api.Schema) bool {
 	return schema.Kind == "Secret" || schema.Resource.Group == "" && schema.Resource.Name == "secrets"
 }
 
-// builder builds the tree from the top. An element that both [0] and [*] select gets
-// one node with the routes of both, so the walk never follows two nodes.
+// builder builds the tree from the top. An element that both [0] and [*] select has one
+// node with the routes of both. The walk therefore never follows two nodes at a time.
 type builder struct{ nodes int }
 
 func (b *builder) build(routes []route, depth int) *node {

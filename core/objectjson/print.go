@@ -5,21 +5,21 @@ import (
 	"github.com/watchglass/watchglass/core/internal/lite"
 )
 
-// Printers finds a printer by name. One printer can compute several columns; cell is
-// the number of the column with this name. It returns nil for an unknown name.
+// Printers finds a printer by name. One printer can compute several cells; "cell" is the
+// number of the cell that the name denotes. Printers returns nil for an unknown name.
 type Printers func(name string) (p *Printer, cell int)
 
-// Printer computes cells from values of an object. A Scanner calls it once per
-// object, for all columns that it computes.
+// Printer computes cells from values of an object. A Scanner calls a printer once per
+// object, for all of its columns.
 type Printer struct {
-	// Paths are the paths of the values, in the syntax of columns. A printer without
-	// paths uses those in the path of its column.
+	// Paths are the paths of the values, in the syntax of columns. If there are none, the
+	// printer uses the paths in the Path of its column, separated by blanks.
 	Paths []string
 	// Print computes the cells. The values are valid JSON, except in objects that are
 	// scanned with [Options.Unchecked]. Print is called for those as well.
 	Print func(*Values, *Cells)
-	// CountsOnly states that the cells contain only numbers of members. The printer
-	// then also gets the data of Secrets, which other columns cannot show.
+	// CountsOnly means that all cells are counts of members. The printer then also
+	// receives the data of Secrets, which other columns cannot show.
 	CountsOnly bool
 }
 
@@ -63,18 +63,18 @@ type Cells struct {
 	Text  []byte
 	cells [maxPrinted]api.Value
 	start int             // start of the next text
-	from  [maxPrinted]int // the texts of the cells in Text
+	from  [maxPrinted]int // start of each cell's text in Text, which ends at "to"
 	to    [maxPrinted]int
 }
 
-// Set sets the value of a cell, which is not a String.
+// Set sets a cell to a value that is not a String.
 func (c *Cells) Set(cell int, v api.Value) { c.cells[cell] = v }
 
-// SetInt sets an Integer.
+// SetInt sets a cell to an Integer.
 func (c *Cells) SetInt(cell int, n int) { c.cells[cell] = api.Value{Kind: api.Integer, Int: int64(n)} }
 
-// SetText sets a String that consists of everything added to Text since the last
-// call. A String without text is Null.
+// SetText sets a cell to the text that was added to Text since the last call, or to Null
+// if that text is empty.
 //
 //go:noinline
 func (c *Cells) SetText(cell int) {
@@ -92,12 +92,12 @@ func (c *Cells) Empty() bool { return len(c.Text) == c.start }
 // Discard removes the current text.
 func (c *Cells) Discard() { c.Text = c.Text[:c.start] }
 
-// Add adds a text to the current one.
+// Add appends to the current text.
 //
 //go:noinline
 func (c *Cells) Add(text string) { c.Text = append(c.Text, text...) }
 
-// AddValue adds the text of a string, number or bool.
+// AddValue appends the text of a string, number or bool to the current text.
 //
 //go:noinline
 func (c *Cells) AddValue(d Document) { c.Text = d.AppendText(c.Text) }
@@ -153,7 +153,8 @@ func (c *columnCompiler) shared(declared *api.Column) (*print, int) {
 	return &print{printer: printer, path: declared.Path}, cell
 }
 
-// splitPaths splits the arguments of a printer. A blank in quotes belongs to a name.
+// splitPaths returns the paths in the Path of a printer's column. It splits at blanks,
+// except in quotes.
 func splitPaths(text string) []string {
 	var paths []string
 	var quote byte
@@ -191,7 +192,7 @@ func (p *print) run(s *Scanner) {
 	p.printer.Print(&p.values, &p.cells)
 }
 
-// printed returns a cell of a printer. It adds its text to s.texts.
+// printed returns a cell of a printer. It appends the text of a String to s.texts.
 func (s *Scanner) printed(c *column) api.Value {
 	from := &c.print.cells
 	v := from.cells[c.cell]

@@ -8,8 +8,8 @@ type Options struct {
 	KeepManagedFields bool
 	KeepLastApplied   bool
 	KeepSecretData    bool
-	// Unchecked skips unselected objects and arrays by their quotes and brackets
-	// alone. They are kept unchanged, even if invalid.
+	// Unchecked skips unselected objects and arrays by their quotes and brackets alone.
+	// The body keeps them unchanged, even if they are invalid.
 	Unchecked bool
 	// Borrowed leaves the strings of the Object in the Scanner's memory, for callers
 	// that do not use them after the next Scan.
@@ -20,17 +20,17 @@ type Options struct {
 
 // Limits of [Scanner.Cells].
 const (
-	// MaxText is the maximum length of a text.
+	// MaxText is the maximum length of a text, in bytes.
 	MaxText = 1024
-	// maxResults is the maximum number of results.
+	// maxResults is the maximum number of results of all paths.
 	maxResults = 8192
-	// maxTexts is the maximum size of a buffer of texts that is reused.
+	// maxTexts is the maximum size of a buffer of texts that is reused, in bytes.
 	maxTexts = 64 << 10
 )
 
-// Scanner extracts the envelope of one resource's objects. It is not safe for
-// concurrent use. Its scratch memory grows to the size of the largest object. The
-// returned Object aliases it until the next Scan.
+// Scanner extracts the envelope of one resource's objects. It is not safe for concurrent
+// use. Its memory grows to the size of the largest object. The slices of a returned
+// Object alias that memory and are valid until the next Scan.
 type Scanner struct {
 	root    *node
 	columns []column
@@ -41,8 +41,8 @@ type Scanner struct {
 	body        editor
 	unchecked   bool
 	columnsOnly bool
-	omit        part // what to cut from the body
-	withhold    part // data that columns may not show either
+	omit        part // parts to cut from the body
+	withhold    part // parts that must not appear in columns and fields either
 	captures    []capture
 	heads       []int // the last capture of each slot, or -1
 	labels      []labelCapture
@@ -53,8 +53,9 @@ type Scanner struct {
 	object api.Object
 }
 
-// capture is the position of a value for a slot. The captures of one slot form a list,
-// so that the captures of an overridden member can be removed without changing others.
+// capture is the position of a value that a slot selects. The captures of one slot form a
+// linked list, so that the captures of an overridden member can be removed without
+// changing others.
 type capture struct {
 	start, end int
 	link       int // previous capture of the slot, or -1
@@ -68,7 +69,8 @@ type labelCapture struct{ name, nameEnd, value, end int }
 // not retain the schema.
 func NewScanner(schema *api.Schema) (*Scanner, error) { return NewPrintingScanner(schema, nil) }
 
-// NewPrintingScanner is like NewScanner, for columns with printers.
+// NewPrintingScanner is like NewScanner, but supports columns with the printers that find
+// returns.
 func NewPrintingScanner(schema *api.Schema, find Printers) (*Scanner, error) {
 	root, columns, prints, slots, err := compile(schema, find)
 	if err != nil {
@@ -83,9 +85,9 @@ func NewPrintingScanner(schema *api.Schema, find Printers) (*Scanner, error) {
 
 // Scan scans one object. The error is a [*SyntaxError].
 //
-// The Object does not alias raw. Its slices belong to the Scanner until the next
-// Scan. Its strings share one allocation, so callers copy a single string that they
-// retain for long. With Borrowed the strings belong to the Scanner as well.
+// The Object does not alias raw. Its slices belong to the Scanner until the next Scan.
+// Its strings share one allocation, so callers that retain a single string for long
+// should clone it. With Borrowed the strings belong to the Scanner as well.
 func (s *Scanner) Scan(raw []byte, opts Options) (api.Object, error) {
 	s.reset(raw, opts)
 	start := skipSpace(raw, 0)
@@ -198,7 +200,7 @@ func skipUnchecked(b []byte, i, depth int) (int, fault) {
 func (s *Scanner) capture(slots []int, start, end int) {
 	for _, slot := range slots {
 		if s.columnsOnly && len(s.captures) > maxResults && slot >= firstFieldSlot {
-			continue // writeCells notices
+			continue // writeCells then clears all cells
 		}
 		s.captures = append(s.captures, capture{start, end, s.heads[slot]})
 		s.heads[slot] = len(s.captures) - 1
@@ -235,7 +237,7 @@ func (s *Scanner) members(i int, n *node, depth int) (int, fault) {
 		case child != nil:
 			end, f = s.value(value, child, depth+1)
 		case at(raw, value) == '"':
-			end, f = skipString(raw, value) // like skip, with fewer calls
+			end, f = skipString(raw, value) // a common case of skip, with fewer calls
 		default:
 			end, f = s.skip(value, depth+1)
 		}
@@ -261,12 +263,12 @@ func (s *Scanner) members(i int, n *node, depth int) (int, fault) {
 
 // overriding detects repeated members of one object.
 type overriding struct {
-	since int    // captures from here on are inside the object
-	seen  uint64 // by index in node.names; higher indexes always count as seen
+	since int    // captures with at least this index are inside the object
+	seen  uint64 // bits by index in node.names; indexes from 64 always count as seen
 }
 
-// child returns the node of a selected member. It removes the captures of an earlier
-// member with the same name, because the last one counts.
+// child returns the node of a selected member, or nil. It removes the captures of an
+// earlier member with the same name, because the last one counts.
 func (s *Scanner) child(n *node, k int, o *overriding) *node {
 	if k < 0 {
 		return nil
@@ -279,7 +281,8 @@ func (s *Scanner) child(n *node, k int, o *overriding) *node {
 	return child
 }
 
-// takeBack removes the captures at and below a node, from index since on.
+// takeBack removes the captures of a node and the nodes below it whose index is at least
+// "since".
 func (s *Scanner) takeBack(n *node, since int) {
 	for _, slot := range n.under {
 		if slot == slotLabels {

@@ -110,8 +110,8 @@ func optionsFromBits(bits int) objectjson.Options {
 	return objectjson.Options{KeepManagedFields: bits&1 != 0, KeepLastApplied: bits&2 != 0, KeepSecretData: bits&4 != 0}
 }
 
-// scanCases contains named documents. The simple evaluator checks the results of
-// Scan; accepted is the expected verdict of both.
+// scanCases contains named documents. The simple evaluator checks the results of Scan;
+// accepted is whether both accept the document.
 var scanCases = []struct {
 	name     string
 	raw      string

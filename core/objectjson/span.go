@@ -2,19 +2,19 @@ package objectjson
 
 import "math/bits"
 
-// Span finds the end of a JSON value whose bytes may arrive in pieces. It considers
-// only quotes and brackets and does not validate the value. The zero Span is before
+// Span finds the end of a JSON value whose bytes may arrive in pieces. It considers only
+// quotes and brackets and does not validate the value. The zero Span expects the start of
 // a value.
 type Span struct {
 	depth   int
 	quoted  bool
-	escaped bool // the byte before was a backslash
+	escaped bool // the previous byte is a backslash that is not itself escaped
 }
 
-// Find continues at b[i], which is initially the first byte of the value. It returns
-// the offset after the value and true, or len(b) and false if the value is
-// incomplete. A number or a word ends at the byte that follows it. The Span is then
-// before the next value.
+// Find continues at b[i], which is initially the first byte of the value. It returns the
+// offset after the value and true, or len(b) and false if the value is incomplete. A
+// number or a word ends at the byte that follows it. After Find returns true, the Span
+// expects the next value.
 func (s *Span) Find(b []byte, i int) (end int, complete bool) {
 	for i < len(b) {
 		if s.depth > 0 {
@@ -81,14 +81,14 @@ func (s *Span) step(c byte) ending {
 	return unfinished
 }
 
-// words processes sixteen bytes at a time, up to the end of the value if that is
-// present. Most unselected bytes of a document are processed here, so the loop has
-// no branch per byte and few per block. In a module, each branch costs a jump
-// through a table.
+// words processes sixteen bytes at a time, until the value ends or fewer than sixteen
+// bytes remain. Most unselected bytes of a document are processed here, so the loop has
+// no branch per byte and few per block. In a module, each branch costs a jump through a
+// table.
 //
-// In the shipped module, package strip has replaced the code by vector instructions.
-// The replacement depends on the fields of a Span and on this signature, and must
-// follow changes here. Tests run both.
+// In the shipped module, vector instructions replace this function (see package strip).
+// The replacement depends on the fields of a Span and on this signature, and must be
+// changed with them. Tests run both versions.
 //
 //go:noinline
 func (s *Span) words(b []byte, i int) (end int, complete bool) {
@@ -106,7 +106,7 @@ func (s *Span) words(b []byte, i int) (end int, complete bool) {
 		backslash, backslash2 := same(x, '\\')&ascii, same(y, '\\')&ascii2
 		behind := backslash<<8 | escaped
 		behind2 := backslash2<<8 | backslash>>56
-		if backslash&behind|backslash2&behind2 != 0 { // of two consecutive backslashes, the second is no escape
+		if backslash&behind|backslash2&behind2 != 0 { // of two consecutive backslashes, the second does not start an escape
 			behind, escaped = escapes(backslash, escaped)
 			behind2, escaped = escapes(backslash2, escaped)
 		} else {
@@ -144,7 +144,7 @@ func same(x uint64, c byte) uint64 { return ^((x ^ ones*uint64(c)) + ^uint64(hig
 // words.
 func inString(quotes, quoted uint64) uint64 { return quotes>>7*ones<<7&highs ^ quoted }
 
-// carried returns the parity of the last byte, in every byte.
+// carried copies the parity of the last byte of a word to every byte.
 func carried(inside uint64) uint64 { return uint64(int64(inside)>>63) & highs }
 
 // closes tracks the depth through the brackets of a word, and stops at the bracket

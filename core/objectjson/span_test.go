@@ -11,8 +11,8 @@ import (
 	"github.com/watchglass/watchglass/core/objectjson"
 )
 
-// end returns the offset at which a Span finds the end of the value at the front of
-// text. cut returns the size of each piece.
+// end returns the offset at which a Span finds the end of the value at the front of text.
+// cut returns the size of the next piece, given the number of bytes that are left.
 func end(text []byte, cut func(left int) int) (int, bool) {
 	var s objectjson.Span
 	var seen []byte
@@ -53,7 +53,7 @@ func TestSpanEndsWithItsValueForAnyPieces(t *testing.T) {
 	}
 }
 
-// Processing words gives the same result as processing bytes.
+// A Span that processes words finds the same ends as one that processes bytes.
 func TestSpanProcessesWordsLikeBytes(t *testing.T) {
 	const alphabet = `{{{}}}[[]]""""\\\\ az#|,:` + "\x00\x7f\xfb\xa2"
 	chance := rand.New(rand.NewPCG(1, 5))
@@ -101,8 +101,8 @@ func FuzzSpan(f *testing.F) {
 	})
 }
 
-// An unchecked scan of a valid object gives the same object, with owned and with
-// borrowed strings.
+// An unchecked scan of a valid object, with borrowed strings, returns the same object as
+// a checked scan.
 func TestUncheckedScanGivesTheSameObject(t *testing.T) {
 	compared := 0
 	for seed := range uint64(3000) {

@@ -2,8 +2,8 @@ package objectjson
 
 import "math/bits"
 
-// Most bytes are processed eight at a time, in a little-endian word. The highest bit
-// of a byte holds the result for that byte.
+// Most bytes are processed eight at a time, in a little-endian word. To mark a byte, a
+// function sets the byte's highest bit in the result.
 
 const (
 	ones  = 0x0101010101010101
