@@ -8,8 +8,9 @@ const (
 	quietResetMillis = 120_000
 )
 
-// Backoff computes retry times: 0.8 s, doubling up to 30 s, each plus up to 100 %
-// jitter. It starts over after two minutes without failure (rule R10).
+// Backoff computes the times of retries. The delays start at 0.8 s and double up to 30 s,
+// and random jitter extends each by up to 100 %. They start over after two minutes
+// without a failure (rule R10).
 type Backoff struct {
 	rand  *lite.Rand
 	delay int64
@@ -19,7 +20,7 @@ type Backoff struct {
 // NewBackoff returns a Backoff that takes its jitter from rand.
 func NewBackoff(rand *lite.Rand) Backoff { return Backoff{rand: rand} }
 
-// Next returns when to retry after a failure at time now.
+// Next returns when to retry after a failure at time now, in milliseconds.
 func (b *Backoff) Next(now int64) int64 {
 	if b.delay == 0 || now-b.last > quietResetMillis {
 		b.delay = minDelayMillis

@@ -10,8 +10,9 @@ import (
 // snapshotBlock adds the objects of a block to the list. If the block is corrupt,
 // the subscription starts over.
 //
-// The first list decompresses no bodies. A later one compares them with those of the
-// state, because objects with equal versions may differ if the source was restored.
+// The first list does not decompress bodies. A later list compares bodies with those of
+// the state, because objects with equal versions may differ after the source was restored
+// from a backup.
 func (r *Reflector) snapshotBlock(f *wire.SnapshotBlock, bytes int) error {
 	if r.phase != listing {
 		return api.Protocol("received SnapshotBlock outside of a snapshot")
@@ -31,14 +32,15 @@ func (r *Reflector) snapshotBlock(f *wire.SnapshotBlock, bytes int) error {
 	return nil
 }
 
-// addBlock adds objects with the given indices in a block, or all of them. They refer to
-// label sets by their index in the block. Their bodies are checked when one of them is
-// read.
+// addBlock passes the objects of a block to add. indices are the indices of their bodies
+// in the block of bodies; if empty, the bodies are in the order of the objects. Objects
+// refer to label sets by their index in b. The bodies are not checked before one of them
+// is read.
 func (r *Reflector) addBlock(b *wire.Block, bodies wire.BlockBodies, indices []uint32, add func(*cacher.Update) *api.Status) (status *api.Status) {
 	arena := r.cacher.Arena()
 	block := arena.OpenBlock(bodies, false)
 	numbers := r.numbers[:0]
-	r.numbers = nil // adding an object may load a segment, which has blocks of its own
+	r.numbers = nil // adding an object may load a segment, which calls addBlock again
 	for _, labels := range b.LabelSets {
 		numbers = append(numbers, arena.Labels.Intern(labels))
 	}

@@ -100,7 +100,7 @@ func TestCorruptBlockStartsOver(t *testing.T) {
 	}
 }
 
-// blockOfDelta returns a block whose delta has an empty base.
+// blockOfDelta returns a block with one delta, whose base has no body.
 func blockOfDelta(t *testing.T) *wire.SnapshotBlock {
 	t.Helper()
 	c := delta(api.Added, "default/x rv=8", 3)
@@ -109,8 +109,9 @@ func blockOfDelta(t *testing.T) *wire.SnapshotBlock {
 	return encoded(&b)
 }
 
-// After the source was restored, an object may have other content in the same version. A
-// relist finds it, although blocks are otherwise not decompressed (R11).
+// After the source was restored from a backup, an object may have different content at
+// the same version. A relist detects this, although lists otherwise do not decompress
+// blocks (R11).
 func TestARelistFindsOtherBodiesOfEqualVersions(t *testing.T) {
 	r := newRig(t)
 	list := func(text string) {

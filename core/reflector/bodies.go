@@ -9,16 +9,18 @@ import (
 )
 
 // A collection that requests rows first has objects whose bodies are pending after its
-// first snapshot. Bodies arrive while it is live, each for exactly the version that the
-// state has. A change or deletion of the object also ends the wait for its body. When
-// none is pending, the collection is like any other.
+// first snapshot. Bodies arrive while the collection is live, each for exactly the
+// version that the state has. A change or deletion of the object also ends the wait for
+// its body. When no body is pending, the collection is like any other.
 //
-// A later snapshot is complete: the state does not change until it ends.
+// Later snapshots contain the bodies, and replace the state only when they end.
 
-// maxWanted limits the requested bodies. A session accepts the same number.
+// maxWanted is the maximum number of bodies that are requested at a time. A session has
+// the same limit.
 const maxWanted = 256
 
-// Bodies tracks the bodies that a collection waits for, or has given up.
+// Bodies tracks the bodies that a collection waits for, or the reason why it continues
+// without them.
 type Bodies struct {
 	reflector *Reflector
 	pending   []uint64 // one bit per store.ID
@@ -67,8 +69,9 @@ func (b *Bodies) Complete() bool {
 // Left returns why the collection continues without bodies, or nil.
 func (b *Bodies) Left() *api.Status { return b.left }
 
-// Request requests a pending body before others, also after a reconnect. While maxWanted
-// bodies are requested, Request does nothing.
+// Request asks the connector to send a pending body before others. The request is
+// repeated after a reconnect. If maxWanted bodies are requested already, Request does
+// nothing.
 func (b *Bodies) Request(key api.Key) {
 	if len(b.wanted) == maxWanted || slices.Contains(b.wanted, key) {
 		return
@@ -79,8 +82,8 @@ func (b *Bodies) Request(key api.Key) {
 	}
 }
 
-// Leave continues with metadata only, for the given reason, which Left then
-// returns. It returns false if no body is pending.
+// Leave gives up all bodies and continues with metadata only. Left then returns the given
+// reason. Leave does nothing and returns false if no body is pending.
 func (b *Bodies) Leave(why *api.Status) bool {
 	if b.missing == 0 {
 		return false
@@ -90,7 +93,7 @@ func (b *Bodies) Leave(why *api.Status) bool {
 	*b = Bodies{reflector: r, left: why}
 	r.forgetHistory()
 	r.cacher.State().DropBodies()
-	r.cacher.Listing().Abort() // it has bodies
+	r.cacher.Listing().Abort() // the list in progress has bodies
 	r.OnBodies(why)
 	if r.sub != 0 {
 		r.resubscribe()
@@ -103,8 +106,8 @@ func (b *Bodies) dropWanted() {
 	b.wanted = slices.DeleteFunc(b.wanted, func(key api.Key) bool { return !b.Pending(key) })
 }
 
-// subscribe sets whether a subscription requests bodies, and returns the requests that
-// follow it.
+// subscribe sets the fields of a Subscribe frame that concern bodies. It returns the
+// RequestBody frames that must follow the frame.
 func (b *Bodies) subscribe(f *wire.Subscribe) (requests []byte) {
 	r := b.reflector
 	if !r.cfg.Scope.RowsFirst {
@@ -162,9 +165,9 @@ func (b *Bodies) completed() {
 // without bodies, and a later watch must not receive those.
 func (r *Reflector) forgetHistory() { r.cacher.Watches().ForgetHistory(r.cacher.ResourceVersion()) }
 
-// snapshotBodies sets bodies. If the state does not have the objects and versions of the
-// block, the subscription starts over with a snapshot. After a corrupt block the subscription
-// resumes with the first body that is missing.
+// snapshotBodies sets the bodies of a block. If the state does not have the objects and
+// versions of the block, the subscription starts over with a snapshot. After a corrupt
+// block, the subscription resumes with the first missing body.
 func (r *Reflector) snapshotBodies(f *wire.SnapshotBodies, bytes int) error {
 	if err := r.answered("SnapshotBodies"); err != nil {
 		return err
@@ -226,15 +229,15 @@ func (b *Bodies) set(list []wire.RowBody, block wire.BlockBodies) (status *api.S
 	return status
 }
 
-// retry ends a subscription that is to resume after a delay.
+// retry ends the subscription, and resumes it after a delay.
 func (r *Reflector) retry(why *api.Status) {
 	r.out = (&wire.Unsubscribe{Subscription: r.sub}).Append(r.out)
 	r.sub, r.status = 0, why
 	r.wait(r.backoff.Next(r.now))
 }
 
-// findRows sets rows and known to the objects of a block. It returns false if the
-// state has other objects or versions.
+// findRows sets b.rows and b.known to the IDs and versions of a block's objects. It
+// returns false if the state has different objects or versions.
 func (b *Bodies) findRows(f *wire.SnapshotBodies) bool {
 	arena, state, digest := b.reflector.cacher.Arena(), b.reflector.cacher.State(), uint64(0)
 	b.rows, b.known = b.rows[:0], b.known[:0]
@@ -250,8 +253,9 @@ func (b *Bodies) findRows(f *wire.SnapshotBodies) bool {
 	return len(b.known) == int(f.Objects) && digest == f.Digest
 }
 
-// settleChanged settles an object after a change or deletion, given its ID before that.
-// It does nothing if the new version has no body.
+// settleChanged ends the wait for the body of an object that was changed or deleted.
+// before is the ID that the object had. If the new version has no body either, the wait
+// continues.
 func (b *Bodies) settleChanged(key api.Key, before store.ID) {
 	c := b.reflector.cacher
 	if id := c.State().Find(key); id == 0 || c.Arena().Envelope(c.State().Version(id)).Body().Codec != api.NoBody {

@@ -14,8 +14,9 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// The cases of client-go's RetryWatcher and Reflector that apply to a reader of a
-// connector. A watch corresponds to a subscription, and a list to a snapshot.
+// This file contains the test cases of client-go's RetryWatcher and Reflector that apply
+// to a reader of a connector. A watch corresponds to a subscription, and a list to a
+// snapshot.
 
 // answer is a connector's response to one subscription. It sends a snapshot or
 // changes, and then may end the subscription or the connection.
@@ -66,8 +67,8 @@ func (r *rig) subscribes(within int64) *wire.Subscribe {
 	}
 }
 
-// knowing returns a reflector with the state of a version from an earlier
-// connection, which has just subscribed to later changes.
+// knowing returns a reflector that received the state of version rv on an earlier
+// connection, and has just subscribed to the changes after it.
 func knowing(t *testing.T, rv api.ResourceVersion) *rig {
 	r := newRig(t)
 	r.Connected(5000)
@@ -181,7 +182,7 @@ func TestWithoutAVersionTheFirstResponseMustBeASnapshot(t *testing.T) {
 	}
 }
 
-// The state equals the list and all later changes, through every failure in between
+// The state equals the list with all later changes applied, despite failures in between
 // (client-go's ListAndWatchWithErrors).
 func TestListAndWatchWithErrors(t *testing.T) {
 	r := newRig(t)
@@ -277,9 +278,9 @@ func TestTemporaryErrorKeepsTheStateAndRetries(t *testing.T) {
 	}
 }
 
-// A relist is no older than the last state. If it expires, it is repeated once
-// immediately (client-go's ResyncWithResourceVersion, ExpiredExactResourceVersion and
-// FullListIfExpired).
+// A relist is no older than the last state. If the relist expires as well, it is
+// discarded, and repeated after a delay (client-go's ResyncWithResourceVersion,
+// ExpiredExactResourceVersion and FullListIfExpired).
 func TestRelistIsNoOlderThanTheState(t *testing.T) {
 	r := newRig(t)
 	r.Connected(5000)
@@ -315,8 +316,8 @@ func TestResourceVersionUpdate(t *testing.T) {
 }
 
 // The state is valid after the mark at its end (client-go's WatchList). A subscription
-// that ends before the mark continues or starts over, and a subscription that ends
-// later resumes. A subscription without a mark is closed.
+// that ends before the mark continues or starts over, and a subscription that ends later
+// resumes. A subscription is replaced if the mark does not arrive in time.
 func TestWatchList(t *testing.T) {
 	begun := func(t *testing.T) *rig {
 		r := newRig(t)

@@ -11,7 +11,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// interrupted returns a reflector whose snapshot was cut at version 4, after default/b.
+// interrupted returns a reflector that was disconnected after the given objects of a
+// snapshot at version 4, and has connected again.
 func interrupted(t *testing.T, rowsFirst bool, list ...string) *rig {
 	r := newRigOf(t, reflector.Scope{Resource: "v1/pods", RowsFirst: rowsFirst})
 	r.Connected(5000)
@@ -35,7 +36,8 @@ func (r *rig) begins(epoch uint64, f *wire.SnapshotBegin) {
 	require.NoError(r.t, r.Receive(f, 0))
 }
 
-// The request names the key after the last object, and the version of the last changes.
+// The request contains the key directly after the last object, and the version of the
+// last changes.
 func TestB38_SnapshotContinuesAfterItsLastObject(t *testing.T) {
 	r := interrupted(t, false, "default/a rv=1", "default/b rv=2")
 	f := r.asked()
@@ -49,7 +51,7 @@ func TestB38_SnapshotContinuesAfterItsLastObject(t *testing.T) {
 	require.EqualValues(t, 6, f.ResourceVersion)
 }
 
-// A connector continues only the requested snapshot, at the requested version.
+// A connector may continue only the requested snapshot, at the requested version.
 func TestB38_SnapshotContinuesOnlyAsRequested(t *testing.T) {
 	for name, r := range map[string]*rig{
 		"no snapshot":     newRig(t),
@@ -78,7 +80,7 @@ func TestB38_ChangesDoNotReplaceTheRestOfASnapshot(t *testing.T) {
 	require.ErrorContains(t, r.Receive(&wire.Events{ResourceVersion: 8}, 1), "instead of the requested snapshot")
 }
 
-// The end of a subscription also ends its snapshot.
+// A snapshot is not continued after its subscription has ended with a 410.
 func TestB38_RefusedSnapshotStartsOver(t *testing.T) {
 	r := interrupted(t, false, "default/a rv=1")
 	require.NotEmpty(t, r.asked().SnapshotFrom)
@@ -88,8 +90,8 @@ func TestB38_RefusedSnapshotStartsOver(t *testing.T) {
 	require.Zero(t, f.ResourceVersion)
 }
 
-// Objects from before the cut have the bases of the first connector, so a later request
-// claims those of the second only for newer versions.
+// Objects received before the cut have the bases of the first connector. A later request
+// therefore claims the bases of the second connector only for newer versions.
 func TestB38_ContinuedSnapshotHasBasesOfBothConnectors(t *testing.T) {
 	r := interrupted(t, false, "default/a rv=1")
 	r.asked()

@@ -6,14 +6,14 @@ import (
 )
 
 // Direct is the input of a reflector without a connector, in an engine that reads
-// Kubernetes directly. Objects arrive one by one, and everything else as frames.
+// Kubernetes directly. Objects arrive one by one, and all other input as frames.
 type Direct struct{ reflector *Reflector }
 
 // Direct returns the input without a connector.
 func (r *Reflector) Direct() Direct { return Direct{r} }
 
-// Object processes an object, in the list if one is in progress. An error means
-// that no object was expected.
+// Object adds an object to the list in progress or, without a list, applies it to the
+// state. An error means that no object was expected.
 func (d Direct) Object(p *cacher.Update) error {
 	r := d.reflector
 	if r.phase == listing {

@@ -1,20 +1,21 @@
-// Package reflector keeps one collection up to date from a connector. It subscribes and feeds the
-// connector's frames to the cacher. It resumes or continues a list after a disconnect, relists
-// after a 410, and tracks how current the collection is.
+// Package reflector keeps one collection up to date from a connector. It subscribes and
+// feeds the connector's frames to the cacher. After a disconnect it resumes, or continues
+// the list in progress. It relists after a 410, and tracks how current the collection is.
 //
-// A [Reflector] is driven by connection events (Connected, Disconnected), frames ([Reflector.Receive])
-// and the clock, and returns the frames to send from Outgoing. It follows the
-// rules of the Kubernetes client loop (R1 to R12) and three of its own:
+// A [Reflector] is driven by connection events (Connected, Disconnected), by frames
+// ([Reflector.Receive]) and by the clock. Outgoing returns the frames to send. The
+// reflector follows the rules of the Kubernetes client loop (R1 to R12) and three of its
+// own:
 //
 //   - The resume version advances by whole revisions only.
 //   - A new list replaces the old state in one step, when it is complete.
 //   - Changes do not count as progress, because they may be old. A collection
 //     without progress for three periods is stale, even if it is connected.
 //
-// Changes arrive as differences: a patch of the envelope, and a body delta that
-// requires its base. Two numbers describe the bases that the reader has: the
-// identity of the connector's bases, and the version since which the reader has
-// them. A difference from a missing version starts the subscription over.
+// Changes arrive as differences: a patch of the envelope, and a body delta that requires
+// its base. Two numbers describe the bases that the reader has: the delta epoch of the
+// connector, and the version since which the reader has the bases of that epoch. If a
+// difference applies to a missing version, the subscription starts over.
 //
 // Without a connector, objects arrive one by one ([Direct]).
 //

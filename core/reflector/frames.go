@@ -9,8 +9,9 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// Receive processes a frame of the current subscription, except Schema. The frame has
-// the given size. An error means that the connector violated the protocol.
+// Receive processes a frame of the current subscription, except Schema. bytes is the size
+// of the frame, which uses credit. An error means that the connector violated the
+// protocol.
 func (r *Reflector) Receive(f wire.Frame, bytes int) error {
 	switch f := f.(type) {
 	case *wire.LabelSet:
@@ -49,7 +50,7 @@ func (r *Reflector) Schema(f *wire.Schema, dictionary []byte) bool {
 	}
 	r.cacher.Bodies().SetDictionary(dictionary)
 	if f.DeltaEpoch != r.deltaEpoch {
-		// Stored versions keep their bases.
+		// Versions that are already stored keep the bases of the previous epoch.
 		r.deltaEpoch, r.deltaEpochSince, r.listedSince = f.DeltaEpoch, r.cacher.ResourceVersion(), r.listed
 	}
 	if !r.schema {
@@ -84,8 +85,8 @@ func HasColumns(s *api.Schema, columns []api.Column) bool {
 	return true
 }
 
-// UsedBytes returns the memory of the objects, dictionaries, label set
-// definitions and unloaded bodies.
+// UsedBytes returns the memory of the objects, dictionaries and label set definitions,
+// and the memory that unloaded bodies would need.
 func (r *Reflector) UsedBytes() int {
 	return r.cacher.Arena().UsedBytes() + r.cacher.Bodies().UsedBytes() + r.labels.bytes + r.restored.unloaded
 }
@@ -116,7 +117,7 @@ func (r *Reflector) number(set *labelSet) uint32 {
 
 // setEnvelope sets the envelope of an object to be stored. For a patch it applies the
 // patch to the previous version, using head as buffer. prefetched is usually the ID of
-// the object, but may belong to another one by now.
+// the object, but may have been reused for another object.
 func (r *Reflector) setEnvelope(p *cacher.Update, c *wire.Change, state *store.Store, prefetched store.ID, head *[]byte) (status *api.Status) {
 	if c.Patch == nil {
 		p.Envelope = c.Envelope
@@ -142,8 +143,8 @@ func missingVersion(c *wire.Change) *api.Status {
 		" is a patch of version " + c.Previous.String() + ", which is missing")
 }
 
-// take stores an object, in the list if one is in progress. If its base or
-// previous version is missing, the subscription starts over.
+// take stores an object in the list in progress or, without a list, in the state. If the
+// object's base or previous version is missing, the subscription starts over.
 func (r *Reflector) take(c *wire.Change, prefetched store.ID) error {
 	p := cacher.Update{ResourceVersion: c.ResourceVersion, Flags: c.Flags, Base: c.Base}
 	var status *api.Status
@@ -169,8 +170,9 @@ func (r *Reflector) take(c *wire.Change, prefetched store.ID) error {
 	return nil
 }
 
-// startOver ends a subscription that sent a difference from a missing version,
-// and requests a snapshot after a delay. It keeps the current state.
+// startOver ends the subscription after data that cannot be applied, such as a difference
+// from a missing version. It requests a snapshot after a delay, and keeps the current
+// state.
 func (r *Reflector) startOver(why *api.Status) {
 	r.Missing++
 	r.relist = true
@@ -185,8 +187,8 @@ func (r *Reflector) Postpone(why *api.Status) {
 	r.wait(r.backoff.Next(r.now))
 }
 
-// Replace takes the place of a reflector whose list had corrupt bodies. If there is a
-// connection, it subscribes after a delay.
+// Replace makes r, which is new, the successor of a reflector whose list had corrupt
+// bodies. If there is a connection, r subscribes after a delay.
 func (r *Reflector) Replace(corrupt *Reflector, why *api.Status, connected bool) {
 	r.period, r.backoff, r.CorruptBodies = corrupt.period, corrupt.backoff, corrupt.CorruptBodies+1
 	r.status = why
@@ -211,7 +213,7 @@ func (r *Reflector) snapshotBegin(f *wire.SnapshotBegin) error {
 		return api.Protocol("SnapshotBegin continues a snapshot that was not requested")
 	}
 	r.phase, r.asked = listing, r.now
-	r.total = min(f.Total, math.MaxInt32) // an estimate; JavaScript numbers have 53 bits
+	r.total = min(f.Total, math.MaxInt32) // an estimate; JavaScript numbers are exact up to 53 bits
 	return nil
 }
 
@@ -230,7 +232,7 @@ func (r *Reflector) snapshotPart(f *wire.SnapshotPart, bytes int) error {
 	return nil
 }
 
-// snapshotEnd replaces the state by the list.
+// snapshotEnd replaces the state with the list.
 func (r *Reflector) snapshotEnd(f *wire.SnapshotEnd) error {
 	if r.phase != listing {
 		return api.Protocol("received SnapshotEnd outside of a snapshot")
@@ -252,8 +254,8 @@ func (r *Reflector) snapshotEnd(f *wire.SnapshotEnd) error {
 // Their memory fits into the first-level processor cache until they are applied.
 const prefetchAtOnce = 64
 
-// changes applies events to the list in progress, or else to the state. They do
-// not count as progress, because the connector may have received them late.
+// changes applies events to the list in progress, or else to the state. Events do not
+// count as progress, because the connector may have received them late.
 func (r *Reflector) changes(f *wire.Events, bytes int) error {
 	r.consumed(bytes)
 	if r.phase == listing {
@@ -263,7 +265,7 @@ func (r *Reflector) changes(f *wire.Events, bytes int) error {
 		return err
 	}
 	known, missing := r.cacher.ResourceVersion(), r.bodies.missing
-	r.cacher.Waits().BeginRevision() // until EndRevision, so that waiting reads see whole revisions
+	r.cacher.Waits().BeginRevision() // lasts until EndRevision, so that waiting reads see whole revisions
 	for i := range f.Changes {
 		if i%prefetchAtOnce == 0 {
 			next := f.Changes[i:min(i+prefetchAtOnce, len(f.Changes))]
@@ -314,7 +316,8 @@ func (r *Reflector) listChanges(f *wire.Events) error {
 	return nil
 }
 
-// answered records that a subscription resumed without a snapshot.
+// answered records that a subscription resumed without a snapshot. It returns an error if
+// that is not allowed now.
 func (r *Reflector) answered(what string) error {
 	err := r.expected(what)
 	if err == nil && r.phase == subscribed {
@@ -337,7 +340,8 @@ func (r *Reflector) expected(what string) error {
 	return nil
 }
 
-// progressed records that the connector has sent everything up to now.
+// progressed handles Progress, which reports that the connector has sent all changes up
+// to a version.
 func (r *Reflector) progressed(f *wire.Progress) error {
 	if err := r.answered("Progress"); err != nil {
 		return err
@@ -396,7 +400,7 @@ func (r *Reflector) ended(status *api.Status) {
 
 func (r *Reflector) wait(at int64) { r.phase, r.retryAt = waiting, at }
 
-// consumed grants the connector more credit once half of it is used.
+// consumed grants the connector more credit once it has used half of its credit.
 func (r *Reflector) consumed(bytes int) {
 	r.received += uint64(bytes)
 	if r.received >= r.cfg.Credit/2 {

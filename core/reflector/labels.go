@@ -7,8 +7,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// labelSets are the label sets that the connector has defined for a subscription,
-// by its IDs, which may be sparse. A direct-mapped cache speeds up lookups.
+// labelSets contains the label sets that the connector has defined for a subscription, by
+// the IDs of the connector, which may be sparse. A direct-mapped cache speeds up lookups.
 type labelSets struct {
 	all   map[uint32]*labelSet
 	near  [256]*labelSet // by the low bits of the ID

@@ -12,7 +12,7 @@ import (
 // in storage as unloaded segments of the store, and are loaded on demand. A
 // persisted change of an object loads its segment.
 
-// Body contains the objects of a chunk.
+// Body is the part of a chunk that contains its objects.
 type Body struct {
 	Objects int
 	Memory  int     // estimated memory of the objects
@@ -33,7 +33,8 @@ type segment struct {
 // loadedObjectBytes estimates the fixed memory of a loaded object.
 const loadedObjectBytes = 32
 
-// ReplayBody replays the body of a chunk or defers loading it.
+// ReplayBody replays the body of a chunk, or adds it as a segment that is loaded on
+// demand.
 func (s *Restored) ReplayBody(b *Body) error {
 	r := s.reflector
 	if r.phase != listing {
@@ -109,7 +110,7 @@ func (l *loading) frame(t wire.Type, f wire.Frame) error {
 	return wire.Unknown(t)
 }
 
-// describe sets the dictionary of the objects that follow. The layout is in the
+// describe sets the dictionary of the objects that follow. The layout is known from the
 // frames before the body.
 func (l *loading) describe(f *wire.Schema) error {
 	dictionary, err := dictionaryOf(f, l.dictionaries)

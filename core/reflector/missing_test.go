@@ -10,7 +10,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// Tests of a subscription that receives a delta whose base is missing.
+// This file tests a subscription that receives a delta whose base is missing.
 
 // delta returns an object whose body is the delta from a version that the reader
 // should have.
@@ -35,7 +35,7 @@ const (
 	second = `default/a rv=5 body={"v":5}`
 )
 
-// holding returns a current reflector at version 5. Version 3 of default/a is the
+// holding returns a reflector that is live at version 5. Version 3 of default/a is the
 // base of version 5, default/b is its own base and default/c has no body.
 func holding(t *testing.T) *rig {
 	r := newRig(t)
@@ -173,7 +173,7 @@ func TestDifferencesFromVersionsMissingInTheSnapshot(t *testing.T) {
 	}
 }
 
-// The delay grows with each failure, which limits the snapshots that a faulty
+// The delay grows with each failure, which limits the number of snapshots that a faulty
 // connector sends.
 func TestRepeatedMissingVersionsBackOff(t *testing.T) {
 	r := holding(t)

@@ -15,14 +15,14 @@ type Scope struct {
 	LabelSelector string
 	FieldSelector string
 	MetadataOnly  bool
-	// RowsFirst requests bodies after the rows of the first snapshot.
+	// RowsFirst requests a first snapshot of rows without bodies, followed by the bodies.
 	RowsFirst bool
 	// Columns encodes the columns that the reader chose, so that scopes with
 	// different columns differ. It is empty for the default columns.
 	Columns string
 }
 
-// SameObjects reports whether two scopes have the same objects with the same contents,
+// SameObjects reports whether two scopes select the same objects with the same contents,
 // once all bodies have arrived.
 func (s Scope) SameObjects(other Scope) bool {
 	s.RowsFirst = other.RowsFirst
@@ -34,11 +34,12 @@ type Config struct {
 	Scope Scope
 	// Columns are the columns that the reader chose; none means those of the connector.
 	Columns []api.Column
-	// MinResourceVersion is the oldest acceptable version of the first state, or
-	// zero. ClusterID identifies the history that it belongs to.
+	// MinResourceVersion is the oldest acceptable version of the first state, or zero.
+	// ClusterID identifies the history that MinResourceVersion belongs to.
 	MinResourceVersion api.ResourceVersion
 	ClusterID          string
-	// Credit is the number of bytes that may be in flight.
+	// Credit is the number of bytes that the connector may send before the reflector
+	// grants more.
 	Credit uint64
 	Rand   *lite.Rand
 	// NextSubscription returns a number that is unused on this connection.
@@ -55,7 +56,7 @@ const (
 	listing                 // receiving a snapshot
 	catchingUp              // receiving changes, without progress so far
 	following               // up to date with the connector
-	refused                 // final
+	refused                 // given up permanently
 )
 
 // slowRetryMillis is the retry interval for errors that require an administrator,
@@ -66,27 +67,27 @@ const slowRetryMillis = 30_000
 // collection is stale.
 const stalePeriods = 3
 
-// Reflector feeds one cacher.
+// Reflector feeds one cacher with the frames of a subscription.
 type Reflector struct {
 	cfg        Config
 	cacher     *cacher.Cacher
 	phase      phase
 	now        int64
-	period     int64 // interval of progress that the connector promised
+	period     int64 // interval of progress that the connector promised, in milliseconds
 	sub        uint32
 	relist     bool  // the next subscription requests a snapshot
-	retryAt    int64 // in phase waiting
+	retryAt    int64 // when to subscribe again, in phase waiting
 	backoff    Backoff
 	status     *api.Status // why the collection is not live
 	missed     *api.Status // why there is no progress, for a stale collection
 	total      uint64      // estimated objects of the snapshot in progress
 	progressAt int64       // time of the last progress
 	asked      int64       // time of the current subscription, or of its last frame
-	received   uint64      // bytes of data frames since the last grant
+	received   uint64      // bytes of data frames since credit was last granted
 	schema     bool        // the schema is known
-	clusterID  string      // of the resource versions, from the connector
+	clusterID  string      // ID of the history of the resource versions, from the connector
 	labels     *labelSets  // of the current subscription
-	deltaEpoch uint64      // of the versions above deltaEpochSince, as named by the connector
+	deltaEpoch uint64      // epoch of the versions above deltaEpochSince, from the connector
 	// Versions up to deltaEpochSince have other bases.
 	deltaEpochSince api.ResourceVersion
 	// listed is the resource version of the list in progress: the list has all objects up
@@ -107,13 +108,13 @@ type Reflector struct {
 
 	// Counters for inspection.
 	Relists, Resumes, Expired, Events uint64
-	// Missing counts the subscriptions that started over after a difference from
-	// a missing version.
+	// Missing counts the subscriptions that started over after data that could not be
+	// applied, such as a difference from a missing version.
 	Missing uint64
-	// CorruptBodies counts the blocks of bodies that could not be read.
+	// CorruptBodies counts the blocks of bodies that could not be decoded.
 	CorruptBodies uint64
-	// OnSchema is called when the schema is known, OnFault for each object that
-	// cannot be read.
+	// OnSchema is called when the schema becomes known. OnFault is called for each object
+	// that the connector cannot serve.
 	OnSchema func()
 	OnFault  func(*wire.ObjectError)
 	// OnRefused is called when either side gives up the collection permanently. Readers
@@ -148,8 +149,8 @@ func (r *Reflector) Outgoing() []byte {
 	return out
 }
 
-// Subscription returns the number of the current subscription, which frames for
-// this reflector carry, or zero.
+// Subscription returns the number of the current subscription, or zero. Frames for this
+// reflector carry that number.
 func (r *Reflector) Subscription() uint32 { return r.sub }
 
 // Asked returns the time of the current subscription, or of its last frame. It returns
@@ -188,8 +189,8 @@ func (r *Reflector) Connected(progressMillis int64) {
 	}
 }
 
-// Disconnected keeps the state, and the list in progress, and waits for the next
-// connection. State reports the reason.
+// Disconnected records that the connection is lost, for a reason that State reports. It
+// keeps the state and the list in progress for the next connection.
 func (r *Reflector) Disconnected(why *api.Status) {
 	r.sub = 0
 	if r.phase != refused {
@@ -197,7 +198,7 @@ func (r *Reflector) Disconnected(why *api.Status) {
 	}
 }
 
-// Close ends the subscription.
+// Close ends the subscription. The reflector does not subscribe again.
 func (r *Reflector) Close() {
 	if r.sub != 0 {
 		r.out = (&wire.Unsubscribe{Subscription: r.sub}).Append(r.out)
@@ -286,7 +287,7 @@ func (r *Reflector) Retry() {
 // silentAt returns when a silent subscription is replaced.
 func (r *Reflector) silentAt() int64 { return max(r.progressAt, r.asked) + stalePeriods*r.period }
 
-// NextTick returns when Tick has work to do, or zero.
+// NextTick returns the time at which Tick has work to do, or zero if there is none.
 func (r *Reflector) NextTick() int64 {
 	var next int64
 	switch r.phase {
@@ -307,7 +308,7 @@ func (r *Reflector) stale() bool {
 	return r.now >= r.staleAt()
 }
 
-// State returns the state, which describes how current the collection is.
+// State returns how current and how complete the collection is.
 func (r *Reflector) State() wire.CollectionState {
 	s := wire.CollectionState{
 		State: r.state(), ResourceVersion: r.cacher.ResourceVersion(), LastProgressMillis: r.progressAt,
@@ -373,7 +374,7 @@ func (r *Reflector) progress() {
 	r.relist, r.requested = false, false
 }
 
-// changed records that the subscription resumed.
+// changed records that the subscription has resumed and sends changes.
 func (r *Reflector) changed() {
 	r.asked = r.now
 	if r.phase == subscribed {
@@ -397,9 +398,9 @@ func (r *Reflector) giveUp() {
 	r.OnRefused(r.status)
 }
 
-// Denied returns why a read that waits for the first state cannot succeed: the
-// collection was given up, authorization is missing, or the resource is absent. It
-// returns nil if there is a state, and while an attempt is undecided.
+// Denied returns why a read that waits for the first state cannot succeed: the collection
+// was given up, authorization is missing, or the resource is absent. It returns nil if
+// there is a state, or while the outcome of an attempt is unknown.
 func (r *Reflector) Denied() *api.Status {
 	if r.cacher.Ready() {
 		return nil
@@ -415,8 +416,8 @@ func (r *Reflector) Denied() *api.Status {
 	return nil
 }
 
-// Absent reports whether the resource did not exist at the last attempt. It may be
-// installed later.
+// Absent reports whether the connector did not know the resource at the last attempt. The
+// resource may be installed later.
 func (r *Reflector) Absent() bool { return r.status != nil && r.status.Code == api.CodeNotFound }
 
 // forbidden reports whether authorization is missing.

@@ -40,7 +40,8 @@ func (r *rig) at(now int64) {
 	r.Tick(now)
 }
 
-// asked returns the only requested subscription, and clears it.
+// asked returns the Subscribe frame in the output, or nil, and clears the output. The
+// test fails if there are several.
 func (r *rig) asked() *wire.Subscribe {
 	r.t.Helper()
 	var found *wire.Subscribe
@@ -87,7 +88,7 @@ func changes(kind api.EventType, list ...string) []wire.Change {
 
 func (r *rig) state() api.State { return r.State().State }
 
-// following returns a reflector that is current at version 5.
+// following returns a reflector that is live at version 5.
 func following(t *testing.T) *rig {
 	r := newRig(t)
 	r.Connected(5000)
@@ -176,8 +177,8 @@ func TestR6_EventsChangeTheState(t *testing.T) {
 	}
 }
 
-// Every frame advances the version to resume from, and no other input does (R7). A
-// frame contains whole revisions, and progress belongs to no object.
+// The version to resume from advances with Events and Progress, and never goes back (R7).
+// A frame of events contains whole revisions, and progress does not depend on an object.
 func TestR7_ResumeVersion(t *testing.T) {
 	r := following(t)
 	require.NoError(t, r.Receive(&wire.Events{ResourceVersion: 7, Changes: changes(api.Modified, "default/a rv=7", "default/b rv=7")}, 1))
@@ -314,8 +315,8 @@ func TestSilentSubscriptionIsReplaced(t *testing.T) {
 	require.Equal(t, api.StateLive, r.state())
 }
 
-// When a connector has lost its source, the error of the source is the reason in the
-// state, and the connection stays open.
+// When a connector has lost its source, the state contains the error of the source, and
+// the subscription continues.
 func TestErrorOfTheSourceIsTheReason(t *testing.T) {
 	gone := api.Unavailable("the source is down")
 	r := newRig(t)
@@ -393,8 +394,8 @@ func TestSnapshotEstimateIsBoundedTo53Bits(t *testing.T) {
 	require.Less(t, r.State().Total, uint64(1<<53))
 }
 
-// The status reports missing progress once it has made the collection stale. A more
-// important reason replaces it.
+// The status reports why progress is missing once the collection is stale. The reason of
+// a refusal replaces it.
 func TestMissedProgress(t *testing.T) {
 	r := following(t)
 	why := api.Unavailable("the source does not report progress")

@@ -117,5 +117,5 @@ func (s *Restored) End() bool {
 	return r.schema && r.cacher.Ready()
 }
 
-// Current reports whether the state is a persisted one, and not a later list.
+// Current reports whether the state is the restored one, and no list has replaced it.
 func (s *Restored) Current() bool { return s.ended && s.reflector.Relists == 0 }
