@@ -18,8 +18,8 @@ import (
 type resource struct {
 	schema api.Schema
 	cacher *cacher.Cacher
-	served *session.Collection // of the cacher
-	refuse *api.Status         // subscribers receive this instead
+	served *session.Collection // serves the cacher to sessions
+	refuse *api.Status         // if set, subscribers receive this status instead of the collection
 }
 
 // connector is the serving side: the state of each resource and the configuration of
@@ -27,7 +27,7 @@ type resource struct {
 type connector struct {
 	session    session.Config
 	history    history.Limits
-	deltaEpoch uint64 // the delta epoch; zero if unnamed
+	deltaEpoch uint64 // delta epoch of the cachers; zero if the scenario does not set one
 	resources  []*resource
 }
 
@@ -40,7 +40,7 @@ func newConnector() *connector {
 	return c
 }
 
-// schemas are the resources that scenarios can use.
+// schemas returns the schemas of the resources that scenarios can use.
 func schemas() []api.Schema {
 	name := api.Column{Name: "Name", Kind: api.String, Path: ".metadata.name"}
 	return []api.Schema{
@@ -74,7 +74,8 @@ func (c *connector) empty(r *resource) {
 	r.served = session.NewCollection(r.cacher)
 }
 
-// restart discards the history and keeps the state with its bases.
+// restart has the effect of restarting the connector: the history is lost, and the state
+// and its bases remain.
 func (c *connector) restart(now int64) {
 	for _, r := range c.resources {
 		old := r.cacher
@@ -95,7 +96,7 @@ func (c *connector) restart(now int64) {
 	}
 }
 
-// baseOf returns the complete base of a version.
+// baseOf returns the base of a version with its body, or an empty base if there is none.
 func baseOf(c *cacher.Cacher, ref store.Ref) wire.Base {
 	base := c.Arena().Base(ref)
 	if base == 0 {
@@ -164,8 +165,8 @@ func (r *resource) object(text string) (put *cacher.Update, err error) {
 	return objects.UpdateOf(o), nil
 }
 
-// apply stores an object, with a delta as its body if delta is set. It then
-// overwrites the input buffer.
+// apply stores an object, with a delta as its body if delta is set. It then overwrites
+// the input buffer, to detect a cacher that retains it.
 func (r *resource) apply(put *cacher.Update, delta bool, now int64) error {
 	if delta {
 		if err := r.difference(put); err != nil {
@@ -179,8 +180,8 @@ func (r *resource) apply(put *cacher.Update, delta bool, now int64) error {
 	return nil
 }
 
-// list replaces the whole state. The source is the cluster ID of the version, and is
-// usually empty.
+// list replaces the whole state. source is the cluster ID of the version, which most
+// scenarios leave empty.
 func (r *resource) list(source string, rv api.ResourceVersion, puts []*cacher.Update, now int64) {
 	r.cacher.Listing().Begin()
 	for _, p := range puts {

@@ -1,11 +1,10 @@
 // Package coretest runs scenarios: readable transcripts of an engine's inputs and
 // outputs.
 //
-// A scenario is a text file of steps, separated by blank lines. A step is one or
-// more verb lines, a line of four dashes, and the engine's output. Lines that start
-// with # are comments, and a rewrite preserves them. The comment at the top ends
-// with the rules that the scenario shows, and the mutants of core/sim/mutants that
-// must break it.
+// A scenario is a text file of steps, separated by blank lines. A step is one or more
+// verb lines, a line of four dashes, and the engine's output. Lines that start with # are
+// comments, and a rewrite preserves them. The comment at the top ends with the rules that
+// the scenario shows, and the mutants of core/sim/mutants that must make it fail.
 //
 //	# A watch starts with the state, in key order (W40).
 //	#
@@ -29,19 +28,19 @@
 // harness overwrites the buffers that it passed to the engine. An engine that
 // wrongly retains them therefore produces wrong output.
 //
-// The table in verbs.go lists the verbs, grouped by actor. The actors are the
-// connector's source, the network, a Kubernetes API that the engine reads directly,
-// the clock, and the program that embeds the engine. An error in a scenario names
-// the file, the line and the expected input.
+// The table in verbs.go lists the verbs, grouped by actor. The actors are the connector's
+// source, the network, a Kubernetes API that the engine reads directly, the clock, and
+// the program that embeds the engine. The error for an invalid scenario names the file,
+// the line and the expected input.
 //
 //	go test ./core/coretest -run TestScenarios            compare
 //	go test ./core/coretest -run TestScenarios -rewrite   rewrite the outputs
 //
-// Read a rewritten file before you commit it: a golden output that records wrong
-// behaviour is worse than none.
+// Read a rewritten file before you commit it: a golden output that records wrong behavior
+// is worse than none.
 //
-// The same scenarios run in every runtime. [Compile] records all calls into the
-// native engine and all bytes it returned as a [Transcript]. Replaying the calls on
-// another build of the engine must give the same bytes. The directory replay has a
-// driver for JavaScript runtimes; Go's is in host/scenarios.
+// The same scenarios run in every runtime. [Compile] records all calls into the native
+// engine and all bytes it returned as a [Transcript]. Another build of the engine must
+// return the same bytes for the same calls. The directory replay contains the driver for
+// JavaScript runtimes; the Go driver is in host/scenarios.
 package coretest

@@ -20,9 +20,9 @@ type harness struct {
 	network   network
 	printer   printer
 
-	now       int64 // the time of the world
+	now       int64 // time of everything except the engine, in milliseconds
 	skew      int64 // offset of the engine's clock
-	wake      int64 // next tick of the engine, on its own clock
+	wake      int64 // time of the engine's next tick, on the engine's clock
 	heartbeat int64 // interval of progress reports of all sources; zero for none
 	beat      int64 // time of the next progress report
 	request   uint32
@@ -31,14 +31,15 @@ type harness struct {
 	// chunkWanted is set when the next chunk of the request chunkOf must be requested.
 	chunkWanted bool
 	chunkOf     uint32
-	saved       map[uint32][]byte // by reader
+	saved       map[uint32][]byte // saved sessions, by reader
 	patched     []uint32          // the views whose next patch must be granted
-	held        map[uint32]bool   // the views whose next patch a verb grants
+	held        map[uint32]bool   // the views whose patches only a verb grants
 }
 
 const (
 	startMillis = 1_000_000_000
-	// maxMoves is more than any scenario needs to become idle.
+	// maxMoves limits the moves after a verb, so that an endless exchange of messages is
+	// an error.
 	maxMoves = 100_000
 )
 
@@ -51,8 +52,8 @@ func newHarness() *harness {
 	return h
 }
 
-// Run runs the scenario. It returns the engine's output of each step and the
-// transcript. A panic is an error of this scenario alone.
+// Run runs the scenario. It returns the engine's output of each step and the transcript.
+// A panic is returned as an error, so that other scenarios can still run.
 func (s *Scenario) Run() (outputs []string, t *Transcript, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -193,8 +194,8 @@ func (h *harness) drain() error {
 	return nil
 }
 
-// output processes one frame of the engine. It executes requests and prints every
-// frame.
+// output processes one frame of the engine. It executes requests, and prints all frames
+// except wake-ups.
 func (h *harness) output(t wire.Type, frame wire.Frame) error {
 	n := &h.network
 	switch f := frame.(type) {

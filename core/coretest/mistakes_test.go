@@ -10,7 +10,7 @@ import (
 	"github.com/watchglass/watchglass/core/coretest"
 )
 
-// An error in a scenario names the file and the line.
+// The error for an invalid scenario names the file and the line.
 func TestMistakesInAScenario(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"unknown verb", "fly\n----\n", `s.txt:1: fly: there is no such verb; there are accept, acquire,`},

@@ -14,12 +14,12 @@ const (
 	pending // no response yet
 )
 
-// network is at most one stream between the engine and a session, and the messages
-// in flight on it.
+// network models at most one stream between the engine and a session, and the messages in
+// flight on it.
 type network struct {
 	answer  answer
 	refusal string
-	limit   int // maximum size of a message in bytes, roughly
+	limit   int // approximate maximum size of a message, in bytes
 
 	opening uint32 // the stream that waits for a response, or zero
 	stream  uint32 // the open stream, or zero
@@ -29,10 +29,10 @@ type network struct {
 	tapped  bool // print how bodies are encoded
 	corrupt bool // the next block of bodies arrives corrupt
 	losing  bool // blocks of bodies do not arrive
-	old     bool // the connector does not know the frames that were added to the protocol
+	old     bool // the connector does not know the frames that were added to the protocol later
 	silent  bool // the open stream drops all messages silently
-	// In the next message that contains the bytes from, the network replaces them with
-	// to.
+	// The network replaces the bytes "from" with the bytes "to" in the next message that
+	// contains them. It does nothing while "from" is empty.
 	from, to []byte
 	queue    []message
 }
@@ -122,8 +122,8 @@ func (h *harness) deliver() error {
 	return nil
 }
 
-// hideNewFrames replaces the types of frames that were added to the protocol later with
-// an unknown type.
+// hideNewFrames gives frames that were added to the protocol later an unknown type, which
+// is how an old connector sees them.
 func hideNewFrames(message []byte) {
 	for len(message) > 0 {
 		t, _, rest, err := wire.Next(message)

@@ -16,7 +16,7 @@ type printer struct {
 	after    int64                 // time that has passed but is not printed yet
 	states   map[uint32]string     // the last printed line, by collection
 	schemas  map[uint32]api.Schema // by collection
-	watches  map[uint32]uint32     // the collection of a watch or view
+	watches  map[uint32]uint32     // collection, by watch
 	views    map[uint32]uint32
 	requests map[uint32]uint32
 	rows     map[uint32][]string // keys, by view
@@ -34,8 +34,8 @@ func (p *printer) watchOf(watch, collection uint32)     { p.watches[watch] = col
 func (p *printer) viewOf(view, collection uint32)       { p.views[view] = collection }
 func (p *printer) requestOf(request, collection uint32) { p.requests[request] = collection }
 
-// mark sets the delay of the following output after the start of a tick. Zero removes
-// the delay.
+// mark sets the time since the start of a tick verb, which is printed before the next
+// line. Zero prints no time.
 func (p *printer) mark(after int64) { p.after = after }
 
 func (p *printer) line(format string, args ...any) {
@@ -186,8 +186,8 @@ func (p *printer) closed(f *wire.WatchClosed) {
 	p.line("%s", text)
 }
 
-// patch prints the window of a view from top to bottom. "+" precedes each row that
-// was sent.
+// patch prints the window of a view from top to bottom. "+" precedes an inserted row, "-"
+// a removed row, and "=" any other row.
 func (p *printer) patch(f *wire.ViewPatch) {
 	text := fmt.Sprintf("view %d: rv=%d, %d rows", f.View, f.ResourceVersion, f.Total)
 	if f.Offset != 0 {
@@ -244,7 +244,7 @@ func (p *printer) list(f *wire.ListReply) {
 	}
 }
 
-// token prints the contents of a continue token.
+// token returns the decoded text of a continue token.
 func token(text string) string {
 	json, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil {
@@ -253,8 +253,8 @@ func token(text string) string {
 	return string(json)
 }
 
-// inspection prints the numbers except sizes in bytes, which depend more on the
-// implementation than on the scenario.
+// inspection prints the numbers of a reply, except sizes in bytes, which depend more on
+// the implementation than on the scenario.
 func (p *printer) inspection(f *wire.InspectReply) {
 	p.line("reply %d:", f.Request)
 	for _, e := range f.Entries {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Scenario is a parsed file.
+// Scenario is a parsed scenario file.
 type Scenario struct {
 	// Name is the file name without its extension.
 	Name string
@@ -39,7 +39,7 @@ func Load(path string) (*Scenario, error) {
 	return parse(path, string(data))
 }
 
-// LoadAll reads every scenario of a directory, in the order of their names.
+// LoadAll reads every scenario of a directory, in the order of the file names.
 func LoadAll(dir string) ([]*Scenario, error) {
 	paths, err := filepath.Glob(filepath.Join(dir, "*.txt"))
 	if err != nil {
@@ -136,7 +136,7 @@ func (s *Scenario) errorAt(line int, format string, args ...any) error {
 	return fmt.Errorf("%s:%d: %w", s.path, line+1, fmt.Errorf(format, args...))
 }
 
-// rewritten returns the file with the given outputs.
+// rewritten returns the text of the file with the given outputs instead of its own.
 func (s *Scenario) rewritten(outputs []string) string {
 	var b strings.Builder
 	at := 0

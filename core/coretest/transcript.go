@@ -18,8 +18,8 @@ type Transcript struct {
 	Calls []Call
 }
 
-// Call is one call. Exactly one of Open, Tick, Step, Ready and Advance is set;
-// bytes are in hexadecimal.
+// Call is one call into the engine. Exactly one of Open, Tick, Step, Ready and Advance is
+// set; bytes are in hexadecimal.
 type Call struct {
 	Open    string `json:"open,omitempty"` // the Config frame
 	Tick    int64  `json:"tick,omitempty"` // milliseconds since the epoch

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// verbs are the commands of a scenario. A handler reads the words of its line,
-// checks with done that none is left, and acts.
+// verbs are the commands of a scenario. A handler reads the words of its line, calls done
+// to check that none is left, and then executes the verb.
 var verbs map[string]func(*harness, *verb) error
 
 func init() {
@@ -52,9 +52,9 @@ func init() {
 
 		// A Kubernetes API that the engine reads itself. The scenario contains its
 		// responses.
-		"answer": doAnswer, // STREAM CODE retry=: the head of a response
+		"answer": doAnswer, // STREAM CODE retry=: begins a response with its status code
 		"body":   doBody,   // STREAM pieces= open, then lines: part of its body, in pieces of this many bytes; open omits the last line feed
-		"end":    doEnd,    // STREAM MESSAGE: the end of the response, a regular one if there is no message
+		"end":    doEnd,    // STREAM MESSAGE: ends the response, normally if there is no message
 
 		// The clock.
 		"tick":  doTick,  // DURATION: lets time pass and runs everything that becomes due
@@ -68,7 +68,7 @@ func init() {
 		"grant":            doGrant, // ID EVENTS
 		"close-watch":      doCloseWatch,
 		"view":             doView,      // ID collection= ns= labels= fields= owned-by= recursive sort= offset= limit= anchor= before= facets= groups= aggregates=
-		"hold-view":        doHoldView,  // ID: the program stops granting patches after the next one
+		"hold-view":        doHoldView,  // ID: the program does not grant patches after the next one
 		"grant-view":       doGrantView, // ID: the program applies patches again, and grants the next
 		"move":             doMove,      // ID offset= limit= anchor= before=
 		"close-view":       doCloseView,
@@ -82,7 +82,7 @@ func init() {
 		"damage":           doDamage,    // NAME HOW: damages the stored snapshot
 		"attach":           doAttach,    // READER allow=RESOURCE@NAMESPACE,... room= progress= subscriptions= saved: the engine serves a reader
 		"reader":           doReader,    // READER hello | subscribe ID RESOURCE ns= labels= fields= rv= cluster= columns= cells metadata-only | unsubscribe ID | garbage HEX
-		"room":             doRoom,      // READER BYTES: its connection has room for this many more bytes
+		"room":             doRoom,      // READER BYTES: the connection of the reader has room for this many more bytes
 		"save":             doSave,      // READER: saves the session, so that it can be attached again transparently
 		"detach":           doDetach,    // READER
 		"inspect":          doInspect,

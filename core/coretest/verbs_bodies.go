@@ -10,7 +10,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// doTap turns on lines about the encoding of bodies, which the engine does not report.
+// doTap makes the harness print how bodies are encoded in messages, which the output of
+// the engine does not show.
 func doTap(h *harness, v *verb) error {
 	h.network.tapped = true
 	return v.done()
@@ -32,7 +33,7 @@ func doChange(h *harness, v *verb) error {
 	return nil
 }
 
-// change replaces the bytes from with to if the message contains them.
+// change replaces n.from with n.to if the message contains it, and then forgets both.
 func (n *network) change(data []byte) []byte {
 	if len(n.from) == 0 || !bytes.Contains(data, n.from) {
 		return data
@@ -83,8 +84,8 @@ func (c *connector) newDeltaEpoch(name uint64) {
 	}
 }
 
-// difference replaces the body of an object with the delta from the connector's
-// base.
+// difference replaces the body of an object with its delta from the base that the
+// connector uses.
 func (r *resource) difference(put *cacher.Update) error {
 	key := put.Envelope.Key()
 	base := r.cacher.Bodies().BaseFor(r.cacher.State().Get(key))
@@ -105,11 +106,11 @@ func (r *resource) difference(put *cacher.Update) error {
 	return nil
 }
 
-// label returns the text before the frames of a subscription.
+// label returns the start of the lines about the frames of a subscription.
 func label(subscription uint32) string { return fmt.Sprintf("subscription %d", subscription) }
 
-// travel prints how a message's objects are encoded, and their recipients. It skips
-// malformed parts, which the recipient reports.
+// travel prints how each object in a message is encoded, and its recipient. It stops at a
+// malformed frame, which the recipient reports.
 func (p *printer) travel(message []byte, who func(subscription uint32) string) {
 	_ = wire.FromConnector.Each(message, func(_ wire.Type, frame wire.Frame) error {
 		switch f := frame.(type) {
@@ -148,7 +149,7 @@ func (p *printer) bodies(who string, changes []wire.Change) {
 	}
 }
 
-// bodyOf describes how a change carries its body.
+// bodyOf describes how the body of a change is encoded.
 func bodyOf(c *wire.Change) string {
 	body := c.Envelope.Body
 	if c.Patch != nil {

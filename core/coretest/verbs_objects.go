@@ -22,7 +22,7 @@ func doGetObject(h *harness, v *verb) error {
 	return h.command(v, f)
 }
 
-// object prints the output about acquired objects.
+// object prints a frame about an acquired object. It returns false for other frames.
 func (p *printer) object(frame wire.Frame) bool {
 	switch f := frame.(type) {
 	case *wire.ObjectChanged:

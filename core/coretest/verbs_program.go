@@ -34,9 +34,9 @@ func doCollection(h *harness, v *verb) error {
 	return h.restore(f.Collection, s)
 }
 
-// columns parses the chosen columns of a collection, such as
-// "Node:string:.spec.nodeName,Restarts:integer:.restarts", or its joined ones, such as
-// "metrics.k8s.io/v1beta1/pods:CPU,Memory", or those of its children, such as
+// columns parses the options that choose the columns of a collection: columns=, such as
+// "Node:string:.spec.nodeName,Restarts:integer:.restarts"; join=, such as
+// "metrics.k8s.io/v1beta1/pods:CPU,Memory"; and children=, such as
 // "apps/v1/replicasets,v1/pods:Phase".
 func (v *verb) columns() []api.Column {
 	var columns []api.Column
@@ -101,7 +101,7 @@ func doCloseWatch(h *harness, v *verb) error {
 	return h.command(v, &wire.CloseWatch{Watch: v.takeNumber("the number of the watch")})
 }
 
-// defaultLimit is the height of a view's window if a scenario does not set it.
+// defaultLimit is the number of rows in a view's window if a scenario does not set it.
 const defaultLimit = 10
 
 func (v *verb) limit() uint32 {
@@ -174,7 +174,7 @@ func doCloseView(h *harness, v *verb) error {
 	return h.command(v, &wire.CloseView{View: v.takeNumber("the number of the view")})
 }
 
-// ask returns the ID of a new request.
+// ask returns the ID of a new request for the collection.
 func (h *harness) ask(collection uint32) uint32 {
 	h.request++
 	h.printer.requestOf(h.request, collection)

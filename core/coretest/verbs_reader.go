@@ -8,8 +8,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// doAttach makes the engine serve a reader whose frames the scenario writes, or
-// continues with a saved one.
+// doAttach attaches a reader, whose frames the scenario contains, to the engine. With the
+// flag saved, the reader continues its saved session.
 func doAttach(h *harness, v *verb) error {
 	f := &wire.AttachReader{
 		Reader: v.takeNumber("a number for the reader"), Room: v.optionNumber("room"),
@@ -43,7 +43,7 @@ func doRoom(h *harness, v *verb) error {
 	})
 }
 
-// doReader sends a frame of an attached reader.
+// doReader sends a frame from an attached reader to the engine.
 func doReader(h *harness, v *verb) error {
 	f := &wire.ReaderMessage{Reader: v.takeNumber("the number of the reader")}
 	switch what := v.take("a frame: hello, subscribe, unsubscribe or garbage"); what {
@@ -77,7 +77,7 @@ func doReader(h *harness, v *verb) error {
 	return h.command(v, f)
 }
 
-// reader prints the output about attached readers.
+// reader prints a frame about an attached reader. It returns false for other frames.
 func (p *printer) reader(frame wire.Frame) bool {
 	switch f := frame.(type) {
 	case *wire.SavedReader:
@@ -161,8 +161,8 @@ func (p *printer) hasChosen(of served) bool {
 	return chosen
 }
 
-// expand returns the objects of a block, or none if it is corrupt, which its
-// recipient reports.
+// expand returns the objects of a block, or none if the block is corrupt. The recipient
+// of the block reports the error.
 func expand(f *wire.SnapshotBlock) []wire.Change {
 	var b wire.Block
 	if status := f.Expand(&b, true); status != nil {

@@ -29,8 +29,8 @@ func (h *harness) findSnapshot(v *verb, name string) *snapshot {
 	return &snapshot{}
 }
 
-// doSnapshot takes a snapshot. If one with that name exists, it takes only the
-// changes.
+// doSnapshot takes a snapshot. If one with that name exists, it takes only the changes
+// since then.
 func doSnapshot(h *harness, v *verb) error {
 	name := v.take("a name for the snapshot")
 	f := &wire.TakeSnapshot{

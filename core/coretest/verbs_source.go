@@ -28,7 +28,7 @@ func (v *verb) rv() api.ResourceVersion {
 	return rv
 }
 
-// listed parses the objects below a verb.
+// listed parses the objects in the indented lines below a verb.
 func (v *verb) listed(r *resource) []*cacher.Update {
 	var puts []*cacher.Update
 	for _, line := range v.block {

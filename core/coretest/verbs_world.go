@@ -125,8 +125,8 @@ func doNewConnector(h *harness, v *verb) error {
 	return v.done()
 }
 
-// doReplica replaces the connector with another one. Its state of other resources is
-// the same.
+// doReplica replaces the connector with another one that has the given state of one
+// resource. The state of other resources stays the same.
 func doReplica(h *harness, v *verb) error {
 	r, rv, columns, source := h.source(v), v.rv(), v.option("columns"), v.option("cluster")
 	epoch := v.optionNumber("epoch")
@@ -180,7 +180,8 @@ func doTick(h *harness, v *verb) error {
 	return h.pass(d)
 }
 
-// pass lets time pass. Each event happens at its time, in order.
+// pass advances the clock by the given milliseconds. Each event happens at its own time,
+// in order.
 func (h *harness) pass(millis int64) error {
 	start, end := h.now, h.now+millis
 	for {
@@ -243,7 +244,7 @@ func doClock(h *harness, v *verb) error {
 		return err
 	}
 	h.skew += d
-	h.wake += d // a timer of the program does not depend on the clock
+	h.wake += d // setting the clock does not affect a timer of the program
 	h.tickEngine()
 	return nil
 }

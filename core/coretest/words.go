@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// verb is one parsed verb line. A handler reads its words by their meaning and calls
-// done before it acts. done reports missing, unused and invalid words as one error.
+// verb is one parsed verb line. A handler takes its words one by one and calls done
+// before it acts. done reports missing, unused and invalid words as one error.
 type verb struct {
 	line  int
 	name  string
 	words []string
 	block []blockLine
-	// options are the names that the handler has read.
+	// options are the names of the options that the handler accepts, for error messages.
 	options []string
 	err     error
 }
@@ -41,9 +41,8 @@ func (v *verb) clone() *verb {
 	return &c
 }
 
-// split splits a line at blanks, but not inside double quotes. It removes the
-// quotes around a word or around an option's value. Other
-// quotes, such as those of a body, stay.
+// split splits a line at blanks, but not inside double quotes. It removes the quotes
+// around a word or an option's value, and keeps other quotes, such as those of a body.
 func split(text string) ([]string, error) {
 	var words []string
 	var word strings.Builder
@@ -74,7 +73,8 @@ func split(text string) ([]string, error) {
 	return words, nil
 }
 
-// take returns the next word that is not an option.
+// take removes and returns the next word that is not an option. If there is none, take
+// records an error with the description of the word.
 func (v *verb) take(what string) string {
 	for i, w := range v.words {
 		if !strings.Contains(w, "=") {
@@ -138,7 +138,7 @@ func (v *verb) optionDuration(name string) int64 {
 	return 0
 }
 
-// oneOf returns the position of an option's value in a list.
+// oneOf returns the index of an option's value in a list of accepted values.
 func (v *verb) oneOf(name string, values ...string) int {
 	text := v.option(name)
 	i := slices.Index(values, text)

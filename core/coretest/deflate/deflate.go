@@ -1,8 +1,8 @@
 // Package deflate compresses the blocks of snapshots in tests.
 //
 // Scenarios print sizes, and the output of compress/flate differs between Go releases.
-// So this package has a small encoder of its own (RFC 1951): it finds repetitions of four
-// or more bytes, and uses the fixed codes.
+// This package therefore has its own small encoder (RFC 1951), which finds repetitions of
+// four or more bytes and uses the fixed codes.
 package deflate
 
 import (
@@ -10,7 +10,8 @@ import (
 	"math/bits"
 )
 
-// Sections implements the field Deflate of session.Config.
+// Sections compresses both parts of a block and appends them to dst. It has the signature
+// of the field Deflate of session.Config.
 func Sections(dst, envelopes, bodies []byte) (data []byte, envelopesEnd int) {
 	e := encoder{out: dst, input: append(append([]byte(nil), envelopes...), bodies...), last: map[uint32]int{}}
 	e.section(len(envelopes))
@@ -27,11 +28,11 @@ const (
 
 type encoder struct {
 	out   []byte
-	bits  uint64 // bits that are not in out yet, from the lowest
+	bits  uint64 // bits that are not in out yet, starting at the lowest
 	n     int    // number of bits
 	input []byte
 	at    int            // position in input
-	last  map[uint32]int // last position of four bytes
+	last  map[uint32]int // last position of each sequence of four bytes
 }
 
 // section compresses the input up to end, and pads the output to a whole byte.
@@ -52,7 +53,8 @@ func (e *encoder) section(end int) {
 	e.out = append(e.out, 0x00, 0x00, 0xff, 0xff)
 }
 
-// match returns the repetition at the current position, or zero.
+// match returns the length and the distance of the repetition at the current position, or
+// zero if there is none.
 func (e *encoder) match(end int) (length, distance int) {
 	if e.at+minMatch > end {
 		return 0, 0

@@ -6,19 +6,21 @@ import (
 	"sync"
 )
 
-// Handler serves a [Server] over HTTP. The time of the server is always zero.
+// Handler serves a [Server] over HTTP. The time of the server is always zero, so its
+// watches do not time out.
 type Handler struct {
 	Server *Server
 
 	mu      sync.Mutex
 	changed chan struct{} // closed by the next change
-	ended   int           // how often all watches were ended
+	ended   int           // number of calls of EndWatches
 }
 
 // NewHandler returns a handler that owns the server.
 func NewHandler(s *Server) *Handler { return &Handler{Server: s, changed: make(chan struct{})} }
 
-// Do calls f, which may change the server, and then continues the watches.
+// Do calls f, which may change the server, and then sends the changes to the open
+// watches.
 func (h *Handler) Do(f func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

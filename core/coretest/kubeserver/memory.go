@@ -7,7 +7,7 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// Memory is a server of the pods that a test writes. It ignores selectors.
+// Memory is a server that stores the pods that a test writes. It ignores selectors.
 type Memory struct {
 	Server
 	Log []Event // all changes

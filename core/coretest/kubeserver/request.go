@@ -62,7 +62,7 @@ func ParseRequest(path string) (Request, error) {
 	return r, nil
 }
 
-// Consistent reports whether the response must contain the newest version.
+// Consistent reports whether the response must reflect the newest version.
 func (r *Request) Consistent() bool {
 	switch r.Purpose {
 	case List, Initial:
@@ -74,6 +74,6 @@ func (r *Request) Consistent() bool {
 // Page returns the version and the first key of a page after the first.
 func (r *Request) Page() (rv api.ResourceVersion, from api.Key) {
 	version, key, _ := strings.Cut(r.Query.Get("continue"), "@")
-	rv, _ = api.ParseResourceVersion(version) // zero has expired
+	rv, _ = api.ParseResourceVersion(version) // an invalid version becomes zero, which has expired
 	return rv, api.Key(key)
 }

@@ -1,6 +1,7 @@
 // Package kubeserver is a model of kube-apiserver without I/O, for tests. A [Server]
 // serves lists and watches of a [Storage], and misbehaves on request. The tests in
-// host/conformance show that a real server behaves like its regular part.
+// host/conformance show that a real kube-apiserver behaves like a Server whose faults are
+// off.
 package kubeserver
 
 import (
@@ -13,11 +14,11 @@ import (
 
 // Storage provides the objects and events that a server serves.
 type Storage interface {
-	// List returns the requested objects as of a version, by key. It returns false if
-	// one of them cannot be decoded.
+	// List returns the requested objects as of a version, in the order of their keys. It
+	// returns false if one of them cannot be decoded.
 	List(r *Request, rv api.ResourceVersion) ([]Event, bool)
-	// Changes returns the events of a watch after one version and up to another. An
-	// ERROR, whose object is a Status, ends the watch.
+	// Changes returns the requested events with versions greater than "after" and at most
+	// "upTo". An event of type ERROR, whose object is a Status, ends the watch.
 	Changes(r *Request, after, upTo api.ResourceVersion) []Event
 }
 
@@ -54,10 +55,10 @@ func Bookmark(kind string, rv api.ResourceVersion, end bool) string {
 // Server is one replica of an API server.
 type Server struct {
 	Storage           Storage
-	UID               string            // of the namespace kube-system
-	Kinds             map[string]string // of the resources it serves
+	UID               string            // UID of the namespace kube-system
+	Kinds             map[string]string // kinds of the served resources, by resource
 	Newest, Compacted api.ResourceVersion
-	Known             api.ResourceVersion // the version that the server has reached; zero means the newest
+	Known             api.ResourceVersion // the version that the replica has reached; zero means Newest
 	PageSize          int                 // maximum items of a page
 
 	Classic     bool // does not support initial events
@@ -81,7 +82,7 @@ const (
 	Nothing Fact = iota
 	Listed       // the complete state at a version
 	Current      // the newest version of the storage
-	Reached      // everything up to a version; zero means no change
+	Reached      // all changes up to a version; zero means the version stays the same
 	Failed       // the watch has failed
 )
 
@@ -98,11 +99,11 @@ type Response struct {
 	Code, RetryAfter int
 	Parts            []Part // not delivered yet
 	Ended            bool   // no further parts follow
-	End              Part   // the effect of the end
+	End              Part   // takes effect at the end
 	Watching         bool
 	Sent             api.ResourceVersion // the position of a watch
 	Deadline         int64
-	Marked           bool // the last bookmark was sent
+	Marked           bool // the bookmark before the end was sent, or is not due
 }
 
 func (a *Response) send(data string, fact Fact, at api.ResourceVersion) {
@@ -199,7 +200,7 @@ func (s *Server) page(a *Response) {
 	s.list(a, items, rv, "", Listed)
 }
 
-// list sends a list, whose end establishes a fact.
+// list sends a list. A client that has received the whole list knows the fact "end".
 func (s *Server) list(a *Response, items []string, rv api.ResourceVersion, next string, end Fact) {
 	a.send(fmt.Sprintf(`{"kind":"List","apiVersion":"v1","metadata":{"resourceVersion":"%d","continue":%q},"items":[%s]}`, rv, next, strings.Join(items, ",")), Nothing, 0)
 	a.Ended, a.End = true, Part{Fact: end, At: rv}
@@ -219,11 +220,12 @@ func (s *Server) watch(a *Response, now int64) {
 			seconds = 1800
 		}
 		a.Watching, a.Sent, a.Deadline = true, a.ResourceVersion, now+int64(seconds)*1000
-		a.Marked = seconds <= 2 // rule W20
+		a.Marked = seconds <= 2 // so short a watch gets no bookmark before its end (rule W20)
 	}
 }
 
-// Advance adds the parts that are due to a watch.
+// Advance appends the parts of a watch that are due: events, the bookmark before the end,
+// and the end.
 func (s *Server) Advance(a *Response, now int64) {
 	if !a.Watching || a.Ended {
 		return
@@ -235,7 +237,7 @@ func (s *Server) Advance(a *Response, now int64) {
 			case e.Type == "ERROR":
 				a.fail(e.JSON)
 				return
-			case a.Purpose == Initial: // the end of the state may be unmarked
+			case a.Purpose == Initial: // without an end mark, a client cannot tell that the state is complete
 				a.send(Line(e.Type, e.JSON), Nothing, 0)
 			default:
 				a.send(Line(e.Type, e.JSON), Reached, e.ResourceVersion)

@@ -14,7 +14,7 @@ import (
 
 var quantity = regexp.MustCompile(`^([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?[0-9]{1,3}|)$`)
 
-// Quantity returns the value of a Kubernetes quantity.
+// Quantity returns the value of a Kubernetes quantity, and false for other texts.
 func Quantity(s string) (float64, bool) {
 	parts := quantity.FindStringSubmatch(s)
 	if parts == nil {
@@ -103,8 +103,8 @@ func ipv6(s string) netip.Addr {
 	return a
 }
 
-// Truthy reports whether a condition that is only a name holds for the value of that
-// name.
+// Truthy reports whether a condition that consists only of a name holds, given the value
+// of that name.
 func Truthy(v api.Value) bool {
 	switch v.Kind {
 	case api.Null:
@@ -131,8 +131,8 @@ func lower(s string) string {
 	}, s)
 }
 
-// Search reports whether texts match a search of words. A word with "-" in front must
-// be in none of them.
+// Search reports whether each word is in one of the texts. A word with the prefix "-"
+// must be in none of them.
 func Search(words []string, texts []string) bool {
 	for _, word := range words {
 		word, excluded := strings.CutPrefix(word, "-")
@@ -147,7 +147,8 @@ func Search(words []string, texts []string) bool {
 	return true
 }
 
-// Holds reports whether an order satisfies one of = != < <= > >=.
+// Holds reports whether the result of a comparison satisfies the operator, one of = != <
+// <= > >=.
 func Holds(op string, order int) bool {
 	switch op {
 	case "=":

@@ -22,7 +22,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// Pods is the schema of the short notation.
+// Pods returns the schema of the short notation.
 func Pods() api.Schema {
 	return api.Schema{
 		Resource: api.Resource{Version: "v1", Name: "pods"}, Kind: "Pod", Namespaced: true,

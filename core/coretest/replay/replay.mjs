@@ -1,11 +1,11 @@
-// Replays transcripts of scenarios on a watchglass module and compares every
-// byte. It uses only WebAssembly, so it runs in Node, browsers and
-// workerd. Each of them has an entry point in this directory.
+// Replays transcripts of scenarios on a watchglass module and compares the output byte
+// for byte. The only interface that it uses is WebAssembly, so it runs in Node, browsers
+// and workerd. Each of them has an entry point in this directory.
 
 const hex = (bytes) => Array.from(bytes, (b) => b.toString(16).padStart(2, "0")).join("");
 const unhex = (text) => Uint8Array.from({ length: text.length / 2 }, (_, i) => parseInt(text.substr(2 * i, 2), 16));
 
-// The system calls of a Go module. None of them affects its output.
+// Returns the system calls that a Go module imports. None of them affects the module's output.
 function system(module, memory) {
   const view = () => new DataView(memory().buffer);
   const none = (count, size) => (view().setUint32(count, 0, true), view().setUint32(size, 0, true), 0);
@@ -56,8 +56,9 @@ async function instantiate(module) {
 }
 
 /**
- * The difference from a transcript's call, or undefined. An error frame contains more
- * than the message, so it is enough that the message occurs in it.
+ * Makes a call of a transcript. Returns how the result differs from the recorded one, or
+ * undefined. An error frame contains more than the recorded message, so it only has to
+ * contain the message.
  */
 function difference(engine, call) {
   const refusal = (got) => {
@@ -74,7 +75,7 @@ function difference(engine, call) {
 
 /**
  * Replays transcripts, each the text of one file, on a compiled module. Calls
- * report with one line per transcript, and returns how many differ.
+ * report with one line per transcript, and returns the number of transcripts that differ.
  */
 export async function replay(transcripts, module, report) {
   let different = 0;

@@ -1,8 +1,8 @@
 // Package sentinel detects bytes that disclose an object.
 //
-// A sentinel is a text that a test plants in an object and that nothing else
-// contains. [Set.Find] names the objects whose sentinel occurs at least in part. A
-// test can thus compare everything that a reader receives with the reader's rights.
+// A sentinel is a text that a test plants in an object and that occurs nowhere else.
+// [Set.Find] names the objects whose sentinel occurs at least in part. A test can thus
+// check that a reader receives only objects that it is authorized to read.
 package sentinel
 
 import (
@@ -10,10 +10,9 @@ import (
 	"slices"
 )
 
-// A sentinel consists of letters that are rarely adjacent elsewhere, and is valid in
-// a name, a label or a text. Compression that does not work on whole texts leaves
-// parts of it. The shortest parts that Find looks for are too long to occur by
-// chance.
+// A sentinel consists of letters that are rarely adjacent elsewhere, and is valid in a
+// name, a label or a text. Compression may leave only parts of it, so Find detects each
+// part of at least ten letters. Such a part is too long to occur by chance.
 const (
 	letters = "jkqvwxyz"
 	length  = 24
@@ -24,7 +23,7 @@ const (
 // empty. It is not safe for concurrent use.
 type Set struct {
 	planted map[string]bool
-	parts   map[string]string // to the name of the object
+	parts   map[string]string // name of the object, by part
 }
 
 // Plant returns the sentinel of an object. It depends only on the name.
