@@ -2,8 +2,9 @@ package watcher
 
 const (
 	bookmarkPeriodMillis = 60_000
-	// beforeDeadlineMillis is the time before its deadline at which a watch is offered
-	// a last bookmark. The next watch then resumes close to the deadline.
+	// beforeDeadlineMillis is how long before its deadline a watch is offered a last
+	// bookmark. The bookmark lets the client's next watch resume close to the end of this
+	// one.
 	beforeDeadlineMillis = 2_000
 )
 
@@ -28,5 +29,6 @@ func (w *Watcher) NextBookmark(now int64) (millis int64, ok bool) {
 	return min(next, last), true
 }
 
-// Deadline returns the time at which the watch ends, or zero.
+// Deadline returns the time in milliseconds at which the watch ends, or zero if it has no
+// deadline.
 func (w *Watcher) Deadline() int64 { return w.opt.DeadlineMillis }

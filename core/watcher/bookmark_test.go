@@ -80,8 +80,8 @@ func TestW18_NextBookmark(t *testing.T) {
 	}
 }
 
-// A bookmark at the watermark is useful only until the end of the initial events
-// has been sent.
+// A bookmark at the watermark is delivered only as the mark for the end of the initial
+// events.
 func TestW35_BookmarksAtTheWatermark(t *testing.T) {
 	f := newFeed(t, 100)
 	ordinary := f.watch(watcher.Options{Bookmarks: true, Watermark: 5})

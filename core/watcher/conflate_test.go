@@ -26,7 +26,7 @@ func stalled(f *feed, opt watcher.Options) *watcher.Watcher {
 	return w
 }
 
-// Conflation replaces several changes of one object by one, at the position of
+// Conflation replaces several changes of one object with one change, at the position of
 // the last (B6).
 func TestConflate(t *testing.T) {
 	for _, c := range []struct {
@@ -77,8 +77,8 @@ func TestConflatedChangeReportsChangedCellsOfBoth(t *testing.T) {
 	f.assertNoLeak()
 }
 
-// A bookmark promises that everything up to its version was delivered. It must be
-// dropped when changes that it covers are moved after it.
+// A bookmark promises that everything up to its version was delivered. It must be dropped
+// when a change that it covers moves behind it.
 func TestG9_ConflateDropsOvertakenBookmarks(t *testing.T) {
 	f := newFeed(t, 1000)
 	w := stalled(f, watcher.Options{Bookmarks: true})
@@ -98,7 +98,7 @@ type consumer struct {
 	arena *store.Arena
 	seen  map[api.Key]api.ResourceVersion
 	last  api.ResourceVersion
-	marks map[api.ResourceVersion]map[api.Key]api.ResourceVersion // at bookmarks
+	marks map[api.ResourceVersion]map[api.Key]api.ResourceVersion // the state at each bookmark
 }
 
 func newConsumer(f *feed) *consumer {
@@ -133,8 +133,8 @@ func (c *consumer) take(d watcher.Delivery, initial bool) {
 }
 
 // A conflating watch with an irregular reader converges to the actual state. It never
-// goes back, never contradicts itself and queues at most one change per object. Its
-// bookmarks are correct.
+// goes back in time, never sends events that contradict each other, and queues at most
+// one change per object. Its bookmarks are correct.
 func TestConflateConverges(t *testing.T) {
 	for seed := range int64(60) {
 		random := rand.New(rand.NewSource(seed))

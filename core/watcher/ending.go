@@ -10,7 +10,8 @@ import (
 type Ending struct {
 	Reason api.WatchEnd
 	Status *api.Status // nil for a normal end
-	// Input and Output are the numbers of undelivered events in the two queues.
+	// Input and Output are the numbers of undelivered events in the two queues at the
+	// end.
 	Input, Output int
 }
 
@@ -48,7 +49,7 @@ func (w *Watcher) Ending() Ending { return w.ending }
 // and for an open watch.
 func (w *Watcher) Status() *api.Status { return w.ending.Status }
 
-// Fail ends the watch because the history was lost.
+// Fail ends the watch with a status, because the history was lost.
 //
 //go:noinline
 func (w *Watcher) Fail(status *api.Status) { w.End(api.WatchEndHistoryLost, status, false) }

@@ -21,7 +21,7 @@ type feed struct {
 	state  *store.Store
 	window *history.Window
 	rv     api.ResourceVersion
-	closed map[*watcher.Watcher]int // how often a watch called Closed
+	closed map[*watcher.Watcher]int // number of calls of Closed, by watch
 }
 
 func newFeed(t *testing.T, capacity int) *feed {
@@ -63,8 +63,8 @@ func (f *feed) filter(namespace, labels, fields string) *watcher.Filter {
 	return filter
 }
 
-// watch opens a watch on everything with queues of ten, unless the options
-// differ. In every test, a watch must call Closed at most once (W7).
+// watch opens a watch. By default, the watch matches every object and has queues of ten
+// events. The test fails if the watch calls Closed more than once (W7).
 func (f *feed) watch(opt watcher.Options) (w *watcher.Watcher) {
 	if opt.Filter == nil {
 		opt.Filter = f.filter("", "", "")
@@ -103,7 +103,8 @@ func (f *feed) since(rv api.ResourceVersion) watcher.Initial {
 
 func (f *feed) take(w *watcher.Watcher) []string { return objects.Take(f.arena, w) }
 
-// assertNoLeak checks that only the state and the window hold versions.
+// assertNoLeak empties the window, and checks that only the state has references to
+// versions.
 func (f *feed) assertNoLeak() {
 	f.t.Helper()
 	f.window.Relist(f.rv)

@@ -7,9 +7,9 @@ import (
 	"github.com/watchglass/watchglass/core/store"
 )
 
-// Filter combines the scope of a request, its label and field selectors bound to
-// the resource's fields, and a shard of the namespaces. It caches results by
-// label set.
+// Filter combines the scope of a request, its label and field selectors bound to the
+// resource's fields, and a shard of the namespaces. It caches the results of the label
+// selector by label set.
 type Filter struct {
 	// The fields that are read for every event come first.
 	arena    *store.Arena
@@ -22,7 +22,7 @@ type Filter struct {
 	labels selector.Memo
 	scope  api.Scope
 	shard  api.Shard
-	// evaluations counts compared fields.
+	// evaluations counts compared fields and the evaluations that Charge adds.
 	evaluations uint64
 	meter       *Meter
 	meterAll    bool
@@ -63,8 +63,8 @@ func (f *Filter) Selective() bool { return f.Selects() || !f.shard.Whole() }
 // or no objects of a namespace.
 func (f *Filter) Selects() bool { return f.labelled || !f.fields.Empty() }
 
-// Evaluations returns an upper bound of the requirements and fields evaluated so
-// far. It measures the cost of the filter.
+// Evaluations returns an upper bound of the number of requirements and fields evaluated
+// so far, which measures the cost of the filter.
 func (f *Filter) Evaluations() uint64 { return f.evaluations + f.labels.Evaluations() }
 
 // Scope returns the part of the resource that the filter covers.
@@ -142,7 +142,8 @@ func (f *Filter) matchesLabels(ref store.Ref) bool {
 	return f.labels.Matches(f.arena.LabelSet(ref), f.arena.LabelsOf(ref))
 }
 
-// EachExact calls yield with each field that must have a certain value.
+// EachExact calls yield with the index of each field for which the selector requires a
+// certain value.
 func (f *Filter) EachExact(yield func(field int, value string)) { f.fields.EachExact(yield) }
 
 // Requirements returns the requirements of the label selector.

@@ -10,7 +10,7 @@ import (
 // store at registration, or a range of the history.
 type Initial struct {
 	arena *store.Arena
-	// state holds a reference to each version from position on.
+	// state holds a reference to each of its versions, from the index position on.
 	state    []store.Ref
 	version  api.ResourceVersion // version of the state, or of the last event
 	window   *history.Window
@@ -28,9 +28,9 @@ type Initial struct {
 // watch is exhausted. It reports whether the state is complete.
 type Collect func(add func(store.Ref)) (done bool, status *api.Status)
 
-// batchSize is the number of events read from the window in one step (rule H17). A
-// batch also includes the rest of its last revision, so an interval is only
-// overtaken between revisions.
+// batchSize is the number of events read from the window in one step (rule H17). A batch
+// also includes the rest of its last revision, so eviction from the window ends a watch
+// only between revisions.
 const batchSize = 100
 
 // FromState returns an Initial that sends every version as ADDED in the given
@@ -79,7 +79,7 @@ func (i *Initial) next() (e history.Event, ok bool) {
 	if i.window == nil {
 		e = history.Event{Current: i.state[i.position]}
 		if i.position++; i.position == i.end {
-			i.state = nil // because the watch may last for hours
+			i.state = nil // release the memory, because the watch may last for hours
 		}
 		return e, true
 	}

@@ -1,12 +1,12 @@
 package watcher
 
 // Meter is an allowance of evaluations that the filters of one client share. A filter
-// spends one unit for each version that its selectors decide, and one for each
+// spends one unit for each version that it compares with its selectors, and one for each
 // requirement and field that it evaluates. The zero Meter is exhausted.
 type Meter struct{ left int64 }
 
-// MeterAll makes the filter spend its allowance also without selectors. It is for clients
-// whose work is not proportional to the data that they receive.
+// MeterAll makes the filter spend its allowance even if it has no selectors. It is for
+// clients whose cost is not proportional to the data that they receive.
 func (f *Filter) MeterAll() { f.meterAll = true }
 
 // Charge counts n further evaluations for the client, and spends them.
@@ -35,7 +35,7 @@ func (f *Filter) Spend(n int) {
 	}
 }
 
-// metered reports whether the filter has a meter to spend from. A filter without
-// selectors spends none unless MeterAll was called: its cost is proportional to the data
-// that its client receives.
+// metered reports whether the filter spends an allowance. A filter without selectors
+// spends none unless MeterAll was called, because its cost is proportional to the data
+// that the client receives.
 func (f *Filter) metered() bool { return f.meter != nil && (f.meterAll || f.Selective()) }

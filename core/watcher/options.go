@@ -8,14 +8,14 @@ import (
 // Options configure a watch at registration.
 type Options struct {
 	Filter *Filter
-	// QueueSize limits the input queue and the output queue individually (rules
-	// W1, H16). A queue may exceed it to complete a revision. A stalling watch
-	// ignores it.
+	// QueueSize is the maximum number of events in the input queue, and also in the
+	// output queue (rules W1, H16). A queue may exceed it to complete a revision. A
+	// stalling watch ignores it.
 	QueueSize int
 	Policy    api.Policy
 	Initial   Initial
-	// Cursor is where a stalling watch starts to read the history. Its Initial
-	// must be a state, a collection or empty.
+	// Cursor is where a stalling watch starts to read the history. The Initial of such a
+	// watch must be a state, a collection or empty.
 	Cursor history.Cursor
 	// Watermark is the requested version. Live events and bookmarks must be newer
 	// than it and than every initial event (rules W34, W35).
@@ -43,9 +43,10 @@ type Options struct {
 	// Closed, if not nil, is called once when no further deliveries will be added
 	// to the output.
 	Closed func()
-	// Exhausted, if not nil, is called when the watch must wait for its filter's
-	// meter. Call Run when more is granted. A watch with a meter must stall.
+	// Exhausted, if not nil, is called when the watch must wait for its filter's meter.
+	// Call Run when the meter has a new grant. A watch with a meter must have the policy
+	// stall.
 	Exhausted func()
-	// Counts, if not nil, are the counters of the collection.
+	// Counts, if not nil, are the counters of the collection, which the watch increments.
 	Counts *Counts
 }

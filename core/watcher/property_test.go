@@ -38,9 +38,8 @@ func (d *dumb) see(f *feed, e *history.Event) (string, bool) {
 	return "", false
 }
 
-// A watch that is read at random times, from any version, delivers the same
-// events as the model. A watch that is too slow delivers a prefix without gaps
-// (W38).
+// A watch that starts at any version and is read at random times delivers the same events
+// as the model. A watch that is too slow delivers a prefix without gaps (W38).
 func TestW38_WatchAgreesWithASynchronousReader(t *testing.T) {
 	complete, cut := 0, 0
 	for seed := range int64(300) {

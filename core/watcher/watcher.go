@@ -35,8 +35,8 @@ type input struct {
 	bookmark bool
 }
 
-// Watcher is one watch. TryAdd, AddBookmark and the methods that stop it change
-// its queues; Run moves events from the input to the output and the consumer.
+// Watcher is one watch. TryAdd and AddBookmark add to its input queue. Run moves events
+// from the input queue to the output queue, and from there to the sink.
 type Watcher struct {
 	// The fields that are read for every event come first, because few of ten thousand
 	// watches fit into the processor cache.
@@ -69,8 +69,9 @@ type Watcher struct {
 	// that some of them are from a relist before the last one.
 	difference int
 	crowded    bool
-	// initialEvents counts the initial events read so far. initialEnd is their
-	// end in the history, for a stalling watch that starts there.
+	// initialEvents counts the initial events read so far. initialEnd is the position
+	// after them in the history, for a stalling watch whose initial events are in the
+	// history.
 	initialEvents int
 	initialEnd    int
 	initialized   bool
@@ -78,7 +79,7 @@ type Watcher struct {
 	ended         bool
 }
 
-// New returns a registered watch. It delivers nothing before Run.
+// New returns a watch, which delivers no events before the first Run.
 func New(arena *store.Arena, opt Options) *Watcher {
 	w := &Watcher{
 		arena: arena, filter: opt.Filter, sink: opt.Sink, opt: opt, initial: opt.Initial,
@@ -210,9 +211,9 @@ func (w *Watcher) admit(e *history.Event) {
 	w.admitted = e.ResourceVersion
 }
 
-// AddBookmark queues a bookmark. It returns false and drops the bookmark if the
-// bookmark is older than BookmarkAfter, if the queue is full, or if a stalling watch is
-// not idle. The next tick produces another bookmark (rules W11, W15, W21).
+// AddBookmark queues a bookmark. It drops the bookmark and returns false if the bookmark
+// is older than BookmarkAfter, the queue is full, or a stalling watch is not idle. The
+// next tick produces another bookmark (rules W11, W15, W21).
 func (w *Watcher) AddBookmark(rv api.ResourceVersion) bool {
 	if w.inClosed || rv < w.opt.BookmarkAfter || w.full() || w.stalls && !w.Idle() {
 		return false
@@ -225,8 +226,8 @@ func (w *Watcher) AddBookmark(rv api.ResourceVersion) bool {
 }
 
 // Terminate ends a watch whose consumer is too slow (rule W13). If the
-// end-of-initial-events bookmark is queued, the queue is delivered first;
-// otherwise the consumer would lose all initial events.
+// end-of-initial-events bookmark is queued, the queue is delivered first; otherwise the
+// consumer would have to receive all initial events again.
 func (w *Watcher) Terminate() {
 	drain := w.bookmark == received
 	w.expire(api.WatchEndSlowConsumer, "the consumer of the watch is too slow: "+strconv.Itoa(w.in.len())+
@@ -269,7 +270,8 @@ func (w *Watcher) flush() {
 	}
 }
 
-// give offers a delivery to the sink, and counts how often the sink starts to decline.
+// give offers a delivery to the sink and reports whether the sink accepts it. It counts
+// how often the sink starts to decline deliveries.
 func (w *Watcher) give(d Delivery) bool {
 	taken := w.sink(d)
 	if taken == w.stalled {
@@ -323,8 +325,8 @@ func (w *Watcher) advance() bool {
 	return false
 }
 
-// Starved reports whether the next step evaluates selectors while the meter is
-// exhausted.
+// Starved reports whether delivery must wait for the meter, because the next step
+// evaluates selectors and the meter is exhausted.
 func (w *Watcher) Starved() bool {
 	switch {
 	case !w.filter.Exhausted():

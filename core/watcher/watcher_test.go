@@ -30,7 +30,7 @@ func TestW1_QueuesAreBounded(t *testing.T) {
 	f.assertNoLeak()
 }
 
-// Events that the filter excludes cannot make a consumer slow.
+// Events that the filter excludes do not fill the queue of a consumer.
 func TestW10_EventsOutsideTheFilterNeedNoRoom(t *testing.T) {
 	f := newFeed(t, 100)
 	w := f.watch(watcher.Options{QueueSize: 1, Filter: f.filter("", "app=web", ""), Watermark: 3})
