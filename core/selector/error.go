@@ -36,7 +36,8 @@ func (e *SyntaxError) Error() string {
 // Status returns the error as a 400.
 func (e *SyntaxError) Status() *api.Status { return api.BadRequest(e.Error()) }
 
-// maxQuoted limits the input that an error repeats, because clients may send megabytes.
+// maxQuoted is the maximum number of input bytes that an error repeats, because clients
+// may send megabytes.
 const maxQuoted = 200
 
 func quote(s string) string {

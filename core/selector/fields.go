@@ -30,8 +30,8 @@ func (t fieldTerm) String() string {
 	return t.field + op + EscapeValue(t.value)
 }
 
-// Matches reports whether every term holds. A field unknown to get compares as ""
-// (FS5).
+// Matches reports whether every term holds. A field for which get returns false has the
+// value "" (FS5).
 func (f Fields) Matches(get func(field string) (string, bool)) bool {
 	for _, t := range f.terms {
 		value, ok := get(t.field)
@@ -59,8 +59,8 @@ func (f Fields) String() string {
 	return lite.Join(texts, ",")
 }
 
-// RequiresExactMatch returns the value of the first = term on the field (FS7).
-// The result is suitable for choosing an index; only Matches decides.
+// RequiresExactMatch returns the value of the first = term on the field (FS7). It helps
+// to find candidates in an index; Matches must still check each candidate.
 func (f Fields) RequiresExactMatch(field string) (value string, ok bool) {
 	i := slices.IndexFunc(f.terms, func(t fieldTerm) bool { return t.field == field && !t.negated })
 	if i < 0 {

@@ -21,10 +21,10 @@ type BoundFields struct {
 // condition is the conjunction of all terms on one field.
 type condition struct {
 	field int
-	exact bool // the value must equal value
+	exact bool // the field must have this value
 	value string
 	none  bool     // the terms contradict each other
-	not   []string // if !exact, the excluded values, sorted
+	not   []string // if exact is not set, the excluded values, sorted
 }
 
 func (c *condition) add(t fieldTerm) {
@@ -61,8 +61,8 @@ func (c *condition) matches(value string) bool {
 	return !c.excludes(value)
 }
 
-// Bind resolves the selector's fields to positions in names, the declared fields
-// of a resource. An undeclared field gives an [*api.Status] 400 (FS9).
+// Bind resolves the selector's fields to positions in names, the declared fields of a
+// resource. The error for an undeclared field is an [*api.Status] 400 (FS9).
 func (f Fields) Bind(names []string) (BoundFields, error) {
 	if f.Empty() {
 		return BoundFields{}, nil
@@ -106,9 +106,9 @@ func (b BoundFields) Matches(values func(i int) string) bool {
 // Len returns the number of fields that the selector reads.
 func (b BoundFields) Len() int { return len(b.conditions) }
 
-// EachExact yields the position and value of each field that must have one
-// particular value. The results are suitable for choosing an index; only Matches
-// decides.
+// EachExact yields the position and value of each field that must have one particular
+// value. The results help to find candidates in an index; Matches must still check each
+// candidate.
 func (b BoundFields) EachExact(yield func(field int, value string)) {
 	for i := range b.conditions {
 		if c := &b.conditions[i]; c.exact {
@@ -117,8 +117,8 @@ func (b BoundFields) EachExact(yield func(field int, value string)) {
 	}
 }
 
-// Same reports whether the selector must give the same result for two versions of
-// an object whose unchanged cells are given.
+// Same reports whether the selector certainly gives the same result for two versions of
+// an object, given the cells that are equal in both.
 func (b BoundFields) Same(unchanged api.Cells) bool {
 	for i := range b.conditions {
 		if !unchanged.Has(api.FieldCell(b.conditions[i].field)) {
@@ -131,10 +131,9 @@ func (b BoundFields) Same(unchanged api.Cells) bool {
 // Empty reports whether the selector selects everything.
 func (b BoundFields) Empty() bool { return len(b.conditions) == 0 }
 
-// PinName reconciles a field selector with the object name of the request, which
-// must not be empty (FS10). An empty selector becomes metadata.name=name. Any
-// other selector must require the same name; otherwise PinName returns an
-// [*api.Status] 400.
+// PinName combines a field selector with the object name of the request, which must not
+// be empty (FS10). An empty selector becomes metadata.name=name. Any other selector must
+// require the same name; otherwise PinName returns an [*api.Status] 400.
 func PinName(f Fields, name string) (Fields, error) {
 	if f.Empty() {
 		return Fields{[]fieldTerm{{field: nameField, value: name}}}, nil

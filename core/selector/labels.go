@@ -50,9 +50,9 @@ func FromValidatedSet(set api.Labels) (Labels, error) {
 	return sorted(requirements), nil
 }
 
-// sorted sorts requirements by key and takes ownership of the slice. The sort is
-// stable, so that the first requirement on a key depends only on the text.
-// RequiresExactMatch uses it.
+// sorted sorts requirements by key and takes ownership of the slice. The sort is stable,
+// so that the first requirement on a key depends only on the text. RequiresExactMatch
+// uses that requirement.
 func sorted(requirements []Requirement) Labels {
 	lite.Sort(requirements, func(a, b *Requirement) bool { return a.key < b.key })
 	return Labels{requirements: requirements}
@@ -81,9 +81,10 @@ func (l Labels) String() string {
 	return lite.Join(texts, ",")
 }
 
-// RequiresExactMatch returns the single value that the first requirement on the
-// label allows, if there is one (LS11). The result is suitable for choosing an
-// index; only Matches decides: "a=1,a=2" returns "1" and matches nothing.
+// RequiresExactMatch returns the single value that the first requirement on the label
+// allows, if there is one (LS11). The result helps to find candidates in an index;
+// Matches must still check each candidate. For example, "a=1,a=2" returns "1" but matches
+// no label set.
 func (l Labels) RequiresExactMatch(key string) (value string, ok bool) {
 	for i := range l.requirements {
 		if r := &l.requirements[i]; r.key == key {

@@ -10,8 +10,8 @@ import (
 	"github.com/watchglass/watchglass/core/selector"
 )
 
-// Findings of differential fuzzing against k8s.io/apimachinery v0.37.2. "Differs"
-// marks intended differences; both implementations agree on the rest.
+// This file contains findings of differential fuzzing against k8s.io/apimachinery
+// v0.37.2. "Differs" marks intended differences; both implementations agree on the rest.
 
 // Differs. A set requirement with duplicate values prints each value once (LS10),
 // and `in` with one distinct value is an exact match. The library removes
@@ -26,9 +26,8 @@ func TestDuplicateValuesAreOneValue(t *testing.T) {
 	assert.Equal(t, "b", value)
 }
 
-// Differs. With more than twelve requirements, the library's sort does not
-// preserve the order of requirements on one key; ours does. Both match the same
-// objects.
+// Differs. With more than twelve requirements, the library's sort does not preserve the
+// order of requirements on one key; this package does. Both match the same objects.
 func TestRequirementsOnOneKeyKeepTheirOrder(t *testing.T) {
 	text := strings.Repeat("b=2,a=1,a=3,b!=1,", 8) + "a==2"
 	l := parseLabels(t, text)

@@ -8,8 +8,8 @@ import (
 	"github.com/watchglass/watchglass/core/internal/lite"
 )
 
-// Operator relates a label key to values. Its text is its spelling in a selector,
-// except that a bare key means Exists.
+// Operator relates a label key to values. The text of an Operator is its spelling in a
+// selector, except that Exists is written as the key alone.
 type Operator string
 
 // The operators (LS2). Equals and DoubleEquals differ only in spelling, which the
@@ -34,10 +34,10 @@ type Requirement struct {
 	bound  int64    // the operand of GreaterThan or LessThan
 }
 
-// NewRequirement returns a requirement after the same validation as for text.
-// The key and the values must be valid (LS6, LS7), and the number of values
-// must fit the operator. GreaterThan and LessThan take an integer (LS8). Its
-// error is an [*api.Status] 400. It copies the values.
+// NewRequirement returns a requirement. It validates the arguments as the parser does:
+// the key and the values must be valid (LS6, LS7), and the number of values must fit the
+// operator. GreaterThan and LessThan take an integer (LS8). The error is an [*api.Status]
+// 400. NewRequirement copies the values.
 func NewRequirement(key string, op Operator, values []string) (Requirement, error) {
 	if problem := keyProblem(key); problem != "" {
 		return Requirement{}, api.BadRequest(problem)

@@ -9,8 +9,8 @@ import (
 	"github.com/watchglass/watchglass/core/selector"
 )
 
-// Test cases of apimachinery, under their original names. Lexer cases are checked
-// by their effect on parsing.
+// This file contains test cases of apimachinery under their original names. Lexer cases
+// are checked by their effect on parsing.
 
 func TestUpstreamLabels_SelectorParse(t *testing.T) {
 	assertCanonical(t, map[string]string{
