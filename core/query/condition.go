@@ -11,7 +11,7 @@ type condition struct {
 	operand Operand
 	op      operator
 	negated bool
-	values  []literal // alternatives
+	values  []literal // the condition holds if one of them matches
 }
 
 type operator uint8
@@ -77,7 +77,7 @@ func newLiteral(o *Operand, op operator, source string) (l literal, message stri
 		return l, ""
 	}
 	if n, ok := lite.ParseInt(source); ok && op == equals && (o.kind == api.Date || o.kind == api.Duration) {
-		l.value = api.Value{Kind: o.kind, Int: n} // milliseconds, as in facets
+		l.value = api.Value{Kind: o.kind, Int: n} // facets report times in milliseconds
 		return l, ""
 	}
 	switch o.kind {
@@ -179,7 +179,8 @@ func durationUnit(s string) (millis int64, length int) {
 	return 0, 0
 }
 
-// holds evaluates the condition for a row. A comparison with a missing value is false.
+// holds evaluates the condition for a row. A missing value is neither less nor greater
+// than another value.
 func (c *condition) holds(r Row) bool {
 	v := c.operand.Value(r)
 	switch c.op {
@@ -196,8 +197,9 @@ func (c *condition) holds(r Row) bool {
 	return c.negated
 }
 
-// isTruthy reports whether a condition that is only a name holds for the value of that
-// name. A text is true if it is "true", or a ratio such as 2/2 whose numbers are equal.
+// isTruthy reports whether a condition without an operator, such as "ready", holds for
+// the value. A text is true if it is "true", or a ratio such as 2/2 whose numbers are
+// equal.
 func isTruthy(v api.Value) bool {
 	switch v.Kind {
 	case api.Null:
@@ -303,8 +305,8 @@ func compareInt(a, b int64) int {
 	return 0
 }
 
-// flip returns the first time after now at which the condition changes for a row that
-// does not change, or zero.
+// flip returns the first time after r.Now at which the result of the condition may change
+// although the row does not. It returns zero if there is none.
 func (c *condition) flip(r Row) int64 {
 	if c.operand.kind != api.Date {
 		return 0

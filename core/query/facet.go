@@ -10,8 +10,8 @@ import (
 
 // The limits of facets.
 const (
-	MaxFacets     = 16 // of a query
-	MaxAggregates = 8  // of a facet
+	MaxFacets     = 16 // per query
+	MaxAggregates = 8  // per facet
 )
 
 // The Causes of the errors for too many facets or aggregates.
@@ -71,9 +71,9 @@ func resolveAll(schema *api.Schema, verb string, names []string) ([]Operand, *ap
 	return operands, nil
 }
 
-// Split divides a condition for facets. own[i] contains the parts that only facet i
-// ignores, so that its counts include the values that were not chosen. rest contains all
-// other parts.
+// Split divides a condition into the parts that facets ignore, and the rest. own[i]
+// contains the parts that facet i ignores, so that the facet also counts rows whose
+// values the condition excludes. A facet observes rest and the parts of the other facets.
 func (w Where) Split(facets []Facet) (rest Where, own []Where) {
 	own = make([]Where, len(facets))
 	for _, term := range w.terms {
@@ -87,7 +87,7 @@ func (w Where) Split(facets []Facet) (rest Where, own []Where) {
 }
 
 // facet returns the index of the first facet that ignores the expression, or -1. A facet
-// ignores an expression whose operands are all its own.
+// ignores an expression if all operands of the expression equal the facet's operand.
 func (e *expression) facet(facets []Facet) int {
 	for i := range facets {
 		same := facets[i].ignores

@@ -13,18 +13,18 @@ type Row struct {
 	Envelope wire.Envelope
 	// Cells, if not nil, is the index of the envelope's cells.
 	Cells  *wire.CellIndex
-	Labels api.Labels // with the owner
+	Labels api.Labels // including the owner
 	// Now is the time that ages refer to, in milliseconds since the epoch.
 	Now int64
 }
 
-// Operand is a value that every row of a resource has: its name, its namespace, a
-// column, a field, a label or its owner.
+// Operand identifies a value of each row of a resource: the name, the namespace, a
+// column, a field, a label, the UID or the owner.
 type Operand struct {
 	source source
 	index  int           // index of the column or field
 	label  string        // key of the label
-	cell   api.Cells     // value of the column or field
+	cell   api.Cells     // cell of the column or field
 	kind   api.ValueKind // kind of the column; String for all other operands
 }
 
@@ -71,7 +71,7 @@ func Resolve(schema *api.Schema, name string) (Operand, bool) {
 	}
 	switch {
 	case lite.EqualFold(name, "owner"):
-		return Operand{source: fromLabel, kind: api.String}, true // see api.Labels
+		return Operand{source: fromLabel, kind: api.String}, true // the owner has an empty key; see api.Labels
 	case lite.EqualFold(name, "uid"):
 		return Operand{source: fromUID, kind: api.String}, true
 	}
@@ -91,8 +91,8 @@ func member(name, of string) (key string, ok bool) {
 	return name[len(of)+1 : len(name)-1], true
 }
 
-// annotation finds the column whose path is the annotation. Envelopes contain no
-// other annotations.
+// annotation returns the column whose path selects the annotation. Envelopes contain
+// annotations only as columns.
 func annotation(schema *api.Schema, key string) (Operand, bool) {
 	for i := range schema.Columns {
 		if k, ok := annotationOf(schema.Columns[i].Path); ok && k == key {
@@ -125,7 +125,7 @@ func annotationOf(path string) (key string, ok bool) {
 		case rest[i] == '\\' && i+1 < len(rest):
 			i++
 		case rest[i] == '.':
-			return "", false // a member of the annotations' value
+			return "", false // the path selects a member of the annotation's value
 		}
 		unescaped = append(unescaped, rest[i])
 	}
@@ -182,8 +182,9 @@ func (o *Operand) NeedsLabels() bool { return o.source == fromLabel }
 // Fixed reports whether the value derives from the key and never changes.
 func (o *Operand) Fixed() bool { return o.source <= fromNamespace }
 
-// Same reports whether two versions of an object are known to have the same value,
-// given their equal cells and whether their labels are equal.
+// Same reports whether two versions of an object certainly have the same value. unchanged
+// contains the cells that are equal in both, and sameLabels states whether the labels are
+// equal.
 func (o *Operand) Same(unchanged api.Cells, sameLabels bool) bool {
 	return o.Fixed() || unchanged.Has(o.cell) || sameLabels && o.source == fromLabel
 }
@@ -224,8 +225,8 @@ func closest(name string, candidates []string) string {
 	return best
 }
 
-// distance returns the number of inserted, removed and replaced characters between
-// two names, ignoring ASCII case. It stops at the bound.
+// distance returns the number of inserted, removed and replaced characters between two
+// names, ignoring ASCII case. It returns bound if the lengths alone differ by that much.
 func distance(a, b string, bound int) int {
 	if len(a)-len(b) >= bound || len(b)-len(a) >= bound {
 		return bound

@@ -15,20 +15,21 @@ const (
 	LimitSearchWords = "max-search-words"
 )
 
-// Search is a full-text search. It matches a row if each word is in its name,
-// namespace, labels or text columns, and no excluded word is. ASCII case is ignored.
+// Search is a full-text search. It matches a row if each word occurs in the row's name,
+// namespace, labels or text columns, and no excluded word does. ASCII case is ignored.
 // The zero value matches every row.
 type Search struct {
 	words   []string // in lower case
 	exclude Words    // the excluded ones
 }
 
-// Words is a set of words of a search.
+// Words is a set of words of a search, with one bit per word.
 type Words uint32
 
-// ParseSearch parses a search: words separated by spaces. "-" in front of a word excludes
-// it. Double quotes keep spaces. A quote that is not closed extends to the end of the
-// text, because people see results while they type. A label matches as key=value.
+// ParseSearch parses a search: words separated by spaces. A word with the prefix "-" is
+// excluded. Spaces in double quotes belong to the word. A quote that is not closed
+// extends to the end of the text, because results are shown while the user types. A label
+// is searched as the text key=value.
 func ParseSearch(source string) (Search, *api.Status) {
 	var s Search
 	if len(source) > MaxSearchBytes {
@@ -77,7 +78,8 @@ func lower(c byte) byte {
 // Empty reports whether the search matches every row.
 func (s *Search) Empty() bool { return len(s.words) == 0 }
 
-// InLabels returns the words that labels contain. Callers may cache the result.
+// InLabels returns the words that labels contain. Callers may cache the result by label
+// set.
 func (s *Search) InLabels(labels api.Labels) Words {
 	var found Words
 	var text []byte
@@ -88,8 +90,8 @@ func (s *Search) InLabels(labels api.Labels) Words {
 	return found
 }
 
-// Matches reports whether a row matches whose labels contain the words inLabels. cells is
-// the index of the envelope's cells, or nil.
+// Matches reports whether a row matches. inLabels is the result of InLabels for the
+// labels of the row, and cells is the index of the envelope's cells, or nil.
 func (s *Search) Matches(envelope wire.Envelope, cells *wire.CellIndex, inLabels Words) bool {
 	found := inLabels
 	if found&s.exclude != 0 {
@@ -116,7 +118,7 @@ func (s *Search) Matches(envelope wire.Envelope, cells *wire.CellIndex, inLabels
 // Len returns the number of words.
 func (s *Search) Len() int { return len(s.words) }
 
-// textEnd ends each text of a row's search text.
+// textEnd is the byte after each text in the search text of a row.
 const textEnd = 0xff
 
 // AppendText appends the search text of a row: its name, namespace and text columns, in
@@ -139,7 +141,7 @@ func appendLower(dst []byte, text string) []byte {
 }
 
 // HasText reports whether MatchesText can decide the search. It cannot if a word contains
-// the byte that separates texts.
+// the byte that ends each text.
 func (s *Search) HasText() bool {
 	for _, word := range s.words {
 		if strings.IndexByte(word, textEnd) >= 0 {
@@ -149,8 +151,9 @@ func (s *Search) HasText() bool {
 	return true
 }
 
-// MatchesText is like Matches for a row with this search text. The words in decided are
-// known to be fulfilled: contained, or excluded and not contained.
+// MatchesText is like Matches for a row with the given search text. The words in decided
+// need no check: the row is known to contain them or, if they are excluded, not to
+// contain them.
 func (s *Search) MatchesText(text []byte, inLabels, decided Words) bool {
 	if (inLabels&^decided)&s.exclude != 0 {
 		return false
@@ -165,7 +168,8 @@ func (s *Search) MatchesText(text []byte, inLabels, decided Words) bool {
 }
 
 // Narrows reports whether every row that matches s also matches the other search. decided
-// are the words of s that all rows of the other search fulfill.
+// contains the words of s that are also words of the other search. Rows that match the
+// other search need no check for them.
 func (s *Search) Narrows(other *Search) (decided Words, narrows bool) {
 	for i, theirs := range other.words {
 		excluded := other.exclude>>i&1 == 1

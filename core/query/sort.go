@@ -37,9 +37,10 @@ type Sort struct {
 //	sort = [ key { "," key } ] | "-"
 //	key  = [ "-" ] name [ "lexical" ] [ "nulls" ( "first" | "last" ) ]
 //
-// "-" reverses the order. A name that contains a comma, or ends like an option, is
-// enclosed in double quotes. By default rows without a value come first, and last in
-// reversed order. A date sorts by age, youngest first, and rows without one come last.
+// "-" reverses the order of a key or, alone, of the objects' keys. A name that contains a
+// comma, or ends like an option, is enclosed in double quotes. By default rows without a
+// value come first, and last in reversed order. A date sorts by age: the newest comes
+// first, and rows without a date come last.
 func ParseSort(schema *api.Schema, source string) (Sort, *api.Status) {
 	var sort Sort
 	switch strings.TrimSpace(source) {
@@ -98,7 +99,8 @@ func parseSortKey(schema *api.Schema, part string) (SortKey, *api.Status) {
 	return key, nil
 }
 
-// cutWords removes words from the end of text, ignoring ASCII case.
+// cutWords removes words from the end of text, ignoring ASCII case, and reports whether
+// they were there.
 func cutWords(text, words string) (string, bool) {
 	at := len(text) - len(words)
 	if at < 1 || text[at-1] != ' ' || !lite.EqualFold(text[at:], words) {
@@ -107,8 +109,9 @@ func cutWords(text, words string) (string, bool) {
 	return strings.TrimSpace(text[:at]), true
 }
 
-// Comparable returns the value to compare instead of a value of the operand, and the
-// buffer for the next call. The result may alias the value or the buffer.
+// Comparable returns the value that represents v, a value of the operand, in comparisons.
+// It also returns the buffer for the next call. The result may alias the value or the
+// buffer.
 func (k *SortKey) Comparable(v api.Value, buffer []byte) (api.Value, []byte) {
 	switch {
 	case k.Lexical:

@@ -22,7 +22,7 @@ func Natural(v api.Value, buffer []byte) (api.Value, []byte) {
 	return NaturalText(v, buffer)
 }
 
-// NaturalText is like Natural but does not look for quantities. It suits names.
+// NaturalText is like Natural but does not convert quantities. It is meant for names.
 func NaturalText(v api.Value, buffer []byte) (api.Value, []byte) {
 	if v.Kind != api.String {
 		return v, buffer
@@ -54,16 +54,16 @@ func isNatural(s string) bool {
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// longNumber is the number of digits whose marker is '9'; a second byte then counts
-// the remaining digits.
+// longNumber is the number of digits from which the marker of a number is '9'. A second
+// byte then contains the number of remaining digits.
 const longNumber = 9
 
 // appendNatural appends a text whose byte order is the natural order of s. Numbers in
 // texts compare by value: node-2 precedes node-10, v1.9 precedes v1.10, and 10.0.0.9
 // precedes 10.0.0.10. An IPv6 address becomes its 16 bytes.
 //
-// A number becomes one digit that counts its digits, followed by these digits without
-// leading zeros.
+// A number becomes a marker, which is the number of its digits without leading zeros,
+// followed by those digits.
 func appendNatural(dst []byte, s string) []byte {
 	if address, ok := parseIPv6(s); ok {
 		return append(append(dst, ':'), address[:]...)
@@ -148,9 +148,8 @@ func hexDigit(c byte) int {
 	return -1
 }
 
-// ParseQuantity parses a Kubernetes quantity: a decimal number with an optional
-// sign and suffix. Suffixes are n u m k M G T P E, Ki Mi Gi Ti Pi Ei, and
-// exponents.
+// ParseQuantity parses a Kubernetes quantity: a decimal number with an optional sign and
+// suffix. Suffixes are n u m k M G T P E, Ki Mi Gi Ti Pi Ei, and exponents such as e3.
 func ParseQuantity(s string) (float64, bool) {
 	mantissa, exponent, rest, ok := decimal(s)
 	if !ok {
@@ -172,7 +171,7 @@ func ParseQuantity(s string) (float64, bool) {
 	return 0, false
 }
 
-// maxDigits is the number of decimal digits that fit a uint64.
+// maxDigits is the number of decimal digits that always fit a uint64.
 const maxDigits = 19
 
 // decimal parses the number at the start of s: mantissa * 10^exponent. Digits beyond
@@ -245,7 +244,8 @@ func exponentOf(s string) (power int, ok bool) {
 	return power, true
 }
 
-// scale returns f * 10^power. Up to 2^53 and 10^22 the result is the closest float.
+// scale returns f * 10^power. For integers up to 2^53 and powers up to 22, the result is
+// the closest float64.
 func scale(f float64, power int) float64 {
 	for ; power >= 22; power -= 22 {
 		f *= 1e22

@@ -47,9 +47,9 @@ const (
 //	compare   = "=" | "==" | "===" | "!=" | "~" | "!~" | "<" | "<=" | ">" | ">="
 //
 // Keywords may have any case. Names and values with special characters are enclosed in
-// double or single quotes. "===" compares with the text that groups report for the
-// value, so that it selects exactly the rows of a group. See [Resolve] for names. The error is a 400 with the
-// position, or a 413 that names a limit.
+// double or single quotes. "===" compares with the text that groups report for the value,
+// so that it selects exactly the rows of a group. [Resolve] defines the names. The error
+// is a 400 with the position, or a 413 that names a limit.
 func ParseWhere(schema *api.Schema, source string) (Where, *api.Status) {
 	if len(source) > MaxWhereBytes {
 		return Where{}, api.LimitReached(api.CodeTooLarge, LimitWhereBytes, "the condition is longer than 4096 bytes")
@@ -73,8 +73,8 @@ func ParseWhere(schema *api.Schema, source string) (Where, *api.Status) {
 	return Where{[]expression{e}}, nil
 }
 
-// parser is a recursive-descent parser with one token of lookahead, tok. After an error, the next
-// token is the end.
+// parser is a recursive-descent parser with one token of lookahead, tok. After an error,
+// tok is the end of the text.
 type parser struct {
 	lexer
 	schema     *api.Schema
@@ -95,7 +95,7 @@ func (p *parser) advance() {
 	}
 }
 
-// fail reports the first error. The next token is then the end of the text.
+// fail records the first error, and sets the current token to the end of the text.
 func (p *parser) fail(at int, message string) {
 	if p.problem == nil && p.limit == nil {
 		p.problem = &problem{at, message}
@@ -284,8 +284,8 @@ func (w Where) Operands(visit func(*Operand)) {
 	}
 }
 
-// Flip returns the first time after the row's time at which the age of the row may
-// change the result of the condition. It returns zero if there is none.
+// Flip returns the first time after r.Now at which the ages of the row's dates may change
+// the result of the condition. It returns zero if there is none.
 func (w Where) Flip(r Row) int64 {
 	var next int64
 	for i := range w.terms {
@@ -298,7 +298,8 @@ func (w Where) Flip(r Row) int64 {
 	return next
 }
 
-// Ages reports whether the condition depends on time.
+// Ages reports whether the condition compares ages, so that its result may change with
+// time.
 func (w Where) Ages() bool {
 	ages := false
 	for i := range w.terms {

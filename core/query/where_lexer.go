@@ -24,7 +24,8 @@ type token struct {
 
 func (t token) is(symbol string) bool { return t.kind == symbolToken && t.text == symbol }
 
-// keyword reports whether the token is a word, in any ASCII case.
+// keyword reports whether the token is the given word, in any ASCII case, and not in
+// quotes.
 func (t token) keyword(word string) bool { return t.kind == wordToken && lite.EqualFold(t.text, word) }
 
 // isText reports whether the token is a name or a value.
@@ -37,7 +38,8 @@ func (t token) String() string {
 	return lite.Quote(t.text)
 }
 
-// symbols are the operators and punctuation. A symbol precedes its own prefixes.
+// symbols are the operators and punctuation. A symbol precedes its own prefixes, so that
+// the longest one is found.
 var symbols = [...]string{"===", "==", "=", "!=", "!~", "~", "<=", "<", ">=", ">", "(", ")", ",", "&&", "||", "!"}
 
 func symbolAt(s string) string {

@@ -280,7 +280,7 @@ func TestTimesAreCompared(t *testing.T) {
 	}
 }
 
-// A condition does not change between the times that Flip returns.
+// The result of a condition does not change between the times that Flip returns.
 func TestConditionsWithAgesAnnounceWhenTheyChange(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 1))
 	for range 500 {
@@ -339,7 +339,8 @@ func TestConditionErrorsHaveAPosition(t *testing.T) {
 	}
 }
 
-// The npm package has a type of the operators. Both read this file.
+// The npm package declares a type for the operators. The tests of both packages read this
+// file.
 func TestOperatorsAreThoseOfTheSharedFile(t *testing.T) {
 	data, err := os.ReadFile("../../testdata/query/operators.json")
 	require.NoError(t, err)

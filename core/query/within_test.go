@@ -80,7 +80,7 @@ func TestSearchNarrows(t *testing.T) {
 	}
 }
 
-// A word that contains the separator of texts does not match across two texts.
+// The search text cannot decide a search whose word contains the byte that ends texts.
 func TestSearchWithTheSeparatorHasNoText(t *testing.T) {
 	s, _ := query.ParseSearch("a\xffb")
 	require.False(t, s.HasText())
