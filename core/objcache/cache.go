@@ -34,7 +34,7 @@ type Counters struct {
 	Watches    int // sources opened for one object
 	Covered    int // items served by a collection that is open for other reasons
 	Waiting    int // waiting Gets
-	Ignored    int // released references that did not exist, since the start
+	Ignored    int // releases of references that did not exist, since the start
 }
 
 // Cache is a set of individual objects that are kept up to date as long as they
@@ -58,8 +58,9 @@ func New(cfg Config, up Upstream) *Cache {
 	return &Cache{up: up, maxIdle: max(cfg.MaxIdleMillis, sweepMillis), byID: map[ID]*item{}}
 }
 
-// Add adds a reference. The first one starts loading the object (rule K2). Add
-// never waits. An owner may have several references.
+// Add adds a reference. The first reference starts loading the object (rule K2). Add
+// never waits. An owner may have several references. The error means that the ID is
+// malformed.
 func (c *Cache) Add(id ID, owner string) *api.Status {
 	if status := id.validate(); status != nil {
 		return status
@@ -78,8 +79,8 @@ func (c *Cache) Add(id ID, owner string) *api.Status {
 	return nil
 }
 
-// Remove drops a reference. The last one removes the object (rule K3). If the
-// owner has no reference, Remove only counts the call and returns false.
+// Remove drops a reference. Dropping the last reference removes the object (rule K3). If
+// the owner has no reference, Remove only counts the call and returns false.
 func (c *Cache) Remove(id ID, owner string) bool {
 	it := c.byID[id]
 	if it == nil || !it.refs.remove(owner) {
@@ -95,9 +96,9 @@ func (c *Cache) Remove(id ID, owner string) bool {
 	return true
 }
 
-// Follow keeps the object watched, even if it is not read, until the same number
-// of calls of Unfollow. The caller must hold a reference; dropping the last one
-// also ends Follow.
+// Follow keeps the object watched, even if it is not read, until Unfollow is called as
+// often as Follow. The caller must hold a reference; dropping the last one also ends
+// Follow.
 func (c *Cache) Follow(id ID) {
 	if it := c.byID[id]; it != nil {
 		it.followers++
@@ -127,7 +128,7 @@ func (c *Cache) Get(id ID, done func(*Object, *api.Status)) {
 	it.get(done)
 }
 
-// Look returns the known state of a referenced object.
+// Look returns the known state of an object, or false if the object has no references.
 func (c *Cache) Look(id ID) (Look, bool) {
 	it := c.byID[id]
 	if it == nil {
@@ -167,7 +168,7 @@ func (c *Cache) sweep() {
 	}
 }
 
-// NextTick returns when Tick has work to do, or zero.
+// NextTick returns the time at which Tick has work to do, or zero if there is none.
 func (c *Cache) NextTick() int64 {
 	next := c.sweepAt
 	for _, it := range c.items {

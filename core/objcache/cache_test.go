@@ -292,7 +292,7 @@ func TestK12_NotStoppedOnSlowInitialization(t *testing.T) {
 	require.Empty(t, w.own)
 }
 
-// An object that was never read becomes idle some time after it was loaded. In the
+// An object that was never read becomes idle MaxIdleMillis after it was loaded. In the
 // kubelet, the next sweep removes it.
 func TestK12_NeverReadIsIdleSinceItWasLoaded(t *testing.T) {
 	w := newWorld(t, Config{})

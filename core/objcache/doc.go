@@ -29,27 +29,27 @@
 //
 // # Differences from the kubelet
 //
-// Releasing a reference that its owner does not hold is ignored and counted. In
-// the kubelet it leaves a count of -1, which absorbs a later reference (rule K3).
+// The cache ignores and counts the release of a reference that its owner does not hold.
+// In the kubelet, such a release leaves a count of -1, which cancels a later reference
+// (rule K3).
 //
-// The idle time of an object that was never read starts when it was loaded. In
-// the kubelet the next sweep removes it (rule K12).
+// The idle time of an object that was never read starts when it was loaded. In the
+// kubelet, the next sweep removes such an object (rule K12).
 //
-// The copy of an immutable object is not served forever. An immutable object can
-// be deleted and recreated with different content, and the kubelet then continues
-// to serve the old one (kubernetes/kubernetes#131589). This cache checks a copy
-// with one list when a new owner adds a reference, and at the first Get after
-// MaxIdleMillis without a check. If the check does not finish within the second
-// of a Get, the copy is served. It is probably correct, and its users need it
-// most while the server is unreachable. An open collection that includes the
-// object takes precedence over the copy.
+// The copy of an immutable object is not served forever. An immutable object can be
+// deleted and recreated with different content, and the kubelet then continues to serve
+// the old one (kubernetes/kubernetes#131589). This cache checks a copy with one list when
+// a new owner adds a reference, and at the first Get after MaxIdleMillis without a check.
+// If the check does not finish within the second of a Get, the copy is served. The copy
+// is probably still correct, and its users need it most while the server is unreachable.
+// An open collection that includes the object takes precedence over the copy.
 //
-// A Get fails immediately if its source was rejected, because the object will not
-// arrive.
+// A Get fails immediately if the server has rejected the source, because the object will
+// not arrive.
 //
-// A reference that is released and added again creates a new item (rule K4). The
-// program may nevertheless keep a source open for a while after Close. Such a
-// source is as current as a new list.
+// A reference that is released and added again creates a new item (rule K4). The program
+// may nevertheless keep a source open for a while after Close and reuse it. Such a source
+// is as current as a new list.
 //
 // # Debugging references
 //

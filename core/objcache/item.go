@@ -109,8 +109,8 @@ func (it *item) cover() {
 	}
 }
 
-// checked replaces or drops the copy of an immutable object after its source has
-// loaded. If the object is still immutable, the source is no longer needed.
+// checked replaces or drops the copy of an immutable object after its source has loaded.
+// If the object is still immutable, it is copied again and the source is closed.
 func (it *item) checked() {
 	if it.copy == nil {
 		return
@@ -149,7 +149,7 @@ func (it *item) get(done func(*Object, *api.Status)) {
 	}
 	deadline := it.cache.now + waitMillis
 	if it.copy != nil {
-		deadline = it.startedAt + waitMillis // a check waits only once
+		deadline = it.startedAt + waitMillis // only the Gets in the first second of a check wait
 	}
 	it.waiting = append(it.waiting, waiter{deadline, done})
 	it.settle()
@@ -213,8 +213,8 @@ func (it *item) planSweep() {
 	}
 }
 
-// refused reports whether the object will never arrive, or only after its resource is
-// installed.
+// refused reports whether the object cannot arrive in this state of its source: the
+// source was given up, access is forbidden, or the resource is not installed.
 func refused(s api.State, why *api.Status) bool {
 	absent := s == api.StateConnecting && why != nil && why.Code == api.CodeNotFound
 	return absent || s == api.StateClosed || s == api.StateForbidden
@@ -229,8 +229,8 @@ type Look struct {
 	// Known is false until the object was loaded. While it is false, the fields of an
 	// earlier Look remain valid, and State describes how current they are.
 	Known           bool
-	ResourceVersion api.ResourceVersion // everything up to this version is included
-	Object          *Object             // nil if there is none; valid until the next call
+	ResourceVersion api.ResourceVersion // the object is known as of this version
+	Object          *Object             // nil if the object does not exist; valid until the next call
 }
 
 func (it *item) look() Look {
@@ -244,7 +244,7 @@ func (it *item) look() Look {
 		case l.State == api.StateConnecting && it.minimum.ResourceVersion != 0:
 			l.State = api.StateReconnecting
 		case l.State == api.StateLive:
-			l.State = api.StateSyncing // older than the last known version
+			l.State = api.StateSyncing // the source is older than the last known version
 		}
 		return l
 	}

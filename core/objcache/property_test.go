@@ -10,13 +10,13 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// model is the observable behavior of a cache.
+// model predicts the observable behavior of a cache.
 type model struct {
 	*world
 	rand     *rand.Rand
 	refs     map[ID]map[string]int
 	follows  map[ID]int
-	shown    map[ID]api.ResourceVersion // the newest version an item has served from
+	shown    map[ID]api.ResourceVersion // the newest version that was served, by item
 	read     map[ID]int64
 	asked    []question
 	releases int // releases of references that were not held
@@ -29,9 +29,9 @@ type question struct {
 	answer *answer
 }
 
-// TestAgainstASimpleModel runs random operations on a cache and a model. References
-// equal the acquired ones, and every Get returns a result within a second that the
-// sources justify. Versions never decrease, idle items stop, and no state is left at
+// TestAgainstASimpleModel runs random operations on a cache and a model. The references
+// in the cache equal those in the model. Within a second, every Get returns a result that
+// the sources justify. Versions never decrease, idle items stop, and no state is left at
 // the end.
 func TestAgainstASimpleModel(t *testing.T) {
 	happened := map[string]int{}
@@ -187,8 +187,8 @@ func (m *model) judge(id ID, o *Object) {
 	m.shown[id] = version
 }
 
-// versionOf returns the resourceVersion that a served object reports. The object
-// itself may be older and still current.
+// versionOf returns the version as of which a served object is current. The version of
+// the object itself may be older.
 func (m *model) versionOf(it *item, o *Object) api.ResourceVersion {
 	if it.source != nil && it.loadedAt != 0 {
 		return it.minimum.ResourceVersion

@@ -11,8 +11,8 @@ import (
 // Debug reports whether references are recorded.
 const Debug = true
 
-// record stores when and where each reference was added. Removing one drops the
-// newest record, because references are interchangeable.
+// record stores when and where each reference was added. Removing a reference drops the
+// newest record, because the references of an owner are interchangeable.
 type record struct {
 	taken []taken
 }

@@ -70,7 +70,8 @@ type Holder struct {
 	Taken []string
 }
 
-// Holders returns all owners of references, sorted by item and owner.
+// Holders returns all owners of references. Items are in the order of their creation, and
+// the owners of an item are sorted.
 func (c *Cache) Holders() []Holder {
 	var holders []Holder
 	for _, it := range c.items {

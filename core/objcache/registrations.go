@@ -6,12 +6,12 @@ import "slices"
 // registrant.
 type Registrant struct{ Namespace, Name, UID string }
 
-// Registrations manages references for registrants with versions (rule K14). Each
-// version names all objects that it uses and replaces the references of the
-// previous version.
+// Registrations manages the references of registrants (rule K14). Each version of a
+// registrant names all objects that it uses, and replaces the references of the previous
+// version.
 type Registrations struct {
 	cache *Cache
-	uses  map[Registrant][]ID // by the last version
+	uses  map[Registrant][]ID // the objects that the last version uses
 }
 
 // NewRegistrations returns Registrations that add references to the cache, owned

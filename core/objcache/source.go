@@ -39,7 +39,7 @@ type Object struct {
 	Labels          api.Labels
 	Envelope        wire.Envelope
 	Base            api.Body // the base of a delta body
-	Dictionary      []byte   // of the bodies
+	Dictionary      []byte   // dictionary of Base and of the body
 }
 
 func (o *Object) clone() *Object {
@@ -82,9 +82,9 @@ type Source interface {
 
 // Upstream is the interface that the program implements for the cache.
 type Upstream interface {
-	// Covering returns a loaded source that is open for other reasons and
-	// includes the object if it exists, or nil. If there are several, it prefers
-	// current.
+	// Covering returns a loaded source that is open for other reasons and includes the
+	// object if it exists, or nil. If there are several, it returns the one in "current"
+	// if possible.
 	Covering(id ID, current Source) Source
 	// Open starts a list and watch of this object alone. Its first state must not
 	// be older than minimum.

@@ -38,10 +38,10 @@ type world struct {
 	closed  int
 }
 
-// source is a collection that observes the world on request.
+// source is a collection. Its method see copies the state of the world.
 type source struct {
 	w       *world
-	id      ID // of the object, if the source is for only one
+	id      ID // ID of the object, if the source is for only one
 	objects state
 	version Version
 	loaded  bool
