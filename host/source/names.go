@@ -11,20 +11,20 @@ import (
 type Description struct {
 	api.Resource
 	Kind       string
-	Singular   string // "pod"
+	Singular   string // such as "pod"
 	Namespaced bool
 	ShortNames []string
-	Categories []string // the groups of resources, such as "all", that it belongs to
+	Categories []string // kubectl categories, such as "all"
 }
 
-// Describer is a source that can describe all of its resources in one call. For
-// other sources, Describe uses the schemas.
+// Describer is a source that can describe all of its resources in one call. For other
+// sources, the function [Describe] derives a description from each schema.
 type Describer interface {
 	Describe(ctx context.Context) ([]Description, error)
 }
 
-// Describe describes a resource by its schema. It adds kubectl's names if the
-// resource is in the catalog.
+// Describe returns the description of a resource with the schema s. For well-known
+// resources, it adds kubectl's short names and categories.
 func Describe(s *api.Schema) Description {
 	n := known[s.Resource]
 	return Description{s.Resource, s.Kind, strings.ToLower(s.Kind), s.Namespaced, n.short, n.categories}

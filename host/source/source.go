@@ -9,31 +9,33 @@ import (
 // Source lists and watches resources. It is safe for concurrent use. The connector
 // runs one Stream per resource.
 type Source interface {
-	// Schema describes a resource, or returns a 404 *api.Status that names the
-	// existing ones. Do not modify the shared schema.
+	// Schema returns the schema of a resource, or a 404 *api.Status, which suggests
+	// resources with similar names. Callers share the schema and must not modify it.
 	Schema(ctx context.Context, resource api.Resource) (*api.Schema, error)
 
 	// Resources returns the resources that the source can serve, sorted by name.
 	Resources(ctx context.Context) ([]api.Resource, error)
 
-	// Stream feeds sink until ctx ends or the source fails, and returns the reason.
-	// It never returns nil. All calls to sink come from Stream's goroutine.
+	// Stream passes the state of a resource and its changes to sink until ctx ends or the
+	// source fails. It never returns a nil error. It calls sink only from its own
+	// goroutine.
 	//
-	// If from is zero, it begins with a list: BeginList, Object for every object in
-	// ascending key order, EndList; then changes. Otherwise changes begin right
-	// after from, without a list.
+	// If "from" is zero, Stream begins with a list: BeginList, Object for every object in
+	// ascending key order, and EndList. The changes follow. Otherwise, it sends no list,
+	// and the changes begin right after the version "from".
 	//
 	// A *api.Status 410 means that a compaction removed the changes after the last
-	// delivered revision, or that from is beyond the latest revision. The caller
-	// must list again. A source that may itself lag returns a 504 in the latter
-	// case. Any other error can be retried from the last delivered revision. After
-	// the end of ctx, Stream returns the error of ctx. It returns an error of sink
+	// delivered revision, or that "from" is greater than the latest revision. The caller
+	// must list again. A source that may lag behind the store returns a 504 if "from" is
+	// too large. After any other error, the caller can retry from the last delivered
+	// revision. If ctx has ended, Stream returns ctx.Err(). It returns an error of sink
 	// unchanged. A *SchemaChangedError means that the resource has a new schema.
 	Stream(ctx context.Context, resource api.Resource, from api.ResourceVersion, sink Sink) error
 }
 
 // Identifier is a source that can return the ID of its cluster before a stream starts.
-// Streams pass this ID to Identify, with a suffix for some resources.
+// Streams pass this ID to [Sink.Identify]. They append a suffix for resources that have
+// their own history, such as metrics.
 type Identifier interface {
 	ClusterID(ctx context.Context) (string, error)
 }
@@ -49,46 +51,48 @@ type Prober interface {
 //
 // Byte slices are valid only until the call returns.
 type Sink interface {
-	// Identify is called once, before the other methods. The ID identifies the
-	// history of the revisions, such as an etcd cluster. Equal revisions are only
-	// comparable if the IDs are equal.
+	// Identify is called once, before the other methods. The ID identifies the history of
+	// the revisions, such as an etcd cluster. Revisions are comparable only if their IDs
+	// are equal.
 	Identify(clusterID string) error
-	// BeginList begins a complete state. An incomplete list is discarded.
+	// BeginList begins a list of the complete state. If the stream ends or calls
+	// BeginList again before EndList, the objects of the incomplete list are discarded.
 	BeginList() error
 	// Object delivers one object of the list. rv is the revision of its last change.
 	Object(key api.Key, rv api.ResourceVersion, value []byte) error
-	// EndList completes the list, which is the state as of revision rv. Objects that
-	// were not listed do not exist. EndList counts as progress: rv was the latest
-	// revision when the list was requested, or later.
+	// EndList completes the list, which is the state as of revision rv. Objects that were
+	// not listed do not exist. EndList counts as progress, because rv is at least the
+	// revision that was the latest when the list was requested.
 	EndList(rv api.ResourceVersion) error
 	// Changes delivers all changes of one or more complete revisions, in order. A
 	// revision is never split over two calls.
 	Changes(changes []Change) error
-	// Progress reports that all changes up to and including rv were delivered, and
-	// that the source has just confirmed that no others exist. Changes does not
-	// imply this, because changes may arrive late. Readers of a source that never
-	// calls Progress report stale data. If possible, a source calls it at least
-	// every ten seconds, even if idle.
+	// Progress reports that all changes up to and including rv were delivered, and that
+	// the source has just confirmed that no others exist. A call of Changes does not
+	// imply this, because changes may arrive late. Readers of a source that never calls
+	// Progress report that their data is stale. If possible, a source calls Progress at
+	// least every ten seconds, even if no object changes.
 	Progress(rv api.ResourceVersion) error
-	// Wanted returns a channel that receives periodically while a reader waits for
-	// progress. A source that can request progress does so then, instead of at its
-	// own interval (rule C35). A nil channel never receives. Wanted may be called
-	// from any goroutine.
+	// Wanted returns a channel that delivers a value periodically while a reader waits
+	// for progress. A source that can request progress does so for each value, without
+	// waiting for its own interval (rule C35). The channel may be nil. Wanted may be
+	// called from any goroutine.
 	Wanted() <-chan struct{}
 }
 
-// Change is one change of one object. Value is the new raw JSON, nil for a deletion.
-// An empty value that is not nil is an invalid object. Changes of one transaction
-// share a revision.
+// Change is one change of one object. Value is the new raw JSON, or nil if the object was
+// deleted. An empty value that is not nil is an invalid object. Changes of one
+// transaction have the same ResourceVersion.
 type Change struct {
 	Key             api.Key
 	ResourceVersion api.ResourceVersion
 	Value           []byte
 }
 
-// SchemaChangedError ends a stream whose resource has a new schema, for example
-// after a change of a CustomResourceDefinition. Request the Schema again and relist,
-// because fields and columns of delivered objects may differ.
+// SchemaChangedError reports that a stream ended because its resource has a new schema,
+// for example after an update of its CustomResourceDefinition. Call Schema again and
+// relist, because the fields and columns of objects that were already delivered may
+// differ.
 type SchemaChangedError struct{ Resource api.Resource }
 
 // Error implements error.

@@ -6,16 +6,17 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// Writer changes the objects of a source. Only tests, the simulator and the demo use
-// it. The product never writes.
+// Writer changes the objects of a source. Only tests, the simulator and the demo use it.
+// watchglass itself never writes objects.
 type Writer interface {
-	// Txn applies all writes as one revision, which it returns. If it fails, it applies
-	// none. A key may occur once. Deleting a missing object is not a change.
+	// Txn applies all writes in one revision, and returns that revision. If it fails, it
+	// applies none of them. A key may occur only once. Deleting an object that does not
+	// exist is not a change.
 	Txn(ctx context.Context, writes ...Write) (api.ResourceVersion, error)
 }
 
-// Write puts an object, or deletes it if Value is nil. The writer retains Value, so
-// the caller must not change it afterwards.
+// Write creates or replaces an object, or deletes it if Value is nil. The writer retains
+// Value, so the caller must not modify it after the call.
 type Write struct {
 	Resource api.Resource
 	Key      api.Key

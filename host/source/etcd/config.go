@@ -16,40 +16,41 @@ const (
 	// DefaultPageSize results in pages of a few megabytes for objects of a few
 	// kilobytes.
 	DefaultPageSize = 500
-	// DefaultProgressInterval permits one lost response within the ten seconds in
-	// which readers expect progress.
+	// DefaultProgressInterval tolerates one lost response within the ten seconds in which
+	// readers expect progress.
 	DefaultProgressInterval = 3 * time.Second
-	// DefaultRequestTimeout applies to one page of a list.
+	// DefaultRequestTimeout applies to each request, such as one page of a list.
 	DefaultRequestTimeout = 30 * time.Second
-	// DefaultConnectTimeout is shorter than the time after which readers report
-	// stale data.
+	// DefaultConnectTimeout is shorter than the time without progress after which readers
+	// report stale data.
 	DefaultConnectTimeout = 5 * time.Second
 )
 
-// Config describes the location of the objects in etcd. The zero value is ready to
-// use.
+// Config configures a Source or a Writer. It contains the location of the objects in
+// etcd, and the limits of requests. The zero value is ready to use.
 type Config struct {
 	// Prefix is the common prefix of all keys. Empty means DefaultPrefix.
 	Prefix string
 	// Resources are the served resources. Empty means catalog.All.
 	Resources []api.Schema
-	// Paths contains the paths of resources below Prefix, if they differ from
+	// Paths contains the paths, below Prefix, of the resources whose path is not
 	// "<resource>" (core group) or "<group>/<resource>". Nil means KubernetesPaths.
 	Paths map[api.Resource]string
 	// PageSize is the number of objects per page of a list. Larger pages need more
 	// memory and fewer round trips. Zero means DefaultPageSize.
 	PageSize int
 	// ProgressInterval is the time between requests for progress. Zero means
-	// DefaultProgressInterval. Negative disables them, for gRPC proxies that do not
-	// respond to them. Progress then arrives at etcd's own interval, by default
-	// every ten minutes, and a dead connection is not detected.
+	// DefaultProgressInterval. A negative interval disables these requests, for gRPC
+	// proxies that do not respond to them. Progress then arrives at etcd's own interval,
+	// by default every ten minutes, and a dead connection is not detected.
 	ProgressInterval time.Duration
-	// RequestTimeout limits one request of a list. Zero means DefaultRequestTimeout.
+	// RequestTimeout limits each request, such as one page of a list. Zero means
+	// DefaultRequestTimeout.
 	RequestTimeout time.Duration
-	// ConnectTimeout limits how long a request may have no connection to etcd,
-	// whether it never existed or was lost. Zero means DefaultConnectTimeout.
+	// ConnectTimeout limits how long a request waits for a connection to etcd, before it
+	// is sent or after the connection was lost. Zero means DefaultConnectTimeout.
 	ConnectTimeout time.Duration
-	// Logger receives skipped keys. Nil means slog.Default.
+	// Logger receives a warning about each key that is skipped. Nil means slog.Default.
 	Logger *slog.Logger
 }
 

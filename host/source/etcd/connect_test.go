@@ -12,8 +12,8 @@ import (
 	"github.com/watchglass/watchglass/host/source/etcd"
 )
 
-// through returns a source and a client that reach etcd through a listener, which can
-// become unavailable. The request timeout of the source exceeds the length of any test.
+// through returns a source and its client, which reach etcd through hole. The request
+// timeout is longer than any test.
 func through(t *testing.T, hole *blackhole) (*etcd.Source, *clientv3.Client) {
 	client, err := clientv3.New(clientv3.Config{Endpoints: []string{hole.Addr().String()}, Logger: zap.NewNop()})
 	require.NoError(t, err)
@@ -27,8 +27,8 @@ func through(t *testing.T, hole *blackhole) (*etcd.Source, *clientv3.Client) {
 
 const cannotConnect = "cannot connect: check that etcd listens on this address, and whether it requires TLS"
 
-// A waiting list receives the error of an unreachable etcd without waiting for the
-// request timeout of half a minute.
+// If etcd is unreachable, a list fails soon, instead of after the request timeout, which
+// is half a minute by default.
 func TestUnreachableServerIsReportedBeforeRequestTimeout(t *testing.T) {
 	hole := newBlackhole(t)
 	hole.close()

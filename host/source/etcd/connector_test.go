@@ -26,9 +26,9 @@ import (
 
 var pods = api.Resource{Version: "v1", Name: "pods"}
 
-// An etcd that is restored from a copy of its data directory keeps its identity and
-// reverts to older revisions. A watch of the Kubernetes API from a revision of the
-// lost history ends with 410, whether it was opened before or after the restore.
+// An etcd that is restored from a copy of its data directory keeps its cluster ID and
+// reverts to older revisions. A watch of the Kubernetes API from a revision of the lost
+// history ends with 410, whether it was opened before or after the restore.
 func TestWatchesOfARestoredEtcdEndWith410(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
@@ -103,8 +103,8 @@ func requireExpired(t *testing.T, ctx context.Context, w kubeapi.Watch) {
 	require.ErrorIs(t, err, api.Expired(""))
 }
 
-// While etcd is stopped, the connector serves its state as stale. When etcd is back,
-// the open watch continues and the collection is current.
+// While etcd is stopped, the connector serves its state as stale. When etcd is back, the
+// open watch continues and the collection becomes current again.
 func TestConnectorContinuesAfterAnEtcdOutage(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
@@ -134,7 +134,8 @@ func TestConnectorContinuesAfterAnEtcdOutage(t *testing.T) {
 	require.NoError(t, source.Ready(ctx))
 }
 
-// untilReason waits until the only collection has a reason for being stale.
+// untilReason waits until wanted accepts the reason why the only collection is stale. The
+// reason is empty if the collection is current.
 func untilReason(t *testing.T, ctx context.Context, c *connector.Connector, wanted func(reason string) bool) {
 	t.Helper()
 	for {

@@ -9,13 +9,13 @@ import (
 )
 
 // Credentials returns credentials for clientv3.Config.DialOptions that call current for
-// each new connection, so that certificates can be replaced. The CA can be replaced as
-// well. The callbacks of a tls.Config do not permit that in a client.
+// each new connection. The client certificate and the CA can therefore be replaced at any
+// time. The callbacks of a tls.Config cannot replace the CA of a client.
 func Credentials(current func() *tls.Config) credentials.TransportCredentials {
 	return &renewable{current: current}
 }
 
-// renewable implements credentials.TransportCredentials.
+// renewable implements the credentials that Credentials returns.
 type renewable struct {
 	current func() *tls.Config
 }

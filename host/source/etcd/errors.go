@@ -11,8 +11,8 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// explain converts errors of etcd's client to errors of the contract, with a text
-// for the operator. After the end of ctx, it returns the error of ctx.
+// explain converts an error of etcd's client to one that source.Source specifies, with
+// advice for the operator. If ctx has ended, it returns ctx.Err().
 func (st *stream) explain(ctx context.Context, doing string, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -31,8 +31,8 @@ func (st *stream) explain(ctx context.Context, doing string, err error) error {
 	return fmt.Errorf("%s: %w", st.about(doing), err)
 }
 
-// is reports whether an error is the target. It also compares texts, because etcd sends
-// the reason of a canceled watch as text.
+// is reports whether err is target or contains its text. etcd sends the reason of a
+// canceled watch only as text.
 func is(err, target error) bool {
 	return errors.Is(err, target) || strings.Contains(err.Error(), target.Error())
 }

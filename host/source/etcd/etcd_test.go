@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// fresh returns a configuration with a unique prefix.
+// fresh returns a configuration with a unique prefix, so that tests do not share keys.
 func fresh() etcd.Config {
 	return etcd.Config{
 		Prefix:           fmt.Sprintf("/test-%d", prefixes.Add(1)),
@@ -72,7 +72,7 @@ func put(t *testing.T, key, value string) api.ResourceVersion {
 	return api.ResourceVersion(resp.Header.Revision)
 }
 
-// The suite checks that the source keeps the rules E2, E3, E5, E7, E8, E9, E11, E13,
+// The suite checks that the source follows the rules E2, E3, E5, E7, E8, E9, E11, E13,
 // E17, E19, E23, E25 and E28.
 func TestContract(t *testing.T) {
 	sourcetest.Run(t, func(t *testing.T) sourcetest.Harness {
@@ -123,7 +123,7 @@ func (s *sink) Progress(rv api.ResourceVersion) error {
 	return s.progress(rv)
 }
 
-// await waits for an event while a stream runs.
+// await waits until event is closed. It fails the test if the stream ends first.
 func await(t *testing.T, event <-chan struct{}, done <-chan error) {
 	t.Helper()
 	select {
@@ -181,7 +181,8 @@ func TestE19_CompactionOvertakesASlowStream(t *testing.T) {
 	assert.Less(t, seen.Load(), int64(writes), "the stream was not buffered without limit")
 }
 
-// The prefix of a resource ends with a slash, for any path (rule E1).
+// A stream does not read the keys of another resource whose name begins with the name of
+// its own (rule E1).
 func TestPrefixIsolation(t *testing.T) {
 	config := fresh()
 	src, _ := open(t, config)
@@ -387,7 +388,7 @@ func TestC35_WantedProgressIsRequestedImmediately(t *testing.T) {
 			return nil
 		}})
 	}()
-	<-reached // it requests progress by itself at first
+	<-reached // shortly after its start, the stream requests progress by itself
 	for range 20 {
 		rv := put(t, config.Prefix+"-elsewhere", "x")
 		for at := api.ResourceVersion(0); at < rv; {

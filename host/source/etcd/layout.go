@@ -7,9 +7,9 @@ import (
 	"github.com/watchglass/watchglass/core/catalog"
 )
 
-// KubernetesPaths returns the paths of kube-apiserver's built-in resources. Most of
-// them consist of the resource's name without the group. A few are historical names.
-// Newer groups use the group as a prefix, as custom resources do.
+// KubernetesPaths returns the paths of kube-apiserver's built-in resources. Most paths
+// are the resource's name without the group. A few are historical names. In newer groups,
+// the group precedes the name, as for custom resources.
 func KubernetesPaths() map[api.Resource]string {
 	paths := map[api.Resource]string{
 		{Version: "v1", Name: "nodes"}:                                 "minions",
@@ -27,7 +27,7 @@ func KubernetesPaths() map[api.Resource]string {
 	return paths
 }
 
-// keyspace contains the keys of one resource.
+// keyspace is the range of etcd keys of one resource.
 type keyspace struct {
 	prefix     string // ends with a slash, so that "pods" does not include "pods2"
 	namespaced bool
@@ -45,8 +45,8 @@ func (c *Config) keyspace(resource api.Resource) (keyspace, error) {
 	return keyspace{prefix: c.Prefix + "/" + path + "/", namespaced: schema.Namespaced}, nil
 }
 
-// key parses an etcd key. It returns false if the key does not have the form of the
-// resource: "namespace/name", or "name" if it is cluster-scoped.
+// key returns the object key that an etcd key contains, and reports whether the etcd key
+// has the form of the resource: "namespace/name", or "name" if it is cluster-scoped.
 func (s keyspace) key(raw []byte) (key api.Key, ok bool) {
 	rest, ok := strings.CutPrefix(string(raw), s.prefix)
 	if !ok {

@@ -43,7 +43,8 @@ func (st *stream) list(ctx context.Context) error {
 	return st.sink.EndList(st.at)
 }
 
-// page reads the keys of the resource from start on. Revision zero means the newest.
+// page reads one page of the resource's keys, beginning at start. Revision zero means the
+// latest.
 func (st *stream) page(ctx context.Context, start string, revision int64) (*clientv3.GetResponse, error) {
 	return st.get(ctx, "list", start,
 		clientv3.WithRange(clientv3.GetPrefixRangeEnd(st.keyspace.prefix)),

@@ -10,9 +10,9 @@ import (
 
 var errCannotConnect = errors.New("cannot connect: check that etcd listens on this address, and whether it requires TLS")
 
-// request reads keys. It takes at most RequestTimeout, and fails after
-// ConnectTimeout without a connection, because etcd's client would wait longer for
-// one.
+// request reads keys. It fails after RequestTimeout, or after ConnectTimeout without a
+// connection. Without the latter limit, etcd's client would wait for a connection until
+// RequestTimeout.
 func (s *Source) request(ctx context.Context, key string, opts ...clientv3.OpOption) (*clientv3.GetResponse, error) {
 	bounded, cancel := context.WithTimeout(ctx, s.config.RequestTimeout)
 	defer cancel()
@@ -40,8 +40,8 @@ func (s *Source) unanswered(ctx context.Context, when string) error {
 	return errors.New("no response " + when)
 }
 
-// watchConnection calls giveUp after ConnectTimeout without a connection. It returns
-// then, or when ctx ends.
+// watchConnection calls giveUp after ConnectTimeout without a connection. It returns when
+// ctx ends, which giveUp causes.
 func (s *Source) watchConnection(ctx context.Context, giveUp context.CancelCauseFunc) {
 	connection := s.client.ActiveConnection()
 	for ctx.Err() == nil {
@@ -55,8 +55,8 @@ func (s *Source) watchConnection(ctx context.Context, giveUp context.CancelCause
 	}
 }
 
-// connects waits for a connection, for ConnectTimeout at most, and reports whether
-// there is one.
+// connects waits at most ConnectTimeout for a connection, and reports whether there is
+// one.
 func (s *Source) connects(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, s.config.ConnectTimeout)
 	defer cancel()

@@ -14,8 +14,8 @@ import (
 	"github.com/watchglass/watchglass/host/source/etcd"
 )
 
-// blackhole forwards connections to etcd until it is set to drop all data, like a
-// network that loses packets.
+// blackhole forwards connections to etcd until it is set to drop all data, like a network
+// that loses all packets.
 type blackhole struct {
 	net.Listener
 	mu     sync.Mutex
@@ -97,12 +97,12 @@ func TestASilentConnectionEndsTheStream(t *testing.T) {
 	}})
 	require.ErrorContains(t, err, "no response to requests for progress within "+(4*config.ProgressInterval).String())
 
-	hole.swallow() // a slow etcd may have been silent for long enough before it reported progress
+	hole.swallow() // the stream may have ended without a call of progress, if etcd was slow
 	_, err = src.ClusterID(t.Context())
 	require.EqualError(t, err, "etcd "+hole.Addr().String()+": no response within 1s")
 }
 
-// The time that a sink takes does not count as silence of etcd.
+// The time that a sink spends in a call does not count as silence of etcd.
 func TestSlowSinkDoesNotCountAsSilence(t *testing.T) {
 	config := fresh()
 	config.ProgressInterval = 200 * time.Millisecond

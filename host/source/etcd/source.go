@@ -30,9 +30,9 @@ var (
 
 // New returns a source that reads with client. The caller closes the client after all
 // Streams have ended. Give the client keep-alive settings
-// (clientv3.Config.DialKeepAliveTime) so that it leaves a dead member soon. Give it
-// grpc.WithConnectParams with a low MaxDelay so that it soon notices a member that is
-// back.
+// (clientv3.Config.DialKeepAliveTime) so that it soon disconnects from a dead member.
+// Give it grpc.WithConnectParams with a low MaxDelay so that it soon reconnects to a
+// member that is back.
 func New(client *clientv3.Client, config Config) (*Source, error) {
 	config, err := config.withDefaults()
 	if err != nil {
@@ -63,7 +63,8 @@ func (s *Source) ClusterID(ctx context.Context) (string, error) {
 	return identity(resp), nil
 }
 
-// Ready performs a quorum read, as lists do.
+// Ready implements source.Prober. It performs a linearizable read, as lists do, so it
+// fails if etcd has no quorum.
 func (s *Source) Ready(ctx context.Context) error {
 	_, err := s.request(ctx, s.config.Prefix, clientv3.WithPrefix(), clientv3.WithKeysOnly(), clientv3.WithLimit(1))
 	if errors.Is(err, context.DeadlineExceeded) {
@@ -77,9 +78,9 @@ func (s *Source) Ready(ctx context.Context) error {
 
 func (s *Source) name() string { return "etcd " + strings.Join(s.client.Endpoints(), ",") }
 
-// identity returns the ID of the cluster. etcd derived it from the initial cluster
-// token and the URLs of the members. After a restore from a backup it differs only
-// if one of these does.
+// identity returns the ID of the cluster. etcd derives the ID from the initial cluster
+// token and the URLs of the members. After a restore from a backup, the ID differs only
+// if the token or a URL differs.
 func identity(resp *clientv3.GetResponse) string {
 	return "etcd-" + strconv.FormatUint(resp.Header.ClusterId, 16)
 }
@@ -102,7 +103,7 @@ func (s *Source) Stream(ctx context.Context, resource api.Resource, from api.Res
 	return st.watch(ctx)
 }
 
-// stream is one running Stream.
+// stream is the state of one call of Stream.
 type stream struct {
 	*Source
 	keyspace keyspace
@@ -110,7 +111,8 @@ type stream struct {
 	at       api.ResourceVersion // everything up to this version was delivered
 }
 
-// strangeKeys logs each key that belongs to no object once.
+// strangeKeys logs the keys that do not have the form of an object's key, each of them
+// once.
 type strangeKeys struct {
 	logger *slog.Logger
 	mu     sync.Mutex

@@ -18,11 +18,11 @@ import (
 )
 
 const (
-	// maxUnanswered is the number of requests for progress without a response from
-	// etcd after which the stream ends.
+	// maxUnanswered is the number of consecutive requests for progress that etcd may
+	// leave unanswered before the stream ends.
 	maxUnanswered = 3
-	// firstRequestDelay is the approximate time that etcd needs to bring a new watch up to
-	// date.
+	// firstRequestDelay is the time between the creation of a watch and the first request
+	// for progress. etcd needs about that time to bring a new watch up to date.
 	firstRequestDelay = 100 * time.Millisecond
 )
 
@@ -69,7 +69,7 @@ func causeOr(ctx context.Context, err error) error {
 
 // createRequest returns the request for a watch from the last delivered revision, not the
 // one after it. On an idle cluster the next revision does not exist yet, and etcd reports
-// no progress on a watch of a future revision (rule E28). The method changes drops the
+// no progress on a watch of a future revision (rule E28). stream.changes drops the
 // repeated revision.
 func (st *stream) createRequest() *pb.WatchRequest {
 	return &pb.WatchRequest{RequestUnion: &pb.WatchRequest_CreateRequest{CreateRequest: &pb.WatchCreateRequest{
@@ -98,8 +98,8 @@ func (st *stream) handle(ctx context.Context, resp *pb.WatchResponse) error {
 	return nil
 }
 
-// progress reports progress to the sink. It ignores older revisions, because the members
-// of a cluster differ in their progress.
+// progress reports progress to the sink. It ignores a revision before the last delivered
+// one, which a member that lags may report.
 func (st *stream) progress(rv api.ResourceVersion) error {
 	if rv < st.at {
 		return nil
@@ -132,13 +132,13 @@ func (st *stream) changes(events []*mvccpb.Event) []source.Change {
 	return changes
 }
 
-// asker requests progress, and ends the stream if etcd does not respond. receive
-// runs on the stream's goroutine, run on a separate one.
+// asker requests progress, and ends the stream if etcd does not respond. The stream's
+// goroutine calls receive. A separate goroutine runs run.
 type asker struct {
 	remote  grpc.BidiStreamingClient[pb.WatchRequest, pb.WatchResponse]
 	cancel  context.CancelCauseFunc
 	created chan struct{}             // closed when the watch exists
-	wanted  <-chan struct{}           // a reader waits for progress
+	wanted  <-chan struct{}           // delivers values while a reader waits for progress
 	waiting atomic.Pointer[time.Time] // start of the wait for a response; nil while the sink works
 }
 
@@ -149,10 +149,11 @@ func (a *asker) receive() (*pb.WatchResponse, error) {
 	return a.remote.Recv()
 }
 
-// run requests progress a short time after the watch exists, because etcd does not respond
-// while the watch catches up. It then requests progress at increasing intervals up to the
-// given one, and whenever a reader wants it. It sends no request before the watch exists:
-// the response would overtake events that the server holds back until then.
+// run requests progress a short time after the watch exists, because etcd does not
+// respond while the watch catches up. It then requests progress at increasing intervals
+// up to the given one, and whenever a reader waits for progress. It sends no request
+// before the watch exists: the response would overtake events that the server holds back
+// until then.
 func (a *asker) run(ctx context.Context, interval time.Duration) {
 	delay, silence := min(firstRequestDelay, interval), (maxUnanswered+1)*interval
 	timer := time.NewTimer(interval)

@@ -10,8 +10,8 @@ import (
 	"github.com/watchglass/watchglass/host/source"
 )
 
-// Writer writes objects to the location that a Source of the same Config reads. It
-// is for tests, the simulator and the demo, and is safe for concurrent use.
+// Writer writes objects to the location that a Source with the same Config reads. It is
+// for tests, the simulator and the demo, and is safe for concurrent use.
 type Writer struct {
 	client *clientv3.Client
 	config Config

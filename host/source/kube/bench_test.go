@@ -69,7 +69,8 @@ func (*counter) Progress(api.ResourceVersion) error                { return nil 
 func (*counter) Wanted() <-chan struct{}                           { return nil }
 func (c *counter) Changes(changes []source.Change) error           { c.received <- len(changes); return nil }
 
-// watchOf serves a watch with the given events, and the preceding requests of a source.
+// watchOf responds to a watch with the given events, and to the requests that a source
+// sends before it.
 type watchOf struct{ events *io.PipeReader }
 
 // RoundTrip implements http.RoundTripper.

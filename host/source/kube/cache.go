@@ -5,9 +5,10 @@ import (
 	"time"
 )
 
-// cache holds a limited number of values, each until its expiry. Values that are
-// added later are expected to expire later. The oldest are evicted first, and each
-// call removes expired ones. It is not safe for concurrent use.
+// cache stores a limited number of values, each until it expires. If the cache is full,
+// put evicts the value that was added first. Each call removes expired values, in the
+// order in which they were added, so values that are added later should expire later. It
+// is not safe for concurrent use.
 type cache[K comparable, V any] struct {
 	capacity int
 	entries  map[K]*list.Element // of entry[K, V]

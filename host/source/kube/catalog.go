@@ -22,7 +22,7 @@ import (
 	"github.com/watchglass/watchglass/host/source"
 )
 
-// resource is a resource that the server lists and watches.
+// resource is a resource of the server that the source can stream.
 type resource struct {
 	api.Resource
 	Kind       string
@@ -31,8 +31,8 @@ type resource struct {
 	described  source.Description
 }
 
-// directory contains the server's resources. It is requested again when it is old or
-// incomplete.
+// directory caches the server's resources. It requests them again when they are older
+// than DiscoveryTTL, or when a resource is missing.
 type directory struct {
 	source *Source
 
@@ -41,7 +41,8 @@ type directory struct {
 	asked time.Time
 	// misses limits the discoveries that missing resources cause.
 	misses *rate.Limiter
-	// definitions are the last known definitions of custom resources in use.
+	// definitions contains the last definition of each custom resource whose schema was
+	// requested.
 	definitions map[api.Resource]*definition
 }
 
@@ -61,16 +62,16 @@ func (c *directory) find(ctx context.Context, name api.Resource) (*resource, err
 	return nil, catalog.NotServed(name, "by kube-apiserver "+c.source.base.Host+", or cannot be watched", names)
 }
 
-// These constants limit the discoveries that missing resources cause. Beyond them, a 404
-// reflects the last discovery, so that clients that request unknown resources neither
-// flood the server nor wait.
+// These constants limit the discoveries that missing resources cause. Above the limit,
+// the last discovery is used and missing resources are a 404, so that clients that
+// request unknown resources neither flood the server nor wait.
 const (
 	missesPerSecond = 1
 	missesAtOnce    = 10
 )
 
-// resources returns all resources, sorted by name. If none of them is wanted, it
-// requests them again within the limits, because the wanted resource may be new.
+// resources returns all resources, sorted by name. If "wanted" accepts none of them, it
+// requests them again, within the limits above, because the missing resource may be new.
 func (c *directory) resources(ctx context.Context, wanted func(*resource) bool) ([]*resource, error) {
 	began := time.Now()
 	c.mu.Lock()
@@ -88,8 +89,8 @@ func (c *directory) resources(ctx context.Context, wanted func(*resource) bool) 
 	return all, nil
 }
 
-// discover requests the resources. A group that fails, such as an aggregated one
-// whose server is down, does not hide the others.
+// discover requests the resources from the server. If a group fails, such as an
+// aggregated one whose server is down, it returns the resources of the other groups.
 func (c *directory) discover(ctx context.Context) ([]*resource, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.source.config.RequestTimeout,
 		fmt.Errorf("no response within %v", c.source.config.RequestTimeout))
@@ -136,8 +137,8 @@ func (s *Source) reads(r *resource, listed *metav1.APIResource) bool {
 	return slices.Contains(listed.Verbs, "watch")
 }
 
-// toResource converts a resource of discovery. It returns nil for resources that cannot
-// be listed, such as subresources and reviews.
+// toResource converts a resource from the discovery format. It returns nil for resources
+// that cannot be listed, such as subresources and reviews.
 func toResource(groupVersion string, r *metav1.APIResource) *resource {
 	if strings.Contains(r.Name, "/") || !slices.Contains(r.Verbs, "list") {
 		return nil
@@ -146,7 +147,7 @@ func toResource(groupVersion string, r *metav1.APIResource) *resource {
 	if !found {
 		group, version = "", groupVersion
 	}
-	singular := cmp.Or(r.SingularName, strings.ToLower(r.Kind)) // as kubectl does
+	singular := cmp.Or(r.SingularName, strings.ToLower(r.Kind)) // kubectl uses the same default
 	names := append([]string{r.Name, singular}, r.ShortNames...)
 	name := api.Resource{Group: group, Version: version, Name: r.Name}
 	return &resource{
@@ -203,10 +204,10 @@ func (s *Source) Schema(ctx context.Context, name api.Resource) (*api.Schema, er
 	return d.schema(r), nil
 }
 
-// Resolve finds a resource by any name that kubectl accepts: plural, singular or
-// short. A group may follow after a dot ("deploy.apps"), with an optional version
-// between them ("deployments.v1.apps"). It prefers the core group, then groups by
-// name, and the most stable version.
+// Resolve finds a resource by any name that kubectl accepts: plural, singular or short. A
+// group may follow after a dot ("deploy.apps"), with an optional version between them
+// ("deployments.v1.apps"). If several resources match, it prefers the core group, then
+// the first group by name, and the most stable version.
 func (s *Source) Resolve(ctx context.Context, text string) (api.Resource, error) {
 	if r, err := api.ParseResource(text); err == nil {
 		return r, nil

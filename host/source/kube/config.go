@@ -12,7 +12,7 @@ import (
 const (
 	// DefaultPageSize is the page size of client-go (rule R2).
 	DefaultPageSize = 500
-	// DefaultWatchTimeout leads to progress within ten seconds.
+	// DefaultWatchTimeout makes a stream report progress at least every ten seconds.
 	DefaultWatchTimeout = 9 * time.Second
 	// DefaultRequestTimeout applies to requests other than lists and watches.
 	DefaultRequestTimeout = 15 * time.Second
@@ -30,24 +30,25 @@ type Config struct {
 	REST *rest.Config
 	// PageSize is the number of objects per page of a classic list.
 	PageSize int
-	// PagedLists disables watch lists, for servers that support them but should not
-	// receive them.
+	// PagedLists makes streams list in pages even if the server supports watch lists
+	// (watches with initial events).
 	PagedLists bool
-	// WatchTimeout is the duration of one watch, in whole seconds of at least four.
-	// It determines the interval of progress.
+	// WatchTimeout is the duration of one watch, which must be at least four seconds. It
+	// is rounded down to whole seconds. Progress is reported about once per watch.
 	WatchTimeout time.Duration
 	// RequestTimeout limits requests other than lists and watches.
 	RequestTimeout time.Duration
-	// Patience limits the time that a server may take to send the next part of a
-	// list or the end of a watch.
+	// Patience limits the wait for the next bytes of a list, and for the end of a watch
+	// after WatchTimeout.
 	Patience time.Duration
 	// DiscoveryTTL is how long discovery results are cached.
 	DiscoveryTTL time.Duration
-	// MetricsInterval is the mean time between two lists of a resource of
-	// metrics.k8s.io, which cannot be watched. Such a resource is listed only while it
-	// is streamed. A negative interval disables these resources.
+	// MetricsInterval is the mean time between two lists of a resource of metrics.k8s.io,
+	// which cannot be watched. Such a resource is listed only while a stream of it runs.
+	// A negative interval disables these resources.
 	MetricsInterval time.Duration
-	// Logger receives skipped objects and resources. Nil means slog.Default.
+	// Logger receives warnings, for example about objects and columns that are skipped.
+	// Nil means slog.Default.
 	Logger *slog.Logger
 }
 

@@ -10,15 +10,16 @@ import (
 	"github.com/watchglass/watchglass/core/objectjson"
 )
 
-// definition contains the relevant part of a CustomResourceDefinition for one
-// version. The zero value is used for other resources.
+// definition contains the parts of a CustomResourceDefinition that the schema of one
+// version needs. The zero value means that no CustomResourceDefinition exists or can be
+// read.
 type definition struct {
-	generation int64 // changes with every update
+	generation int64 // of the CustomResourceDefinition, which changes with its spec
 	fields     []string
 	columns    []api.Column
 }
 
-// crd contains the used members of a CustomResourceDefinition.
+// crd is the part of a CustomResourceDefinition that the source decodes.
 type crd struct {
 	Metadata struct{ Generation int64 }
 	Spec     struct {
@@ -33,7 +34,8 @@ type crd struct {
 	}
 }
 
-// define reads the definition of a custom resource and caches it.
+// define reads the definition of a custom resource and caches it, so that changed can
+// compare it later.
 func (c *directory) define(ctx context.Context, r *resource) (*definition, error) {
 	d, err := c.read(ctx, r)
 	if err != nil {
@@ -63,7 +65,7 @@ func (c *directory) changed(ctx context.Context, r *resource) (bool, error) {
 
 func (c *directory) read(ctx context.Context, r *resource) (*definition, error) {
 	if !strings.Contains(r.Group, ".") {
-		return &definition{}, nil // the groups of custom resources are domains
+		return &definition{}, nil // the groups of custom resources are domain names
 	}
 	var found crd
 	err := c.source.getJSON(ctx, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/"+r.Name+"."+r.Group, &found)
@@ -81,8 +83,8 @@ func (c *directory) read(ctx context.Context, r *resource) (*definition, error) 
 	return c.translate(r, &found), nil
 }
 
-// translate converts the supported parts of a definition. It omits a column with an
-// unsupported path, instead of failing for the resource.
+// translate converts the supported parts of a definition. It omits columns with
+// unsupported paths, instead of failing.
 func (c *directory) translate(r *resource, found *crd) *definition {
 	d := &definition{generation: found.Metadata.Generation}
 	for _, v := range found.Spec.Versions {
@@ -105,7 +107,7 @@ func (c *directory) translate(r *resource, found *crd) *definition {
 	return d
 }
 
-// schema returns the schema for readers.
+// schema returns the schema of a resource with this definition.
 func (d *definition) schema(r *resource) *api.Schema {
 	s := &api.Schema{Resource: r.Resource, Kind: r.Kind, Namespaced: r.namespaced, Fields: []string{"metadata.name"}}
 	if r.namespaced {
@@ -113,7 +115,7 @@ func (d *definition) schema(r *resource) *api.Schema {
 	}
 	s.Fields = append(s.Fields, d.fields...)
 	s.Columns = append(s.Columns, d.columns...)
-	if len(d.columns) == 0 { // as kube-apiserver does
+	if len(d.columns) == 0 { // kube-apiserver adds the same column
 		s.Columns = append(s.Columns, api.Column{Name: "Age", Kind: api.Date, Path: ".metadata.creationTimestamp"})
 	}
 	return s

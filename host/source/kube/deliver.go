@@ -8,10 +8,12 @@ import (
 	"github.com/watchglass/watchglass/host/source"
 )
 
-// maxBatch is the maximum number of changes that the sink receives in one call.
+// maxBatch is the number of pending changes at which a stream passes them to the sink. A
+// call may contain more, because a revision is not split.
 const maxBatch = 100
 
-// maxReusedValues is the largest buffer of values that a stream reuses, in bytes.
+// maxReusedValues is the capacity, in bytes, of the largest buffer of values that a
+// stream reuses.
 const maxReusedValues = 1 << 20
 
 // memory is the state of a resource that outlives its streams.
@@ -39,7 +41,8 @@ func (st *stream) newestDelivered() api.ResourceVersion {
 	return st.memory.newest
 }
 
-// advance records the delivered version, and the client's findings about the server.
+// advance records that versions up to rv were delivered, and what the client has learned
+// about the server. Later streams of the resource use both.
 func (st *stream) advance(rv api.ResourceVersion) {
 	learned := st.client.Memory()
 	st.mu.Lock()
@@ -54,8 +57,8 @@ func (st *stream) advance(rv api.ResourceVersion) {
 	}
 }
 
-// note records the first error of a call, such as one of the sink, which Stream returns
-// unchanged.
+// note returns err, and records it if it is the first error of the stream. Stream returns
+// the recorded error unchanged.
 func (st *stream) note(err error) error {
 	if st.err == nil {
 		st.err = err
@@ -63,7 +66,8 @@ func (st *stream) note(err error) error {
 	return err
 }
 
-// Describe implements kubewatch.Handler. The catalog describes the resources.
+// Describe implements kubewatch.Handler. It accepts any schema, because readers receive
+// the one that Source.Schema returns.
 func (st *stream) Describe(*api.Schema, string) bool { return true }
 
 // BeginList implements kubewatch.Handler.
@@ -77,7 +81,7 @@ func (st *stream) Object(o *kubewatch.Object) error {
 	return st.note(st.sink.Object(key(o), o.ResourceVersion, o.Typed(o.Raw)))
 }
 
-// key returns a copy of the key, which the sink may keep.
+// key returns a copy of the key, which the sink may retain.
 func key(o *kubewatch.Object) api.Key { return api.Key(strings.Clone(string(o.Key))) }
 
 // EndList implements kubewatch.Handler.
@@ -89,8 +93,8 @@ func (st *stream) EndList(rv api.ResourceVersion) error {
 	return nil
 }
 
-// Change implements kubewatch.Handler. The sink receives the changes of a piece of the
-// response together.
+// Change implements kubewatch.Handler. It only queues the change. The sink receives the
+// changes of one piece of the response together.
 func (st *stream) Change(o *kubewatch.Object, deleted bool) error {
 	change := source.Change{Key: key(o), ResourceVersion: o.ResourceVersion}
 	if !deleted {
@@ -122,8 +126,9 @@ func (st *stream) current() error {
 	return st.note(st.sink.Progress(st.at.At))
 }
 
-// flush delivers the changes. Once per watch, it reports progress when they have passed
-// the server's newest version, so that progress need not wait for a bookmark.
+// flush passes the queued changes to the sink. Once per watch, it also reports progress,
+// when a change is newer than the version that the server had when the watch was
+// requested. Progress then need not wait for a bookmark.
 func (st *stream) flush() error {
 	if len(st.changes) == 0 || st.err != nil {
 		return st.err
@@ -155,7 +160,8 @@ func (st *stream) Skipped(what string) {
 	st.config.Logger.Warn("ignoring an event", "resource", st.resource.String(), "event", what)
 }
 
-// Ended implements kubewatch.Handler. The sink receives the data before the error.
+// Ended implements kubewatch.Handler. It passes the queued changes to the sink before the
+// stream ends.
 func (st *stream) Ended(why *api.Status) {
 	if st.flush() != nil {
 		return

@@ -2,7 +2,8 @@ package kube
 
 import "encoding/json"
 
-// CachedBytes returns the size of all cached data of the policy, as JSON.
+// CachedBytes returns the total size of the policy's cached verdicts in bytes, encoded as
+// JSON.
 func (p *Policy) CachedBytes() int {
 	n := 0
 	for _, v := range []*verdicts{&p.tokens, &p.rights} {

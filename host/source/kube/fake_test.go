@@ -25,7 +25,7 @@ type fake struct {
 
 	mu       sync.Mutex
 	requests []*http.Request
-	crd      string // the custom resource's definition
+	crd      string // the CustomResourceDefinition, as JSON
 	// before may respond to a request in place of the fake. It then returns true.
 	before func(w http.ResponseWriter, r *http.Request) bool
 }
@@ -68,10 +68,11 @@ func (f *fake) change(write func(api.Key, func(api.ResourceVersion) string), nam
 	})
 }
 
-// rewind makes the server report another newest version.
+// rewind makes the server report rv as its newest version.
 func (f *fake) rewind(rv api.ResourceVersion) { f.Do(func() { f.pods.Newest = rv }) }
 
-// intercept makes f respond to the requests for which it returns true.
+// intercept passes each request to answer first. If answer returns true, it has
+// responded, and the fake ignores the request.
 func (f *fake) intercept(answer func(w http.ResponseWriter, r *http.Request) bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -99,8 +99,8 @@ func decodeSegment(segment string, into any) {
 	}
 }
 
-// unsigned returns a JWT with an invalid signature, which only the cluster would
-// check.
+// unsigned returns a JWT with an invalid signature. Only a real cluster would check the
+// signature.
 func unsigned(t *testing.T, claims map[string]any) string {
 	t.Helper()
 	var segments [2]string
@@ -234,7 +234,7 @@ func TestReviewsInFlightAreLimited(t *testing.T) {
 		}
 		authenticate(from(t, "192.0.2.1"), "t-a")
 		authenticate(from(t, "192.0.2.1"), "t-b")
-		authenticate(from(t, "192.0.2.1"), "t-b") // the same request does not count
+		authenticate(from(t, "192.0.2.1"), "t-b") // shares the previous review, so it does not count
 		authenticate(from(t, "192.0.2.1"), "t-c")
 		assert.Equal(t, "max-reviews-per-address", (<-answers).Cause)
 		authenticate(from(t, "192.0.2.2"), "t-d")
@@ -262,7 +262,8 @@ func TestReviewsInFlightAreLimited(t *testing.T) {
 	})
 }
 
-// A client is not refused because another client canceled the same review before.
+// A client that waits for the review of another client is not refused when the other
+// client gives up.
 func TestAClientDoesNotInheritTheRefusalOfAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &reviewer{hold: make(chan struct{})}

@@ -70,7 +70,8 @@ func (s *sink) Changes(changes []source.Change) error {
 }
 func (s *sink) Progress(rv api.ResourceVersion) error { return s.record(rv, "progress %d", rv) }
 
-// until waits until the record contains a text.
+// until waits until the recorded lines contain a text. It fails the test if the stream
+// ends first.
 func (s *sink) until(text string, ended <-chan error) {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), time.Minute)
@@ -89,7 +90,7 @@ func (s *sink) until(text string, ended <-chan error) {
 	}
 }
 
-// text returns the record without repeated progress.
+// text returns the recorded lines.
 func (s *sink) text() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -133,7 +134,7 @@ func TestR5_WatchesRequestBookmarksAndAShortTimeout(t *testing.T) {
 	assert.Equal(t, 1, f.seen("allowWatchBookmarks=true&resourceVersion=101&timeoutSeconds=9&watch=1"))
 }
 
-// Items of a typed list have no kind. The sink checks that the source adds it.
+// Items of a typed list have no kind. The sink checks that the source adds the kind.
 func TestR2_R3_AServerWithoutWatchListIsListedInPages(t *testing.T) {
 	f := newFake(t)
 	for i := range 7 {
@@ -229,7 +230,7 @@ func TestP2_FramesAreSplitByValueWhereverTheBytesAreCut(t *testing.T) {
 	})
 	s, ended := stream(t, f.source(kube.Config{}), 0)
 	s.until("progress 203", ended)
-	text := strings.ReplaceAll(s.text(), "progress 201\n", "") // progress may or may not have arrived by then
+	text := strings.ReplaceAll(s.text(), "progress 201\n", "") // depending on timing, the stream may report this progress
 	assert.Contains(t, text, "put a/x@201\nput a/y@202\n")
 }
 
@@ -240,7 +241,7 @@ func TestProgressNeedsAServerThatIsCurrent(t *testing.T) {
 	f.put("a", "x")
 	s.until("put a/x@101", ended)
 	f.EndWatches()
-	s.until("progress 101", ended) // progress as of the server's version at the request
+	s.until("progress 101", ended) // progress up to the server's version when the watch was requested
 
 	f.intercept(func(w http.ResponseWriter, r *http.Request) bool {
 		if isProbe(r) {
@@ -252,7 +253,7 @@ func TestProgressNeedsAServerThatIsCurrent(t *testing.T) {
 		rv := f.put("a", name)
 		s.until(fmt.Sprintf("put a/%s@%d", name, rv), ended)
 	}
-	change("p") // possibly in a watch whose progress was confirmed before
+	change("p") // this watch may have started before the probes failed, and may report progress
 	f.EndWatches()
 	change("q")
 	f.EndWatches()
@@ -263,8 +264,9 @@ func TestProgressNeedsAServerThatIsCurrent(t *testing.T) {
 	assert.Equal(t, before, strings.Count(s.text(), "progress"), "a server without its etcd confirms no progress")
 }
 
-// Under steady changes, a stream reports progress without a bookmark. It is current
-// once it has received a version after the server's newest at the time of the request.
+// Under steady changes, a stream reports progress without a bookmark. The stream is
+// current once it has received a version that is greater than the server's newest version
+// when the watch was requested.
 func TestProgressOfAServerThatCatchesUp(t *testing.T) {
 	f := newFake(t)
 	next := make(chan int)
@@ -295,7 +297,7 @@ func TestProgressOfAServerThatCatchesUp(t *testing.T) {
 	}
 	assert.NotContains(t, s.text(), "progress", "of 150 there may be more")
 	for rv := 151; !strings.Contains(s.text(), "progress"); rv++ {
-		next <- rv // the response with 150 may still be in flight
+		next <- rv // the probe's response with 150 may still be in flight
 		s.until(fmt.Sprintf("put a/x@%d", rv), ended)
 	}
 	lines := regexp.MustCompile(`put a/x@(\d+)\nprogress (\d+)\n`).FindStringSubmatch(s.text() + "\n")
@@ -303,9 +305,9 @@ func TestProgressOfAServerThatCatchesUp(t *testing.T) {
 	assert.Equal(t, lines[1], lines[2])
 }
 
-// A version that another server behind the same address reports is no progress of the
-// watched server. The watched one may have lost its storage, and end its watches
-// cleanly.
+// A newer version that another server behind the same address reports is not progress of
+// the watched server. The watched server may have lost its storage, and may end its
+// watches cleanly.
 func TestProgressComesFromWatchedServer(t *testing.T) {
 	f := newFake(t)
 	var watches atomic.Int32
@@ -450,7 +452,7 @@ func TestNothingGoesBackInTime(t *testing.T) {
 		if !isWatch(r) {
 			return false
 		}
-		send(w, "MODIFIED", pod("a", "x", 101)) // from a server that starts over
+		send(w, "MODIFIED", pod("a", "x", 101)) // older than the version from which the stream resumes
 		send(w, "MODIFIED", pod("a", "x", 103))
 		flush(w)
 		<-r.Context().Done()
@@ -462,7 +464,7 @@ func TestNothingGoesBackInTime(t *testing.T) {
 	assert.NotContains(t, s.text(), "@101")
 }
 
-// A relist reads the newest state, and not a state from the watch cache of a lagging
+// A relist reads the newest state, not an older state from the watch cache of a lagging
 // server. The end of a list counts as progress.
 func TestC36_LaggingServerIsNotListed(t *testing.T) {
 	for name, paged := range map[string]bool{"watch list": false, "pages": true} {
@@ -496,7 +498,7 @@ func TestG6_SeveralChangesOfOneVersion(t *testing.T) {
 		if !isWatch(r) {
 			return false
 		}
-		send(w, "MODIFIED", pod("a", "x", 101)) // the reader has it already
+		send(w, "MODIFIED", pod("a", "x", 101)) // the stream resumes after this version
 		for _, name := range []string{"x", "y", "z"} {
 			send(w, "MODIFIED", pod("a", name, 102))
 		}

@@ -20,7 +20,7 @@ type Access struct {
 	// Context is the name of a context in the kubeconfig. Empty means its current
 	// context.
 	Context string
-	// InCluster selects the service account of the current pod.
+	// InCluster selects the service account of the current pod, instead of a kubeconfig.
 	InCluster bool
 }
 
@@ -66,7 +66,8 @@ func explainLoading(a Access, rules *clientcmd.ClientConfigLoadingRules, err err
 	return fmt.Errorf("kubeconfig %s: %w", from, err)
 }
 
-// malformed returns the first readable file that is not a kubeconfig.
+// malformed returns an error about the first file that is readable but not a kubeconfig,
+// or nil.
 func malformed(rules *clientcmd.ClientConfigLoadingRules) error {
 	paths := rules.Precedence
 	if rules.ExplicitPath != "" {
@@ -92,8 +93,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// tuned disables client-side rate limits, because the connector runs one stream per
-// resource and backs off by itself.
+// tuned sets the user agent and disables client-go's rate limit. The connector needs no
+// limit, because it runs one stream per resource and backs off by itself.
 func tuned(config *rest.Config) *rest.Config {
 	config.UserAgent = "watchglass"
 	config.QPS = -1

@@ -12,7 +12,7 @@ import (
 )
 
 // The error for a file that is not a kubeconfig describes the expected content, instead
-// of an error of a decoder.
+// of repeating the decoder's error.
 func TestFileThatIsNotKubeconfig(t *testing.T) {
 	const expected = ": expected YAML or JSON with apiVersion v1 and kind Config, such as kubectl config view --raw prints"
 	for name, c := range map[string]struct{ content, where string }{

@@ -21,7 +21,8 @@ import (
 )
 
 const (
-	// DefaultMetricsInterval is the resolution of metrics-server.
+	// DefaultMetricsInterval is the resolution that metrics-server's standard manifests
+	// configure.
 	DefaultMetricsInterval = 15 * time.Second
 	// MinMetricsInterval and MaxMetricsInterval limit Config.MetricsInterval.
 	MinMetricsInterval = 5 * time.Second
@@ -47,18 +48,19 @@ func metricsSchema(name api.Resource) *api.Schema {
 	return nil
 }
 
-// poller turns lists of a resource without versions and watches into a stream.
+// poller streams a resource that has neither versions nor watches, by listing it
+// repeatedly.
 //
-// It assigns the resource versions. They begin with the time in microseconds and grow
-// with every changed object, so that a version of an earlier process is older than any
-// version of this one. Versions of different processes are not comparable. Each process
+// It assigns the resource versions. They start from the current time in microseconds and
+// increase with every changed object, so that they are greater than those of an earlier
+// process. Versions of different processes are nevertheless not comparable. Each process
 // therefore has its own cluster ID.
 type poller struct {
 	*Source
 	schema *api.Schema
 	sink   source.Sink
 	head   string                // kind and apiVersion, which the items of a list may lack
-	seed   maphash.Seed          // of known
+	seed   maphash.Seed          // of the hashes in known
 	known  map[api.Key]uint64    // hash of the last delivered value of each object
 	newest api.ResourceVersion   // the last assigned version
 	items  map[api.Key]polledRaw // of the current response
@@ -73,7 +75,7 @@ type polledRaw struct {
 func newMetricsIdentity() string { return " metrics " + crand.Text() }
 
 // poll lists a resource once per interval until ctx ends or a list fails. A connector
-// calls it only while readers use the resource.
+// streams the resource only while readers use it, so an unused resource is not polled.
 func (s *Source) poll(ctx context.Context, schema *api.Schema, cluster string, from api.ResourceVersion, sink source.Sink) error {
 	if err := sink.Identify(cluster + s.metricsIdentity); err != nil {
 		return err
@@ -128,7 +130,7 @@ func (p *poller) wait(ctx context.Context, pause time.Duration) error {
 	}
 }
 
-// list delivers the first response.
+// list requests the first response and delivers it as a list.
 func (p *poller) list(ctx context.Context) error {
 	if err := p.request(ctx); err != nil {
 		return err
@@ -148,8 +150,9 @@ func (p *poller) list(ctx context.Context) error {
 	return p.sink.EndList(p.newest)
 }
 
-// update delivers the differences between two responses. Every change has its own
-// version, because the sink applies a version in one step.
+// update requests the next response and delivers its differences from the previous one.
+// Every change has its own version, because changes of one version could not be split
+// into batches.
 func (p *poller) update(ctx context.Context) error {
 	if err := p.request(ctx); err != nil {
 		return err
@@ -193,7 +196,8 @@ func (p *poller) update(ctx context.Context) error {
 	return p.sink.Progress(p.newest)
 }
 
-// begin advances the version, at least to the current time.
+// begin advances p.newest by at least one, and at least to the current time in
+// microseconds.
 func (p *poller) begin() {
 	p.newest = max(p.newest+1, api.ResourceVersion(time.Now().UnixMicro()))
 }
@@ -207,7 +211,7 @@ func sortedKeys[V any](m map[api.Key]V) []api.Key {
 	return keys
 }
 
-// request lists the resource into items.
+// request lists the resource and stores the response in p.items.
 func (p *poller) request(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, p.config.RequestTimeout, fmt.Errorf("no response within %v", p.config.RequestTimeout))
 	defer cancel()
@@ -238,7 +242,8 @@ func (p *poller) request(ctx context.Context) error {
 	return nil
 }
 
-// add adds an item of the response. It adds kind and apiVersion where they are missing.
+// add stores an item of the response in p.items. If the item has no kind, add inserts
+// kind and apiVersion.
 func (p *poller) add(raw json.RawMessage) error {
 	var item struct {
 		Kind     string

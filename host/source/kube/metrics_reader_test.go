@@ -28,8 +28,8 @@ type metricsReaders struct {
 	connector *connector.Connector
 }
 
-// serveMetrics runs f with a connector in a bubble of virtual time. The policy of the
-// cluster decides who may read.
+// serveMetrics runs f with a connector in a synctest bubble, where time is virtual. The
+// cluster authorizes the readers.
 func serveMetrics(t *testing.T, m *metricsServer, f func(r *metricsReaders)) {
 	synctest.Test(t, func(t *testing.T) { f(newMetricsReaders(t, m)) })
 }
@@ -45,7 +45,7 @@ func newMetricsReaders(t *testing.T, m *metricsServer) *metricsReaders {
 		m.refuse(503) // a stream that ignored its end would poll forever
 		assert.NoError(t, r.connector.Close(context.Background()))
 		src.Close()
-		time.Sleep(kube.DefaultRequestTimeout) // an unused review has ended by then
+		time.Sleep(kube.DefaultRequestTimeout) // reviews that are still in flight end within this time
 	})
 	return r
 }

@@ -31,7 +31,7 @@ var (
 // metricsServer is a kube-apiserver with an aggregated metrics.k8s.io, as metrics-server
 // serves it: without versions, watches and the kinds of items.
 type metricsServer struct {
-	silent bool // leaves requests for metrics without a response
+	silent bool // do not respond to requests for metrics
 
 	mu    sync.Mutex
 	items []string // of pods
@@ -110,7 +110,8 @@ func (m *metricsServer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.Result(), nil
 }
 
-// review decides about a token or a right: ben has no rights to metrics.
+// review responds to a TokenReview or a SubjectAccessReview. It accepts every token, and
+// grants every right except ben's to metrics.
 func review(w http.ResponseWriter, r *http.Request) {
 	var asked struct {
 		Spec struct {
@@ -127,8 +128,8 @@ func review(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, `{"status":{"authenticated":true,"user":{"username":%q},"allowed":%v}}`, holder(asked.Spec.Token), allowed)
 }
 
-// metricsSink records a stream of metrics as lines, in which versions count from the
-// first list.
+// metricsSink records the calls of a stream of metrics as lines without versions, and
+// checks that versions increase.
 type metricsSink struct {
 	mu     sync.Mutex
 	lines  []string
@@ -152,7 +153,7 @@ func (s *metricsSink) record(format string, args ...any) error {
 	return nil
 }
 
-// taken returns the lines since the last call.
+// taken returns the lines that were recorded since its last call.
 func (s *metricsSink) taken() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -175,7 +176,7 @@ func (s *metricsSink) Object(key api.Key, rv api.ResourceVersion, value []byte) 
 	return s.record("%s", key)
 }
 
-// follows checks that versions grow.
+// follows returns an error if rv is not greater than all earlier versions.
 func (s *metricsSink) follows(rv api.ResourceVersion) error {
 	if rv <= s.last {
 		return fmt.Errorf("version %d does not follow %d", rv, s.last)
@@ -210,7 +211,8 @@ func (s *metricsSink) Changes(changes []source.Change) error {
 	return nil
 }
 
-// metrics runs f with a stream of the metrics of pods, in a bubble of virtual time.
+// metrics runs f with a stream of the metrics of pods, in a synctest bubble, where time
+// is virtual.
 func metrics(t *testing.T, m *metricsServer, interval time.Duration, f func(src *kube.Source, s *metricsSink, ended <-chan error)) {
 	synctest.Test(t, func(t *testing.T) {
 		src := m.source(t, interval)
@@ -320,7 +322,7 @@ func TestMetricsServerThatDoesNotRespond(t *testing.T) {
 		assert.Equal(t, kube.DefaultRequestTimeout, time.Since(began))
 		assert.Equal(t, []string{"of kube-cluster-1"}, s.taken())
 	})
-	metrics(t, m, 0, func(*kube.Source, *metricsSink, <-chan error) {}) // it ends with its context
+	metrics(t, m, 0, func(*kube.Source, *metricsSink, <-chan error) {}) // the stream ends with its context
 }
 
 func TestUnusableMetricsAreIgnored(t *testing.T) {

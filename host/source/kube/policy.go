@@ -20,20 +20,21 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// Policy authenticates and authorizes with reviews of the cluster. A TokenReview returns
-// the user of a token, and SubjectAccessReviews, one for list and one for watch, decide
-// whether that user may make a request. The credentials of the Source need the right to
-// create reviews, which the ClusterRole system:auth-delegator grants.
+// Policy authenticates and authorizes readers by means of reviews, which the cluster
+// evaluates. A TokenReview returns the user of a token. SubjectAccessReviews decide
+// whether that user may make a request: one for its verb, or one each for list and watch.
+// The credentials of the Source need the right to create reviews, which the ClusterRole
+// system:auth-delegator grants.
 //
 // A policy with a TokenVerifier sends no TokenReviews. It is for tokens that the cluster
 // does not accept.
 //
-// Verdicts are cached for a short time, by the SHA-256 of the question. Many
-// readers with one token therefore cause one review, and callers review a grant
-// when its verdict expires. Refusals are cached separately from grants, for a
-// shorter time. The number of reviews in flight is limited, overall and per client
-// address. The number of refused tokens of one address is limited as well, and so
-// is the rate of reviews about the rights of one user.
+// Verdicts are cached for a short time, by the SHA-256 of the question. Many readers with
+// one token therefore cause one review. Callers authenticate and authorize again when a
+// verdict expires. Refusals are cached separately from grants, for a shorter time. The
+// number of reviews in flight is limited, overall and per client address. The number of
+// refused tokens per address and the rate of reviews of one user's rights are limited as
+// well.
 type Policy struct {
 	source  *Source
 	limits  *limit.Set
@@ -61,17 +62,21 @@ var (
 // TokenVerifier verifies tokens, such as the tokens of an OpenID Connect issuer. It is safe
 // for concurrent use.
 type TokenVerifier interface {
-	// Verify returns the user of a token that is not empty. The verdict is cached until the
-	// user's ReviewAt, but no longer than that of a TokenReview.
+	// Verify returns the user of a token, or the reason for refusing it. The token is not
+	// empty. The verdict is cached until the user's ReviewAt, but no longer than that of
+	// a TokenReview.
 	Verify(ctx context.Context, token string) (*access.User, *api.Status)
 	// Ready returns an error while no token can be verified.
 	Ready() error
 }
 
 const (
-	// grantTTL and access.ReviewTimeout add up to less than a minute.
+	// grantTTL is the maximum time for which a grant is cached. The sum of grantTTL and
+	// access.ReviewTimeout is less than a minute, within which a revocation must take
+	// effect.
 	grantTTL = access.ReviewInterval
-	// refusalTTL is the maximum delay before a new right takes effect.
+	// refusalTTL is the time for which a refusal is cached, and thus the maximum delay
+	// before a new right takes effect.
 	refusalTTL = 10 * time.Second
 
 	maxGrants   = 10_000
@@ -82,18 +87,18 @@ const (
 	maxRulesBytes = 64 << 10
 	// maxAddresses limits the addresses whose refused tokens are counted.
 	maxAddresses = 10_000
-	// maxUsers limits the users whose reviews are counted.
+	// maxUsers limits the users whose rate of reviews is tracked.
 	maxUsers = 10_000
-	// refusedWindow is the time over which limit.MaxRefusedTokens counts.
+	// refusedWindow is the period to which limit.MaxRefusedTokens applies.
 	refusedWindow = time.Minute
 )
 
-// question is the SHA-256 of a token, of a user and a request, or of a token and a
-// namespace.
+// question is the key of a cached verdict: the SHA-256 of a token, of a user and a
+// request, or of a token and a namespace.
 type question [sha256.Size]byte
 
-// newQuestion hashes a question with its kind, so that no token is equal to a question
-// of another kind.
+// newQuestion hashes a question with its kind, so that a client cannot choose a token
+// that is equal to a question of another kind.
 func newQuestion(kind string, text []byte) question {
 	return sha256.Sum256(append([]byte(kind+":"), text...))
 }
@@ -104,11 +109,12 @@ type verdict struct {
 	user   *access.User
 	rules  *access.Rules
 	status *api.Status
-	// once marks a decision that is too long to be cached.
+	// once marks rules that are too long to be cached.
 	once bool
 }
 
-// verdicts caches decisions.
+// verdicts caches the verdicts of one kind. Grants and refusals have separate limits, so
+// that refusals do not evict grants.
 type verdicts struct {
 	mu               sync.Mutex
 	grants, refusals *cache[question, verdict]
@@ -127,8 +133,8 @@ func (v *verdicts) get(q question, now time.Time) (found verdict, until time.Tim
 	return found, until, ok
 }
 
-// put caches a decision from the time of the question on, and returns its expiry.
-// Errors are not cached.
+// put caches a verdict and returns when it expires. The lifetime begins at asked, the
+// time when the review was sent. Reviews that failed are not cached.
 func (v *verdicts) put(q question, decided verdict, asked, now time.Time) (until time.Time) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -136,8 +142,8 @@ func (v *verdicts) put(q question, decided verdict, asked, now time.Time) (until
 	case decided.once:
 		until = asked
 	case decided.status == nil:
-		// The random delay separates the reviews of readers that connected
-		// together, as after a restart.
+		// The lifetime varies, so that readers that connected together, as after a
+		// restart, are not all reviewed together.
 		until = asked.Add(grantTTL - rand.N(grantTTL/5))
 		if user := decided.user; user != nil && !user.ReviewAt.IsZero() && user.ReviewAt.Before(until) {
 			until = user.ReviewAt
@@ -150,11 +156,13 @@ func (v *verdicts) put(q question, decided verdict, asked, now time.Time) (until
 	return until
 }
 
-// Policy returns a policy that uses the source's server. Limits may be nil.
+// Policy returns a policy that uses the source's server. If limits is nil, the defaults
+// apply.
 func (s *Source) Policy(limits *limit.Set) *Policy { return s.PolicyFor(nil, limits) }
 
-// PolicyFor returns a policy for the users of a TokenVerifier. The source's server
-// decides about their rights. Nil means TokenReviews. Limits may be nil.
+// PolicyFor returns a policy that authenticates users with verify, or with TokenReviews
+// if verify is nil. The source's server authorizes them. If limits is nil, the defaults
+// apply.
 func (s *Source) PolicyFor(verify TokenVerifier, limits *limit.Set) *Policy {
 	return &Policy{
 		source: s, limits: limits, verify: verify,
@@ -232,8 +240,8 @@ func (p *Policy) Authorize(ctx context.Context, user *access.User, r access.Requ
 	return until, v.status
 }
 
-// Rules implements access.Ruler. It presents the reader's own token to the cluster.
-// The rules are cached as other verdicts are.
+// Rules implements access.Ruler. It sends the reader's own token to the cluster. It
+// caches rules like other verdicts.
 func (p *Policy) Rules(ctx context.Context, token string, user *access.User, namespace string) (*access.Rules, *api.Status) {
 	switch {
 	case token == "":
@@ -254,19 +262,19 @@ func (p *Policy) Rules(ctx context.Context, token string, user *access.User, nam
 	return v.rules, v.status
 }
 
-// outcome is a verdict with the end of its caching.
+// outcome is a verdict and the time when it expires.
 type outcome struct {
 	verdict
 	until time.Time
-	// limited marks a refusal caused by a limit of the client that started the
-	// review.
+	// limited marks a refusal because of a limit of the client that started the review.
+	// Other clients that wait for the review try again.
 	limited bool
 }
 
-// decide responds from the cache or sends a review to the cluster. The user is the one whose
-// rights are in question, and nil if the question is about a token. Concurrent callers
-// with the same question share one review. A review does not end with ctx, because others
-// may wait for it.
+// decide returns the verdict for the question q and the time when it expires. If it is
+// not cached, decide calls review. user is the user whose rights are in question, or nil
+// if the question is about a token. Concurrent callers with the same question share one
+// review. A review does not end with ctx, because other callers may wait for it.
 func (p *Policy) decide(ctx context.Context, v *verdicts, user *access.User, q question, review func(context.Context) verdict) (verdict, time.Time) {
 	for {
 		if found, until, ok := v.get(q, time.Now()); ok {
@@ -302,9 +310,10 @@ func (p *Policy) review(ctx context.Context, v *verdicts, user *access.User, q q
 	return outcome{decided, v.put(q, decided, asked, time.Now()), false}
 }
 
-// begin waits until the limit of reviews admits one that renews a grant. For a new client it
-// does not wait, and refuses a review that exceeds a limit. The caller calls done with the
-// outcome.
+// begin admits or refuses a review. A review that renews a grant waits until fewer than
+// limit.MaxReviews are in flight. Any other review does not wait, and is refused if it
+// exceeds a limit. After an admitted review, the caller calls done with the resulting
+// status.
 func (p *Policy) begin(ctx context.Context, user *access.User) (done func(*api.Status), refused *api.Status) {
 	client := access.ClientOf(ctx)
 	if client.Renewal {
@@ -327,7 +336,8 @@ func (p *Policy) begin(ctx context.Context, user *access.User) (done func(*api.S
 	return done, refused
 }
 
-// beginFor applies the limits of one address, unless it is unknown.
+// beginFor applies the limits per address, if the address is known. token is true for the
+// review of a token.
 func (p *Policy) beginFor(block netip.Prefix, token bool) (done func(*api.Status), refused *api.Status) {
 	if !block.IsValid() {
 		return func(*api.Status) { p.inFlight.Release(1) }, nil
@@ -342,7 +352,7 @@ func (p *Policy) beginFor(block netip.Prefix, token bool) (done func(*api.Status
 		if tokens = p.refusedTokens(block); *tokens >= p.limits.Int(limit.MaxRefusedTokens) {
 			return nil, p.limits.Refuse(limit.MaxRefusedTokens, "too many tokens of your address were refused: try again in a minute")
 		}
-		*tokens++ // until the cluster accepts the token
+		*tokens++ // the token counts as refused until the cluster accepts it
 	}
 	p.waiting[block]++
 	return func(status *api.Status) {
@@ -370,10 +380,10 @@ func (p *Policy) refusedTokens(block netip.Prefix) *int {
 	return n
 }
 
-// rateOf returns the limiter of the reviews that a user causes. An impersonator causes the
-// reviews about the users that it impersonates.
+// rateOf returns the limiter of the reviews that a user causes. Reviews of an
+// impersonated user count for the impersonator.
 func (p *Policy) rateOf(user *access.User) *rate.Limiter {
-	const remembered = time.Minute // a bucket is full again after a second
+	const remembered = time.Minute // longer than the second after which an unused limiter is full again
 	name := cmp.Or(user.Impersonator, user.Name)
 	now := time.Now()
 	p.mu.Lock()

@@ -25,8 +25,8 @@ func Files(a Access, config *rest.Config) []string {
 	return slices.DeleteFunc(files, func(path string) bool { return path == "" })
 }
 
-// Reconfigure makes the Source use other credentials and certificates for the same
-// server. It reads the files that config names. Open watches keep the previous
+// Reconfigure replaces the credentials and certificates that the Source uses. The server
+// must be the same. It reads the files that config names. Open watches keep the previous
 // credentials until they end, within seconds.
 func (s *Source) Reconfigure(config *rest.Config) error {
 	if base, _, err := rest.DefaultServerUrlFor(config); err != nil || base.String() != s.base.String() {

@@ -23,8 +23,8 @@ func (s *Source) get(ctx context.Context, path string, query url.Values) (*http.
 	return s.client.Load().Do(req)
 }
 
-// transportError returns the cause of ctx if it has ended, or err without the long
-// address, which the caller's message already contains.
+// transportError returns the cause of ctx if ctx has ended. Otherwise it returns err
+// without the URL, because the caller's message already contains the address.
 func transportError(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
@@ -36,7 +36,7 @@ func transportError(ctx context.Context, err error) error {
 	return err
 }
 
-// getJSON requests a small document.
+// getJSON sends a GET and decodes the JSON of the response, within RequestTimeout.
 func (s *Source) getJSON(ctx context.Context, path string, into any) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.config.RequestTimeout,
 		fmt.Errorf("no response within %v", s.config.RequestTimeout))

@@ -43,8 +43,8 @@ func (s *Source) reviewToken(ctx context.Context, token string) (*access.User, *
 	return &access.User{Name: u.Username, UID: u.UID, Groups: u.Groups, Extra: u.Extra, Expires: expiry(token)}, nil
 }
 
-// expiry returns when a token that the cluster has accepted expires, if it is a
-// JWT. The cluster has verified the signature.
+// expiry returns when a token expires, or zero if it is not a JWT. It does not verify the
+// signature, because the cluster has already accepted the token.
 func expiry(token string) time.Time {
 	var claims jwt.RegisteredClaims
 	if _, _, err := jwt.NewParser().ParseUnverified(token, &claims); err != nil || claims.ExpiresAt == nil {
@@ -99,7 +99,7 @@ func (s *Source) reviewAccess(ctx context.Context, user *access.User, r access.R
 	return nil
 }
 
-// undecided returns the status of a review that failed. A failure is not a decision,
+// undecided returns the status of a review that failed. A failure is not a refusal,
 // regardless of its code. Only the log contains the error, because it names the server
 // and the account of the connector, and the client may be unauthenticated.
 func (s *Source) undecided(err error) *api.Status {
@@ -130,10 +130,12 @@ func (s *Source) reviewRules(ctx context.Context, token, namespace string) (*acc
 	return &answer.Status, nil
 }
 
-// maxReviewBytes is the maximum size of a response to a review. Rules are the largest.
+// maxReviewBytes is the maximum size of a response to a review. The largest responses
+// contain rules.
 const maxReviewBytes = 1 << 20
 
-// review creates a review, which the server evaluates without storing it.
+// review creates a review with the credentials of the Source. The server evaluates it
+// without storing it.
 func (s *Source) review(ctx context.Context, apiVersion, kind string, spec, answer any) error {
 	err := s.reviewAs(ctx, "", apiVersion, kind, spec, answer)
 	var status *api.Status

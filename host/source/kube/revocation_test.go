@@ -29,7 +29,8 @@ import (
 // connections.
 const revocationBound = time.Minute
 
-// served is a connector whose policy uses a reviewer, in a bubble of virtual time.
+// served is a connector whose policy uses a reviewer, in a synctest bubble, where time is
+// virtual.
 type served struct {
 	t         *testing.T
 	reviewer  *reviewer
@@ -46,12 +47,12 @@ func serve(t *testing.T, f func(s *served)) {
 		})
 		f(s)
 		require.NoError(t, s.connector.Close(context.Background()))
-		time.Sleep(kube.DefaultRequestTimeout) // an unused review has ended by then
+		time.Sleep(kube.DefaultRequestTimeout) // reviews that are still in flight end within this time
 	})
 }
 
-// subscribed connects a reader with a subscription and returns a function that waits
-// for its end.
+// subscribed connects a reader with a subscription. It returns a function that waits
+// until the subscription ends, and returns that time.
 func (s *served) subscribed(token string) (ended func() time.Time) {
 	s.t.Helper()
 	here, there := connectortest.Pipe()
@@ -75,8 +76,8 @@ func (s *served) subscribed(token string) (ended func() time.Time) {
 	return func() time.Time { return <-end }
 }
 
-// watching opens a watch of the Kubernetes API and returns a function that waits for
-// its end.
+// watching opens a watch of the Kubernetes API. It returns a function that waits until
+// the watch ends, and returns that time.
 func (s *served) watching(token string) (ended func() time.Time) {
 	s.t.Helper()
 	handler := kubeapi.New(kubeapi.Config{Backend: s.connector.Backend(), Access: s.policy})
@@ -112,9 +113,9 @@ func (w *pipeWriter) WriteHeader(int)             {}
 func (w *pipeWriter) Write(b []byte) (int, error) { return w.pipe.Write(b) }
 func (w *pipeWriter) Flush()                      {}
 
-// A revocation takes effect within a minute in the worst case. The cluster revokes a
-// token or a right just after it has confirmed it in a slow review. Just before the
-// review expires, the connector accepts another client because of it.
+// A revocation takes effect within a minute even in the worst case: the cluster revokes a
+// token or a right just after confirming it in a slow review. Just before that verdict
+// expires, the connector accepts another client because of it.
 func TestRevocationEndsGrantsWithinAMinute(t *testing.T) {
 	for name, open := range map[string]func(*served, string) func() time.Time{
 		"subscription": (*served).subscribed, "watch": (*served).watching,

@@ -20,8 +20,8 @@ import (
 	"github.com/watchglass/watchglass/host/source/kube"
 )
 
-// listingRules makes the fake serve SelfSubjectRulesReviews. It returns the number of
-// reviews. There are a thousand rules for the namespace "long".
+// listingRules makes the fake serve SelfSubjectRulesReviews. It returns a counter of
+// these reviews. The namespace "long" has a thousand rules.
 func listingRules(t *testing.T, f *fake) *atomic.Int32 {
 	var asked atomic.Int32
 	f.intercept(func(w http.ResponseWriter, r *http.Request) bool {
@@ -101,7 +101,7 @@ func TestLongRulesAreNotCached(t *testing.T) {
 }
 
 // An attacker who chooses a token that equals the text of another question must not
-// receive the decision about it.
+// receive the verdict on that question.
 func TestTokenDoesNotCollideWithAnotherReview(t *testing.T) {
 	f := newFake(t)
 	listingRules(t, f)

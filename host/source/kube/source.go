@@ -20,14 +20,14 @@ import (
 type Source struct {
 	config Config
 	client atomic.Pointer[http.Client]
-	// anonymous connects to the same server without credentials. It sends the requests
-	// that carry the credentials of a reader.
+	// anonymous connects to the same server without the credentials of the Source. It
+	// sends the requests that contain the token of a reader.
 	anonymous atomic.Pointer[http.Client]
 	base      *url.URL
 	catalog   *directory
-	failures  *rate.Limiter // rate limiter of log lines about reviews that failed
-	// metricsIdentity distinguishes the resource versions of metrics from those of other
-	// processes.
+	failures  *rate.Limiter // limits log lines about reviews that failed
+	// metricsIdentity is the suffix of the cluster ID of metrics. No other process has
+	// the same suffix.
 	metricsIdentity string
 
 	mu     sync.Mutex
@@ -74,7 +74,7 @@ func New(config Config) (*Source, error) {
 	return s, nil
 }
 
-// Close ends idle connections.
+// Close closes idle connections.
 func (s *Source) Close() {
 	s.client.Load().CloseIdleConnections()
 	s.anonymous.Load().CloseIdleConnections()

@@ -16,21 +16,21 @@ import (
 	"github.com/watchglass/watchglass/host/source"
 )
 
-// stream is one running Stream. It performs the requests of a kubewatch.Client and
-// passes the collection to the sink. Only the goroutine of run uses it, except for
-// received, done and running.
+// stream is the state of one call of Stream. It sends the requests of a kubewatch.Client
+// and passes the resulting objects to the sink. Only the goroutine of run uses it, except
+// for received, done and running.
 type stream struct {
 	*Source
 	resource *resource
 	memory   *memory // guarded by Source.mu
 	client   *kubewatch.Client
 	sink     source.Sink
-	err      error // why the stream ends
+	err      error // error that ends the stream
 
 	changes []source.Change // output that the sink has not received
-	values  []byte          // of changes
+	values  []byte          // buffer of the values in changes
 	at      kubewatch.Progress
-	passed  bool // progress was reported because changes have passed the newest version
+	passed  bool // flush has reported progress in the current watch
 
 	last     uint32 // number of the last request
 	pending  []pending
@@ -38,7 +38,7 @@ type stream struct {
 	cancels  map[uint32]context.CancelCauseFunc
 	running  sync.WaitGroup
 	received chan received
-	done     <-chan struct{} // closed when the responses are no longer received
+	done     <-chan struct{} // closed when run no longer receives responses
 }
 
 // pending is a request that has not started yet.
@@ -119,8 +119,8 @@ func (st *stream) cancel(number uint32) {
 	}
 }
 
-// startPending starts the requests of the client. Before every watch but the first, it
-// checks the schema of the resource.
+// startPending starts the pending requests of the client. Before every watch except the
+// first, it checks that the schema of the resource has not changed.
 func (st *stream) startPending(ctx context.Context) {
 	for st.err == nil && len(st.pending) > 0 {
 		p := st.pending[0]
@@ -140,7 +140,8 @@ func (st *stream) startPending(ctx context.Context) {
 	}
 }
 
-// sameSchema ends the stream if the schema has changed.
+// sameSchema reports whether the schema is unchanged. If the schema has changed or cannot
+// be read, sameSchema ends the stream.
 func (st *stream) sameSchema(ctx context.Context) bool {
 	changed, err := st.catalog.changed(ctx, st.resource)
 	var status *api.Status
@@ -155,7 +156,7 @@ func (st *stream) sameSchema(ctx context.Context) bool {
 	return st.err == nil
 }
 
-// take passes a part of a response to the client.
+// take passes a part of a response to the client, and the resulting changes to the sink.
 func (st *stream) take(r received) {
 	if r.err != nil {
 		delete(st.cancels, r.stream)
@@ -176,8 +177,8 @@ func (st *stream) take(r received) {
 	st.flush()
 }
 
-// exchange performs a request in its own goroutine. It blocks while the sink does,
-// which also blocks the server (rule E11).
+// exchange sends a request and passes on the response. It runs in its own goroutine.
+// While the sink blocks, exchange does not read, which slows the server down (rule E11).
 func (st *stream) exchange(ctx context.Context, cancel context.CancelCauseFunc, p pending) {
 	total := timeLimit(cancel, p.Timeout, "the response has not ended after %v")
 	defer total.Stop()
@@ -208,7 +209,8 @@ func (st *stream) exchange(ctx context.Context, cancel context.CancelCauseFunc, 
 	st.pass(received{stream: p.stream, err: err})
 }
 
-// timeLimit returns a timer that cancels a request. Zero means no limit.
+// timeLimit returns a timer that cancels a request after a number of milliseconds. Zero
+// means no limit.
 func timeLimit(cancel context.CancelCauseFunc, millis int64, format string) *time.Timer {
 	after := time.Duration(millis) * time.Millisecond
 	t := time.AfterFunc(max(after, time.Hour), func() { cancel(fmt.Errorf("%w: "+format, errSilent, after)) })

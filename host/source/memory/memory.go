@@ -14,24 +14,24 @@ import (
 	"github.com/watchglass/watchglass/host/source"
 )
 
-// batch is the maximum number of changes per call of Sink.Changes. A single revision
-// may exceed it, because a revision is never split.
+// batch limits the number of changes per call of Sink.Changes. A call exceeds it only to
+// complete its last revision, because a revision is never split.
 const batch = 1000
 
 // Source is an in-memory source and its writer. It is safe for concurrent use.
 type Source struct {
 	schemas []api.Schema
-	name    string // name of this history
+	name    string // ID that Sink.Identify receives
 
 	mu        sync.Mutex
 	revision  api.ResourceVersion
-	compacted api.ResourceVersion // lower revisions are compacted
+	compacted api.ResourceVersion // revisions below this one are compacted
 	objects   map[api.Resource]map[api.Key]object
-	log       map[api.Resource][]source.Change // ascending, from compacted on
+	log       map[api.Resource][]source.Change // ascending by revision, from compacted on
 	progress  int                              // number of calls of Progress
 	failures  int                              // number of calls of Fail
 	failure   error                            // error of the last Fail
-	wake      chan struct{}                    // closed and replaced at every event
+	wake      chan struct{}                    // closed and replaced by signal
 }
 
 type object struct {
@@ -45,7 +45,8 @@ var (
 	_ source.Writer     = (*Source)(nil)
 )
 
-// New returns an empty source at revision 1. Without schemas it serves the catalog.
+// New returns an empty source at revision 1 that serves the given resources. Without
+// arguments, it serves all resources of the catalog.
 func New(schemas ...api.Schema) *Source {
 	if len(schemas) == 0 {
 		schemas = catalog.All()
@@ -129,7 +130,8 @@ func (s *Source) check(writes []source.Write) error {
 	return nil
 }
 
-// apply reports whether the write changed anything.
+// apply performs a write at revision rv, and reports whether it changed anything. The
+// caller holds mu.
 func (s *Source) apply(rv api.ResourceVersion, w source.Write) bool {
 	objects := s.objects[w.Resource]
 	if w.Value == nil {
@@ -174,7 +176,7 @@ func (s *Source) Compact(rv api.ResourceVersion) error {
 	return nil
 }
 
-// Fail breaks every running stream with err. Streams opened later work.
+// Fail ends every running stream with err. It does not affect streams that start later.
 func (s *Source) Fail(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -197,7 +199,7 @@ func (s *Source) signal() {
 	s.wake = make(chan struct{})
 }
 
-// after returns the position of the first change later than rv.
+// after returns the index of the first change in log that is later than rv.
 func after(log []source.Change, rv api.ResourceVersion) int {
 	i, _ := slices.BinarySearchFunc(log, rv, func(c source.Change, rv api.ResourceVersion) int {
 		if c.ResourceVersion <= rv {

@@ -30,19 +30,19 @@ func (s *Source) Stream(ctx context.Context, resource api.Resource, from api.Res
 	}
 }
 
-// stream is one running Stream. It starts no goroutine.
+// stream is the state of one call of Stream. It starts no goroutine.
 type stream struct {
 	source   *Source
 	resource api.Resource
 	sink     source.Sink
 	at       api.ResourceVersion // everything up to this revision was delivered
-	failures int                 // handled calls of Fail
-	progress int                 // handled calls of Progress
+	failures int                 // calls of Fail that this stream has handled
+	progress int                 // calls of Progress that this stream has handled
 	wanted   bool                // a reader waits for progress
 }
 
-// start records the calls of Fail and Progress before the stream, so that the stream
-// reacts only to later ones.
+// start records how often Fail and Progress have been called so far. The stream reacts
+// only to later calls.
 func (st *stream) start() {
 	st.source.mu.Lock()
 	defer st.source.mu.Unlock()
@@ -66,7 +66,8 @@ func (st *stream) list(ctx context.Context) error {
 	return st.sink.EndList(rv)
 }
 
-// turn delivers the next changes or progress, or waits until some may exist.
+// turn delivers the next changes or progress. If there are none, it waits until new ones
+// may exist.
 func (st *stream) turn(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -98,7 +99,8 @@ type next struct {
 	wake     <-chan struct{}
 }
 
-// next reads the state under one lock, so that progress never overtakes a change.
+// next returns the changes after st.at, and the revision to report as progress. It reads
+// both under one lock, so that progress never overtakes a change.
 func (st *stream) next() (next, error) {
 	s := st.source
 	s.mu.Lock()
@@ -123,9 +125,9 @@ func (st *stream) next() (next, error) {
 	}, nil
 }
 
-// wholeRevisions returns the beginning of log, about batch changes up to the end of a
-// revision. The caller may read it without the lock, because its elements are never
-// written again.
+// wholeRevisions returns the first batch changes of log, and the further changes of the
+// last revision among them. The caller may read the result without the lock, because the
+// elements of log are never overwritten.
 func wholeRevisions(log []source.Change) []source.Change {
 	n := min(batch, len(log))
 	for n > 0 && n < len(log) && log[n].ResourceVersion == log[n-1].ResourceVersion {

@@ -29,8 +29,8 @@ func testCancel(t *testing.T, h Harness) {
 	assertNoGoroutines(t, h.Source)
 }
 
-// testCancelBlocked cancels while the sink blocks the stream, in the list and in the
-// changes.
+// testCancelBlocked cancels a stream while its sink blocks, once during the list and once
+// during the changes.
 func testCancelBlocked(t *testing.T, h Harness) {
 	s := newStore(t, h, ConfigMaps)
 	for _, key := range names("a", 3*h.PageSize+1) {
@@ -133,7 +133,8 @@ func assertNoGoroutines(t *testing.T, src source.Source) {
 	assert.Empty(t, running)
 }
 
-// goroutinesOf returns the stacks of goroutines with a frame of the package.
+// goroutinesOf returns the stacks of the goroutines that run code of the package, except
+// those of tests.
 func goroutinesOf(pkg string) string {
 	stacks := make([]byte, 1<<20)
 	stacks = stacks[:runtime.Stack(stacks, true)]

@@ -151,7 +151,7 @@ func (s *store) newest() api.ResourceVersion {
 	return all[len(all)-1].RV
 }
 
-// object returns a valid object that contains a marker.
+// object returns a valid object whose annotation "marker" has the given value.
 func object(resource api.Resource, key api.Key, marker string) []byte {
 	kind := "ConfigMap"
 	if resource == Nodes {

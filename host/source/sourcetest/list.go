@@ -82,7 +82,7 @@ func testPinnedList(t *testing.T, h Harness) {
 	assert.Len(t, r.listed(), len(keys), "later writes are not in the list")
 }
 
-// testNoGap opens streams during a series of changes.
+// testNoGap opens streams while several writers change objects.
 func testNoGap(t *testing.T, h Harness) {
 	const writers, rounds, streams = 4, 60, 4
 	s := newStore(t, h, ConfigMaps)

@@ -10,7 +10,8 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// Run checks a source. Every subtest opens a harness with an empty store.
+// Run runs the contract test of package source. Every subtest calls open, which must
+// return a harness with an empty store.
 func Run(t *testing.T, open func(t *testing.T) Harness) {
 	for _, test := range []struct {
 		name string
@@ -146,7 +147,7 @@ func testProgress(t *testing.T, h Harness) {
 	r.await("progress with revisions of other resources", func() bool { return r.progress >= elsewhere })
 
 	resumed := stream(t, h, ConfigMaps, elsewhere)
-	resumed.awaitRevision(s.put("2", "a/a")) // a nudge reaches only running streams
+	resumed.awaitRevision(s.put("2", "a/a")) // h.progress affects only streams that are already running
 	h.progress()
 	resumed.await("progress of a resumed stream", func() bool { return resumed.progress > elsewhere })
 }
