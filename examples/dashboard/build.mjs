@@ -7,7 +7,10 @@ import { fileURLToPath } from "node:url";
 const here = dirname(fileURLToPath(import.meta.url));
 const pkg = join(here, "../../js");
 
-/** Bundles the page with the given `entry` into `outdir`, without the package's worker and module. */
+/**
+ * Bundles `entry` and copies the static files into `outdir`, without the worker and the WebAssembly
+ * module.
+ */
 export async function buildPage(entry, outdir, options = {}) {
   const esbuild = createRequire(join(pkg, "package.json"))("esbuild");
   rmSync(outdir, { recursive: true, force: true });

@@ -1,5 +1,5 @@
-// Builds the worker into dist/ with the tools of the npm package. wrangler deploys the
-// same bytes that workerd runs locally.
+// Builds the worker into dist/ with the tools of the npm package. wrangler deploys the same files
+// that workerd runs locally.
 import { copyFileSync, mkdirSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";

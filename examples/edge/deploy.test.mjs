@@ -1,4 +1,4 @@
-// Runs the platform's own tool on the files to deploy. This requires no account.
+// Runs a dry deployment with wrangler, Cloudflare's tool. This requires no account.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 
 const cwd = fileURLToPath(new URL(".", import.meta.url));
-/** The platform's size limit for a worker, and its former limit after gzip on the smallest plan. */
+/** Cloudflare's size limit for a worker, and its former limit after gzip on the smallest plan. */
 const maxKiB = 64 * 1024;
 const maxPackedKiB = 3 * 1024;
 

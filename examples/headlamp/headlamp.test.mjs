@@ -1,5 +1,5 @@
-// Tests the hook of the plugin with the real engine and a cluster in memory. This requires
-// only the tools of js/. "make headlamp" tests the built plugin.
+// Tests the hook of the plugin with the real engine and a cluster in memory. This requires only the
+// dependencies of js/. "make headlamp" tests the built plugin.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -10,7 +10,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 const at = (path) => fileURLToPath(new URL(path, import.meta.url));
 const js = createRequire(at("../../js/package.json"));
 
-// The folder is in the package, so that react is found.
+// The folder is below js/, so that the bundle finds react in js/node_modules.
 const folder = mkdtempSync(at("../../js/build/headlamp-"));
 let TestCluster, cluster, useLiveList, renderHook, waitFor, act;
 

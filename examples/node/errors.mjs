@@ -1,4 +1,7 @@
-/** Prints each new error of a collection once, not at every attempt. Returns a function that stops the output. */
+/**
+ * Prints each new error of a collection once, instead of after every attempt to connect. Returns a
+ * function that stops the output.
+ */
 export function printErrors(collection) {
   let reported = "";
   return collection.subscribe(() => {

@@ -10,7 +10,10 @@ import { promisify } from "node:util";
 
 const at = (path) => fileURLToPath(new URL(path, import.meta.url));
 
-/** Starts a program, which is stopped when the test ends, and yields the lines of one of its streams. */
+/**
+ * Starts a program and returns an iterator over the lines of one of its output streams. The program
+ * is stopped when the test ends.
+ */
 function lines(t, stream, command, ...args) {
   const stdio = stream === "stderr" ? ["ignore", "ignore", "pipe"] : ["ignore", "pipe", "inherit"];
   const child = spawn(command, args, { stdio });
@@ -32,7 +35,7 @@ async function lineWith(lines, pattern) {
   }
 }
 
-/** Starts a demo and resolves with its address. */
+/** Starts a demo and resolves with the URL of its WebSocket. */
 async function demo(t) {
   const lines = start(t, at("../../build/watchglass"), "demo", "--pods", "200", "--listen", "127.0.0.1:0");
   const [, address] = await lineWith(lines, /http:\/\/(\S+)/);
@@ -83,7 +86,7 @@ for (const program of ["top.mjs", "sync.mjs", "direct.mjs"]) {
     const log = text(child.stderr);
     const ended = once(child, "exit").then(async () => assert.fail(`the program ended: ${await log}`));
     await Promise.race([tried, ended]);
-    ended.catch(() => {}); // it ends now
+    ended.catch(() => {}); // the program now ends as expected
     child.kill();
     const lines = (await log).trim().split("\n");
     assert.deepEqual(lines, [...new Set(lines)]);

@@ -1,4 +1,5 @@
-// Prints the five pods with the most restarts whenever they change.
+// Prints the five pods with the most restarts among those with the label app=web or app=api,
+// whenever they change.
 import { connect } from "../../js/dist/node.js"; // in your project: from "watchglass"
 import { printErrors } from "./errors.mjs";
 

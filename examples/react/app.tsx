@@ -1,4 +1,5 @@
-// A live table of pods with search, sorting, counts by phase, groups that expand, and its state.
+// A live table of pods with search, sorting, counts by phase, expandable groups, and the state of
+// the connection.
 import { Fragment, useState } from "react";
 import { createRoot } from "react-dom/client";
 import { createClient, type Cell, type Condition, type Row } from "watchglass";

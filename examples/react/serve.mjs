@@ -15,7 +15,7 @@ const connector = new URL(process.argv[2] ?? "http://127.0.0.1:8080");
 
 await build(dist);
 const server = createServer(async ({ url }, response) => {
-  const path = new URL(url, "http://page").pathname; // without ".." at its beginning
+  const path = new URL(url, "http://page").pathname; // URL removes ".." segments
   const file = path === "/" ? "/index.html" : path;
   try {
     const body = await readFile(join(dist, file));

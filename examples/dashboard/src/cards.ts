@@ -8,22 +8,28 @@ import { LiveView } from "./query.ts";
 import { CLUSTER_SCOPED, mayNarrow } from "./resources.ts";
 import { type PageState, formatHash, freshState } from "./state.ts";
 
-/** A chart of a card, which counts parts of the objects. */
+/** A chart of a card, which counts the objects by value or by condition. */
 export interface Chart {
   title: string;
   /** A column whose values are counted. */
   by?: string;
-  /** Conditions whose rows are counted. */
+  /** The conditions whose matching rows are counted. */
   where?: readonly string[];
 }
 
-/** The maximum number of bars of a chart. Further values are counted together. */
+/** The maximum number of bars of a chart. The remaining values share one more bar. */
 const MAX_BARS = 8;
 
-/** The maximum number of values of a facet, which also are the options of the namespace picker. */
+/**
+ * The maximum number of values of a facet. The values of the namespace facet are also the options
+ * of the namespace picker.
+ */
 const MAX_VALUES = 1000;
 
-/** The live counts of one resource. Each is a link to the table with the counted objects. */
+/**
+ * A card with the live counts of one resource. Each count is a link to the table of the counted
+ * objects.
+ */
 export class Card {
   readonly element = create("li", "card");
   readonly resource: string;
@@ -38,7 +44,7 @@ export class Card {
   /** The namespace that the collection is limited to; empty for all. */
   #scope = "";
   #namespace = "";
-  /** The namespace of the views' queries. */
+  /** The namespace of the queries that were sent. Undefined if they must be sent, or sent again. */
   #applied: string | undefined;
   #refusal = "";
 
@@ -51,7 +57,7 @@ export class Card {
     this.#open("");
   }
 
-  /** Returns the values of a counted column, with their number of rows. */
+  /** Returns the values of a counted column, and the number of rows with each. */
   facet(by: string): Facet | undefined {
     return this.#all.snapshot?.facets[by];
   }
@@ -104,7 +110,7 @@ export class Card {
     if (this.#collection) this.close();
     this.#scope = namespace;
     this.#applied = undefined;
-    // Rows contain all counted data, so bodies are not loaded.
+    // The counts need only rows, so the bodies of the objects are not loaded.
     const collection = (this.#collection = this.#connection.collection(this.resource, { metadataOnly: true, namespace }));
     collection.subscribe(() => this.#onCollection(collection));
     collection.subscribeProgress(this.#onChange);
@@ -151,9 +157,10 @@ export class Card {
   #valueBars(by: string): Bar[] {
     const facet = this.facet(by);
     if (!facet) return [];
-    // The namespace facet counts all namespaces, because it ignores the condition on itself.
+    // The namespace facet contains all namespaces, because a facet ignores conditions on its own
+    // column.
     const own = by === "namespace" && this.#namespace ? facet.values.filter(([value]) => value === this.#namespace) : facet.values;
-    const frequent = [...own].sort((a, b) => b[1] - a[1]).slice(0, own.length > MAX_BARS + 1 ? MAX_BARS : undefined); // one more takes no more space
+    const frequent = [...own].sort((a, b) => b[1] - a[1]).slice(0, own.length > MAX_BARS + 1 ? MAX_BARS : undefined); // a ninth value takes the place of "more"
     const shown = own.filter((value) => frequent.includes(value));
     const bars = shown.map(([value, rows]): Bar => ({
       id: value, label: value || "none", value: rows, status: by === "namespace" ? undefined : value,
@@ -180,8 +187,8 @@ export class Card {
 }
 
 /**
- * Returns the condition on a namespace. It is not a selector, because a facet of namespaces
- * ignores a condition on itself.
+ * Returns the condition on a namespace. The query has a condition and not a namespace, because the
+ * namespace facet ignores conditions on its own column and thus counts all namespaces.
  */
 const within = (namespace: string): Where => (namespace ? ["namespace", "=", namespace] : "");
 

@@ -9,11 +9,11 @@ export interface Bar {
   value: number;
   /** The status that determines the color; undefined for none. */
   status?: string | undefined;
-  /** Shows the objects that the bar counts. Undefined if no page shows them. */
+  /** The link to the objects that the bar counts. Undefined if no page shows exactly these. */
   href?: string | undefined;
 }
 
-/** The minimum width of a bar in percent, so that a bar of few objects is visible. */
+/** The minimum width of a bar in percent, so that a bar for few objects is visible. */
 const MIN_WIDTH = 1.5;
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -28,8 +28,8 @@ interface Drawn {
 }
 
 /**
- * A bar chart whose bars are links with their label and value as text. Elements stay with
- * their bar, so an update does not move the focus.
+ * A bar chart. Each bar is a link that contains the label and the value as text. A bar keeps its
+ * element across updates, so an update does not move the focus.
  */
 export class BarChart {
   readonly element = create("ul", "bars");
@@ -39,7 +39,7 @@ export class BarChart {
     this.element.setAttribute("aria-label", label);
   }
 
-  /** Draws the bars in this order, each as its share of the total. */
+  /** Draws the bars in the given order. The width of a bar is its share of `total`. */
   draw(bars: readonly Bar[], total: number): void {
     const ids = new Set(bars.map(({ id }) => id));
     for (const [id, { item }] of this.#drawn) {

@@ -7,7 +7,7 @@ import type { PageState } from "./state.ts";
 /** The part of the state that determines the columns. */
 export type Columns = Pick<PageState, "wide" | "columns">;
 
-/** A menu with all columns of the resource, to show or hide each. */
+/** A menu in which the user shows or hides the columns of the resource. */
 export class ColumnChooser {
   readonly #menu = new Menu("Columns", "columns");
   readonly #onChoose: (columns: Columns) => void;
@@ -21,7 +21,7 @@ export class ColumnChooser {
     byId("tools").append(this.#menu.element);
   }
 
-  /** Offers the columns of a schema, or none while it is unknown. */
+  /** Offers the columns of a schema. The menu is hidden while the schema is unknown. */
   draw(schema: Schema | undefined, columns: Columns): void {
     this.#schema = schema;
     this.#columns = columns;
@@ -56,8 +56,9 @@ export class ColumnChooser {
 const titles = (schema: Schema, { wide, columns }: Columns): string[] => tableColumns(schema, wide, columns).map(({ title }) => title);
 
 /**
- * Returns the shortest state for the chosen columns. kubectl's columns need no list of
- * titles. Other lists are in the order of the table.
+ * Returns the shortest state that shows the chosen columns. If kubectl shows the same columns, with
+ * or without -o wide, the state contains no titles. Otherwise, the titles are in the order of the
+ * table.
  */
 function shortest(schema: Schema, chosen: readonly string[]): Columns {
   const columns = titles(schema, { wide: true, columns: [] }).filter((title) => chosen.includes(title));

@@ -14,12 +14,15 @@ export interface TableColumn {
   /** The name for ViewOptions.sort, or empty if the column is not sortable. */
   sort: string;
   /**
-   * The minimum width in pixels, and the share of the remaining width. Rows are separate
-   * grids, so widths cannot depend on contents.
+   * The minimum width in pixels, and the share of the remaining width. Each row is a separate grid,
+   * so widths cannot depend on contents.
    */
   width: Width;
   value(row: Row): Cell;
-  /** The column of the schema that supplies the values. */
+  /**
+   * The column of the schema that supplies the values, and its index. Undefined for the name, the
+   * namespace and the labels.
+   */
   own?: { column: Column; index: number };
 }
 
@@ -43,12 +46,16 @@ const KINDS: Record<Column["kind"], ColumnKind> = {
   duration: "text",
 };
 
-/** Columns whose values have a color: kubectl's Status columns, and the type of events. */
+/**
+ * Reports whether the values of a column have a color, as those of kubectl's Status columns and the
+ * type of events do.
+ */
 const isStatus = (c: Column): boolean => c.path === ".status.phase" || c.path === ".type" || c.name === "Status";
 
 /**
- * Returns the columns of a resource: name, namespace, the columns of its schema with the
- * age last, and labels. If titles are chosen, returns the name and the chosen columns.
+ * Returns the columns of a resource: name, namespace, the columns of its schema with the age last,
+ * and labels. If `chosen` contains titles, it returns only the name and the columns with these
+ * titles.
  */
 export function tableColumns(schema: Schema, wide: boolean, chosen: readonly string[] = []): TableColumn[] {
   const columns = allColumns(schema, wide || chosen.length > 0);
@@ -71,20 +78,20 @@ export function layout(columns: readonly TableColumn[]): { tracks: string; width
   };
 }
 
-/** Returns the keys of a sort: the text between its commas outside of quotes. */
+/** Splits a sort order into its keys, at the commas outside of quotes. */
 export function sortKeys(sort: string): string[] {
   const keys = sort.match(/(?:"[^"]*"?|[^",])+/g) ?? [];
   return keys.map((key) => key.trim()).filter(Boolean);
 }
 
-/** The role of a column in the order of the rows. */
+/** How a column sorts the rows. */
 export interface Order {
   /** The position among the sort keys. */
   index: number;
   descending: boolean;
 }
 
-/** Returns the order by a column, or undefined if it is not a sort key. */
+/** Returns how a column sorts the rows, or undefined if it is not a sort key. */
 export function orderOf({ sort: name }: TableColumn, sort: string): Order | undefined {
   const keys = sortKeys(sort);
   const index = keys.findIndex((key) => key.replace(/^-/, "").toLowerCase() === name.toLowerCase());
@@ -93,8 +100,8 @@ export function orderOf({ sort: name }: TableColumn, sort: string): Order | unde
 }
 
 /**
- * Returns the sort after a click on a column: ascending, then descending, then the order
- * of keys. With `add`, the other sort keys stay.
+ * Returns the sort order after a click on a column. Successive clicks sort by the column ascending,
+ * then descending, and then remove it from the order. With `add`, the other sort keys stay.
  */
 export function nextSort(column: TableColumn, sort: string, add: boolean): string {
   const order = orderOf(column, sort);
@@ -105,21 +112,29 @@ export function nextSort(column: TableColumn, sort: string, add: boolean): strin
   return keys.filter(Boolean).join(", ");
 }
 
-/** Returns the initial order. Events are sorted by age, the newest first. */
+/** Returns the initial sort order of a resource. Events are sorted by age, the newest first. */
 export function firstSort(resource: string): string {
-  return resource === "v1/events" ? "Last Seen" : ""; // dates sort by age, youngest first
+  return resource === "v1/events" ? "Last Seen" : ""; // dates are sorted by age, so the newest is first
 }
 
-/** Columns whose values differ in almost every object, so counts by value are useless. */
+/**
+ * Names of columns whose values differ in almost every object, so that counts by value are useless.
+ */
 export const UNIQUE: ReadonlySet<string> = new Set([
   "name", "ip", "cluster-ip", "external-ip", "internal-ip", "port(s)", "ports", "selector", "message", "object", "subobject",
   "containers", "images", "hosts", "address", "volume", "claim", "nominated node", "readiness gates", "kernel-version",
 ]);
 
-/** The maximum number of facets of columns, because each takes time for every change. */
+/**
+ * The maximum number of columns that have facets. Every change updates each facet, which takes
+ * time.
+ */
 const MAX_FACETS = 4;
 
-/** Returns the columns whose values are counted, the status first, and the namespace. */
+/**
+ * Returns the names of the facets: the columns whose values are counted, the status first, and then
+ * the namespace.
+ */
 export function facetNames(schema: Schema): string[] {
   const columns = schema.columns.filter((c) => !isJoined(c) && (c.kind === "string" || c.kind === "bool") && !UNIQUE.has(c.name.toLowerCase()));
   columns.sort((a, b) => Number(isStatus(b)) - Number(isStatus(a)) || a.priority - b.priority);
@@ -127,10 +142,10 @@ export function facetNames(schema: Schema): string[] {
   return schema.namespaced ? [...names, "namespace"] : names;
 }
 
-/** Reports whether a column shows data of other resources. */
+/** Reports whether a column contains data of another resource. */
 const isJoined = ({ printer }: Column): boolean => printer === "join" || printer === "children";
 
-/** Returns the schema without the columns that show data of other resources. */
+/** Returns the schema without the columns that contain data of another resource. */
 export function withoutJoined(schema: Schema): Schema {
   return { ...schema, columns: schema.columns.filter((c) => !isJoined(c)) };
 }
@@ -148,7 +163,10 @@ function ownColumns(schema: Schema, wide: boolean): number[] {
     .sort((a, b) => last(a) - last(b) || a - b);
 }
 
-/** Reports whether kubectl shows the column instead of the name of the object. */
+/**
+ * Reports whether a column contains the name of the object, which the table shows in a column of
+ * its own.
+ */
 const isName = (c: Column): boolean => c.name === "Name" && c.printer !== "";
 
 function ownColumn(c: Column, index: number): TableColumn {

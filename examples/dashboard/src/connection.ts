@@ -1,6 +1,8 @@
 import type { CollectionProgress, CollectionStatus, State } from "watchglass";
 
-/** The state of a collection that the page shows. */
+/**
+ * The status and the progress of a collection, from which the page shows how current the data is.
+ */
 export type Condition = CollectionStatus & CollectionProgress;
 import { byId, setAttribute, setText } from "./dom.ts";
 import { age, count } from "./format.ts";
@@ -16,8 +18,8 @@ const REASONS: Partial<Record<State, string>> = {
 };
 
 /**
- * Shows how current the page is. A pill always shows the state, and a banner appears
- * if the data may be outdated.
+ * Shows how current the data on the page is. A pill always shows the state, and a banner appears if
+ * the data may be outdated.
  */
 export class ConnectionState {
   readonly #pill = byId("pill");
@@ -35,7 +37,7 @@ export class ConnectionState {
     });
   }
 
-  /** Draws the state. Without rows no data can be outdated, so the banner is hidden. */
+  /** Draws the state. Without rows, no data can be outdated, so it hides the banner. */
   draw(status: Condition, now: number, hasRows: boolean): void {
     this.#status = status;
     const { state } = status;
@@ -57,13 +59,13 @@ function progressText(status: Condition, now: number): string {
   return [progress, attemptText(status, now)].filter(Boolean).join(", ");
 }
 
-/** Returns the recommended action for the user. */
+/** Returns the label of the button that reconnects or signs in again. */
 function wayBack({ error, nextAttempt }: Condition, hasRows: boolean): string {
   if (error?.code === 401 && hasRows) return "Sign in";
   return nextAttempt ? "Try now" : "Reconnect";
 }
 
-/** Returns the time until the next attempt to become current, if one is scheduled. */
+/** Returns a text with the time until the next attempt to connect. Empty if none is scheduled. */
 function attemptText({ nextAttempt }: Condition, now: number): string {
   return nextAttempt ? `next attempt in ${age(nextAttempt - now)}` : "";
 }

@@ -36,15 +36,18 @@ function signInMessage(why: string): Message {
 }
 
 /**
- * The live views of one resource. One has its rows or groups with their facets, and the
- * other its namespaces.
+ * The live views of one resource: one with its rows or groups and their facets, and one with its
+ * namespaces.
  */
 interface Views {
   rows: LiveView;
   namespaces: LiveView;
 }
 
-/** Synchronizes the state of the page with the collection that it shows. */
+/**
+ * The controller of the page. It keeps the URL, the inputs, the open collection and the table
+ * consistent.
+ */
 export class Dashboard {
   readonly connection: Watchglass;
   readonly #draw = () => this.#render();
@@ -73,8 +76,8 @@ export class Dashboard {
   #views: Views | undefined;
   #grouping: Grouping | undefined;
   /**
-   * Whether a query is being applied. The snapshot may then belong to it or to the
-   * previous query.
+   * Whether a query is being applied. While it is, the snapshot may belong to that query or to the
+   * previous one.
    */
   #applying = false;
   #refusal: string | undefined;
@@ -129,8 +132,8 @@ export class Dashboard {
   }
 
   /**
-   * Applies a change by the user and updates the URL. Another resource adds an entry to
-   * the history. The new state includes text that the user is still typing.
+   * Applies a change by the user and updates the URL. A change of the resource adds an entry to the
+   * browser's history. The new state includes text that the user is still typing.
    */
   #change(part: Partial<PageState>): void {
     const state = { ...this.#state, ...this.#filters.query, ...part };
@@ -162,8 +165,8 @@ export class Dashboard {
   }
 
   #pick(resource: string): void {
-    // The words of a search may occur in every resource, but the names in the other inputs may
-    // not.
+    // The search stays, because its words may occur in any resource. The other filters are cleared,
+    // because they name columns, labels or fields that the resource may lack.
     const { search } = this.#filters.query;
     this.#change({ ...freshState(resource), namespace: this.#state.namespace, search, sort: firstSort(resource) });
   }
@@ -174,7 +177,7 @@ export class Dashboard {
     this.#overview.show(this.#state.namespace);
   }
 
-  /** Shows either the counts of all resources or the table of one. */
+  /** Switches between the overview with counts and the table of one resource. */
   #setPage(page: "overview" | "table"): void {
     if (page === "table") this.#overview.close();
     setAttribute(document.documentElement, "data-page", page);
@@ -185,7 +188,7 @@ export class Dashboard {
     setAttribute(byId("grid"), "aria-label", resourceName(this.#state.resource));
   }
 
-  /** Opens the collection of the state. `again` is set if it is opened again with other columns. */
+  /** Opens the collection of the state. `again` is true if only its columns change. */
   #openCollection(namespace = "", again = false): void {
     this.#closeCollection(again);
     this.#setPage("table");
@@ -199,7 +202,10 @@ export class Dashboard {
     this.#onCollection(collection);
   }
 
-  /** Reports whether a user who may not list all namespaces may list the chosen one. */
+  /**
+   * Reports whether to open only the chosen namespace, because the user may not list all
+   * namespaces.
+   */
   #isNarrower({ resource, namespace }: PageState): boolean {
     return this.#collection !== undefined && !this.#scope && mayNarrow(this.#collection, resource, namespace);
   }
@@ -214,7 +220,7 @@ export class Dashboard {
     this.#table.setGroups(undefined);
     this.#notices.clear();
     this.#exporter.cancel();
-    if (!again) this.#chooser.draw(undefined, this.#state); // the user may be about to choose another column
+    if (!again) this.#chooser.draw(undefined, this.#state); // the menu stays open, because the user may choose another column
     this.#facets.setNames([]);
     this.#table.setColumns([]);
     this.#table.setSort("");
@@ -224,8 +230,9 @@ export class Dashboard {
   }
 
   /**
-   * Reconnects at the user's request. If the token has expired, it reloads the page for a
-   * new sign-in. The rows stay visible until this reload. A closed collection is opened again.
+   * Reconnects at the user's request. If the server has rejected the token, it reloads the page, so
+   * that the user can sign in again. The rows stay visible until then. A closed collection is
+   * opened again.
    */
   #reconnect(): void {
     const { error } = this.#collection?.status ?? this.#overview.condition ?? {};
@@ -245,7 +252,7 @@ export class Dashboard {
       this.#hasJoined = hasJoined;
       this.#showColumns();
     }
-    if (this.#refusal !== undefined && (state === "live" || !error)) this.#applyQuery(); // it may have been refused with the collection
+    if (this.#refusal !== undefined && (state === "live" || !error)) this.#applyQuery(); // perhaps refused only because the collection was
     if (!collection.schema || collection.schema === this.#schema) return;
     this.#schema = collection.schema;
     this.#filters.setSchema(collection.schema);
@@ -288,7 +295,7 @@ export class Dashboard {
     this.#change({ expanded: expand ? [...others, id] : others });
   }
 
-  /** Returns the facets of the resource, and of further names in the URL. */
+  /** Returns the names of the resource's facets, and further names that the URL contains. */
   #facetNames(): string[] {
     return this.#schema ? [...new Set([...facetNames(this.#schema), ...Object.keys(this.#state.facets)])] : [];
   }
@@ -319,7 +326,10 @@ export class Dashboard {
     }
   }
 
-  /** Shows the engine's error for a rejected query. The rows of the last accepted query stay. */
+  /**
+   * Shows the engine's error for a rejected query, or removes it. The rows of the last accepted
+   * query stay visible.
+   */
   #setRefusal(message: string | undefined): void {
     this.#refusal = message;
     this.#filters.setError(message, this.#state);
@@ -338,7 +348,7 @@ export class Dashboard {
     return tableColumns(this.#visible(schema), this.#state.wide, this.#state.columns);
   }
 
-  /** Returns the schema without joined columns, while these have no values. */
+  /** Returns the schema, without joined columns as long as they have no values. */
   #visible(schema: Schema): Schema {
     return this.#hasJoined ? schema : withoutJoined(schema);
   }
@@ -359,8 +369,8 @@ export class Dashboard {
   }
 
   /**
-   * Shows all objects. The sort stays unless the query was refused, possibly because of
-   * the sort.
+   * Clears the filters, so that all objects are shown. It also resets the sort order if the query
+   * was refused, because the sort order may be the reason.
    */
   #clearFilters(): void {
     const sort = this.#refusal === undefined ? this.#state.sort : firstSort(this.#state.resource);
@@ -432,8 +442,8 @@ export class Dashboard {
   }
 
   /**
-   * Returns an input for a namespace, because a user who may not list all namespaces
-   * may be allowed to list one.
+   * Returns an input for a namespace if listing is forbidden, because a user who may not list all
+   * namespaces may be allowed to list one.
    */
   #askNamespace(code: number): Pick<Message, "ask"> {
     if (code !== 403 || CLUSTER_SCOPED.has(this.#state.resource)) return {};
@@ -473,12 +483,12 @@ function queryText({ resource, wide, columns, object, expanded, ...query }: Page
 const columnsText = ({ wide, columns }: PageState): string => JSON.stringify([wide, columns]);
 
 /**
- * Reports whether only the columns of another resource cannot be read. The error of the
- * collection is about them.
+ * Reports whether the error of a collection is only that columns of another resource cannot be
+ * read.
  */
 const lacksJoined = ({ status }: Collection): boolean => status.error?.cause === "JoinUnavailable";
 
-/** Ignores the rejection of a view, because the view of the rows already reports it. */
+/** Ignores the rejection of a query, because the view of the rows reports the same error. */
 function quietly(applied: Promise<boolean>): void {
   applied.catch(() => {});
 }

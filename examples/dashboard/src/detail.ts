@@ -13,7 +13,10 @@ import { yamlLines } from "./yaml.ts";
 
 type Format = "yaml" | "json";
 
-/** One complete object beside the table, with its owners, the objects that it owns, and its events. It follows every change while it is open. */
+/**
+ * The panel beside the table. It shows one complete object with its owners, the objects that it
+ * owns, and its events. While it is open, it shows every change.
+ */
 export class Detail {
   readonly #panel = byId("detail");
   readonly #note = byId("detail-note");
@@ -76,7 +79,7 @@ export class Detail {
     this.#panel.hidden = true;
   }
 
-  /** Updates the ages of events. */
+  /** Updates the ages of events. Call it once per second. */
   tick(): void {
     schedule(this.#draw);
   }
@@ -166,7 +169,7 @@ export class Detail {
   #show(format: Format): void {
     this.#format = format;
     this.#drawnObject = undefined;
-    this.#drawnUid = ""; // entirely different lines, not a change of the same object
+    this.#drawnUid = ""; // replaces all lines, instead of highlighting those that differ
     setAttribute(byId("detail-yaml"), "aria-pressed", String(format === "yaml"));
     setAttribute(byId("detail-json"), "aria-pressed", String(format === "json"));
     schedule(this.#draw);

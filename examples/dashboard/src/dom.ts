@@ -22,7 +22,10 @@ export function button(className: string, text: string, onClick: () => void): HT
 /** The ranges of a text to mark, sorted and without overlaps. */
 export type Ranges = readonly (readonly [start: number, end: number])[];
 
-/** Returns the part of a text from `start` to `end`, with marks at the ranges of the whole text. */
+/**
+ * Returns the part of a text from `start` to `end`, with mark elements around the ranges. The
+ * ranges count from the start of the whole text.
+ */
 export function withMarks(text: string, ranges: Ranges, start = 0, end = text.length): (string | HTMLElement)[] {
   const nodes: (string | HTMLElement)[] = [];
   let at = start;
@@ -35,7 +38,10 @@ export function withMarks(text: string, ranges: Ranges, start = 0, end = text.le
   return [...nodes, text.slice(at, end)].filter((node) => node !== "");
 }
 
-/** Writes only if the text differs, because an equal write would still cost a style pass. */
+/**
+ * Sets the text of an element if it differs. Setting an equal text would still make the browser
+ * recompute styles.
+ */
 export function setText(element: HTMLElement, text: string): void {
   if (element.textContent !== text) element.textContent = text;
 }

@@ -7,7 +7,10 @@ import { formatHash, freshState } from "./state.ts";
 
 const RESOURCE = "v1/events";
 
-/** The maximum number of events of an object that are shown. The link leads to all of them. */
+/**
+ * The maximum number of events of an object that are shown. A link leads to the table of all of
+ * them.
+ */
 const SHOWN = 50;
 
 /** The events about one object, newest first. */
@@ -40,8 +43,8 @@ export class ObjectEvents {
     this.#box.hidden = kind === "Event";
     if (kind === "Event") return;
     this.#all.href = formatHash({ ...freshState(RESOURCE), namespace: row.namespace, fieldSelector, sort: "Last Seen" });
-    // The events have their own collection, because a user may be allowed to list the
-    // events of this namespace only.
+    // The collection is limited to this namespace, because the user may not be allowed to list the
+    // events of others.
     const collection = this.#connection.collection(RESOURCE, { namespace: row.namespace, fieldSelector, metadataOnly: true });
     this.#collection = collection;
     this.#view = new LiveView(collection, this.#onChange);
@@ -72,7 +75,7 @@ export class ObjectEvents {
     this.#all.hidden = total <= SHOWN;
   }
 
-  /** Queries the events once they can be listed. */
+  /** Sends the query as soon as the schema is known and the collection has no error. */
   #onCollection(collection: Collection): void {
     if (collection !== this.#collection) return;
     this.#onChange();
@@ -105,7 +108,10 @@ export class ObjectEvents {
   }
 }
 
-/** Returns the newest time, the count, and the component that reports the event. */
+/**
+ * Returns a text with the age of the last occurrence, the number of occurrences, and the component
+ * that reports the event.
+ */
 function timeText({ cells }: Row, now: number): string {
   const [seen, times, source] = [cells["Last Seen"], cells["Count"], cells["Source"]];
   const parts = [
@@ -117,8 +123,8 @@ function timeText({ cells }: Row, now: number): string {
 }
 
 /**
- * Returns the field selector for the events about an object. The kubelet reports the name
- * of a node as its UID, so only objects in namespaces are found by UID.
+ * Returns the field selector for the events about an object. The kubelet reports the name of a node
+ * as its UID, so only namespaced objects are selected by UID.
  */
 function aboutObject(kind: string, { namespace, name, uid }: Row): string {
   if (namespace) return `involvedObject.uid=${escapeValue(uid)}`;

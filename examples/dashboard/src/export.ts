@@ -4,10 +4,10 @@ import { rowText } from "./format.ts";
 
 export type ExportFormat = "csv" | "json";
 
-/** The maximum number of rows of an export, which the page holds in memory. */
+/** The maximum number of rows of an export. The page keeps all of them in memory. */
 export const MAX_ROWS = 50_000;
 
-/** The maximum number of rows of one window of a view. */
+/** The maximum number of rows in the window of one view, which the engine limits. */
 const WINDOW = 10_000;
 
 /** The number of rows by which a window grows, so that no message is large. */
@@ -18,14 +18,17 @@ const PART = 1000;
 
 export interface Exported {
   rows: Row[];
-  /** The number of matching rows, some of which may exceed the bound. */
+  /**
+   * The number of matching rows. It is greater than the number of exported rows if the bound was
+   * reached.
+   */
   total: number;
 }
 
 /**
- * Reads all rows of a query, up to a bound. Up to 10,000 rows are from one state of the view.
- * More rows are read in windows of 10,000, each from one state. A row that moves between windows
- * is exported once or not at all. Rejects with the signal's reason when the signal is aborted.
+ * Reads all rows of a query, up to a bound. It reads windows of 10,000 rows, and the rows of a
+ * window are from one state of the collection. A row that moves between windows is exported once or
+ * not at all. Rejects with the signal's reason when the signal is aborted.
  */
 export async function collectRows(
   collection: Collection, query: ViewOptions, signal: AbortSignal, onProgress: (rows: number, total: number) => void, bound = MAX_ROWS,
@@ -33,7 +36,7 @@ export async function collectRows(
   const views: View[] = [];
   const rows = () => views.flatMap(({ snapshot }) => snapshot.rows);
   try {
-    let total = 1; // until the first window has reported it
+    let total = 1; // until the first window reports the actual total
     for (let offset = 0; offset < Math.min(total, bound); offset += WINDOW) {
       const last = Math.min(WINDOW, bound - offset);
       const view = collection.view({ ...query, facets: [], offset, limit: Math.min(STEP, last) });
@@ -52,7 +55,10 @@ export async function collectRows(
   }
 }
 
-/** Waits until a window has its rows. */
+/**
+ * Waits until a view contains all rows of its window. Rejects if the view fails or the signal is
+ * aborted.
+ */
 function filled(view: View, offset: number, limit: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const end = (settle: () => void) => {
@@ -72,7 +78,7 @@ function filled(view: View, offset: number, limit: number, signal: AbortSignal):
   });
 }
 
-/** Writes a file part by part, with pauses that keep the page responsive. */
+/** Writes a file in parts. The pauses between the parts keep the page responsive. */
 export async function writeFile(format: ExportFormat, columns: readonly TableColumn[], rows: readonly Row[], signal: AbortSignal): Promise<Blob> {
   const now = Date.now();
   const parts = [format === "csv" ? csvLine(columns.map(({ title }) => title)) : "["];
@@ -91,8 +97,8 @@ export async function writeFile(format: ExportFormat, columns: readonly TableCol
 export type ExportValue = string | number | boolean | null | Readonly<Record<string, string>>;
 
 /**
- * Returns the value of a cell. An age becomes a time, because ages in a file would soon be wrong.
- * A number is exported without the time of its last event.
+ * Returns the value of a cell. An age is exported as a time, because ages in a file would soon be
+ * wrong. A count of events is exported without the time of the last event.
  */
 export function exportValue({ kind, own, value }: TableColumn, row: Row, now: number): ExportValue {
   if (kind === "labels") return row.labels;
@@ -111,12 +117,15 @@ export function csvLine(values: readonly ExportValue[]): string {
   return `${values.map(csvField).join(",")}\r\n`;
 }
 
-/** Characters that spreadsheets interpret as the start of a formula, also after spaces and in full width. */
+/**
+ * Matches a text that a spreadsheet would interpret as a formula. The first character may follow
+ * spaces or be a full-width form.
+ */
 const FORMULA = /^[\s\0]*[=+\-@\uff1d\uff0b\uff0d\uff20]|^[\t\r\n]/;
 
 /**
- * Formats a field. Texts are quoted. An apostrophe prevents spreadsheets from evaluating a text
- * as a formula.
+ * Formats a field of CSV. Texts are quoted. An apostrophe before a text that looks like a formula
+ * prevents spreadsheets from evaluating it.
  */
 function csvField(value: ExportValue): string {
   if (value === null) return "";

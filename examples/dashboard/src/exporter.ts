@@ -13,7 +13,10 @@ export interface Shown {
   columns: readonly TableColumn[];
 }
 
-/** A menu that exports the matching rows as a file, with the progress and a way to cancel. */
+/**
+ * A menu that exports the matching rows as a file. While an export runs, the page shows its
+ * progress and a button that cancels it.
+ */
 export class Exporter {
   readonly #menu = new Menu("Export", "export");
   readonly #box = byId("exporting");
@@ -39,7 +42,7 @@ export class Exporter {
     this.#menu.element.hidden = hidden;
   }
 
-  /** Ends a running export without a file. */
+  /** Cancels a running export, without a file. */
   cancel(): void {
     this.#running?.abort(new Error("cancelled"));
     setText(this.#result, "");
@@ -61,7 +64,7 @@ export class Exporter {
     setText(this.#result, result);
   }
 
-  /** Returns the number of saved rows. */
+  /** Exports the rows to a file and downloads it. Returns the message for the user. */
   async #save({ collection, resource, query, columns }: Shown, format: ExportFormat, signal: AbortSignal): Promise<string> {
     const { rows, total } = await collectRows(collection, query, signal, (done, all) => this.#draw(done, all));
     const file = await writeFile(format, columns, rows, signal);

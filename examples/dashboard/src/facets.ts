@@ -14,8 +14,9 @@ interface Entry {
 type Toggle = (name: string, value: string, chosen: boolean) => void;
 
 /**
- * Counts of rows by value, for several columns. The first column has chips, and each has
- * a menu. A click chooses a value, and a second click removes it.
+ * Counts of rows by value, for several columns. The values of the first column are shown as chips,
+ * and those of every column in a menu. A click on a value filters the rows by it, and a second
+ * click removes this filter.
  */
 export class Facets {
   readonly #chips: Values;
@@ -31,7 +32,7 @@ export class Facets {
     this.#clear.addEventListener("click", onClear);
   }
 
-  /** Shows these facets, without counts yet. */
+  /** Replaces the facets. They show no counts until the next draw. */
   setNames(names: readonly string[]): void {
     if (names.join("\n") === this.#names.join("\n")) return;
     this.#names = names;
@@ -59,16 +60,16 @@ export class Facets {
   }
 }
 
-/** Returns the values of a facet, and also the chosen values that no row has. */
+/** Returns the values of a facet, and the chosen values that no row has, with a count of 0. */
 function withChosen(values: Facet["values"], chosen: readonly string[]): Facet["values"] {
   const absent = chosen.filter((value) => !values.some(([other]) => other === value));
   return absent.length ? [...values, ...absent.map((value) => [value, 0] as const)] : values;
 }
 
-/** Sorts node-2 before node-10. */
+/** Compares numbers in texts by value, so that node-2 precedes node-10. */
 const natural = new Intl.Collator("en", { numeric: true });
 
-/** The values of a facet in a box, sorted by value. Elements stay with their value. */
+/** The values of a facet in a box, sorted by value. A value keeps its element across updates. */
 class Values {
   readonly #box: HTMLElement;
   readonly #create: (value: string) => Entry;

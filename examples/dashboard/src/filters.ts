@@ -6,7 +6,10 @@ const HINTS: Record<string, string> = {
   "spec.nodeName": "=node-1", "status.phase": "!=Running", "spec.type": "=ClusterIP", "involvedObject.kind": "=Pod", reason: "=Killing",
 };
 
-/** The delay is long enough to type a word, and short enough to seem live. */
+/**
+ * The delay between a change of an input and its query. It is long enough to type a word, and short
+ * enough to seem immediate.
+ */
 const DEBOUNCE_MILLIS = 200;
 
 /**
@@ -46,7 +49,7 @@ export class Filters {
     return { search: search.value.trim(), where: where.value.trim(), labelSelector: labelSelector.value.trim(), fieldSelector: fieldSelector.value.trim() };
   }
 
-  /** Shows the available names as hints. */
+  /** Shows the names of columns and fields as hints. */
   setSchema({ columns, fields }: Schema): void {
     const { where, fieldSelector } = this.#inputs;
     const hints = fields.filter((field) => HINTS[field]).map((field) => field + HINTS[field]);
@@ -57,7 +60,10 @@ export class Filters {
     where.title = `Columns: ${columns.map(({ name }) => name).join(", ")}\nFields: ${fields.join(", ")}\nalso name, namespace, labels[key]`;
   }
 
-  /** Shows a query. Spaces around the text that the user is typing stay. */
+  /**
+   * Shows a query. An input that differs only in surrounding spaces is not changed, because the
+   * user may be typing in it.
+   */
   set(query: Query, clearable: boolean): void {
     clearTimeout(this.#timer);
     for (const [name, input] of Object.entries(this.#inputs)) {
@@ -81,7 +87,7 @@ export class Filters {
     this.#error.append(create("span", "", message));
   }
 
-  /** Escape clears the search, or moves the focus away if it is empty. */
+  /** Handles Escape, which clears the search. If the search is empty, the page handles the key. */
   #onSearchKey(event: KeyboardEvent): void {
     const { search } = this.#inputs;
     if (event.key !== "Escape" || !search.value) return;

@@ -2,7 +2,10 @@ import type { Column, Row } from "watchglass";
 
 const SECOND = 1000, MINUTE = 60 * SECOND, HOUR = 60 * MINUTE, DAY = 24 * HOUR, YEAR = 365 * DAY;
 
-/** Formats an age like kubectl: two units if the smaller one matters, otherwise one. */
+/**
+ * Formats an age as kubectl does: with two units such as "3m5s" if the smaller unit is significant,
+ * and otherwise with one.
+ */
 export function age(millis: number): string {
   const ms = Math.max(0, millis);
   if (ms < 2 * MINUTE) return `${Math.floor(ms / SECOND)}s`;
@@ -29,7 +32,7 @@ export function count(n: number): string {
 }
 
 /**
- * Formats the cell of a row like kubectl. A count of events is shown as "3 (5m ago)", and a
+ * Formats the cell of a row as kubectl does. A count with a time is shown as "3 (5m ago)", and a
  * missing value as the column's default.
  */
 export function rowText(column: Column, row: Row, index: number, now: number): string {
@@ -40,19 +43,22 @@ export function rowText(column: Column, row: Row, index: number, now: number): s
   return time === undefined ? String(cell) : `${cell} (${age(now - time)} ago)`;
 }
 
-/** The maximum duration. A larger number is a time, such as the start of a job that still runs. */
+/**
+ * The maximum duration in milliseconds. A larger value is a point in time, such as the start of a
+ * job that is still running.
+ */
 const LONGEST = 20 * YEAR;
 
 function durationText(column: Column, cell: number, now: number): string {
   return age(column.kind === "date" || cell > LONGEST ? now - cell : cell);
 }
 
-/** Formats a reason of a Kubernetes Status, such as "NotFound", as a heading. */
+/** Formats the reason of a Kubernetes Status as words, for example "NotFound" as "Not found". */
 export function words(reason: string): string {
   return reason.replace(/([a-z])([A-Z])/g, (_, end: string, start: string) => `${end} ${start.toLowerCase()}`);
 }
 
-/** Returns the name of the resource within "group/version/name". */
+/** Returns the name in a resource such as "group/version/name". */
 export function resourceName(resource: string): string {
   return resource.slice(resource.lastIndexOf("/") + 1);
 }

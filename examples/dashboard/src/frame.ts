@@ -1,6 +1,6 @@
 /**
- * The work for the next animation frame. Events only schedule work. The same work runs
- * once per frame, regardless of how often it was scheduled.
+ * The functions to call in the next animation frame. A function is called once per frame,
+ * regardless of how often it was scheduled.
  */
 const pending = new Set<() => void>();
 

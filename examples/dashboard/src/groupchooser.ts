@@ -5,8 +5,8 @@ import { Menu } from "./menu.ts";
 const MAX_NAMES = 2;
 
 /**
- * A menu of the columns to group the rows by. The user can choose one or two, and their
- * order counts.
+ * A menu of the columns to group the rows by. The user can choose one or two. Rows are grouped in
+ * the order of the choices.
  */
 export class GroupChooser {
   readonly #menu = new Menu("Group by", "group");
@@ -21,8 +21,8 @@ export class GroupChooser {
   }
 
   /**
-   * Offers the names of a resource, or none while its columns are unknown. Chosen names
-   * are always offered.
+   * Offers names to group by, including the chosen ones. The menu is hidden if `names` is empty, as
+   * while the columns are unknown.
    */
   draw(names: readonly string[], chosen: readonly string[]): void {
     this.#chosen = chosen;

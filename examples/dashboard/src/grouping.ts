@@ -3,14 +3,17 @@ import { groupQuery } from "watchglass/groups";
 import { LiveView } from "./query.ts";
 import type { Window } from "./window.ts";
 
-/** The line of a group. Its rows follow if it is expanded. */
+/** The line of a group. The lines of its rows follow if the group is expanded. */
 export interface GroupLine {
   key: string;
   group: Group;
   expanded: boolean;
 }
 
-/** The line of a row that is not loaded, or of a group whose rows cannot be read. */
+/**
+ * A line with a text in place of a row that is not loaded, or in place of the rows of a group that
+ * cannot be read.
+ */
 export interface NoteLine {
   key: string;
   note: string;
@@ -29,20 +32,22 @@ export interface Lines {
   total: number;
   /** Whether the rows are grouped. */
   groups?: unknown;
-  /** False if the window of grouped rows stays at no line. */
+  /** False if the rows are grouped and the window does not stay at a line. */
   anchored?: boolean;
 }
 
 /** Returns the ID of a group in links, which is the JSON of its values. */
 export const groupId = ({ values }: Group, groupBy: readonly string[]): string => JSON.stringify(values.slice(0, groupBy.length));
 
-/** Returns the key of a group's line. No key of an object contains a space. */
+/**
+ * Returns the key of a group's line. It contains a space, so it differs from the key of any object.
+ */
 const groupKey = (id: string): string => `group ${id}`;
 
 /** Returns the ID of a group from the key of its line. */
 export const idOfKey = (key: string): string => key.slice("group ".length);
 
-/** Sorts node-2 before node-10. */
+/** Compares numbers in texts by value, so that node-2 precedes node-10. */
 const natural = new Intl.Collator("en", { numeric: true });
 
 /** An expanded group, with a live window of its rows. */
@@ -57,9 +62,9 @@ interface Expanded {
 const NO_ROWS: Window = { offset: 0, limit: 0 };
 
 /**
- * The lines of grouped rows. Only the lines in the window exist. Each expanded group has a
- * view whose window contains the rows of these lines. A group without rows has no line,
- * and its view is closed.
+ * The lines of grouped rows. Only the lines in the window exist. Each expanded group has a view
+ * whose window contains the rows in the window of lines. When a group loses its last row, its line
+ * disappears and its view is closed.
  */
 export class Grouping {
   readonly #collection: Collection;
@@ -79,8 +84,8 @@ export class Grouping {
   }
 
   /**
-   * Shows the groups of a snapshot of `query`. `expanded` has the IDs of expanded groups.
-   * Returns those that exist.
+   * Shows the groups of a snapshot of `query`. `expanded` contains the IDs of expanded groups.
+   * Returns the IDs of those that still exist.
    */
   show(query: ViewOptions, counted: NonNullable<ViewSnapshot["groups"]>, expanded: readonly string[]): string[] {
     if (counted !== this.#counted || query !== this.#query) this.#setGroups(query, counted);
@@ -97,8 +102,8 @@ export class Grouping {
   }
 
   /**
-   * Moves the window of lines. With an anchor, the window stays at the position of the
-   * anchor's line. If that row changes, the row at its former position is the next anchor.
+   * Moves the window of lines. With an anchor, the window moves with the anchor's line. If the
+   * anchor's row changes or disappears, the row at its former position becomes the anchor.
    */
   move(window: Window, anchor?: Anchor): void {
     this.#window = window;
@@ -108,7 +113,7 @@ export class Grouping {
       const index = window.offset + before;
       this.#each((id, _, start, size) => {
         const row = this.#expanded.get(id)?.view.snapshot?.rows.find((row) => row.key === key);
-        const isHere = index >= start - 1 && index < start + size; // a row that moves may be in two groups
+        const isHere = index >= start - 1 && index < start + size; // while a row moves to another group, it may be in two groups
         if ((row || key === groupKey(id)) && (isHere || !this.#anchor)) this.#anchor = { id, row, before };
       });
     }
@@ -119,7 +124,7 @@ export class Grouping {
   /** The lines of the window. */
   get lines(): Lines {
     const rows: Line[] = [];
-    const keys = new Set<string>(); // a row that moves is in two groups until both views have changed
+    const keys = new Set<string>(); // while a row moves to another group, it is in two groups until both views have changed
     const { offset, limit } = this.#window;
     const put = (at: number, line: () => Line) => {
       if (at >= offset && at < offset + limit) rows.push(line());
@@ -138,7 +143,7 @@ export class Grouping {
     return { rows, offset: Math.min(offset, total), total, groups: true, anchored: this.#anchor !== undefined };
   }
 
-  /** Returns the index of the line of the group that contains a line. */
+  /** Returns the index of the group's line for a line in the group, or -1. */
   parentOf(index: number): number {
     let parent = -1;
     this.#each((_, __, start) => {
@@ -173,7 +178,7 @@ export class Grouping {
   }
 
   /**
-   * Moves a view to its window again, because a view misses moves while it opens or
+   * Moves the view of a group to its window again, because a view ignores moves while it opens or
    * changes its query.
    */
   #restart(id: string): void {
@@ -183,9 +188,9 @@ export class Grouping {
   }
 
   /**
-   * Moves the window with its anchor, and the windows of the expanded groups to the lines of
-   * the window. The engine moves the window of the anchor's group in the same patch that
-   * moves the row, so the row stays loaded.
+   * Moves the window with its anchor, and sets the windows of the expanded groups to the rows in
+   * it. The engine moves the window of the anchor's group in the same patch in which the row moves,
+   * so the row stays loaded.
    */
   #place(): void {
     this.#follow();
@@ -201,13 +206,17 @@ export class Grouping {
       const anchor = at?.row && { key: at.row.key, row: at.row, before: offset + at.before - start - from };
       const { window: last, anchor: sent } = expanded;
       Object.assign(expanded, { window, anchor });
-      // The engine moves an anchored window. It needs the anchor again when the row has changed.
+      // The engine itself moves an anchored window. The anchor is sent again only when its row or
+      // position has changed.
       const stays = anchor ? anchor.row === sent?.row && anchor.before === sent.before : !sent && window.offset === last.offset;
       if (!stays || window.limit !== last.limit) expanded.view.move(window, anchor);
     });
   }
 
-  /** Moves the window with its anchor. Without its group, there is no anchor. */
+  /**
+   * Moves the window with its anchor. If the group of the anchor no longer exists, the anchor is
+   * removed.
+   */
   #follow(): void {
     const anchor = this.#anchor;
     if (!anchor) return;
@@ -219,7 +228,8 @@ export class Grouping {
       const { rows, offset } = view?.snapshot ?? { rows: [], offset: 0 };
       let at = rows.findIndex((row) => row === anchor.row);
       if (at < 0 && anchor.row && sent && rows.length > 0) {
-        // The row has changed or is gone. The engine's window stays at its former position.
+        // The row has changed or is gone. The anchor is now the row at its former position in the
+        // view's window.
         at = Math.min(sent.before, rows.length - 1);
         this.#anchor = { ...anchor, row: rows[at] };
       }
@@ -230,8 +240,8 @@ export class Grouping {
   }
 
   /**
-   * Calls `visit` for each group, with the index of its first row and the number of its
-   * rows that have lines. Returns the number of lines.
+   * Calls `visit` for each group, with the index of the line after the group's own line, and the
+   * number of lines of its rows. Returns the number of all lines.
    */
   #each(visit: (id: string, group: Group, start: number, size: number) => void): number {
     let at = 0;

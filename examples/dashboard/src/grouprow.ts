@@ -3,7 +3,7 @@ import type { GroupLine, NoteLine } from "./grouping.ts";
 import { create, setAttribute, setText } from "./dom.ts";
 import { age, count } from "./format.ts";
 
-/** The format of the groups of a table. */
+/** The columns that the lines of groups show. */
 export interface GroupFormat {
   /**
    * The columns that rows are grouped by. Undefined for names that are not columns, such as
@@ -13,7 +13,10 @@ export interface GroupFormat {
   aggregates: readonly Column[];
 }
 
-/** Returns the names for ViewOptions.groupBy that the page offers. */
+/**
+ * Returns the names that the page offers for grouping, for ViewOptions.groupBy. It omits columns in
+ * `unique`.
+ */
 export function groupNames(schema: Schema, unique: ReadonlySet<string>): string[] {
   const columns = schema.columns.filter(({ name, kind, priority }) => kind !== "date" && kind !== "duration" && priority < 255 && !unique.has(name.toLowerCase()));
   return [...(schema.namespaced ? ["namespace"] : []), ...columns.map(({ name }) => name)];
@@ -31,7 +34,7 @@ export function groupFormat(schema: Schema, groupBy: readonly string[]): GroupFo
 
 let ids = 0;
 
-/** The element of a group, or of a row that is not loaded. */
+/** The element of the line of a group, or of a line that contains a note. */
 export class GroupElement {
   readonly element = create("div", "row");
   readonly #cell = create("div", "group-cell");

@@ -1,12 +1,12 @@
 import type { Line } from "./lines.ts";
 
-/** Returns a value as indented JSON. */
+/** Formats a value as indented JSON. */
 export function jsonLines(value: unknown): Line[] {
   return JSON.stringify(value, null, 2).split("\n").map(tokens);
 }
 
 /**
- * Splits a line into tokens. JSON.stringify writes one member per line, so each line can
+ * Splits a line into tokens. JSON.stringify writes one member or element per line, so each line can
  * be parsed alone.
  */
 function tokens(text: string): Line {

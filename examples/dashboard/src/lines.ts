@@ -1,6 +1,6 @@
 import { create } from "./dom.ts";
 
-/** A piece of a document in one color. */
+/** A part of a line with one color. */
 export interface Token {
   text: string;
   kind: "plain" | "key" | "string" | "literal";
@@ -13,8 +13,8 @@ export function lineText(line: Line): string {
 }
 
 /**
- * Shows a document line by line. An update changes only the lines that differ, so a
- * selection elsewhere survives.
+ * Shows the lines of a document. An update replaces only the lines that differ, so a text selection
+ * in other lines survives.
  */
 export class LineView {
   readonly #box: HTMLElement;
@@ -48,7 +48,10 @@ export class LineView {
     for (const element of fresh) this.#box.insertBefore(element, next);
   }
 
-  /** Replaces the lines that differ. The number of lines must be unchanged, which is the common case. */
+  /**
+   * Replaces the lines that differ. The old and the new document must have the same number of
+   * lines, which is the common case.
+   */
   #replaceEach(old: string[], lines: Line[], head: number, tail: number): void {
     for (let i = head; i < lines.length - tail; i++) {
       if (old[i] !== this.#texts[i]) this.#box.children[i]!.replaceWith(lineElement(lines[i]!, true));

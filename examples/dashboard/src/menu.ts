@@ -1,6 +1,6 @@
 import { button, create, setAttribute, setText } from "./dom.ts";
 
-/** A button that shows a list below it, over the page. Escape and clicks elsewhere close it. */
+/** A button that opens a list below it, over the page. Escape and clicks outside close the list. */
 export class Menu {
   readonly element = create("div", "menu");
   /** The contents of the list. */
@@ -27,7 +27,8 @@ export class Menu {
       if ((target as Element).closest("a")) this.#show(false);
     });
     this.element.addEventListener("focusout", ({ relatedTarget }) => {
-      // A click on a label first removes the focus, without a new focused element.
+      // A click on a label first blurs the focused element, with no relatedTarget. The menu must
+      // stay open then.
       if (relatedTarget && !this.element.contains(relatedTarget as Node)) this.#show(false);
     });
   }

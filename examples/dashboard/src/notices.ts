@@ -2,10 +2,13 @@ import type { Status } from "watchglass";
 import { byId, button, create } from "./dom.ts";
 import { schedule } from "./frame.ts";
 
-/** The maximum number of listed objects. Others are only counted. */
+/** The maximum number of objects that are listed. The others are only counted. */
 const SHOWN = 3;
 
-/** Objects whose newest version is unreadable, until the user dismisses them. */
+/**
+ * A notice that lists objects whose newest version is unreadable. It is shown until the user
+ * dismisses it.
+ */
 export class Notices {
   readonly #box = byId("notice");
   readonly #draw = () => this.#render();

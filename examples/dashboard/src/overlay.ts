@@ -9,7 +9,7 @@ export interface Message {
   ask?: { label: string; text: string; secret: boolean; submit: (answer: string) => void };
 }
 
-/** Replaces the table with a skeleton while loading, or with a message. */
+/** An overlay in place of the rows: a skeleton while the table loads, or a message. */
 export class Overlay {
   readonly #box = byId("overlay");
   #drawn = "";

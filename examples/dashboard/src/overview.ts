@@ -4,7 +4,7 @@ import type { Condition } from "./connection.ts";
 import { byId, create } from "./dom.ts";
 import { RESOURCES } from "./resources.ts";
 
-/** The charts of a resource besides its total. */
+/** The charts on the card of each resource. A card without charts shows only the total. */
 const CHARTS: Record<string, readonly Chart[]> = {
   "v1/pods": [{ title: "status", by: "Status" }, { title: "namespace", by: "namespace" }],
   "apps/v1/deployments": [{ title: "readiness", where: ["ready", "not ready"] }],
@@ -18,24 +18,26 @@ const CHARTS: Record<string, readonly Chart[]> = {
 };
 
 /**
- * Resources that the page offers but does not count. A page that only counts should not
- * read secrets.
+ * Resources that have a table but no card. A page that only counts objects should not read secrets.
  */
 const NOT_COUNTED = new Set(["v1/secrets"]);
 
 /**
- * The states by rank. The page shows the state of the card with the highest rank, so a
- * refused card does not affect the others.
+ * The states in ascending order of rank. The page shows the state of the card with the highest
+ * rank. Forbidden ranks below live, so a card that the user may not read does not determine the
+ * state of the page.
  */
 const STATES: readonly State[] = ["closed", "forbidden", "live", "syncing", "connecting", "reconnecting", "stale"];
 
 /**
- * Returns the rank of a card's state. The card of a resource that the server lacks
- * shows the error itself.
+ * Returns the rank of a card's state. A resource that the server does not serve has the lowest
+ * rank, because its card shows the error itself.
  */
 const rank = ({ state, error }: Condition): number => (error?.code === 404 ? 0 : STATES.indexOf(state));
 
-/** The page with the live counts of the cluster. It has open collections only while it is shown. */
+/**
+ * The page with the live counts of the cluster. Its collections are open only while it is shown.
+ */
 export class Overview {
   readonly #box = byId("overview");
   readonly #connection: Watchglass;
@@ -68,8 +70,8 @@ export class Overview {
   }
 
   /**
-   * The state of the connection. The card of a resource that the user may not read
-   * shows the error itself.
+   * The state of the connection: that of the card with the highest rank, or of a card whose token
+   * was refused. A card that the user may not read shows the error itself.
    */
   get condition(): Condition | undefined {
     const conditions = this.#cards.map(({ condition }) => condition);

@@ -4,7 +4,7 @@ import { count } from "./format.ts";
 
 const [PODS, REPLICA_SETS, JOBS] = ["v1/pods", "apps/v1/replicasets", "batch/v1/jobs"];
 
-/** Built-in resources whose objects own others, with the resources of the owned objects. */
+/** For each built-in resource whose objects own others, the resources of the objects below them. */
 const OWNED: Readonly<Record<string, readonly string[]>> = {
   "apps/v1/deployments": [REPLICA_SETS, PODS],
   "apps/v1/replicasets": [PODS],
@@ -22,7 +22,10 @@ const WORKLOADS = [
   "v1/services", "v1/configmaps",
 ];
 
-/** Returns the resources whose objects may be below an object of a resource. Empty if it owns none. */
+/**
+ * Returns the resources of the objects that an object of `resource` may own, directly or
+ * indirectly. Empty if it owns none.
+ */
 export function ownedResources(resource: string): readonly string[] {
   if (Object.hasOwn(OWNED, resource)) return OWNED[resource]!;
   const [group = "", ...rest] = resource.split("/");
@@ -30,24 +33,24 @@ export function ownedResources(resource: string): readonly string[] {
   return custom ? WORKLOADS : [];
 }
 
-/** Nodes with more children are collapsed until the user expands them. */
+/** The number of children above which a node is collapsed until the user expands it. */
 export const MANY = 50;
 
 /** One visible node of a tree. */
 export interface Line {
   node: TreeNode;
-  /** The depth; 1 for the root. */
+  /** The depth in the tree, starting at 1 for the root. */
   level: number;
-  /** The number among the children of the parent, starting at 1. */
+  /** The position among the children of the parent, starting at 1. */
   position: number;
   siblings: number;
-  /** Undefined without children. */
+  /** Undefined if the node has no children. */
   expanded: boolean | undefined;
 }
 
 /**
- * Returns the visible nodes from top to bottom. `toggled` has the nodes that the user
- * expanded or collapsed.
+ * Returns the visible nodes from top to bottom. `toggled` contains the nodes that the user expanded
+ * or collapsed, by UID.
  */
 export function visibleLines(root: TreeNode, toggled: ReadonlyMap<string, boolean>): Line[] {
   const lines: Line[] = [];
@@ -61,7 +64,10 @@ export function visibleLines(root: TreeNode, toggled: ReadonlyMap<string, boolea
   return lines;
 }
 
-/** Sorts nodes with children first. The old replica sets of a deployment have none. */
+/**
+ * Sorts nodes with children first, so that the old replica sets of a deployment, which have no
+ * pods, come last.
+ */
 function inOrder(nodes: readonly TreeNode[]): TreeNode[] {
   return [...nodes].sort((a, b) => Number(b.children.length > 0) - Number(a.children.length > 0));
 }
@@ -94,8 +100,8 @@ export interface Condition {
 }
 
 /**
- * Summarizes the columns about the condition of an object, such as its status and the
- * number of ready parts.
+ * Summarizes the columns about the condition of an object, such as its status, its ready replicas
+ * and its restarts.
  */
 export function conditionOf({ cells }: Row): Condition {
   const status = typeof cells["Status"] === "string" ? cells["Status"] : "";
@@ -111,13 +117,16 @@ export function conditionOf({ cells }: Row): Condition {
   return { text: parts.filter(Boolean).join(" · "), status: status || readyStatus(ready) };
 }
 
-/** Returns a ratio such as 1/2, from a column that has both numbers or from two columns. */
+/**
+ * Returns a ratio such as "1/2". The argument `ready` is either the complete ratio, or a number to
+ * combine with `desired`.
+ */
 function readiness(ready: Cell | undefined, desired: Cell | undefined): string {
   if (typeof ready === "string") return ready;
   return typeof ready === "number" && typeof desired === "number" ? `${ready}/${desired}` : "";
 }
 
-/** Returns the status for a ratio. An object that should have no replicas has none. */
+/** Returns the status for a ratio. The status is empty if no replicas are desired. */
 function readyStatus(ready: string): string {
   const [have, want] = ready.split("/").map(Number);
   if (!want) return "";

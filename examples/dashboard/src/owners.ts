@@ -3,10 +3,10 @@ import { byId, create } from "./dom.ts";
 import { type Owner, controllerOf, objectLink } from "./relations.ts";
 import { CLUSTER_SCOPED, resourceOf } from "./resources.ts";
 
-/** The maximum number of owners of a chain. Chains of Kubernetes are much shorter. */
+/** The maximum number of owners in a chain. Chains in Kubernetes are much shorter. */
 const MAX_OWNERS = 6;
 
-/** One owner of the chain, which is kept up to date while the chain is shown. */
+/** One owner in the chain, and a handle that keeps it up to date while the chain is shown. */
 interface Step {
   owner: Owner;
   resource: string;
@@ -55,7 +55,10 @@ export class Owners {
     }));
   }
 
-  /** Opens the owners that have become known, and closes those that have changed. */
+  /**
+   * Follows the chain: opens the owners that have become known, and closes those that are no longer
+   * in the chain.
+   */
   #follow(): void {
     let current = this.#object;
     let depth = 0;
@@ -90,7 +93,7 @@ export class Owners {
   }
 }
 
-/** Returns why there is no link to an owner, or empty if there is one. */
+/** Returns the reason why an owner has no link, or an empty text if it has one. */
 function status({ exists, error }: ObjectHandle): string {
   if (error?.code === 403) return "you may not read it";
   if (error?.code === 404 || exists === false) return "not found";

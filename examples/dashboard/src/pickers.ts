@@ -25,7 +25,9 @@ export class ResourcePicker {
   }
 }
 
-/** Selects the namespace that the page shows. The options are the namespaces with objects. */
+/**
+ * Selects the namespace that the page shows. The options are the namespaces that contain objects.
+ */
 export class NamespacePicker {
   readonly #picker = byId("namespace-picker");
   readonly #select = byId<HTMLSelectElement>("namespace");

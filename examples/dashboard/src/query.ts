@@ -2,7 +2,10 @@ import type { Anchor, Collection, Schema, View, ViewOptions, ViewSnapshot } from
 import type { PageState } from "./state.ts";
 import type { Window } from "./window.ts";
 
-/** Returns the query of the page's rows or groups, with the facets of `names` and of the chosen values. */
+/**
+ * Returns the query for the rows or groups of the page. Its facets are those in `names` and those
+ * with chosen values.
+ */
 export function rowsQuery(state: PageState, names: readonly string[], { namespaced }: Schema, aggregates: readonly string[]): ViewOptions {
   const { labelSelector, fieldSelector, search, where, sort, facets, groupBy } = state;
   const chosen = Object.entries(facets);
@@ -16,8 +19,7 @@ export function rowsQuery(state: PageState, names: readonly string[], { namespac
 }
 
 /**
- * A view whose query may be rejected. The last accepted query then stays, if there is
- * one.
+ * A view whose query can be replaced. If a query is rejected, the view keeps the last accepted one.
  */
 export class LiveView {
   readonly #collection: Collection;
@@ -36,7 +38,7 @@ export class LiveView {
     return this.#view?.snapshot;
   }
 
-  /** The query that the snapshot belongs to. */
+  /** The last query that the engine accepted. */
   get accepted(): ViewOptions | undefined {
     return this.#accepted;
   }
@@ -45,9 +47,9 @@ export class LiveView {
    * Applies a query. Resolves to true if the view now shows it, and to false if a newer
    * query replaced it. Rejects if the query was rejected.
    *
-   * `typed` is the condition that the user typed, if `options` combine it with others. It
-   * is also checked alone. An error then has its position in the typed text, and the
-   * text's parentheses cannot enclose the other conditions.
+   * `typed` is the condition that the user typed, if `options` combine it with others. It is
+   * checked alone first. The position in an error is then a position in the typed text, and
+   * unbalanced parentheses in it cannot change the meaning of the other conditions.
    */
   async apply(options: ViewOptions, typed = ""): Promise<boolean> {
     const asked = ++this.#newest;

@@ -18,7 +18,7 @@ export function controllerOf({ metadata }: KubeObject): Owner | undefined {
   return owners?.find(({ controller }) => controller);
 }
 
-/** Returns the link to an object beside the table of its resource. */
+/** Returns the link that opens an object beside the table of its resource. */
 export function objectLink(resource: string, key: string): string {
   return formatHash({ ...freshState(resource), object: key });
 }
@@ -28,7 +28,7 @@ export interface Link {
   href: string;
 }
 
-/** A label selector of a workload, with requirements beyond equality. */
+/** The LabelSelector of the Kubernetes API, which workloads use. */
 interface LabelSelector {
   matchLabels?: Record<string, string>;
   matchExpressions?: readonly { key: string; operator: string; values?: readonly string[] }[];
@@ -40,7 +40,10 @@ interface Spec {
   selector?: LabelSelector & Record<string, unknown>;
 }
 
-/** Links from an object to tables with the objects that belong to it, and to objects that it names. */
+/**
+ * Returns links from an object to tables of the objects that belong to it, and to objects that it
+ * refers to.
+ */
 export function relatedLinks(resource: string, object: KubeObject): Link[] {
   const { name, namespace = "" } = object.metadata;
   const spec = (object["spec"] ?? {}) as Spec;
@@ -56,15 +59,18 @@ export function relatedLinks(resource: string, object: KubeObject): Link[] {
   return links;
 }
 
-/** Resources whose selector is a map of labels. */
+/** Resources whose selector is a plain map of labels. */
 const PLAIN = new Set(["v1/services", "v1/replicationcontrollers"]);
 
-/** Resources whose selector selects pods. */
+/** Resources whose selector is a LabelSelector for pods. */
 const SELECTING = new Set([
   "apps/v1/deployments", "apps/v1/replicasets", "apps/v1/statefulsets", "apps/v1/daemonsets", "batch/v1/jobs", "policy/v1/poddisruptionbudgets",
 ]);
 
-/** Returns the selector of an object's pods as kubectl's -l, or empty if it selects none. */
+/**
+ * Returns the selector of an object's pods in the syntax of kubectl's -l, or an empty text if the
+ * object selects no pods.
+ */
 function selectorText(resource: string, { selector }: Spec): string {
   if (!selector) return "";
   if (PLAIN.has(resource)) return terms(selector as Record<string, string>).join(",");
@@ -87,7 +93,7 @@ interface Involved {
   name?: string;
 }
 
-/** Returns the link from an event to its object. */
+/** Returns the link from an event to the object that it is about. */
 function involved({ apiVersion = "v1", kind, namespace, name }: Involved = {}): Link[] {
   if (!kind || !name) return [];
   const resource = resourceOf(apiVersion, kind);

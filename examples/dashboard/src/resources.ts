@@ -2,7 +2,7 @@ import type { Collection, CollectionOptions, Schema } from "watchglass";
 import { ownedResources } from "./owned.ts";
 import type { PageState } from "./state.ts";
 
-/** The resources that the page offers, by group. Others can be opened with a link. */
+/** The resources in the menu, by group. Other resources can be opened with a link. */
 export const RESOURCES: Readonly<Record<string, readonly string[]>> = {
   Workloads: [
     "v1/pods", "apps/v1/deployments", "apps/v1/replicasets", "apps/v1/statefulsets", "apps/v1/daemonsets",
@@ -13,7 +13,7 @@ export const RESOURCES: Readonly<Record<string, readonly string[]>> = {
   Configuration: ["v1/configmaps", "v1/secrets", "v1/persistentvolumeclaims", "v1/serviceaccounts"],
 };
 
-/** The resources without namespaces that the page links to. */
+/** The cluster-scoped resources that the page links to. */
 export const CLUSTER_SCOPED: ReadonlySet<string> = new Set(["v1/nodes", "v1/namespaces"]);
 
 type JoinedColumns = NonNullable<CollectionOptions["columns"]>;
@@ -25,7 +25,7 @@ export function metricsColumns(resource: string): JoinedColumns {
   return ["CPU", "Memory"].map((name) => ({ name, kind: "string", printer: "join", path: `${metrics} ${name}` }));
 }
 
-/** Returns the columns about the pods of built-in workloads. */
+/** Returns the columns about the pods below an object of a built-in workload. */
 export function childColumns(resource: string): JoinedColumns {
   const owned = RESOURCES["Workloads"]!.includes(resource) ? ownedResources(resource) : [];
   const path = owned.join(",");
@@ -39,22 +39,22 @@ export function childColumns(resource: string): JoinedColumns {
 type Named = Pick<PageState, "resource" | "wide" | "columns" | "sort" | "where" | "groupBy" | "facets">;
 
 /**
- * Returns the columns of other resources that are opened with a resource. Columns of
- * children need a subscription to all pods, so they are opened only if the state names
- * them.
+ * Returns the columns with data of other resources to open with the resource. Columns about
+ * children need a subscription to all pods. They are opened only if the state names one of them or
+ * shows wide columns.
  */
 export function joinedColumns(state: Named): JoinedColumns {
   const names = [...state.columns, state.sort, state.where, ...state.groupBy, ...Object.keys(state.facets)].join(" ");
   return state.wide || /pods|pod states/i.test(names) ? [...metricsColumns(state.resource), ...childColumns(state.resource)] : metricsColumns(state.resource);
 }
 
-/** Returns the schema with the columns of children added that are not open. */
+/** Returns the schema with the columns about children, even if they are not open. */
 export function withOffered(schema: Schema, resource: string): Schema {
   const offered = childColumns(resource).filter(({ name }) => !schema.columns.some((column) => column.name === name));
   return { ...schema, columns: [...schema.columns, ...offered.map((column) => ({ default: "", printer: "", priority: 0, ...column }))] };
 }
 
-/** Returns the resource of a kind, with the plural that Kubernetes would form. */
+/** Returns the resource of a kind. It guesses the plural by the rules of Kubernetes. */
 export function resourceOf(apiVersion: string, kind: string): string {
   const name = kind.toLowerCase();
   const plural = name === "endpoints" ? name
@@ -63,7 +63,10 @@ export function resourceOf(apiVersion: string, kind: string): string {
   return `${apiVersion}/${plural}`;
 }
 
-/** Reports whether a user who may not list a resource in all namespaces may list it in this one. */
+/**
+ * Reports whether to list a resource in one namespace only, because the user may not list it in all
+ * namespaces.
+ */
 export function mayNarrow({ status: { error }, progress }: Collection, resource: string, namespace: string): boolean {
   return namespace !== "" && error?.code === 403 && progress.lastProgress === 0 && !CLUSTER_SCOPED.has(resource);
 }

@@ -16,8 +16,7 @@ export type Finder = (text: string) => Ranges;
 let ids = 0;
 
 /**
- * One row element. It outlives its object, because elements of rows that scroll out are
- * reused.
+ * The element of a row. It is reused for another object when its row is scrolled out of view.
  */
 export class RowElement {
   readonly element = create("div", "row");
@@ -47,7 +46,7 @@ export class RowElement {
     this.element.classList.toggle("odd", index % 2 === 1);
     const isFound = marks.found === this.#found;
     if (row === this.#row && isFound) return;
-    if (!isFound) this.#values.fill(undefined); // writes all cells
+    if (!isFound) this.#values.fill(undefined); // so that all cells are written
     const same = isFound && this.#row !== undefined && row.uid === this.#row.uid && row.key === this.#row.key;
     this.#row = row;
     this.#found = marks.found;
@@ -57,7 +56,7 @@ export class RowElement {
     this.#columns.forEach((column, i) => this.#write(column, i, row, now, same));
   }
 
-  /** Updates the ages, which change without the object. */
+  /** Updates the ages, which change even if the object does not. */
   updateAges(now: number): void {
     this.#columns.forEach((column, i) => {
       if (this.#row && isAging(column, this.#row)) setText(this.#cells[i]!, cellText(column, this.#row, now));
@@ -78,7 +77,10 @@ export class RowElement {
     else if (changed) flash(cell);
   }
 
-  /** Writes the text of a cell, with marks in names and texts, which a search matches. */
+  /**
+   * Writes the text of a cell, and marks the words that the search found. A search matches names
+   * and texts, but not numbers and ages.
+   */
   #writeText(cell: HTMLElement, { kind, own }: TableColumn, text: string): void {
     const ranges = kind === "name" || !own || own.column.kind === "string" ? this.#found?.(text) : undefined;
     if (ranges?.length) cell.replaceChildren(...withMarks(text, ranges));
@@ -102,12 +104,18 @@ function newCell(column: TableColumn): HTMLElement {
   return cell;
 }
 
-/** Alternates between two names of one animation, because only a new name restarts it. */
+/**
+ * Highlights a cell briefly. It alternates between two names of one animation, because only another
+ * name restarts the animation.
+ */
 function flash(cell: HTMLElement): void {
   cell.dataset.flash = cell.dataset.flash === "a" ? "b" : "a";
 }
 
-/** Labels that controllers generate. They are shown last, where they may be truncated. */
+/**
+ * Matches the keys of labels that controllers generate. These labels are shown last, where they may
+ * be truncated.
+ */
 const MACHINE_MADE = /(?:-hash|-generation|controller-uid)$/;
 
 function labelChips(row: Row, found: Finder | undefined): HTMLElement[] {

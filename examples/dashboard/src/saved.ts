@@ -13,7 +13,7 @@ const STORED = "watchglass.views";
 /** The maximum number of saved views. */
 const MAX_VIEWS = 50;
 
-/** A menu with links that the user has named. They are stored in the browser. */
+/** A menu with links that the user has named and that are stored in the browser. */
 export class SavedViews {
   readonly #menu = new Menu("Views", "views");
   readonly #links = create("div", "");
@@ -74,7 +74,7 @@ export class SavedViews {
   }
 }
 
-/** Returns the stored views. Content stored by other programs or releases is ignored. */
+/** Returns the stored views. Entries that do not have the expected form are ignored. */
 function storedViews(): SavedView[] {
   try {
     const views: unknown = JSON.parse(localStorage.getItem(STORED) ?? "[]");

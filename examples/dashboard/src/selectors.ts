@@ -1,6 +1,6 @@
 /**
- * Edits of selector texts. The engine's parser validates selectors, and the page shows its
- * error.
+ * Functions that edit selectors as texts. They do not validate selectors: the engine does, and the
+ * page shows its error.
  */
 
 /** Returns the label selector with one more required label. */
@@ -21,7 +21,10 @@ export type Query = Record<"search" | "where" | "labelSelector" | "fieldSelector
 /** The position of an error in a query. */
 export interface Fault {
   input: keyof Query;
-  /** In UTF-16 units, for slicing, or undefined if the error has no position. */
+  /**
+   * The offset in UTF-16 code units, as String.slice expects. Undefined if the error has no
+   * position.
+   */
   offset?: number;
 }
 
@@ -43,7 +46,7 @@ export function faultOf(message: string, query: Query): Fault | undefined {
   return bytes === undefined ? { input } : { input, offset: unitsOf(query[input], Number(bytes)) };
 }
 
-/** Converts the parser's offset, in bytes of UTF-8, to UTF-16 units. */
+/** Converts the parser's offset in bytes of UTF-8 to UTF-16 code units. */
 function unitsOf(text: string, bytes: number): number {
   return new TextDecoder().decode(new TextEncoder().encode(text).subarray(0, bytes)).length;
 }

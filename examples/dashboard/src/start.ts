@@ -9,7 +9,7 @@ declare global {
   var watchglassDashboard: Dashboard | undefined;
 }
 
-/** Runs the page on a connection, or shows why there is none. */
+/** Runs the page on a connection, or shows why no connection could be opened. */
 export async function start(connect: () => Promise<Watchglass>): Promise<void> {
   startTheme();
   const overlay = new Overlay();
@@ -26,8 +26,8 @@ export async function start(connect: () => Promise<Watchglass>): Promise<void> {
 }
 
 /**
- * Returns the error for the user. Without a server, the name of the missing file would not
- * help the user.
+ * Returns the error message for the user. If the server does not respond, the error would only name
+ * a file that could not be loaded, so the message names the server.
  */
 async function reason(error: unknown): Promise<string> {
   try {

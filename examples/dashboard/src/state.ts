@@ -13,9 +13,9 @@ export interface PageState {
   facets: Readonly<Record<string, readonly string[]>>;
   /** Sort keys such as "-Restarts, name". */
   sort: string;
-  /** Also show the columns of kubectl's -o wide. */
+  /** Whether the columns of kubectl's -o wide are shown as well. */
   wide: boolean;
-  /** The titles of the chosen columns, or empty for kubectl's. */
+  /** The titles of the chosen columns. Empty for the columns that kubectl shows. */
   columns: readonly string[];
   /** The names that rows are grouped by, at most two. */
   groupBy: readonly string[];
@@ -32,7 +32,7 @@ export const OVERVIEW = "overview";
 
 const TEXTS = ["namespace", "labelSelector", "fieldSelector", "search", "where", "sort", "object"] as const;
 
-/** The prefix of the parameters for facets: facet.Status=Failed. */
+/** The prefix of the URL parameters of facets, such as facet.Status=Failed. */
 const FACET = "facet.";
 
 /** Returns the initial state of a resource. */
@@ -40,7 +40,10 @@ export function freshState(resource: string): PageState {
   return { resource, namespace: "", labelSelector: "", fieldSelector: "", search: "", where: "", facets: {}, sort: "", wide: false, columns: [], groupBy: [], expanded: [], object: "" };
 }
 
-/** Parses "#/apps/v1/deployments?namespace=web&sort=-Age". Missing parts are empty. */
+/**
+ * Parses "#/apps/v1/deployments?namespace=web&sort=-Age". Missing parts of the state are empty. The
+ * default resource is v1/pods.
+ */
 export function parseHash(hash: string): PageState {
   const [path = "", query = ""] = split(hash.replace(/^#\/?/, ""), "?");
   const params = new URLSearchParams(query);
@@ -68,13 +71,13 @@ export function formatHash(state: PageState): string {
   return `#/${state.resource}${query ? `?${query}` : ""}`;
 }
 
-/** Returns the chosen values with one more value of a facet. */
+/** Returns `facets` with one more chosen value. */
 export function withValue(facets: PageState["facets"], name: string, value: string): PageState["facets"] {
   const values = Object.hasOwn(facets, name) ? facets[name]! : [];
   return values.includes(value) ? facets : { ...facets, [name]: [...values, value] };
 }
 
-/** Returns the chosen values without one value of a facet. */
+/** Returns `facets` without one of the chosen values. */
 export function withoutValue(facets: PageState["facets"], name: string, value: string): PageState["facets"] {
   const { [name]: values = [], ...rest } = facets;
   const others = values.filter((other) => other !== value);

@@ -13,25 +13,27 @@ export interface TableEvents {
   onOpen(key: string): void;
   onLabel(key: string, value: string): void;
   /**
-   * Called when the range of rows that the snapshot should contain has changed. With an
-   * anchor, the range stays at the anchor's row.
+   * Called when the range of rows that the snapshot should contain has changed. With an anchor, the
+   * range should move with the anchor's row.
    */
   onWindow(window: Window, anchor: Anchor | undefined): void;
   /** Called with the range of visible rows; `last` is exclusive. */
   onRange(first: number, last: number, total: number): void;
   /** Called when the user expands or collapses a group. */
   onExpand(id: string, expand: boolean): void;
-  /** Returns the index of the line of the group that contains a line. */
+  /** Returns the index of the group's line for a line in the group. */
   parentOf(index: number): number;
 }
 
-/** Number of rows drawn beyond the edges, so that scrolling within a frame shows no gap. */
+/**
+ * The number of rows to draw beyond each edge, so that scrolling shows no gap before the next
+ * frame.
+ */
 const OVERDRAW = 4;
 
 /**
- * A table that draws the visible lines, which are rows of a live view, or groups with
- * their rows. It moves the window of lines with the scrollbar, and requests no lines
- * outside of it.
+ * A table that draws only the visible lines, which are rows of a live view, or groups with their
+ * rows. Scrolling moves the window of lines. Lines outside of the window are not requested.
  */
 export class Table {
   readonly #grid = byId("grid");
@@ -52,7 +54,7 @@ export class Table {
    * last known position.
    */
   #active = { index: -1, key: "" };
-  /** The lines that were visible at the last drawing, by key, and their indexes. */
+  /** The lines that were visible when the table was last drawn, and their indexes, by key. */
   #visible = new Map<string, { index: number; line: Line }>();
   #opened = "";
   #sort = "";
@@ -102,7 +104,7 @@ export class Table {
     }
   }
 
-  /** Marks the texts that a search found. */
+  /** Sets the function that finds the words of the search in a text. The table marks them. */
   setSearch(found: Finder | undefined): void {
     this.#found = found;
     schedule(this.#render);
@@ -149,7 +151,7 @@ export class Table {
   #draw(): void {
     const total = this.#snapshot?.total ?? 0;
     const g = this.#geometry(total);
-    let { scrollTop } = this.#grid; // once, before any write, because a read after a write forces a layout
+    let { scrollTop } = this.#grid; // read once, before any write, because a read after a write forces a layout
     const shift = scrollTop > 0 ? this.#shift() : 0;
     this.#space.style.height = `${contentHeight(g)}px`;
     if (shift) {
@@ -165,11 +167,14 @@ export class Table {
     this.#events.onRange(Math.min(Math.round(first), last), last, total);
   }
 
-  /** Returns the number of lines by which the visible lines have moved since the last drawing. */
+  /**
+   * Returns the number of lines by which the visible lines have moved since the table was last
+   * drawn.
+   */
   #shift(): number {
     const { rows, offset } = this.#snapshot ?? { rows: [], offset: 0 };
     const shifts: number[] = [];
-    const unchanged: number[] = []; // without rows that may have moved because they changed
+    const unchanged: number[] = []; // without changed rows, which may have moved because of their change
     rows.forEach((line, i) => {
       const before = this.#visible.get(line.key);
       if (!before) return;
@@ -189,8 +194,8 @@ export class Table {
   }
 
   /**
-   * Moves the window to the visible rows. While the table is scrolled, the window stays at
-   * the topmost row, so that it contains the visible rows wherever they move.
+   * Moves the window to the visible rows. If the table is not at its top, the window is anchored to
+   * the topmost visible row, so that it still contains the visible rows when they move.
    */
   #follow(first: number, g: Geometry, scrolled: boolean): void {
     if (!this.#snapshot) return;
@@ -234,8 +239,9 @@ export class Table {
   }
 
   /**
-   * Puts an element at a place in reading order with few moves. A row that has moved down
-   * is skipped, and moved when its new position is reached.
+   * Puts an element at `place`, with few moves. Returns the place of the next element. If the
+   * element at `place` has moved down, it is skipped here, and moved when its new position is
+   * reached.
    */
   #putAt(place: Element | null, element: HTMLElement): Element | null {
     if (element === place || (place && element === place.nextElementSibling)) return element.nextElementSibling;
@@ -258,8 +264,8 @@ export class Table {
   }
 
   /**
-   * Updates the index of the active row to the position of its object. If the object is
-   * deleted, the index stays.
+   * Updates the index of the active row to the position of its object. If the object is no longer
+   * in the window, the index stays, and the row at this index becomes the active one.
    */
   #keepActive(rows: readonly Line[], offset: number): void {
     if (this.#active.index < 0) return;
@@ -287,7 +293,7 @@ export class Table {
     const move = moves[event.key];
     if (move !== undefined) this.#activate(move);
     else if (event.key === "ArrowRight" || event.key === "ArrowLeft") {
-      if (!this.#groups) return; // scrolls
+      if (!this.#groups) return; // the arrow keys scroll the table sideways
       this.#expandActive(event.key === "ArrowRight");
     } else if ((event.key === "Enter" || event.key === " ") && key) this.#open(index, key);
     else return;
@@ -305,7 +311,10 @@ export class Table {
     else if (!line || "uid" in line) this.#events.onOpen(key);
   }
 
-  /** Expands or collapses the active group, and otherwise moves to its first row, or from a row to its group. */
+  /**
+   * Handles the right and left arrow keys in groups. They expand or collapse the active group.
+   * Right on an expanded group moves to its first row, and left on a row moves to its group.
+   */
   #expandActive(expand: boolean): void {
     const { index } = this.#active;
     const line = this.#lineAt(index);
@@ -315,7 +324,7 @@ export class Table {
     } else if (!expand && index >= 0) this.#activate(this.#events.parentOf(index));
   }
 
-  /** Shows the focused row when the user tabs into the table. */
+  /** Activates the first visible row when the user tabs into the table and no row is active. */
   #onFocus(): void {
     if (this.#active.index < 0 && this.#grid.matches(":focus-visible")) {
       this.#activate(Math.ceil(firstVisible(this.#grid.scrollTop, this.#geometry(this.#snapshot?.total ?? 0))));
@@ -362,7 +371,7 @@ export class Table {
   }
 }
 
-/** Shows the whole text of a truncated cell on hover. */
+/** Sets the tooltip of a cell to its text if the text is truncated. */
 function explainCut(target: HTMLElement): void {
   const cell = target.closest<HTMLElement>(".cell");
   if (cell) cell.title = cell.scrollWidth > cell.clientWidth ? (cell.textContent ?? "") : "";

@@ -36,7 +36,10 @@ function stored(): Theme | undefined {
   return value === "light" || value === "dark" ? value : undefined;
 }
 
-/** Stores the choice. If the user chooses the system's theme, the page follows the system again. */
+/**
+ * Stores the user's choice. If the choice is the system's current theme, it stores nothing, and the
+ * page follows the system again.
+ */
 function remember(theme: Theme): void {
   if (theme === systemTheme()) localStorage.removeItem(STORED);
   else localStorage.setItem(STORED, theme);

@@ -1,6 +1,6 @@
 /**
- * The bearer token for a server that requires one. It is stored for the lifetime of the
- * tab, and never in a URL.
+ * The session storage key of the bearer token, for a server that requires one. The browser keeps
+ * the token until the tab is closed. The token is never part of a URL.
  */
 const STORED = "watchglass.token";
 
@@ -8,7 +8,7 @@ export function storedToken(): string {
   return sessionStorage.getItem(STORED) ?? "";
 }
 
-/** Stores a token and reloads the page, because a connection keeps its initial token. */
+/** Stores a token and reloads the page, because a connection cannot change its token. */
 export function signIn(token: string): void {
   sessionStorage.setItem(STORED, token);
   location.reload();

@@ -5,7 +5,7 @@ import { count, resourceName, words } from "./format.ts";
 import { type Line, conditionOf, descendants, ownedResources, podStates, visibleLines } from "./owned.ts";
 import { objectLink } from "./relations.ts";
 
-/** The maximum number of objects of each resource. */
+/** The maximum number of objects of each resource that the tree contains. */
 const LIMIT = 1000;
 
 /** One resource of the tree. */
@@ -16,7 +16,7 @@ interface Source {
 
 interface Item {
   element: HTMLAnchorElement;
-  /** The shown contents, to detect changes. */
+  /** The contents that the element shows, as JSON, to detect changes. */
   drawn: string;
 }
 
@@ -28,7 +28,7 @@ interface Part {
   status?: string;
 }
 
-/** Shows the objects that the open object owns, and at every depth the objects that these own. */
+/** Shows the objects that the open object owns, directly or indirectly, as a tree. */
 export class OwnedTree {
   readonly #box = byId("detail-tree");
   readonly #list = byId("tree-items");
@@ -36,7 +36,7 @@ export class OwnedTree {
   readonly #count = byId("tree-count");
   readonly #connection: Watchglass;
   readonly #onChange: () => void;
-  /** The resource of the root, and then the resources that are opened for the tree. */
+  /** The resource of the root, followed by the resources that are opened for the tree. */
   #sources: readonly Source[] = [];
   #tree: OwnerTree | undefined;
   #uid = "";
@@ -44,9 +44,9 @@ export class OwnedTree {
   #drawn: TreeSnapshot | undefined;
   #lines: readonly Line[] = [];
   #items = new Map<string, Item>();
-  /** The nodes that the user expanded or collapsed. */
+  /** The nodes that the user expanded (true) or collapsed (false), by UID. */
   #toggled = new Map<string, boolean>();
-  /** The node that Tab focuses. */
+  /** The UID of the node that receives the focus when the user tabs into the tree. */
   #active = "";
 
   constructor(connection: Watchglass, onChange: () => void) {
@@ -65,7 +65,7 @@ export class OwnedTree {
     const owned = ownedResources(resource);
     if (owned.length === 0) return;
     this.#box.hidden = false;
-    const { namespace } = row; // an owner and its objects are in the same namespace, or the owner is in none
+    const { namespace } = row; // an owner is in the namespace of its objects, or is cluster-scoped
     this.#sources = [
       { resource, collection },
       ...owned.map((name) => ({ resource: name, collection: this.#connection.collection(name, { namespace, metadataOnly: true }) })),
@@ -121,7 +121,8 @@ export class OwnedTree {
     }
     for (const [uid, { element }] of this.#items) if (!items.has(uid)) element.remove();
     this.#items = items;
-    // An element that was moved or removed has lost the focus, so it is set again.
+    // Moving or removing the focused element removes the focus, so the active item is focused
+    // again.
     if (hadFocus && !this.#list.contains(document.activeElement)) items.get(this.#active)?.element.focus();
   }
 
@@ -183,7 +184,10 @@ export class OwnedTree {
     return notes.join("\n");
   }
 
-  /** Handles the keys of the ARIA pattern for trees. Enter follows the link. */
+  /**
+   * Handles the keys of the ARIA pattern for trees. Enter is left to the browser, which follows the
+   * link.
+   */
   #onKey(event: KeyboardEvent): void {
     if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
     const at = this.#lines.findIndex(({ node }) => node.uid === uidOf(event.target));
@@ -234,7 +238,10 @@ function newItem(uid: string): Item {
   return { element, drawn: "" };
 }
 
-/** Returns the control that expands a node by a click. The keyboard and assistive technology use the item. */
+/**
+ * Returns the control with which a click expands or collapses a node. It is hidden from assistive
+ * technology, which uses the item.
+ */
 function twist(): HTMLElement {
   const element = create("span", "twist");
   element.setAttribute("aria-hidden", "true");

@@ -1,6 +1,6 @@
 /**
- * Converts between the scrollbar and a live view's window. Every row has the same height,
- * so positions are proportional to indexes.
+ * Functions that convert between scroll positions and the window of a live view. Every row has the
+ * same height, so positions are proportional to indexes.
  */
 
 export interface Geometry {
@@ -16,8 +16,8 @@ export interface Window {
 }
 
 /**
- * Browsers limit the layout height to about 16 million pixels. Beyond this height, the
- * scrollbar skips rows.
+ * The maximum height of the scrolled content in pixels. Browsers limit heights to about 16 million
+ * pixels. With more rows, one pixel of scrolling moves the rows by several pixels.
  */
 const MAX_HEIGHT = 12_000_000;
 
@@ -25,13 +25,19 @@ export function contentHeight(g: Geometry): number {
   return Math.min(g.total * g.rowHeight, MAX_HEIGHT);
 }
 
-/** Pixels of rows per pixel of the scrollbar. It is 1 until the height reaches its limit. */
+/**
+ * Returns by how many pixels the rows move per pixel of scrolling. It is 1 unless the height is
+ * limited.
+ */
 function scale(g: Geometry): number {
   const scrollable = contentHeight(g) - g.viewport;
   return scrollable > 0 ? (g.total * g.rowHeight - g.viewport) / scrollable : 1;
 }
 
-/** Returns the row at the top of the viewport. It is fractional if the row is partly hidden. */
+/**
+ * Returns the index of the row at the top of the viewport. It is fractional if this row is partly
+ * hidden.
+ */
 export function firstVisible(scrollTop: number, g: Geometry): number {
   return Math.max(0, (scrollTop * scale(g)) / g.rowHeight);
 }
@@ -41,7 +47,7 @@ export function visibleRows(g: Geometry): number {
   return Math.ceil(g.viewport / g.rowHeight) + 1;
 }
 
-/** Returns the nearest scroll position that shows a row. */
+/** Returns the scroll position nearest to `scrollTop` at which a row is fully visible. */
 export function scrollTopFor(index: number, scrollTop: number, g: Geometry): number {
   const first = firstVisible(scrollTop, g);
   const fits = g.viewport / g.rowHeight;
@@ -57,9 +63,9 @@ export function shifted(scrollTop: number, lines: number, g: Geometry): number {
 
 /**
  * Returns the number of lines to scroll by, so that the visible lines stay in place. `shifts`
- * are the moves of the visible lines that still exist, from the top. The median ignores
- * single rows whose order has changed. With groups, the topmost line stays, because a group
- * that the user expands moves all lines below it.
+ * contains the number of lines by which each of them has moved, from the top. The result is the
+ * median, which ignores single rows whose order has changed. With groups, the topmost line stays in
+ * place, because a group that the user expands moves all lines below it.
  */
 export function shiftOf(shifts: readonly number[], grouped: boolean): number {
   if (grouped) return shifts[0] ?? 0;
@@ -67,9 +73,9 @@ export function shiftOf(shifts: readonly number[], grouped: boolean): number {
 }
 
 /**
- * Returns the window for a view: the visible rows, with as many again on each side, so
- * that scrolling usually finds its rows loaded. The current window stays while it still
- * covers half of that margin.
+ * Returns the window to request for a view: the visible rows, and at least as many again on each
+ * side, so that scrolling usually finds its rows loaded. The current window stays as long as it
+ * covers half of these margins.
  */
 export function wantedWindow(first: number, g: Geometry, current: Window): Window {
   const visible = visibleRows(g);

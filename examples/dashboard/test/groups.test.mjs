@@ -19,7 +19,10 @@ const drawn = () => groups().evaluateAll((elements) => elements.map((element) =>
   element.querySelector(".group-title").textContent, Number(element.querySelector(".chip-count").textContent.replaceAll(",", "")), element.ariaExpanded,
 ]));
 
-/** Returns the pods of the cluster by the value of an expression, as sorted [value, keys]. */
+/**
+ * Groups the pods of the cluster by the value of an expression. Returns [value, keys] pairs, sorted
+ * by value.
+ */
 const podsBy = (value) => inPage(async (value) => {
   const { items } = await watchglassDashboard.collection.list();
   const members = {};
@@ -28,7 +31,7 @@ const podsBy = (value) => inPage(async (value) => {
   return Object.entries(members).map(([name, keys]) => [name, keys.sort()]).sort(([a], [b]) => natural.compare(a, b));
 }, value);
 
-/** Waits until the keys of the drawn rows, sorted, are these. */
+/** Waits until the drawn rows have exactly these keys. `keys` is sorted. */
 const showsRows = (keys) => until((keys) => {
   const rows = [...document.querySelectorAll("[data-testid=rows] > [data-key]")].map((row) => row.dataset.key);
   return JSON.stringify(rows.sort()) === JSON.stringify(keys);
@@ -62,7 +65,7 @@ describe("groups", () => {
     const expected = await podsBy("pod.status.phase + ' · ' + pod.metadata.namespace").then((all) => all.filter(([name]) => /(web|payments)$/.test(name)));
     assert.deepEqual((await drawn()).map(([, rows]) => rows), expected.map(([, { length }]) => length));
     await dashboard.get("grid").focus();
-    await press("ArrowDown", "ArrowUp", "ArrowRight"); // the first key shows the focus
+    await press("ArrowDown", "ArrowUp", "ArrowRight"); // the first key only activates the first row
     const [[name, keys]] = expected;
     await until((name) => document.querySelector("[data-group][aria-expanded=true] .group-title")?.textContent === name, name);
     await dashboard.page.locator("[data-testid=rows] > [data-key]").first().waitFor();
@@ -151,7 +154,7 @@ test("the visible rows stay in place while rows are inserted and deleted above, 
   await dashboard.hasTotal(PODS + 15);
   assert.deepEqual(await visible(), before);
   assert.equal(await dashboard.get("grid").evaluate((grid) => grid.scrollTop), 34 * 115 + 10);
-  await addPods(15, 515); // more than the window has
+  await addPods(15, 515); // more rows than the window contains
   await dashboard.hasTotal(PODS + 515);
   assert.deepEqual(await visible(), before);
   assert.equal(await dashboard.get("grid").evaluate((grid) => grid.scrollTop), 34 * 615 + 10);
@@ -183,7 +186,7 @@ test("the visible lines of groups stay in place while more rows are inserted abo
   await hasLines(all + 800);
   await loaded();
   assert.deepEqual(await visible(), before);
-  // The line at which the window stays is deleted, in the same message as more insertions.
+  // The line to which the window is anchored is deleted, together with more insertions.
   await addPods(800, 1200, "Running", before[0][0]);
   await hasLines(all + 1199);
   await loaded();
@@ -200,11 +203,11 @@ test("a visible row of a group that moves up takes no other line with it", async
   await dashboard.page.locator("[data-testid=rows] > [data-key]").first().waitFor();
   await dashboard.scrollTo(34 * 40 + 10);
   await loaded();
-  for (const moved of [5, 0]) { // the window stays at the topmost
+  for (const moved of [5, 0]) { // index 0 is the topmost line, at which the window stays
     const before = await visible();
     const keys = before.map(([key]) => key);
     const [key] = keys.splice(moved, 1);
-    await inPage(async (key) => { // 20 lines up, among rows that are loaded
+    await inPage(async (key) => { // moves the row 20 lines up, to a position that is loaded
       const restarts = (pod) => pod.status.containerStatuses[0].restartCount;
       const { items } = await watchglassDashboard.collection.list();
       const own = items.find(({ metadata }) => `${metadata.namespace}/${metadata.name}` === key);
@@ -215,7 +218,7 @@ test("a visible row of a group that moves up takes no other line with it", async
       const row = document.querySelector(`[data-key="${key}"]`);
       return !row || row.getBoundingClientRect().top < document.querySelector("#grid").getBoundingClientRect().top;
     }, key);
-    const first = moved === 0 ? 1 : 0; // the line before the topmost replaces it
+    const first = moved === 0 ? 1 : 0; // if the topmost line has moved, the line above is now at the top
     assert.deepEqual((await visible()).map(([key]) => key).slice(first, first + keys.length), keys);
   }
   await dashboard.scrollTo(34 * 31 + 10);

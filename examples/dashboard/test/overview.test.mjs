@@ -186,7 +186,7 @@ describe("an open object", () => {
     await until(() => watchglassDashboard.connection.opened().filter(({ type }) => type === "object" || type === "collection").length === 1);
   });
 
-  // The kubelet's events about its node have the name of the node as the UID.
+  // In the kubelet's events about its node, the UID is the name of the node.
   test("that is a node has its events, and leads to its pods", async () => {
     await openObject("v1/nodes", "node-1");
     await inPage(() => cluster.apply({

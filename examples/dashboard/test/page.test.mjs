@@ -75,7 +75,7 @@ describe("table", () => {
       cluster.churn(0);
       return { records, frames };
     });
-    assert.ok(passes.records > 0 && passes.records <= passes.frames + 2, JSON.stringify(passes)); // updates of ages add records
+    assert.ok(passes.records > 0 && passes.records <= passes.frames + 2, JSON.stringify(passes)); // the updates of ages cause further records
   });
 });
 
@@ -178,7 +178,7 @@ describe("selectors", () => {
     assert.equal(await dashboard.get("field-selector").getAttribute("aria-invalid"), "true");
   });
 
-  // The header shows the order of the rows, and not the sort of a refused query.
+  // The header shows the order of the visible rows, not that of a refused query.
   test("a header does not show an order that was refused with its query", async () => {
     await open();
     await dashboard.get("field-selector").fill("spec.node=x");
@@ -325,7 +325,7 @@ describe("connection", () => {
     await inPage(() => cluster.shown.set({ state: "stale", nextAttempt: Date.now() + 35_000 }));
     await dashboard.page.getByText(/next attempt in 3[345]s/).waitFor();
     assert.equal(await dashboard.get("reconnect").textContent(), "Try now");
-    await dashboard.page.getByText(/next attempt in 3[012]s/).waitFor(); // the countdown changes
+    await dashboard.page.getByText(/next attempt in 3[012]s/).waitFor(); // the countdown continues
     await inPage(() => cluster.shown.set({ state: "stale", nextAttempt: undefined }));
     await until(() => !document.body.textContent.includes("next attempt"));
     assert.equal(await dashboard.get("reconnect").textContent(), "Reconnect");

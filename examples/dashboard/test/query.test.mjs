@@ -71,7 +71,7 @@ describe("search", () => {
     await press("Escape");
     assert.equal(await focused(), "grid");
     await press("ArrowDown", "ArrowDown");
-    assert.equal(await dashboard.page.locator(".row.active").getAttribute("aria-rowindex"), "4"); // the focus activates the first row
+    assert.equal(await dashboard.page.locator(".row.active").getAttribute("aria-rowindex"), "4"); // receiving the focus has activated the first row, so this is the third
   });
 
   // The applied search has no space at the end, but the input keeps it.
@@ -111,7 +111,7 @@ describe("where", () => {
     await type("where", " and statsu = x");
     const error = dashboard.get("query-error");
     await error.getByText('at offset 17: "statsu": there is no such column or field; did you mean Status?').waitFor();
-    await error.locator("mark").getByText("statsu = x", { exact: true }).waitFor(); // the last key may take effect later
+    await error.locator("mark").getByText("statsu = x", { exact: true }).waitFor(); // the mark changes when the last key has been processed
     assert.equal(await dashboard.get("where").getAttribute("aria-invalid"), "true");
     assert.equal(await dashboard.get("search").getAttribute("aria-invalid"), "false");
     assert.deepEqual([await total(), await dashboard.get("grid").boundingBox(), await dashboard.get("chips").boundingBox()], before);
@@ -139,7 +139,8 @@ describe("where", () => {
     assert.equal(await dashboard.get(input).inputValue(), "");
   });
 
-  // "(a) or (b) and …" would be accepted, but would select other objects.
+  // If the text were inserted between parentheses without a check, "(ready) or (restarts > 3)"
+  // would be valid, but would select other objects.
   test("parentheses cannot enclose the chosen facets", async () => {
     await open({ hash: "#/v1/pods?facet.Status=Failed" });
     await isNarrowed();
@@ -336,7 +337,7 @@ describe("a query", () => {
       cluster.apply({ ...pod, status: { phase: "Running", containerStatuses: [{ name: "main", restartCount: 100 }] } });
       cluster.restore();
     });
-    await inPage(() => document.querySelector("#reconnect").click()); // unless it has reconnected already
+    await inPage(() => document.querySelector("#reconnect").click()); // the button is hidden if the page has already reconnected
     await dashboard.state("live");
     await dashboard.hasTotal(during + 1);
   });
@@ -398,8 +399,8 @@ test("a key event without an element as its target is handled", async () => {
   assert.equal(await focused(), "search");
 });
 
-// The question is which pods in these three namespaces contain "pay" and restarted more
-// than three times, by node, newest first.
+// The question: which pods in three namespaces have a name that contains "pay" and restarted more
+// than three times? The answer is sorted by node, and then by age, the newest first.
 test("a link answers a question with several conditions in one screen", async () => {
   const namespaces = ["shop-asia", "shop-eu", "shop-us"];
   const params = new URLSearchParams({ search: "pay", where: "restarts > 3", sort: "Node, Age" });

@@ -113,7 +113,7 @@ describe("a server that is killed and comes back", { skip: isBuilt ? false : `${
       assert.deepEqual((await page.keys()).slice(0, 5), keys.slice(0, 5));
       await page.page.getByText(/next attempt in \d+s/).waitFor();
       await demo.start();
-      await page.page.evaluate(() => document.querySelector("[data-testid=reconnect]").click()); // unless it has reconnected already
+      await page.page.evaluate(() => document.querySelector("[data-testid=reconnect]").click()); // the button is hidden if the page has already reconnected
       await page.state("live");
       assert.equal(await page.get("banner").isVisible(), false);
       await eventuallySame(() => page.objects(), () => freshRead(browser, demo.url));
@@ -137,7 +137,7 @@ test("a server that dies while the page loads is reported to the user", async ()
   }
 });
 
-/** Returns the contents of a newly opened page. */
+/** Opens a new page and returns its objects. */
 async function freshRead(browser, url) {
   const page = await DashboardPage.open(browser, url);
   await page.state("live");
@@ -147,8 +147,8 @@ async function freshRead(browser, url) {
 }
 
 /**
- * Waits until two readers of the same cluster have the same objects, soon after its last
- * change.
+ * Waits until two readers of the same cluster return the same objects. The cluster may still be
+ * changing at first.
  */
 async function eventuallySame(read, otherRead, timeout = 120_000) {
   const deadline = Date.now() + timeout;

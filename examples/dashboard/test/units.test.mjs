@@ -1,4 +1,4 @@
-// Tests of the parts that need no browser.
+// Tests of the modules that need no browser.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -103,7 +103,10 @@ test("fields of CSV are quoted, and no formulas for spreadsheets", () => {
 });
 
 describe("an export", () => {
-  /** Returns a collection whose views have rows immediately, and record how they move. */
+  /**
+   * Returns a collection whose views contain their rows immediately. Moves of the views are
+   * recorded in `moves`.
+   */
   function fake(total, moves = []) {
     const views = [];
     const rows = ({ offset, limit }) => Array.from({ length: Math.max(0, Math.min(limit, total - offset)) }, (_, i) => ({ key: String(offset + i) }));

@@ -1,4 +1,4 @@
-// Serves files like the platform's static assets.
+// Serves the files of the dashboard locally, in place of Cloudflare's static assets.
 const types = {
   html: "text/html; charset=utf-8",
   js: "text/javascript",

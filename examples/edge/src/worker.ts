@@ -2,10 +2,10 @@ import { edgeEntry, goProgram, WatchglassObject, WatchglassRegion, type EdgeEnv,
 import program from "./edge.wasm";
 import "../../../build/wasm_exec.js";
 
-/** The Durable Object that stores a cluster, or a part of one. */
+/** The Durable Object that stores a cluster, or one shard of it. */
 export class ClusterObject extends WatchglassObject {}
 
-/** The Durable Object that reads from a {@link ClusterObject}, for nearby readers. */
+/** The Durable Object that reads from a {@link ClusterObject} and serves readers in its region. */
 export class RegionObject extends WatchglassRegion {}
 
 interface Env extends EdgeEnv {
@@ -16,10 +16,13 @@ interface Env extends EdgeEnv {
 const { Go } = globalThis as unknown as { Go: GoClass };
 const api = goProgram<Env>(program, Go);
 
-/** The paths of the Kubernetes API and of the edge, which are not pages. */
+/** The paths that the Kubernetes API and the edge serve. All other paths are files of the page. */
 const served = /^\/(api|apis|version|healthz|readyz|metrics|clusters)(\/|$)/;
 
-/** The page may run its own scripts, workers and WebAssembly, and connect to its own edge. */
+/**
+ * Headers that restrict the page to its own scripts, workers and WebAssembly, and to connections to
+ * its own edge.
+ */
 const pageHeaders = {
   "Content-Security-Policy":
     "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self' blob:; style-src 'self'; " +

@@ -20,8 +20,8 @@ const kinds = [
 const perPage = 25;
 
 /**
- * Shows live workloads of the current cluster. The engine filters, sorts and counts all
- * workloads, and the page has one window.
+ * Shows live workloads of the current cluster. The engine filters, sorts and counts all workloads,
+ * and the page receives only one window of them.
  */
 export function WorkloadsPage() {
   const cluster = K8s.useCluster() ?? "";
@@ -54,12 +54,12 @@ export function WorkloadsPage() {
   );
 }
 
-/** Shows whether the rows are current. Outdated rows stay visible. */
+/** Shows whether the rows are current. The page keeps outdated rows visible. */
 function Freshness({ value: { state, total } }: { value: ViewValue }) {
   return <Chip data-testid="state" label={`${state}, ${total.toLocaleString("en-US")} objects`} color={state === "live" ? "success" : state === "stale" || state === "reconnecting" ? "warning" : "default"} />;
 }
 
-/** Shows the drop-in hook beside Headlamp's own classes. */
+/** Shows the number of nodes, as an example of useLiveList with one of Headlamp's own classes. */
 function Nodes() {
   const [nodes, error] = useLiveList(K8s.ResourceClasses.Node);
   if (error) return null;

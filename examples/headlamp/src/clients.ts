@@ -6,8 +6,8 @@ export const pluginName = "watchglass-headlamp";
 
 export interface Settings {
   /**
-   * The URL to read from, with {cluster} for the name of the cluster: a connector (ws:, wss:), or
-   * a Kubernetes API. Default: that of Headlamp's backend.
+   * The URL of a connector (ws:, wss:) or of a Kubernetes API. {cluster} stands for the name of the
+   * cluster. The default is the Kubernetes API of Headlamp's backend.
    */
   url?: string;
 }

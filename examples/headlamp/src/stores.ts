@@ -2,8 +2,8 @@ import { useMemo, useRef, useSyncExternalStore } from "react";
 import type { Readable } from "watchglass/stores";
 
 /**
- * Returns the values of stores, and renders when one of them changes. The stores are
- * created again when the key changes. The previous values stay until then.
+ * Returns the values of stores, and renders the component again when one of them changes. `open`
+ * creates the stores. It is called again when `key` changes.
  */
 export function useStores<Value>(key: string, open: () => Readable<Value>[]): readonly Value[] {
   // eslint-disable-next-line react-hooks/exhaustive-deps

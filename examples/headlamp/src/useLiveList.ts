@@ -31,7 +31,9 @@ export interface ListResult<K> {
   status: "pending" | "success" | "error";
 }
 
-/** The result of Headlamp's `useList`, without `data`, whose format is internal to its cache. */
+/**
+ * The result of Headlamp's `useList`, without `data`, whose format is internal to Headlamp's cache.
+ */
 export type LiveList<K> = [items: K[] | null, error: ListError | null] & ListResult<K> & { clusterResults: Record<string, ListResult<K>> };
 
 interface KubeClass<K> {
@@ -42,9 +44,9 @@ interface KubeClass<K> {
 }
 
 /**
- * Replaces `Pod.useList(options)` by `useLiveList(Pod, options)`. All components with
- * the same class and cluster share one watch. It resumes after a lost connection, and
- * an unchanged object stays the same instance.
+ * Replaces `Pod.useList(options)` by `useLiveList(Pod, options)`. All components with the same
+ * class and cluster share one watch. The watch resumes after a lost connection. An unchanged object
+ * keeps its instance.
  */
 export function useLiveList<K>(kubeClass: KubeClass<K>, options: LiveListOptions = {}): LiveList<K> {
   const { cluster, clusters, namespace, labelSelector, fieldSelector } = options;
@@ -99,7 +101,9 @@ function result<K>(items: K[] | null, errors: ListError[], parts: number): ListR
 
 const errorOf = ({ code, message }: { code: number; message: string }, cluster: string): ListError => Object.assign(new Error(message), { status: code, cluster });
 
-/** The instances of decoded objects. An unchanged object keeps its instance. */
+/**
+ * The instances of `kubeClass` by decoded object, so that an unchanged object keeps its instance.
+ */
 const instances = new WeakMap<object, unknown>();
 
 function instance<K>(kubeClass: KubeClass<K>, json: object, cluster: string): K {

@@ -1,4 +1,4 @@
-// A replacement for Headlamp's backend. It serves the page and the plugin, and forwards
+// A replacement for Headlamp's backend, for tests. It serves the page and the plugin, and forwards
 // /clusters/main to a Kubernetes API.
 import { spawn } from "node:child_process";
 import { createReadStream, existsSync, statSync } from "node:fs";
@@ -35,7 +35,10 @@ export async function startCluster(pods) {
   return { api, async stop() { child.kill(); await exited; } };
 }
 
-/** Starts the backend. `cut` breaks all forwarded requests, and refuses others until it is called with false. */
+/**
+ * Starts the backend. Its method `cut` aborts all forwarded requests, and refuses new ones until it
+ * is called with false.
+ */
 export async function startBackend(api) {
   const forwarded = new Set();
   let isCut = false;

@@ -5,7 +5,7 @@ import { makeConfigMap, makeNode, makePod, random } from "./objects.ts";
 import { podEvent, shop } from "./shop.ts";
 import { Shown } from "./shown.ts";
 
-/** The cluster of the page, for tests. */
+/** The simulated cluster that the page reads from, for tests. */
 class Cluster extends TestCluster {
   readonly shown = new Shown();
   readonly pods: string[];
@@ -22,7 +22,7 @@ class Cluster extends TestCluster {
     this.#loaded = loaded ? Promise.resolve() : new Promise((resolve) => { this.#load = resolve; });
   }
 
-  /** Responds to requests if the page was opened with ?wait or ?hold. */
+  /** Releases the requests that ?wait or ?hold delays. */
   load(): void {
     this.shown.reset();
     this.#load();
@@ -38,7 +38,9 @@ class Cluster extends TestCluster {
     return this.shown.connection(await connect(this.url, { ...options, fetch: delayed, wasm: new URL("watchglass.wasm", location.href) }));
   }
 
-  /** Changes the restarts of a pod, and its phase if one is given. */
+  /**
+   * Increments the restarts of a pod, changes its annotation, and sets its phase if one is given.
+   */
   touch(key: string, phase?: string): void {
     this.update("v1/pods", key, ({ metadata, status }) => {
       metadata.annotations["example.com/note"] = `touched at ${this.resourceVersion}`;
@@ -60,7 +62,7 @@ class Cluster extends TestCluster {
     this.apply(podEvent(...event));
   }
 
-  /** Makes this many changes per second, spread over time. */
+  /** Changes random pods, this many per second and evenly spread over time. 0 stops the changes. */
   churn(perSecond: number): void {
     clearInterval(this.#timer);
     if (!perSecond) return;
@@ -79,8 +81,8 @@ function keyOf({ metadata: { namespace, name } }: { metadata: { namespace?: stri
 }
 
 /**
- * Returns the refusal if the user may read only the namespace of ?only=NAME, or undefined if the
- * request is allowed.
+ * Returns a 403 if ?only=NAME is set and the request is not limited to that namespace. Returns
+ * undefined if the request is allowed.
  */
 function refusal(path: string): Response | undefined {
   const only = params.get("only");
@@ -94,9 +96,9 @@ declare global {
 }
 
 /**
- * ?pods=10000 sets the number of pods, and ?shop adds workloads. With ?wait nothing loads until the test calls
- * cluster.load(), with ?hold=pods no pods do, and with ?broken connecting fails. With ?only=shop the user may read one
- * namespace.
+ * ?pods=10000 sets the number of pods, and ?shop adds workloads. With ?wait, nothing loads until
+ * the test calls cluster.load(). With ?hold=pods, only pods wait for it. With ?broken, connecting
+ * fails. With ?only=shop, the user may read only that namespace.
  */
 const params = new URLSearchParams(location.search);
 const held = params.get("hold");

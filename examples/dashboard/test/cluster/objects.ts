@@ -1,6 +1,6 @@
 import type { ObjectInput } from "watchglass/testing";
 
-/** Returns random numbers that are the same in every run. */
+/** Returns a generator of pseudorandom numbers from 0 to 1 that are the same in every run. */
 export function random(seed: number): () => number {
   let s = seed;
   return () => {
@@ -14,7 +14,7 @@ const TIERS = ["backend", "frontend", "data"];
 const NAMESPACES = ["default", "kube-system", "monitoring", "payments", "staging", "team-alpha", "team-beta", "web"];
 const PHASES = ["Running", "Running", "Running", "Running", "Running", "Running", "Running", "Pending", "Succeeded", "Failed"];
 
-/** Returns the time of a creation, without fractions of a second, as Kubernetes writes it. */
+/** Formats a time as Kubernetes does, without fractions of a second. */
 const timestamp = (millis: number): string => new Date(millis).toISOString().replace(/\.\d+/, "");
 
 export function makePod(i: number, next: () => number): ObjectInput {

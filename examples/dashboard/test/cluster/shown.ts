@@ -3,8 +3,8 @@ import type { Collection, CollectionOptions, CollectionProgress, CollectionStatu
 type Part = Partial<CollectionStatus & CollectionProgress>;
 
 /**
- * Replaces the reported state of a connection's collections, for states that are slow
- * to reach, such as `stale`. All other properties come from the connection.
+ * Overrides the status and progress that the collections of a connection report. Tests use it for
+ * states that are slow to reach, such as `stale`. All other properties come from the connection.
  */
 export class Shown {
   reconnects = 0;

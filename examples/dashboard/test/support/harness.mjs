@@ -10,13 +10,13 @@ import { launch } from "./browser.mjs";
 import { DashboardPage, newPage } from "./page.mjs";
 import { serve } from "./static.mjs";
 
-export const PODS = 1000; // enough for tests of anything but the number of rows
+export const PODS = 1000; // enough for all tests that do not depend on the number of rows
 
-/** The page that the test has opened. */
+/** The page that the current test has opened. */
 export let dashboard;
 
 let folder, browser, server;
-let shared; // the page of all tests that set no options of a browser context
+let shared; // the page that all tests share, except those that set options of the browser context
 
 before(async () => {
   folder = mkdtempSync(join(tmpdir(), "dashboard-page-"));
@@ -37,8 +37,8 @@ afterEach(async () => {
 });
 
 /**
- * Opens the page and waits until it shows its pods. Tests share a process, which compiles
- * the module once. A test that sets options of the browser context gets its own process.
+ * Opens the page and waits until it shows its pods. Tests share one browser page, whose process
+ * compiles the module only once. A test that sets options of the browser context gets its own page.
  */
 export async function open({ hash = "", pods = PODS, query = `?pods=${pods}`, ready = true, ...context } = {}) {
   const url = server.url + query + hash;

@@ -1,9 +1,9 @@
-// The interface of tests to the dashboard.
+// The methods with which tests operate the dashboard.
 
 /** The time limit of every step, generous for a busy machine. */
 const TIMEOUT = 120_000;
 
-/** The size of a page whose test sets none. */
+/** The default size of a page. */
 export const VIEWPORT = { width: 1400, height: 800 };
 
 /** Opens a page in a new browser context. */
@@ -21,7 +21,7 @@ export class DashboardPage {
     return dashboard;
   }
 
-  /** Collects the later errors of a page in `problems`. */
+  /** Records errors of the page in `problems` from now on. */
   constructor(page) {
     this.page = page;
     this.problems = [];
@@ -56,7 +56,7 @@ export class DashboardPage {
     }, title);
   }
 
-  /** Waits until there are rows, and the texts of all in a column match. */
+  /** Waits until there are rows, and the text of each in the given column matches. */
   columnMatches(title, pattern) {
     return this.page.waitForFunction(([title, pattern]) => {
       const headers = [...document.querySelectorAll("[role=columnheader]")];
@@ -70,12 +70,12 @@ export class DashboardPage {
     return Number(await this.get("range").getAttribute("data-total"));
   }
 
-  /** Waits for a pill's state. */
+  /** Waits until the pill shows a state. */
   state(state, timeout = TIMEOUT) {
     return this.page.waitForSelector(`[data-testid=pill][data-state=${state}]`, { timeout });
   }
 
-  /** Waits for a number of matching rows. */
+  /** Waits until the number of matching rows is `total`. */
   async hasTotal(total, timeout = TIMEOUT) {
     await this.page.waitForSelector(`[data-testid=range][data-total="${total}"]`, { timeout, state: "attached" });
     await this.frames();

@@ -1,4 +1,4 @@
-// A static file server with the strict content security policy that the page supports.
+// A static file server that sends a strict content security policy, which the page must support.
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { extname, join, normalize } from "node:path";
@@ -10,7 +10,10 @@ const POLICY = [
   "connect-src 'self'", "worker-src 'self'", "base-uri 'none'", "form-action 'none'",
 ].join("; ");
 
-/** Serves a directory on a free port, and records the requests. Resolves with its URL and a function to stop it. */
+/**
+ * Serves a directory on a free port. It calls `asked` with the path of each request. Resolves with
+ * the URL and a function that stops the server.
+ */
 export async function serve(folder, asked = () => {}) {
   const server = createServer(async (request, response) => {
     const { pathname } = new URL(request.url, "http://localhost");

@@ -15,7 +15,9 @@ export class Demo {
   #arguments;
   #process;
 
-  /** Starts a demo cluster on a free port. With a dataDir, its etcd data survives restarts. */
+  /**
+   * Starts a demo cluster on a free port. With a dataDir, the data of its etcd survives restarts.
+   */
   static async start({ pods, rate, dataDir }) {
     const listen = `127.0.0.1:${await reservePort()}`;
     const demo = new Demo(listen, ["demo", "--listen", listen, "--pods", String(pods), "--rate", String(rate), ...(dataDir ? ["--data-dir", dataDir] : [])]);
@@ -28,7 +30,7 @@ export class Demo {
     this.#arguments = args;
   }
 
-  /** Starts the process and waits until it serves. */
+  /** Starts the process and waits until it is ready to serve. */
   async start(timeout = 180_000) {
     let output = "";
     this.#process = spawn(binary, this.#arguments, { stdio: ["ignore", "pipe", "pipe"] });

@@ -1,6 +1,6 @@
 // Headlamp's own sidebar, routes, theme and pluginLib, from the library of
 // @kinvolk/headlamp-plugin, around the built plugin.
-import "@kinvolk/headlamp-plugin/lib/lib/router"; // first, because its modules import each other
+import "@kinvolk/headlamp-plugin/lib/lib/router"; // must be first, because the library's modules have cyclic imports
 import { initializePlugins } from "@kinvolk/headlamp-plugin/lib/plugin";
 import { CssBaseline, ThemeProvider } from "@mui/material";
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
@@ -19,7 +19,7 @@ const cluster = { name: "main", auth_type: "", meta_data: {} };
 
 async function main() {
   store.dispatch(setConfig({ clusters: { main: cluster } }));
-  // Headlamp runs the text of a plugin as a function.
+  // Headlamp, too, runs the source of a plugin as a function body.
   const source = await (await fetch("/plugins/watchglass-headlamp/main.js")).text();
   new Function(source)();
   await initializePlugins();
