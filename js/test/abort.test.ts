@@ -1,4 +1,4 @@
-// Tests of calls that end with their abort signal.
+// Tests of calls that an abort signal ends.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -11,7 +11,10 @@ import { clientAt, fakeEngine, say, speak, turn } from "./fake.js";
 
 const reason = new Error("the page was left");
 
-/** Counts the listeners of a signal that were added and not removed. */
+/**
+ * Returns a function that returns the number of listeners of a signal that were added and not
+ * removed.
+ */
 function counted(signal: AbortSignal): () => number {
   let listeners = 0;
   const { addEventListener, removeEventListener } = signal;

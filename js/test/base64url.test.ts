@@ -1,4 +1,4 @@
-// Compares base64url with Node's implementation.
+// Tests that compare the base64url functions with Node's implementation.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

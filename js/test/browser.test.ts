@@ -48,7 +48,8 @@ for (const worker of ["shared", "dedicated", "inline"] as const) {
   });
 }
 
-// Browsers open at most six connections per host, so the seventh tab of other dashboards stalls.
+// Browsers open at most six HTTP/1.1 connections per host. In a dashboard whose tabs each need a
+// connection, the seventh tab stalls.
 test("seven pages share one connection, and a page that closes releases its objects", { skip }, async (t) => {
   const { connector, open } = await setup(t);
   const pages = await Promise.all(Array.from({ length: 7 }, open));
@@ -84,7 +85,7 @@ test("a connection that carries nothing more is reported as stale while the rows
   assert.ok(connector.hellos.length > 1);
 });
 
-// Only Chromium extends the lifetime of shared workers.
+// Only Chromium keeps a shared worker alive while its only page reloads.
 test("a page that is reloaded finds its objects, unless it closed the connection or has other options", { skip: skipUnlessChromium }, async (t) => {
   const { connector, open } = await setup(t);
   const page = await open();
@@ -95,7 +96,7 @@ test("a page that is reloaded finds its objects, unless it closed the connection
   };
   const relists = () => page.evaluate(async () => (await wg.inspect())["collection.1.relists"]);
   await reload();
-  connector.put("default/web-2", "web", "Running"); // without a page
+  connector.put("default/web-2", "web", "Running"); // while no page is open
   await show(page, "/watch");
   await shows(page, "web-1 Running, web-2 Running");
   assert.deepEqual([connector.hellos.length, connector.subscribes.length, await relists()], [1, 1, 1]);
@@ -126,7 +127,7 @@ test("a worker that dies is replaced", { skip: skipUnlessChromium }, async (t) =
   const cdp = await browser.newBrowserCDPSession();
   const { targetInfos } = await cdp.send("Target.getTargets");
   const worker = targetInfos.find((target) => target.type === "shared_worker" && target.url.includes(connector.address));
-  const answers = (connector.held = []) as (() => void)[]; // until the page has reported the loss
+  const answers = (connector.held = []) as (() => void)[]; // the responses are sent after the page has reported the loss
   await cdp.send("Target.closeTarget", { targetId: worker!.targetId });
   await page.waitForFunction(() => pods.status.state !== "live");
   connector.held = undefined;
@@ -232,7 +233,7 @@ test("a worker that cannot be loaded is reported", { skip }, async (t) => {
   }
 });
 
-// The file of the engine is loaded separately, and has its own error class.
+// The engine is in a separate file, which contains its own copy of the error class.
 test("an engine that cannot start in the page's thread is reported as a WatchglassError", { skip }, async (t) => {
   const { open } = await setup(t);
   const failure = (page: Page, wasm?: string): Promise<string> =>

@@ -1,5 +1,5 @@
-// Pages in a real browser that load the built package, and a connector for them. The browser
-// is the Chromium at $CHROMIUM, or with BROWSER=firefox the Firefox at $FIREFOX. Tests are
+// Runs pages in a real browser. They load the built package and read from a test connector. The
+// browser is the Chromium at $CHROMIUM, or with BROWSER=firefox the Firefox at $FIREFOX. Tests are
 // skipped without a browser or without dist/.
 
 import { existsSync, readFileSync } from "node:fs";
@@ -15,34 +15,37 @@ import { packaged } from "./paths.js";
 export const inFirefox = process.env.BROWSER === "firefox";
 const executablePath = inFirefox ? (process.env.FIREFOX ?? "/usr/bin/firefox-esr") : (process.env.CHROMIUM ?? "/usr/bin/chromium");
 const dist = packaged("dist");
-/** Why tests in a browser cannot run; false if they can. */
+/** The reason why tests in a browser cannot run; false if they can. */
 export const skip = !existsSync(executablePath)
   ? `no browser at ${executablePath}`
   : !existsSync(join(dist, "watchglass.wasm"))
     ? 'dist/ is not built; run "npm run build" after "make wasm"'
     : false;
 
-/** Why tests that need DevTools or switches of Chromium cannot run; false if they can. */
+/** The reason why tests that need Chromium's DevTools or switches cannot run; false if they can. */
 export const skipUnlessChromium = skip || (inFirefox ? "the test needs Chromium" : false);
 
-/** A Chromium other than the headless shell, which has no back-forward cache. */
+/**
+ * The path of a complete Chromium, for tests of the back-forward cache, which the headless shell
+ * lacks. Undefined if none is installed.
+ */
 export const wholeChromium = [executablePath, "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find((path) => existsSync(path) && !path.endsWith("-headless-shell"));
 
 declare global {
-  // The globals of the page.
+  // The global variables of a page.
   var watchglass: typeof api;
   var wg: api.Watchglass;
   var pods: api.Collection;
   var view: api.View;
 }
 
-/** Launches a browser, by default with the switches of Playwright. */
+/** Launches the browser under test. */
 export const launch = (options: LaunchOptions = {}): Promise<Browser> => (inFirefox ? launchFirefox(options) : chromium.launch({ executablePath, args, ...options }));
 
 /**
- * Launches a stock Firefox, which Playwright drives with WebDriver BiDi. Playwright sends each
- * new context a command that Firefox ESR does not support. No test needs the command, so it is
- * dropped.
+ * Launches a stock Firefox, which Playwright drives with WebDriver BiDi. Playwright sends each new
+ * context a command that Firefox ESR does not support. No test needs this command, so it is not
+ * sent.
  */
 async function launchFirefox(options: LaunchOptions): Promise<Browser> {
   const browser = await firefox.launch({ executablePath, channel: "moz-firefox", ...options });
@@ -65,7 +68,7 @@ const unanswered = "/unanswered";
 
 /**
  * A script that blocks the thread of a page or a worker until the test ends. It waits for a
- * response instead of running an endless loop, which would take the processor from other tests.
+ * response that never arrives. An endless loop would take CPU time from other tests.
  */
 export const block = `{
   const request = new XMLHttpRequest();
@@ -114,7 +117,7 @@ export async function setup(t: TestContext, handler = serve, own?: Browser): Pro
   });
   const open = async (): Promise<Page> => {
     const page = await context.newPage();
-    page.setDefaultTimeout(120_000); // a wait for a worker to be replaced takes 20 s, and longer on a busy machine
+    page.setDefaultTimeout(120_000); // replacing a worker takes 20 s, and longer on a busy machine
     page.on("pageerror", (error) => t.diagnostic(`page error: ${error}`));
     page.on("console", (message) => message.type() === "error" && t.diagnostic(`console: ${message.text()}`));
     await page.goto(`http://${connector.address}/`);
@@ -137,7 +140,7 @@ export async function show(page: Page, url: string, worker?: "shared" | "dedicat
   );
 }
 
-/** Waits until the page's view has these rows, each given by its name and one cell. */
+/** Waits until the page's view has these rows. `rows` contains the name and one cell of each. */
 export async function shows(page: Page, rows: string, column = 0): Promise<void> {
   await page.waitForFunction(({ rows, column }) => view.snapshot.rows.map((r) => `${r.name} ${r.columns[column]}`).join(", ") === rows, { rows, column });
 }

@@ -1,8 +1,8 @@
 // The switches of Chromium for all tests in a browser.
 
-// Chromium uses only the last list of features, so this list replaces Playwright's list
-// and repeats its entries. The first two entries are hidden pages of the address bar.
-// Chromium loads them for each new window, which takes more CPU time than most tests.
+// Chromium uses only the last list of features, so this list replaces Playwright's list and repeats
+// its entries. The first two entries disable hidden pages of the address bar. Chromium would load
+// these pages for each new window, which takes more CPU time than most tests.
 const unused = [
   "WebUIOmniboxPopup", "WebUIOmniboxAimPopup",
   "AimEnabled", "AvoidCorsURLLoaderRestartOnRedirect", "AvoidUnnecessaryBeforeUnloadCheckSync", "DestroyProfileOnBrowserClose",
@@ -10,7 +10,7 @@ const unused = [
   "OptimizationHints", "PaintHolding", "PreconnectToSearch", "ThirdPartyStoragePartitioning",
 ];
 
-/** The switches for tests. They also prevent network requests of the browser itself. */
+/** The switches for tests. They also prevent the browser's own network requests. */
 export const args = [
   "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update",
   "--disable-sync", `--disable-features=${unused.join(",")}`,

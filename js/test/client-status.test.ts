@@ -1,4 +1,4 @@
-// Tests of the state of a whole client, over a fake engine and with the module in Node.
+// Tests of the status of a client, with a fake engine and with the module in Node.
 import "global-jsdom/register";
 import { cleanup, configure, render, waitFor } from "@testing-library/react";
 import assert from "node:assert/strict";
@@ -68,7 +68,7 @@ test("listeners of a client are called for changes of its status only, also if t
   const { id } = guest().last("OpenCollection");
   await speak(wg, guest(), (w) => say.state(w, id, live));
   await settled();
-  await speak(wg, guest(), (w) => say.state(w, id, live, { rv: 8 })); // progress
+  await speak(wg, guest(), (w) => say.state(w, id, live, { rv: 8 })); // only progress, which does not change the status
   await settled();
   assert.deepEqual(seen, ["connecting", "live"]);
   stop();

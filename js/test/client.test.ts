@@ -28,7 +28,7 @@ async function withCollection() {
 
 const named = (key: string) => ({ apiVersion: "v1", kind: "Pod", metadata: { name: key.split("/")[1], namespace: "default", uid: `uid-${key}` } });
 
-/** Returns the next event, which must exist. */
+/** Returns the next event. Fails the test if the watch has ended. */
 async function next(it: AsyncIterator<WatchEvent<KubeObject>>): Promise<WatchEvent<KubeObject>> {
   const { value, done } = await it.next();
   assert.ok(!done, "the watch has ended");
@@ -90,7 +90,7 @@ test("a collection reports the next attempt while one is scheduled", async () =>
 
 test("invalid options are refused before they reach the engine", async () => {
   const { pods, client, guest } = await withCollection();
-  const wrong = (value: unknown): any => value; // like a program without types
+  const wrong = (value: unknown): any => value; // as a JavaScript program may pass
   const column = (more: object): any => ({ columns: [{ name: "Size", kind: "integer", path: ".spec.size", ...more }] });
   const before = guest().commands.length;
   for (const [attempt, message] of [
@@ -114,7 +114,7 @@ test("invalid options are refused before they reach the engine", async () => {
 test("listeners are called once for many changes, and one that throws does not affect others", async (t) => {
   t.mock.method(console, "error", () => {});
   const { pods, client, guest, id } = await withCollection();
-  await new Promise((resolve) => setTimeout(resolve)); // runs pending callbacks
+  await new Promise((resolve) => setTimeout(resolve)); // lets pending callbacks run
   let calls = 0;
   pods.subscribeProgress(() => {
     throw new Error("from a listener");
@@ -412,7 +412,7 @@ test("a failed engine is replaced, and everything is opened again", async (t) =>
   assert.equal(view.snapshot.rows[0], row, "old data remains visible");
   assert.equal(network.dials[0]!.closed, "the reader restarts");
 
-  await new Promise((resolve) => setTimeout(resolve)); // a timer starts the new guest
+  await new Promise((resolve) => setTimeout(resolve)); // the engine starts the new guest with a timer
   await turn();
   assert.equal(guests.length, 2);
   assert.ok(guests[0]!.closed);

@@ -11,7 +11,7 @@ test("the clock advances when the wall clock is set back, and jumps after sleep"
   assert.equal(clock.now(), 1_000_000);
 
   steady += 500;
-  wall -= 3_600_000; // set back an hour
+  wall -= 3_600_000; // the clock of the system is set back an hour
   assert.equal(clock.now(), 1_000_500);
 
   steady += 1000;
@@ -23,11 +23,11 @@ test("the clock advances when the wall clock is set back, and jumps after sleep"
   assert.equal(clock.now(), 1_061_500);
   assert.equal(clock.sleeps, 1);
 
-  wall += 60_000; // a throttled timer
+  wall += 60_000; // a timer that was throttled, without sleep
   steady += 60_000;
   clock.fired(1_061_500);
   assert.equal(clock.sleeps, 1);
-  wall += 100_000; // slept, and the monotonic clock did not stop
+  wall += 100_000; // slept, during which the monotonic clock did not stop
   steady += 100_000;
   clock.fired(1_121_500);
   assert.equal(clock.sleeps, 2);

@@ -1,4 +1,4 @@
-// A cluster in memory, and the real module that reads it.
+// Connects the real module to a cluster in memory, for tests.
 import { existsSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import type { TestContext } from "node:test";
@@ -8,12 +8,15 @@ import { built } from "./paths.js";
 
 const module = built("watchglass.wasm");
 
-/** Why tests with the module are skipped, or false. */
+/** The reason why tests with the module are skipped; false if they run. */
 export const skip = existsSync(module) ? false : "build/watchglass.wasm is missing";
 
 let compiled: Promise<WebAssembly.Module> | undefined;
 
-/** Returns the options to connect to a cluster, with the module of this repository. */
+/**
+ * Returns the options to connect to a cluster with the module of this repository, which is compiled
+ * once.
+ */
 export async function optionsOf(cluster: TestCluster): Promise<ConnectOptions> {
   const { compile } = await import("../src/guest.js");
   compiled ??= compile(pathToFileURL(module));
@@ -39,7 +42,7 @@ export const pod = (name: string, { namespace = "default", labels = { app: "web"
   status: { phase },
 });
 
-/** Resolves when a condition on an observable source is true. */
+/** Resolves when `wanted` returns true, which is checked whenever the source changes. */
 export function until(source: { subscribe(listener: () => void): () => void }, wanted: () => boolean): Promise<void> {
   return new Promise((resolve) => {
     const stop = source.subscribe(look);
@@ -52,7 +55,7 @@ export function until(source: { subscribe(listener: () => void): () => void }, w
   });
 }
 
-/** A queue of messages in order of arrival. */
+/** A queue of messages, in which a test can wait for the next one. */
 export class Recorder {
   readonly #messages: string[] = [];
   readonly #waiting: ((message: string) => void)[] = [];
@@ -63,7 +66,7 @@ export class Recorder {
     else this.#messages.push(message);
   };
 
-  /** Removes and returns the next message, once there is one. */
+  /** Waits for the next message, removes it and returns it. */
   take(): Promise<string> {
     const message = this.#messages.shift();
     return message === undefined ? new Promise((resolve) => this.#waiting.push(resolve)) : Promise.resolve(message);
@@ -75,7 +78,7 @@ export class Recorder {
     return taken;
   }
 
-  /** Removes and returns all messages so far. */
+  /** Removes and returns all messages that have arrived so far. */
   drain(): string[] {
     return this.#messages.splice(0);
   }

@@ -17,10 +17,10 @@ interface Stored {
   app: string;
 }
 
-/** A socket to an edge. */
+/** A WebSocket to an edge, through which the connector feeds an object. */
 export interface Feed {
   readonly socket: WebSocket;
-  /** The number of sessions that the edge has started on the socket. */
+  /** The number of sessions that the edge has begun on this socket. */
   begun: number;
   /** Resolves with the close code and reason. */
   readonly closed: Promise<string>;
@@ -29,15 +29,15 @@ export interface Feed {
 const labelSets = { web: 1, api: 2 } as const;
 
 /**
- * A small connector of pods. It serves all pods to every subscription, resumes by
- * version, and can be made to misbehave.
+ * A small connector that serves pods. Every subscription receives all pods. Subscriptions can
+ * resume from a version. Tests can simulate faults with its properties.
  */
 export class TestConnector {
   readonly hellos: string[] = [];
   readonly subscribes: number[] = [];
   rv = 100;
   progressMillis = 10_000;
-  /** The cluster ID of its versions. */
+  /** The cluster ID that it reports. */
   clusterID = "test";
   /** Whether the resource does not exist, so that subscriptions end with a 404. */
   absent = false;
@@ -50,15 +50,20 @@ export class TestConnector {
   /** The number of attempts to connect, including refused ones. */
   attempts = 0;
   /**
-   * Delayed answers to subscriptions, sent when they are called; undefined to answer
-   * immediately.
+   * If set, responses to subscriptions are delayed: each is added as a function that sends it. If
+   * undefined, they are sent immediately.
    */
   held: (() => void)[] | undefined;
   readonly #pods = new Map<string, Stored>();
   readonly #history: Change[] = [];
-  /** The subscriptions of each connection, and whether their bodies are omitted. */
+  /**
+   * The IDs of the subscriptions of each connection, and whether each subscription omits bodies.
+   */
   readonly #subscribers = new Map<WebSocket, Map<number, boolean>>();
-  /** The keys that a connection receives; undefined for all. */
+  /**
+   * For each connection, the function that reports whether it receives a key. A connection without
+   * an entry receives all keys.
+   */
   readonly #has = new WeakMap<WebSocket, (key: string) => boolean>();
   readonly #http: Server;
 
@@ -143,7 +148,7 @@ export class TestConnector {
     }
   }
 
-  /** Cuts every connection. */
+  /** Breaks every connection. */
   cut(): void {
     for (const socket of this.#subscribers.keys()) socket.terminate();
   }
@@ -245,7 +250,7 @@ export class TestConnector {
   }
 
   /**
-   * Sends a change and progress. Without progress, a reader would become stale if a test
+   * Sends a change and progress. Without the progress, a reader would become stale while a test
    * makes changes for a long time.
    */
   #notify(change: Change): void {

@@ -8,13 +8,16 @@ import { built } from "./paths.js";
 
 const binary = built("watchglass");
 
-/** Why tests with a real connector cannot run; false if they can. */
+/** The reason why tests with a real connector cannot run; false if they can. */
 export const noDemo: string | false = noModule || (existsSync(binary) ? false : "build/watchglass is missing");
 
-/** Why tests with a real edge cannot run; false if they can. */
+/** The reason why tests with a real edge cannot run; false if they can. */
 export const noEdge: string | false = noModule || (existsSync(built("edge")) ? false : "build/edge is missing");
 
-/** Starts a connector of a simulated cluster. Returns the URLs of its WebSockets and of its Kubernetes API. */
+/**
+ * Starts a connector of a simulated cluster. Returns the URL of its WebSocket and that of its
+ * Kubernetes API.
+ */
 export async function startDemo(t: TestContext, { pods = 10, rate = 0 } = {}): Promise<{ watch: string; kubernetes: string }> {
   const folder = mkdtempSync(join(tmpdir(), "watchglass-demo-"));
   const args = ["demo", "--pods", `${pods}`, "--rate", `${rate}`, "--listen", "127.0.0.1:0", "--kube-api", "127.0.0.1:0", "--data-dir", join(folder, "data")];
@@ -22,14 +25,20 @@ export async function startDemo(t: TestContext, { pods = 10, rate = 0 } = {}): P
   return { watch: `${page!.replace("http", "ws")}/watch`, kubernetes: kubernetes! };
 }
 
-/** Starts an edge with the objects of a simulated cluster. Returns its URL, and a token for everything. */
+/**
+ * Starts an edge that serves a simulated cluster. Returns its URL, and a token that grants access
+ * to all objects.
+ */
 export async function startEdge(t: TestContext, { pods = 10 } = {}): Promise<{ url: string; token: string }> {
   const args = ["-root", built(".."), "-pods", `${pods}`, "-listen", "127.0.0.1:0", "-tls-listen", "127.0.0.1:0"];
   const [token, url] = await start(t, built("edge"), args, [/TOKEN=(\S+)/, /watchglass edge: (\S+)/]);
   return { url: url!, token: token! };
 }
 
-/** Starts a program, and returns what it prints for each pattern. It runs until the end of the test. */
+/**
+ * Starts a program, which runs until the end of the test. Resolves with the first group of each
+ * pattern, once the output matches all patterns.
+ */
 async function start(t: TestContext, program: string, args: string[], patterns: RegExp[], clean?: () => void): Promise<string[]> {
   const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"] });
   const exited = new Promise((resolve) => child.on("exit", resolve));

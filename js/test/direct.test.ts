@@ -1,5 +1,5 @@
-// Tests of a guest that reads Kubernetes over HTTP, from a server controlled by the test
-// and from build/watchglass.
+// Tests of a module that reads Kubernetes over HTTP, from a server that the test controls and from
+// build/watchglass.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -22,7 +22,10 @@ function connectDirect(t: TestContext, url: string, token = ""): Promise<Watchgl
   return connection;
 }
 
-/** Resolves when a condition on a collection's status is true. */
+/**
+ * Resolves when `wanted` returns true, which is checked whenever the status or the progress of the
+ * collection changes.
+ */
 function until(pods: Collection, wanted: () => boolean): Promise<void> {
   return new Promise((resolve) => {
     const look = (): void => {
@@ -64,7 +67,7 @@ test("a watch receives the state and changes, with the token on every request", 
   }
   const ended = once(watch, "close");
   wg.close();
-  await ended; // the watch is closed
+  await ended; // closing the client has closed the watch
 });
 
 test("custom columns", { skip }, async (t) => {
@@ -115,7 +118,10 @@ test("a broken connection is reopened, and the watch continues", { skip }, async
   assert.equal(inspected["collection.1.resumes"], 1);
 });
 
-/** Resolves with the first bytes of a body or with its end, as the fetch of Firefox does. */
+/**
+ * Wraps fetch so that it resolves only when the first bytes of the body have arrived, or its end.
+ * Firefox's fetch does the same.
+ */
 function fetchOfFirefox(fetch: typeof globalThis.fetch): typeof globalThis.fetch {
   return async (input, init) => {
     const response = await fetch(input, init);
@@ -180,12 +186,12 @@ test("the final state equals the server's list", { skip: noBinary }, async (t) =
     await collection.synced;
     const start = BigInt(collection.progress.resourceVersion);
     await until(collection, () => BigInt(collection.progress.resourceVersion) > start + 200n);
-    // Read the server's own list at the local version, which may be outdated by then.
+    // List from the server at the version of the local list. The server may be newer by then.
     const ours = await collection.list();
     const query = `resourceVersion=${ours.resourceVersion}&resourceVersionMatch=Exact`;
     const theirs = byKey(((await (await fetch(`${url}${path}?${query}`)).json()) as { items: KubeObject[] }).items);
-    // The demo writes several objects in one revision, which kube-apiserver never
-    // does. Direct mode may have seen only some of the newest revision's objects.
+    // The demo writes several objects in one revision, which kube-apiserver never does. Direct mode
+    // may have received only some of the objects of the newest revision.
     const ofNewest = (object: object | undefined): boolean => (object as KubeObject | undefined)?.metadata.resourceVersion === ours.resourceVersion;
     const mine = byKey(ours.items);
     for (const [key, object] of theirs) if (!ofNewest(object)) assert.deepEqual(mine.get(key), object, key);

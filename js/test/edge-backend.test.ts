@@ -1,4 +1,4 @@
-// Tests of the responses of a Durable Object to the edge's HTTP worker, with a fake engine.
+// Tests of the responses of a Durable Object to the HTTP worker of the edge, with a fake engine.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -13,7 +13,7 @@ import { backendPath, commandFrame, getCommand, listCommand, watchCommand } from
 
 const { OpenCollection } = commandTypes;
 
-// A dropped request leaves no command in the engine.
+// A request that times out must not leave a command in the engine.
 test("a request for a resource that is not loaded times out, and sends no command", async (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const commands: number[] = [];

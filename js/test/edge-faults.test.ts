@@ -26,7 +26,8 @@ describe("the edge", { concurrency: 3 }, () => {
     await s.edge.feed(s.connector);
     await s.edge.until("one/status", ({ resources }) => resources["v1/pods"].resourceVersion === "132");
     assert.deepEqual(s.connector.subscribes, [0, 131]);
-    // The first reader uses the old address. A new reader receives everything.
+    // The first reader still dials the address of the previous workerd, so the test connects a new
+    // one, which receives all objects.
     const late = (await s.edge.read()).collection("v1/pods");
     await late.synced;
     assert.equal(late.progress.objects, 30);
@@ -280,8 +281,8 @@ describe("the edge", { concurrency: 3 }, () => {
     assert.equal((await s.edge.get("one/status")).body.resources["v1/pods"].objects, 30);
   });
 
-  // Bodies are read only when a reader reads an object in them, not when the edge object
-  // wakes up.
+  // Stored bodies are read only when a reader requests one of their objects, not when the edge
+  // object wakes up.
   test("corrupt bodies are detected on access, deleted, and loaded again", options, async (t) => {
     const s = await setup(t);
     await s.edge.until("one/status", ({ resources }) => resources["v1/pods"].stored);

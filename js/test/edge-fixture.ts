@@ -17,7 +17,7 @@ import { serveWorkerd, type Workerd } from "./workerd.js";
 
 export const everything = { resources: ["*"], namespaces: ["*"], expires: 4e9, cluster: "test", user: "tester", feed: false };
 
-/** Returns the path of a request for pods with a command, as it is sent by host/edge. */
+/** Returns the path of a request that contains a command about pods, as host/edge sends it. */
 export function backendPath(frame: Uint8Array): string {
   return `/backend/command?resource=v1/pods&command=${Buffer.from(frame).toString("base64url")}`;
 }
@@ -47,7 +47,7 @@ export const watchCommand = (options: Partial<Command & { type: "OpenWatch" }> =
   ...options,
 });
 
-/** An edge in workerd, with a directory that outlives it. */
+/** An edge in workerd. Its storage directory survives restarts of workerd. */
 export class Edge {
   readonly #t: TestContext;
   readonly #objects = mkdtempSync(join(tmpdir(), "watchglass-edge-"));
@@ -74,7 +74,7 @@ export class Edge {
   /** Returns the number of bytes that the objects use on disk. */
   stored(): number {
     const files = readdirSync(this.#objects, { recursive: true, encoding: "utf8" }).filter((name) => /[0-9a-f]{64}\.sqlite/.test(name));
-    return files.reduce((sum, name) => sum + (statSync(join(this.#objects, name), { throwIfNoEntry: false })?.size ?? 0), 0); // some files disappear meanwhile
+    return files.reduce((sum, name) => sum + (statSync(join(this.#objects, name), { throwIfNoEntry: false })?.size ?? 0), 0); // a file may be gone
   }
 
   get pid(): number {
@@ -87,9 +87,9 @@ export class Edge {
   }
 
   /**
-   * Evicts an object once it has stored its state, and keeps its sockets, as the platform
-   * does with idle objects. Without this call, workerd evicts an idle object after ten
-   * seconds. The call is the same as in miniflare.
+   * Evicts an object as soon as it has stored its state. Its sockets stay open, as when the
+   * platform evicts an idle object. Without this call, workerd evicts an idle object after ten
+   * seconds. The worker uses the same call as miniflare.
    */
   async evict(object = "one"): Promise<void> {
     await this.until(`${object}/status`, ({ settled }) => settled);
@@ -98,11 +98,11 @@ export class Edge {
 
   /** Evicts an object immediately, even if its state is not stored. */
   async evictNow(object = "one"): Promise<void> {
-    await this.get(`${object}/status`); // it must be in memory
+    await this.get(`${object}/status`); // loads the object into memory, because only then can it be evicted
     await this.get(`${object}/evict`);
   }
 
-  /** Polls until the response satisfies the condition. */
+  /** Polls a path until the response satisfies the condition, and resolves with the response. */
   async until(path: string, wanted: (body: any) => boolean): Promise<any> {
     for (;;) {
       const { body } = await this.get(path);
@@ -126,7 +126,7 @@ export class Edge {
     return connector.feed(this.url(`${object}/feed?${query}`, "ws"), { "x-watchglass-grant": JSON.stringify(grant) }, has);
   }
 
-  /** Connects a reader and makes its sockets accessible. */
+  /** Connects a reader. Its sockets are added to `sockets`. */
   async read({ object = "one", query = "", grant = everything as object, sockets = [] as Socket[] } = {}): Promise<Watchglass> {
     class Granted extends Socket {
       constructor(url: string, protocols: string[]) {
@@ -143,7 +143,10 @@ export class Edge {
   }
 }
 
-/** Waits until a collection's status satisfies the condition. */
+/**
+ * Waits until the status and the progress of a collection satisfy the condition, and resolves with
+ * them.
+ */
 export function until(pods: Collection, wanted: (now: CollectionStatus & CollectionProgress) => boolean): Promise<CollectionStatus & CollectionProgress> {
   return new Promise((resolve) => {
     const look = (): void => {
@@ -165,7 +168,7 @@ export interface Setup {
   pods: Collection;
 }
 
-/** Starts an object with a feed, and a reader that has loaded everything. */
+/** Starts an object with a feed of 30 pods, and a reader that has loaded them. */
 export async function setup(t: TestContext, object = "one"): Promise<Setup> {
   const connector = await TestConnector.start();
   t.after(() => connector.close());
@@ -179,7 +182,7 @@ export async function setup(t: TestContext, object = "one"): Promise<Setup> {
   return { edge, connector, feed, wg, pods };
 }
 
-/** Waits until a reader has the connector's state. */
+/** Waits until the reader has reached the connector's newest version. */
 export async function caughtUp({ connector, pods }: Setup): Promise<void> {
   await until(pods, ({ resourceVersion }) => resourceVersion === String(connector.rv));
 }

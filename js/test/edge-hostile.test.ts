@@ -1,4 +1,4 @@
-// Tests of hostile and broken readers and feeds, in workerd. They are disconnected without
+// Tests of hostile and broken readers and feeds, in workerd. They must be disconnected without any
 // effect on others.
 
 import assert from "node:assert/strict";
@@ -13,7 +13,7 @@ import { packaged } from "./paths.js";
 const skip = existsSync(packaged("dist", "watchglass.wasm")) ? false : 'dist/ is not built; run "npm run build" after "make wasm"';
 const options = { skip };
 
-/** Resolves with the code and the message of the last frame to a reader. */
+/** Resolves with the code and the message of the status that ends a reader's connection. */
 function lastWord(socket: WebSocket): Promise<[code: number, message: string]> {
   return new Promise((resolve) =>
     socket.on("message", (data: Buffer) => {
@@ -37,7 +37,7 @@ async function othersAreWell(s: Setup): Promise<void> {
   assert.equal(await relists(s.wg), 1);
 }
 
-/** Returns one message with these frames. */
+/** Returns one message that contains these frames. */
 function message(...frames: ((w: Writer) => void)[]): Uint8Array {
   const w = new Writer();
   for (const frame of frames) frame(w);
@@ -45,11 +45,11 @@ function message(...frames: ((w: Writer) => void)[]): Uint8Array {
 }
 
 describe("hostile clients of the edge", { concurrency: 3 }, () => {
-  // A valid token does not replace the Hello.
+  // A reader with a valid token must send a Hello, too.
   test("readers without a Hello are disconnected", options, async (t) => {
     const s = await setup(t);
     const silent = await Promise.all(Array.from({ length: 100 }, () => rawReader(s.edge, everything)));
-    silent[0]!.send(new Uint8Array()); // not a Hello
+    silent[0]!.send(new Uint8Array()); // an empty message is not a Hello
     for (const [code, message] of await Promise.all(silent.map(lastWord))) {
       assert.equal(code, 408);
       assert.match(message, /no Hello was received in time/);

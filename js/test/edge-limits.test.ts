@@ -19,7 +19,7 @@ const options = { skip };
 
 const ended = (socket: WebSocket): Promise<string> => new Promise((resolve) => socket.on("close", (code, reason) => resolve(`${code} ${reason}`)));
 
-/** Returns the response to an upgrade. */
+/** Resolves with the HTTP response that refuses an upgrade to a WebSocket. */
 function refusal(edge: Edge, object: string): Promise<{ code: number; retryAfter: string | undefined; body: any }> {
   const headers = {
     "x-watchglass-grant": JSON.stringify(everything), Connection: "Upgrade", Upgrade: "websocket", "Sec-WebSocket-Version": "13",
@@ -34,7 +34,7 @@ function refusal(edge: Edge, object: string): Promise<{ code: number; retryAfter
   );
 }
 
-/** Connects a reader that subscribes to everything but never reads. */
+/** Connects a reader that subscribes to all pods but then stops reading. */
 async function deaf(s: Setup, object: string): Promise<WebSocket> {
   const socket = await rawReader(s.edge, everything, object);
   const w = new Writer();
@@ -47,7 +47,8 @@ async function deaf(s: Setup, object: string): Promise<WebSocket> {
 }
 
 describe("limits of readers", { concurrency: 3 }, () => {
-  // The limit is below that of the platform, so that the reader receives a status.
+  // The limit is below the platform's limit, so that the object itself can refuse the reader with a
+  // Status.
   test("a reader beyond the limit is refused before the upgrade, and accepted after another has left", options, async (t) => {
     const object = "crowded";
     const s = await setup(t, object);
@@ -124,7 +125,7 @@ describe("limits of readers", { concurrency: 3 }, () => {
     assert.equal(reader.readyState, WebSocket.OPEN);
   });
 
-  // The unread data of readers that still send messages counts as memory, too.
+  // The unread data of a reader counts as memory even if the reader still sends messages.
   test("readers with too much unread data are disconnected, and others stay", options, async (t) => {
     const object = "burdened";
     const s = await setup(t, object);
@@ -134,7 +135,7 @@ describe("limits of readers", { concurrency: 3 }, () => {
     const memory = async (): Promise<{ module: number; unacknowledged: number; limit: number }> => (await s.edge.get(`${object}/status`)).body.memory;
     for (let i = 0; i < 60; i++) {
       s.connector.put(`default/web-${i % 30}`, "web", `phase-${i}`);
-      for (const socket of lazy) socket.send(new Uint8Array()); // proves that the reader is connected, without acknowledging data
+      for (const socket of lazy) socket.send(new Uint8Array()); // shows that the reader is connected, but acknowledges no data
       if (i % 5 < 4) continue;
       await caughtUp(s);
       const { module, unacknowledged, limit } = await memory();
@@ -176,7 +177,7 @@ describe("a backlog", () => {
     const pinged = [...backlog.pings(1)];
     assert.deepEqual(pinged.map(([r]) => readers.indexOf(r)), [1, 2]);
     assert.deepEqual([...backlog.pings(2)], [], "a response is pending");
-    backlog.sent(readers[1]!, 50); // after the ping
+    backlog.sent(readers[1]!, 50); // sent after the Ping, so its Pong does not acknowledge them
     backlog.pong(readers[1]!, pinged[0]![1] + 1);
     assert.equal(backlog.bytes, 1150, "a guessed mark is not accepted");
     backlog.pong(readers[1]!, pinged[0]![1]);
@@ -187,8 +188,8 @@ describe("a backlog", () => {
     assert.equal(backlog.bytes, 150);
   });
 
-  // A reader that has responded to its Ping is not pinged again because other readers have
-  // not responded.
+  // A reader that has responded to its Ping is not pinged again just because other readers have not
+  // responded.
   test("does not ping readers again that have acknowledged everything", () => {
     const backlog = new Backlog();
     backlog.room = 1000;

@@ -46,7 +46,8 @@ describe("the memory of an object", { concurrency: 3 }, () => {
     assert.ok(grown.memory.module + grown.memory.buffers < 32 * MiB);
     const states = new Set<string>();
     pods.subscribe(() => states.add(pods.status.state));
-    // A reader that is further behind than the window would load the complete state.
+    // Waits for the reader regularly. If it fell behind the window, it would load the complete
+    // state again.
     const paced = async (i: number): Promise<void> => {
       if (i % 300 === 0) await until(pods, ({ resourceVersion }) => resourceVersion === String(connector.rv));
     };
@@ -56,7 +57,7 @@ describe("the memory of an object", { concurrency: 3 }, () => {
     }
     connector.padding = "";
     for (let i = 0; i < 4200; i++) {
-      connector.put("default/web-0", "web", `phase-${i}`); // these small events displace all others in the window
+      connector.put("default/web-0", "web", `phase-${i}`); // these small events displace the large ones from the window
       await paced(i);
     }
     const { memory, counters } = await edge.until(`${object}/status`, ({ counters }) => counters.restarts > 0);
@@ -91,7 +92,8 @@ describe("the memory of an object", { concurrency: 3 }, () => {
     await until(rows, ({ resourceVersion }) => resourceVersion === String(connector.rv));
   });
 
-  // A collection that was stored without bodies loads them when there is enough memory.
+  // A collection that was stored without bodies loads them when the object starts with enough
+  // memory.
   test("that is larger the next time loads bodies again", options, async (t) => {
     const object = "growing";
     const connector = await TestConnector.start();

@@ -22,7 +22,8 @@ test("a histogram counts a duration in the first bucket whose bound it does not 
 
 const outputs = { SendReader: 0x72, ReaderStalled: 0x76 };
 
-// The wait of a reader begins when the object receives the oldest change.
+// The wait of a reader begins when the object receives the oldest change that the reader has not
+// received.
 test("the delivery of a change to a stalled reader includes the wait", (t) => {
   t.mock.timers.enable({ apis: ["Date"], now: 1_000_000 });
   const { readers, events, metrics } = readersOf(everything);

@@ -11,8 +11,8 @@ import { built, testdata } from "./paths.js";
 const skip = existsSync(built("edge.wasm")) ? false : 'build/edge.wasm is missing; run "make worker"';
 
 const { keys, now, vectors } = JSON.parse(readFileSync(testdata("tokens", "vectors.json"), "utf8"));
-// The pinned tokens are valid in the future. These requests need no token, or change the
-// Date.
+// The tokens of the vectors become valid in the future. Tests that need a valid token change the
+// clock with atTheTime.
 const { token } = vectors.find(({ name }: { name: string }) => name === "a token of the key before");
 
 type Answer = (path: string, query: URLSearchParams) => Response;
@@ -37,7 +37,7 @@ async function worker(answer: Answer, env: object = {}) {
   return { request, requests };
 }
 
-/** Sets the clock to a time when the pinned tokens are valid. */
+/** Calls `act` while Date returns a time at which the tokens of the vectors are valid. */
 function atTheTime<T>(act: () => Promise<T>): Promise<T> {
   const Real = Date;
   const behind = now * 1000 - Real.now();
@@ -85,7 +85,7 @@ const page = (size: number) => frame(0x6c, (w) => {
   w.bytes(Buffer.concat([envelope.take(), body]));
 });
 
-/** Returns a backend that serves the first page and then fails. */
+/** Returns a backend that serves the first page of a list and then fails. */
 const broken = (size: number): Answer => (path) => {
   if (path === "/backend/schemas") return new Response(schema);
   let pulled = 0;

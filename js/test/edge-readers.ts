@@ -7,7 +7,7 @@ import { Readers } from "../src/edge/readers.js";
 import type { StoredCollections } from "../src/edge/stored-collections.js";
 import type { MemberEvents } from "../src/member.js";
 
-/** A socket that records the sent messages. */
+/** A socket that records the messages that are sent to it. */
 class FakeSocket {
   readyState = 1;
   sent: Uint8Array[] = [];
@@ -33,7 +33,7 @@ class FakeSocket {
   }
 }
 
-/** Returns the readers of an object with one connected reader and a fake engine. */
+/** Returns the Readers of an object, with one connected reader and a fake engine. */
 export function readersOf(grant: object, collections: Partial<StoredCollections> = {}): { readers: Readers; socket: FakeSocket; events: MemberEvents; commands: Uint8Array[]; metrics: Metrics } {
   let events!: MemberEvents;
   const commands: Uint8Array[] = [];

@@ -44,7 +44,7 @@ describe("objects that are divided by namespace", { concurrency: 3 }, () => {
     await edge.until(`scarce-${shards[0]}/status`, shed);
     const { resources } = await edge.until(`scarce-${shards[1]}/status`, live(countOf(shards[1]!)));
     assert.equal(resources["v1/pods"].metadataOnly, false);
-    // Deleted objects disappear in the object that has grown.
+    // When the additional pods are deleted, the object that exceeded its limit recovers.
     for (let i = 0; i < 60; i++) connector.delete(`${here}/more-${i}`);
     await edge.until(`scarce-${shards[0]}/status`, live(countOf(shards[0]!)));
   });

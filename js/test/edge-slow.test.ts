@@ -13,8 +13,8 @@ const skip = existsSync(packaged("dist", "watchglass.wasm")) ? false : 'dist/ is
 const options = { skip };
 
 /**
- * Puts objects, at most ten ahead of the reader that reads, so that this reader keeps up
- * on a slow machine.
+ * Changes pods. It waits for the working reader after every ten changes, so that this reader keeps
+ * up on a slow machine.
  */
 async function put(s: Setup, count: number): Promise<void> {
   for (let i = 0; i < count; i++) {

@@ -1,5 +1,5 @@
-// Tests of unused objects in workerd, such as those of an earlier division of a
-// cluster. Without deletion, their storage would remain.
+// Tests of unused objects in workerd, such as those of shards that no longer exist. They must
+// delete their storage, which would otherwise remain forever.
 
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
@@ -12,7 +12,7 @@ const skip = existsSync(packaged("dist", "watchglass.wasm")) ? false : 'dist/ is
 const options = { skip };
 const object = "unused";
 const unusedMillis = 15_000;
-/** The size of an empty SQLite database. */
+/** The size of an empty SQLite database in bytes. */
 const emptyBytes = 4_096;
 
 async function isStored(s: Setup): Promise<void> {

@@ -101,9 +101,9 @@ test("a region reads from its home while it has readers", { skip }, async (t) =>
 
   readers.push(await edge.read({ object: "region" }));
   const stranger = readers.at(-1)!.collection("v1/nodes");
-  await until(stranger, ({ state }) => state === "forbidden"); // home was asked only for pods
+  await until(stranger, ({ state }) => state === "forbidden"); // the region reads only pods from the home object
 
-  // The region's stored state is available to the next reader before home responds.
+  // The next reader of the region receives the stored state, before the home object responds.
   await edge.until("region/status", ({ resources }) => resources["v1/pods"].stored?.resourceVersion === "103");
   for (const wg of readers) wg.close();
   await edge.until("home/status", ({ readers }) => readers === 0);

@@ -1,5 +1,5 @@
-// Tests of pages in browsers without shared workers, such as Chrome on Android. They share
-// the dedicated worker of an elected page.
+// Tests of pages in browsers without shared workers, such as Chrome on Android. Such pages share a
+// dedicated worker, which an elected page runs.
 
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
@@ -29,8 +29,8 @@ const leaders = (...pages: readonly Page[]): number[] => [...pages.keys()].filte
 const statistic = (page: Page, name: string) => page.evaluate(async (name) => (await wg.inspect())[name], name);
 
 /**
- * Waits for a number of connections, because the old worker may serve changes until its
- * page has ended.
+ * Waits until the connector has seen a number of connections. Until then, the old worker may still
+ * serve changes, because its page has not ended yet.
  */
 async function connected({ connector }: Setup, connections: number): Promise<void> {
   while (connector.hellos.length < connections) await new Promise((resolve) => setTimeout(resolve, 10));
@@ -72,7 +72,7 @@ test("a stored state lets the next worker resume without a relist", { skip }, as
   for (const page of pages) await show(page, { token: "t0ken", persist: true });
   while (!(await statistic(pages[0]!, "persistence.stored"))) await pages[0]!.waitForTimeout(20);
   const [leader, other] = leaders(...pages)[0] === 0 ? pages : pages.reverse();
-  connector.put("default/web-3", "web", "Running"); // after the stored version
+  connector.put("default/web-3", "web", "Running"); // newer than the stored state
   await shows(other!, "web-1 Running, web-2 Pending, web-3 Running");
   const { subscribes } = connector;
   await leader!.close();
@@ -115,7 +115,7 @@ test("a page that closes its connection runs the worker for others until they le
   assert.deepEqual(leaders(first, second), [1]);
 });
 
-// Headless pages are always visible and never frozen, so the test dispatches the events.
+// Headless pages are always visible and never frozen, so tests dispatch the events themselves.
 const lifecycle = (page: Page, event: "freeze" | "resume") => page.evaluate((event) => void document.dispatchEvent(new Event(event)), event);
 
 test("a page that the browser freezes leaves the worker to another page", { skip }, async (t) => {
@@ -153,7 +153,7 @@ test("a frozen page is not elected", { skip }, async (t) => {
 /** Blocks the thread of a page or a worker. The call returns before the thread blocks. */
 const hang = (target: Page | Worker) => (target as Page).evaluate((block) => void setTimeout(block), block);
 
-// A page that the browser has frozen also does not respond, and keeps its lock.
+// A page that the browser has frozen does not respond either, but keeps its lock.
 test("a worker that does not respond is replaced", { skip: skipUnlessChromium, concurrency: 2 }, async (t) => {
   const replaced = (page: "page" | undefined) => async (t: TestContext) => {
     const { connector, open } = await setupElected(t);
@@ -168,7 +168,7 @@ test("a worker that does not respond is replaced", { skip: skipUnlessChromium, c
     await Promise.all(others.map((page) => live(page, "web-1 Running, web-2 Running")));
     assert.equal(connector.hellos.length, 2);
     if (page) return assert.equal(leaders(...others).length, 1);
-    while (leaders(...pages).length > 1) await first!.waitForTimeout(20); // the browser ends the old one later
+    while (leaders(...pages).length > 1) await first!.waitForTimeout(20); // the browser may end the old worker later
   };
   await Promise.all([t.test("by its page", replaced(undefined)), t.test("by another page, if its page does not respond either", replaced("page"))]);
 });

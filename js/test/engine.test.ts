@@ -57,7 +57,7 @@ test("a timer that fires early does not lose the guest's request to wake", async
   const { client, guest } = await connected();
   const wakeAt = Date.now() + 3_600_000;
   await speak(client, guest(), (w) => say.wakeAt(w, wakeAt));
-  t.mock.timers.tick(3_600_000); // real time does not advance
+  t.mock.timers.tick(3_600_000); // the timer fires, but Date does not advance
   assert.ok(guest().now < wakeAt);
   const now = t.mock.method(Date, "now", () => wakeAt);
   t.mock.timers.tick(3_600_000);
@@ -113,7 +113,7 @@ test("deliveries are split by member without being parsed", async () => {
   const attached = engine.attach({ frames: (f) => received.push([...split(f)].map((x) => x.type)), restarted() {}, failed() {}, token: async () => "" });
   const id = attached.member * 0x10000 + 1;
   say.state(guest().out, id, 2);
-  say.watchClosed(guest().out, 0xffff_0001 === id ? 1 : 0xffff_0001); // for a client that does not exist
+  say.watchClosed(guest().out, 0xffff_0001 === id ? 1 : 0xffff_0001); // an ID of a member that does not exist
   say.schema(guest().out, id);
   attached.send(new Uint8Array([0x53, 0]));
   assert.deepEqual(received, [[0x64, 0x65]]);
@@ -133,7 +133,7 @@ test("a member that does not return a token is skipped", async (t) => {
   let give!: (token: string) => void;
   const answers = [Promise.resolve("first"), new Promise<string>(() => {})];
   const attached = engine.attach({ ...events, token: () => answers.shift() ?? Promise.reject(new Error("signed out")) });
-  engine.attach({ ...events, token: () => new Promise((resolve) => (give = resolve)) }); // simulates a dialog
+  engine.attach({ ...events, token: () => new Promise((resolve) => (give = resolve)) }); // the user has not completed a sign-in dialog yet
 
   const connect = async (stream: number): Promise<void> => {
     const before = dialled.length;
@@ -163,7 +163,7 @@ test("after the machine slept, the connection is renewed without waiting for the
     t.mock.timers.tick(ran);
     await turn();
   };
-  await pass(5000, 1000); // a busy machine
+  await pass(5000, 1000); // a delay of a second is attributed to a busy machine, not to sleep
   assert.equal(stream.closed, undefined);
   const reconnects = guest().count("Reconnect");
   await pass(5000, 12_000); // shorter than the silent period
@@ -193,7 +193,7 @@ test("the engine pauses while all members are hidden, and resumes when one is sh
   await speak(client, guest(), (w) => say.openStream(w, 2));
   assert.equal(network.dials.length, 1, "no connection is opened during the pause");
   assert.equal(guest().last("StreamClosed").id, 2);
-  const reconnects = guest().count("Reconnect"); // "speak" also sends some
+  const reconnects = guest().count("Reconnect"); // "speak" sends Reconnect commands, too
   client.hide(false);
   assert.equal(guest().count("Reconnect"), reconnects + 1);
   await speak(client, guest(), (w) => say.openStream(w, 3));

@@ -7,7 +7,7 @@ import { Reader, split, Writer } from "../src/wire/codec.js";
 import { commandTypes, writeCommand, type Command } from "../src/wire/driver-commands.js";
 import { watchEnds } from "../src/wire/outputs.js";
 
-/** A command that the fake guest received, with its name and its first ID. */
+/** A command that the fake guest has received. `id` is the first ID in its payload, or 0. */
 export interface ReceivedCommand {
   name: Command["type"];
   id: number;
@@ -96,7 +96,7 @@ export interface FakeItem {
   body?: unknown;
 }
 
-/** Writes outputs of the engine. */
+/** Functions that write output frames of the engine. */
 export const say = {
   state(w: Writer, collection: number, state: number, { rv = 1, next = 0, objects = 0, status }: { rv?: number; next?: number; objects?: number; status?: Status } = {}): void {
     w.frame(0x64, () => {
@@ -162,7 +162,7 @@ export const say = {
       writeStatus(w, status);
     });
   },
-  /** Writes a first patch, with the whole window. */
+  /** Writes a patch that resets the window to these rows. */
   rows(w: Writer, view: number, rows: FakeItem[], options: { rv?: number; offset?: number } = {}): void {
     say.patch(w, view, [[0, 0, rows]], { ...options, reset: true, total: rows.length });
   },
@@ -290,8 +290,8 @@ export function writeEnvelope(w: Writer, { key, uid = `uid-${key}`, fields = [],
 }
 
 /**
- * Writes a text whose encoded length has an offset, because the lowest values have another
- * meaning.
+ * Writes a text with its length plus `taken`. Values below `taken` have another meaning in the
+ * encoding.
  */
 function longText(w: Writer, text: string, taken: number): void {
   const bytes = new TextEncoder().encode(text);
@@ -330,7 +330,7 @@ export class FakeNetwork {
   };
 }
 
-/** Starts an engine over fake guests. `guest` returns the newest one. */
+/** Starts an engine with fake guests. `guest` returns the newest guest. */
 export async function fakeEngine(options: Partial<EngineOptions> = {}): Promise<{ engine: Engine; guests: FakeGuest[]; network: FakeNetwork; guest(): FakeGuest }> {
   const guests: FakeGuest[] = [];
   const network = new FakeNetwork();
@@ -350,7 +350,10 @@ export function clientAt(engine: Engine, token = "t0ken"): Promise<Client> {
   return Client.attach((events) => engine.attach(events), async () => token);
 }
 
-/** Makes the engine read its guest's output, as any command does. */
+/**
+ * Writes output of the guest and makes the engine read it. It sends a Reconnect command, because
+ * the engine reads the guest's output after each command.
+ */
 export async function speak(client: Client, guest: FakeGuest, write: (w: Writer) => void): Promise<void> {
   write(guest.out);
   client.reconnect();
@@ -362,7 +365,10 @@ export async function turn(): Promise<void> {
   for (let i = 0; i < 3; i++) await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Opens pods at a fake engine, and returns functions to respond and to find the last command's ID. */
+/**
+ * Opens the collection of pods with a fake engine. `last` returns the ID of the last command with a
+ * name, and `respond` writes output of the guest.
+ */
 export async function fakePods() {
   const fake = await fakeEngine();
   const client = await clientAt(fake.engine);

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import type { Page } from "playwright-core";
 import { launch, setup, shows, skip, skipUnlessChromium, wholeChromium } from "./browser.js";
 
-/** Opens pods and a view of them, in an engine that pauses as soon as all pages are hidden. */
+/** Opens pods and a view of them, with an engine that pauses as soon as all pages are hidden. */
 async function showPausing(page: Page): Promise<void> {
   await page.evaluate(async () => {
     globalThis.wg = await watchglass.connect("/watch", { pauseMillis: 0 });
@@ -44,8 +44,8 @@ test("the connection is closed while all pages are hidden, and resumes from the 
 });
 
 /**
- * Navigates to the previous page of the history. Returns why the browser did not cache that
- * page, or undefined if it did.
+ * Navigates to the previous page of the history. Returns the reasons why the browser did not cache
+ * that page, or undefined if it did.
  */
 async function goBack(page: Page): Promise<{ type: string; reason: string }[] | undefined> {
   const devtools = await page.context().newCDPSession(page);
@@ -53,7 +53,7 @@ async function goBack(page: Page): Promise<{ type: string; reason: string }[] | 
   const reasons = new Promise<{ type: string; reason: string }[]>((resolve) => {
     devtools.on("Page.backForwardCacheNotUsed", ({ notRestoredExplanations }) => resolve(notRestoredExplanations));
   });
-  await page.evaluate(() => history.back()).catch(() => {}); // the context of the call ends
+  await page.evaluate(() => history.back()).catch(() => {}); // the navigation ends the page in which the call runs
   await page.waitForFunction(() => globalThis.watchglass !== undefined);
   const cached = await page.evaluate(() => globalThis.wg !== undefined);
   return cached ? undefined : reasons;
@@ -65,8 +65,8 @@ test("a page in the back-forward cache is current when it returns", { skip: skip
   const { connector, open } = await setup(t, undefined, browser);
   const page = await open();
   const rows = ["web-1 Running", "web-2 Pending"];
-  // On a busy machine the browser may drop a page, for example because freezing it takes
-  // too long. A reason that the page itself causes is a failure.
+  // On a busy machine the browser may drop a page, for example because freezing it takes too long.
+  // The test fails if the page itself is the reason.
   for (let i = 3; ; i++) {
     await showPausing(page);
     await page.evaluate(() => addEventListener("pageshow", ({ persisted }) => ((globalThis as any).persisted = persisted)));

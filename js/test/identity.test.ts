@@ -1,4 +1,4 @@
-// Tests which pages share an engine.
+// Tests of the identity that determines which pages share an engine.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -10,7 +10,7 @@ const src = packaged("src");
 
 /** The relative imports of each module, including types and dynamic imports. */
 const imports = new Map<string, string[]>();
-/** The modules that each module loads statically. */
+/** The modules that each module imports statically, without imports of types. */
 const loads = new Map<string, string[]>();
 for (const path of readdirSync(src, { recursive: true, encoding: "utf8" })) {
   if (!path.endsWith(".ts")) continue;
@@ -33,7 +33,7 @@ test("no module imports itself, directly or through others", () => {
   for (const path of imports.keys()) visit(path, []);
 });
 
-// A page whose engine runs in a worker does not need the engine's code.
+// A page whose engine runs in a worker should not load the engine's code.
 test("the main entry loads the engine only when it starts one", () => {
   const loaded = new Set<string>(["index.ts"]);
   for (const path of loaded) for (const next of loads.get(path) ?? []) loaded.add(next);

@@ -1,4 +1,4 @@
-// Tests of secondary indexes of the rows of a collection.
+// Tests of secondary indexes over the rows of a collection.
 
 import assert from "node:assert/strict";
 import { pathToFileURL } from "node:url";
@@ -17,7 +17,7 @@ const options = { skip, timeout: 20_000 };
 
 const names = (rows: readonly Row[]): string => rows.map(({ name }) => name).join(" ");
 
-/** Returns a pod on a node, whose UID is its name. */
+/** Returns a pod on a node. The UID of the pod is its name. */
 const on = (nodeName: string | undefined, name: string, more: { app?: string; owner?: string; restarts?: number } = {}): KubeObject => ({
   apiVersion: "v1",
   kind: "Pod",
@@ -132,7 +132,7 @@ test("rows stay over lost connections and relists, which change only what differ
   cluster.apply(on("node-2", "d"));
   cluster.expire();
   cluster.restore();
-  pods.subscribe(() => pods.status.nextAttempt && wg.reconnect()); // without waiting
+  pods.subscribe(() => pods.status.nextAttempt && wg.reconnect()); // without waiting for the backoff
   wg.reconnect();
   await until(indexer, () => names(indexer.byIndex("node", "node-2")) === "d");
   assert.equal(indexer.byIndex("node", "node-1"), one);
@@ -282,7 +282,7 @@ test("rows stay when the engine is replaced or the history is lost, until the ne
   guest().fault = new GuestError("index out of range", true);
   client.reconnect();
   await turn();
-  await new Promise((resolve) => setTimeout(resolve)); // a timer starts the new guest
+  await new Promise((resolve) => setTimeout(resolve)); // the engine starts the new guest with a timer
   await turn();
   assert.equal(pods.status.state, "reconnecting");
   assert.deepEqual([indexer.state, names(indexer.byIndex("phase", "Running"))], ["ready", "a b"]);
@@ -320,7 +320,7 @@ test("events are granted as they are processed", async () => {
   assert.equal(guest().count("CloseWatch"), 1);
 });
 
-/** Returns a function that generates numbers below a bound. */
+/** Returns a generator of pseudorandom integers from 0 to a bound, which it excludes. */
 function randomly(seed: number): (below: number) => number {
   return (below) => {
     seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
@@ -328,8 +328,8 @@ function randomly(seed: number): (below: number) => number {
   };
 }
 
-// The indexes are compared with a filter over all objects after random changes and
-// interruptions, and with the groups that the engine counts.
+// After random changes and interruptions, the indexes are compared with a filter over all objects,
+// and with the groups that the engine counts.
 for (let seed = 1; seed <= 8; seed++) {
   test(`indexes equal a filter over the objects after random changes, seed ${seed}`, options, async (t) => {
     const random = randomly(seed);
@@ -347,11 +347,11 @@ for (let seed = 1; seed <= 8; seed++) {
       cluster.apply(object);
     };
     for (let i = 0; i < 20; i++) change();
-    pods.subscribe(() => pods.status.nextAttempt && wg.reconnect()); // without waiting
+    pods.subscribe(() => pods.status.nextAttempt && wg.reconnect()); // without waiting for the backoff
     using indexer = createIndexer(pods, { ...byName, initials: ({ name, labels }: Row) => [name.slice(-1), labels["app"]?.[0] ?? []].flat() });
     const { node, app, owner, restarts, name, initials } = expected;
     const filters = { node, app, owner, restarts, name, initials };
-    /** Reports whether every index has exactly the rows that a filter finds. */
+    /** Reports whether every index contains exactly the rows that a filter over the model finds. */
     const equal = (): boolean => {
       const objects = [...model.values()].sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
       return Object.entries(filters).every(([index, valuesOf]) => {
@@ -361,7 +361,8 @@ for (let seed = 1; seed <= 8; seed++) {
         return indexer.size === objects.length && indexer.indexValues(index as "node").length === values.length && found.join() === filtered.join();
       });
     };
-    // At any time, each row of an index is the current row, and has the value of the index.
+    // At any time, each row in an index is the current row of its object, and has the value under
+    // which it is indexed.
     indexer.subscribe(() => {
       for (const value of indexer.indexValues("node")) {
         for (const row of indexer.byIndex("node", value)) {

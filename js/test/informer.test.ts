@@ -1,5 +1,5 @@
-// Tests of the informer with the real module and a cluster in memory. The cases are from
-// client-node's tests of its informer, and from its documented behavior.
+// Tests of the informer with the real module and a cluster in memory. The cases are from the tests
+// and the documentation of client-node's informer.
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { ListWatch, makeInformer, type Connection, type KubernetesObject } from "../src/informer.js";
@@ -139,7 +139,7 @@ test("handlers can be added and removed within handlers, and one that throws doe
   cluster.apply(pod("a"));
   assert.deepEqual(await events.takeAll(3), ["once", "removed", "a"]);
   informer.off("add", removed);
-  informer.off("add", () => {}); // it was never registered
+  informer.off("add", () => {}); // removing an unknown listener has no effect
   cluster.apply(pod("b"));
   assert.equal(await events.take(), "b");
 });
@@ -155,7 +155,7 @@ test("an unknown verb throws", () => {
 test("stop ends reports, and another start reports the changes since", options, async (t) => {
   const cluster = new TestCluster();
   for (const name of ["a", "b", "c"]) cluster.apply(pod(name));
-  // Each start has its own connection, so that no state of the previous one remains.
+  // Each start uses a new connection, so that no state of the previous connection remains.
   const informer = new ListWatch<KubeObject>("/api/v1/pods", { connect: () => connected(t, cluster), close() {}, async [Symbol.asyncDispose]() {} }, undefined, false);
   t.after(() => informer.stop());
   const events = record(informer);

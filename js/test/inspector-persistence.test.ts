@@ -77,7 +77,7 @@ test("the inspector shows why a stored state was discarded", { skip }, async (t)
   });
   await inspect(page);
   await row(page, /v1\/pods.*discarded [\d.]+ s ago: it has 0 of 1 chunks/);
-  await row(page, /this page[\d.]+ k?B102.*discarded/); // it is stored again
+  await row(page, /this page[\d.]+ k?B102.*discarded/); // the state is stored again
   connector.put("default/web-2", "web", "Running");
   await shows(page, "web-1 Running, web-2 Running");
 });

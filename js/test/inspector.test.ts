@@ -1,5 +1,5 @@
-// Tests of the inspector in a real browser, with a policy that forbids inline styles and
-// the parsing of HTML from strings.
+// Tests of the inspector in a real browser, with a content security policy that forbids inline
+// styles and parsing HTML from strings.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -13,7 +13,8 @@ const policy = "default-src 'none'; img-src data:; script-src 'self' 'wasm-unsaf
 
 async function strictSetup(t: TestContext): Promise<Setup & { page: Page; violations: string[] }> {
   const made = await setup(t, (request, response) => {
-    // The worker's URL is a string, for which the policy would require a Trusted Type.
+    // The policy requires a Trusted Type in place of the worker's URL, so tests under this policy
+    // use inline engines.
     response.setHeader("content-security-policy", policy);
     serve(request, response);
   });
@@ -42,7 +43,7 @@ async function find(page: Page, name: string, text: string | RegExp): Promise<vo
   await page.getByRole("tabpanel").getByRole("row").filter({ hasText: text }).first().waitFor();
 }
 
-/** Waits until a figure at the top has a value. */
+/** Waits until a figure at the top of the inspector has a value. */
 const figure = (page: Page, name: string, value: string) =>
   page.waitForFunction(
     ({ name, value }) => [...document.querySelector("watchglass-inspector")!.shadowRoot!.querySelectorAll("dl > div")].some((each) => each.children[0]!.textContent === name && each.children[1]!.textContent === value),
@@ -71,7 +72,7 @@ test("the inspector lists what the page has open, under a strict policy", { skip
   connector.put("default/web-2", "web", "Running");
   await find(page, "Events", "MODIFIEDdefault/web-2103");
   await tab(page, "Collections").click();
-  // The tail ends when its tab is no longer selected.
+  // The Events tab has its own watch, which ends when another tab is selected.
   await page.waitForFunction(() => wg.opened().filter(({ type }) => type === "watch").length === 1);
   await page.getByRole("row").filter({ hasText: "103" }).waitFor();
   connector.cut();
@@ -87,7 +88,7 @@ test("the inspector counts reconnects, and collections of other pages", { skip }
   await inspect(page);
   await find(page, "Collections", "another page");
   await figure(page, "Collections", "2");
-  await figure(page, "Objects", "2"); // metric of the subscription that both share
+  await figure(page, "Objects", "2"); // the objects of the one subscription that both pages share
   connector.cut();
   await page.evaluate(() => wg.reconnect());
   await figure(page, "Reconnects", "1");
@@ -117,7 +118,7 @@ test("the inspector is usable by keyboard, and follows the color scheme", { skip
   assert.equal(await colors(), "rgb(27, 32, 39) on rgb(255, 255, 255)");
   await page.evaluate(() => ((document.documentElement as HTMLElement).style.colorScheme = "dark"));
   assert.equal(await colors(), "rgb(227, 232, 239) on rgb(21, 26, 33)");
-  // A listener of the page can prevent the removal of the element.
+  // A listener of the page can prevent the default action, which removes the element.
   await page.evaluate(() => document.querySelector("watchglass-inspector")!.addEventListener("close", (event) => event.preventDefault(), { once: true }));
   await page.keyboard.press("Escape");
   assert.equal(await page.locator("watchglass-inspector").count(), 1);

@@ -51,7 +51,10 @@ test("without the right to read the other resource, rows lack its columns and th
   await until(services, () => services.status.error === undefined);
 });
 
-/** Returns an object in namespace shop whose UID is its name. */
+/**
+ * Returns an object in the namespace shop. Its UID is its name, and `owner` is the UID of its owner
+ * or empty.
+ */
 const below = (kind: string, name: string, owner: string, phase = ""): ObjectInput => ({
   apiVersion: kind === "Pod" ? "v1" : "apps/v1", kind,
   metadata: { name, namespace: "shop", uid: name, ...(owner && { ownerReferences: [{ uid: owner, controller: true }] }) },

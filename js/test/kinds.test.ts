@@ -39,7 +39,10 @@ test("the schema of an open collection needs no request", options, async (t) => 
   assert.deepEqual(cluster.watches, watches);
 });
 
-/** Returns a server whose responses the test sets, and the requests that it received. */
+/**
+ * Returns a fetch function that responds with `answers` by path, or with a 403, and records the
+ * requests.
+ */
 function server(answers: Record<string, unknown>) {
   const requests: [path: string, authorization: string | undefined, accept: string | undefined][] = [];
   const fetch = async (input: unknown, init?: RequestInit): Promise<Response> => {

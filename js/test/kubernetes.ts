@@ -17,16 +17,15 @@ const bookmark = (rv: number): object => ({
   metadata: { resourceVersion: String(rv), annotations: { "k8s.io/initial-events-end": "true" } },
 });
 
-/** A server of one pod, whose watch stays open. */
+/** A Kubernetes API with one pod. Its watches stay open, and tests send their events. */
 export class Kubernetes {
-  /** The version of the last output. The server's version is at least this. */
+  /** The newest version that the server has sent, which lists report. */
   #newest = 7;
   readonly requests: IncomingMessage[] = [];
   readonly #watches: ServerResponse[] = [];
   readonly #watched = new EventEmitter();
   /**
-   * Serves requests in place of {@link answer}. Returns false for requests that it does not
-   * serve.
+   * Called for each request before {@link answer}. Returns true if it has responded.
    */
   instead: (request: IncomingMessage, response: ServerResponse) => boolean = () => false;
   #server = createServer((request, response) => {
@@ -63,7 +62,10 @@ export class Kubernetes {
     this.#watched.emit("watch");
   }
 
-  /** Resolves with the watch with this number when it has been requested. */
+  /**
+   * Resolves with the response of the n-th watch, counted from 0, as soon as the watch has been
+   * requested.
+   */
   async watch(n: number): Promise<ServerResponse> {
     while (this.#watches.length <= n) await once(this.#watched, "watch");
     return this.#watches[n]!;

@@ -1,5 +1,5 @@
-// Tests that objects that a program has opened and closed use no memory, neither in the
-// engine nor in the page.
+// Tests that views, watches and objects use no memory after a program has closed them, neither in
+// the engine nor in the page.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -17,8 +17,8 @@ const total = 10_000;
 const warmUp = 2_000;
 const together = 100;
 /**
- * The memory that a round may add, in bytes: 70 for each of its 30,000 views, watches and
- * objects.
+ * The number of bytes by which memory may grow in a round. It is 70 bytes for each of the round's
+ * 30,000 views, watches and objects.
  */
 const tolerance = 2 << 20;
 
@@ -43,7 +43,7 @@ test("10,000 views, watches and objects that are opened and closed leave no memo
   };
   const round = async (count: number): Promise<{ module: number; page: number }> => {
     for (let i = 0; i < count / together; i++) await batch();
-    const { collections, watches, views, objects = 0 } = await client.inspect(); // the last is missing if there are none
+    const { collections, watches, views, objects = 0 } = await client.inspect(); // the statistic "objects" is missing if there are none
     assert.deepEqual([collections, watches, views, objects], [1, 0, 0, 0]);
     assert.deepEqual(client.opened().map(({ type }) => type), ["collection"]);
     collectGarbage();

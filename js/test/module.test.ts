@@ -30,7 +30,7 @@ async function setup(t: TestContext, token: string | (() => string) = "t0ken") {
   return { connector, wg, pods: wg.collection("v1/pods") };
 }
 
-/** Resolves when a condition on an observable source is true. */
+/** Resolves when `wanted` returns true, which is checked whenever the source changes. */
 function until(source: Pick<View | Collection, "subscribe">, wanted: () => boolean): Promise<void> {
   return new Promise((resolve) => {
     if (wanted()) return resolve();
@@ -63,7 +63,7 @@ test("a module of another release is refused", async () => {
   for (const version of [1, abi + (1 << 24), abi ^ 1]) await assert.rejects(openGuest(moduleSaying(version), config), word);
 });
 
-/** Returns a module with all exports, each of which returns a number. */
+/** Returns a module with all exports of the interface. Each exported function returns `version`. */
 function moduleSaying(version: number): WebAssembly.Module {
   const names = ["_initialize", "wg_abi", "wg_reserve", "wg_open", "wg_step", "wg_tick", "wg_ready", "wg_out", "wg_advance", "wg_error", "wg_close"];
   const signed = (n: number): number[] => (n >= -64 && n < 64 ? [n & 0x7f] : [(n & 0x7f) | 0x80, ...signed(n >> 7)]);
@@ -73,7 +73,7 @@ function moduleSaying(version: number): WebAssembly.Module {
   return new WebAssembly.Module(
     new Uint8Array([
       ...[0, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
-      ...section(1, 1, 0x60, 0, 1, 0x7f), // one type: nothing to i32
+      ...section(1, 1, 0x60, 0, 1, 0x7f), // one function type: no parameters, an i32 result
       ...section(3, 1, 0),
       ...section(5, 1, 0, 1),
       ...section(7, names.length + 1, ...named("memory", 2), ...names.flatMap((name) => named(name, 0))),

@@ -165,7 +165,8 @@ test("an unreferenced handle is closed with one warning, unless it has listeners
   }
   await turn();
   assert.deepEqual(guest().commands.filter((h) => h.name === "ReleaseObject").map((h) => h.id).sort(), [dropped, second].sort());
-  // Handles that other tests left open may be collected during this test.
+  // Handles that other tests left open may be garbage-collected during this test, and cause
+  // warnings, too.
   const warnings = warn.mock.calls.map((call) => String(call.arguments[0])).filter((text) => /dropped|second/.test(text));
   assert.deepEqual(warnings.map((text) => text.replace(/dropped|second/, "…")), [
     'watchglass: the handle of v1/secrets ns/… (owner "page") was garbage-collected while open; close handles, or declare them with "using"',

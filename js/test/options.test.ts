@@ -25,7 +25,7 @@ function assertRefused(error: unknown, message: RegExp, options: string): void {
   assert.match(error.message, message, options);
 }
 
-/** Options that the package itself refuses, each with its error. */
+/** Options that the package itself refuses, and the expected error of each. */
 const wrong: [options: unknown, message: RegExp][] = [
   [null, /^options is null, expected an object$/],
   ["name", /^options is "name", expected an object$/],
@@ -103,7 +103,10 @@ test("the selectors of collections, lists and watches must be strings", environm
   assert.throws(() => collection.watch({ labelSelector })[Symbol.asyncIterator](), { name: "WatchglassError", code: 400, message });
 });
 
-/** Options that only the engine can refuse, because it has the columns, each with its error. */
+/**
+ * Options that only the engine can refuse, because it knows the columns, and the expected error of
+ * each.
+ */
 const unknown: [options: ViewOptions, message: RegExp][] = [
   [{ sort: "Statsu" }, /^cannot sort v1\/pods by "Statsu": there is no such column or field; did you mean Status\? there are Ready, /],
   [{ sort: ["name", { by: "Statsu" }] }, /^cannot sort v1\/pods by "Statsu"/],

@@ -1,4 +1,4 @@
-// Tests of owners of objects, evaluated by the module.
+// Tests of views and trees of owned objects, which the module evaluates.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -9,7 +9,7 @@ import { connected, skip, until } from "./cluster.js";
 
 const options = { skip, timeout: 60_000 };
 
-/** Returns an object in namespace shop whose UID is its name. */
+/** Returns an object in the namespace shop whose UID is its name. */
 function object(kind: "Deployment" | "ReplicaSet" | "Pod", name: string, ...owners: { uid: string; controller?: boolean }[]): KubeObject {
   return {
     apiVersion: kind === "Pod" ? "v1" : "apps/v1",

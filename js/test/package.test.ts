@@ -17,10 +17,11 @@ test("every document names the version of package.json", () => {
   for (const [, mentioned] of mentions) assert.equal(mentioned, version);
 });
 
-/** The imports of the entries other than the main one. */
+/** The entries other than the main one, and the packages that each may import. */
 const adapters = { react: ["react"], groups: [], indexer: [], informer: [], inspector: [], kinds: [], persistence: [], search: [], stores: [], "tanstack-db": [], testing: [], tree: [] };
 
-// Adapters use the program's main entry, and do not contain a copy of it.
+// Adapters use the client that the program gets from the main entry, and must not contain a copy of
+// the main entry.
 for (const [name, imports] of Object.entries(adapters)) {
   test(`the entry ${name} imports ${imports.join() || "nothing"}, and has the size that the README states`, () => {
     const text = readFileSync(packaged(`dist/${name}.js`), "utf8");
@@ -41,7 +42,7 @@ test("the entry inline is one file with everything, and has the size that the RE
 
 test("the main entry is one file, and has the size that the README states", () => {
   const text = readFileSync(packaged("dist/index.js"), "utf8");
-  // Dynamic imports are allowed, because few pages load them.
+  // These dynamic imports are allowed, because only some pages load them.
   assert.doesNotMatch(text, /^(?:import|export|\}) .*from /m);
   assert.deepEqual([...new Set(text.match(/[^\w.]import\([^)]*\)/g))].sort(), [' import("./optional.js")', ' import("./start.js")']);
   checkSize("", text);
@@ -49,7 +50,7 @@ test("the main entry is one file, and has the size that the README states", () =
 });
 
 /**
- * Checks that the size of an entry's file is at most that in its README row, and not much
+ * Checks that the size of an entry's file is at most the size that the README states, and not much
  * smaller.
  */
 function checkSize(name: string, text: string): void {
@@ -82,7 +83,7 @@ before(() => {
   }
 });
 
-// Links of the README must work in the published package.
+// Links in the README must work in the published package.
 test("the package has a license, and a README without links outside of it", () => {
   const files = packed.files.map(({ path }) => path);
   assert.ok(files.includes("LICENSE"), files.join(" "));
@@ -98,7 +99,8 @@ test("publint reports no problems", async () => {
   assert.deepEqual(messages.map((message) => formatMessage(message, pkg, { color: false })), []);
 });
 
-// The package has ES modules only, and no types for the worker's script and the module itself.
+// The package contains only ES modules. The worker's script and the WebAssembly module have no
+// types.
 test("types resolve for every entry, by bundlers and by Node", async () => {
   const analysis = await checkPackage(createPackageFromTarballData(tarball), { excludeEntrypoints: ["./worker", "./watchglass.wasm", "./package.json"] });
   assert.ok(analysis.types);

@@ -49,13 +49,13 @@ async function memoryOfWorker(devtools: CDPSession, address: string): Promise<Me
   };
 }
 
-/** The minimum duration of the churn, such as 300. By default it ends after one round. */
+/** The minimum duration of the churn in seconds. By default, it is one measured round. */
 const churnSeconds = Number(process.env.CHURN_SECONDS ?? 0);
 const objects = 500;
 const changesPerRound = 10_000;
 /**
- * The memory that all rounds together may add, in bytes. It is less than a tenth of the
- * bodies of one round.
+ * The number of bytes by which memory may grow in all rounds together. It is about a tenth of the
+ * size of the bodies that one round sends.
  */
 const tolerance = 2 << 20;
 
@@ -73,7 +73,7 @@ test("churn adds no memory to the page and the worker", { skip: skipUnlessChromi
   const round = async (): Promise<{ page: number; worker: number }> => {
     for (let i = 0; i < changesPerRound; i++) {
       connector.put(`default/pod-${(i * 7) % objects}`, i % 3 ? "web" : "api", `Phase-${i % 50}`);
-      // The page keeps up, so that the buffers of the network do not grow.
+      // Waits for the page, so that the buffers of the network do not grow.
       if (i % 500 === 499) await page.evaluate((version) => pods.waitFor(version), String(connector.rv));
     }
     return { page: await measures.page(), worker: await measures.worker() };
@@ -88,8 +88,8 @@ test("churn adds no memory to the page and the worker", { skip: skipUnlessChromi
   for (const part of ["page", "worker"] as const) assert.ok(after[part] - before[part] < tolerance, `the memory of the ${part} grew from ${before[part]} to ${after[part]} bytes`);
 });
 
-// A page is blocked while it processes messages, so the size of the worker's messages
-// limits its tasks. The durations depend on the machine, and are only reported.
+// Processing a message blocks a page, so the size of the worker's messages determines how long. The
+// test checks the sizes. It only reports the durations, which depend on the machine.
 test("a page that opens 50,000 objects receives only the messages for its window", { skip, timeout: 120_000 }, async (t) => {
   const { connector, open, context } = await setup(t);
   for (let i = 0; i < 50_000; i++) connector.put(`default/pod-${i}`, "web", "Running");
@@ -145,11 +145,11 @@ test("after a restart, all tabs return over one connection without a relist, and
 async function crash(page: Page): Promise<void> {
   const crashed = page.waitForEvent("crash");
   const devtools = await page.context().newCDPSession(page);
-  void devtools.send("Page.crash").catch(() => {}); // the target ends without an answer
+  void devtools.send("Page.crash").catch(() => {}); // the page crashes without a response
   await crashed;
 }
 
-// The first tab's process usually runs the worker, which then ends as well.
+// The worker usually runs in the first tab's process, and then ends with it.
 for (const [crashes, stays] of [[0, 1], [1, 0]] as const) {
   for (const sharedWorkers of [true, false]) {
     const which = `tab ${crashes + 1} of 2, which crashes during the first sync, does not disturb the other one`;
@@ -182,8 +182,8 @@ for (const [crashes, stays] of [[0, 1], [1, 0]] as const) {
 test("a module that is evaluated again joins the engine, and leaves none behind", { skip }, async (t) => {
   const { connector, open } = await setup(t);
   const page = await open();
-  // Like a development server, runs a new version of the program's module after the
-  // dispose handler of the old one.
+  // Evaluates a new version of the program's module, as a development server does. With `dispose`,
+  // the dispose handler of the old version runs first, which closes its client.
   const evaluate = (version: number, dispose: boolean) =>
     page.evaluate(
       async ({ version, dispose }) => {

@@ -2,8 +2,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 /**
- * The package's directory, independent of the working directory. The tests are built into
- * its build/test/.
+ * The directory of the package, independent of the working directory. The built tests are in its
+ * subdirectory build/test/.
  */
 const home = fileURLToPath(new URL("../..", import.meta.url));
 

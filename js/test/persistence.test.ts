@@ -1,4 +1,4 @@
-// Tests of states that outlive the page, with the built package in a real browser.
+// Tests of stored states, which outlive the page, with the built package in a real browser.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -29,12 +29,15 @@ async function start(page: Page, { token = "t0ken", persist = true, resource = "
 }
 
 const counter = (page: Page, name: string): Promise<number | undefined> => page.evaluate(async (name) => (await wg.inspect())[`persistence.${name}`], name);
-/** Waits for a counter. A predicate of waitForFunction cannot be asynchronous. */
+/**
+ * Waits until a counter has reached a value. It does not use waitForFunction, whose predicate
+ * cannot be asynchronous.
+ */
 async function reaches(page: Page, name: string, atLeast: number): Promise<void> {
   while (((await counter(page, name)) ?? 0) < atLeast) await page.waitForTimeout(50);
 }
 
-/** Returns the scopes of all stored states. */
+/** Returns the resources of all stored states. */
 const stored = (page: Page): Promise<string[]> =>
   page.evaluate(async () => {
     const db = await new Promise<IDBDatabase>((resolve, reject) => {
@@ -50,7 +53,10 @@ const stored = (page: Page): Promise<string[]> =>
     return states.map(({ scope }) => JSON.parse(scope)[0]);
   });
 
-/** Starts a browser with a stored state of two pods at version 102, and without a page. */
+/**
+ * Starts a connector and a browser context in which a state of two pods at version 102 is stored.
+ * No page is open.
+ */
 async function filled(t: Parameters<typeof setup>[0], options?: StartOptions) {
   const world = await setup(t);
   const page = await world.open();
@@ -86,7 +92,7 @@ test("a page that is opened again without a network shows the stored state, and 
   connector.refusals = unreachable;
   const again = await open();
   await start(again);
-  await shows(again, "web-1 Running, web-2 Pending, web-3 Running"); // the state, and the changes after it
+  await shows(again, "web-1 Running, web-2 Pending, web-3 Running"); // the complete state and the later changes are restored
   assert.equal(await counter(again, "discarded"), 0);
 });
 
@@ -198,7 +204,7 @@ test("a page continues without persistence after a warning about an invalid limi
   assert.equal(await counter(page, "stored"), undefined);
 });
 
-// The states belong to the user, independent of the thread that has stored them.
+// Stored states belong to the user, regardless of the kind of worker whose engine has stored them.
 for (const [before, after] of [["inline", "inline"], ["inline", "shared"], ["dedicated", "inline"]] as const) {
   test(`a state that an engine stored (${before}) is restored by another one (${after})`, { skip }, async (t) => {
     const { connector, open } = await filled(t, { worker: before });

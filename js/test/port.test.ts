@@ -131,7 +131,10 @@ test("the next way to start a worker is tried when its script cannot be loaded",
 type Phase = "starting" | "attaching" | "attached" | "left";
 type Input = "started" | "not started" | "script failed" | "attached" | "failed" | "silent" | "left";
 
-/** A page whose workers the test controls, and its phase as its workers observe it. */
+/**
+ * A page whose workers the test controls. Its phase is derived from the messages that the workers
+ * receive.
+ */
 class Page {
   #starts: { resolve(worker: FakeWorker): void; reject(error: Error): void }[] = [];
   #worker: FakeWorker | undefined;
@@ -150,7 +153,10 @@ class Page {
     return this.#starts.length;
   }
 
-  /** Brings an attached page to a phase, in which the test can make it leave. */
+  /**
+   * Brings the page to a phase. It first attaches the page, because only an attached page can
+   * leave.
+   */
   async reach(phase: Phase, t: TestContext): Promise<void> {
     await settle();
     for (const input of ["started", "attached"] as const) await this.apply(input, t);
@@ -171,7 +177,10 @@ class Page {
     await settle();
   }
 
-  /** Returns the phase. It completes the start of a worker to observe it. */
+  /**
+   * Returns the phase. If a worker is being started, phase completes its start, because only a
+   * started worker receives messages.
+   */
   async phase(t: TestContext): Promise<Phase> {
     const starting = this.#starts.length > 0;
     await this.apply("started", t);

@@ -1,4 +1,4 @@
-// Tests of the queries of views, evaluated by the module.
+// Tests of the queries of views, which the module evaluates.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -19,7 +19,7 @@ interface Pod {
   cpu?: string;
 }
 
-/** Opens the pods of a cluster, by "namespace/name". */
+/** Opens the pods of a new cluster. The keys of `all` are "namespace/name". */
 async function pods(t: TestContext, all: Record<string, Pod>): Promise<{ cluster: TestCluster; collection: Collection }> {
   const cluster = new TestCluster();
   for (const [key, { app, node, phase, cpu }] of Object.entries(all)) {
@@ -233,7 +233,7 @@ test("conditions are printed as text", () => {
 });
 
 test("a condition as an object has every operator of core/query", options, async (t) => {
-  // The type checker compares the keys with the type of a condition.
+  // The type checker compares these keys with the operators in the type of a condition.
   type Operator = NonNullable<Extract<Condition, readonly unknown[]>[1]>;
   const selected: Record<Operator, [where: Condition, names: string]> = {
     "=": [["labels[cpu]", "=", "1Gi"], "a b"],

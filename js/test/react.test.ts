@@ -22,7 +22,7 @@ async function setup(t: TestContext) {
   const fake = await fakeEngine();
   let connection: Promise<Client> | undefined;
   const client: WatchglassClient = lazy(() => (connection = clientAt(fake.engine)));
-  t.after(() => client.close()); // also ends the timers of unused collections
+  t.after(() => client.close()); // also clears the timers of unused collections
   const respond = async (write: Parameters<typeof speak>[2]): Promise<void> => speak(await connection!, fake.guest(), write);
   const within = (...children: ReactNode[]) => h(WatchglassProvider, { client }, ...children);
   const opened = async (name: Parameters<ReturnType<typeof fake.guest>["count"]>[0], n = 1): Promise<number> => {
@@ -32,7 +32,10 @@ async function setup(t: TestContext) {
   return { ...fake, client, respond, within, opened };
 }
 
-/** Returns a component that shows a view, and its snapshot at each render. */
+/**
+ * Returns a component that shows a view, and an array that receives the view's value at each
+ * render.
+ */
 function table() {
   const renders: ViewValue[] = [];
   function Table({ resource = "v1/pods", ...options }: QueryOptions & { resource?: string }) {
@@ -55,7 +58,7 @@ test("a table shows live rows, and renders only when they change", async (t) => 
   const [before, count] = [renders.at(-1)!, renders.length];
 
   await respond((w) => say.state(w, collection, live, { rv: 7 }));
-  await new Promise((resolve) => setTimeout(resolve, 50)); // no frame in this time may render
+  await new Promise((resolve) => setTimeout(resolve, 50)); // longer than a frame, in which the component must not render
   assert.equal(renders.length, count, "progress alone causes no rendering");
 
   await respond((w) => say.patch(w, view, [[2, 0, [item("c")]]], { total: 3 }));
@@ -192,7 +195,7 @@ test("useWatch returns all objects once they are loaded, and relists after a 410
 
   await respond((w) => say.watchClosed(w, watch, "Overtaken", { code: 410, reason: "Expired", message: "too slow" }));
   const next = await opened("OpenWatch", 2);
-  await findByText("true a@3"); // until the next state is shown
+  await findByText("true a@3"); // the old data stays until the new watch has sent its initial events
   await respond((w) => (say.changes(w, next, 1, [item("c", 9)]), say.bookmark(w, next, 9, 4)));
   await findByText("true c@9");
 });

@@ -1,4 +1,4 @@
-// Tests of the reasons why a server refuses a WebSocket, outside of browsers.
+// Tests of how a client outside of browsers reports why a server has refused its WebSocket.
 
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
@@ -13,8 +13,8 @@ const module = built("watchglass.wasm");
 const skip = existsSync(module) ? false : "build/watchglass.wasm is missing";
 
 /**
- * Returns the state of a collection after a server has refused its WebSocket, and the
- * plain requests that the server received.
+ * Returns the status of a collection after a server has refused its WebSocket, and the HTTP
+ * requests with which the client asked for the reason.
  */
 async function refusedBy(t: TestContext, answer: RequestListener): Promise<{ status: CollectionStatus; requests: IncomingMessage[] }> {
   const requests: IncomingMessage[] = [];

@@ -26,7 +26,7 @@ const discovery: Record<string, object> = {
   },
 };
 
-/** Starts a connector of one pod and returns its address. */
+/** Starts a connector that serves one pod, and returns its address. */
 async function startConnector(t: TestContext): Promise<string> {
   const kubernetes = await Kubernetes.start(t);
   kubernetes.instead = ({ url = "" }, response) => {
@@ -60,7 +60,7 @@ async function startConnector(t: TestContext): Promise<string> {
 }
 
 declare global {
-  // The globals of the page.
+  // The global variables of a page.
   var synced: "pending" | "resolved" | "rejected";
 }
 
@@ -120,7 +120,7 @@ test("a page without a token reads with the session cookie of its user", { skip:
   assert.equal(await read(page, "/watch"), "default/web-1");
 });
 
-// A refusal of the session is temporary, because the user can sign in.
+// The refusal of a missing session is temporary, because the user can sign in.
 test("a page without a session is forbidden with 401, and synchronizes after a sign-in", { skip: noConnector }, async (t) => {
   const connector = await startConnector(t);
   const page = await open(t, connector);

@@ -1,5 +1,5 @@
-// Tests of this package with connectors of every version of the protocol, as recorded in
-// testdata/skew.
+// Tests of this package with connectors of every version of the protocol. testdata/skew contains
+// their recorded responses.
 
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
@@ -31,14 +31,15 @@ const versions = readdirSync(directory)
 const current = ({ version }: Version): boolean => subprotocol === `watchglass.v${version}`;
 
 /**
- * Returns the texts that an error about two versions must contain: both versions and the
+ * Returns the texts that an error about different versions must contain: both versions and the
  * remedies.
  */
 const remedy = (v: Version): string[] => [`watchglass.v${v.version}`, subprotocol, "reload the page", "upgrade the older one"];
 
 /**
- * Starts a connector, and returns its address and the type of the frame after its welcome.
- * A version that refuses others with an HTTP response accepts a connection that offers it.
+ * Starts a connector of a version. Returns its URL, and the type of the frame that the client sends
+ * after the connector's welcome. A version that refuses others with an HTTP response still accepts
+ * a client that offers this version.
  */
 async function start(t: TestContext, v: Version): Promise<{ url: string; welcomed: Promise<number> }> {
   const own = `watchglass.v${v.version}`;
@@ -93,7 +94,7 @@ test("a page in a browser learns which version its connector has", { skip: noBro
     server.close();
   });
   for (const v of versions.filter((v) => !current(v))) {
-    const { url } = await start(t, v); // of another origin, which sends no CORS headers
+    const { url } = await start(t, v); // the connector has another origin and sends no CORS headers
     for (const worker of ["shared", "inline"] as const) {
       const page = await browser.newPage();
       await page.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);

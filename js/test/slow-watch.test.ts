@@ -25,7 +25,7 @@ async function setup(t: TestContext, options: ConnectOptions) {
   return { connector, wg, pods, counted };
 }
 
-/** Resolves when the collection is at a version. */
+/** Resolves when the collection has reached a version. */
 function reached(pods: Collection, rv: number): Promise<void> {
   return new Promise((resolve) => {
     const stop = pods.subscribeProgress(look);
@@ -52,8 +52,8 @@ async function lateLoop(t: TestContext, changes: number, { maxHistory = 0, ...op
 }
 
 /**
- * Reads up to `most` versions. Returns "enough" then, "done" if the loop ended before, or
- * its error.
+ * Reads up to `most` events into `versions`, and then returns "enough". Returns "done" if the loop
+ * ends before, or the error with which it ends.
  */
 async function take(loop: AsyncIterable<unknown>, versions: number[], most = Infinity): Promise<unknown> {
   try {
@@ -68,7 +68,7 @@ async function take(loop: AsyncIterable<unknown>, versions: number[], most = Inf
   }
 }
 
-/** Checks that the events have no gap. */
+/** Checks that the versions begin at `first` and have no gap. */
 const inOrder = (first: number, versions: number[]) => assert.deepEqual(versions, versions.map((_, i) => first + i));
 
 function expired(error: unknown, cause: string, message: RegExp): void {

@@ -12,7 +12,7 @@ import { built } from "./paths.js";
 const wasm = pathToFileURL(built("watchglass.wasm"));
 const skip = existsSync(wasm) ? false : "build/watchglass.wasm is missing";
 
-/** The saved state of a collection. */
+/** The saved state of a collection, in memory. */
 class Storage {
   chunks: Uint8Array[] = [];
   at: Position | undefined;
@@ -46,7 +46,7 @@ async function filled(t: TestContext): Promise<{ connector: TestConnector; disk:
   const pods = wg.collection("v1/pods");
   await assert.rejects(disk.save(pods), (e: unknown) => e instanceof WatchglassError && e.code === 503);
   await pods.synced;
-  await pods.restored; // there was no state to restore
+  await pods.restored; // resolves immediately, because there is no state to restore
   assert.ok(await disk.save(pods, 1000));
   assert.ok(disk.chunks.length > 2);
   connector.put("default/web-3", "web", "Failed");

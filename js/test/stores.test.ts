@@ -35,7 +35,7 @@ async function setup(t: TestContext) {
   return { cluster, client, inspect };
 }
 
-/** Subscribes to a store, and resolves when a condition on its value is true. */
+/** Subscribes to a store, and resolves when its value satisfies the condition. */
 function becomes<Value>(t: TestContext, store: Readable<Value>, wanted: (value: Value) => boolean): Promise<void> {
   t.after(store.subscribe(() => {}));
   return until(store as unknown as { subscribe(listener: () => void): () => void }, () => wanted(store.get()));
@@ -112,10 +112,13 @@ test("subscribing and unsubscribing immediately does not connect", async () => {
   await new Promise(setImmediate);
 });
 
-/** Returns the README's example for a language. */
+/** Returns the example for a language in the README. */
 const example = (language: string): string => new RegExp(`\`\`\`${language}\\n(.*?)\`\`\``, "s").exec(readFileSync(packaged("README.md"), "utf8"))![1]!;
 
-/** Bundles and runs a program that uses the package, with the client of the test. */
+/**
+ * Bundles and runs a program that uses the package. Its createClient returns the client of the
+ * test.
+ */
 async function run(t: TestContext, program: string, conditions: string[]): Promise<any> {
   const folder = mkdtempSync(join(packaged("build"), "example-"));
   t.after(() => rmSync(folder, { recursive: true }));

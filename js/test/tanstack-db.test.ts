@@ -35,12 +35,12 @@ async function setup(t: TestContext, config: Partial<WatchglassCollectionConfig>
   return { cluster, client, pods };
 }
 
-/** The live queries of a test, which end before their sources. */
+/** The live queries of a test, which must be cleaned up before the collection that they read. */
 const queries: Collection<any, any, any>[] = [];
 
 const names = (pods: Iterable<{ metadata: { name: string } }>): string => [...pods].map(({ metadata }) => metadata.name).sort().join();
 
-/** Resolves when a condition on a collection is true. */
+/** Resolves when `wanted` returns true, which is checked whenever the collection changes. */
 function becomes(collection: Collection<any, any, any>, wanted: () => boolean): Promise<void> {
   const subscribe = (listener: () => void): (() => void) => {
     const subscription = collection.subscribeChanges(listener, { includeInitialState: true }); // otherwise the collection does not report deletions of existing objects
@@ -49,7 +49,7 @@ function becomes(collection: Collection<any, any, any>, wanted: () => boolean): 
   return until({ subscribe }, wanted);
 }
 
-/** Creates and starts a live query. */
+/** Creates a live query and waits until it has loaded. */
 async function query<Result extends object>(build: (q: any) => any): Promise<Collection<Result, any, any>> {
   const live = createLiveQueryCollection({ query: build, gcTime: 0 }) as unknown as Collection<Result, any, any>;
   queries.push(live);
@@ -194,7 +194,7 @@ test("on demand, a query opens the objects it needs, and closes them afterwards"
   await becomes(failed, () => failed.size === 0);
   assert.equal(pods.get("default/api-2")!.status.phase, "Running", "one query still uses it");
   await api.cleanup();
-  await waitFor(() => assert.equal(pods.size, 0)); // a subscription would load everything
+  await waitFor(() => assert.equal(pods.size, 0)); // polls, because a subscription would load all objects
   await failed.cleanup();
   assert.equal((await client.inspect())["watches"], 0);
 });
@@ -212,7 +212,7 @@ test("on demand, a limit is a window that stays full", options, async (t) => {
   cluster.update("v1/pods", "default/web-47", (object) => (object.status.phase = "Failed"));
   await becomes(live, () => [...live.values()].some(({ status }) => status.phase === "Failed"));
   await live.cleanup();
-  await waitFor(() => assert.equal(pods.size, 0)); // a subscription would load everything
+  await waitFor(() => assert.equal(pods.size, 0)); // polls, because a subscription would load all objects
   assert.equal((await client.inspect())["views"], 0);
 });
 

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { subprotocol } from "../src/subprotocol.js";
 import { webSocketDial, type WebSocketClass } from "../src/transport.js";
 
-/** A WebSocket whose server never answers. */
+/** A WebSocket whose server never responds. */
 class Silent {
   static last: Silent;
   readonly protocol = subprotocol;

@@ -1,4 +1,4 @@
-// Tests of a view whose query is rejected.
+// Tests of views, such as those whose query is rejected.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -48,7 +48,7 @@ test("a query of a refused view is sent, and its own error is reported", async (
   await assert.rejects(view.ready, /unknown column "Nope"/);
   assert.equal(view.state, "error");
 
-  // The same invalid query would be rejected again.
+  // The view is not opened again, because the same invalid query would be rejected again.
   await respond((w) => say.state(w, id, 3));
   await respond((w) => say.state(w, id, live));
   assert.equal(guest().count("OpenView"), 1);
@@ -107,7 +107,7 @@ test("a patch edits the previous rows", async () => {
 
 test("each drawn frame requests a patch", async (t) => {
   const { guest, pods, id, respond, lastView } = await setup();
-  await new Promise((resolve) => setTimeout(resolve)); // runs what earlier tests scheduled without frames
+  await new Promise((resolve) => setTimeout(resolve)); // lets callbacks of earlier tests run, which were scheduled without animation frames
   const frames: (() => void)[] = [];
   const draw = (): void => frames.splice(0).forEach((run) => run());
   Object.assign(globalThis, { requestAnimationFrame: (run: () => void) => frames.push(run), cancelAnimationFrame: () => {} });
@@ -158,7 +158,7 @@ test("a new engine finds the anchor of a window again, or else its last offset",
   assert.deepEqual(views.map((view) => view.snapshot.offset), [9, 9]);
   guest().fault = new GuestError("index out of range", true);
   await respond((w) => say.state(w, id, live));
-  await new Promise((resolve) => setTimeout(resolve)); // a timer starts the new guest
+  await new Promise((resolve) => setTimeout(resolve)); // the engine starts the new guest with a timer
   await turn();
   const windows = guest().commands.filter(({ name }) => name === "OpenView").map(({ payload }) => {
     const r = new Reader(payload, "OpenView");

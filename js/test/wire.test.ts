@@ -41,7 +41,10 @@ for (const [file, golden] of goldens) {
   else if (range(type) === "output") test(`decodes ${file}`, () => decodes(golden));
 }
 
-/** Returns the direction of a frame, which is determined by its type without the optional bit. */
+/**
+ * Returns the direction of a frame type, or undefined if it is neither a command nor an output. The
+ * highest bit, which marks optional frames, is ignored.
+ */
 function range(type: number): "command" | "output" | undefined {
   const number = type & 0x7f;
   return number >= 0x60 ? "output" : number >= 0x40 ? "command" : undefined;
@@ -66,7 +69,8 @@ function decodes(golden: Golden): void {
   const output = readOutput(frame!)!;
   const { type, ...members } = output;
   assert.equal(type, golden.frame);
-  // In the protocol, the ID of a delivery is named after the kind of its recipient.
+  // In the protocol, the name of a delivery's ID depends on the kind of the recipient, such as
+  // "watch" or "view".
   const { collection, watch, view, request, handle, ...others } = expected(golden.value);
   const id = collection ?? watch ?? view ?? request ?? handle;
   assert.deepEqual(comparable(members), id === undefined ? others : { id, ...others });
@@ -81,7 +85,7 @@ function decodes(golden: Golden): void {
   }
 }
 
-/** Converts a decoded output to plain values. */
+/** Converts a decoded output to plain values, for comparison. */
 function comparable(v: any): any {
   if (v instanceof Item) {
     const e = v.envelope();
@@ -102,7 +106,7 @@ function comparable(v: any): any {
 const states = ["connecting", "syncing", "live", "reconnecting", "stale", "forbidden", "closed"];
 
 
-/** Returns the expected decoded value of a golden value, in the form of {@link comparable}. */
+/** Converts a golden value to the form that {@link comparable} returns for the decoded frame. */
 function expected(v: any): any {
   if (Array.isArray(v)) return v.map(expected);
   if (v === null || typeof v !== "object") return v;

@@ -1,4 +1,4 @@
-// Tests of the package's built entry for workerd, in workerd.
+// Tests in workerd of the built entry of the package for workerd.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -66,7 +66,7 @@ test("a Durable Object reads for many requests over one connection", { skip }, a
   assert.equal(connector.hellos.length, 1);
 });
 
-/** Waits for a line of a streamed response. */
+/** Returns a function that waits for a line of a streamed response. */
 function showing(response: Response): (rows: string) => Promise<void> {
   const states = createInterface(Readable.fromWeb(response.body as ReadableStream))[Symbol.asyncIterator]();
   return async (rows) => {

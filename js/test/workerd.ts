@@ -4,8 +4,8 @@ import { createRequire } from "node:module";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 
-// This is the binary itself, because npm may install a wrapper script. Killing the script
-// would leave the binary running.
+// The path of the binary itself. npm may install a wrapper script, and killing that script would
+// leave the binary running.
 const binary = createRequire(import.meta.url)("workerd").default as string;
 
 export interface Workerd {
@@ -16,7 +16,7 @@ export interface Workerd {
   kill(): Promise<void>;
 }
 
-/** Starts workerd with a configuration. */
+/** Starts workerd with a configuration file, and waits until it listens. */
 export async function serveWorkerd(config: string, ...flags: string[]): Promise<Workerd> {
   const child = spawn(binary, ["serve", config, "--control-fd=3", ...flags], { stdio: ["ignore", "pipe", "pipe", "pipe"] });
   // The output is not inherited, because the test runner waits until every process

@@ -34,7 +34,7 @@ const kind = (options) =>
     }
   };
 
-// The start of an object's name selects its kind. The kind Edge has the options of production.
+// The first part of an object's name selects one of these classes. Edge has the default options.
 export const Edge = kind({});
 export const Full = kind({ storageBytes: 30_000 });
 export const Scarce = kind({ memoryBytes: 50_000 });
@@ -48,8 +48,8 @@ export const Patient = kind({ stallMillis: 20_000 });
 export const Crowded = kind({ maxReaders: 3 });
 export const Calm = kind({ messagesPerSecond: 5 });
 export const Burdened = kind({ isolateBytes: 48 << 20 });
-// This object neither stores its state nor releases memory until the changes of the
-// test have ended.
+// An Outgrown object neither stores its state nor releases memory before the test has made all its
+// changes.
 export const Outgrown = kind({ isolateBytes: 32 << 20, quietMillis: 4_000, keepMillis: 600_000 });
 export const Tight = kind({ isolateBytes: 8 << 20 });
 export const Tightest = kind({ isolateBytes: 3 << 20 });

@@ -1,4 +1,4 @@
-// Ways to read in a worker. One reads during a response, from a connector or from
+// Two ways to read in a worker. One reads while a response is streamed, from a connector or from
 // Kubernetes itself. The other reads in a Durable Object, which outlives its requests.
 import { connect, connectKubernetes } from "./workerd.js";
 
