@@ -1,7 +1,10 @@
 const text = "running";
 const facets = ["status", "ready", "node", "namespace", "app"];
 
-/** The query of P21 in JavaScript arrays, evaluated once for each batch, as for a frame. */
+/**
+ * Evaluates the query of P21 with JavaScript arrays. It does so once for each batch of changes, as
+ * a page would once per frame.
+ */
 export class Arrays {
   #rows;
   #result;
@@ -33,7 +36,7 @@ export class Arrays {
   }
 }
 
-/** By restarts, most first, then by node, and finally by key. */
+/** Compares rows by restarts, most first, then by node, and finally by key. */
 export function compareRows(a, b) {
   return b.restarts - a.restarts || compare(a.node, b.node) || compare(a.key, b.key);
 }
@@ -48,7 +51,7 @@ function count(rows, name) {
   return [...counts];
 }
 
-/** The 100 most frequent values with their counts, sorted by value. */
+/** Returns the 100 most frequent values with their counts, sorted by value. */
 export function largest(counts) {
   return counts.sort(([a, n], [b, m]) => m - n || compare(a, b)).slice(0, 100).sort(([a], [b]) => compare(a, b));
 }

@@ -1,14 +1,14 @@
-// Bundles the benchmarks into ../build/bench/. Each bundle contains the package's
-// sources and the peer, so both sides of a comparison load in the same way.
+// Bundles the benchmarks into ../build/bench/. Each bundle contains the sources of the package and
+// of the peer (client-node), so that both sides of a comparison are loaded in the same way.
 import { rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
-const { build } = createRequire(here("../package.json"))("esbuild"); // the package's own
+const { build } = createRequire(here("../package.json"))("esbuild"); // the esbuild of the package
 
 rmSync(here("../build/bench"), { recursive: true, force: true });
-// The benchmarks measure only the peer's cache, and pass the bytes to it directly. Its
+// The benchmarks measure only the peer's cache, and pass the bytes to it directly. The peer's
 // network code is omitted, because it works only in Node.
 const noNetwork = {
   name: "no network",
@@ -28,7 +28,8 @@ await build({
   entryPoints: ["ingest-node", "ingest-chromium", "cold", "cold-side", "engine-node", "full-view", "get", "link", "live-query", "persist", "search", "table", "tabs", "views"].map((name) => here(`${name}.mjs`)),
 });
 await build({ ...common, platform: "browser", entryPoints: [here("ingest-page.mjs")] });
-// React as in production. The page of our side loads the package's worker, which is not in the bundle.
+// These pages use React's production build. The page of our side loads the worker of the package,
+// which is not in the bundle.
 await build({
   ...common, platform: "browser", minify: true, define: { "process.env.NODE_ENV": '"production"' },
   entryPoints: ["table-ours", "table-informer", "table-tanstack"].map((name) => here(`${name}.mjs`)),

@@ -1,4 +1,7 @@
-/** Splits a recording into its chunks, which alias it. A chunk starts with its length as a little-endian uint32. */
+/**
+ * Splits a recording into its chunks, which share its buffer. Each chunk is preceded by its length
+ * as a little-endian uint32.
+ */
 export function chunks(recording) {
   const view = new DataView(recording.buffer, recording.byteOffset, recording.byteLength);
   const parts = [];

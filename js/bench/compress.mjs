@@ -1,4 +1,5 @@
-// node compress.js FILE...: prints the compressed size of each file as JSON, by brotli -q 11.
+// node compress.js FILE...: prints a JSON array with the size of each file in bytes after
+// compression with brotli -q 11.
 import { readFileSync } from "node:fs";
 import { brotliCompressSync, constants } from "node:zlib";
 

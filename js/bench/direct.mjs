@@ -1,11 +1,11 @@
 import { Ours } from "./ours.mjs";
 
-/** The size of the pieces in which a network would deliver a response. */
+/** The size, in bytes, of the pieces in which responses are delivered, as by a network. */
 const pieceBytes = 64 << 10;
 
 /**
- * Feeds recorded responses of a Kubernetes API to a guest in direct mode. They are
- * a classic list, which the peer also requests, and then the bytes of one watch.
+ * Feeds recorded responses of a Kubernetes API to a guest in direct mode. They are a classic list,
+ * which the peer reads as well, and then the bytes of one watch.
  */
 export class Direct {
   #ours;

@@ -1,5 +1,5 @@
-// node engine-node.js MODULE DATA: measures the time per event in the guest and its
-// driver, without parsing the output. The reported ratio is in nanoseconds.
+// node engine-node.js MODULE DATA: measures the time per event in the guest and its driver, without
+// parsing the output. It reports nanoseconds per event as the ratio.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { compile } from "../src/guest.ts";

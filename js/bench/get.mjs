@@ -1,13 +1,13 @@
-// node get.js MODULE DATA DIST measures P28 in a page of a headless Chromium, $CHROMIUM. It
-// is the time from a page's call of get to the parsed object. Each object is in another
-// block than the one before, so its block is decompressed again.
+// node get.js MODULE DATA DIST measures P28 in a page of a headless Chromium, $CHROMIUM. P28 is the
+// time from a page's call of get to the parsed object. Successive objects are in different blocks,
+// so each read decompresses a block.
 import { browser, close, exact, open } from "./recorded.mjs";
 import { median, report } from "./rounds.mjs";
 
 const rounds = 7;
 const warmUps = 2;
 const reads = 300;
-const jump = 7919; // prime, so that every key has its turn
+const jump = 7919; // prime, so that the reads reach every key
 
 try {
   const page = await open(await browser.newContext());

@@ -25,7 +25,7 @@ const server = createServer(({ url }, response) => {
   createReadStream(path).pipe(response);
 });
 await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
-// Chromium slows down background pages. Playwright disables that, for both sides.
+// Chromium slows down background pages. Playwright disables this for both sides.
 const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM,
   args: [

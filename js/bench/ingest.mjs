@@ -4,7 +4,7 @@ import { Ours } from "./ours.mjs";
 import { Peer } from "./peer.mjs";
 import { compare } from "./rounds.mjs";
 
-const warmUps = 4; // V8 optimizes during approximately the first ten thousand changes
+const warmUps = 4; // V8 optimizes the code during about the first ten thousand changes
 const rounds = 7 + warmUps;
 
 const open = {
@@ -30,7 +30,9 @@ const open = {
   },
 };
 
-/** Returns the side for a guest that has its initial state. */
+/**
+ * Returns the side of a comparison that feeds `recording` to a guest, which has its initial state.
+ */
 function guest(ours, recording, updates) {
   if (!ours.live) throw new Error("the guest is not live after the first state");
   ours.attach({ watch: "app=web", sort: "-Restarts" });
@@ -39,7 +41,7 @@ function guest(ours, recording, updates) {
     parts: chunks(recording),
     receive: (message) => ours.receive(message),
     check() {
-      const seen = ours.version - listed; // each update has a version of its own
+      const seen = ours.version - listed; // each update has its own version
       if (seen !== updates) throw new Error(`the guest delivered ${seen} of ${updates} updates`);
       if (!(ours.frames.WatchEvents > 1 && ours.frames.ViewPatch > 1)) throw new Error("the watch or the view sent no output");
     },
@@ -47,8 +49,8 @@ function guest(ours, recording, updates) {
 }
 
 /**
- * Opens one side with all objects in the current process. Each side has its own
- * process, so that neither collects the other's garbage.
+ * Opens one side in the current process, with all objects loaded. Each side has its own process, so
+ * that neither side collects the other's garbage.
  */
 export async function openSide(name, data) {
   const { parts, receive, check } = await open[name](data);

@@ -1,6 +1,6 @@
-// node link.js MODULE URL: measures the time to a complete table of all pods behind a slow
-// link, sorted by name and counted by phase. It compares rows first with a compressed list
-// in client-node, and with the first page of a paged list.
+// node link.js MODULE URL: measures the time to a complete table of all pods behind a slow link,
+// sorted by name and counted by phase. It compares a snapshot that sends rows first with a
+// compressed list in client-node, and with the first page of a paged list.
 import { readFileSync } from "node:fs";
 import { connect } from "../src/index.ts";
 import { Peer } from "./peer.mjs";
@@ -21,7 +21,7 @@ async function ours() {
   return { close: () => wg.close(), table: { total, counted: facets["status.phase"].values.length } };
 }
 
-/** Shows a list of the Kubernetes API with client-node's cache. */
+/** Lists a path of the Kubernetes API into client-node's cache, and computes the table from it. */
 async function listed(path) {
   const response = await fetch(url + path);
   const { informer } = await Peer.open(new Uint8Array(await response.arrayBuffer()));
@@ -41,7 +41,7 @@ async function measure(side, ...args) {
 }
 
 const all = "/api/v1/pods";
-await measure(ours); // the connector lists its source
+await measure(ours); // warm-up, in which the connector lists its source
 const results = { ours: [], list: [], page: [] };
 for (let i = 0; i < rounds; i++) {
   const mine = await measure(ours);

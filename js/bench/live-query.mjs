@@ -1,5 +1,5 @@
-// node live-query.js MODULE DATA: measures P21, updates under one live view: in the
-// package, in live queries of TanStack DB, and in JavaScript arrays that are filtered,
+// node live-query.js MODULE DATA: measures P21, the time per update under one live view. It
+// compares the package, live queries of TanStack DB, and JavaScript arrays that are filtered,
 // sorted and counted again for each frame. Each side has its own process.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -27,21 +27,21 @@ async function ours(compiled) {
     result() {
       let patch;
       reader.onPatch = (it) => (patch = it);
-      reader.view(2, full); // its first patch has all rows
+      reader.view(2, full); // the first patch contains all rows of the window
       const keys = patch.edits.flatMap(({ insert }) => insert.map((item) => item.envelope().key));
       return { total: patch.total, keys, facets: patch.facets.map(({ values }) => values.map(({ values: [value], rows }) => [value, rows])) };
     },
   };
 }
 
-/** Returns a peer. It gets ready rows instead of messages. */
+/** Returns the side of a peer, which receives decoded rows instead of messages. */
 async function peer(Peer, compiled) {
   const { snapshot, batches } = await readRows(compiled);
   const opened = await Peer.open(snapshot);
   return { parts: batches, receive: (batch) => opened.receive(batch), result: () => opened.result() };
 }
 
-/** Returns the recorded objects and their changes as rows. */
+/** Returns the recorded objects as rows, and the recorded changes as batches of rows. */
 async function readRows(compiled) {
   const reader = await Ours.open(compiled, { metadataOnly: true });
   for (const message of chunks(readFileSync(join(data, "metadata.bin")))) reader.receive(message);
@@ -59,7 +59,10 @@ async function readRows(compiled) {
   return { snapshot, batches };
 }
 
-/** The values that the query needs. `text` has all that a search reads, in lower case. */
+/**
+ * Returns the values of a row that the query needs. `text` contains all texts that a search reads,
+ * in lower case.
+ */
 function rowOf({ key, name, namespace, labels, cells }) {
   const texts = Object.values(cells).filter((cell) => typeof cell === "string");
   const text = [name, namespace, ...Object.entries(labels).map((label) => label.join("=")), ...texts].join("\n").toLowerCase();

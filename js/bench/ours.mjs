@@ -7,7 +7,10 @@ const collection = 1;
 const stream = 1;
 const everything = { namespace: "", labelSelector: "", fieldSelector: "" };
 
-/** Feeds a recorded connection to a guest as the package's engine does, and reads the output. */
+/**
+ * Feeds a recorded connection to a guest, as the engine of the package does, and reads the guest's
+ * output.
+ */
 export class Ours {
   #guest;
   #memory;
@@ -43,12 +46,12 @@ export class Ours {
     return ours;
   }
 
-  /** The size of the guest's memory. */
+  /** The size of the guest's memory in bytes. */
   get bytes() {
     return this.#memory.buffer.byteLength;
   }
 
-  /** Feeds one message of the connector. */
+  /** Feeds one message from the connector. */
   receive(data) {
     this.#grant();
     this.send({ type: "StreamData", stream, data });
@@ -61,13 +64,18 @@ export class Ours {
     return this.#fetches.splice(at, 1)[0];
   }
 
-  /** Opens a watch for a label selector, if any, and a view, like a page with a counter and a table. */
+  /**
+   * Opens a view, and a watch if a label selector is given, like a page with a table and a counter.
+   */
   attach({ watch, ...query }) {
     if (watch) this.watch(watch);
     this.view(1, query);
   }
 
-  /** Opens a watch for a label selector, which is empty for all objects. */
+  /**
+   * Opens a watch of the objects that match a label selector. An empty selector matches all
+   * objects.
+   */
   watch(labelSelector) {
     this.send({
       type: "OpenWatch", watch: 1, collection, ...everything, labelSelector, resourceVersion: "", match: 0,
@@ -75,7 +83,7 @@ export class Ours {
     });
   }
 
-  /** Opens a view of 50 rows. Facets are names. */
+  /** Opens a view of 50 rows. `facets` contains names of columns, fields or labels. */
   view(view, { search = "", sort, facets = [] }) {
     this.send({
       type: "OpenView", view, collection, ...everything, namespaces: [], search, where: "", ownedBy: "", recursive: false, sort, offset: 0, limit: 50, anchor: "", before: 0,
@@ -121,7 +129,7 @@ export class Ours {
       for (let out; (out = this.#timed(() => this.#guest.take())); ) {
         if (!this.#deaf) for (const frame of split(out)) this.#read(readOutput(frame));
       }
-    } while (this.#wake > 0 && this.#wake <= this.#clock); // the guest divides its work into several calls
+    } while (this.#wake > 0 && this.#wake <= this.#clock); // the guest divides long work into several calls, and asks for the next one with WakeAt
   }
 
   #read(output) {
@@ -149,7 +157,7 @@ export class Ours {
   }
 }
 
-/** Returns the memory of the instance that `make` creates. */
+/** Returns the WebAssembly memory of the instance that `make` creates. */
 async function memoryOf(make) {
   const { instantiate } = WebAssembly;
   let memory;

@@ -1,7 +1,7 @@
 import { ListWatch } from "@kubernetes/client-node/dist/cache.js";
 
 /**
- * The cache of @kubernetes/client-node without its network code. Like its watch, this
+ * The cache of @kubernetes/client-node without its network code. Like client-node's watch, this
  * class decodes the bytes, splits them into lines and parses the events.
  */
 export class Peer {

@@ -4,15 +4,15 @@ import { once } from "node:events";
 /** The name of the side that this process measures. Undefined in the process that compares. */
 export const side = process.argv.at(-1).startsWith("side=") ? process.argv.at(-1).slice(5) : undefined;
 
-/** Answers calls of the comparing process with the methods of an opened side. */
+/** Responds to calls from the comparing process with the methods of an opened side. */
 export function serveSide(opened) {
   process.on("message", ([method, ...args]) => process.send([opened[method](...args)]));
   process.send("open");
 }
 
 /**
- * Runs the current script once for each side. Returns a function that calls a method of a
- * side, and one that ends the processes.
+ * Runs the current script once for each side. Returns a function that calls a method of a side in
+ * its process, and one that ends the processes.
  */
 export async function openSides(names) {
   const children = {};
@@ -32,7 +32,10 @@ export async function openSides(names) {
   };
 }
 
-/** Returns the next message of a child. A child that fails prints the error to stderr and exits. */
+/**
+ * Returns the next message from a child. Rejects if the child exits. A child that fails prints its
+ * error to stderr.
+ */
 async function answer(child) {
   const died = new AbortController();
   const exit = () => died.abort(new Error("a side of the comparison failed"));

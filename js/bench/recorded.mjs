@@ -1,4 +1,4 @@
-// A headless Chromium, $CHROMIUM, and a server of the package and of recorded pods, for
+// Starts a headless Chromium, $CHROMIUM, and a server of the package and of recorded pods, for
 // benchmarks that run as: node BENCHMARK.js MODULE DATA DIST [RECORDING].
 import { createReadStream, existsSync, readFileSync, statSync } from "node:fs";
 import { createServer } from "node:http";
@@ -18,14 +18,17 @@ const snapshotBegin = 0x14;
 const snapshotEnd = 0x16;
 const checksum = 0xa0;
 
-// The messages are assembled again below, so their checksums do not apply.
+// The messages are assembled differently below, so their recorded checksums do not apply.
 const recorded = chunks(readFileSync(join(data, recording))).map((message) => [...split(message)].filter(({ type }) => type !== checksum));
 const frames = recorded.flat();
 const end = new Reader(frames.find(({ type }) => type === snapshotEnd).payload, "SnapshotEnd");
 end.uint32();
 const version = end.resourceVersion();
 
-/** The message that a subscription is complete up to a version. */
+/**
+ * Returns the message that reports progress: a subscription has received everything up to a
+ * version.
+ */
 export function progress(subscription, version) {
   const w = new Writer();
   w.frame(0x18, () => {
@@ -35,7 +38,7 @@ export function progress(subscription, version) {
   return w.take();
 }
 
-/** The messages to a reader that resumes: those before the snapshot, and progress. */
+/** Returns the messages to a reader that resumes: the frames before the snapshot, and progress. */
 function resumed(subscription) {
   const head = frames.slice(0, frames.findIndex(({ type }) => type === snapshotBegin)).filter(({ type }) => type !== welcome);
   return [concat([...head.map(({ bytes }) => bytes), progress(subscription, version)])];
@@ -57,7 +60,7 @@ const server = createServer(({ url }, response) => {
   response.setHeader("content-length", statSync(file).size);
   createReadStream(file).pipe(response);
 });
-/** The open connections, by their path. */
+/** The newest connection to each path. */
 const sockets = new Map();
 new WebSocketServer({ server, handleProtocols: (offered) => [...offered][0] }).on("connection", (socket, { url }) => {
   sockets.set(url, socket);
@@ -80,7 +83,7 @@ export const browser = await chromium.launch({
 
 const address = `http://127.0.0.1:${server.address().port}/`;
 
-/** Opens a page with the package as `watchglass`. */
+/** Opens a page in which the global variable `watchglass` is the package. */
 export async function open(context) {
   const page = await context.newPage();
   await page.goto(address);
@@ -88,7 +91,7 @@ export async function open(context) {
   return page;
 }
 
-/** Opens a page with a bundled script of the benchmarks. */
+/** Opens a page that runs a bundled script of the benchmarks. */
 export async function openScript(context, script) {
   const page = await context.newPage();
   page.on("pageerror", (error) => console.error(`${script}: ${error}`));
@@ -96,14 +99,14 @@ export async function openScript(context, script) {
   return page;
 }
 
-/** Sends a message on the connection to a path, which the last page to connect has. */
+/** Sends a message on the newest connection to a path. */
 export function send(path, message) {
   sockets.get(path).send(message);
 }
 
 /**
- * Connects a page with options, and opens the pods. Returns the milliseconds to the first rows, and to the
- * exact table of all pods.
+ * Connects a page with options, and opens the pods. Returns the milliseconds until the first rows,
+ * and until the exact table of all pods.
  */
 export function exact(page, options, scope = {}) {
   return page.evaluate(async ({ objects, options, scope }) => {
@@ -123,7 +126,7 @@ export function exact(page, options, scope = {}) {
   }, { objects, options, scope });
 }
 
-/** Ends the browser and the server. */
+/** Closes the browser and the server. */
 export async function close() {
   await browser.close();
   server.closeAllConnections();

@@ -1,4 +1,4 @@
-/** Returns the median. */
+/** Returns the median of an array that is not empty. */
 export function median(numbers) {
   const sorted = [...numbers].sort((a, b) => a - b);
   const middle = sorted.length >> 1;
@@ -10,7 +10,10 @@ export function report(result) {
   console.log(JSON.stringify(result));
 }
 
-/** Returns the median of each side, and the median of the ratios of the rounds. */
+/**
+ * Returns a result for {@link report} with the median of each side, and the median of the ratios of
+ * the rounds.
+ */
 export function compare(name, ours, theirs, unit, ratio) {
   return {
     case: name,
@@ -23,9 +26,9 @@ export function compare(name, ours, theirs, unit, ratio) {
 }
 
 /**
- * Feeds the parts in the range [from, to) to all sides, a few at a time in turn. Other
- * load on the machine then affects all sides equally. Returns the milliseconds of each
- * side.
+ * Feeds the parts with the indexes from `from` to before `to` to all sides. The sides take turns
+ * with a few parts each, so that other load on the machine affects all sides equally. Returns the
+ * milliseconds that each side has taken.
  */
 export function inTurn(sides, from, to) {
   const few = 4;

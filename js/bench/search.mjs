@@ -1,5 +1,6 @@
 // node search.js MODULE DATA DIST RECORDING measures P18 in a page of a headless Chromium,
-// $CHROMIUM. It is the time from a keystroke in a search over all pods to its first rows.
+// $CHROMIUM. P18 is the time from a keystroke in a search over all pods until the first rows of its
+// result.
 import { browser, close, exact, open } from "./recorded.mjs";
 import { median, report } from "./rounds.mjs";
 

@@ -1,5 +1,5 @@
-// A side of table.mjs: the informer of client-node and React state. The table is updated at
-// most once per frame.
+// A side of table.mjs: the informer of client-node with React state, which is updated at most once
+// per frame.
 import { createElement as h, useEffect, useMemo, useState } from "react";
 import { Peer } from "./peer.mjs";
 import { restartsOf, rowOf, show, Table, visible } from "./table-view.mjs";
@@ -13,7 +13,10 @@ socket.binaryType = "arraybuffer";
 socket.onmessage = ({ data }) => peer.receive(new Uint8Array(data));
 await new Promise((resolve) => (socket.onopen = resolve));
 
-/** The pods with the most restarts, in the order of their keys if they have equally many. */
+/**
+ * Returns the rows of the pods with the most restarts. Pods with equally many restarts are in the
+ * order of their keys.
+ */
 function top(pods) {
   const sortable = pods.map((pod) => ({ pod, restarts: restartsOf(pod.status), key: `${pod.metadata.namespace}/${pod.metadata.name}` }));
   sortable.sort((a, b) => b.restarts - a.restarts || (a.key < b.key ? -1 : 1));

@@ -1,4 +1,4 @@
-// Our side of table.mjs: the React hook of the package, over its SharedWorker.
+// Our side of table.mjs: the React hook of the package, with an engine in a SharedWorker.
 import { createElement as h } from "react";
 import { createClient } from "../src/index.ts";
 import { useView, WatchglassProvider } from "../src/react.ts";
@@ -17,7 +17,7 @@ function Pods() {
 
 show(h(WatchglassProvider, { client }, h(Pods)));
 
-/** The version of the shown state; 0 before the first. */
+/** Returns the version of the state that the table shows, or 0 if the collection is not live. */
 globalThis.shown = () => {
   const [pods] = wg.opened();
   const { state } = pods?.collection.status ?? {};

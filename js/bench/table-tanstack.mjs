@@ -1,5 +1,5 @@
-// A side of table.mjs: a collection of TanStack DB that a stream of changes feeds, as
-// Electric's collection does, and a live query. A row has only what the table shows.
+// A side of table.mjs: a live query over a collection of TanStack DB. A stream of changes feeds the
+// collection, as in Electric's collection. A row contains only the values that the table shows.
 import { createCollection } from "@tanstack/db";
 import { useLiveQuery } from "@tanstack/react-db";
 import { createElement as h } from "react";

@@ -1,4 +1,4 @@
-// The React table that all sides of table.mjs show.
+// The React table that each side of table.mjs shows.
 import { createElement as h, memo } from "react";
 import { createRoot } from "react-dom/client";
 
@@ -10,20 +10,20 @@ const Row = memo(({ row }) => h("tr", null, row.cells.map((cell, i) => h("td", {
 
 export const Table = ({ rows }) => h("table", null, h("tbody", null, rows.map((row) => h(Row, { key: row.key, row }))));
 
-/** Shows a component. */
+/** Renders a component into the page. */
 export function show(component) {
   const root = document.body.appendChild(document.createElement("div"));
   createRoot(root).render(component);
 }
 
-/** Returns the row of a pod. */
+/** Returns the row for a pod, for {@link Table}. */
 export function rowOf({ metadata: { namespace, name, resourceVersion }, spec, status }) {
   const key = `${namespace}/${name}`;
   const ready = (status.containerStatuses ?? []).filter(({ ready }) => ready).length;
   return { key, version: resourceVersion, cells: [namespace, name, `${ready}/${spec.containers.length}`, status.phase, restartsOf(status), spec.nodeName] };
 }
 
-/** Returns the restarts of a pod, as kubectl counts them. */
+/** Returns the restarts of a pod: the sum over its containers, as kubectl shows it. */
 export function restartsOf({ containerStatuses = [] }) {
   let restarts = 0;
   for (const { restartCount } of containerStatuses) restarts += restartCount;

@@ -1,7 +1,7 @@
-// node table.js MODULE DATA DIST: measures the time of a page's main thread per 1,000 changes
-// of 50,000 pods, while a React table shows the 50 pods with the most restarts, in a headless
-// Chromium, $CHROMIUM. Each side has a page in a process of its own, and gets the same
-// changes at the same pace.
+// node table.js MODULE DATA DIST: measures the processor time of a page's main thread per 1,000
+// changes of 50,000 pods. A React table shows the 50 pods with the most restarts, in a headless
+// Chromium, $CHROMIUM. Each side has a page in its own process, and receives the same changes at
+// the same pace.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -13,15 +13,17 @@ const [, data] = process.argv.slice(2);
 const { updates, updatesPerBatch } = JSON.parse(readFileSync(join(data, "manifest.json")));
 const changes = 1000;
 const batches = changes / updatesPerBatch;
-const paceMillis = 100; // between batches
+const paceMillis = 100; // the pause after each batch
 const warmUps = 2;
 const rounds = updates / changes;
 
 const connector = "/watch";
 const subscription = 1;
-/** A connector reports progress regularly, otherwise its readers subscribe again. */
+/**
+ * The milliseconds between two reports of progress. Without them, the reader would subscribe again.
+ */
 const progressMillis = 2000;
-/** The version of the last change on the connection to the connector. */
+/** The version of the last change that was sent to our side. */
 let sent = objects;
 let reporting;
 
@@ -32,7 +34,7 @@ const sides = [
   { name: "TanStack DB", case: "tanstack", script: "table-tanstack.js", path: "/tanstack", messages: lines },
 ];
 
-/** The processor time of the page's main thread so far, in milliseconds. */
+/** Returns the processor time of the page's main thread so far, in milliseconds. */
 async function mainThread(devtools) {
   const { metrics } = await devtools.send("Performance.getMetrics");
   return 1000 * metrics.find(({ name }) => name === "TaskDuration").value;
@@ -48,7 +50,10 @@ async function start(side) {
   return { ...side, page, devtools, millis: [] };
 }
 
-/** Sends the changes of a round to one side. Returns the milliseconds of its main thread. */
+/**
+ * Sends the changes of a round to one side. Returns the milliseconds that its main thread has used
+ * for them.
+ */
 async function take({ page, devtools, path, messages }, round) {
   const before = await mainThread(devtools);
   for (let batch = round * batches; batch < (round + 1) * batches; batch++) {
@@ -57,11 +62,11 @@ async function take({ page, devtools, path, messages }, round) {
     await sleep(paceMillis);
   }
   await page.waitForFunction((version) => globalThis.shown() >= version, objects + (round + 1) * changes, { polling: paceMillis });
-  await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)))); // the last frame is drawn
+  await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)))); // waits until the last frame is drawn
   return (await mainThread(devtools)) - before;
 }
 
-/** The cells of the table, as text. */
+/** Returns the cells of the table as text, to compare the sides. */
 const table = ({ page }) => page.evaluate(() => [...document.querySelectorAll("tr")].map((row) => [...row.cells].map((cell) => cell.textContent).join(" ")).join("\n"));
 
 try {

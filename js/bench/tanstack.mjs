@@ -5,7 +5,9 @@ const text = "running";
 const facets = ["status", "ready", "node", "namespace", "app"];
 const writes = { ADDED: "insert", MODIFIED: "update", DELETED: "delete" };
 
-/** The query of P21 in TanStack DB: a live query for the rows, and one for each facet. */
+/**
+ * Evaluates the query of P21 with TanStack DB: a live query for the rows, and one for each facet.
+ */
 export class Tanstack {
   #sync;
   #rows;
@@ -35,7 +37,7 @@ export class Tanstack {
     const matching = (q) => q.from({ pod: pods }).fn.where(({ pod }) => pod.text.includes(text));
     const live = async (query) => {
       const collection = createLiveQueryCollection({ query, startSync: true });
-      collection.subscribeChanges(() => {}); // without a subscriber, it ends after some seconds
+      collection.subscribeChanges(() => {}); // without a subscriber, TanStack DB would end the query after some seconds
       await collection.preload();
       return collection;
     };

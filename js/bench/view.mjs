@@ -11,12 +11,12 @@ const warmUps = 1;
 const plain = { sort: "-Restarts" };
 
 /**
- * The view of P19, P20 and P21, as of a dashboard: a search that about nine tenths of
- * the pods match, two sorts, and five facets.
+ * The view of P19, P20 and P21, like that of a dashboard: a search that about nine tenths of the
+ * pods match, two sort keys, and five facets.
  */
 export const full = { search: "running", sort: "-Restarts, Node", facets: ["Status", "Ready", "Node", "namespace", "labels[app]"] };
 
-/** Opens a guest with the objects of a recording and a view, or none if the query is null. */
+/** Opens a guest with the objects of a recording, and a view of them unless the query is null. */
 export async function openView(module, data, query = plain) {
   const { objects, updatesPerBatch } = JSON.parse(readFileSync(join(data, "manifest.json")));
   const reader = await Ours.open(module, { metadataOnly: true });

@@ -1,6 +1,6 @@
-// node views.js FIGURE MODULE SMALL LARGE: measures the time per update with a sorted
-// view of a small and of a large collection. It also measures the memory of the large
-// one.
+// node views.js FIGURE MODULE SMALL LARGE: measures the time per update with a sorted view of a
+// small and of a large collection. It also measures the memory of the guest with the large
+// collection.
 import { readFileSync } from "node:fs";
 import { compile } from "../src/guest.ts";
 import { median, report } from "./rounds.mjs";

@@ -1,5 +1,5 @@
-// Three Durable Objects that forward a cluster's events: ours, a simple cache without
-// watchglass, and a relay that shows the cost of the runtime alone.
+// Three Durable Objects that forward the events of a cluster: ours, a simple cache without
+// watchglass, and a relay. The relay shows the cost of the runtime alone.
 import { WatchglassObject } from "./edge.js";
 
 export class Edge extends WatchglassObject {}
