@@ -1,4 +1,4 @@
-// Tests of bundlers other than Vite, and of pages without a bundler.
+// Tests of the package with bundlers other than Vite, and in pages without a bundler.
 
 import { copyFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,7 +8,9 @@ import { html, script, served, showsRows, strictPolicy, workspace } from "./supp
 
 const space = workspace("bundlers");
 
-/** Copies the files that bundlers without support for asset URLs do not copy. */
+/**
+ * Copies the worker and the module, which a bundler without support for asset URLs does not copy.
+ */
 function copyAssets(to) {
   for (const file of ["worker.js", "watchglass.wasm"]) copyFileSync(join(space.dist, file), join(to, file));
 }

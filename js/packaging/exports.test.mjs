@@ -14,8 +14,8 @@ import { here, html, rows, served, showsRows, strictPolicy, workspace } from "./
 const space = workspace("exports");
 
 /**
- * For each entry, the imports and the body of a function that returns the names of the
- * pods. `connections` is the number of connections of two tabs.
+ * A program for each entry: its imports, and the body of a function that returns the names of the
+ * pods. `connections` is the expected number of connections of two tabs, by default 1.
  */
 const pages = {
   ".": [`import { connect } from "watchglass";`, `
@@ -52,7 +52,8 @@ const pages = {
     document.body.append(inspector);
     while (!inspector.shadowRoot.textContent.includes("v1/pods")) await new Promise(requestAnimationFrame);
     return (await pods.list()).items.map(({ metadata }) => metadata.name);`],
-  // Each tab has its own user, because clearPersisted ends the persistence of the other tab.
+  // Each tab has its own user, because clearPersisted would end the persistence of a tab with the
+  // same user.
   "./persistence": [`import { connect } from "watchglass";
     import { clearPersisted } from "watchglass/persistence";`, `
     const wg = await connect(url, { identity: crypto.randomUUID(), persist: true });
@@ -124,7 +125,7 @@ const pages = {
     return items.map(({ metadata }) => metadata.name).filter(() => name === "watchglass");`],
 };
 
-/** Entries for workers of Cloudflare. */
+/** The entries for Cloudflare's workers. */
 const workers = ["./edge"];
 
 test("every entry of exports has a program that uses it", () => {
@@ -144,7 +145,10 @@ for (const [entry, [imports, body, options]] of Object.entries(pages)) {
   });
 }
 
-/** Entries for other runtimes, and entries that are not JavaScript modules. */
+/**
+ * The entries that Node cannot import: those for other runtimes, and those that are not JavaScript
+ * modules.
+ */
 const unimportable = ["./edge", "./worker", "./watchglass.wasm", "./package.json"];
 
 test("Node imports every entry without connecting", async () => {

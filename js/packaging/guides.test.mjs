@@ -18,14 +18,14 @@ const run = promisify(execFile);
 
 const examples = [...readFileSync(join(here, "../README.md"), "utf8").matchAll(/^```(tsx?)\n([^]*?)^```$/gm)].map(([, language, text]) => ({ language, text }));
 
-/** Returns the example that contains a text. */
+/** Returns the only example that contains a text. */
 function example(text) {
   const found = examples.filter((one) => one.text.includes(text));
   assert.equal(found.length, 1, `examples with ${JSON.stringify(text)}`);
   return found[0].text;
 }
 
-// The names that the examples use without a definition.
+// Declares the names that the examples use without defining them.
 const globals = `import type { Collection, Watchglass } from "watchglass";
   declare global {
     const wg: Watchglass, pods: Collection, sets: Collection;
@@ -49,7 +49,7 @@ test("the examples compile", { timeout: 120_000 }, async () => {
 let launched;
 after(async () => (await launched)?.close());
 
-/** Opens a page, and waits until its list has these items. */
+/** Opens a page, and waits until its list items have these texts. */
 async function lists(at, items) {
   launched ??= chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args });
   const context = await (await launched).newContext();
@@ -72,7 +72,7 @@ const page = '<!doctype html><link rel="icon" href="data:,"><div id="root"></div
 test("the React example runs in Vite's development server and its build", { timeout: 120_000 }, async () => {
   const folder = space.project("react", {
     "vite.config.ts": example("// vite.config.ts").replace("127.0.0.1:8080", space.connector.address),
-    "app.tsx": example("export const App").replace("-Restarts", "name"), // the connector of the tests has no such column
+    "app.tsx": example("export const App").replace("-Restarts", "name"), // the test connector has no column "Restarts"
     "main.tsx": `${root} import { App } from "./app"; createRoot(document.getElementById("root")).render(createElement(App));`,
     "index.html": page,
   });
@@ -87,7 +87,7 @@ test("the React example runs in Vite's development server and its build", { time
   await lists(`http://127.0.0.1:${built.httpServer.address().port}/`, pods).finally(() => built.close());
 });
 
-/** A module with a cluster in memory, to which the examples connect. */
+/** The source of a module with a cluster in memory, to which the examples connect. */
 const cluster = `import { TestCluster } from "watchglass/testing";
   export const cluster = new TestCluster();
   const pod = (namespace, name, nodeName) => cluster.apply({ apiVersion: "v1", kind: "Pod", metadata: { name, namespace, labels: { app: "web" } }, spec: { nodeName }, status: { phase: "Running" } });
@@ -110,7 +110,7 @@ test("the TanStack DB example joins two collections", { timeout: 120_000 }, asyn
   await lists(`http://127.0.0.1:${server.httpServer.address().port}/`, ["web-1 in 10.0.0.0/24", "web-2 in 10.0.0.0/24"]).finally(() => server.close());
 });
 
-/** Runs an example in Node. The program then runs `rest`, and prints the result. */
+/** Runs `before`, an example and `rest` in Node. Returns the value that `rest` returns. */
 async function inNode(name, text, before, rest) {
   const program = `${inMemory(text)}\n;console.log(JSON.stringify(await (async () => { ${rest} })()));`;
   const { code } = transformSync(program, { loader: "ts", target: "node20", format: "esm" });
@@ -119,7 +119,7 @@ async function inNode(name, text, before, rest) {
   return JSON.parse(stdout.trim().split("\n").at(-1));
 }
 
-/** Sets `wg` and `pods`, and records the views that an example opens. */
+/** Code that sets `wg` and `pods`, and records the views that an example opens in `opened`. */
 const opened = `import { connect } from "watchglass";
   import { cluster } from "./cluster.js";
   globalThis.wg = await connect(cluster.url, cluster.options);

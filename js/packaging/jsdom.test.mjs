@@ -1,4 +1,4 @@
-// Tests of Vitest with jsdom, whose realm has its own ArrayBuffer.
+// Tests of the package in Vitest with jsdom, whose realm has its own ArrayBuffer class.
 
 import assert from "node:assert/strict";
 import { symlinkSync } from "node:fs";
@@ -13,7 +13,7 @@ const space = workspace("jsdom");
 const setup = `import { expect, test } from "vitest";
 import { connect, createClient } from "watchglass";`;
 
-/** Returns the tests of an author's project. */
+/** Returns the test files of a project that uses the package. */
 const files = (url) => ({
   "cluster.test.js": `${setup}
 import { TestCluster } from "watchglass/testing";
@@ -51,7 +51,7 @@ for (const [name, WebSocket] of Object.entries({ "the default": undefined, ws: S
 }`,
 });
 
-// In a pool of VMs, the globals of a test and the buffers of Node are of different realms.
+// In the pool vmForks, the globals of a test and the buffers from Node belong to different realms.
 for (const pool of ["forks", "vmForks"]) {
   test(`the tests of a project run in Vitest with jsdom, in the pool ${pool}`, { timeout: 240_000 }, async () => {
     const root = space.project(pool, { ...files(space.url), "vitest.config.js": `export default { test: { environment: "jsdom", pool: "${pool}", testTimeout: 60_000 } };` });

@@ -1,4 +1,4 @@
-// Tests of Node, and of the compilers that check types.
+// Tests of the package in Node, and of its types with several versions of TypeScript.
 
 import assert from "node:assert/strict";
 import { execFile, execFileSync } from "node:child_process";
@@ -26,7 +26,7 @@ test("Node imports the package, runs the engine and exits when it is closed", as
       console.log("rows: " + view.snapshot.rows.map((row) => row.name).join(" "));
       wg.close();`,
   });
-  // The call is asynchronous, because the connector runs in this process.
+  // The call must be asynchronous, because the connector runs in this process.
   const { stdout } = await promisify(execFile)(process.execPath, ["main.mjs"], { cwd: folder, encoding: "utf8", timeout: 60_000 });
   assert.equal(stdout.trim(), rows);
 });
@@ -41,7 +41,7 @@ const types = {
       await view.ready.catch((error: unknown) => error instanceof WatchglassError && error.code);
       return view.snapshot.rows.map((row: Row) => row.name);
     }`,
-  // The adapters that have no dependency.
+  // The adapters without dependencies.
   "adapters.ts": `import { createClient } from "watchglass";
     import { makeInformer } from "watchglass/informer";
     import { viewStore } from "watchglass/stores";

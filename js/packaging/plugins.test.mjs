@@ -8,10 +8,13 @@ import { html, script, served, showsRows, strictPolicy, workspace } from "./supp
 
 const space = workspace("plugins");
 
-/** Returns a policy that allows only scripts of the page's origin, and workers from blobs. */
+/**
+ * Returns a content security policy that allows scripts only from the page's origin, and workers
+ * only from blobs.
+ */
 const inlinePolicy = (url) => strictPolicy(url).replace("worker-src 'self'", "worker-src blob:").replace("connect-src 'self'", "connect-src");
 
-/** Each tab has its own engine. */
+/** Options for pages in which each tab has its own engine. */
 const separate = { connections: 2 };
 
 async function bundled(name, program) {
@@ -51,7 +54,10 @@ test("a plugin host gets everything in one UMD file of Vite", { timeout: 120_000
   await served(join(root, "dist"), inlinePolicy(space.url), (origin) => showsRows(space, `${origin}/`, separate));
 });
 
-/** Serves the package from another origin while a function runs. The function receives that origin. */
+/**
+ * Serves the package from another origin, as a content delivery network does, while `use` runs.
+ * `use` receives that origin.
+ */
 function onNetwork(use) {
   const root = space.project("network", {});
   cpSync(space.dist, join(root, "watchglass"), { recursive: true });

@@ -1,8 +1,8 @@
-// The common parts of the packaging tests: the packed tarball, projects that depend on it,
-// a connector with two pods, and a browser.
+// Common functions of the packaging tests, which provide the packed tarball, projects that depend
+// on it, a connector with two pods, and a browser.
 //
-// Rollup and Next.js are pinned to releases whose packages for all platforms can be
-// installed. `npm ci` refuses a lock file that lacks one of them.
+// Rollup and Next.js are pinned to releases whose packages for all platforms can be installed. `npm
+// ci` refuses a lock file that lacks the package of a platform.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -18,15 +18,18 @@ import { args } from "../test/chromium.mjs";
 export const here = dirname(fileURLToPath(import.meta.url));
 const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
 
-/** Packs the package before the tests of a file, whose projects are in the folder with this name. */
+/**
+ * Prepares the tests of a file: packs the package and starts a connector. The projects of the tests
+ * are in the folder with the given name.
+ */
 export function workspace(name) {
   const work = join(here, "build", name);
   const space = {
     dist: join(work, "package/dist"),
-    /** The URL of a connector that serves the pods that `rows` names. */
+    /** The URL of the connector, which serves the pods that {@link rows} names. */
     url: "",
     connector: undefined,
-    /** Makes a project with the package installed, and returns its folder. */
+    /** Creates a project in which the package is installed, and returns its folder. */
     project(name, files) {
       const folder = join(work, name);
       mkdirSync(join(folder, "node_modules"), { recursive: true });
@@ -41,8 +44,8 @@ export function workspace(name) {
   before(async () => {
     rmSync(work, { recursive: true, force: true });
     mkdirSync(work, { recursive: true });
-    // Scripts are ignored, because they write into the folder that other test files pack
-    // concurrently.
+    // Scripts are ignored, because they would write into the folder of the package, which other
+    // test files pack concurrently.
     const packed = execFileSync("npm", ["pack", "--ignore-scripts", "--json", "--pack-destination", work], { cwd: join(here, ".."), stdio: ["ignore", "pipe", "inherit"], encoding: "utf8" });
     execFileSync("tar", ["-xzf", JSON.parse(packed)[0].filename], { cwd: work });
     const bundle = join(work, "connector.mjs");
@@ -57,10 +60,10 @@ export function workspace(name) {
   return space;
 }
 
-/** The text that a page or a program shows when it has received the connector's pods. */
+/** The text that a page or a program shows once it has received the connector's pods. */
 export const rows = "rows: web-1 web-2";
 
-/** Returns a program for pages that shows the names of the pods. */
+/** Returns the program of a page, which shows the names of the pods. */
 export const script = (url, options = "{}") => `import { connect } from "watchglass";
   const show = (text) => { document.querySelector("p").textContent = text; };
   async function main() {
@@ -71,18 +74,18 @@ export const script = (url, options = "{}") => `import { connect } from "watchgl
   }
   main().catch((error) => show("failed: " + error.message));`;
 
-/** Returns the page that loads a script. */
+/** Returns the HTML of a page that loads a script. */
 export const html = (src, head = "") => `<!doctype html><link rel="icon" href="data:,">${head}<p>loading</p><script type="module" src="${src}"></script>`;
 
-/** Returns the strictest policy that the package supports. */
+/** Returns the strictest content security policy that the package supports. */
 export const strictPolicy = (url) => `default-src 'none'; img-src data:; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self' ${new URL(url).origin}; worker-src 'self'`;
 
 let launched;
 after(async () => (await launched)?.close());
 
 /**
- * Opens a page in two tabs, and checks that both show the pods. By default they share one
- * connection, of a SharedWorker or, without SharedWorker, of an elected page.
+ * Opens a page in two tabs, and checks that both show the pods. By default, the tabs must share one
+ * connection: with SharedWorker, and without it, when they elect a page that runs the worker.
  */
 export async function showsRows(space, at, { policy, connections = 1 } = {}) {
   launched ??= chromium.launch({ executablePath, args });
@@ -114,7 +117,10 @@ export async function showsRows(space, at, { policy, connections = 1 } = {}) {
 
 const types = { ".html": "text/html", ".js": "text/javascript", ".mjs": "text/javascript", ".wasm": "application/wasm" };
 
-/** Serves a folder, with a policy if there is one, while a function runs. The function receives the origin. */
+/**
+ * Serves a folder while `use` runs, which receives the origin. `policy` is the content security
+ * policy, or undefined for none.
+ */
 export async function served(folder, policy, use) {
   const server = createServer((request, response) => {
     const { pathname } = new URL(request.url, "http://test");

@@ -1,4 +1,4 @@
-// Tests of Vite's development server and its build, in every major version in use.
+// Tests of the package with Vite's development server and its build, in several major versions.
 
 import { test } from "node:test";
 import { html, script, showsRows, strictPolicy, workspace } from "./support.mjs";
@@ -6,9 +6,9 @@ import { html, script, showsRows, strictPolicy, workspace } from "./support.mjs"
 const space = workspace("vite");
 
 /**
- * Lets Vite find and bundle the dependencies of the page. If Vite finds one while the page
- * is open, it reloads the page with another location of the worker. The page then uses
- * another connection.
+ * Lets Vite find and bundle the dependencies of the page. If Vite finds a dependency while the page
+ * is open, it reloads the page with another URL of the worker. The reloaded page then opens another
+ * connection.
  */
 async function settle(server) {
   await server.warmupRequest("/main.js");
