@@ -1,5 +1,5 @@
-// Builds the package into dist/, with --edge only its part for the edge, or with --test
-// the tests into build/test/.
+// Builds the package into dist/. With --edge, builds only the part for the edge. With --test,
+// builds the tests into build/test/ instead.
 import { execFileSync } from "node:child_process";
 import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -8,14 +8,17 @@ import { build } from "esbuild";
 
 const module = "../build/watchglass.wasm";
 
-/** Replaces the platform module for browsers with the one for Node. */
+/** A plugin that replaces the platform module for browsers with the one for Node. */
 const onNode = {
   name: "node platform",
   setup: ({ onResolve }) =>
     onResolve({ filter: /^\.\/platform\.js$/ }, ({ resolveDir }) => (basename(resolveDir) === "src" ? { path: join(resolveDir, "platform-node.ts") } : undefined)),
 };
 
-/** Provides the module and the worker's script as texts. */
+/**
+ * A plugin that provides the compressed module and the worker's script as texts, for bundles that
+ * contain them.
+ */
 const inlineFiles = {
   name: "inline files",
   setup({ onResolve, onLoad }) {
@@ -28,13 +31,18 @@ const inlineFiles = {
   },
 };
 
-/** Keeps the dynamic imports of the entry out of its bundle, so that the program resolves them. */
+/**
+ * A plugin that keeps the dynamic imports out of the bundle of the entry, so that they are loaded
+ * as separate files.
+ */
 const apart = {
   name: "apart",
   setup: ({ onResolve }) => onResolve({ filter: /^\.\/(start|optional)\.js$/ }, ({ path, kind }) => (kind === "dynamic-import" ? { path, external: true } : undefined)),
 };
 
-/** The edge. Cloudflare's runtime loads the module by import. */
+/**
+ * Builds the entries for Cloudflare's runtime, which loads the WebAssembly module with an import.
+ */
 async function buildEdge() {
   await build({ ...common, entryPoints: ["src/edge.ts", "src/workerd.ts"], outdir: "dist", platform: "neutral", external: ["./watchglass.wasm"] });
   copyFileSync(module, "dist/watchglass.wasm");
@@ -59,16 +67,19 @@ if (process.argv.includes("--test")) {
   await buildEdge();
 } else {
   rmSync("dist", { recursive: true, force: true });
-  // The entry loads start.js only when the engine runs in its own thread, and optional.js when a page needs it. Shared code
-  // is in several bundles, because a common file would make the entry a kilobyte larger.
+  // The entry loads start.js only when the engine runs in its own thread, and optional.js when a
+  // page needs it. Code that they share is in each bundle, because a common file would make the
+  // entry a kilobyte larger.
   await build({ ...common, entryPoints: ["src/index.ts"], outdir: "dist", platform: "neutral", plugins: [apart] });
   await build({ ...common, entryPoints: ["src/start.ts", "src/optional.ts"], outdir: "dist", platform: "neutral" });
   // The worker is one file, so that programs can serve it from any path.
   await build({ ...common, entryPoints: ["src/worker.ts"], outdir: "dist", platform: "neutral" });
   await build({ ...common, entryPoints: { node: "src/index.ts" }, outdir: "dist", platform: "node", plugins: [onNode], external: ["ws"] });
-  // Adapters contain the code that they share with each other, but no code of the entry above.
+  // Each adapter contains the code that it shares with other adapters, but no code of the main
+  // entry.
   await build({ ...common, entryPoints: ["react", "groups", "indexer", "informer", "inspector", "kinds", "persistence", "search", "stores", "tanstack-db", "testing", "tree"].map((name) => `src/${name}.ts`), outdir: "dist", platform: "neutral", external: ["react"] });
-  // Both bundles contain the worker and the module, for programs that load one file.
+  // These two bundles contain the worker and the module, for programs that must consist of one
+  // file.
   const inline = { ...common, sourcemap: false, minify: true, platform: "neutral", plugins: [inlineFiles], define: { "import.meta.url": '""' } };
   await build({ ...inline, entryPoints: ["src/inline.ts"], outdir: "dist" });
   await build({ ...inline, entryPoints: { "watchglass.iife": "src/inline.ts" }, outdir: "dist", format: "iife", globalName: "watchglass" });

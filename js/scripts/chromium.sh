@@ -1,9 +1,8 @@
 #!/bin/sh
-# Prints the path of a Chromium for the browser tests: $CHROMIUM, one that is
-# installed, or one that is installed now from Debian's packages. The headless shell
-# comes first, because it takes a third less processor time than the browser. With
-# --browser, an installed shell is ignored: benchmarks measure the browser that people
-# use. All messages go to stderr.
+# Prints the path of a Chromium for the browser tests: $CHROMIUM, an installed one, or one that the
+# script installs from the distribution's packages. The script prefers the headless shell, which
+# takes a third less processor time than the browser. With --browser, an installed shell is ignored:
+# benchmarks measure the browser that people use. All messages go to stderr.
 set -eu
 shell="chromium-headless-shell chrome-headless-shell"
 if [ "${1:-}" = --browser ]; then shell=; fi
@@ -18,7 +17,7 @@ as_root=
 if [ "$(id -u)" != 0 ]; then as_root="sudo -n"; fi
 if command -v apt-get >/dev/null 2>&1; then
   $as_root apt-get update -qq >&2 || true
-  # One test needs the browser. Ubuntu has no package of the shell.
+  # Besides the shell, one test needs the browser. Ubuntu has no package of the shell.
   for packages in "chromium chromium-headless-shell" chromium; do
     echo "installing $packages for the browser tests" >&2
     $as_root apt-get install -y -qq --no-install-recommends $packages >&2 || true
