@@ -145,7 +145,7 @@ func (h *harness) do(v *verb) error {
 	if h.recorded == nil {
 		return nil
 	}
-	return h.stabilise()
+	return h.stabilize()
 }
 
 func (h *harness) start() (err error) {
@@ -166,8 +166,8 @@ func (h *harness) toEngine(f frame) error {
 	return h.step(f.Append(nil))
 }
 
-// stabilise moves frames and messages until none are left.
-func (h *harness) stabilise() error {
+// stabilize moves frames and messages until none are left.
+func (h *harness) stabilize() error {
 	for range maxMoves {
 		if err := h.drain(); err != nil {
 			return err

@@ -190,7 +190,7 @@ func (h *harness) pass(millis int64) error {
 		h.now = max(h.now, at)
 		h.printer.mark(h.now - start)
 		h.due()
-		if err := h.stabilise(); err != nil {
+		if err := h.stabilize(); err != nil {
 			return err
 		}
 		if engine && at == next && h.wake-h.skew <= h.now && h.wake != 0 {

@@ -213,7 +213,7 @@ func (r *Reflector) snapshotBegin(f *wire.SnapshotBegin) error {
 		return api.Protocol("SnapshotBegin continues a snapshot that was not requested")
 	}
 	r.phase, r.asked = listing, r.now
-	r.total = min(f.Total, math.MaxInt32) // an estimate; JavaScript numbers are exact up to 53 bits
+	r.total = min(f.Total, math.MaxInt32) // an estimate, which a number of JavaScript must represent exactly
 	return nil
 }
 
