@@ -10,23 +10,23 @@ import (
 // A session does not record which versions its reader has. It derives them from the
 // position of the reader:
 //
-//   - A reader that receives a Modified event has the previous version, because
-//     it received that version as well (rules W26 to W32) or resumed from it.
-//   - The reader's base of that version is this cacher's base if this subscription sent the
-//     version, or an earlier subscription with the same DeltaEpoch. These are the versions
-//     above deltaEpochSince, and all versions after a snapshot. After a resumption with a
-//     different DeltaEpoch (another connector, or before a relist), older versions have
+//   - A reader that receives a Modified event has the previous version. It received that
+//     version as well (rules W26 to W32), or resumed from it.
+//   - The reader has the same base of that version as this cacher if this subscription sent
+//     the version, or an earlier one with the same DeltaEpoch did. This is true for versions
+//     above deltaEpochSince, and for all versions after a snapshot. After a resumption with
+//     a different DeltaEpoch (another connector, or before a relist), older versions have
 //     unknown bases or none.
-//   - It may have a newer version from another connector if this one could not
-//     read the object for a while. Such a change is sent complete.
+//   - The reader may have a newer version from another connector if this one could not
+//     read the object for a while. The next change of that object is sent complete.
 //   - While a snapshot is sent, all changes are sent complete. The reader may have
 //     started it at another connector.
 //
-// Comparing versions is therefore sufficient, and an event has two forms:
-// complete, or as a difference from the previous version.
+// Comparing versions is therefore sufficient. An event is sent either complete or as a
+// difference from the previous version.
 
-// held returns the version of a changed object that the reader has with the same base as
-// this cacher, or zero.
+// held returns the previous version of a changed object if the reader has it with the same
+// base as this cacher. Otherwise it returns zero.
 func (s *subscription) held(t api.EventType, e *history.Event) store.Ref {
 	if s.phase != live || t != api.Modified || e.AfterFault {
 		return 0
@@ -38,8 +38,8 @@ func (s *subscription) held(t api.EventType, e *history.Event) store.Ref {
 	return e.Previous
 }
 
-// base returns the base of a version's body. It includes the body of the base
-// unless the reader has it together with the version held.
+// base returns the base of a version's body. It includes the body of the base, unless the
+// base is the version held or the base of that version. The reader has both of these.
 func (s *subscription) base(ref, held store.Ref) wire.Base {
 	arena := s.cacher.Arena()
 	base := arena.Base(ref)
@@ -53,14 +53,15 @@ func (s *subscription) base(ref, held store.Ref) wire.Base {
 	return named
 }
 
-// lastSize estimates the size of the last change on the wire.
+// lastSize estimates the encoded size in bytes of the change that was added last.
 func (s *subscription) lastSize() int {
 	c := &s.frame.Changes[len(s.frame.Changes)-1]
 	return len(c.Envelope) + len(c.Patch) + len(c.Base.Body.Data) + 16
 }
 
-// setEnvelope sets the envelope, or a patch of the version held. Columns that the reader
-// chose are in neither the stored envelope nor the shared patch.
+// setEnvelope sets the envelope of a change, or a patch that applies to the version held.
+// Columns that the reader chose are in neither the stored envelope nor the shared patch, so
+// they are computed here.
 func (s *subscription) setEnvelope(c *wire.Change, ref, held store.Ref, position int) {
 	arena := s.cacher.Arena()
 	if s.computed != nil {

@@ -13,13 +13,13 @@ import (
 // together, because siblings are similar.
 //
 // A block contains objects of one namespace. Readers with selectors or with chosen columns
-// receive no blocks. Every reader of a block may therefore read all of it, so the block is
-// encoded once for all of them. It has its own numbers for label sets.
+// receive no blocks. Every reader of a block is therefore authorized to read all of it, so
+// the block is encoded once for all of them. Label sets are numbered within the block.
 //
 // A key whose hash is a multiple of blockStarts starts a block. A new object therefore
 // changes one block, not all later blocks of its namespace.
 const (
-	// blockStarts is the mean distance of keys that start a block.
+	// blockStarts is the mean number of keys from one that starts a block to the next.
 	blockStarts = 128
 	// maxBlockObjects and blockBytes limit the objects of a block, and their bytes
 	// before compression. An object of more than maxBlockBytes is sent in a
@@ -29,8 +29,8 @@ const (
 	maxBlockBytes   = 256 << 10
 )
 
-// tryBlock sends the next block of a snapshot. It returns false if the next objects are
-// sent in a part.
+// tryBlock appends the next block of a snapshot to the message. It returns false if the
+// next objects must be sent in a part.
 func (s *subscription) tryBlock(message []byte) ([]byte, bool) {
 	if s.session.cfg.Deflate == nil {
 		return s.forwardBlock(message)
@@ -41,7 +41,7 @@ func (s *subscription) tryBlock(message []byte) ([]byte, bool) {
 	return s.appendBlock(message), true
 }
 
-// appendBlock sends the next block in key order.
+// appendBlock appends the next block in key order, and encodes it if it is not cached.
 func (s *subscription) appendBlock(message []byte) []byte {
 	s.reset()
 	from, all := s.next, s.namespace == "" && s.session.cfg.Shard.Whole()
@@ -55,7 +55,7 @@ func (s *subscription) appendBlock(message []byte) []byte {
 	s.advanceTo(next, done)
 	switch {
 	case len(refs) == 0:
-		return s.charge(message, (&wire.SnapshotPart{Subscription: s.id}).Append(message)) // as in appendPart
+		return s.charge(message, (&wire.SnapshotPart{Subscription: s.id}).Append(message)) // an empty part reports progress, as in appendPart
 	case size > maxBlockBytes:
 		message = s.addObject(message, api.Added, refs[0], 0, 0)
 		return s.charge(message, (&wire.SnapshotPart{Subscription: s.id, Objects: s.frame.Changes}).Append(message))
@@ -65,13 +65,13 @@ func (s *subscription) appendBlock(message []byte) []byte {
 		block = s.encodeBlock(refs)
 		s.collection.cacheBlock(refs, block)
 	}
-	if found := s.collection.find(); all && len(found) < s.cacher.State().Len() { // readers can choose from
+	if found := s.collection.find(); all && len(found) < s.cacher.State().Len() { // bounded, because readers can choose any key to start from
 		found[from] = foundBlock{block, refs[0], next, done}
 	}
 	return s.sendEncoded(message, refs[0], block)
 }
 
-// sendEncoded sends an encoded block that starts with the given version.
+// sendEncoded appends an encoded block whose first version is given.
 func (s *subscription) sendEncoded(message []byte, first store.Ref, block *encodedBlock) []byte {
 	f := block.frame
 	if s.omitsBodies() {
@@ -80,8 +80,9 @@ func (s *subscription) sendEncoded(message []byte, first store.Ref, block *encod
 	return s.sendBlock(message, first, &f)
 }
 
-// nextBlock returns the versions of the block from a key on, their estimated size, and
-// the key of the next block, if any.
+// nextBlock returns the versions of the block that starts at a key, and their estimated
+// size in bytes. It also returns the key at which the next block starts, or done if no
+// objects remain.
 func (s *subscription) nextBlock(from api.Key) (refs []store.Ref, size int, next api.Key, done bool) {
 	refs, next, done = s.frame.Refs[:0], from, true
 	last := api.Key("")
@@ -108,7 +109,8 @@ func (s *subscription) nextBlock(from api.Key) (refs []store.Ref, size int, next
 	return refs, size, next, done
 }
 
-// startsBlock reports whether a version starts a new block after refs.
+// startsBlock reports whether a version starts a new block, because it must not be in the
+// same block as refs. size is the estimated size of refs in bytes.
 func (s *subscription) startsBlock(refs []store.Ref, ref store.Ref, size int) bool {
 	arena := s.cacher.Arena()
 	key := arena.Key(ref)
@@ -117,7 +119,7 @@ func (s *subscription) startsBlock(refs []store.Ref, ref store.Ref, size int) bo
 		arena.Dictionary(ref) != arena.Dictionary(refs[0])
 }
 
-// hash is FNV-1a.
+// hash returns the FNV-1a hash of a key.
 func hash(key api.Key) uint32 {
 	h := uint32(2166136261)
 	for i := range len(key) {
@@ -126,7 +128,8 @@ func hash(key api.Key) uint32 {
 	return h
 }
 
-// encodeBlock encodes versions of the current state.
+// encodeBlock encodes versions of the current state as a block, and stores their complete
+// bodies in it.
 func (s *subscription) encodeBlock(refs []store.Ref) *encodedBlock {
 	arena, f := s.cacher.Arena(), s.frame
 	f.Bytes = f.Bytes[:0]
@@ -142,9 +145,9 @@ func (s *subscription) encodeBlock(refs []store.Ref) *encodedBlock {
 	return encoded
 }
 
-// storeBlock stores the complete bodies of versions in their block, whose bytes the cache
-// of blocks uses too. Deltas and their bases stay outside, because these objects change and
-// the next delta needs the base.
+// storeBlock stores the complete bodies of versions in their block if that saves memory.
+// The arena and the cache of blocks share the bytes of the block. Deltas and their bases
+// remain outside, because such objects change often and the next delta needs the base.
 func (s *subscription) storeBlock(refs []store.Ref, b *encodedBlock) {
 	arena, f, bytes := s.cacher.Arena(), s.frame, 0
 	for _, ref := range refs {
@@ -166,7 +169,8 @@ func (s *subscription) storeBlock(refs []store.Ref, b *encodedBlock) {
 	arena.CloseBlock()
 }
 
-// appendBodies sends the body of a requested object, or the bodies of the next block.
+// appendBodies appends the body of a requested object, or else the bodies of the next block
+// in key order.
 func (s *subscription) appendBodies(message []byte) []byte {
 	b := s.bodies
 	for len(b.requested) > 0 {
@@ -190,7 +194,8 @@ func (s *subscription) appendBodies(message []byte) []byte {
 	return s.appendBodyBlock(message, refs, size, done)
 }
 
-// appendBodyBlock sends the bodies of versions of one namespace.
+// appendBodyBlock appends a SnapshotBodies frame with the bodies of versions, which must be
+// in one namespace. last means that no other bodies follow.
 func (s *subscription) appendBodyBlock(message []byte, refs []store.Ref, size int, last bool) []byte {
 	f := wire.SnapshotBodies{}
 	if len(refs) > 0 {
@@ -225,7 +230,7 @@ func (s *subscription) bodyBlock(refs []store.Ref, size int) wire.SnapshotBodies
 	return block.bodies
 }
 
-// encodeBodies encodes the bodies of versions in the scratch space.
+// encodeBodies encodes the bodies of versions. The result aliases the scratch space.
 func (s *subscription) encodeBodies(refs []store.Ref, compress bool) wire.SnapshotBodies {
 	arena, f := s.cacher.Arena(), s.frame
 	f.Bytes = f.Bytes[:0]

@@ -77,7 +77,7 @@ func (w *blockWorld) apply(p *cacher.Update) {
 type snapshot struct {
 	objects       []string
 	blocks, parts int
-	data          []string // of the blocks
+	data          []string // payloads of the blocks
 	longest       int      // bytes of the longest message after decompression
 }
 
@@ -149,10 +149,11 @@ func TestMessageIsLimitedAfterDecompression(t *testing.T) {
 	require.Less(t, s.longest, messageBytes+largest)
 }
 
-// A block has objects of one namespace, and the same objects as parts (rule B27).
+// Each block contains objects of one namespace. Blocks contain the same objects as parts
+// (rule B27).
 func TestBlocksContainTheObjectsOfParts(t *testing.T) {
 	w := newBlockWorld(t)
-	w.Bodies().SetDictionary([]byte(`{"kind":"Pod"`)) // other bodies in the middle of blocks
+	w.Bodies().SetDictionary([]byte(`{"kind":"Pod"`)) // later bodies in the middle of blocks have another dictionary
 	for i := 0; i < podsOfNamespace; i += 7 {
 		w.apply(w.pod(fmt.Sprintf("team-a/pod-%04d", i), "second"))
 		o := objects.Object(fmt.Sprintf("team-a/pod-%04d rv=%d body=third", i, w.rv+1))
@@ -171,8 +172,8 @@ func TestBlocksContainTheObjectsOfParts(t *testing.T) {
 	}
 }
 
-// A reader with selectors receives no block, which could contain objects that they exclude
-// (rules B25, B27).
+// A reader with selectors receives no blocks, because a block could contain objects that
+// the selectors exclude (rules B25, B27).
 func TestReadersWithSelectorsReceiveNoBlocks(t *testing.T) {
 	w := newBlockWorld(t)
 	for _, f := range []wire.Subscribe{
@@ -222,8 +223,8 @@ func TestChangeRenewsOnlyItsBlock(t *testing.T) {
 	}
 }
 
-// A list renews all blocks, because other versions may then have the same Refs and resource
-// versions as those in cached blocks.
+// A list invalidates all cached blocks, because other versions may then have the same Refs
+// and resource versions as those in the blocks.
 func TestListRenewsAllBlocks(t *testing.T) {
 	w := &blockWorld{t: t}
 	w.Served = session.Serve(cacher.New(cacher.Config{Schema: objects.Pods(), History: history.Limits{MinCapacity: 1, MaxCapacity: 1}, DeltaEpoch: 1}))
@@ -231,7 +232,7 @@ func TestListRenewsAllBlocks(t *testing.T) {
 		w.Listing().Begin()
 		for n := range podsOfNamespace {
 			i := n
-			if descending { // the order in which the arena reuses Refs
+			if descending { // the arena reuses Refs in this order
 				i = podsOfNamespace - 1 - n
 			}
 			w.rv = api.ResourceVersion(i)
@@ -266,7 +267,7 @@ func TestObsoleteBlocksAreDropped(t *testing.T) {
 	w := newBlockWorld(t)
 	noise := make([]byte, 20_000)
 	rand.New(rand.NewSource(1)).Read(noise)
-	for i := range 100 { // each name is before all others of its namespace
+	for i := range 100 { // each name sorts before all others of its namespace
 		w.apply(w.pod(fmt.Sprintf("team-b/a-%04d", 1000-i), fmt.Sprintf("%x", noise)))
 		w.read(wire.Subscribe{Namespace: "team-b"}, true)
 		w.rv++
@@ -276,8 +277,8 @@ func TestObsoleteBlocksAreDropped(t *testing.T) {
 	require.Positive(t, w.BlockBytes())
 }
 
-// Versions that do not change are stored in the blocks that readers have received. An
-// object that has changed keeps a body of its own, and its base, for the next delta (rule B33).
+// Bodies of unchanged versions are stored in the blocks that readers have received. A changed
+// object has its own body, and so does its base, which the next delta needs (rule B33).
 func TestCompleteBodiesAreStoredInTheirBlocks(t *testing.T) {
 	w := newBlockWorld(t)
 	text := strings.Repeat("all-siblings-have-this-", 20)
@@ -297,7 +298,7 @@ func TestCompleteBodiesAreStoredInTheirBlocks(t *testing.T) {
 	p := objects.UpdateOf(o)
 	base := w.Bodies().BaseFor(w.State().Get(o.Key))
 	require.NotZero(t, w.Arena().Block(base))
-	w.Arena().TakeOut(base) // as a connector, to encode the delta
+	w.Arena().TakeOut(base) // as a connector does before it encodes the delta
 	p.Base.ResourceVersion = w.Arena().ResourceVersion(base)
 	w.apply(p)
 	blocks := w.read(wire.Subscribe{Namespace: "team-d"}, true)

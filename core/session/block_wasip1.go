@@ -8,8 +8,9 @@ import (
 // tryBlock forwards stored blocks, because the module has no encoder.
 func (s *subscription) tryBlock(message []byte) ([]byte, bool) { return s.forwardBlock(message) }
 
-// askBodies sends a complete snapshot to a reader that requests rows first, also if it
-// would resume without bodies.
+// askBodies starts a complete snapshot for a reader that requests rows first, because the
+// module cannot send bodies later. This includes a reader that resumes and still lacks
+// bodies.
 func (s *subscription) askBodies(f *wire.Subscribe) {
 	if f.RowsFirst && !f.MetadataOnly {
 		s.from = 0

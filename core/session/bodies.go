@@ -11,15 +11,16 @@ import (
 )
 
 // A reader may request rows first. Its snapshot then has no bodies. After the
-// snapshot, the bodies follow in key order whenever there are no events to send. The
-// reader then has every event, so its versions are exactly those of the bodies.
+// snapshot, the bodies follow in key order whenever there are no events to send. At that
+// point the reader has every event, so its versions are exactly those of the bodies.
 
-// maxRequestedBodies limits the pending requests of a subscription. Bodies of
-// further objects arrive in key order.
+// maxRequestedBodies limits the pending requests of a subscription for bodies. Further
+// requests are ignored, and those bodies arrive in key order.
 const maxRequestedBodies = 256
 
-// askBodies decides when the bodies are sent. A session that cannot send them later
-// sends a complete snapshot, also to a reader that would resume without them.
+// askBodies decides when the bodies are sent. A session without an encoder cannot send
+// them later. It sends a complete snapshot, even to a reader that resumes and still lacks
+// bodies.
 func (s *subscription) askBodies(f *wire.Subscribe) {
 	switch {
 	case !f.RowsFirst || f.MetadataOnly:
@@ -46,7 +47,7 @@ func (s *subscription) mayLackBody(key api.Key) bool {
 	return !s.bodies.done && key >= s.bodies.next
 }
 
-// requestBody adds an object to those whose bodies are sent first.
+// requestBody records an object whose body is sent before those in key order.
 func (s *subscription) requestBody(key api.Key) {
 	if b := s.bodies; b != nil && len(b.requested) < maxRequestedBodies && len(key) <= maxScopeBytes && !slices.Contains(b.requested, key) {
 		b.requested = append(b.requested, api.Key(lite.Clone(string(key))))

@@ -11,9 +11,9 @@ import (
 // backends of a cacher must return the same Collection.
 //
 // Most readers are sent the same events back to back, so the last encodings are
-// cached. One cache has an entry per change, for readers that have the previous
-// version. Another has the end of the window, for readers without a selector at
-// the same position. The third has the blocks of snapshots.
+// cached. One cache contains a patch per change, for readers that have the previous
+// version. Another contains the encoded events at the end of the window, for readers
+// without selectors at the same position. The third contains the blocks of snapshots.
 type Collection struct {
 	cacher        *cacher.Cacher
 	subscriptions int
@@ -23,24 +23,24 @@ type Collection struct {
 	frame         frameBuffer
 }
 
-// NewCollection returns a cacher's collection without readers.
+// NewCollection returns a collection that serves a cacher and has no subscriptions yet.
 func NewCollection(c *cacher.Cacher) *Collection { return &Collection{cacher: c} }
 
-// frameBuffer is scratch space that is reused to build the frames of each reader.
-// Sharing it keeps it in the processor cache.
+// frameBuffer is scratch space to build frames in. All readers of a collection share one
+// buffer, so that it stays in the processor cache.
 type frameBuffer struct {
 	Changes []wire.Change
 	Bytes   []byte // data that changes refer to and that is stored nowhere else
 	Refs    []store.Ref
 	// Envelopes and Bodies are the sections of a block before compression.
 	Envelopes, Bodies []byte
-	// Base is the base of a body that is decoded.
+	// Base is the base of the body that is being decoded.
 	Base []byte
 }
 
 const (
-	// maxPatches is the number of cached changes. It covers a burst of changes,
-	// which one reader receives completely before the next reader.
+	// maxPatches is the number of cached patches. It must cover a burst of changes,
+	// because one reader receives the whole burst before the next reader does.
 	maxPatches = 256
 	// maxPatch is the size limit of a cached patch. A larger patch contains
 	// most of the object and would take as much memory.
@@ -74,7 +74,8 @@ func (c *Collection) patch(position int, bodies bool) wire.Patch {
 	return of
 }
 
-// appendPatch never returns nil, because nil means not cached.
+// appendPatch appends the patch for a change, if there is one. It never returns nil,
+// because nil means not cached.
 func (c *Collection) appendPatch(dst wire.Patch, position int, bodies bool) wire.Patch {
 	if dst == nil {
 		dst = wire.Patch{}

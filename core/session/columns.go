@@ -7,8 +7,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// A reader may choose the columns of a subscription. Their cells are computed only from
-// the body of each object that is sent. Other readers never receive them, because the
+// A reader may choose the columns of a subscription. Their cells are computed from the body
+// of each object when it is sent. Other readers never receive these cells, because the
 // subscription shares no blocks, patches or encoded events.
 
 // costCell is the number of bytes whose decoding costs one evaluation of the reader's
@@ -18,14 +18,15 @@ const (
 	costColumns = 8
 )
 
-// choose sets the columns of a subscription, if the last ChooseColumns frame is for it.
+// choose sets the columns of a request if the last ChooseColumns frame has the number of
+// its subscription.
 func (m *Message) choose(r *Request) {
 	if c := m.chosen; c != nil && r != nil && c.Subscription == r.Frame.Subscription {
 		r.Columns = c.Columns
 	}
 }
 
-// checkColumns returns the error for columns that exceed a limit.
+// checkColumns returns an error if the columns exceed a limit.
 func (c *Config) checkColumns(columns []api.Column) *api.Status {
 	if len(columns) > c.MaxColumns {
 		return tooManyColumns()
@@ -45,13 +46,15 @@ func tooManyColumns() *api.Status {
 // computed contains the columns that the reader of one subscription chose.
 type computed struct {
 	columns []api.Column // chosen by the reader
-	schema  api.Schema   // of the collection, with these columns
+	schema  api.Schema   // schema of the collection with the chosen columns
 	scanner *objectjson.Scanner
-	fields  []string    // scratch, one per field
+	fields  []string    // scratch space for the fields of an object
 	failure *api.Status // why an object has no cells; it ends the subscription
 }
 
-// newComputed returns nil if the columns are those of the collection.
+// newComputed returns the state that is needed to compute the chosen columns. It returns
+// nil if the reader receives the columns of the collection, because it chose none or
+// Config.Decode is nil.
 func (c *Config) newComputed(columns []api.Column, schema *api.Schema) (*computed, *api.Status) {
 	if len(columns) == 0 || c.Decode == nil {
 		return nil, nil
@@ -87,7 +90,7 @@ func (s *subscription) broken() *api.Status {
 }
 
 // computeEnvelope returns the envelope of a version with the columns that the reader
-// chose. It is in the scratch space.
+// chose. The result aliases the scratch space.
 func (s *subscription) computeEnvelope(ref store.Ref) wire.Envelope {
 	c, arena, f := s.computed, s.cacher.Arena(), s.frame
 	f.Base = f.Base[:0]

@@ -19,8 +19,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// chooser is a session whose subscriptions may choose columns, and the last cells that
-// each of them received.
+// chooser is a session with what its subscriptions have received: the schema, the last cells
+// of each object, and the status that ended the subscription.
 type chooser struct {
 	*session.Session
 	t        *testing.T
@@ -39,7 +39,7 @@ func newChooser(t *testing.T, c *session.Served) *chooser {
 	return r
 }
 
-// paths returns columns of texts at paths.
+// paths returns a column of strings for each path.
 func paths(all ...string) []api.Column {
 	columns := make([]api.Column, len(all))
 	for i, path := range all {
@@ -117,7 +117,7 @@ func withJSON(key string, rv int, json string) *cacher.Update {
 	return objects.UpdateOf(o)
 }
 
-// podsWith returns a collection of pods with bodies, one per name from a.
+// podsWith returns a collection with one pod per body, named ns/a, ns/b and so on.
 func podsWith(t *testing.T, bodies ...string) *session.Served {
 	c := session.Serve(cacher.New(cacher.Config{Schema: objects.Pods(), History: history.Limits{MinCapacity: 64, MaxCapacity: 64}, DeltaEpoch: 1}))
 	c.Listing().Begin()

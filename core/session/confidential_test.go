@@ -46,8 +46,8 @@ func newSecretive(t *testing.T, seed int64) *secretive {
 	return c
 }
 
-// key returns one of a few names in one of a few namespaces. Part of the name is
-// unique in the namespace.
+// key returns a random key of a few names in a few namespaces. Each name contains a
+// sentinel, which is the same in all namespaces.
 func (c *secretive) key() api.Key {
 	namespace, name := []string{"team-a", "team-b", "team-c"}[c.rand.Intn(3)], fmt.Sprint("n", c.rand.Intn(8))
 	return api.Key(namespace + "/" + name + "-" + c.planted.Plant("name of "+name))
@@ -100,12 +100,12 @@ func (c *secretive) relist(n int) {
 	c.Listing().End(c.rv, 1000)
 }
 
-// bodyWith returns JSON with a text.
+// bodyWith returns the JSON of an object that contains a text.
 func bodyWith(key api.Key, text string) string {
 	return fmt.Sprintf(`{"metadata":{"name":%q},"own":%q}`, key.Name(), text)
 }
 
-// plain decodes the bodies of a secretive collection, whose deltas are plain as well.
+// plain decodes a body of a secretive collection, in which deltas are plain JSON too.
 func plain(body, _ api.Body, _ []byte) ([]byte, error) { return body.Data, nil }
 
 // narrow is a reader of part of the collection.
@@ -116,7 +116,7 @@ type narrow struct {
 	scope     api.Scope
 	forwards  bool // its session cannot encode blocks, and forwards stored ones
 	session   *session.Session
-	defined   uint32 // number of label sets
+	defined   uint32 // number of label sets that were defined
 	had       int    // number of received sentinels within its scope
 	blocks    int
 	bodies    int // received after the rows
@@ -146,13 +146,13 @@ func (r *narrow) open(resume bool) {
 	require.NoError(r.of.t, r.session.Receive(f.Append(message), 1000))
 }
 
-// requestBody requests the body of any object.
+// requestBody requests the body of a random object, which may be outside the scope.
 func (r *narrow) requestBody() {
 	f := wire.RequestBody{Subscription: 1, Key: r.of.key()}
 	require.NoError(r.of.t, r.session.Receive(f.Append(nil), 1000))
 }
 
-// rowBodies returns the bodies of a frame.
+// rowBodies returns the bodies of a SnapshotBodies frame.
 func rowBodies(t *testing.T, f *wire.SnapshotBodies) []wire.RowBody {
 	versions := make([]api.ResourceVersion, f.Objects)
 	for i := range versions {
@@ -164,20 +164,20 @@ func rowBodies(t *testing.T, f *wire.SnapshotBodies) []wire.RowBody {
 	return bodies
 }
 
-// raw returns a SnapshotBlock, and after it all that its data decompresses to. A reader may
-// look at more than the objects.
+// raw returns the payload of a SnapshotBlock, followed by all of its decompressed data. A
+// hostile reader can inspect this data, not only the objects.
 func raw(t *testing.T, payload []byte) []byte {
 	var f wire.SnapshotBlock
 	require.NoError(t, f.Parse(payload))
 	data, err := io.ReadAll(flate.NewReader(bytes.NewReader(f.Data[f.Members:])))
 	if err != nil {
-		require.ErrorIs(t, err, io.ErrUnexpectedEOF) // the stream has no last block
+		require.ErrorIs(t, err, io.ErrUnexpectedEOF) // the stream has no final deflate block
 	}
 	require.Len(t, data, int(f.Envelopes+f.Bodies), "the data has only the sections")
 	return slices.Concat(payload, []byte{0}, data)
 }
 
-// resume continues in another session.
+// resume persists the session, and continues in another one.
 func (r *narrow) resume() {
 	saved := r.session.Save()
 	r.session.Close()
@@ -335,9 +335,9 @@ func TestSharedBlocksContainNoDataOutsideTheScope(t *testing.T) {
 	}
 }
 
-// An engine at the edge forwards the blocks that it has received. It compares none of their
-// content with the rights of a reader, so none may leave its namespace, or reach a reader who
-// selects some of its objects, however the collection has changed since (rules B25, B27, B34).
+// An engine at the edge forwards the blocks that it has received without inspecting them. A
+// block must therefore reach only readers who may read its whole namespace and have no
+// selectors. This holds however the collection has changed since (rules B25, B27, B34).
 func TestForwardedBlocksContainNoDataOutsideTheScope(t *testing.T) {
 	forwarded := map[string]int{}
 	for seed := range int64(2) {
@@ -364,7 +364,7 @@ func TestForwardedBlocksContainNoDataOutsideTheScope(t *testing.T) {
 			{Namespace: "team-b", MetadataOnly: true}, {Namespace: "team-b", LabelSelector: "app=" + c.planted.Plant("team-b/n007")},
 			{FieldSelector: "metadata.name=n007"}, {Namespace: "team-a", FieldSelector: "metadata.name=n007"},
 		} {
-			all := &narrow{of: c} // the collection stores its blocks
+			all := &narrow{of: c} // the collection stores the blocks that this reader receives
 			all.open(false)
 			for range 100 {
 				all.pull()

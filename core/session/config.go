@@ -6,7 +6,7 @@ import (
 	"github.com/watchglass/watchglass/core/watcher"
 )
 
-// The names of the limits of a session, used as Cause of an error.
+// These constants name the limits of a session. They are used as the Cause of an error.
 const (
 	LimitSubscriptions = "max-subscriptions"
 	LimitFrames        = "max-message-frames"
@@ -29,8 +29,8 @@ type Config struct {
 	// MaxFrames limits the frames in a message; default 1024. A message with more
 	// ends the connection with 413.
 	MaxFrames int
-	// MaxControlBytes limits the pending responses to rejected subscriptions;
-	// default 256 KiB. Exceeding it ends the connection with 429.
+	// MaxControlBytes limits the total size of pending responses to rejected
+	// subscriptions; default 256 KiB. Exceeding it ends the connection with 429.
 	MaxControlBytes int
 	// Selectors limits the selectors of one subscription; default 8 KiB, 256
 	// requirements and 1024 values. Larger ones are rejected with 413.
@@ -40,24 +40,25 @@ type Config struct {
 	// ones are rejected with 429.
 	MaxRequirements int
 	// Meter limits the evaluations of the selectors of all subscriptions; nil for no
-	// limit. When it is exhausted, AppendNext stops before the next selector. Call it
-	// again when more is granted.
+	// limit. When it is exhausted, AppendNext stops before the next selector. Call
+	// AppendNext again after granting more evaluations.
 	Meter *watcher.Meter
-	// LabelSets limits the number of sent label set definitions that a subscription
-	// remembers; default 1024. A forgotten definition is sent again.
+	// LabelSets limits how many label set definitions a subscription remembers as sent;
+	// default 1024. A forgotten definition is sent again.
 	LabelSets int
 	// Decode returns the plain JSON of a body, given its base, which may be the zero Body,
-	// and its dictionary. The result is valid until the next call, and is not modified. It
-	// must not retain its arguments. Nil disables columns that readers choose.
+	// and its dictionary. The session uses the result only until the next call, and does
+	// not modify it. Decode must not retain its arguments. If it is nil, columns that
+	// readers choose are ignored.
 	Decode func(body, base api.Body, dictionary []byte) ([]byte, error)
 	// MaxColumns limits the columns that a reader chooses for a subscription; default 64.
 	// MaxColumnBytes limits the total length of the texts of one column; default 1024.
 	// Subscriptions beyond a limit are rejected with 413.
 	MaxColumns, MaxColumnBytes int
 	// Deflate appends a deflate stream of envelopes and bodies to dst. The first
-	// envelopesEnd bytes of the stream, without dst, must be sufficient to decompress the
-	// envelopes. It must not retain its arguments. Nil disables the encoding of blocks;
-	// blocks that the collection stores are still forwarded.
+	// envelopesEnd bytes of the stream, not counting dst, must be sufficient to decompress
+	// the envelopes. Deflate must not retain its arguments. If it is nil, the session
+	// encodes no blocks, but still forwards blocks that the collection stores.
 	Deflate func(dst, envelopes, bodies []byte) (data []byte, envelopesEnd int)
 	// Shard restricts the reader to a shard of the namespaces; zero means all.
 	Shard api.Shard

@@ -17,7 +17,7 @@ func dictionaryID(data []byte) uint32 {
 	return max(h, 1)
 }
 
-// appendDictionary sends a dictionary unless the connection has sent it already.
+// appendDictionary appends a dictionary unless the connection has sent it already.
 func (s *Session) appendDictionary(message []byte, id uint32, data []byte) []byte {
 	if slices.Contains(s.dictionaries, id) {
 		return message

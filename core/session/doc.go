@@ -1,22 +1,21 @@
 // Package session implements the server side of one reader's connection: its
 // subscriptions, and the position and credit of each.
 //
-// A session has no queue. A subscription is a position in the history of its collection,
-// and [Session.Next] builds the next message from there when the connection can accept
+// A session has no queue. A subscription is a position in the history of its collection.
+// [Session.Next] builds the next message from that position when the connection can accept
 // one. A slow reader has an older position and uses no additional memory. A reader that
-// has caught up uses no time until a change matches its selectors ([Backend].Wake) or
-// progress is due. A reader that falls out of the history window gets a 410 and starts
-// over with a snapshot.
+// has caught up uses no processor time until a change matches its selectors
+// ([Backend].Wake) or progress is due. A reader that falls out of the history window gets
+// a 410 and starts over with a snapshot.
 //
 // Events that several readers receive are encoded once (encoded.go). A session
 // can be persisted and continued elsewhere without a new list for its reader
 // ([Session.Save], [Session.Resume]).
 //
 // A snapshot is read from the store in key order, one message at a time, while the store
-// changes. Changes of the objects that were sent precede further objects, so the reader
-// always has the exact state up to the last key. After a disconnect, the snapshot
-// continues from that key, also at another connector. No reader needs a copy of the
-// state.
+// changes. Changes to objects that were already sent precede further objects, so the
+// reader always has the exact state up to the last key. After a disconnect, the snapshot
+// continues from that key, even at another connector. The session never copies the state.
 //
 // Neighboring objects of a snapshot are compressed together, in blocks (block.go).
 // A block is encoded once for all readers without selectors.
@@ -24,12 +23,12 @@
 // A reader may choose the columns of a subscription (columns.go). They are computed from
 // bodies for this subscription alone, and their cost is charged to [Config].Meter.
 //
-// The frames of a subscription contain no data of objects outside its scope. This
-// includes label sets, faults and totals. Label sets have IDs that are private to the
+// The frames of a subscription contain no data of objects outside its scope. This also
+// applies to label sets, faults and totals. Label sets have IDs that are private to the
 // subscription, unless it covers everything. A dictionary is sent to all readers of a
 // resource and must therefore not be derived from objects.
 //
 // A session performs no I/O: Receive takes messages, Next returns them, and time
-// is an argument. It shares its collections with other sessions. Neither is safe
-// for concurrent use.
+// is an argument. It shares its collections with other sessions. Neither sessions
+// nor collections are safe for concurrent use.
 package session

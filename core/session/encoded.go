@@ -7,26 +7,26 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// Readers without selectors that have caught up receive the same events, except
-// for the subscription number. The changes are encoded for the first such
-// reader. They are copied for the others if the conditions below show that they
-// have exactly the same state.
+// Readers without selectors that have caught up receive the same Events frames, except
+// for the subscription number. The changes are encoded for the first such reader. The
+// encoding is copied for each other reader if the conditions below show that it has
+// exactly the same state.
 
-// maxEncoded is the largest encoding that is cached.
+// maxEncoded is the size in bytes of the largest encoding that is cached.
 const maxEncoded = 256 << 10
 
-// encodedEvents is the cached encoding of the end of the window, for readers
-// without a selector.
+// encodedEvents is the cached encoding of the events at the end of the window, for
+// readers without selectors.
 type encodedEvents struct {
 	From, To        int
 	ResourceVersion api.ResourceVersion // version of the last revision
 	// Held is the oldest version that a reader must have, with its base, to use
-	// the encoding. It is the maximum if there is no such version.
+	// the encoding. It is noneHeld if the reader needs no version.
 	Held       api.ResourceVersion
 	Dictionary uint32
-	LabelSets  []uint32 // label sets of the changes; the events of the window reference them
+	LabelSets  []uint32 // label sets of the changes; the window's events keep them alive
 	Count      int
-	Changes    []byte // in the format of wire.Events
+	Changes    []byte // the encoded changes, in the format of wire.Events
 }
 
 // sharesEncoding reports whether the subscription can share encodings with others.
@@ -74,7 +74,7 @@ func (s *subscription) encode(message []byte, from, to int, held api.ResourceVer
 	return message
 }
 
-// encodedFrame is an Events frame with encoded changes.
+// encodedFrame is an Events frame whose changes are already encoded.
 type encodedFrame struct {
 	events wire.Events
 	of     *encodedEvents

@@ -14,7 +14,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// one serves sessions from one collection.
+// one is a session.Backend with a single collection.
 type one struct{ of *session.Collection }
 
 func (o one) Collection(*session.Request) (*session.Collection, *api.Status) {
@@ -35,8 +35,8 @@ func (c *collection) session(t *testing.T, f wire.Subscribe) *session.Session {
 // one on an equal collection without other readers.
 type twins struct{ shared, alone *session.Session }
 
-// The output for a reader does not depend on other readers. It is identical with and
-// without them, for all of their positions and contents.
+// The output for a reader is identical with and without other readers, at any position of
+// these readers.
 func TestG3_SharedEncodingEqualsOwnEncoding(t *testing.T) {
 	const most = 8
 	for seed := range int64(30) {

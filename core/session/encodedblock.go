@@ -9,11 +9,11 @@ import (
 
 // encodedBlock is a cached block of a snapshot.
 type encodedBlock struct {
-	// frame is the frame for readers with bodies, without the subscription. The
+	// frame is the frame for readers with bodies; its Subscription is not set. The
 	// first envelopesEnd bytes of its stream contain the envelopes.
 	frame        wire.SnapshotBlock
 	envelopesEnd int
-	// bodies is the frame for readers that have the rows, without the subscription.
+	// bodies is the frame for readers that have the rows; its Subscription is not set.
 	// It has no objects until such a reader needs it.
 	bodies   wire.SnapshotBodies
 	versions []blockVersion
@@ -26,20 +26,20 @@ type blockVersion struct {
 	rv  api.ResourceVersion
 }
 
-// encodedBlocks caches the blocks of the last snapshots, by their first key. They hold no
-// references to versions.
+// encodedBlocks caches the blocks of the last snapshots, by their first key. It does not
+// keep the versions in the blocks alive.
 type encodedBlocks struct {
-	generation int // of the cacher
+	generation int // window generation of the state that the blocks belong to
 	byFirst    map[api.Key]*encodedBlock
 	bytes      int
-	// found contains the blocks of the state at a position of the window, by the key from
-	// which a reader of all objects receives them. While the state does not change,
-	// further readers need not determine the objects of a block.
+	// found contains the blocks for readers of all objects, by the key at which the reader
+	// continues. It is valid while position is the end of the window. Until then, further
+	// readers need not determine the objects of a block.
 	found    map[api.Key]foundBlock
 	position int
 }
 
-// foundBlock is the result of nextBlock.
+// foundBlock is a result of nextBlock, with the encoded block.
 type foundBlock struct {
 	block *encodedBlock
 	first store.Ref
@@ -47,16 +47,16 @@ type foundBlock struct {
 	done  bool
 }
 
-// Blocks of former states stay until the cache exceeds cachedBytesPerObject for each
-// object of the collection. It is then cleared. The blocks of one state usually take half
-// of that limit.
+// Blocks of former states stay cached until the cache exceeds cachedBytesPerObject for each
+// object of the collection. The cache is then cleared. The blocks of one state usually take
+// half of that limit.
 const (
 	cachedBytesPerObject = 512
 	blockVersionBytes    = 16  // size of a blockVersion
 	blockOverhead        = 256 // memory of an encodedBlock without data and versions
 )
 
-// relisted drops the blocks of a state that a list has replaced.
+// relisted clears the cache if a list has replaced the state that its blocks belong to.
 func (c *Collection) relisted() {
 	if g := c.cacher.Window().Generation(); c.blocks.generation != g {
 		c.blocks = encodedBlocks{generation: g}
@@ -78,7 +78,7 @@ func (c *Collection) encodedBlock(refs []store.Ref) *encodedBlock {
 	return b
 }
 
-// find returns the blocks that were found in the current state.
+// find returns the blocks that were found in the current state. The caller may add blocks.
 func (c *Collection) find() map[api.Key]foundBlock {
 	c.relisted()
 	if end := c.cacher.Window().End(); c.blocks.found == nil || c.blocks.position != end {
@@ -87,7 +87,7 @@ func (c *Collection) find() map[api.Key]foundBlock {
 	return c.blocks.found
 }
 
-// cacheBlock caches the block of some versions of the current state.
+// cacheBlock caches the block of the given versions, which must be current.
 func (c *Collection) cacheBlock(refs []store.Ref, b *encodedBlock) {
 	cache := &c.blocks
 	b.versions = make([]blockVersion, len(refs))

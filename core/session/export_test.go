@@ -14,7 +14,7 @@ type Served struct {
 // Serve returns the collection of a cacher.
 func Serve(c *cacher.Cacher) *Served { return &Served{c, NewCollection(c)} }
 
-// ControlBytes returns the size of the responses that wait to be sent.
+// ControlBytes returns the size of the pending responses.
 func (s *Session) ControlBytes() int { return len(s.control) }
 
 // MaxPatches is the number of cached patches.

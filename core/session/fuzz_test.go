@@ -45,8 +45,8 @@ func (t *tape) pick(texts ...string) string { return texts[int(t.byte())%len(tex
 // still fits into an int64.
 const mostCredit = math.MaxInt64 / 2
 
-// hostile is a reader that may send anything. It checks that its session keeps its
-// limits and the protocol.
+// hostile is a reader that may send anything. It checks that its session enforces its
+// limits and follows the protocol.
 type hostile struct {
 	*world
 	tape    tape
@@ -73,7 +73,7 @@ func (h *hostile) begin() {
 	h.credit, h.labels = map[uint32]int64{}, map[uint32]map[uint32]bool{}
 }
 
-// end checks a session that an error ended, and connects again.
+// end checks a session that was ended by an error, and connects again.
 func (h *hostile) end(err error) {
 	require.NotEmpty(h.t, api.AsStatus(err).Message)
 	require.False(h.t, h.session.Subscribed())
@@ -115,7 +115,7 @@ func (h *hostile) receive(m []byte) {
 type grant struct {
 	subscription uint32
 	bytes        uint64
-	fresh        bool // with a new subscription
+	fresh        bool // granted by the frame that opens the subscription
 }
 
 func grants(m []byte) (all []grant) {
@@ -293,8 +293,8 @@ func FuzzSession(f *testing.F) {
 	})
 }
 
-// For any bytes, Resume rejects them or returns a session that keeps its
-// limits, keeps the encoded credit, and releases everything that it used.
+// For any bytes, Resume rejects them or restores a session that enforces its limits,
+// starts with the encoded credit, and releases everything that it used.
 func FuzzResume(f *testing.F) {
 	const actions = "\x06\x06\x06\x0a\xff\x09\x06\x06\x0a\xff\x04\x01\x01\xff\x02\x08\xff\x07\x01\x0a\xff"
 	for _, saved := range [][]frame{
@@ -328,9 +328,9 @@ func FuzzResume(f *testing.F) {
 	})
 }
 
-// assume parses the credit in the state that Resume accepted. If two subscriptions have
-// the same number, it assumes the larger credit, because the session may have refused
-// either.
+// assume reads the expected credit from the state that Resume accepted. If two
+// subscriptions have the same number, it assumes the larger credit, because the session
+// may have refused either.
 func (h *hostile) assume(saved []byte) {
 	for len(saved) > 0 {
 		t, payload, rest, err := wire.Next(saved)

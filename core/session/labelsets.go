@@ -5,18 +5,17 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// knownLabelSets remembers which label sets were defined to the reader of a
-// subscription. It is a direct-mapped cache of fixed size. A definition that was
-// displaced is sent again before the next use of the label set, which has no
-// effect on the reader.
+// knownLabelSets remembers which label set definitions a subscription has sent. It is a
+// direct-mapped cache of limited size. If a definition was displaced, it is sent again
+// before the next use of the label set. Readers accept repeated definitions.
 type knownLabelSets []knownLabelSet
 
-// knownLabelSet is a label set ID and 1 + the generation that was defined. Zero
-// means an empty entry.
+// knownLabelSet identifies a sent definition by the ID of the label set and a mark, which
+// is 1 plus the generation of the ID. A zero mark means an empty entry.
 type knownLabelSet struct{ id, mark uint32 }
 
-// define records a definition and reports whether it is new. IDs are dense, so
-// the table has an entry for each until it reaches its size limit, most.
+// define records a definition and reports whether it is new. IDs are dense, so the
+// table has an entry for each ID until it has as many entries as most allows.
 func (k *knownLabelSets) define(id, generation uint32, most int) (isNew bool) {
 	if missing := min(int(id)+1, most) - len(*k); missing > 0 {
 		*k = append(*k, make(knownLabelSets, missing)...)
@@ -29,7 +28,7 @@ func (k *knownLabelSets) define(id, generation uint32, most int) (isNew bool) {
 
 // ownLabelSets assigns IDs that are private to the subscription, in the order of
 // first use. IDs of the arena would disclose how many label sets other objects
-// have. It is sorted by arena ID.
+// have. The entries are sorted by arena ID.
 type ownLabelSets []ownLabelSet
 
 type ownLabelSet struct {
@@ -37,7 +36,7 @@ type ownLabelSet struct {
 	number uint32
 }
 
-// define records a definition. It returns the private ID and whether it is new.
+// define records a definition. It returns the private ID and whether the definition is new.
 func (o *ownLabelSets) define(id, generation uint32) (number uint32, isNew bool) {
 	at := o.find(id)
 	if at == len(*o) || (*o)[at].id != id {
@@ -70,9 +69,9 @@ func (o *ownLabelSets) limit(most int) {
 	}
 }
 
-// defineLabelSet sends the definition of a label set, unless the reader has it, and
-// returns its ID. Readers without selectors share encoded changes and use the IDs of the
-// arena.
+// defineLabelSet appends the definition of a label set, unless the reader has it, and
+// returns the ID of the set. Readers of everything share encoded changes, so they use the
+// IDs of the arena.
 func (s *subscription) defineLabelSet(message []byte, id uint32) ([]byte, uint32) {
 	sets := &s.cacher.Arena().Labels
 	number, isNew := id, false

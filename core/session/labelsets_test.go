@@ -18,8 +18,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// labelled is a collection in which a label of each object contains its version.
-// Most objects have a unique label set.
+// labelled is a collection of objects with an app label. It records the label of each
+// version. Most objects have a unique label set.
 type labelled struct {
 	*session.Served
 	rand *rand.Rand
@@ -145,7 +145,7 @@ func TestEveryLabelSetIsDefinedBeforeItIsUsed(t *testing.T) {
 }
 
 // Readers without selectors receive the bytes that were encoded for the first of
-// them, even the first time they need a label set.
+// them, even if a label set in these bytes must be defined to them first.
 func TestSharedEncodingIsUsedByReadersThatLackALabelSet(t *testing.T) {
 	c := newLabelled(40, 1)
 	sessions := c.sessions(t, 2, session.Config{LabelSets: 1}, wire.Subscribe{})
@@ -175,8 +175,8 @@ func TestKnownLabelSetIsDefinedOnce(t *testing.T) {
 	}
 }
 
-// The cost of a reader does not depend on whether the collection has a hundred label
-// sets or 20,000.
+// The memory of a reader does not depend on whether the collection has 100 label sets or
+// 20,000.
 func TestMemoryOfAReaderDoesNotGrowWithLabelSets(t *testing.T) {
 	const readers = 64
 	measure := func(labelSets int, f wire.Subscribe) int {

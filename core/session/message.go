@@ -8,7 +8,7 @@ import (
 )
 
 // Message is a reader's message, parsed and checked against the limits of the
-// session. It refers to the bytes it was parsed from.
+// session. It aliases the bytes that it was parsed from.
 type Message struct {
 	// Frames are the frames of a valid message in order: *wire.Hello, *Request,
 	// *wire.Unsubscribe, *wire.Credit, *wire.RequestProgress, *wire.RequestBody and
@@ -28,7 +28,7 @@ type Request struct {
 	// collection.
 	Columns []api.Column
 	// Refused is the reason why the request is invalid for any collection, or
-	// nil. If it is set, Resource and Selection are not.
+	// nil. If it is set, Resource and Selection must not be used.
 	Refused *api.Status
 }
 
@@ -43,7 +43,7 @@ const (
 )
 
 // Parse parses a message. It reads only the configuration of the session, so it
-// may run while another goroutine uses the session. Apply reports its errors.
+// may run while another goroutine uses the session. Apply returns parse errors.
 func (s *Session) Parse(message []byte) *Message {
 	return parse(message, s.cfg.MaxFrames, s.parseFrame)
 }
@@ -92,8 +92,8 @@ func (s *Session) parseFrame(t wire.Type, payload []byte) (any, error) {
 	return f, err
 }
 
-// request validates everything in a Subscribe frame that does not depend on the
-// collection.
+// request parses a Subscribe frame, and validates everything in it that does not depend on
+// the collection.
 func (s *Session) request(f *wire.Subscribe) *Request {
 	r := &Request{Frame: f}
 	if len(f.Resource)+len(f.Namespace)+len(f.ClusterID)+len(f.BodiesFrom)+len(f.SnapshotFrom) > maxScopeBytes {
@@ -114,8 +114,8 @@ func (s *Session) request(f *wire.Subscribe) *Request {
 }
 
 // Cost returns the cost of the message for rate limits. It is one, plus one per
-// 4 KiB, per subscription, per 64 requirements of its selectors, and per column that is
-// computed.
+// 4 KiB, per subscription, per 64 requirements of its selectors, and per column that the
+// reader chooses.
 func (m *Message) Cost() int {
 	cost := 1 + m.bytes/costBytes
 	for _, frame := range m.Frames {

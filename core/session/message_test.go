@@ -51,8 +51,7 @@ func TestCostOfAMessage(t *testing.T) {
 	}
 }
 
-// Selectors are parsed once. All parts of opening a subscription receive the parsed
-// form.
+// Selectors are parsed once. Opening a subscription uses only the parsed form.
 func TestSelectorsAreParsedOnce(t *testing.T) {
 	c := newCollection(20)
 	s := session.New(session.Config{}, one{c.Collection})

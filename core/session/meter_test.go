@@ -11,7 +11,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// synced represents a SnapshotEnd.
+// synced represents a SnapshotEnd in the result of frames.
 const synced = "synced"
 
 // metered is a session with one subscription.
@@ -31,8 +31,8 @@ func newMetered(t *testing.T, c *session.Collection, f wire.Subscribe) *metered 
 
 func (m *metered) evaluations() uint64 { return m.States()[0].Evaluations }
 
-// frames returns the frames that the session sends with its available evaluations.
-// A change is represented by its version.
+// frames returns the content of the next message, which is limited by the available
+// evaluations: the keys of objects, the versions of changes, and synced.
 func (m *metered) frames() (all []string) {
 	for message := m.Next(1<<20, 1000); len(message) > 0; {
 		kind, payload, rest, err := wire.Next(message)

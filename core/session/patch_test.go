@@ -14,13 +14,13 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// A cached patch is used only for the same position and the same choice of bodies, also
-// after a relist.
+// A cached patch is used only for the position and the value of bodies that it was created
+// for, even after a relist.
 func TestPatchCacheMatchesPositionAndBodies(t *testing.T) {
 	c := withPod(t)
 	for list := range 2 {
 		rv := 1000 * list
-		for i := range session.MaxPatches + 40 { // more than the cache can have
+		for i := range session.MaxPatches + 40 { // more than fit into the cache
 			c.Apply(withBody("ns/a rv="+strconv.Itoa(rv+i+2)+" phase=phase-"+strconv.Itoa(i), "body "+strconv.Itoa(rv+i)), 1000)
 		}
 		for _, bodies := range []bool{true, false, true} {

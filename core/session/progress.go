@@ -5,11 +5,12 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// A reader considers its data stale after stalePeriods without progress.
+// stalePeriods is the number of progress periods without progress after which a reader
+// considers its data stale.
 const stalePeriods = 3
 
-// confirmation is a progress report of the source. At time confirmedAt, the connector had
-// every change up to rv.
+// confirmation is a progress report from the source. At the time confirmedAt, the connector
+// had every change up to the version rv.
 type confirmation struct {
 	rv          api.ResourceVersion
 	confirmedAt int64
@@ -38,8 +39,8 @@ func (s *subscription) appendProgress(message []byte) []byte {
 }
 
 // confirmed returns the version of the reader, and the time at which the source last
-// confirmed everything up to it. For a reader that is always slightly behind, it uses the
-// version that was confirmed when the reader was last checked.
+// confirmed everything up to it. For a reader that is always slightly behind, it uses an
+// earlier confirmation that the reader has since reached.
 func (s *subscription) confirmed() confirmation {
 	all := confirmation{s.cacher.ResourceVersion(), s.cacher.Upstream().Progressed()}
 	if s.caughtUp() {
@@ -54,7 +55,7 @@ func (s *subscription) confirmed() confirmation {
 	return confirmation{s.rv, s.awaited.confirmedAt}
 }
 
-// nextReport returns the earliest time of the next progress report.
+// nextReport returns the earliest time of the next progress report; zero means now.
 func (s *subscription) nextReport() int64 {
 	if s.reported == 0 {
 		return 0
@@ -63,8 +64,8 @@ func (s *subscription) nextReport() int64 {
 }
 
 // appendSourceError sends a SourceError with the reason why the subscription makes no
-// progress, and repeats it every period. An initial list in progress is reported
-// as well, without a reason.
+// progress, and repeats it every period. While the initial list is in progress, it sends
+// a SourceError without a reason.
 func (s *subscription) appendSourceError(message []byte) []byte {
 	status := s.cacher.Upstream().Failure()
 	if !s.waits() {
@@ -85,7 +86,7 @@ func (s *subscription) appendSourceError(message []byte) []byte {
 }
 
 // disclosable returns the status of the source. If the subscription does not cover all
-// objects, it omits the text, which may name any object.
+// objects, it replaces the message, which may name an object outside its scope.
 func (s *subscription) disclosable(status *api.Status) *api.Status {
 	if status == nil || s.filter.Scope().Whole() {
 		return status
@@ -98,9 +99,9 @@ func (s *subscription) disclosable(status *api.Status) *api.Status {
 
 func (s *subscription) waits() bool { return s.cacher.Upstream().Failure() != nil || !s.cacher.Ready() }
 
-// await registers the subscription for the update that it must report next. Without
-// confirmation by the source, changes that do not match the selectors wake the reader at
-// most once per period.
+// await registers the subscription for the update that it must report next. If the source
+// confirms no progress, changes that do not match the selectors wake the reader at most
+// once per period.
 func (s *subscription) await() {
 	now := s.session.now
 	switch {

@@ -17,7 +17,7 @@ import (
 // reports contains the versions that a message reports for a subscription.
 type reports struct {
 	progress []api.ResourceVersion
-	moved    []api.ResourceVersion // frames without events
+	moved    []api.ResourceVersion // versions of Events frames without changes
 	changes  []api.ResourceVersion
 }
 
@@ -58,8 +58,8 @@ func follower(t *testing.T, w *world, labels string) *session.Session {
 	return s
 }
 
-// Changes are not progress, because they may be late. The version still advances,
-// once a period for readers without matching changes.
+// Changes are not progress, because they may be late. The version still advances. For
+// readers without matching changes, it advances once per period.
 func TestChangesWithoutProgressOnlyMoveTheVersion(t *testing.T) {
 	for _, labels := range []string{"app=web", "app=other"} {
 		w := newWorld(t, 1)
@@ -84,8 +84,8 @@ func TestChangesWithoutProgressOnlyMoveTheVersion(t *testing.T) {
 	}
 }
 
-// A change causes no work for readers that it does not match, even if the source
-// never reports progress. Such changes wake them once a period.
+// Changes that do not match the selectors wake a reader at most once per period, even if
+// the source never reports progress.
 func TestUnmatchedChangesWakeAReaderOncePerPeriod(t *testing.T) {
 	w := newWorld(t, 1)
 	s := follower(t, w, "app=other")

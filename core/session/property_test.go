@@ -27,7 +27,8 @@ type row struct {
 
 type rows map[api.Key]row
 
-// change is a change of the model. A nil row is a deletion.
+// change is a change of the model. If the row "from" is nil, the object is created; if the
+// row "to" is nil, it is deleted.
 type change struct {
 	key      api.Key
 	from, to *row
@@ -95,7 +96,7 @@ func (w *world) put(key api.Key, r row) *cacher.Update {
 	return objects.Update(fmt.Sprintf("%s rv=%d app=%s nodeName=%s body={}", key, r.rv, r.app, r.node))
 }
 
-// change makes a revision that the connector receives.
+// change generates a revision, and applies it to the cacher.
 func (w *world) change() {
 	for _, c := range w.revise() {
 		if c.to == nil {
@@ -107,8 +108,8 @@ func (w *world) change() {
 	w.cacher.Progress(w.rv, w.now)
 }
 
-// relist replaces the connector's state by a list after the given number of missed
-// revisions.
+// relist generates revisions that the cacher misses, and then replaces its state by a
+// list.
 func (w *world) relist(missed int) {
 	for range missed {
 		w.revise()
@@ -170,7 +171,8 @@ func (w *world) newReader() *reader {
 	return r
 }
 
-// matches evaluates the reader's scope in a simple way.
+// matches reports whether the reader's subscription selects an object, without package
+// selector.
 func (r *reader) matches(key api.Key, x *row) bool {
 	s := &r.subscribe
 	return x != nil && (r.shard.Whole() || api.ShardOf(key.Namespace(), 2) == r.shard) && (s.Namespace == "" || strings.HasPrefix(string(key), s.Namespace+"/")) &&
@@ -206,8 +208,8 @@ func (r *reader) move() {
 	require.NoError(r.t, r.session.Resume(saved, r.now))
 }
 
-// open resumes or continues a snapshot, or starts with a new one if that is necessary or
-// randomly chosen.
+// open subscribes. It resumes or continues a snapshot, or starts a new one if that is
+// necessary or randomly chosen.
 func (r *reader) open() {
 	s := r.subscribe
 	s.Credit = uint64(1 + r.rand.Intn(300))
@@ -339,7 +341,7 @@ func (r *reader) row(c *wire.Change) row {
 	return row{c.ResourceVersion, app, strings.Clone(c.Envelope.Field(2))}
 }
 
-// begin starts a snapshot, or continues the one that the subscription named.
+// begin starts a snapshot, or continues the one that the subscription requested.
 func (r *reader) begin(f *wire.SnapshotBegin) {
 	if !f.Continues {
 		if r.stage.from != "" {
@@ -382,7 +384,7 @@ func (r *reader) checkStaged() {
 	require.Equal(r.t, want, r.staged, "up to %s at %d", last, r.stage.rv)
 }
 
-// apply applies objects and changes of a snapshot. The newest version of a key counts.
+// apply applies objects and changes of a snapshot. The newest version of a key wins.
 func (r *reader) apply(list []wire.Change) {
 	for i := range list {
 		c := &list[i]

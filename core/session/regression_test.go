@@ -14,8 +14,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// A snapshot ends in the same call if the last change after it does not match its
-// reader.
+// A snapshot ends even if the last change that must be replayed does not match the
+// reader's selectors.
 func TestSnapshotEndsAfterChangesOfOtherObjects(t *testing.T) {
 	w := &world{t: t, now: 1000, cacher: session.Serve(cacher.New(cacher.Config{Schema: objects.Pods()}))}
 	w.cacher.Listing().Begin()
@@ -121,8 +121,8 @@ func changesOf(t *testing.T, message []byte) (changes []wire.Change) {
 	return changes
 }
 
-// A revision may delete an object and create another, whose body has a dictionary. It
-// does not share a frame with earlier bodies that have none (rule B4).
+// A revision may delete an object and create another, whose body has a dictionary. Such a
+// revision does not share a frame with earlier bodies that have no dictionary (rule B4).
 func TestDictionaryOfARevisionThatBeginsWithADeletion(t *testing.T) {
 	for _, before := range []int{0, 1} { // earlier changes in the same message
 		w := newWorld(t, 1)

@@ -8,11 +8,12 @@ import (
 )
 
 // A persisted session contains the frames with which its reader would resume on a new
-// connection. It also records the data that the reader does not need again. A restored
-// session sends nothing if no change matches.
+// connection. It also records which dictionaries and schemas the reader already has, so a
+// restored session does not repeat them. It sends no data until a change matches.
 
 // Save returns the state that Resume needs to continue with the reader in another
-// session, including responses that the reader has not been sent.
+// session, including responses that were not sent yet. It returns nil if the session has
+// not received Hello.
 func (s *Session) Save() []byte {
 	if !s.greeted {
 		return nil
@@ -52,7 +53,7 @@ func (s *subscription) save(saved []byte) []byte {
 	return f.Append(saved)
 }
 
-// sent returns the version up to which the reader has received everything.
+// sent returns the version up to which the session has sent everything.
 func (s *subscription) sent() api.ResourceVersion {
 	switch {
 	case s.generation != s.cacher.Window().Generation():
@@ -63,8 +64,8 @@ func (s *subscription) sent() api.ResourceVersion {
 	return s.rv
 }
 
-// Resume continues with the reader of a persisted session. The session must be
-// new. An error ends it, as for Receive.
+// Resume restores a session from the output of Save. The receiver must be a new session.
+// After an error, the caller closes the connection, as for Receive.
 func (s *Session) Resume(saved []byte, now int64) error {
 	return s.Apply(parse(saved, math.MaxInt, s.parseSaved), now)
 }

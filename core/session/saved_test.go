@@ -27,7 +27,7 @@ func types(t *testing.T, message []byte) (all []wire.Type) {
 	return all
 }
 
-// moved continues a reader in another session.
+// moved closes a session, and returns one that continues with its reader.
 func (c *collection) moved(t *testing.T, s *session.Session) *session.Session {
 	t.Helper()
 	again := session.New(session.Config{}, one{c.Collection})
@@ -71,8 +71,8 @@ func TestRestoredSessionSendsTheResponsesThatWait(t *testing.T) {
 	require.Nil(t, s.Next(1<<20, 1000))
 }
 
-// A restored session does not send the dictionaries of its reader again. It repeats
-// the schema, which names the current dictionary, and the IDs of label sets.
+// A restored session does not send the dictionaries of its reader again. Before the next
+// object, it sends the schema, which names the current dictionary, and the label sets.
 func TestRestoredReaderKeepsItsDictionaries(t *testing.T) {
 	c := newCollection(20)
 	s := c.session(t, wire.Subscribe{Subscription: 1})

@@ -16,11 +16,11 @@ type Backend interface {
 	// The error is 404 for an unknown resource and 403 for a reader that is not
 	// authorized. Collection does not change or retain the request's frame.
 	Collection(r *Request) (*Collection, *api.Status)
-	// Release reports the end of a subscription for which Collection returned a
-	// collection.
+	// Release is called when a subscription ends, once for each collection that
+	// Collection has returned.
 	Release(resource api.Resource)
-	// Wake reports that Next may return a message. It is called while a
-	// collection changes, so it must not call Next.
+	// Wake is called when Next may have a message to return. The call happens while
+	// a collection changes, so Wake must not call Next.
 	Wake()
 }
 
@@ -29,19 +29,19 @@ type Session struct {
 	now     int64
 	turn    int // round-robin position in subs
 	subs    []*subscription
-	control []byte // responses to the reader, sent first
-	// requirements is the cost of the selectors of subs.
+	control []byte // pending responses, sent before data
+	// requirements is the total cost of the selectors of subs.
 	requirements int
 	cfg          Config
 	backend      Backend
 	greeted      bool
 	client       string // the software version of the reader; empty after Resume
-	// dictionaries are the IDs that the connection has sent.
+	// dictionaries are the IDs of the dictionaries that were sent on the connection.
 	dictionaries []uint32
-	// inflated is the number of bytes that decompression adds to the blocks of the
-	// current message. more means that the last message reached its limit.
+	// inflated is the number of bytes by which the blocks of the current message grow
+	// when they are decompressed.
 	inflated int
-	more     bool
+	more     bool // the last message reached its limit
 }
 
 // New returns a session for a new connection.
@@ -95,7 +95,7 @@ func (s *Session) apply(frame any) *api.Status {
 	return nil
 }
 
-// fail closes all subscriptions and sends the reader the reason.
+// fail closes all subscriptions and queues the status for the reader.
 func (s *Session) fail(status *api.Status) {
 	s.Close()
 	s.control = (&wire.SubscriptionStatus{Status: status}).Append(s.control)
@@ -140,8 +140,8 @@ func (s *Session) subscribe(r *Request) *api.Status {
 	return nil
 }
 
-// refuse sends the reason to reject a subscription. If too many of these
-// responses are unread, it returns an error that ends the connection.
+// refuse rejects a subscription and queues the status for the reader. If too many
+// such responses are pending, it returns an error that ends the connection.
 func (s *Session) refuse(id uint32, status *api.Status) *api.Status {
 	s.cfg.Refused(status)
 	s.control = (&wire.SubscriptionStatus{Subscription: id, Status: status}).Append(s.control)
@@ -203,7 +203,8 @@ func (s *Session) find(id uint32) *subscription {
 	return nil
 }
 
-// End ends the matching subscriptions and sends the reader the reason.
+// End ends the subscriptions for which match returns true, and queues the status for
+// the reader.
 func (s *Session) End(status *api.Status, match func(id uint32, c *cacher.Cacher) bool) {
 	for _, sub := range slices.Clone(s.subs) {
 		if match(sub.id, sub.cacher) {
@@ -213,7 +214,7 @@ func (s *Session) End(status *api.Status, match func(id uint32, c *cacher.Cacher
 	}
 }
 
-// Has reports whether a subscription is open.
+// Has reports whether the subscription with the number id is open.
 func (s *Session) Has(id uint32) bool { return s.find(id) != nil }
 
 // Subscribed reports whether any subscription is open.
@@ -236,7 +237,8 @@ func (s *Session) Next(limit int, now int64) []byte {
 	return nil
 }
 
-// AppendNext is like Next but appends to an empty buffer of the caller.
+// AppendNext is like Next but builds the message in the caller's buffer, whose length
+// must be zero.
 func (s *Session) AppendNext(message []byte, limit int, now int64) []byte {
 	s.now = max(s.now, now)
 	message = append(message, s.control...)
@@ -260,17 +262,17 @@ func (s *Session) AppendNext(message []byte, limit int, now int64) []byte {
 	return message
 }
 
-// full reports whether a message has reached its limit. Blocks count as decompressed,
-// which limits the work and the memory that one message costs its reader.
+// full reports whether a message has reached its limit. Blocks count with their size after
+// decompression, which limits the time and memory that a reader needs for one message.
 func (s *Session) full(message []byte, limit int) bool { return len(message)+s.inflated >= limit }
 
 // More reports whether the last message reached its limit, so that Next may return
-// another one immediately. Otherwise it was the last one for now, unless Config.Meter
-// is exhausted.
+// another one immediately. If More returns false, nothing else is to be sent now, unless
+// Config.Meter is exhausted.
 func (s *Session) More() bool { return s.more }
 
 // Wake returns the time in milliseconds at which Next has something to send even
-// without a change, or zero.
+// without a change. It returns zero if there is no such time.
 func (s *Session) Wake() int64 {
 	var wake int64
 	for _, sub := range s.subs {

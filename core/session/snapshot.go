@@ -19,9 +19,10 @@ type SnapshotReader struct {
 // snapshotSubscription is the subscription number in the frames of a snapshot.
 const snapshotSubscription = 1
 
-// NewSnapshotReader starts a snapshot of a collection that is ready. It contains the changes
-// since the version from, which belongs to the given cluster. It contains everything if
-// from is zero, too old or of a different cluster. The caller must call Close.
+// NewSnapshotReader starts a snapshot of a collection that is ready. The snapshot contains
+// the changes since the version "from" of the given cluster. It contains the whole state if
+// that version is zero, outside the window, or of a different cluster. The caller must call
+// Close.
 func NewSnapshotReader(collection *Collection, from api.ResourceVersion, clusterID string) (*SnapshotReader, *api.Status) {
 	c := collection.cacher
 	if _, status := c.Window().After(from); status != nil || clusterID != c.Upstream().ClusterID() || from > c.ResourceVersion() {
@@ -48,17 +49,17 @@ func (c *SnapshotReader) ResourceVersion() api.ResourceVersion { return c.sub.rv
 // SnapshotChunk is a part of a snapshot that Next has read.
 type SnapshotChunk struct {
 	Frames []byte
-	Body   []byte // objects that belong between the frames; see wire.Chunk
+	Body   []byte // objects that belong at the position Info.At of Frames; see wire.Chunk
 	Info   wire.ChunkBody
 	Last   bool
 }
 
-// Next reads the next chunk of about limit bytes. It overwrites the buffers of p. An error
-// ends the snapshot. It reports that the collection was relisted meanwhile, or that it
-// changes faster than the snapshot is read.
+// Next reads the next chunk of about limit bytes. It overwrites the buffers of p. A status
+// ends the snapshot. It means that the collection was relisted, became corrupt, or changed
+// faster than the snapshot was read.
 func (c *SnapshotReader) Next(p *SnapshotChunk, limit int) (status *api.Status) {
 	p.Frames, p.Body, p.Info, p.Last = p.Frames[:0], p.Body[:0], wire.ChunkBody{}, false
-	// fillData sends the schema and the faults first.
+	// With a limit of zero, fillData appends only the schema and the faults.
 	if p.Frames, status = c.sub.fillData(p.Frames, 0); status != nil {
 		return status
 	}
@@ -78,8 +79,9 @@ func (c *SnapshotReader) Next(p *SnapshotChunk, limit int) (status *api.Status) 
 	return c.sub.cacher.Restored().Corrupt()
 }
 
-// appendBody reads objects of the snapshot, whose memory is about limit bytes. The time to
-// load the body is proportional to that memory.
+// appendBody reads objects of the snapshot that take about limit bytes of memory when they
+// are loaded. The limit applies to this memory because the time to load the body is
+// proportional to it.
 func (c *SnapshotReader) appendBody(p *SnapshotChunk, limit int) {
 	c.sub.resendSchema()
 	for c.sub.phase == listing && len(p.Frames)+int(p.Info.Memory) < limit {
@@ -101,7 +103,7 @@ func (c *SnapshotReader) appendBody(p *SnapshotChunk, limit int) {
 }
 
 // moveDictionaries moves Dictionary frames from p.Body[from:] to the end of
-// p.Frames. A dictionary is sent once, and later bodies may use it too.
+// p.Frames. A dictionary is sent only once, but the bodies of later chunks may use it too.
 func (p *SnapshotChunk) moveDictionaries(from int) {
 	frames := p.Body[from:]
 	p.Body = p.Body[:from]

@@ -15,8 +15,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// storedCollection is the state that a program derives from the frames of snapshots: the text of
-// each object, with the dictionary of its body.
+// storedCollection is the state that a program derives from the frames of snapshots. It contains
+// the text of each object, with the dictionary of its body.
 type storedCollection struct {
 	t            *testing.T
 	dictionaries map[uint32]string
@@ -89,7 +89,7 @@ func (k *storedCollection) changes(list []wire.Change) {
 	}
 }
 
-// collection is a cacher whose bodies have changing dictionaries.
+// collection is a cacher whose bodies use different dictionaries.
 type collection struct {
 	*session.Served
 	rv api.ResourceVersion
@@ -144,7 +144,7 @@ func (k *storedCollection) copy(c *collection, limit int, between func()) (from 
 	require.Nil(k.t, status)
 	defer x.Close()
 	for {
-		var p session.SnapshotChunk // not reused, because the result aliases the previous one
+		var p session.SnapshotChunk // not reused, because k has keys that alias its buffers
 		if status := x.Next(&p, limit); status != nil {
 			return x.From(), status
 		}
@@ -161,7 +161,7 @@ func (k *storedCollection) copy(c *collection, limit int, between func()) (from 
 }
 
 // takeBody applies the body of a chunk, whose label sets are local to the body. It
-// checks that the body contains everything that its description announces.
+// checks that the body matches Info.
 func (k *storedCollection) takeBody(p *session.SnapshotChunk) {
 	outside, had := k.labels, len(k.objects)
 	k.labels = map[uint32]api.Labels{}
@@ -174,8 +174,8 @@ func (k *storedCollection) takeBody(p *session.SnapshotChunk) {
 	}
 }
 
-// A snapshot contains the whole collection or its changes, exactly as of one
-// version. It may change while it is read, and use any dictionaries.
+// A snapshot contains the whole collection or its changes, exactly as of one version. The
+// collection may change while it is read, and use any dictionaries.
 func TestG9_SnapshotOfAChangingCollection(t *testing.T) {
 	for _, limit := range []int{1, 100, 1000, 1 << 20} {
 		c := newCollection(20)

@@ -12,7 +12,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// A slow first list does not make the reader give up the connector.
+// While the first list is in progress, the reader receives a SourceError every period, so
+// that it does not abandon the connector.
 func TestSourceError_FirstList(t *testing.T) {
 	w := newWorld(t, 1)
 	w.cacher = session.Serve(cacher.New(cacher.Config{Schema: objects.Pods()}))
@@ -70,9 +71,8 @@ func TestSourceError(t *testing.T) {
 	require.Equal(t, 1, excuses(), "immediately, when it occurs again")
 }
 
-// The error of a source may name any object of the resource, like that of a
-// kube-apiserver that cannot decode one. Only readers of all objects receive its
-// text (rule B25).
+// The error of a source may name any object of the resource, for example if kube-apiserver
+// cannot decode one. Only readers of all objects receive the text (rule B25).
 func TestSourceErrorTextIsWithheldFromNarrowSubscriptions(t *testing.T) {
 	down := api.Unavailable("the list failed: unable to decode team-b/secret-project")
 	down.Cause, down.RetryAfterSeconds = "team-b/secret-project", 7

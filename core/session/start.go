@@ -5,8 +5,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// begin resumes, continues a snapshot or starts a new one, once the collection is
-// ready and has reached the requested version.
+// begin resumes, continues a snapshot or starts a new one. It returns false until the
+// collection is ready and has reached the requested version.
 func (s *subscription) begin(now int64) (ready bool, status *api.Status) {
 	c := s.cacher
 	if !c.Ready() {
@@ -49,7 +49,7 @@ func (s *subscription) begin(now int64) (ready bool, status *api.Status) {
 }
 
 // firstKey returns a key that sorts before all others of the subscription. It is not
-// empty.
+// empty, because an empty next key means that no snapshot is in progress.
 func (s *subscription) firstKey() api.Key {
 	if s.namespace == "" {
 		return "\x00"
@@ -57,7 +57,8 @@ func (s *subscription) firstKey() api.Key {
 	return api.Key(s.namespace + "/")
 }
 
-// appendStart sends the schema, and for a snapshot its beginning.
+// appendStart appends the schema and, for a snapshot, SnapshotBegin. For a restored
+// subscription it appends nothing. The schema then precedes the next object.
 func (s *subscription) appendStart(message []byte) []byte {
 	if s.restored {
 		s.dictionary = noSchemaSent
@@ -72,7 +73,7 @@ func (s *subscription) appendStart(message []byte) []byte {
 	return message
 }
 
-// appendSchema sends the schema and, if needed, the dictionary of the bodies that
+// appendSchema appends the schema and, if needed, the dictionary of the bodies that
 // follow.
 func (s *subscription) appendSchema(message []byte, number uint32, dictionary []byte) []byte {
 	s.dictionary = number
@@ -84,8 +85,8 @@ func (s *subscription) appendSchema(message []byte, number uint32, dictionary []
 	return schema.Append(message)
 }
 
-// resendSchema forces a new schema and new label set definitions before the next
-// object. Dictionaries are not repeated.
+// resendSchema causes the schema and label sets to be sent again before the next object.
+// Dictionaries are not repeated.
 func (s *subscription) resendSchema() {
 	s.dictionary = noSchemaSent
 	clear(s.labelSets)

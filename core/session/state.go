@@ -9,7 +9,7 @@ type State struct {
 	Namespace       string // "" means all
 	MetadataOnly    bool
 	Live            bool                // the complete state has been sent
-	ResourceVersion api.ResourceVersion // everything up to it was sent
+	ResourceVersion api.ResourceVersion // all changes up to this version were sent
 	Requirements    int                 // cost of its selectors, as defined by selector.Selection.Cost
 	Evaluations     uint64              // evaluations of requirements and fields, for all changes so far
 	Credit          int64               // bytes that the reader accepts before it grants more

@@ -6,14 +6,15 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// A collection stores the bodies that it received in blocks as they are. A session that
-// cannot encode blocks, such as one of the module, forwards those that are still complete.
-// A persisted snapshot contains the remaining members of each block. All other objects are
-// sent in parts.
+// A collection stores the blocks of bodies that it received without decompressing them. A
+// session that cannot encode blocks, such as one in the module, forwards the blocks whose
+// objects are all unchanged. A persisted snapshot contains the unchanged objects of each
+// block. All other objects are sent in parts.
 
-// forwardBlock sends the block that begins with the next object, if the collection still
-// stores a complete one. As with encoded blocks, its objects are of one namespace and
-// readers with selectors receive none. Readers without bodies receive none either.
+// forwardBlock appends the block that begins with the next object, if the collection still
+// stores all of it, and reports whether it did. As with encoded blocks, all objects are of
+// one namespace, and readers with selectors receive no blocks. Readers without bodies
+// receive no stored blocks either.
 func (s *subscription) forwardBlock(message []byte) ([]byte, bool) {
 	if s.stores || s.metadataOnly || s.filter.Selects() || s.computed != nil {
 		return message, false
@@ -34,8 +35,8 @@ func (s *subscription) forwardBlock(message []byte) ([]byte, bool) {
 	}), true
 }
 
-// startsStored reports whether a part of a snapshot ends before a version, because the
-// version may begin a block that is sent as it is.
+// startsStored reports whether a part of a snapshot must end before a version, because the
+// version may begin a block that is sent as stored.
 func (s *subscription) startsStored(ref store.Ref) bool {
 	if s.session.cfg.Deflate != nil || s.filter.Selects() || s.metadataOnly || s.computed != nil {
 		return false
@@ -90,7 +91,8 @@ func (s *subscription) nextStored(room int) storedRun {
 	return run
 }
 
-// continues reports whether a version belongs to the run.
+// continues reports whether a version belongs to the run. number and index locate its body;
+// number is zero if the body is not in a block.
 func (s *subscription) continues(run *storedRun, ref store.Ref, number, index uint32) bool {
 	arena := s.cacher.Arena()
 	first := run.refs[0]
@@ -102,7 +104,7 @@ func (s *subscription) continues(run *storedRun, ref store.Ref, number, index ui
 type stored struct {
 	first   api.Key // valid until the next change
 	objects int
-	memory  int // estimate
+	memory  int // estimated bytes when loaded
 }
 
 // appendStored appends the next objects of a snapshot in the form in which they are
@@ -148,14 +150,15 @@ func (s *subscription) appendStored(message []byte, room int) ([]byte, stored) {
 	return message, all
 }
 
-// advanceTo sets the next key of the snapshot.
+// advanceTo sets the next key of the snapshot. If done is set, no objects remain, and the
+// changes since the last part follow.
 func (s *subscription) advanceTo(next api.Key, done bool) {
 	if s.next = next; done {
 		s.phase = replaying
 	}
 }
 
-// sendBlock sends a block that starts with the given version.
+// sendBlock appends a block that starts with the given version.
 func (s *subscription) sendBlock(message []byte, first store.Ref, f *wire.SnapshotBlock) []byte {
 	if s.usesOtherDictionary(first) {
 		message = s.appendSchema(message, s.cacher.Arena().Dictionary(first), s.cacher.Bodies().Dictionary(first))
@@ -178,8 +181,8 @@ func (s *subscription) blockSize(ref store.Ref) int {
 	return size
 }
 
-// blockOf returns versions as the objects of a block, with the given envelopes. It
-// numbers the label sets of the block.
+// blockOf returns a block that contains the given versions with the envelopes that envelope
+// returns. Label sets are numbered within the block.
 func (s *subscription) blockOf(refs []store.Ref, envelope func(store.Ref) wire.Envelope) wire.Block {
 	arena := s.cacher.Arena()
 	block := wire.Block{Objects: s.frame.Changes[:0]}

@@ -16,9 +16,9 @@ import (
 // connector has not reached (rule C34).
 const freshnessMillis = 3000
 
-// bodies is the position of a subscription in the bodies that follow its rows.
+// bodies records which bodies are still to be sent to a reader that requested rows first.
 type bodies struct {
-	next      api.Key // the bodies of earlier keys were sent
+	next      api.Key // the bodies of all earlier keys were sent
 	done      bool
 	requested []api.Key // keys whose bodies are sent first
 }
@@ -32,7 +32,7 @@ const (
 	live
 )
 
-// subscription is the state of one reader of one collection.
+// subscription is the state of one subscription of a reader to a collection.
 type subscription struct {
 	// Fields that every message needs come first, because the subscriptions of a
 	// thousand readers do not fit into the processor cache.
@@ -40,42 +40,42 @@ type subscription struct {
 	id              uint32
 	phase           phase
 	metadataOnly    bool
-	stores          bool   // of a SnapshotReader
+	stores          bool   // belongs to a SnapshotReader
 	rowsFirst       bool   // bodies are sent after the snapshot
-	restored        bool   // continued from another session: the reader has the schema and a state
+	restored        bool   // continues a subscription of another session that has sent the schema and a state
 	dictionary      uint32 // the cacher's number of the dictionary in the last schema
 	cacher          *cacher.Cacher
 	filter          *watcher.Filter
 	computed        *computed          // columns that the reader chose; nil for those of the collection
 	follower        *dispatch.Follower // positioned at the next event to send
 	collection      *Collection
-	frame           *frameBuffer // the collection's
+	frame           *frameBuffer // shared by the subscriptions of the collection
 	credit          int64
 	rv              api.ResourceVersion
-	generation      int    // window generation of the cacher, for the follower's position
-	clusterID       string // of the versions: the reader's, then the cacher's
-	deltaEpoch      uint64 // delta epoch of the versions above deltaEpochSince: the reader's, then the cacher's
+	generation      int    // window generation in which the follower's position is valid
+	clusterID       string // cluster ID of the versions: as the reader sent it, and the cacher's after begin
+	deltaEpoch      uint64 // delta epoch of the versions above deltaEpochSince: as sent, and the cacher's after begin
 	deltaEpochSince api.ResourceVersion
-	progressed      int64        // the cacher's Progressed in the last report
+	progressed      int64        // the source's confirmation time in the last progress report
 	reported        int64        // time of the last report; zero causes an immediate report
-	awaited         confirmation // the next progress to report
-	moves           int64        // earliest time to report a version without changes
+	awaited         confirmation // progress to report when the reader reaches its version
+	moves           int64        // earliest time to send the next Events frame without events
 	sourceErrorSent int64        // when the last SourceError was sent; zero if there is no problem
-	faultMark       int          // faults reported
+	faultMark       int          // the cacher's fault counter when faults were last reported
 	labelSets       knownLabelSets
 	ownLabelSets    ownLabelSets
 	sourceError     *api.Status
 
 	resource     api.Resource
 	namespace    string
-	labels       string // its selectors, as the reader wrote them
-	fields       string
-	cost         int                 // of the selectors
+	labels       string              // label selector, as the reader wrote it
+	fields       string              // field selector, as the reader wrote it
+	cost         int                 // cost of the selectors
 	from         api.ResourceVersion // version to resume from; zero for a new snapshot
 	notOlderThan api.ResourceVersion
-	deadline     int64   // for reaching notOlderThan; zero before the wait begins
+	deadline     int64   // time by which notOlderThan must be reached; zero before the wait begins
 	next         api.Key // next key of the snapshot; empty if the reader resumes from a complete state
-	bodies       *bodies // keys whose bodies are pending while live; nil if none are
+	bodies       *bodies // bodies to send while live; nil unless the reader requested rows first
 }
 
 func newSubscription(session *Session, r *Request, collection *Collection, wake func()) (*subscription, *api.Status) {
@@ -138,8 +138,9 @@ func (s *subscription) fill(message []byte, limit int) ([]byte, *api.Status) {
 	return message, nil
 }
 
-// fillData appends everything except progress. If the collection turns out to be
-// corrupt, or a column cannot be computed, it appends nothing.
+// fillData appends the schema, faults, objects and events. If the collection turns out
+// to be corrupt, or a column cannot be computed, it appends nothing and returns the
+// reason.
 func (s *subscription) fillData(message []byte, limit int) ([]byte, *api.Status) {
 	before, defined := len(message), len(s.session.dictionaries)
 	message, status := s.appendData(message, limit)
@@ -195,8 +196,8 @@ func (s *subscription) usesOtherDictionary(ref store.Ref) bool {
 	return !s.omitsBodies() && s.cacher.Arena().Dictionary(ref) != s.dictionary
 }
 
-// checkPosition ends a subscription whose next event is no longer in the window
-// because of eviction or a relist (rule H8). A reader without credit learns about
+// checkPosition returns a status that ends the subscription if an eviction or a relist has
+// removed its next event from the window (rule H8). A reader without credit learns about
 // eviction only when it grants more. Eviction wakes no reader.
 func (s *subscription) checkPosition() *api.Status {
 	window := s.cacher.Window()
@@ -248,15 +249,16 @@ func (s *subscription) advance(message []byte, limit int) []byte {
 				return message
 			}
 			if s.follower.Position() < s.cacher.Window().End() {
-				return message // exhausted
+				return message // the meter is exhausted
 			}
-			// No event matches, so no event would finish the snapshot.
+			// None of the remaining events matched. The snapshot ends now, because the
+			// next matching event may be far away.
 		}
 		if s.rowsFirst {
-			s.dictionary = noSchemaSent // the reader needs it from now on
+			s.dictionary = noSchemaSent // bodies follow, so the reader needs their dictionary
 		}
 		s.phase, s.rv, s.next = live, s.cacher.ResourceVersion(), ""
-		s.ownLabelSets = nil // changes use few label sets of a snapshot
+		s.ownLabelSets = nil // later changes use few label sets of the snapshot
 		s.progressed = s.cacher.Upstream().Progressed()
 		return (&wire.SnapshotEnd{Subscription: s.id, ResourceVersion: s.rv}).Append(message)
 	}
@@ -268,7 +270,7 @@ func (s *subscription) advance(message []byte, limit int) []byte {
 	return message
 }
 
-// appendPart sends the next objects in key order.
+// appendPart appends a SnapshotPart with the next objects in key order.
 func (s *subscription) appendPart(message []byte, limit int) []byte {
 	room := limit - len(message)
 	s.reset()
@@ -307,16 +309,16 @@ func (s *subscription) appendPart(message []byte, limit int) []byte {
 	return s.charge(message, (&wire.SnapshotPart{Subscription: s.id, Objects: s.frame.Changes}).Append(message))
 }
 
-// charge subtracts the size of a data frame from the credit. The
-// reader counts the same frames.
+// charge subtracts the size of an appended data frame from the credit, and returns the
+// message with the frame. The reader counts the same frames.
 func (s *subscription) charge(before, after []byte) []byte {
 	s.credit -= int64(len(after) - len(before))
 	return after
 }
 
-// appendEvents sends as many whole revisions of the next events as fit, and at least
-// one. During a snapshot it omits objects that follow in parts, and reports the
-// version even if it has no changes.
+// appendEvents appends a frame with the next events: as many whole revisions as fit, and at
+// least one. During a snapshot, it omits objects that later parts contain. The frame then
+// reports the version even if it has no changes.
 func (s *subscription) appendEvents(message []byte, limit int) []byte {
 	window := s.cacher.Window()
 	room := limit - len(message)
@@ -363,8 +365,8 @@ func (s *subscription) reset() {
 }
 
 // needsNewFrame reports whether the revision at a position needs a new frame, because
-// all bodies of a frame use one dictionary. The bodies of one revision always do,
-// because they arrived in one frame.
+// all bodies of a frame use one dictionary. The bodies of one revision always use the same
+// dictionary, because they arrived in one frame.
 func (s *subscription) needsNewFrame(position int) bool {
 	window := s.cacher.Window()
 	for rv := window.At(position).ResourceVersion; len(s.frame.Changes) > 0 && position < window.End(); position++ {
@@ -398,15 +400,15 @@ func (s *subscription) addObject(message []byte, t api.EventType, ref, held stor
 	return message
 }
 
-// appendFaults reports the faults that were not reported before.
+// appendFaults appends an ObjectError for each fault that was not reported before.
 func (s *subscription) appendFaults(message []byte) []byte {
 	list, mark := s.cacher.Faults()
 	fresh, first := min(mark-s.faultMark, len(list)), s.faultMark == 0
 	s.faultMark = mark
 	for _, f := range list[len(list)-fresh:] {
-		// A snapshot does not contain deleted objects, a resuming reader
-		// already has earlier faults, and a matching object arrives as an
-		// event.
+		// A retraction is not sent in three cases. A snapshot does not contain
+		// deleted objects. A resuming reader already has the faults up to its
+		// version. An object that exists again arrives in an event.
 		known := f.Retracted() && (first && (s.from == 0 || f.ResourceVersion <= s.from) ||
 			s.filter.Matches(s.cacher.State().Get(f.Key)))
 		if s.filter.Covers(f.Key) && !known {
