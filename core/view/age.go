@@ -4,18 +4,19 @@ import (
 	"github.com/watchglass/watchglass/core/store"
 )
 
-// ages are the objects that enter or leave a view because time passes.
+// ages records when objects may enter or leave a view because time passes.
 type ages struct {
-	// at is when the condition may next change, by object.
+	// at is the time at which the result of the condition may next change, by object.
 	at map[store.ID]int64
-	// next is the earliest time of all, or zero.
+	// next is the earliest time in at, or zero if there is none.
 	next int64
 }
 
 // minTickMillis is the minimum time between two evaluations of ages.
 const minTickMillis = 1000
 
-// NextTick returns when the view needs the next Tick, or zero if it needs none.
+// NextTick returns the time at which the view needs the next Tick, in milliseconds since the
+// epoch. It returns zero if the view needs none.
 func (v *View) NextTick() int64 {
 	if v.ages.next == 0 {
 		return 0
@@ -23,14 +24,14 @@ func (v *View) NextTick() int64 {
 	return max(v.ages.next, v.ticked+minTickMillis)
 }
 
-// Tick advances the time that ages refer to.
+// Tick advances the time that ages refer to, and updates the rows that it affects.
 func (v *View) Tick(now int64) {
 	if v.build != nil {
-		return // the scan evaluates all objects at one time
+		return // the scan evaluates all objects as of the same time
 	}
 	if next := v.NextTick(); next == 0 || now < next {
 		if v.ages.next == 0 || now < v.ages.next {
-			v.match.now = max(v.match.now, now) // no condition changes until then
+			v.match.now = max(v.match.now, now) // no result changes before v.ages.next
 		}
 		return
 	}
@@ -53,8 +54,8 @@ func (v *View) Tick(now int64) {
 	}
 }
 
-// trackAge records when the condition may next change for an object. The zero Ref
-// removes the object.
+// trackAge records when the result of the condition may next change for an object. The
+// zero Ref removes the object.
 func (v *View) trackAge(id store.ID, ref store.Ref) {
 	if v.ages.at == nil {
 		return

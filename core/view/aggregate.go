@@ -9,11 +9,11 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// aggregate summarizes the numbers of an operand, by group. A change of one object
-// takes two searches in a sorted sequence of all objects.
+// aggregate computes the count, sum, minimum and maximum of the numbers of an operand, by
+// group. A change of one object takes two searches in a sorted sequence of all objects.
 type aggregate struct {
 	of query.Operand
-	at []position // by object, for those in order
+	at []position // by object; set for the objects in order
 	// order contains the objects with a number, by group and number.
 	order store.Ordered
 }
@@ -47,8 +47,8 @@ func (s *sum) total() float64 {
 	return float64(s.high)*highUnit + float64(s.whole) + float64(s.nanos)/1e9
 }
 
-// count adds the number of an object to a group or removes it. A row without a number
-// is ignored.
+// count adds the number of an object to a group if by is 1, and removes it if by is -1. A
+// row without a number is ignored.
 func (a *aggregate) count(id store.ID, row query.Row, group uint32, s *sum, by int) {
 	n, ok := numberOf(a.of.Value(row))
 	if !ok {
@@ -79,7 +79,7 @@ func (a *aggregate) before(id store.ID) func(store.ID) bool {
 	}
 }
 
-// report summarizes a group.
+// report returns the aggregate of a group.
 func (a *aggregate) report(group uint32, s *sum) wire.Aggregate {
 	if s.values == 0 {
 		return wire.Aggregate{}
@@ -89,7 +89,8 @@ func (a *aggregate) report(group uint32, s *sum) wire.Aggregate {
 	return wire.Aggregate{Values: s.values, Sum: s.total(), Min: a.at[first].number, Max: a.at[last].number}
 }
 
-// maxNumber limits the absolute value of the numbers that are aggregated.
+// maxNumber limits the absolute value of the numbers that are aggregated. Greater numbers
+// are ignored.
 const maxNumber = 1 << 62
 
 // numberOf returns a value as a number. A time is a number of milliseconds, and a text

@@ -34,7 +34,7 @@ func (v *View) findAnchor() {
 	v.anchor.key, v.anchor.ref = "", v.arena.Retain(ref)
 }
 
-// follow moves the window with its anchor.
+// follow sets the offset so that the window stays at its anchor, if it has one.
 func (v *View) follow() {
 	if v.anchor.key != "" {
 		v.findAnchor()
@@ -49,6 +49,6 @@ func (v *View) follow() {
 	}
 }
 
-// noID stands for a version that may not be in the state, such as the version of an
-// anchor.
+// noID is used as the ID of a version that may not be in the state, such as the version of
+// an anchor.
 const noID store.ID = 0

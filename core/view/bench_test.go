@@ -22,8 +22,8 @@ func benchCollection(n int) *cacher.Cacher {
 	return c
 }
 
-// benchPod returns a pod with one of a few restart counts, and a name whose order
-// differs from that of i.
+// benchPod returns a pod with one of a few restart counts. The order of the names differs
+// from the order of i.
 func benchPod(i, rv int) *cacher.Update {
 	name := strconv.FormatUint(uint64(i)*0x9e3779b97f4a7c15>>32, 36)
 	p := put(objects.Object("team-" + strconv.Itoa(i%20) + "/app-" + name + " phase=Running nodeName=node-" + strconv.Itoa(i%300) +
@@ -83,7 +83,8 @@ func BenchmarkView_open(b *testing.B) {
 	}
 }
 
-// BenchmarkGroups opens a view with groups and two aggregates, and applies one update.
+// BenchmarkGroups measures two operations on a view with groups and two aggregates: opening
+// it, and applying one update.
 func BenchmarkGroups(b *testing.B) {
 	q := wire.OpenView{Facets: []wire.Facet{{By: "spec.nodeName", Then: "phase", RowsOnly: true, Limit: 1000, Aggregates: []string{"restarts", "created"}}}}
 	for _, n := range []int{1_000, 100_000} {
@@ -115,7 +116,7 @@ func BenchmarkGroups(b *testing.B) {
 	}
 }
 
-// BenchmarkDashboard opens a view with the query of a dashboard.
+// BenchmarkDashboard opens a view with a query that is typical of a dashboard.
 func BenchmarkDashboard(b *testing.B) {
 	c := benchCollection(100_000)
 	q := wire.OpenView{Search: "running", Sort: "-restarts,spec.nodeName", Limit: 50, Facets: []wire.Facet{{By: "phase"}, {By: "spec.nodeName"}, {By: "namespace"}, {By: "labels[app]"}}}

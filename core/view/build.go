@@ -14,8 +14,8 @@ import (
 // that no call of the engine takes long. Meanwhile it has no rows and sends no patch.
 //
 // It first scans the objects in key order, which counts facets and computes sort keys,
-// and then sorts the rows. A change of an object that was not scanned needs no work. A
-// change of a scanned object updates the facets, and its row is inserted at the end.
+// and then sorts the rows. A change of an object that was not scanned yet needs no work. A
+// change of a scanned object updates the facets; its row is inserted after the sort.
 //
 // A view that starts from the rows of a broader view only reads the search texts of
 // these rows, and adopts their order.
@@ -24,7 +24,7 @@ import (
 type build struct {
 	from    *View    // the broader view, or nil
 	next    store.ID // the next object of the broader view
-	cursor  api.Key  // of the last scanned object; "" before the first
+	cursor  api.Key  // key of the last scanned object; "" before the first
 	scanned bool     // all objects are scanned
 	ids     []store.ID
 	levels  []levelBuild
@@ -32,7 +32,8 @@ type build struct {
 	// moved are the rows whose position in ids is wrong, in any order.
 	moved   []store.ID
 	isMoved map[store.ID]bool
-	// The number of rows and the groups of the facets before a relist.
+	// If relisted is set, total and counts are the number of rows and the groups of the
+	// facets before the relist.
 	relisted bool
 	total    int
 	counts   []map[string]*group
@@ -65,7 +66,8 @@ func (v *View) rowCost() int {
 func (v *View) Building() bool { return v.build != nil }
 
 // Build continues the evaluation of all objects until it is complete, or until about the
-// given work is done. It returns the remaining work. Every call with work makes progress.
+// given work is done, in units of about 10 ns. It returns the remaining work. Every call
+// with positive work makes progress.
 func (v *View) Build(work int) int {
 	for v.build != nil && work > 0 {
 		work -= v.step(work)
@@ -73,7 +75,8 @@ func (v *View) Build(work int) int {
 	return work
 }
 
-// begin starts the evaluation of all objects.
+// begin starts the evaluation of all objects. If from is not nil, it is a broader view whose
+// rows are the only candidates.
 func (v *View) begin(from *View) {
 	before := v.build
 	b := &build{from: from, isMoved: map[store.ID]bool{}, levels: newLevelBuilds(v.levels)}
@@ -87,7 +90,7 @@ func (v *View) begin(from *View) {
 	v.cacher.State().EnableRanks()
 }
 
-// step performs a part of the evaluation, and returns the work that it took.
+// step performs a part of the evaluation, and returns the work that was done.
 func (v *View) step(work int) int {
 	b := v.build
 	switch {
@@ -105,7 +108,7 @@ func (v *View) step(work int) int {
 	return costRow
 }
 
-// scan evaluates objects in key order.
+// scan evaluates objects in key order, and returns the work that was done.
 func (v *View) scan(work int) (done int) {
 	b, last := v.build, store.Ref(0)
 	if b.cursor == "" {
@@ -129,7 +132,8 @@ func (v *View) scan(work int) (done int) {
 	return max(done, costRow)
 }
 
-// evaluate reads an object and counts it.
+// evaluate determines whether an object is a row, computes the sort keys of the row, and
+// counts it in the facets.
 func (v *View) evaluate(id store.ID, ref store.Ref) {
 	v.trackAge(id, ref)
 	row := v.readRow(ref)
@@ -166,7 +170,8 @@ func (v *View) countFacets(id store.ID, row query.Row, failed failures) {
 	}
 }
 
-// narrow evaluates the search for the rows of the broader view.
+// narrow evaluates the search for the rows of the broader view, and returns the work that
+// was done.
 func (v *View) narrow(work int) (done int) {
 	b, state := v.build, v.cacher.State()
 	candidates, cost := b.from.fails, costWord*(1+v.match.search.Len())
@@ -197,7 +202,7 @@ func (v *View) narrow(work int) (done int) {
 	return done + costSkip
 }
 
-// adoptOrder adopts the order of the rows of a broader view.
+// adoptOrder loads the rows in their order in a broader view, and copies its sort keys.
 func (v *View) adoptOrder(from *View) {
 	var ids []store.ID
 	from.rows.From(0, func(id store.ID) bool {
@@ -212,7 +217,7 @@ func (v *View) adoptOrder(from *View) {
 	}
 }
 
-// complete inserts the rows that have moved during the evaluation.
+// complete loads the sorted rows, and inserts those that have moved during the evaluation.
 func (v *View) complete() {
 	b := v.build
 	ids := b.ids[:0]
@@ -252,7 +257,7 @@ func (b *build) reads(v *View, id store.ID, e *history.Event) bool {
 	return b.scanned || v.arena.Key(ref) <= b.cursor
 }
 
-// move records that the position of a row is determined at the end.
+// move records that the position of a row is determined after the sort.
 func (b *build) move(id store.ID) {
 	if b.from == nil && !b.isMoved[id] {
 		b.isMoved[id] = true

@@ -13,23 +13,23 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// facet counts rows by value, or by a pair of values. It includes the rows that only
-// the facet's own conditions exclude.
+// facet counts rows by value, or by a pair of values. It includes objects that are not rows
+// only because of the facet's own conditions.
 type facet struct {
 	arena *store.Arena
 	by    []query.Operand
-	// own are the conditions that the facet ignores.
+	// own is the bit of the conditions that the facet ignores.
 	own        failures
 	limit      int
 	width      float64 // width of intervals, or zero
 	labels     bool    // an operand reads labels
 	groups     map[string]*group
-	created    uint32 // number of groups so far
+	created    uint32 // number of groups created so far
 	aggregates []aggregate
 	// changed means that shown is outdated.
 	changed bool
 	shown   wire.FacetCounts
-	last    *group // of the last row
+	last    *group // group of the row that was counted last
 	// Buffers.
 	key []byte
 	top []*group
@@ -84,15 +84,17 @@ func (f *facet) reset() map[string]*group {
 	return before
 }
 
-// equals reports whether the groups are known to equal others.
+// equals reports whether the groups are known to equal others. Aggregates are not compared,
+// so the result is false if there are any.
 func (f *facet) equals(groups map[string]*group) bool {
 	return f.aggregates == nil && maps.EqualFunc(groups, f.groups, func(a, b *group) bool { return a.rows == b.rows })
 }
 
-// counted reports whether a version with these failures counts.
+// counted reports whether the facet counts a version with these failures.
 func (f *facet) counted(failed failures) bool { return failed&^f.own == 0 }
 
-// change moves an object from one group to another, and reports whether it did.
+// change updates the groups for a change of an object, and reports whether the change
+// affects them.
 func (f *facet) change(id store.ID, c *transition) bool {
 	was, is := f.counted(c.was), f.counted(c.is)
 	if !was && !is || was && is && f.same(c) {
@@ -128,7 +130,8 @@ func (f *facet) sameValue(o *query.Operand, c *transition) bool {
 
 func (f *facet) row(ref store.Ref) query.Row { return rowOf(f.arena, ref, f.labels) }
 
-// value returns the value by which an object is counted. It may alias the row.
+// value returns the first value by which an object is counted, or the start of its
+// interval. The result may alias the row.
 func (f *facet) value(row query.Row) string {
 	v := f.by[0].Value(row)
 	if f.width > 0 {
@@ -152,7 +155,7 @@ func (f *facet) count(id store.ID, row query.Row, by int) {
 	}
 }
 
-// group returns the group of a row, which may be new.
+// group returns the group of a row, and creates it if it does not exist.
 func (f *facet) group(row query.Row) *group {
 	key := f.value(row)
 	then := len(key)
@@ -175,8 +178,8 @@ func (f *facet) group(row query.Row) *group {
 	return g
 }
 
-// report returns the most frequent values, sorted by value, and the sum of the
-// others. It prefers smaller values among equally frequent ones.
+// report returns the most frequent values, sorted by value, and totals of the other
+// values. It prefers smaller values among equally frequent ones.
 func (f *facet) report() wire.FacetCounts {
 	if !f.changed {
 		return f.shown
@@ -214,7 +217,7 @@ func (g *group) precedes(o *group) bool {
 	return value < otherValue || value == otherValue && then < otherThen
 }
 
-// insertTop inserts a group into a list of the most frequent ones.
+// insertTop inserts a group into a list of at most limit groups, the most frequent first.
 func insertTop(top []*group, g *group, limit int) []*group {
 	lo, hi := 0, len(top)
 	for lo < hi {

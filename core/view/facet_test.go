@@ -17,7 +17,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// facetModel is a facet, with the conditions that decide whether a pod counts.
+// facetModel is a facet with functions that return the value of a pod, and whether the facet
+// counts it.
 type facetModel struct {
 	wire.Facet
 	value   func(api.Object) string
@@ -46,8 +47,8 @@ func (f *facetModel) expected(m model) wire.FacetCounts {
 	return want
 }
 
-// After any changes, facets equal a model that ignores the conditions on the facet's
-// own name.
+// After any changes, facets equal a model in which each facet ignores the conditions on the
+// operand that it counts by.
 func TestFacetsAgreeWithTheModel(t *testing.T) {
 	phase := func(o api.Object) string { return o.Columns[1].Text }
 	node := func(o api.Object) string { return o.Fields[2] }

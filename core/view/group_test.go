@@ -19,7 +19,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// groupModel is a facet of groups, with the data it depends on.
+// groupModel is a facet of groups with functions that return the values and the aggregated
+// numbers of a pod.
 type groupModel struct {
 	wire.Facet
 	values  func(api.Object) [2]string
@@ -70,8 +71,8 @@ func cpuOf(o api.Object) (float64, bool) {
 
 func nodeAndPhase(o api.Object) [2]string { return [2]string{o.Fields[2], o.Fields[3]} }
 
-// pairedPod is a pod with a quantity, and with texts that would be ambiguous
-// when joined.
+// pairedPod returns a pod that may have a quantity, and whose texts would be ambiguous if
+// they were concatenated.
 func pairedPod(r *rand.Rand, rv int) api.Object {
 	o := randomPod(r, rv)
 	o.Fields[2] = []string{"", "a", "ab", "a\x00", "node-1", "node-10"}[r.IntN(6)]
@@ -163,8 +164,8 @@ func checkGroups(t *testing.T, v *view.View, m model, groups []groupModel) {
 	}
 }
 
-// The windows of all groups contain each row of the ungrouped view exactly once. The
-// values are of every kind, missing, or texts that are equal as quantities.
+// The windows of all groups contain each row of the ungrouped view exactly once. The test
+// uses values of every kind, missing values, and texts that are equal as quantities.
 func TestTheWindowsOfGroupsContainEachRowOnce(t *testing.T) {
 	names := []string{"name", "namespace", "spec.nodeName", "Phase", "restarts", "created", "Ready", "Load", "Took", `labels[a"\]`, "owner"}
 	for seed := range uint64(60) {
@@ -213,7 +214,8 @@ func keysOf(f *wire.ViewPatch) []string {
 	return keys
 }
 
-// groupedCacher returns pods whose values are difficult to compare.
+// groupedCacher returns a collection of pods with values that are easily confused, such as
+// equal quantities in different notations.
 func groupedCacher(r *rand.Rand) *cacher.Cacher {
 	schema := objects.Pods()
 	schema.Columns = append(schema.Columns,
@@ -245,7 +247,7 @@ func groupedCacher(r *rand.Rand) *cacher.Cacher {
 	return c
 }
 
-// valueIs is the condition that groupQuery of the npm package creates.
+// valueIs returns the condition that groupQuery of the npm package creates.
 func valueIs(name, value string) string {
 	quote := strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 	return `"` + quote.Replace(name) + `" === "` + quote.Replace(value) + `"`

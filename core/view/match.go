@@ -11,7 +11,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// matcher decides which versions are rows of a view.
+// matcher determines which versions are rows of a view.
 type matcher struct {
 	arena      *store.Arena
 	filter     *watcher.Filter
@@ -21,7 +21,7 @@ type matcher struct {
 	search     searcher
 	where      query.Where
 	rest       query.Where   // the conditions that apply to every facet
-	own        []query.Where // the remaining conditions, by facet
+	own        []query.Where // by facet: the conditions that this facet ignores
 	labels     bool          // the condition reads labels
 	// plain means that there are neither namespaces, owners, a search nor a condition.
 	plain bool
@@ -29,14 +29,14 @@ type matcher struct {
 	now int64
 }
 
-// failures is the set of the parts of a query that exclude a version. Bit i is set if
-// only the conditions of facet i exclude it, and the bit other for any other reason.
-// The version is a row if the set is empty.
+// failures is the set of the parts of a query that exclude a version. Bit i is set if the
+// conditions that facet i ignores exclude it. If anything else excludes the version, only
+// the bit other is set. The version is a row if the set is empty.
 type failures uint32
 
 const other failures = 1 << 31
 
-// transition is a change of an object for a view.
+// transition describes how a change of an object affects a view.
 type transition struct {
 	previous, current store.Ref
 	was, is           failures
@@ -81,8 +81,8 @@ const LimitNamespaces = "max-view-namespaces"
 
 const maxNamespaces = 1000
 
-// scope returns the namespace for the filter, which rejects it for a resource without
-// namespaces. It stores several namespaces in the matcher, and returns "".
+// scope returns the namespace for the filter, which rejects a namespace if the resource is
+// not namespaced. If there are several, scope stores them in the matcher and returns "".
 func (m *matcher) scope(namespaces []string, schema *api.Schema) string {
 	switch {
 	case len(namespaces) == 0:
@@ -97,9 +97,9 @@ func (m *matcher) scope(namespaces []string, schema *api.Schema) string {
 	return ""
 }
 
-// selects reports whether an object passes everything but the conditions. ref is its
-// current version. searched means that it is known to match the search. cells is the
-// cell index of the version, or nil.
+// selects reports whether an object passes all parts of the query except the conditions.
+// ref is its current version. searched means that the object is known to match the search.
+// cells is the cell index of the version, or nil.
 func (m *matcher) selects(id store.ID, ref store.Ref, searched bool, cells *wire.CellIndex) bool {
 	switch {
 	case ref == 0 || !m.all && !m.filter.Matches(ref):
@@ -111,7 +111,7 @@ func (m *matcher) selects(id store.ID, ref store.Ref, searched bool, cells *wire
 		(searched || m.search.matches(id, ref, cells))
 }
 
-// failing returns why the conditions exclude a row.
+// failing returns which conditions exclude a row.
 func (m *matcher) failing(row query.Row) failures {
 	if m.plain {
 		return 0
@@ -128,7 +128,7 @@ func (m *matcher) failing(row query.Row) failures {
 	return failed
 }
 
-// failures returns why an object is not a row. ref is its current version.
+// failures returns which parts of the query exclude an object. ref is its current version.
 func (m *matcher) failures(id store.ID, ref store.Ref) failures {
 	if !m.selects(id, ref, false, nil) {
 		return other
@@ -155,24 +155,26 @@ func (m *matcher) row(ref store.Ref) query.Row {
 	return row
 }
 
-// searcher evaluates a search. It caches the words that each label set contains.
+// searcher evaluates a search. For each label set, it caches which words of the search the
+// set contains.
 type searcher struct {
 	query.Search
 	arena *store.Arena
 	freed int // value of Arena.Labels.Freed when the cache was last purged
-	// cached contains, by ID of the label set, the words that the set contains, plus
-	// one.
+	// cached contains, by the ID of a label set, the words that the set contains, plus
+	// one. Zero means that the set is not cached.
 	cached []query.Words
 	texts  *texts // nil if the search cannot use texts
-	// decided are the words that all rows of the broader view fulfill.
+	// decided contains the words of the search that all rows of the broader view fulfill.
 	decided query.Words
 }
 
-// maxCachedLabelSets limits the cache to 128 KiB.
+// maxCachedLabelSets limits the cache to 128 KiB. Label sets with greater IDs are not
+// cached.
 const maxCachedLabelSets = 1 << 15
 
-// matches evaluates the search for an object with this current version. It does not
-// compute a search text, because it may stop reading the envelope at the first match.
+// matches reports whether an object with this current version matches the search. It does
+// not compute a search text, because it may stop reading the envelope at the first match.
 func (s *searcher) matches(id store.ID, ref store.Ref, cells *wire.CellIndex) bool {
 	switch {
 	case s.Empty():
@@ -185,7 +187,7 @@ func (s *searcher) matches(id store.ID, ref store.Ref, cells *wire.CellIndex) bo
 	return s.Matches(s.arena.Envelope(ref), cells, s.inLabels(ref))
 }
 
-// narrows evaluates the search for a row of the broader view.
+// narrows reports whether a row of the broader view matches the search.
 func (s *searcher) narrows(id store.ID, ref store.Ref) bool {
 	if s.texts == nil {
 		return s.matches(id, ref, nil)
@@ -213,7 +215,7 @@ func (s *searcher) inLabels(ref store.Ref) query.Words {
 	return s.cached[id] - 1
 }
 
-// forget drops the words of an ID that will be reused for another label set.
+// forget drops the cached words of an ID that will be reused for another label set.
 func (s *searcher) forget(id uint32) {
 	if int(id) < len(s.cached) {
 		s.cached[id] = 0

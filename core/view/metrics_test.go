@@ -27,7 +27,7 @@ func TestMetricsAreQuantities(t *testing.T) {
 		{"a/nano", usages("900000n", "90Mi")},
 		{"a/milli", usages("20m", "1Gi")},
 		{"a/whole", usages("1", "8Ki")},
-		{"b/two", usages("4m", "1000Ki", "5m", "1024Ki")}, // text would sort 9m last
+		{"b/two", usages("4m", "1000Ki", "5m", "1024Ki")}, // compared as text, the sum 9m would sort last
 	} {
 		key := api.Key(pod.name)
 		o, err := scanner.Scan(fmt.Appendf(nil, `{"kind":"PodMetrics","apiVersion":"metrics.k8s.io/v1beta1","metadata":{"name":%q,"namespace":%q},"containers":[%s]}`,
@@ -68,7 +68,7 @@ func TestMetricsAreQuantities(t *testing.T) {
 	require.Equal(t, []float64{90<<20 + 1<<30 + 8<<10, 2024 << 10}, []float64{sums["a"][1], sums["b"][1]})
 }
 
-// usages returns containers with the given CPU and memory.
+// usages returns a JSON list of containers with the given pairs of CPU and memory.
 func usages(pairs ...string) (list string) {
 	for i := 0; i < len(pairs); i += 2 {
 		if i > 0 {

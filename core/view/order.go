@@ -16,7 +16,7 @@ type level struct {
 	column int
 	// byKey means that the level orders by the keys of the objects, ignoring by.
 	byKey bool
-	// reversed has all bits set if large values come first.
+	// reversed has all bits set if large values come first. Otherwise it is zero.
 	reversed sortKey
 	// null is the sort key of rows without a value.
 	null sortKey
@@ -43,7 +43,7 @@ func newLevels(arena *store.Arena, sort query.Sort) []level {
 }
 
 // value returns the value to sort by. It may alias the arena or the buffer. The zero Ref
-// has no value, because its row was removed while the rows were sorted.
+// has no value. It stands for a row that was removed while the rows were sorted.
 func (l *level) value(ref store.Ref, buffer *[]byte) api.Value {
 	if ref == 0 {
 		return api.Value{}
@@ -104,10 +104,10 @@ func (l *level) compareValues(a, b api.Value) int {
 // isText reports whether the sort key belongs to a text.
 func (l *level) isText(key sortKey) bool { return (key^l.reversed)>>valueBits == sortKey(api.String) }
 
-// textKey returns the sort key of a version's text from a byte offset on.
+// textKey returns the sort key of the part of a version's text that starts at a byte offset.
 func (l *level) textKey(ref store.Ref, from int) sortKey {
 	v := l.value(ref, &l.a)
-	v.Text = v.Text[min(from, len(v.Text)):] // it may have changed meanwhile
+	v.Text = v.Text[min(from, len(v.Text)):] // the text may have become shorter since the sort began
 	return sortKeyOf(v) ^ l.reversed
 }
 
@@ -129,8 +129,8 @@ func (l *level) same(key sortKey, e *history.Event) bool {
 	return l.exact(key) || l.compare(e.Previous, e.Current) == 0
 }
 
-// untouched reports whether a change is known to preserve the value without reading
-// it.
+// untouched reports whether a change is known to preserve the value, without reading the
+// value.
 func (l *level) untouched(e *history.Event) bool {
 	return l.byKey || l.by.Same(e.Unchanged, l.by.NeedsLabels() && l.arena.LabelSet(e.Current) == l.arena.LabelSet(e.Previous))
 }

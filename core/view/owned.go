@@ -25,9 +25,9 @@ func (o *owned) set(owner string, selected bool) {
 }
 
 // SetOwners replaces the owners of a view that selects by owner. It takes ownership of
-// the list, which has no duplicates. children returns the current objects of an owner
-// in the collection. SetOwners takes time proportional to the number of owners, and to
-// the number of children of added and removed owners.
+// the list, which must not contain duplicates. children returns the current objects of an
+// owner in the collection. SetOwners takes time proportional to the number of owners, and
+// to the number of children of added and removed owners.
 func (v *View) SetOwners(owners []string, children func(owner string) []store.ID) {
 	if v.build != nil {
 		v.match.owned.list, v.match.owned.by = owners, make(map[string]bool, len(owners))
@@ -68,7 +68,7 @@ func (v *View) setOwner(owner string, selected bool, children []store.ID) {
 	v.match.owned.set(owner, selected)
 }
 
-// reconsider replaces the failures of an object that has not changed itself.
+// reconsider replaces the failures of an object that did not change, and updates the view.
 func (v *View) reconsider(id store.ID, failed failures) {
 	ref := v.cacher.State().Version(id)
 	t := transition{previous: ref, current: ref, was: v.failures(id), is: failed, unchanged: api.AllCells, sameLabels: true}

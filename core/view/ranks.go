@@ -7,9 +7,9 @@ import (
 	"github.com/watchglass/watchglass/core/store"
 )
 
-// levelBuild interns the texts of a sort level during a scan. Many rows have the same
-// few texts. Each is converted once, and the rows are then sorted by the ranks of the
-// texts. A level with many different texts is sorted by its sort keys.
+// levelBuild interns the texts of a sort level during a scan, because many rows have the
+// same few texts. Each text is converted to a sort key once, and the rows are then sorted
+// by the ranks of the texts. A level with many different texts is sorted by its sort keys.
 type levelBuild struct {
 	numbers map[string]uint32 // nil if the level does not intern
 	texts   []string          // by number
@@ -18,7 +18,7 @@ type levelBuild struct {
 	ranks   []sortKey         // by object: first the number of the text, then its rank
 }
 
-// maxInterned is the number of texts up to which a level interns.
+// maxInterned is the maximum number of different texts that a level interns.
 const maxInterned = 4096
 
 func newLevelBuilds(levels []level) []levelBuild {
@@ -52,7 +52,7 @@ func (v *View) buildKeys(id store.ID, ref store.Ref, row query.Row) {
 	}
 }
 
-// atLeast extends a slice with zeros to a length.
+// atLeast extends a slice with zeros if it is shorter than length.
 //
 //go:noinline
 func atLeast(list []sortKey, length int) []sortKey {
@@ -62,9 +62,9 @@ func atLeast(list []sortKey, length int) []sortKey {
 	return list
 }
 
-// intern sets last to the number of a text. A row without a value sorts like an empty
-// text. It returns false, and stops interning, if there are too many texts, or if the
-// value is not a text.
+// intern sets last to the number of a text. A null value sorts like an empty text. If
+// there are too many texts, or the value is not a text, intern returns false and the level
+// stops interning.
 func (b *levelBuild) intern(l *level, value api.Value) bool {
 	text := value.Text
 	if value.Kind != api.String && value.Kind != api.Null {

@@ -9,8 +9,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// Set contains the open views of one collection. They share the texts of searches, and a
-// view whose query narrows that of another one starts from its rows.
+// Set contains the open views of one collection. The views share search texts. A view whose
+// query narrows the query of another view starts from the rows of that view.
 type Set struct {
 	cacher *cacher.Cacher
 	views  []*View
@@ -20,17 +20,17 @@ type Set struct {
 // NewSet returns a set without views.
 func NewSet(c *cacher.Cacher) *Set { return &Set{cacher: c} }
 
-// Open opens a view on a collection with a known schema, or returns why the query is
-// invalid. The view has no rows before [View.Build] has evaluated all objects. Open
-// copies the strings that it retains. now is the time that ages refer to, in
-// milliseconds since the epoch.
+// Open opens a view on a collection with a known schema, or returns a status if the query
+// is invalid. The view has no rows before [View.Build] has evaluated all objects. Open
+// copies the strings that it retains. now is the time that ages refer to, in milliseconds
+// since the epoch.
 func (s *Set) Open(q *wire.OpenView, now int64) (*View, *api.Status) {
 	v, status := newView(s, q, now)
 	if status != nil {
 		return nil, status
 	}
 	if len(s.views) == 0 {
-		s.cacher.Observe(s) // before the views
+		s.cacher.Observe(s) // before the views, so that they do not read outdated texts
 	}
 	if v.match.search.HasText() && !v.match.search.Empty() {
 		if s.texts == nil {

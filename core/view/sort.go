@@ -9,22 +9,22 @@ import (
 type sortTask struct {
 	ids, scratch []store.ID // of the same length
 	level, from  int        // see sortLevel
-	digit        int        // the next digit by which the rows are sorted; digits of all were
-	restore      bool       // only set the sort keys to key
+	digit        int        // the next digit to sort by; equal to digits if none is left
+	restore      bool       // do not sort, but reset the sort keys of the rows to key
 	key          sortKey
 }
 
 const (
 	digits = 8
-	// sortAtOnce is the number of rows up to which a part is not divided further.
+	// sortAtOnce is the maximum number of rows that one step sorts completely.
 	sortAtOnce = 1024
 )
 
-// startSort begins to sort the scanned objects, given in key order, into the order of
-// the view. It sorts by the digits of the sort keys, which is stable. Where sort keys are
-// not exact, it sorts texts by their next bytes and other values by comparison. Rows with
-// equal values are sorted by the next level. The sort keys of the levels that intern are
-// ranks, which are exact.
+// startSort begins to sort the scanned objects, which are in key order, into the order of
+// the view. Rows are sorted by the digits of their sort keys, which is stable. Where equal
+// sort keys are not exact, texts are sorted by their next bytes and other values by
+// comparison. Rows with equal values are sorted by the next level. A level that interns
+// sorts by ranks, which are exact.
 func (v *View) startSort() {
 	b := v.build
 	for i := range b.levels {
@@ -37,8 +37,8 @@ func (v *View) startSort() {
 	}
 }
 
-// sortKeys returns the keys by which the rows of a level are sorted, by object, and
-// whether they are ranks.
+// sortKeys returns the keys by which a level sorts the rows, by object, and whether they
+// are ranks.
 func (v *View) sortKeys(level int) (keys []sortKey, ranked bool) {
 	if b := v.build.levels[level]; b.numbers != nil {
 		return b.ranks, true
@@ -51,7 +51,7 @@ func (v *View) sortKeys(level int) (keys []sortKey, ranked bool) {
 //go:noinline
 func (b *build) push(t sortTask) { b.tasks = append(b.tasks, t) }
 
-// sortStep performs the next task, or a part of it, and returns the work it took.
+// sortStep performs the next task, or a part of it, and returns the work that was done.
 func (v *View) sortStep(work int) (done int) {
 	b := v.build
 	t := b.tasks[len(b.tasks)-1]
@@ -128,8 +128,8 @@ func (v *View) sortParts(t sortTask, work int) (done int) {
 	return done
 }
 
-// sortLevel sorts objects whose sort keys of a level describe their texts from a byte
-// offset on. scratch has the length of ids.
+// sortLevel sorts objects by a level and all later levels. The sort keys of texts must
+// represent the part that starts at the byte offset "from". scratch has the length of ids.
 func (v *View) sortLevel(level int, scratch, ids []store.ID, from int) {
 	if level == len(v.levels) {
 		return
@@ -184,15 +184,17 @@ func sortByInsertion(keys []sortKey, ids []store.ID) {
 }
 
 const (
-	// fewRows is the number of rows up to which comparison is faster than sorting by
+	// fewRows is the number of rows up to which insertion is faster than sorting by
 	// digits.
 	fewRows = 32
-	// usualText is the length that most texts do not exceed. A few rows whose texts are
-	// equal up to this length are compared as a whole, because every further step reads
-	// all of a text.
+	// usualText is the length that most texts do not exceed. If only a few rows have
+	// texts that are equal up to this length, the whole texts are compared. Each further
+	// step would read all of every text again.
 	usualText = 6 * textBytes
 )
 
+// sortRuns sorts the objects within each run of equal sort keys of a level. ids are already
+// sorted by these keys.
 func (v *View) sortRuns(level int, scratch, ids []store.ID, from int) {
 	keys, ranked := v.sortKeys(level)
 	l, state := &v.levels[level], v.cacher.State()
@@ -216,10 +218,10 @@ func (v *View) sortRuns(level int, scratch, ids []store.ID, from int) {
 	}
 }
 
-// sortRest sorts objects with equal sort keys by their texts from a byte offset
-// on.
+// sortRest sorts objects with equal sort keys by the rest of their texts, which starts at a
+// byte offset.
 func (v *View) sortRest(level int, scratch, ids []store.ID, from int) {
-	keys, state := v.keys[level], v.cacher.State() // they are not ranks, which are exact
+	keys, state := v.keys[level], v.cacher.State() // never ranks, because ranks are exact
 	key := keys[ids[0]]
 	for _, id := range ids {
 		keys[id] = v.levels[level].textKey(state.Version(id), from)

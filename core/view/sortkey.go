@@ -6,10 +6,11 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// sortKey is a prefix of a value as a number that compares like the value, but faster.
-// A view reads versions only where two sort keys are equal. The top three bits are the
-// kind, and the other 61 bits are the value. For a number, they are its value, clamped
-// and offset. For a string, they are the first seven bytes and the length, up to eight.
+// sortKey is a number that compares like the value it is computed from, but faster. A view
+// reads versions only where two sort keys are equal. The top three bits are the kind, and
+// the other 61 bits represent the value. For an integer or a time, they are its value,
+// clamped and offset. For a float, see floatKey. For a string, they are the first seven
+// bytes and the length, up to eight.
 type sortKey uint64
 
 const (
@@ -17,7 +18,7 @@ const (
 	middle    = 1 << (valueBits - 1)
 	textShift = valueBits - 56
 	textBytes = 7 // bytes of a text in the key
-	longText  = 8 // represents all greater lengths
+	longText  = 8 // represents this length and all greater ones
 )
 
 func sortKeyOf(v api.Value) sortKey {

@@ -35,8 +35,8 @@ func cells() []api.Value {
 	return values
 }
 
-// Sort keys never contradict the order of values, and report when they do not decide
-// it.
+// Sort keys never contradict the order of values. If equal keys do not imply equal values,
+// exact returns false.
 func TestSortKey_agrees_with_compare(t *testing.T) {
 	for _, a := range cells() {
 		for _, b := range cells() {

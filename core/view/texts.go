@@ -7,23 +7,22 @@ import (
 	"github.com/watchglass/watchglass/core/store"
 )
 
-// texts keeps the search texts of objects, for all views of a collection. A text is
-// computed when a search that narrows another one first reads it, and again after it has
-// changed.
+// texts caches the search texts of objects, for all views of a collection. A text is
+// computed when a search that narrows another one reads it, and dropped when it changes.
 type texts struct {
 	arena *store.Arena
-	// cells are the columns that texts consist of. opaque means that some of them cannot
-	// be represented, so every change may change the text.
+	// cells are the columns that texts consist of. opaque means that api.Cells cannot
+	// represent some of them, so every change may change the text.
 	cells  api.Cells
 	opaque bool
 	at     []textSpan // by object
 	chunks [][]byte
 	live   int    // bytes of the texts in use
-	buffer []byte // a text that is not kept
+	buffer []byte // the text that was computed last
 }
 
-// textSpan locates a text by the number of its chunk and 16 bits of offset. It is zero
-// if there is no text.
+// textSpan locates a text. The field at consists of the number of the chunk and 16 bits of
+// offset. The span is zero if there is no text.
 type textSpan struct {
 	at     uint32
 	length uint16
@@ -35,8 +34,8 @@ const (
 	longestText = 1 << 12
 	// maxTextBytes limits the memory of the texts of a collection.
 	maxTextBytes = 64 << 20
-	// unusedTextBytes is the memory that may be unused, in addition to as much as is in
-	// use.
+	// unusedTextBytes is how much more memory may be unused than used. If more is unused,
+	// all texts are dropped.
 	unusedTextBytes = 1 << 20
 )
 
@@ -54,7 +53,7 @@ func (t *texts) same(e *history.Event) bool {
 	return e.Previous != 0 && e.Current != 0 && !t.opaque && e.Unchanged&t.cells == t.cells
 }
 
-// kept returns the text of an object, or nil if it must be computed.
+// kept returns the cached text of an object, or nil if it must be computed.
 func (t *texts) kept(id store.ID) []byte {
 	if int(id) >= len(t.at) || t.at[id].length == 0 {
 		return nil
@@ -75,7 +74,7 @@ func (t *texts) text(id store.ID, ref store.Ref) []byte {
 	return t.buffer
 }
 
-// keep stores the text in the buffer, if there is room.
+// keep caches the text that is in the buffer, if there is room.
 func (t *texts) keep(id store.ID) {
 	n := len(t.chunks)
 	if len(t.buffer) > longestText {

@@ -12,27 +12,28 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// View is one live window.
+// View is one live window over a collection.
 type View struct {
 	set    *Set
 	cacher *cacher.Cacher
 	arena  *store.Arena
-	// scope identifies everything that must be equal in a broader view; see Set.broader.
-	// It is "" if no view can be broader.
+	// scope identifies the parts of the query that must be equal in a broader view; see
+	// Set.broader. It is "" if no view can be broader.
 	scope string
 	match matcher
-	fails []failures // by object; those beyond the end fail
+	fails []failures // by object; objects beyond the end are not rows
 	build *build     // nil if all objects are evaluated
-	cost  int        // of the evaluation of an object
+	cost  int        // work that the evaluation of an object takes
 	cells wire.CellIndex
-	// needsCells and labels mean that the evaluation reads columns or fields, and labels.
+	// needsCells means that the evaluation reads columns or fields, and labels that it
+	// reads labels.
 	needsCells, labels bool
 	ages               ages
 	ticked             int64   // time of the last evaluation of ages
-	levels             []level // of the order
-	fixed              bool    // no change moves a row
+	levels             []level // the sort levels of the order
+	fixed              bool    // no change of an object moves its row
 	rows               store.Ordered
-	keys               [][]sortKey // by level and object, for those in rows
+	keys               [][]sortKey // by level and object; set for the objects in rows
 	offset             uint32
 	limit              uint32
 	anchor             anchor
@@ -88,8 +89,9 @@ func newView(set *Set, q *wire.OpenView, now int64) (*View, *api.Status) {
 	return v, nil
 }
 
-// scopeOf returns the scope of a view, or "". Rows by age or by owner depend on more than
-// the query. With a condition, the failures also depend on the facets.
+// scopeOf returns the scope of a view. It returns "" if the rows depend on ages or owners,
+// because these differ between views with equal queries. It also returns "" if there are
+// conditions and facets, because the failures then depend on the facets.
 func (v *View) scopeOf(q *wire.OpenView) string {
 	if v.ages.at != nil || q.OwnedBy != "" || q.Where != "" && len(q.Facets) > 0 {
 		return ""
@@ -98,7 +100,7 @@ func (v *View) scopeOf(q *wire.OpenView) string {
 	return "view" + end + lite.Join(q.Namespaces, ",") + end + lite.Clone(q.LabelSelector+end+q.FieldSelector+end+q.Where+end+q.Sort)
 }
 
-// findNeeds determines what the evaluation of an object reads.
+// findNeeds sets needsCells and labels.
 func (v *View) findNeeds(facets []query.Facet) {
 	need := func(o *query.Operand) {
 		v.needsCells, v.labels = v.needsCells || o.NeedsCells(), v.labels || o.NeedsLabels()
@@ -179,7 +181,7 @@ func (v *View) Changed(id store.ID, e *history.Event) {
 	v.apply(id, &t, e)
 }
 
-// transition returns the effect of a change on the view.
+// transition determines the effect of a change on the view.
 func (v *View) transition(id store.ID, e *history.Event) transition {
 	t := transition{previous: e.Previous, current: e.Current, was: v.failures(id), is: other}
 	switch {
@@ -192,7 +194,7 @@ func (v *View) transition(id store.ID, e *history.Event) transition {
 			return t
 		}
 	}
-	// A row still matches the search if its texts are the same.
+	// An object that matched the search still does if its texts are the same.
 	searched := t.was != other && t.sameLabels && v.set.texts != nil && v.set.texts.same(e)
 	switch {
 	case !v.match.selects(id, e.Current, searched, nil):
@@ -204,7 +206,7 @@ func (v *View) transition(id store.ID, e *history.Event) transition {
 	return t
 }
 
-// failures returns why an object is not a row.
+// failures returns the recorded reasons why an object is not a row.
 func (v *View) failures(id store.ID) failures {
 	if int(id) < len(v.fails) {
 		return v.fails[id]
@@ -270,7 +272,8 @@ func (v *View) remove(id store.ID, ref store.Ref) { v.rows.Remove(id, v.before(i
 
 // before returns a function that reports whether a row precedes the object, where
 // ref is the version that its sort keys belong to. When a row is removed, the
-// state has another version of the object, or none. With noID, ref alone decides.
+// state has another version of the object, or none. With noID, the key of ref is used
+// where the sort keys are equal.
 func (v *View) before(id store.ID, ref store.Ref) func(store.ID) bool {
 	state := v.cacher.State()
 	precedes := func(other store.ID) bool {
@@ -317,7 +320,7 @@ func (v *View) compare(from int, a store.ID, aRef store.Ref, b store.ID, bRef st
 	return 0
 }
 
-// Move moves the window. The version of an anchor is determined by the next patch.
+// Move moves the window. If it has an anchor, the next patch determines the version.
 func (v *View) Move(f *wire.MoveView) *api.Status {
 	if status := checkLimit(f.Limit); status != nil {
 		return status
@@ -327,8 +330,8 @@ func (v *View) Move(f *wire.MoveView) *api.Status {
 	return nil
 }
 
-// Adopt takes the rows that another view of the same collection has sent last, so that
-// the next patch edits them. If the arena has changed, the next patch resets the window
+// Adopt takes over the rows that another view of the same collection has sent last, so
+// that the next patch edits them. If the arenas differ, the next patch resets the window
 // instead. Adopt closes the other view.
 func (v *View) Adopt(old *View) {
 	if old.arena == v.arena {
@@ -346,9 +349,9 @@ func (v *View) Close() {
 	v.shown.clear()
 }
 
-// Patch sets f to the difference between the window last returned and the current
-// one. It returns false if there is none, or if the view is not built. The frame aliases
-// the arena and buffers of the view: append it before anything changes.
+// Patch sets f to the difference between the window last returned and the current one. It
+// returns false if there is no difference, or if the view is not built. The frame aliases
+// the arena and buffers of the view and is valid until the next change of either.
 func (v *View) Patch(f *wire.ViewPatch) bool {
 	if v.build != nil || !v.changed && !v.touched {
 		return false

@@ -30,8 +30,9 @@ type client struct {
 	counts string
 	sent   int
 	edits  int
-	// wanted is the anchor that the window is moved to by the next patch. anchor is the
-	// version at whose position the window stays, if any. shown is the state at the last patch.
+	// wanted is the key of the anchor to which the next patch moves the window, if any. anchor
+	// is the version at whose position the window stays, if any. shown is the state at the last
+	// patch.
 	wanted api.Key
 	anchor *api.Object
 	shown  model
@@ -77,11 +78,12 @@ func (c *client) apply(t *testing.T, v *view.View) bool {
 // complete is more work than any view takes.
 const complete = 1 << 30
 
-// model contains the rows that a view must show, computed by filtering and sorting
-// all objects.
+// model contains all objects by key. It computes the rows that a view must show by
+// filtering and sorting all of them.
 type model map[string]api.Object
 
-// window returns the rows of a window, which an anchor moves.
+// window returns the rows of a window, the number of all rows, and their counts by phase. If
+// there is an anchor, it sets the offset of q.
 func (m model) window(q *wire.OpenView, anchor *api.Object, less func(a, b api.Object) int, match func(api.Object) bool) (rows []string, total int, counts string) {
 	var all []api.Object
 	byPhase := map[string]int{}
@@ -119,7 +121,7 @@ func byApp(a, b api.Object) int      { return strings.Compare(app(a), app(b)) }
 func app(o api.Object) string        { v, _ := o.Labels.Get("app"); return v }
 func text(s string) api.Value        { return api.Value{Kind: api.String, Text: s} }
 
-// nullsLast reverses an order except for rows without a value.
+// nullsLast returns an order in which rows without a value come last.
 func nullsLast(value func(api.Object) api.Value, less func(a, b api.Object) int) func(a, b api.Object) int {
 	return func(a, b api.Object) int {
 		x, y := naive.Compare(value(a), api.Value{}) == 0, naive.Compare(value(b), api.Value{}) == 0
@@ -135,7 +137,7 @@ func nullsLast(value func(api.Object) api.Value, less func(a, b api.Object) int)
 	}
 }
 
-// then orders by several keys.
+// then returns an order by several keys, in which the first is the most significant.
 func then(keys ...func(a, b api.Object) int) func(a, b api.Object) int {
 	return func(a, b api.Object) int {
 		for _, key := range keys {
@@ -183,8 +185,8 @@ func randomPod(r *rand.Rand, rv int) api.Object {
 	return o
 }
 
-// A view that applies occasional patches equals the filtered and sorted collection,
-// for any query, move, relist and change of query.
+// A client that applies patches has the rows of the filtered and sorted collection, for any
+// query, move, relist and change of query, and at any times of patches.
 func TestView_agrees_with_filter_and_sort(t *testing.T) {
 	type query struct {
 		wire.OpenView
@@ -250,7 +252,7 @@ func TestView_agrees_with_filter_and_sort(t *testing.T) {
 		v, status := set.Open(&q.OpenView, 0)
 		require.Nil(t, status)
 		shown := &client{}
-		// next is a view that is being built. It replaces v, which stays open until then.
+		// next is a view that is being built. It replaces v when it is complete.
 		var next *view.View
 		var nextQuery query
 		for rv := 2; rv < 400; rv++ {
@@ -311,8 +313,8 @@ func TestView_agrees_with_filter_and_sort(t *testing.T) {
 	}
 }
 
-// A closed view does not observe the changes after its end, so its rows are of no use to a
-// narrower view that is still being built.
+// A closed view no longer observes changes. A narrower view that is still being built must
+// therefore not start from its rows.
 func TestViewDoesNotStartFromTheRowsOfAClosedView(t *testing.T) {
 	c, m := cacher.New(cacher.Config{Schema: objects.Pods()}), model{}
 	c.Listing().Begin()
@@ -334,7 +336,7 @@ func TestViewDoesNotStartFromTheRowsOfAClosedView(t *testing.T) {
 	(&client{}).check(t, narrow, m, q, byKey, func(o api.Object) bool { return app(o) == "web" })
 }
 
-// Every call of Build makes progress, whatever the work.
+// Every call of Build makes progress, even with the least work.
 func TestBuildOfTheLeastWorkCompletes(t *testing.T) {
 	c, m := cacher.New(cacher.Config{Schema: objects.Pods()}), model{}
 	c.Listing().Begin()
@@ -486,7 +488,7 @@ func TestView_sends_only_rows_that_changed(t *testing.T) {
 	require.Equal(t, 13, shown.sent, "a row came in, in its newest version")
 }
 
-// A row that moves is sent again, and the other rows stay.
+// If a row moves, only this row is sent again.
 func TestViewSendsARowThatMovesOnce(t *testing.T) {
 	c := cacher.New(cacher.Config{Schema: objects.Pods()})
 	restarts := func(name string, rv int, n int64) *cacher.Update {
@@ -542,8 +544,8 @@ func TestView_errors_name_what_is_wrong(t *testing.T) {
 	require.Equal(t, 400, v.Move(&wire.MoveView{Limit: 10_001}).Code)
 }
 
-// A connector may send a value of another kind than the schema has for its column. Such
-// rows sort alike whether the view has opened with them or they have changed since.
+// A connector may send a value whose kind differs from that of its column in the schema.
+// Such rows have the same order whether they existed when the view opened or changed later.
 func TestViewSortsValuesOfAnotherKindThanTheirColumn(t *testing.T) {
 	c := cacher.New(cacher.Config{Schema: objects.Pods()})
 	c.Listing().Begin()
@@ -582,8 +584,8 @@ func TestView_date_sorts_by_age(t *testing.T) {
 	require.Equal(t, []string{"a/p2@1", "a/p0@1", "a/p1@1"}, shown.rows, "the youngest first")
 }
 
-// A search caches the words of label sets. The ID of a freed set is used again for another set.
-// The test avoids periodic matches, because IDs are reused periodically.
+// A search caches the words of label sets by ID, and must forget them when the ID of a freed
+// set is reused. The test avoids periodic matches, because IDs are reused periodically.
 func TestViewSearchesLabelSetsWhoseIDsAreReused(t *testing.T) {
 	c := cacher.New(cacher.Config{Schema: objects.Pods(), History: history.Limits{MinCapacity: 4, MaxCapacity: 4}})
 	c.Listing().Begin()

@@ -8,8 +8,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// window is the rows last sent to the program. It holds a reference to each
-// version, so an unchanged version is recognized by its Ref.
+// window contains the rows that were last sent to the program. It holds a reference to
+// each version, so an unchanged version is recognized by its Ref.
 type window struct {
 	arena *store.Arena
 	rows  []shownRow
@@ -57,7 +57,7 @@ func (w *window) move(next []shownRow, f *wire.ViewPatch) {
 	w.rows, w.spare, w.shown = next, w.rows, true
 }
 
-// match fills to and from.
+// match finds the objects that are in both windows, and fills to and from.
 func (w *window) match(next []shownRow) {
 	w.to, w.from = places(w.to, len(w.rows)), places(w.from, len(next))
 	w.locate(next)
@@ -80,9 +80,9 @@ func places(s []int32, n int) []int32 {
 	return s
 }
 
-// edit walks through both windows from the top. Where the rows differ, it removes
-// the old row or inserts the new one, choosing the one that reaches a common row
-// sooner. Common rows are kept; a moved row is removed and inserted.
+// edit walks through both windows from the top. Where the rows differ, it removes the old
+// row or inserts the new one, whichever reaches a common row sooner. Common rows are kept;
+// a moved row is removed and inserted.
 func (w *window) edit(next []shownRow, f *wire.ViewPatch) {
 	w.items, w.inserts, w.text = w.items[:0], w.inserts[:0], w.text[:0]
 	var kept uint32
@@ -141,8 +141,8 @@ func (w *window) locate(next []shownRow) {
 // not suffice, because IDs are reused.
 func (w *window) sameObject(a, b store.Ref) bool { return a == b || w.arena.Key(a) == w.arena.Key(b) }
 
-// renumber updates the IDs of the rows after the state was replaced. Missing
-// objects get the zero ID.
+// renumber updates the IDs of the rows after the state was replaced. Objects that no longer
+// exist get the zero ID.
 func (w *window) renumber(state *store.Store) {
 	for i := range w.rows {
 		w.rows[i].id = state.Find(w.arena.Key(w.rows[i].ref))
