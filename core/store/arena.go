@@ -21,8 +21,9 @@ type record struct {
 	inBlock    bool // the body is in a block
 }
 
-// Arena stores reference-counted object versions. Unless its comment says
-// otherwise, a method takes and returns exactly one reference per Ref.
+// Arena stores reference-counted object versions. Put and Retain return a reference, which
+// the caller must release. Other methods change no reference counts unless their comments
+// say so.
 type Arena struct {
 	Labels LabelSets
 	// OnCorrupt is called when a body cannot be read from its block.
@@ -38,8 +39,8 @@ type Arena struct {
 	warm    uint8 // checksum of what Prefetch read, so that the reads are not optimized away
 }
 
-// page is a fixed-size block of records. Growing one slice of all records would
-// copy it and, during the copy, need the memory twice.
+// page is a fixed-size block of records. If all records were in one slice, its growth would
+// copy them and take twice the memory during the copy.
 type page [pageSize]record
 
 const pageSize = 256
@@ -66,7 +67,8 @@ type Version struct {
 	Envelope wire.Envelope
 	// Body is appended to the envelope if the caller has it in a separate slice.
 	Body []byte
-	// Member locates the envelope's body in the open block, if it is there.
+	// Member locates the envelope's body in the open block. It is zero if the body is
+	// stored by itself.
 	Member MemberRef
 }
 
@@ -104,9 +106,9 @@ func (a *Arena) unused() Ref {
 	return ref
 }
 
-// SetBody replaces the body of a version in place. A member that is not zero locates the
-// body. SetBody takes ownership of a reference to the base, and invalidates every
-// slice obtained from the version.
+// SetBody replaces the body of a version in place. If member is not zero, it locates the
+// body in the open block. SetBody takes ownership of a reference to the base, and
+// invalidates every slice obtained from the version.
 func (a *Arena) SetBody(ref Ref, body api.Body, member MemberRef, dictionary uint32, base Ref) {
 	old, e := a.record(ref), a.Envelope(ref)
 	a.scratch = e.AppendWithBody(a.scratch[:0], body)
@@ -184,7 +186,7 @@ func (a *Arena) Dictionaries(yield func(number uint32) bool) {
 	}
 }
 
-// Base returns the version that the body of ref is a delta from, or zero. It adds
+// Base returns the version to which the delta body of ref applies, or zero. It adds
 // no reference. A base stays alive as long as a version refers to it.
 func (a *Arena) Base(ref Ref) Ref { return a.record(ref).base }
 
@@ -198,8 +200,8 @@ func (a *Arena) LabelsAndOwner(ref Ref) api.Labels { return a.Labels.Labels(a.re
 //go:noinline
 func (a *Arena) LabelsOf(ref Ref) api.Labels { return a.LabelsAndOwner(ref).WithoutOwner() }
 
-// OwnerOf returns the UID of the owner of a version, or "". It is valid as long as
-// the version.
+// OwnerOf returns the UID of the owner of a version, or "". The string is valid as long as
+// the version is stored.
 //
 //go:noinline
 func (a *Arena) OwnerOf(ref Ref) string { return a.LabelsAndOwner(ref).Owner() }
@@ -217,9 +219,9 @@ func (a *Arena) RowLabels(ref Ref) api.Labels {
 	return complete
 }
 
-// Envelope returns the envelope of a version. If its body is in a block, the body is
-// not readable. The envelope aliases the arena and is valid as long as the caller holds
-// a reference.
+// Envelope returns the envelope of a version. If the body is in a block, the envelope
+// contains an internal reference instead of the body; see Complete. The envelope aliases
+// the arena and is valid as long as the caller holds a reference.
 func (a *Arena) Envelope(ref Ref) wire.Envelope { return a.slab.bytes(a.record(ref).at) }
 
 // Key returns the key of a version. It aliases the arena like Envelope.
@@ -231,7 +233,7 @@ func (a *Arena) Versions() int { return int(a.next) - 1 - len(a.free) }
 // Deltas returns the number of stored versions that have a base.
 func (a *Arena) Deltas() int { return a.deltas }
 
-// UsedBytes returns the memory of all stored versions and label sets.
+// UsedBytes returns the memory that all stored versions and label sets take.
 func (a *Arena) UsedBytes() int {
 	return a.slab.used + a.blocks.bytes + a.Labels.used + a.Versions()*recordSize
 }

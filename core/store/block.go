@@ -9,16 +9,17 @@ import (
 // received. A version then refers to a member of the block. The block is freed when no
 // version refers to it.
 //
-// A block is stored only while it takes less memory than the referred bodies would take
-// by themselves. When most of its members have changed, Repack takes the others out in
-// steps. Repack is a separate call because it invalidates slices obtained from versions.
+// A block is stored only while it takes less memory than the bodies that versions refer to
+// would take by themselves. When most of its members have changed, Repack takes the others
+// out in steps. Repack is a separate call because it invalidates slices obtained from
+// versions.
 
 // MemberRef locates a body in a block. The zero value means that the body is stored
 // by itself.
 type MemberRef struct {
 	Block, Index uint32
-	// Size and BaseSize are the sizes of the body, and of the base's body, if the caller
-	// has their codecs only. They are otherwise zero.
+	// Size and BaseSize are the sizes in bytes of the body and of the base's body. They
+	// are set only if the caller has the codecs of these bodies, but not their data.
 	Size, BaseSize uint32
 }
 
@@ -35,25 +36,25 @@ const (
 	// Repack.
 	maxTaken      = 256
 	maxTakenBytes = 256 << 10
-	// sweptPages is the number of pages that one Repack searches.
+	// sweptPages is the maximum number of pages that one Repack searches.
 	sweptPages = 64
-	// maxIdleExpanded is the largest decompressed block that Repack retains.
+	// maxIdleExpanded is the size of the largest decompressed block that Repack retains.
 	maxIdleExpanded = 512 << 10
 )
 
-// block is a block that versions refer to.
+// block is a stored block with the numbers of versions and bytes that refer to it.
 type block struct {
 	wire.BlockBodies
 	live      int  // number of versions that refer to it
 	liveBytes int  // size of their bodies
 	open      bool // between OpenBlock and CloseBlock
-	sparse    bool // its members are to leave it
+	sparse    bool // Repack takes its remaining members out
 }
 
 // openBlock is a block between OpenBlock and CloseBlock.
 type openBlock struct {
 	number uint32
-	owned  bool  // its data may be retained
+	owned  bool  // the arena may retain its data without a copy
 	refs   []Ref // versions that refer to it
 }
 
@@ -62,7 +63,7 @@ type blocks struct {
 	free   []uint32
 	bytes  int
 	sparse int // number of sparse blocks
-	page   int // where Repack continues
+	page   int // the page at which the next Repack continues
 
 	open []openBlock // the blocks between OpenBlock and CloseBlock, the last one innermost
 
@@ -81,10 +82,10 @@ type taken struct {
 	at, to int
 }
 
-// OpenBlock starts a block. Until CloseBlock, versions can refer to it by its number.
-// Unless the data is owned, CloseBlock copies it. Other blocks may be opened and closed
-// before CloseBlock. For example, an object of a list may load a segment, which has its
-// own blocks.
+// OpenBlock starts a block. Until CloseBlock, versions can refer to it by its number. If
+// owned is set, the arena takes ownership of the data; otherwise CloseBlock copies it.
+// Other blocks may be opened and closed before CloseBlock. For example, an object of a list
+// may load a segment, which has its own blocks.
 func (a *Arena) OpenBlock(b wire.BlockBodies, owned bool) (number uint32) {
 	x := &a.blocks
 	if n := len(x.free); n > 0 {
@@ -141,7 +142,8 @@ func (x *blocks) opened() *openBlock { return &x.open[len(x.open)-1] }
 // worthwhile reports whether the block takes less memory than its bodies.
 func (b *block) worthwhile() bool { return len(b.Data)+blockOverhead < b.liveBytes }
 
-// forget makes the number of a block available again.
+// forget makes the number of a block available again. It drops everything that may refer to
+// the block.
 func (x *blocks) forget(number uint32) {
 	x.free = append(x.free, number)
 	x.taken, x.takenBytes = x.taken[:0], x.takenBytes[:0]
@@ -235,8 +237,9 @@ func (a *Arena) Body(ref Ref) api.Body {
 	return x.expander.Member(int(member.Index))
 }
 
-// Member returns the number of the block that contains the body of a version, and the
-// index of its object in the block. The number is zero if the body is stored by itself.
+// Member returns the number of the block that contains the body of a version, and the index
+// of its object in the block. The number is zero if the body is empty, stored by itself, or
+// in the block only as the base of another body.
 func (a *Arena) Member(ref Ref) (number, index uint32) {
 	member, size := a.memberOf(ref)
 	if member.Block == 0 || member.Index%2 != 0 || size == 0 {
@@ -245,7 +248,8 @@ func (a *Arena) Member(ref Ref) (number, index uint32) {
 	return member.Block, member.Index / 2
 }
 
-// BlockBodies returns a block. It is valid as long as a version refers to it.
+// BlockBodies returns the block with a number. The block is valid as long as a version
+// refers to it.
 func (a *Arena) BlockBodies(number uint32) *wire.BlockBodies {
 	return &a.blocks.list[number].BlockBodies
 }
@@ -293,9 +297,9 @@ func (a *Arena) CompleteSize(ref Ref) int {
 	return n
 }
 
-// BaseBody returns the body of the base of a version, or the zero Body. If it is in a
-// block, it is appended to buffer. If the version itself is not in a block, the next
-// Repack takes the base out, because a changed object is often read again.
+// BaseBody returns the body of the base of a version, or the zero Body. If that body is in
+// a block, it is appended to buffer. If the version itself is not in a block, its object has
+// changed, and the base is often read again. The next Repack then takes the base out.
 func (a *Arena) BaseBody(ref Ref, buffer *[]byte) api.Body {
 	base := a.record(ref).base
 	if base == 0 {
@@ -315,7 +319,7 @@ func (a *Arena) BaseBody(ref Ref, buffer *[]byte) api.Body {
 	return body
 }
 
-// take copies a body for the next Repack, within the limits.
+// take copies a body for the next Repack, unless that would exceed the limits.
 func (x *blocks) take(ref Ref, member MemberRef, body api.Body) {
 	at := len(x.takenBytes)
 	if len(x.taken) < maxTaken && at+len(body.Data) <= maxTakenBytes {
@@ -350,7 +354,7 @@ func (a *Arena) Repack() {
 
 func (a *Arena) repackTaken() {
 	list, bytes := a.blocks.taken, a.blocks.takenBytes
-	a.blocks.taken, a.blocks.takenBytes = nil, nil // a block that is freed clears them
+	a.blocks.taken, a.blocks.takenBytes = nil, nil // SetBody may free a block, which clears both
 	for _, t := range list {
 		if member, _ := a.memberOf(t.ref); member == t.member && member.Block != 0 {
 			r := a.record(t.ref)
@@ -360,8 +364,8 @@ func (a *Arena) repackTaken() {
 	a.blocks.taken, a.blocks.takenBytes = list[:0], bytes[:0]
 }
 
-// sweep searches pages for members of sparse blocks until it has taken out those of one
-// block in one page.
+// sweep searches pages for versions in sparse blocks. It stops after a page in which it has
+// taken out versions of one block.
 func (a *Arena) sweep() {
 	x := &a.blocks
 	found := uint32(0)

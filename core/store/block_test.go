@@ -43,7 +43,7 @@ func (s *sibling) envelope() wire.Envelope {
 	return wire.AppendEnvelope(nil, &api.Object{Key: s.key, UID: "u", Body: s.body})
 }
 
-// compressed returns the block of siblings.
+// compressed returns a block with the bodies of siblings.
 func compressed(list []sibling) wire.BlockBodies {
 	var b wire.Block
 	for i := range list {
@@ -198,8 +198,8 @@ func TestMembersLeaveASparseBlock(t *testing.T) {
 	}
 }
 
-// Reading the base of a changed object takes that base out of its block. Objects that
-// have not changed since they arrived stay in their block, even if they are deltas.
+// After the base of a changed object was read, Repack takes it out of its block. Objects
+// that have not changed since they arrived stay in their block, even if they are deltas.
 func TestTheBaseOfAChangedObjectLeavesItsBlock(t *testing.T) {
 	h, list := NewArena(), siblings(randomOf(7), 64)
 	refs := putBlock(h, list, none)
@@ -235,7 +235,7 @@ func TestBodiesThatWereReadAreNotTakenOutOfAnotherBlock(t *testing.T) {
 	}
 	require.Zero(t, h.Blocks())
 	other := siblings(randomOf(9), 64)
-	refs = putBlock(h, other, none) // with the number of the freed block, and its versions
+	refs = putBlock(h, other, none) // reuses the number of the freed block, and the Refs of its versions
 	h.Repack()
 	for i, ref := range refs {
 		requireSibling(t, h, ref, &other[i])
@@ -308,7 +308,7 @@ func (m *arenaModel) step() {
 	}
 }
 
-// change adds a delta of a complete version.
+// change adds a version whose body is a delta to the body of another version.
 func (m *arenaModel) change() {
 	ref := m.live[m.pick()]
 	was := m.is[ref]
@@ -319,7 +319,8 @@ func (m *arenaModel) change() {
 	m.add(m.arena.Put(Version{Base: m.arena.Retain(ref), Envelope: s.envelope()}), s)
 }
 
-// setBodies replaces the bodies of some versions, in a block or not.
+// setBodies replaces the bodies of some versions. The new bodies are in a block or stored by
+// themselves.
 func (m *arenaModel) setBodies() {
 	list := siblings(m.random, 1+m.random.Intn(30))
 	number := uint32(0)

@@ -8,18 +8,18 @@
 // interned, and the record of a version contains no pointers. To the garbage
 // collector, a collection of a million objects is a handful of large slices.
 //
-// Bodies of neighboring objects that arrive in a block stay in it, compressed together. A
-// version then has a [MemberRef], and [Arena.Body] decompresses the block. Changed
-// objects have bodies of their own. When few bodies of a block are left, [Arena.Repack]
-// takes them out.
+// Bodies of neighboring objects that arrive compressed together, in a block, remain in the
+// block. A version then has a [MemberRef], and [Arena.Body] decompresses the block. Changed
+// objects have bodies of their own. When versions use only few bodies of a block,
+// [Arena.Repack] takes these bodies out of the block.
 //
 // A [Store] is a current state: at most one version per key, found by hash or in
 // key order. Each key has an [ID] that updates do not change. An update therefore
 // touches neither the order nor the hash index. Other packages use the ID as a
 // slice index for data per object, such as the sort keys of a view. [Store.Prefetch]
 // prefetches the memory that a batch of updates reads. Several stores can share an
-// arena: a relist stages the next state beside the current one and adds only what
-// differs.
+// arena: a relist stages the next state beside the current one and adds only the versions
+// that differ.
 //
 // A [Segment] is a range of keys whose objects a restore has not yet loaded into the
 // store. Reads load it on demand, so callers of the store do not observe it.

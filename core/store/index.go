@@ -17,7 +17,7 @@ type index struct {
 
 const tableBits = 6
 
-// table uses linear probing and is at most seven eighths full.
+// table is a hash table with linear probing. It is at most seven eighths full.
 type table struct {
 	groups []group
 	count  int
@@ -70,7 +70,7 @@ func (x *index) add(s *Store, key api.Key, id ID) {
 // empty.
 func (x *index) expect(s *Store, keys int) {
 	perTable := keys / len(x.tables)
-	perTable += perTable / 16 // hashes spread unevenly
+	perTable += perTable / 16 // the tables do not receive equal numbers of keys
 	for i := range x.tables {
 		if t := &x.tables[i]; t.count == 0 && perTable > 0 {
 			t.resize(s, 1<<bits.Len(uint(perTable*8/7/groupSize)))
@@ -145,8 +145,8 @@ func (t *table) close(s *Store, hole int) {
 	t.set(hole, 0, 0)
 }
 
-// hash reads eight bytes at a time because keys are long and byte access is slow
-// in WebAssembly.
+// hash returns the hash of a key. It reads eight bytes at a time because keys are long and
+// byte access is slow in WebAssembly.
 func hash(key api.Key) uint64 {
 	const m = 0x9e3779b97f4a7c15
 	h := uint64(len(key)) * m

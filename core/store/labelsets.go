@@ -14,7 +14,7 @@ type LabelSets struct {
 	free   []uint32
 	text   []byte // scratch
 	used   int
-	// freed counts all freed IDs; recent holds the last of them.
+	// freed is the number of IDs freed so far. recent contains the last of these IDs.
 	freed  int
 	recent []uint32
 }
@@ -73,7 +73,7 @@ func (l *LabelSets) Retain(id uint32) uint32 {
 }
 
 // RetainAgain adds a reference to the set that had the ID in the given
-// generation. It returns false if that set was freed.
+// generation. It returns false if that set has been freed.
 func (l *LabelSets) RetainAgain(id, generation uint32) bool {
 	if int64(id) >= int64(len(l.sets)) || l.sets[id].generation != generation || l.sets[id].refs == 0 {
 		return false
@@ -82,7 +82,7 @@ func (l *LabelSets) RetainAgain(id, generation uint32) bool {
 	return true
 }
 
-// Release drops a reference.
+// Release drops a reference. Dropping the last one frees the set and its ID.
 //
 //go:noinline
 func (l *LabelSets) Release(id uint32) {
@@ -106,11 +106,11 @@ func (l *LabelSets) Release(id uint32) {
 // labelSetBytes estimates the memory of a set: its labels and their encoded text.
 func labelSetBytes(text string) int { return 2 * len(text) }
 
-// Freed returns how many IDs have been freed since the start. It never decreases.
+// Freed returns how many times an ID has been freed. The number never decreases.
 func (l *LabelSets) Freed() int { return l.freed }
 
-// EachFreed calls forget for every ID freed since Freed returned since. If there
-// are too many to report, it returns false and calls forget for none.
+// EachFreed calls forget for every ID that was freed after Freed returned the number
+// "since". If there are too many to report, it returns false and calls forget for none.
 func (l *LabelSets) EachFreed(since int, forget func(id uint32)) bool {
 	if l.freed-since > maxRecent {
 		return false

@@ -3,12 +3,12 @@ package store
 import "github.com/watchglass/watchglass/core/internal/lite"
 
 // Ordered is a sequence of object IDs in an order that its owner defines. Methods
-// that search take a function before, which reports whether an entry precedes the
+// that search take a function "before", which reports whether an entry precedes the
 // searched position.
 //
-// It is a list of sorted chunks. A search is two binary searches; computing a
-// position adds up the lengths of the preceding chunks. At a million entries that
-// is two thousand additions over adjacent memory, which is cheaper than the cache
+// The sequence is a list of sorted chunks. A search consists of two binary searches.
+// Computing a position adds up the lengths of the preceding chunks. At a million entries,
+// these are two thousand additions over adjacent memory, which is cheaper than the cache
 // misses of a tree.
 type Ordered struct {
 	chunks [][]ID
@@ -156,7 +156,7 @@ func (o *Ordered) Remove(id ID, before func(ID) bool) bool {
 	return true
 }
 
-// From yields the entries from position at on, in order, until yield returns
+// From yields the entries that start at the position "at", in order, until yield returns
 // false.
 func (o *Ordered) From(at int, yield func(ID) bool) {
 	for _, c := range o.chunks {

@@ -12,8 +12,8 @@ import (
 
 const cacheLine = 64
 
-// Prefetch appends the probable object of each change, or zero, to into. It
-// prefetches the memory that updates of these objects read.
+// Prefetch appends the ID of the probable object of each change to into, or zero if there
+// is none. It prefetches the memory that updates of these objects read.
 func (s *Store) Prefetch(into []ID, changes []wire.Change) []ID {
 	start := len(into)
 	for i := range changes {
@@ -29,8 +29,8 @@ func (s *Store) Prefetch(into []ID, changes []wire.Change) []ID {
 	return into
 }
 
-// Prefetch prefetches the memory that releasing the versions reads, and their bytes,
-// which the next versions reuse.
+// Prefetch prefetches the memory that Release reads for the given versions, and the bytes
+// of the versions, which later versions will reuse.
 func (a *Arena) Prefetch(refs []Ref) {
 	for _, ref := range refs {
 		a.warmRecord(ref)
@@ -46,7 +46,7 @@ func (a *Arena) warmRecord(ref Ref) {
 	}
 }
 
-// warmBytes reads at most most bytes of a version, and the record of its base.
+// warmBytes reads up to most bytes of a version, and the record of its base.
 func (a *Arena) warmBytes(ref Ref, most int) {
 	if ref == 0 {
 		return

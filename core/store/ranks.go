@@ -7,17 +7,18 @@ package store
 type ranks []uint64 // by ID
 
 const (
-	// rankStep is the gap between adjacent objects. rankRun is the gap between
-	// objects inserted consecutively at the same position, because names often end
-	// in a counter.
+	// rankStep is the gap between adjacent objects after a renumbering and at the ends.
+	// rankRun limits the gap between an object that is inserted between two others and
+	// its predecessor. It leaves room for successors, because names often end in a
+	// counter.
 	rankStep = 1 << 32
 	rankRun  = 1 << 16
 	// firstRank leaves room on both sides.
 	firstRank = 1 << 62
 )
 
-// put assigns a number to id between those of its neighbors; zero means no
-// neighbor. It returns false if the gap is exhausted.
+// put assigns a number to id between the numbers of its neighbors. A neighbor of zero means
+// that there is none. put returns false if the gap is exhausted.
 func (p *ranks) put(id, left, right ID) bool {
 	for len(*p) <= int(id) {
 		*p = append(*p, 0)

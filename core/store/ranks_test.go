@@ -20,8 +20,8 @@ func checkPlaces(t *testing.T, s *Store) {
 	})
 }
 
-// The numbers are in key order for any insertion order, also after many
-// insertions between the same two keys.
+// The ranks are in key order for any insertion order, even after many insertions between
+// the same two keys.
 func TestBeforeAgreesWithKeyOrder(t *testing.T) {
 	const n = 3000
 	shuffled := randomOf(8).Perm(n)

@@ -23,12 +23,12 @@ type Segment interface {
 // covers all smaller keys.
 type segments struct {
 	first    []api.Key
-	unloaded []Segment // nil if loaded
-	count    int       // of unloaded segments
+	unloaded []Segment // an element is nil if its segment is loaded
+	count    int       // number of unloaded segments
 }
 
-// AddSegment adds a segment. It adds nothing and returns false if the store has loaded
-// objects, or if first does not sort after the first keys of all other segments.
+// AddSegment adds a segment whose first key is given. It adds nothing and returns false if
+// the store has loaded objects, or if another segment does not start before that key.
 func (s *Store) AddSegment(first api.Key, segment Segment) bool {
 	r := &s.segments
 	if n := len(r.first); s.order.Len() > 0 || n > 0 && first <= r.first[n-1] {
@@ -63,8 +63,8 @@ func (r *segments) of(key api.Key) int {
 	return max(behind-1, 0)
 }
 
-// next returns the first key of the first unloaded segment from index i on, and false
-// if there is none.
+// next returns the first key of the first unloaded segment whose index is at least i. It
+// returns false if there is none.
 func (r *segments) next(i int) (api.Key, bool) {
 	for ; r.count > 0 && i < len(r.unloaded); i++ {
 		if r.unloaded[i] != nil {
@@ -94,8 +94,8 @@ func (s *Store) loadFor(key api.Key) {
 }
 
 // ascendTo yields versions from a key up to the next unloaded segment, and returns the
-// first key of that segment. At the end of the store, or when yield returned false, more is
-// false.
+// first key of that segment. The result more is false at the end of the store, and after
+// yield has returned false.
 func (s *Store) ascendTo(from api.Key, yield func(Ref) bool) (next api.Key, more bool) {
 	if s.segments.count > 0 {
 		i := s.segments.of(from)

@@ -33,7 +33,7 @@ func (r *testSegment) Load(s *Store) {
 func (r *testSegment) Drop() { r.gone = true }
 
 // waiting returns a store whose objects are all in unloaded segments of the given
-// length, and their keys.
+// length, these segments, and the keys of the objects.
 func waiting(t *testing.T, length int) (*Store, []*testSegment, []api.Key) {
 	s := New(NewArena())
 	var all []api.Key
@@ -56,7 +56,7 @@ func loaded(list []*testSegment) (n int) {
 	return n
 }
 
-// Any sequence of reads gives the same results as if all segments had been loaded at
+// Any sequence of operations gives the same results as if all segments had been loaded at
 // the start, and loads each segment once.
 func TestUnloadedSegmentsAreInvisibleToReaders(t *testing.T) {
 	for seed := range int64(60) {
@@ -129,8 +129,8 @@ func TestReadsLoadOnlyTheSegmentsTheyNeed(t *testing.T) {
 	require.Zero(t, s.arena.Versions())
 }
 
-// AddSegment rejects a segment that does not sort after all others. It also rejects any
-// segment after objects.
+// AddSegment rejects a segment that does not sort after all others. It also rejects every
+// segment if the store has loaded objects.
 func TestAddSegmentRejectsSegmentsOutOfOrder(t *testing.T) {
 	s, _, _ := waiting(t, 10)
 	require.False(t, s.AddSegment("k59", &testSegment{}), "the last segment begins after it")

@@ -2,7 +2,7 @@ package store
 
 import "math/bits"
 
-// A slab allocates byte spans of 16 to maxSpan bytes from large chunks. Freed spans are
+// slab allocates byte spans of 16 to maxSpan bytes from large chunks. Freed spans are
 // reused by size class. A chunk is freed when all of its spans are free, for example
 // after the bodies have moved to blocks. A span larger than maxSpan gets its own chunk.
 type slab struct {
@@ -10,7 +10,7 @@ type slab struct {
 	counts []counts // of the spans in each chunk
 	next   int      // first unused byte of the chunk being filled
 	fill   int      // index of that chunk, -1 before the first
-	free   [][]span // by class; some are in freed chunks
+	free   [][]span // by class; may include spans of freed chunks
 	holes  []uint32 // indices of freed chunks without spans in free
 	used   int      // bytes in live spans, rounded up to their class
 }
@@ -18,7 +18,7 @@ type slab struct {
 // counts contains the numbers of spans of at most maxSpan bytes in a chunk.
 type counts struct {
 	live int32
-	free int32 // in the list of free spans
+	free int32 // number of its spans in slab.free
 }
 
 type span struct {
@@ -69,7 +69,7 @@ func (s *slab) alloc(n int) span {
 	return sp
 }
 
-// reuse takes a free span of a class. It returns false if its chunk was freed.
+// reuse takes a free span of a class. It returns false if the chunk of the span was freed.
 func (s *slab) reuse(number int) (sp span, ok bool) {
 	list := s.free[number]
 	sp = list[len(list)-1]
@@ -86,10 +86,10 @@ func (s *slab) reuse(number int) (sp span, ok bool) {
 	return sp, true
 }
 
-// grow starts a new chunk, sized in proportion to the live spans. A small
-// collection stays small and a large one rarely grows. V8 treats grown module
-// memory as a new allocation and triggers a JavaScript garbage collection. The
-// unused rest of the old chunk, less than one span, is lost.
+// grow starts a new chunk, whose size is proportional to the live spans. A small collection
+// therefore takes little memory, and a large one rarely grows. Growth is expensive because
+// V8 treats grown module memory as a new allocation and triggers a JavaScript garbage
+// collection. The unused end of the old chunk, less than one span, is lost.
 func (s *slab) grow() {
 	size := min(max(s.used/chunkPart, minChunk), maxChunk)
 	full := s.fill

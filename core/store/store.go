@@ -48,10 +48,10 @@ func (s *Store) Find(key api.Key) ID {
 	return s.index.get(s, key)
 }
 
-// Version returns the version of an object, or zero. It adds no reference.
+// Version returns the current version of an object, or zero. It adds no reference.
 func (s *Store) Version(id ID) Ref { return s.versions[id] }
 
-// Get returns the version of a key, or zero. It adds no reference.
+// Get returns the current version of a key, or zero. It adds no reference.
 func (s *Store) Get(key api.Key) Ref { return s.versions[s.Find(key)] }
 
 // Add inserts a version and takes ownership of one reference. Its key must be
@@ -63,7 +63,7 @@ func (s *Store) Add(ref Ref) ID {
 	return id
 }
 
-// Last returns the version with the last key, or zero. No segment may be unloaded.
+// Last returns the version with the last key, or zero. All segments must be loaded.
 func (s *Store) Last() Ref {
 	if s.order.Len() == 0 {
 		return 0
@@ -72,7 +72,7 @@ func (s *Store) Last() Ref {
 }
 
 // Behind reports whether the key sorts after every key in the store, and so is
-// not present.
+// not present. It is always false while a segment is unloaded.
 func (s *Store) Behind(key api.Key) bool {
 	return s.segments.count == 0 && (s.order.Len() == 0 || s.key(s.order.last()) < key)
 }
@@ -131,9 +131,9 @@ func (s *Store) EnableRanks() {
 // have been called.
 func (s *Store) Before(id, other ID) bool { return s.ranks[id] < s.ranks[other] }
 
-// Replace sets the version of a present object to ref, with the same key, and
-// takes ownership of one reference. It returns the previous version together with
-// its reference.
+// Replace sets the version of a present object to ref, which must have the same key, and
+// takes ownership of one reference. It returns the previous version together with its
+// reference.
 func (s *Store) Replace(id ID, ref Ref) (previous Ref) {
 	previous = s.versions[id]
 	s.versions[id] = ref
@@ -187,9 +187,9 @@ func (s *Store) Ascend(from api.Key, yield func(Ref) bool) {
 	}
 }
 
-// Between returns the number of objects with from <= key < to. An empty to means
-// no upper bound. It takes the time of two searches, regardless of the number of
-// objects.
+// Between returns the number of objects with from <= key < to. If to is empty, there is no
+// upper bound. Once all segments are loaded, Between takes the time of two searches,
+// regardless of the number of objects.
 func (s *Store) Between(from, to api.Key) int {
 	s.LoadAll()
 	end := s.order.Len()
@@ -207,7 +207,7 @@ func (s *Store) DropBodies() {
 	})
 }
 
-// Clear releases every version.
+// Clear releases every version and drops the unloaded segments.
 func (s *Store) Clear() {
 	for _, ref := range s.versions {
 		s.arena.Release(ref)

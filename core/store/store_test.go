@@ -80,7 +80,7 @@ func TestStoreCountsBetweenKeys(t *testing.T) {
 	}
 }
 
-// Two stores share the versions that did not change.
+// Two stores can refer to the same versions. A version remains until both have released it.
 func TestStoresShareAnArena(t *testing.T) {
 	h := NewArena()
 	present, next := New(h), New(h)
