@@ -11,9 +11,9 @@ import (
 
 // anchor is the version whose position in the order the window of a view follows.
 type anchor struct {
-	found   bool // a patch has found the version or its absence
+	found   bool // a patch has determined the version, which may be nil
 	version *check.Item
-	unknown bool // the version is not determined
+	unknown bool // the simulator cannot determine the version
 }
 
 // chooseAnchor chooses an anchor for the window of a view, or none.

@@ -11,8 +11,8 @@ type attachment struct {
 	out     [][]byte // messages from the engine that are not in flight yet
 	room    int64    // bytes that the socket still accepts
 	saved   []byte
-	stirred bool // it received or sent a message since its state was persisted
-	stalled bool // it does not accept pending data
+	stirred bool // the session received or sent a message since its state was persisted
+	stalled bool // the reader does not accept pending data
 }
 
 func (o *edgeObject) attachment(id uint32) *attachment {

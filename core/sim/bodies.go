@@ -46,7 +46,8 @@ func bodyOf(r *lite.Rand, schema api.Schema, o *api.Object, sentinel string, pad
 		value("spec.nodeName"), strings.Join(words, " "), sentinel, value("status.phase"), restarts, strconv.FormatUint(r.Uint64(), 36), strings.Repeat("=", padding))
 }
 
-// encode usually makes the body of a version a delta from its base.
+// encode returns an update with its body encoded, usually as a delta to the body of its
+// base.
 func (c *connector) encode(f *feed, put *cacher.Update) *cacher.Update {
 	base := f.cacher.Bodies().BaseFor(f.cacher.State().Get(put.Envelope.Key()))
 	if c.world.setup.Whole || base == 0 || c.rand.Int63n(4) == 0 {

@@ -12,17 +12,17 @@ import (
 // bodyWaitMillis is how long a read may wait for a body (rule B30).
 const bodyWaitMillis = 10_000
 
-// bodyFaults contains the faults of a link in blocks of bodies, and the number of
-// messages in which a byte changes. All other data arrives unchanged.
+// bodyFaults contains the pending faults of a link: blocks of bodies that arrive corrupt or
+// never, and messages in which a byte changes. All other data arrives unchanged.
 type bodyFaults struct {
 	rand    *lite.Rand
-	corrupt int   // number of blocks that arrive corrupt
+	corrupt int   // number of blocks that will arrive corrupt
 	lostTo  int64 // no block arrives before this time, at which the stream breaks; zero for no loss
 	last    bool  // the last block arrives anyway
 	missed  bool  // a block of this stream was lost
-	changed int   // in so many messages a byte changes on the way
+	changed int   // number of messages in which a byte will change
 	arrived int   // number of blocks in the message that arrived last
-	spoiled int   // which of them is the first corrupt one, counted from 1; zero if there is none
+	spoiled int   // number of the first corrupt block of that message, from 1; zero if there is none
 }
 
 // faultyBodies applies a fault to the bodies that a link transports next.
@@ -67,8 +67,8 @@ func (b *bodyFaults) apply(data []byte) (arrives []byte, ok bool) {
 	return arrives, true
 }
 
-// hasDifference reports whether an Events frame has the difference from a body that was
-// sent before.
+// hasDifference reports whether an Events frame contains a delta whose base was sent
+// before.
 func hasDifference(payload []byte) bool {
 	for _, c := range parse(payload, &wire.Events{}).Changes {
 		if c.Base.ResourceVersion != 0 && c.Base.Body.Codec == api.NoBody {
@@ -94,7 +94,8 @@ func (b *bodyFaults) snapshotBlock(arrives, frame []byte, f *wire.SnapshotBlock)
 	return append(arrives, frame...)
 }
 
-// expandsBlock reports whether the first bytes of a block suffice for its rows, or its bodies.
+// expandsBlock reports whether the given number of bytes of a block suffice for its rows, and
+// for its bodies if bodies is set.
 func expandsBlock(f *wire.SnapshotBlock, bytes int, bodies bool) bool {
 	part := *f
 	part.Data = f.Data[:bytes]
@@ -143,7 +144,7 @@ func (l *link) change(data []byte) (refused bool) {
 	}
 	at := b.rand.Int63n(int64(len(data)))
 	if int(at) == checksum {
-		return false // it may become an unknown optional frame
+		return false // the Checksum may become an unknown optional frame
 	}
 	data[at] ^= byte(1 + b.rand.Int63n(255))
 	stream := l.stream

@@ -14,11 +14,11 @@ type Report struct {
 	Failures          []*Result
 }
 
-// MaxFailures limits the failures that a campaign describes.
+// MaxFailures limits the number of failures that a campaign describes.
 const MaxFailures = 5
 
-// Campaign runs seeds from first on with the given number of workers, and writes
-// progress and failures.
+// Campaign runs the given number of seeds, starting with first, on the given number of
+// goroutines. It writes progress and failures to out.
 func Campaign(first uint64, seeds, workers int, out io.Writer) *Report {
 	report := &Report{}
 	results := make(chan *Result)

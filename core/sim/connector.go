@@ -27,17 +27,17 @@ const lostLeader = "the source has lost its leader"
 // feed is a connector's watch of one resource.
 type feed struct {
 	cacher *cacher.Cacher
-	served *session.Collection // of the cacher
+	served *session.Collection // serves the cacher to sessions
 	kind   int
 	encode func(dst, json []byte) api.Body // nil for plain bodies
 	source *source                         // the source of its state; nil before the first list
 	next   int                             // index of the next revision
-	beat   int64                           // time of the next progress
-	target api.ResourceVersion             // the source's version at that time, if progress was requested
+	beat   int64                           // time of the next progress report
+	target api.ResourceVersion             // the source's version when beat was set
 	broken bool                            // it must relist
 }
 
-// connector is one replica: a cacher for each resource, which lags behind the
+// connector is one replica: a cacher for each resource, which may lag behind the
 // source.
 type connector struct {
 	world     *world
@@ -49,8 +49,8 @@ type connector struct {
 	gone      int64 // when it detected that it is disconnected; zero if it has not
 	downUntil int64 // when it accepts connections again
 	restarts  int
-	open      int // subscriptions that were not released
-	accepted  int // sessions
+	open      int // number of subscriptions that were not released
+	accepted  int // number of accepted sessions
 	rand      *lite.Rand
 }
 
@@ -119,7 +119,7 @@ func (c *connector) follow(kind int, f *feed) bool {
 			w.saw(SourceCompacted)
 		}
 		if c.asks {
-			n = len(s.revisions) // its lists are consistent
+			n = len(s.revisions) // such a connector lists the newest state, without lag
 		}
 		c.list(kind, f, max(n, f.position(s), s.compactedIndex()))
 		return true
@@ -141,8 +141,8 @@ func (c *connector) follow(kind int, f *feed) bool {
 	return moved
 }
 
-// confirmProgress reports progress unless the connector must confirm it first and has
-// no recent confirmation from the source.
+// confirmProgress reports progress to the cacher. A connector that requests progress
+// withholds the report until it has a recent confirmation from the source.
 func (c *connector) confirmProgress(f *feed) bool {
 	if c.asks && (f.rv() < f.target || c.world.now >= f.beat+heartbeatMillis) {
 		c.world.saw(ProgressWithheld)
@@ -197,8 +197,7 @@ func (c *connector) apply(f *feed, ch *change, rv api.ResourceVersion) {
 	}
 }
 
-// encoded returns an update with its body compressed. It is the same for all
-// connectors.
+// encoded returns an update with its body compressed. All connectors share the result.
 func (c *connector) encoded(f *feed, p *cacher.Update) *cacher.Update {
 	if f.encode == nil {
 		return p
@@ -267,7 +266,7 @@ func earlier(a, b, now int64) int64 {
 	return a
 }
 
-// checkArenas checks that the caches hold only the state and the history.
+// checkArenas checks that the arenas hold only the versions of the state and the history.
 func (c *connector) checkArenas() {
 	for k, f := range c.feeds {
 		if f == nil || f.source == nil {
@@ -313,7 +312,7 @@ func (c *connector) at(kind int) (*source, api.ResourceVersion) {
 
 func (c *connector) blind() int64 {
 	if c.world.now < c.cutOff {
-		return 0 // it must notice this itself
+		return 0 // the connector must detect this outage itself
 	}
 	return c.cutOff + staleMillis
 }
@@ -343,13 +342,13 @@ func (c *connector) accept(l *link) peer {
 	}
 	l.woken = true
 	config := session.Config{Server: "sim", ProgressMillis: progressMillis, LabelSets: 2, Decode: new(body.Decoder).Decode, Meter: l.allowance.limit()}
-	if c.accepted++; c.accepted%4 != 0 { // the others receive parts
+	if c.accepted++; c.accepted%4 != 0 { // the other sessions send parts
 		config.Deflate = deflate.Sections
 	}
 	return session.New(config, backend{c, l})
 }
 
-// backend is a connector for one session.
+// backend implements session.Backend for one session of a connector.
 type backend struct {
 	*connector
 	link *link

@@ -41,7 +41,7 @@ func (p *planted) plant(name string, o owner) string {
 	return p.set.Plant(name)
 }
 
-// nameOf returns the owner ID of the sentinel in an object's name.
+// nameOf returns the name that identifies the sentinel in the name of the n-th object.
 func nameOf(kind, n int) string { return "name of " + resourceNames[kind] + " " + strconv.Itoa(n) }
 
 // sentinel returns the text that identifies an object in bytes sent to readers. Every
@@ -101,7 +101,7 @@ func newDisclosure() disclosure {
 	return disclosure{entitled: map[uint32]*entitlement{}, dictionaries: map[uint32][]byte{}}
 }
 
-// granted adds an entitlement.
+// granted records the entitlement of a new subscription.
 func (t *tap) granted(f *wire.Subscribe) {
 	fields, err := selector.ParseFields(f.FieldSelector)
 	must(err)
@@ -119,7 +119,7 @@ func (t *tap) granted(f *wire.Subscribe) {
 	t.disclosed.entitled[f.Subscription] = g
 }
 
-// disclose checks a frame of a session.
+// disclose checks that a frame of a session contains only data that its reader may have.
 func (t *tap) disclose(frame wire.Frame, payload []byte) {
 	d := &t.disclosed
 	if f, ok := frame.(*wire.Dictionary); ok {
@@ -218,8 +218,8 @@ func (t *tap) discloseBodies(subscription uint32, f *wire.SnapshotBodies, list [
 	}
 }
 
-// unpack checks compressed bodies that do not refer to another version. In a
-// delta, new text is contained verbatim, and checkBody checks the rest.
+// unpack checks the decompressed bodies of changes that are not deltas. A delta contains
+// new text verbatim, and checkBody checks the rest.
 func (t *tap) unpack(g *entitlement, changes []wire.Change) {
 	for i := range changes {
 		c := &changes[i]

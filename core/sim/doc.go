@@ -1,7 +1,7 @@
 // Package sim simulates the whole system in one goroutine from one seed. It
 // consists of a source, connectors (the cachers and sessions of package core), a
 // network, and readers. Readers are real engines with programs that open watches,
-// views and objects at random. Edge objects, which are also engines, may sit
+// views and objects at random. There may be edge objects, which are also engines,
 // between readers and connectors. Kubernetes API servers may replace both. The
 // clock and the faults are simulated.
 //
@@ -13,7 +13,7 @@
 //   - what views, lists and object handles show at every change, against the
 //     source's log;
 //   - what programs persist and restore in another engine: a state is restored
-//     completely or not at all, and never after corruption;
+//     completely or not at all, and a corrupt state is never restored;
 //   - that no reader is stale without reporting it or goes back in time, that all
 //     readers converge to the source, and that closing releases everything.
 //
@@ -22,5 +22,5 @@
 // situation. A failure is shrunk to a short list of ops and printed with the
 // command that reproduces it.
 //
-// The README has the figures and the bugs found.
+// The README contains figures and the bugs that the simulation has found.
 package sim

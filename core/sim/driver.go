@@ -15,18 +15,18 @@ type driver struct {
 	engine    Engine
 	link      link
 	right     string   // the only namespace it may read; "" means all
-	fetches   *fetches // feeds of an engine that reads Kubernetes directly
+	fetches   *fetches // requests of an engine that reads Kubernetes directly; otherwise nil
 	skew      int64    // offset of the engine's clock
 	jumped    bool     // the clock has jumped
 	wake      int64    // time of the requested tick, on the world's clock
-	late      bool     // the tick was requested at once, and the program is late
+	late      bool     // the tick was requested for now, and is delayed by world.lateMillis
 	busyUntil int64
 	batch     int
 	// onOutput processes the engine's output; settled is called after all of it.
 	onOutput func(wire.Frame)
 	settled  func()
-	// The engine is nil while it is evicted from memory. rouse creates another one.
-	// lost is called after the stream broke.
+	// The engine is nil while it is evicted from memory. rouse then creates another one.
+	// lost, if not nil, is called after the stream broke.
 	rouse, lost func()
 	stepped     int   // number of inputs to the engine
 	steppedAt   int64 // time of the last input
@@ -44,7 +44,7 @@ func (d *driver) start() {
 	d.tick()
 }
 
-// lead connects the driver to one of several servers.
+// lead sets the possible servers of the driver, and chooses the one to connect to first.
 func (d *driver) lead(servers []server, r *lite.Rand) {
 	d.link = link{driver: d, servers: servers, target: pick(r, servers...), room: 4}
 	d.link.tap.link = &d.link
@@ -155,7 +155,8 @@ func parse[F interface{ Parse([]byte) error }](payload []byte, f F) F {
 	return f
 }
 
-// messageProcessed is called after a message was processed.
+// messageProcessed processes the engine's output after each message, unless
+// Setup.Batched delays it.
 func (d *driver) messageProcessed() {
 	if !d.world.setup.Batched {
 		d.drain()

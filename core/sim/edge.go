@@ -18,16 +18,16 @@ type edgeObject struct {
 	driver
 	regional bool // reads from another object while it has readers
 	held     [kinds]bool
-	open     [kinds]uint32 // its collections; zero for one that is not open
+	open     [kinds]uint32 // IDs of its collections; zero for one that is not open
 	states   [kinds]wire.CollectionState
 	stored   [kinds]*storedScope
-	bodies   []leftOut // at the index name-1
-	lacks    bool      // a body was missing when it was loaded
+	bodies   []leftOut // bodies to load on demand; the index is the name minus 1
+	lacks    bool      // a body that the engine loaded was missing
 	readers  []*attachment
 	lastID   uint32
 	rand     *lite.Rand
 
-	steps   int   // steps of the engine when it was last persisted
+	steps   int   // number of inputs to the engine when it was last persisted
 	since   int64 // time of the first unpersisted change; zero if there is none
 	alarm   int64 // time of the next alarm
 	awoke   int64
@@ -128,8 +128,8 @@ func (o *edgeObject) handleOutput(frame wire.Frame) {
 	}
 }
 
-// move performs one possible step. A message for an evicted object wakes it,
-// although its own session upstream has ended.
+// move performs one possible step. A message for an evicted object wakes it. The
+// message itself is lost, because the object starts a new session upstream.
 func (o *edgeObject) move() bool {
 	if o.engine == nil {
 		moved := o.link.pull()
@@ -154,7 +154,7 @@ func (o *edgeObject) nextEvent() int64 {
 	return earlier(o.driver.nextEvent(), o.keepAt(), o.world.now)
 }
 
-// sleep evicts the object from memory, unless it has an outgoing connection.
+// sleep evicts the object from memory, unless it has a connection to another object.
 func (o *edgeObject) sleep() {
 	if o.engine == nil || o.regional && (o.link.stream != 0 || o.link.opening != 0) {
 		return
@@ -178,7 +178,7 @@ func (o *edgeObject) restart() {
 	o.world.saw(ObjectRestarted)
 }
 
-// standBy lets the next connector take over immediately.
+// standBy connects to the next connector immediately after a connection was lost.
 func (o *edgeObject) standBy() {
 	if len(o.link.servers) < 2 || o.regional {
 		return
@@ -308,7 +308,7 @@ func onObject(f func(*edgeObject)) func(*world, *lite.Rand) {
 
 // opEvictBehind evicts an object whose readers have unsent data.
 func (w *world) opEvictBehind(r *lite.Rand) {
-	burst := lite.NewRand(r.Uint64()) // the same for every shape
+	burst := lite.NewRand(r.Uint64()) // so that the burst is the same in every shape
 	if len(w.objects) == 0 {
 		w.opBurst(burst)
 		return

@@ -20,7 +20,7 @@ type Engine interface {
 	LoadWith(core.Loader)
 }
 
-// native creates the engines of package core.
+// native creates an engine of package core.
 func (s *Setup) native(config []byte) (Engine, error) {
 	decode := s.Codec.Decode
 	if decode == nil {
@@ -33,7 +33,7 @@ func (s *Setup) native(config []byte) (Engine, error) {
 	return e, err
 }
 
-// dictionaries returns the dictionaries of real connectors.
+// dictionaries returns, by kind, the dictionaries that real connectors use.
 var dictionaries = sync.OnceValue(func() (all [kinds][]byte) {
 	for k := range kinds {
 		schema := schemaOf(k)
@@ -42,8 +42,8 @@ var dictionaries = sync.OnceValue(func() (all [kinds][]byte) {
 	return all
 })
 
-// chooseCodec uses the codec of real connectors for half of the seeds: packed
-// bodies and the public dictionaries of their resources.
+// chooseCodec chooses the codec of bodies. For half of the seeds, it is the codec of real
+// connectors: packed bodies and the public dictionaries of their resources.
 func (w *world) chooseCodec(seed uint64) {
 	given := w.setup.Codec
 	for k := range kinds {

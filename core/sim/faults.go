@@ -38,8 +38,8 @@ func halfOpen(d *driver, _ *lite.Rand) {
 	}
 }
 
-// drop loses the messages in one direction from a random one on, until a timeout
-// breaks the stream.
+// drop loses a random number of the last messages in one direction, and all later ones,
+// until a timeout breaks the stream.
 func drop(d *driver, r *lite.Rand) {
 	l := &d.link
 	if d.fetches != nil {

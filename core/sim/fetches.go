@@ -27,7 +27,7 @@ type answer struct {
 	stream               uint32
 	*kubeserver.Response // its code is zero if the connection fails
 	source               *source
-	scope                *scope // the requested scope; nil for the cluster
+	scope                *scope // the requested scope; nil for an identity request
 	due                  int64  // arrival time of the status code
 	begun                bool
 	parts                []part // sent, and not delivered yet
@@ -38,8 +38,8 @@ type answer struct {
 
 	// The engine may request the cluster's identity again before it uses a
 	// response:
-	confirms *answer // the cluster whose identity the request confirms
-	unproved bool    // the identity of its cluster was requested
+	confirms *answer // the response whose cluster this identity request confirms
+	unproved bool    // the identity of its cluster was requested and is not confirmed yet
 	held     []kubeserver.Part
 	// heldBytes counts the data that has arrived and is not confirmed. The engine
 	// processes it in one step.
@@ -108,7 +108,7 @@ func (f *fetches) begin(a *answer) {
 func (f *fetches) listed(a *answer, rv api.ResourceVersion) {
 	e := a.scope.epoch
 	if rv < e.rv {
-		return // the reader rejects it
+		return // the reader rejects such a state
 	}
 	if e.ready {
 		e.relists = append(e.relists, check.Relist{From: e.rv, To: rv})
@@ -148,7 +148,7 @@ func (f *fetches) abandon(stream uint32) {
 
 func (f *fetches) find(a *answer) bool { return slices.Contains(f.open, a) }
 
-// move delivers one part that can arrive.
+// move delivers data that can arrive now, and reports whether there was any.
 func (f *fetches) move() bool {
 	d := f.driver
 	if d.busy() || d.world.now < d.link.stalled {
@@ -280,7 +280,7 @@ func (a *answer) follows() bool {
 }
 
 // names reports whether the response identifies the cluster at the start of a
-// subscription.
+// subscription, and not for the confirmation of another response.
 func (a *answer) names() bool { return a.Purpose == kubeserver.Cluster && a.confirms == nil }
 
 // note applies the effect of a part, or defers it until the identity of the
@@ -318,7 +318,7 @@ func (f *fetches) finish(a *answer) {
 	}
 	f.driver.tick()
 	f.driver.drain()
-	if f.find(a) { // otherwise the engine has canceled it
+	if f.find(a) { // otherwise the engine has canceled the request
 		of.unproved = false
 		for _, p := range of.held {
 			f.apply(of, p)

@@ -20,7 +20,7 @@ type kubeAPI struct {
 	kubeserver.Server
 	source  *source
 	next    int   // index of the next revision to read
-	trouble int64 // it responds with errors before then
+	trouble int64 // before this time, it responds to some requests with errors
 }
 
 // follow reads the revisions that have arrived.
@@ -112,7 +112,7 @@ func (s *source) List(q *kubeserver.Request, rv api.ResourceVersion) (objects []
 	return objects, true
 }
 
-// object returns the JSON of a version.
+// object returns the JSON of the version rv, with stamped as its resource version.
 func (s *source) object(kind int, key api.Key, rv, stamped api.ResourceVersion) string {
 	plain := s.bodies[bodyKey{kind, key, rv}]
 	managed := strings.Replace(plain, `"metadata":{`, `"metadata":{"managedFields":[{"manager":"sim"}],`, 1)

@@ -53,16 +53,16 @@ type link struct {
 	woken    bool  // the session may have output
 	wake     int64 // the session has output at this time
 	latency  int64
-	room     int   // messages in flight before the server waits
+	room     int   // number of messages in flight at which the server waits
 	stalled  int64 // nothing moves before this time
 	slow     int64 // when the latency last was slowMillis or more
 	silent   bool  // all data is lost, without notification
-	breaks   int64 // time of a certain break; until then one direction is lost
+	breaks   int64 // time at which the stream breaks; until then all data in one direction is lost
 	deaf     bool  // the downstream direction is lost; otherwise the upstream direction
 	growth   int   // the most bytes that one received message adds to the engine's memory
 	bodies   bodyFaults
 	tap      tap
-	// allowance is for sessions of connectors.
+	// allowance limits the evaluations of the session, if its server is a connector.
 	allowance allowance
 	starved   bool // the session waits for evaluations
 }
@@ -176,7 +176,7 @@ func (l *link) timeout() bool {
 
 func passed(at, now int64) bool { return at != 0 && now >= at }
 
-// take removes the next message of a queue.
+// take removes and returns the next message of a queue.
 func (l *link) take(queue *[]message) message {
 	m := (*queue)[0]
 	*queue = (*queue)[1:]
@@ -215,8 +215,8 @@ func (l *link) deliver() bool {
 func (l *link) hand(data []byte) {
 	stream := l.stream
 	if l.driver.overdue() || l.tap.isSchema(data) {
-		// Earlier deliveries belong to the previous source, and an engine after
-		// its timeout ignores the message.
+		// Earlier output belongs to the previous source, so it is processed first.
+		// If the engine has timed out, it ignores the message.
 		l.driver.tick()
 		l.driver.drain()
 	}
@@ -277,8 +277,8 @@ func (l *link) cut(r *lite.Rand) {
 	l.lose("cut")
 }
 
-// noteCut records whether a frame was cut, and whether it was a revision of
-// several changes.
+// noteCut records whether the cut is inside a frame, and whether that frame contains
+// several changes of one revision.
 func (l *link) noteCut(data []byte, at int) {
 	for rest := data; len(rest) > 0; {
 		t, payload, next, err := wire.Next(rest)

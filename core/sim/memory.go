@@ -80,8 +80,8 @@ func (w *world) largestObject() (most int) {
 	return most
 }
 
-// checkMemory checks the limits of the history and of the total memory. One message
-// may exceed each limit, as the last one before the engine gives up the collection.
+// checkMemory checks the limits of the history and of the total memory. Each collection
+// may exceed the memory limit by one message, the last one before the engine closes it.
 func (d *driver) checkMemory(i inspected, collections []uint32) {
 	used, budget := int64(0), int64(d.config.MaxBytes)
 	for _, c := range collections {

@@ -32,8 +32,8 @@ type request struct {
 	list       wire.List
 	get        api.Key
 	object     *handle
-	asked      int64 // for get
-	ready      int64 // when the collection of get first had rows after that; zero if it has none yet
+	asked      int64 // when the object of get was requested
+	ready      int64 // when the collection of get first had rows after that; zero if it has none
 	// For a further page, skip is the number of preceding items, and at is their
 	// version.
 	skip int
@@ -61,7 +61,7 @@ func (r *reader) objectChanged(f *wire.ObjectChanged) {
 }
 
 func (r *reader) changeHandle(h *handle, f *wire.ObjectChanged) {
-	source := "" // unknown for an object that does not exist
+	source := "" // not known if the object does not exist
 	if f.Item != nil {
 		source, _, _ = strings.Cut(f.Item.Envelope.UID(), "-")
 		source = strings.Clone(source)

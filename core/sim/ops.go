@@ -17,7 +17,7 @@ type Op struct {
 
 func (o Op) String() string { return fmt.Sprintf("%-18s %016x", o.Kind, o.Seed) }
 
-// kindOfOp is a type of op with its frequency.
+// kindOfOp is a kind of op. weight determines how often programs contain it.
 type kindOfOp struct {
 	name   string
 	weight int
@@ -98,7 +98,7 @@ func Program(seed uint64) []Op {
 }
 
 // timed lists the ops whose effect depends on received data, such as the version to
-// name or the watch to close.
+// request or the watch to close.
 var timed = []string{"open-watch", "open-slow-watch", "close-watch", "busy", "reopen", "snapshot", "restore", "open-rows"}
 
 // WithoutTiming removes the ops whose effect depends on timing. Readers then end
@@ -153,7 +153,7 @@ func (w *world) opBurst(r *lite.Rand) {
 	}
 }
 
-// opRewrite changes few objects many times, including their labels.
+// opRewrite changes one object many times, including its labels.
 func (w *world) opRewrite(r *lite.Rand) {
 	key := keyOf(pods, int(r.Int63n(24)))
 	for range 5 + r.Int63n(15) {
@@ -177,7 +177,7 @@ func (w *world) opCompact(r *lite.Rand) {
 }
 
 // opNewSource replaces the database by a different one, whose versions may
-// overlap.
+// overlap with those of the old one.
 func (w *world) opNewSource(r *lite.Rand) {
 	name := fmt.Sprintf("h%d", len(w.sources)+1)
 	s := newSource(name, pick(r, firstVersion, w.source.rv, w.source.rv/2+1, w.source.rv+500), w.setup.Codec.Padding, w.planted)
@@ -211,7 +211,7 @@ func (w *world) opLeaderLoss(r *lite.Rand) {
 	w.saw(LeaderLost)
 }
 
-// hopelessMillis is a lag that must be reported.
+// hopelessMillis is a lag that is so long that readers must report stale data.
 const hopelessMillis = 2*oldestMillis + 30_000
 
 func (w *world) opLag(r *lite.Rand) {

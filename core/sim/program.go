@@ -7,7 +7,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// onReader returns an op on a random reader whose program is not suspended.
+// onReader returns an op that applies f to a random reader. It does nothing while the
+// program of that reader is suspended.
 func onReader(f func(*reader, *lite.Rand)) func(*world, *lite.Rand) {
 	return func(w *world, r *lite.Rand) {
 		rd := pick(r, w.readers...)
@@ -182,8 +183,7 @@ func openView(rd *reader, r *lite.Rand) {
 	rd.step(&v.open)
 }
 
-// namespacesOf returns the namespaces of a view, sometimes with one that it does not
-// need.
+// namespacesOf returns the namespaces of a view, sometimes with one that does not exist.
 func namespacesOf(namespace string, r *lite.Rand) []string {
 	switch {
 	case namespace == "":

@@ -27,17 +27,17 @@ type reader struct {
 
 	collections []*collection
 	watches     []*watch
-	records     []*watch // of ended watches
+	records     []*watch // ended watches
 	views       []*view
 	handles     []*handle
 	requests    []*request
 	resumes     []resume
 	taken       []*taking
 	stored      []*storedScope
-	refused     int    // rejected persisted states
-	trespassed  uint32 // a collection that it may not read; zero for none
+	refused     int    // number of persisted states that were rejected
+	trespassed  uint32 // ID of an open collection that the reader may not read; zero for none
 	inspected   inspected
-	unjudged    bool // the views are not checked since the last output
+	unjudged    bool // the views were not checked after the last output
 }
 
 func (r *reader) open() {
@@ -109,7 +109,7 @@ func (r *reader) inspect() {
 	}
 }
 
-// distinct returns one of each group of collections that share a scope.
+// distinct returns the ID of one collection for each scope.
 func (r *reader) distinct() (ids []uint32) {
 	seen := map[*scope]bool{}
 	for _, c := range r.collections {
@@ -191,8 +191,8 @@ func (r *reader) collectionState(f *wire.CollectionState) {
 		r.world.saw(ListCorrupt)
 	}
 	e := r.scope(c).epoch
-	// Versions of a different cluster are not recognized before a list, and a
-	// list may be from a different cluster than expected.
+	// A direct engine does not recognize versions of a different cluster before
+	// a list, and a list may be from a different cluster than expected.
 	restarted := r.fetches != nil && f.ResourceVersion == 0 && e.source != nil && (e.source != r.world.source || e.source != r.scope(c).named)
 	if c.epoch == e && f.ResourceVersion < c.reported.ResourceVersion && !restarted {
 		r.world.fail(ErrBack, "reader %d, collection %d: from version %d to %d", r.id, c.id, c.reported.ResourceVersion, f.ResourceVersion)
@@ -220,14 +220,14 @@ func (r *reader) collectionState(f *wire.CollectionState) {
 // judgeHeld checks the program's data after all output was processed.
 func (r *reader) judgeHeld() {
 	if r.grantViews() && r.drain() {
-		return // the last check was of the same data
+		return // drain has called judgeHeld for the same data
 	}
 	for _, w := range r.watches {
 		r.bind(w)
 	}
 	r.resume()
 	if r.unjudged = r.late || r.overdue(); !r.unjudged {
-		r.checkViews() // else the engine still evaluates objects for views
+		r.checkViews() // otherwise the engine still evaluates objects for views
 	}
 }
 
@@ -240,15 +240,15 @@ func (r *reader) checkViews() {
 
 // checkFresh checks that a live collection had progress within three periods and
 // shows no data older than the sum of all delays. For three periods, the response to a
-// subscription counts as progress even if the connector is disconnected. On a slow
-// link, each message of a long backlog is progress, as are messages after an outage of
-// the source that the subscription survived.
+// subscription counts as progress even if the connector is disconnected. On a slow link,
+// each message of a long backlog counts as progress. If a subscription survives an outage
+// of the source, each message after the outage does too.
 func (r *reader) checkFresh() {
 	if r.busy() {
 		return
 	}
 	if r.unjudged && !r.late {
-		r.checkViews() // the due Ticks have had no output
+		r.checkViews() // the Ticks that were due produced no output
 	}
 	w := r.world
 	oldest := oldestMillis * r.link.target.levels()
@@ -282,7 +282,7 @@ func (r *reader) checkHandles() {
 		namespace := h.key.Namespace()
 		own := r.scopeOf(h.kind, check.Filter{Namespace: namespace, Fields: "metadata.name=" + h.key.Name()})
 		if r.fetches != nil && !own.ready {
-			continue // it is unknown which lists caused the identity request
+			continue // the simulator cannot determine which lists caused the identity request
 		}
 		progress := max(own.progressAt, r.scopeOf(h.kind, check.Filter{}).progressAt, r.scopeOf(h.kind, check.Filter{Namespace: namespace}).progressAt)
 		r.checkProgress("object "+string(h.key), progress)

@@ -8,8 +8,8 @@ type resume struct {
 	collection *collection
 }
 
-// reload replaces the engine. With resumed, the program has stored the versions
-// of its watches and continues from there, like an informer after a restart.
+// reload replaces the engine. If resumed is set, the program has stored the versions of
+// its watches and continues from them, like an informer after a restart.
 func (r *reader) reload(resumed bool) {
 	watches := r.watches
 	r.reopen()
@@ -33,10 +33,10 @@ func (r *reader) reload(resumed bool) {
 	}
 }
 
-// resume reopens watches whose collections are open again. It resumes from the
-// last version if that is of the same source, and otherwise starts from the
-// state. A program that has seen only part of a revision cannot resume, because
-// a watch from the previous version need not revert that part.
+// resume reopens watches whose collections are open again. A watch resumes from its last
+// version if the source is the same, and otherwise starts from the state. A program that
+// has seen only part of a revision cannot resume, because a watch from the previous
+// version need not revert that part.
 func (r *reader) resume() {
 	var waiting []resume
 	for _, p := range r.resumes {

@@ -10,7 +10,7 @@ import (
 )
 
 // rightOf returns the only namespace that a reader may read, or "" for all. One of
-// three readers is restricted. The server does not check direct readers.
+// three readers is restricted. For direct readers, no server enforces the right.
 func rightOf(seed uint64, reader int) string {
 	return pick(lite.NewRand(seed^0x419475+uint64(reader)), "", "", "", "", "ns0", "ns1")
 }
@@ -47,7 +47,7 @@ func (r *reader) withdraw() {
 	}
 }
 
-// caught checks that the collection that trespass has opened has no data.
+// caught checks that the collection that trespass has opened receives no data.
 func (r *reader) caught(f *wire.CollectionState) {
 	if f.ResourceVersion != 0 || f.Objects != 0 {
 		r.world.fail(ErrDisclosed, "reader %d may read only the namespace %s, and has %+v", r.id, r.right, *f)

@@ -29,7 +29,7 @@ type Result struct {
 // Judged is a watch with the log that it was validated against.
 type Judged struct {
 	Source string
-	Kind   int // of the resource
+	Kind   int // kind of the resource
 	Log    *check.Log
 	*check.Watch
 }
@@ -279,7 +279,7 @@ func (w *world) close() {
 	w.pass(10_000)
 	w.checkSubscriptions()
 	for _, c := range w.connectors {
-		c.restart() // so that readers relist and have no other state
+		c.restart() // so that readers relist and retain no earlier state
 	}
 	w.opWrite(lite.NewRand(1))
 	w.pass(90_000)

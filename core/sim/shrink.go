@@ -2,7 +2,7 @@ package sim
 
 import "errors"
 
-// kindOf returns the named error that a violation wraps.
+// kindOf returns the innermost error that a violation wraps, such as ErrStale.
 func kindOf(err error) error {
 	for next := err; next != nil; next = errors.Unwrap(next) {
 		err = next

@@ -37,8 +37,8 @@ func TestCampaign(t *testing.T) {
 	}
 }
 
-// Two runs of a seed are equal in every shape: all output of engines and servers, and
-// the final state of readers.
+// In every shape, two runs of a seed have the same output of all engines and servers, and
+// the same final state of readers.
 func TestRun_is_repeatable(t *testing.T) {
 	shapes := map[sim.Shape]int{}
 	for seed := range uint64(20) {
@@ -119,9 +119,9 @@ func TestMetamorphic_Sequences(t *testing.T) {
 	require.Greater(t, compared, 100)
 }
 
-// A direct collection resumes before the response to its watch, and the connection is lost
-// after the cluster is confirmed. The silence begins with the confirmation, and not with
-// the newest version before it.
+// A direct collection may be proven current before its watch has a response. Here, the
+// connection is lost after the cluster was confirmed. The time without progress begins at
+// the confirmation, not when the newest version was reported.
 func TestSilenceBeginsWithTheConfirmationOfAResumption(t *testing.T) {
 	ops := []sim.Op{
 		{Kind: "latency", Seed: 0x81a895bdf0ca6ae7},

@@ -156,8 +156,8 @@ func (rd *reader) restore(k *storedScope, r *lite.Rand) {
 	rd.judgeRestore(c, k, damaged, certain, rd.refused > refused)
 }
 
-// damage returns chunks that must be rejected, unless the lost data had no
-// content.
+// damage corrupts, truncates or removes one chunk. certain is false if the result may be
+// accepted, because a removed chunk may have had no content.
 func damage(chunks [][]byte, r *lite.Rand) (damaged [][]byte, certain bool) {
 	chunks = slices.Clone(chunks)
 	at := int(r.Int63n(int64(len(chunks))))

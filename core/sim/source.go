@@ -54,7 +54,7 @@ type source struct {
 	compacted api.ResourceVersion
 	logs      [kinds]*check.Log
 	state     [kinds]map[api.Key]change
-	padding   int                // of bodies
+	padding   int                // bytes of padding in each body
 	largest   int                // longest envelope so far, in bytes
 	bodies    map[bodyKey]string // uncompressed body of every version
 	planted   *planted
@@ -95,7 +95,7 @@ func (s *source) commit(now int64, changes []change) {
 	s.revisions = append(s.revisions, revision{s.rv, now, changes})
 }
 
-// objectsOf is the number of object names of a kind. There are fewer secrets.
+// objectsOf is the number of object names of a kind. Only a few of the secrets exist.
 const objectsOf = 24
 
 // keys contains all object keys. Keys with even numbers are in namespace ns0, keys with
@@ -114,7 +114,7 @@ var keys = func() (all [kinds][]api.Key) {
 	return all
 }()
 
-// nameLength is the length of the sentinel part in a name.
+// nameLength is the length of the part of a sentinel that is in a name.
 const nameLength = 12
 
 // keyOf returns the key of the n-th object.
@@ -160,7 +160,7 @@ func (s *source) randomPut(r *lite.Rand, kind int, key api.Key) *cacher.Update {
 	return put
 }
 
-// owner returns a random owner in the form that objects have. Half of the owners have a kind and a name.
+// owner returns a random owner in the encoding that objects use. Half of the owners have a kind and a name.
 func (s *source) owner(r *lite.Rand, object api.Key) string {
 	owner := api.Owner{Name: "set", UID: s.ownerUID(r)}
 	if r.Int63n(2) == 0 {
@@ -170,16 +170,15 @@ func (s *source) owner(r *lite.Rand, object api.Key) string {
 }
 
 // ownerUID returns one of a few UIDs that objects have and refer to. It has no sentinel,
-// because readers of an object may read the UID of its owner. Objects share them, so an
-// object can have several owners, and be its own.
+// because readers of an object may read the UID of its owner. Several objects may have the
+// same UID, so an object can have several owners, or be its own owner.
 func (s *source) ownerUID(r *lite.Rand) string {
 	return s.name + "-owner" + strconv.FormatInt(r.Int63n(6), 10)
 }
 
 func pick[T any](r *lite.Rand, list ...T) T { return list[r.Int63n(int64(len(list)))] }
 
-// randomChange returns a creation, an update, a deletion or, rarely, an
-// unreadable version.
+// randomChange returns a creation, an update or a deletion.
 func (s *source) randomChange(r *lite.Rand, kind int, key api.Key) change {
 	c := change{kind: kind, key: key}
 	_, exists := s.state[kind][key]
@@ -197,7 +196,7 @@ func (s *source) randomKey(r *lite.Rand) (int, api.Key) {
 	return pods, keyOf(pods, int(r.Int63n(24)))
 }
 
-// heal replaces every unreadable version.
+// heal replaces every unreadable version by a readable one.
 func (s *source) heal(r *lite.Rand, now int64) {
 	for k := range kinds {
 		for _, key := range s.logs[k].Keys() {

@@ -6,16 +6,16 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// An edge object persists changes when its engine had no input for quietMillis,
+// An edge object persists changes when its engine has had no input for quietMillis,
 // and at most keepMillis after the first change.
 const (
 	quietMillis = 1000
 	keepMillis  = 10_000
 )
 
-// restore opens a collection from storage. Corrupt parts of the stored state
-// are rejected and read from upstream again. The sockets store the state of the
-// readers.
+// restore opens a collection and restores its stored state. If the engine rejects the
+// state as corrupt, the collection is read from upstream again. The state of the readers
+// is attached to their sockets instead.
 func (o *edgeObject) restore(kind int) {
 	o.engine.LoadWith(o.load)
 	k := o.stored[kind]
@@ -71,7 +71,7 @@ func (o *edgeObject) restore(kind int) {
 	o.world.saw(ObjectRestored)
 }
 
-// leaveOut removes the body of a chunk, to be loaded on demand.
+// leaveOut removes the body of a chunk, which the engine then loads on demand.
 func (o *edgeObject) leaveOut(f *wire.RestoreChunk, kind int) {
 	_, _, body, err := wire.Next(f.Data)
 	must(err)
@@ -176,7 +176,7 @@ func (o *edgeObject) store(kind int) {
 			return
 		}
 	}
-	o.refused = nil // it was relisted meanwhile and is persisted the next time
+	o.refused = nil // the collection was relisted meanwhile, and is persisted the next time
 }
 
 func (o *edgeObject) ask(f frame) {

@@ -20,8 +20,8 @@ type tap struct {
 	sentRV    map[uint32]api.ResourceVersion
 	credit    map[uint32]int64
 	disclosed disclosure
-	requested map[string]bool // subscriptions and keys of the requested bodies
-	spoiled   []spoiled       // since the last output of the engine
+	requested map[string]bool // subscriptions and keys of requested bodies
+	spoiled   []spoiled       // corrupt blocks since the last output of the engine
 }
 
 // spoiled is a subscription whose block of bodies arrived corrupt, with its epoch
@@ -31,8 +31,8 @@ type spoiled struct {
 	id    uint32
 	scope *scope
 	epoch *epoch
-	until epoch
-	after epoch // after the message, if the subscription has ended
+	until epoch // the content of epoch before the corrupt block
+	after epoch // the content after the message, if the subscription has ended
 }
 
 // subscription is a subscription of the current stream.
@@ -41,12 +41,12 @@ type subscription struct {
 	scope   *scope
 	listing bool
 	dead    bool
-	resumed bool    // requested to resume, without a response so far
-	again   bool    // requested to resume
-	asked   bool    // for rows first
+	resumed bool    // the reader requested to resume, and has had no response yet
+	again   bool    // the reader requested to resume
+	asked   bool    // the reader requested rows first
 	bodies  bool    // bodies follow the rows
-	body    api.Key // the first key of the last bodies
-	partial bool    // requested to continue a snapshot
+	body    api.Key // first key of the last block of bodies
+	partial bool    // the reader requested to continue a snapshot
 }
 
 // scope is the state that all collections with the same scope share.
@@ -100,16 +100,16 @@ func (t *tap) scope(resource string, f check.Filter, metadataOnly bool) *scope {
 
 func (s *scope) renew() { s.epoch = &epoch{kind: s.kind} }
 
-// asked parses the engine's output.
+// asked processes the data that the engine sends to its server.
 func (t *tap) asked(data []byte) {
 	frames(wire.FromReader, data, func(frame wire.Frame) {
 		switch f := frame.(type) {
 		case *wire.Subscribe:
-			// A reader that drops bodies because of memory still requests rows
-			// first.
+			// MetadataOnly with RowsFirst means that a reader of complete objects
+			// omits bodies because of its memory limit.
 			s := t.scope(f.Resource, check.Filter{Namespace: f.Namespace, Labels: f.LabelSelector, Fields: f.FieldSelector}, f.MetadataOnly && !f.RowsFirst)
-			// The state of a single object may have been released together with
-			// its source.
+			// The engine may have released the state of a single object, and with
+			// it the cluster ID.
 			if f.ResourceVersion == 0 && (f.ClusterID == "" || !s.ready || f.FieldSelector != "") {
 				s.renew()
 			}
@@ -123,7 +123,7 @@ func (t *tap) asked(data []byte) {
 	})
 }
 
-// restore sets the epoch of an ended subscription to its state at a corrupt block.
+// restore resets the epoch of an ended subscription to its content before a corrupt block.
 func (t *tap) restore(id uint32) {
 	for i, s := range t.spoiled {
 		if s.id == id && s.scope.epoch == s.epoch {

@@ -12,7 +12,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// view is an open view of the program, in the state that its patches define.
+// view is an open view of the program, with the rows and counts that its patches define.
 type view struct {
 	id         uint32
 	open       wire.OpenView
@@ -200,7 +200,7 @@ func (v *view) expected(log *check.Log, owners map[string]bool) (rows []row, off
 	return rows, offset, counts, uint64(len(list))
 }
 
-// order compares two rows.
+// order compares two rows by the sort keys of the view, and then by their keys.
 func (v *view) order(a, b check.Item) int {
 	for _, key := range strings.Split(v.open.Sort, ",") {
 		name, reversed := strings.CutPrefix(key, "-")

@@ -21,8 +21,8 @@ type watch struct {
 	end        api.WatchEnd
 	status     *api.Status
 
-	// last is the latest version received; zero if it implies nothing about other
-	// versions.
+	// last is the latest version received. It is zero during the initial events, which
+	// are unordered, so none of them implies that earlier versions have arrived.
 	last api.ResourceVersion
 	// complete is the newest version up to which the program has received
 	// everything. A watch ends between revisions, but a program may close it
@@ -32,7 +32,7 @@ type watch struct {
 	// result of applying all deliveries.
 	follow bool
 	held   map[api.Key]api.ResourceVersion
-	whole  bool // started with the state, not with the history
+	whole  bool // held started with the complete state
 	// inherited means that part of held is from another engine, which may have
 	// had good versions of objects that were faulty when this one started.
 	inherited bool
@@ -126,7 +126,7 @@ func (r *reader) watchEvents(f *wire.WatchEvents) {
 	}
 	r.bind(w)
 	if c := w.collection; !w.started && c.rows && c.ready() && !w.open.Bodies {
-		r.startWatch(w) // the bodies are left out, and the state has another reason
+		r.startWatch(w) // bodies are omitted, although the state reports a different reason
 	}
 	if w.granted > 0 && w.Limited {
 		if uint32(len(f.Events)) > w.granted {
@@ -137,7 +137,7 @@ func (r *reader) watchEvents(f *wire.WatchEvents) {
 		r.watchEvent(w, &f.Events[i])
 	}
 	if !w.Limited {
-		w.complete = w.last // an immediate delivery has complete revisions
+		w.complete = w.last // without a limit, every delivery has complete revisions
 	}
 }
 
@@ -162,9 +162,9 @@ func (r *reader) watchEvent(w *watch, f *wire.WatchEvent) {
 	w.Events = append(w.Events, e)
 }
 
-// checkPrevious checks that an update has the version that the watch delivered
-// before it, if the program requested it. A watch from a past version has at
-// first delivered no previous version.
+// checkPrevious checks that an update carries the version that the watch delivered
+// before it, if the program requested previous versions. A watch from a past version has
+// not delivered the first of them itself.
 func (r *reader) checkPrevious(w *watch, e check.Event, previous *wire.Item) {
 	if asked := w.open.Previous && e.Type == api.Modified; asked != (previous != nil) {
 		r.world.fail(ErrPrevious, "%s: %s of %s at %d: previous %v", w.Name, e.Type, e.Key, e.ResourceVersion, previous)
@@ -256,7 +256,7 @@ func (r *reader) checkEnd(w *watch) {
 	}
 }
 
-// leastHistory is the minimum history of every reader.
+// leastHistory is the minimum number of events in the history of a reader.
 const leastHistory = 4
 
 // couldBeOvertaken reports whether there were enough changes of the kind, or two
@@ -276,11 +276,11 @@ func (r *reader) couldBeOvertaken(w *watch) bool {
 			begun--
 		}
 	}
-	changes := max(log.ChangesAfter(w.last), begun) // deletions that a relist reveals have its version too
+	changes := max(log.ChangesAfter(w.last), begun) // deletions found by a relist have its version too
 	return relists > 1 || changes > min(r.config.MaxHistory, leastHistory)
 }
 
-// leastQueue is the smallest queue size of a watch.
+// leastQueue is the minimum queue capacity of a watch, in events.
 const leastQueue = 10
 
 // checkDrained checks a watch that was terminated for slowness with a bookmark
@@ -345,8 +345,8 @@ func (r *reader) reopenWatch(w *watch) {
 	r.openWatch(w.collection, f, true, w)
 }
 
-// noteTerminated records the watches to which an increased count of terminations
-// may refer.
+// noteTerminated marks the watches that may have been terminated, if the count of
+// terminated watches has increased.
 func (r *reader) noteTerminated() {
 	before := r.terminated()
 	r.inspect()

@@ -40,7 +40,7 @@ var (
 	ErrLoop      = errors.New("loop: the participants exchange messages endlessly")
 )
 
-// Setup configures a run. Zero fields take random values.
+// Setup configures a run. The seed determines the values of zero fields.
 type Setup struct {
 	Message    int // approximate bytes of a message
 	History    int // events that a connector's history keeps
@@ -52,7 +52,7 @@ type Setup struct {
 	Shape      Shape
 	Single     bool // every revision is one change, as in Kubernetes
 	Batched    bool // engines return output only after all input
-	ViewWork   int  // see core.Engine.LimitViewWork; zero means by seed, and less the default
+	ViewWork   int  // see core.Engine.LimitViewWork; if negative, the default of package core
 	// Engine creates the engine of a reader; the default is package core.
 	Engine func(config []byte) (Engine, error)
 	Codec  Codec
@@ -80,8 +80,8 @@ func ShapeOf(seed uint64) Shape {
 const (
 	startMillis  = 1_000_000_000
 	firstVersion = 1000
-	// oldestMillis exceeds all delays together: an undetected outage of the
-	// source, lag, network, and twice three periods.
+	// oldestMillis exceeds the sum of all delays of one hop: an undetected outage
+	// of the source, lag, network, and twice three periods.
 	oldestMillis = 90_000
 	slowMillis   = 1000
 	maxMoves     = 200_000
@@ -91,7 +91,7 @@ const (
 type world struct {
 	setup      Setup
 	now        int64
-	lateMillis int64 // delay of a Tick that is requested at once: a program processes other input first
+	lateMillis int64 // delay of a Tick that is requested for now, so that other input is processed first
 	source     *source
 	sources    []*source
 	connectors []*connector
@@ -101,7 +101,7 @@ type world struct {
 	queued     []func() // pending actions of programs
 	quiet      bool     // faults are over
 	scarce     bool     // edge objects may have little memory
-	lineage    uint64   // the last delta epoch that a connector used
+	lineage    uint64   // number of connector starts; delta epochs are derived from it
 	planted    *planted
 	codecs     [kinds]Codec
 	encoders   [kinds]*body.Encoder
@@ -109,7 +109,7 @@ type world struct {
 	result     *Result
 }
 
-// violation ends a run.
+// violation is the panic value that ends a run.
 type violation struct{ err error }
 
 func (w *world) fail(err error, format string, args ...any) {
@@ -219,7 +219,7 @@ func (w *world) drivers() []*driver {
 	return all
 }
 
-// hangUp breaks the streams to a server.
+// hangUp breaks all streams and requests to a server.
 func (w *world) hangUp(s server, why string) {
 	for _, d := range w.drivers() {
 		if d.link.server == s {
@@ -256,7 +256,7 @@ func stack() string {
 	return strings.Join(lines[:min(len(lines), 30)], "\n")
 }
 
-// settle performs all steps that are possible now.
+// settle performs all steps that are possible at the current time.
 func (w *world) settle() {
 	for range maxMoves {
 		if !w.move() {
@@ -294,7 +294,7 @@ func (w *world) move() bool {
 	return moved || len(queued) > 0
 }
 
-// pass advances the time.
+// pass advances the time, and performs all steps that become possible meanwhile.
 func (w *world) pass(millis int64) {
 	end := w.now + millis
 	for {
@@ -318,7 +318,7 @@ func (w *world) pass(millis int64) {
 	w.settle()
 }
 
-// versionAt returns the version of the source at a time.
+// versionAt returns the version that the source had at a time.
 func (w *world) versionAt(millis int64) api.ResourceVersion {
 	rv := w.source.first()
 	for i := len(w.source.revisions) - 1; i >= 0; i-- {

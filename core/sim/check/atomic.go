@@ -1,7 +1,7 @@
 package check
 
-// Atomic checks that the events of a revision or of a relist arrive together, unless
-// deliveries were held back.
+// Atomic checks that the events of a revision or of a relist arrive in one delivery. It
+// accepts any watch whose deliveries may be held back (Limited or Beside).
 func Atomic(l *Log, w *Watch) error {
 	if w.Limited || w.Beside {
 		return nil

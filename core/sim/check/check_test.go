@@ -96,7 +96,7 @@ func relisted(w check.Watch, from, to api.ResourceVersion) check.Watch {
 	return with(w, func(w *check.Watch) { w.Relists = []check.Relist{{From: from, To: to}} })
 }
 
-// conflate makes a watch slow and conflating.
+// conflate makes a watch conflating and limited by credit.
 func conflate(w *check.Watch) { w.Conflating, w.Limited = true, true }
 
 func limit(w *check.Watch) { w.Limited = true }

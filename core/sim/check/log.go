@@ -53,7 +53,7 @@ func (l *Log) Append(c Change) {
 }
 
 // Keys returns the sorted keys of all objects that ever existed. The caller must not
-// modify it.
+// modify the slice.
 func (l *Log) Keys() []api.Key { return l.keys }
 
 // Tainted reports whether an object ever had a faulty version. Readers may
@@ -112,7 +112,7 @@ func (l *Log) Exact(rv api.ResourceVersion) bool {
 	return true
 }
 
-// List returns the exact list as of a version, in key order.
+// List returns the objects that match as of a version, in key order.
 func (l *Log) List(rv api.ResourceVersion, match func(api.Key, *Object) bool) []Item {
 	var list []Item
 	for _, key := range l.keys {
@@ -134,7 +134,8 @@ func (l *Log) after(rv api.ResourceVersion) int {
 	return sort.Search(len(l.changes), func(i int) bool { return l.changes[i].ResourceVersion > rv })
 }
 
-// versions returns from, and all versions up to and including to that have changes.
+// versions returns the version "from", and all later versions with changes up to and
+// including the version "to".
 func (l *Log) versions(from, to api.ResourceVersion) []api.ResourceVersion {
 	list := []api.ResourceVersion{from}
 	for _, c := range l.changes[l.after(from):] {

@@ -2,7 +2,7 @@ package check
 
 import "github.com/watchglass/watchglass/core/api"
 
-// lossless reports whether every change is a separate event.
+// lossless reports whether the watch receives every change as a separate event.
 func (w *Watch) lossless() bool { return !(w.Conflating && w.Limited) }
 
 // from returns a version after which all events of the watch are live.

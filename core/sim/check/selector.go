@@ -36,7 +36,7 @@ func (f Filter) Match(key api.Key, o *Object) bool {
 	return true
 }
 
-// terms splits at the commas outside of parentheses.
+// terms splits a selector at the commas outside of parentheses.
 func terms(selector string) []string {
 	var list []string
 	depth, start := 0, 0
@@ -111,8 +111,8 @@ func values(set string) []string {
 	return list
 }
 
-// matchField derives the fields metadata.name and metadata.namespace from the
-// key.
+// matchField reports whether an object matches a term of a field selector. It derives
+// metadata.name and metadata.namespace from the key.
 func matchField(term string, key api.Key, fields map[string]string) bool {
 	value := func(name string) string {
 		switch name {

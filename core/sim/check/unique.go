@@ -2,7 +2,7 @@ package check
 
 import "github.com/watchglass/watchglass/core/api"
 
-// Unique checks that each version of an object is delivered once.
+// Unique checks that each version of an object is delivered at most once.
 func Unique(_ *Log, w *Watch) error {
 	type change struct {
 		key api.Key

@@ -43,7 +43,7 @@ func (r *Request) match(key api.Key, o *Object) bool {
 	return r.Scope.Match(key, o) && r.Filter.Match(key, o)
 }
 
-// Event is a delivered event. Batch is the number of its delivery.
+// Event is a delivered event. Events with the same Batch arrived in one delivery.
 type Event struct {
 	Type            api.EventType
 	Key             api.Key
@@ -104,8 +104,8 @@ type Validator func(*Log, *Watch) error
 // Validators contains the validators of a single watch, the most informative first.
 var Validators = []Validator{Filtered, Unique, Ordered, Bookmarkable, Atomic, Resumable, PrevState, Folded, Reliable}
 
-// All validates every watch separately, and compares watches with the same reader
-// and collection. Related watches have the same Relists.
+// All validates every watch separately, and compares each watch with the others. All
+// watches must be of one reader and collection, so they have the same Relists.
 func All(l *Log, watches ...*Watch) error {
 	for _, w := range watches {
 		for _, validate := range Validators {
@@ -172,7 +172,7 @@ func (w *Watch) starts(l *Log) []api.ResourceVersion {
 	return slices.Compact(starts)
 }
 
-// changesOf returns the changes of objects that are not tainted.
+// changesOf returns the events, without bookmarks, of objects that are not tainted.
 func changesOf(l *Log, events []Event) []Event {
 	var kept []Event
 	for _, e := range events {
@@ -183,8 +183,8 @@ func changesOf(l *Log, events []Event) []Event {
 	return kept
 }
 
-// Expected returns the events that a watch that began at a version must receive
-// after it.
+// Expected returns the events that a watch must receive after it has started at the
+// version "from". It omits objects that are tainted.
 func Expected(l *Log, r *Request, relists []Relist, from api.ResourceVersion) []Event {
 	var events []Event
 	at := from
