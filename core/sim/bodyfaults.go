@@ -103,14 +103,12 @@ func expandsBlock(f *wire.SnapshotBlock, bytes int, bodies bool) bool {
 }
 
 func (b *bodyFaults) block(arrives, frame []byte, f *wire.SnapshotBodies) []byte {
-	switch {
-	case b.lostTo != 0 && !(f.Last && b.last):
+	if b.lostTo != 0 && (!f.Last || !b.last) {
 		b.missed = true
 		return arrives
 	}
 	b.arrived++
-	switch {
-	case b.corrupt == 0 || f.Objects == 0:
+	if b.corrupt == 0 || f.Objects == 0 {
 		return append(arrives, frame...)
 	}
 	b.corrupt--

@@ -10,7 +10,7 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-func checkPlaces(t *testing.T, s *Store) {
+func checkRanks(t *testing.T, s *Store) {
 	t.Helper()
 	last := ID(0)
 	s.Objects(func(id ID, _ Ref) bool {
@@ -39,15 +39,15 @@ func TestBeforeAgreesWithKeyOrder(t *testing.T) {
 			for i := range n {
 				s.Add(put(s.arena, api.Key(fmt.Sprintf("b-%06d", number(i))), 1, 0))
 				if i%100 == 0 {
-					checkPlaces(t, s)
+					checkRanks(t, s)
 				}
 			}
-			checkPlaces(t, s)
+			checkRanks(t, s)
 		})
 	}
 }
 
-func TestPlacesAtTheEnds(t *testing.T) {
+func TestRanksAtTheEnds(t *testing.T) {
 	p := ranks{0, ^uint64(0) - 1, 1}
 	require.False(t, p.put(3, 1, 0), "no room after the last")
 	require.False(t, p.put(3, 0, 2), "no room before the first")

@@ -396,7 +396,7 @@ func (v *View) usedBytes() int {
 	}
 	for i := range v.facets {
 		for j := range v.facets[i].aggregates {
-			used += placeSize * cap(v.facets[i].aggregates[j].at)
+			used += positionSize * cap(v.facets[i].aggregates[j].at)
 		}
 	}
 	return used
@@ -406,5 +406,5 @@ const (
 	failuresSize = 4
 	idSize       = 4
 	sortKeySize  = 8
-	placeSize    = 16
+	positionSize    = 16
 )
