@@ -13,7 +13,8 @@ import (
 
 const contentType = "application/json"
 
-// These are the conversions that a client can request with "as".
+// These constants are the values of the "as" parameter of a media type, which requests a
+// conversion.
 const (
 	asObject       = ""
 	asTable        = "Table"
@@ -22,7 +23,8 @@ const (
 	asDiscovery    = "APIGroupDiscoveryList"
 )
 
-// conversion is a representation with its group and version.
+// conversion identifies a representation by the "as", "g" and "v" parameters of a media
+// type. Zero is plain JSON.
 type conversion struct{ as, group, version string }
 
 const (
@@ -37,12 +39,14 @@ type clause struct {
 	quality   float64
 }
 
-// maxClauses limits the work for a hostile header. kubectl sends three clauses.
+// maxClauses is the number of clauses after which parsing stops, so that a hostile header
+// cannot cause much work. kubectl sends three clauses.
 const maxClauses = 32
 
 // negotiate selects the client's preferred representation among plain JSON and the offered
-// conversions (rules P3, P12, P13). It ignores malformed clauses, and clauses with another
-// encoding or a conversion that is not offered.
+// conversions (rules P3, P12, P13). It skips clauses that are malformed, name another
+// encoding, or request a conversion that is not offered. If no clause remains, it returns
+// a 406. Without an Accept header, it selects plain JSON.
 func negotiate(header http.Header, offered ...conversion) (conversion, *api.Status) {
 	accept := strings.Join(header.Values("Accept"), ",")
 	if strings.TrimSpace(accept) == "" {
@@ -69,8 +73,8 @@ func negotiate(header http.Header, offered ...conversion) (conversion, *api.Stat
 
 func (c conversion) params() string { return ";g=" + c.group + ";v=" + c.version + ";as=" + c.as }
 
-// parseAccept returns the clauses, sorted by quality. Those of equal quality stay in
-// order.
+// parseAccept returns the clauses in descending order of quality. Clauses of equal
+// quality keep the order of the header.
 func parseAccept(accept string) []clause {
 	var clauses []clause
 	for text := range strings.SplitSeq(accept, ",") {

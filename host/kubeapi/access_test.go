@@ -21,7 +21,7 @@ import (
 type book struct {
 	mu     sync.Mutex
 	rights map[string][]string
-	// expires is the expiry of all tokens, unless it is zero.
+	// expires is the time at which all tokens expire. Zero means never.
 	expires time.Time
 }
 
@@ -83,7 +83,7 @@ func TestRequestsAreWeighedOneByOne(t *testing.T) {
 		w.header.Set("Authorization", "Bearer ben")
 		for path, code := range map[string]int{
 			"/api/v1/namespaces/a/pods":                         200,
-			"/api/v1/pods?fieldSelector=metadata.namespace%3Da": 403, // as kube-apiserver does
+			"/api/v1/pods?fieldSelector=metadata.namespace%3Da": 403, // as by kube-apiserver
 			"/api/v1/pods":                                           403,
 			"/api/v1/namespaces/b/pods":                              403,
 			"/api/v1/namespaces/a/pods/x":                            200,
@@ -104,8 +104,8 @@ func TestRequestsAreWeighedOneByOne(t *testing.T) {
 	})
 }
 
-// A user with the right to one of three objects with the same name receives neither of
-// the others. This holds after another user has read them, too.
+// A user may read one of three objects that have the same name but different resources.
+// Requests for the other two are forbidden, even after another user has read them.
 func TestANameGrantsNoOtherResource(t *testing.T) {
 	rules := &book{rights: map[string][]string{"root": {"*"}, "ben": {"get v1/configmaps nginx in namespace a"}}}
 	run(t, kubeapi.Config{Access: rules}, func(t *testing.T, w *world) {
@@ -186,13 +186,13 @@ func TestRemovedTokenEndsItsWatchesImmediately(t *testing.T) {
 	})
 }
 
-// wavering is a policy that withdraws its tokens, and then fails to decide for a
-// while.
+// wavering is a policy that accepts a token once, then fails to decide, and finally
+// rejects the token.
 type wavering struct {
 	access.Policy
 	valid  context.Context
 	asked  atomic.Int32
-	decide int32 // number of the review that decides
+	decide int32 // the number of the call of Authenticate that rejects the token
 }
 
 func (u *wavering) Authenticate(context.Context, string) (*access.User, *api.Status) {

@@ -8,38 +8,41 @@ import (
 	"github.com/watchglass/watchglass/core/selector"
 )
 
-// Backend is a cache of Kubernetes objects. It is safe for concurrent use. Errors
-// for the client are *api.Status; every other error becomes a 500 (rule C9).
+// Backend is a cache of Kubernetes objects. Implementations must be safe for concurrent
+// use. An *api.Status error is sent to the client; every other error becomes a 500 (rule
+// C9).
 //
 // A context applies to the call that receives it. The context of List also applies to
 // the iteration over the list's items. The context of Watch does not apply to the
 // running watch.
 type Backend interface {
-	// Resources returns all served resources. Do not modify the slice.
+	// Resources returns all served resources. The caller must not modify the slice.
 	Resources(ctx context.Context) ([]Resource, error)
-	// Schema describes one resource, or returns a 404. Do not modify the result.
+	// Schema returns the schema of a resource, or a 404 if the resource is not served.
+	// The caller must not modify the result.
 	Schema(ctx context.Context, resource api.Resource) (*api.Schema, error)
-	// Get returns one object as of the given version or later (rule C38), or a 404.
-	// The version is text, because "" and "0" differ.
+	// Get returns an object at the given resource version or later (rule C38), or a 404.
+	// The version is a string because "" and "0" have different meanings.
 	Get(ctx context.Context, resource api.Resource, key api.Key, resourceVersion string) (Object, error)
 	// List lists objects according to rules C39 to C52.
 	List(ctx context.Context, resource api.Resource, options ListOptions) (*List, error)
-	// Watch starts a watch according to rules C8 to C19. It returns an error for
-	// invalid options or an unreadable resource, which is sent instead of a stream.
-	// Later errors, such as a version that is too old, are returned by [Watch.Next].
+	// Watch starts a watch according to rules C8 to C19. It returns an error for invalid
+	// options or an unreadable resource. The client receives that error instead of a
+	// stream. Later errors, such as a version that is too old, are returned by
+	// [Watch.Next].
 	Watch(ctx context.Context, resource api.Resource, options WatchOptions) (Watch, error)
 }
 
 // Weigher is a Backend that can estimate the cost of a read before it is admitted.
 type Weigher interface {
 	// Weigh waits until a list with these options can be served immediately, and
-	// returns the number of objects that it will visit. Before it waits it calls
-	// waiting once, and returns its error if that fails.
+	// returns the number of objects that it will visit. If it has to wait, it first calls
+	// the function "waiting" once. If that function fails, Weigh returns its error.
 	Weigh(ctx context.Context, resource api.Resource, options ListOptions, waiting func() error) (objects int, err error)
 }
 
-// GetNotOlder serves a Get with a minimum version for a backend whose own Get supports
-// none. It uses a list of one object.
+// GetNotOlder implements Get with a minimum resource version for a backend that supports
+// the minimum only in List. It lists with a selector for the name.
 func GetNotOlder(ctx context.Context, b Backend, resource api.Resource, key api.Key, resourceVersion string) (Object, error) {
 	named, err := selector.PinName(selector.Fields{}, key.Name())
 	if err != nil {
@@ -64,7 +67,7 @@ func GetNotOlder(ctx context.Context, b Backend, resource api.Resource, key api.
 type Resource struct {
 	api.Resource
 	Kind       string
-	Singular   string // "pod"
+	Singular   string // lowercase, such as "pod"
 	Namespaced bool
 	ShortNames []string
 	Categories []string
@@ -98,8 +101,9 @@ type List struct {
 	Remaining       uint64 // items after this page; zero if unknown
 	// Warnings describe objects that are missing from the list.
 	Warnings []string
-	// Items may be iterated once. An object is valid until the next one. An error
-	// ends the iteration, and the list is then incomplete.
+	// Items yields the objects and may be iterated only once. An object is valid until
+	// the next one is yielded. After an error the iteration ends, and the list is
+	// incomplete.
 	Items iter.Seq2[Object, error]
 }
 
@@ -113,26 +117,26 @@ type WatchOptions struct {
 	Match             api.Match
 	SendInitialEvents api.Tristate
 	Bookmarks         bool
-	// TimeoutSeconds is the timeout of the watch. A last bookmark can be sent before
-	// it (rule W19).
+	// TimeoutSeconds is the duration of the watch. The backend uses it to send a last
+	// bookmark shortly before the end (rule W19).
 	TimeoutSeconds uint32
 }
 
 // Watch is a running watch. Only one goroutine may use it.
 type Watch interface {
-	// Next waits for events and returns the available ones in order: at least one,
-	// and a bounded number. They are valid until the next call. An error reports why
-	// the watch ended. It is io.EOF for a normal end, such as a timeout. The client
-	// receives any other error as an ERROR event.
+	// Next waits for events and returns the available ones in order: at least one, and a
+	// bounded number. The events are valid until the next call. An error reports why the
+	// watch ended: io.EOF after a normal end, such as a timeout. The client receives any
+	// other error as an ERROR event.
 	Next(ctx context.Context) ([]Event, error)
-	// Close ends the watch and drops queued events. It is called once.
+	// Close ends the watch and drops queued events. It must be called exactly once.
 	Close()
 }
 
 // Event is one event of a watch.
 type Event struct {
 	Type   api.EventType
-	Object Object // the object of a change
+	Object Object // the changed object; nil for a bookmark or an error
 	// ResourceVersion is the version of the object or of the bookmark.
 	ResourceVersion api.ResourceVersion
 	// InitialEventsEnd marks the bookmark that ends the initial events.

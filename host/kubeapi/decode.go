@@ -15,7 +15,8 @@ import (
 // protobufType is the media type in which client-go and kubectl send reviews.
 const protobufType = "application/vnd.kubernetes.protobuf"
 
-// decodeReview decodes a review of the kind of the resource, as JSON or protobuf.
+// decodeReview decodes a review from JSON or protobuf. The kind and apiVersion in the
+// body must be those of the resource, unless both are absent.
 func decodeReview(mediaType string, body []byte, resource *Resource) (*review, *api.Status) {
 	parsed, _, err := mime.ParseMediaType(mediaType)
 	if mediaType == "" {
@@ -45,15 +46,15 @@ func decodeReview(mediaType string, body []byte, resource *Resource) (*review, *
 	return decoded, nil
 }
 
-// protobufPrefix starts every protobuf body of Kubernetes. A message
-// k8s.io.apimachinery.pkg.runtime.Unknown follows.
+// protobufPrefix starts every protobuf body of Kubernetes. The rest of the body is a
+// message of type k8s.io.apimachinery.pkg.runtime.Unknown.
 var protobufPrefix = []byte("k8s\x00")
 
 type protobufError string
 
 func (e protobufError) Error() string { return "protobuf: " + string(e) }
 
-// field is the number of a field of a protobuf message.
+// field is a field number of a protobuf message.
 type field = protowire.Number
 
 // decodeProtobuf decodes a self review. The field numbers come from generated.proto in
@@ -110,8 +111,8 @@ func decodeTexts(message []byte, texts map[field]*string) error {
 	return eachField(message, fields)
 }
 
-// eachField calls the function of each length-delimited field and ignores all other
-// fields.
+// eachField calls, for each length-delimited field of a message, the function registered
+// for its number. It skips all other fields.
 func eachField(message []byte, fields map[field]func([]byte) error) error {
 	for len(message) > 0 {
 		number, kind, n := protowire.ConsumeTag(message)

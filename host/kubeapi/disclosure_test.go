@@ -15,8 +15,8 @@ import (
 	"github.com/watchglass/watchglass/host/kubeapi/kubeapitest"
 )
 
-// A client may read one namespace. No response to it contains a byte of an object in
-// another namespace, for any request (rule B25).
+// The client may read only one namespace. No response to any of its requests may contain
+// data of an object in another namespace (rule B25).
 func TestResponsesDiscloseNothingOfOtherNamespaces(t *testing.T) {
 	rules := &book{rights: map[string][]string{"ann": {
 		"get v1/configmaps known in namespace team-b", "list v1/configmaps in namespace team-b", "watch v1/configmaps in namespace team-b",

@@ -11,7 +11,8 @@ import (
 	"github.com/watchglass/watchglass/host/internal/apiversion"
 )
 
-// These types are the documents of discovery, with only the members that are used here.
+// These types are the discovery documents, reduced to the members that this package
+// writes.
 type (
 	apiVersions struct {
 		Kind     string          `json:"kind"`
@@ -131,7 +132,8 @@ func (h *Handler) discover(w http.ResponseWriter, r *http.Request, p route) *api
 	return reply(w, contentType, document)
 }
 
-// describe returns the document for a path, or nil if there is none.
+// describe returns the discovery document for a route, or nil if its group or version is
+// not served.
 func describe(all []Resource, p route, host string) any {
 	switch p.kind {
 	case coreVersions:
@@ -207,7 +209,7 @@ func describeVersion(all []Resource, gv api.Resource) any {
 	return list
 }
 
-// inVersion returns the resources of a group and version, by name.
+// inVersion returns the resources of a group and version, sorted by name.
 func inVersion(all []Resource, group, version string) []Resource {
 	var found []Resource
 	for i := range all {
@@ -219,7 +221,8 @@ func inVersion(all []Resource, group, version string) []Resource {
 	return found
 }
 
-// aggregate describes the core group, or all named groups, in one document.
+// aggregate returns one document that describes all named groups, or the core group if
+// named is false.
 func aggregate(all []Resource, named bool) discoveryList {
 	list := discoveryList{Kind: asDiscovery, APIVersion: discoveryGroup + "/" + aggregated.version, Items: []groupDiscovery{}}
 	names := []string{""}
@@ -268,7 +271,7 @@ type versionDocument struct {
 	Platform     string `json:"platform"`
 }
 
-// reply writes a complete document.
+// reply sends a JSON document with code 200.
 func reply(w http.ResponseWriter, mediaType string, document any) *api.Status {
 	return replyWith(w, http.StatusOK, mediaType, document)
 }

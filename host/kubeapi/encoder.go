@@ -7,14 +7,14 @@ import (
 	"github.com/watchglass/watchglass/core/objectjson"
 )
 
-// encoder writes the representation of the objects in a response: complete, as metadata, or
-// as rows of a table.
+// encoder encodes the objects of one response: as complete objects, as metadata, or as
+// rows of a table.
 type encoder struct {
 	schema  *api.Schema
 	as      string
 	include include
 	now     int64 // milliseconds, for the ages in a table
-	headed  bool  // whether the column definitions were written: the first event contains them
+	headed  bool  // the column definitions were written; only the first event of a watch contains them
 }
 
 const metaVersion = metaGroup + "/v1"
@@ -32,8 +32,8 @@ func (enc *encoder) appendSingle(dst []byte, o Object) []byte {
 	return enc.appendObject(dst, o.JSON())
 }
 
-// appendObject appends an object with its apiVersion and kind. Without a list around
-// the object, clients need them for decoding.
+// appendObject appends an object, and adds its apiVersion and kind if they are missing.
+// Outside a list, clients need both to decode the object.
 func (enc *encoder) appendObject(dst, object []byte) []byte {
 	hasKind, hasVersion := objectjson.Member(object, "kind") != nil, objectjson.Member(object, "apiVersion") != nil
 	body := object
@@ -50,7 +50,7 @@ func (enc *encoder) appendObject(dst, object []byte) []byte {
 	if !hasVersion {
 		dst = append(appendText(append(dst, `"apiVersion":`...), enc.schema.Resource.APIVersion()), ',')
 	}
-	return append(dst, body[1:]...) // never empty, because it has metadata
+	return append(dst, body[1:]...) // valid JSON, because metadata follows
 }
 
 // appendMetadata appends an object as PartialObjectMetadata (rule P13).
@@ -113,8 +113,8 @@ func (enc *encoder) appendEvent(dst []byte, e *Event) []byte {
 }
 
 // appendBookmark appends an object of the requested kind that contains only a
-// version (rule P8). In a table without objects, the bookmark that ends the initial
-// events still has a row with metadata, which contains the mark (rule P12).
+// version (rule P8). The bookmark that ends the initial events carries an annotation. A
+// table without objects therefore includes the metadata in this row (rule P12).
 func (enc *encoder) appendBookmark(dst []byte, e *Event) []byte {
 	include := enc.include
 	if e.InitialEventsEnd && include == includeNone {
@@ -147,7 +147,7 @@ func (b bookmark) JSON() []byte {
 func versionOf(object []byte) string {
 	var version string
 	if text := objectjson.Member(objectjson.Member(object, "metadata"), "resourceVersion"); text != nil {
-		json.Unmarshal(text, &version) // a string that the backend has set
+		json.Unmarshal(text, &version) // the backend has set it to a string, so decoding cannot fail
 	}
 	return version
 }

@@ -79,8 +79,7 @@ func (stone) JSON() []byte {
 
 var fuzzed = kubeapi.New(kubeapi.Config{Backend: still{}})
 
-// For any request, the response is JSON: the requested data, or a Status that
-// describes an error of the request, never of the server.
+// The response to any request is JSON: the requested data, or a Status with a 4xx code.
 func FuzzRequests(f *testing.F) {
 	for _, seed := range [][3]string{
 		{"/api/v1/pods", "limit=2&continue=x", "application/json"},

@@ -14,47 +14,46 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// Config configures a handler. Backend is required. Zero selects the default of every
-// other field.
+// Config configures a handler. Backend is required. The zero value of every other field
+// selects a default.
 type Config struct {
 	Backend Backend
-	// Access authenticates a request by its bearer token, which may be empty, and decides
-	// which objects that user may get, list or watch. If Access is nil, every client may
-	// read everything.
+	// Access authenticates each request by its bearer token, which may be empty, and
+	// authorizes the user to get, list or watch. If Access is nil, every client may read
+	// everything.
 	Access access.Policy
-	// Observer receives every decision of Access. Nil means none.
+	// Observer receives every decision of Access. Nil disables it.
 	Observer access.Observer
-	// ReviewInterval is the longest time between two reviews of a watch. A review
-	// comes sooner when a decision of Access expires. Zero means
+	// ReviewInterval is the maximum time between two reviews of a watch's authorization.
+	// A review happens earlier when a decision of Access expires. Zero means
 	// access.ReviewInterval.
 	ReviewInterval time.Duration
-	// Limits contains the resource limits of the server, and counts refusals. Nil
-	// means the defaults, without counters.
+	// Limits contains the resource limits of the server, and counts refusals. Nil selects
+	// the default limits and counts nothing.
 	Limits *limit.Set
-	// Ready returns an error while requests cannot be served, for /readyz. Nil means that
-	// requests can always be served.
+	// Ready returns an error while requests cannot be served; /readyz calls it. If Ready
+	// is nil, the source counts as ready.
 	Ready func(context.Context) error
-	// Ended is called when a request has ended. The type [Ended] describes the verb and
-	// the code. Ended may be nil.
+	// Ended is called after each request with the verb and the code that the type [Ended]
+	// describes, and with the duration. It may be nil.
 	Ended func(verb string, code int, took time.Duration)
-	// Server names this build in /version, as a semantic version's build
-	// metadata.
+	// Server identifies this build. /version appends it to gitVersion, after a plus sign.
 	Server string
 }
 
 // Handler serves the API. It is safe for concurrent use.
 type Handler struct {
 	config   Config
-	access   access.Policy   // Config.Access, enforced
-	stopping context.Context // ends with Stop
+	access   access.Policy   // Config.Access, with the limits and the observer applied
+	stopping context.Context // canceled by Stop
 	stop     context.CancelFunc
 	draining atomic.Bool // Drain was called
 	counts   counts
 	open     openWatches
 
-	// Requests occupy seats while they wait for Access or for objects, and while they are
-	// served. Each state has separate seats, so that unauthenticated or waiting requests
-	// do not take the seats of others.
+	// A request occupies seats while Access decides, while it waits for data, and while
+	// it is served. Each of these states has its own seats, so that unauthenticated or
+	// waiting requests do not block others.
 	deciding, waiting, requests, watches *seats
 	refusals                             *refusals
 }
@@ -85,7 +84,7 @@ func New(config Config) *Handler {
 // served as before until Stop.
 func (h *Handler) Drain() { h.draining.Store(true) }
 
-// Stop ends every watch cleanly, so that the HTTP server can shut down.
+// Stop ends every watch without an error event, so that the HTTP server can shut down.
 func (h *Handler) Stop() { h.stop() }
 
 const allowed = "GET, HEAD, OPTIONS"
@@ -131,12 +130,13 @@ type request struct {
 	token  string
 	user   *access.User
 	schema *api.Schema
-	// reviewAt is when to authorize the request again, as the policy has returned it. If
-	// zero, the ReviewInterval of Config applies.
+	// reviewAt is the time at which the policy's decision expires and the request must be
+	// authorized again. If it is zero, only Config.ReviewInterval applies.
 	reviewAt time.Time
 }
 
-// about returns the status details of a failure.
+// about returns the status details of a failure. They name the object only for a 403, and
+// for a 404 of a served resource.
 func (r *request) about(s *api.Status) statusDetails {
 	read := r.kind == collection || r.kind == object
 	if s.Code != http.StatusForbidden && (s.Code != http.StatusNotFound || r.schema == nil) || !read {
@@ -145,8 +145,8 @@ func (r *request) about(s *api.Status) statusDetails {
 	return statusDetails{Name: r.name, Group: r.resource.Group, Kind: r.resource.Name}
 }
 
-// serve serves a request, or returns the status to send. After the first byte it
-// returns nil.
+// serve serves a request, or returns the status to send instead. Once it has begun the
+// response, it returns nil.
 func (h *Handler) serve(w *output, r *http.Request, req *request) *api.Status {
 	if req.kind == health {
 		req.verb = "health"
@@ -233,8 +233,8 @@ func (h *Handler) read(w *output, r *http.Request, req *request) *api.Status {
 	})
 }
 
-// weigh waits until a get or a list can be served, and returns the number of seats
-// that it takes.
+// weigh waits until a get or a list can be served, and returns the number of seats that
+// the request needs.
 func (h *Handler) weigh(r *http.Request, req *request, client string) (int, *api.Status) {
 	weigher, ok := h.config.Backend.(Weigher)
 	if !ok {
@@ -280,7 +280,7 @@ func (h *Handler) admit(r *http.Request, req *request) (refused *api.Status) {
 	return nil
 }
 
-// asks returns the access request for authorization.
+// asks returns the access request that the policy must authorize.
 func (r *request) asks() access.Request {
 	asked := access.NewRequest(r.resource, r.namespace, r.selection.Fields)
 	asked.Verb = r.verb

@@ -11,12 +11,12 @@ import (
 	"github.com/watchglass/watchglass/host/access"
 )
 
-// readyTimeout limits the response time of the source.
+// readyTimeout is how long /readyz waits for Config.Ready.
 const readyTimeout = 3 * time.Second
 
 // health serves /livez, /readyz and /healthz to every client, as kube-apiserver does. A
 // response names the failed checks and withholds the reasons. Only /readyz checks the
-// source, because a restart of this server does not repair a source.
+// source, because restarting this server would not repair it.
 func (h *Handler) health(w http.ResponseWriter, r *http.Request, name string) {
 	var output strings.Builder
 	healthy := true

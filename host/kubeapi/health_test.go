@@ -12,7 +12,7 @@ import (
 	"github.com/watchglass/watchglass/host/kubeapi"
 )
 
-// refuseAll is a policy without users.
+// refuseAll is a policy that rejects every token.
 type refuseAll struct{ access.Policy }
 
 func (refuseAll) Authenticate(context.Context, string) (*access.User, *api.Status) {

@@ -72,7 +72,7 @@ func TestRequestsBeyondTheLimitAre429(t *testing.T) {
 	})
 }
 
-// undecided is a policy whose decisions take an hour.
+// undecided is a policy that makes no decision before the request ends.
 type undecided struct{ access.Policy }
 
 func (undecided) Authenticate(ctx context.Context, _ string) (*access.User, *api.Status) {
@@ -114,8 +114,8 @@ func TestLongTokenIsRefusedWithoutReview(t *testing.T) {
 	})
 }
 
-// Selectors are limited for lists and watches alike, and refused before the backend
-// receives them.
+// Lists and watches have the same selector limits. The handler refuses a selector above a
+// limit before the backend receives it.
 func TestSelectorsBeyondTheLimitsAre413(t *testing.T) {
 	limits := limit.NewSet().With(limit.MaxSelectorBytes, 100).With(limit.MaxSelectorRequirements, 3).With(limit.MaxSelectorValues, 4)
 	run(t, kubeapi.Config{Limits: limits}, func(t *testing.T, w *world) {

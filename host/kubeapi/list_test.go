@@ -50,7 +50,7 @@ func TestInterruptedListIsAnErrorForItsClient(t *testing.T) {
 	}
 }
 
-// breaks is a backend whose lists fail after some objects.
+// breaks is a backend whose lists fail after the given number of objects.
 type breaks struct {
 	kubeapi.Backend
 	after int

@@ -8,17 +8,17 @@ import (
 // Stats describes a handler at one point in time.
 type Stats struct {
 	Watches int // open watches
-	// Seats is the number of seats that requests other than watches take. max-requests
+	// Seats is the number of seats taken by requests other than watches. max-requests
 	// limits it.
 	Seats   int
 	Waiting int // requests that wait for a list or for a resource version
-	// Requests counts the requests that have ended.
+	// Requests contains the number of requests that have ended, by verb and code.
 	Requests map[Ended]uint64
 }
 
-// Ended contains the verb and the code of requests that have ended. Verb is a verb of
-// the API or "other". Code is the status code, or 499 if the client left before the
-// response. The number of different values is therefore small.
+// Ended is the verb and the code of a request that has ended. Verb is a verb of the API
+// or "other". Code is the status code, or 499 if the client left before the response.
+// Both have few different values, so they are suitable as metric labels.
 type Ended struct {
 	Verb string
 	Code int
@@ -32,7 +32,7 @@ func (h *Handler) Stats() Stats {
 	}
 }
 
-// counts contains the numbers of ended requests.
+// counts counts the requests that have ended, by verb and code.
 type counts struct {
 	mu    sync.Mutex
 	ended map[Ended]uint64

@@ -10,8 +10,8 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// output records the status code for the metrics, and disconnects clients that
-// accept no data for too long.
+// output is the response writer of a request. It records the status code for the metrics,
+// and disconnects a client that accepts no data for the write timeout.
 type output struct {
 	*writedeadline.Writer
 	code int
@@ -28,10 +28,11 @@ func (o *output) WriteHeader(code int) {
 }
 
 const (
-	// gzipFrom is the minimum size of a compressed response. Below it, compression
-	// takes more time than it saves.
+	// gzipFrom is the minimum size, in bytes, of a response that is compressed.
+	// Compressing a smaller one takes more time than it saves.
 	gzipFrom = 128 << 10
-	// chunkBytes is the size of a write to the network.
+	// chunkBytes is the number of buffered bytes at which lists and watches write to the
+	// network.
 	chunkBytes = 64 << 10
 )
 
@@ -43,8 +44,8 @@ var gzipPool = sync.Pool{New: func() any {
 	return w
 }}
 
-// body is a response of unknown length. Its start is buffered until it is large enough
-// to be compressed, or complete.
+// body writes a response whose length is not known in advance. If the client accepts
+// gzip, it buffers the start until it reaches gzipFrom or is complete.
 type body struct {
 	w      http.ResponseWriter
 	gzip   bool // may be compressed
@@ -62,8 +63,8 @@ func newBody(w http.ResponseWriter, r *http.Request) *body {
 	return &body{w: w, gzip: accept.Gzip(r.Header) && r.Method != http.MethodHead}
 }
 
-// write writes or buffers data, and reports whether the client is still connected. It
-// does not retain data.
+// write writes or buffers data, and reports whether all writes so far have succeeded. It
+// does not retain the slice.
 func (b *body) write(data []byte) bool {
 	if !b.begun && b.gzip && len(b.held)+len(data) < gzipFrom {
 		b.held = append(b.held, data...)
@@ -96,7 +97,7 @@ func (b *body) put(data []byte) {
 	b.failed = err != nil
 }
 
-// close completes the response.
+// close writes the buffered data and completes the response.
 func (b *body) close() {
 	if b.writer != nil {
 		b.failed = b.writer.Close() != nil || b.failed
@@ -123,13 +124,14 @@ func (s *stream) begin() {
 		h.Set("Content-Encoding", "gzip")
 	}
 	s.out.WriteHeader(http.StatusOK)
-	s.out.Flush() // the first event shows whether the client is connected
+	s.out.Flush() // a broken connection is detected when the first event is sent
 }
 
 // send writes complete frames and flushes them (rule P11). When compressed, each
 // call writes a separate gzip member, so that an idle watch holds no compressor
-// (rule P15). The member is flushed before it is closed, because readers deliver the
-// data before a member's last block and then wait for the next member.
+// (rule P15). The data is flushed before the member is closed. A decompressor returns
+// flushed data immediately, but may wait for the next member once it has read the last
+// block.
 func (s *stream) send(frames []byte) error {
 	if err := s.write(frames); err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 	"github.com/watchglass/watchglass/core/selector"
 )
 
-// params are the options in a query.
+// params are the parsed parameters of a query.
 type params struct {
 	watch             bool
 	selection         selector.Selection
@@ -24,7 +24,7 @@ type params struct {
 	include           include
 }
 
-// include selects how much of its object each row of a table contains (rule P12).
+// include selects how much of the object a table row contains (rule P12).
 type include string
 
 const (
@@ -79,8 +79,8 @@ func (p *params) validate() *api.Status {
 	return nil
 }
 
-// pin restricts the field selector to a single object. A given selector must already
-// select the same name (rule FS10).
+// pin restricts the field selector to one name. A selector in the query must already
+// require that name (rule FS10).
 func (p *params) pin(name string) *api.Status {
 	fields, err := selector.PinName(p.selection.Fields, name)
 	if err != nil {
@@ -98,8 +98,8 @@ func (p *params) wantsWatchList() bool {
 	return p.bookmarks && (byDefault || p.sendInitialEvents == api.True)
 }
 
-// boolean returns the value of a parameter, or Unset without one. Every value except
-// "0" and "false" is true, including the empty text.
+// boolean returns the value of a parameter, or Unset if the query does not contain it.
+// Every value except "0" and "false" means true, including the empty string.
 func boolean(values url.Values, name string) api.Tristate {
 	if !values.Has(name) {
 		return api.Unset

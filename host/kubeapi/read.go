@@ -9,7 +9,7 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// encoder returns the encoder of a response for the client's conversion.
+// encoder returns an encoder for the chosen conversion.
 func (r *request) encoder(c conversion) encoder {
 	return encoder{schema: r.schema, as: c.as, include: r.include, now: time.Now().UnixMilli()}
 }
@@ -84,8 +84,8 @@ func (h *Handler) list(w *output, r *http.Request, req *request) *api.Status {
 	}
 }
 
-// writeList writes a list while it reads the items. It returns the error of an item,
-// after which the body is incomplete.
+// writeList reads the items of a list and writes them as it goes. If reading an item
+// fails, it returns the error and leaves the body incomplete.
 func writeList(body *body, enc *encoder, list *List) error {
 	chunk := enc.appendListHead(nil, listMeta{list.ResourceVersion.String(), list.Continue, list.Remaining})
 	first := true

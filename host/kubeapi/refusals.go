@@ -12,11 +12,10 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// refusals delays the responses to a client that is refused again and again. Such a
-// client ignores Retry-After, and thousands of refusals per second take as much processor
-// time as useful requests. Clients share a fixed number of counters, so that more clients
-// need no more memory. A client that shares a counter with a hasty client receives its
-// own refusals later.
+// refusals delays further refusals of a client that ignores Retry-After. Thousands of
+// refusals per second would otherwise take as much processor time as useful requests.
+// Clients share a fixed number of counters, so that more clients need no more memory. A
+// client that shares a counter with such a client also has its refusals delayed.
 type refusals struct {
 	limits  *limit.Set
 	seed    maphash.Seed
@@ -24,8 +23,8 @@ type refusals struct {
 
 	mu       sync.Mutex
 	counters [256]struct {
-		since time.Time // start of the second that is counted
-		sent  int       // refusals sent since then without a delay
+		since time.Time // start of the second in which refusals are counted
+		sent  int       // refusals in that second
 	}
 }
 
@@ -38,7 +37,8 @@ func newRefusals(limits *limit.Set) *refusals {
 	return &refusals{limits: limits, seed: maphash.MakeSeed()}
 }
 
-// first reports whether a refusal of the client is one of the first in a second.
+// first counts a refusal, and reports whether it is one of the first refusalsPerSecond of
+// the client in a second.
 func (r *refusals) first(client string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -50,8 +50,8 @@ func (r *refusals) first(client string) bool {
 	return c.sent <= refusalsPerSecond
 }
 
-// pace waits before a refusal is sent if the client has received too many of them. At
-// most max-waiting-requests refusals wait. Further ones are sent immediately.
+// pace delays a 429 by refusalDelay if the client has received too many of them. At most
+// max-waiting-requests responses wait at a time; all others are sent immediately.
 func (r *refusals) pace(ctx context.Context, client string, status *api.Status) {
 	if status.Code != http.StatusTooManyRequests || r.first(client) {
 		return

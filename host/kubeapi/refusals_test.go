@@ -15,7 +15,7 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// busy is a policy that has no capacity for any request. Users are named by their tokens.
+// busy is a policy that refuses every request with 429. The name of a user is its token.
 type busy struct{}
 
 func (busy) Authenticate(_ context.Context, token string) (*access.User, *api.Status) {
@@ -47,7 +47,7 @@ func TestAClientThatIgnoresRetryAfterIsSlowedDown(t *testing.T) {
 		}
 		assert.GreaterOrEqual(t, immediate, 5, "other clients are not delayed")
 
-		time.Sleep(time.Minute) // of the bubble; the client has paused
+		time.Sleep(time.Minute) // virtual time, in which the client pauses
 		for range 20 {
 			assert.Zero(t, refuse("hasty"))
 		}
@@ -57,7 +57,7 @@ func TestAClientThatIgnoresRetryAfterIsSlowedDown(t *testing.T) {
 		for range 5 {
 			all.Go(func() {
 				began := time.Now()
-				requireTooMany(t, w.request("GET", "/api/v1/pods"), limit.MaxReviews) // of the same client
+				requireTooMany(t, w.request("GET", "/api/v1/pods"), limit.MaxReviews) // sent by the hasty client
 				mu.Lock()
 				defer mu.Unlock()
 				took[time.Since(began)]++

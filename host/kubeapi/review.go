@@ -12,15 +12,15 @@ import (
 // reviewGap is the shortest time between two reviews of a watch.
 const reviewGap = time.Second
 
-// reviewed is a watch that ends with a 403 if the right is withdrawn, and with a 401
-// if the token is withdrawn or expires. Its client then lists or watches again with
-// its current token.
+// reviewed is a watch whose authorization is reviewed. It ends with a 403 if the right is
+// withdrawn, and with a 401 if the token is withdrawn or expires. The client then lists
+// or watches again with its current token.
 type reviewed struct {
 	Watch
 	handler *Handler
 	request *request
 	next    time.Time       // time of the next review
-	valid   context.Context // its end makes a review due; may be nil
+	valid   context.Context // canceled when the policy withdraws the token, which makes a review due; may be nil
 }
 
 func (h *Handler) reviewed(w Watch, r *request) Watch {
@@ -32,8 +32,9 @@ func (h *Handler) reviewed(w Watch, r *request) Watch {
 	return reviewed
 }
 
-// schedule sets the time of the next review. A review is due when a decision expires,
-// but not before a pause has passed. The expiry of the token makes it due earlier.
+// schedule sets the time of the next review. A review is due when a decision expires, but
+// not before the pause has passed. If the token expires during the pause, a review is due
+// at that time.
 func (w *reviewed) schedule(pause time.Duration) {
 	now, user := time.Now(), w.request.user
 	w.valid = user.Valid
@@ -68,8 +69,8 @@ func (w *reviewed) Next(ctx context.Context) ([]Event, error) {
 	}
 }
 
-// nextUntilDue waits for events until the next review is due, and reports whether that
-// interrupted it.
+// nextUntilDue waits for events until the next review is due. The result interrupted
+// reports whether the review became due first.
 func (w *reviewed) nextUntilDue(ctx context.Context) (events []Event, interrupted bool, err error) {
 	bounded, cancel := context.WithDeadline(ctx, w.next)
 	defer cancel()
@@ -90,8 +91,8 @@ func (w *reviewed) due() bool {
 // withdrawn reports whether the policy has withdrawn the token since the last review.
 func (w *reviewed) withdrawn() bool { return w.valid != nil && w.valid.Err() != nil }
 
-// review repeats the decisions about the watch, and returns the status of a refusal.
-// If the policy cannot decide, the watch continues until the token expires.
+// review authenticates and authorizes the watch again, and returns a status if it is
+// refused. If the policy cannot decide, the watch continues until the token expires.
 func (w *reviewed) review(ctx context.Context) *api.Status {
 	if w.request.user.Expired(time.Now()) {
 		return access.TokenExpired()
@@ -112,7 +113,7 @@ func (w *reviewed) review(ctx context.Context) *api.Status {
 	case status != nil:
 		pause := min(access.ReviewRetry, w.handler.config.ReviewInterval)
 		w.schedule(pause)
-		if w.withdrawn() { // known already
+		if w.withdrawn() { // do not review again immediately
 			w.valid, w.next = nil, time.Now().Add(pause)
 		}
 	default:

@@ -26,11 +26,11 @@ const (
 	health                 // /healthz, /livez or /readyz; route.name is the name
 	collection             // objects of a resource
 	object                 // one object
-	selfReview             // a review of the user's own rights or identity
+	selfReview             // self reviews of a user's rights or identity
 )
 
-// parseRoute parses a path. The schema later decides whether the resource exists and
-// is namespaced.
+// parseRoute parses a path. It does not know whether the resource exists or is
+// namespaced; the schema is checked later by fits.
 func parseRoute(path string) route {
 	segments := strings.Split(strings.TrimSuffix(strings.TrimPrefix(path, "/"), "/"), "/")
 	for _, s := range segments {

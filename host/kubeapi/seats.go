@@ -10,10 +10,11 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// seats limits the concurrent requests. A heavy request takes several seats. A request is
+// seats limits concurrent requests. A heavy request takes several seats. A request is
 // refused if its client would then have more seats than were free before. With small
-// requests, one client therefore has about half of the seats, two have about a third
-// each, and some stay free for another client. One heavy request may take all free seats.
+// requests, one client can therefore take half of the seats, a second client half of the
+// rest, and some seats always remain free for another client. One heavy request may take
+// all free seats.
 type seats struct {
 	limits *limit.Set
 	limit  *limit.Limit
@@ -27,7 +28,8 @@ func newSeats(limits *limit.Set, l *limit.Limit) *seats {
 	return &seats{limits: limits, limit: l, clients: map[string]int{}}
 }
 
-// take takes seats, or refuses the client. leave returns them.
+// take takes n seats for a client, or returns a refusal. The function leave gives them
+// back.
 func (s *seats) take(client string, n int) (leave func(), refused *api.Status) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -50,7 +52,7 @@ func (s *seats) leave(client string, n int) {
 	}
 }
 
-// within takes seats for the client and calls answer, or returns a refusal.
+// within calls answer while the client holds n seats, or returns a refusal.
 func (s *seats) within(client string, n int, answer func() *api.Status) *api.Status {
 	leave, refused := s.take(client, n)
 	if refused != nil {
@@ -72,12 +74,13 @@ const (
 	maxSeats       = 10
 )
 
-// seatsOf returns the number of seats for a request that examines some objects.
+// seatsOf returns the number of seats for a request that visits the given number of
+// objects.
 func seatsOf(objects int) int {
 	return max(1, min((objects+objectsPerSeat-1)/objectsPerSeat, maxSeats))
 }
 
-// clientOf returns the client that a request counts for. It is the user, or the block of
+// clientOf returns the client to which a request is charged: the user, or the block of
 // addresses if the policy does not distinguish users.
 func clientOf(r *http.Request, user *access.User) string {
 	if user != nil && !user.Shared {

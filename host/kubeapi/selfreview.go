@@ -20,7 +20,7 @@ const (
 	authenticationGroup = "authentication.k8s.io"
 )
 
-// selfReviews are the resources that users create to review their own rights.
+// selfReviews are the resources that users create to review their own rights or identity.
 var selfReviews = []Resource{
 	{Resource: api.Resource{Group: authenticationGroup, Version: "v1", Name: "selfsubjectreviews"}, Kind: "SelfSubjectReview", Singular: "selfsubjectreview"},
 	{Resource: api.Resource{Group: authorizationGroup, Version: "v1", Name: "selfsubjectaccessreviews"}, Kind: "SelfSubjectAccessReview", Singular: "selfsubjectaccessreview"},
@@ -38,7 +38,7 @@ func findSelfReview(r api.Resource) *Resource {
 	return nil
 }
 
-// review is a self review. Only the members of its kind are set.
+// review is a self review of any kind. Only the members of that kind are set.
 type review struct {
 	Kind       string     `json:"kind"`
 	APIVersion string     `json:"apiVersion"`
@@ -145,7 +145,7 @@ func (h *Handler) readReview(w http.ResponseWriter, r *http.Request, resource *R
 	return decodeReview(r.Header.Get("Content-Type"), body, resource)
 }
 
-// answerReview returns the status of the review.
+// answerReview evaluates a review and returns the status to store in it.
 func (h *Handler) answerReview(ctx context.Context, req *request, asked *review) (any, *api.Status) {
 	switch {
 	case asked.Kind == "SelfSubjectReview":
@@ -171,8 +171,8 @@ func (h *Handler) answerReview(ctx context.Context, req *request, asked *review)
 	return mayGetPath(asked.Spec.NonResource), nil
 }
 
-// mayRead reports whether this API would serve a request of the user with these
-// attributes, with the reason.
+// mayRead returns whether this API would serve a request of the user with these
+// attributes, and the reason.
 func (h *Handler) mayRead(ctx context.Context, user *access.User, a *resourceAttributes) (any, *api.Status) {
 	resource := api.Resource{Group: a.Group, Version: a.Version, Name: a.Resource}
 	request := access.Request{Resource: resource, Subresource: a.Subresource, Namespace: a.Namespace, Name: a.Name, Verb: a.Verb}
@@ -202,8 +202,9 @@ func (h *Handler) mayRead(ctx context.Context, user *access.User, a *resourceAtt
 	return accessStatus{Reason: access.Reason(refused, user, request)}, nil
 }
 
-// servedVersion adds the version to a resource that has none, because policies
-// other than a kube-apiserver's identify resources with their version.
+// servedVersion adds the served version to a resource that has none. Only a
+// kube-apiserver authorizes resources without regard to their version; other policies
+// need it.
 func (h *Handler) servedVersion(ctx context.Context, r api.Resource) (api.Resource, error) {
 	if r.Version != "" && r.Version != "*" {
 		return r, nil
@@ -225,8 +226,8 @@ func withVersion(r api.Resource, version string) api.Resource {
 	return r
 }
 
-// mayGetPath decides about a path that is not a resource. Every authenticated
-// user may get the served paths.
+// mayGetPath returns whether a user may get a path that is not a resource. Every
+// authenticated user may get all served paths.
 func mayGetPath(a *nonResourceAttributes) accessStatus {
 	switch p := parseRoute(a.Path); {
 	case a.Verb != "get" && a.Verb != "head":
@@ -237,8 +238,8 @@ func mayGetPath(a *nonResourceAttributes) accessStatus {
 	return accessStatus{Allowed: true}
 }
 
-// served returns the part of the rules that applies to this API, and the rules that
-// every authenticated user has here.
+// served reduces the rules to what this API serves, and adds the rules that apply to
+// every authenticated user.
 func served(rules *access.Rules) *access.Rules {
 	s := &access.Rules{Incomplete: rules.Incomplete, EvaluationError: rules.EvaluationError}
 	for _, rule := range rules.Resources {
@@ -258,7 +259,7 @@ func served(rules *access.Rules) *access.Rules {
 
 var servedPaths = []string{"/api", "/api/*", "/apis", "/apis/*", "/healthz", "/livez", "/readyz", "/version", "/version/"}
 
-// reading returns the granted verbs that read objects.
+// reading returns those of the granted verbs that read objects.
 func reading(granted []string) []string {
 	if slices.Contains(granted, "*") {
 		return readVerbs

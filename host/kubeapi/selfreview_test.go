@@ -108,7 +108,7 @@ func TestSelfSubjectAccessReviewFailsIfThePolicyCannotDecide(t *testing.T) {
 	})
 }
 
-// ruled is a policy that lists the given rules, and records the requests for them.
+// ruled is a policy that returns the given rules and records each request for them.
 type ruled struct {
 	access.Policy
 	rules access.Rules
@@ -219,8 +219,7 @@ func TestMalformedReviewsAreRefused(t *testing.T) {
 	})
 }
 
-// A client that does not send the body of its review occupies a seat for a limited
-// time.
+// A client that does not send the body of its review loses its seat after a time limit.
 func TestBodyOfAReviewHasToArriveInTime(t *testing.T) {
 	limits := limit.NewSet()
 	run(t, kubeapi.Config{Limits: limits}, func(t *testing.T, w *world) {
@@ -284,8 +283,8 @@ func (o *observed) Authorized(_ context.Context, user *access.User, r access.Req
 	o.requests = append(o.requests, user.Name+" "+r.String())
 }
 
-// The audit log contains the review and no read, because the review reads no
-// object.
+// The audit log contains the creation of the review, and not the request that it asks
+// about, because no object is read.
 func TestReviewsAreObservedAsReviews(t *testing.T) {
 	observer := &observed{}
 	run(t, kubeapi.Config{Observer: observer}, func(t *testing.T, w *world) {

@@ -21,7 +21,7 @@ import (
 // ask sends a request as a user and does not read the response.
 func (w *world) ask(user, path string) *http.Response {
 	w.t.Helper()
-	synctest.Wait() // earlier requests of other goroutines have read the header
+	synctest.Wait() // let the requests of other goroutines read w.header first
 	w.header.Set("Authorization", "Bearer "+user)
 	return w.request(http.MethodGet, path)
 }
@@ -105,8 +105,8 @@ func TestWaitingRequestsBeyondTheLimitAre429(t *testing.T) {
 	})
 }
 
-// A user that does not read its lists uses at most half of the seats. Other
-// users are served, regardless of the number of such users.
+// A user that does not read its responses occupies at most half of the seats. Other users
+// are still served when several users do this.
 func TestAUserLeavesRoomForOthers(t *testing.T) {
 	rules := &book{rights: map[string][]string{"greedy": {"*"}, "likewise": {"*"}, "modest": {"*"}}}
 	limits := limit.NewSet().With(limit.MaxRequests, 20)
@@ -132,8 +132,7 @@ func TestAUserLeavesRoomForOthers(t *testing.T) {
 	})
 }
 
-// weighed is a backend whose lists examine the given number of objects, and take an
-// hour.
+// weighed is a backend whose lists visit the given number of objects, and take an hour.
 type weighed struct {
 	slowly
 	objects int
@@ -160,7 +159,7 @@ func TestAListTakesSeatsByTheNumberOfObjects(t *testing.T) {
 	}
 }
 
-// A list that is heavier than all seats together takes all of them.
+// A list that would need more seats than exist takes all of them.
 func TestHeaviestListUsesAllSeats(t *testing.T) {
 	limits := limit.NewSet().With(limit.MaxRequests, 3)
 	run(t, kubeapi.Config{Limits: limits}, func(t *testing.T, w *world) {

@@ -20,7 +20,7 @@ type openWatches struct {
 
 type openWatch struct{ end context.CancelFunc }
 
-// add registers a watch of a client until remove is called.
+// add registers a watch of a client. The returned function removes it.
 func (o *openWatches) add(client string, end context.CancelFunc) (remove func()) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -37,7 +37,7 @@ func (o *openWatches) add(client string, end context.CancelFunc) (remove func())
 	}
 }
 
-// remove removes a watch, if it is registered. It runs under mu.
+// remove removes a watch, if it is registered. The caller holds mu.
 func (o *openWatches) remove(client string, w *openWatch) {
 	i := slices.Index(o.clients[client], w)
 	if i < 0 {
@@ -50,7 +50,7 @@ func (o *openWatches) remove(client string, w *openWatch) {
 }
 
 // removeNewestOfHeaviest removes the newest watch of the client with the most watches.
-// It runs under mu.
+// The caller holds mu.
 func (o *openWatches) removeNewestOfHeaviest() *openWatch {
 	heaviest := ""
 	for client, watches := range o.clients {
@@ -71,10 +71,10 @@ func (h *Handler) Count() int {
 	return h.open.count
 }
 
-// Shed ends the newest watches of the clients with the most watches, because the
-// process has reached max-memory. It ends one percent of all watches and at least one,
-// as long as more than keep remain. Their clients watch again, and get 503 while memory
-// is short.
+// Shed ends the newest watches of the clients with the most watches. It is called while
+// the process is above max-memory. It ends one percent of all watches, but at least one,
+// and leaves at least keep of them. Clients that watch again get 503 while memory is
+// short.
 func (h *Handler) Shed(keep int) {
 	h.open.mu.Lock()
 	defer h.open.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// These reasons exist only in responses of the HTTP API.
+// These reasons occur only in HTTP responses, so package api does not define them.
 const (
 	reasonMethodNotAllowed api.Reason = "MethodNotAllowed"
 	reasonNotAcceptable    api.Reason = "NotAcceptable"
@@ -62,7 +62,7 @@ func appendStatus(dst []byte, s *api.Status, about statusDetails) []byte {
 	}
 	text, err := json.Marshal(o)
 	if err != nil {
-		panic(err) // strings and numbers
+		panic(err) // impossible for strings and numbers
 	}
 	return append(dst, text...)
 }

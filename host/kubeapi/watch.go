@@ -14,8 +14,8 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// watch responds with a stream of events of a collection or one object. It returns a
-// status only if the stream has not begun (rule P7).
+// watch responds with a stream of the events of a collection or of one object. It returns
+// a status only if it fails before the stream begins (rule P7).
 func (h *Handler) watch(out *output, r *http.Request, req *request) *api.Status {
 	if req.kind == object {
 		if status := req.pin(req.name); status != nil {
@@ -59,7 +59,8 @@ func (h *Handler) timeout(seconds uint32) time.Duration {
 	return least + rand.N(least)
 }
 
-// maxIdleBytes is the maximum size of the buffer that an idle watch retains.
+// maxIdleBytes is the capacity of the largest buffer that a watch retains while it waits
+// for events.
 const maxIdleBytes = 8 << 10
 
 // run sends events until the watch ends for any reason (rule P10).
@@ -90,7 +91,7 @@ func (s *stream) run(ctx context.Context, watch Watch, enc *encoder) {
 			return
 		}
 		if cap(frames) > maxIdleBytes {
-			frames = nil // the watch may last for hours
+			frames = nil // the watch may then be idle for hours
 		}
 	}
 }

@@ -190,8 +190,8 @@ func TestP10_TheEndOfTheServerIsACleanOne(t *testing.T) {
 	})
 }
 
-// The cacher ends the watch of a client that does not read. The client gets its
-// queued events and an ERROR event. Others are unaffected.
+// The cacher ends the watch of a client that does not read. That client still receives
+// its queued events and an ERROR event. Other clients are unaffected.
 func TestP10_ASlowClientIsEndedAndLosesOnlyTheRest(t *testing.T) {
 	run(t, kubeapi.Config{Limits: limit.NewSet().With(limit.WriteTimeout, int64(time.Hour))}, func(t *testing.T, w *world) {
 		slow := w.watch("/api/v1/pods?watch=1&resourceVersion=1")
@@ -267,7 +267,7 @@ func TestP10_ACanceledRequestReleasesItsWatch(t *testing.T) {
 	})
 }
 
-// metrics renders the handler's metrics as Prometheus reads them.
+// metrics returns the handler's metrics in the text format of Prometheus.
 func metrics(w *world) string {
 	handler, err := hostmetrics.Handler(slog.New(slog.DiscardHandler), hostmetrics.KubeAPI(w.handler))
 	if err != nil {
@@ -282,7 +282,7 @@ func TestP11_LastPendingEventIsFlushed(t *testing.T) {
 	run(t, kubeapi.Config{}, func(t *testing.T, w *world) {
 		watch := w.watch("/api/v1/pods?watch=1&resourceVersion=1")
 		defer watch.close()
-		for i := range 20 { // each arrives without a following event
+		for i := range 20 { // each event arrives, although no other event follows
 			rv := w.put("a/one", fmt.Sprint(i))
 			want := "MODIFIED"
 			if i == 0 {
@@ -396,7 +396,7 @@ func TestP15_OnlyInitialEventsAreCompressedAndAreFlushed(t *testing.T) {
 		w.header.Set("Accept-Encoding", "gzip")
 		for query, compressed := range map[string]bool{
 			initialEvents:                            true,
-			"&allowWatchBookmarks=true":              true, // allowed by default
+			"&allowWatchBookmarks=true":              true, // initial events are the default
 			"&resourceVersion=2":                     false,
 			"":                                       false, // no bookmarks
 			"&allowWatchBookmarks&resourceVersion=2": false,
@@ -439,8 +439,8 @@ func TestHeadOfAWatchReturnsItsHeaders(t *testing.T) {
 	})
 }
 
-// A request for a collection that has not been listed in time gets 429 instead of
-// blocking.
+// A request for a collection that the source has not listed gets 429 after a timeout
+// instead of blocking.
 func TestC6_NotReadyIs429WithRetryAfter(t *testing.T) {
 	run(t, kubeapi.Config{}, func(t *testing.T, w *world) {
 		w.source.stalled = true

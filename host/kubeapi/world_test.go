@@ -29,8 +29,8 @@ var (
 	nodes = api.Resource{Version: "v1", Name: "nodes"}
 )
 
-// world is the API over a connector over a memory source, with an HTTP server and a
-// client joined by pipes. Everything in it runs inside a synctest bubble: time is
+// world serves the API from a connector with a memory source. An HTTP server and a client
+// are connected by pipes. Everything in it runs inside a synctest bubble: time is
 // virtual, and a leaked goroutine fails the test.
 type world struct {
 	t       *testing.T
@@ -73,8 +73,8 @@ func runOn(t *testing.T, below connector.Config, config kubeapi.Config, f func(t
 	})
 }
 
-// flaky is a source that a test can stall, or replace with one that has another
-// history. The next Stream uses the setting.
+// flaky is a source that a test can stall, or replace with one that has another history.
+// A change affects the next call of Stream.
 type flaky struct {
 	*memory.Source
 	stalled bool
@@ -144,7 +144,8 @@ func (w *world) request(method, path string) *http.Response {
 	return response
 }
 
-// do waits until the connector has all earlier writes, and sends a request.
+// do waits until the connector has processed all earlier writes, then sends a request and
+// reads the response.
 func (w *world) do(method, path string) answer {
 	w.t.Helper()
 	synctest.Wait()
@@ -176,7 +177,8 @@ func encode(t *testing.T, v any) []byte {
 	return text
 }
 
-// requireStatus requires that a response is a v1 Status, and returns it.
+// requireStatus requires that a response is a v1 Status with the given code and reason,
+// and returns it.
 func requireStatus(t *testing.T, a answer, code int, reason string) map[string]any {
 	t.Helper()
 	require.Equal(t, code, a.StatusCode, a.text)
@@ -268,8 +270,8 @@ func (w *watching) ends() {
 	}
 }
 
-// close closes the response. Since Go 1.27, net/http first reads the rest of the
-// body for up to 50 ms, in the time of synctest.
+// close closes the response. Since Go 1.27, closing a body first reads the rest of it for
+// up to 50 ms, here of virtual time.
 func (w *watching) close() {
 	w.response.Body.Close()
 	time.Sleep(100 * time.Millisecond)

@@ -17,18 +17,17 @@ import (
 	"github.com/watchglass/watchglass/core/coretest/sentinel"
 )
 
-// Probe is a client with a right to one namespace. It sends all kinds of requests,
-// including forbidden and malformed ones. No response may contain a sentinel of
-// another namespace.
+// Probe is a client that may read one namespace. It sends all kinds of requests,
+// including forbidden and malformed ones, and fails the test if a response contains a
+// sentinel of another namespace.
 type Probe struct {
 	*testing.T
-	// Do sends a request. It must not decompress the response.
+	// Do sends a request and returns the response without decompressing it.
 	Do func(method, path string, header http.Header) *http.Response
-	// Resource is the path of a resource without its namespace, as in
-	// /api/v1/configmaps.
+	// Resource is the path of a resource in all namespaces, such as /api/v1/configmaps.
 	Resource string
 	// Mine is the namespace that the client may read. Foreign is another namespace.
-	// Both have an object called Known, whose name has no sentinel.
+	// Both contain an object whose name is Known and contains no sentinel.
 	Mine, Foreign, Known string
 	Planted              *sentinel.Set
 	// MayRead reports whether a sentinel belongs to an object that the client may
@@ -73,8 +72,8 @@ var accepts = []string{
 	"application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io", "application/vnd.kubernetes.protobuf", "nonsense;;=",
 }
 
-// in returns the path of the resource in a namespace, or in all namespaces if it is
-// empty.
+// in returns the path of the resource in a namespace. If the namespace is empty, the path
+// covers all namespaces.
 func (p *Probe) in(namespace string) string {
 	at := strings.LastIndexByte(p.Resource, '/')
 	if namespace == "" {
@@ -83,8 +82,8 @@ func (p *Probe) in(namespace string) string {
 	return p.Resource[:at] + "/namespaces/" + namespace + p.Resource[at:]
 }
 
-// paths returns the paths of requests whose responses end by themselves. The token
-// continues a list of the client's namespace.
+// paths returns the paths of all requests other than watches. The token continues a list
+// of the client's namespace.
 func (p *Probe) paths(token string) []string {
 	paths := []string{
 		"/", "/api", "/apis", "/api/v1", "/apis/apps/v1", "/openapi/v2", "/openapi/v3", "/version", "/healthz", "/livez",
@@ -144,7 +143,7 @@ func (p *Probe) ask(method, path, accept, encoding string) []byte {
 	defer response.Body.Close()
 	p.codes[response.StatusCode]++
 	body, err := io.ReadAll(response.Body)
-	if err != nil { // an interrupted watch has delivered its events
+	if err != nil { // the events before an interruption are checked as well
 		require.True(p, errors.Is(err, io.ErrUnexpectedEOF), "%s %s: %v", method, path, err)
 	}
 	var raw bytes.Buffer

@@ -1,2 +1,3 @@
-// Package kubeapitest checks that backends of host/kubeapi fulfil their contract.
+// Package kubeapitest checks that an implementation of kubeapi.Backend fulfills the
+// contract, and that an API discloses no forbidden data.
 package kubeapitest

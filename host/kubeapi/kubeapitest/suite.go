@@ -20,7 +20,8 @@ import (
 
 var pods = api.Resource{Version: "v1", Name: "pods"}
 
-// Open returns a backend that serves a source. It registers the cleanup with t.
+// Open is a function that returns a backend for a source, and registers the backend's
+// cleanup with t.
 type Open func(t *testing.T, source *memory.Source) kubeapi.Backend
 
 // Run runs the contract tests.
@@ -64,7 +65,7 @@ func (s *suite) put(key api.Key, app string) api.ResourceVersion {
 		key.Name(), key.Namespace(), app))
 }
 
-// listKeys returns the keys and versions of a list. It does not wait for a version.
+// listKeys returns the keys of a list, separated by spaces, and the list itself.
 func (s *suite) listKeys(o kubeapi.ListOptions) (string, *kubeapi.List) {
 	s.Helper()
 	list, err := s.backend.List(s.ctx, pods, o)
@@ -151,7 +152,7 @@ func (s *suite) list() {
 	assert.Equal(s, "a/one", keys)
 }
 
-// settle waits until the backend has a version.
+// settle waits until the backend has received a resource version.
 func (s *suite) settle(rv api.ResourceVersion) {
 	s.Helper()
 	s.listKeys(kubeapi.ListOptions{ResourceVersion: rv.String(), Match: api.MatchNotOlderThan})
@@ -179,14 +180,15 @@ func (s *suite) pages() {
 	assert.Equal(s, "a/p2 a/p3 a/p4", keys, "a token without a limit")
 }
 
-// all tests a list that is long enough to be read in parts, while its objects change.
+// all lists more objects than a backend reads at once, and changes some of them during
+// the iteration.
 func (s *suite) all() {
 	const objects = 1200
 	for i := range objects {
 		s.put(api.Key(fmt.Sprintf("a/p%04d", i)), "web")
 	}
 	list, err := s.backend.List(s.ctx, pods, kubeapi.ListOptions{})
-	for errors.Is(err, api.TooManyRequests("", 0)) && s.ctx.Err() == nil { // a slow machine may not have listed them yet
+	for errors.Is(err, api.TooManyRequests("", 0)) && s.ctx.Err() == nil { // on a slow machine, the backend may not have listed the source yet
 		list, err = s.backend.List(s.ctx, pods, kubeapi.ListOptions{})
 	}
 	require.NoError(s, err)
@@ -243,7 +245,7 @@ func (s *suite) watch(o kubeapi.WatchOptions) *watching {
 	return &watching{suite: s, watch: w}
 }
 
-// next formats one event, or the end of the watch.
+// next waits for the next event or the end of the watch, and formats it.
 func (w *watching) next() string {
 	w.Helper()
 	if len(w.ahead) == 0 {
