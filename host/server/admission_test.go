@@ -43,7 +43,7 @@ func (named) Authenticate(_ context.Context, token string) (*access.User, *api.S
 type crowd struct {
 	t       *testing.T
 	limits  *limit.Set
-	watch   string // address of the server
+	watch   string // address of the server for readers
 	kubeAPI string
 }
 
@@ -87,7 +87,7 @@ func listenOnLoopback(t *testing.T) net.Listener {
 	return listener
 }
 
-// client returns an HTTP client with its own loopback address.
+// client returns an HTTP client that connects from the given loopback address.
 func client(t *testing.T, address string) *http.Client {
 	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
 	transport := &http.Transport{DialContext: dialer.DialContext}
@@ -95,7 +95,7 @@ func client(t *testing.T, address string) *http.Client {
 	return &http.Client{Transport: transport}
 }
 
-// reader connects a WebSocket from an address without a Hello.
+// reader opens a WebSocket from the given address and sends no Hello.
 func (c *crowd) reader(address string) *connectortest.Reader {
 	c.t.Helper()
 	ws, _, err := websocket.Dial(c.t.Context(), "ws://"+c.watch+"/watch", &websocket.DialOptions{
@@ -106,7 +106,8 @@ func (c *crowd) reader(address string) *connectortest.Reader {
 	return connectortest.NewReader(connectortest.Over(ws))
 }
 
-// greets returns the response to a reader's Hello: empty if it was accepted.
+// greets sends a Hello with the token. It returns the cause of the refusal, or "" if the
+// reader was accepted.
 func (c *crowd) greets(r *connectortest.Reader, token string) string {
 	c.t.Helper()
 	require.NoError(c.t, r.Hello(c.t.Context(), token))

@@ -38,7 +38,7 @@ func TestClientsOfWatchCanListTheKinds(t *testing.T) {
 	}
 }
 
-// A page of another origin that may connect can list the kinds.
+// Exactly the pages that may connect can list the kinds.
 func TestOriginsThatListTheKinds(t *testing.T) {
 	asked := 0
 	kinds := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -19,14 +19,14 @@
 //
 // # Who may connect
 //
-// A browser sends the origin of the page that opens a WebSocket. Checking the origin is the
-// only way to keep a page of another site from connecting with the user's network access. A
-// request with an Origin must therefore come from the server's own host, from a loopback
-// host, or from one of [Config.AllowOrigins]. On a loopback address, the Host header must
-// also be a loopback name or the host of an allowed origin. Otherwise a name whose address
-// changes to 127.0.0.1 (DNS rebinding) would make a foreign page look like the server's own.
-// Requests without an Origin come from programs, which authenticate with tokens (Access of
-// the connector's Config).
+// A browser sends the origin of the page that opens a WebSocket. Without a check of the
+// origin, a page of any site could connect through the user's browser to a server that
+// only the user can reach. A request with an Origin must therefore come from the server's
+// own host, from a loopback host, or from one of [Config.AllowOrigins]. On a loopback
+// address, the Host header must also be a loopback name or the host of an allowed origin.
+// Otherwise a name whose address changes to 127.0.0.1 (DNS rebinding) would make a
+// foreign page look like the server's own. Requests without an Origin come from programs.
+// The Access policy of the connector authenticates them by their tokens.
 //
 // # Limits of connections
 //
@@ -36,21 +36,21 @@
 // while it serves a request with an accepted token. A connection for pages or metrics
 // is never authenticated.
 //
-// Connections without a user are replaced: beyond max-unauthenticated, the server
-// closes the oldest silent connection of the address with the most connections. Silent
-// connections therefore cannot keep other clients from presenting a token. Connections
-// with a user are refused beyond max-connections-per-address and
-// max-connections-per-user, with a status that names the limit but not its value.
+// Beyond max-unauthenticated connections without a user, the server closes the oldest
+// silent one of the address with the most connections. Silent connections therefore
+// cannot prevent other clients from presenting a token. Connections with a user are
+// refused beyond max-connections-per-address and max-connections-per-user, with a status
+// that names the limit but not its value.
 //
-// Clients behind a proxy share its address. The defaults leave room for a few thousand
-// of them. [Config.TrustedProxies] lists proxies whose X-Forwarded-For header
-// distinguishes clients. A listed proxy must set the header itself. Otherwise clients
-// can choose their own address.
+// Clients behind a proxy share the address of the proxy. The default limits allow a few
+// thousand of them. [Config.TrustedProxies] lists proxies whose X-Forwarded-For header
+// distinguishes clients. A listed proxy must set the header itself. Otherwise clients can
+// choose their own address.
 //
 // # Ends of a connection
 //
-// When the server ends a connection, it sends the reason twice: in a SubscriptionStatus for
-// subscription zero, and in the close code. The code is 1002 for a protocol violation, 1001
-// for a shutdown, 1008 for a refusal, 1009 for a message over the limit, and 1013 for too
-// many readers.
+// When the server ends a connection to /watch, it sends the reason twice: in a
+// SubscriptionStatus for subscription zero, and in the close code. The code is 1002 for a
+// protocol violation, 1001 for a shutdown, 1008 for a refusal, 1009 for a message over
+// the limit, and 1013 for too many readers.
 package server

@@ -12,7 +12,8 @@ import (
 	"github.com/watchglass/watchglass/host/access"
 )
 
-// alive serves /healthz and /livez. A response shows that the process handles requests.
+// alive serves /healthz and /livez. It makes no further checks: a response shows that the
+// process handles requests.
 func alive(w http.ResponseWriter, _ *http.Request) {
 	plain(w, http.StatusOK, "ok\n")
 }
@@ -20,7 +21,7 @@ func alive(w http.ResponseWriter, _ *http.Request) {
 // readiness is the response of /readyz.
 type readiness struct {
 	Ready     bool                `json:"ready"`
-	Reasons   []string            `json:"reasons"` // why not; empty when ready
+	Reasons   []string            `json:"reasons"` // why the server is not ready; empty if it is
 	Resources []resourceReadiness `json:"resources,omitempty"`
 }
 
@@ -30,7 +31,7 @@ type resourceReadiness struct {
 	State           string  `json:"state"` // current, stale, or not cached
 	ResourceVersion string  `json:"resourceVersion,omitempty"`
 	StaleSeconds    float64 `json:"staleSeconds"`
-	Reason          string  `json:"reason,omitempty"` // for operators
+	Reason          string  `json:"reason,omitempty"` // only from the handler of Server.Private
 }
 
 // ready serves /readyz. It returns 200 while new readers can be served, including from
@@ -38,7 +39,7 @@ type resourceReadiness struct {
 // header Accept: application/json it is JSON.
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) { s.answerReady(w, r, false) }
 
-// readyWithReasons is like ready, and includes error texts. They are for operators,
+// readyWithReasons is like ready, but includes error texts. Only operators may see these,
 // because they may contain addresses of the source.
 func (s *Server) readyWithReasons(w http.ResponseWriter, r *http.Request) { s.answerReady(w, r, true) }
 
@@ -82,7 +83,7 @@ func (s *Server) readiness(ctx context.Context, reasons bool) readiness {
 	return state
 }
 
-// resources describes every resource that is watched at the source.
+// resources returns the state of every resource that is watched at the source.
 func (s *Server) resources(reasons bool) []resourceReadiness {
 	var all []resourceReadiness
 	for _, stats := range s.config.Connector.Stats().Resources {
@@ -138,7 +139,7 @@ func plain(w http.ResponseWriter, code int, text string) {
 	io.WriteString(w, text)
 }
 
-// mayReadMetrics returns nil if the client may get /metrics, and otherwise the reason.
+// mayReadMetrics returns nil if the client may get /metrics, and otherwise the refusal.
 func (s *Server) mayReadMetrics(r *http.Request) *api.Status {
 	if s.access == nil {
 		return nil
@@ -148,7 +149,7 @@ func (s *Server) mayReadMetrics(r *http.Request) *api.Status {
 	}
 	policy, token := s.access, access.BearerToken(r)
 	if token == "" {
-		policy = s.config.Access // not counted as a refused token, because the probe presents none
+		policy = s.config.Access // a request without a token, such as a probe, does not count as a refused token
 	}
 	user, refused := policy.Authenticate(r.Context(), token)
 	if refused == nil {

@@ -21,7 +21,7 @@ import (
 	"github.com/watchglass/watchglass/host/source/memory"
 )
 
-// distant is a source that can be unavailable.
+// distant is a source that a test can make unavailable.
 type distant struct {
 	*memory.Source
 	away *atomic.Bool
@@ -54,7 +54,7 @@ func startDistantWith(t *testing.T, away bool, config server.Config) (*rig, *ato
 	return startFrom(t, wrap, nil, config), gone
 }
 
-// private requests a path of the operators' handler.
+// private requests a path from the handler for operators.
 func (r *rig) private(t *testing.T, path string, header ...string) (code int, body string) {
 	request := httptest.NewRequest(http.MethodGet, path, nil)
 	for i := 0; i < len(header); i += 2 {
@@ -163,7 +163,7 @@ func TestPrivateServerShowsResourcesOnlyToOperators(t *testing.T) {
 	assert.Equal(t, "v1/pods: current at resourceVersion 21\nready\n", body)
 }
 
-// policy accepts the token "reader" for resources, and "operator" for everything.
+// policy authorizes the token "reader" for resources, and "operator" for everything.
 type policy struct{}
 
 func (policy) Authenticate(_ context.Context, token string) (*access.User, *api.Status) {
@@ -180,8 +180,8 @@ func (policy) Authorize(_ context.Context, user *access.User, r access.Request) 
 	return time.Time{}, nil
 }
 
-// Only clients with the right to get /metrics receive metrics and the resources of
-// /readyz, as at kube-apiserver. Both describe every resource.
+// Metrics and the resources of /readyz describe every resource. Only clients with the
+// right to get /metrics receive them, as from kube-apiserver.
 func TestMetricsNeedTheRightToGetThem(t *testing.T) {
 	r := start(t, server.Config{Access: policy{}})
 	release, err := r.connector.Hold(t.Context(), pods)

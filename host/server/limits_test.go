@@ -19,7 +19,7 @@ import (
 	"github.com/watchglass/watchglass/host/server"
 )
 
-// say sends a text on a new connection.
+// say sends a text on a new connection, and returns a reader of the response.
 func say(t *testing.T, address, text string) *bufio.Reader {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)

@@ -8,8 +8,8 @@ import (
 	"github.com/watchglass/watchglass/host/access"
 )
 
-// logged writes one line per request at level debug. The WebSocket endpoint logs
-// separately.
+// logged returns a handler that logs each request at level debug. The WebSocket endpoint
+// logs separately.
 func (s *Server) logged(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !s.config.Logger.Enabled(r.Context(), slog.LevelDebug) {
@@ -24,7 +24,7 @@ func (s *Server) logged(next http.Handler) http.Handler {
 	})
 }
 
-// requestLog returns a logger that names the client and the request.
+// requestLog returns a logger that adds the client's address and the request ID.
 func (s *Server) requestLog(r *http.Request) *slog.Logger {
 	return s.config.Logger.With("remote", r.RemoteAddr, "request", access.ClientOf(r.Context()).RequestID)
 }

@@ -15,7 +15,7 @@ import (
 // origins decides which pages may connect; see the package documentation.
 type origins struct {
 	any     bool
-	allowed []string // patterns, lower case
+	allowed []string // patterns of origins, in lower case
 }
 
 // CheckOrigins returns an error for an invalid value of [Config.AllowOrigins].
@@ -59,10 +59,10 @@ func (o *origins) check(r *http.Request) error {
 }
 
 // checkSession returns an error unless a request comes from a page of this server or
-// of an allowed origin. Unlike check, it accepts neither all pages on loopback nor
-// requests without an origin, because browsers may have added the credentials.
-// Browsers send no Origin with a GET to the same origin. They send Sec-Fetch-Site
-// instead.
+// of an allowed origin. Unlike check, it accepts neither every page on loopback nor
+// requests without an Origin, because the browser may have added the credentials. A GET
+// of a page to its own server is accepted without an Origin, because browsers then send
+// only Sec-Fetch-Site.
 func (o *origins) checkSession(r *http.Request) error {
 	origin := strings.ToLower(r.Header.Get("Origin"))
 	if origin == "" {
@@ -89,8 +89,8 @@ func (o *origins) lists(origin string) bool {
 	})
 }
 
-// checkHost refuses a request that reached a loopback address under a name that
-// is not one of this machine.
+// checkHost returns an error for a request to a loopback address whose Host is neither a
+// loopback name nor the host of an allowed origin. This prevents DNS rebinding.
 func (o *origins) checkHost(r *http.Request) error {
 	local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	if !ok || o.any {

@@ -80,8 +80,8 @@ func newPage(files fs.FS) (*page, error) {
 	return p, nil
 }
 
-// kinds maps extensions to content types, because the tables of operating systems
-// differ.
+// kinds maps file extensions to content types. Package mime would use the tables of the
+// operating system, which differ.
 var kinds = map[string]string{
 	".css":   "text/css; charset=utf-8",
 	".html":  "text/html; charset=utf-8",
@@ -126,7 +126,7 @@ func compress(content []byte) []byte {
 	if err != nil {
 		panic(err) // cannot fail, because the level is a constant
 	}
-	w.Write(content) // to memory
+	w.Write(content) // cannot fail, because the buffer is in memory
 	w.Close()
 	if b.Len() > len(content)*9/10 {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"github.com/watchglass/watchglass/host/internal/rulebook"
 )
 
-// Each line of the threat model names tests, and all of them exist.
+// Each row of the threat model in SECURITY.md names tests that exist.
 func TestThreatModelRefersToExistingTests(t *testing.T) {
 	text, err := os.ReadFile("SECURITY.md")
 	require.NoError(t, err)

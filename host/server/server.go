@@ -25,22 +25,22 @@ import (
 // These constants limit HTTP requests. Readers have separate limits.
 const (
 	requestTimeout = 30 * time.Second
-	replyTimeout   = time.Minute // limits of health and metrics; the page has limit.WriteTimeout
+	replyTimeout   = time.Minute // for writing a response of health or metrics; the page has limit.WriteTimeout
 )
 
-// Config configures a server. Connector is required. Zero selects the default of every
-// other field.
+// Config configures a server. Connector is required. The zero value of every other field
+// selects a default.
 type Config struct {
 	Connector *connector.Connector
 	// Logger receives requests and connections at level debug. Nil means slog.Default.
 	Logger *slog.Logger
 	// AllowOrigins are the origins whose pages may connect, for example
 	// "https://dashboard.example.com". The server's own origin and those on loopback
-	// are always allowed. A host may have wildcards for labels
-	// ("https://*.example.com"), and "*" allows every origin.
+	// are always allowed. A host may contain wildcards ("https://*.example.com"), and "*"
+	// allows every origin.
 	AllowOrigins []string
-	// TrustedProxies are the addresses of proxies whose X-Forwarded-For header is
-	// used as the client's address, in logs and for the limits per address.
+	// TrustedProxies are the addresses of proxies whose X-Forwarded-For header names the
+	// client. That address is used in logs and for the limits per address.
 	TrustedProxies []netip.Prefix
 	// Metrics are further metrics to serve at /metrics, in addition to those of the
 	// connector and of the server's connections.
@@ -54,20 +54,19 @@ type Config struct {
 	// HealthOnly serves health and metrics only, for a connector whose readers do not
 	// connect to this server.
 	HealthOnly bool
-	// Access authorizes requests for the path /metrics and for the resources of
-	// /readyz?verbose. Nil allows everyone. HealthOnly ignores it, because the clients
-	// have no tokens.
+	// Access authorizes requests for /metrics and for the resources of /readyz?verbose.
+	// Nil allows everyone, as needed with HealthOnly, whose clients have no tokens.
 	Access access.Policy
 	// SessionCookie is the name of the cookie in which Access finds a token. Requests
 	// with the cookie must come from pages of this server or of AllowOrigins, which
-	// must not be "*". Empty means none.
+	// must not be "*". Empty means that no cookie is used.
 	SessionCookie string
-	// ProxySessions reports that a front proxy authenticates clients, such as by
+	// ProxySessions must be set if a front proxy authenticates clients, for example by
 	// cookies. Requests of pages are then checked as with SessionCookie.
 	ProxySessions bool
 	// Observer receives the decisions of Access. It may be nil.
 	Observer access.Observer
-	// Private serves /metrics and the resources of /readyz?verbose only from the
+	// Private makes /metrics and the resources of /readyz?verbose available only from the
 	// handler that Server.Private returns.
 	Private bool
 	// PingInterval is the time between pings on a connection. Zero means the limit of
@@ -79,14 +78,14 @@ type Config struct {
 // use.
 type Server struct {
 	config    Config
-	access    access.Policy // enforced; nil for everyone
+	access    access.Policy // Config.Access, with limits and observer applied; nil allows everyone
 	origins   origins
 	admission *admission.Control
 	metrics   http.Handler
 	mux       http.Handler
 	http      *http.Server
 
-	stopping context.Context // ends when Shutdown begins
+	stopping context.Context // canceled when Shutdown begins
 	stop     context.CancelFunc
 	draining atomic.Bool // Drain was called
 
@@ -158,7 +157,7 @@ func (s *Server) routes(page http.Handler) http.Handler {
 	return mux
 }
 
-// bounded returns an HTTP server with the limits that every listener has.
+// bounded returns an HTTP server with the limits that all listeners share.
 func (s *Server) bounded(handler http.Handler) *http.Server {
 	limits := s.config.Connector.Limits()
 	server := &http.Server{
@@ -172,13 +171,12 @@ func (s *Server) bounded(handler http.Handler) *http.Server {
 	return server
 }
 
-// Attach applies the limits of connections to the caller's HTTP server, whose handler
-// must be this Server. It sets ConnContext and ConnState. Call it before the HTTP
-// server serves.
+// Attach applies the connection limits to the caller's HTTP server, whose handler must be
+// this Server. It sets ConnContext and ConnState. Call it before the HTTP server serves.
 func (s *Server) Attach(server *http.Server) { s.admission.Attach(server) }
 
-// Private returns a handler of /readyz with its reasons and of /metrics, for an
-// address that only operators reach.
+// Private returns a handler for /metrics and for /readyz with error texts. Serve it at an
+// address that only operators can reach.
 func (s *Server) Private() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /readyz", s.readyWithReasons)
@@ -199,9 +197,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(w, r)
 }
 
-// Beside returns an HTTP server for another handler and address. It shares the limits
-// of connections and the allowed origins with this server. The caller serves and shuts
-// it down.
+// Beside returns an HTTP server for another handler and address. It shares the connection
+// limits and the allowed origins with this server. The caller serves and shuts it down.
 func (s *Server) Beside(handler http.Handler) *http.Server {
 	checked := s.logged(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for _, check := range []func(*http.Request) error{s.origins.checkHost, s.checkOrigin} {
@@ -221,7 +218,7 @@ func (s *Server) Beside(handler http.Handler) *http.Server {
 	}))
 }
 
-// identify sets the header with the ID of the request.
+// identify sets the response header that contains the request ID.
 func identify(h http.Header, r *http.Request) {
 	h.Set(admission.RequestIDHeader, access.ClientOf(r.Context()).RequestID)
 }
@@ -243,7 +240,7 @@ func protect(h http.Header) {
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 }
 
-// secure sets the headers of every response. The page may run scripts, workers and
+// secure sets the security headers of a response. The page may run scripts, workers and
 // WebAssembly of this server, and connect only to this server.
 func secure(h http.Header) {
 	h.Set("Content-Security-Policy", "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; "+
@@ -267,9 +264,9 @@ func (s *Server) Serve(listener net.Listener) error {
 // select another server. Requests are served as before until Shutdown.
 func (s *Server) Drain() { s.draining.Store(true) }
 
-// Shutdown stops listening, sends the closing status to readers, and returns when
-// every connection has ended, or with ctx's error if ctx ends first. It does not
-// close the connector.
+// Shutdown stops listening, sends the closing status to readers, and waits until every
+// connection has ended. If ctx ends first, it returns the error of ctx. It does not close
+// the connector.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
 	s.closed = true
@@ -279,7 +276,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		return err
 	}
 	done := make(chan struct{})
-	go func() { // ends when the last connection has ended
+	go func() { // outlives Shutdown if ctx ends first
 		s.serving.Wait()
 		close(done)
 	}()
@@ -291,7 +288,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	}
 }
 
-// enter registers a WebSocket connection. It returns false if the server is shutting
+// enter registers a WebSocket connection. It reports false if the server is shutting
 // down.
 func (s *Server) enter() bool {
 	s.mu.Lock()

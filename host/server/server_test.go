@@ -45,13 +45,13 @@ func start(t *testing.T, config server.Config) *rig {
 	return startWithin(t, nil, config)
 }
 
-// startWithin starts a server with limits other than the defaults.
+// startWithin starts a server with the given limits.
 func startWithin(t *testing.T, limits *limit.Set, config server.Config) *rig {
 	t.Helper()
 	return startFrom(t, nil, limits, config)
 }
 
-// startFrom starts a server whose source is wrapped.
+// startFrom starts a server whose source is the result of wrap.
 func startFrom(t *testing.T, wrap func(*memory.Source) source.Source, limits *limit.Set, config server.Config) *rig {
 	t.Helper()
 	r := &rig{source: memory.New()}
@@ -200,14 +200,15 @@ func TestMessageOverTheLimitClosesWith1009(t *testing.T) {
 	}
 }
 
-// The first message may be little longer than a token, because it is read before the
-// token is checked. Later messages may be longer.
+// The first message may be only a little longer than a token, because it is read before
+// the token is checked. Later messages may be longer.
 func TestTheFirstMessageIsNotMuchLargerThanAToken(t *testing.T) {
 	limits := limit.NewSet().With(limit.MaxTokenBytes, 1000)
 	r := startWithin(t, limits, server.Config{})
 	const most = 1000 + 16<<10
 	hello := &wire.Hello{Version: wire.Version}
-	// rest is a frame that completes the message.
+	// rest returns a frame that, together with the Hello, has exactly the given number of
+	// bytes.
 	rest := func(bytes int) *wire.Subscribe {
 		frame := &wire.Subscribe{Subscription: 1, Resource: pods.String(), LabelSelector: strings.Repeat("x", bytes-100)}
 		frame.LabelSelector += strings.Repeat("x", bytes-len(frame.Append(hello.Append(nil))))
@@ -263,7 +264,7 @@ func TestSlowReaderDoesNotDelayOthers(t *testing.T) {
 	assert.Equal(t, s.Objects, behind.Objects)
 }
 
-// The interval leaves a busy machine enough time to respond.
+// The ping interval is long enough for the response on a busy machine.
 func TestDeadConnectionIsDetected(t *testing.T) {
 	pings := make(chan struct{}, 100)
 	r := start(t, server.Config{PingInterval: time.Second})

@@ -34,7 +34,7 @@ func (r *rig) dial(t *testing.T, header http.Header) (*websocket.Conn, int) {
 	return ws, resp.StatusCode
 }
 
-// A page without a token reads with the cookie of its user.
+// A page that sends no token is authenticated by the session cookie.
 func TestSessionCookieAuthenticatesPagesOfTheServer(t *testing.T) {
 	r := start(t, sessionConfig())
 	for cookie, code := range map[string]int{"session=secret": 0, "session=wrong": 401, "theme=dark": 401} {

@@ -13,8 +13,8 @@ import (
 	"github.com/watchglass/watchglass/host/server"
 )
 
-// A recorded reader of this version is served. A reader of another version receives a
-// refusal that it can read.
+// The recorded Hello of a reader of this version is accepted. A reader of another version
+// receives a refusal that it can parse.
 func TestSkewOfReaders(t *testing.T) {
 	r := start(t, server.Config{})
 	for _, v := range skewtest.Load(t) {
@@ -45,8 +45,8 @@ func TestSkewOfReaders(t *testing.T) {
 	}
 }
 
-// The frame with the reason of a refusal has the same bytes as in each recorded
-// version. Readers of all versions must be able to read it.
+// The frame that explains a refusal is encoded as in each recorded version, because
+// readers of all versions must be able to parse it.
 func TestSkewOfTheReason(t *testing.T) {
 	for _, v := range skewtest.Load(t) {
 		kind, payload, rest, err := wire.Next(v.Refused)

@@ -38,7 +38,8 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request) {
 		s.serving.Done()
 		return
 	}
-	// The handler returns, which frees the request and the stack that read it.
+	// Serve the reader in a new goroutine and return from the handler. This frees the
+	// request and the stack of the handler's goroutine.
 	counted := admission.ConnOf(r.Context())
 	counted.Detach()
 	log, client, agent := s.requestLog(r), access.ClientOf(r.Context()), r.UserAgent()
@@ -68,8 +69,8 @@ func (s *Server) checkUpgrade(r *http.Request) (code int, err error) {
 	return 0, nil
 }
 
-// offered returns the version of the subprotocol that the client offers. It is the
-// server's version if possible, else another one, or "" for none.
+// offered returns a version of the subprotocol that the client offers: the server's own
+// version if it is offered, otherwise the first one, or "" if there is none.
 func offered(h http.Header) (version string) {
 	for _, name := range tokens(h, "Sec-WebSocket-Protocol") {
 		if name == wire.Subprotocol || version == "" && strings.HasPrefix(name, wire.SubprotocolPrefix) {
@@ -79,9 +80,9 @@ func offered(h http.Header) (version string) {
 	return version
 }
 
-// refuseVersion sends a client of another version the reason for its refusal. The
-// server accepts the connection to send it, because browsers do not expose the response
-// to an upgrade. All versions have this frame.
+// refuseVersion refuses a client of another version, and sends it the reason in a frame
+// that all versions can parse. The connection is accepted first, because browsers do not
+// expose the response to an upgrade.
 func (s *Server) refuseVersion(conn *socket.Conn, log *slog.Logger, version string) {
 	status := wire.OtherVersion(version)
 	log.Debug("connection refused", "code", status.Code, "error", status)
@@ -98,7 +99,7 @@ func hasToken(h http.Header, name, token string) bool {
 	return slices.ContainsFunc(tokens(h, name), func(t string) bool { return strings.EqualFold(t, token) })
 }
 
-// tokens returns the elements of a header that contains a list.
+// tokens returns the elements of a header whose value is a comma-separated list.
 func tokens(h http.Header, name string) (list []string) {
 	for _, line := range h.Values(name) {
 		for _, t := range strings.Split(line, ",") {
