@@ -9,9 +9,9 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// Cookie returns a policy that takes the bearer token from a cookie if the client
-// presents none in another way. The server that receives the requests must check
-// their origin, because browsers add cookies to the requests of any page.
+// Cookie returns a policy that takes the token from a cookie if the client presents no
+// other token. The HTTP server must check the origin of requests, because browsers add
+// cookies to the requests of any page.
 func Cookie(name string, p access.Policy, limits *limit.Set) access.Policy {
 	return &cookie{p, name, limits}
 }
@@ -62,5 +62,5 @@ func (c *cookie) token(ctx context.Context, presented string) (string, *api.Stat
 	return cookies[0].Value, nil
 }
 
-// Unwrap returns the policy that decides about rights, for [access.Unwrap].
+// Unwrap returns the wrapped policy, which authorizes requests. See [access.Unwrap].
 func (c *cookie) Unwrap() access.Policy { return c.Policy }

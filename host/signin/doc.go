@@ -1,9 +1,9 @@
 // Package signin contains policies for the ways in which dashboards sign in: session
-// cookies, authenticating proxies and impersonation. Each policy wraps another one,
-// which decides about rights.
+// cookies, authenticating proxies and impersonation. Each policy wraps another policy,
+// which authorizes the requests.
 //
-// The credentials are in the headers and the TLS connection of a request, which the
-// context of each call contains as an [access.Client]. They are verified again at each
-// review. Everything granted on them therefore ends within a minute after they become
-// invalid.
+// The context of each call carries the headers and the TLS state of the request, as an
+// [access.Client]. The policies take the credentials from there and verify them again at
+// each review. Access that credentials grant therefore ends within a minute after they
+// become invalid.
 package signin

@@ -22,9 +22,10 @@ const (
 	authenticationGroup  = "authentication.k8s.io"
 )
 
-// Impersonation returns a policy whose users may act as other users, with the headers
-// and the rights of Kubernetes. The policy must grant the verb impersonate for the user
-// and for each group, UID and extra value. Without these headers it behaves as p.
+// Impersonation returns a policy that lets users act as other users, with the request
+// headers of Kubernetes. The policy p must grant the caller the verb impersonate for the
+// requested user and for each group, UID and extra value. Without these headers, the
+// result behaves like p.
 func Impersonation(p access.Policy, limits *limit.Set) access.Policy {
 	return &impersonation{p, limits}
 }
@@ -64,8 +65,8 @@ func (i *impersonation) Authenticate(ctx context.Context, token string) (*access
 	return user, nil
 }
 
-// Rules implements access.Ruler. An impersonated user has unknown rules, because a
-// review with the caller's token would return the caller's rules.
+// Rules implements access.Ruler. It reports the rules of an impersonated user as unknown,
+// because a review with the caller's token would return the caller's rules.
 func (i *impersonation) Rules(ctx context.Context, token string, user *access.User, namespace string) (*access.Rules, *api.Status) {
 	if user.Impersonator != "" {
 		return access.UnknownRules("the rules of an impersonated user cannot be listed: use SelfSubjectAccessReview"), nil
@@ -73,7 +74,7 @@ func (i *impersonation) Rules(ctx context.Context, token string, user *access.Us
 	return access.RulesOf(ctx, i.Policy, token, user, namespace)
 }
 
-// earlier returns the earlier time. Zero means that a time is not known.
+// earlier returns the earlier of two times. A zero time is unknown and therefore ignored.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
@@ -81,8 +82,8 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// requested returns the user that the headers name, and the rights that the caller
-// needs. The user is nil without headers.
+// requested returns the user that the headers name, and the rights that the caller needs
+// to impersonate that user. The user is nil if the headers request no impersonation.
 func (i *impersonation) requested(h http.Header) (*access.User, []access.Request, *api.Status) {
 	if !access.RequestsImpersonation(h) {
 		return nil, nil, nil
@@ -102,7 +103,7 @@ func (i *impersonation) requested(h http.Header) (*access.User, []access.Request
 	return user, rights, nil
 }
 
-// rightsFor returns the rights to impersonate a user, as kube-apiserver requires them.
+// rightsFor returns the rights that kube-apiserver requires for impersonating a user.
 func rightsFor(user *access.User) []access.Request {
 	right := func(group, resource, subresource, namespace, name string) access.Request {
 		return access.Request{
@@ -161,8 +162,9 @@ func addAuthenticated(user *access.User) {
 	}
 }
 
-// prefixed returns the values of the headers with a prefix. The rest of the name is
-// the key, in lower case and percent-encoded. Nil means that there are none.
+// prefixed returns the values of the headers whose names begin with the prefix. The key
+// is the rest of the name, in lower case and percent-decoded. The result is nil if there
+// are no such headers.
 func prefixed(h http.Header, prefix string) map[string][]string {
 	var values map[string][]string
 	for name, texts := range h {
@@ -181,5 +183,5 @@ func prefixed(h http.Header, prefix string) map[string][]string {
 	return values
 }
 
-// Unwrap returns the policy that decides about rights, for [access.Unwrap].
+// Unwrap returns the wrapped policy, which authorizes requests. See [access.Unwrap].
 func (i *impersonation) Unwrap() access.Policy { return i.Policy }

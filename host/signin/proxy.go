@@ -14,35 +14,36 @@ import (
 	"github.com/watchglass/watchglass/host/access"
 )
 
-// ProxyConfig configures a Proxy as the request-header flags of kube-apiserver do.
+// ProxyConfig configures a Proxy. The fields correspond to the --requestheader flags of
+// kube-apiserver.
 type ProxyConfig struct {
-	// AllowedNames are the common names of certificates that may name users. Empty
-	// allows every certificate of the authorities.
+	// AllowedNames are the common names of the client certificates that identify the
+	// proxy. Empty allows every certificate that the authorities have signed.
 	AllowedNames []string
-	// UsernameHeaders, UIDHeaders and GroupHeaders are names of headers. All groups are
-	// used. Requests with different usernames or UIDs are refused.
+	// UsernameHeaders, UIDHeaders and GroupHeaders are the names of headers. The groups
+	// of all headers are used. A request with several usernames or UIDs is refused unless
+	// they are equal.
 	UsernameHeaders, UIDHeaders, GroupHeaders []string
 	// ExtraHeaderPrefixes are prefixes of the names of headers with extra attributes.
 	ExtraHeaderPrefixes []string
 }
 
 // Proxy is a policy for users that a front proxy names in headers. The proxy identifies
-// itself by a client certificate. Requests without one are refused, and their headers
-// are ignored.
+// itself by a client certificate. Requests without a valid certificate are refused.
 type Proxy struct {
 	authorizer access.Policy
 	config     ProxyConfig
 	roots      atomic.Pointer[x509.CertPool]
 }
 
-// NewProxy returns a policy that uses authorizer for the rights of users. It refuses
-// all clients until SetAuthorities has been called.
+// NewProxy returns a policy that delegates authorization to authorizer. It refuses all
+// clients until SetAuthorities has been called.
 func NewProxy(config ProxyConfig, authorizer access.Policy) *Proxy {
 	return &Proxy{authorizer: authorizer, config: config}
 }
 
 // SetAuthorities sets the authorities of the proxy's certificates, in PEM. Users of a
-// proxy whose certificate is not valid any more are disconnected at their next review.
+// proxy whose certificate is no longer valid are disconnected at their next review.
 func (p *Proxy) SetAuthorities(pem []byte) error {
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(pem) {
@@ -82,13 +83,14 @@ func (p *Proxy) Authenticate(ctx context.Context, _ string) (*access.User, *api.
 	return user, nil
 }
 
-// verify checks the certificate of the proxy with the current authorities and time.
+// verify checks the client certificate against the current authorities and the current
+// time.
 func (p *Proxy) verify(client access.Client) *api.Status {
 	if client.TLS == nil || len(client.TLS.PeerCertificates) == 0 {
 		return api.Unauthorized("the client has not presented a certificate: connect through the authenticating proxy")
 	}
 	roots := p.roots.Load()
-	if roots == nil { // Verify would use the authorities of the system
+	if roots == nil { // without roots, Verify would use the authorities of the system
 		return api.Unauthorized("the server has no authorities for the certificate of the authenticating proxy")
 	}
 	certificate := client.TLS.PeerCertificates[0]
@@ -109,7 +111,7 @@ func (p *Proxy) verify(client access.Client) *api.Status {
 }
 
 // only returns the value of the headers with these names, or "" if there is none. It
-// returns false if they have different values.
+// reports false if they have different values.
 func only(h http.Header, names []string) (value string, ok bool) {
 	for _, name := range names {
 		for _, v := range h.Values(name) {
@@ -132,5 +134,5 @@ func (p *Proxy) Rules(ctx context.Context, _ string, user *access.User, namespac
 	return access.RulesOf(ctx, p.authorizer, "", user, namespace)
 }
 
-// Unwrap returns the policy that decides about rights, for [access.Unwrap].
+// Unwrap returns the policy that authorizes requests. See [access.Unwrap].
 func (p *Proxy) Unwrap() access.Policy { return p.authorizer }

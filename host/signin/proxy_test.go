@@ -78,7 +78,7 @@ var defaults = signin.ProxyConfig{
 	ExtraHeaderPrefixes: []string{"X-Remote-Extra-"},
 }
 
-// through returns the context of a request with a client certificate.
+// through returns the context of a request with a client certificate and headers.
 func through(t *testing.T, certificate *x509.Certificate, headers ...string) context.Context {
 	t.Helper()
 	client := access.ClientOf(from(t, headers...))
@@ -166,8 +166,8 @@ func TestAuthoritiesOfTheSystemDoNotIdentifyTheProxy(t *testing.T) {
 	assert.Equal(t, "ann", user.Name)
 }
 
-// A proxy must replace the headers of its client. If it adds its own headers, the
-// request names two users, and neither is trusted.
+// A proxy must remove the identity headers of its client. If it only adds its own, the
+// request names two users and is refused.
 func TestTwoNamesOfAUserAreRefused(t *testing.T) {
 	ca := newAuthority(t)
 	config := defaults
@@ -227,7 +227,8 @@ func subscribed(ctx context.Context, t *testing.T, c *connector.Connector, token
 
 const revocationBound = time.Minute // as documented
 
-// Each way of signing in ends within a minute after it becomes invalid.
+// Access ends within a minute after the credentials or rights that granted it become
+// invalid.
 func TestRevokedSignInEndsWithinAMinute(t *testing.T) {
 	for name, revoke := range map[string]func(t *testing.T) (p access.Policy, ctx context.Context, token string, revoke func()){
 		"authority of the proxy": func(t *testing.T) (access.Policy, context.Context, string, func()) {

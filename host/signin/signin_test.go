@@ -178,8 +178,8 @@ func TestImpersonationIsReviewedWhenTheFirstDecisionExpires(t *testing.T) {
 	assert.Equal(t, time.Unix(100, 0), user.ReviewAt)
 }
 
-// Policies without impersonation refuse its headers. Otherwise a backend that acts for
-// its user would receive its own rights.
+// Policies that do not support impersonation refuse its headers. Otherwise a backend that
+// impersonates its users would read with its own rights.
 func TestImpersonationIsRefusedByPoliciesWithoutIt(t *testing.T) {
 	for _, p := range []access.Policy{access.Everyone(), access.Token("t-root"), signin.Cookie("session", &cluster{}, nil)} {
 		_, refused := access.Enforce(p, nil, nil).Authenticate(from(t, "Impersonate-User", "bob"), "t-root")

@@ -12,16 +12,17 @@ import (
 )
 
 // Algorithms returns the signing algorithms that Config.SigningAlgorithms may contain.
-// All are asymmetric, so that no public key of the issuer is accepted as a shared
-// secret.
+// All are asymmetric. With a symmetric algorithm, an attacker could sign tokens with the
+// issuer's public key as the shared secret.
 func Algorithms() []string {
 	return []string{"RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "PS256", "PS384", "PS512"}
 }
 
 const (
-	// DefaultUsernameClaim is the claim with the name of the user.
+	// DefaultUsernameClaim is the default of Config.UsernameClaim.
 	DefaultUsernameClaim = "sub"
-	// DefaultSigningAlgorithm is the algorithm that every issuer supports.
+	// DefaultSigningAlgorithm is the default of Config.SigningAlgorithms. Every issuer
+	// supports it.
 	DefaultSigningAlgorithm = "RS256"
 	// NoPrefix is the UsernamePrefix that adds no prefix.
 	NoPrefix = "-"
@@ -36,26 +37,28 @@ type Config struct {
 	// ClientID must be in the audience of every token.
 	ClientID string
 	// UsernameClaim is the claim with the name of the user. Empty means
-	// DefaultUsernameClaim. With the claim email, email_verified must not be false.
+	// DefaultUsernameClaim. With the claim email, a token that contains email_verified
+	// must set it to true.
 	UsernameClaim string
-	// UsernamePrefix is added to names, so that they differ from names of other
-	// authenticators. Empty means the issuer URL and "#", except for the claim email,
-	// to which nothing is added. NoPrefix adds nothing.
+	// UsernamePrefix is put before each username, so that it differs from the names of
+	// other authenticators. Empty selects the issuer URL and "#", or no prefix if
+	// UsernameClaim is email. NoPrefix adds no prefix.
 	UsernamePrefix string
-	// GroupsClaim is the claim with a list of groups or one group. Empty means no
-	// groups.
+	// GroupsClaim is the claim with one group or a list of groups. Empty means that users
+	// have no groups of the issuer.
 	GroupsClaim string
-	// GroupsPrefix is added to groups.
+	// GroupsPrefix is put before each group.
 	GroupsPrefix string
-	// RequiredClaims contains the claims that a token must have, with their values.
+	// RequiredClaims maps each claim that a token must contain to the required value.
 	RequiredClaims map[string]string
 	// SigningAlgorithms are the accepted algorithms, a subset of Algorithms. Empty
 	// means DefaultSigningAlgorithm.
 	SigningAlgorithms []string
-	// Transport sends requests to the issuer. Nil means HTTPS with the authorities of
-	// the system, or of Verifier.SetAuthorities.
+	// Transport sends requests to the issuer. Nil means HTTPS with the certificate
+	// authorities of the system, or those set by Verifier.SetAuthorities.
 	Transport http.RoundTripper
-	// Logger logs when the issuer becomes unavailable or available. Nil means slog.Default.
+	// Logger receives a line when the issuer becomes unavailable or available. Nil means
+	// slog.Default.
 	Logger *slog.Logger
 }
 

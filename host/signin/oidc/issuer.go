@@ -16,23 +16,26 @@ import (
 )
 
 const (
-	// issuerTimeout limits one load. It is shorter than access.ReviewTimeout, so that
-	// the review of a client ends with the known keys if the issuer does not respond.
+	// issuerTimeout limits one load. It is shorter than access.ReviewTimeout, so that a
+	// review still succeeds with the known keys if the issuer does not respond.
 	issuerTimeout = 4 * time.Second
 	// maxDocumentBytes limits each document of the issuer.
 	maxDocumentBytes = 1 << 20
-	// maxHeaderBytes limits the headers of its responses.
+	// maxHeaderBytes limits the headers of each response of the issuer.
 	maxHeaderBytes = 64 << 10
-	// maxKeys limits the keys that a token without a key ID is compared with.
+	// maxKeys limits the keys of an issuer, because a token without a key ID is verified
+	// with each of them.
 	maxKeys = 100
-	// maxErrorBytes limits the text of an error, which may contain a response.
+	// maxErrorBytes limits the text of an error, which may contain the body of a
+	// response.
 	maxErrorBytes = 300
 	// maxRedirects limits the redirects of one request.
 	maxRedirects = 5
 )
 
-// newClient returns a client for the requests of a Verifier. A nil transport sends
-// them with HTTPS. Nil authorities mean those of the system.
+// newClient returns an HTTP client for the requests of a Verifier. A nil transport
+// selects HTTPS with the given certificate authorities. Nil authorities select those of
+// the system.
 func newClient(transport http.RoundTripper, authorities *x509.CertPool) *http.Client {
 	if transport == nil {
 		t := http.DefaultTransport.(*http.Transport).Clone()
@@ -116,8 +119,8 @@ func (v *Verifier) fetchKeys(ctx context.Context, from string) ([]jose.JSONWebKe
 	return parseKeys(body)
 }
 
-// parseKeys returns the keys for signatures of a JWK set. It skips keys of unknown
-// types, as RFC 7517 requires.
+// parseKeys returns the public signing keys of a JWK set. It skips keys of unknown types,
+// as RFC 7517 requires.
 func parseKeys(body []byte) ([]jose.JSONWebKey, error) {
 	var set struct {
 		Keys []json.RawMessage `json:"keys"`
@@ -141,7 +144,7 @@ func parseKeys(body []byte) ([]jose.JSONWebKey, error) {
 	return keys, nil
 }
 
-// shorten limits the text of an error.
+// shorten truncates the text of an error to maxErrorBytes.
 func shorten(err error) error {
 	if text := err.Error(); len(text) > maxErrorBytes {
 		return errors.New(text[:maxErrorBytes] + "...")

@@ -49,7 +49,7 @@ type issuer struct {
 	mu       sync.Mutex
 	keys     []jose.JSONWebKey
 	down     bool
-	document func(path string) (*http.Response, error) // replaces the responses; nil for none
+	document func(path string) (*http.Response, error) // if not nil, creates all responses
 	takes    time.Duration
 	requests []string // paths
 	waiting  int      // requests that have not been answered
@@ -127,8 +127,8 @@ func (i *issuer) verifier(t testing.TB, change func(*oidc.Config)) *oidc.Verifie
 	return v
 }
 
-// groupsAs returns a change of the config that takes groups from the claim groups, with
-// a prefix.
+// groupsAs returns a function that configures the claim "groups" and a prefix for its
+// groups.
 func groupsAs(prefix string) func(*oidc.Config) {
 	return func(c *oidc.Config) { c.GroupsClaim, c.GroupsPrefix = "groups", prefix }
 }
@@ -139,7 +139,8 @@ func logTo(w io.Writer) func(*oidc.Config) {
 
 type claims = jwt.MapClaims
 
-// token signs an ID token of ann with changed claims. Nil removes a claim.
+// token signs an ID token of the user ann with changed claims. The value nil removes a
+// claim.
 func token(method jwt.SigningMethod, id string, signer any, changes claims) string {
 	all := claims{"iss": issuerURL, "aud": clientID, "sub": "ann", "exp": time.Now().Add(time.Hour).Unix(), "iat": time.Now().Unix()}
 	maps.Copy(all, changes)

@@ -25,7 +25,8 @@ import (
 	"github.com/watchglass/watchglass/host/signin/oidc"
 )
 
-// code verifies a token and returns the code of its refusal; 200 for none.
+// code verifies a token and returns the code of the refusal, or 200 if the token is
+// accepted.
 func code(v *oidc.Verifier, token string) int {
 	if _, refused := v.Verify(context.Background(), token); refused != nil {
 		return refused.Code
@@ -139,7 +140,7 @@ func TestRunEndsWithItsContext(t *testing.T) {
 	})
 }
 
-// A client whose request ends does not abort the load for the others.
+// A client whose request ends does not abort a load that other clients wait for.
 func TestLoadsContinueWithoutTheClientThatStartedThem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := newIssuer(key("rsa", rsaKey()))

@@ -34,7 +34,8 @@ import (
 	"github.com/watchglass/watchglass/host/source/memory"
 )
 
-// cluster answers SubjectAccessReviews in memory. It has no tokens.
+// cluster answers SubjectAccessReviews in memory. All other requests fail, including
+// TokenReviews.
 type cluster struct {
 	mu      sync.Mutex
 	revoked bool
@@ -71,7 +72,8 @@ func (c *cluster) policy(t *testing.T, v kube.TokenVerifier, limits *limit.Set) 
 	return s.PolicyFor(v, limits)
 }
 
-// served is a connector for the users of an issuer, in virtual time.
+// served is a connector whose users are authenticated by an issuer. It runs in virtual
+// time.
 type served struct {
 	t         *testing.T
 	issuer    *issuer
@@ -88,12 +90,12 @@ func serve(t *testing.T, f func(s *served)) {
 		s.connector = connector.New(connector.Config{Source: memory.New(), Access: s.policy, Logger: slog.New(slog.DiscardHandler)})
 		f(s)
 		require.NoError(t, s.connector.Close(context.Background()))
-		time.Sleep(kube.DefaultRequestTimeout) // an unused review has ended by then
+		time.Sleep(kube.DefaultRequestTimeout) // time for a review that is still running
 	})
 }
 
 // subscribed connects a reader with a subscription, and returns a function that waits
-// for its end. If the token is empty, the context identifies the reader.
+// for its end. If the token is empty, the context contains the reader's credentials.
 func (s *served) subscribed(ctx context.Context, token string) (ended func() time.Time) {
 	s.t.Helper()
 	here, there := connectortest.Pipe()
@@ -191,8 +193,8 @@ func TestGrantsEndWithinAMinute(t *testing.T) {
 	}
 }
 
-// A client may connect with a withdrawn key before the withdrawal is noticed. It keeps
-// its access no longer than other clients.
+// A client may connect with a token of a withdrawn key before the verifier loads the keys
+// again. Its access ends no later than that of other clients.
 func TestAKeyThatIsAlreadyWithdrawnGrantsLessThanAMinute(t *testing.T) {
 	for name, open := range signIns {
 		t.Run(name, func(t *testing.T) {
@@ -210,7 +212,7 @@ func TestAKeyThatIsAlreadyWithdrawnGrantsLessThanAMinute(t *testing.T) {
 	}
 }
 
-// keysAge is an age at which keys are still in use.
+// keysAge is an age of the keys at which the verifier does not load them again.
 const keysAge = 38 * time.Second
 
 func TestExpiryOfTheTokenEndsGrantsImmediately(t *testing.T) {
@@ -233,7 +235,7 @@ func TestSessionsSurviveTheIssuer(t *testing.T) {
 	for name, open := range signIns {
 		t.Run(name, func(t *testing.T) {
 			serve(t, func(s *served) {
-				ended := open(s, good(claims{"exp": time.Now().Add(25 * time.Minute).Unix()})) // before a watch ends by itself
+				ended := open(s, good(claims{"exp": time.Now().Add(25 * time.Minute).Unix()})) // earlier than the default timeout of a watch
 				opened := time.Now()
 				time.Sleep(5 * time.Minute)
 				s.issuer.set(func() { s.issuer.down = true })

@@ -19,12 +19,12 @@ import (
 )
 
 const (
-	// reviewSpread separates the reviews of tokens that were verified with the same
-	// keys.
+	// reviewSpread is the period over which reviews are spread at random, so that tokens
+	// that were verified with the same keys are not all reviewed at once.
 	reviewSpread = access.ReviewInterval / 5
-	// keysTTL is the age at which keys are loaded again. A verdict ends at most
-	// reviewSpread later, so the keys of a verdict are less than access.ReviewInterval
-	// old. Access that a withdrawn key granted therefore ends within a minute.
+	// keysTTL is the age at which keys are loaded again. A verdict expires at most
+	// reviewSpread after that, when its keys are at most access.ReviewInterval old.
+	// Access that a withdrawn key granted therefore ends within a minute.
 	keysTTL = access.ReviewInterval - reviewSpread
 	// loadPause is the minimum time between two loads, so that tokens with unknown keys
 	// cause few requests to the issuer.
@@ -62,8 +62,8 @@ func New(config Config) (*Verifier, error) {
 	return v, nil
 }
 
-// SetAuthorities sets the authorities of the issuer's certificate, in PEM, instead of
-// those of the system.
+// SetAuthorities sets the certificate authorities that the issuer's certificate is
+// verified with, in PEM. They replace those of the system.
 func (v *Verifier) SetAuthorities(pem []byte) error {
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(pem) {
@@ -99,8 +99,8 @@ func (v *Verifier) Run(ctx context.Context) {
 	}
 }
 
-// current returns the keys. It loads them again if they are old, or if they are still
-// the failed keys, which did not verify a token.
+// current returns the keys. It first loads them again if they are old, or if they are
+// still the key set "failed", which did not verify a token.
 func (v *Verifier) current(ctx context.Context, failed *keySet) (*keySet, *api.Status) {
 	keys, due := v.state(failed)
 	if due {
@@ -121,7 +121,7 @@ func (v *Verifier) current(ctx context.Context, failed *keySet) (*keySet, *api.S
 	return keys, nil
 }
 
-// state returns the keys, and whether to load others.
+// state returns the keys, and reports whether a load is due.
 func (v *Verifier) state(failed *keySet) (keys *keySet, due bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -153,8 +153,7 @@ func (v *Verifier) load(ctx context.Context) {
 	v.succeeded(&keySet{keys, asked})
 }
 
-// failed records a load that failed, and logs it if the previous one did not
-// fail.
+// failed records the error of a load, and logs it unless the previous load failed too.
 func (v *Verifier) failed(err error) {
 	v.mu.Lock()
 	repeated, known := v.err != nil && !v.loaded.IsZero(), v.keys != nil
@@ -169,7 +168,8 @@ func (v *Verifier) failed(err error) {
 	}
 }
 
-// succeeded records loaded keys, and logs the first ones and those after a failure.
+// succeeded records the keys of a load. It logs the first load and each load after a
+// failure.
 func (v *Verifier) succeeded(keys *keySet) {
 	v.mu.Lock()
 	changed := v.err != nil
@@ -191,8 +191,8 @@ func (v *Verifier) fetch(ctx context.Context) ([]jose.JSONWebKey, error) {
 	return v.fetchKeys(ctx, v.keysURL)
 }
 
-// reviewAt returns when to verify a token again. Zero means that the keys are old,
-// because the issuer does not respond.
+// reviewAt returns the time at which a token must be verified again. It returns zero if
+// that time has passed, because the issuer does not respond.
 func (k *keySet) reviewAt(now time.Time) time.Time {
 	at := k.loaded.Add(keysTTL + rand.N(reviewSpread))
 	if !at.After(now) {

@@ -17,16 +17,16 @@ import (
 )
 
 const (
-	// clockSkew is how far the clock of the issuer may be ahead, for the claim nbf. A
-	// token ends exactly at its claim exp.
+	// clockSkew is how far the issuer's clock may be ahead when the claim nbf is checked.
+	// The claim exp is checked without tolerance.
 	clockSkew = 30 * time.Second
 
 	allAuthenticated = "system:authenticated"
 	reserved         = "system:"
 )
 
-// Verify returns the user of a token. A refusal does not contain the token. The
-// ReviewAt of the user is when to verify the token again, at the latest.
+// Verify returns the user of a token, or a refusal, which does not contain the token. The
+// ReviewAt of the user is the latest time at which to verify the token again.
 func (v *Verifier) Verify(ctx context.Context, token string) (*access.User, *api.Status) {
 	if refused := v.checkForm(token); refused != nil {
 		return nil, refused
@@ -58,7 +58,7 @@ func (v *Verifier) Verify(ctx context.Context, token string) (*access.User, *api
 }
 
 // checkForm refuses malformed tokens and tokens of other issuers. It does not verify the
-// signature. Refused tokens cause no requests to the issuer.
+// signature. The tokens that it refuses cause no requests to the issuer.
 func (v *Verifier) checkForm(token string) *api.Status {
 	if strings.ContainsFunc(token, notInToken) {
 		return malformed()
@@ -128,7 +128,8 @@ func (s *signature) VerifySignature(_ context.Context, token string) ([]byte, er
 	return nil, errors.New("no key of the issuer verifies the signature")
 }
 
-// explain returns the refusal of a token with a valid signature.
+// explain returns the refusal of a token whose signature is valid, but whose claims are
+// not.
 func (v *Verifier) explain(err error, payload []byte) *api.Status {
 	if errors.As(err, new(*oidc.TokenExpiredError)) {
 		return api.Unauthorized("the token has expired, or has no expiry: sign in again")
@@ -150,7 +151,7 @@ func notYet() *api.Status {
 	return api.Unauthorized("the token is not valid yet: compare the clocks of the issuer and of this server")
 }
 
-// user returns the user of a verified token, as described by its claims.
+// user returns the user that the claims of a verified token describe, or a refusal.
 func (v *Verifier) user(token *oidc.IDToken, payload []byte, keys *keySet) (*access.User, *api.Status) {
 	var times jwt.RegisteredClaims
 	var claims map[string]any
