@@ -21,7 +21,8 @@ func Accept(w http.ResponseWriter, r *http.Request, options websocket.AcceptOpti
 	return c, nil
 }
 
-// hijacker puts a frameConn below the WebSocket.
+// hijacker is a response writer whose hijacked connection is read and written through a
+// frameConn.
 type hijacker struct {
 	http.ResponseWriter
 	frames *frameConn
@@ -35,17 +36,17 @@ func (h *hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	}
 	h.frames.open(conn, false)
 	below := hijacked{conn, h.frames}
-	if buffers.Reader.Buffered() == 0 { // needs no check: a client waits for the response to the upgrade
+	if buffers.Reader.Buffered() == 0 { // always true, because a client waits for the response to the upgrade
 		buffers.Reader = bufio.NewReaderSize(below, bufferBytes)
 	}
 	buffers.Writer = bufio.NewWriterSize(below, bufferBytes)
 	return below, buffers, nil
 }
 
-// bufferBytes is the size of the buffers of a connection, which exist as long as the
-// connection. Long messages of a client are read past the buffer, and the library writes
-// only the response to the upgrade and close frames. The buffers of net/http have 4 kB
-// each.
+// bufferBytes is the size of the read buffer and of the write buffer, which a connection
+// keeps until it ends. The buffers of net/http have 4 kB each. Small ones suffice:
+// reading a long message bypasses the buffer, and the library writes only the response to
+// the upgrade and close frames.
 const bufferBytes = 512
 
 // hijacked is a connection that is read and written through its frameConn.

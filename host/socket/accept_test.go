@@ -87,8 +87,8 @@ func trySend(ctx context.Context, conn connector.NonblockingConn, message []byte
 	return conn.Flush(ctx)
 }
 
-// Messages arrive complete and in order if they are written with and without waiting,
-// together with pings.
+// Messages arrive complete and in order, although blocking writes, nonblocking writes and
+// pings are mixed.
 func TestMessagesArriveInOrder(t *testing.T) {
 	a, conn := acceptTCP(t)
 	const messages = 350
@@ -140,8 +140,8 @@ func TestMessagesArriveInOrder(t *testing.T) {
 	require.NoError(t, ctx.Err())
 }
 
-// A reader that does not read fills the available buffers and does not delay
-// others. The rest is buffered and arrives when the socket has room again.
+// TryWrite does not wait if the client does not read and the buffers of the socket are
+// full. The rest of the message is buffered, and arrives when the socket has room again.
 func TestOfferDoesNotWait(t *testing.T) {
 	a, conn := acceptTCP(t)
 	sent := 0
@@ -168,7 +168,7 @@ func TestOfferDoesNotWait(t *testing.T) {
 	assert.Equal(t, "last", string(message))
 }
 
-// fill writes messages until there is no room.
+// fill writes messages until the socket has no room.
 func fill(t *testing.T, conn connector.NonblockingConn) {
 	for full := false; !full; {
 		require.True(t, conn.TryLock())
@@ -191,8 +191,8 @@ func TestClaimDoesNotWaitForAWrite(t *testing.T) {
 	assert.Error(t, <-pinged)
 }
 
-// If the context of a Flush ends while it waits, the connection is closed. If the
-// context ends before that, the connection stays open.
+// If the context of a Flush ends while it writes, the connection is closed. If the
+// context ends before the write begins, the connection stays open.
 func TestEndOfContextEndsAFlush(t *testing.T) {
 	a, conn := acceptTCP(t)
 	fill(t, conn)
@@ -222,7 +222,7 @@ func TestDisconnectedReaderReceivesNoOffer(t *testing.T) {
 	assert.Error(t, conn.Write(t.Context(), []byte("message")))
 }
 
-// No frame follows a close frame, even if that responds to a close frame of the other
+// No frame follows a close frame, even one that responds to a close frame of the other
 // side (RFC 6455, section 5.5.1).
 func TestNoMessageFollowsAClose(t *testing.T) {
 	a, conn := acceptTCP(t)

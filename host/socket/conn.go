@@ -21,32 +21,32 @@ import (
 type Conn struct {
 	frames frameConn // first, because its fields are used together
 	ws     *websocket.Conn
-	// If the context of the last write ends during the write, the WebSocket is
-	// closed. Between messages its end has no effect. Callers cancel the context
-	// after the last message, and then close the connection properly.
+	// ctx is the context of the last write. If it ends during a write, the WebSocket is
+	// closed. Between writes its end has no effect, so that callers can cancel it after
+	// the last message and then close the connection properly.
 	ctx     context.Context
 	stop    func() bool
-	number  int32        // number of ctx, from one on
+	number  int32        // identifies ctx: the n-th context has number n
 	writing atomic.Int32 // number of the context of the current write, or zero
-	limited bool         // by limits; otherwise the WebSocket limits received messages
+	limited bool         // limits apply to received messages; otherwise the read limit of ws applies
 	greeted bool         // the first message was read
 	limits  *limit.Set
 }
 
-// LimitMessages refuses messages of more than max-message-bytes. The first message
-// arrives before authentication and contains the token, so it may have only 16 KiB more
-// than max-token-bytes.
+// LimitMessages makes Read refuse messages of more than max-message-bytes. The first
+// message arrives before authentication and contains the token, so it may have only 16
+// KiB more than max-token-bytes.
 func (c *Conn) LimitMessages(limits *limit.Set) {
 	c.limited, c.limits = true, limits
 	c.ws.SetReadLimit(-1)
 }
 
-// WebSocket returns the library's connection, for reading and closing. The Conn
-// writes all messages.
+// WebSocket returns the library's connection, for reading and closing. Write messages
+// only with the methods of Conn.
 func (c *Conn) WebSocket() *websocket.Conn { return c.ws }
 
-// Messages returns the connection for a connector. A connection over TCP is a
-// connector.NonblockingConn.
+// Messages returns the connection to pass to a connector. An accepted connection over TCP
+// also implements connector.NonblockingConn.
 func (c *Conn) Messages() connector.MessageConn {
 	if c.frames.raw != nil {
 		return (*nonblockingConn)(c)
@@ -86,17 +86,17 @@ func (c *Conn) read(ctx context.Context) (websocket.MessageType, []byte, error) 
 		return kind, nil, err
 	}
 	if int64(len(message)) > most {
-		// Close waits for the peer's close frame, and the library would discard the
-		// rest of the message byte by byte.
-		_, _ = io.CopyN(io.Discard, r, c.limits.Value(limit.MaxMessageBytes)) // the connection is closed in any case
+		// Discard the rest of the message here. Close would discard it byte by byte while
+		// it waits for the peer's close frame.
+		_, _ = io.CopyN(io.Discard, r, c.limits.Value(limit.MaxMessageBytes)) // the connection is closed even if this fails
 		return kind, nil, c.limits.Refuse(limited, refusal)
 	}
 	c.greeted = true
 	return kind, message, nil
 }
 
-// besidesToken is the maximum size of the first message without its token. Its other
-// fields are short.
+// besidesToken is the number of bytes that the first message may have in addition to a
+// token of max-token-bytes. Its other fields are short.
 const besidesToken = 16 << 10
 
 // readUpTo reads n bytes, or fewer if the message ends first. Most messages are short.
@@ -137,7 +137,7 @@ func (c *Conn) write(ctx context.Context, opcode byte, message []byte) error {
 	return c.frames.send(opcode, message)
 }
 
-// begin makes the end of ctx interrupt writes, until done is called.
+// begin begins a write. If ctx ends before done is called, the connection is closed.
 func (c *Conn) begin(ctx context.Context) error {
 	if c.ctx != ctx {
 		c.watch(ctx)
@@ -164,7 +164,7 @@ func (c *Conn) watch(ctx context.Context) {
 	})
 }
 
-// Release releases the context of the last write and leaves the socket open.
+// Release drops the reference to the context of the last write. The socket stays open.
 func (c *Conn) Release() {
 	if c.stop != nil {
 		c.stop()

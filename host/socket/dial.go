@@ -29,8 +29,8 @@ func Dial(ctx context.Context, url string, options websocket.DialOptions) (*Conn
 	return c, resp, nil
 }
 
-// upgrader puts a frameConn below the connection that a response has switched to
-// another protocol.
+// upgrader is a transport that puts a frameConn below a connection that the server has
+// switched to the WebSocket protocol.
 type upgrader struct {
 	transport http.RoundTripper // nil for the default
 	frames    *frameConn

@@ -1,9 +1,10 @@
-// Package socket implements a connector's connections over WebSockets that a reader
-// opened or the connector dialed.
+// Package socket implements connector.MessageConn over WebSockets, both accepted from
+// readers and dialed by the connector.
 //
-// This package writes frames (frameconn.go). The library performs the handshake, reads,
-// and closes. The library cannot write a message only if the write does not block.
-// It closes a connection whose pings and pongs wait for five seconds, although a
-// message on a slow link takes longer. Its overhead is a fifth of the time for
-// writing a short message.
+// The library coder/websocket performs the handshake, reads messages and closes
+// connections. This package writes the frames of messages, pings and pongs
+// (frameconn.go). The library has no write that fails instead of blocking. It also closes
+// a connection on which a ping or a pong waits for five seconds, although a long message
+// on a slow link takes longer. Its overhead is a fifth of the time for writing a short
+// message.
 package socket

@@ -12,28 +12,28 @@ import (
 	"syscall"
 )
 
-// frameConn is the connection below a WebSocket. All frames except close frames bypass
-// the library when they are written. The library has no write that fails instead
-// of waiting. It also closes a connection on which a ping or its response waits
-// for five seconds, as behind a long message on a slow link.
+// frameConn is the connection below a WebSocket. It writes all frames except those that
+// the library writes itself, such as close frames. The package documentation explains
+// why.
 type frameConn struct {
-	mu      sync.Mutex // held during a write, even if that waits
-	closing bool       // the library has begun to close: no message may follow
-	masks   bool       // this is the client's side
+	mu      sync.Mutex // held during a write, even while the write blocks
+	closing bool       // a close frame was written, so no message may follow
+	masks   bool       // mask frames, because this is the client's side
 	rest    []byte     // the rest of a frame that did not fit
 	raw     syscall.RawConn
-	// attempt is created once. trying and written are its argument and its result,
-	// because a new closure would be allocated for each call of raw.
+	// attempt writes trying to the file descriptor and sets written. It is created once,
+	// because a new closure for each call of raw would be allocated.
 	attempt func(fd uintptr) (done bool)
 	trying  []byte
 	written int
-	reads   atomic.Uint64          // number of reads that returned data
+	reads   atomic.Uint64          // number of Read calls that returned data
 	owed    atomic.Pointer[[]byte] // payload of an unanswered ping
 	io.ReadWriteCloser
 }
 
-// open sets the connection, and is called first. A server's TCP connection has a raw
-// connection, whose file descriptor takes the bytes unchanged.
+// open sets the connection. It must be called before any other method. If the connection
+// is TCP and this is the server's side, raw is set, and frames can be written without
+// blocking.
 func (c *frameConn) open(conn io.ReadWriteCloser, masks bool) {
 	c.ReadWriteCloser, c.masks = conn, masks
 	tcp, ok := conn.(*net.TCPConn)
@@ -51,7 +51,8 @@ func (c *frameConn) open(conn io.ReadWriteCloser, masks bool) {
 	}
 }
 
-// Read counts reads, because any data proves that the other side is alive.
+// Read reads from the connection, and counts the calls that return data. Any data proves
+// that the other side is alive.
 func (c *frameConn) Read(p []byte) (int, error) {
 	n, err := c.ReadWriteCloser.Read(p)
 	if n > 0 {
@@ -60,7 +61,7 @@ func (c *frameConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Write writes a complete control frame of the library.
+// Write writes a complete control frame for the library.
 func (c *frameConn) Write(frame []byte) (int, error) {
 	c.mu.Lock()
 	defer c.unlock()
@@ -71,7 +72,7 @@ func (c *frameConn) Write(frame []byte) (int, error) {
 	return c.ReadWriteCloser.Write(frame)
 }
 
-// send writes a frame, and waits for room.
+// send writes a frame, and blocks until the connection has accepted it.
 func (c *frameConn) send(opcode byte, payload []byte) error {
 	c.mu.Lock()
 	defer c.unlock()
@@ -99,7 +100,8 @@ func (c *frameConn) sendLocked(opcode byte, payload []byte) error {
 	return err
 }
 
-// tryLock locks the connection unless a write is running or unfinished.
+// tryLock locks the connection and reports whether it did. It fails while a write is
+// running, while the rest of a frame is pending, and after a close frame.
 func (c *frameConn) tryLock() bool {
 	if !c.mu.TryLock() {
 		return false
@@ -111,8 +113,8 @@ func (c *frameConn) tryLock() bool {
 	return true
 }
 
-// unlock releases the lock. It answers pings that arrived meanwhile, because their
-// handler does not wait for the lock.
+// unlock releases the lock. It also answers a ping that arrived while the lock was held,
+// because pong does not wait for the lock.
 func (c *frameConn) unlock() {
 	for {
 		c.mu.Unlock()
@@ -125,21 +127,22 @@ func (c *frameConn) unlock() {
 	}
 }
 
-// ping sends a ping, unless a write is running. A write has a time limit and detects
-// a dead connection.
+// ping sends a ping. If a write is running, it returns false instead, because that write
+// has a time limit and detects a dead connection.
 func (c *frameConn) ping() (sent bool, err error) {
 	if !c.mu.TryLock() {
 		return false, nil
 	}
 	defer c.unlock()
 	if len(c.rest) > 0 || c.closing {
-		return true, nil // it has no room, and earlier pings count
+		return true, nil // the ping cannot be sent, but counts as unanswered
 	}
 	return true, c.control(opPing, nil)
 }
 
-// pong answers a ping of the other side, without waiting for a running write. It is the
-// library's callback, and returns false so that the library does not answer.
+// pong is the library's callback for a ping of the other side. It answers the ping
+// immediately, or after the running write. It returns false so that the library does not
+// answer too.
 func (c *frameConn) pong(_ context.Context, payload []byte) bool {
 	payload = bytes.Clone(payload)
 	c.owed.Store(&payload)
@@ -149,7 +152,8 @@ func (c *frameConn) pong(_ context.Context, payload []byte) bool {
 	return false
 }
 
-// control writes a control frame, over TCP without waiting. The caller holds the lock.
+// control writes a control frame. If raw is set, it does not block. The caller holds the
+// lock.
 func (c *frameConn) control(opcode byte, payload []byte) error {
 	if c.raw == nil {
 		return c.sendLocked(opcode, payload)
@@ -158,7 +162,7 @@ func (c *frameConn) control(opcode byte, payload []byte) error {
 	return nil
 }
 
-// flush writes the rest of a frame. It runs under the lock.
+// flush writes the pending rest of a frame. The caller holds the lock.
 func (c *frameConn) flush() error {
 	if len(c.rest) == 0 {
 		return nil
@@ -170,12 +174,13 @@ func (c *frameConn) flush() error {
 	return err
 }
 
-// buffers pools buffers for frames that are masked or written without blocking.
+// buffers is a pool of buffers for frames that are assembled in memory before they are
+// written.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// try writes as much of a frame as possible without blocking, and buffers the rest. An
-// error also leaves the rest buffered, and the next blocking write returns it. The
-// caller holds the lock.
+// try writes as much of a frame as possible without blocking, and buffers the rest. It
+// reports whether the whole frame was written. If writing fails, the rest stays buffered,
+// and the next blocking write returns the error. The caller holds the lock.
 func (c *frameConn) try(opcode byte, payload []byte) (sent bool) {
 	buffer := buffers.Get().(*[]byte)
 	defer buffers.Put(buffer)
@@ -206,7 +211,7 @@ const (
 )
 
 // appendHeader appends the header of a complete frame with a payload of n bytes.
-// Servers do not mask it.
+// The mask bit is not set.
 func appendHeader(dst []byte, opcode byte, n int) []byte {
 	dst = append(dst, final|opcode)
 	switch {

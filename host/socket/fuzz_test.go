@@ -32,8 +32,8 @@ func (p piped) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	return p.conn, bufio.NewReadWriter(bufio.NewReader(p.conn), bufio.NewWriter(p.conn)), nil
 }
 
-// upgraded returns the server's side of a WebSocket. Its client sends these bytes
-// after its handshake, and reads everything.
+// upgraded returns the server's side of a WebSocket. The client sends the given bytes
+// after the handshake, and discards all data that it receives.
 func upgraded(t *testing.T, sent []byte) connector.MessageConn {
 	server, client := net.Pipe()
 	r := httptest.NewRequest(http.MethodGet, "/watch", nil)
@@ -72,8 +72,8 @@ const (
 	isControl                                 = 8
 )
 
-// binaryMessages leniently parses the input of a client. It returns the binary
-// messages, and the beginning of an incomplete one.
+// binaryMessages is a lenient parser for the input of a client. It returns the binary
+// messages and the beginning of an incomplete one.
 func binaryMessages(sent []byte) (messages [][]byte, part []byte) {
 	open := false
 	for {
@@ -100,7 +100,8 @@ func binaryMessages(sent []byte) (messages [][]byte, part []byte) {
 	}
 }
 
-// nextFrame unmasks the first frame, or the available part of it.
+// nextFrame splits the first frame from b and unmasks its payload, or the available part
+// of it.
 func nextFrame(b []byte) (head byte, payload, rest []byte, whole bool) {
 	if len(b) < 2 {
 		return 0, nil, nil, false
@@ -128,7 +129,7 @@ func nextFrame(b []byte) (head byte, payload, rest []byte, whole bool) {
 	return head, payload, b[have:], have == n
 }
 
-// frame masks a payload, as clients do.
+// frame returns a frame with a masked payload, as clients send it.
 func frame(head byte, payload string) []byte {
 	b := []byte{head}
 	switch n := len(payload); {
@@ -147,8 +148,8 @@ func frame(head byte, payload string) []byte {
 	return b
 }
 
-// For any input of a client, the server reads its initial valid messages and no
-// others, and terminates.
+// For any input of a client, Read returns the valid messages before the first error and
+// no others, and then fails.
 func FuzzFraming(f *testing.F) {
 	const fin = 0x80
 	for _, frames := range [][][]byte{

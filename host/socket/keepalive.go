@@ -6,15 +6,16 @@ import (
 )
 
 // maxUnanswered is the maximum number of consecutive pings without a response.
-// Responses may be late, because they wait for data sent before the ping, which may
-// be several hundred kilobytes in buffers.
+// A response may be late, because data sent before the ping arrives first. Buffers can
+// contain several hundred kilobytes of it.
 const maxUnanswered = 4
 
 // KeepAlive pings the other side at the interval until stop is called, and closes
 // the connection if there is no response. stop waits for a ping that is being sent.
-// KeepAlive does not ping during a write, which has a time limit.
+// KeepAlive does not ping during a write, because writes have their own time limit.
 //
-// It has a timer and no goroutine, whose stack would cost an idle connection memory.
+// It uses a timer instead of a goroutine, whose stack would take memory for each idle
+// connection.
 func (c *Conn) KeepAlive(interval time.Duration) (stop func()) {
 	k := &keepAlive{conn: c, interval: interval}
 	k.mu.Lock()
@@ -41,7 +42,8 @@ func (k *keepAlive) stop() {
 	k.stopped = true
 }
 
-// tick runs in a goroutine of the timer, and starts the timer again.
+// tick sends a ping and starts the timer again, or closes a dead connection. The timer
+// calls it in a goroutine.
 func (k *keepAlive) tick() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -55,8 +57,9 @@ func (k *keepAlive) tick() {
 	k.timer.Reset(k.interval)
 }
 
-// ping sends a ping, unless a write is in progress. It reports false if the other side
-// does not respond, or if the connection does not accept the ping in time.
+// ping sends a ping, unless a write is in progress. It reports whether the connection is
+// alive: false if the last maxUnanswered pings were not answered, or if the ping cannot
+// be written in time.
 func (k *keepAlive) ping() bool {
 	if reads := k.conn.frames.reads.Load(); reads != k.lastReads {
 		k.lastReads, k.unanswered = reads, 0

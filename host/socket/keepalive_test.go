@@ -24,8 +24,8 @@ import (
 // bytesPerSecond is the speed of the links in these tests.
 const bytesPerSecond = 16_000
 
-// over runs a test with a server's Conn and a client, joined by a slow link. The
-// server reads until the connection ends, and then closes ended.
+// over runs a test with a server's Conn and a client that are connected by a slow link.
+// The server reads until the connection ends, and then closes ended.
 func over(t *testing.T, secure bool, test func(t *testing.T, served *socket.Conn, client *websocket.Conn, ended <-chan struct{})) {
 	certificates := httptest.NewUnstartedServer(nil)
 	certificates.StartTLS()
@@ -73,8 +73,8 @@ func runBoth(t *testing.T, test func(t *testing.T, served *socket.Conn, client *
 	t.Run("TLS", func(t *testing.T) { over(t, true, test) })
 }
 
-// A message of 1.4 MB takes a minute and a half. Neither the server's pings nor
-// those of the client end the connection meanwhile.
+// A message of 1.4 MB takes a minute and a half. Pings of the server and of the client do
+// not end the connection in that time.
 func TestPingsDoNotEndASlowConnection(t *testing.T) {
 	runBoth(t, func(t *testing.T, served *socket.Conn, client *websocket.Conn, ended <-chan struct{}) {
 		defer served.KeepAlive(20 * time.Second)()
@@ -113,7 +113,7 @@ func TestSilentPeerIsDropped(t *testing.T) {
 		begun := time.Now()
 		defer served.KeepAlive(20 * time.Second)()
 		require.NoError(t, served.Write(t.Context(), []byte("something")))
-		<-ended // the client never reads, so it sends no response
+		<-ended // the client never reads, so it does not answer pings
 		assert.Equal(t, 100*time.Second, time.Since(begun))
 	})
 }
