@@ -55,7 +55,7 @@ func (e *RefusedError) hint() string {
 	return ""
 }
 
-// isFinal reports whether another attempt would get the same response.
+// isFinal reports whether retrying is useless, because the response would be the same.
 func isFinal(err error) bool {
 	var refused *RefusedError
 	return errors.As(err, &refused) && refused.hint() != "" || errors.Is(err, errIndivisible) || errors.Is(err, errNoFeed)
@@ -65,7 +65,7 @@ func isFinal(err error) bool {
 // server or send it unencrypted.
 var client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 
-// dial connects with a token and with the query of an object.
+// dial opens the connection that feeds an object.
 func (p *Pusher) dial(ctx context.Context, object object) (*socket.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
@@ -108,8 +108,9 @@ func (p *Pusher) header() (http.Header, error) {
 	return header, nil
 }
 
-// target returns the URL with the resources in the query. Without a cluster ID, the
-// URL requests the division and does not offer the resources.
+// target returns the URL of the feed, with the resources and the shard of an object in
+// the query. If clusterID is empty, the URL requests the division instead of feeding the
+// object.
 func (p *Pusher) target(clusterID string, object object) string {
 	names := make([]string, len(object.resources))
 	for i, r := range object.resources {

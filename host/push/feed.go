@@ -60,7 +60,7 @@ func (f *feed) serve(ctx context.Context, ping time.Duration) error {
 	}
 }
 
-// closedBy adds the edge's reason for closing.
+// closedBy returns the edge's reason for closing the connection, or err if it sent none.
 func closedBy(err error) error {
 	var closed websocket.CloseError
 	if errors.As(err, &closed) && closed.Reason != "" {
@@ -124,7 +124,7 @@ func (f *feed) leave() {
 type session struct {
 	conn *socket.Conn
 	in   chan []byte
-	quit chan struct{} // closed when the edge has ended it
+	quit chan struct{} // closed when the feed ends the session
 	over chan struct{} // closed when the session sends no more messages
 }
 
@@ -132,8 +132,8 @@ func newSession(conn *socket.Conn) *session {
 	return &session{conn: conn, in: make(chan []byte), quit: make(chan struct{}), over: make(chan struct{})}
 }
 
-// deliver passes a message of the edge to the session. Messages before its beginning
-// or after its end are dropped.
+// deliver passes a message of the edge to the session. It drops the message if no session
+// has begun or the session is over.
 func (s *session) deliver(message []byte) {
 	if s == nil {
 		return
@@ -172,7 +172,7 @@ func (s *session) Write(ctx context.Context, message []byte) error {
 	return s.conn.Write(ctx, message)
 }
 
-// Close implements connector.MessageConn. The socket stays open for the next.
+// Close implements connector.MessageConn. The socket stays open for the next session.
 func (s *session) Close(error) error {
 	s.conn.Release()
 	return nil

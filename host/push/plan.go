@@ -14,7 +14,7 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// maxPlan is the maximum size of an edge's response about its objects.
+// maxPlan is the maximum size, in bytes, of a response that lists the objects of an edge.
 const maxPlan = 1 << 20
 
 // object is a Durable Object, with the resources that it stores.
@@ -23,8 +23,8 @@ type object struct {
 	shard     api.Shard // part of the namespaces of each resource
 }
 
-// plan requests the division of the resources from the edge. An edge that only
-// accepts WebSockets is a single object.
+// plan requests from the edge how the resources are divided into objects. An edge that
+// responds with 426 is a single object.
 func (p *Pusher) plan(ctx context.Context) ([]object, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
@@ -56,8 +56,8 @@ func (p *Pusher) plan(ctx context.Context) ([]object, error) {
 	return nil, refusedBy(resp)
 }
 
-// parsePlan parses the edge's plan. Together, the objects must contain exactly the
-// pushed resources.
+// parsePlan parses the response of the edge. Together, its objects must contain exactly
+// the pushed resources.
 func (p *Pusher) parsePlan(body io.Reader) ([]object, error) {
 	var division struct {
 		Objects []struct {
@@ -95,7 +95,7 @@ func (p *Pusher) parsePlan(body io.Reader) ([]object, error) {
 	return objects, nil
 }
 
-// errIndivisible reports an invalid configuration of the edge.
+// errIndivisible reports that the edge divides a cluster-scoped resource by namespace.
 var errIndivisible = errors.New("it has no namespaces: remove it from the group with shards in WATCHGLASS_CLUSTERS")
 
 // checkPlan checks that resources divided by namespace are namespaced.
@@ -127,7 +127,8 @@ func samePlan(a, b []object) bool {
 // errDivided reports that the edge now divides its resources differently.
 var errDivided = errors.New("the edge has changed the division of its resources")
 
-// moved reports whether an object refused because the division has changed.
+// moved reports whether err is a refusal of an object and the division now differs from
+// the known one.
 func (p *Pusher) moved(ctx context.Context, err error, known []object) bool {
 	var refused *RefusedError
 	if !errors.As(err, &refused) {

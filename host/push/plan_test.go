@@ -20,7 +20,7 @@ import (
 
 const shards = 3
 
-// divided returns a plan of the given number of objects.
+// divided returns a plan that divides pods into the given number of shards.
 func divided(count int) string {
 	plan := ""
 	for i := range count {

@@ -40,11 +40,11 @@ type Config struct {
 	Token func() (string, error)
 	// Replace makes the edge discard the data of another cluster.
 	Replace bool
-	// PingInterval is the time between pings on an idle connection. The edge
-	// responds without waking up. Zero means the connector's limit of that name.
+	// PingInterval is the time between pings on an idle connection. A hibernating edge
+	// responds to them without waking up. Zero means the connector's limit of that name.
 	PingInterval time.Duration
-	// Logger receives connections at level info, and failures at level warn. Nil
-	// means slog.Default.
+	// Logger receives established connections at level info, and failures at level warn.
+	// Nil means slog.Default.
 	Logger *slog.Logger
 }
 
@@ -134,7 +134,7 @@ func (p *Pusher) Run(ctx context.Context) error {
 			return err
 		}
 		first = false
-		wait := pauses.Next(time.Now()) // responses may alternate during a deployment
+		wait := pauses.Next(time.Now()) // during a deployment, old and new divisions may alternate
 		p.config.Logger.Info("reconnecting to the edge", "edge", p.url.Host, "in", wait.Round(time.Millisecond), "reason", errDivided)
 		backoff.Sleep(ctx, wait)
 	}
@@ -159,8 +159,8 @@ func (p *Pusher) feedAll(ctx context.Context, objects []object, first bool) erro
 	return group.Wait()
 }
 
-// retry repeats act with increasing pauses until it is done. It returns the last
-// error, or nil if ctx ended.
+// retry calls act with increasing pauses until act reports that it is done. It returns
+// the error of the last call, or nil if ctx has ended.
 func (p *Pusher) retry(ctx context.Context, act func() (done bool, err error)) error {
 	var pauses backoff.Pauses
 	for {
@@ -177,7 +177,7 @@ func (p *Pusher) retry(ctx context.Context, act func() (done bool, err error)) e
 	}
 }
 
-// describe removes details of an error that are not useful in a log.
+// describe returns the part of an error that is useful in a log.
 func describe(err error) error {
 	var refused *RefusedError
 	var op *net.OpError
@@ -191,7 +191,7 @@ func describe(err error) error {
 }
 
 // connect feeds one object over one connection until it ends, and returns the reason.
-// It also sets accepted if the other side accepts feeds.
+// It also sets accepted if the server is the feed of an edge.
 func (p *Pusher) connect(ctx context.Context, object object, accepted *bool) error {
 	conn, err := p.dial(ctx, object)
 	if err != nil {

@@ -35,7 +35,7 @@ type edge struct {
 	http   *httptest.Server
 	feeds  chan *edgeFeed
 	refuse func(*http.Request) (code int, body string) // a zero code accepts the connection
-	plan   func() (body string)                        // nil for one object
+	plan   func() (body string)                        // nil if the edge is a single object
 	// location is the redirect target of a refusal.
 	location string
 }
@@ -94,7 +94,8 @@ func (f *edgeFeed) close() {
 	f.release()
 }
 
-// begin starts a session and discards the remaining output of the previous one.
+// begin starts a session. It discards messages of the previous session that are still
+// arriving.
 func (f *edgeFeed) begin(number int) *connectortest.Reader {
 	require.NoError(f.t, f.ws.Write(f.t.Context(), websocket.MessageText, fmt.Appendf(nil, "begin %d", number)))
 	for {
@@ -262,7 +263,7 @@ func TestRefusals(t *testing.T) {
 // example during a token renewal or a deployment.
 func TestLaterRefusalIsRetried(t *testing.T) {
 	e := startEdge(t)
-	attempts := 0 // one at a time
+	attempts := 0 // needs no lock, because attempts are sequential
 	e.refuse = func(r *http.Request) (int, string) {
 		if r.Header.Get("Upgrade") == "" {
 			return 426, "this is one object"
