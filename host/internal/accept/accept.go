@@ -1,4 +1,4 @@
-// Package accept parses the Accept headers of HTTP clients.
+// Package accept parses the Accept-Encoding header of HTTP requests.
 package accept
 
 import (
