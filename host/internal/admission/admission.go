@@ -10,7 +10,7 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// Control counts the connections of a server. It is safe for concurrent use.
+// Control counts and limits the connections of a server. It is safe for concurrent use.
 type Control struct {
 	limits  *limit.Set
 	proxies []netip.Prefix
@@ -18,9 +18,9 @@ type Control struct {
 
 	mu        sync.Mutex
 	opened    uint64
-	strangers int // connections without a user
+	strangers int // number of connections without a user
 	waiting   map[netip.Prefix]*group
-	admitted  int // connections with a user
+	admitted  int // number of connections with a user
 	addresses map[netip.Prefix]int
 	users     map[string]int
 }
@@ -33,8 +33,8 @@ type group struct {
 
 func (g *group) len() int { return g.silent.Len() + g.deciding }
 
-// New returns a Control. The X-Forwarded-For headers of requests from proxies are
-// trusted.
+// New returns a Control that trusts the X-Forwarded-For header of requests from the given
+// proxies.
 func New(limits *limit.Set, proxies []netip.Prefix) *Control {
 	return &Control{
 		limits: limits, proxies: proxies,
@@ -42,7 +42,7 @@ func New(limits *limit.Set, proxies []netip.Prefix) *Control {
 	}
 }
 
-// Counts returns the number of connections without and with a user.
+// Counts returns the numbers of connections without a user and with one.
 func (c *Control) Counts() (unauthenticated, authenticated int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -53,8 +53,8 @@ type state uint8
 
 const (
 	opening  state = iota // not counted yet
-	silent                // has no user, and can be closed
-	deciding              // has no user, and its token is being checked
+	silent                // has no user, and is closed if there are too many connections
+	deciding              // has no user yet, and its token is being checked
 	admitted              // has a user
 	closed                // no longer counted
 )
@@ -76,10 +76,9 @@ type Conn struct {
 
 var _ access.Connection = (*Conn)(nil)
 
-// Open counts a new connection of an address, which is the zero Addr if it is
-// unknown. Control calls shed at most once to close the connection, from any
-// goroutine, so shed must not block. The caller calls Close when the connection has
-// ended.
+// Open counts a new connection. The address is the zero Addr if it is unknown. To close
+// the connection, Control calls shed at most once, from any goroutine. The function shed
+// must not block. The caller must call Close when the connection has ended.
 func (c *Control) Open(address netip.Addr, shed func()) *Conn {
 	conn := &Conn{control: c, shed: shed, block: access.Client{Address: address}.Block()}
 	conn.change(silent)
@@ -131,8 +130,8 @@ func (c *Conn) Release() {
 	}
 }
 
-// Detach disables Release for a connection that outlives the handler of its last
-// request. A call on nil has no effect.
+// Detach disables Release, for a connection that outlives the handler of its request,
+// such as a WebSocket. A call on nil has no effect.
 func (c *Conn) Detach() {
 	if c != nil {
 		c.control.mu.Lock()
@@ -141,7 +140,8 @@ func (c *Conn) Detach() {
 	}
 }
 
-// Close removes the connection. Repeated calls, and calls on nil, have no effect.
+// Close removes the connection from all counts. Repeated calls, and calls on nil, have no
+// effect.
 func (c *Conn) Close() {
 	if c != nil {
 		c.change(closed)
@@ -176,7 +176,7 @@ func (c *Conn) change(to state) {
 	}
 }
 
-// enter counts the connection in a state. It runs under the lock.
+// enter sets the state of the connection and counts it. The caller holds the lock.
 func (c *Conn) enter(to state) {
 	control := c.control
 	c.state = to
@@ -198,7 +198,7 @@ func (c *Conn) enter(to state) {
 	}
 }
 
-// leave undoes enter. It runs under the lock.
+// leave undoes enter. The caller holds the lock.
 func (c *Conn) leave() {
 	control := c.control
 	switch c.state {
@@ -226,7 +226,7 @@ func decrement[K comparable](counts map[K]int, key K) {
 	}
 }
 
-// group returns the connections of an address. It runs under the lock.
+// group returns the connections without a user of an address. The caller holds the lock.
 func (c *Control) group(block netip.Prefix) *group {
 	g := c.waiting[block]
 	if g == nil {
@@ -236,9 +236,9 @@ func (c *Control) group(block netip.Prefix) *group {
 	return g
 }
 
-// excess removes a silent connection from its group if there are too many
-// connections of an address or overall. The caller closes it. excess runs under the
-// lock.
+// excess removes and returns a silent connection if the address or the server has too
+// many connections without a user. The caller holds the lock, and must close the
+// connection after releasing it.
 func (c *Control) excess(block netip.Prefix) *Conn {
 	g, l := c.waiting[block], limit.MaxUnauthenticatedPerAddress
 	if g == nil || !block.IsValid() || g.len() <= c.limits.Int(l) {

@@ -16,7 +16,8 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// rig opens connections by name and records the closed ones.
+// rig is a Control whose connections have names. It records the names of the connections
+// that the Control closes.
 type rig struct {
 	*Control
 	conns map[string]*Conn

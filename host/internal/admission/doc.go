@@ -1,9 +1,9 @@
 // Package admission limits the connections of a server, separately before and after
 // authentication, so that unauthenticated clients cannot use the capacity of users.
 //
-// A silent connection can be closed without harm, because it has not authenticated
-// yet or waits for its next request. If too many connections have no user, Control
-// closes the oldest silent connection of the address with the most connections. A
-// new connection can therefore always authenticate, regardless of the number of
-// silent connections. A connection that would exceed a limit for users is refused.
+// A connection is silent before it authenticates and between requests. Closing a silent
+// connection does no harm. If too many connections have no user, Control closes the
+// oldest silent connection of the address with the most connections. A new connection can
+// therefore always authenticate, regardless of the number of silent connections. A
+// connection that would exceed a limit for users is refused.
 package admission

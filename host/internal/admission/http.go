@@ -35,7 +35,7 @@ func (c *Control) Attach(server *http.Server) {
 	}
 }
 
-// cut closes the socket. For TLS it closes the underlying connection, because
+// cut closes the socket. For TLS it closes the underlying connection directly, because
 // closing a TLS connection may block.
 func cut(nc net.Conn) {
 	if secure, ok := nc.(*tls.Conn); ok {
@@ -50,8 +50,8 @@ func ConnOf(ctx context.Context) *Conn {
 	return conn
 }
 
-// Identify returns the request with its client in the context, and a function to
-// call after the response.
+// Identify returns the request with an access.Client in its context. The caller must call
+// done after the response.
 func (c *Control) Identify(r *http.Request) (identified *http.Request, done func()) {
 	client := access.Client{Address: c.clientAddress(r), RequestID: c.requestID(r), Header: r.Header, TLS: r.TLS}
 	conn := ConnOf(r.Context())
@@ -63,7 +63,7 @@ func (c *Control) Identify(r *http.Request) (identified *http.Request, done func
 	return r.WithContext(access.WithClient(r.Context(), client)), done
 }
 
-// RequestIDHeader is the header of requests and responses with the ID of the request.
+// RequestIDHeader is the header that contains the request ID, in requests and responses.
 const RequestIDHeader = "X-Request-Id"
 
 // requestIDs matches the request IDs that are accepted from a trusted proxy.
@@ -79,8 +79,8 @@ func (c *Control) requestID(r *http.Request) string {
 	return rand.Text()
 }
 
-// clientAddress returns the client's address of a request, which is the nearest
-// address that is not a trusted proxy.
+// clientAddress returns the address of the client that sent a request: the nearest one,
+// in X-Forwarded-For, that is not a trusted proxy.
 func (c *Control) clientAddress(r *http.Request) netip.Addr {
 	address := addressOf(r.RemoteAddr)
 	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
@@ -97,8 +97,8 @@ func (c *Control) clientAddress(r *http.Request) netip.Addr {
 	return address
 }
 
-// untrusted returns the address, or an invalid one for a trusted proxy. Limits per
-// address apply to the clients of a proxy instead.
+// untrusted returns the address, or the zero Addr for a trusted proxy. The limits per
+// address apply to the clients of the proxy instead.
 func (c *Control) untrusted(address netip.Addr) netip.Addr {
 	if c.trusts(address) {
 		return netip.Addr{}
