@@ -1,4 +1,4 @@
-// Package backoff delays retries.
+// Package backoff waits between retries.
 package backoff
 
 import (
@@ -7,15 +7,16 @@ import (
 	"time"
 )
 
-// Durations of the pauses between attempts (rule R10).
+// These constants determine the pauses between attempts (rule R10).
 const (
 	firstPause = 800 * time.Millisecond
 	maxPause   = 30 * time.Second
 	pauseReset = 2 * time.Minute
 )
 
-// Pauses computes pauses that double, with jitter of up to the same duration. After a
-// period without failures, they start over. The zero value is ready for use.
+// Pauses computes the pauses between attempts. They double after each failure, plus a
+// jitter of up to their own duration. Two minutes without a failure reset them. The zero
+// value is ready for use.
 type Pauses struct {
 	current time.Duration
 	last    time.Time
