@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Paths relative to the root of the repository.
+// These paths are relative to the root of the repository.
 const (
 	modulePath  = "build/watchglass.wasm"
 	bundles     = "js/build/bench"
@@ -22,10 +22,11 @@ const (
 	nodeRelease = 24 // the minimum release for client-node
 )
 
-// bench contains the configuration of a run, and the results that several figures share.
+// bench is the state of a run: its configuration, and the results that several figures
+// share.
 type bench struct {
 	dir    string // directory for recordings
-	keep   bool   // do not remove it at the end
+	keep   bool   // do not remove dir at the end
 	node   string // path of Node, found when first needed
 	start  time.Time
 	cold   []Result // results of coldStart, which two figures share
@@ -52,7 +53,8 @@ func (b *bench) close() {
 	}
 }
 
-// findNode returns the Node installed with the peers, or another one that is new enough.
+// findNode returns the path of the Node that is installed with the peers, or of another
+// one that is new enough.
 func findNode() (string, error) {
 	for _, name := range []string{peerNode, "node"} {
 		out, err := exec.Command(name, "--version").Output()
@@ -67,7 +69,7 @@ func findNode() (string, error) {
 	return "", fmt.Errorf("client-node needs Node %d or newer, and npm has no build of it for this platform: install it", nodeRelease)
 }
 
-// logf prints the progress of the run.
+// logf prints a line about the progress of the run, with the elapsed time.
 func (b *bench) logf(format string, args ...any) {
 	at := time.Since(b.start).Round(time.Second)
 	fmt.Fprintf(os.Stderr, "%7s  %s\n", at, fmt.Sprintf(format, args...))
@@ -112,10 +114,10 @@ func output(ctx context.Context, name string, args ...string) ([]byte, error) {
 	return out, nil
 }
 
-// machine describes the machine that produced the numbers.
+// machine returns a description of this machine, to print with the results.
 func machine() string {
 	cpu := runtime.GOARCH
-	info, _ := os.ReadFile("/proc/cpuinfo") // missing on other systems than Linux
+	info, _ := os.ReadFile("/proc/cpuinfo") // exists only on Linux
 	for line := range strings.Lines(string(info)) {
 		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
 			cpu = strings.TrimSpace(value)

@@ -14,19 +14,19 @@ import (
 	"github.com/watchglass/watchglass/host/clustersim"
 )
 
-// dataset describes a recording of a number of pods, followed by a number of their changes
-// in batches. Each data set is recorded once per run.
+// dataset describes a recording: the list of a number of pods, followed by a number of
+// changes in batches. Each data set is recorded once per run.
 //
 // Its directory contains snapshot.bin and updates.bin, the messages of a connector to a
 // reader. The files metadata.bin and metadata-updates.bin contain the messages to a reader
 // without bodies. The files list.json and watch.bin have the same data in the format of
 // Kubernetes. A .bin file is a sequence of chunks. Each chunk is preceded by its length as
-// four bytes, little endian. On our side a chunk is a message, and on the side of Kubernetes
-// it is the lines of a batch.
+// four bytes, little endian. A chunk of our files is a message. A chunk of watch.bin
+// contains the lines of a batch.
 type dataset struct {
 	pods, updates, batch         int
 	bodies, metadata, kubernetes bool // what to record
-	churn                        bool // creates and deletes pods; kubernetes omits them
+	churn                        bool // changes also create and delete pods; not supported with kubernetes
 }
 
 // data returns the directory of a data set, and records it if necessary.
@@ -82,7 +82,8 @@ func (d dataset) record(ctx context.Context, dir string) error {
 	return f.close()
 }
 
-// files are the files of a recording. close returns the first error.
+// files creates the files of a recording. It remembers the first error, which close
+// returns.
 type files struct {
 	dir  string
 	open []*file

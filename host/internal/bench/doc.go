@@ -1,12 +1,11 @@
 // Command bench compares watchglass with the alternatives that users have. It prints one
-// line per figure: the ratio, its parts, the target, and whether the target is met. It
-// also prints figures that miss their targets.
+// line per result: the ratio, its parts, the target, and whether the target is met.
 //
-// Both sides of a figure run alternately within one command. In V8, each side has its
-// own process. Both process the same changes, which are determined by one seed. Package
+// The two sides of a figure run alternately within one command. In V8, each side has its
+// own process. Both sides process the same changes, which one seed determines. Package
 // clustersim generates the objects. Our side replays the messages of a real connector to
-// a real engine. The peers read the same objects as JSON of Kubernetes lists and
-// watches. Our messages have about a hundred changes each, as for a reader that is no
+// a real engine. The peers read the same objects as the JSON of Kubernetes lists and
+// watches. Our messages contain about a hundred changes each, as for a reader that is no
 // faster than its cluster. A ratio is the median of at least five rounds. Absolute
 // numbers depend on the machine.
 //

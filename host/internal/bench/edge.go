@@ -26,26 +26,27 @@ import (
 	"github.com/watchglass/watchglass/host/source"
 )
 
-// Tokens for the worker of js/bench/edge, which accepts the plain text of a grant.
+// These are tokens for the worker in js/bench/edge. It accepts unsigned claims as plain
+// text.
 const (
 	grant     = `{"resources":["*"],"namespaces":["*"],"expires":4000000000,"cluster":"bench","user":"bench"}`
 	feedGrant = `{"resources":["*"],"namespaces":["*"],"expires":4000000000,"cluster":"bench","user":"bench","feed":true}`
 )
 
 // edge consists of a simulated cluster, a connector, and Cloudflare's runtime with the
-// objects that the connector feeds.
+// Durable Objects that the connector feeds.
 type edge struct {
 	world     *world
 	connector *connector.Connector
 	runtime   *workerd.Process
-	json      int // size of the listed objects in bytes
+	json      int // size of all listed Kubernetes objects as JSON, in bytes
 	cancel    context.CancelFunc
 	keys      []api.Key // determines the order in which objects change
 	changed   int
-	lost      chan error // receives the first error of a reader that was disconnected
+	lost      chan error // receives the error of the first reader that is disconnected
 }
 
-// lose records that a reader was disconnected, which invalidates all figures.
+// lose records that a reader was disconnected. The measurement then fails.
 func (e *edge) lose(err error) {
 	select {
 	case e.lost <- err:
@@ -90,8 +91,8 @@ func startEdge(ctx context.Context, b *bench, objects int) (*edge, error) {
 	return e, err
 }
 
-// change makes n changes at the same time. Each toggles the readiness of a container in the
-// next pod.
+// change makes n changes and passes them to the connector as one batch. Each change
+// toggles the readiness of a container in the next pod.
 func (e *edge) change(ctx context.Context, n int) error {
 	if e.keys == nil {
 		e.keys = slices.Sorted(maps.Keys(e.world.latest))
@@ -124,7 +125,7 @@ func (e *edge) url(scheme, object, path string) string {
 	return scheme + "://" + e.runtime.Address() + "/" + object + "/" + path
 }
 
-// feed makes the connector feed an object until ctx ends.
+// feed makes the connector feed a Durable Object until ctx ends.
 func (e *edge) feed(ctx context.Context, object string) error {
 	p, err := push.New(push.Config{
 		Connector: e.connector, URL: e.url("ws", object, "feed"), Resources: []api.Resource{pods},
@@ -182,8 +183,8 @@ func (e *edge) status(ctx context.Context, object string) (*objectStatus, error)
 	return &status, json.NewDecoder(resp.Body).Decode(&status)
 }
 
-// live returns a condition that holds when the object has all changes up to a
-// version.
+// live returns a function for until. It reports whether an object is live and has all
+// changes up to a version.
 func live(rv api.ResourceVersion) func(*objectStatus) bool {
 	return func(s *objectStatus) bool {
 		pods := s.Resources["v1/pods"]
@@ -219,6 +220,6 @@ func (e *edge) cpu() (time.Duration, error) {
 		}
 		ticks += n
 	}
-	const perTick = 10 * time.Millisecond // USER_HZ is 100 on every Linux system
+	const perTick = 10 * time.Millisecond // USER_HZ is 100 on all common Linux systems
 	return time.Duration(ticks) * perTick, nil
 }

@@ -17,10 +17,11 @@ import (
 const (
 	edgeObjects = 10_000
 	edgeRounds  = 5
-	// edgeIdle is longer than an idle object stays in memory.
+	// edgeIdle is longer than the time after which the runtime evicts an idle object from
+	// memory.
 	edgeIdle = 13 * time.Second
-	// wakeTries is the number of attempts, because an alarm may wake the object
-	// earlier.
+	// wakeTries is the number of attempts to measure a wake. An attempt fails if an alarm
+	// wakes the object before the event.
 	wakeTries = 3
 )
 
@@ -40,9 +41,9 @@ var edgeFigures = []figure{
 	}, runStored},
 }
 
-// runWake measures E1. At a cold start, the connector connects, the object loads the
-// snapshot, and a reader loads it from the object and then receives an event. An
-// evicted object is woken by an event for a reader that was connected before.
+// runWake measures E1. In a cold start, the connector connects, the object receives the
+// snapshot, and a reader receives it from the object and then an event. In a wake, an
+// event wakes an evicted object, which delivers it to a connected reader.
 func runWake(ctx context.Context, b *bench) ([]Result, error) {
 	// Each side has its own runtime, so that the sides do not affect each other.
 	starting, err := startEdge(ctx, b, edgeObjects)
@@ -85,8 +86,8 @@ func runWake(ctx context.Context, b *bench) ([]Result, error) {
 	}}}, nil
 }
 
-// wake returns the milliseconds until an event reaches the reader of an evicted
-// object.
+// wake waits until the object is evicted. It returns the milliseconds from an event to
+// its arrival at the reader.
 func (e *edge) wake(ctx context.Context, b *bench, arrivals <-chan time.Time) (float64, error) {
 	for range wakeTries {
 		b.logf("  waiting until the object is out of memory")
@@ -105,15 +106,15 @@ func (e *edge) wake(ctx context.Context, b *bench, arrivals <-chan time.Time) (f
 		if err != nil {
 			return 0, err
 		}
-		if status.AwakeSince >= start.UnixMilli() { // its alarm did not wake it just before
+		if status.AwakeSince >= start.UnixMilli() { // no alarm woke the object before the event
 			return milliseconds(at.Sub(start)), nil
 		}
 	}
 	return 0, fmt.Errorf("the object stayed in memory, %d times for %s", wakeTries, edgeIdle)
 }
 
-// coldStart feeds a new object. It returns the milliseconds until a reader has
-// received an event.
+// coldStart feeds a new object, and returns the milliseconds until a reader has received
+// an event.
 func (e *edge) coldStart(ctx context.Context, object string) (float64, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -143,12 +144,12 @@ func (e *edge) coldStart(ctx context.Context, object string) (float64, error) {
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// delivery is one case of E2, with a number of events per message (one or a burst)
-// and a number of readers without selectors.
+// delivery is one case of E2: the number of events per message (one or a burst) and the
+// number of readers, which have no selectors.
 type delivery struct {
 	name             string
 	batch, readers   int
-	messages, warmUp int // messages per round, and before the first one
+	messages, warmUp int // number of messages per round, and before the first round
 }
 
 var deliveries = []delivery{
@@ -158,13 +159,12 @@ var deliveries = []delivery{
 	{"burst-100-readers", updateBatch, 100, 60, 50},
 }
 
-// deliveryPause separates messages, so that they are not merged.
+// deliveryPause is the time between messages, which keeps the object from merging them.
 const deliveryPause = 2 * time.Millisecond
 
-// runDelivery measures E2. No object can avoid the runtime's own cost per message.
-// An object that forwards messages without reading them therefore shows the maximum
-// possible ratio to the plain object. Each object has its own runtime, and the
-// rounds alternate.
+// runDelivery measures E2. The runtime's own cost per message limits the ratio. An object
+// that forwards messages without reading them shows this limit. Each object has its own
+// runtime, and the rounds alternate.
 func runDelivery(ctx context.Context, b *bench) ([]Result, error) {
 	var results []Result
 	for _, d := range deliveries {
@@ -178,8 +178,8 @@ func runDelivery(ctx context.Context, b *bench) ([]Result, error) {
 	return results, nil
 }
 
-// deliverer sends a number of messages. It sends each message after every reader has
-// received the previous one.
+// deliverer sends a number of messages. It waits until every reader has received a
+// message before it sends the next one.
 type deliverer func(messages int) error
 
 func (d *delivery) run(ctx context.Context, b *bench) ([]Result, error) {
@@ -284,7 +284,7 @@ func (e *edge) plainDelivered(ctx context.Context, d *delivery) (deliverer, erro
 	})
 }
 
-// forwardedBytes is the encoded size of a change of a pod.
+// forwardedBytes is the typical size of an encoded change of a pod.
 const forwardedBytes = 120
 
 func (e *edge) forwarded(ctx context.Context, d *delivery) (deliverer, error) {
@@ -292,8 +292,8 @@ func (e *edge) forwarded(ctx context.Context, d *delivery) (deliverer, error) {
 	return e.passed(ctx, d, "forward", websocket.MessageBinary, func() ([]byte, error) { return message, nil })
 }
 
-// passed feeds one of the benchmark's own objects, which sends its readers one
-// message per received message.
+// passed connects a feed and readers to one of the benchmark's own objects. Such an
+// object sends each reader one message per received message.
 func (e *edge) passed(ctx context.Context, d *delivery, kind string, encoding websocket.MessageType, next func() ([]byte, error)) (deliverer, error) {
 	feed, err := e.dial(ctx, kind+"/delivery", "feed")
 	if err != nil {
@@ -345,8 +345,8 @@ const (
 	crowdPause  = 50 * time.Millisecond
 )
 
-// runCrowd measures E3. The readers run on the same machine as the object, and the
-// sockets of a few thousand readers are already a load.
+// runCrowd measures E3. The readers run on the same machine as the object, so the sockets
+// of a few thousand readers add load of their own.
 func runCrowd(ctx context.Context, b *bench) ([]Result, error) {
 	e, err := startEdge(ctx, b, 1000)
 	if err != nil {
@@ -410,7 +410,7 @@ func runCrowd(ctx context.Context, b *bench) ([]Result, error) {
 	}}}, nil
 }
 
-// runStored measures E4, the bytes stored per object.
+// runStored measures E4: the bytes stored per object.
 func runStored(ctx context.Context, b *bench) ([]Result, error) {
 	e, err := startEdge(ctx, b, edgeObjects)
 	if err != nil {

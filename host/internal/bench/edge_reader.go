@@ -14,26 +14,29 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// edgeCredit is the credit that an engine grants.
+// edgeCredit is the credit in bytes that an engine grants.
 const edgeCredit = 4 << 20
 
-// edgePatience is the maximum time that a reader may take to receive everything.
+// edgePatience is how long until waits for a reader to receive all changes.
 const edgePatience = 20 * time.Second
 
-// edgeReader receives the messages of an object. It decodes only their resource versions.
+// edgeReader is a reader of an object. Of events, it decodes only the number and the
+// resource version.
 type edgeReader struct {
 	ws       *websocket.Conn
 	rv       atomic.Uint64
 	events   atomic.Int64
-	received uint64 // bytes since the last grant
-	// arrived is called for each message with events, with the newest version.
+	received uint64 // bytes received since the last grant of credit
+	// arrived is called for each frame of events, with its resource version and the time
+	// of its arrival.
 	arrived func(api.ResourceVersion, time.Time)
-	closed  atomic.Bool // by this side
+	closed  atomic.Bool // this side has closed the connection
 	done    chan struct{}
-	live    chan struct{} // closed with the end of the snapshot
+	live    chan struct{} // closed when the snapshot is complete
 }
 
-// read connects a reader of all pods, and returns when it has them.
+// read connects a reader of all pods, and returns when the reader has received the
+// snapshot.
 func (e *edge) read(ctx context.Context, object string, arrived func(api.ResourceVersion, time.Time)) (*edgeReader, error) {
 	ws, err := e.dial(ctx, object, "watch")
 	if err != nil {

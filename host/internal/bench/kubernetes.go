@@ -9,7 +9,8 @@ import (
 	"github.com/watchglass/watchglass/host/source"
 )
 
-// kubernetes writes a list and watch events in the format of a kube-apiserver.
+// kubernetes writes changes in the format of a kube-apiserver: first a list, then watch
+// events.
 type kubernetes struct {
 	list    io.Writer
 	lines   func([]byte) // receives the lines of a batch
@@ -60,8 +61,8 @@ func appendItem(dst []byte, c source.Change) []byte {
 }
 
 // appendVersioned appends a value with its resource version, which etcd does not
-// store in the value. The first "metadata" is the object's own, because keys are
-// sorted, and only apiVersion, data and kind precede it.
+// store in the value. The first "metadata" in the value is that of the object, because
+// keys are sorted, and only apiVersion, data and kind precede it.
 func appendVersioned(dst, value []byte, rv api.ResourceVersion) []byte {
 	metadata := []byte(`"metadata":{`)
 	at := bytes.Index(value, metadata) + len(metadata)

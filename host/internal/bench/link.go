@@ -20,7 +20,7 @@ import (
 	"github.com/watchglass/watchglass/host/source"
 )
 
-// The link of P14.
+// These constants describe the link of P14.
 const (
 	linkBytesPerSecond = 20_000_000 / 8
 	linkRoundTrip      = 40 * time.Millisecond
@@ -29,8 +29,8 @@ const (
 // pageItems is the length of the first page of a paged list.
 const pageItems = 500
 
-// runLink measures P14, in which a connector and a kube-apiserver's list are behind one
-// slow link. The list is compressed in advance, and has no managedFields.
+// runLink measures P14. One slow link leads to a connector and to the list of a
+// kube-apiserver. The list is compressed in advance, and contains no managedFields.
 func runLink(ctx context.Context, b *bench) (list []Result, err error) {
 	const objects = 50_000
 	w, err := newWorld(pods, clustersim.Config{Pods: objects})

@@ -70,7 +70,8 @@ func run(ctx context.Context, only, output, keep string, check bool) error {
 	return nil
 }
 
-// choose selects figures by their IDs.
+// choose returns the figures with the given IDs, separated by commas. Empty selects all
+// except those of the edge.
 func choose(only string) ([]figure, error) {
 	switch only {
 	case "":

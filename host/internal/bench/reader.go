@@ -21,11 +21,12 @@ type reader struct {
 	conn   *connectortest.End
 	take   func(message []byte) // nil if the messages are not needed
 
-	live, complete bool // with its rows, and with their bodies
+	live, complete bool // the rows are complete; the bodies are complete as well
 	rv             api.ResourceVersion
 }
 
-// clock is the time of every engine. It is constant, so that no periodic work runs.
+// clock is the time that every engine receives. It never advances, so that no periodic
+// work runs.
 const clock = 1
 
 // open connects a reader to the connector and opens one collection.
@@ -104,20 +105,21 @@ func (r *reader) carryOut(ctx context.Context, t wire.Type, payload []byte) erro
 	return nil
 }
 
-// tape receives the messages to a kind of reader. The function snapshot receives them up to
-// the end of the snapshot, and updates receives later ones. With rowsFirst, the later
-// messages begin with the bodies.
+// tape describes a reader and receives its messages. The function snapshot receives the
+// messages up to the end of the snapshot, and updates receives the later ones. With
+// rowsFirst, the later messages begin with the bodies.
 type tape struct {
 	metadataOnly, rowsFirst bool
 	snapshot, updates       func(message []byte)
 }
 
-// play runs a reader for each tape, through the list of a world and a number of changes.
+// play runs a reader for each tape. The readers receive the list of a world and then a
+// number of changes.
 func play(ctx context.Context, w *world, changes, batch int, tapes ...tape) error {
 	ctx, cancel := context.WithCancel(ctx)
 	c := connector.New(connector.Config{
 		Source: w, Logger: slog.New(slog.DiscardHandler),
-		Limits: limit.NewSet().With(limit.WriteTimeout, int64(time.Hour)), // a reader may wait until the other has received everything
+		Limits: limit.NewSet().With(limit.WriteTimeout, int64(time.Hour)), // a reader may wait until another one has received all of its messages
 	})
 	defer func() {
 		cancel()     // the other end does not read, so the connection is reset, not closed

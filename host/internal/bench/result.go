@@ -12,7 +12,7 @@ type Result struct {
 	Figure string  `json:"figure"`         // "P1"
 	Case   string  `json:"case,omitempty"` // "node", if a figure has several cases
 	Ratio  float64 `json:"ratio"`
-	Unit   string  `json:"unit,omitempty"` // of Ratio, if it is not a ratio: "ms"
+	Unit   string  `json:"unit,omitempty"` // unit of Ratio if that is an absolute value: "ms"
 	Sides  []Side  `json:"sides"`          // the parts of the ratio
 	Target string  `json:"target,omitempty"`
 	Met    *bool   `json:"met,omitempty"`
@@ -32,8 +32,8 @@ type target struct {
 	atLeast float64
 	atMost  float64
 	// allowed is the bound for -check, near the last result, to detect regressions.
-	// It is above atMost while the target is missed, and below it once the target is
-	// met. Lower it with every improvement.
+	// It is above atMost while the target is missed, and at most atMost once the target
+	// is met. Lower it with every improvement.
 	allowed float64
 }
 

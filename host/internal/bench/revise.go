@@ -32,7 +32,8 @@ func at(object []byte, path ...string) json.RawMessage {
 	return raw
 }
 
-// relabelled changes the release label of an object between two values, as kubectl label does.
+// relabelled toggles the release label of an object between two values, as kubectl label
+// does.
 func relabelled(was, _ []byte) []byte {
 	object := decode[map[string]any](was)
 	metadata := object["metadata"].(map[string]any)
@@ -57,7 +58,7 @@ func relabelled(was, _ []byte) []byte {
 	return value
 }
 
-// decode reads JSON that the simulation wrote.
+// decode parses JSON that the simulation has written. Invalid JSON is a bug and panics.
 func decode[T any](data []byte) T {
 	var v T
 	if err := json.Unmarshal(data, &v); err != nil {

@@ -12,21 +12,23 @@ import (
 	"github.com/watchglass/watchglass/host/source"
 )
 
-// runTable measures P12, the bytes sent to a reader that requests rows first, until its
-// rows are complete. The message that completes them may contain the first bodies.
+// runTable measures P12: the bytes sent to a reader that requests rows first, until its
+// rows are complete. The message that completes the rows may already contain the first
+// bodies.
 func runTable(ctx context.Context, _ *bench) ([]Result, error) {
 	table, _, err := measureRows(ctx)
 	return []Result{table}, err
 }
 
-// runRowsAndBodies measures P13, the bytes sent to the same reader until it has every body.
+// runRowsAndBodies measures P13: the bytes sent to the same reader until it has every
+// body.
 func runRowsAndBodies(ctx context.Context, _ *bench) ([]Result, error) {
 	_, all, err := measureRows(ctx)
 	return []Result{all}, err
 }
 
-// measureRows measures P12 and P13. It compares with the list of a kube-apiserver without
-// managedFields, in one gzip stream of level 6.
+// measureRows measures P12 and P13. The other side is the list of a kube-apiserver
+// without managedFields, in one gzip stream of level 6.
 func measureRows(ctx context.Context) (table, all Result, err error) {
 	const objects = 50_000
 	w, err := newWorld(pods, clustersim.Config{Pods: objects})

@@ -12,7 +12,7 @@ import (
 	"github.com/watchglass/watchglass/host/client"
 )
 
-// machinery is an engine, native or in a module.
+// machinery is an engine: native, or in a WebAssembly module.
 type machinery interface {
 	Step(frames []byte) error
 	Tick(now int64) error
@@ -20,14 +20,15 @@ type machinery interface {
 	Advance() error
 }
 
-// native is an engine without a module.
+// native is an engine that is compiled to machine code.
 type native struct{ *core.Engine }
 
 func (n native) Tick(now int64) error   { n.Engine.Tick(now); return nil }
 func (n native) Ready() ([]byte, error) { return n.Engine.Ready(), nil }
 func (n native) Advance() error         { n.Engine.Advance(); return nil }
 
-// runRuntimes measures P10, the time of the engine in each runtime. The output is not consumed.
+// runRuntimes measures P10: the time that the engine takes per event in each runtime. The
+// output of the engine is discarded.
 func runRuntimes(ctx context.Context, b *bench) ([]Result, error) {
 	dir, err := b.data(ctx, ingested)
 	if err != nil {

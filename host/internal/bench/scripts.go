@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// updateBatch is the number of changes per message. It is typical for a reader that is no
-// faster than its cluster.
+// updateBatch is the number of changes per message. A reader that is no faster than its
+// cluster typically receives as many.
 const updateBatch = 100
 
 // ingested is the input of P1 and P10: 11 rounds of 10,000 updates.
@@ -21,7 +21,7 @@ func runIngest(ctx context.Context, b *bench) ([]Result, error) {
 	return b.inBoth(ctx, modulePath, dir, "ours")
 }
 
-// runDirect measures P4, the ingest of raw watch JSON without a connector.
+// runDirect measures P4: the ingest of raw watch JSON without a connector.
 func runDirect(ctx context.Context, b *bench) ([]Result, error) {
 	dir, err := b.data(ctx, ingested)
 	if err != nil {

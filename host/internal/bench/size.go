@@ -10,8 +10,8 @@ import (
 	"github.com/watchglass/watchglass/wasm/strip"
 )
 
-// runSize measures P7, the size of the module relative to an empty reactor built with
-// the same Go release. A second result, without a target, compares it with a stripped
+// runSize measures P7: the size of the module relative to an empty reactor built with the
+// same Go release. A second result, without a target, compares the module with a stripped
 // empty reactor. If package strip does not support the Go release, the module is not
 // stripped and has no target.
 func runSize(ctx context.Context, b *bench) ([]Result, error) {

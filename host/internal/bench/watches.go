@@ -16,7 +16,7 @@ import (
 // median.
 const dispatchRounds = 5
 
-// runDispatch measures P5, the time to dispatch an event to watches.
+// runDispatch measures P5: the time to dispatch an event to watches.
 func runDispatch(ctx context.Context, b *bench) ([]Result, error) {
 	var results []Result
 	cachers := filepath.Join(b.dir, "cacher.test")
@@ -74,7 +74,7 @@ func flatness(ctx context.Context, cachers, selectors string) (Result, error) {
 	}}, nil
 }
 
-// benchMetrics parses the output of Go benchmarks. It returns the values by unit.
+// benchMetrics parses the output of Go benchmarks, and returns the values of each unit.
 func benchMetrics(out []byte) map[string][]float64 {
 	metrics := map[string][]float64{}
 	for line := range strings.Lines(string(out)) {
@@ -88,15 +88,15 @@ func benchMetrics(out []byte) map[string][]float64 {
 	return metrics
 }
 
-// runFanout measures P8, the cost of delivering an event to WebSocket readers.
+// runFanout measures P8: the cost of delivering an event to WebSocket readers.
 func runFanout(ctx context.Context, _ *bench) ([]Result, error) { return fanout(ctx) }
 
-// runConnectorMemory measures P16, the live memory of the connector.
+// runConnectorMemory measures P16: the live memory of the connector.
 func runConnectorMemory(ctx context.Context, b *bench) ([]Result, error) {
 	return b.firstSyncs(ctx, "P16")
 }
 
-// runFirstSyncs measures P17, the processor time of simultaneous first syncs.
+// runFirstSyncs measures P17: the processor time of simultaneous first syncs.
 func runFirstSyncs(ctx context.Context, b *bench) ([]Result, error) { return b.firstSyncs(ctx, "P17") }
 
 func (b *bench) firstSyncs(ctx context.Context, figure string) ([]Result, error) {

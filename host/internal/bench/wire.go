@@ -13,8 +13,8 @@ import (
 	"github.com/watchglass/watchglass/host/source"
 )
 
-// runWire measures P9, the bytes sent to a reader without the framing of WebSocket
-// or HTTP. Each event is a separate message.
+// runWire measures P9: the bytes sent to a reader, without the framing of WebSocket or
+// HTTP. Each event is a separate message.
 func runWire(ctx context.Context, b *bench) ([]Result, error) {
 	var list []Result
 	for _, k := range kindsOfChange {
@@ -70,7 +70,7 @@ func (k *kindOfChange) measure(ctx context.Context) ([]Result, error) {
 	return []Result{against(k.name+"-json", ours, plain, k.events), against(k.name+"-gzip", ours, int(zipped), k.events)}, nil
 }
 
-// against returns a result that compares the bytes per event of both sides.
+// against returns a result with the bytes per event of both sides and their ratio.
 func against(name string, ours, theirs, events int) Result {
 	return Result{Case: name, Ratio: float64(ours) / float64(theirs), Sides: []Side{
 		{"ours", float64(ours) / float64(events), "B"}, {"kubernetes", float64(theirs) / float64(events), "B"},

@@ -16,9 +16,9 @@ import (
 
 const seed = 5
 
-// world is a simulated cluster as a source of one resource. It lists planned objects
-// and delivers changes on request. Objects are rendered when they are listed, and
-// are not retained.
+// world is a source of one resource of a simulated cluster. It lists the planned objects,
+// and delivers changes when hand is called. Objects are rendered when they are listed,
+// and are not retained.
 type world struct {
 	schema  *api.Schema
 	cluster *clustersim.Cluster
@@ -28,11 +28,11 @@ type world struct {
 	// tap is called when the connector receives an object of the list or a change.
 	// It must not retain the value.
 	tap func(t api.EventType, c source.Change)
-	// revise converts writes to changes, and returns nil to drop a write. Without
-	// revise, all writes become changes.
+	// revise returns the value that a write changes an object to, or nil to drop the
+	// write. If revise is nil, all writes become changes.
 	revise func(was, is []byte) []byte
-	// churn creates and deletes objects. Otherwise all changes are modifications,
-	// and the number of objects stays the same.
+	// churn includes changes that create and delete objects. Without churn, all changes
+	// are modifications, and the number of objects stays the same.
 	churn bool
 
 	latest  map[api.Key][]byte // values are nil unless revise needs them
@@ -73,7 +73,7 @@ func newWorld(resource api.Resource, config clustersim.Config) (*world, error) {
 	return w, nil
 }
 
-// Txn receives the writes of the simulation.
+// Txn queues the changes that result from writes of the simulation.
 func (w *world) Txn(_ context.Context, writes ...source.Write) (api.ResourceVersion, error) {
 	for _, write := range writes {
 		was, exists := w.latest[write.Key]
@@ -102,7 +102,8 @@ func (w *world) change(key api.Key, value []byte) {
 	w.queue = append(w.queue, source.Change{Key: key, ResourceVersion: w.revised, Value: value})
 }
 
-// maxSteps limits the cluster's steps per change of an existing object.
+// maxSteps limits the steps of the simulation for each requested change, because a step
+// may change only other objects.
 const maxSteps = 1000
 
 // hand passes the next n changes to the connector, and returns when the connector
