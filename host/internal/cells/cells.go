@@ -10,8 +10,9 @@ import (
 	"github.com/watchglass/watchglass/host/internal/age"
 )
 
-// Text formats a cell of a column at a time in milliseconds since the epoch. Dates
-// become ages, and missing values the default of the column.
+// Text formats a value of a column. A date is formatted as its age at the time now, in
+// milliseconds since the epoch. A missing value is formatted as the default of the
+// column.
 func Text(c *api.Column, v api.Value, now int64) string {
 	switch v.Kind {
 	case api.Null:
