@@ -1,4 +1,4 @@
-// Package certtest makes certificates for tests.
+// Package certtest creates certificates for tests.
 package certtest
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Pair is a self-signed certificate for 127.0.0.1, with its key.
+// Pair is a self-signed certificate for 127.0.0.1 with its private key.
 type Pair struct {
 	Cert, Key []byte // as PEM
 	Parsed    *x509.Certificate
