@@ -25,7 +25,7 @@ type authority struct {
 	dir         string
 }
 
-// root returns the authority of all runs of a process. They share one, because Go reads the
+// root returns the authority. All runs in a process share it, because Go reads the
 // system's roots only once.
 var root = sync.OnceValues(func() (*authority, error) {
 	a := &authority{}
@@ -43,7 +43,8 @@ var root = sync.OnceValues(func() (*authority, error) {
 	return a, err
 })
 
-// newAuthority writes the certificates of a run to a directory.
+// newAuthority returns the authority of a run, which writes certificates to a directory.
+// It issues the first one.
 func newAuthority(dir string) (*authority, error) {
 	ca, err := root()
 	if err != nil {
@@ -90,7 +91,7 @@ func (a *authority) issue() (serial int64, err error) {
 	return a.serial, writePEM(a.certFile(), "CERTIFICATE", raw)
 }
 
-// writePEM replaces a file in one step.
+// writePEM atomically replaces a file.
 func writePEM(name, kind string, raw []byte) error {
 	if err := os.WriteFile(name+".new", pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: raw}), 0o600); err != nil {
 		return err

@@ -27,8 +27,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// testConfig returns the configuration of a run of half a minute, or over a minute on a
-// busy machine.
+// testConfig returns the configuration of a run that takes half a minute, or more than a
+// minute on a busy machine.
 func testConfig(t *testing.T) Config {
 	t.Helper()
 	root, err := filepath.Abs("../../..")
@@ -54,7 +54,8 @@ func testConfig(t *testing.T) Config {
 	return c
 }
 
-// Each fault is injected once, unless the duration of the run ends before on a busy machine.
+// The run injects each fault once. On a busy machine, the duration of the run may end
+// earlier.
 func TestReadersEqualEtcdAfterEachFault(t *testing.T) {
 	c := testConfig(t)
 	report, err := Run(t.Context(), c)
@@ -71,7 +72,7 @@ func TestReadersEqualEtcdAfterEachFault(t *testing.T) {
 	}
 }
 
-// compact tries again after a timeout, and the first attempt may have succeeded.
+// After a timeout, compact tries again although the first attempt may have succeeded.
 func TestCompactingTwiceIsNotAnError(t *testing.T) {
 	server, err := embedetcd.Start(embedetcd.Config{Dir: t.TempDir(), UnsafeNoFsync: true})
 	require.NoError(t, err)

@@ -21,7 +21,7 @@ import (
 
 const connectors = 2
 
-// connector is a watchglass serve process with its proxied links to etcd.
+// connector is a "watchglass serve" process with its proxied links to etcd.
 type connector struct {
 	process *process
 	address string
@@ -63,7 +63,7 @@ func newConnector(n int, binary, dir string, e *etcd, ca *authority, proxies *pr
 	return c, nil
 }
 
-// start runs the process and returns when it is ready.
+// start starts the process and returns when it is ready.
 func (c *connector) start(ctx context.Context) (err error) {
 	c.process, err = startUntilReady(ctx, func() (*process, error) { return launch(c.log, c.command()) }, func(ctx context.Context) error {
 		_, err := c.serial(ctx)
@@ -89,7 +89,7 @@ func (c *connector) serial(ctx context.Context) (int64, error) {
 	return response.TLS.PeerCertificates[0].SerialNumber.Int64(), nil
 }
 
-// terminate sends SIGTERM to the process and waits for its end.
+// terminate sends SIGTERM to the process and waits until it has ended.
 func (c *connector) terminate(ctx context.Context) error {
 	c.process.signal(syscall.SIGTERM)
 	select {
@@ -100,7 +100,7 @@ func (c *connector) terminate(ctx context.Context) error {
 	}
 }
 
-// serves waits until the connector serves the certificate with a serial number.
+// serves waits until the connector serves the certificate with the given serial number.
 func (c *connector) serves(ctx context.Context, serial int64) error {
 	for {
 		got, err := c.serial(ctx)

@@ -2,20 +2,20 @@
 // readers received.
 //
 // It starts three etcd members and two connectors as processes, the connectors
-// with TLS. The readers are three Go clients and a page in Chromium. Every
-// connection from a connector to etcd and from a reader to a connector passes
-// through a proxy that delays, throttles, resets or drops it. Writers continuously
-// change a few thousand objects.
+// with TLS. The readers are three Go clients and a page in Chromium. Every connection
+// from a connector to etcd and from a reader to a connector passes through a proxy that
+// can delay, throttle, reset or interrupt it. Writers continuously change a few thousand
+// objects.
 //
 // A run is a sequence of rounds. Each round injects one fault, holds it for a
 // while and heals it. It then measures how long each reader takes to become
 // current, pauses the writers, and requires that:
 //
-//   - each reader's store equals etcd, key by key: resource version and JSON
+//   - each reader's store equals etcd: the keys, resource versions and JSON
 //   - the events that its watch delivered result in the same state
-//   - the recorded history of the round passes the validators of core/sim/check,
-//     against the history of etcd that an independent witness recorded
-//   - no process ended on its own
+//   - the recordings of the round pass the validators of core/sim/check, which compare
+//     them with the history of etcd that an independent witness recorded
+//   - no process has ended unexpectedly
 //
 // The seed determines the sequence of faults, their targets and their duration.
 // On a violation the command prints the seed, keeps the recordings and the logs of

@@ -28,8 +28,8 @@ import (
 
 const members = 3
 
-// memberVariable is the environment variable with the configuration of a member, for the
-// process that runs it.
+// memberVariable is the environment variable that makes this program run an etcd member.
+// It contains the configuration.
 const memberVariable = "WATCHGLASS_CHAOS_MEMBER"
 
 // memberConfig is the content of memberVariable.
@@ -116,7 +116,7 @@ func (e *etcd) endpoints() (all []string) {
 }
 
 func (e *etcd) startAll(ctx context.Context) error {
-	for i := range e.configs { // a member becomes ready with the second one
+	for i := range e.configs { // a member becomes ready only when a second one runs
 		if err := e.launch(i); err != nil {
 			return err
 		}
@@ -144,7 +144,7 @@ func (e *etcd) launch(i int) (err error) {
 	return err
 }
 
-// start runs a member that is not running, and returns when it is ready.
+// start starts a member unless it is running, and returns when it is ready.
 func (e *etcd) start(ctx context.Context, i int) (err error) {
 	e.process[i], err = startUntilReady(ctx, func() (*process, error) {
 		if e.process[i] != nil && e.process[i].running() {
@@ -166,8 +166,8 @@ func (e *etcd) start(ctx context.Context, i int) (err error) {
 
 func (e *etcd) signal(i int, s syscall.Signal) { e.process[i].signal(s) }
 
-// compact compacts the cluster up to a revision. It tries again after a timeout. On a slow
-// machine, an attempt may time out and still succeed.
+// compact compacts the cluster up to a revision. It tries again after an error. On a slow
+// machine, an attempt may time out and still succeed, so ErrCompacted counts as success.
 func (e *etcd) compact(ctx context.Context, revision uint64) error {
 	for {
 		attempt, cancel := context.WithTimeout(ctx, 5*time.Second)

@@ -13,8 +13,8 @@ type fault struct {
 	name string
 	// inject starts the fault, and heal ends it.
 	inject func(ctx context.Context, w *world, r *rand.Rand) (heal func(context.Context) error, err error)
-	// between marks faults that rewrite history. They are injected while the writers
-	// are paused and no history is recorded. They need no healing.
+	// between marks faults that rewrite the history of etcd. They are injected between
+	// recordings, while the writers are paused. They need no healing.
 	between bool
 }
 
@@ -129,7 +129,7 @@ func rotate(_ context.Context, w *world, r *rand.Rand) (func(context.Context) er
 	}, nil
 }
 
-// restore restores the backup from the start of the round on all members.
+// restore replaces the data of all members with the backup from the start of the round.
 func restore(ctx context.Context, w *world, _ *rand.Rand) (func(context.Context) error, error) {
 	return nil, w.etcd.restoreBackup(ctx, w.backup())
 }

@@ -15,7 +15,7 @@ import (
 
 // proxies are the links between processes.
 type proxies struct {
-	server *toxiproxy.ApiServer // a link never listens, but proxies require one
+	server *toxiproxy.ApiServer // never listens, but a proxy requires one
 	links  []*link
 }
 
@@ -45,7 +45,7 @@ func (p *proxies) close() {
 
 func (l *link) address() string { return l.proxy.Listen }
 
-// toxic is a fault that a link applies to one direction of its connections.
+// toxic is the JSON that adds a fault to one direction of a proxy.
 type toxic struct {
 	Name       string         `json:"name"`
 	Type       string         `json:"type"`
@@ -53,7 +53,8 @@ type toxic struct {
 	Attributes map[string]int `json:"attributes"`
 }
 
-// poison adds a toxic to both directions of links, and cure removes it.
+// poison adds a toxic to both directions of links. The function cure removes all their
+// toxics.
 func poison(links []*link, kind string, attributes map[string]int) (cure func() error, err error) {
 	for _, l := range links {
 		for _, direction := range []string{"upstream", "downstream"} {

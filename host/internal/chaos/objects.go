@@ -15,7 +15,7 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// The objects are ConfigMaps of one etcd prefix.
+// The objects of a run are ConfigMaps below one etcd prefix.
 var resource = api.Resource{Version: "v1", Name: "configmaps"}
 
 const prefix = "/registry/configmaps/"
@@ -38,7 +38,7 @@ func (c contents) versions() map[api.Key]api.ResourceVersion {
 	return v
 }
 
-// scope is the subset of the objects that a reader selects.
+// scope selects a subset of the objects. An empty field selects all.
 type scope struct{ namespace, tier string }
 
 func (s scope) selector() string {
@@ -59,7 +59,8 @@ func (c contents) within(s scope) contents {
 	return part
 }
 
-// stored reads all objects from etcd. It returns them in the form that a reader must have.
+// stored reads all objects from etcd, at the returned revision. It adds the resource
+// version to the JSON, as readers receive it.
 func stored(ctx context.Context, client *clientv3.Client) (contents, api.ResourceVersion, error) {
 	r, err := client.Get(ctx, prefix, clientv3.WithPrefix())
 	if err != nil {
@@ -99,8 +100,8 @@ func differences(got, want contents) error {
 	return fmt.Errorf("%d of %d objects differ: %s", len(found), len(want), strings.Join(found[:min(3, len(found))], "; "))
 }
 
-// canonical returns the contents with sorted members of JSON objects, for readers that
-// return objects instead of bytes.
+// canonical returns the contents with the members of JSON objects sorted. It is for
+// readers that return objects instead of bytes.
 func (c contents) canonical() (contents, error) {
 	sorted := make(contents, len(c))
 	for key, o := range c {

@@ -57,7 +57,7 @@ func openPage(ctx context.Context, chromium, dist, address string) (r *pageReade
 	files.Handle("/", http.FileServer(http.Dir(dist)))
 	files.HandleFunc("/chaos.html", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		_, _ = w.Write(pageHTML) // an incomplete page does not start
+		_, _ = w.Write(pageHTML) // the test fails if the page is incomplete
 	})
 	r = &pageReader{server: &http.Server{Handler: files}}
 	go func() { _ = r.server.Serve(listener) }() // ends with close
@@ -85,8 +85,8 @@ func (r *pageReader) close() {
 func (r *pageReader) name() string                     { return "chromium" }
 func (r *pageReader) asked() (collection, watch scope) { return scope{}, scope{} }
 
-// verifiable returns false after a relist, because a page does not record the versions of
-// lists.
+// verifiable reports false after a relist, because a page does not record the resource
+// versions of the engine's lists.
 func (r *pageReader) verifiable(relists int) bool { return relists == 0 }
 
 // evaluate runs JavaScript in the page and waits for its result.
@@ -149,7 +149,7 @@ func (r *pageReader) begin(ctx context.Context, file string, state bool) (err er
 	}
 	run, stop := context.WithCancel(context.WithoutCancel(ctx))
 	r.stop = stop
-	r.draining.Go(func() { // so that the page does not store all events of a round
+	r.draining.Go(func() { // drain periodically, so that the page does not store all events of a round
 		for pause(run, 500*time.Millisecond) {
 			if err := r.drain(run); err != nil && run.Err() == nil {
 				r.fail(err)
@@ -215,7 +215,7 @@ func (r *pageReader) countRelists(ctx context.Context) (sum int, err error) {
 	return sum, err
 }
 
-// write appends a line to the recording. After an error, the round fails.
+// write appends a line to the recording. An error makes the round fail later.
 func (r *pageReader) write(l *recording.Line) {
 	r.count++
 	l.Time = time.Now().UTC()

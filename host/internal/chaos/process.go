@@ -35,7 +35,7 @@ func launch(log string, command *exec.Cmd) (*process, error) {
 		err := command.Start()
 		started <- err
 		if err == nil {
-			_ = command.Wait() // the caller knows whether it requested the end
+			_ = command.Wait() // the caller knows whether the end was expected
 		}
 	}()
 	return p, <-started
@@ -58,8 +58,8 @@ func (p *process) running() bool {
 	}
 }
 
-// startUntilReady starts a process and returns when it is ready. If the process ends before
-// that, it is started again, because its port may still be in use.
+// startUntilReady starts a process and returns when it is ready. A process that ends
+// earlier is started again, because its port may still have been in use.
 func startUntilReady(ctx context.Context, start func() (*process, error), ready func(context.Context) error) (*process, error) {
 	for {
 		p, err := start()
@@ -81,7 +81,7 @@ func startUntilReady(ctx context.Context, start func() (*process, error), ready 
 	}
 }
 
-// pause waits, and reports whether ctx is still valid.
+// pause waits for a duration. It reports false if ctx ends first.
 func pause(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-time.After(d):

@@ -4,5 +4,6 @@ package main
 
 import "syscall"
 
-// detached returns attributes that protect a process from a terminal's interrupt.
+// detached returns attributes that protect a child process from an interrupt by the
+// terminal.
 func detached() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

@@ -19,30 +19,30 @@ import (
 	"github.com/watchglass/watchglass/host/recording"
 )
 
-// reader is a client under test. One goroutine at a time uses it.
+// reader is a client under test. Only one goroutine at a time may use it.
 type reader interface {
 	name() string
 	// asked returns the scopes of its collection and of its watch.
 	asked() (collection, watch scope)
-	// begin opens a watch and records it in a file. With state, the watch starts with the
-	// existing objects, and otherwise at the version of a list.
+	// begin opens a watch and records it in a file. The watch starts with the existing
+	// objects if state is true, and otherwise at the resource version of a list.
 	begin(ctx context.Context, file string, state bool) error
-	// current returns nil if the store is live and not older than rv.
+	// current returns nil if the store is live and at least at the resource version rv.
 	current(ctx context.Context, rv api.ResourceVersion) error
-	// reconnect makes the reader connect immediately.
+	// reconnect makes the reader reconnect immediately, without waiting for its backoff.
 	reconnect(ctx context.Context) error
 	// list returns the content of the store.
 	list(ctx context.Context) (contents, error)
 	// delivered returns the state that results from the events of the watch.
 	delivered(ctx context.Context) (map[api.Key]api.ResourceVersion, error)
-	// expire opens a watch at the current version. ended waits until that watch has
-	// ended with 410.
+	// expire opens a watch at the current resource version. The function ended waits
+	// until that watch ends, and returns an error unless it ends with 410.
 	expire(ctx context.Context) (ended func(context.Context) error, err error)
 	// end closes the watch and the recording, and returns the number of events and
 	// of relists since begin.
 	end(ctx context.Context) (events, relists int, err error)
-	// verifiable reports whether a round with relists can be verified against the
-	// history of etcd.
+	// verifiable reports whether a round with that many relists can be verified against
+	// the history of etcd.
 	verifiable(relists int) bool
 	close()
 }
@@ -75,7 +75,7 @@ func openGoReader(ctx context.Context, title, address, log string, collected, wa
 	r := &goReader{title: title, collected: collected, watchs: watched}
 	r.client, err = client.Open(ctx, client.Config{
 		URL: "wss://" + address + "/watch", Client: title, MaxHistory: 100_000, Tap: r.recorders.tap,
-		Logger: slog.New(slog.NewTextHandler(out, nil)), // closed with the process
+		Logger: slog.New(slog.NewTextHandler(out, nil)), // out is closed when this process ends
 	})
 	if err != nil {
 		return nil, err
@@ -97,7 +97,7 @@ func (r *goReader) options() client.CollectionOptions {
 
 func (r *goReader) name() string                     { return r.title }
 func (r *goReader) asked() (collection, watch scope) { return r.collected, r.watchs }
-func (r *goReader) close()                           { _ = r.client.Close() } // it fails only if it is closed already
+func (r *goReader) close()                           { _ = r.client.Close() } // fails only if the client is already closed
 func (r *goReader) verifiable(int) bool              { return true }          // the tap records relists
 
 func (r *goReader) begin(ctx context.Context, file string, state bool) (err error) {
@@ -142,7 +142,8 @@ func (r *goReader) open(ctx context.Context, from string) (*client.Watch, client
 	return watch, options, err
 }
 
-// relist lists the objects in the watch's scope and returns the version of the list.
+// relist lists the objects in the scope of the watch and returns the resource version of
+// the list.
 func (r *goReader) relist(ctx context.Context, c *recording.Collection) (string, error) {
 	filter := recording.Filter{Namespace: r.watchs.namespace, LabelSelector: r.watchs.selector()}
 	list, err := r.collection.List(ctx, client.ListOptions{Namespace: filter.Namespace, LabelSelector: filter.LabelSelector, MetadataOnly: true})
@@ -265,7 +266,7 @@ func (r *goReader) expire(ctx context.Context) (ended func(context.Context) erro
 	}, nil
 }
 
-// expectExpired returns nil for a 410.
+// expectExpired returns nil if err is a 410, and an error otherwise.
 func expectExpired(err error) error {
 	if errors.Is(err, api.Expired("")) {
 		return nil

@@ -12,8 +12,8 @@ import (
 	"github.com/watchglass/watchglass/host/recording"
 )
 
-// recorders forwards the messages of a client to the recorder of the current round. A
-// connection may outlive a round.
+// recorders passes the messages of a client to the recorder of the current round. The
+// connections of the client may outlive a round.
 type recorders struct {
 	mu      sync.Mutex
 	current *recording.Recorder
@@ -27,17 +27,18 @@ func (r *recorders) use(next *recording.Recorder) {
 
 func (r *recorders) tap(conn client.Conn) client.Conn { return &relay{Conn: conn, to: r} }
 
-// relay is one connection. A new recorder first receives the existing subscriptions.
+// relay is a connection that passes its messages to the current recorder. A new recorder
+// first receives the messages with the existing subscriptions.
 type relay struct {
 	client.Conn
 	to         *recorders
-	known      *recording.Recorder // the recorder that tap writes to
+	known      *recording.Recorder // the recorder that created tap
 	tap        client.Conn
 	sent       [][]byte
 	replayable message
 }
 
-// message is a connection that carries one message.
+// message is a connection on which Read returns a given message. A tap reads from it.
 type message struct {
 	client.Conn
 	content []byte
@@ -46,7 +47,8 @@ type message struct {
 func (m *message) Read(context.Context) ([]byte, error) { return m.content, nil }
 func (m *message) Write(context.Context, []byte) error  { return nil }
 
-// follow calls f with the tap of the current recorder, if there is one.
+// follow calls f with the tap of the current recorder, if there is a recorder. The caller
+// holds the lock of the recorders.
 func (r *relay) follow(ctx context.Context, f func(tap client.Conn)) {
 	if r.to.current == nil {
 		return

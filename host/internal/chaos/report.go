@@ -20,7 +20,7 @@ var (
 	errLost         = errors.New("lost events")
 )
 
-// verify checks the recordings of one reader, with or without the recording of etcd.
+// verify checks recordings: that of one reader, with or without that of etcd.
 func verify(files []string) error {
 	h := &recording.History{}
 	for _, name := range files {
@@ -40,11 +40,11 @@ func verify(files []string) error {
 // result is the result of one round.
 type result struct {
 	fault     string
-	changes   int // made in etcd
+	changes   int // number of changes in etcd
 	events    int // number of events delivered to all readers
 	converged []time.Duration
 	relists   []int // by reader, since the start of the recording
-	restored  bool  // history was rewritten, so convergence is the time until the readers equal etcd
+	restored  bool  // history was rewritten, so converged is the time until a reader equals etcd
 }
 
 func (r *result) String() string {
@@ -109,7 +109,7 @@ func (r *report) add(result *result) {
 	r.row(result.fault).add(one)
 }
 
-// violated counts a violation, by the violated guarantee.
+// violated counts a violation under the guarantee that err names.
 func (r *report) violated(fault string, err error) {
 	row := r.row(fault)
 	row.times++

@@ -24,13 +24,13 @@ import (
 // Config configures a run.
 type Config struct {
 	Seed     uint64
-	Duration time.Duration // no round starts after it
+	Duration time.Duration // no round starts after this time
 	Hold     time.Duration // the longest duration of a fault
 	Objects  int
 	Rate     float64        // transactions per second
 	Only     *regexp.Regexp // the kinds of faults to inject; nil means all
 	Once     bool           // end after each kind of fault was injected once
-	Nudge    bool           // make clients that are not current reconnect, as a page does when it is online again
+	Nudge    bool           // make clients that are not current reconnect, as a page does when the network returns
 	Binary   string         // path of the watchglass binary
 	Package  string         // directory of the built npm package
 	Chromium string
@@ -42,7 +42,8 @@ const (
 	// patience limits every wait after a fault has been healed. It is generous,
 	// because only a failing run reaches it.
 	patience = 3 * time.Minute
-	// flow is the number of transactions before a fault and after it.
+	// flow is the number of transactions that the writers commit before a fault, and
+	// again after it.
 	flow = 20
 )
 
@@ -55,8 +56,8 @@ type run struct {
 	rounds int
 }
 
-// Run injects faults until the duration has passed. The report is never nil. The
-// error reports a violation, or a failure of the run itself.
+// Run injects faults until the duration has passed or a round fails. The error describes
+// a violation, or a failure of the run itself. The report is never nil.
 func Run(ctx context.Context, c Config) (*report, error) {
 	r := &run{Config: c, random: rand.New(rand.NewPCG(c.Seed, 0)), report: newReport(c.Seed)}
 	started := time.Now()
@@ -91,7 +92,7 @@ func (r *run) shuffled() []fault {
 	return all
 }
 
-// round injects a fault and checks the readers.
+// round injects one fault and checks the readers.
 func (r *run) round(ctx context.Context, f fault) error {
 	r.rounds++
 	result := &result{fault: f.name}
@@ -115,8 +116,8 @@ func (r *run) round(ctx context.Context, f fault) error {
 	return err
 }
 
-// rewrite injects a fault that reverts recorded history. Watches from before the
-// fault must end with 410.
+// rewrite injects a fault that reverts recorded history. Watches that were opened before
+// the fault must end with 410.
 func (r *run) rewrite(ctx context.Context, f fault, result *result) error {
 	if err := r.etcd.backup(ctx, r.backup()); err != nil {
 		return fmt.Errorf("back etcd up: %w", err)
@@ -152,8 +153,8 @@ func (r *run) disturb(ctx context.Context, f fault, hold time.Duration) error {
 	return heal(ctx)
 }
 
-// recorded records a round while the writers run, and verifies it. The readers must
-// become current after disturb has returned.
+// recorded calls disturb while the writers run, records what the readers receive, and
+// verifies the recordings. The readers must become current after disturb has returned.
 func (r *run) recorded(ctx context.Context, result *result, disturb func(context.Context) error) error {
 	if err := r.equal(ctx, result); err != nil {
 		return fmt.Errorf("before the round: %w", err)
@@ -213,9 +214,9 @@ func (r *run) converge(ctx context.Context, result *result) error {
 	return err
 }
 
-// equal waits until each reader's store, and the state that results from its watch,
-// equals etcd. With a result, only the store is compared. After a restore, the wait
-// counts as convergence.
+// equal waits until each reader's store equals etcd. If result is nil, the state that
+// results from the reader's watch must be equal as well. After a restore, the wait counts
+// as convergence.
 func (r *run) equal(ctx context.Context, result *result) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -238,7 +239,8 @@ func (r *run) equal(ctx context.Context, result *result) error {
 		if err != nil {
 			return err
 		}
-		// A write whose outcome was unknown may have been committed late.
+		// A write that timed out may have been committed since. Compare again in that
+		// case.
 		after, _, err := stored(ctx, r.etcd.client)
 		if err != nil {
 			return err
@@ -287,7 +289,7 @@ func (r *run) same(ctx context.Context, reader reader, rv api.ResourceVersion, a
 	})
 }
 
-// until calls f until it returns nil.
+// until calls f repeatedly until it returns nil or ctx ends.
 func until(ctx context.Context, f func() error) error {
 	for {
 		err := f()
@@ -318,8 +320,8 @@ func (r *run) file(name string) string {
 	return filepath.Join(r.Dir, fmt.Sprintf("round-%03d-%s.jsonl", r.rounds, strings.ReplaceAll(name, " ", "-")))
 }
 
-// begin starts all recordings. The witness starts first, so that its recording
-// covers everything that the readers receive.
+// begin starts all recordings. The witness starts first, so that its recording covers all
+// changes that the readers receive.
 func (r *run) begin(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -359,7 +361,7 @@ func (r *run) end(ctx context.Context, result *result) error {
 	return r.witness.close()
 }
 
-// verify checks the recordings of the round and removes those without a violation.
+// verify checks the recordings of the round, and removes them if there is no violation.
 func (r *run) verify(result *result) error {
 	err := r.each(func(i int, reader reader) error {
 		files := []string{r.file(reader.name())}

@@ -20,8 +20,8 @@ import (
 	"github.com/watchglass/watchglass/host/source"
 )
 
-// history reads etcd only through the etcd client library, which resumes watches at
-// other members. It shares no code with the connector's source.
+// history is a source that reads etcd with the etcd client library, which resumes watches
+// at other members. It shares no code with the connector's source.
 type history struct {
 	client  *clientv3.Client
 	counted *atomic.Int64 // number of changes
@@ -85,7 +85,7 @@ func changes(events []*clientv3.Event) []source.Change {
 
 func keyOf(raw []byte) api.Key { return api.Key(strings.TrimPrefix(string(raw), prefix)) }
 
-// witness records the changes in etcd during one round.
+// witness records the changes of etcd during one round.
 type witness struct {
 	file    *os.File
 	record  *recording.Recorder

@@ -32,7 +32,8 @@ func build(ctx context.Context, c Config) (w *world, err error) {
 	if w.authority, err = newAuthority(c.Dir); err != nil {
 		return w, err
 	}
-	// The Go clients verify certificates with the system's roots, which are read once.
+	// The Go clients verify certificates with the system's roots, which Go reads only
+	// once.
 	if err := os.Setenv("SSL_CERT_FILE", w.authority.caFile()); err != nil {
 		return w, err
 	}
@@ -117,7 +118,7 @@ func (w *world) add(r reader) {
 
 func (w *world) backup() string { return filepath.Join(w.dir, "backup.db") }
 
-// alive returns an error for a process that ended unexpectedly.
+// alive returns an error if a process has ended unexpectedly.
 func (w *world) alive() error {
 	var errs []error
 	for i, p := range w.etcd.process {

@@ -24,12 +24,13 @@ const (
 
 var tiers = []string{"web", "db", "cache"}
 
-// writers change objects at a limited rate until they are closed. They begin paused.
+// writers change objects at a limited rate until they are closed. They are paused at
+// first.
 type writers struct {
 	client  *clientv3.Client
 	limit   *rate.Limiter
 	gate    sync.RWMutex // held for reading during a write, and for writing during a pause
-	written atomic.Int64 // transactions
+	written atomic.Int64 // number of committed transactions
 	stop    context.CancelFunc
 	running sync.WaitGroup
 	markers int
@@ -99,7 +100,8 @@ func (w *writers) progress(ctx context.Context, n int64) error {
 	return nil
 }
 
-// mark changes an object in the scope of every reader and returns the revision.
+// mark writes marker objects, at least one in the scope of every reader, and returns the
+// revision.
 func (w *writers) mark(ctx context.Context) (api.ResourceVersion, error) {
 	w.markers++
 	var ops []clientv3.Op
