@@ -1,4 +1,5 @@
-// Package chromium finds the Chromium that tests drive, and the options to start it.
+// Package chromium finds the Chromium that tests drive, and returns the options to start
+// it.
 package chromium
 
 import (
@@ -9,8 +10,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Find returns the path of the Chromium in $CHROMIUM, or of an installed one. The order
-// is the one of js/scripts/chromium.sh.
+// Find returns the path of the Chromium in $CHROMIUM, or of an installed one. It searches
+// in the same order as js/scripts/chromium.sh.
 func Find() (string, error) {
 	for _, name := range []string{os.Getenv("CHROMIUM"), "chromium-headless-shell", "chrome-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable"} {
 		if path, err := exec.LookPath(name); name != "" && err == nil {
@@ -21,13 +22,13 @@ func Find() (string, error) {
 }
 
 // Options returns the options of a headless Chromium that makes no network requests
-// of its own. It also omits two hidden pages of the address bar, which take more CPU
+// of its own. They also disable two hidden pages of the address bar, which take more CPU
 // time than a small test.
 func Options(path string) []chromedp.ExecAllocatorOption {
 	return append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU,
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
-		// These replace the default features of chromedp, which are the last two.
+		// This flag replaces the one of chromedp, whose value is the last two features.
 		chromedp.Flag("disable-features", "WebUIOmniboxPopup,WebUIOmniboxAimPopup,Translate,BlinkGenPropertyTrees"),
 	)
 }
