@@ -15,7 +15,7 @@ func TestClip(t *testing.T) {
 	require.Equal(t, "ab", Clip("a\xffb"))
 }
 
-// Clip terminates for bytes that are not the start of a character, which a hostile edge can send.
+// Clip terminates even if no byte begins a character. A hostile edge can send such text.
 func TestReasonWithInvalidUTF8(t *testing.T) {
 	require.Equal(t, "", Clip(strings.Repeat("\x80", 2*most)))
 }
