@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// license identifies a license by phrases. All phrases must occur in the text, after its
-// white space is folded.
+// license identifies a license by phrases. All of them must occur in the text, in which
+// each run of white space counts as one space.
 type license struct {
 	id      string
 	phrases []string
@@ -28,7 +28,8 @@ var recognized = []license{
 	{"ISC", []string{"Permission to use, copy, modify, and", "distribute this software for any purpose with or without fee is hereby granted"}},
 }
 
-// identify returns the identifier of the license with the text, or empty.
+// identify returns the SPDX identifier of the license with this text, or "" if the
+// license is not allowed.
 func identify(text string) string {
 	folded := strings.Join(strings.Fields(text), " ")
 	for _, l := range recognized {
@@ -46,8 +47,8 @@ type dependency struct {
 	texts              []string // contents of its license and notice files
 }
 
-// products are the distributed programs, which are the command on each operating system,
-// and the modules for browsers and for the edge.
+// products are the distributed programs: the command for each operating system, and the
+// modules for browsers and for the edge.
 var products = []struct{ goos, goarch, pkg string }{
 	{"linux", "amd64", "./host/cmd/watchglass"},
 	{"darwin", "arm64", "./host/cmd/watchglass"},
@@ -158,8 +159,8 @@ func listing(all []dependency) string {
 	return b.String()
 }
 
-// licenses writes the listing. If check is set, it compares the listing with the
-// file.
+// licenses writes the listing to a file. If check is set, it compares the listing with
+// the file instead.
 func licenses(path string, check bool) error {
 	all, err := modules()
 	if err != nil {
@@ -190,8 +191,8 @@ func licenses(path string, check bool) error {
 	return nil
 }
 
-// standardLibrary returns the Go standard library with its license. It omits the
-// version, which depends on the toolchain.
+// standardLibrary returns the Go standard library as a dependency. Its license is taken
+// from golang.org/x/sys. Its version is omitted, because that depends on the toolchain.
 func standardLibrary(all []dependency) (dependency, error) {
 	const module = "golang.org/x/sys"
 	i := slices.IndexFunc(all, func(d dependency) bool { return d.name == module })

@@ -4,7 +4,7 @@
 // vulnerabilities requires databases on the network, and is skipped if they are
 // unreachable.
 //
-// It runs from the root of a checkout. With -write, it only rewrites
+// Run it from the root of a checkout. With -write, it only rewrites
 // host/THIRD_PARTY.md.
 package main
 

@@ -40,7 +40,7 @@ func goVulnerabilities(ctx context.Context, out io.Writer) error {
 	return nil
 }
 
-// probe returns an error if an address does not respond within a short time.
+// probe returns an error if an address does not respond with 200 within probeTimeout.
 func probe(ctx context.Context, address string) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
@@ -59,8 +59,8 @@ func probe(ctx context.Context, address string) error {
 	return nil
 }
 
-// npmVulnerabilities runs npm audit in a directory. If the registry does not
-// respond, it prints the reason instead.
+// npmVulnerabilities runs npm audit in a directory. If the registry does not respond, it
+// prints the reason and succeeds.
 func npmVulnerabilities(ctx context.Context, dir string, out io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, auditTimeout)
 	defer cancel()
@@ -74,7 +74,8 @@ func npmVulnerabilities(ctx context.Context, dir string, out io.Writer) error {
 	return judge(dir, report, err, out)
 }
 
-// judge distinguishes an audit with findings from one that failed to run.
+// judge returns an error if the audit has findings. If the audit could not run, it prints
+// the reason and returns nil.
 func judge(dir string, report []byte, failed error, out io.Writer) error {
 	var parsed struct {
 		AuditReportVersion int
