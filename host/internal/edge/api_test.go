@@ -14,7 +14,7 @@ import (
 	"github.com/watchglass/watchglass/host/access/token"
 )
 
-// TestAPI reads the Kubernetes API of a Durable Object through the Go worker.
+// TestAPI reads the Kubernetes API that the Go worker serves from a Durable Object.
 func TestAPI(t *testing.T) {
 	const pods = 700
 	r := start(t, pods)

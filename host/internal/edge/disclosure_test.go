@@ -34,7 +34,7 @@ func (r *rig) plant(planted *sentinel.Set) {
 			}
 			value := fmt.Appendf(nil, `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":%q,"namespace":%q,"uid":%q,"labels":{"app":"web","own":%q},`+
 				`"annotations":{"own":%q},"creationTimestamp":"2026-01-01T00:00:00Z"},"data":{%q:%q,"shared":%q}}`, key.Name(), namespace, own, own, own, own, own,
-				strings.Repeat("all-siblings-have-this-", 40)) // makes blocks worth storing
+				strings.Repeat("all-siblings-have-this-", 40)) // makes blocks small enough to be used
 			if i == 19 {
 				value = []byte(`{"metadata":{"name":"` + own)
 			}
@@ -45,9 +45,9 @@ func (r *rig) plant(planted *sentinel.Set) {
 	require.NoError(r, err)
 }
 
-// No byte that the edge sends to a token for one namespace is derived from an object
-// of another (rule B25). This includes the worker, the objects, and the connector
-// that feeds them.
+// A client whose token grants one namespace receives no data that is derived from objects
+// of another (rule B25). The test includes the worker, the Durable Objects, and the
+// connector that feeds them.
 func TestRestrictedTokensReceiveNothingOfOtherNamespaces(t *testing.T) {
 	var planted sentinel.Set
 	r := startPrepared(t, 20, "", func(r *rig) { r.plant(&planted) })
@@ -78,7 +78,7 @@ func TestRestrictedTokensReceiveNothingOfOtherNamespaces(t *testing.T) {
 	})
 }
 
-// asker sends requests with a token.
+// asker returns a function that sends requests with a token.
 func (r *rig) asker(t *testing.T, client *http.Client, bearer string) func(string, string, http.Header) *http.Response {
 	return func(method, path string, header http.Header) *http.Response {
 		request, err := http.NewRequestWithContext(t.Context(), method, r.url(path), nil)

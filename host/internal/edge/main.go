@@ -1,6 +1,6 @@
-// Command edge runs a complete edge on this machine. It starts an etcd with a
-// simulated cluster, a connector that connects to the edge, and Cloudflare's
-// runtime with the deployed worker and Durable Object. Start it with "make edge".
+// Command edge runs a complete edge on this machine. It starts an etcd with a simulated
+// cluster, a connector that feeds the edge, and Cloudflare's runtime with the worker and
+// the Durable Objects as deployed. Start it with "make edge".
 package main
 
 import (
@@ -35,8 +35,8 @@ type config struct {
 	secure string
 	pods   int
 	rate   float64
-	// clusters configures how objects are divided; empty means one object per
-	// resource.
+	// clusters is the value of WATCHGLASS_CLUSTERS, which divides clusters over Durable
+	// Objects. Empty means one object for all resources.
 	clusters string
 }
 
@@ -98,7 +98,8 @@ func run(ctx context.Context, c config, stdout io.Writer) (failed error) {
 	return group.Wait()
 }
 
-// demo contains the running parts, except the feed and the writer of changes.
+// demo contains the running parts of the edge, except the goroutines of the feed and the
+// simulation.
 type demo struct {
 	dir     string // directory of the Durable Objects and the certificate
 	store   *embedetcd.Server
@@ -108,7 +109,7 @@ type demo struct {
 	front   *front
 }
 
-// open fills an etcd and starts the runtime. The caller closes it.
+// open fills an etcd and starts the runtime. The caller must close the result.
 func open(ctx context.Context, c config) (opened *demo, err error) {
 	d := &demo{}
 	defer func() {
@@ -154,7 +155,7 @@ func (d *demo) close() error {
 	var errs []error
 	if d.front != nil {
 		d.front.server.Close()
-		d.front.listener.Close() // already closed if it has served
+		d.front.listener.Close() // already closed if the front has served
 	}
 	if d.runtime != nil {
 		d.runtime.Stop()
@@ -165,7 +166,8 @@ func (d *demo) close() error {
 	return errors.Join(append(errs, os.RemoveAll(d.dir))...)
 }
 
-// quiet returns nil if ctx has ended, because an interrupt then caused the error.
+// quiet returns err, or nil if ctx has ended, because the interrupt then caused the
+// error.
 func quiet(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// If the address is in use, the error contains the address, and workerd is not started.
+// If an address is in use, the error names it, and workerd is not started.
 func TestAddressInUseIsReportedImmediately(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

@@ -17,8 +17,8 @@ import (
 	"github.com/watchglass/watchglass/host/edge"
 )
 
-// within limits every wait of a test, even on a loaded machine. Only a failing test
-// reaches it.
+// within limits every wait of a test. It is long enough for a loaded machine, so only a
+// failing test reaches it.
 const within = 2 * time.Minute
 
 // rig is a complete edge whose cluster changes only when a test changes it.
@@ -38,7 +38,7 @@ func startDivided(t *testing.T, pods int, clusters string) *rig {
 	return startPrepared(t, pods, clusters, func(*rig) {})
 }
 
-// startPrepared starts an edge, and prepares the cluster before the edge reads it.
+// startPrepared starts an edge. It calls prepare before the connector reads the cluster.
 func startPrepared(t *testing.T, pods int, clusters string, prepare func(*rig)) *rig {
 	t.Helper()
 	if testing.Short() {
@@ -82,8 +82,8 @@ func (r *rig) sign(change func(*token.Claims)) string {
 
 func (r *rig) everything() string { return r.sign(func(*token.Claims) {}) }
 
-// ask sends a request and checks the headers of every response. Headers are pairs. The
-// caller closes the body.
+// ask sends a request and checks the security headers of the response. The request
+// headers are given as pairs of name and value. The caller closes the body.
 func (r *rig) ask(method, path, bearer string, headers ...string) *http.Response {
 	r.Helper()
 	request, err := http.NewRequestWithContext(r.Context(), method, r.url(path), nil)
@@ -111,7 +111,7 @@ func (r *rig) get(path, bearer string, headers ...string) (code int, body []byte
 	return response.StatusCode, body
 }
 
-// list contains the fields of a list, or of the Status of an error, that tests use.
+// list contains those fields of a list, a Table or a Status that tests use.
 type list struct {
 	Kind     string
 	Metadata struct {
@@ -162,7 +162,7 @@ type event struct {
 	}
 }
 
-// next waits for an event. It returns the zero event at the end.
+// next waits for the next event. It returns the zero event at the end of the stream.
 func (w *watch) next() event {
 	w.Helper()
 	if !w.lines.Scan() {

@@ -30,12 +30,12 @@ func inShards(regions int) string {
 		{"name": "rest", "resources": ["v1/nodes", "apps/v1/deployments"]}]}}`, regions, shards)
 }
 
-// versions are resource versions of objects, by key.
+// versions maps the keys of objects to their resource versions.
 type versions map[api.Key]api.ResourceVersion
 
 const podsPrefix = "/registry/pods/"
 
-// truth returns the pods in etcd.
+// truth returns the pods that etcd contains.
 func (r *rig) truth() versions {
 	r.Helper()
 	response, err := r.store.Client().Get(r.Context(), podsPrefix, clientv3.WithPrefix(), clientv3.WithKeysOnly())
@@ -62,12 +62,12 @@ func (v versions) namespaces() []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// reader follows pods over a WebSocket.
+// reader is subscribed to pods over a WebSocket.
 type reader struct {
 	*rig
 	*connectortest.Reader
 	pods    *connectortest.Subscription
-	covered func(namespace string) bool // the namespaces that it may receive
+	covered func(namespace string) bool // reports whether the reader may receive a namespace
 }
 
 // connect opens a connection and sends a Hello.
@@ -81,8 +81,8 @@ func (r *rig) connect(query, bearer string) *connectortest.Reader {
 	return c
 }
 
-// subscribe subscribes to pods of one namespace or of all. It repeats the
-// subscription while the response asks for a retry.
+// subscribe subscribes to the pods of a namespace, or of all if it is empty. It retries
+// while the response is 503.
 func (r *rig) subscribe(c *connectortest.Reader, id *uint32, namespace string) *connectortest.Subscription {
 	r.Helper()
 	for {
@@ -96,7 +96,7 @@ func (r *rig) subscribe(c *connectortest.Reader, id *uint32, namespace string) *
 	}
 }
 
-// read connects a reader of a namespace.
+// read connects a reader of a namespace, with a token for only that namespace.
 func (r *rig) read(namespace string) *reader {
 	r.Helper()
 	c := r.connect("resource=v1/pods&namespace="+namespace, r.sign(func(c *token.Claims) { c.Namespaces = []string{namespace} }))
@@ -116,8 +116,8 @@ func (r *rig) readShard(shard api.Shard) *reader {
 	return found
 }
 
-// reach waits until the reader has the expected state, and checks that it never
-// receives other objects.
+// reach waits until the reader has exactly those objects of all that it may receive. It
+// fails if the reader has another one.
 func (r *reader) reach(all versions) {
 	r.Helper()
 	want := all.of(r.covered)
@@ -132,8 +132,9 @@ func (r *reader) reach(all versions) {
 	}))
 }
 
-// divide checks that readers receive exactly their own namespace or shard, initially, after
-// every change, and when a namespace is deleted (rules W26 to W30, G1).
+// divide checks that each reader has exactly the objects of its namespace or shard: in
+// the initial state, after changes, and after a namespace is deleted (rules W26 to W30,
+// G1).
 func (r *rig) divide(readers int) {
 	all := r.truth()
 	namespaces := all.namespaces()
@@ -289,8 +290,8 @@ func TestShards(t *testing.T) {
 	})
 }
 
-// The home object of each shard feeds the shard's objects in the regions, which then have
-// the same state.
+// The home object of each shard feeds the objects of the shard in the regions. They have
+// the same state as the home object.
 func TestShardsInRegions(t *testing.T) {
 	r := startDivided(t, 200, inShards(1))
 	r.divide(10)

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The upload must be within the platform's smallest limit to date, 3 MiB after gzip.
-// The limit of the program itself is slightly above its current size. Raise it only
+// The upload must not exceed the platform's smallest limit, which is 3 MiB after gzip.
+// The limit for the Go program is slightly above its current size. Raise it only
 // deliberately.
 func TestWorkerIsSmall(t *testing.T) {
 	const (

@@ -19,7 +19,7 @@ import (
 	"github.com/watchglass/watchglass/host/access/token"
 )
 
-// bearerProtocol is the prefix of the subprotocol with which a browser sends a
+// bearerProtocol is the prefix of the WebSocket subprotocol in which a browser sends a
 // token.
 const bearerProtocol = "base64url.bearer.authorization.k8s.io."
 
@@ -55,7 +55,7 @@ func (r *rig) refused(path, bearer string, headers ...string) int {
 	return status.Code
 }
 
-// The edge checks the token before the request reaches the object.
+// The worker checks the token before the request reaches the Durable Object.
 func TestEntryChecksTokensOfSockets(t *testing.T) {
 	r := start(t, 20)
 	const forged = `{"resources":["*"],"namespaces":["*"],"expires":4000000000,"cluster":"default","user":"mallory","feed":true}`
@@ -123,15 +123,15 @@ func TestEntryChecksTokensOfSockets(t *testing.T) {
 	})
 }
 
-// subscribe sends a Hello and a subscription.
+// subscribe sends a Hello and a Subscribe for all pods.
 func subscribe(r *rig, conn *websocket.Conn) {
 	hello := (&wire.Hello{Version: wire.Version, Client: "test"}).Append(nil)
 	hello = (&wire.Subscribe{Subscription: 1, Resource: "v1/pods", Credit: 1 << 20}).Append(hello)
 	require.NoError(r, conn.Write(r.Context(), websocket.MessageBinary, hello))
 }
 
-// Regional objects serve the readers, and the home object has one connection per regional
-// object.
+// Regional objects serve the readers, so the home object has only one connection per
+// regional object.
 func TestRegions(t *testing.T) {
 	const readers, regions = 8, 2
 	r := startDivided(t, 50, `{"default": {"regions": 2, "groups": [{"name": "all",
@@ -159,8 +159,8 @@ func TestRegions(t *testing.T) {
 	}
 }
 
-// await reads until a frame of the given type arrives. Like every reader, it repeats a
-// subscription that was refused because the data is not loaded yet.
+// await reads until a frame of the given type arrives. Like every reader, it subscribes
+// again after a 503, which means that the data is not loaded yet.
 func await(r *rig, conn *websocket.Conn, wanted wire.Type) {
 	r.Helper()
 	for {

@@ -19,12 +19,12 @@ import (
 	"time"
 )
 
-// front terminates TLS in front of the runtime, as the platform does, because
-// kubectl sends tokens only over TLS.
+// front terminates TLS in front of the runtime, as Cloudflare does. kubectl sends tokens
+// only over TLS.
 type front struct {
 	listener net.Listener
 	server   http.Server
-	// caFile contains the self-signed certificate.
+	// caFile is the path of the file with the self-signed certificate.
 	caFile string
 }
 
