@@ -13,7 +13,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// broadcastSide writes prepared messages to the sockets in a loop.
+// broadcastSide is a plain broadcast: it writes a prepared message to the sockets in a
+// loop.
 type broadcastSide struct {
 	server  *http.Server
 	readers *readerProcess

@@ -68,9 +68,9 @@ func measureAll(ctx context.Context, o options) error {
 
 // side is one of the two compared sides.
 type side interface {
-	// prepare generates the events of a round. This is not part of the measurement.
+	// prepare generates the events of a round. The time for this is not measured.
 	prepare(events int)
-	// round sends the events, and returns when all are written.
+	// round sends the events, and returns when all of them are written.
 	round() error
 	close()
 }
@@ -107,7 +107,8 @@ func measure(ctx context.Context, o options, share int) error {
 	return report(o, share, median(a), median(b), ours.messageBytes())
 }
 
-// rounds records the microseconds of processor time per delivered event.
+// rounds runs rounds of one side. For each, it appends the microseconds of processor time
+// per delivered event.
 func rounds(o options, s side, into *[]float64, share int) error {
 	for range o.rounds {
 		s.prepare(o.events)

@@ -18,14 +18,14 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// Protocols of the readers.
+// These are the kinds of readers, by what they connect to.
 const (
 	connectorKind = "connector"
-	syncKind      = "sync" // all subscribe to everything at the same time
+	syncKind      = "sync" // a connector, with all readers subscribing to everything at the same time
 	broadcastKind = "broadcast"
 )
 
-// maxMessage is the maximum length of a message that a reader accepts.
+// maxMessage is the maximum length, in bytes, of a message that a reader accepts.
 const maxMessage = 64 << 20
 
 // readerProcess is the other process, which contains all readers.
@@ -34,8 +34,8 @@ type readerProcess struct {
 	stdin   io.WriteCloser
 }
 
-// startReaders starts the process of the readers, and returns when every reader has
-// received the state.
+// startReaders starts the process with the readers, and returns when every reader has
+// received its initial state.
 func startReaders(ctx context.Context, url, kind string, readers, share int) (*readerProcess, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -67,7 +67,8 @@ func (p *readerProcess) close() {
 	p.command.Wait()
 }
 
-// runReaders is the main function of the process of the readers. It runs until its input ends.
+// runReaders is the main function of the process of the readers. It runs until its
+// standard input ends.
 func runReaders(ctx context.Context, url, kind string, readers, share int) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -116,9 +117,9 @@ func dial(ctx context.Context, url string, i int) (*websocket.Conn, error) {
 	return conn, nil
 }
 
-// selector returns the selector of the i-th reader. All selectors differ. Objects
-// have the label shard but not the label reader, so each change matches share
-// selectors.
+// selector returns the selector of the i-th reader. All selectors differ. Objects have
+// the label "shard" and no label "reader", so the number of selectors that match a change
+// is share.
 func selector(i, readers, share int) string {
 	return "shard=" + strconv.Itoa(i%(readers/share)) + ",reader!=" + strconv.Itoa(i)
 }
@@ -155,7 +156,7 @@ func subscribe(ctx context.Context, conn *websocket.Conn, labels string) error {
 	}
 }
 
-// count reads, counts and discards messages.
+// count reads and discards messages until the connection ends.
 func count(ctx context.Context, conn *websocket.Conn) {
 	for {
 		_, r, err := conn.Reader(ctx)

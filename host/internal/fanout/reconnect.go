@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// measureReconnect connects all readers at the same time, and measures the wait of another
-// user for the lock. Each reader requests the complete state.
+// measureReconnect connects all readers at the same time. Each requests the complete
+// state. It measures how long another user of the connector waits for the lock.
 func measureReconnect(ctx context.Context, o options) error {
 	s, err := startConnector(ctx, objects, 1)
 	if err != nil {
@@ -40,8 +40,8 @@ func measureReconnect(ctx context.Context, o options) error {
 	})
 }
 
-// waits acquires the lock every millisecond until done, and returns the waiting times in
-// milliseconds.
+// waits acquires the lock of the connector about every millisecond until done is closed.
+// It returns the waiting times in milliseconds.
 func (s *connectorSide) waits(done <-chan struct{}) (list []float64) {
 	for {
 		select {

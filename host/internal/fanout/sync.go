@@ -9,8 +9,8 @@ import (
 // syncing contains the results of one round.
 type syncing struct {
 	ours, plain          float64 // processor seconds
-	bytes, messages      uint64  // to one reader
-	perObject, perReader float64 // live memory of the connector
+	bytes, messages      uint64  // sent to one reader
+	perObject, perReader float64 // live memory of the connector, in bytes
 }
 
 // measureSync starts connectors to which all readers connect at the same time. Each reader
@@ -88,11 +88,11 @@ func syncRound(ctx context.Context, o options) (r syncing, err error) {
 	return r, nil
 }
 
-// liveMemory returns the bytes of the heap that are in use, and of the stacks. Buffers of
-// the kernel are not included.
+// liveMemory returns the number of bytes in use by the heap and the stacks. It does not
+// include buffers of the kernel.
 func liveMemory() uint64 {
 	var m runtime.MemStats
-	for range 3 { // pools keep their content over one collection, and goroutines end later
+	for range 3 { // pools keep their content during one collection, and goroutines need time to end
 		runtime.GC()
 		time.Sleep(50 * time.Millisecond)
 	}
