@@ -1,6 +1,6 @@
 package freeport
 
-// Release ends all reservations of the process, so that tests can be repeated.
+// Release ends all reservations of this process, so that tests can be repeated.
 func Release() {
 	reservations.Lock()
 	defer reservations.Unlock()

@@ -1,8 +1,8 @@
-// Package freeport chooses TCP ports for programs whose address must be fixed before
-// they listen. Examples are the members of an etcd cluster and the servers of tests.
+// Package freeport chooses TCP ports for servers whose address must be known before they
+// listen, such as the members of an etcd cluster.
 //
-// A port is not reserved by opening a listener on port 0 and closing it. An outgoing
-// connection or the next listener on port 0 may take the port before the program does.
+// Opening a listener on port 0 and closing it does not reserve the port. An outgoing
+// connection or the next listener on port 0 may take it before the server does.
 package freeport
 
 import (
@@ -20,16 +20,16 @@ const (
 	attempts    = 1000
 )
 
-// reservations contains the UDP sockets that reserve ports.
+// reservations holds the UDP sockets that reserve ports until the process exits.
 var reservations struct {
 	sync.Mutex
 	sockets []net.PacketConn
 }
 
-// Reserve returns a TCP port that is free on 127.0.0.1. Reserve binds the UDP port
-// of the same number until the process exits. Until then, no other call in this or
-// another process returns the port. The TCP port stays free, also between a stop and
-// a restart of its server.
+// Reserve returns a TCP port that is free on 127.0.0.1. It reserves the port by binding
+// the UDP port with the same number until the process exits. Until then, no other call in
+// this or another process returns the port. The TCP port itself stays free, even while
+// its server restarts.
 func Reserve() (int, error) {
 	for range attempts {
 		port := first + rand.IntN(last-first+1)
@@ -55,5 +55,5 @@ func Reserve() (int, error) {
 	return 0, fmt.Errorf("found no free TCP port between %d and %d on 127.0.0.1 in %d attempts: stop programs that hold ports", first, last, attempts)
 }
 
-// Address returns host:port of a port on loopback.
+// Address returns the address of a port on loopback, in the form host:port.
 func Address(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }

@@ -31,7 +31,7 @@ func reserve(t *testing.T, n int) []int {
 // Listeners on port 0 and outgoing connections never get a reserved port.
 func TestReservedPortStaysFreeForItsServer(t *testing.T) {
 	for _, port := range reserve(t, 20) {
-		for range 2 { // a restart listens again
+		for range 2 { // the second time, as after a restart
 			l, err := net.Listen("tcp", freeport.Address(port))
 			require.NoError(t, err)
 			require.NoError(t, l.Close())
@@ -40,8 +40,8 @@ func TestReservedPortStaysFreeForItsServer(t *testing.T) {
 	}
 }
 
-// Packages are tested in parallel processes. Without a reservation across processes, these
-// two would choose about four common ports.
+// Packages are tested in parallel processes. If reservations did not apply across
+// processes, these two would choose about four common ports.
 func TestProcessesReserveDifferentPorts(t *testing.T) {
 	if os.Getenv(reservingProcess) != "" {
 		for _, port := range reserve(t, 200) {
