@@ -1,4 +1,3 @@
-// Package interrupt converts signals to the cancellation of a context or to
-// requests to reload. Programs can then end cleanly, without leaving files or
-// processes.
+// Package interrupt converts signals to the cancellation of a context, or to requests to
+// reload. Programs can then end cleanly, without leaving files or processes behind.
 package interrupt

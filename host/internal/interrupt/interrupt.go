@@ -10,20 +10,22 @@ import (
 	"syscall"
 )
 
-// Signal is the cause with which a context of [Context] ends.
+// Signal is the cause of the end of a context that [Context] has returned; see
+// [context.Cause].
 type Signal struct{ os.Signal }
 
 // Error implements error.
 func (s Signal) Error() string { return "the process received " + s.String() }
 
-// Context returns a context that ends with the first signal that requests a clean
-// end. A second signal kills the process. Call Context once, in main.
+// Context returns a context that ends with the first SIGINT or SIGTERM. It also ends with
+// SIGHUP, unless nohup ignores that signal or Hangups was called. A second signal kills
+// the process. Call Context once, in main.
 func Context() context.Context {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	h := &hangups{reload: make(chan struct{}, 1), received: make(chan os.Signal, 1)}
 	ending := make(chan os.Signal, 1)
 	signal.Notify(ending, os.Interrupt, syscall.SIGTERM)
-	if !signal.Ignored(syscall.SIGHUP) { // set by nohup
+	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores the signal
 		signal.Notify(h.received, syscall.SIGHUP)
 	}
 	go func() {
@@ -47,7 +49,8 @@ func Context() context.Context {
 
 type hangupsKey struct{}
 
-// hangups determines the meaning of SIGHUP.
+// hangups receives SIGHUP, which ends the process, or requests a reload once Hangups was
+// called.
 type hangups struct {
 	received chan os.Signal
 	reload   chan struct{}
@@ -56,7 +59,7 @@ type hangups struct {
 	claimed bool
 }
 
-// deliver forwards a hangup. It returns false if the hangup ends the process.
+// deliver requests a reload. It reports false if a hangup ends the process instead.
 func (h *hangups) deliver() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -80,10 +83,10 @@ func (h *hangups) end() {
 	}
 }
 
-// Hangups makes SIGHUP request a reload. The signal no longer ends ctx, a context
-// of [Context], and the channel receives a value instead. For any other context,
-// the channel never receives a value. Interactive commands do not call Hangups, so
-// they end with their terminal.
+// Hangups makes SIGHUP request a reload: the channel receives a value, and the signal no
+// longer ends ctx. The context must descend from one that [Context] has returned. For any
+// other context, the channel never receives a value. Interactive commands do not call
+// Hangups, so they end with their terminal.
 func Hangups(ctx context.Context) <-chan struct{} {
 	h, ok := ctx.Value(hangupsKey{}).(*hangups)
 	if !ok {
@@ -96,20 +99,20 @@ func Hangups(ctx context.Context) <-chan struct{} {
 	return h.reload
 }
 
-// Terminated reports whether ctx ended with SIGTERM, the signal of an orchestrator,
-// and not with a signal from a terminal.
+// Terminated reports whether ctx has ended because of SIGTERM. Orchestrators send this
+// signal; terminals send others.
 func Terminated(ctx context.Context) bool {
 	var s Signal
 	return errors.As(context.Cause(ctx), &s) && s.Signal == syscall.SIGTERM
 }
 
-// WhenUnread returns a context that also ends when stdout or stderr is closed, as
-// by "| head". Otherwise SIGPIPE would kill the program immediately. Writes through
-// watched detect the end, because the signal also arrives for every closed network
-// connection. WhenUnread is for programs that must clean up.
+// WhenUnread returns a context that also ends when the reader of stdout or stderr is
+// gone, as with "| head". Without it, SIGPIPE would kill the program before it can clean
+// up. The program must write through the writers that watched returns. They detect the
+// failed write, because SIGPIPE also arrives for closed network connections.
 func WhenUnread(ctx context.Context) (ending context.Context, watched func(io.Writer) io.Writer, stop func()) {
 	ending, cancel := context.WithCancel(ctx)
-	ignored := make(chan os.Signal, 1) // the signal does not kill the program while it has a handler
+	ignored := make(chan os.Signal, 1) // while it has a handler, the signal does not kill the program
 	signal.Notify(ignored, syscall.SIGPIPE)
 	watched = func(w io.Writer) io.Writer { return &watchedWriter{w, cancel} }
 	return ending, watched, func() {

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// send sends this process a signal.
+// send sends a signal to this process.
 func send(t *testing.T, s syscall.Signal) {
 	t.Helper()
 	require.NoError(t, syscall.Kill(os.Getpid(), s))
