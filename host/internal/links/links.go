@@ -17,7 +17,7 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// skipped are directories whose files are not part of the repository.
+// skipped contains the names of directories that are not part of the repository.
 var skipped = map[string]bool{"node_modules": true, "dist": true, "build": true, "bin": true, ".git": true}
 
 // link is a parsed link.
@@ -32,8 +32,8 @@ type page struct {
 	anchors map[string]bool // anchors of its headings
 }
 
-// Check returns the number of links in all Markdown files below root, and the problems with
-// them in the order of the files.
+// Check checks all Markdown files below root. It returns the problems in the order of the
+// files, and the number of links.
 func Check(root string) (problems []string, links int, err error) {
 	pages := map[string]*page{}
 	err = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
@@ -74,7 +74,8 @@ func Check(root string) (problems []string, links int, err error) {
 	return problems, links, err
 }
 
-// check returns the problem with a link of the file at path, or "".
+// check returns a description of the problem with a link in the file at path, or "" if
+// there is none.
 func check(root, path string, link link, pages map[string]*page) string {
 	target, err := url.Parse(link.target)
 	if err != nil {
@@ -148,7 +149,8 @@ func hasName(text, name string) bool {
 	return regexp.MustCompile(`(^|[^\pL\pN_])` + regexp.QuoteMeta(name) + `($|[^\pL\pN_])`).MatchString(text)
 }
 
-// addAnchor adds the anchor of a heading. Repeated anchors get a number.
+// addAnchor adds the anchor of a heading. Like GitHub, it appends a number to a repeated
+// anchor.
 func (p *page) addAnchor(heading string) {
 	name := anchor(heading)
 	unique := name
@@ -158,7 +160,7 @@ func (p *page) addAnchor(heading string) {
 	p.anchors[unique] = true
 }
 
-// anchor returns the fragment that GitHub gives a heading.
+// anchor returns the URL fragment that GitHub assigns to a heading.
 func anchor(heading string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(strings.TrimSpace(heading)) {
