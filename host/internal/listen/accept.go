@@ -12,17 +12,17 @@ import (
 
 const (
 	// sendBufferBytes is the socket option SO_SNDBUF of accepted connections. Linux
-	// doubles it, so a client that never reads costs at most 256 KiB of kernel
-	// memory instead of 4 MiB or more. With a round trip of 40 ms, one connection
-	// still reaches 3.9 MB/s. Half the size would reach 1.7 MB/s, and the default
+	// doubles the value, so a client that never reads takes at most 256 KiB of kernel
+	// memory instead of 4 MiB or more. With a round trip of 40 ms, one connection still
+	// reaches 3.9 MB/s. With half the value it would reach 1.7 MB/s, and with the default
 	// 16.8 MB/s.
 	sendBufferBytes = 128 << 10
 	// reportInterval is the minimum time between two log lines about failures.
 	reportInterval = 10 * time.Second
 )
 
-// Guarded is a listener that limits the kernel memory of the connections it accepts,
-// and logs and counts failed accepts.
+// Guarded is a listener that limits the kernel memory of accepted connections, and counts
+// and logs failures to accept.
 type Guarded struct {
 	net.Listener
 	log      *slog.Logger
@@ -55,5 +55,5 @@ func (g *Guarded) Accept() (net.Conn, error) {
 	return nil, err
 }
 
-// Failures returns the number of failed accepts.
+// Failures returns how often accepting a connection has failed.
 func (g *Guarded) Failures() uint64 { return g.failures.Load() }

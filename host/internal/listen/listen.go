@@ -1,4 +1,4 @@
-// Package listen listens on addresses that are flags of a command.
+// Package listen listens on addresses that the user of a command has given in flags.
 package listen
 
 import (
@@ -8,7 +8,8 @@ import (
 	"syscall"
 )
 
-// On listens on the address of a flag such as "--listen". An error names the flag.
+// On listens on an address that was given in a flag such as "--listen". Its errors name
+// the flag.
 func On(flag, address string) (net.Listener, error) {
 	listener, err := net.Listen("tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {
@@ -31,7 +32,8 @@ func On(flag, address string) (net.Listener, error) {
 	return listener, nil
 }
 
-// Free returns an error if an address is in use.
+// Free returns the error of On if the program cannot listen on an address, for example
+// because it is in use.
 func Free(flag, address string) error {
 	listener, err := On(flag, address)
 	if err != nil {
