@@ -18,16 +18,16 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// abuse is one kind of hostile or heavy client.
+// abuse is one kind of hostile or heavy load.
 type abuse struct {
 	name string
 	// clients is the number of clients that run concurrently.
 	clients int
-	// At least one of the limits in refusals must refuse the abuse. Nil means that the load
-	// is legitimate, and each client makes one attempt.
+	// refusals are the limits that refuse the abuse; at least one of them must. Nil means
+	// that the load is legitimate, and that each client makes only one attempt.
 	refusals []*limit.Limit
-	// receiveBuffer is the size of the kernel's buffer for data that a client has not
-	// read. Zero means the default, which holds several megabytes.
+	// receiveBuffer is the size in bytes of the kernel's buffer for data that a client
+	// has not read. Zero means the default, which can hold several megabytes.
 	receiveBuffer int
 	// act makes one attempt of one client. It ends with ctx at the latest.
 	act func(ctx context.Context, h *host)
@@ -53,7 +53,7 @@ func abuses(c Config) []*abuse {
 const abuser = "user-abuser"
 
 // flood runs all clients of an abuse until ctx ends. Legitimate clients run only once.
-// Abusers share an address, and legitimate clients do not.
+// Abusers share one address, and legitimate clients have different ones.
 func (a *abuse) flood(ctx context.Context, h *host) {
 	var all sync.WaitGroup
 	for i := range a.clients {
@@ -74,8 +74,7 @@ func (a *abuse) flood(ctx context.Context, h *host) {
 	all.Wait()
 }
 
-// Connections of abusers fail because the connector rejects them, so these errors
-// are expected.
+// The functions below ignore errors, because the connector is expected to reject abusers.
 
 func firstSync(ctx context.Context, h *host) {
 	conn, first, err := h.greet(ctx, user(0), subscribe(endless))
@@ -135,7 +134,7 @@ func refusedSubscriptions(ctx context.Context, h *host) {
 	}
 }
 
-// selectors subscribes with a label selector again and again until the connection ends.
+// selectors repeatedly subscribes with a label selector until the connection ends.
 func selectors(ctx context.Context, h *host, labels string) {
 	conn, _, err := h.greet(ctx, abuser, nil)
 	if err != nil {
@@ -160,8 +159,8 @@ func selectors(ctx context.Context, h *host, labels string) {
 	}
 }
 
-// repeatedSubscriptions subscribes to all objects again and again. It replaces a
-// subscription when it has received the complete state.
+// repeatedSubscriptions subscribes to all objects repeatedly: it replaces a subscription
+// as soon as it has received the complete state.
 func repeatedSubscriptions(ctx context.Context, h *host) {
 	conn, message, err := h.greet(ctx, abuser, subscribe(endless))
 	if err != nil {
@@ -187,7 +186,8 @@ func repeatedSubscriptions(ctx context.Context, h *host) {
 	}
 }
 
-// hugeSelectors sends selectors of 900 kB.
+// hugeSelectors sends selectors of 900 kB over WebSocket, and one of 10 kB to the
+// Kubernetes API.
 func hugeSelectors(ctx context.Context, h *host) {
 	selectors(ctx, h, "app in ("+strings.Repeat("value,", 150_000)+"value)")
 	if response, err := h.get(ctx, abuser, "?labelSelector="+url.QueryEscape("app in ("+strings.Repeat("v,", 5000)+"v)")); err == nil {
@@ -204,7 +204,7 @@ func costlySelectors(ctx context.Context, h *host) {
 	selectors(ctx, h, strings.Join(terms, ","))
 }
 
-// unreadList requests a list and reads only its header.
+// unreadList requests a list and does not read the body of the response.
 func unreadList(ctx context.Context, h *host) {
 	response, err := h.get(ctx, abuser, "")
 	if err != nil {

@@ -24,15 +24,15 @@ import (
 // endless is a credit that no reader uses up.
 const endless = 1 << 60
 
-// host represents a machine with clients by its own loopback address.
+// host represents a machine of clients. It has its own loopback address.
 type host struct {
 	client *http.Client
 	target *process
-	path   string // of the objects in the Kubernetes API
+	path   string // path of the objects in the Kubernetes API
 }
 
-// newHost returns the host with the address 127.0.1.last. If receiveBuffer is not zero, it
-// is the size of the kernel's buffer for data that a connection has received.
+// newHost returns the host with the address 127.0.1.last. If receiveBuffer is not zero,
+// it is the size of the kernel's receive buffer of each connection.
 func newHost(last byte, target *process, receiveBuffer int) *host {
 	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 1, last)}, Timeout: time.Minute}
 	if receiveBuffer > 0 {
@@ -66,11 +66,11 @@ func hello(token string) []byte {
 	return (&wire.Hello{Version: wire.Version, Token: token, Client: "load"}).Append(nil)
 }
 
-// user returns the token of one of twenty users.
+// user returns the token of the i-th client, which belongs to one of twenty users.
 func user(i int) string { return "user-" + strconv.Itoa(i%20) }
 
-// greet opens a WebSocket, and sends a Hello and frames. It waits until the connector
-// accepts the Hello, and returns the frames that follow the Welcome.
+// greet opens a WebSocket and sends a Hello, followed by frames. It waits for the
+// Welcome, and returns the frames that follow it in the same message.
 func (h *host) greet(ctx context.Context, token string, frames []byte) (conn *websocket.Conn, rest []byte, err error) {
 	if conn, err = h.connect(ctx); err != nil {
 		return nil, nil, err
@@ -101,12 +101,11 @@ func subscribe(credit uint64) []byte {
 	return (&wire.Subscribe{Subscription: 1, Resource: resource.String(), Credit: credit}).Append(nil)
 }
 
-// reader is a WebSocket reader of all objects. It counts the changes of the slot objects
-// after the snapshot.
+// reader is a WebSocket reader of all objects. It counts the changes after the snapshot.
 type reader struct {
 	conn    *websocket.Conn
 	cluster *cluster
-	latency *latencies // nil if it is not measured
+	latency *latencies // nil if the latency of this reader is not measured
 	synced  chan struct{}
 	events  wire.Events
 	changes atomic.Int64
@@ -114,8 +113,8 @@ type reader struct {
 	ended   atomic.Bool
 }
 
-// read reads messages until the connection ends, with a pause of slowly after each. first
-// contains the frames that followed the Welcome.
+// read reads messages until the connection ends. It first processes the frames in first,
+// which followed the Welcome. It pauses for the duration slowly after each message.
 func (r *reader) read(ctx context.Context, first []byte, slowly time.Duration) error {
 	for message := first; ; {
 		for len(message) > 0 {
@@ -177,7 +176,7 @@ func (r *reader) take(f *wire.Events) {
 	r.rv.Store(uint64(f.ResourceVersion))
 }
 
-// sleep waits, and reports whether ctx is still valid.
+// sleep waits for a duration. It reports false if ctx ends first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-time.After(d):
@@ -197,7 +196,7 @@ func (h *host) get(ctx context.Context, token, query string) (*http.Response, er
 	return h.client.Do(request)
 }
 
-// informer is a watch of the Kubernetes API that starts with the initial events.
+// informer is a client that watches the Kubernetes API, starting with the initial events.
 type informer struct {
 	body    io.ReadCloser
 	changes atomic.Int64
@@ -215,7 +214,8 @@ func (h *host) inform(ctx context.Context, token string) (*informer, error) {
 	return &informer{body: response.Body}, nil
 }
 
-// read counts events until the watch ends, and returns the reason with the last event.
+// read counts events until the watch ends. It returns an error with the reason and the
+// last event.
 func (i *informer) read() error {
 	defer i.body.Close()
 	var last []byte

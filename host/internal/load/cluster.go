@@ -28,19 +28,19 @@ import (
 
 var resource = api.Resource{Version: "v1", Name: "configmaps"}
 
-// slots is the number of objects that change in turn. The latency of a change is measured
-// unless the same object changes again before the change arrives.
+// slots is the number of objects that change in turn. A latency is wrong if an object
+// changes again before the previous change has arrived, so the number is large.
 const slots = 1000
 
 // cluster is the cluster that the connector reads.
 type cluster struct {
 	etcd    *embedetcd.Server
 	writer  *etcd.Writer
-	api     *process // serves etcd as a Kubernetes API, without reviews
+	api     *process // serves the Kubernetes API from etcd, without reviews
 	reviews *http.Server
 	config  string // the kubeconfig file
 	objects int
-	sim     *clustersim.Cluster // of a measurement for the sizing table, instead of ConfigMaps
+	sim     *clustersim.Cluster // only for the sizing table; replaces the ConfigMaps
 
 	written atomic.Int64
 	sent    [slots]atomic.Int64 // time of the last change of each slot, in nanoseconds
@@ -108,7 +108,7 @@ func (k *cluster) object(name string) source.Write {
 	return source.Write{Resource: resource, Key: api.Key("load/" + name), Value: []byte(value)}
 }
 
-// change changes one object at a time, at the given rate, until ctx ends.
+// change changes one object after the other, at the given rate, until ctx ends.
 func (k *cluster) change(ctx context.Context, perSecond float64) error {
 	for limiter := rate.NewLimiter(rate.Limit(perSecond), 1); limiter.Wait(ctx) == nil; {
 		slot := int(k.written.Load() % slots)
@@ -124,8 +124,9 @@ func (k *cluster) change(ctx context.Context, perSecond float64) error {
 	return nil
 }
 
-// startReviews serves the cluster with TokenReview and SubjectAccessReview. The
-// token "user-x" belongs to the user with that name, who may read everything.
+// startReviews serves the API of the cluster, extended by TokenReview and
+// SubjectAccessReview. The token "user-x" belongs to the user with that name, who may
+// read everything.
 func (k *cluster) startReviews() error {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -155,7 +156,7 @@ func (k *cluster) startReviews() error {
 	return os.WriteFile(k.config, []byte(text), 0o600)
 }
 
-// answer completes a review with its status.
+// answer responds to a review with the result of status.
 func answer(w http.ResponseWriter, r *http.Request, status func(spec map[string]any) map[string]any) {
 	var review map[string]any
 	if err := json.NewDecoder(r.Body).Decode(&review); err != nil {
@@ -166,5 +167,5 @@ func answer(w http.ResponseWriter, r *http.Request, status func(spec map[string]
 	review["status"] = status(spec)
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusCreated)
-	_ = json.NewEncoder(w).Encode(review) // a connector that has ended needs no response
+	_ = json.NewEncoder(w).Encode(review) // fails only if the connector has ended
 }

@@ -19,13 +19,13 @@ type Config struct {
 	Informers  int // watches of the Kubernetes API
 	FirstSyncs int // concurrent first syncs
 	Objects    int
-	Pods       int           // instead of Objects: a simulated cluster, for the sizing table
+	Pods       int           // if not zero, a simulated cluster replaces Objects; for the sizing table
 	Rate       float64       // changes per second
-	Window     time.Duration // duration of each measurement; zero ends an abuse once it was refused
-	Rounds     int           // measurements of each kind of abuse, each after one without it
+	Window     time.Duration // duration of each measurement; zero ends an abuse when it has been refused
+	Rounds     int           // number of measurements of each kind of abuse; each follows one without the abuse
 	Ceiling    int64         // limit of the connector's memory, in bytes
 	Scale      int           // strength of the abuse, in percent
-	Only       string        // a regular expression for the names of the abuses; empty means all
+	Only       string        // regular expression that selects abuses by name; empty selects all
 	Serve      []string      // further flags of the connector
 	Binary     string
 	Dir        string // directory for logs
@@ -67,5 +67,5 @@ func (c *Config) selected() []*abuse {
 	return slices.DeleteFunc(abuses(*c), func(a *abuse) bool { return !only.MatchString(a.name) })
 }
 
-// scaled returns the scaled strength of an abuse.
+// scaled returns a number of clients, scaled by Scale.
 func (c *Config) scaled(n int) int { return max(2, n*c.Scale/100) }

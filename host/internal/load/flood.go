@@ -15,12 +15,12 @@ import (
 	"syscall"
 )
 
-// floodCommand is the first argument of a process that runs one kind of abuse.
+// floodCommand is the first argument that makes this program run one kind of abuse.
 const floodCommand = "flood"
 
-// flood is the process of an abuse. It has the lowest priority, because real abusers
-// have their own machines. In the process of the healthy readers, they would delay
-// the measurement in addition to the connector.
+// flood is a process that runs the clients of an abuse. It has the lowest priority,
+// because real abusers have their own machines. In the process of the healthy readers,
+// they would delay those readers as well as the connector.
 type flood struct {
 	cmd   *exec.Cmd
 	stdin io.Closer // closing it stops the flood
@@ -45,8 +45,8 @@ func startFlood(a *abuse, address int, target *process) (*flood, error) {
 	}
 	started := make(chan error)
 	go func() {
-		// The child inherits the priority of its thread. The thread ends with this
-		// goroutine, because the goroutine never unlocks it.
+		// The child inherits the priority of this thread. The goroutine never unlocks the
+		// thread, so the thread ends with the goroutine.
 		runtime.LockOSThread()
 		err := syscall.Setpriority(syscall.PRIO_PROCESS, 0, 19)
 		if err == nil {
@@ -64,7 +64,7 @@ func startFlood(a *abuse, address int, target *process) (*flood, error) {
 	return f, nil
 }
 
-// wait waits for the process, and stores the number of attempts.
+// wait waits until the process has ended, and adds its number of attempts to a.
 func (f *flood) wait(a *abuse) error {
 	if err := f.cmd.Wait(); err != nil {
 		return fmt.Errorf("the process of %s: %w", a.name, err)
@@ -84,8 +84,8 @@ func (f *flood) stop() error {
 	return f.err
 }
 
-// runFlood is the main function of the process of a flood. It ends at the end of
-// stdin, and prints the number of attempts.
+// runFlood is the main function of the process of a flood. At the end of stdin, it ends
+// the flood and prints the number of attempts.
 func runFlood(args []string, stdin io.Reader, stdout io.Writer) error {
 	flags := flag.NewFlagSet(floodCommand, flag.ContinueOnError)
 	name := flags.String("name", "", "kind of abuse")
@@ -99,7 +99,7 @@ func runFlood(args []string, stdin io.Reader, stdout io.Writer) error {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	go func() {
-		_, _ = io.Copy(io.Discard, stdin) // any end of the input stops the flood
+		_, _ = io.Copy(io.Discard, stdin) // the end of the input, or an error, stops the flood
 		stop()
 	}()
 	for _, a := range abuses(Config{}) {

@@ -17,7 +17,7 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// TestMain runs the main function of the process of a flood.
+// TestMain runs main instead of the tests in the process of a flood.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == floodCommand {
 		main()
@@ -26,8 +26,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// The test runs a few dozen readers beside each kind of abuse. The limits are small, so
-// that a few clients reach them. The result does not depend on durations.
+// The test runs a few dozen readers during each kind of abuse. The limits are low, so
+// that few clients reach them. The result does not depend on timing.
 func TestEachAbuseIsRefusedAndHealthyReadersMissNothing(t *testing.T) {
 	binary, err := filepath.Abs("../../../build/watchglass")
 	require.NoError(t, err)
@@ -37,7 +37,7 @@ func TestEachAbuseIsRefusedAndHealthyReadersMissNothing(t *testing.T) {
 		Binary: binary, Dir: t.TempDir(), Out: t.Output(),
 		Serve: []string{
 			"--max-refused-tokens", "20", "--max-requests", "20", "--max-waiting-requests", "20", "--max-unauthenticated-per-address", "50",
-			"--max-client-message-rate", "30", // two or three subscriptions a second
+			"--max-client-message-rate", "30", // allows two or three subscriptions per second
 		},
 	})
 	require.NoError(t, err)

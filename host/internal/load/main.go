@@ -28,7 +28,7 @@ func main() {
 		}
 		return
 	}
-	debug.SetGCPercent(400) // the collector must not delay the readers that measure
+	debug.SetGCPercent(400) // the garbage collector must not delay the readers that measure latencies
 	c := Config{Out: os.Stderr}
 	c.add(flag.CommandLine)
 	check := flag.Bool("check", false, "exit with status 1 when a target is missed")

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// latencies are the times from a write to its arrival at healthy readers.
+// latencies collects the times from a write to its arrival at a healthy reader.
 type latencies struct {
 	mu  sync.Mutex
 	all []time.Duration
@@ -35,7 +35,7 @@ type sample struct {
 	latencies     []time.Duration
 	p50, p99      time.Duration // of the latencies
 	memory        int64         // maximum memory
-	busy, elapsed time.Duration // processor time, and how long the measurements took
+	busy, elapsed time.Duration // processor time of the connector, and duration of the measurement
 	refused       map[string]int
 	ended         []error // why connections of healthy readers ended
 }
@@ -60,7 +60,7 @@ func (s *sample) add(o sample) {
 	}
 }
 
-// measure observes the connector until ctx ends, or until done returns true.
+// measure measures the connector until ctx ends or done returns true.
 func (m *measurement) measure(ctx context.Context, done func(refused map[string]int) bool) (s sample, err error) {
 	before, err := m.target.refusals()
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/watchglass/watchglass/host/internal/freeport"
 )
 
-// process is a watchglass serve process.
+// process is a "watchglass serve" process.
 type process struct {
 	cmd     *exec.Cmd
 	watch   string // address of /watch
@@ -27,7 +27,7 @@ type process struct {
 	ended   chan struct{}
 }
 
-// serve runs watchglass serve, and returns when it is ready.
+// serve starts a "watchglass serve" process, and returns when it is ready.
 func serve(ctx context.Context, binary, log string, flags ...string) (*process, error) {
 	out, err := os.Create(log)
 	if err != nil {
@@ -53,7 +53,7 @@ func serve(ctx context.Context, binary, log string, flags ...string) (*process, 
 		err := p.cmd.Start()
 		started <- err
 		if err == nil {
-			_ = p.cmd.Wait() // the caller knows whether it requested the end
+			_ = p.cmd.Wait() // the caller knows whether the end was expected
 		}
 	}()
 	if err := <-started; err != nil {
@@ -100,7 +100,7 @@ func (p *process) running() error {
 // memory returns the resident bytes of the process.
 func (p *process) memory() (int64, error) { return p.status("VmRSS:") }
 
-// peak returns the maximum of the process's resident bytes since it started.
+// peak returns the highest number of resident bytes since the process started.
 func (p *process) peak() (int64, error) { return p.status("VmHWM:") }
 
 func (p *process) status(name string) (int64, error) {

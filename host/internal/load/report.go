@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// target is the factor by which one abuser may increase a latency.
+// target is the highest ratio of a latency during an abuse to the latency without it.
 const target = 1.5
 
-// cost is the memory of clients of one kind.
+// cost is the memory that the clients of one kind take in the connector.
 type cost struct {
 	name   string
 	n      int
@@ -23,7 +23,7 @@ type cost struct {
 	total  int64 // memory of the connector
 }
 
-// outcome contains the measurements without and during one kind of abuse.
+// outcome contains the measurements without an abuse and during it.
 type outcome struct {
 	*abuse
 	alone, beside sample
@@ -49,8 +49,8 @@ func (a *abuse) refusedBy(refused map[string]int) (n int) {
 	return n
 }
 
-// seen reports whether the abuse was refused, or for legitimate load, whether all clients
-// were served.
+// seen reports whether the abuse was refused. For legitimate load, it reports whether all
+// clients were served.
 func (a *abuse) seen(refused map[string]int) bool {
 	if len(a.refusals) == 0 {
 		return a.attempts.Load() >= int64(a.clients)
@@ -95,7 +95,7 @@ func reasons(refused map[string]int) string {
 	return strings.Join(all, ", ")
 }
 
-// missed returns the missed targets. Legitimate load has no target for latency.
+// missed describes the missed targets. Latencies during legitimate load have no target.
 func (r *report) missed(ceiling int64) (all []string) {
 	for _, o := range r.outcomes {
 		all = append(all, o.slower()...)
@@ -112,7 +112,7 @@ func (r *report) missed(ceiling int64) (all []string) {
 	return all
 }
 
-// slower returns the latencies that missed their target.
+// slower describes the latencies that missed their target.
 func (o *outcome) slower() (all []string) {
 	if len(o.refusals) == 0 {
 		return nil

@@ -14,7 +14,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// patience limits each wait. Only a failing measurement reaches it.
+// patience limits each wait. It is long enough that only a failing measurement reaches
+// it.
 const patience = 5 * time.Minute
 
 // sampled is the number of healthy readers whose latency is measured.
@@ -36,7 +37,7 @@ type measurement struct {
 	ended     []error // why connections of healthy readers ended
 }
 
-// Run runs the measurement. The report is complete unless Run returns an error.
+// Run runs the whole measurement and returns its report.
 func Run(ctx context.Context, c Config) (*report, error) {
 	if err := os.MkdirAll(c.Dir, 0o777); err != nil {
 		return nil, err
@@ -77,7 +78,7 @@ func (m *measurement) close() {
 
 // connect connects all clients, and reports the memory of each kind.
 func (m *measurement) connect(ctx, starting context.Context) error {
-	first, err := m.open(starting, ctx, newHost(1, m.target, 0), 0) // so that the objects exist
+	first, err := m.open(starting, ctx, newHost(1, m.target, 0), 0) // makes the connector load the objects before its memory is measured
 	if err != nil {
 		return err
 	}
@@ -156,15 +157,15 @@ func (m *measurement) failures() []error {
 	return ended
 }
 
-// openReader opens a reader whose kind depends on its number. Of a hundred readers,
-// ten are slow and one never reads.
+// openReader opens the i-th reader, whose kind depends on its number. Of a hundred
+// readers, ten are slow and one never reads.
 func (m *measurement) openReader(starting, ctx context.Context, h *host, i int) error {
 	switch {
 	case i%100 == 99:
 		return m.hold(ctx, h, i, subscribe(endless), func(context.Context, *reader, []byte) {})
 	case i%10 == 8:
 		return m.hold(ctx, h, i, subscribe(64<<10), func(ctx context.Context, r *reader, first []byte) {
-			_ = r.read(ctx, first, time.Second) // the connector may disconnect a slow reader
+			_ = r.read(ctx, first, time.Second) // a slow reader may be disconnected
 		})
 	}
 	r, err := m.open(starting, ctx, h, i)
@@ -183,7 +184,7 @@ func (m *measurement) openIdle(ctx context.Context, h *host, i int) error {
 	})
 }
 
-// hold opens a connection that stays open until ctx ends.
+// hold opens a connection, calls use, and keeps the connection open until ctx ends.
 func (m *measurement) hold(ctx context.Context, h *host, i int, frames []byte, use func(context.Context, *reader, []byte)) error {
 	conn, first, err := h.greet(ctx, user(i), frames)
 	if err != nil {
@@ -202,7 +203,7 @@ func (m *measurement) openInformer(ctx context.Context, h *host, i int) error {
 	if err != nil {
 		return err
 	}
-	m.running.Go(func() { _ = informer.read() }) // complete notices one that ended early
+	m.running.Go(func() { _ = informer.read() }) // complete detects an informer that has ended early
 	for informer.changes.Load() < int64(m.Objects) {
 		if !sleep(ctx, 20*time.Millisecond) {
 			return ctx.Err()
@@ -214,7 +215,7 @@ func (m *measurement) openInformer(ctx context.Context, h *host, i int) error {
 	return nil
 }
 
-// abuse runs each kind of abuse, while objects change.
+// abuse runs each kind of abuse while objects change.
 func (m *measurement) abuse(ctx context.Context) error {
 	for i, a := range m.selected() {
 		changing, stop := context.WithCancel(ctx)
@@ -238,13 +239,13 @@ func (m *measurement) abuse(ctx context.Context) error {
 	return nil
 }
 
-// compare measures without an abuse and during it, in turn. One slow change determines
-// the 99th percentile of a short window, and the connector's memory changes during a
+// compare alternately measures without an abuse and during it. In a short window, one
+// slow change determines the 99th percentile, and the connector's memory changes during a
 // run. Several rounds reduce both effects.
 func (m *measurement) compare(ctx context.Context, a *abuse, address int) (alone, beside sample, err error) {
 	rounds := m.Rounds
 	if m.Window == 0 || len(a.refusals) == 0 {
-		rounds = 1 // it ends by itself
+		rounds = 1 // such a measurement ends by itself
 	}
 	for range rounds {
 		s, err := m.window(ctx, nil)
@@ -260,8 +261,8 @@ func (m *measurement) compare(ctx context.Context, a *abuse, address int) (alone
 	return alone, beside, nil
 }
 
-// window measures for the duration of a window. Without a configured duration, and for
-// legitimate load, it measures until objects have changed and the abuse was refused or
+// window measures for the configured duration. If none is configured, or the load is
+// legitimate, it ends earlier: when objects have changed, and the abuse was refused or
 // all clients were served.
 func (m *measurement) window(ctx context.Context, a *abuse) (sample, error) {
 	if m.Window > 0 && (a == nil || len(a.refusals) > 0) {
@@ -278,7 +279,7 @@ func (m *measurement) window(ctx context.Context, a *abuse) (sample, error) {
 	return s, errors.Join(err, ctx.Err())
 }
 
-// beside measures during an abuse, and returns when the abuse has ended.
+// beside measures during an abuse, and then stops the abuse.
 func (m *measurement) beside(ctx context.Context, a *abuse, address int) (sample, error) {
 	f, err := startFlood(a, address, m.target)
 	if err != nil {

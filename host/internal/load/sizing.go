@@ -23,7 +23,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// sizingCommand is the argument that measures the sizing table.
+// sizingCommand is the first argument that makes this program measure the sizing table.
 const sizingCommand = "sizing"
 
 // size is the load in one row of the sizing table.
@@ -32,7 +32,8 @@ type size struct {
 	rate                     float64 // objects written per second
 }
 
-// sizes vary one quantity at a time. Sizes with the same number of pods share a cluster.
+// sizes are the rows of the sizing table. Most differ from another row in one quantity.
+// Consecutive rows with the same number of pods share a cluster.
 var sizes = []size{
 	{1_000, 10, 0, 20},
 	{10_000, 10, 0, 0}, {10_000, 10, 0, 20}, {10_000, 10, 0, 200},
@@ -48,10 +49,10 @@ type usage struct {
 	start   time.Duration // processor time until all clients were in sync
 	cores   float64       // processor time divided by elapsed time, afterwards
 	memory  int64         // resident bytes at the end
-	peak    int64         // their maximum
+	peak    int64         // maximum of the resident bytes
 }
 
-// sizing measures the sizing table.
+// sizing is a measurement of the sizing table.
 type sizing struct {
 	Config
 	sizes  []size
@@ -66,7 +67,7 @@ func runSizing(args []string, out io.Writer) error {
 	flags.DurationVar(&s.window, "window", 20*time.Second, "duration of each measurement")
 	flags.StringVar(&s.Binary, "binary", "build/watchglass", "the watchglass binary")
 	flags.StringVar(&s.Dir, "dir", "build/sizing", "directory for the logs of the processes")
-	_ = flags.Parse(args) // it exits on error
+	_ = flags.Parse(args) // exits on error
 	if s.runs < 1 || s.window <= 0 {
 		return errors.New("-runs and -window must be positive")
 	}
@@ -153,15 +154,15 @@ type crowd struct {
 	target  *process
 	ctx     context.Context // ends all clients
 	running sync.WaitGroup
-	changes atomic.Int64 // events of one reader
+	changes atomic.Int64 // number of changes that one reader has received
 
 	once sync.Once
-	err  error // why a client ended early
+	err  error // the first error of a client that ended early
 }
 
 // connect connects all clients, and returns when they have the complete state.
 func (c *crowd) connect(starting context.Context, size size) error {
-	if err := c.reader(starting, 0); err != nil { // the others do not wait for the first list
+	if err := c.reader(starting, 0); err != nil { // the other clients then need not wait for the connector's first list
 		return err
 	}
 	var opening errgroup.Group
@@ -218,7 +219,8 @@ func (c *crowd) informer(starting context.Context, i int) error {
 		err := informer.read()
 		c.fail(fmt.Errorf("informer %d ended after %d events: %w", i, informer.changes.Load(), err))
 	})
-	// Changes before the last initial event would fill the queue of the watch, which is short.
+	// Wait for the initial events. Changes that arrive before would fill the short queue
+	// of the watch.
 	for informer.changes.Load() < int64(c.cluster.sim.Pods()) {
 		if !sleep(starting, 20*time.Millisecond) {
 			return fmt.Errorf("informer %d received %d events: %w", i, informer.changes.Load(), starting.Err())
@@ -227,7 +229,8 @@ func (c *crowd) informer(starting context.Context, i int) error {
 	return nil
 }
 
-// observe measures while the cluster changes.
+// observe changes the cluster at the rate of the size, and measures the connector for the
+// window.
 func (c *crowd) observe(size size, window time.Duration, u *usage) error {
 	ctx, cancel := context.WithTimeout(c.ctx, window)
 	defer cancel()
@@ -261,13 +264,13 @@ func (c *crowd) write(ctx context.Context, perSecond float64) error {
 		if err != nil {
 			return err
 		}
-		_ = limiter.ReserveN(time.Now(), min(n-1, limiter.Burst())) // an operation may write several objects
+		_ = limiter.ReserveN(time.Now(), min(n-1, limiter.Burst())) // a step may write several objects
 	}
 	return nil
 }
 
-// printSizing writes the table in Markdown. Each value is the median. For the cores, the
-// lowest and the highest value are written too.
+// printSizing writes the table in Markdown. Each value is the median of the measurements.
+// For the processor time, the table also contains the lowest and the highest value.
 func printSizing(out io.Writer, sizes []size, rows [][]usage) error {
 	text := "| Pods | Changes per second | Readers | Informers | CPU time to start | CPU | lowest to highest | Memory | Peak |\n" +
 		"|---|---|---|---|---|---|---|---|---|\n"
