@@ -1,8 +1,8 @@
-// Package memory keeps the memory of the process below the limit max-memory. The
-// process refuses work before the kernel would kill it.
+// Package memory keeps the memory of the process below the limit max-memory. Above it,
+// the process refuses new work, so that the kernel does not kill the process.
 //
-// It measures the memory that the Go runtime has obtained from the system and not
-// returned. Unlike the resident set, this excludes pages of files, which the kernel
-// can drop at any time. The garbage collector's target is below the ceiling, so
-// memory above the ceiling is in use.
+// The package measures the memory that the Go runtime has obtained from the system and
+// not returned. Unlike the resident set, this excludes pages of files, which the kernel
+// can drop at any time. The garbage collector's target is below the ceiling, so memory
+// above the ceiling is in use.
 package memory

@@ -14,18 +14,19 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// Fractions of the limit, in percent. A process that has reached its limit refuses
-// work until it uses less than resumePercent. This is above the garbage collector's
-// target, so that the process can reach it.
+// ceilingPercent is a percentage of the available memory, and the others are percentages
+// of max-memory. A process above max-memory refuses work until it uses less than
+// resumePercent of it. That value is above targetPercent, the garbage collector's target,
+// so that the process can get below it.
 const (
 	ceilingPercent = 90 // percent of the memory of the cgroup or the machine
 	targetPercent  = 90
 	resumePercent  = 95
 )
 
-// growthPercent is the growth of a connector's heap between two runs of the garbage
-// collector, in percent of the live heap. A run delays deliveries, so fewer runs
-// shorten their 99th percentile; host/PERFORMANCE.md has the measurements.
+// growthPercent is how much a connector's heap may grow between two runs of the garbage
+// collector, in percent of the live heap. A run delays deliveries, so fewer runs shorten
+// their 99th percentile; see host/PERFORMANCE.md.
 const growthPercent = 300
 
 const (
@@ -36,7 +37,8 @@ const (
 	shedAfter = 4
 )
 
-// Ceiling returns the default of max-memory. It returns false if no limit is known.
+// Ceiling returns the default of max-memory in bytes. It reports false if the available
+// memory is unknown or unlimited.
 func Ceiling() (bytes int64, ok bool) {
 	memory, err := memlimit.ApplyFallback(memlimit.FromCgroup, memlimit.FromSystem)()
 	return ceiling(memory, err)
@@ -49,7 +51,8 @@ func ceiling(memory uint64, err error) (bytes int64, ok bool) {
 	return int64(memory / 100 * ceilingPercent), true
 }
 
-// Used returns the memory of the process.
+// Used returns the memory of the process in bytes, as the package documentation defines
+// it.
 func Used() int64 {
 	samples := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	metrics.Read(samples)
@@ -75,8 +78,8 @@ func CollectLess() {
 
 func percent(bytes, percent int64) int64 { return bytes / 100 * percent }
 
-// Crowd is the set of readers of a connector, or of watches of a Kubernetes
-// API.
+// Crowd is the set of the readers of a connector, or of the watches of a Kubernetes API.
+// Both are called readers here.
 type Crowd interface {
 	// Count returns the number of readers.
 	Count() int
@@ -85,7 +88,9 @@ type Crowd interface {
 	Shed(keep int)
 }
 
-// Guard measures the memory of the process and records whether it has reached max-memory.
+// Guard measures the memory of the process periodically. Above max-memory it marks the
+// limit as reached, and after a second it begins to disconnect readers. Half of the
+// readers always stay connected.
 type Guard struct {
 	Limits *limit.Set
 	Crowds []Crowd
@@ -94,7 +99,7 @@ type Guard struct {
 
 	reached bool
 	above   int   // consecutive measurements above the limit
-	keep    []int // number of readers per crowd that are never shed
+	keep    []int // for each crowd, the number of readers that are not shed
 }
 
 // Run measures until ctx ends.

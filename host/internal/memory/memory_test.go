@@ -19,7 +19,7 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// crowd is a fake server that only counts its readers. Shed disconnects one of them.
+// crowd is a fake Crowd that only counts its readers. Shed disconnects one of them.
 type crowd struct{ readers int }
 
 func (c *crowd) Count() int { return c.readers }
