@@ -3,9 +3,9 @@ package redact
 
 import "strings"
 
-// URL returns a URL without its user and password. The text may be an invalid URL,
-// because the password itself may be malformed. Everything between the scheme and
-// the last @ is therefore removed.
+// URL replaces the user and password of a URL by a placeholder. The text need not be a
+// valid URL, because the password itself may be malformed. URL therefore replaces all
+// text between the scheme and the last @.
 func URL(text string) string {
 	at := strings.LastIndexByte(text, '@')
 	if at < 0 {
