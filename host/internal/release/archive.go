@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// entry is a file of an archive, with its content or the path of a source file.
+// entry is a file or directory of an archive. A file has either content or the path of a
+// source file.
 type entry struct {
 	name, source string
 	content      []byte
@@ -24,8 +25,8 @@ func (e entry) read() ([]byte, error) {
 	return os.ReadFile(e.source)
 }
 
-// writeTar writes entries in the given order. The output depends only on names,
-// modes, contents and the time.
+// writeTar writes entries in the given order. The output depends only on their names,
+// modes and contents, and on the time.
 func writeTar(w io.Writer, entries []entry, when time.Time) error {
 	out := tar.NewWriter(w)
 	for _, e := range entries {

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// binary is the command built for a platform.
+// binary is the watchglass command, built for one platform.
 type binary struct {
 	platform platform
 	path     string
@@ -53,8 +53,8 @@ func (r repository) artifacts(ctx context.Context, o options, binDir string, whe
 	return writeChecksums(o.out)
 }
 
-// binary builds the command for a platform. The command is static, because it does not use
-// cgo.
+// binary builds the command for a platform. The result is a static binary, because cgo is
+// disabled.
 func (r repository) binary(ctx context.Context, p platform, version, dir string) (binary, error) {
 	name := "watchglass"
 	if p.os == "windows" {
@@ -65,7 +65,8 @@ func (r repository) binary(ctx context.Context, p platform, version, dir string)
 	return b, r.build(ctx, env, "go", "build", "-trimpath", "-buildvcs=true", "-ldflags", "-s -w -X main.version="+version, "-o", b.path, "./host/cmd/watchglass")
 }
 
-// archive writes the archive of a binary, in the format usual for its platform.
+// archive writes the archive with a binary and the documents: a zip file for Windows,
+// otherwise a tar.gz file.
 func (r repository) archive(b binary, o options, when time.Time) error {
 	base := fmt.Sprintf("watchglass_%s_%s_%s", o.version, b.platform.os, b.platform.arch)
 	files := []entry{{name: base + "/" + filepath.Base(b.path), source: b.path, mode: 0o755}}
@@ -82,7 +83,7 @@ func (r repository) npmTarball(ctx context.Context, out string) error {
 	return r.in("js").build(ctx, nil, "npm", "pack", "--silent", "--pack-destination", out)
 }
 
-// chartArchive writes the Helm chart as helm package does.
+// chartArchive writes an archive of the Helm chart, like "helm package".
 func (r repository) chartArchive(ctx context.Context, o options, when time.Time) error {
 	names, err := r.git(ctx, "ls-files", "--", chart)
 	if err != nil {
@@ -97,7 +98,8 @@ func (r repository) chartArchive(ctx context.Context, o options, when time.Time)
 	return writeTo(path, func(w io.Writer) error { return writeTarGzip(w, files, when) })
 }
 
-// writeChecksums writes the SHA-256 of every file in a directory, as sha256sum -c reads it.
+// writeChecksums writes the file checksums.txt with the SHA-256 of every file in a
+// directory, for "sha256sum -c".
 func writeChecksums(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

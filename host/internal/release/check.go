@@ -10,8 +10,8 @@ import (
 	"golang.org/x/mod/semver"
 )
 
-// checkVersion returns an error for a version that Go, npm or an image registry
-// rejects.
+// checkVersion returns an error for a version that Go, npm or an image registry would
+// reject.
 func checkVersion(version string) error {
 	switch {
 	case !semver.IsValid(version):
@@ -24,7 +24,7 @@ func checkVersion(version string) error {
 	return nil
 }
 
-// check returns an error if the version cannot be released from the repository's current commit.
+// check returns an error if the version cannot be released from the current commit.
 func (r repository) check(ctx context.Context, version string) error {
 	if err := checkVersion(version); err != nil {
 		return err

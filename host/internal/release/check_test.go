@@ -28,7 +28,8 @@ func TestOnlySemanticVersionsOfTheModulePathAreReleased(t *testing.T) {
 	}
 }
 
-// shell runs commands in a directory.
+// shell runs a shell script in a directory and returns its output. The environment sets
+// the author and the time of git commits.
 func shell(t *testing.T, dir, script string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "bash", "-euc", script)

@@ -4,17 +4,17 @@
 //
 //	release -version v0.2.0 -out build/release
 //
-// It clones the commit, and builds the wasm module, the npm package and the page in
-// the clone. It adds the module and the page in a separate commit, because go install
-// and go get use only files in git. The tag is on that commit, and no branch contains
-// it. The archives, the npm tarball, the image and the SBOMs are built from the tag.
-// The tag is copied to the repository last, so a failed release leaves no tag.
+// The command clones the commit, and builds the wasm module, the npm package and the page
+// in the clone. It adds the module and the page in a separate commit, because go install
+// and go get use only files in git. It tags that commit, which is on no branch. The
+// archives, the npm tarball, the image and the SBOMs are built from the tag. The tag is
+// copied to the repository last, so that a failed release leaves no tag.
 //
-// The same commit and tools produce the same tag and the same bytes, because all times
-// are the commit time, and paths are omitted.
+// Releases are reproducible: the same commit and tools produce the same tag and the same
+// bytes. All times are the commit time, and paths of the build machine are omitted.
 //
-// If a frame between readers and connectors has changed since the last release, the
-// release must have a new version of the protocol.
+// If the encoding of a frame between readers and connectors has changed since the last
+// release, the command requires a new version of the protocol.
 //
 //	release -image -version dev -out build/image
 //

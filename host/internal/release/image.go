@@ -23,10 +23,11 @@ import (
 // imagePlatforms are the platforms of the container image.
 var imagePlatforms = []platform{{"linux", "amd64"}, {"linux", "arm64"}}
 
-// imageUser is an unprivileged user and group, the same as in common base images.
+// imageUser is the unprivileged user and group that common base images use too.
 const imageUser = "65532:65532"
 
-// imageFromWorkingTree builds the image from the working tree.
+// imageFromWorkingTree builds only the image, from the working tree, and prints its path
+// and digest.
 func imageFromWorkingTree(ctx context.Context, o options, stdout, stderr io.Writer) error {
 	r, err := open(ctx, o.repository, stderr)
 	if err != nil {
@@ -71,8 +72,9 @@ func imageFromWorkingTree(ctx context.Context, o options, stdout, stderr io.Writ
 
 func imageName(version string) string { return "watchglass_" + version + "_image" }
 
-// writeImage writes a tar file with an OCI layout, with an image for each image platform.
-// It also writes the digest that the image has in every registry.
+// writeImage writes a tar file with an OCI layout, which contains an image for each of
+// the image platforms. It also writes a file with the digest of the index, which is the
+// same in every registry.
 func (r repository) writeImage(ctx context.Context, binaries []binary, o options, when time.Time) error {
 	commit, err := r.git(ctx, "rev-parse", "HEAD")
 	if err != nil {
@@ -102,7 +104,7 @@ func (r repository) writeImage(ctx context.Context, binaries []binary, o options
 	return os.WriteFile(base+".digest", []byte(digest.String()+"\n"), 0o644)
 }
 
-// newImage returns an image that contains only a static binary and the files it
+// newImage returns an image that contains only a static binary and the files that it
 // reads.
 func newImage(b binary, version, commit string, when time.Time) (v1.Image, error) {
 	layer, err := newLayer(b, when)
@@ -145,7 +147,7 @@ func newLayer(b binary, when time.Time) (v1.Layer, error) {
 	var roots bytes.Buffer
 	for root := range bundle.Roots() {
 		if root.Constraint != nil {
-			continue // a file cannot express the constraint
+			continue // a PEM file cannot express the constraint
 		}
 		if err := pem.Encode(&roots, &pem.Block{Type: "CERTIFICATE", Bytes: root.Certificate}); err != nil {
 			return nil, err
@@ -170,8 +172,8 @@ func newLayer(b binary, when time.Time) (v1.Layer, error) {
 		tarball.WithMediaType(types.OCILayer), tarball.WithCompressedCaching)
 }
 
-// writeLayout writes an index as the tar file of an OCI layout, tagged with the
-// version.
+// writeLayout writes a tar file with an OCI layout that contains the index, tagged with
+// the version.
 func writeLayout(w io.Writer, index v1.ImageIndex, version string, when time.Time) error {
 	dir, err := os.MkdirTemp("", "watchglass-layout")
 	if err != nil {

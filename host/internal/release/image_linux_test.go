@@ -32,7 +32,7 @@ func TestTheEntrypointRunsAsAUserWhoCanWriteNothing(t *testing.T) {
 	root := t.TempDir()
 	require.NoError(t, os.Chmod(root, 0o755))
 	require.NoError(t, imagetest.Unpack(image, root))
-	if os.Getuid() != 0 { // in a user namespace, the files belong to the user of the image
+	if os.Getuid() != 0 { // in a user namespace, the files belong to the user of the image, who could write them
 		shell(t, root, "chmod -R a-w .")
 		t.Cleanup(func() { shell(t, root, "chmod -R u+w .") })
 	}
@@ -64,8 +64,8 @@ func imageFor(t *testing.T, index v1.ImageIndex, arch string) v1.Image {
 	return nil
 }
 
-// skipWithoutNamespaces skips the test if the system does not permit changes of the root
-// directory.
+// skipWithoutNamespaces skips the test if the system did not permit the command to change
+// the root directory.
 func skipWithoutNamespaces(t *testing.T, err error) {
 	t.Helper()
 	var exit *exec.ExitError

@@ -18,7 +18,7 @@ var (
 )
 
 // checkProtocol returns an error if a frame between readers and connectors has changed
-// since the last release, but the version of the protocol has not. Peers with the same
+// since the last release, but the version of the protocol has not. Peers of the same
 // version must be compatible.
 func (r repository) checkProtocol(ctx context.Context, version string) error {
 	last, err := r.lastBefore(ctx, version)
@@ -40,7 +40,8 @@ func (r repository) checkProtocol(ctx context.Context, version string) error {
 	return nil
 }
 
-// lastBefore returns the tag of the highest lower version, or "" for none.
+// lastBefore returns the tag of the highest version below the given one, or "" if there
+// is none.
 func (r repository) lastBefore(ctx context.Context, version string) (last string, err error) {
 	tags, err := r.git(ctx, "tag", "--list", "v*")
 	for _, tag := range strings.Fields(tags) {
@@ -54,7 +55,7 @@ func (r repository) lastBefore(ctx context.Context, version string) (last string
 // protocol describes the protocol of a commit.
 type protocol struct {
 	version string            // empty if the commit has none
-	frames  map[string]string // recorded bytes between readers and connectors, in hexadecimal, by name
+	frames  map[string]string // recorded frames between readers and connectors, in hexadecimal, by name
 }
 
 func (r repository) protocol(ctx context.Context, commit string) (protocol, error) {
@@ -83,14 +84,15 @@ func (r repository) protocol(ctx context.Context, commit string) (protocol, erro
 	return p, nil
 }
 
-// between reports whether a frame is sent between readers and connectors. Its type is
-// the first byte. The highest bit marks frames that a peer may skip.
+// between reports whether a frame, in hexadecimal, is sent between readers and
+// connectors. The first byte of a frame is its type. The highest bit of the type marks
+// frames that a peer may skip.
 func between(hex string) bool { return strings.ContainsRune("01289a", rune(hex[0])) }
 
 func optional(hex string) bool { return hex[0] >= '8' }
 
 // incompatible returns the recorded frames whose bytes have changed, and the new frames
-// that earlier peers refuse. Further samples of a known frame are not incompatible.
+// that earlier peers refuse. A new sample of a known type is compatible.
 func (p protocol) incompatible(now protocol) (names []string) {
 	for _, name := range slices.Sorted(maps.Keys(p.frames)) {
 		if now.frames[name] != p.frames[name] {

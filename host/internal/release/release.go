@@ -11,12 +11,12 @@ import (
 	"time"
 )
 
-// products are the directories with files that go install and go get need, but
-// which git ignores.
+// products are the directories with built files that go install and go get need, but that
+// git ignores.
 var products = []string{"host/client/module", "host/server/page"}
 
-// author is the author of release commits. It is fixed, so that commits do not
-// depend on the user who runs the command.
+// author is the name and email address of the author of release commits. It is fixed, so
+// that the commits do not depend on the user who runs the command.
 var author = []string{"watchglass", "release@watchglass.invalid"}
 
 // release builds a version, writes its files and creates its tag.
@@ -80,7 +80,7 @@ func (r repository) prepare(ctx context.Context, version string) error {
 // chart is the directory of the Helm chart.
 const chart = "examples/deploy/chart"
 
-// versioned are the lines of files outside of js that contain the version.
+// versioned lists the lines that contain the version, in files outside of js.
 var versioned = []struct {
 	file string
 	line *regexp.Regexp // its first group precedes the version
@@ -91,7 +91,7 @@ var versioned = []struct {
 	{"examples/deploy/base/deployment.yaml", regexp.MustCompile(`(?m)^( +image: \S+:).*$`), strings.Clone},
 }
 
-// setVersion writes the version to the manifests. Helm uses the same format as npm.
+// setVersion writes the version to the lines in versioned.
 func (r repository) setVersion(version string) error {
 	for _, v := range versioned {
 		path := filepath.Join(r.dir, v.file)
@@ -109,14 +109,14 @@ func (r repository) setVersion(version string) error {
 	return nil
 }
 
-// in returns the repository with a subdirectory as the directory of commands.
+// in returns a copy of r that runs commands in a subdirectory.
 func (r repository) in(dir string) *repository {
 	return &repository{dir: filepath.Join(r.dir, dir), log: r.log}
 }
 
-// hermetic returns the environment of commands whose output must not depend on the
-// caller. The module and the page do not contain the commit, so they change only
-// with their sources.
+// hermetic returns environment variables for commands whose output must not depend on the
+// caller's environment. They also keep the commit out of the module and the page, which
+// therefore change only with their sources.
 func hermetic() []string { return []string{"GOFLAGS=-buildvcs=false", "GOWORK=off", "GOEXPERIMENT="} }
 
 // tag commits the products and the version on top of the current commit. It tags

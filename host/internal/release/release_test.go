@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// newProject creates a repository with the parts of the real one that a release uses.
+// newProject creates a repository with those files of the real one that a release uses.
 func newProject(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "project")

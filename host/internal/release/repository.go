@@ -15,7 +15,7 @@ import (
 // repository is the working tree of a git repository.
 type repository struct {
 	dir string
-	log io.Writer // receives the output of build commands
+	log io.Writer // receives the build commands and their output
 }
 
 // open returns the repository that contains the directory.
@@ -24,7 +24,7 @@ func open(ctx context.Context, dir string, log io.Writer) (repository, error) {
 	return repository{dir: top, log: log}, err
 }
 
-// git runs git and returns its output without the final line break.
+// git runs git and returns its output without trailing newlines.
 func (r repository) git(ctx context.Context, args ...string) (string, error) {
 	return r.output(ctx, nil, "git", args...)
 }
@@ -66,7 +66,7 @@ func (r repository) commitTime(ctx context.Context) (time.Time, error) {
 	return time.Unix(seconds, 0).UTC(), nil
 }
 
-// clone creates a clone of the repository at the current commit in a new directory.
+// clone clones the repository into a new directory and checks out the current commit.
 func (r repository) clone(ctx context.Context, dir string) (repository, error) {
 	commit, err := r.git(ctx, "rev-parse", "HEAD")
 	if err != nil {

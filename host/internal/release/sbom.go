@@ -15,30 +15,32 @@ import (
 	"time"
 )
 
-// module is a Go module that is linked into a product.
+// module is a Go module that is linked into a released binary.
 type module struct{ path, version, license string }
 
 func (m module) purl() string { return "pkg:golang/" + m.path + "@" + m.version }
 
-// bill is the content of an SBOM.
+// bill is the content of an SBOM, independent of its format.
 type bill struct {
 	version string
 	commit  string
 	created time.Time
 	modules []module // sorted by path
-	files   []file   // the other files of the release
+	files   []file   // files of the release, except SBOMs and checksums
 }
 
 // file is a released file and its SHA-256.
 type file struct{ name, sum string }
 
-// thirdParty is the listing of every linked module and its license. Lint checks it.
+// thirdParty is the file that lists every linked module and its license. "make lint"
+// checks that it is complete.
 const thirdParty = "host/THIRD_PARTY.md"
 
 // standardLibrary is the name of Go's standard library in the listing and in package URLs.
 const standardLibrary = "std"
 
-// writeSBOMs describes the binaries and the other files in o.out.
+// writeSBOMs writes an SPDX and a CycloneDX file, which describe the modules in the
+// binaries and the files in o.out.
 func (r repository) writeSBOMs(ctx context.Context, binaries []binary, o options, when time.Time) error {
 	commit, err := r.git(ctx, "rev-parse", "HEAD")
 	if err != nil {
@@ -83,8 +85,8 @@ func listed(document string) []module {
 	return all
 }
 
-// linked returns the listed modules, with the version of Go. It returns an error if a
-// binary contains a module that is not listed.
+// linked returns the listed modules, sorted by path. It sets the version of the standard
+// library. It returns an error if a binary contains a module that is not listed.
 func linked(binaries []binary, known []module) ([]module, error) {
 	all := slices.Clone(known)
 	for _, b := range binaries {

@@ -31,9 +31,9 @@ const (
 
 // released is a release of the current commit, made in a copy of the repository.
 type released struct {
-	root string // the repository
-	copy string // a copy of it, with the tag
-	out  string // the files
+	root string // directory of the repository
+	copy string // directory of the copy, which has the tag
+	out  string // directory of the released files
 }
 
 func command(t *testing.T, dir string, env []string, name string, args ...string) string {
@@ -58,7 +58,7 @@ func TestARelease(t *testing.T) {
 	t.Run("installs with Go", r.goInstall)
 }
 
-// newRelease releases the current commit for this platform.
+// newRelease builds a release of the current commit, for only this platform.
 func newRelease(t *testing.T) released {
 	t.Helper()
 	root := strings.TrimSpace(command(t, ".", nil, "git", "rev-parse", "--show-toplevel"))
@@ -98,8 +98,8 @@ func (r released) image(t *testing.T) {
 	require.Contains(t, get(t, "http://"+address+"/"), `<script type="module"`, "the dashboard")
 }
 
-// chart tests that helm renders the chart of the release as for an installation.
-// Package deploy of host/conformance installs the same chart in a cluster.
+// chart tests that helm can render the released chart. Package deploy of host/conformance
+// installs the same chart in a cluster.
 func (r released) chart(t *testing.T) {
 	require.FileExists(t, helm, "run make test-release, which builds it")
 	home := t.TempDir()
@@ -136,7 +136,7 @@ view.subscribe(() => {
 	require.Equal(t, "0.2.0 has pods\n", command(t, dir, nil, "node", "pods.js", "ws://"+address+"/watch"))
 }
 
-// binary unpacks the command.
+// binary unpacks the command and returns its path.
 func (r released) binary(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -146,7 +146,7 @@ func (r released) binary(t *testing.T) string {
 }
 
 // goInstall installs the command from a proxy that serves the tag. It also builds
-// the example of the client in an empty module. Both use only files in git.
+// the example of the client in an empty module. Both see only files that are in git.
 func (r released) goInstall(t *testing.T) {
 	env, bin := r.proxy(t)
 	command(t, t.TempDir(), env, "go", "install", modulePath+"/host/cmd/watchglass@"+version)
@@ -169,9 +169,9 @@ func (r released) goInstall(t *testing.T) {
 	require.NotEmpty(t, line)
 }
 
-// proxy serves the tag and the modules of this machine from files, without a
-// network. It returns the environment for go, and the directory in which go install
-// puts binaries.
+// proxy creates a Go module proxy in a directory, with the tag. It returns the
+// environment that makes the go command use this proxy and the modules of this machine,
+// without network access, and the directory into which go install writes binaries.
 func (r released) proxy(t *testing.T) (env []string, bin string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -195,11 +195,11 @@ func (r released) proxy(t *testing.T) (env []string, bin string) {
 	return []string{
 		"GOPROXY=file://" + dir + ",file://" + cache + "/cache/download", "GOSUMDB=off", "GONOSUMDB=", "GONOPROXY=", "GOPRIVATE=",
 		"GOMODCACHE=" + filepath.Join(t.TempDir(), "mod"), "GOBIN=" + bin,
-		"GOFLAGS=-trimpath -modcacherw", "GOWORK=off", "CGO_ENABLED=0", // the flags of a release, whose packages are in the build cache
+		"GOFLAGS=-trimpath -modcacherw", "GOWORK=off", "CGO_ENABLED=0", // the same flags as a release, so that the packages are in the build cache
 	}, bin
 }
 
-// helm is the path of the program that make conformance uses.
+// helm is the path of the Helm that "make conformance" uses.
 const helm = "../../../conformance/chart/bin/helm-v4.3.1"
 
 // unreachable is an address without an etcd.
@@ -214,7 +214,8 @@ func start(t *testing.T, cmd *exec.Cmd) string {
 	return groups[1]
 }
 
-// first runs a program until the test ends, and returns its first line that matches.
+// first runs a program until the test ends. It returns the first line of output that
+// matches, and the groups of the match.
 func first(t *testing.T, cmd *exec.Cmd, pattern *regexp.Regexp) (string, []string) {
 	t.Helper()
 	var failure strings.Builder
@@ -231,7 +232,7 @@ func first(t *testing.T, cmd *exec.Cmd, pattern *regexp.Regexp) (string, []strin
 	t.Cleanup(func() {
 		_ = cmd.Process.Signal(os.Interrupt) // it may have ended
 		<-drained
-		_ = cmd.Wait() // Interrupt may be its exit status
+		_ = cmd.Wait() // Wait returns an error if the interrupt ended the program
 	})
 	lines := bufio.NewScanner(stdout)
 	for lines.Scan() {

@@ -12,8 +12,8 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
 
-// Command returns the entrypoint of an image with arguments. It uses root as the
-// root directory, and the user and environment of the image.
+// Command returns a command that runs the entrypoint of an image with arguments. The
+// command uses root as the root directory, and the user and the environment of the image.
 func Command(ctx context.Context, image v1.Image, root string, args ...string) (*exec.Cmd, error) {
 	file, err := image.ConfigFile()
 	if err != nil {
@@ -38,8 +38,8 @@ func Command(ctx context.Context, image v1.Image, root string, args ...string) (
 	return cmd, nil
 }
 
-// confine returns attributes that change the root directory and the user. Without root
-// rights, it uses a user namespace that maps the caller to that user.
+// confine returns attributes that change the root directory and the user of a process. If
+// the caller is not root, they create a user namespace that maps the caller to that user.
 func confine(root string, user, group int) *syscall.SysProcAttr {
 	attr := &syscall.SysProcAttr{Chroot: root, Credential: &syscall.Credential{Uid: uint32(user), Gid: uint32(group), NoSetGroups: true}}
 	if os.Getuid() != 0 {

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 )
 
-// Open reads the tar file of an OCI layout, unpacked into dir, and returns its only index.
+// Open unpacks the tar file of an OCI layout into dir and returns its only index.
 func Open(path, dir string) (v1.ImageIndex, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -65,7 +65,7 @@ func unpack(r io.Reader, dir string) error {
 		if err != nil {
 			return err
 		}
-		if err := os.Chmod(path, mode.Perm()); err != nil { // independent of the umask
+		if err := os.Chmod(path, mode.Perm()); err != nil { // the umask may have cleared bits
 			return err
 		}
 	}

@@ -1,4 +1,5 @@
-// Probe prints the environment that a program sees as the entrypoint of the image.
+// Command probe prints which user, certificates and rights a program has as the
+// entrypoint of the image.
 package main
 
 import (
