@@ -20,29 +20,29 @@ const (
 
 // Group is a set of files that are loaded together.
 type Group struct {
-	// Name appears in logs and metrics, such as "--tls-cert-file".
+	// Name identifies the group in logs and metrics, for example "--tls-cert-file".
 	Name string
-	// Files returns the paths. A load may change them.
+	// Files returns the paths of the files. The result may change after a load.
 	Files func() []string
 	// Load reads the files and applies their content. After an error, the previous content
 	// stays in use.
 	Load func() error
 }
 
-// Watcher reloads groups of files. Stats is safe for concurrent use. Add all
-// groups before Run.
+// Watcher reloads groups of files when they change. All groups must be added before Run
+// is called. Stats is safe for concurrent use.
 type Watcher struct {
 	log    *slog.Logger
 	groups []*watched
 
-	mu sync.Mutex // guards the counts of groups
+	mu sync.Mutex // guards loads and failures of the groups
 }
 
 // watched is a Group and its state.
 type watched struct {
 	Group
 	content  [sha256.Size]byte
-	due      bool // the content has not been loaded
+	due      bool // the current content must be loaded
 	attempts int  // failed loads since it became due
 
 	loads, failures uint64
@@ -51,8 +51,8 @@ type watched struct {
 // NewWatcher returns a Watcher without groups.
 func NewWatcher(log *slog.Logger) *Watcher { return &Watcher{log: log} }
 
-// Add loads a group for the first time. If this succeeds, the Watcher watches the group
-// from then on.
+// Add loads a group for the first time. It returns the error of that load, or adds the
+// group to those that Run watches.
 func (w *Watcher) Add(g Group) error {
 	content := digest(g.Files()) // before Load, so that no change is missed
 	if err := g.Load(); err != nil {
@@ -123,7 +123,7 @@ func (w *Watcher) count(n *uint64) {
 // Stats are the counts of a group of files.
 type Stats struct {
 	Files           string // the group's name, without leading dashes
-	Loads, Failures uint64 // after the first load
+	Loads, Failures uint64 // not including the first load
 }
 
 // Stats returns the counts of all groups.
@@ -137,8 +137,8 @@ func (w *Watcher) Stats() []Stats {
 	return all
 }
 
-// digest returns a hash of the contents of files. For an unreadable file it hashes
-// the error.
+// digest returns a hash of the paths and contents of files. For an unreadable file it
+// hashes the error instead of the content.
 func digest(paths []string) (sum [sha256.Size]byte) {
 	hash := sha256.New()
 	for _, path := range paths {

@@ -17,7 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// pair is a Group of two files that can be loaded if their contents are equal.
+// pair is a Watcher with a Group of two files. Loading them succeeds if their contents
+// are equal.
 type pair struct {
 	t      *testing.T
 	dir    string
@@ -68,7 +69,7 @@ func (p *pair) load() error {
 	return nil
 }
 
-// after lets time pass and returns the content in use.
+// after waits for a duration of virtual time, and returns the content in use.
 func (p *pair) after(d time.Duration) string {
 	time.Sleep(d)
 	synctest.Wait()
