@@ -23,19 +23,21 @@ var (
 	nameID   = regexp.MustCompile(`^_?(` + idPattern + `)(?:[_A-Z]|$)`)
 )
 
-// Citation is a reference to a rule in code.
+// Citation is a reference to a rule, in a Go file, a scenario or a mutant.
 type Citation struct {
 	Rule  string
 	Where string // file:line
 }
 
-// GoTests contains the tests of a source tree, with the rules that they cite.
+// GoTests contains the tests of a source tree, and the rules that tests and comments
+// cite.
 type GoTests struct {
 	// Named maps rules to the tests and subtests that are named after them.
 	Named map[string][]Test
 	// Cited maps each test to the rules that it cites in its name and doc comment.
 	Cited map[Test][]string
-	// Citations contains all of these citations, and the comments with text such as "rule W7".
+	// Citations contains all of these citations, and those in comments with text such as
+	// "rule W7".
 	Citations []Citation
 }
 
@@ -86,7 +88,8 @@ func (t *GoTests) addFile(file, relative string) error {
 			t.addFunction(pkg, f, where)
 		}
 	}
-	// A suite that several packages run is in its own package, whose files are not named _test.go.
+	// A test suite that several packages share is in a package of its own. Its files do
+	// not end in _test.go.
 	if isTest || strings.HasSuffix(pkg, "test") {
 		t.addSubtests(pkg, syntax, where)
 	}
@@ -108,7 +111,7 @@ func (t *GoTests) addFunction(pkg string, f *ast.FuncDecl, where func(token.Pos)
 	t.cite(where(f.Pos()), ids)
 }
 
-// namedAfter returns the IDs at the start of the rest of a test's name:
+// namedAfter returns the rule IDs at the start of a test's name without "Test", such as
 // "C39_C40_FirstPage" or "R9InternalErrors".
 func namedAfter(rest string) (ids []string) {
 	for {
@@ -121,7 +124,7 @@ func namedAfter(rest string) (ids []string) {
 	}
 }
 
-// addSubtests processes string literals that begin with IDs, such as the names in a
+// addSubtests records string literals that begin with rule IDs, such as the names in a
 // table of subtests.
 func (t *GoTests) addSubtests(pkg string, syntax *ast.File, where func(token.Pos) string) {
 	ast.Inspect(syntax, func(n ast.Node) bool {

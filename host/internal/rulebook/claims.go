@@ -15,8 +15,8 @@ import (
 // repository.
 const ScenarioDir = "testdata/scenarios"
 
-// Claims contains the mutants, with the tests and scenarios that claim to catch them. A
-// mutant lists Go tests. A scenario lists mutants in its header.
+// Claims contains the mutants, and the tests and scenarios that claim to catch them. A
+// mutant lists its Go tests. A scenario lists its mutants in the header.
 type Claims struct {
 	Mutants []*Mutant
 	// Scenarios maps the name of a mutant to the names of the scenarios that claim it.
@@ -25,8 +25,8 @@ type Claims struct {
 	all []*coretest.Scenario
 }
 
-// LoadClaims reads the mutants and the headers of the scenarios under root. Each
-// claimed mutant must exist.
+// LoadClaims reads the mutants and the headers of the scenarios under root. It returns an
+// error if a scenario claims a mutant that does not exist.
 func LoadClaims(root string) (*Claims, error) {
 	c := &Claims{Scenarios: map[string][]string{}}
 	var err error
@@ -51,8 +51,8 @@ func LoadClaims(root string) (*Claims, error) {
 	return c, nil
 }
 
-// Check returns an error for a mutant without claims, and for a scenario without
-// rules or mutants.
+// Check returns an error if no test, scenario or simulation claims a mutant, or if a
+// scenario lists no rules or no mutants.
 func (c *Claims) Check() error {
 	for _, m := range c.Mutants {
 		if len(m.Tests) == 0 && m.Seeds == 0 && len(c.Scenarios[m.Name]) == 0 {
@@ -73,8 +73,8 @@ func (c *Claims) Keep(keep func(*Mutant) bool) {
 	c.Mutants = slices.DeleteFunc(c.Mutants, func(m *Mutant) bool { return !keep(m) })
 }
 
-// ClaimAll makes every scenario claim every mutant of core. It also adds every test
-// that cites one of the mutant's rules and is in a package that the mutant changes.
+// ClaimAll replaces the claims: every scenario claims every mutant of core. Every test
+// claims the mutants that change its package and violate a rule that the test cites.
 func (c *Claims) ClaimAll(tests *GoTests) {
 	var names []string
 	for _, s := range c.all {
@@ -94,8 +94,8 @@ func (c *Claims) ClaimAll(tests *GoTests) {
 	}
 }
 
-// Baseline runs all claimed tests and scenarios without a mutant. They must pass,
-// because a test that always fails does not detect a mutant.
+// Baseline runs all claimed tests and scenarios without a mutant. It returns an error if
+// one of them fails, because a test that always fails cannot detect a mutant.
 func (r *Runner) Baseline(ctx context.Context, c *Claims) error {
 	var tests []Test
 	var scenarios []string

@@ -8,10 +8,11 @@ import (
 // Coverage contains the proofs of each rule of the rulebook.
 type Coverage struct {
 	Rules []*Rule
-	// ByName and ByMutant map a rule to its proofs as SEMANTICS.md defines them. ByName has
-	// the tests named after it, and ByMutant the mutants claimed by tests that cite it.
+	// ByName and ByMutant map a rule to its proofs, as SEMANTICS.md defines them. ByName
+	// contains the tests that are named after the rule. ByMutant contains the mutants
+	// that are claimed by tests that cite the rule.
 	ByName, ByMutant map[string][]string
-	// Dangling are citations of rules that do not exist.
+	// Dangling contains the citations of rules that do not exist.
 	Dangling []Citation
 }
 

@@ -30,8 +30,7 @@ func TestParseRules(t *testing.T) {
 	}
 }
 
-// treeWith creates a repository with one rule for each kind of proof, and with lines that
-// must not count as proofs.
+// treeWith creates a directory with the given files.
 func treeWith(t *testing.T, files map[string]string) (root string) {
 	root = t.TempDir()
 	for name, text := range files {

@@ -11,9 +11,10 @@ import (
 	"strings"
 )
 
-// The edge's TypeScript has no overlays, so its mutants use mirrors. A mirror is a
-// directory with links to the files of the repository, and with copies of the sources
-// of the bundles. The bundles are built in the mirror, and the tests run in it.
+// TypeScript has no overlays, so mutants of the edge's TypeScript use mirrors. A mirror
+// is a directory that contains copies of the sources of the bundles, and links to all
+// other files of the repository. The bundles are built in the mirror, and the tests run
+// in it.
 const (
 	scriptDir = "js/src"
 	workerDir = "examples/edge"
@@ -28,7 +29,8 @@ var bundles = []struct {
 	{workerDir, []string{"node", "build.mjs"}},
 }
 
-// isScript reports whether a file is TypeScript, which mutants change in a mirror.
+// isScript reports whether a file is part of the TypeScript that mutants change in a
+// mirror.
 func isScript(file string) bool { return strings.HasPrefix(file, scriptDir+"/") }
 
 // hasScripts reports whether the mutant changes TypeScript.
@@ -36,8 +38,9 @@ func (m *Mutant) hasScripts() bool {
 	return slices.ContainsFunc(m.hunks, func(h hunk) bool { return isScript(h.file) })
 }
 
-// mirror returns a mirror of the repository in which the scripts of a mutant are
-// changed and the bundles are built. The tests of its packages can run in it.
+// mirror creates a mirror of the repository in which the mutant is applied to the
+// TypeScript and the bundles are built. It returns the root directory, in which the tests
+// of the mutant can run.
 func (r *Runner) mirror(ctx context.Context, m *Mutant) (root string, err error) {
 	files, err := m.Apply(r.Root)
 	if err != nil {
@@ -51,7 +54,7 @@ func (r *Runner) mirror(ctx context.Context, m *Mutant) (root string, err error)
 	copied := []string{scriptDir, workerDir + "/build.mjs", workerDir + "/src", workerDir + "/local"}
 	own := append([]string{"js/dist", workerDir + "/dist"}, copied...)
 	for _, t := range m.Tests {
-		own = append(own, t.Package+"/.") // the directory, not its content
+		own = append(own, t.Package+"/.") // makes link create the directory, with links to its files
 	}
 	if err := link(real, root, ".", own); err != nil {
 		return "", err
@@ -72,8 +75,8 @@ func (r *Runner) mirror(ctx context.Context, m *Mutant) (root string, err error)
 	return root, bundle(ctx, root)
 }
 
-// link fills a directory of the mirror with links, except for the mirror's own files and
-// the directories that contain them.
+// link fills a directory of the mirror with links to the real files. It omits the names
+// in own, and creates real directories for the parents of those names.
 func link(real, root, dir string, own []string) error {
 	entries, err := os.ReadDir(filepath.Join(real, filepath.FromSlash(dir)))
 	if err != nil {

@@ -20,8 +20,8 @@ type Mutant struct {
 	Rules []string
 	// Tests are the Go tests that must fail.
 	Tests []Test
-	// Seeds is the number of simulation seeds to run, starting at seed 1. At least
-	// one of them must fail. Zero means that the simulation does not run.
+	// Seeds is the number of simulation seeds to run, beginning with seed 1. At least one
+	// of them must fail. Zero means that the simulation does not run.
 	Seeds int
 
 	path  string
@@ -33,7 +33,7 @@ type Test struct{ Package, Name string }
 
 func (t Test) String() string { return t.Package + " " + t.Name }
 
-// hunk replaces lines of a file.
+// hunk is a replacement of consecutive lines in one file.
 type hunk struct {
 	line    int // line number in the mutant file
 	file    string
@@ -44,7 +44,7 @@ type hunk struct {
 const mutantGrammar = `a mutant begins with "# " lines that describe the defect, then has "rules:", "test:" and "sim:" lines, ` +
 	`then hunks: "@@ FILE" and lines that begin with "-" (removed), "+" (added) or " " (kept)`
 
-// LoadMutants reads all mutants under root, sorted by name.
+// LoadMutants reads the mutants of the repository at root, sorted by name.
 func LoadMutants(root string) ([]*Mutant, error) {
 	paths, err := filepath.Glob(filepath.Join(root, MutantDir, "*.mutant"))
 	if err != nil {
@@ -68,7 +68,8 @@ func LoadMutants(root string) ([]*Mutant, error) {
 	return all, nil
 }
 
-// ParseMutant parses one mutant. Errors begin with the path and the line.
+// ParseMutant parses the text of a mutant file. Errors begin with the path, and with the
+// line if it is known.
 func ParseMutant(file, text string) (*Mutant, error) {
 	m := &Mutant{Name: strings.TrimSuffix(path.Base(file), ".mutant"), path: file}
 	var what []string
@@ -159,8 +160,8 @@ func (m *Mutant) check() error {
 	return nil
 }
 
-// Apply returns the new content of every file that the mutant changes, by the
-// file's path relative to root.
+// Apply returns the new content of every file that the mutant changes. The keys are paths
+// relative to root. No file is written.
 func (m *Mutant) Apply(root string) (map[string]string, error) {
 	files := map[string]string{}
 	for _, h := range m.hunks {
@@ -181,8 +182,8 @@ func (m *Mutant) Apply(root string) (map[string]string, error) {
 	return files, nil
 }
 
-// apply returns the text with the lines replaced, which must occur exactly once.
-// Lines are compared without the white space around them, so that a change of
+// apply returns the text with the lines of the hunk replaced. They must occur exactly
+// once. The comparison ignores leading and trailing white space, so that a change of
 // indentation does not invalidate a mutant.
 func (h *hunk) apply(text string) (string, error) {
 	lines := strings.Split(text, "\n")
@@ -229,7 +230,7 @@ func (t Test) function() Test {
 	return Test{t.Package, name}
 }
 
-// changes reports whether the mutant changes a file of a package.
+// changes reports whether the mutant changes a file in the directory of a package.
 func (m *Mutant) changes(pkg string) bool {
 	return slices.ContainsFunc(m.hunks, func(h hunk) bool { return path.Dir(h.file) == pkg })
 }

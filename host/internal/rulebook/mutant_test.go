@@ -65,7 +65,8 @@ func TestApplyReplacesLinesThatOccurOnce(t *testing.T) {
 	}
 }
 
-// This test fails for a code change that invalidates a mutant, long before make mutants runs.
+// A code change that invalidates a mutant fails this test, long before "make mutants"
+// runs.
 func TestEveryMutantApplies(t *testing.T) {
 	mutants, err := rulebook.LoadMutants(root)
 	require.NoError(t, err)
@@ -82,8 +83,8 @@ func TestEveryMutantApplies(t *testing.T) {
 	}
 }
 
-// Each mutant is claimed by a test, a scenario or the simulation. The header of each
-// scenario names its rules and at least one mutant that the scenario must detect.
+// A test, a scenario or the simulation must claim each mutant. The header of each
+// scenario must name its rules, and at least one mutant that the scenario detects.
 func TestEveryMutantAndScenarioHasClaims(t *testing.T) {
 	claims, err := rulebook.LoadClaims(root)
 	require.NoError(t, err)

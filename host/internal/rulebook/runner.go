@@ -20,28 +20,29 @@ const (
 	scenarioPackage = "core/coretest"
 	scenarioTest    = "TestScenarios"
 	simCommand      = "./host/internal/sim"
-	// testTimeout ends a test that does not terminate because of a mutant. Such a
-	// test counts as failed.
+	// testTimeout ends a test that a mutant keeps from terminating. Such a test counts as
+	// failed.
 	testTimeout = "2m"
 )
 
-// Runner builds and runs the claimed tests, scenarios and seeds.
+// Runner builds mutants and runs the tests, scenarios and seeds that claim them.
 type Runner struct {
-	Root string // of the repository
+	Root string // root directory of the repository
 	Temp string // directory for overlays and binaries
 }
 
-// ErrBuild reports that a mutant does not build, so no claim was tested.
+// ErrBuild reports that a mutant does not build, so that its claims could not be checked.
 var ErrBuild = errors.New("the mutant does not build")
 
-// Result contains the claims that hold and those that do not.
+// Result is the result of running one mutant.
 type Result struct {
 	Mutant *Mutant
-	// Caught and Missed are tests, scenarios and the simulation, by name.
+	// Caught contains the names of the claims that hold, and Missed those that do not. A
+	// claim is a test, a scenario or the simulation.
 	Caught, Missed []string
 }
 
-// Run applies a mutant and runs the claimed tests, scenarios and seeds.
+// Run applies a mutant, and runs its tests, its seeds and the given scenarios.
 func (r *Runner) Run(ctx context.Context, m *Mutant, scenarios []string) (*Result, error) {
 	v, err := r.variant(ctx, m)
 	if err != nil {
@@ -73,10 +74,10 @@ func (r *Runner) Run(ctx context.Context, m *Mutant, scenarios []string) (*Resul
 	return result, nil
 }
 
-// variant is the repository with a mutant, or without one.
+// variant is the repository with one mutant applied, or without a mutant.
 type variant struct {
 	name    string
-	overlay string // overlay file of the go command; empty for none
+	overlay string // path of the overlay file for the go command; empty without a mutant
 	root    string // directory in which the tests run
 }
 
@@ -96,7 +97,8 @@ func (r *Result) count(caught bool, claim string) {
 	}
 }
 
-// byPackage groups the names of tests, with scenarios as subtests.
+// byPackage groups the names of tests by package. It treats scenarios as subtests of
+// TestScenarios.
 func byPackage(tests []Test, scenarios []string) map[string][]string {
 	groups := map[string][]string{}
 	for _, t := range tests {
@@ -115,7 +117,8 @@ func claimName(pkg, name string) string {
 	return pkg + " " + name
 }
 
-// overlay writes the changed files and the overlay list for the go command.
+// overlay writes the changed Go files, and an overlay file for the go command that lists
+// them. It returns the path of the overlay file.
 func (r *Runner) overlay(m *Mutant) (file string, err error) {
 	files, err := m.Apply(r.Root)
 	if err != nil {
@@ -148,8 +151,8 @@ func (r *Runner) overlay(m *Mutant) (file string, err error) {
 	return file, os.WriteFile(file, list, 0o644)
 }
 
-// failing builds a package's tests and returns which of the named tests fail. A missing
-// test is an error.
+// failing builds the tests of a package, runs the named ones, and returns those that
+// fail. It returns an error if a named test does not exist or is skipped.
 func (r *Runner) failing(ctx context.Context, v variant, pkg string, tests []string) (failed []string, err error) {
 	binary := filepath.Join(r.Temp, v.name, strings.ReplaceAll(pkg, "/", "_")+".test")
 	args := []string{"test", "-c", "-ldflags=-s -w", "-o", binary}
@@ -166,7 +169,7 @@ func (r *Runner) failing(ctx context.Context, v variant, pkg string, tests []str
 		record(ctx, binary, dir, siblings, verdicts)
 	}
 	for _, test := range tests {
-		if verdicts[test] == "" { // another test ended the process first
+		if verdicts[test] == "" { // another test ended the process before this one ended
 			record(ctx, binary, dir, []string{test}, verdicts)
 		}
 		switch verdicts[test] {
@@ -182,8 +185,8 @@ func (r *Runner) failing(ctx context.Context, v variant, pkg string, tests []str
 
 var verdictLine = regexp.MustCompile(`(?m)^\s*--- (PASS|FAIL|SKIP): (\S+)`)
 
-// record runs tests in one process and records their verdicts. A test that was
-// running when the process ended counts as failed.
+// record runs tests in one process and records their verdicts. If only one test runs and
+// ends the process, it counts as failed.
 func record(ctx context.Context, binary, dir string, siblings []string, verdicts map[string]string) {
 	cmd := exec.CommandContext(ctx, binary, "-test.v", "-test.timeout="+testTimeout, "-test.run="+pattern(siblings))
 	cmd.Dir = dir
@@ -201,7 +204,8 @@ func record(ctx context.Context, binary, dir string, siblings []string, verdicts
 	}
 }
 
-// byParent groups the tests that one pattern can select, which are subtests of the same test.
+// byParent groups tests by their parent test. One -test.run pattern can select the tests
+// of a group.
 func byParent(tests []string) map[string][]string {
 	groups := map[string][]string{}
 	for _, t := range tests {
@@ -210,7 +214,8 @@ func byParent(tests []string) map[string][]string {
 	return groups
 }
 
-// pattern returns a pattern for exactly these tests, which have the same parent.
+// pattern returns a -test.run pattern that selects exactly these tests. They must have
+// the same parent.
 func pattern(siblings []string) string {
 	var names []string
 	for _, t := range siblings {
@@ -234,7 +239,8 @@ func (r *Runner) build(ctx context.Context, args []string) error {
 
 var violationLine = regexp.MustCompile(`(?m)^sim: seed (\d+): `)
 
-// simulate returns the first seed that fails, or the empty string.
+// simulate runs the simulation with a mutant. It returns the first seed that fails, or ""
+// if none does.
 func (r *Runner) simulate(ctx context.Context, m *Mutant, overlay string) (seed string, err error) {
 	binary := filepath.Join(r.Temp, m.Name, "sim")
 	if err := r.build(ctx, []string{"build", "-ldflags=-s -w", "-overlay", overlay, "-o", binary, simCommand}); err != nil {

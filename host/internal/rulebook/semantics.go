@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// SemanticsPath is the rulebook, relative to the root of the repository.
+// SemanticsPath is the path of the rulebook, relative to the root of the repository.
 const SemanticsPath = "core/SEMANTICS.md"
 
-// Status describes the conformance of watchglass to a rule.
+// Status says how watchglass conforms to a rule.
 type Status string
 
-// The possible statuses of a rule.
+// These are the possible statuses of a rule.
 const (
 	Kept            Status = "kept"
 	KeptDifferently Status = "kept differently"
@@ -22,7 +22,7 @@ const (
 	NotKept         Status = "not kept"
 )
 
-// Rule is one item of the rulebook.
+// Rule is one rule of the rulebook. Line is the line at which it begins.
 type Rule struct {
 	ID     string
 	Status Status
@@ -30,7 +30,7 @@ type Rule struct {
 	Line   int
 }
 
-// Applies reports whether the rule needs a proof.
+// Applies reports whether watchglass keeps the rule, so that a test must prove it.
 func (r *Rule) Applies() bool { return r.Status == Kept || r.Status == KeptDifferently }
 
 var (
@@ -50,7 +50,7 @@ func LoadRules(root string) ([]*Rule, error) {
 // ParseRules parses a rulebook. Errors begin with its path and the line.
 func ParseRules(text string) ([]*Rule, error) {
 	var rules []*Rule
-	var last *Rule // the rule whose item continues
+	var last *Rule // the rule to which an indented line belongs
 	lines := map[string]int{}
 	for i, line := range strings.Split(text, "\n") {
 		m := ruleItem.FindStringSubmatch(line)

@@ -1,6 +1,6 @@
-// Command mutants applies each mutant of core/sim/mutants and reports whether
-// the tests, scenarios and simulation seeds that claim to catch it fail. It
-// runs from the root of a checkout.
+// Command mutants applies each mutant of core/sim/mutants, and reports whether the tests,
+// scenarios and simulation seeds that claim to catch the mutant fail. Run it from the
+// root of a checkout.
 //
 //	make mutants
 //	make mutants MUTANTS='drain|bookmark'

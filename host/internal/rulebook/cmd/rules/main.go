@@ -1,6 +1,6 @@
-// Command rules prints the number of rules of core/SEMANTICS.md by status and by
-// proof. It fails if a rule is not proven or a cited rule does not exist. It runs
-// from the root of a checkout.
+// Command rules prints how many rules of core/SEMANTICS.md have each status and each kind
+// of proof. It fails if a rule is not proven or a cited rule does not exist. Run it from
+// the root of a checkout.
 //
 //	make rules
 //	make rules RULE=W13
