@@ -10,7 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// maxFile is the maximum size of a file in bytes.
+// maxFile is the maximum size of a settings file in bytes.
 const maxFile = 1 << 20
 
 func read(path string) ([]byte, error) {
@@ -34,7 +34,7 @@ func parse(path string, content []byte) ([]setting, error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(content))
 	var document yaml.Node
 	switch err := decoder.Decode(&document); {
-	case errors.Is(err, io.EOF): // no document
+	case errors.Is(err, io.EOF): // the file is empty
 		return nil, nil
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -43,7 +43,7 @@ func parse(path string, content []byte) ([]setting, error) {
 		return nil, fmt.Errorf("%s: expected one YAML document", path)
 	}
 	root := document.Content[0]
-	if root.Kind == yaml.ScalarNode && root.Tag == "!!null" { // only comments
+	if root.Kind == yaml.ScalarNode && root.Tag == "!!null" { // the file contains only comments, or null
 		return nil, nil
 	}
 	if root.Kind != yaml.MappingNode {
@@ -72,7 +72,8 @@ func parse(path string, content []byte) ([]setting, error) {
 	return settings, nil
 }
 
-// scalars returns the text of a scalar, or of each scalar of a list.
+// scalars returns the text of a scalar, or the texts of a list of scalars. It reports
+// false for any other node.
 func scalars(node *yaml.Node) (values []string, ok bool) {
 	switch {
 	case node.Kind == yaml.ScalarNode && node.Tag != "!!null":

@@ -13,21 +13,22 @@ import (
 	"github.com/watchglass/watchglass/host/internal/redact"
 )
 
-// urls is the annotation of flags whose values are URLs or addresses.
+// urls is the name of the annotation that marks flags whose values are URLs or addresses.
 const urls = "watchglass_urls"
 
-// MarkURLs makes [Text] redact everything before the last @ of a flag's values. The
-// values of other flags are redacted only if they have a scheme, because names of
+// MarkURLs makes [Text] redact the part of a flag's values before the last @. The values
+// of other flags are redacted only if they contain a scheme, because the names of
 // contexts and files may contain an @.
 func MarkURLs(flags *pflag.FlagSet, name string) {
 	flags.Lookup(name).Annotations = map[string][]string{urls: nil}
 }
 
-// PrintRequested reports whether the command line has --print-config.
+// PrintRequested reports whether the command line contains --print-config.
 func (l *Loader) PrintRequested() bool { return l.print }
 
 // Print writes every setting with its origin, in the format of the file. Defaults are
-// comments, so that a file with the output has the same effect. Secrets are redacted.
+// written as comments, so that the output can be used as a file with the same effect.
+// Secrets are redacted.
 func (l *Loader) Print(w io.Writer) error {
 	var out bytes.Buffer
 	l.Each(func(f *pflag.Flag, origin string) {
@@ -44,8 +45,8 @@ func (l *Loader) Print(w io.Writer) error {
 	return err
 }
 
-// Each calls yield for every setting in the order of names. The origin of a default
-// is empty.
+// Each calls yield for every setting, sorted by name. The origin is empty if the setting
+// has its default.
 func (l *Loader) Each(yield func(f *pflag.Flag, origin string)) {
 	l.settings(func(f *pflag.Flag) { yield(f, l.origins[f.Name]) })
 }
@@ -66,8 +67,8 @@ func Text(f *pflag.Flag) string {
 	return value
 }
 
-// computed reports whether the default of a flag is a description of a value that the
-// command computes when it starts.
+// computed reports whether the default of a flag is text that describes how the command
+// computes the value when it starts.
 func computed(f *pflag.Flag) bool { return strings.Contains(f.DefValue, " ") }
 
 func conceal(f *pflag.Flag, value string) string {

@@ -12,27 +12,28 @@ import (
 
 const prefix = "WATCHGLASS_"
 
-// The flags of this package and of cobra that only the command line can set.
+// These are the flags of this package and of cobra. Only the command line can set them,
+// except that a variable can set --config.
 const (
 	fileFlag  = "config"
 	printFlag = "print-config"
 	helpFlag  = "help"
 )
 
-// serviceLink matches the variables that Kubernetes adds to a pod for a Service
+// serviceLink matches the variables that Kubernetes sets in pods for a Service that is
 // named watchglass, or whose name begins with watchglass-.
 var serviceLink = regexp.MustCompile(`^WATCHGLASS_(.+_)?(SERVICE_HOST|SERVICE_PORT(_.+)?|PORT(_\d+_(TCP|UDP|SCTP)(_(PORT|PROTO|ADDR))?)?)$`)
 
-// Loader sets the flags of one command.
+// Loader sets the flags of one command from the environment and a file.
 type Loader struct {
 	flags   *pflag.FlagSet
-	origins map[string]string // by the name of the flag
+	origins map[string]string // where each setting comes from, by the name of the flag
 
 	file  string
 	print bool
 }
 
-// New adds --config and --print-config to flags.
+// New returns a Loader for the flags, and adds --config and --print-config to them.
 func New(flags *pflag.FlagSet) *Loader {
 	l := &Loader{flags: flags, origins: map[string]string{}}
 	flags.StringVar(&l.file, fileFlag, "", "YAML file with settings, which are named as the flags without dashes: max-readers: 500")
@@ -40,7 +41,8 @@ func New(flags *pflag.FlagSet) *Loader {
 	return l
 }
 
-// Error reports a setting of the environment or the file that a flag does not accept.
+// Error reports a setting in the environment or the file that has no flag, or that its
+// flag does not accept.
 type Error struct {
 	Origin string // the variable, or the file and line
 	Err    error
@@ -52,9 +54,10 @@ func (e *Error) Error() string { return e.Origin + ": " + e.Err.Error() }
 // Unwrap returns the error of the flag.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Load sets every flag that the command line has not set. environ has the format of
-// os.Environ. Variables for whose flag names foreign returns true belong to other
-// programs and are ignored.
+// Load sets the flags that the environment or the file sets and the command line does
+// not. The variables in environ have the format of os.Environ. If no flag has the name of
+// a variable and foreign returns true for that name, the variable belongs to another
+// program and is ignored.
 func (l *Loader) Load(environ []string, foreign func(name string) bool) error {
 	l.settings(func(f *pflag.Flag) {
 		if f.Changed {
@@ -84,7 +87,7 @@ func (l *Loader) Load(environ []string, foreign func(name string) bool) error {
 }
 
 func (l *Loader) loadEnvironment(environ []string, foreign func(name string) bool) error {
-	environ = slices.Sorted(slices.Values(environ)) // for deterministic errors
+	environ = slices.Sorted(slices.Values(environ)) // so that errors are deterministic
 	for _, variable := range environ {
 		key, value, _ := strings.Cut(variable, "=")
 		name, ours := strings.CutPrefix(key, prefix)
@@ -108,7 +111,7 @@ func (l *Loader) loadEnvironment(environ []string, foreign func(name string) boo
 	return nil
 }
 
-// setting is the value of one key or variable.
+// setting is a key of the file or an environment variable, with its value.
 type setting struct {
 	name   string
 	values []string
@@ -116,7 +119,7 @@ type setting struct {
 	origin string
 }
 
-// set sets a flag, unless a source with precedence has set it.
+// set sets a flag, unless it already has a value from a source that takes precedence.
 func (l *Loader) set(s setting) error {
 	flag := l.flags.Lookup(s.name)
 	switch {
@@ -144,7 +147,7 @@ func (l *Loader) set(s setting) error {
 
 // unknown returns an error that suggests flags with a similar name.
 func (l *Loader) unknown(name string) error {
-	names := &cobra.Command{SuggestionsMinimumDistance: 2} // it suggests commands, not flags
+	names := &cobra.Command{SuggestionsMinimumDistance: 2} // cobra suggests commands, not flags
 	l.settings(func(f *pflag.Flag) {
 		names.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}})
 	})
