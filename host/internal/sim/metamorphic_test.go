@@ -13,7 +13,7 @@ import (
 	"github.com/watchglass/watchglass/host/client"
 )
 
-// module is an instance of the module that replaces an engine.
+// module is an engine that runs in an instance of the WebAssembly module.
 type module struct {
 	*client.Instance
 	t *testing.T
@@ -33,7 +33,8 @@ func (m module) Ready() []byte {
 	return out
 }
 
-// The module produces exactly the bytes of package core, under all faults.
+// Under all faults, the WebAssembly module produces exactly the same bytes as package
+// core.
 func TestMetamorphic_ModuleAndNative(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: compiles the wasm module")
@@ -68,12 +69,12 @@ func TestMetamorphic_ModuleAndNative(t *testing.T) {
 	require.True(t, shapes[sim.Connectors] && shapes[sim.Edge])
 }
 
-// The dictionary affects neither the state of readers nor the decoded bodies that
-// they receive.
+// The choice of the dictionary changes neither the state of readers nor the decoded
+// bodies that they receive.
 func TestMetamorphic_Codecs(t *testing.T) {
 	const padding = 400
-	// The schema's own dictionary is not used, because it has little in common with the
-	// simulation's objects.
+	// The dictionary of the schema has little in common with the simulation's objects, so
+	// the test uses its own.
 	dictionary := []byte(`{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p","namespace":"ns","uid":"h1-","labels":{` + strings.Repeat("=", padding))
 	compressed := 0
 	codec := func(dictionary []byte) sim.Codec {
@@ -88,8 +89,7 @@ func TestMetamorphic_Codecs(t *testing.T) {
 		}}
 	}
 	for seed := uint64(1); seed <= 20; seed++ {
-		// The program omits ops whose result depends on the arrival time of a
-		// message.
+		// Omit the operations whose result depends on when a message arrives.
 		ops := sim.WithoutTiming(sim.Program(seed))
 		want := sim.Run(seed, ops, sim.Setup{Budget: 1, Codec: sim.Codec{Padding: padding}})
 		require.NoError(t, want.Err)
