@@ -1,4 +1,5 @@
-// Package skewtest contains recorded readers and connectors of every version of the protocol.
+// Package skewtest provides the recorded messages of readers and connectors of every
+// version of the protocol. Tests use them to check compatibility between versions.
 package skewtest
 
 import (
@@ -17,7 +18,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// Bytes are bytes that are written in hexadecimal in JSON.
+// Bytes is a byte slice that JSON represents in hexadecimal.
 type Bytes []byte
 
 // UnmarshalText implements encoding.TextUnmarshaler.
@@ -32,7 +33,8 @@ type Response struct {
 	Text string
 }
 
-// Version is a file of testdata/skew, whose README explains each field.
+// Version is the content of a file in testdata/skew. The README there explains the
+// fields.
 type Version struct {
 	Version                 uint32
 	Hello, Welcome, Refused Bytes
@@ -63,7 +65,7 @@ func Load(t testing.TB) []Version {
 	return all
 }
 
-// Current reports whether this is the version of package wire.
+// Current reports whether this is the version that package wire implements.
 func (v Version) Current() bool { return v.Version == wire.Version }
 
 // Subprotocol returns the WebSocket subprotocol of the version.
@@ -71,7 +73,7 @@ func (v Version) Subprotocol() string {
 	return wire.SubprotocolPrefix + strconv.FormatUint(uint64(v.Version), 10)
 }
 
-// ServeHTTP responds as a connector of the version does to a reader's first message.
+// ServeHTTP responds to a connecting reader as a connector of the version does.
 func (v Version) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	offered := r.Header.Get("Sec-WebSocket-Protocol")
 	switch {
