@@ -13,8 +13,8 @@ import (
 type Proxy struct{ proxy *toxiproxy.Proxy }
 
 // Forward starts a Proxy to a TCP address. Each connection carries bytesPerSecond to the
-// client, at least 1000, and any number to the server. Data arrives after half of the
-// round trip in each direction.
+// client, which must be at least 1000. The rate to the server is unlimited. In each
+// direction, data is delayed by half of the round trip.
 func Forward(target string, bytesPerSecond int, roundTrip time.Duration) (*Proxy, error) {
 	if bytesPerSecond < 1000 {
 		return nil, fmt.Errorf("slowlink: %d bytes per second, expected at least 1000", bytesPerSecond)
@@ -38,8 +38,8 @@ func Forward(target string, bytesPerSecond int, roundTrip time.Duration) (*Proxy
 	return p, nil
 }
 
-// Addr returns the address for clients.
+// Addr returns the address to which clients connect.
 func (p *Proxy) Addr() string { return p.proxy.Listen }
 
-// Close closes all connections.
+// Close stops the Proxy and closes all connections.
 func (p *Proxy) Close() { p.proxy.Stop() }

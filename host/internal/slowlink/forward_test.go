@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// All bytes arrive in order, in both directions, and not before the link can carry them.
+// All bytes arrive in order in both directions, and no earlier than the link can carry
+// them.
 func TestLinkDeliversAllBytesInTime(t *testing.T) {
 	server, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

@@ -1,6 +1,6 @@
-// Package slowlink simulates slow links. A Listener is an in-memory network with a slow
-// downlink, for tests under testing/synctest. In virtual time, a slow transfer of hours
-// takes milliseconds. A Proxy forwards TCP connections between processes in real time.
+// Package slowlink simulates slow network links. A [Listener] is an in-memory network
+// with a slow downlink, for tests with testing/synctest. In virtual time, a transfer of
+// hours takes milliseconds. A [Proxy] forwards TCP connections in real time.
 package slowlink
 
 import (
@@ -24,8 +24,9 @@ type Listener struct {
 }
 
 // Listen returns a Listener. Each of its connections carries bytesPerSecond to the
-// client, and any number to the server. It accepts buffer bytes from the server
-// before it blocks, like the buffers of sockets and routers.
+// client. The rate to the server is unlimited. A connection buffers about as many bytes
+// as buffer says before writes of the server block, like the buffers of sockets and
+// routers.
 func Listen(bytesPerSecond, buffer int) *Listener {
 	return &Listener{bytesPerSecond: bytesPerSecond, buffer: buffer, accepted: make(chan net.Conn), closed: make(chan struct{})}
 }
@@ -49,7 +50,8 @@ func (l *Listener) Dial(context.Context, string, string) (net.Conn, error) {
 	}
 }
 
-// carry moves bytes to the client until either side closes.
+// carry copies data from the server to the client at the limited rate, until either side
+// closes.
 func (l *Listener) carry(client, server net.Conn) {
 	const ticksPerSecond = 10
 	chunk := max(1, l.bytesPerSecond/ticksPerSecond)
