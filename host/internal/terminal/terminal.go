@@ -10,14 +10,15 @@ import (
 	"unicode/utf8"
 )
 
-// unsafe reports whether a terminal interprets a rune instead of showing it. These
-// are the C0 and C1 controls, and the controls that reorder the text around them.
+// unsafe reports whether a terminal interprets a rune instead of showing it. Such runes
+// are the C0 and C1 controls, and the bidirectional controls, which reorder the text
+// around them.
 func unsafe(r rune) bool {
 	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)
 }
 
-// Text returns text for use within a line, such as a cell of a table. It replaces
-// each control with a space.
+// Text makes a text safe to print within a line, such as in a cell of a table. It
+// replaces each control with a space.
 func Text(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unsafe(r) {
@@ -28,8 +29,8 @@ func Text(text string) string {
 }
 
 // NewWriter returns a writer that escapes controls other than newlines and tabs as
-// in JSON, such as "\u001b". The value of a JSON document stays the same. Invalid
-// UTF-8 becomes U+FFFD, so each Write must end with a complete rune.
+// in JSON, such as "\u001b". The value of a JSON document does not change. Invalid UTF-8
+// becomes U+FFFD, so each Write must end with a complete rune.
 func NewWriter(w io.Writer) io.Writer { return writer{w} }
 
 type writer struct{ io.Writer }

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// controlled are the runes that must not reach a terminal.
+// controlled returns the runes that must not reach a terminal.
 func controlled() []rune {
 	runes := []rune{0x7f, 0x061c, 0x200e, 0x200f}
 	for _, span := range [][2]rune{{0, 0x1f}, {0x80, 0x9f}, {0x202a, 0x202e}, {0x2066, 0x2069}} {
@@ -62,7 +62,7 @@ func TestWriterPreservesText(t *testing.T) {
 	assert.Equal(t, text, out.String())
 }
 
-// A control in JSON is always inside a string, where its escape has the same value.
+// A control in valid JSON is always inside a string. Its escape there has the same value.
 func TestWriterPreservesJSONValues(t *testing.T) {
 	value := "C1 \u009b, DEL \u007f, \u202eright to left\u202c, \u2066isolated\u2069 and \u061c"
 	document, err := json.Marshal(value)
