@@ -8,8 +8,8 @@ import (
 	"os/exec"
 )
 
-// keepBusy uses one processor until in ends. The process therefore ends with its parent, in
-// whatever way the parent ends.
+// keepBusy uses one processor until it reads the end of in, and then exits the process.
+// The parent holds the other end, so the process ends with its parent, however that ends.
 func keepBusy(in io.Reader) {
 	go func() {
 		_, _ = io.Copy(io.Discard, in)
@@ -20,7 +20,7 @@ func keepBusy(in io.Reader) {
 	}
 }
 
-// startLoad starts n busy processes, and returns a function that ends them.
+// startLoad starts n busy processes. The function stop ends them.
 func startLoad(ctx context.Context, n int) (stop func(), err error) {
 	var running []*exec.Cmd
 	var pipes []io.Closer

@@ -14,20 +14,20 @@ import (
 	"time"
 )
 
-// outputDir is the directory with the output of each failed test.
+// outputDir is the directory for the output of failed tests.
 const outputDir = "build/flakes"
 
-// unit is a Go package or a file for Node, whose tests run in one process.
+// unit is a set of tests that run together, such as a Go package or a file of Node tests.
 type unit struct {
 	name string
-	// run runs the tests once. An error without a failed test counts as a failure of
-	// the unit itself.
+	// run runs the tests once. It calls each for every result. An error without a failed
+	// test counts as a failure of the unit itself.
 	run func(ctx context.Context, messages io.Writer, each func(result)) error
 }
 
-// findFlakes runs each unit count times beside busy processes, up to jobs units at a
-// time. It returns the exit code, which is 1 if a test failed at least once, and 2
-// if the units cannot be run.
+// findFlakes runs each unit count times, up to jobs units at a time, while other
+// processes keep the machine busy. It returns the exit code: 1 if a test failed at least
+// once, and 2 if the units cannot be run.
 func findFlakes(ctx context.Context, count, load, jobs int, patterns []string) int {
 	fail := func(err error) int {
 		fmt.Fprintln(os.Stderr, "flakes:", err)
@@ -65,17 +65,17 @@ type testID struct{ unit, test string }
 
 // flakes collects the results of many runs.
 type flakes struct {
-	dir string // for output
+	dir string // directory for the output of failed tests
 
 	mu    sync.Mutex
 	out   io.Writer
 	runs  int
-	tests map[testID]int // how often each failed
-	lines []string       // of the summary
+	tests map[testID]int // number of failures of each test that ran
+	lines []string       // lines of the summary
 }
 
-// repeatAll runs each unit count times, up to jobs units at a time. Two runs of one
-// unit never overlap.
+// repeatAll runs each unit count times, up to jobs units at a time. The runs of one unit
+// never overlap.
 func (f *flakes) repeatAll(ctx context.Context, units []unit, count, jobs int) error {
 	return inParallel(jobs, units, func(u unit) error {
 		if ctx.Err() != nil {
@@ -117,7 +117,7 @@ func (f *flakes) repeat(ctx context.Context, u unit, count int) error {
 	return nil
 }
 
-// once runs a unit and returns the failures, or none if ctx has ended.
+// once runs a unit once and returns the failures. If ctx has ended, it returns none.
 func (f *flakes) once(ctx context.Context, u unit) []result {
 	var results []result
 	var messages strings.Builder
@@ -131,8 +131,8 @@ func (f *flakes) once(ctx context.Context, u unit) []result {
 	return failuresOf(u.name, results, err, messages.String())
 }
 
-// count records a run of a test with 0 or 1 failures, and returns the total number
-// of the test's failures.
+// count records that a test ran, with 0 or 1 failures. It returns the total number of
+// failures of the test.
 func (f *flakes) count(id testID, failures int) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -140,8 +140,8 @@ func (f *flakes) count(id testID, failures int) int {
 	return f.tests[id]
 }
 
-// failuresOf returns the failures of a run that have their own cause. It omits tests
-// whose subtests failed, and includes the unit only if no test failed.
+// failuresOf returns the causes of a failed run: the failed tests except those whose
+// subtests failed, or the unit itself if no test failed.
 func failuresOf(unit string, results []result, err error, messages string) []result {
 	var failures []result
 	for _, r := range results {
@@ -170,14 +170,14 @@ func (id testID) String() string { return strings.TrimSpace(id.unit + " " + id.t
 
 var unfit = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
 
-// path returns the file for the output of a test. Long names are truncated, because a
-// file name has at most 255 bytes.
+// path returns the path of the file for the output of a test. Long names are truncated,
+// because a file name can have at most 255 bytes.
 func (f *flakes) path(id testID) string {
 	name := strings.Trim(unfit.ReplaceAllString(id.String(), "_"), "_.")
 	return filepath.Join(f.dir, name[:min(len(name), 200)]+".txt")
 }
 
-// write adds the output of a run to the file of a test.
+// write appends the output of a failed run to the file of a test.
 func (f *flakes) write(id testID, run int, output string) error {
 	if err := os.MkdirAll(f.dir, 0o755); err != nil {
 		return err
@@ -190,8 +190,8 @@ func (f *flakes) write(id testID, run int, output string) error {
 	return cmp.Or(err, file.Close())
 }
 
-// summary prints a line for each failed test and a line with totals, and returns the
-// exit code.
+// summary prints a line for each flaky test and a line with totals. It returns the exit
+// code.
 func (f *flakes) summary(interrupted bool) int {
 	flaky := 0
 	for _, times := range f.tests {
@@ -212,7 +212,7 @@ func (f *flakes) summary(interrupted bool) int {
 	return 0
 }
 
-// ran returns the number of tests that ran, without the units themselves.
+// ran returns the number of tests that ran, not counting the units themselves.
 func (f *flakes) ran() int {
 	n := 0
 	for id := range f.tests {

@@ -102,8 +102,9 @@ func TestInterruptEndsTheRunsAndDropsTheUnfinishedOne(t *testing.T) {
 	}, lastLines(out, 2))
 }
 
-// TestJobsRunUnitsBesideEachOther has two units that wait for each other, so that only
-// parallel runs can end, and three further units, more than there are jobs.
+// TestJobsRunUnitsBesideEachOther runs two units that wait for each other, so that they
+// end only if they run in parallel. There are three further units, more than the number
+// of jobs.
 func TestJobsRunUnitsBesideEachOther(t *testing.T) {
 	f, out := newFlakes(t)
 	meet := make(chan struct{})
@@ -126,7 +127,7 @@ func TestJobsRunUnitsBesideEachOther(t *testing.T) {
 }
 
 // TestUnitsOfBothKinds runs a Go package and a Node file that fail in every other run.
-// Each counts its runs in a file.
+// Both count their runs in a file.
 func TestUnitsOfBothKinds(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: compiles a package")
@@ -189,9 +190,9 @@ test("skipped", { skip: "a reason" }, () => {});
 	require.Contains(t, string(text), "an even run")
 }
 
-// TestFileThatHangsEndsWithItsProcesses has a file that starts a process. Node waits for
-// the process, because it has the file's standard output. A connection of the process
-// closes when it ends.
+// TestFileThatHangsEndsWithItsProcesses runs a Node file that starts a process and hangs.
+// Node waits for that process, because it has inherited the standard output of the file.
+// The process holds a connection to the test, which closes when the process ends.
 func TestFileThatHangsEndsWithItsProcesses(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -216,7 +217,7 @@ test("group", async (t) => {
 `, listener.Addr().(*net.TCPAddr).Port), 0o600))
 
 	var results []result
-	for limit := 4 * time.Second; ; limit *= 2 { // a slow machine takes longer until the test hangs
+	for limit := 4 * time.Second; ; limit *= 2 { // on a slow machine, it takes longer until the file hangs
 		results = nil
 		err = nodeUnit(hangs, "./reporter.mjs", limit).run(t.Context(), io.Discard, func(r result) { results = append(results, r) })
 		require.ErrorContains(t, err, "hangs.test.mjs did not end within "+limit.String())
@@ -235,9 +236,9 @@ test("group", async (t) => {
 	require.Error(t, err)
 }
 
-// TestInterruptEndsAllProcesses interrupts the program while a test hangs. The test has a
-// connection, and all processes of the program have a pipe. Both are closed when the
-// processes have ended.
+// TestInterruptEndsAllProcesses interrupts the program while a Node test hangs. The Node
+// test holds a connection, and all processes of the program hold a pipe. Both are closed
+// when the processes have ended.
 func TestInterruptEndsAllProcesses(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: compiles the program")

@@ -73,7 +73,7 @@ func (g *goReader) event(e goEvent) {
 	g.each(r)
 }
 
-// unfinished reports the tests of a package that were running when the package ended
+// unfinished reports as failed the tests that were running when their package ended
 // because of a timeout or crash. The output of one of them contains the reason.
 func (g *goReader) unfinished(pkg string) {
 	keys := slices.SortedFunc(maps.Keys(g.output), func(a, b [2]string) int { return strings.Compare(a[1], b[1]) })

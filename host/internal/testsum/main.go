@@ -1,7 +1,7 @@
-// Command testsum runs every test suite of the project. It prints failures and the
+// Command testsum runs every test suite of the project. It prints the failures, the
 // slowest packages and files, and a final line that counts the tests: "N passed, N
-// failed". With -conformance it runs the suites that compare the project with
-// Kubernetes itself, and prints a line for each suite before the final one.
+// failed". With -conformance it runs the suites that compare the project with Kubernetes
+// itself, and prints a line for each suite before the final one.
 //
 // With -flakes it runs packages and test files many times to find flaky tests; see
 // flakes.go.
@@ -51,8 +51,8 @@ func main() {
 	}
 }
 
-// runSuites runs the lanes in parallel and the suites of each lane in order. It
-// returns the exit code.
+// runSuites runs the lanes in parallel, and the suites of each lane one after the other.
+// If eachSuite is set, it prints a line for each suite. It returns the exit code.
 func runSuites(ctx context.Context, eachSuite bool, lanes ...[]suite) int {
 	var total tally
 	var lines []string
@@ -92,7 +92,7 @@ func runSuites(ctx context.Context, eachSuite bool, lanes ...[]suite) int {
 func run(ctx context.Context, out io.Writer, s suite) (t tally, durations slowest) {
 	start := time.Now()
 	var mu sync.Mutex
-	_ = inParallel(max(1, s.jobs), s.units, func(u unit) error { // which never fails
+	_ = inParallel(max(1, s.jobs), s.units, func(u unit) error { // the function never fails
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -113,8 +113,8 @@ func run(ctx context.Context, out io.Writer, s suite) (t tally, durations slowes
 	return t, durations
 }
 
-// inParallel calls each for all units, for up to jobs units at a time, until a call
-// fails.
+// inParallel calls each for all units, for up to jobs units at a time. A failed call ends
+// only one of the jobs, so the remaining units continue in the others.
 func inParallel(jobs int, units []unit, each func(unit) error) error {
 	next := make(chan unit, len(units))
 	for _, u := range units {
@@ -175,8 +175,8 @@ func (l *lockedWriter) Write(p []byte) (int, error) {
 	return l.w.Write(p)
 }
 
-// pipe runs a command, parses results from its standard output, and copies its
-// standard error to messages.
+// pipe runs a command, parses its standard output with read, and copies its standard
+// error to messages.
 func pipe(ctx context.Context, cmd *exec.Cmd, messages io.Writer, read reader, each func(result)) error {
 	cmd.Stderr = messages
 	out, err := cmd.StdoutPipe()

@@ -44,10 +44,10 @@ type nodeReader struct {
 	files map[string]*nodeFile
 }
 
-// nodeFile is a file whose tests have not all ended.
+// nodeFile is a test file that has not ended.
 type nodeFile struct {
 	printed strings.Builder
-	running map[string]string // names by ID
+	running map[string]string // names of the running tests, by ID
 }
 
 func (n *nodeReader) event(e nodeEvent) {
@@ -83,15 +83,15 @@ func (n *nodeReader) event(e nodeEvent) {
 	n.each(r)
 }
 
-// unfinished reports the tests of a file that were running when the file ended
-// because of a timeout or crash.
+// unfinished reports as failed the tests that were running when their file ended because
+// of a timeout or crash.
 func (n *nodeReader) unfinished(file string) {
 	for _, test := range slices.Sorted(maps.Values(n.files[file].running)) {
 		n.each(result{unit: file, test: test, outcome: failed, output: "    the file ended before this test\n"})
 	}
 }
 
-// cutOff reports the files that had not ended when Node exited.
+// cutOff reports as failed the files that had not ended when Node exited.
 func (n *nodeReader) cutOff() {
 	for _, file := range slices.Sorted(maps.Keys(n.files)) {
 		n.unfinished(file)

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// reader parses the output of a test command and calls each for every result. It
-// copies other lines to messages.
+// reader is a function that parses the output of a test command. It calls each for every
+// result, and copies all other lines to messages.
 type reader func(out io.Reader, messages io.Writer, each func(result)) error
 
 type outcome int
@@ -20,7 +20,7 @@ const (
 	skipped
 )
 
-// result is the result of a test. If test is empty, it is the result of a unit, which is a
+// result is the result of a test. If test is empty, it is the result of the whole unit, a
 // Go package or a file of Node tests.
 type result struct {
 	unit, test string
@@ -30,8 +30,8 @@ type result struct {
 	cached     bool
 }
 
-// print writes a line for a passed unit, and the output of a failure or a skipped
-// test.
+// print writes a line for a passed unit, and a line with the output for a failure or a
+// skipped test. It writes nothing for a passed test.
 func (r result) print(w io.Writer) {
 	name := strings.TrimSpace(r.unit + " " + r.test)
 	switch {
@@ -51,7 +51,7 @@ func (r result) took() string {
 	return fmt.Sprintf("%.1fs", r.seconds)
 }
 
-// tally counts tests.
+// tally counts tests by outcome.
 type tally struct{ passed, failed, skipped int }
 
 func (t *tally) count(r result) {
@@ -88,7 +88,7 @@ type duration struct {
 	seconds float64
 }
 
-// slowest collects durations.
+// slowest collects the durations of units, to print the longest.
 type slowest []duration
 
 func (s *slowest) add(unit string, seconds float64) { *s = append(*s, duration{unit, seconds}) }

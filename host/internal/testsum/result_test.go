@@ -80,7 +80,7 @@ func TestResultsArePrintedAndCounted(t *testing.T) {
 		{unit: "b", outcome: failed, seconds: 3},
 		{unit: "c", test: "TestSkipped", outcome: skipped, output: "a reason\n"},
 		{unit: "c", seconds: 2},
-		{unit: "d", outcome: skipped}, // it has no tests
+		{unit: "d", outcome: skipped}, // a package without tests
 	} {
 		tests.count(r)
 		r.print(&out)

@@ -11,23 +11,25 @@ import (
 	"strings"
 )
 
-// suite is a list of units. The Go suite has one unit, a command for all packages.
+// suite is a list of units that are reported together. A suite of Go tests has one unit,
+// a command for all packages.
 type suite struct {
 	name   string
 	units  []unit
-	jobs   int    // units that run at a time; zero means one
-	suffix string // distinguishes its packages from those of another suite in the list of the slowest
+	jobs   int    // number of units that run at a time; zero means one
+	suffix string // added to the names of packages in the list of the slowest, to distinguish suites with the same packages
 }
 
-// reporter is the reporter for Node's test runner whose output readNode parses.
+// reporter is the path of the reporter for Node's test runner. readNode parses its
+// output.
 const reporter = "./host/internal/testsum/reporter.mjs"
 
-// conformance returns the suites of host/conformance. They run one after the other,
+// conformance returns the suites of host/conformance. They must run one after the other,
 // because their packages start servers and use the whole machine.
 //
-// tokenForOthers selects upstream's cases with lists of one name that expect a
-// continue token because objects with other names follow. The token would disclose to
-// a reader of one name that other objects exist (rule C43).
+// The pattern tokenForOthers selects upstream cases that are skipped. They list one name,
+// and expect a continue token because objects with other names follow. Such a token would
+// disclose to a reader of one name that other objects exist (rule C43).
 func conformance() []suite {
 	const tokenForOthers = "^TestLists$/^ListFromCacheSnapshot/^List$/test_List_with_filter_returning_(two_items,_more_pages_possible|only_one_item,_ensure_only_a_single_page_returned)"
 
@@ -49,24 +51,26 @@ func conformance() []suite {
 	}
 }
 
-// raced are the packages with their own goroutines. They run only under the race
-// detector. Packages that use etcd are omitted, because their race build takes
-// minutes.
+// raced are the packages whose tests run only with the race detector, because they start
+// goroutines. Packages that use etcd are omitted, because building them with the race
+// detector takes minutes.
 var raced = []string{"./host/connector", "./host/kubeapi", "./host/push", "./host/server", "./host/client"}
 
-// slow are the packages that start first, so that none of them runs alone at the end.
+// slow are the packages whose tests take longest. They start first, so that none of them
+// runs alone at the end.
 var slow = []string{
 	"./host/cmd/watchglass", "./host/e2e", "./core/sim", "./host/internal/chaos", "./host/internal/edge", "./host/internal/load",
 	"./wasm/strip", "./host/source/etcd",
 }
 
-// nodeJobs is the number of test files for Node that run at a time. Most of them wait
-// for servers, browsers or real time.
+// nodeJobs is the number of Node test files that run at a time. It is high, because most
+// of them wait for servers, browsers or real time.
 const nodeJobs = 4
 
-// suites returns four lanes. Go tests run four packages at a time, because the slowest
-// packages wait for processes. Files of the npm package come last, because most of them
-// are short. Tests run without vet, because make lint vets the packages.
+// suites returns the suites in four lanes, which run in parallel. Go tests run four
+// packages at a time, because the slowest packages wait for processes. Files of the npm
+// package come last, because most of them are short. Tests run without vet, because "make
+// lint" vets the packages.
 func suites() ([][]suite, error) {
 	npm, examples, err := nodeFiles()
 	if err != nil {
@@ -88,7 +92,7 @@ func suites() ([][]suite, error) {
 	}, nil
 }
 
-// goTest returns a unit that is one run of go test.
+// goTest returns one unit, which runs the go command with arguments for "go test -json".
 func goTest(args ...string) []unit {
 	return []unit{{
 		name: strings.Join(append([]string{"go"}, args...), " "),
@@ -106,7 +110,8 @@ func nodeUnits(files []string) []unit {
 	return units
 }
 
-// packagesExcept returns the import paths of the module's packages that are not in except.
+// packagesExcept returns the import paths of all packages of the module except the given
+// ones.
 func packagesExcept(except []string) ([]string, error) {
 	all, err := goList("./...")
 	if err != nil {

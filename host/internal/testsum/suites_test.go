@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// mostAtATime runs a suite of six units, and returns how many of them ran at the same
-// time.
+// mostAtATime runs a suite of six units, and returns the maximum number of units that ran
+// at the same time.
 func mostAtATime(t *testing.T, jobs int) (most int) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex

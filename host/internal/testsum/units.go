@@ -12,16 +12,17 @@ import (
 	"time"
 )
 
-// timeout is the time after which a package is ended. It is longer than the default
-// of go test, 10 minutes, for a busy machine.
+// timeout is the maximum duration of the tests of a package. It is longer than the 10
+// minutes of go test, because the machine may be busy.
 const timeout = "20m"
 
-// nodeTimeout is the time after which a file of Node tests is ended. A file takes
-// at most two minutes on an idle machine.
+// nodeTimeout is the maximum duration of a file of Node tests. A file takes at most two
+// minutes on an idle machine.
 const nodeTimeout = 10 * time.Minute
 
-// findUnits returns the units that match patterns: files of Node tests by path, and
-// Go packages. Without patterns it returns all files and packages.
+// findUnits returns the units that patterns select. A pattern is the path of a file of
+// Node tests, or a pattern of Go packages. Without patterns it returns all files and
+// packages with tests.
 func findUnits(ctx context.Context, scratch string, patterns []string) ([]unit, error) {
 	var packages, files []string
 	for _, p := range patterns {
@@ -90,7 +91,7 @@ func goUnit(name, dir, binary string) unit {
 		test := command(ctx, binary, "-test.v=test2json", "-test.paniconexit0", "-test.timeout="+timeout)
 		test.Dir = dir
 		return pipe(ctx, test, messages, func(out io.Reader, messages io.Writer, each func(result)) error {
-			// The command does not use ctx, because it ends when its input ends.
+			// This command does not use ctx, because it ends when its input ends.
 			convert := exec.Command("go", "tool", "test2json", "-t", "-p", name)
 			convert.Stdin = out
 			return pipe(context.WithoutCancel(ctx), convert, messages, readGo, each)
@@ -98,9 +99,9 @@ func goUnit(name, dir, binary string) unit {
 	}}
 }
 
-// nodeUnit runs a file of Node tests. After a limit it ends the file and all its
-// processes. Node's own limit ends only the file, and Node then waits for processes
-// that still have the file's standard output open.
+// nodeUnit returns a unit that runs a file of Node tests. After the time limit, the unit
+// kills the file and all its processes. The limit of Node itself would end only the file,
+// and then wait for processes that have the file's standard output open.
 func nodeUnit(file, reporter string, limit time.Duration) unit {
 	return unit{file, func(ctx context.Context, messages io.Writer, each func(result)) error {
 		limited, cancel := context.WithTimeout(ctx, limit)

@@ -36,7 +36,7 @@ func TestWorkflowsPinActionsByDigest(t *testing.T) {
 	}
 }
 
-// TestWorkflowsOnlyRead checks that only one job, the release, has more than read permission.
+// TestWorkflowsOnlyRead checks that only the release job has more than read permission.
 func TestWorkflowsOnlyRead(t *testing.T) {
 	permissions := regexp.MustCompile(`(?m)^( *)permissions:.*\n(?:  +[a-z-]+: [a-z]+(?: #.*)?\n)*`)
 	for file, text := range workflows(t) {
