@@ -5,8 +5,9 @@ import (
 	"syscall"
 )
 
-// apart protects the process from a terminal's interrupt, because the parent ends the
-// process when necessary. If the parent is killed, the kernel ends the process.
+// apart puts the process into its own process group, so that an interrupt by the terminal
+// does not reach it. The parent ends the process instead. If the parent is killed, the
+// kernel kills the process.
 func apart(command *exec.Cmd) {
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }

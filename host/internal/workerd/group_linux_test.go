@@ -27,8 +27,8 @@ const nothing :Workerd.Worker = (
 );
 `
 
-// TestMain runs the test binary as a program that starts the runtime and waits, if
-// WATCHGLASS_WORKERD is set.
+// TestMain runs the tests. If WATCHGLASS_WORKERD is set, it instead starts the runtime
+// and waits, as the parent process of a test.
 func TestMain(m *testing.M) {
 	if config := os.Getenv("WATCHGLASS_WORKERD"); config != "" {
 		binary, err := Find("../../..")
@@ -45,7 +45,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// A runtime that outlives its parent would keep its port, and block the next run.
+// A runtime that outlived its parent would keep its port in use, and the next run would
+// fail.
 func TestRuntimeEndsWhenItsParentIsKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: runs workerd")
@@ -74,8 +75,8 @@ func TestRuntimeEndsWhenItsParentIsKilled(t *testing.T) {
 	require.ErrorIs(t, err, syscall.ECONNREFUSED)
 }
 
-// open returns a descriptor of a running process. It continues to refer to this
-// process if another process gets the same ID.
+// open returns a file descriptor that refers to a running process, even if another
+// process later gets the same ID.
 func open(t *testing.T, pid int) int {
 	t.Helper()
 	fd, err := unix.PidfdOpen(pid, 0)
@@ -84,10 +85,9 @@ func open(t *testing.T, pid int) int {
 	return fd
 }
 
-// waitForExit waits until a process has ended. A closed connection does not prove
-// this, because the kernel closes the files of a killed process one after the
-// other. It may close connections before the listening socket, which can then still
-// accept a connection.
+// waitForExit waits until a process has ended. A closed connection does not prove that,
+// because the kernel closes the files of a killed process one after the other. The
+// listening socket may still accept connections after the others are closed.
 func waitForExit(t *testing.T, process int) {
 	t.Helper()
 	fds := []unix.PollFd{{Fd: int32(process), Events: unix.POLLIN}}

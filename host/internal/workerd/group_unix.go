@@ -7,6 +7,6 @@ import (
 	"syscall"
 )
 
-// apart protects the process from a terminal's interrupt, because the parent ends the
-// process when necessary.
+// apart puts the process into its own process group, so that an interrupt by the terminal
+// does not reach it. The parent ends the process instead.
 func apart(command *exec.Cmd) { command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }

@@ -1,5 +1,5 @@
-// Package workerd runs Cloudflare's runtime, which npm installs for the package in
-// js.
+// Package workerd runs workerd, Cloudflare's runtime. npm installs the binary for the
+// package in js.
 package workerd
 
 import (
@@ -14,8 +14,8 @@ import (
 	"path/filepath"
 )
 
-// Find returns the path of the binary in a checkout. It does not return npm's
-// wrapper script, because killing that script would leave the binary running.
+// Find returns the path of the binary in the checkout at root. It avoids npm's wrapper
+// script, because killing that script would leave the binary running.
 func Find(root string) (string, error) {
 	modules := filepath.Join(root, "js", "node_modules")
 	for _, pattern := range []string{"@cloudflare/workerd-*/bin/workerd", "workerd/bin/workerd"} {
@@ -30,8 +30,8 @@ func Find(root string) (string, error) {
 	return "", errors.New("workerd is not installed; install it with: make js/node_modules")
 }
 
-// Process is a running runtime. It serves on the port of its configuration, or on a free
-// port if that is zero.
+// Process is a running workerd process. It listens on the port of its configuration, or
+// on a free port if that is zero.
 type Process struct {
 	command   *exec.Cmd
 	kill      context.CancelFunc
@@ -41,15 +41,16 @@ type Process struct {
 	port      int
 }
 
-// Config contains the path of the binary and of a configuration with one socket, additional
-// flags, and additional environment variables.
+// Config configures a process. Binary is the path of workerd, and Path that of a
+// configuration with one socket. Flags and Env are additional arguments and environment
+// variables.
 type Config struct {
 	Binary, Path string
 	Flags, Env   []string
 }
 
-// Start runs a configuration. The process ends when ctx ends or Stop is called. The caller
-// must always call Stop.
+// Start starts a process, and returns when it is listening. The process ends when ctx
+// ends or Stop is called. The caller must call Stop, even after the process has ended.
 func Start(ctx context.Context, config Config) (*Process, error) {
 	control, theirs, err := os.Pipe()
 	if err != nil {
@@ -69,7 +70,7 @@ func Start(ctx context.Context, config Config) (*Process, error) {
 		return nil, errors.Join(err, control.Close())
 	}
 	go func() { // ends with the process
-		_ = p.command.Wait() // the error reports only that the process was killed
+		_ = p.command.Wait() // an error would only report that the process was killed
 		close(p.done)
 	}()
 	if err := p.listening(); err != nil {
@@ -107,7 +108,7 @@ func (p *Process) Pid() int { return p.command.Process.Pid }
 // Done returns a channel that is closed when the process has ended.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Stop ends the process and returns its standard error.
+// Stop kills the process, waits until it has ended, and returns its standard error.
 func (p *Process) Stop() string {
 	p.kill()
 	<-p.done

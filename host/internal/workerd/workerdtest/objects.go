@@ -15,15 +15,17 @@ import (
 	"github.com/watchglass/watchglass/host/internal/workerd"
 )
 
-// Grant and FeedGrant are tokens for the test objects. They are the plain text of a
-// grant to read everything, and of a connector's grant.
+// Grant and FeedGrant are tokens for the test objects, which accept unsigned claims as
+// plain text. Grant permits reading everything, and FeedGrant permits a connector to feed
+// an object.
 const (
 	Grant     = `{"resources":["*"],"namespaces":["*"],"expires":4000000000,"cluster":"test","user":"test"}`
 	FeedGrant = `{"resources":["*"],"namespaces":["*"],"expires":4000000000,"cluster":"test","user":"test","feed":true}`
 )
 
-// Objects runs the Durable Objects of the package built in the checkout at root,
-// until the test ends. Their URLs are /NAME/… at the address.
+// Objects runs the Durable Objects of the npm package that is built in the checkout at
+// root, until the test ends. The URL of an object begins with /NAME/ at the returned
+// address.
 func Objects(t *testing.T, root string) (address string) {
 	t.Helper()
 	if testing.Short() {
@@ -44,9 +46,9 @@ func Objects(t *testing.T, root string) (address string) {
 	return process.Address()
 }
 
-// built returns an error if the package in js/dist is missing or older than its
-// sources. An object of an older version may not support the protocol of the
-// current connector, and then does not respond.
+// built returns an error if the npm package in js/dist is missing or older than its
+// sources. An older package may not support the current version of the protocol, and its
+// objects would then not respond.
 func built(root string) error {
 	dist, err := os.Stat(filepath.Join(root, "js/dist/edge.js"))
 	if err != nil {

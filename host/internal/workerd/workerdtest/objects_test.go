@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A package that is older than the connector's sources is refused, because it may have
-// another version of the protocol.
+// A package that is older than its sources is refused, because it may implement another
+// version of the protocol.
 func TestOldPackageIsRefused(t *testing.T) {
 	root := t.TempDir()
 	now := time.Now()
