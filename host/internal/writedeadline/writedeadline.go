@@ -1,6 +1,5 @@
-// Package writedeadline limits the time during which a client accepts no bytes of a
-// response, instead of the duration of the whole response. Slow clients can then
-// receive large responses, and clients that have stopped reading are disconnected.
+// Package writedeadline disconnects clients that accept no data for a time limit. Unlike
+// a limit for the whole response, this allows slow clients to receive large responses.
 package writedeadline
 
 import (
@@ -16,24 +15,25 @@ import (
 // limit.WriteTimeout.
 const chunkBytes = 64 << 10
 
-// Writer is an http.ResponseWriter with a deadline for every 64 KiB. It replaces the
-// server's own deadline, which starts with the request.
+// Writer is an http.ResponseWriter that sets a new write deadline for every 64 KiB. This
+// replaces the deadline of the server, which covers the whole request.
 type Writer struct {
 	http.ResponseWriter
 	control *http.ResponseController
 	limits  *limit.Set
-	counted bool // the client was too slow
+	counted bool // the client was too slow, and the limit has counted it
 }
 
-// New returns a Writer. It sets no deadline until the first write, and none on
-// servers without deadlines, such as recorders in tests.
+// New returns a Writer. It removes the server's write deadline. The next deadline begins
+// with the first write. If w does not support deadlines, such as a recorder in a test,
+// there are none.
 func New(w http.ResponseWriter, limits *limit.Set) *Writer {
 	writer := &Writer{ResponseWriter: w, control: http.NewResponseController(w), limits: limits}
 	writer.clear()
 	return writer
 }
 
-// Handler applies a Writer to the responses of h.
+// Handler returns a handler that calls h with a Writer.
 func Handler(h http.Handler, limits *limit.Set) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		writer := New(w, limits)
@@ -64,8 +64,8 @@ func (w *Writer) Write(data []byte) (written int, err error) {
 // Flush sends buffered data.
 func (w *Writer) Flush() error { return w.timed(w.control.Flush) }
 
-// SetReadDeadline sets the deadline for reading the request, for
-// http.ResponseController.
+// SetReadDeadline sets the deadline for reading the request. http.ResponseController
+// calls it.
 func (w *Writer) SetReadDeadline(deadline time.Time) error {
 	return w.control.SetReadDeadline(deadline)
 }
@@ -85,5 +85,6 @@ func (w *Writer) extend() { w.setDeadline(time.Now().Add(w.limits.Duration(limit
 
 func (w *Writer) clear() { w.setDeadline(time.Time{}) }
 
-// setDeadline ignores the error of servers without deadlines.
+// setDeadline sets the write deadline. It ignores the error of servers that do not
+// support deadlines.
 func (w *Writer) setDeadline(t time.Time) { _ = w.control.SetWriteDeadline(t) }

@@ -15,13 +15,14 @@ import (
 	"github.com/watchglass/watchglass/host/internal/slowlink"
 )
 
-// serve sends the response that f writes over a slow link, and passes it to take.
+// serve sends a request over a slow link to a server on which f writes the response. It
+// passes the response to take.
 func serve(t *testing.T, rate int, f func(w *Writer), take func(resp *http.Response)) {
 	synctest.Test(t, func(t *testing.T) {
 		link := slowlink.Listen(rate, 128<<10)
 		defer link.Wait()
 		server := http.Server{
-			WriteTimeout: time.Second, // replaced by Writer
+			WriteTimeout: time.Second, // Writer replaces this deadline
 			Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				writer := New(w, nil)
 				defer writer.Finish()
@@ -44,7 +45,7 @@ func TestSlowClientReceivesALargeResponse(t *testing.T) {
 	for _, rate := range []int{16_000, 60_000, 250_000} {
 		t.Run(fmt.Sprintf("%dkBps", rate/1000), func(t *testing.T) {
 			write := func(w *Writer) {
-				n, err := w.Write(content) // in one piece
+				n, err := w.Write(content) // in one call
 				assert.NoError(t, err)
 				assert.Equal(t, len(content), n)
 			}
@@ -79,7 +80,7 @@ func TestClientThatDoesNotReadIsDisconnected(t *testing.T) {
 // sets their deadline.
 func TestClientThatDoesNotReadTheLastBytesIsDropped(t *testing.T) {
 	write := func(w *Writer) {
-		for range 40 { // slightly more than the network buffers
+		for range 40 { // in total slightly more than the buffers of the network
 			w.Write(make([]byte, 6<<10))
 			w.Flush()
 		}
