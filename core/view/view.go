@@ -406,5 +406,5 @@ const (
 	failuresSize = 4
 	idSize       = 4
 	sortKeySize  = 8
-	positionSize    = 16
+	positionSize = 16
 )
