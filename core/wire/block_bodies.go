@@ -31,8 +31,9 @@ type BodyExpander struct{ block Block }
 // block is valid, but does not check the versions of bases.
 func (x *BodyExpander) Expand(b *BlockBodies) bool {
 	x.block.bodies = x.block.bodies[:0]
-	return x.block.inflate(b.Before+b.Bodies, b.Data[b.Members:]) &&
-		x.block.readBodies(b.Data[:b.Members], x.block.sections[b.Before:], int(b.Objects), nil)
+	members, stream := splitBlock(b.Data, b.Members)
+	return x.block.inflate(b.Before+b.Bodies, stream) &&
+		x.block.readBodies(members, x.block.sections[b.Before:], int(b.Objects), nil)
 }
 
 // Member returns member i of the last expanded block, as numbered by [BlockBodies], or

@@ -49,21 +49,25 @@ func (f *SnapshotBlock) Parse(payload []byte) error {
 	f.Members = r.uint32()
 	f.Bodies = r.uint32()
 	f.Data = r.bytes()
-	checkBlock(&r, f.Objects, f.Envelopes, f.Members, f.Bodies, f.Data)
+	checkBlock(&r, f.Objects, f.Envelopes, f.Bodies)
 	return r.done("SnapshotBlock")
 }
 
-// checkBlock checks the sizes of a block.
-func checkBlock(r *reader, objects, envelopes, members, bodies uint32, data []byte) {
+// checkBlock checks the sizes of a block. A block that is shorter than its members is corrupt
+// like any other.
+func checkBlock(r *reader, objects, envelopes, bodies uint32) {
 	if envelopes > maxBlock || bodies > maxBlock {
 		r.fail("section of a block beyond 1 MiB")
-	}
-	if int(members) > len(data) {
-		r.fail("members beyond the end of a block")
 	}
 	if objects > maxBlockObjects {
 		r.fail("more than 1024 objects in a block")
 	}
+}
+
+// splitBlock returns the members and the stream of a block.
+func splitBlock(data []byte, members uint32) (list, stream []byte) {
+	n := min(int(members), len(data))
+	return data[:n], data[n:]
 }
 
 // Block contains the objects of a [SnapshotBlock] or a [StoredBlock]. The LabelSet of an
@@ -124,13 +128,14 @@ func (f *SnapshotBlock) Expand(b *Block, bodies bool) *api.Status {
 	if bodies {
 		n += f.Bodies
 	}
-	if !b.inflate(n, f.Data[f.Members:]) {
+	members, stream := splitBlock(f.Data, f.Members)
+	if !b.inflate(n, stream) {
 		return api.Internal("a block of the snapshot is corrupt: it does not decompress")
 	}
 	err := b.parse(b.sections[:f.Envelopes], int(f.Objects))
 	if err == nil && f.Members+f.Bodies > 0 {
 		b.Members = grow(b.Members, len(b.Objects))
-		err = readMembers(b.Members, f.Data[:f.Members], f.Bodies)
+		err = readMembers(b.Members, members, f.Bodies)
 	}
 	if err == nil {
 		err = b.addBodies(int(f.Envelopes), b.sections[f.Envelopes:])

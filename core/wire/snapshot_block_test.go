@@ -113,7 +113,7 @@ func TestCorruptBlockIsAnError(t *testing.T) {
 	}
 	for _, change := range [][3]uint32{
 		{1, ^uint32(0), 0}, {^uint32(0), 1, 0}, {0, 1, 0}, {0, 1, ^uint32(0)}, {0, ^uint32(0), 0}, {0, ^uint32(0), 1}, {0, 0, 1}, {0, 0, ^uint32(0)},
-		{-good.Envelopes, -good.Members, -good.Bodies},
+		{-good.Envelopes, -good.Members, -good.Bodies}, {0, 1 << 20, 0}, {0, uint32(len(good.Data)), 0},
 	} {
 		f := *good
 		f.Envelopes, f.Members, f.Bodies = f.Envelopes+change[0], f.Members+change[1], f.Bodies+change[2]
@@ -170,7 +170,7 @@ func TestClaimsOfABlockAllocateNothing(t *testing.T) {
 }
 
 func TestBlockOfMoreThanAMebibyteIsRefused(t *testing.T) {
-	for _, f := range []*SnapshotBlock{{Envelopes: maxBlock + 1}, {Members: 1}, {Bodies: maxBlock + 1}} {
+	for _, f := range []*SnapshotBlock{{Envelopes: maxBlock + 1}, {Bodies: maxBlock + 1}} {
 		_, payload, _, err := Next(f.Append(nil))
 		require.NoError(t, err)
 		require.Error(t, new(SnapshotBlock).Parse(payload))

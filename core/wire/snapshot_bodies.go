@@ -49,7 +49,7 @@ func (f *SnapshotBodies) Parse(payload []byte) error {
 	f.Members = r.uint32()
 	f.Bodies = r.uint32()
 	f.Data = r.bytes()
-	checkBlock(&r, f.Objects, 0, f.Members, f.Bodies, f.Data)
+	checkBlock(&r, f.Objects, 0, f.Bodies)
 	return r.done("SnapshotBodies")
 }
 
@@ -70,12 +70,13 @@ func RowDigest(digest uint64, key api.Key, rv api.ResourceVersion) uint64 {
 // Expand reads the bodies of the given versions into the memory of b. The bodies are
 // valid until b is used again.
 func (f *SnapshotBodies) Expand(b *Block, versions []api.ResourceVersion) ([]RowBody, *api.Status) {
-	bodies, ok := f.Data[f.Members:], true
+	members, bodies := splitBlock(f.Data, f.Members)
+	ok := true
 	if f.Bodies > 0 {
 		ok = b.inflate(f.Bodies, bodies)
 		bodies = b.sections
 	}
-	if !ok || !b.readBodies(f.Data[:f.Members], bodies, len(versions), versions) {
+	if !ok || !b.readBodies(members, bodies, len(versions), versions) {
 		return nil, api.Internal("a block of bodies is corrupt; the missing ones are requested again")
 	}
 	return b.bodies, nil

@@ -41,7 +41,7 @@ func (f *StoredBlock) Parse(payload []byte) error {
 	f.Block.Bodies = r.uint32()
 	f.Block.Data = r.bytes()
 	f.Rows = r.bytes()
-	checkBlock(&r, f.Block.Objects, f.Block.Before, f.Block.Members, f.Block.Bodies, f.Block.Data)
+	checkBlock(&r, f.Block.Objects, f.Block.Before, f.Block.Bodies)
 	f.Members = grow(f.Members, r.count(1))
 	next := uint64(0)
 	for i := range f.Members {
@@ -59,9 +59,10 @@ func (f *StoredBlock) Parse(payload []byte) error {
 // They are valid until the next call. It does not decompress the bodies.
 func (f *StoredBlock) Expand(b *Block) *api.Status {
 	all := f.Block.Before > 0 // the envelopes are those of all objects of the block
+	members, stream := splitBlock(f.Block.Data, f.Block.Members)
 	envelopes, objects := f.Rows, len(f.Members)
 	if all {
-		if !b.inflate(f.Block.Before, f.Block.Data[f.Block.Members:]) {
+		if !b.inflate(f.Block.Before, stream) {
 			return api.Internal("a persisted block is corrupt: it does not decompress")
 		}
 		envelopes, objects = b.sections, int(f.Block.Objects)
@@ -69,7 +70,7 @@ func (f *StoredBlock) Expand(b *Block) *api.Status {
 	err := b.parse(envelopes, objects)
 	if err == nil {
 		b.Members = grow(b.Members, int(f.Block.Objects))
-		err = readMembers(b.Members, f.Block.Data[:f.Block.Members], f.Block.Bodies)
+		err = readMembers(b.Members, members, f.Block.Bodies)
 	}
 	if err == nil {
 		for i, index := range f.Members { // index >= i, so entry i is not needed any more
