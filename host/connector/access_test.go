@@ -21,8 +21,8 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// book is a policy that lists the permitted requests of each token. A token is the name
-// of its user.
+// book is a policy that lists the requests that each token permits. A token is also the
+// name of its user.
 type book struct {
 	mu     sync.Mutex
 	rights map[string][]string
@@ -96,7 +96,7 @@ func TestReadersReceiveOnlyPermittedObjects(t *testing.T) {
 			{wire.Subscribe{FieldSelector: "metadata.name!=pod-00002"}, 403},
 			{wire.Subscribe{Namespace: "kube-system"}, 403},
 			{wire.Subscribe{Resource: "v1/secrets"}, 403},
-			{wire.Subscribe{Resource: "v1/nothing"}, 403}, // A 404 would disclose that the object does not exist.
+			{wire.Subscribe{Resource: "v1/nothing"}, 403}, // A 404 would disclose that the resource does not exist.
 		} {
 			c.subscribe.Subscription++
 			s := w.subscribe(ben, c.subscribe)
@@ -114,9 +114,8 @@ func TestReadersReceiveOnlyPermittedObjects(t *testing.T) {
 	})
 }
 
-// A reader without the right to a resource receives the same refusal after the same
-// time, whether the resource exists or not. Other readers that have the resource open
-// make no difference.
+// A reader that may not read a resource receives the same refusal after the same time,
+// whether or not the resource exists and whether or not another reader has it open.
 func TestRefusalsDoNotDependOnWhatOthersHaveOpen(t *testing.T) {
 	rules := &book{rights: map[string][]string{"ann": {"v1/pods"}, "ben": {}}}
 	run(t, connector.Config{Access: rules}, func(t *testing.T, w *world) {
@@ -144,7 +143,8 @@ func TestRefusalsDoNotDependOnWhatOthersHaveOpen(t *testing.T) {
 	})
 }
 
-// Two subscriptions with the same number are authorized separately.
+// If two Subscribe frames of one message have the same number, the permission for one
+// does not apply to the other.
 func TestSubscriptionsWithOneNumberAreAuthorizedSeparately(t *testing.T) {
 	rules := &book{rights: map[string][]string{"ben": {inDefault}}}
 	run(t, connector.Config{Access: rules}, func(t *testing.T, w *world) {
@@ -229,8 +229,8 @@ func TestUndecidedAccessKeepsGrantedRights(t *testing.T) {
 	})
 }
 
-// A refused token does not count as a malformed message. The observer of the policy
-// records it.
+// A refused token does not count as a malformed message. Config.Observer records the
+// refusal.
 func TestARefusedTokenIsNotCountedAsMalformed(t *testing.T) {
 	run(t, connector.Config{Access: &book{}}, func(t *testing.T, w *world) {
 		r, _, result := w.connect()
@@ -260,8 +260,8 @@ func TestLongTokenIsRefusedWithoutReview(t *testing.T) {
 	})
 }
 
-// regrouped is a policy that permits reads to the members of a group. A test can change
-// the membership.
+// regrouped is a policy that permits reads only to members of a group. A test changes the
+// membership of the user.
 type regrouped struct{ member atomic.Bool }
 
 func (p *regrouped) Authenticate(context.Context, string) (*access.User, *api.Status) {
@@ -299,7 +299,7 @@ func TestNewSubscriptionsUseTheGroupsOfTheLastReview(t *testing.T) {
 func TestRemovedTokenDisconnectsItsReaderImmediately(t *testing.T) {
 	tokens := &access.Tokens{}
 	runBoth(t, connector.Config{Access: tokens}, func(t *testing.T, w *world) {
-		defer tokens.Set(nil) // contexts belong to one bubble
+		defer tokens.Set(nil) // ends the contexts of tokens inside their synctest bubble
 		tokens.Set([]string{"old", "new"})
 		r, _, result := w.connect()
 		require.NoError(t, r.Hello(t.Context(), "old"))

@@ -22,8 +22,8 @@ import (
 // readers share.
 func (c *Connector) Backend() kubeapi.Backend { return backend{c} }
 
-// backend implements kubeapi.Backend. A call holds its collection until it returns, and
-// a watch until it is closed. The results are copies.
+// backend implements kubeapi.Backend. A call holds its collection until it returns, and a
+// watch holds it until Close. Results are copies, so using them needs no lock.
 type backend struct{ connector *Connector }
 
 // Resources implements kubeapi.Backend.
@@ -64,7 +64,8 @@ func (b backend) Schema(ctx context.Context, resource api.Resource) (*api.Schema
 	return found.schema, nil
 }
 
-// hold acquires a collection after its first list. The caller releases it.
+// hold waits for the first list of a collection and returns the collection. The caller
+// releases it.
 func (b backend) hold(ctx context.Context, resource api.Resource) (*collection, error) {
 	return b.holdOnce(ctx, resource, func() error { return nil })
 }
@@ -84,9 +85,9 @@ func (b backend) holdOnce(ctx context.Context, resource api.Resource, waiting fu
 	return col, err
 }
 
-// sourceError returns a text to append to a refusal if the source of the resource
-// fails. It omits the error of the source, which may name an object that the client may
-// not read.
+// sourceError returns a clause to append to a refusal while the source of the resource
+// fails, and "" otherwise. The clause omits the error of the source, which may name an
+// object that the client may not read.
 func (c *Connector) sourceError(resource api.Resource) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -102,7 +103,7 @@ type answered[T any] struct {
 	err   error
 }
 
-// await waits for a result that the collection may deliver later.
+// await returns the answer, or an error if ctx ends or the connector closes first.
 func await[T any](ctx context.Context, c *Connector, answer <-chan answered[T]) (T, error) {
 	var none T
 	select {
@@ -140,7 +141,8 @@ func (b backend) Get(ctx context.Context, resource api.Resource, key api.Key, ve
 	return o.open()
 }
 
-// find looks up an object. The caller holds the lock.
+// find returns a copy of an object. If status is not nil, find returns it instead. The
+// caller holds the lock.
 func find(c *cacher.Cacher, key api.Key, status *api.Status) (*stored, *api.Status) {
 	if status != nil {
 		return nil, status
@@ -168,7 +170,7 @@ type stored struct {
 // copyVersion copies a version, with rv as its resource version. The caller holds
 // the lock.
 func copyVersion(c *cacher.Cacher, ref store.Ref, rv api.ResourceVersion) *stored {
-	var buffer []byte // of bodies that are in a block
+	var buffer []byte // receives bodies that are stored in a block
 	base := c.Arena().BaseBody(ref, &buffer)
 	if len(buffer) == 0 {
 		base.Data = slices.Clone(base.Data)
@@ -181,10 +183,10 @@ func copyVersion(c *cacher.Cacher, ref store.Ref, rv api.ResourceVersion) *store
 	return &stored{rv, c.Bodies().Dictionary(ref), base, envelope}
 }
 
-// size returns the memory of the copy in bytes.
+// size returns the size of the copied data in bytes.
 func (s *stored) size() int { return len(s.base.Data) + len(s.Envelope) }
 
-// open decodes the body and sets its resource version.
+// open decodes the body and writes the resource version into its JSON.
 func (s *stored) open() (kubeapi.Object, error) {
 	var base []byte
 	var err error

@@ -21,12 +21,12 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// ann and eve are the names of two clients, as the allowances of the connector contain
-// them.
+// ann and eve are the client names of two users. The connector finds the allowance of a
+// client by this name.
 const ann, eve = "user ann", "user eve"
 
-// runPaced runs f with a connector that holds the pods and allows each client a
-// number of evaluations per second.
+// runPaced runs f with a connector that caches the pods and limits the selector
+// evaluations of each client per second.
 func runPaced(t *testing.T, perSecond int, config connector.Config, f func(t *testing.T, w *world, limits *limit.Set)) {
 	limits := limit.NewSet().With(limit.MaxEvaluationRate, int64(perSecond))
 	config.Access, config.Limits = twoUsers(), limits
@@ -59,7 +59,7 @@ func TestListsUseTheEvaluationsOfTheirClient(t *testing.T) {
 				listed, err := w.list(o).rest()
 				require.NoError(t, err)
 				assert.Empty(t, listed)
-				looked := 2 * count // selectors that evaluate an object and its field
+				looked := 2 * count // a field selector costs two evaluations per object: the object and its field
 				elapsed := time.Since(began).Seconds()
 				assert.GreaterOrEqual(t, elapsed, float64(looked-perSecond-chunk)/perSecond)
 				assert.LessOrEqual(t, elapsed, float64(2*looked)/perSecond, "a page is counted, and then read")
@@ -87,7 +87,7 @@ func TestARefusedListWaitsUntilEvaluationsAreLeft(t *testing.T) {
 		}
 		retry := refused().RetryAfterSeconds
 		assert.Greater(t, retry, 2)
-		time.Sleep(time.Duration(retry-2) * time.Second) // of the bubble
+		time.Sleep(time.Duration(retry-2) * time.Second) // virtual time
 		assert.LessOrEqual(t, refused().RetryAfterSeconds, 2)
 		time.Sleep(time.Minute) // until the first list has ended
 	})
@@ -170,7 +170,7 @@ func TestPagesThatWaitForEvaluationsAreComplete(t *testing.T) {
 
 func TestAListThatWaitsForEvaluationsEndsWithItsRequest(t *testing.T) {
 	runPaced(t, 1000, connector.Config{}, func(t *testing.T, w *world, _ *limit.Set) {
-		w.fill(4000) // 8000 evaluations, so 7 s after the burst
+		w.fill(4000) // 8000 evaluations take 7 s after the burst
 		synctest.Wait()
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 		defer cancel()
@@ -184,7 +184,7 @@ func TestAListThatWaitsForEvaluationsEndsWithItsRequest(t *testing.T) {
 	})
 }
 
-// watching reads the events of a watch.
+// watching is a watch whose events the test records.
 type watching struct {
 	kubeapi.Watch
 	t   *testing.T
@@ -198,7 +198,8 @@ func (w *world) watch(o kubeapi.WatchOptions) *watching {
 	return &watching{Watch: started, t: w.t}
 }
 
-// take reads events for a duration. It returns the error that ended the watch, if any.
+// take records the events that arrive within d. It returns the error that ended the
+// watch, if any.
 func (w *watching) take(d time.Duration) error {
 	ctx, cancel := context.WithTimeout(w.t.Context(), d)
 	defer cancel()

@@ -12,8 +12,8 @@ import (
 	"github.com/watchglass/watchglass/host/kubeapi"
 )
 
-// listBytes is the number of bytes of a list that are copied from the cacher at a time.
-// The last object may exceed it.
+// listBytes is the number of bytes that a list copies from the cacher at a time. The last
+// copied object may exceed it.
 const listBytes = 64 << 10
 
 // list is a list response that a client is reading. It contains copies only of the
@@ -68,8 +68,8 @@ func (l *list) open(col *collection, o *kubeapi.ListOptions) (*kubeapi.List, err
 	return opened, nil
 }
 
-// start refuses the list, or calls opened as soon as the collection is fresh enough.
-// The caller holds the lock.
+// start returns a status if it refuses the list. Otherwise it calls opened as soon as the
+// collection is fresh enough. The caller holds the lock.
 func (l *list) start(c *cacher.Cacher, o *kubeapi.ListOptions, opened func(*kubeapi.List, *api.Status)) *api.Status {
 	l.connector.use(&l.evaluator, o.Client, o.Selection)
 	if l.allowance != nil {
@@ -118,7 +118,8 @@ func (l *list) step(step func() (done bool, status *api.Status)) (done bool, wai
 	return done, 0, status
 }
 
-// pause waits for evaluations.
+// pause waits for the given time. It returns an error if the request ends or the
+// connector closes first.
 func (l *list) pause(wait time.Duration) error {
 	ctx, cancel := context.WithCancel(l.ctx)
 	defer cancel()
@@ -130,7 +131,7 @@ func (l *list) pause(wait time.Duration) error {
 	return err
 }
 
-// survey is an estimate of a list response.
+// survey is the estimated number of objects in a list response, with its version.
 type survey struct {
 	objects int
 	rv      api.ResourceVersion
@@ -213,7 +214,8 @@ func (l *list) items(yield func(kubeapi.Object, error) bool) {
 	}
 }
 
-// next copies the next objects. The caller holds the lock.
+// next appends copies of the next objects to l.page, and reports whether they are the
+// last. The caller holds the lock.
 func (l *list) next() (done bool, status *api.Status) {
 	size := 0
 	done, status = l.pages.Next(func(from *cacher.Cacher, ref store.Ref) (more bool) {
@@ -226,7 +228,8 @@ func (l *list) next() (done bool, status *api.Status) {
 	return done, status
 }
 
-// hold updates the size of the copies. The caller holds the lock.
+// hold sets the size of the copies, which Stats.ListBytes includes. The caller holds the
+// lock.
 func (l *list) hold(size int) {
 	l.connector.listBytes += size - l.held
 	l.held = size

@@ -17,7 +17,7 @@ import (
 	"github.com/watchglass/watchglass/host/kubeapi"
 )
 
-// reading is a list that is read object by object.
+// reading is a list that the test reads object by object.
 type reading struct {
 	*kubeapi.List
 	next func() (kubeapi.Object, error, bool)
@@ -129,8 +129,8 @@ func TestSlowlyReadListHasOneVersion(t *testing.T) {
 	}
 }
 
-// churn changes, deletes, creates and replaces some of n objects in all parts of
-// the list.
+// churn changes, deletes, creates and replaces objects in all parts of a list of the
+// given length. Each round chooses other objects.
 func (w *world) churn(round, objects int) {
 	for i := round % 3; i < objects; i += 97 {
 		name := fmt.Sprintf("pod-%05d", i)

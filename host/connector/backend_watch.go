@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	// maxPending is the maximum number of events that wait for the client of a
-	// watch, in addition to those in the cacher's queue. They refer to versions in
-	// the arena, which watches share.
+	// maxPending is the maximum number of events that wait for the client of a watch, in
+	// addition to those in the cacher's queue. The events refer to versions in the arena,
+	// which all watches share.
 	maxPending = 1000
-	// maxTaken is the maximum number of events that are decoded and sent at a time.
+	// maxTaken is the maximum number of events that Next decodes and returns at a time.
 	maxTaken = 100
 	// maxIdle is the capacity, in events, that an idle watch keeps allocated.
 	maxIdle = 16
@@ -73,7 +73,8 @@ func (w *watch) started(started *watcher.Watcher, status *api.Status) {
 	w.signal()
 }
 
-// take is the watcher's sink. The caller holds the lock.
+// take is the watcher's sink. It reports whether it has accepted the delivery. The caller
+// holds the lock.
 func (w *watch) take(d watcher.Delivery) bool {
 	if w.closed || len(w.pending) >= maxPending {
 		return false
@@ -123,9 +124,9 @@ type taken struct {
 	object *stored
 }
 
-// next removes pending events and makes room for more. If the watcher needs evaluations,
-// next returns how long to wait for them. It does not reset the clock, because removing
-// events does not change any deadline.
+// next removes and returns pending events, which makes room for more. If the watcher
+// needs evaluations, next returns how long to wait for them. It does not reset the timer
+// of the collection, because removing events does not change any deadline.
 func (w *watch) next() (events []taken, wait time.Duration, err error) {
 	c := w.col.connector
 	c.mu.Lock()
@@ -159,7 +160,8 @@ func (w *watch) next() (events []taken, wait time.Duration, err error) {
 	return nil, wait, nil
 }
 
-// run lets the watcher fill the available room. The caller holds the lock.
+// run lets the watcher append events to pending while there is room. The caller holds the
+// lock.
 func (w *watch) run() {
 	if w.watcher != nil {
 		w.watcher.Run()

@@ -25,12 +25,12 @@ type collection struct {
 
 	// Guarded by connector.mu.
 	cacher        *cacher.Cacher
-	served        *session.Collection // of the cacher
+	served        *session.Collection // the cacher, as sessions read it
 	readers       map[*reader]int     // number of subscriptions per reader
-	subscriptions int                 // sum of readers
-	holds         int                 // number of users that are not readers
-	idleSince     time.Time           // time of the last use
-	linger        *time.Timer         // runs while the collection is unused
+	subscriptions int                 // sum of the values in readers
+	holds         int                 // number of other users, such as requests of the Kubernetes API
+	idleSince     time.Time           // when the last user left
+	linger        *time.Timer         // calls expire; runs while the collection is unused
 	clock         *time.Timer         // timer for the cacher's next tick
 	progressTimer *time.Timer         // runs between two requests for progress
 	status        upstream
@@ -46,8 +46,8 @@ type upstream struct {
 	since    time.Time // time of the first failure
 }
 
-// acquire adds a subscription of r. The first one starts the upstream watch. The
-// caller holds the lock.
+// acquire adds a subscription of r to the collection of a resource, and starts its
+// upstream watch if necessary. The caller holds the lock.
 func (c *Connector) acquire(r *reader, schema *api.Schema) (*session.Collection, *api.Status) {
 	col, status := c.present(schema)
 	if status != nil {
@@ -129,8 +129,8 @@ func (col *collection) left() {
 
 func (col *collection) used() bool { return len(col.readers) > 0 || col.holds > 0 }
 
-// expire ends the collection if it is still unused. If a new user wins the race
-// against the timer, the collection is in use or its idle time is recent.
+// expire ends the collection if it has been unused for the linger time. It checks again,
+// because a user may have come, or come and left, since the timer fired.
 func (col *collection) expire() {
 	c := col.connector
 	c.mu.Lock()
@@ -142,9 +142,9 @@ func (col *collection) expire() {
 	col.end()
 }
 
-// end stops the upstream watch permanently. Counters outlive the collection, unless the resource
-// was never listed: clients choose the names of resources that do not exist. The caller holds
-// the lock.
+// end stops the upstream watch permanently. Counters outlive the collection, except those of a
+// resource that was never listed. Clients choose the names of such resources, so the counters would
+// use unlimited memory. The caller holds the lock.
 func (col *collection) end() {
 	col.totals.Watches.Add(col.cacher.Watches().Counts())
 	if col.totals.Lists == 0 {
@@ -154,8 +154,8 @@ func (col *collection) end() {
 	close(col.gone)
 }
 
-// retire ends a collection whose resource has a new schema. Its readers relist and
-// join the new collection.
+// retire ends a collection whose resource has a new schema. Its subscriptions end with
+// 410, so that their readers subscribe to the new collection.
 func (col *collection) retire(why error) {
 	c := col.connector
 	c.mu.Lock()
@@ -214,7 +214,7 @@ func (col *collection) locked(f func(now int64)) (woken []*reader) {
 	return c.notify(woken)
 }
 
-// update is like change, for changes that do not affect readers yet.
+// update is like change, but leaves marked readers to the next change.
 func (col *collection) update(f func(now int64)) {
 	c := col.connector
 	c.mu.Lock()

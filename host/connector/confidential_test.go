@@ -20,7 +20,8 @@ import (
 
 var configMaps = api.Resource{Version: "v1", Name: "configmaps"}
 
-// secrets is a world of config maps whose values are all sentinels.
+// secrets is a world of ConfigMaps that contain sentinels. A sentinel is a string that
+// identifies the object that contains it.
 type secrets struct {
 	*world
 	rand    *rand.Rand
@@ -65,8 +66,8 @@ func (s *secrets) change() api.ResourceVersion {
 	return last
 }
 
-// No byte of a connection comes from an object that the reader may not read
-// (rule B25). Earlier reads by others and by the connector do not change this.
+// No byte of a connection comes from an object that the reader may not read (rule B25).
+// This holds although other readers and the connector have read that object before.
 func TestReadersReceiveNothingOfObjectsThatTheyMayNotRead(t *testing.T) {
 	scopes := []wire.Subscribe{
 		{Namespace: "team-a"},
@@ -111,7 +112,7 @@ func TestReadersReceiveNothingOfObjectsThatTheyMayNotRead(t *testing.T) {
 				for range 10 {
 					s.change()
 				}
-				last := s.source.Put(configMaps, "team-a/last", s.value("team-a/last")) // a fault is not progress
+				last := s.source.Put(configMaps, "team-a/last", s.value("team-a/last")) // readable, because a fault does not advance the reader's version
 				for i, r := range readers {
 					w.until(r, func() bool { return subscriptions[i].ResourceVersion >= last })
 				}
@@ -125,7 +126,7 @@ func TestReadersReceiveNothingOfObjectsThatTheyMayNotRead(t *testing.T) {
 	}
 }
 
-// everyBody requests the bodies of all objects.
+// everyBody returns a request for the body of each object.
 func (s *secrets) everyBody(subscription uint32) (frames []connectortest.Frame) {
 	for team := range 4 {
 		for i := range 12 {

@@ -48,8 +48,8 @@ type Config struct {
 	// message of more than twice this size, such as one with a large object, is sent
 	// in fragments of this size. Zero means DefaultMessageBytes.
 	MessageBytes int
-	// Preload lists the resources to cache from the start until Close. Readers of
-	// another connector can then resume here after Preloaded has returned nil.
+	// Preload lists the resources to cache from the start until Close. Readers of another
+	// connector can resume here once Preloaded returns nil.
 	Preload []api.Resource
 	// Timings receives measurements. Nil means none.
 	Timings Timings
@@ -90,7 +90,7 @@ func (c Config) withDefaults() Config {
 		c.Limits = limit.NewSet()
 	}
 	setDefault(&c.History.WindowMillis, c.Limits.Duration(limit.HistoryWindow).Milliseconds())
-	if c.Limits.Given(limit.MaxHistoryEvents) { // the default of the window depends on its duration
+	if c.Limits.Given(limit.MaxHistoryEvents) { // otherwise package history derives the capacity from the duration of the window
 		setDefault(&c.History.MaxCapacity, c.Limits.Int(limit.MaxHistoryEvents))
 	}
 	setDefault(&c.ReviewInterval, access.ReviewInterval)

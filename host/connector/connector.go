@@ -25,9 +25,9 @@ type Connector struct {
 	// connections.
 	stopping, killed context.Context
 	stop, kill       context.CancelFunc
-	running          sync.WaitGroup // upstream watches and readers
+	running          sync.WaitGroup // goroutines of upstream watches, readers, preloads and the send pool
 
-	turn        sync.Mutex // acquired before mu by readers with long messages
+	turn        sync.Mutex // acquired before mu by lists and by readers with long messages
 	mu          sync.Mutex // guards the following fields and all of the core
 	closed      bool
 	collections map[api.Resource]*collection
@@ -44,7 +44,7 @@ type Connector struct {
 	allowances  map[string]*allowance // by client name
 	listBytes   int                   // size of the copies of lists that are being sent
 	deflater    deflater
-	decoder     body.Decoder              // of the bodies of columns that readers choose; guarded by mu
+	decoder     body.Decoder              // decodes bodies for the columns that readers request
 	preloading  map[api.Resource]struct{} // resources of Config.Preload that have not been listed yet
 }
 
@@ -90,7 +90,7 @@ func (c *Connector) Close(ctx context.Context) error {
 	defer c.kill()
 
 	done := make(chan struct{})
-	go func() { // ends when all of them have ended
+	go func() { // ends when every counted goroutine has ended
 		c.running.Wait()
 		close(done)
 	}()
@@ -109,9 +109,9 @@ const (
 	maxReturnSeconds = 30
 )
 
-// errClosing returns the status that readers of a closing connector receive. It
-// spreads their return over a time proportional to their number. The caller holds
-// the lock.
+// errClosing returns the status that readers of a closing connector receive. Its random
+// RetryAfterSeconds spreads their reconnects over a time proportional to their number.
+// The caller holds the lock.
 func (c *Connector) errClosing() *api.Status {
 	c.leaving = max(c.leaving, c.connected)
 	return &api.Status{
@@ -121,7 +121,7 @@ func (c *Connector) errClosing() *api.Status {
 	}
 }
 
-// Limits returns the limits in force and their counts.
+// Limits returns the limits in force, with the counts of refusals.
 func (c *Connector) Limits() *limit.Set { return c.config.Limits }
 
 // closing is like errClosing, for callers that do not hold the lock.
@@ -131,8 +131,8 @@ func (c *Connector) closing() *api.Status {
 	return c.errClosing()
 }
 
-// connect registers a new reader, or returns why the reader is refused. Every
-// registered reader calls c.running.Done when it leaves.
+// connect registers a new reader, or returns why the reader is refused. After a nil
+// result, the caller calls c.running.Done when the reader leaves.
 func (c *Connector) connect() *api.Status {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -160,7 +160,7 @@ func (c *Connector) greet() *api.Status {
 	return nil
 }
 
-// now returns the time in milliseconds since the epoch. It never decreases.
+// now returns the time in milliseconds since the Unix epoch. Its result never decreases.
 func (c *Connector) now() int64 {
 	return c.start.UnixMilli() + time.Since(c.start).Milliseconds()
 }

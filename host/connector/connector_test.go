@@ -38,8 +38,8 @@ type world struct {
 	tries     bool // its connections support nonblocking writes
 }
 
-// runBoth runs f once with connections that wait, and once with connections that try to
-// write without blocking.
+// runBoth runs f twice: first with connections that only support blocking writes, and
+// then with connections that also support nonblocking ones.
 func runBoth(t *testing.T, config connector.Config, f func(t *testing.T, w *world)) {
 	t.Run("waits", func(t *testing.T) { runWith(t, config, false, f) })
 	t.Run("tries", func(t *testing.T) { runWith(t, config, true, f) })
@@ -65,8 +65,8 @@ func runWith(t *testing.T, config connector.Config, tries bool, f func(t *testin
 	})
 }
 
-// connect starts a connection without a Hello. It returns a function that waits for
-// the result of Serve.
+// connect opens a connection without sending a Hello. It returns the reader, the
+// connector's end, and a function that waits for the result of Serve.
 func (w *world) connect() (*connectortest.Reader, *connectortest.End, func() error) {
 	served, end := connectortest.Pipe()
 	result := make(chan error, 1)
@@ -367,7 +367,7 @@ func TestEndOfOutageIsLogged(t *testing.T) {
 type flakySource struct {
 	*memory.Source
 	down      atomic.Bool
-	announces atomic.Bool // announces a list before it fails
+	announces atomic.Bool // begins a list before each stream fails
 }
 
 func (f *flakySource) Stream(ctx context.Context, resource api.Resource, from api.ResourceVersion, sink source.Sink) error {

@@ -135,7 +135,8 @@ func undecodable(value []byte, err error) *api.Status {
 	return api.Invalid(message + ": write the object again or delete it")
 }
 
-// fault adds the name of the object to a status.
+// fault adds the resource, key and version of the object to the message of a status, and
+// returns the status.
 func (d *decoder) fault(key api.Key, rv api.ResourceVersion, s *api.Status) *api.Status {
 	s.Message = d.resource.String() + " " + strconv.Quote(string(key)) + " at resource version " + rv.String() +
 		" cannot be served: " + s.Message

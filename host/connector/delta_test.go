@@ -26,7 +26,8 @@ func noise(seed uint64, n int) string {
 	return base64.RawURLEncoding.EncodeToString(b)[:n]
 }
 
-// change writes a pod in another phase. Its unique part stays the same.
+// change writes a pod with the given phase. The incompressible part of the pod stays the
+// same.
 func (w *world) change(name, phase string) api.ResourceVersion {
 	return w.write(name, phase, noise(7, 400))
 }

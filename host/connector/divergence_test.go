@@ -19,8 +19,7 @@ import (
 	"github.com/watchglass/watchglass/host/source/memory"
 )
 
-// lossy is a source that loses the changes of some objects. Its lists contain these
-// objects.
+// lossy is a source that loses the changes of some objects. Its lists still contain them.
 type lossy struct {
 	*memory.Source
 	lost []api.Key
@@ -76,8 +75,8 @@ func TestAListThatContradictsTheCacheIsCounted(t *testing.T) {
 	})
 }
 
-// A list usually has changes that the connector has not received yet. They are no
-// divergence. Neither are objects that cannot be served, or the objects of another
+// A list usually contains changes that the connector has not received yet. They do not
+// count as divergence. Neither do objects that cannot be served, or objects of another
 // history.
 func TestMissedChangesAreNoDivergence(t *testing.T) {
 	o := &outage{}

@@ -1,5 +1,6 @@
 // Package connector watches each resource of a source once and serves any number of
-// readers. It scans, strips and compresses each object once.
+// readers. It scans each version of an object, removes data such as managed fields, and
+// compresses the rest, once for all readers.
 //
 // The path of an event:
 //
@@ -8,10 +9,10 @@
 //     of any lock.
 //   - The change is applied to the cacher of its resource, under the connector's
 //     lock. The cacher wakes the readers whose selectors match.
-//   - Each reader has a goroutine that writes. It pulls the next message from its
-//     session under the lock, and writes it without the lock. While it sleeps, one of
-//     a few shared goroutines (sendpool.go) writes for it, if the connection accepts a
-//     message without blocking ([NonblockingConn]). The reader's own goroutine writes the rest.
+//   - Each reader has a goroutine that writes. It pulls the next message from its session under the
+//     lock, and writes it without the lock. While that goroutine sleeps, one of a few shared
+//     goroutines (sendpool.go) writes in its place if the connection accepts a message without
+//     blocking ([NonblockingConn]). The reader's own goroutine writes what remains.
 //
 // There is no queue between session and connection. A slow reader costs no memory
 // and does not delay others. When it is ready, its session continues from the
@@ -38,9 +39,9 @@
 //     and pages to it.
 //   - Only subscriptions to all objects of a resource share encoded changes.
 //
-// Readers do learn that other objects of the resource change. Resource versions
-// count all changes of the resource, and progress advances with them, as
-// bookmarks do in Kubernetes.
+// Readers do learn that other objects of the resource change. Every change of the
+// resource advances its resource versions, and progress reports them, as bookmarks do in
+// Kubernetes.
 //
 // # Lock and goroutines
 //
@@ -57,9 +58,9 @@
 //
 // # Freshness
 //
-// While a local read or a reader waits for a newer version, the connector
-// requests progress from the source every 100 ms (rule C35). Otherwise the
-// state of an idle resource would be confirmed only seconds later.
+// While a local read or a reader waits for a newer version, the connector requests
+// progress from the source every 100 ms (rule C35). Otherwise a read of an idle resource
+// would wait for seconds.
 //
 // # Faults
 //

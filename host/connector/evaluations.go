@@ -14,8 +14,8 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// evaluationChunk is the maximum number of evaluations while the lock is held once. As
-// many are taken from the allowance of the client at a time.
+// evaluationChunk is the number of selector evaluations that are taken from a client's
+// allowance at a time. It bounds the evaluations that run while the lock is held once.
 const evaluationChunk = 1000
 
 // allowance limits the work that one client causes: its readers, and its lists and
@@ -28,11 +28,11 @@ type allowance struct {
 	expiry      *time.Timer // runs while there are no users
 }
 
-// burst is the time for which unused evaluations accumulate.
+// burst is the time after which unused evaluations no longer accumulate.
 const burst = time.Second
 
-// joinAllowance adds a user of a client's allowance. The caller holds the lock and has
-// identified the client.
+// joinAllowance adds a reader or request to the allowance of a client, and returns the
+// allowance. The caller holds the lock and has identified the client.
 func (c *Connector) joinAllowance(client string) *allowance {
 	a := c.allowances[client]
 	if a == nil {
@@ -51,9 +51,9 @@ func (c *Connector) joinAllowance(client string) *allowance {
 	return a
 }
 
-// leaveAllowance removes a user. The allowance outlives the last one until it would be
-// full again, so that reconnecting does not grant another burst. The caller holds the
-// lock.
+// leaveAllowance removes a reader or request. After the last one, the allowance is kept
+// until it would be full again, so that reconnecting does not grant another burst. The
+// caller holds the lock.
 func (c *Connector) leaveAllowance(a *allowance) {
 	if a == nil {
 		return
@@ -80,7 +80,8 @@ func debtOf(l *rate.Limiter) time.Duration {
 	return time.Duration(-min(l.Tokens(), 0) / float64(l.Limit()) * float64(time.Second))
 }
 
-// refuseList refuses a list while the allowance is used up. It runs under the lock.
+// refuseList returns the refusal of a list while the allowance is used up, and nil
+// otherwise. The caller holds the lock.
 func (c *Connector) refuseList(a *allowance) *api.Status {
 	debt := a.debt()
 	if debt == 0 {
@@ -95,12 +96,12 @@ func (c *Connector) refuseList(a *allowance) *api.Status {
 // from the allowance. Guarded by Connector.mu.
 type evaluator struct {
 	meter     watcher.Meter
-	allowance *allowance // nil if the meter is never granted more
+	allowance *allowance // nil if the meter is never refilled
 	grantedAt time.Time  // when the next evaluations are granted; zero if none are requested
 }
 
-// use charges a request with selectors to the allowance of its client. It runs under
-// the lock.
+// use lets e spend the allowance of the client if the request has selectors. The caller
+// holds the lock.
 func (c *Connector) use(e *evaluator, client string, s selector.Selection) {
 	if !s.Labels.Empty() || !s.Fields.Empty() {
 		e.allowance = c.joinAllowance(client)
@@ -154,9 +155,9 @@ func pause(ctx context.Context, wait time.Duration) error {
 }
 
 // costOf returns the cost of a message for rate limits. Message.Cost counts the message
-// and its subscriptions. Of the other frames, each except the first counts as well,
-// because it is processed under the lock. Most frames are too small for the bytes of the
-// message to limit their number.
+// and its subscriptions. Each other frame except the first adds one, because it is
+// processed under the lock. The size of a message does not limit these frames, because
+// most of them are small.
 func costOf(m *session.Message) int {
 	cost, others := m.Cost(), -1
 	for _, frame := range m.Frames {
@@ -205,8 +206,9 @@ func debit(l *rate.Limiter, cost int) {
 // startOf returns the number of objects and changes that a new subscription begins with.
 // A resumed one begins with changes, and a continued snapshot with changes and the
 // missing objects. All others begin with objects. It counts no objects outside the scope,
-// because a reader can measure its delay. An object that is selected by name costs
-// nothing here, because its selector spends evaluations. The caller holds the lock.
+// because a reader could infer their number from its delay. An object that is selected by
+// name costs nothing here, because its selector spends evaluations. The caller holds the
+// lock.
 func (col *collection) startOf(asked *session.Request) int {
 	c, f := col.cacher, asked.Frame
 	if !c.Ready() {

@@ -15,15 +15,15 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// chunk is the number of evaluations that a reader may make without a pause.
+// chunk is the number of evaluations that are granted to a reader at a time.
 const chunk = 1000
 
 func twoUsers() *book {
 	return &book{rights: map[string][]string{"ann": {"v1/pods", inDefault}, "eve": {"v1/pods"}}}
 }
 
-// floodAs opens a connection with expensive selectors, which stays open until the
-// test ends.
+// floodAs connects a user and sends the frames. The connection stays open until the test
+// ends.
 func (w *world) floodAs(token string, frames ...connectortest.Frame) (result func() error) {
 	r, result := w.readerAs(token)
 	require.NoError(w.t, r.Send(w.t.Context(), frames...))

@@ -72,7 +72,7 @@ func TestAResourceThatTheConnectorMayNotReadIs403(t *testing.T) {
 	})
 }
 
-// Readers wait if the source fails for another reason after a missing right.
+// Readers wait again once the source fails for another reason than a missing right.
 func TestReadersWaitDuringAnOutageAfterAMissingRight(t *testing.T) {
 	o := &outage{}
 	runOutage(t, o, func(t *testing.T, w *world) {

@@ -19,8 +19,8 @@ func (c *Connector) Hold(ctx context.Context, resource api.Resource) (release fu
 func waitForever(*collection) error { return nil }
 
 // hold is like Hold, and returns the collection, which the caller releases. It calls
-// waiting before it waits, and again after each failure of the source. It returns the
-// error of waiting.
+// waiting before it waits, and again after each failure of the source. If waiting returns
+// an error, hold returns that error.
 func (c *Connector) hold(ctx context.Context, resource api.Resource, waiting func(*collection) error) (*collection, error) {
 	for {
 		col, err := c.take(ctx, resource)
@@ -71,7 +71,7 @@ func (c *Connector) take(ctx context.Context, resource api.Resource) (*collectio
 	return col, nil
 }
 
-// release ends a hold.
+// release removes a user that take has registered.
 func (col *collection) release() {
 	c := col.connector
 	c.mu.Lock()

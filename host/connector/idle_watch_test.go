@@ -17,7 +17,7 @@ import (
 	"github.com/watchglass/watchglass/host/source/memory"
 )
 
-// heapOf returns the reachable bytes.
+// heapOf returns the size of the reachable heap in bytes.
 func heapOf() int64 {
 	var stats runtime.MemStats
 	runtime.GC()
@@ -26,8 +26,8 @@ func heapOf() int64 {
 	return int64(stats.HeapAlloc)
 }
 
-// An idle watch, as informers keep it open for an hour, does not retain the memory of
-// its initial events.
+// An idle watch does not retain the memory of its initial events. Informers keep such
+// watches open for a long time.
 func TestIdleWatchReleasesItsInitialEvents(t *testing.T) {
 	const objects, watches, most = 5000, 20, 4 << 10
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)

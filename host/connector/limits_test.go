@@ -23,7 +23,8 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// unknown returns subscriptions to n unknown resources. The first has the number from.
+// unknown returns subscriptions to n unknown resources, numbered upward from the given
+// number.
 func unknown(from, n int) []connectortest.Frame {
 	frames := make([]connectortest.Frame, n)
 	for i := range frames {
@@ -109,7 +110,8 @@ func TestReadResponsesAreShortAndRateLimited(t *testing.T) {
 }
 
 // Each requested body counts like a message, because it costs the connector about as
-// much. The frames that request bodies are small.
+// much. The size of the messages would not limit these requests, because their frames are
+// small.
 func TestRequestedBodiesAreRateLimited(t *testing.T) {
 	run(t, connector.Config{}, func(t *testing.T, w *world) {
 		w.fill(250)
@@ -195,7 +197,7 @@ func TestRepeatedSubscriptionsAreRateLimited(t *testing.T) {
 	}
 }
 
-// namespaced returns n built-in resources with namespaces.
+// namespaced returns n built-in namespaced resources.
 func (w *world) namespaced(n int) (all []api.Resource) {
 	w.t.Helper()
 	resources, err := w.source.Resources(w.t.Context())
@@ -325,7 +327,8 @@ func TestTabsThatConnectAfterARestartAreNotPaced(t *testing.T) {
 }
 
 // One subscription takes at most the allowance of one second, and all of them together
-// delay the next message by at most ten seconds. Credit thus arrives in time.
+// delay the next message by at most ten seconds. The delay is bounded so that credit
+// arrives in time.
 func TestLargeCollectionsDelayTheirReaderBriefly(t *testing.T) {
 	for name, c := range map[string]struct {
 		subscriptions int
@@ -458,8 +461,8 @@ func TestSelectorsAreLimited(t *testing.T) {
 	})
 }
 
-// A session without a host, as at the edge, has the default limits of package
-// limit.
+// The default limits of a session equal those of package limit. Sessions at the edge have
+// no host that configures them.
 func TestSessionDefaultsEqualTheLimits(t *testing.T) {
 	limits := limit.NewSet()
 	c := session.Config{}.WithDefaults()

@@ -17,11 +17,11 @@ import (
 	"github.com/watchglass/watchglass/host/source/memory"
 )
 
-// outage is a source that can be unavailable, refuse streams, and count requests.
+// outage is a source that can be unavailable or refuse streams, and that counts requests.
 type outage struct {
 	*memory.Source
 	away     atomic.Bool
-	refusal  atomic.Pointer[api.Status] // error of streams, while it is available
+	refusal  atomic.Pointer[api.Status] // error of Stream while the source is available
 	probes   atomic.Int64
 	attempts atomic.Int64
 	slow     time.Duration // delay of a response to a probe
@@ -70,7 +70,8 @@ func runOutage(t *testing.T, o *outage, f func(t *testing.T, w *world)) {
 	})
 }
 
-// The pauses between attempts grow to a minute. The end of an outage resets them.
+// The pauses between attempts grow to a minute, but the end of an outage ends the current
+// pause.
 func TestCollectionIsCurrentSoonAfterAnOutage(t *testing.T) {
 	for _, length := range []time.Duration{5 * time.Second, 75 * time.Second, 20 * time.Minute} {
 		t.Run(length.String(), func(t *testing.T) {
@@ -107,7 +108,7 @@ func TestProbesAreOnePerSecondForAllCollections(t *testing.T) {
 	})
 }
 
-// The pauses keep growing if the source responds to probes and fails every stream.
+// The pauses keep growing if the source responds to probes but fails every stream.
 func TestFailingSourceIsRetriedWithPauses(t *testing.T) {
 	o := &outage{}
 	runOutage(t, o, func(t *testing.T, w *world) {

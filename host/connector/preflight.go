@@ -57,8 +57,8 @@ func (p *preflight) has(status *api.Status) bool {
 	return false
 }
 
-// preflight sends all requests that a message needs. The session reports errors in the
-// message itself.
+// preflight sends all requests that a message needs. It leaves errors in the message to
+// the session, which reports them.
 func (r *reader) preflight(ctx context.Context, message *session.Message) *preflight {
 	found := &preflight{schemas: map[api.Resource]schema{}, rights: map[access.Request]right{}}
 	user := r.currentUser()
@@ -89,8 +89,8 @@ func (r *reader) authenticateHello(ctx context.Context, hello *wire.Hello, found
 	found.user, found.refused = r.connector.access.Authenticate(ctx, found.token)
 }
 
-// authorize decides before it looks up the resource, so that the decision does
-// not disclose whether the resource exists.
+// authorize asks the policy about a subscription, and looks up the resource only if the
+// policy permits it. A refusal thus does not disclose whether the resource exists.
 func (r *reader) authorize(ctx context.Context, user *access.User, asked *session.Request, found *preflight) {
 	request := accessRequest(asked)
 	if _, known := found.rights[request]; known {
@@ -106,7 +106,7 @@ func (r *reader) authorize(ctx context.Context, user *access.User, asked *sessio
 	}
 }
 
-// accessRequest returns the access request of a subscription.
+// accessRequest returns the request that the policy decides for a subscription.
 func accessRequest(asked *session.Request) access.Request {
 	return access.NewRequest(asked.Resource, strings.Clone(asked.Frame.Namespace), asked.Selection.Fields)
 }

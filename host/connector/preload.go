@@ -47,7 +47,8 @@ func permitted(col *collection) error {
 	return nil
 }
 
-// tried records that a resource has been cached, or cannot be.
+// tried removes a resource from those that Preloaded waits for, because it has been
+// listed or cannot be.
 func (c *Connector) tried(resource api.Resource) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -20,7 +20,7 @@ const (
 )
 
 // Ready returns nil if readers can be served: from a cached collection, which may be
-// stale, or because the source responds. A lost source therefore does not remove
+// stale, or because the source responds. An unreachable source therefore does not remove
 // every replica from a load balancer. Stats reports which collections are current.
 func (c *Connector) Ready(ctx context.Context) error {
 	if c.cached() {
@@ -43,8 +43,8 @@ func (c *Connector) cached() bool {
 // probe checks whether the source responds. Concurrent callers share one request,
 // and later callers reuse its result for probeAge.
 type probe struct {
-	source source.Prober   // nil if the source cannot report it
-	ends   context.Context // the connector's context
+	source source.Prober   // nil if the source does not implement Prober
+	ends   context.Context // ends when the connector begins to close
 
 	mu   sync.Mutex
 	last *probed
@@ -79,7 +79,7 @@ func (p *probe) check(ctx context.Context) error {
 	}
 }
 
-// join returns the request whose result to use, and whether the caller runs it.
+// join returns the request whose result to use, and whether the caller must run it.
 func (p *probe) join() (request *probed, mine bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -120,9 +120,9 @@ type retry struct {
 	away   bool // the last probe failed
 }
 
-// sleep waits between two attempts. It returns early if the source responds again
-// after an outage, but not before earliest has passed. If the source responds and
-// the next attempt still fails, the full wait applies.
+// sleep waits between two attempts. It returns early if the source responds again after
+// an outage, but never before earliest, the delay that the source demands. If the source
+// responds and the next attempt still fails, the full wait applies.
 func (r *retry) sleep(ctx context.Context, wait, earliest time.Duration) {
 	until := time.Now().Add(wait)
 	if r.probe.source == nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/watchglass/watchglass/host/kubeapi"
 )
 
-// elsewhere makes a revision of another resource, which a source reports only on a
-// request for progress.
+// elsewhere changes another resource. The stream of pods receives the new revision only
+// after a request for progress.
 func (w *world) elsewhere() api.ResourceVersion {
 	return w.source.Put(api.Resource{Version: "v1", Name: "nodes"}, "n1", []byte(`{"metadata":{"name":"n1"}}`))
 }

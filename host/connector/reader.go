@@ -21,7 +21,7 @@ import (
 // order. Read is called from one goroutine, Write and then Close from another.
 type MessageConn interface {
 	// Read returns the next message, which the caller owns. It returns io.EOF if the
-	// reader closed the connection properly, or a *api.Status if it violated the
+	// reader closed the connection properly, or a *api.Status if the reader violated the
 	// rules of the transport.
 	Read(ctx context.Context) ([]byte, error)
 	// Write sends one message, and does not retain it. It may block, which slows
@@ -44,8 +44,8 @@ type NonblockingConn interface {
 	// running or buffered, it returns false instead. It does not block.
 	TryLock() bool
 	// TryWrite ends the lock of TryLock. It writes as much of the message as possible
-	// without blocking, and reports whether that was all. Otherwise it buffers the rest,
-	// and a Flush must follow. It does not retain the message.
+	// without blocking, and reports whether it wrote the entire message. Otherwise it
+	// buffers the rest, and a Flush must follow. It does not retain the message.
 	TryWrite(message []byte) (sent bool)
 	// Flush writes the buffered bytes. Like Write, it may block.
 	Flush(ctx context.Context) error
@@ -53,9 +53,9 @@ type NonblockingConn interface {
 
 // reader is one connection. It is the session's backend.
 type reader struct {
-	// Each message uses the first fields. They are neighbors and so share few cache lines,
-	// because a thousand readers do not fit in the processor's cache. session, sent,
-	// received and woken are guarded by connector.mu.
+	// The first fields are used for every message. They are adjacent to share few cache
+	// lines, because a thousand readers do not fit in the processor's cache. session,
+	// sent, received and woken are guarded by connector.mu.
 	connector *Connector
 	conn      MessageConn
 	signal    chan struct{} // capacity 1; there may be data to send
@@ -65,7 +65,7 @@ type reader struct {
 	session   *session.Session
 	sent      Sent
 	received  time.Time // when the source delivered the oldest unsent change; zero if there is none
-	evaluator           // meter of the selectors, with the allowance of the client, which is nil before the Hello
+	evaluator           // meter of the selectors; its allowance is that of the client, nil before the Hello
 	sender    sender
 	messages  *rate.Limiter // messages that the reader may send
 
@@ -77,7 +77,7 @@ type reader struct {
 
 	ended    chan struct{}    // closed when receiving has ended
 	cause    error            // why receiving ended; valid after ended is closed
-	expelled chan *api.Status // capacity 1; the reader may no longer be connected
+	expelled chan *api.Status // capacity 1; why the reader may no longer be connected
 
 	reviews reviews
 
@@ -95,15 +95,15 @@ type reader struct {
 }
 
 // Serve serves one reader until it leaves, violates the protocol, ctx ends or the
-// connector closes. It closes conn. It returns nil if the reader left, a *api.Status
-// if the connector ended the connection, and else the error of conn.
+// connector closes. It closes conn. It returns nil if the reader left, a *api.Status if
+// the connector ended the connection, and the error of conn otherwise.
 func (c *Connector) Serve(ctx context.Context, conn MessageConn) error {
 	return c.ServeShard(ctx, conn, nil, api.Shard{})
 }
 
-// ServeShard serves a reader of some resources and of one shard of their namespaces,
-// like Serve. Nil means all resources; the slice must not be modified. All shards share
-// the upstream watch of a resource.
+// ServeShard is like Serve, for a reader that may subscribe only to the given resources
+// and receives only one shard of their namespaces. Nil means all resources. The caller
+// must not modify the slice. All shards share the upstream watch of a resource.
 func (c *Connector) ServeShard(ctx context.Context, conn MessageConn, resources []api.Resource, shard api.Shard) error {
 	if status := c.connect(); status != nil {
 		sendClosing(ctx, conn, status)
@@ -227,8 +227,8 @@ func (r *reader) accept(ctx context.Context, message *session.Message) error {
 	return err
 }
 
-// countRefusal counts a refusal by the session. A refusal that preflight found was counted
-// when it was found. The caller holds the lock.
+// countRefusal counts a refusal by the session. Refusals that preflight found were
+// already counted. The caller holds the lock.
 func (r *reader) countRefusal(status *api.Status) {
 	if r.found == nil || !r.found.has(status) {
 		r.connector.config.Limits.CountStatus(status)
@@ -245,8 +245,8 @@ func (r *reader) requestProgress() {
 	}
 }
 
-// authenticate returns the decision about the Hello to the session. The caller holds
-// the lock.
+// authenticate implements session.Config.Authenticate with the decision that preflight
+// found. The caller holds the lock.
 func (r *reader) authenticate(string) *api.Status {
 	switch {
 	case r.found.refused != nil:

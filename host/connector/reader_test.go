@@ -285,8 +285,8 @@ func TestConcurrentReadersOfAFailingSource(t *testing.T) {
 	assert.LessOrEqual(t, runtime.NumGoroutine(), before)
 }
 
-// churn may disturb the source, and then makes a change that every reader receives. Without it,
-// the last reader could wait forever.
+// churn may disturb the source, and then makes a change that every reader receives. Without that
+// change, the last reader could wait forever.
 func churn(src *memory.Source, rng *rand.Rand) {
 	name := fmt.Sprintf("pod-%05d", rng.IntN(250))
 	switch rng.IntN(2000) {
@@ -319,7 +319,7 @@ func hammer(t *testing.T, c *connector.Connector, src *memory.Source, seed uint6
 	}
 }
 
-// visit runs one connection.
+// visit runs the reader's side of one connection, which leaves at a random stage.
 func visit(ctx context.Context, r *connectortest.Reader, src *memory.Source, rng *rand.Rand) error {
 	switch rng.IntN(4) {
 	case 0:

@@ -28,8 +28,9 @@ type grant struct {
 	reviewAt time.Time
 }
 
-// reviewBy returns when to review a decision with this expiry, at most ReviewInterval
-// from now. Zero means that the decision does not expire.
+// reviewBy returns when to review a decision that expires at the given time. The result
+// is at most ReviewInterval from now. A zero time means that the decision does not
+// expire.
 func (c *Connector) reviewBy(expires time.Time) time.Time {
 	latest := time.Now().Add(c.config.ReviewInterval)
 	if expires.IsZero() || expires.After(latest) {
@@ -45,8 +46,8 @@ func (r *reader) currentUser() *access.User {
 	return r.user
 }
 
-// reviews repeats the expired decisions of one reader. It has a timer and no
-// goroutine, whose stack would cost an idle reader memory.
+// reviews repeats the expired decisions of one reader. It uses a timer instead of a
+// goroutine, whose stack would use memory for every idle reader.
 type reviews struct {
 	// running is closed at the end of the running review, and nil if none runs.
 	// Guarded by connector.mu.
@@ -79,8 +80,8 @@ func (r *reader) startReviews(ctx context.Context) (stop func()) {
 	}
 }
 
-// scheduleReview makes review compute the time of the next review, because a decision
-// has changed. The caller holds the lock of the connector.
+// scheduleReview starts review, which computes the time of the next review. It is called
+// after each new or changed decision. The caller holds the lock of the connector.
 func (r *reader) scheduleReview() {
 	if r.reviews.timer != nil {
 		r.reviews.timer.Reset(0)
@@ -202,7 +203,8 @@ func (r *reader) tokenWithdrawn() {
 	r.scheduleReview()
 }
 
-// unwatchToken removes the registrations of setUser. The caller holds the lock.
+// unwatchToken cancels the registration of setUser for the withdrawal of the token. The
+// caller holds the lock.
 func (r *reader) unwatchToken() {
 	if r.stopWatching != nil {
 		r.stopWatching()
@@ -210,8 +212,8 @@ func (r *reader) unwatchToken() {
 	}
 }
 
-// renewRights reviews the given rights. It reports whether the policy decided about
-// all of them.
+// renewRights reviews the given rights. It reports whether the policy has decided all of
+// them.
 func (r *reader) renewRights(ctx context.Context, user *access.User, rights map[uint32]grant) bool {
 	c := r.connector
 	var mu sync.Mutex

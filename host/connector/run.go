@@ -9,8 +9,8 @@ import (
 	"github.com/watchglass/watchglass/host/source"
 )
 
-// run feeds the collection until ctx ends. It is the goroutine of the upstream
-// watch, which processes all output of the source.
+// run streams from the source to the collection until ctx ends or the schema changes. It
+// is the goroutine of the upstream watch, which processes all output of the source.
 func (col *collection) run(ctx context.Context, decoder *decoder) {
 	s := &sink{col: col, decoder: decoder}
 	again := retry{probe: col.connector.probe}
@@ -51,7 +51,7 @@ func retryAfter(err error) time.Duration {
 func expired(err error) bool { return errors.Is(err, api.Expired("")) }
 
 // failed records why the stream ended, for Stats and the log. The log includes the
-// version from which it resumes, or zero for a list.
+// version from which the next stream resumes, or zero for a list.
 func (col *collection) failed(err error, next api.ResourceVersion, wait time.Duration) {
 	col.change(func(int64) {
 		if !expired(err) {
@@ -105,8 +105,8 @@ func (col *collection) nextFailure() <-chan struct{} {
 	return col.failure
 }
 
-// recovered records that the source has delivered data, and has not merely started.
-// The caller holds the lock.
+// recovered ends an outage, because the source has delivered data. A stream that has only
+// started is not enough. The caller holds the lock.
 func (col *collection) recovered() {
 	if col.status.failures == 0 {
 		return

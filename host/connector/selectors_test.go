@@ -172,8 +172,9 @@ func mallocs() uint64 {
 	return m.Mallocs
 }
 
-// lockHolder is a Timings that keeps the connector's lock from the first list of a
-// resource until released is closed.
+// lockHolder is a Timings that holds the connector's lock after the first list of a
+// resource, until the channel released is closed. The connector calls InitialSync under
+// its lock.
 type lockHolder struct{ held, released chan struct{} }
 
 func (l lockHolder) InitialSync(api.Resource, time.Duration) {
@@ -183,10 +184,10 @@ func (l lockHolder) InitialSync(api.Resource, time.Duration) {
 
 func (lockHolder) Delivery(time.Duration) {}
 
-// The selectors of a reader are parsed once, and other readers do not wait meanwhile.
-// The test counts allocations: parsing makes many while another goroutine holds the
-// lock, and few follow. The test runs in real time, because a goroutine that waits for
-// a lock is not idle in a synctest bubble.
+// The selectors of a reader are parsed once and without the lock, so other readers do not
+// wait. The test counts allocations: parsing makes many while another goroutine holds the
+// lock, and few follow afterwards. The test runs in real time, because a goroutine that
+// waits for a lock is not idle in a synctest bubble.
 func TestSelectorsAreParsedOnceWithoutTheLock(t *testing.T) {
 	const subscriptions = 100
 	labels := terms(250, "k%d!=v")

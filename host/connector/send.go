@@ -17,8 +17,8 @@ import (
 const (
 	// closingTimeout limits the time for sending the closing status.
 	closingTimeout = 5 * time.Second
-	// bulkBytes is the message size from which a message counts as part of a long
-	// transfer, such as a snapshot.
+	// bulkBytes is the size from which a message counts as part of a long transfer, such
+	// as a snapshot.
 	bulkBytes = 16 << 10
 )
 
@@ -34,7 +34,7 @@ type sender struct {
 	left  bool        // TryWrite has buffered bytes to flush
 	long  []byte      // a message that is being written in fragments
 	alarm *time.Timer // wakes the reader at the time at
-	at    int64       // by the connector's clock in milliseconds
+	at    int64       // time of the alarm, in milliseconds of the connector's clock
 	// received is when the source delivered the oldest change of the message that is being
 	// written.
 	received time.Time
@@ -108,7 +108,8 @@ func (stalledError) Error() string { return "the reader did not accept a message
 // Unwrap makes the error match context.DeadlineExceeded.
 func (stalledError) Unwrap() error { return context.DeadlineExceeded }
 
-// over checks for a reason to end the connection, and sends the closing status.
+// over reports whether there is a reason to end the connection. If so, it sends the
+// closing status and returns the result of send.
 func (s *sender) over(ctx, working context.Context) (over bool, err error) {
 	select {
 	case <-s.ended:
@@ -133,8 +134,8 @@ func (c *Connector) errSilent() *api.Status {
 	return c.config.Limits.Refuse(limit.HelloTimeout, "no Hello was received in time: the first message must begin with a Hello frame")
 }
 
-// sendNext writes the next message, if there is one, and returns when the one
-// after it is due.
+// sendNext completes a write that trySend has begun, and writes the next message, if
+// there is one. It returns when the message after that is due.
 func (s *sender) sendNext(ctx context.Context) (due due, err error) {
 	if s.left {
 		s.left = false
@@ -159,8 +160,8 @@ func (s *sender) sendNext(ctx context.Context) (due due, err error) {
 	return due, err
 }
 
-// writeMessage writes a message, in fragments if it is long. Each fragment may take
-// the full WriteTimeout, so that slow readers survive as long as they make progress.
+// writeMessage writes a message, in fragments if it is long. Each fragment may take the
+// full WriteTimeout, so that slow readers stay connected as long as they make progress.
 func (s *sender) writeMessage(ctx context.Context, message []byte) error {
 	err := wire.Split(message, s.connector.config.MessageBytes, func(piece []byte) error {
 		return s.write(ctx, s.connector.now(), func(ctx context.Context) error { return s.conn.Write(ctx, piece) })
@@ -171,7 +172,7 @@ func (s *sender) writeMessage(ctx context.Context, message []byte) error {
 	return err
 }
 
-// delivered measures the delivery of the message that has been written, if it has
+// delivered reports the delivery of the written message to Timings, if the message has
 // changes.
 func (s *sender) delivered() {
 	if !s.received.IsZero() {
@@ -188,7 +189,7 @@ func (s *sender) pull(buffer *[]byte) (message []byte, due due) {
 	return message, due
 }
 
-// write calls f under the supervision of guard.
+// write calls f. If f takes longer than WriteTimeout, guard cancels ctx.
 func (s *sender) write(ctx context.Context, now int64, f func(context.Context) error) error {
 	s.began.Store(now)
 	err := f(ctx)
@@ -200,7 +201,7 @@ func (s *sender) write(ctx context.Context, now int64, f func(context.Context) e
 	return err
 }
 
-// trySend sends the next message instead of the sender's goroutine, if that goroutine
+// trySend sends the next message in place of the sender's goroutine, if that goroutine
 // sleeps and the write does not block. It wakes the goroutine for the remaining work.
 func (s *sender) trySend() {
 	if !s.busy.TryLock() {
@@ -229,9 +230,9 @@ func (s *sender) trySend() {
 	s.wakeAt(due)
 }
 
-// guard cancels ctx if writing a message takes too long. Its timer fires when the current
-// message can first have taken too long, so that no timer is set for each message. guard
-// stops when stop is called or ctx ends.
+// guard cancels ctx if a write takes longer than WriteTimeout. One timer serves all
+// writes: it fires at the earliest time at which the current or the next write can have
+// taken too long. guard stops when stop is called or ctx ends.
 func (s *sender) guard(ctx context.Context, cancel context.CancelCauseFunc) (stop func() bool) {
 	timeout := s.connector.config.Limits.Duration(limit.WriteTimeout)
 	var timer *time.Timer
@@ -255,7 +256,7 @@ func (s *sender) guard(ctx context.Context, cancel context.CancelCauseFunc) (sto
 // due is when to send the next message, unless an event wakes the sender earlier.
 type due struct {
 	again    bool      // more is ready now
-	received time.Time // received time of the reader, if the message contains its changes
+	received time.Time // when the source delivered the oldest change of the message; zero if there is none
 	now      int64     // the current time in milliseconds of the connector's clock
 	at       int64     // a later time by the same clock
 }

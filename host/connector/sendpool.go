@@ -50,8 +50,8 @@ func (c *Connector) notify(woken []*reader) (others []*reader) {
 	return others
 }
 
-// sendWorker works until the connector closes. The queued readers then receive the
-// closing status from their own goroutines.
+// sendWorker sends to queued readers until the connector closes. Their own goroutines
+// then send the closing status.
 func (c *Connector) sendWorker() {
 	var readers [sendBatch]*reader
 	for {
@@ -69,8 +69,8 @@ func (c *Connector) sendWorker() {
 	}
 }
 
-// takeBatch moves the next readers to a slice, and returns their number. After zero,
-// the worker is idle.
+// takeBatch moves the next readers to a slice, and returns their number. A worker that
+// receives zero counts as idle.
 func (c *Connector) takeBatch(readers []*reader) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -24,7 +24,7 @@ func (w *world) shard(shard api.Shard, resources ...api.Resource) *connectortest
 	return r
 }
 
-// The readers of all shards together have all objects, each only those of its own
+// Together, the readers of all shards have all objects. Each has only those of its own
 // shard. They share one upstream watch. This holds initially, after random changes, and
 // after a namespace is deleted (rules W26 to W30).
 func TestW30_ShardsPartitionTheObjects(t *testing.T) {

@@ -18,9 +18,9 @@ func (c *Connector) Count() int {
 }
 
 // Shed disconnects the newest readers of the heaviest clients, because the process has
-// reached max-memory. It disconnects one percent of all readers and at least one, as
-// long as more than keep remain. A client is a user or an address block. Its weight is
-// the number of its connections and their subscriptions.
+// reached max-memory. It disconnects one percent of all readers, at least one, but leaves
+// at least as many as keep. A client is a user or an address block. Its weight is the
+// number of its connections and their subscriptions.
 func (c *Connector) Shed(keep int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -53,7 +53,8 @@ func (c *Connector) disconnect(r *reader) {
 
 const noMemory = "the server has reached its memory limit: try again later"
 
-// refuseWork returns the refusal of new work if the process is over max-memory.
+// refuseWork returns the refusal of new work if the process has reached max-memory, and
+// nil otherwise.
 func (c *Connector) refuseWork() *api.Status {
 	return c.config.Limits.RefuseReached(limit.MaxMemory, noMemory)
 }

@@ -171,7 +171,7 @@ func (s *sink) bases(revision []source.Change) []base {
 		arena := s.col.cacher.Arena()
 		for i, c := range revision {
 			if ref := s.col.cacher.Bodies().BaseFor(s.col.cacher.State().Get(c.Key)); ref != 0 && c.Value != nil {
-				arena.TakeOut(ref) // later versions of the object need it, too
+				arena.TakeOut(ref) // moves the body out of its block, because later versions of the object need it too
 				body := arena.Body(ref)
 				bases[i] = base{arena.ResourceVersion(ref), api.Body{Codec: body.Codec, Data: bytes.Clone(body.Data)}}
 			}
@@ -201,7 +201,7 @@ func (s *sink) fault(key api.Key, rv api.ResourceVersion, status *api.Status, no
 	s.col.cacher.Fault(key, rv, status, now)
 }
 
-// count counts events. The caller holds the lock.
+// count counts an event with a value of the given size. The caller holds the lock.
 func (s *sink) count(bytes int) {
 	s.col.totals.Events++
 	s.col.totals.BytesIn += uint64(bytes)

@@ -30,7 +30,7 @@ type Stats struct {
 // Totals are counters since the connector was created.
 type Totals struct {
 	Connections uint64 // connections of readers, including those without a Hello
-	Refused     uint64 // readers refused because there were too many
+	Refused     uint64 // readers refused by max-readers or max-memory
 	Malformed   uint64 // readers disconnected for protocol violations, except for refused tokens
 	Messages    uint64 // messages sent to readers
 	BytesOut    uint64 // bytes of those messages

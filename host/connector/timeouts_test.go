@@ -107,7 +107,7 @@ func TestHistoryWindowIsALimit(t *testing.T) {
 	}
 }
 
-// mute is a source that never returns its resources, or never lists objects.
+// mute is a source that never describes a resource.
 type mute struct{ *memory.Source }
 
 func (mute) Schema(ctx context.Context, _ api.Resource) (*api.Schema, error) {

@@ -16,7 +16,7 @@ import (
 	"github.com/watchglass/watchglass/host/source"
 )
 
-// measured records measurements.
+// measured is a Timings that records its measurements.
 type measured struct {
 	mu         sync.Mutex
 	deliveries []time.Duration
@@ -85,7 +85,7 @@ func TestDeliveryWithoutWaitingIsMeasured(t *testing.T) {
 	})
 }
 
-// late is a source whose first list takes five seconds.
+// late is a source whose lists take five seconds.
 type late struct{ source.Source }
 
 func (l late) Stream(ctx context.Context, resource api.Resource, from api.ResourceVersion, sink source.Sink) error {
@@ -110,15 +110,15 @@ func TestInitialSyncIsMeasuredOnce(t *testing.T) {
 	})
 }
 
-// absent is a source without resources.
+// absent is a source whose streams always fail.
 type absent struct{ source.Source }
 
 func (absent) Stream(context.Context, api.Resource, api.ResourceVersion, source.Sink) error {
 	return api.Unavailable("not found here")
 }
 
-// The counters of a resource that was never listed do not outlive its watch, because
-// readers choose the names.
+// The counters of a resource that was never listed do not outlive its watch. Readers
+// choose the names of such resources, so the counters could use unlimited memory.
 func TestCountersOutliveTheWatchOfAListedResourceOnly(t *testing.T) {
 	run(t, connector.Config{}, func(t *testing.T, w *world) {
 		w.fill(2)

@@ -9,7 +9,7 @@ import (
 // without blocking only while the other end waits for one.
 type NonblockingEnd struct {
 	*End
-	rest []byte // the message that did not fit, until it is written
+	rest []byte // a message that TryWrite could not send, until it is written
 }
 
 // TryLock reports whether no message is waiting to be written.

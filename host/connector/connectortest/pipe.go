@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// End is one end of a pipe. It is a connector.MessageConn and a [Conn].
+// End is one end of a pipe. It implements connector.MessageConn and [Conn].
 type End struct {
 	in, out chan []byte
 	closed  chan struct{} // shared by both ends
@@ -16,8 +16,8 @@ type End struct {
 	reason  *error
 }
 
-// Pipe returns the ends of a connection in memory. It has no buffer. Write returns
-// when the other end has read the message.
+// Pipe returns the two ends of a connection in memory. The connection has no buffer:
+// Write returns when the other end has read the message.
 func Pipe() (connector, reader *End) {
 	up, down := make(chan []byte), make(chan []byte)
 	connector = &End{in: up, out: down, closed: make(chan struct{}), once: new(sync.Once), mu: new(sync.Mutex), reason: new(error)}

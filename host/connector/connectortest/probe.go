@@ -13,11 +13,11 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// Recorder records the messages of a connection.
+// Recorder is a Conn that records the messages it reads.
 type Recorder struct {
 	Conn
 	Messages [][]byte
-	// Blocks is the number of blocks of snapshots that Plain has found.
+	// Blocks is the number of snapshot blocks that Plain has found.
 	Blocks int
 }
 
@@ -30,7 +30,8 @@ func (r *Recorder) Read(ctx context.Context) ([]byte, error) {
 	return message, err
 }
 
-// Plain returns the messages, and the content of their compressed blocks.
+// Plain returns all bytes in which a sentinel can occur: the messages, the messages
+// joined from fragments, and the content of compressed blocks.
 func (r *Recorder) Plain() (all [][]byte, err error) {
 	var assembly wire.Assembly
 	for _, message := range r.Messages {
@@ -57,7 +58,7 @@ func (r *Recorder) Plain() (all [][]byte, err error) {
 	return all, nil
 }
 
-// expand returns the content of a compressed block, and nothing for other frames.
+// expand returns the decompressed content of a block, and nil for other frames.
 func expand(frame wire.Frame) (content [][]byte, err error) {
 	var b wire.Block
 	switch f := frame.(type) {
@@ -83,9 +84,8 @@ func expand(frame wire.Frame) (content [][]byte, err error) {
 	return content, nil
 }
 
-// Probe is a reader with a right to one namespace. It sends all kinds of
-// subscriptions and malformed messages. No response may contain a sentinel of
-// another namespace.
+// Probe is a test client that may read one namespace. It sends all kinds of subscriptions
+// and malformed messages. No response may contain a sentinel of another namespace.
 type Probe struct {
 	*testing.T
 	Dial          func() Conn
@@ -102,7 +102,7 @@ type Probe struct {
 	Blocks int
 }
 
-// Run sends the requests and checks the messages.
+// Run sends the requests and checks every received message.
 func (p *Probe) Run() {
 	own, refused := 0, 0
 	for _, f := range p.subscriptions() {
@@ -185,7 +185,7 @@ func (p *Probe) requestBodies(r *Reader, s *Subscription) {
 	require.Nil(p, s.Status)
 }
 
-// malformed returns messages that end the connection.
+// malformed returns messages that violate the protocol. Each one ends its connection.
 func (p *Probe) malformed() [][]byte {
 	hello := (&wire.Hello{Version: wire.Version, Token: p.Token}).Append(nil)
 	subscribe := (&wire.Subscribe{Subscription: 1, Resource: p.Resource, Namespace: p.Foreign, Credit: Endless}).Append(nil)

@@ -34,7 +34,7 @@ type Reader struct {
 	assembly      wire.Assembly
 }
 
-// Subscription is the state that a reader has received of one subscription.
+// Subscription is the state of one subscription as the reader has received it.
 type Subscription struct {
 	ID              uint32
 	Schema          *api.Schema
@@ -47,7 +47,7 @@ type Subscription struct {
 	BodiesSynced    bool                // the bodies of a snapshot without bodies are complete
 	Total           uint64              // number of objects that the last snapshot announced
 	Snapshots       int                 // complete snapshots
-	Parts           int                 // parts of snapshots
+	Parts           int                 // SnapshotPart and SnapshotBlock frames
 	Events          int                 // changes outside of snapshots
 	Frames          int                 // Events frames
 	Progress        int                 // Progress frames
@@ -100,15 +100,16 @@ func (r *Reader) Hello(ctx context.Context, token string) error {
 	return r.Until(ctx, func() bool { return r.Welcome.Version != 0 || r.Status != nil })
 }
 
-// Subscribe sends the frame. It replaces an earlier subscription with the same
-// number. Use Resume to continue one.
+// Subscribe sends the frame and returns the new subscription. It replaces an earlier
+// subscription with the same number. Use Resume to continue the earlier one.
 func (r *Reader) Subscribe(ctx context.Context, f wire.Subscribe) (*Subscription, error) {
 	s := &Subscription{ID: f.Subscription, Objects: map[api.Key]Object{}}
 	return s, r.Resume(ctx, s, f)
 }
 
-// Resume subscribes with the state of an earlier subscription, from its
-// resource version if the frame has none and the state is complete.
+// Resume sends the frame to continue an earlier subscription. If the frame has no
+// resource version and the state is complete, the subscription resumes from the version
+// of the state.
 func (r *Reader) Resume(ctx context.Context, s *Subscription, f wire.Subscribe) error {
 	if f.ResourceVersion == 0 && s.Synced {
 		f.ResourceVersion = s.ResourceVersion
@@ -171,7 +172,8 @@ func (r *Reader) Receive(ctx context.Context) error {
 // Keys returns the keys of the objects, sorted.
 func (s *Subscription) Keys() []api.Key { return slices.Sorted(maps.Keys(s.Objects)) }
 
-// object returns the object of a change, given the previous version.
+// object returns the object of a change. A patch or delta applies to the previous
+// version, held.
 func (s *Subscription) object(c *wire.Change, held *Object) (Object, error) {
 	labels, ok := s.labels[c.LabelSet]
 	if !ok {
@@ -211,8 +213,8 @@ func (s *Subscription) decode(o *Object, c *wire.Change, packed api.Body, held *
 	return nil
 }
 
-// base returns the body that the delta of a change applies to, or an empty text if
-// there is none.
+// base returns the body that the delta of a change applies to, or an empty string if the
+// body is not a delta.
 func (s *Subscription) base(c *wire.Change, held *Object) (string, error) {
 	switch rv := c.Base.ResourceVersion; {
 	case rv == 0:

@@ -165,7 +165,7 @@ func takeEnd(s *Subscription, f *wire.SnapshotEnd) error {
 	return nil
 }
 
-// takeBodies adds bodies to rows that the reader has.
+// takeBodies adds bodies to objects that were received without them.
 func takeBodies(s *Subscription, f *wire.SnapshotBodies) error {
 	keys := slices.DeleteFunc(s.Keys(), func(key api.Key) bool { return key < f.First })
 	if len(keys) < int(f.Objects) {
