@@ -28,7 +28,7 @@ added columns.`
 // addedColumns are the columns of --add-column.
 type addedColumns struct {
 	specs     []string
-	resources []api.Resource // of all columns: the other one, or those from below a row to the children
+	resources []api.Resource // named by every column: the joined one, or those from the children of a row to the counted objects
 	columns   []api.Column
 }
 
@@ -53,8 +53,8 @@ func (f *readFlags) checkAdded() error {
 	return nil
 }
 
-// parseAdded parses a column such as "CPU:join:metrics.k8s.io/v1beta1/pods CPU". Its kind is
-// known once the other resource is.
+// parseAdded parses a column such as "CPU:join:metrics.k8s.io/v1beta1/pods CPU". A joined column
+// gets its kind later, from the schema of the other resource.
 func parseAdded(spec string) (column api.Column, resources []api.Resource, err error) {
 	const count, other = "Pods:children:replicasets,pods", "CPU:join:metrics.k8s.io/v1beta1/pods CPU"
 	expected := func(what, example string) (api.Column, []api.Resource, error) {
@@ -87,9 +87,9 @@ func parseAdded(spec string) (column api.Column, resources []api.Resource, err e
 	return column, resources, nil
 }
 
-// openAdded opens the resources of --add-column, so that their objects are complete before
-// the rows are printed. It returns the columns. Those of a resource that cannot be read
-// have no values, and the reason is printed on stderr.
+// openAdded opens the resources of --add-column, so that their objects are complete
+// before the rows are printed. It returns the columns. If a resource cannot be read, its
+// columns have no values, and openAdded prints the reason to stderr.
 func (r *reading) openAdded(ctx context.Context, cl *client.Client, rows *api.Schema) ([]api.Column, error) {
 	added := &r.flags.added
 	if err := added.checkNames(rows); err != nil {
@@ -156,8 +156,8 @@ func shownNames(schema *api.Schema) string {
 	return strings.Join(names, ", ")
 }
 
-// sameAdded reports whether two versions of a row have the same cells in the added columns.
-// These change without a new version of the object.
+// sameAdded reports whether two versions of a row have the same cells in the added
+// columns. Added columns can change without a new version of the object.
 func (r *reading) sameAdded(a, b client.Object) bool {
 	last := len(r.printer.schema.Columns)
 	for i := last - len(r.flags.added.columns); i < last; i++ {

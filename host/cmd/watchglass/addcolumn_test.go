@@ -55,7 +55,7 @@ func TestGetPrintsColumnsOfOtherResources(t *testing.T) {
 	require.NotContains(t, stdout, "idle")
 }
 
-// A joined age compares as an age, not as a text.
+// A joined age compares as an age, not as a string.
 func TestAddedColumnHasTheKindOfTheOtherOne(t *testing.T) {
 	c := newCluster(t)
 	for name, age := range map[string]time.Duration{"a": 2 * time.Hour, "b": 30 * time.Minute, "c": 10 * time.Hour} {
@@ -132,7 +132,7 @@ func TestAddedColumnOfAMissingResourceIsEmpty(t *testing.T) {
 	require.Regexp(t, `^watchglass: --add-column: no values of example.com/v1/things: 404 NotFound: `, stderr)
 }
 
-// Only the schema of a custom resource says whether its objects have namespaces.
+// Only the schema of a custom resource tells whether the resource is namespaced.
 func TestAddedColumnOfACustomResourceWithoutNamespaces(t *testing.T) {
 	racks := api.Resource{Group: "example.com", Version: "v1", Name: "racks"}
 	c := newCluster(t, api.Schema{Resource: racks, Kind: "Rack"})
@@ -147,7 +147,8 @@ func TestAddedColumnOfACustomResourceWithoutNamespaces(t *testing.T) {
 	}
 }
 
-// A change of a child is a change of the row, although the object of the row is the same.
+// A change of a child is printed as a change of the row, although the object of the row
+// stays the same.
 func TestWatchFollowsAddedColumns(t *testing.T) {
 	c := newShop(t)
 	run, stop := c.follow(t, newWatchCommand(), "deploy -n shop --add-column Pods:children:rs,pods --output-watch-events")

@@ -84,7 +84,7 @@ func newAdmin(c *connector.Connector, source string, flags *hostFlags) *admin {
 	return &admin{connector: c, source: source, settings: flags.settings, profiling: flags.profiling, started: time.Now()}
 }
 
-// handler serves the pages for operators. If private is not nil, it also serves the
+// handler returns the handler of the pages for operators. The given handler serves the
 // endpoints that the server may omit from its public address.
 func (a *admin) handler(private http.Handler) http.Handler {
 	pages := map[string]http.Handler{
@@ -111,7 +111,7 @@ func (a *admin) handler(private http.Handler) http.Handler {
 	return mux
 }
 
-// prepare sets the HTTP server.
+// prepare sets the HTTP server, and lets a.stop cancel the contexts of its requests.
 func (a *admin) prepare(server *http.Server) {
 	var ctx context.Context
 	ctx, a.stop = context.WithCancel(context.Background())

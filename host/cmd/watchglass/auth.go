@@ -55,8 +55,8 @@ func (f *authFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.tlsKey, "tls-private-key-file", "", "file with the key of --tls-cert-file")
 }
 
-// policy returns the policy that --auth selects. public contains the addresses that
-// other machines can reach.
+// policy returns the policy that --auth selects. The slice public contains the addresses
+// that other machines can reach, and is nil if there are none.
 func (f *authFlags) policy(up *upstream, public []string, limits *limit.Set, files *reload.Watcher, log *slog.Logger) (access.Policy, error) {
 	auth := f.auth
 	switch {
@@ -216,7 +216,7 @@ func (f *authFlags) protect(l *listeners, files *reload.Watcher) error {
 		NextProtos:     []string{"http/1.1"}, // WebSocket upgrades need it
 	}
 	if f.auth == authProxy {
-		config.ClientAuth = tls.RequestClientCert // the policy verifies it, with the current authorities
+		config.ClientAuth = tls.RequestClientCert // the policy verifies the certificate, with the current authorities
 	}
 	l.main, l.secure = tls.NewListener(l.main, config), true
 	if l.kubeAPI != nil {

@@ -52,7 +52,7 @@ func (f *oidcFlags) check(auth string) error {
 	return nil
 }
 
-// open prepares the verification of tokens.
+// open creates the verifier of ID tokens, and loads the authorities of --oidc-ca-file.
 func (f *oidcFlags) open(log *slog.Logger, files *reload.Watcher) error {
 	f.oidc.Logger, f.oidc.RequiredClaims = log, map[string]string{}
 	for _, text := range f.required {

@@ -28,8 +28,8 @@ func (f *proxyFlags) add(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&f.proxy.ExtraHeaderPrefixes, "requestheader-extra-headers-prefix", []string{"X-Remote-Extra-"}, "prefix of headers with extra attributes of the user (repeatable)")
 }
 
-// proxyPolicy returns the policy for users of the proxy. The authorizer decides about
-// their rights.
+// proxyPolicy returns the policy for users that the proxy authenticates. The authorizer
+// decides what they may read.
 func (f *proxyFlags) proxyPolicy(authorizer access.Policy, files *reload.Watcher) (access.Policy, error) {
 	policy := signin.NewProxy(f.proxy, authorizer)
 	return policy, files.Add(reload.Group{

@@ -43,7 +43,7 @@ func warnReadable(log *slog.Logger, flag, path string) {
 		"flag", flag, "file", path, "mode", fmt.Sprintf("%04o", info.Mode().Perm()))
 }
 
-// warn logs permitted but risky ways of storing and sending tokens.
+// warn logs a warning for each permitted but risky way of storing or sending tokens.
 func (f *authFlags) warn(log *slog.Logger, l listeners) {
 	if f.weakness != "" {
 		log.Warn("the token can be guessed; "+makeToken, "flag", "--token-file", "reason", f.weakness)

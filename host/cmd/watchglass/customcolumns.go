@@ -11,7 +11,8 @@ import (
 // customColumnsPrefix precedes the columns in --output, as in kubectl.
 const customColumnsPrefix = "custom-columns="
 
-// parseCustomColumns returns the columns of an --output, or none if it is another format.
+// parseCustomColumns returns the columns of --output, or nil if the flag selects another
+// format.
 func parseCustomColumns(output string) ([]api.Column, error) {
 	spec, custom := strings.CutPrefix(output, customColumnsPrefix)
 	if !custom {
@@ -31,7 +32,8 @@ func parseCustomColumns(output string) ([]api.Column, error) {
 	return columns, nil
 }
 
-// checkCustomColumns parses the custom columns of --output, which exclude --group-by.
+// checkCustomColumns parses the custom columns of --output. It returns an error if
+// --group-by is also given.
 func (f *readFlags) checkCustomColumns() (err error) {
 	if f.columns, err = parseCustomColumns(f.output); err == nil && f.columns != nil && len(f.groups.by) > 0 {
 		err = errors.New("--group-by: choose another --output than custom-columns")

@@ -30,7 +30,8 @@ import (
 	"github.com/watchglass/watchglass/host/source/etcd"
 )
 
-// demoRetention limits the history in the demo's etcd, and so its disk usage.
+// demoRetention is how long the demo's etcd keeps old revisions. It bounds the disk
+// usage.
 const demoRetention = 10 * time.Minute
 
 // maxPods is the upper bound of --pods. Larger clusters could exhaust the memory
@@ -150,7 +151,7 @@ func demo(ctx context.Context, f *demoFlags, stdout, stderr io.Writer) error {
 
 // showCluster serves a real cluster with the dashboard.
 func (f *demoFlags) showCluster(ctx context.Context, log *slog.Logger, stdout io.Writer) error {
-	files := files{Watcher: reload.NewWatcher(log)} // a hangup ends the demo
+	files := files{Watcher: reload.NewWatcher(log)} // without hangups: SIGHUP ends the demo instead of reloading files
 	up, err := f.openKube(log, files.Watcher)
 	if err != nil {
 		return err
@@ -196,7 +197,7 @@ func (f *demoFlags) check() error {
 	if f.pods < 1 || f.pods > maxPods {
 		return fmt.Errorf("--pods %d: expected 1 to %s", f.pods, thousands(maxPods))
 	}
-	if !(f.rate >= 0) || math.IsInf(f.rate, 1) { // NaN is neither
+	if !(f.rate >= 0) || math.IsInf(f.rate, 1) { // the negation also rejects NaN
 		return fmt.Errorf("--rate %v: expected 0 or more", f.rate)
 	}
 	if f.endpointFile == "" {
@@ -210,7 +211,7 @@ func (f *demoFlags) check() error {
 	return nil
 }
 
-// quiet drops errors that report only that the user stopped the command.
+// quiet drops the error of a command that the user has stopped.
 func quiet(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil
@@ -218,7 +219,7 @@ func quiet(ctx context.Context, err error) error {
 	return err
 }
 
-// startEtcd starts the store and prints its address.
+// startEtcd starts the etcd, prints its address, and writes it to --etcd-endpoint-file.
 func (f *demoFlags) startEtcd(stdout io.Writer) (*embedetcd.Server, error) {
 	address, err := netip.ParseAddrPort(f.etcdListen)
 	if err != nil || address.Addr() != netip.AddrFrom4([4]byte{127, 0, 0, 1}) {
@@ -263,7 +264,7 @@ func writeAtomically(path, content string) error {
 	return os.Rename(temp.Name(), path)
 }
 
-// populate replaces the objects in etcd by the simulated cluster.
+// populate replaces the objects in etcd with the simulated cluster.
 func (f *demoFlags) populate(ctx context.Context, client *clientv3.Client, stdout io.Writer) (*clustersim.Cluster, error) {
 	if _, err := client.Delete(ctx, etcd.DefaultPrefix+"/", clientv3.WithPrefix()); err != nil {
 		return nil, err

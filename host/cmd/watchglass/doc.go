@@ -1,7 +1,7 @@
-// Command watchglass shows changes in a cluster. It contains the connector that serves
-// readers, readers for the terminal, and a demo.
+// Command watchglass sends the changes of a Kubernetes cluster to readers. It contains
+// the connector, commands that read from a connector in a terminal, and a demo.
 //
 // main.go cancels a context on signals. Every command is a function of its flags, a
-// context and two writers, so that tests run commands in the process. The common
-// part of serve and demo, a connector behind an HTTP server, is in host.go.
+// context and two writers, so that tests can run commands in their own process. The
+// common part of serve and demo, a connector behind an HTTP server, is in host.go.
 package main

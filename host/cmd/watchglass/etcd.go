@@ -41,7 +41,7 @@ func (f *etcdFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.key, "etcd-key", "", "file with the key of --etcd-cert")
 }
 
-// detail returns the first flag that configures etcd, or "".
+// detail returns the first given flag that configures access to etcd, or "".
 func (f *etcdFlags) detail() string {
 	switch {
 	case f.prefix != etcd.DefaultPrefix:
@@ -56,8 +56,8 @@ func (f *etcdFlags) detail() string {
 	return ""
 }
 
-// check rejects invalid addresses and prefixes. The etcd client would retry them
-// indefinitely.
+// check rejects invalid addresses and prefixes. Otherwise the etcd client would retry
+// them indefinitely.
 func (f *etcdFlags) check() error {
 	if !strings.HasPrefix(f.prefix, "/") {
 		return fmt.Errorf("--etcd-prefix %q: expected a prefix that begins with a slash, such as %s", f.prefix, etcd.DefaultPrefix)
@@ -75,8 +75,8 @@ func (f *etcdFlags) check() error {
 	return nil
 }
 
-// reconnect limits gRPC's pauses between connection attempts. By default they grow to
-// two minutes, which would delay recovery after a restart of etcd by as much.
+// reconnect limits gRPC's pauses between connection attempts. By default they grow to two
+// minutes, which would delay recovery after a restart of etcd.
 var reconnect = grpc.ConnectParams{
 	Backoff:           backoff.Config{BaseDelay: 200 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second},
 	MinConnectTimeout: 3 * time.Second,
@@ -98,7 +98,7 @@ func (f *etcdFlags) client(files *reload.Watcher, more ...grpc.DialOption) (*cli
 		DialOptions:          slices.Concat(options, []grpc.DialOption{grpc.WithConnectParams(reconnect)}, more),
 		DialTimeout:          5 * time.Second,
 		DialKeepAliveTime:    10 * time.Second,
-		DialKeepAliveTimeout: 5 * time.Second, // pings need an open watch: etcd closes idle connections that ping
+		DialKeepAliveTimeout: 5 * time.Second, // pings are sent only while a watch is open, because etcd closes idle connections that ping
 		Logger:               zap.NewNop(),
 	})
 	if err != nil {
@@ -136,7 +136,7 @@ func (f *etcdFlags) secure(files *reload.Watcher) (*tls.Config, []grpc.DialOptio
 	return current.Load(), []grpc.DialOption{grpc.WithTransportCredentials(etcd.Credentials(current.Load))}, nil
 }
 
-// tls reads the certificates.
+// tls returns a TLS configuration with the certificates in the files.
 func (f *etcdFlags) tls() (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if f.cacert != "" {

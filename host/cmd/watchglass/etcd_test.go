@@ -14,7 +14,8 @@ import (
 	"google.golang.org/grpc"
 )
 
-// restartingMember is an etcd on pipes that is initially unreachable.
+// restartingMember is an etcd member that is initially unreachable. It uses pipes as
+// connections.
 type restartingMember struct {
 	pb.UnimplementedKVServer
 	pipes    chan net.Conn // nil while it is unreachable

@@ -75,8 +75,8 @@ type objectStatus struct {
 	}
 }
 
-// requestObject requests the status of an object. The status is zero if the object
-// fails.
+// requestObject sends a request to an edge object, and returns the status in its
+// response. The status is zero if the object fails.
 func requestObject(t *testing.T, address, object, path string) (status objectStatus) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+"/"+object+path, nil)

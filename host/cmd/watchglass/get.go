@@ -186,8 +186,8 @@ func (r *reading) run(ctx context.Context, cl *client.Client, resource api.Resou
 	return getObjects(ctx, r)
 }
 
-// url returns the endpoint, with the resource and namespace in its query unless the
-// flag specifies them. An edge needs them to select the Durable Object.
+// url returns the endpoint, with the resource and namespace in its query unless --server
+// already specifies them. An edge needs them to select the Durable Object.
 func (f *readFlags) url(resource api.Resource) string {
 	u, err := url.Parse(f.server)
 	if err != nil {
@@ -213,9 +213,10 @@ func (f *readFlags) readNamespace(resource api.Resource) string {
 	return f.namespace
 }
 
-// open opens the collection. A custom resource without namespaces refuses a namespace, and
-// is opened again without one. Columns of other resources need the schema before the
-// collection is opened.
+// open opens the collection. The server rejects a namespace for a custom resource without
+// namespaces, so open tries again without one. Columns of other resources need the schema
+// in advance. For a custom resource, open reads the schema from a first collection, which
+// it closes.
 func (r *reading) open(ctx context.Context, cl *client.Client, resource api.Resource) error {
 	namespace := r.flags.readNamespace(resource)
 	rows, _ := catalog.Lookup(catalog.All(), resource) // nil if the resource is not built in
@@ -273,7 +274,8 @@ func (r *reading) fieldSelector() string {
 	return r.flags.fields + "," + name
 }
 
-// howToStart returns advice if no program listens at the address of the connector.
+// howToStart returns advice if no program listens at the address of the connector, and ""
+// otherwise.
 func howToStart(err error) string {
 	text := err.Error()
 	if !strings.Contains(text, "connection to the connector") || !strings.Contains(text, "connection refused") {
@@ -427,7 +429,7 @@ var versions = regexp.MustCompile(`^v[0-9]`)
 // maxSuggestions is the maximum number of resources that an error suggests.
 const maxSuggestions = 3
 
-// resolve parses a resource in one of the notations that get documents.
+// resolve parses a resource in one of the notations that the help of get describes.
 func resolve(text string) (api.Resource, error) {
 	if strings.Contains(text, "/") {
 		return api.ParseResource(text)

@@ -53,7 +53,7 @@ func newCluster(t *testing.T, custom ...api.Schema) *cluster {
 	return c
 }
 
-// connect starts a connector, or another one after close.
+// connect starts a connector. After close, it starts a new one at the same URL.
 func (c *cluster) connect(t *testing.T) {
 	c.connector = connector.New(connector.Config{Source: c.Source})
 	handler, err := server.New(server.Config{Connector: c.connector})
@@ -174,7 +174,7 @@ func TestGetReportsErrors(t *testing.T) {
 	assert.NoFileExists(t, name, "the empty recording is removed, so that the command can be repeated")
 }
 
-// unreachable is a source that lists its resources but cannot read them.
+// unreachable is a source that has resources but cannot read their objects.
 type unreachable struct{ *memory.Source }
 
 func (unreachable) Stream(context.Context, api.Resource, api.ResourceVersion, source.Sink) error {
@@ -263,7 +263,8 @@ func TestInterruptedGetFails(t *testing.T) {
 	}
 }
 
-// follow starts a command. It returns its output and a function that ends it.
+// follow starts a command. It returns the command and a function that stops the command
+// and returns its error.
 func (c *cluster) follow(t *testing.T, cmd *cobra.Command, args string) (*command, func() error) {
 	ctx, cancel := context.WithCancel(t.Context())
 	run := &command{t: t, out: newOutput(), log: newOutput(), cancel: cancel, ended: make(chan struct{})}
@@ -280,8 +281,8 @@ func (c *cluster) follow(t *testing.T, cmd *cobra.Command, args string) (*comman
 	return run, stop
 }
 
-// The schema of a custom resource says whether its objects have namespaces. A get in the
-// default namespace finds those that have none, and does not list those of other namespaces.
+// The schema of a custom resource tells whether the resource is namespaced. A get in the default
+// namespace finds objects without a namespace, but no objects of other namespaces.
 func TestGetOfCustomResources(t *testing.T) {
 	racks := api.Resource{Group: "example.com", Version: "v1", Name: "racks"}
 	slots := api.Resource{Group: "example.com", Version: "v1", Name: "slots"}

@@ -41,7 +41,7 @@ type hostFlags struct {
 	auditLog     string
 	private      bool
 	profiling    bool
-	frugal       bool // the machine has other uses for its memory
+	frugal       bool // collect garbage as often as by default, because other programs need the memory
 	drain        drain
 	limits       *limit.Set
 	settings     *settings.Loader
@@ -53,11 +53,11 @@ type drain struct {
 	timeout time.Duration // for readers to disconnect
 }
 
-// shutdownDelay is the default of --shutdown-delay. Load balancers and the endpoints
-// of a Service notice within it that a server is not ready.
+// shutdownDelay is the default of --shutdown-delay. It gives load balancers and the
+// endpoints of a Service time to notice that the server is not ready.
 const shutdownDelay = 5 * time.Second
 
-// defaultDrain contains the durations for commands without these flags.
+// defaultDrain contains the durations for commands without flags for them.
 var defaultDrain = drain{timeout: 10 * time.Second}
 
 func (d *drain) add(flags *pflag.FlagSet, delay time.Duration) {

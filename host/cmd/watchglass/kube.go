@@ -27,7 +27,8 @@ func (f *kubeFlags) add(flags *pflag.FlagSet) {
 // given reports whether a kube-apiserver is selected.
 func (f *kubeFlags) given() bool { return f.kubeconfig != "" || f.context != "" || f.inCluster }
 
-// metricsInterval returns the value of kube.Config.MetricsInterval.
+// metricsInterval returns the value for kube.Config.MetricsInterval, which is negative if
+// no metrics are served.
 func (f *kubeFlags) metricsInterval() (time.Duration, error) {
 	switch {
 	case f.metrics == 0:

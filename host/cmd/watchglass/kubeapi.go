@@ -25,7 +25,8 @@ func newKubeAPI(c *connector.Connector, config connector.Config, timings *metric
 	})}
 }
 
-// newDiscovery returns the handler of discovery for clients of /watch.
+// newDiscovery returns the handler of /api and /apis, from which clients of /watch learn
+// the resources.
 func newDiscovery(c *connector.Connector, config connector.Config) http.Handler {
 	return kubeapi.New(kubeapi.Config{Backend: c.Backend(), Access: config.Access, Observer: config.Observer, Server: "watchglass", Limits: c.Limits()})
 }

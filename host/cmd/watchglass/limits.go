@@ -19,7 +19,7 @@ func addLimits(flags *pflag.FlagSet) *limit.Set {
 	return set
 }
 
-// limitValue implements pflag.Value.
+// limitValue is the flag of one limit. It implements pflag.Value.
 type limitValue struct {
 	set   *limit.Set
 	limit *limit.Limit

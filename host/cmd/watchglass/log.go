@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// logFlags are --log-level and --log-format.
+// logFlags contains the values of --log-level and --log-format.
 type logFlags struct{ level, format string }
 
 func (f *logFlags) add(flags *pflag.FlagSet) {

@@ -27,7 +27,7 @@ func logLines(t *testing.T, text string) (lines []map[string]any) {
 	return lines
 }
 
-// find returns the lines with a message.
+// find returns the lines with the given message.
 func find(lines []map[string]any, message string) (found []map[string]any) {
 	for _, line := range lines {
 		if line["msg"] == message {
@@ -37,8 +37,8 @@ func find(lines []map[string]any, message string) (found []map[string]any) {
 	return found
 }
 
-// Logs contain no secrets. The test puts one in every place where a client, an object
-// or a file can have it.
+// Logs contain no secrets. The test puts secrets everywhere a client, an object or a file
+// can contain one.
 func TestLogsHaveNoSecrets(t *testing.T) {
 	const good, bad, content = "planted-good-d41d8cd98f00b204", "planted-bad-e9800998ecf8427e", "planted-content-0b2049e98009"
 	store := startEtcd(t)

@@ -24,7 +24,7 @@ import (
 // signals.
 func TestMain(m *testing.M) {
 	if os.Getenv("WATCHGLASS_MAIN") != "" {
-		os.Unsetenv("WATCHGLASS_MAIN") // not a setting of the command
+		os.Unsetenv("WATCHGLASS_MAIN") // otherwise the command rejects it as an unknown setting
 		main()
 	}
 	os.Exit(m.Run())
@@ -76,7 +76,7 @@ func start(t *testing.T, args ...string) *command {
 	return c
 }
 
-// stop acts like a signal, and returns the exit code.
+// stop ends the command as a signal does, and returns the exit code.
 func (c *command) stop() int {
 	c.cancel()
 	<-c.ended
@@ -320,7 +320,7 @@ func TestSignalEndsTheDemoCleanly(t *testing.T) {
 	}
 }
 
-// demoProcess starts a small demo that stores its files in temp.
+// demoProcess returns a small demo that stores its files in temp. The caller starts it.
 func demoProcess(t *testing.T, temp string) *exec.Cmd {
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "demo", "--pods", "20", "--listen", "127.0.0.1:0")
 	cmd.Env = append(os.Environ(), "WATCHGLASS_MAIN=1", "TMPDIR="+temp)
@@ -358,8 +358,8 @@ func TestFullDiskIsReported(t *testing.T) {
 	assert.Empty(t, left)
 }
 
-// The demo continues when a client disconnects during a write. The similar error of a
-// closed standard output ends it.
+// The demo continues when a client disconnects during a write. A closed standard output
+// causes a similar error, which ends the demo.
 func TestDisconnectedClientDoesNotEndDemo(t *testing.T) {
 	cmd := demoProcess(t, t.TempDir())
 	cmd.Args = append(cmd.Args, "--kube-api", "127.0.0.1:0", "--pods", "300", "--rate", "2000")

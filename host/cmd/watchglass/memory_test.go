@@ -73,7 +73,7 @@ func TestMemoryStaysBelowTheCeilingUnderLoad(t *testing.T) {
 }
 
 // A connector collects garbage less often than by default while its memory is far below
-// the limit, because readers wait for collections. Variables of the Go runtime take
+// the limit, because collections delay readers. Variables of the Go runtime take
 // precedence.
 func TestConnectorsCollectGarbageLessOften(t *testing.T) {
 	const source = " --etcd-endpoints 127.0.0.1:1"

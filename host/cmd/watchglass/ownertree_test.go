@@ -15,7 +15,8 @@ import (
 	"github.com/watchglass/watchglass/host/server"
 )
 
-// owned puts an object in namespace shop whose UID is its name, with a status.
+// owned puts an object with the given owner in the namespace shop. The UID of each object
+// is its name. The parameter rest contains the other fields as JSON.
 func (c *cluster) owned(resource api.Resource, kind, name, owner, rest string) {
 	owners := ""
 	if owner != "" {

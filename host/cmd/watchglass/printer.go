@@ -42,7 +42,7 @@ type printer struct {
 	noHeaders  bool
 	events     bool // print a column with the type of the event
 
-	widths []int // of the columns; they grow with each row and never shrink
+	widths []int // of the columns; they grow to fit later rows and never shrink
 }
 
 // columnGap is the number of spaces between the columns of a table.
@@ -207,7 +207,7 @@ func (p *printer) single(o object) error {
 	return err
 }
 
-// frame writes one line, as a Kubernetes watch sends it.
+// frame writes an event as one line of JSON, as a Kubernetes watch sends it.
 func (p *printer) frame(t api.EventType, object []byte) error {
 	var b bytes.Buffer
 	b.WriteString(`{"type":"` + t.String() + `","object":`)

@@ -87,7 +87,7 @@ func pushTo(ctx context.Context, f *pushFlags, url string, stderr io.Writer) err
 	if err := push.CheckURL(url); err != nil {
 		return err
 	}
-	if _, err := f.token(); err != nil { // An error is permanent now; later, another program may be renewing the file.
+	if _, err := f.token(); err != nil { // A later error can be temporary, because another program may be renewing the file.
 		return err
 	}
 	if f.tokenFile != "" {
@@ -136,8 +136,8 @@ func pushTo(ctx context.Context, f *pushFlags, url string, stderr io.Writer) err
 	return group.Wait()
 }
 
-// hold starts the upstream watches and waits for the first state of each, so that
-// the edge receives it without delay.
+// hold starts the upstream watches and waits for the first list of each, so that the edge
+// receives the objects without delay.
 func hold(ctx context.Context, c *connector.Connector, resources []api.Resource, log *slog.Logger) error {
 	for _, resource := range resources {
 		log.Info("listing", "resource", resource.String())

@@ -85,8 +85,8 @@ func (r *reading) listMatching(ctx context.Context) ([]object, api.ResourceVersi
 	return asObjects(list.Items), list.ResourceVersion, nil
 }
 
-// watchMatching prints the objects that match the query, and then every change of them
-// until ctx ends.
+// watchMatching prints the objects that match the query, and then every change until ctx
+// ends.
 func (r *reading) watchMatching(ctx context.Context) error {
 	view, err := r.view(ctx, wire.MaxViewRows)
 	if err != nil {

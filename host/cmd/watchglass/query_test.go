@@ -22,7 +22,7 @@ func (c *cluster) restarted(key api.Key, phase string, restarts int, age time.Du
 		key.Name(), key.Namespace(), key.Name(), time.Now().Add(-age).UTC().Format(time.RFC3339), phase, restarts))
 }
 
-// call runs the whole command line until it ends.
+// call runs a complete command line, and returns its output and exit code.
 func (c *cluster) call(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	out, log := newOutput(), newOutput()
@@ -216,11 +216,12 @@ func TestWatchOfAQueryContinuesAfterARelist(t *testing.T) {
 	require.Contains(t, run.log.String(), "watchglass: reconnecting")
 }
 
-// Times that a table does not show sort and filter as others do: First Seen of events, which
-// wide tables have, and the creation time, which no table of events has.
+// Queries can use times that the table does not show. Of events, only wide tables show First Seen,
+// and no table shows the creation time.
 func TestGetQueriesTimesThatTheTableHides(t *testing.T) {
 	c := newCluster(t)
-	// Ages of so many hours have no minutes, which would change during the test.
+	// Ages of this many hours are printed without minutes, which would change during the
+	// test.
 	ago := func(age time.Duration) string { return time.Now().Add(-age).UTC().Format(time.RFC3339) }
 	seen := func(name, times string, created time.Duration) {
 		c.Put(api.Resource{Version: "v1", Name: "events"}, api.NewKey("default", name), fmt.Appendf(nil,

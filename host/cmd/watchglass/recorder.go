@@ -20,7 +20,8 @@ type recorder struct {
 }
 
 // newRecorder creates a recording. It does not overwrite files, because recordings are
-// evidence. If a write fails, it calls failed, and Close returns the error.
+// evidence. If a later write fails, the recorder calls failed, and Close returns the
+// error.
 func newRecorder(name string, resource api.Resource, failed func()) (*recorder, error) {
 	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if errors.Is(err, os.ErrExist) {

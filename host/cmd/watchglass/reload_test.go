@@ -88,8 +88,8 @@ func TestServeEndsTheSessionsOfRemovedTokens(t *testing.T) {
 	until(t, stays, func() bool { return s.Synced })
 }
 
-// dialEtcd connects with the options to a server with a certificate, and returns the
-// certificate of the client.
+// dialEtcd starts a server with the given certificate and connects to it with the
+// options. It returns the certificate that the client presents.
 func dialEtcd(t *testing.T, options []grpc.DialOption, cert, key string) *x509.Certificate {
 	t.Helper()
 	pair, err := tls.LoadX509KeyPair(cert, key)

@@ -58,7 +58,8 @@ func newHelpCommand() *cobra.Command {
 	}
 }
 
-// flagMistake describes the expected value of a flag.
+// flagMistake returns the message for an error of a flag. It names the value that the
+// flag expects.
 func flagMistake(err error) string {
 	var invalid *pflag.InvalidValueError
 	if !errors.As(err, &invalid) {

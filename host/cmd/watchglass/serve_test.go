@@ -131,8 +131,8 @@ func TestDemoCanBeStoppedWhilePopulating(t *testing.T) {
 	assert.Zero(t, c.stop(), c.log)
 }
 
-// startEtcd starts an etcd that stops after the commands that the test starts later.
-// Otherwise it would wait seconds for their connections.
+// startEtcd starts an etcd for a test. Call it before starting commands, so that these
+// stop first. Otherwise the etcd would wait seconds for their connections.
 func startEtcd(t *testing.T) *embedetcd.Server {
 	t.Helper()
 	store, err := embedetcd.Start(embedetcd.Config{UnsafeNoFsync: true})
@@ -149,7 +149,8 @@ func putPod(t *testing.T, store *embedetcd.Server, name string) api.ResourceVers
 	return api.ResourceVersion(resp.Header.Revision)
 }
 
-// A restarted connector has no state of its readers. They resume by resource version.
+// A restarted connector has no state about earlier readers. They resume by resource
+// version.
 func TestReadersResumeAfterServeWasRestarted(t *testing.T) {
 	store := startEtcd(t)
 	for i := range 20 {

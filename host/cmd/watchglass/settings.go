@@ -43,7 +43,8 @@ func foreign(root *cobra.Command) func(name string) bool {
 	}
 }
 
-// settingMistake describes a setting that cannot be used, like [flagMistake].
+// settingMistake is like [flagMistake], for a setting. The message also names the origin
+// of the setting.
 func settingMistake(err error) string {
 	var setting *settings.Error
 	if !errors.As(err, &setting) {

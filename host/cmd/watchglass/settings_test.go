@@ -83,7 +83,7 @@ func TestInvalidSettingsAreReported(t *testing.T) {
 	assert.Zero(t, c.code, "other commands have no settings")
 }
 
-// Settings name files with secrets, because a setting with a secret would be visible in
+// Flags name files that contain secrets, because a secret in a flag would be visible in
 // the list of processes.
 func TestSettingsNameFilesForSecrets(t *testing.T) {
 	secret := regexp.MustCompile(`token|secret|password|credential`)

@@ -22,9 +22,9 @@ import (
 	"github.com/watchglass/watchglass/host/internal/certtest"
 )
 
-// reviewingCluster is a kube-apiserver with one pod, in which ann may read
-// everything and root may impersonate ann. The token "t-NAME" belongs to NAME. It
-// returns the path of a kubeconfig.
+// reviewingCluster starts a kube-apiserver with one pod, and returns the path of a
+// kubeconfig. The user ann may read everything, and root may impersonate ann. The token
+// "t-NAME" belongs to the user NAME.
 func reviewingCluster(t *testing.T) string {
 	t.Helper()
 	mux := http.NewServeMux()

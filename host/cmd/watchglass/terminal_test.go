@@ -19,7 +19,8 @@ import (
 	"github.com/watchglass/watchglass/host/server"
 )
 
-// hostile clears the screen, sets the title of the window and reverses text.
+// hostile contains control sequences that clear the screen, set the title of the window
+// and reverse text.
 const hostile = "\x1b[2J\x1b]0;PWNED\x07\u009b31m\u202e\u2066\u200f"
 
 func assertHarmless(t *testing.T, output *output) {
@@ -62,7 +63,7 @@ func TestNamesDoNotControlTheTerminal(t *testing.T) {
 	}
 }
 
-// refusing refuses every token with a message that the server chose.
+// refusing is a policy that refuses every token with a hostile message.
 type refusing struct{ access.Policy }
 
 func (refusing) Authenticate(context.Context, string) (*access.User, *api.Status) {

@@ -152,7 +152,8 @@ func (r *treeReading) run(ctx context.Context, resource api.Resource) error {
 	return nil
 }
 
-// openBelow opens the resources below. It reports those that cannot be read on stderr.
+// openBelow opens the resources to search for objects below. It skips resources that
+// cannot be read, and reports them on stderr.
 func (r *treeReading) openBelow(ctx context.Context) ([]*client.Collection, error) {
 	namespace := "" // an owner without a namespace may own objects in all namespaces
 	if r.printer.schema.Namespaced {
@@ -180,7 +181,7 @@ func (r *treeReading) missing(err error) {
 	fmt.Fprintln(r.stderr, "watchglass: missing in the tree:", terminal.Text(err.Error()))
 }
 
-// print writes a tree. In a watch, an empty line precedes each further one.
+// print writes a tree. In a watch, an empty line precedes each later tree.
 func (r *treeReading) print(snapshot *client.TreeSnapshot) error {
 	p := treePrinter{printer: printer{out: r.stdout, now: time.Now}}
 	if !r.flags.noHeaders {
@@ -208,7 +209,8 @@ type treePrinter struct {
 	rows [][]string
 }
 
-// add adds the rows of a node and of those below it. The branch precedes the name of the node.
+// add adds the rows of a node and of the nodes below it. The strings indent and branch precede the
+// name of the node, and indent and below precede its children.
 func (p *treePrinter) add(n *client.TreeNode, indent, branch, below string) {
 	p.rows = append(p.rows, p.row(n, indent+branch))
 	for i, child := range n.Children {

@@ -17,7 +17,7 @@ import (
 type tree struct {
 	*testing.T
 	address string
-	token   string // a file that contains it
+	token   string // path of a file with the token
 	store   *embedetcd.Server
 	churn   func()
 	readers []*command

@@ -101,8 +101,8 @@ const servingAnyway = "serving anyway; readers wait until the source answers"
 // retrying is the text that record and push log while their source is unreachable.
 const retrying = "retrying until the source answers"
 
-// warnUnreachable logs an unreachable source immediately. The caller continues,
-// because the source is retried.
+// warnUnreachable logs a warning if the source does not respond within three seconds. The
+// caller continues, because the source is retried.
 func warnUnreachable(ctx context.Context, log *slog.Logger, up *upstream, meanwhile string) {
 	bounded, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()

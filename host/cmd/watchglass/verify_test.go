@@ -18,7 +18,7 @@ import (
 	"github.com/watchglass/watchglass/host/client"
 )
 
-// relay is a network between a reader and the connector, which can be cut.
+// relay forwards connections from a reader to the connector, and can cut them.
 type relay struct {
 	listener net.Listener
 	mu       sync.Mutex
@@ -85,9 +85,9 @@ func (r *relay) cut() {
 	r.open = nil
 }
 
-// A watch of a real etcd through a real connector keeps every guarantee. It survives
-// a lost connection and a restarted connector. Damage to a recording of it is
-// detected.
+// A watch of a real etcd through a real connector keeps every guarantee. It survives a
+// lost connection and a restarted connector. The command verify detects a damaged
+// recording of the watch.
 func TestVerifyRecordsOfRealProcesses(t *testing.T) {
 	needsModule(t)
 	store := startEtcd(t)
@@ -199,7 +199,7 @@ func TestUnwritableRecordingEndsCommand(t *testing.T) {
 		{"record", "pods", path, "--etcd-endpoints", store.Endpoints()[0]},
 		{"watch", "pods", "-A", "--record", path, "--server", server},
 	} {
-		const limited = `ulimit -f 4; exec "$0" "$@"` // limits files to 4 kB, or half of that
+		const limited = `ulimit -f 4; exec "$0" "$@"` // limits files to 4 blocks, which have 512 or 1024 bytes
 		cmd := exec.CommandContext(t.Context(), "/bin/sh", append([]string{"-c", limited, os.Args[0]}, args...)...)
 		cmd.Env = append(os.Environ(), "WATCHGLASS_MAIN=1")
 		var log strings.Builder

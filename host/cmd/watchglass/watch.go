@@ -77,7 +77,7 @@ func (r *reading) printFirst(objects []object, rv api.ResourceVersion) error {
 	return nil
 }
 
-// follow prints the events after rv. It returns the reason for the end of the watch.
+// follow prints the events after rv. It returns why the watch ended.
 func (r *reading) follow(ctx context.Context, rv api.ResourceVersion) (err error) {
 	options := client.WatchOptions{ResourceVersion: rv.String(), AllowWatchBookmarks: true}
 	if r.flags.output != formatJSON {

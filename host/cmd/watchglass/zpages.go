@@ -13,7 +13,8 @@ import (
 	"github.com/watchglass/watchglass/host/internal/settings"
 )
 
-// The pages /statusz and /flagz have the same format as in Kubernetes components.
+// zpageWarning precedes the content of /statusz and /flagz. Both pages have the format of
+// Kubernetes components.
 const zpageWarning = "Warning: This endpoint is for debugging by people. Its format may change."
 
 // status is the JSON of /statusz, with the fields of Kubernetes components.
@@ -30,8 +31,8 @@ type status struct {
 	Paths         []string  `json:"paths"`
 }
 
-// statusz returns a handler that describes the process, as text or as JSON. paths are
-// the other endpoints.
+// statusz returns a handler that describes the process, as text or as JSON. The slice
+// paths lists the endpoints of the admin address.
 func (a *admin) statusz(paths []string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		up := time.Since(a.started)
@@ -68,7 +69,7 @@ func (a *admin) flagz(w http.ResponseWriter, _ *http.Request) {
 }
 
 // wantsJSON reports whether a request asks for JSON, with ?format=json or the header
-// Accept. It reports false for an unknown format.
+// Accept. The result ok is false for an unknown format.
 func wantsJSON(r *http.Request) (yes, ok bool) {
 	switch r.URL.Query().Get("format") {
 	case "json":

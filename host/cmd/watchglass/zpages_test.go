@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// noEtcd is the address of an etcd that does not answer.
+// noEtcd is an address at which no etcd listens.
 const noEtcd = "127.0.0.1:1"
 
 func TestOperatorsSeeStatusAndFlags(t *testing.T) {
