@@ -36,15 +36,15 @@ import (
 
 var pods = api.Resource{Version: "v1", Name: "pods"}
 
-// follower is a client that reads from the module. truth returns the objects that
-// its store must finally contain.
+// follower is a client that reads from the module. The function truth returns the objects
+// that the store must finally contain.
 type follower struct {
 	name  string
 	store cache.Store
 	truth func() ([]runtime.Object, error)
 }
 
-// follow starts clients of each kind.
+// follow starts one client of each kind.
 func follow(t *testing.T, ctx context.Context, ours *rest.Config) []follower {
 	ourClient, theirClient := clients.Typed(t, ours), clients.Typed(t, shared.config(admin))
 	informer := cache.NewSharedIndexInformer(
@@ -95,7 +95,7 @@ func dynamicFollower(t *testing.T, ctx context.Context, ours *rest.Config, name 
 }
 
 // comparable returns an object without its kind, which typed clients may omit, and
-// without the fields that the connector strips.
+// without managed fields, which the connector removes.
 func comparable(o any) any {
 	object := o.(runtime.Object).DeepCopyObject()
 	object.(metav1.Object).SetManagedFields(nil)
@@ -121,14 +121,14 @@ func (f *follower) difference() error {
 	return clients.Difference(f.store, want, comparable)
 }
 
-// churn writes at random for the duration in CONFORMANCE_CHURN. Halfway, it kills
-// and restarts the server.
+// churn creates, changes and deletes random objects for the duration in
+// CONFORMANCE_CHURN, or for five seconds. Halfway, it kills and restarts the server.
 func churn(t *testing.T) (writes int) {
 	length, err := time.ParseDuration(os.Getenv("CONFORMANCE_CHURN"))
 	if err != nil {
 		length = 5 * time.Second
 	}
-	for n := range 3 { // pods need it
+	for n := range 3 { // pods need an existing namespace
 		name := fmt.Sprint("churn-", n)
 		_, err := shared.put(api.Resource{Version: "v1", Name: "namespaces"}, api.Key(name),
 			fmt.Appendf(nil, `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":%q}}`, name))
@@ -150,7 +150,7 @@ func churn(t *testing.T) (writes int) {
 		resource := []api.Resource{pods, configMaps}[random.IntN(2)]
 		key := api.Key(fmt.Sprintf("churn-%d/object-%d", random.IntN(3), random.IntN(40)))
 		if random.IntN(4) == 0 {
-			_, _, err = shared.request(http.MethodDelete, collectionPath(resource, key.Namespace())+"/"+key.Name(), nil) // it may not exist
+			_, _, err = shared.request(http.MethodDelete, collectionPath(resource, key.Namespace())+"/"+key.Name(), nil) // the object may not exist
 		} else {
 			_, err = shared.put(resource, key, churned(resource, key, writes))
 		}

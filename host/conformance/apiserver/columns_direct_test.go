@@ -78,7 +78,7 @@ func withoutKind(s *section) {
 	slices.SortFunc(s.rows, slices.Compare)
 }
 
-// section returns the rows in the form in which kubectl prints those of several resources.
+// section returns the rows as kubectl prints them if several resources are requested.
 func (r *directRows) section(t *testing.T, schema *api.Schema, wide bool) section {
 	t.Helper()
 	s := section{header: []string{"NAMESPACE"}}
@@ -113,11 +113,11 @@ func (r *directRows) section(t *testing.T, schema *api.Schema, wide bool) sectio
 	return s
 }
 
-// longest is the maximum duration. A larger number is a time, such as the start of a job
-// that still runs.
+// longest is the maximum value that valueOf treats as a duration. A larger number is a
+// time, such as the start of a job that still runs.
 const longest = 20 * 365 * 24 * time.Hour
 
-// valueOf converts a cell that JavaScript prints as JSON.
+// valueOf converts a cell that direct.mjs has printed as JSON.
 func valueOf(c *api.Column, cell any) api.Value {
 	switch cell := cell.(type) {
 	case string:

@@ -1,9 +1,11 @@
 package apiserver
 
-// hardObject is an object with its status.
+// hardObject is an object whose table cells are hard to compute. The JSON includes its
+// status.
 type hardObject struct{ resource, namespace, object string }
 
-// pod returns a pod with parts of its metadata, spec and status.
+// pod returns a pod with the containers a and b. The other parameters are JSON members of
+// its metadata, spec and status.
 func pod(name, metadata, spec, status string) hardObject {
 	return hardObject{"v1/pods", "all", `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"` + name + `"` + metadata + `},"spec":{"containers":[` +
 		`{"name":"a","image":"example.com/a:1"},{"name":"b","image":"example.com/b:1"}]` + spec + `},"status":{` + status + `}}`}
@@ -70,7 +72,7 @@ var hardObjects = []hardObject{
 
 	{"v1/services", "all", `{"metadata":{"name":"balanced"},"spec":{"type":"LoadBalancer","externalIPs":["9.9.9.9"],"selector":{"b":"1","a":"2"},"ports":[{"name":"a","port":80},{"name":"b","port":53,"protocol":"UDP"}]},` +
 		`"status":{"loadBalancer":{"ingress":[{"hostname":"b.example.com"},{"ip":"1.1.1.1"}]}}}`},
-	// Ports below 30086 are not given to other services.
+	// The server does not allocate ports below 30086 to other services.
 	{"v1/services", "all", `{"metadata":{"name":"pending"},"spec":{"type":"LoadBalancer","ports":[{"port":80,"nodePort":30042}]}}`},
 	{"v1/services", "all", `{"metadata":{"name":"external"},"spec":{"type":"ExternalName","externalName":"example.com"}}`},
 	{"v1/services", "all", `{"metadata":{"name":"headless"},"spec":{"clusterIP":"None","selector":{"a":"b"}}}`},
@@ -112,7 +114,8 @@ var hardObjects = []hardObject{
 	{"admissionregistration.k8s.io/v1/validatingadmissionpolicybindings", "", `{"metadata":{"name":"selects"},"spec":{"policyName":"none","validationActions":["Deny"],"paramRef":{"selector":{"matchLabels":{"a":"b"},"matchExpressions":[{"key":"c","operator":"In","values":["x","y"]}]},"parameterNotFoundAction":"Deny"}}}`},
 }
 
-// gauges have a column of every type, and plains have none.
+// gauges defines a resource with a printer column of every type, and plains defines one
+// without printer columns.
 const (
 	gauges = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"gauges.stable.example.com"},` +
 		`"spec":{"group":"stable.example.com","scope":"Namespaced","names":{"plural":"gauges","singular":"gauge","kind":"Gauge"},` +

@@ -34,7 +34,8 @@ import (
 	"github.com/watchglass/watchglass/host/source/kube"
 )
 
-// certificateRequest is a certificate signing request, which the server validates.
+// certificateRequest is a valid certificate signing request, because the server rejects
+// invalid ones.
 var certificateRequest = newCertificateRequest()
 
 func newCertificateRequest() string {
@@ -58,7 +59,7 @@ type section struct {
 
 var gap = regexp.MustCompile(`\s{3,}`)
 
-// sections splits the output of kubectl get for several resources.
+// sections splits the output of kubectl get into one section per resource.
 func sections(output string) []section {
 	var all []section
 	for table := range strings.SplitSeq(strings.TrimSpace(output), "\n\n") {
@@ -120,7 +121,7 @@ func duration(text string) time.Duration {
 }
 
 // sameTables compares the outputs of kubectl cell by cell. Ages may differ by the time
-// between the two outputs, plus a second.
+// between the two outputs, plus a second. It returns the number of compared cells.
 func sameTables(t *testing.T, theirs, ours string, elapsed time.Duration) (cells int) {
 	t.Helper()
 	want, got := sections(theirs), sections(ours)
@@ -140,7 +141,7 @@ func sameTables(t *testing.T, theirs, ours string, elapsed time.Duration) (cells
 	return cells
 }
 
-// served serves the Kubernetes API of a source, and returns its address.
+// served serves the Kubernetes API from a source, and returns the URL.
 func served(t *testing.T, src source.Source) string {
 	c := connector.New(connector.Config{Source: src, Logger: slog.New(slog.DiscardHandler)})
 	handler := kubeapi.New(kubeapi.Config{Backend: c.Backend()})
@@ -153,7 +154,8 @@ func served(t *testing.T, src source.Source) string {
 	return server.URL
 }
 
-// get runs kubectl get for resources of a server, and returns the output.
+// get runs kubectl get for resources, and returns the output. An empty server means the
+// kube-apiserver.
 func get(t *testing.T, server, resources, format string) string {
 	t.Helper()
 	args := []string{"get", resources, "--all-namespaces", "--cache-dir", filepath.Join(t.TempDir(), "cache")}
@@ -241,8 +243,9 @@ func hard(t *testing.T) {
 	}
 }
 
-// createObject creates an object with its status, and deletes it if it has the finalizer
-// example.com/keep. It returns the path of the object.
+// createObject creates an object with its status. If the object has the finalizer
+// example.com/keep, createObject also deletes it, so that it stays terminating. It
+// returns the path of the object.
 func createObject(t *testing.T, resource, namespace, object string) (path string) {
 	t.Helper()
 	r, err := api.ParseResource(resource)

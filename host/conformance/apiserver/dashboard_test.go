@@ -22,8 +22,8 @@ const podManifest = `{"apiVersion":"v1","kind":"Pod","metadata":{"name":%q,"name
 
 var address = regexp.MustCompile(`http://\S+`)
 
-// After one command, the dashboard shows a real cluster. Rows appear, change and disappear,
-// also after a restart of the server.
+// After one command, the dashboard shows a real cluster. Rows appear, change and
+// disappear, even after a restart of the server.
 func TestTheDashboardShowsARealCluster(t *testing.T) {
 	shared.must(t, http.MethodPost, "/api/v1/namespaces", `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"shop"}}`)
 	for i := range 30 {
@@ -60,8 +60,8 @@ func startDemo(t *testing.T, kubeconfig string) string {
 	return startBinary(t, 1, "demo", "--kubeconfig", kubeconfig, "--listen", "127.0.0.1:0")[0]
 }
 
-// startBinary runs the binary until the test ends and returns the first n addresses
-// that it prints.
+// startBinary runs watchglass until the test ends, and returns the first n addresses that
+// it prints.
 func startBinary(t *testing.T, n int, args ...string) []string {
 	t.Helper()
 	cmd := exec.Command("../../../build/watchglass", args...)

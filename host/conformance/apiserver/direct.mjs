@@ -1,6 +1,6 @@
-// Reads a Kubernetes API with the built package. Each line of its input names a
-// resource, and the response is the state of that resource as JSON. For "rows" and a
-// resource, it is the rows of a view of all objects.
+// This program reads a Kubernetes API with the built package. Each line of its input names a
+// resource, and it prints the state of that resource as JSON. If "rows" precedes the resource, it
+// prints the rows of a view of all objects instead.
 import { createInterface } from "node:readline";
 import { connectKubernetes } from "../../../js/dist/node.js";
 

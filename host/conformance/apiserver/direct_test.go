@@ -71,8 +71,9 @@ func (d *direct) until(resource string, holds func(h holding) bool) (last holdin
 	return last
 }
 
-// listed returns the objects of a list by the server. It adds the fields that list items
-// lack, and removes those that the connector strips.
+// listed returns the objects that the server lists, and their versions by key. It adds
+// the kind and API version, which list items lack, and removes managed fields, as the
+// package does.
 func listed(t *testing.T, path string) (versions map[string]string, objects []map[string]any) {
 	var list struct{ Items []map[string]any }
 	require.NoError(t, json.Unmarshal(shared.must(t, http.MethodGet, path, ""), &list))

@@ -33,9 +33,9 @@ func plantSentinels(t *testing.T, planted *sentinel.Set) {
 	}
 }
 
-// A user whose RBAC allows one namespace receives no byte of an object of another from
-// the binary (rule B25). This covers the WebSocket, the Kubernetes API, and the other
-// listeners.
+// A user whom RBAC restricts to one namespace receives no byte of an object in another
+// namespace (rule B25). The test covers the WebSocket, the Kubernetes API and the other
+// endpoints of the binary.
 func TestRBACDisclosesNothingOfOtherNamespaces(t *testing.T) {
 	shared.clear(t)
 	grant(t, "ben", "b", "configmaps")

@@ -128,8 +128,8 @@ func fill(t *testing.T) {
 	}
 }
 
-// The connector reads the etcd of a kube-apiserver that stores JSON, without a
-// configuration of paths.
+// The source reads the etcd of a kube-apiserver that stores JSON. The paths of the
+// resources need no configuration.
 func TestEtcdOfAServerIsReadWithoutConfiguration(t *testing.T) {
 	fill(t)
 	src, err := etcd.New(shared.Etcd.Client(), etcd.Config{Logger: slog.New(slog.DiscardHandler)})

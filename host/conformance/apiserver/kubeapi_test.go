@@ -19,7 +19,8 @@ import (
 	"github.com/watchglass/watchglass/host/source/kube"
 )
 
-// twins consists of the server and of host/kubeapi, whose connector reads the server.
+// twins sends the same requests to the server and to host/kubeapi, whose connector reads
+// the server.
 type twins struct {
 	*testing.T
 	ours *httptest.Server
@@ -82,9 +83,9 @@ func (p *twins) same(path, accept string) {
 	assert.Equal(p, theirs, ours, "%s, accepting %q", path, accept)
 }
 
-// plain removes the parts that differ by design. They are managed fields, the
-// kind of list items, resource versions of lists and bookmarks, Status texts, and
-// column descriptions.
+// plain removes the parts of a JSON value that differ by design: managed fields, the kind
+// of list items, resource versions of lists and bookmarks, messages of Status, and column
+// descriptions.
 func plain(v any) any {
 	switch v := v.(type) {
 	case []any:
@@ -163,7 +164,7 @@ func plainStatus(v map[string]any) map[string]any {
 	return plain
 }
 
-// settled waits until both have a version.
+// settled waits until both have reached a version of a resource.
 func (p *twins) settled(resource api.Resource, rv api.ResourceVersion) {
 	path := collectionPath(resource, "") + "?resourceVersionMatch=NotOlderThan&resourceVersion=" + rv.String()
 	for _, a := range []answer{

@@ -9,8 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// kubectl returns the lines that kubectl prints for the config maps in one namespace or
-// in all namespaces, as a user. It returns nil if the user may not list them.
+// kubectl returns the sorted keys of the ConfigMaps that kubectl prints for the user of a
+// token. An empty namespace means all namespaces. The result is nil if the user may not
+// list them.
 func kubectl(t *testing.T, token, namespace string) []string {
 	t.Helper()
 	user := strings.TrimSuffix(token, "-token")

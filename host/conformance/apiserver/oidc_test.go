@@ -115,7 +115,8 @@ func (i *issuer) verifier(t *testing.T) *oidc.Verifier {
 	return v
 }
 
-// sign signs a token of carol with changed claims. Nil removes a claim.
+// sign returns a signed token of the user carol, with changes to its claims. A nil value
+// removes a claim.
 func (i *issuer) sign(t *testing.T, method jwt.SigningMethod, id string, key crypto.PrivateKey, changes jwt.MapClaims) string {
 	t.Helper()
 	now := time.Now()
@@ -138,8 +139,8 @@ func (i *issuer) token(t *testing.T, changes jwt.MapClaims) string {
 	return i.sign(t, jwt.SigningMethodRS256, rsaKeyID, i.rsa, changes)
 }
 
-// identity returns the user that a server reports for a token. For a token without an
-// identity, the code is 401.
+// identity returns the user that a server reports for a token. If the server does not
+// accept the token, only the code is set.
 func identity(t *testing.T, client *http.Client, server, token string) (code int, user string, groups []string) {
 	t.Helper()
 	body := strings.NewReader(`{"apiVersion":"authentication.k8s.io/v1","kind":"SelfSubjectReview"}`)

@@ -126,7 +126,7 @@ func TestKubectlPrintsTheCellsOfPreviews(t *testing.T) {
 
 const migrations = "storagemigration.k8s.io/v1beta1/storageversionmigrations"
 
-// serverVersion returns the storage version of a server in a StorageVersion.
+// serverVersion returns the entry of one API server in the status of a StorageVersion.
 func serverVersion(id, version string) string {
 	return `{"apiServerID":"` + id + `","encodingVersion":"` + version + `","decodableVersions":["` + version + `"]}`
 }

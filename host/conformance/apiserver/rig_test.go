@@ -19,15 +19,15 @@ import (
 	"github.com/watchglass/watchglass/host/conformance/internal/kubeapiserver"
 )
 
-// The users of the server, by token.
+// These are the tokens of the server's users.
 const (
 	admin = kubeapiserver.Admin
 	ann   = "ann-token"
 	ben   = "ben-token"
 )
 
-// server is a kube-apiserver with the versions of its deletions. The tests share one,
-// because its start takes seconds.
+// server is a kube-apiserver, with a record of the versions of its deletions. The tests
+// share one, because its start takes seconds.
 type server struct {
 	*kubeapiserver.Server
 	http   *http.Client // as the administrator
@@ -212,7 +212,8 @@ func (d *deletions) after(resource api.Resource, key api.Key, known api.Resource
 	}
 }
 
-// names returns the names of the objects of a resource.
+// names returns the keys of the objects of a resource. An empty namespace means all
+// namespaces.
 func (s *server) names(t *testing.T, resource api.Resource, namespace string) []string {
 	t.Helper()
 	var list struct {

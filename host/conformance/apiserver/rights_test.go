@@ -46,7 +46,7 @@ func (r *rights) kubectl(server, token string, args ...string) (stdout, stderr s
 	command.Env = []string{"HOME=" + home, "KUBECONFIG=" + filepath.Join(home, "none")}
 	var out, complaint bytes.Buffer
 	command.Stdout, command.Stderr = &out, &complaint
-	_ = command.Run() // "no" is an exit status as well
+	_ = command.Run() // for the response "no", kubectl fails as well
 	return out.String(), complaint.String()
 }
 

@@ -29,7 +29,7 @@ func TestContract(t *testing.T) {
 	})
 }
 
-// The source falls back to the classic list if it does not request initial events.
+// With PagedLists, the source lists in pages instead of requesting initial events.
 func TestContractOfAPagedList(t *testing.T) {
 	shared.clear(t)
 	src := newSource(t, admin, kube.Config{PageSize: 3, PagedLists: true})

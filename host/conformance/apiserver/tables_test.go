@@ -72,8 +72,8 @@ func (w *podWriter) Txn(ctx context.Context, writes ...source.Write) (api.Resour
 	return w.Writer.Txn(ctx, pods...)
 }
 
-// BenchmarkTables compares the forms in which kube-apiserver sends 3,000 pods, in lists and
-// in watches. Read compares what a reader does per pod.
+// BenchmarkTables compares the forms in which kube-apiserver sends 3,000 pods, in lists
+// and in watches. The benchmark Read compares the work of a reader per pod.
 func BenchmarkTables(b *testing.B) {
 	writer, err := etcd.NewWriter(shared.Etcd.Client(), etcd.Config{Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(b, err)
@@ -81,7 +81,8 @@ func BenchmarkTables(b *testing.B) {
 	cluster, err := clustersim.New(pods, clustersim.Config{Pods: 3000})
 	require.NoError(b, err)
 	require.NoError(b, cluster.Populate(b.Context(), nil))
-	// kube-apiserver writes one object per revision. It serves a part of a revision that has more.
+	// kube-apiserver expects one object per revision. While it processes the revisions of the
+	// cluster, which have several, its lists may contain only some of them.
 	for listed := int64(0); listed < pods.written.Load(); {
 		var list struct{ Items []struct{} }
 		require.NoError(b, json.Unmarshal(forms[0].list(b, "identity"), &list))
@@ -114,8 +115,8 @@ func (f form) benchmarkList(b *testing.B) {
 	b.ReportMetric(float64(len(compressed)), "gzip-B")
 }
 
-// benchmarkWatch reads changes of pods in several watches. An iteration is a change in all of
-// them.
+// benchmarkWatch measures changes of pods that several watches receive. In each iteration, all
+// watches receive the same changes.
 func (f form) benchmarkWatch(b *testing.B, cluster *clustersim.Cluster, pods *podWriter) {
 	const watches = 20
 	var version struct {
@@ -129,7 +130,7 @@ func (f form) benchmarkWatch(b *testing.B, cluster *clustersim.Cluster, pods *po
 		readers[i] = bufio.NewReaderSize(body, 1<<16)
 	}
 	var plain, compressed int64
-	// change changes pods, and waits until all watches have reported it.
+	// change changes pods, and waits until all watches have reported the changes.
 	change := func() (events int64) {
 		before := pods.written.Load()
 		for pods.written.Load() == before {
@@ -148,7 +149,7 @@ func (f form) benchmarkWatch(b *testing.B, cluster *clustersim.Cluster, pods *po
 		}
 		return events
 	}
-	change() // the first table of a watch has definitions
+	change() // the first table of a watch also contains the column definitions
 	plain, compressed = 0, 0
 	began, events := serverCPU(b), int64(0)
 	for b.Loop() {
@@ -168,8 +169,8 @@ func gzipped(b *testing.B, text []byte) int64 {
 	return int64(out.Len())
 }
 
-// benchmarkReads measures a pod with kubectl's cells, the same without them, and the cells of
-// a table.
+// benchmarkReads measures scanning a pod with the columns of kubectl, scanning it without columns,
+// and parsing the cells of a table row.
 func benchmarkReads(b *testing.B) {
 	var list struct{ Items []json.RawMessage }
 	require.NoError(b, json.Unmarshal(forms[0].list(b, "identity"), &list))

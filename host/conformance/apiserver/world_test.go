@@ -30,7 +30,7 @@ const (
 	pollInterval = 20 * time.Millisecond
 )
 
-// world consists of a connector of the server and its readers.
+// world is a connector that reads the server, with its readers.
 type world struct {
 	*testing.T
 	connector *connector.Connector
@@ -83,7 +83,8 @@ func keys(s *connectortest.Subscription) []string {
 	return all
 }
 
-// withVersion adds the server's version and uid to a definition, as updates require.
+// withVersion adds the current resource version of the object to a definition, as updates
+// require.
 func withVersion(t *testing.T, path, definition string) string {
 	t.Helper()
 	var current, next map[string]any

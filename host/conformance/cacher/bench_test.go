@@ -132,8 +132,8 @@ func processorTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// BenchmarkManyWatches measures the processor time that each cache takes for one
-// change with ten thousand watches with distinct selectors.
+// BenchmarkManyWatches measures the processor time that each cache takes for one change
+// while ten thousand watches with distinct selectors are open.
 //
 //	go test ./cacher -run '^$' -bench ManyWatches -benchtime 24x -count 5
 func BenchmarkManyWatches(b *testing.B) {

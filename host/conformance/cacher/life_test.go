@@ -118,8 +118,8 @@ func (w *world) selection() request {
 	return r
 }
 
-// version returns a version of the past, the present or the future, or one that
-// never existed.
+// version returns a random version: none, "0", a past one, the current one, or one that
+// exceeds it by at most the given number. The version may never have existed.
 func (w *world) version(future int) string {
 	switch w.random.Intn(8) {
 	case 0:
@@ -223,7 +223,7 @@ func (w *world) waitForSomething() {
 	r.rv = fmt.Sprint(w.rv + 1 + uint64(w.random.Intn(6)))
 	meanwhile := func() {
 		w.seen["a wait that ends"]++
-		if w.oneIn(3) { // as late as possible, with no slow watch that takes time
+		if w.oneIn(3) { // as late as possible; a slow watch would take some of the time
 			w.readSlow()
 			w.pass(3*time.Second - time.Millisecond)
 		}
@@ -291,7 +291,7 @@ func (w *world) beginAsked() {
 	}
 }
 
-// common lists events that must occur at least once in a few worlds.
+// common lists the situations that must occur at least once in ten or more worlds.
 var common = []string{
 	"a watch started", "a watch refused", "a watch too old", "a watch from the past", "a wait that ends", "a wait in vain",
 	"a watch that times out", "a slow watch that catches up", "a slow watch that is ended", "a slow watch that is drained",

@@ -21,7 +21,7 @@ type answer struct {
 	next      string
 	remaining uint64
 	refused   string
-	passedOn  bool // passed on to a storage, which does not exist
+	passedOn  bool // the library forwarded the list to its storage, which does not exist here
 }
 
 func (a *answer) String() string {
@@ -105,8 +105,8 @@ func (w *world) sameAnswer(r *request, ours, theirs *answer) {
 	}
 }
 
-// pages requests the pages of a list, each with a token of one of the sides. The world may
-// change meanwhile.
+// pages requests all pages of a list from both sides. Each request uses the token of a
+// random side. Objects may change between the pages.
 func (w *world) pages(r request) {
 	w.t.Helper()
 	ours, theirs := w.list(&r, false, nil)
@@ -127,7 +127,7 @@ func (w *world) pages(r request) {
 		}
 		r.rv, r.match = "", ""
 		if w.random.Intn(6) == 0 {
-			r.rv, r.limit = "0", 0 // with it the library would ignore a limit
+			r.rv, r.limit = "0", 0 // at version "0" the library would ignore a limit
 		}
 		if ours, theirs = w.list(&r, false, nil); theirs.refused != "" {
 			return
@@ -135,7 +135,7 @@ func (w *world) pages(r request) {
 	}
 }
 
-// get requests an object from both.
+// get requests an object from both sides and compares the results.
 func (w *world) get(key, rv string, waits bool, meanwhile func()) {
 	w.t.Helper()
 	var ours, theirs string
@@ -177,7 +177,7 @@ func (w *world) getSomething() {
 	w.t.Helper()
 	rv := w.version(0)
 	if rv == "" {
-		rv = "0" // without a version the library asks the storage
+		rv = "0" // without a version, the library reads from its storage
 	}
 	w.get(w.key(), rv, false, nil)
 }

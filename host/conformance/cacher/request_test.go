@@ -72,8 +72,8 @@ func (r *request) listOptions() (cacher.ListOptions, *api.Status) {
 	}, refused
 }
 
-// storageOptions processes a request like the REST layer. It parses the request,
-// sets defaults, validates, and returns the storage key.
+// storageOptions processes a request as the REST layer of kube-apiserver does. It parses
+// the request, sets defaults, validates, and returns the storage key.
 func (w *world) storageOptions(r *request, watch bool) (ctx context.Context, key string, opts storage.ListOptions, err error) {
 	ctx = context.WithValue(context.Background(), fromReader{}, true)
 	asked := internalversion.ListOptions{
@@ -173,8 +173,8 @@ func refusal(code int, reason, message string) string {
 	return text
 }
 
-// sameRefusal compares errors. If a request has several faults, each side may report
-// any of them.
+// sameRefusal reports whether two errors are equal. If a selector is invalid, any two
+// errors are equal, because each side may report another fault of the request.
 func (r *request) sameRefusal(theirs, ours string) bool {
 	_, err := labels.Parse(r.labels)
 	_, fieldErr := fields.ParseSelector(r.fields)

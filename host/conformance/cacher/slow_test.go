@@ -21,16 +21,17 @@ type slow struct {
 	*pair
 	initial    bool // it is blocked in the initial events
 	filled     int  // required length of the library's second queue
-	paused     bool // it was read before
+	paused     bool // it was read before it became slow
 	ending     bool
-	ended      [2]int // watches that each side has ended before
+	ended      [2]int // number of watches that each side had ended before
 	unregister func()
 }
 
 // bestBudget is the maximum time budget of slow watches.
 const bestBudget = 100 * time.Millisecond
 
-// slowDown pauses a watch, or starts one without reading it.
+// slowDown pauses a watch, or starts one without reading it. If a slow watch exists,
+// slowDown resumes it instead.
 func (w *world) slowDown() {
 	w.t.Helper()
 	if w.slow != nil {
@@ -114,7 +115,7 @@ func (s *slow) settle(w *world) {
 	}
 }
 
-// readSlow resumes reading the slow watch when both sides or neither have ended it.
+// readSlow resumes reading the slow watch once both sides or neither side has ended it.
 func (w *world) readSlow() {
 	w.t.Helper()
 	s := w.slow
@@ -145,7 +146,8 @@ func (w *world) readSlow() {
 	w.pairs = append(w.pairs, s.pair)
 }
 
-// outcome describes the end of the watch. events is the number of earlier deliveries.
+// outcome describes the end of the watch. The parameter events is the number of
+// deliveries before reading resumed.
 func (s *slow) outcome(events int) string {
 	news := s.ours.events[events:]
 	switch {

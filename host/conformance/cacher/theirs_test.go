@@ -37,7 +37,7 @@ const prefix = "/pods/"
 // patience is the maximum time that the library may take for an operation without waits.
 const patience = 30 * time.Second
 
-// The minimum and maximum time between ticks, which trigger bookmarks.
+// These are the minimum and maximum time between ticks, which trigger bookmarks.
 const (
 	leastTick = time.Second
 	mostTick  = 1250 * time.Millisecond
@@ -88,7 +88,7 @@ func (c *clock) NewTimer(d time.Duration) clocks.Timer {
 	return ticking{timer, c}
 }
 
-// ticking is a timer that restarts as soon as it fires.
+// ticking is the timer of bookmarks. It counts how often it is reset.
 type ticking struct {
 	clocks.Timer
 	clock *clock
@@ -168,7 +168,7 @@ type theirs struct {
 
 var caches atomic.Int64
 
-// newTheirs returns a cache that lists when its source is open.
+// newTheirs returns a cache whose first list waits for a call of open.
 func newTheirs(t testing.TB, now time.Time, state func() ([]example.Pod, uint64)) *theirs {
 	s := &source{events: make(chan watch.Event), gate: make(chan struct{}), state: state}
 	c := &clock{FakeClock: clocktesting.NewFakeClock(now)}

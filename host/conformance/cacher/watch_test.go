@@ -71,7 +71,7 @@ type pair struct {
 	cancel   context.CancelFunc
 	begun    *begun
 	their    watch.Interface
-	pause    chan struct{} // a consumer that receives from it stops reading until it sends back
+	pause    chan struct{} // the consumer stops reading when it receives a value, and resumes at the next one
 
 	mu      sync.Mutex
 	theirs  tale
@@ -182,8 +182,8 @@ func (p *pair) observe(e watch.Event) {
 	}
 }
 
-// holds evaluates a condition on state that the consumer of the library's events
-// changes.
+// holds evaluates a condition under the lock, because the consumer of the library's
+// events changes the state.
 func (p *pair) holds(what func() bool) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -232,7 +232,7 @@ func (p *pair) waitForEnd(w *world) {
 	w.theirs.waitFor("the end of a watch", func() bool { return p.holds(func() bool { return p.over }) })
 }
 
-// expire ends the library's watch at its deadline, as the server of the library does.
+// expire ends the library's watch at its deadline, as kube-apiserver does.
 func (p *pair) expire(w *world) {
 	w.t.Helper()
 	if !p.deadline.IsZero() && !p.deadline.After(w.now) && !p.holds(func() bool { return p.over }) {
@@ -252,7 +252,8 @@ func (w *world) startWatch(r *request, waits bool, meanwhile func()) *pair {
 	return p
 }
 
-// follows starts to read the library's side.
+// follows starts reading the library's side, waits for the end of the initial events, and
+// compares the events so far.
 func (p *pair) follows(w *world) {
 	w.t.Helper()
 	go p.follow()
@@ -317,7 +318,8 @@ func (w *world) theirWatch(p *pair, waits bool, meanwhile func()) {
 	}
 }
 
-// ask calls the library. If the library is expected to wait, ask then calls meanwhile.
+// ask runs a call of the library. If waits is true, ask calls meanwhile as soon as the
+// library waits for a version.
 func (w *world) ask(waits bool, meanwhile, call func()) {
 	w.t.Helper()
 	if !waits {

@@ -23,7 +23,7 @@ type chance interface {
 	Intn(n int) int
 }
 
-// world passes the same input to both sides.
+// world passes the same input to both caches and compares their output.
 type world struct {
 	t          testing.TB
 	random     chance
@@ -36,7 +36,7 @@ type world struct {
 	theirs     *theirs
 	seen       map[string]int // counts the situations that occurred, to prove that the tests cover them
 
-	mu   sync.Mutex // for the library, which lists at any time
+	mu   sync.Mutex // guards rv and pods, which the library may list at any time
 	rv   uint64
 	pods map[string]*example.Pod
 
@@ -146,7 +146,7 @@ func (w *world) key() string {
 	return w.pick(namespaces...) + "/p" + strconv.Itoa(w.random.Intn(7))
 }
 
-// makePod returns the next version of a pod.
+// makePod stores and returns the next version of a pod.
 func (w *world) makePod(key string) *example.Pod {
 	w.rv += 1 + uint64(w.random.Intn(2))
 	p := &example.Pod{}

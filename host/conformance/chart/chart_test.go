@@ -176,8 +176,8 @@ func TestResourcesAreTheDefaultOfTheSizingTable(t *testing.T) {
 	require.Regexp(t, fmt.Sprintf(`requests:\s+cpu: %v\s+memory: %v\s+limits:\s+memory: %v\n`, requests["cpu"], requests["memory"], limits["memory"]), string(base))
 }
 
-// TestPlainManifestsRollOutAsTheChartDoes compares the settings with which readers need not
-// list again when replicas are replaced.
+// TestPlainManifestsRollOutAsTheChartDoes compares the settings that let readers resume
+// without a new list when replicas are replaced.
 func TestPlainManifestsRollOutAsTheChartDoes(t *testing.T) {
 	rendered, err := render(t, "")
 	require.NoError(t, err)

@@ -134,7 +134,7 @@ func serving(t *testing.T, c *cluster) string {
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() {
 		_ = cmd.Process.Signal(os.Interrupt) // it may have ended
-		_ = cmd.Wait()                       // and with any status
+		_ = cmd.Wait()                       // the exit status does not matter
 	})
 	address := regexp.MustCompile(`kubectl --server (http://\S+)`)
 	lines := bufio.NewScanner(stdout)
@@ -211,8 +211,8 @@ func TestTheBaseServesEveryResourceOfItsRole(t *testing.T) {
 	assert.Equal(t, http.StatusUnauthorized, code(t, c, server+"/api/v1/pods", "unknown"))
 }
 
-// TestTheServiceAccountHasNoOtherRights compares the rights that kube-apiserver grants
-// with the roles, without the rights that every user has.
+// TestTheServiceAccountHasNoOtherRights checks that kube-apiserver grants the service
+// account the rights of its roles. It must grant no others, except those of every user.
 func TestTheServiceAccountHasNoOtherRights(t *testing.T) {
 	c := prepared(t)
 	c.kubectl(t, "", "apply", "--server-side", "-k", examples+"/base")

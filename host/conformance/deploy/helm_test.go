@@ -37,7 +37,7 @@ func (c *cluster) helm(t *testing.T, args ...string) string {
 }
 
 // objects returns the kind and name of every object in the cluster. It omits events and
-// leases, which change continuously, and endpoints, which have a newer form.
+// leases, which change continuously, and endpoints, which endpoint slices replace.
 func (c *cluster) objects(t *testing.T) []string {
 	t.Helper()
 	kinds := strings.Fields(c.kubectl(t, "", "api-resources", "--verbs=list,delete", "-o", "name"))
@@ -50,8 +50,8 @@ func (c *cluster) objects(t *testing.T) []string {
 	return all
 }
 
-// added returns the objects of after that are not in before. It omits the addresses of
-// Services, which kube-apiserver allocates.
+// added returns the objects in the list after that are not in the list before. It omits
+// the addresses of Services, which kube-apiserver allocates.
 func added(before, after []string) []string {
 	return slices.DeleteFunc(slices.Clone(after), func(name string) bool {
 		return slices.Contains(before, name) || strings.HasPrefix(name, "IPAddress/")

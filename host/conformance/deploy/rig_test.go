@@ -19,7 +19,7 @@ const (
 	examples = "../../../examples/deploy"
 )
 
-// The users of the server, by token.
+// These are the tokens of the server's users.
 const (
 	admin     = kubeapiserver.Admin
 	developer = "developer-token" // of the group shop-developers

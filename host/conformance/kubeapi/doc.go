@@ -1,6 +1,5 @@
-// Package kubeapi tests host/kubeapi with its intended clients, which are kubectl
-// and the reflector, three kinds of informers, the pager and the discovery of
-// client-go.
+// Package kubeapi tests host/kubeapi with its intended clients: kubectl, and the
+// reflector, three kinds of informers, the pager and the discovery of client-go.
 //
 // The clients read from three backends: a connector, the module in wazero behind a
 // connector, and an edge behind a connector. The edge is the deployed worker with

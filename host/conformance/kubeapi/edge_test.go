@@ -130,8 +130,8 @@ func (w *worker) get(path string) (code int, body string) {
 	return response.StatusCode, string(text)
 }
 
-// ServeHTTP waits until the object has all earlier writes, because an edge is behind
-// its cluster.
+// ServeHTTP waits until the object has all earlier writes, because an edge receives them
+// with a delay.
 func (w *worker) ServeHTTP(to http.ResponseWriter, request *http.Request) {
 	if !w.rough.Load() {
 		w.catchUp()

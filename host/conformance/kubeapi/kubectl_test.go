@@ -178,7 +178,8 @@ func TestKubectlWatch(t *testing.T) {
 	})
 }
 
-// following reads the events that kubectl prints, each as "TYPE NAME PHASE".
+// following returns a function that reads the next event that kubectl prints, and returns
+// it as "TYPE NAME PHASE".
 func following(r *rig, stdout interface{ Read([]byte) (int, error) }, output string) func() string {
 	if output == "json" {
 		decoder := json.NewDecoder(stdout)

@@ -63,7 +63,7 @@ type write struct {
 	value    []byte
 }
 
-// behind contains the backends, by name.
+// behind contains functions that start a backend, by its name.
 var behind = map[string]func(*rig) http.Handler{
 	"connector": func(r *rig) http.Handler { return r.serve(r.connector().Backend()) },
 	"module":    func(r *rig) http.Handler { return r.serve(r.module()) },
@@ -138,7 +138,7 @@ func (r *rig) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	}
 }
 
-// tapped counts the frames with a 410.
+// tapped is a ResponseWriter that counts the frames with a 410.
 type tapped struct {
 	http.ResponseWriter
 	expired *atomic.Int64

@@ -33,7 +33,7 @@ func start(t *testing.T, args []string, expressions ...string) (found []string) 
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() {
 		_ = cmd.Process.Signal(os.Interrupt) // it may have ended
-		_ = cmd.Wait()                       // and with any status
+		_ = cmd.Wait()                       // the exit status does not matter
 	})
 	lines := bufio.NewScanner(stdout)
 	for len(found) < len(expressions) && lines.Scan() {

@@ -56,7 +56,7 @@ func load(t *testing.T, path string, to any) {
 	t.Helper()
 	content, err := os.ReadFile(path)
 	require.NoError(t, err)
-	require.NoError(t, yaml.Unmarshal(content, to)) // JSON as well
+	require.NoError(t, yaml.Unmarshal(content, to)) // JSON is valid YAML
 }
 
 // Each alert has a case in which it fires and one in which it does not.

@@ -40,9 +40,9 @@ func newServer() *server {
 	return &server{rv: 1, secrets: map[string]*corev1.Secret{}, watches: map[string][]*follower{}, lists: map[string]int{}}
 }
 
-// kubelet returns the kubelet's cache, and the layer that registers pods with it.
-// Its clock is fixed at the initial last-read time of objects, so that the first
-// sweep of the cache finds no idle object.
+// kubelet returns the kubelet's cache, and the layer that registers pods with it. The
+// clock of the cache is fixed at the initial last-read time of objects, so that the first
+// sweep finds no idle object.
 func (s *server) kubelet(stop <-chan struct{}) (manager.Store, manager.Manager) {
 	store := manager.NewObjectCache(s.list, s.watch,
 		func() runtime.Object { return &corev1.Secret{} },
@@ -52,7 +52,7 @@ func (s *server) kubelet(stop <-chan struct{}) (manager.Store, manager.Manager) 
 		},
 		schema.GroupResource{Resource: "secrets"}, clocktesting.NewFakeClock(time.Time{}), time.Hour, stop)
 	return store, manager.NewCacheBasedManager(store, func(pod *corev1.Pod) sets.Set[string] {
-		return sets.New(strings.Fields(pod.Spec.NodeName)...) // any text is sufficient
+		return sets.New(strings.Fields(pod.Spec.NodeName)...) // podOf stores the names of the secrets here
 	})
 }
 

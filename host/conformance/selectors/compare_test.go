@@ -133,7 +133,8 @@ func (j *judge) fieldText(text string) {
 	}
 }
 
-// labelOperators are the operators of the constructor, and two invalid ones.
+// labelOperators maps the operators of the library's constructor to ours. The last two
+// are invalid.
 var labelOperators = map[selection.Operator]selector.Operator{
 	selection.Exists: selector.Exists, selection.DoesNotExist: selector.DoesNotExist,
 	selection.Equals: selector.Equals, selection.DoubleEquals: selector.DoubleEquals, selection.NotEquals: selector.NotEquals,

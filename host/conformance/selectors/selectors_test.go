@@ -22,7 +22,7 @@ func (j *judge) finish() {
 	}
 }
 
-// random runs each of the given functions as often as the flag cases specifies.
+// random runs each of the given functions as often as the flag -cases specifies.
 func random(t *testing.T, tries ...func(*judge)) {
 	t.Parallel()
 	j := newJudge(t, *seed)
@@ -76,7 +76,8 @@ func TestEveryShortString(t *testing.T) {
 	j.Logf("%d accepted, %d refused", j.accepted, j.refused)
 }
 
-// The values are generated from the text, so the fuzzer only has to find texts.
+// The label sets are generated for the requirements in the text, so the fuzzer only needs
+// to find texts.
 func FuzzLabels(f *testing.F) {
 	for _, text := range []string{
 		"", "a", "!a", "a=1,b!=2", "x.y/a in (a,,b), !in", "notin notin (in)", "a>1,a<9", "a\x00=b", "a in (b\x00)", "a===b",

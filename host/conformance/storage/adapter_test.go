@@ -55,7 +55,8 @@ func (a *adapter) collection() *client.Collection {
 
 const resourcePrefix = "/pods/"
 
-// scope is the scope of a key. It has a namespace and, unless recursive, an object in it.
+// scope is the part of the resource that a storage key selects: all namespaces or one,
+// and either all objects or the one that the field selectors name.
 type scope struct {
 	namespace string
 	fields    []string
@@ -235,7 +236,7 @@ func (a *adapter) Get(ctx context.Context, key string, opts upstream.GetOptions,
 	return nil
 }
 
-// unknown reads an object from etcd that the module does not have. If etcd has a valid
+// unknown reads from etcd an object that the module does not have. If etcd has a valid
 // object, the test fails.
 func (a *adapter) unknown(ctx context.Context, key string, opts upstream.GetOptions, out runtime.Object) error {
 	err := a.Interface.Get(ctx, key, opts, out)

@@ -130,7 +130,7 @@ func (a *adapter) keys(ctx context.Context) ([]string, error) {
 	return keys, nil
 }
 
-// increaseRV writes an unrelated object.
+// increaseRV writes an unrelated key, and returns the revision of the write.
 func (a *adapter) increaseRV(ctx context.Context, t *testing.T) int64 {
 	resp, err := a.etcd.Put(ctx, "increaseRV", "ok")
 	require.NoError(t, err)
@@ -161,16 +161,16 @@ func (a *adapter) compactWatch(ctx context.Context, t *testing.T, resourceVersio
 	a.restart()
 }
 
-// flat stores the objects of a suite without namespaces under the keys of cluster-scoped
-// objects.
+// flat is an adapter for a suite whose objects have no namespaces. It stores them under
+// the keys of cluster-scoped objects.
 type flat struct{ *adapter }
 
 func (f flat) Create(ctx context.Context, key string, obj, out runtime.Object, ttl uint64) error {
 	return f.adapter.Create(ctx, strings.Replace(key, "//", "/", 1), obj, out, ttl)
 }
 
-// counted reads all objects through the store before it returns statistics. Statistics
-// cover only objects that were read through the store.
+// counted is an adapter that reads all objects through the store before it returns
+// statistics. Statistics cover only objects that were read through the store.
 type counted struct{ *adapter }
 
 func (c counted) Stats(ctx context.Context) (upstream.Stats, error) {
@@ -181,7 +181,8 @@ func (c counted) Stats(ctx context.Context) (upstream.Stats, error) {
 	return c.adapter.Stats(ctx)
 }
 
-// seen returns from Create when the module has the object, as some suites require.
+// seen is an adapter whose Create waits until the module has the object, as some suites
+// require.
 type seen struct{ *adapter }
 
 func (s seen) Create(ctx context.Context, key string, obj, out runtime.Object, ttl uint64) error {

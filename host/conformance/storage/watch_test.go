@@ -111,9 +111,9 @@ func (w *watching) run(ctx context.Context) {
 	}
 }
 
-// fail ends a watch as upstream does. A watch of a slow consumer, or whose initial
-// events were overtaken, ends without an event (W13, W33). Otherwise fail sends an
-// ERROR event.
+// fail ends a watch as kube-apiserver does. A watch of a slow consumer, or whose initial
+// events were overtaken, ends without an event (W13, W33). Otherwise fail sends an ERROR
+// event.
 func (w *watching) fail(ctx context.Context, err error) {
 	var status *api.Status
 	if end, _ := w.watch.End(); !errors.As(err, &status) || end == api.WatchEndSlowConsumer || end == api.WatchEndOvertaken {

@@ -27,9 +27,9 @@ func Typed(t testing.TB, config *rest.Config) rest.Interface {
 	return client
 }
 
-// Difference returns an error if a client's store differs from want. plain converts
-// each object of the store for the comparison. The values of want, by
-// "namespace/name", are already converted.
+// Difference returns an error if a client's store differs from want. The function plain
+// converts each object of the store for the comparison. The map want contains converted
+// objects by "namespace/name".
 func Difference(store cache.Store, want map[string]any, plain func(any) any) error {
 	here := map[string]bool{}
 	for _, o := range store.List() {

@@ -24,7 +24,8 @@ import (
 	"github.com/watchglass/watchglass/host/internal/freeport"
 )
 
-// binary is relative to a test's directory. The Makefile builds it.
+// binary is the path of kube-apiserver, relative to the directory of a test. The Makefile
+// builds it.
 const binary = "../kubernetes/bin/kube-apiserver-v1.36.3"
 
 // Admin is the token of a user in the group system:masters.

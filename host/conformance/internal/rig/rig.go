@@ -16,7 +16,8 @@ import (
 	"github.com/watchglass/watchglass/wasm/guesttest"
 )
 
-// Guest starts a connector and a client of it. Both end with the test.
+// Guest starts a connector and a client that reads from it in the module. Both end with
+// the test.
 func Guest(t testing.TB, config connector.Config) *client.Client {
 	t.Helper()
 	c := connector.New(config)
@@ -28,7 +29,8 @@ func Guest(t testing.TB, config connector.Config) *client.Client {
 	return Client(t, c)
 }
 
-// Client runs the module with a connector, and returns its client, which the test closes.
+// Client returns a client that runs the module and reads from a connector. The client is
+// closed when the test ends.
 func Client(t testing.TB, c *connector.Connector) *client.Client {
 	t.Helper()
 	var served sync.WaitGroup
