@@ -20,7 +20,7 @@ import (
 	"github.com/watchglass/watchglass/core/catalog"
 )
 
-// kubectlPath is the kubectl that make conformance downloads.
+// kubectlPath is the kubectl that make conformance builds.
 const kubectlPath = "../kubernetes/bin/kubectl-v1.36.3"
 
 // kubectl returns a command that uses only the rig and no other configuration.
