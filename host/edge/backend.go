@@ -22,8 +22,8 @@ const (
 	// Root is the path prefix of the requests to an object, for example
 	// "/backend/schemas".
 	Root = "/backend/"
-	// pageSize is the number of objects that are read from an object at a time. The
-	// memory of the object never shrinks below the largest page.
+	// pageSize is the number of objects that are read from an object at a time. Larger
+	// pages would cost the object memory permanently, because its memory never shrinks.
 	pageSize = 500
 	// grantHeader carries the rights of a request to an object; see
 	// js/src/edge/grant.ts.
@@ -32,9 +32,9 @@ const (
 	maxRefusal = 64 << 10
 )
 
-// NewBackend returns a backend for the objects of one cluster. object returns the
-// transport to the object with a name. Requests to it have the host "http://object".
-// The backend is safe for concurrent use if object is.
+// NewBackend returns a backend for the objects of one cluster. The function object
+// returns the transport to the Durable Object with the given name. Requests to it have
+// the host "http://object". The backend is safe for concurrent use if object is.
 func NewBackend(cluster string, spread Cluster, object func(name string) http.RoundTripper) kubeapi.Backend {
 	return &backend{cluster, spread, object}
 }
@@ -119,8 +119,8 @@ func refusal(object string, response *http.Response) *api.Status {
 	return status
 }
 
-// unanswered returns the status for a failure of an object or of the connection to
-// it. It is temporary, and the client retries.
+// unanswered returns the status for a failure of an object or of the connection to it. It
+// asks the client to retry.
 func unanswered(object string, err error) *api.Status {
 	status := api.Unavailable("the edge object " + object + " returned an invalid response: " + err.Error())
 	status.RetryAfterSeconds = 1
@@ -147,7 +147,8 @@ func (b *backend) Resources(ctx context.Context) ([]kubeapi.Resource, error) {
 	return all, nil
 }
 
-// schemas requests the schemas of all resources of an object, or of one.
+// schemas requests the schema of one resource from an object, or the schemas of all its
+// resources if resource is empty.
 func (b *backend) schemas(ctx context.Context, object, resource string) ([]api.Schema, error) {
 	query := url.Values{}
 	if resource != "" {

@@ -29,8 +29,8 @@ import (
 	"github.com/watchglass/watchglass/host/source/memory"
 )
 
-// within sends requests to objects from outside the runtime, instead of from
-// the worker.
+// within is a transport that sends requests to an object from outside the runtime,
+// instead of from the worker.
 type within struct{ address, name string }
 
 func (w within) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -12,7 +12,7 @@ import (
 // DefaultCluster is the cluster of requests that do not name one.
 const DefaultCluster = "default"
 
-// Clusters are the clusters of an edge and the objects that hold them.
+// Clusters describes the clusters of an edge, by name.
 type Clusters map[string]Cluster
 
 // Cluster describes how one cluster is divided over objects. Without groups,
@@ -20,15 +20,15 @@ type Clusters map[string]Cluster
 type Cluster struct {
 	Groups []Group `json:"groups"`
 	// Regions is the number of objects per continent that serve the readers of each
-	// object. The groups must then name their resources. Zero means none. The
-	// JavaScript entry routes readers to them. The requests of this package go to the
-	// fed object.
+	// object. The groups must then name their resources. Zero means none. The JavaScript
+	// entry routes readers to them. The requests of this package go to the object that
+	// the connector feeds.
 	Regions int `json:"regions"`
 }
 
 // Group contains the named resources of a cluster. Without names it contains all
-// resources that the groups before it do not contain. It is one object, or several
-// objects that each have one shard of the namespaces; see [api.Shard].
+// resources that the groups before it do not contain. The group is stored in one object,
+// or in several objects that each have one shard of the namespaces; see [api.Shard].
 type Group struct {
 	Name      string   `json:"name"`
 	Resources []string `json:"resources"`

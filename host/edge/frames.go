@@ -10,8 +10,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// maxFrame fits a page of a list with at least a hundred of the largest objects that
-// etcd accepts by default.
+// maxFrame is the maximum size of a frame in bytes. It fits a page of at least a hundred
+// of the largest objects that etcd accepts by default.
 const maxFrame = 160 << 20
 
 // frames reads the frames of a reply.

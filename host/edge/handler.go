@@ -13,8 +13,9 @@ import (
 	"github.com/watchglass/watchglass/host/kubeapi"
 )
 
-// reviewInterval limits how long a watch may outlast the removal of the key that signed
-// its token. It never outlasts the token. A review verifies one signature.
+// reviewInterval is the time between two reviews of a watch. It limits how long a watch
+// outlasts the removal of the key that signed its token. No watch outlasts its token. A
+// review only verifies one signature.
 const reviewInterval = 5 * time.Second
 
 // Config configures a handler. All fields are required.
@@ -89,8 +90,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// allowOrigins lets pages of any origin send requests. Browsers send the token only
-// if the page sets the header, so a page cannot misuse another user's credentials.
+// allowOrigins lets pages of any origin send requests. A browser sends a token only if
+// the page itself sets it, so a page cannot misuse the credentials of its user.
 func allowOrigins(h http.Header) {
 	h.Set("Access-Control-Allow-Origin", "*")
 	h.Set("Access-Control-Expose-Headers", "Retry-After, Warning")

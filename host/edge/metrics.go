@@ -21,7 +21,8 @@ import (
 // same name are adjacent. OPERATIONS.md lists the metrics of a connector that have no
 // meaning here.
 
-// family is a metric that every object has.
+// family is a metric of every object. Its function send passes the samples for one report
+// to the given function.
 type family struct {
 	name, help string
 	send       func(send func(value int, labels ...string), r *report)
@@ -67,7 +68,7 @@ var objectMetrics = []family{
 	one("watchglass_edge_storage_bytes", "Bytes of storage in use.", func(r *report) int { return r.Storage.Bytes }),
 }
 
-// watched returns the number of resources that have not ended.
+// watched returns the number of resources that are not closed.
 func (r *report) watched() int {
 	n := 0
 	for _, h := range r.Resources {
@@ -112,7 +113,7 @@ type resource struct {
 // omitted.
 var resourceMetrics = []struct {
 	name, help string
-	reason     string // of the label; empty for none
+	reason     string // value of the label reason; empty for none
 	value      func(r resource) int
 }{
 	{"watchglass_objects", "Cached objects.", "", func(r resource) int { return r.Objects }},
@@ -145,8 +146,8 @@ func (r resource) age() int {
 	return max(0, int(r.now.Sub(time.UnixMilli(r.LastProgress)).Seconds()))
 }
 
-// stale returns the seconds since the last progress if it is due, 0 if it is not, and -1
-// if there was none.
+// stale returns 0 if the resource is live. Otherwise it returns the seconds since the
+// last progress, or -1 if there was none.
 func (r resource) stale() int {
 	if r.State == live {
 		return 0
@@ -258,7 +259,7 @@ func (e *exposition) sample(name, help string, number int, labels ...string) {
 	e.line(name, strconv.Itoa(number), labels...)
 }
 
-// describe writes the head of a metric before its first sample.
+// describe writes the HELP and TYPE lines of a metric before its first sample.
 func (e *exposition) describe(name, help, kind string) {
 	if name != e.last {
 		fmt.Fprintf(&e.text, "# HELP %s %s\n# TYPE %[1]s %[3]s\n", name, help, kind)

@@ -64,7 +64,7 @@ func parse(text string) map[string]metric {
 	return all
 }
 
-// value returns the value of a series; zero if it does not exist.
+// value returns the value of a series, or "0" if it does not exist.
 func value(text, series string) string {
 	_, rest, found := strings.Cut("\n"+text, "\n"+series+" ")
 	if !found {
@@ -74,8 +74,8 @@ func value(text, series string) string {
 	return value
 }
 
-// An object in the runtime measures what a connector measures, with the same labels and
-// buckets. OPERATIONS.md lists the exceptions.
+// An object has the metrics of a connector, with the same labels and buckets.
+// OPERATIONS.md lists the exceptions.
 func TestAnObjectHasTheMetricsOfAConnector(t *testing.T) {
 	address := workerdtest.Objects(t, "../..")
 	source := memory.New()
@@ -141,7 +141,7 @@ func TestAnObjectHasTheMetricsOfAConnector(t *testing.T) {
 	assert.NotEqual(t, "0", value(text, "watchglass_list_duration_seconds_count"+at(`,code="200"`)))
 	compareWithConnector(t, parse(text), parse(scrapeConnector(t, source)))
 
-	// The reader has left, and one that violates the protocol is disconnected.
+	// The first reader leaves. Another one violates the protocol and is disconnected.
 	_ = reader.Conn.Close(nil) // the object also closes it
 	hostile, _ := readObject(t, address, object.name)
 	require.NoError(t, hostile.Conn.Write(t.Context(), []byte{0x7f, 0}))
@@ -155,7 +155,8 @@ func TestAnObjectHasTheMetricsOfAConnector(t *testing.T) {
 	}, time.Minute, 10*time.Millisecond)
 }
 
-// readObject connects a reader to an object, which receives all pods.
+// readObject connects a reader to an object, and waits until the reader has received all
+// pods.
 func readObject(t *testing.T, address, object string) (*connectortest.Reader, *connectortest.Subscription) {
 	t.Helper()
 	conn, _, err := websocket.Dial(t.Context(), "ws://"+address+"/"+object+"/watch", &websocket.DialOptions{
@@ -171,7 +172,8 @@ func readObject(t *testing.T, address, object string) (*connectortest.Reader, *c
 	return reader, s
 }
 
-// scrapeConnector returns the metrics of a connector that has served the same requests.
+// scrapeConnector returns the metrics of a connector that has served a list from the same
+// source.
 func scrapeConnector(t *testing.T, source *memory.Source) string {
 	t.Helper()
 	timings := metrics.NewTimings()

@@ -27,7 +27,7 @@ import (
 	"github.com/watchglass/watchglass/host/source/memory"
 )
 
-// objects serves /status for every object.
+// objects serves /status for every object of an edge, and counts the requests.
 type objects struct {
 	answer func(name string, r *http.Request) (*http.Response, error)
 
@@ -212,7 +212,7 @@ func TestMetricsHaveTheNamesOfTheConnector(t *testing.T) {
 }
 
 // documented returns the metrics of the connector that the edge has according to
-// OPERATIONS.md. The others have a reason there.
+// OPERATIONS.md. For each other metric, OPERATIONS.md must contain a reason.
 func documented(t *testing.T, ofConnector map[string]string) (shared []string) {
 	t.Helper()
 	text, err := os.ReadFile("../OPERATIONS.md")

@@ -74,8 +74,7 @@ type report struct {
 	} `json:"storage"`
 }
 
-// measured contains the metrics of a resource that the object has held since it entered
-// memory.
+// measured contains the measurements of a resource since the object entered memory.
 type measured struct {
 	Bytes       int       `json:"bytes"`
 	Faults      int       `json:"faults"`

@@ -41,7 +41,7 @@ type watch struct {
 // taken contains the events of one frame.
 type taken struct {
 	events []kubeapi.Event
-	err    error // the last one
+	err    error // follows the events and ends the watch
 }
 
 func newWatch(r *reply, cancel context.CancelFunc) *watch {
@@ -67,7 +67,7 @@ func (w *watch) read() {
 	}
 }
 
-// frame reads one frame.
+// frame reads one frame and returns its events, or the error that ends the watch.
 func (w *watch) frame() ([]kubeapi.Event, error) {
 	t, payload, err := w.reply.next()
 	var frame wire.WatchEvents
