@@ -13,7 +13,7 @@
 //	progress   everything up to a version has been recorded
 //
 //	subscribe  a reader requested the changes after notOlderThan
-//	snapshot   and got the state as of a version instead
+//	snapshot   the reader received the state as of a version instead
 //	list       a program listed a collection
 //	watch      a program opened a watch, with its options
 //	events     a delivery of that watch

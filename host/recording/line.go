@@ -28,8 +28,8 @@ type Line struct {
 	// ResourceVersion is the version of a state, change, progress, snapshot or list, or
 	// the start of a watch.
 	ResourceVersion api.ResourceVersion `json:"resourceVersion,omitempty,string"`
-	// NotOlderThan is the previous version of the reader. Lines of kind subscribe have
-	// it.
+	// NotOlderThan is the version that the reader had reached before. Lines of kind
+	// subscribe have it.
 	NotOlderThan api.ResourceVersion `json:"notOlderThan,omitempty,string"`
 
 	Key     api.Key  `json:"key,omitempty"`     // change
@@ -39,8 +39,8 @@ type Line struct {
 	Watch      int     `json:"watch,omitempty"`      // watch, events, closed: its number in the file
 	Start      string  `json:"start,omitempty"`      // watch: "state", "version" or "now"
 	Bookmarks  bool    `json:"bookmarks,omitempty"`  // watch: the watch requested bookmarks
-	Conflating bool    `json:"conflating,omitempty"` // watch: changes of an object may be folded
-	Limited    bool    `json:"limited,omitempty"`    // watch: deliveries may be held back
+	Conflating bool    `json:"conflating,omitempty"` // watch: changes of an object may be merged
+	Limited    bool    `json:"limited,omitempty"`    // watch: a lack of credit may delay deliveries
 	Events     []Event `json:"events,omitempty"`     // events
 	Reason     string  `json:"reason,omitempty"`     // closed
 

@@ -14,7 +14,8 @@ import (
 	"github.com/watchglass/watchglass/core/sim/check"
 )
 
-// A malformed file yields one of these errors, with details.
+// Load and Verify wrap these errors if a recording is malformed, incomplete, or does not
+// fit another one.
 var (
 	ErrFormat    = errors.New("format: not a recording")
 	ErrTruncated = errors.New("truncated: the recording has no end")
@@ -33,7 +34,7 @@ type History struct {
 	watches   []*watch
 }
 
-// list is the response to one list.
+// list is a recorded list.
 type list struct {
 	name    string
 	scope   check.Filter
@@ -48,7 +49,8 @@ type watch struct {
 	scope *scope
 }
 
-// scope contains the common data of collections with the same reader and extent.
+// scope contains the data that is common to the collections of one file with the same
+// selectors.
 type scope struct {
 	asked   api.ResourceVersion // the reader's version at its last subscription
 	relists []check.Relist
@@ -206,8 +208,8 @@ func (f *file) scope(l *Line) *scope {
 	return f.scopes[key]
 }
 
-// subscribe records the reader's version. It reverts a recorded snapshot that the
-// reader did not receive.
+// subscribe records the reader's version. If that version is older than the last
+// snapshot, the reader did not receive the snapshot completely, and subscribe removes it.
 func (f *file) subscribe(l *Line) {
 	s := f.scope(l)
 	s.asked = l.NotOlderThan

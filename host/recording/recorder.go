@@ -22,8 +22,8 @@ type Recorder struct {
 	clusterID string
 }
 
-// New begins a recording of a resource. failed is called once if it cannot be
-// written; later events are not recorded. failed must not block.
+// New begins a recording of a resource. If the recording cannot be written, the function
+// failed is called once, and later events are not recorded. It must not block.
 func New(out io.Writer, resource api.Resource, failed func()) *Recorder {
 	r := &Recorder{lines: json.NewEncoder(out), failed: failed}
 	r.write(&Line{Kind: kindHistory, Version: Version, Resource: resource.String()})
@@ -45,7 +45,7 @@ func (r *Recorder) write(l *Line) {
 	r.append(l)
 }
 
-// append appends a line. It runs under the lock.
+// append appends a line. The caller holds the lock.
 func (r *Recorder) append(l *Line) {
 	r.count++
 	l.Time = time.Now().UTC()
@@ -77,7 +77,7 @@ func (r *Recorder) Collection(schema api.Schema, options client.CollectionOption
 	return &Collection{r, schema, Filter{options.Namespace, options.LabelSelector, options.FieldSelector}}
 }
 
-// List records the response to a list without continue tokens, with all pages.
+// List records a complete list, with the objects of all its pages.
 func (c *Collection) List(filter Filter, rv api.ResourceVersion, items []client.Object) {
 	l := &Line{Kind: kindList, Scope: &c.scope, Filter: &filter, ResourceVersion: rv}
 	for _, item := range items {

@@ -43,7 +43,7 @@ func (r *Recorder) Source(ctx context.Context, src source.Source, resource api.R
 // pause is the time between a failed stream and the next one.
 const pause = time.Second
 
-// sink is one stream of a source.
+// sink records the streams of a source.
 type sink struct {
 	recorder *Recorder
 	schema   *api.Schema

@@ -64,7 +64,7 @@ func (h *History) verifyWatch(w *check.Watch) error {
 	return check.All(h.log, w)
 }
 
-// verifyRelated compares two watches of one collection, if both were recorded.
+// verifyRelated compares two watches of one scope. Without the source, it checks nothing.
 func (h *History) verifyRelated(a, b *check.Watch) error {
 	if h.log == nil {
 		return nil

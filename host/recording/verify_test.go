@@ -12,8 +12,8 @@ import (
 	"github.com/watchglass/watchglass/host/recording"
 )
 
-// source is the history. a and b exist at 10. a changes at 11 and 14. c is created at 12,
-// with a change of b. b is deleted at 13.
+// source is a recording of the source. The objects a and b exist at version 10, and a
+// changes at 11 and 14. At 12, c is created and b changes. At 13, b is deleted.
 const source = `{"kind":"history","time":"2026-01-01T00:00:00Z","version":3,"resource":"v1/pods"}
 {"kind":"cluster","time":"2026-01-01T00:00:00Z","clusterID":"etcd-1"}
 {"kind":"state","time":"2026-01-01T00:00:00Z","resourceVersion":"10","objects":[{"key":"ns/a","uid":"a","resourceVersion":"9","labels":{"app":"web"}},{"key":"ns/b","uid":"b","resourceVersion":"7","labels":{"app":"db"}}]}
@@ -43,7 +43,8 @@ const reader = `{"kind":"history","time":"2026-01-01T00:00:00Z","version":3,"res
 {"kind":"end","time":"2026-01-01T00:00:06Z","lines":14}
 `
 
-// relisted received the state at 10 and, after a lost connection, the state at 14.
+// relisted is a correct recording of a reader that received the state at 10 and, after a
+// lost connection, the state at 14.
 const relisted = `{"kind":"history","time":"2026-01-01T00:00:00Z","version":3,"resource":"v1/pods"}
 {"kind":"subscribe","time":"2026-01-01T00:00:00Z","scope":{}}
 {"kind":"snapshot","time":"2026-01-01T00:00:00Z","scope":{},"resourceVersion":"10"}
