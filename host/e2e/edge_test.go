@@ -20,13 +20,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// edge is a running "make edge".
+// edge is a running process of build/edge, which "make edge" starts.
 type edge struct {
 	cmd     *exec.Cmd
 	out     *logged
 	address string
 	token   string
-	secure  string // its address with TLS, and the file with the certificate
+	secure  string // its address with TLS; caFile contains the certificate
 	caFile  string
 }
 
@@ -54,8 +54,7 @@ func startEdge(t *testing.T, flags ...string) *edge {
 	return e
 }
 
-// client returns a client that trusts the edge's certificate, like kubectl in this
-// test.
+// client returns a client that trusts the edge's certificate.
 func (e *edge) client(t *testing.T) *http.Client {
 	t.Helper()
 	text, err := os.ReadFile(e.caFile)
@@ -89,7 +88,7 @@ func TestEdge_serves_three_readers_live(t *testing.T) {
 	}
 
 	client := e.client(t)
-	for modified := 0; modified < 10; { // a watch of a reader that lags ends, and informers open the next
+	for modified := 0; modified < 10; { // the watch of a slow reader ends, so the test opens the next one, as informers do
 		modified += countModified(t, ctx, client, "https://"+e.secure+"/api/v1/pods?watch=true", e.token, 10-modified)
 	}
 	waitFor(t, page, state("live"))
@@ -115,8 +114,8 @@ func (e *edge) metrics(t *testing.T, client *http.Client) string {
 	return string(text)
 }
 
-// countModified opens a watch and counts changes, up to most, until the watch ends
-// cleanly.
+// countModified opens a watch and counts MODIFIED events until the watch ends or the
+// count reaches most.
 func countModified(t *testing.T, ctx context.Context, client *http.Client, url, token string, most int) (modified int) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)

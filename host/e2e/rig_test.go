@@ -50,7 +50,7 @@ func startCluster(t *testing.T, pods int) *cluster {
 	return &cluster{sim, server}
 }
 
-// churn makes n changes.
+// churn makes at least n changes.
 func (c *cluster) churn(t *testing.T, n int) {
 	t.Helper()
 	for done := 0; done < n; {
@@ -211,7 +211,8 @@ func (p *proxy) add(conns ...net.Conn) bool {
 	return !p.cutOff
 }
 
-// cut closes every connection. It refuses new ones until it is called with false.
+// cut closes every connection. If off is true, new connections are refused until a call
+// with false.
 func (p *proxy) cut(off bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

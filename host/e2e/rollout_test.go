@@ -15,7 +15,7 @@ import (
 	"github.com/watchglass/watchglass/host/internal/backoff"
 )
 
-// balancer is a load balancer of TCP connections over the ready replicas, as a Service is.
+// balancer distributes TCP connections among the ready replicas, as a Service does.
 type balancer struct {
 	listen net.Listener
 	wg     sync.WaitGroup
@@ -134,8 +134,8 @@ func churning(t *testing.T, c *cluster) (stop func()) {
 }
 
 // Two pages read from two replicas behind a load balancer. While the cluster changes, a
-// rollout starts two new replicas and then stops the old ones, in turn, as the strategy of
-// examples/deploy does. Both pages resume, and none of them lists again.
+// rollout starts two new replicas and then stops the old ones, in turn, as the strategy
+// of examples/deploy does. Both pages resume, and neither lists again.
 func TestDashboard_survives_a_rolling_restart(t *testing.T) {
 	c := startCluster(t, 2000)
 	b := startBalancer(t)

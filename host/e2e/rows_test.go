@@ -23,8 +23,9 @@ type shown struct {
 	Facet   string   // the counted column
 }
 
-// whenComplete records the page when the table first shows the total of n rows, in the
-// same task of the page. It runs before the scripts of the page.
+// whenComplete is a script that records the state of the page as soon as the table shows
+// the given total. The recording happens in the same task of the page. The script runs
+// before the scripts of the page.
 const whenComplete = `globalThis.complete = new Promise((resolve) => {
 	const look = () => {
 		if (document.querySelector("[data-total]")?.dataset.total !== "%d") return false;
