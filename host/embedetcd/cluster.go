@@ -10,9 +10,8 @@ import (
 	"github.com/watchglass/watchglass/host/internal/freeport"
 )
 
-// StartCluster runs a cluster of several members, each in a temporary
-// directory and on free ports, and returns when all serve. The caller closes
-// each.
+// StartCluster runs a cluster of several members, each in a temporary directory and on
+// free ports, and returns when all serve. The caller closes each server.
 func StartCluster(size int, config Config) ([]*Server, error) {
 	members, err := Plan(size)
 	if err != nil {

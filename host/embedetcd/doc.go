@@ -1,3 +1,3 @@
-// Package embedetcd runs etcd servers inside the process, for the demo and for
-// tests. They listen on loopback only, without authentication.
+// Package embedetcd runs etcd servers inside the process, for the demo and for tests. The
+// servers listen on loopback only, without authentication.
 package embedetcd

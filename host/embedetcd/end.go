@@ -8,14 +8,15 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// end terminates the program when etcd cannot continue, for example because the disk
-// is full. Etcd itself would panic, often in a separate goroutine, or exit. Without
-// a log, the reason would be lost and the directory would remain.
+// end is a log hook that terminates the program when etcd cannot continue, for example
+// because the disk is full. Etcd itself would panic, often in a separate goroutine, or
+// exit. Without a log, the reason would be lost and the directory would remain.
 type end struct {
 	temp *tempDir // removed at the end, or nil
 }
 
-// silentUntilTheEnd returns a logger that logs only the reason for the end.
+// silentUntilTheEnd returns a logger that drops all entries, except that panic and fatal
+// entries call end.
 func silentUntilTheEnd(temp *tempDir) *zap.Logger {
 	return zap.NewNop().WithOptions(zap.WithPanicHook(end{temp}), zap.WithFatalHook(end{temp}))
 }

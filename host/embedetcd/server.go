@@ -21,11 +21,11 @@ const startTimeout = time.Minute
 // rewrites large objects for hours stays writable.
 const quota = 8 << 30
 
-// Config configures a server. The zero value is a server on free ports with a
-// temporary directory that keeps all history.
+// Config configures a server. The zero value selects free ports and a temporary
+// directory, and disables compaction.
 type Config struct {
-	// Dir is the data directory. Empty means a temporary one, removed by Close,
-	// or by the next server's Start if the process is killed.
+	// Dir is the data directory. Empty means a temporary one. Close removes it, or a
+	// later Start if the process was killed.
 	Dir string
 	// ClientPort and PeerPort are the ports on loopback. Zero means a free one.
 	ClientPort, PeerPort int
@@ -56,10 +56,10 @@ func Start(config Config) (*Server, error) {
 type Member struct {
 	Name    string
 	Peer    url.URL // address for the other members
-	Cluster string  // name=peer of all members
-	// Token becomes part of the ID of a new cluster and is the same for all its
-	// members. Peer ports may repeat, so two clusters must differ in the token.
-	// A data directory that is not empty keeps its cluster ID.
+	Cluster string  // name=peer of all members, separated by commas
+	// Token becomes part of the ID of a new cluster and is the same for all its members.
+	// Clusters may use the same peer ports one after the other, so their tokens must
+	// differ. A data directory that is not empty keeps its cluster ID.
 	Token string
 }
 

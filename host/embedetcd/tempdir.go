@@ -29,7 +29,8 @@ func newTempDir() (*tempDir, error) {
 		return nil, err
 	}
 	d := &tempDir{path: path}
-	// The file gets its name after it is locked. Unnamed files are ignored.
+	// The file gets the name lockName only when it is locked, because removeLeftovers
+	// removes directories with an unlocked file of this name.
 	unnamed := filepath.Join(path, "unlocked")
 	if d.lock, err = fileutil.TryLockFile(unnamed, os.O_CREATE|os.O_WRONLY, 0o600); err == nil {
 		err = os.Rename(unnamed, filepath.Join(path, lockName))
