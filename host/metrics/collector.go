@@ -9,7 +9,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// maxScrapes is the number of concurrent requests for metrics. Others get 503.
+// maxScrapes is the number of concurrent requests for metrics. Further requests receive
+// 503.
 const maxScrapes = 4
 
 // Handler returns a handler of /metrics for collectors. It returns an error if two of
@@ -30,7 +31,7 @@ func Handler(log *slog.Logger, collectors ...prometheus.Collector) (http.Handler
 	}), nil
 }
 
-// metric is the description of a metric.
+// metric is the type and the description of a metric.
 type metric struct {
 	kind prometheus.ValueType
 	desc *prometheus.Desc

@@ -28,7 +28,7 @@ import (
 
 var pods = api.Resource{Version: "v1", Name: "pods"}
 
-// everything returns the collectors of a whole host, each with a value.
+// everything returns the collectors of a complete host, each with a value.
 func everything(t *testing.T) []prometheus.Collector {
 	t.Helper()
 	timings, limits := metrics.NewTimings(), limit.NewSet()

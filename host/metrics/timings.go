@@ -12,8 +12,8 @@ import (
 
 var _ connector.Timings = (*Timings)(nil)
 
-// Timings collects durations. It implements connector.Timings, and Ended is for
-// kubeapi.Config. It is safe for concurrent use.
+// Timings collects durations. It implements connector.Timings, and its method Ended
+// implements the field Ended of kubeapi.Config. It is safe for concurrent use.
 type Timings struct {
 	delivery    prometheus.Histogram
 	initialSync *prometheus.HistogramVec
@@ -49,7 +49,8 @@ func (t *Timings) InitialSync(resource api.Resource, took time.Duration) {
 	t.initialSync.WithLabelValues(resource.String()).Observe(took.Seconds())
 }
 
-// Ended measures a request to the Kubernetes API that has ended.
+// Ended records the duration of a list request to the Kubernetes API. It ignores other
+// verbs.
 func (t *Timings) Ended(verb string, code int, took time.Duration) {
 	if verb == "list" {
 		t.list.WithLabelValues(strconv.Itoa(code)).Observe(took.Seconds())
