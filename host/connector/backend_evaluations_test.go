@@ -78,7 +78,7 @@ func TestARefusedListWaitsUntilEvaluationsAreLeft(t *testing.T) {
 			_, err := first.rest()
 			assert.NoError(t, err)
 		})
-		synctest.Wait() // it waits for a chunk of evaluations
+		synctest.Wait() // the list waits for a chunk of evaluations
 		refused := func() *api.Status {
 			_, err := w.connector.Backend().List(t.Context(), pods, selecting(eve, failed()))
 			var status *api.Status
@@ -101,7 +101,7 @@ func TestAListIsRefusedWhileItsClientHasNoEvaluationsLeft(t *testing.T) {
 			_, err := w.list(selecting(eve, failed())).rest()
 			assert.NoError(t, err)
 		})
-		synctest.Wait() // it waits for evaluations
+		synctest.Wait() // the list waits for evaluations
 		began, before := time.Now(), limits.Refusals(limit.MaxEvaluationRate)
 		_, err := w.connector.Backend().List(t.Context(), pods, selecting(eve, failed()))
 		var status *api.Status

@@ -103,8 +103,8 @@ func (l *list) advance(step func() (done bool, status *api.Status)) error {
 	}
 }
 
-// step runs one step, or returns how long to wait for evaluations. Lists and readers
-// with long messages take turns.
+// step runs one step, or returns how long to wait for evaluations. Lists and readers with
+// long messages take turns, so that other users of the lock wait for at most one of them.
 func (l *list) step(step func() (done bool, status *api.Status)) (done bool, wait time.Duration, status *api.Status) {
 	c := l.connector
 	c.turn.Lock()
@@ -135,7 +135,7 @@ func (l *list) pause(wait time.Duration) error {
 type survey struct {
 	objects int
 	rv      api.ResourceVersion
-	fresh   bool // the list needs no wait
+	fresh   bool // the list need not wait for a newer version
 }
 
 // Weigh implements kubeapi.Weigher.

@@ -29,7 +29,7 @@ type watch struct {
 	wake chan struct{} // capacity 1; signals that pending may have events
 
 	// Guarded by connector.mu.
-	evaluator                  // of the selectors
+	evaluator                  // meters the selectors
 	watcher   *watcher.Watcher // nil until it has started
 	pending   []watcher.Delivery
 	status    *api.Status // why the watch ended

@@ -29,7 +29,7 @@ type Config struct {
 	// overrides some of its fields.
 	Session session.Config
 	// Access decides who may connect and which objects they may read. Nil allows
-	// everything. It replaces Session.Authenticate.
+	// everything. Access replaces Session.Authenticate.
 	Access access.Policy
 	// Observer receives every decision of Access. It may be nil.
 	Observer access.Observer
@@ -38,7 +38,8 @@ type Config struct {
 	// longer accepted ends the connection with 401. A revoked right ends the
 	// subscription with 403. Zero means access.ReviewInterval.
 	ReviewInterval time.Duration
-	// Keep selects data that is not removed from bodies, such as the data of Secrets.
+	// Keep selects data to keep in bodies, such as the data of Secrets. The connector
+	// removes it by default.
 	Keep objectjson.Options
 	// Limits contains the resource limits of the server, and counts refusals. Nil
 	// means the defaults, without counters.
@@ -58,14 +59,14 @@ type Config struct {
 	History history.Limits
 }
 
-// Timings receives measurements. Its methods return quickly and are safe for
+// Timings receives measurements. Its methods must return quickly and must be safe for
 // concurrent use.
 type Timings interface {
-	// InitialSync is called when the first list of a resource is complete. The time
-	// begins with the first use of the resource.
+	// InitialSync is called when the first list of a resource is complete. The duration
+	// starts with the first use of the resource.
 	InitialSync(resource api.Resource, took time.Duration)
-	// Delivery is called when changes have been written to a reader's socket. The time
-	// begins when the source delivered the oldest of them.
+	// Delivery is called when changes have been written to a reader's socket. The
+	// duration starts when the source delivered the oldest of these changes.
 	Delivery(took time.Duration)
 }
 

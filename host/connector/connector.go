@@ -16,7 +16,7 @@ import (
 // Connector serves readers from one source. It is safe for concurrent use.
 type Connector struct {
 	config Config
-	access access.Policy // Config.Access, enforced
+	access access.Policy // Config.Access with limits and the observer
 	probe  *probe
 	start  time.Time // start of the monotonic clock
 
@@ -35,10 +35,10 @@ type Connector struct {
 	connected   int       // number of readers, including those without a Hello
 	leaving     int       // number of readers when Close began
 	greeted     int       // number of readers with an authenticated user
-	woken       []*reader // readers that the current change may concern
+	woken       []*reader // readers that the current change may affect, as Wake has marked them
 	sendPool    sendPool
 	totals      Totals
-	errors      map[int]uint64 // see Stats
+	errors      map[int]uint64 // see Stats.Errors
 	counted     map[api.Resource]*ResourceTotals
 	received    time.Time             // when the source delivered the current changes; zero if there are none
 	allowances  map[string]*allowance // by client name
@@ -48,8 +48,8 @@ type Connector struct {
 	preloading  map[api.Resource]struct{} // resources of Config.Preload that have not been listed yet
 }
 
-// New returns a connector. It performs no I/O until a resource is read or preloaded.
-// The caller closes it.
+// New returns a connector. It performs no I/O until a resource is read or preloaded. The
+// caller must close it.
 func New(config Config) *Connector {
 	config = config.withDefaults()
 	c := &Connector{

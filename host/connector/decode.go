@@ -57,9 +57,9 @@ type base struct {
 	body api.Body
 }
 
-// decode converts a value. It encodes the body as a delta against the base if that
-// saves enough. The result is valid until the next decode. The status is the fault of a
-// value that cannot be served.
+// decode converts a raw value to an update for the cacher. It encodes the body as a delta
+// against the base if that saves enough. The update is valid until the next decode. If
+// the value cannot be served, decode returns a status, the fault.
 func (d *decoder) decode(key api.Key, rv api.ResourceVersion, value []byte, from *base) (*cacher.Update, *api.Status) {
 	o, fault := d.scan(key, rv, value)
 	if fault != nil {

@@ -25,10 +25,10 @@ type allowance struct {
 	evaluations *rate.Limiter
 	messages    *rate.Limiter
 	users       int
-	expiry      *time.Timer // runs while there are no users
+	expiry      *time.Timer // deletes the allowance; runs while it has no users
 }
 
-// burst is the time after which unused evaluations no longer accumulate.
+// burst is the time after which an unused allowance is full.
 const burst = time.Second
 
 // joinAllowance adds a reader or request to the allowance of a client, and returns the
@@ -70,12 +70,11 @@ func (c *Connector) leaveAllowance(a *allowance) {
 	})
 }
 
-// debt returns how long it takes until the evaluations that were granted in advance
-// are available.
+// debt returns the time until the evaluations that were granted in advance are refilled.
 func (a *allowance) debt() time.Duration { return debtOf(a.evaluations) }
 
-// debtOf returns how long it takes until the tokens that were taken in advance are
-// available.
+// debtOf returns the time until the tokens that were taken in advance are refilled, or 0
+// if there are none.
 func debtOf(l *rate.Limiter) time.Duration {
 	return time.Duration(-min(l.Tokens(), 0) / float64(l.Limit()) * float64(time.Second))
 }

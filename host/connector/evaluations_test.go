@@ -27,7 +27,7 @@ func twoUsers() *book {
 func (w *world) floodAs(token string, frames ...connectortest.Frame) (result func() error) {
 	r, result := w.readerAs(token)
 	require.NoError(w.t, r.Send(w.t.Context(), frames...))
-	w.serving.Go(func() { r.UntilEnd(w.t.Context()) }) // the connector closes it
+	w.serving.Go(func() { r.UntilEnd(w.t.Context()) }) // the connector closes the connection
 	synctest.Wait()
 	return result
 }
@@ -49,7 +49,7 @@ func (w *world) evaluationsOf(user string) (evaluations uint64, oldest api.Resou
 }
 
 func TestEvaluationsOfAUserAreLimitedWithoutDelayingOthers(t *testing.T) {
-	const perSecond, connections, changes = 10_000, 3, 1000 // far more than a chunk, so that separate allowances would show
+	const perSecond, connections, changes = 10_000, 3, 1000 // far more than a chunk, so that the test detects separate allowances
 	limits := limit.NewSet().With(limit.MaxEvaluationRate, perSecond)
 	runBoth(t, connector.Config{Access: twoUsers(), Limits: limits}, func(t *testing.T, w *world) {
 		w.fill(1)
@@ -99,7 +99,7 @@ func TestRepeatedSubscriptionsAreLimitedByEvaluations(t *testing.T) {
 			require.NoError(t, eve.Conn.Close(nil))
 			require.NoError(t, result())
 		}
-		looked := 2 * rounds * objects // an object and its field
+		looked := 2 * rounds * objects // the selector evaluates each object and its field
 		assert.GreaterOrEqual(t, time.Since(began).Seconds(), float64(looked-perSecond-chunk)/perSecond, "a new connection has no new allowance")
 	})
 }

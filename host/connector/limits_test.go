@@ -179,7 +179,7 @@ func TestRepeatedSubscriptionsAreRateLimited(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			runBoth(t, connector.Config{Limits: limit.NewSet().With(limit.MaxMessageRate, rate)}, func(t *testing.T, w *world) {
-				_, first := w.synced() // so that the history has the changes
+				_, first := w.synced() // so that the history contains the following changes
 				w.fill(objects)
 				r := w.reader()
 				w.discard(r)
@@ -349,7 +349,7 @@ func TestLargeCollectionsDelayTheirReaderBriefly(t *testing.T) {
 				w.discard(r)
 				synctest.Wait()
 				began := time.Now()
-				for range 2 { // the connector reads the second one when it has accepted the first
+				for range 2 { // the connector reads the second message after it has accepted the first
 					require.NoError(t, r.Send(t.Context(), &wire.Credit{Subscription: 1, Bytes: 1 << 30}))
 				}
 				assert.InDelta(t, c.delay.Seconds(), time.Since(began).Seconds(), 0.2)
@@ -381,7 +381,7 @@ func TestSubscriptionsAreChargedToTheirClient(t *testing.T) {
 		time.Sleep(2 * time.Second) // longer than a burst
 
 		began, before := time.Now(), limits.Refusals(limit.MaxClientMessageRate)
-		for range 2 { // the connector reads the second one when it has accepted the first
+		for range 2 { // the connector reads the second message after it has accepted the first
 			require.NoError(t, ann.Send(t.Context(), &wire.Credit{Subscription: 1, Bytes: 1}))
 		}
 		assert.Zero(t, time.Since(began))

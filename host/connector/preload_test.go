@@ -16,7 +16,8 @@ import (
 	"github.com/watchglass/watchglass/host/source/memory"
 )
 
-// runPreloading runs a connector that preloads pods from a source that is away.
+// runPreloading runs a connector that preloads pods from a source that is unavailable at
+// first.
 func runPreloading(t *testing.T, f func(t *testing.T, w *world, o *outage)) {
 	o := &outage{Source: memory.New()}
 	o.away.Store(true)
@@ -28,8 +29,8 @@ func runPreloading(t *testing.T, f func(t *testing.T, w *world, o *outage)) {
 	})
 }
 
-// A reader of another connector that has stopped resumes without a snapshot, although it
-// is the first reader here and changes have followed its version.
+// A reader of a stopped connector resumes at another one without a snapshot. It is the
+// first reader there, and changes have followed its version.
 func TestReadersResumeFromAPreloadedResource(t *testing.T) {
 	runPreloading(t, func(t *testing.T, w *world, o *outage) {
 		time.Sleep(time.Minute)
@@ -55,8 +56,8 @@ func TestReadersResumeFromAPreloadedResource(t *testing.T) {
 	})
 }
 
-// A server that preloads a resource without the right to it is ready, and caches the
-// resource once the right is granted.
+// A connector without the right to a preloaded resource does not delay readiness. It
+// caches the resource once the right is granted.
 func TestMissingRightsDoNotDelayReadiness(t *testing.T) {
 	runPreloading(t, func(t *testing.T, w *world, o *outage) {
 		o.refusal.Store(api.Forbidden("the account may not watch pods"))

@@ -61,7 +61,7 @@ type reader struct {
 	signal    chan struct{} // capacity 1; there may be data to send
 	ending    atomic.Bool   // there is a reason to end the connection
 	woken     bool          // the reader is in connector.woken
-	released  bool          // the next message may have the status of a subscription that was refused or has ended
+	released  bool          // the next message may contain the status of a subscription that was refused or has ended
 	session   *session.Session
 	sent      Sent
 	received  time.Time // when the source delivered the oldest unsent change; zero if there is none
@@ -72,8 +72,8 @@ type reader struct {
 	resources []api.Resource // resources that it may subscribe to; nil for all
 	address   netip.Prefix   // address block of the client; see access.Client.Block
 	number    uint64         // increases with every reader
-	silence   *time.Timer    // runs until the Hello
-	silent    atomic.Bool    // the silence timer fired
+	silence   *time.Timer    // sets silent if no Hello arrives in time; runs until the Hello
+	silent    atomic.Bool    // the timer silence has fired
 
 	ended    chan struct{}    // closed when receiving has ended
 	cause    error            // why receiving ended; valid after ended is closed
@@ -94,9 +94,9 @@ type reader struct {
 	stopWatching  func() bool // registration for the withdrawal of the token; nil if there is none
 }
 
-// Serve serves one reader until it leaves, violates the protocol, ctx ends or the
-// connector closes. It closes conn. It returns nil if the reader left, a *api.Status if
-// the connector ended the connection, and the error of conn otherwise.
+// Serve serves one reader until the reader leaves or violates the protocol, ctx ends, or
+// the connector closes. It closes conn. It returns nil if the reader left, a *api.Status
+// if the connector ended the connection, and the error of conn otherwise.
 func (c *Connector) Serve(ctx context.Context, conn MessageConn) error {
 	return c.ServeShard(ctx, conn, nil, api.Shard{})
 }
@@ -142,7 +142,7 @@ func (c *Connector) ServeShard(ctx context.Context, conn MessageConn, resources 
 	return r.serve(ctx)
 }
 
-// serve runs both directions until one ends, and then stops the other.
+// serve receives and sends until one direction ends, and then stops the other.
 func (r *reader) serve(ctx context.Context) error {
 	working, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()

@@ -73,7 +73,7 @@ func TestReaderWithoutCredentialsReceives401(t *testing.T) {
 	tokens := &access.Tokens{}
 	runBoth(t, connector.Config{Access: tokens}, func(t *testing.T, w *world) {
 		tokens.Set([]string{"secret"})
-		defer tokens.Set(nil) // contexts belong to one bubble
+		defer tokens.Set(nil) // ends the contexts of tokens inside their synctest bubble
 		r, _, result := w.connect()
 		require.NoError(t, r.Hello(t.Context(), "wrong"))
 		require.NotNil(t, r.Status)
@@ -181,7 +181,7 @@ func TestCloseDisconnectsAReaderThatDoesNotRead(t *testing.T) {
 	runBoth(t, connector.Config{MessageBytes: 1024}, func(t *testing.T, w *world) {
 		w.fill(100)
 		r := w.reader()
-		w.subscribe(r, wire.Subscribe{}) // it never reads again
+		w.subscribe(r, wire.Subscribe{}) // the reader never reads again
 		synctest.Wait()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()

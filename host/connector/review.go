@@ -15,7 +15,7 @@ import (
 
 const (
 	// reviewGap is the minimum time between two reviews of a reader. Decisions that
-	// expire within it are reviewed together.
+	// expire within this time are reviewed together.
 	reviewGap = time.Second
 	// reviewsAtOnce is the maximum number of concurrent reviews of one reader's
 	// rights.
@@ -246,7 +246,7 @@ func (r *reader) renew(id uint32, request access.Request, reviewAt time.Time, re
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
-	case r.rights[id].request != request: // the reader has ended it, or reused its number
+	case r.rights[id].request != request: // the reader has ended the subscription, or reused its number
 	case refused == nil:
 		r.rights[id] = grant{request, c.reviewBy(reviewAt)}
 	default:

@@ -79,7 +79,7 @@ func TestEvaluationsOfAReaderAreBoundedSeparately(t *testing.T) {
 func (w *world) abuse(frames ...connectortest.Frame) {
 	r := w.reader()
 	require.NoError(w.t, r.Send(w.t.Context(), frames...))
-	w.serving.Go(func() { r.UntilEnd(w.t.Context()) }) // the connector closes it
+	w.serving.Go(func() { r.UntilEnd(w.t.Context()) }) // the connector closes the connection
 	synctest.Wait()
 }
 
@@ -108,7 +108,7 @@ func median[T cmp.Ordered](all []T) T {
 	return all[len(all)/2]
 }
 
-// delivery is a connector with a healthy reader.
+// delivery measures deliveries of a connector to a healthy reader.
 type delivery struct {
 	b      *testing.B
 	source *memory.Source

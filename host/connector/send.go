@@ -38,8 +38,8 @@ type sender struct {
 	// received is when the source delivered the oldest change of the message that is being
 	// written.
 	received time.Time
-	// began is the start time of the current write, by the same clock; zero if there
-	// is none.
+	// began is the start time of the current write, in milliseconds of the connector's
+	// clock, or zero if there is none.
 	began atomic.Int64
 }
 
@@ -255,13 +255,14 @@ func (s *sender) guard(ctx context.Context, cancel context.CancelCauseFunc) (sto
 
 // due is when to send the next message, unless an event wakes the sender earlier.
 type due struct {
-	again    bool      // more is ready now
+	again    bool      // more can be sent now
 	received time.Time // when the source delivered the oldest change of the message; zero if there is none
 	now      int64     // the current time in milliseconds of the connector's clock
-	at       int64     // a later time by the same clock
+	at       int64     // when the next message is due, by the same clock
 }
 
-// wakeAt wakes the reader no later than when the next message is due.
+// wakeAt sets the alarm so that the reader wakes no later than when the next message is
+// due.
 func (s *sender) wakeAt(due due) {
 	if s.at <= due.now || due.at < s.at {
 		s.at = due.at
@@ -272,11 +273,11 @@ func (s *sender) wakeAt(due due) {
 // idleMillis is how long send sleeps if the session has no deadline.
 const idleMillis = 60 * 60 * 1000
 
-// next appends the bytes to send now to a buffer, and returns when the next ones are due.
-// Readers with long messages take turns, so that other users of the lock wait for at most
-// one of them. Otherwise a thousand reconnecting readers could delay them. When a client
-// has used up its selector evaluations, its readers receive only messages that need none,
-// such as refusals and errors of the source.
+// next appends the next message to a buffer, and returns when the message after it is
+// due. Readers with long messages take turns, so that other users of the lock wait for at
+// most one of them. Otherwise a thousand reconnecting readers could delay them. When a
+// client has used up its selector evaluations, its readers receive only messages that
+// need none, such as refusals and errors of the source.
 func (r *reader) next(buffer []byte, bulk bool) (message []byte, next due) {
 	c := r.connector
 	if bulk {

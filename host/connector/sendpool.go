@@ -11,11 +11,12 @@ import "runtime"
 // the queue length that justifies another worker.
 const sendBatch = 32
 
-// sendPool has as many goroutines as were ever needed at the same time, up to
-// one per processor. Guarded by connector.mu.
+// sendPool is the state of the send pool. The pool starts goroutines when it needs them,
+// up to one per processor, and keeps them until the connector closes. Guarded by
+// connector.mu.
 type sendPool struct {
 	queue   []*reader     // woken readers that wait for a worker, each at most once
-	more    chan struct{} // wakes an idle worker; has room for all
+	more    chan struct{} // wakes an idle worker; capacity for every worker
 	most    int
 	all     int
 	working int

@@ -14,11 +14,11 @@ import (
 
 // Stats describes a connector at one point in time.
 type Stats struct {
-	Readers   int             // connections
+	Readers   int             // number of connections
 	Resources []ResourceStats // one per upstream watch, sorted by name
 	Totals    Totals
-	// Counted contains the counters of each resource that has been listed, also after
-	// its upstream watch has ended.
+	// Counted contains the counters of each resource that has been listed, even after its
+	// upstream watch has ended.
 	Counted map[api.Resource]ResourceTotals
 	// Errors counts subscriptions that were refused or ended, by the code of the status.
 	Errors map[int]uint64
@@ -39,7 +39,7 @@ type Totals struct {
 // ResourceTotals are counters of one resource since the connector was created.
 type ResourceTotals struct {
 	Streams  uint64         // upstream watches started, including resumed ones
-	Lists    uint64         // lists by upstream watches
+	Lists    uint64         // lists that upstream watches have begun
 	Failures uint64         // upstream watches that failed
 	Expired  uint64         // failures with 410
 	Events   uint64         // listed objects and applied changes

@@ -92,7 +92,8 @@ type Probe struct {
 	Token         string // of the Hello
 	Resource      string // as in v1/configmaps
 	Mine, Foreign string // the namespace that the reader may read, and another one
-	// Known is the name of an object in both namespaces, without a sentinel.
+	// Known is the name of an object that exists in both namespaces. The name contains no
+	// sentinel.
 	Known   string
 	Planted *sentinel.Set
 	// MayRead reports whether a sentinel belongs to an object that the reader may

@@ -172,8 +172,8 @@ func (r *Reader) Receive(ctx context.Context) error {
 // Keys returns the keys of the objects, sorted.
 func (s *Subscription) Keys() []api.Key { return slices.Sorted(maps.Keys(s.Objects)) }
 
-// object returns the object of a change. A patch or delta applies to the previous
-// version, held.
+// object returns the object of a change. The parameter held is the previous version, to
+// which a patch or delta applies. It is nil if there is none.
 func (s *Subscription) object(c *wire.Change, held *Object) (Object, error) {
 	labels, ok := s.labels[c.LabelSet]
 	if !ok {
