@@ -25,14 +25,14 @@ commas. Append a space and the name of a column of the counted objects to count 
 its value. All added columns must name the same resources. Queries and groups may use
 added columns.`
 
-// addedColumns are the columns of --add-column.
+// addedColumns contains the columns of --add-column.
 type addedColumns struct {
 	specs     []string
 	resources []api.Resource // named by every column: the joined one, or those from the children of a row to the counted objects
 	columns   []api.Column
 }
 
-// checkAdded parses --add-column.
+// checkAdded parses --add-column, and checks that all columns name the same resources.
 func (f *readFlags) checkAdded() error {
 	a := &f.added
 	for _, spec := range a.specs {
@@ -95,7 +95,7 @@ func (r *reading) openAdded(ctx context.Context, cl *client.Client, rows *api.Sc
 	if err := added.checkNames(rows); err != nil {
 		return nil, err
 	}
-	var schema api.Schema // of the last resource, which has the columns
+	var schema api.Schema // of the last resource, whose columns the flag can name
 	for _, resource := range added.resources {
 		options := client.CollectionOptions{MetadataOnly: true}
 		if rows.Namespaced {

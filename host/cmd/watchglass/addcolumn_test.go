@@ -161,8 +161,8 @@ func TestWatchFollowsAddedColumns(t *testing.T) {
 	require.NoError(t, stop(), "an interrupted watch succeeds")
 }
 
-// The rows stay live while another resource cannot be read, so the command reports that
-// their columns are not current.
+// If another resource cannot be read, the rows stay live, and the command reports that
+// the added columns are not current.
 func TestWatchReportsThatAddedColumnsAreNotCurrent(t *testing.T) {
 	c := newShop(t)
 	run, stop := c.follow(t, newWatchCommand(), "deploy -n shop --add-column Pods:children:rs,pods --output-watch-events")

@@ -37,7 +37,7 @@ const makeToken = "make one with: openssl rand -base64 32"
 func warnReadable(log *slog.Logger, flag, path string) {
 	info, err := os.Stat(path)
 	if err != nil || info.Mode().Perm()&0o077 == 0 {
-		return // opening the file reports the error
+		return // the code that opens the file reports the error
 	}
 	log.Warn("other users of this machine can read a secret; chmod 600 the file, or mount it with mode 0400",
 		"flag", flag, "file", path, "mode", fmt.Sprintf("%04o", info.Mode().Perm()))

@@ -57,7 +57,7 @@ type drain struct {
 // endpoints of a Service time to notice that the server is not ready.
 const shutdownDelay = 5 * time.Second
 
-// defaultDrain contains the durations for commands without flags for them.
+// defaultDrain contains the durations for commands that have no flags for them.
 var defaultDrain = drain{timeout: 10 * time.Second}
 
 func (d *drain) add(flags *pflag.FlagSet, delay time.Duration) {

@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 type output struct {
 	mu      sync.Mutex
 	text    bytes.Buffer
-	changed chan struct{} // cap 1
+	changed chan struct{} // capacity 1
 }
 
 func newOutput() *output { return &output{changed: make(chan struct{}, 1)} }

@@ -30,7 +30,7 @@ type object interface {
 	JSON() []byte
 }
 
-// printer writes objects the way kubectl does. It is used from one goroutine.
+// printer writes objects as kubectl does. It is not safe for concurrent use.
 type printer struct {
 	out    io.Writer
 	format string

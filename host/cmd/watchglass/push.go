@@ -148,7 +148,8 @@ func hold(ctx context.Context, c *connector.Connector, resources []api.Resource,
 	return nil
 }
 
-// identity returns a function that requests the cluster ID from a source.
+// identity returns a function that requests the cluster ID from a source. The ID is empty
+// if the source has none.
 func identity(src source.Source) func(context.Context) (string, error) {
 	return func(ctx context.Context) (string, error) {
 		identifier, ok := src.(source.Identifier)

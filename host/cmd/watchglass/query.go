@@ -116,7 +116,7 @@ func (r *reading) watchMatching(ctx context.Context) error {
 }
 
 // printChanges prints the differences between the rows of two snapshots. An object that
-// no longer matches is deleted, as in a watch with a selector.
+// no longer matches is printed as DELETED, as in a watch with a selector.
 func (r *reading) printChanges(last, next []client.Object) error {
 	known := byKey(last)
 	remaining := byKey(next)

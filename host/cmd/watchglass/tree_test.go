@@ -13,7 +13,8 @@ import (
 	"github.com/watchglass/watchglass/host/internal/workerd/workerdtest"
 )
 
-// tree is a home object that two connectors feed, and a region that reads from it.
+// tree consists of the edge object home, which two connectors feed, and the edge object
+// region, which reads from home.
 type tree struct {
 	*testing.T
 	address string
@@ -81,7 +82,7 @@ func TestReadersOfATreeReceiveEachChangeOnce(t *testing.T) {
 	r.change()
 	assert.Greater(t, requestObject(t, r.address, "home", "/status").AwakeSince, awake, "home was out of memory")
 
-	requestObject(t, r.address, "home", "/break") // it loses its unsaved data
+	requestObject(t, r.address, "home", "/break") // home loses its unsaved data
 	r.change()
 	require.Eventually(t, func() bool {
 		pods := requestObject(t, r.address, "region", "/status").Resources["v1/pods"]

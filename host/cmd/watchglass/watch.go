@@ -107,8 +107,9 @@ func (r *reading) follow(ctx context.Context, rv api.ResourceVersion) (err error
 	return nil
 }
 
-// reportStates prints a line when the data becomes stale, and another when it is
-// current again. It does the same for the columns of other resources.
+// reportStates prints a line when the data becomes stale, and another when it is current
+// again. It also prints when added columns stop being current, and when they are current
+// again.
 func reportStates(ctx context.Context, c *client.Collection, w io.Writer) {
 	last, outdated := api.StateLive, "" // outdated is why the added columns are not current
 	for {
