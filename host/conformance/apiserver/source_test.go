@@ -68,8 +68,9 @@ func (s *server) clear(t *testing.T) {
 	}
 }
 
-// writer writes one object at a time, because the API has no transactions. It adds a number
-// to each object, because the server ignores a write of an equal object.
+// writer is a source.Writer that writes one object at a time, because the API has no
+// transactions. It adds a number to each object, because the server ignores a write of an
+// equal object.
 type writer struct{ server *server }
 
 var written atomic.Int64

@@ -25,7 +25,8 @@ import (
 	"github.com/watchglass/watchglass/host/source/etcd"
 )
 
-// form is a form in which kube-apiserver sends objects.
+// form is a format in which kube-apiserver sends objects, and the parameters that request
+// it.
 type form struct{ name, accept, include string }
 
 const tables = "application/json;as=Table;v=v1;g=meta.k8s.io"

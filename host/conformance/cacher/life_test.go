@@ -204,7 +204,7 @@ func (w *world) listSomething() {
 		rv := int64(w.random.Intn(int(w.rv)+1)) - 1
 		r.next = makeToken(rv, w.pick("n1/p3\x00", "/p2\x00", "p1", "", "../n1", "n1//p", "n2/./p", "n1/p3"))
 		if r.rv == "0" {
-			r.limit = 0 // the library would ignore it
+			r.limit = 0 // the library would ignore the limit
 		}
 		w.list(r, false, nil)
 		return

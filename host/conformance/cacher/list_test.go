@@ -79,7 +79,7 @@ func (w *world) theirList(r *request) (a answer) {
 	return a
 }
 
-// list sends a list request to both, compares the responses, and returns them.
+// list sends a list request to both sides, compares the responses, and returns them.
 func (w *world) list(r *request, waits bool, meanwhile func()) (ours, theirs answer) {
 	w.t.Helper()
 	w.ourList(r, func(a answer) { ours = a })

@@ -272,7 +272,7 @@ func (th *theirs) passes(now time.Time, tick bool, rv uint64) {
 	th.clock.SetTime(now)
 	if tick {
 		th.waitFor("a tick", func() bool { return th.clock.ticks.Load() > ticks })
-		th.bookmark(rv) // dispatched after those of the tick
+		th.bookmark(rv) // dispatched after the bookmarks of the tick
 	}
 }
 

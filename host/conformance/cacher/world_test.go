@@ -31,7 +31,7 @@ type world struct {
 	hurried    bool // no relists, because each takes the library a second
 	now        time.Time
 	ticked     time.Time     // time of the last bookmarks, on both sides
-	pace       time.Duration // length of the occasional periods without changes
+	pace       time.Duration // maximum length of a period without changes
 	ours       *cacher.Cacher
 	theirs     *theirs
 	seen       map[string]int // counts the situations that occurred, to prove that the tests cover them

@@ -41,7 +41,7 @@ func prepared(t *testing.T) *cluster {
 	t.Helper()
 	c := newCluster(t)
 	c.kubectl(t, "", "apply", "--server-side", "-f", examples+"/base/namespace.yaml")
-	c.kubectl(t, "", "create", "serviceaccount", "default", "--namespace=watchglass") // clusters with controllers create it
+	c.kubectl(t, "", "create", "serviceaccount", "default", "--namespace=watchglass") // in other clusters, a controller creates it
 	c.kubectl(t, "", "create", "namespace", "shop")
 	for kind, plural := range map[string]string{"ServiceMonitor": "servicemonitors", "PrometheusRule": "prometheusrules"} {
 		c.kubectl(t, operator(kind, plural), "apply", "-f", "-")
@@ -50,7 +50,7 @@ func prepared(t *testing.T) *cluster {
 	return c
 }
 
-// manifests returns the arguments of kubectl that apply each variant, by name.
+// manifests returns, by the name of each variant, the kubectl arguments that apply it.
 func manifests(t *testing.T) map[string][]string {
 	t.Helper()
 	all := map[string][]string{"base": {"-k", examples + "/base"}}
@@ -219,7 +219,7 @@ func TestTheServiceAccountHasNoOtherRights(t *testing.T) {
 	as := "--as=system:serviceaccount:watchglass:watchglass"
 	groups := []string{"--as-group=system:serviceaccounts", "--as-group=system:authenticated"}
 	can := func(args ...string) string {
-		out, _, _ := c.try(t, "", append(append([]string{"auth", "can-i", as}, groups...), args...)...) // "no" is an exit status
+		out, _, _ := c.try(t, "", append(append([]string{"auth", "can-i", as}, groups...), args...)...) // kubectl also fails if it prints "no"
 		return strings.TrimSpace(out)
 	}
 	for _, allowed := range [][]string{

@@ -41,8 +41,8 @@ func (s series) has(metric, label string) bool {
 	return slices.ContainsFunc(s[metric], func(l labels.Labels) bool { return l.Has(label) })
 }
 
-// check checks that the metrics exist that a query selects, and that they have the labels
-// it uses. The slice shown contains further labels, such as those of a legend.
+// check requires that the metrics that a query selects exist and have the labels that the
+// query uses. The slice shown contains further labels, such as those of a legend.
 func (s series) check(t *testing.T, query string, shown []string) {
 	t.Helper()
 	expression, err := parser.NewParser(parser.Options{}).ParseExpr(query)

@@ -31,7 +31,7 @@ var (
 // waits.
 const patience = 5 * time.Second
 
-// world passes the same input to both sides.
+// world passes the same input to both caches and compares their results.
 type world struct {
 	t      *testing.T
 	random *rand.Rand

@@ -3,9 +3,9 @@
 // accepted selector must print the same canonical text, match the same sets and
 // require the same exact values.
 //
-// The texts come from a grammar, from mutations of its output, from random bytes,
-// and from every short string of tokens. A run of a few seconds is part of the
-// ordinary tests. Longer runs are
+// The texts come from a grammar, from mutations of its output, from random bytes, and
+// from every short string of tokens. A run of a few seconds is part of the ordinary
+// tests. These commands run longer:
 //
 //	go test ./selectors -cases 5000000
 //	go test ./selectors -run '^$' -fuzz '^FuzzLabels$'

@@ -117,7 +117,7 @@ func (s source) fieldText() string {
 	return strings.Join(terms, ",")
 }
 
-// mutate changes a few bytes.
+// mutate returns the text after up to two random changes of one byte.
 func (s source) mutate(text, alphabet string) string {
 	for range s.Intn(3) {
 		i := s.Intn(len(text) + 1)

@@ -162,7 +162,8 @@ func (s *Server) Stop() {
 	s.cmd = nil
 }
 
-// Close stops the server before its etcd, because the reverse order takes minutes.
+// Close stops the server before its etcd, because the reverse order takes minutes, and
+// removes their files.
 func (s *Server) Close() error {
 	s.Stop()
 	var failures []error
