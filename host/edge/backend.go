@@ -45,7 +45,7 @@ type backend struct {
 	object  func(name string) http.RoundTripper
 }
 
-// reply is the response of an object.
+// reply is the response of an object, a stream of frames.
 type reply struct {
 	object string
 	body   io.Closer

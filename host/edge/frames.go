@@ -19,8 +19,8 @@ type frames struct{ r *bufio.Reader }
 
 func newFrames(r io.Reader) *frames { return &frames{bufio.NewReaderSize(r, 64<<10)} }
 
-// next returns the next frame. The caller owns the payload. io.EOF is the end of the
-// stream between two frames.
+// next returns the next frame, or io.EOF if the stream ends between two frames. The
+// caller owns the payload.
 func (f *frames) next() (wire.Type, []byte, error) {
 	t, err := f.r.ReadByte()
 	if err != nil {

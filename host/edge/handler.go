@@ -105,7 +105,8 @@ func preflight(w http.ResponseWriter) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// split splits the cluster from the start of a path.
+// split returns the cluster that a path names, or else DefaultCluster, and the rest of
+// the path.
 func split(path string) (cluster, rest string) {
 	inside, ok := strings.CutPrefix(path, "/clusters/")
 	if !ok {

@@ -17,7 +17,7 @@ import (
 )
 
 // A metric with the same meaning as a metric of a connector has the same name. Other
-// names start with watchglass_edge. Names of counters end with _total. Rows with the
+// names start with watchglass_edge. Names of counters end with _total. Samples with the
 // same name are adjacent. OPERATIONS.md lists the metrics of a connector that have no
 // meaning here.
 

@@ -163,9 +163,9 @@ func (b *backend) reports(ctx context.Context) []answered {
 	return all
 }
 
-// ready serves /readyz, which succeeds if every object has a feed and is current.
-// A restricted token gets no reasons, because they name resources that it may not
-// read.
+// ready serves /readyz, which succeeds if every object has a feed and is current. The
+// response to a restricted token contains no reasons, because they name resources that
+// the token may not read.
 func (c *cluster) ready(w http.ResponseWriter, r *http.Request, user *access.User) {
 	var reasons []string
 	for _, a := range c.backend.reports(r.Context()) {

@@ -35,7 +35,7 @@ type watch struct {
 	reply  *reply
 	cancel context.CancelFunc
 	taken  chan taken    // from read to Next
-	closed chan struct{} // by Close
+	closed chan struct{} // closed by Close
 }
 
 // taken contains the events of one frame.
