@@ -7,7 +7,7 @@ import (
 	"github.com/watchglass/watchglass/core/sim/check"
 )
 
-// Version is the version of the format. A reader rejects any other.
+// Version is the version of the format. Load rejects any other.
 const Version = 3
 
 // Line is one line of a recording. Its kind determines its fields.

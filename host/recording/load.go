@@ -43,7 +43,8 @@ type list struct {
 	objects []Object
 }
 
-// watch is one watch. It shares its scope with other watches of its file.
+// watch is the watch of one collection. It shares its scope with other watches of the
+// same file.
 type watch struct {
 	check.Watch
 	scope *scope
@@ -84,7 +85,7 @@ func (h *History) Load(name string, in io.Reader) error {
 	return nil
 }
 
-// file is a file that is being read.
+// file is a file that Load reads.
 type file struct {
 	history *History
 	name    string
