@@ -122,7 +122,7 @@ func healthy(listen string) bool {
 	return r.StatusCode == http.StatusOK
 }
 
-// kill ends the process like a crash.
+// kill kills the process, which simulates a crash.
 func (s *server) kill() {
 	_ = s.cmd.Process.Kill()
 	_ = s.cmd.Wait()

@@ -45,7 +45,7 @@ func (b *balancer) set(replicas ...string) {
 	b.replicas = replicas
 }
 
-// pick returns the address of a ready replica, in turn, or "" for none.
+// pick returns the address of the next ready replica in turn, or "" if none is ready.
 func (b *balancer) pick() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
