@@ -12,7 +12,7 @@ import (
 // because the disk is full. Etcd itself would panic, often in a separate goroutine, or
 // exit. Without a log, the reason would be lost and the directory would remain.
 type end struct {
-	temp *tempDir // removed at the end, or nil
+	temp *tempDir // removed at the end; nil for a permanent directory
 }
 
 // silentUntilTheEnd returns a logger that drops all entries, except that panic and fatal

@@ -41,12 +41,12 @@ type Config struct {
 type Server struct {
 	etcd   *embed.Etcd
 	client *clientv3.Client
-	temp   *tempDir // removed at the end, or nil
+	temp   *tempDir // removed at the end; nil for a permanent directory
 }
 
-// Start runs a cluster with one member and returns when it serves. The caller closes
-// it. If etcd cannot continue, for example because the disk is full, it terminates
-// the program and prints the reason to stderr.
+// Start runs a cluster with one member and returns when it serves. The caller closes it.
+// If etcd cannot continue, for example because the disk is full, the program prints the
+// reason to stderr and terminates.
 func Start(config Config) (*Server, error) {
 	peer := loopback(config.PeerPort)
 	return StartMember(config, Member{Name: "watchglass", Peer: peer, Cluster: "watchglass=" + peer.String(), Token: rand.Text()})
@@ -141,8 +141,8 @@ func (s *Server) Client() *clientv3.Client { return s.client }
 // did.
 func (s *Server) Err() <-chan error { return s.etcd.Err() }
 
-// Close stops the server and removes its directory if it is a temporary one.
-// Call it once.
+// Close stops the server and removes its directory if it is a temporary one. Close must
+// be called only once.
 func (s *Server) Close() error {
 	var errs []error
 	if s.client != nil {

@@ -10,8 +10,8 @@ import (
 )
 
 // tempDir is a temporary directory. A killed process leaves it behind, and the next
-// process that creates such a directory removes it. A file in it is locked for as
-// long as its process runs.
+// process that creates such a directory removes it. A process that runs holds a lock on a
+// file in its directory.
 type tempDir struct {
 	path string
 	lock *fileutil.LockedFile
@@ -64,7 +64,7 @@ func removeLeftovers() {
 		path := filepath.Join(root, name)
 		lock, err := fileutil.TryLockFile(path, os.O_WRONLY, 0)
 		if err != nil {
-			continue // its process runs
+			continue // its process still runs
 		}
 		_ = (&tempDir{path: filepath.Dir(path), lock: lock}).remove()
 	}
