@@ -100,8 +100,8 @@ func sendTotals(send sample, resource string, t *connector.ResourceTotals) {
 	send(initialEvents, float64(t.Watches.InitialEvents), resource)
 }
 
-// Admission returns the metrics of the connections of a server. counts returns the
-// numbers of unauthenticated and authenticated connections.
+// Admission returns the metrics of the connections of a server. The function counts
+// returns the numbers of unauthenticated and authenticated connections.
 func Admission(counts func() (unauthenticated, authenticated int)) prometheus.Collector {
 	before := gauge("unauthenticated_connections", "Connections that are not authenticated, or wait for a request.")
 	after := gauge("authenticated_connections", "Connections of readers, and of requests to the Kubernetes API.")

@@ -111,7 +111,7 @@ func TestRunbookExplainsEachErrorOfReaders(t *testing.T) {
 	assert.ElementsMatch(t, refusing, documented)
 }
 
-// The log lines whose beginnings the runbook quotes exist in the source.
+// The source contains the beginning of each log line that the runbook quotes.
 func TestRunbookQuotesLogLines(t *testing.T) {
 	var source strings.Builder
 	require.NoError(t, filepath.WalkDir("..", func(path string, entry fs.DirEntry, err error) error {
