@@ -43,8 +43,8 @@ type list struct {
 	objects []Object
 }
 
-// watch is the watch of one collection. It shares its scope with other watches of the
-// same file.
+// watch is a recorded watch. It shares its scope with the other watches of its file that
+// have the same selectors.
 type watch struct {
 	check.Watch
 	scope *scope
