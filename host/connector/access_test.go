@@ -305,7 +305,7 @@ func TestRemovedTokenDisconnectsItsReaderImmediately(t *testing.T) {
 		require.NoError(t, r.Hello(t.Context(), "old"))
 		other, _, _ := w.connect()
 		require.NoError(t, other.Hello(t.Context(), "new"))
-		time.Sleep(10 * time.Minute) // reviews change nothing
+		time.Sleep(10 * time.Minute) // the reviews in this time accept both tokens
 		begun := time.Now()
 		tokens.Set([]string{"new"})
 		require.ErrorIs(t, r.UntilEnd(t.Context()), io.EOF)

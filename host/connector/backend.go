@@ -159,7 +159,7 @@ func find(c *cacher.Cacher, key api.Key, status *api.Status) (*stored, *api.Stat
 	return nil, api.NotFound(c.Schema().Resource.Name + " " + strconv.Quote(string(key)) + " not found")
 }
 
-// stored is a copy of a version in the encoding of the cacher.
+// stored is a copy of one version of an object, in the encoding of the cacher.
 type stored struct {
 	rv         api.ResourceVersion
 	dictionary []byte
@@ -167,8 +167,8 @@ type stored struct {
 	wire.Envelope
 }
 
-// copyVersion copies a version, with rv as its resource version. The caller holds
-// the lock.
+// copyVersion copies a version of an object, with rv as its resource version. The caller
+// holds the lock.
 func copyVersion(c *cacher.Cacher, ref store.Ref, rv api.ResourceVersion) *stored {
 	var buffer []byte // receives bodies that are stored in a block
 	base := c.Arena().BaseBody(ref, &buffer)

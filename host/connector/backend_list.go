@@ -20,7 +20,7 @@ const listBytes = 64 << 10
 // objects that are being sent.
 type list struct {
 	connector *Connector
-	ctx       context.Context // of the request
+	ctx       context.Context // context of the request
 
 	// Guarded by connector.mu.
 	evaluator

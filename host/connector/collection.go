@@ -41,7 +41,7 @@ type collection struct {
 
 // upstream describes the failures of an upstream watch since the source last delivered data.
 type upstream struct {
-	failures int // consecutive
+	failures int // number of consecutive failures
 	err      error
 	since    time.Time // time of the first failure
 }

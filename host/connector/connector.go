@@ -35,7 +35,7 @@ type Connector struct {
 	connected   int       // number of readers, including those without a Hello
 	leaving     int       // number of readers when Close began
 	greeted     int       // number of readers with an authenticated user
-	woken       []*reader // readers that the current change may affect, as Wake has marked them
+	woken       []*reader // readers that Wake has marked because the current change may affect them
 	sendPool    sendPool
 	totals      Totals
 	errors      map[int]uint64 // see Stats.Errors

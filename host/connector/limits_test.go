@@ -161,7 +161,7 @@ func TestRepeatedSubscriptionsAreRateLimited(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		message func(id uint32, source string) []connectortest.Frame
-		cost    int // of a message
+		cost    int // cost of a message
 	}{
 		"all objects":          {replace(wire.Subscribe{}), 2 + objects/100},
 		"rows first":           {replace(wire.Subscribe{RowsFirst: true}), 2 + objects/100},
@@ -179,7 +179,7 @@ func TestRepeatedSubscriptionsAreRateLimited(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			runBoth(t, connector.Config{Limits: limit.NewSet().With(limit.MaxMessageRate, rate)}, func(t *testing.T, w *world) {
-				_, first := w.synced() // so that the history contains the following changes
+				_, first := w.synced() // starts the history before the following changes
 				w.fill(objects)
 				r := w.reader()
 				w.discard(r)

@@ -113,7 +113,7 @@ func (p *probe) run(r *probed) {
 	r.at = time.Now()
 }
 
-// retry schedules the attempts of one collection.
+// retry schedules the attempts of one collection to stream from the source.
 type retry struct {
 	probe  *probe
 	pauses backoff.Pauses

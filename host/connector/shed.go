@@ -68,7 +68,8 @@ func (r *reader) clientName() string {
 	return r.address.String()
 }
 
-// weight returns the weight for Shed. The caller holds the lock.
+// weight returns the weight of the reader for Shed: its connection and its subscriptions.
+// The caller holds the lock.
 func (r *reader) weight() int { return 1 + len(r.rights) }
 
 // client contains the readers of one client, and their total weight.

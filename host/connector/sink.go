@@ -16,8 +16,8 @@ type sink struct {
 	*decoder
 	at api.ResourceVersion // every change up to this version is applied; zero means a list is needed
 
-	clusterID string // as the source reports it
-	served    string // as readers receive it: clusterID, with a suffix if the source went back in time
+	clusterID string // cluster ID as the source reports it
+	served    string // cluster ID as readers receive it, with a suffix if the source went back in time
 	newest    api.ResourceVersion
 	listed    bool
 

@@ -53,7 +53,7 @@ type ResourceTotals struct {
 type ResourceStats struct {
 	Resource        api.Resource
 	Readers         int // connections with a subscription
-	Subscriptions   int // of all readers
+	Subscriptions   int // subscriptions of all readers
 	Ready           bool
 	Objects         int
 	History         int // changes in the history

@@ -89,8 +89,8 @@ func expand(frame wire.Frame) (content [][]byte, err error) {
 type Probe struct {
 	*testing.T
 	Dial          func() Conn
-	Token         string // of the Hello
-	Resource      string // as in v1/configmaps
+	Token         string // sent in the Hello
+	Resource      string // for example v1/configmaps
 	Mine, Foreign string // the namespace that the reader may read, and another one
 	// Known is the name of an object that exists in both namespaces. The name contains no
 	// sentinel.

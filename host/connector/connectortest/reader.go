@@ -26,8 +26,8 @@ type Reader struct {
 	Conn          Conn
 	Welcome       wire.Welcome
 	Status        *api.Status // why the connector ended the connection
-	Messages      int         // received
-	Bytes         int         // of these messages
+	Messages      int         // number of received messages
+	Bytes         int         // bytes of these messages
 	Fragments     int         // number of messages that were fragments
 	subscriptions map[uint32]*Subscription
 	dictionaries  map[uint32][]byte
@@ -38,7 +38,7 @@ type Reader struct {
 type Subscription struct {
 	ID              uint32
 	Schema          *api.Schema
-	ClusterID       string // of the resource versions
+	ClusterID       string // cluster ID of the resource versions
 	DeltaEpoch      uint64 // delta epoch of the versions above DeltaEpochSince
 	DeltaEpochSince api.ResourceVersion
 	Objects         map[api.Key]Object
