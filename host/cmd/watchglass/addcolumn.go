@@ -95,7 +95,7 @@ func (r *reading) openAdded(ctx context.Context, cl *client.Client, rows *api.Sc
 	if err := added.checkNames(rows); err != nil {
 		return nil, err
 	}
-	var schema api.Schema // of the last resource, whose columns the flag can name
+	var schema api.Schema // schema of the last resource, whose columns the flag can name
 	for _, resource := range added.resources {
 		options := client.CollectionOptions{MetadataOnly: true}
 		if rows.Namespaced {

@@ -43,7 +43,7 @@ type inspectedResource struct {
 	Objects         int     `json:"objects"`
 	ResourceVersion string  `json:"resourceVersion"`
 	Bytes           int     `json:"bytes"`
-	BehindSeconds   float64 `json:"behindSeconds"` // since the source last sent data
+	BehindSeconds   float64 `json:"behindSeconds"` // time since the source last sent data
 	Readers         int     `json:"readers"`
 	Failures        int     `json:"failures,omitempty"`
 	Error           string  `json:"error,omitempty"`
@@ -65,7 +65,7 @@ type inspectedSubscription struct {
 	ResourceVersion string `json:"resourceVersion"`
 	HeldBack        bool   `json:"heldBack"` // the reader has no credit left
 	Requirements    int    `json:"requirements"`
-	Evaluations     uint64 `json:"evaluations"` // of requirements, since the subscription was opened
+	Evaluations     uint64 `json:"evaluations"` // evaluations of requirements since the subscription was opened
 }
 
 // admin serves operators of the connector. It listens only on loopback, because it

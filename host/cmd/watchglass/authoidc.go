@@ -18,7 +18,7 @@ import (
 // kube-apiserver.
 type oidcFlags struct {
 	oidc     oidc.Config
-	required []string // as NAME=VALUE
+	required []string // required claims, as NAME=VALUE
 	issuerCA string
 	issuer   *oidc.Verifier // verifier of --auth oidc; nil otherwise
 }

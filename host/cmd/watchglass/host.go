@@ -50,7 +50,7 @@ type hostFlags struct {
 // drain contains the durations of a shutdown.
 type drain struct {
 	delay   time.Duration // from SIGTERM until readers are disconnected
-	timeout time.Duration // for readers to disconnect
+	timeout time.Duration // time that readers have to disconnect
 }
 
 // shutdownDelay is the default of --shutdown-delay. It gives load balancers and the

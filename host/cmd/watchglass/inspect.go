@@ -83,8 +83,8 @@ func inspect(ctx context.Context, address, output string, stdout io.Writer) erro
 	return i.print(stdout, time.Now())
 }
 
-// inspectURL returns the URL of /inspect. It accepts a URL, or an address like the
-// flag --admin of serve.
+// inspectURL returns the URL of /inspect. It accepts a URL, or an address in the format
+// of the flag --admin of serve.
 func inspectURL(address string) (string, error) {
 	base := address
 	if !strings.Contains(address, "://") {

@@ -42,7 +42,7 @@ type printer struct {
 	noHeaders  bool
 	events     bool // print a column with the type of the event
 
-	widths []int // of the columns; they grow to fit later rows and never shrink
+	widths []int // widths of the columns; they grow to fit later rows and never shrink
 }
 
 // columnGap is the number of spaces between the columns of a table.

@@ -31,7 +31,7 @@ func (f *hostFlags) configurable(cmd *cobra.Command) {
 func foreign(root *cobra.Command) func(name string) bool {
 	return func(name string) bool {
 		switch name {
-		case "key", "clusters", "regions": // of the edge
+		case "key", "clusters", "regions": // variables of the edge
 			return true
 		}
 		for _, cmd := range root.Commands() {

@@ -29,7 +29,7 @@ func TestPrintConfigNamesOrigins(t *testing.T) {
 	path := file(t, "settings.yaml", "trusted-proxy: [10.0.0.0/8, '::1']\nmax-object-bytes: 2MiB\n")
 	t.Setenv("WATCHGLASS_CONFIG", path)
 	t.Setenv("WATCHGLASS_AUTH", "none")
-	t.Setenv("WATCHGLASS_PODS", "5") // of demo
+	t.Setenv("WATCHGLASS_PODS", "5") // a variable of demo
 	t.Setenv("WATCHGLASS_KEY", "secret of the edge")
 	t.Setenv("WATCHGLASS_SERVICE_HOST", "10.0.0.1")
 	p := startProcess(t, "serve", "--print-config", "--etcd-endpoints", "https://root:hunter2@etcd:2379")

@@ -16,7 +16,7 @@ import (
 // upstream is the source that a command serves from.
 type upstream struct {
 	source source.Source
-	name   string                      // for messages
+	name   string                      // name of the source in messages
 	ready  func(context.Context) error // returns an error if the source does not answer
 	close  func()
 }

@@ -22,7 +22,7 @@ import (
 type relay struct {
 	listener net.Listener
 	mu       sync.Mutex
-	target   string // empty: no server
+	target   string // address of the server; empty for none
 	open     []net.Conn
 }
 

@@ -19,7 +19,7 @@ func TestVersionUsesBuildInformation(t *testing.T) {
 	}{
 		{"v1.2.3", "(devel)", commit, "v1.2.3 (commit abc, go1.99, " + platform + ")"},
 		{"v1.2.3", "v1.2.2", changed, "v1.2.3 (commit abc with changes, go1.99, " + platform + ")"},
-		{"", "v0.2.0", nil, "v0.2.0 (go1.99, " + platform + ")"}, // go install
+		{"", "v0.2.0", nil, "v0.2.0 (go1.99, " + platform + ")"}, // built by go install
 		{"", "(devel)", commit, "abc (commit abc, go1.99, " + platform + ")"},
 		{"", "", nil, "dev (go1.99, " + platform + ")"},
 	} {
