@@ -18,7 +18,7 @@ import (
 
 // directRows contains the rows of a view in direct mode.
 type directRows struct {
-	Names []string // of the columns
+	Names []string // names of the columns
 	Rows  []struct {
 		Namespace, Name string
 		Columns         []any

@@ -72,7 +72,8 @@ func (p *twins) ask(client *http.Client, host, path, accept string) answer {
 
 func isBookmark(event map[string]any) bool { return event["type"] == "BOOKMARK" }
 
-// same sends a request to both. The responses must be equal after a conversion by plain.
+// same sends a request to both servers. The responses must be equal after a conversion by
+// plain.
 func (p *twins) same(path, accept string) {
 	p.Helper()
 	theirs := p.ask(shared.http, shared.config(admin).Host, path, accept)
@@ -164,7 +165,7 @@ func plainStatus(v map[string]any) map[string]any {
 	return plain
 }
 
-// settled waits until both have reached a version of a resource.
+// settled waits until both servers have reached a version of a resource.
 func (p *twins) settled(resource api.Resource, rv api.ResourceVersion) {
 	path := collectionPath(resource, "") + "?resourceVersionMatch=NotOlderThan&resourceVersion=" + rv.String()
 	for _, a := range []answer{
@@ -181,10 +182,10 @@ const (
 	watchList    = "?watch=1&timeoutSeconds=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
 )
 
-// Both respond equally to the same requests. Two requests are omitted, because
-// host/kubeapi documents different responses. One has a version that is not a
-// number, for which the server responds with 500. The other is a watch on the path
-// of an object.
+// Both servers send equal responses to the same requests. Two requests are omitted,
+// because host/kubeapi documents different responses. One has a version that is not a
+// number, for which the server responds with 500. The other is a watch on the path of an
+// object.
 func TestKubernetesAPIRespondsLikeTheServer(t *testing.T) {
 	shared.clear(t)
 	p := newTwins(t)

@@ -30,7 +30,7 @@ const (
 // share one, because its start takes seconds.
 type server struct {
 	*kubeapiserver.Server
-	http   *http.Client // as the administrator
+	http   *http.Client // sends requests as the administrator
 	seen   *deletions
 	issuer *issuer
 }

@@ -22,7 +22,7 @@ const (
 // These are the tokens of the server's users.
 const (
 	admin     = kubeapiserver.Admin
-	developer = "developer-token" // of the group shop-developers
+	developer = "developer-token" // of a user in the group shop-developers
 )
 
 // cluster is a kube-apiserver with the default admission plugins. One of them is

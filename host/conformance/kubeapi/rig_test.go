@@ -51,7 +51,7 @@ type rig struct {
 	expired atomic.Int64 // number of these watches that ended with 410
 
 	mu       sync.Mutex
-	requests []string // paths and queries
+	requests []string // paths and queries of the received requests
 	log      []write
 }
 

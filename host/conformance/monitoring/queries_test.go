@@ -52,7 +52,7 @@ func (s series) check(t *testing.T, query string, shown []string) {
 	parser.Inspect(expression, func(node parser.Node, _ []parser.Node) error {
 		switch node := node.(type) {
 		case *parser.VectorSelector:
-			if node.Name == "up" || node.Name == "watchglass_edge_up" { // of Prometheus itself, and of the edge
+			if node.Name == "up" || node.Name == "watchglass_edge_up" { // metrics of Prometheus itself and of the edge
 				return nil
 			}
 			metrics[node.Name] = true

@@ -36,7 +36,7 @@ func (a *adapter) Watch(ctx context.Context, key string, opts upstream.ListOptio
 	}
 	if o.SendInitialEvents != nil {
 		o.ResourceVersionMatch = client.NotOlderThan
-		if o.ResourceVersion == "" { // C12
+		if o.ResourceVersion == "" { // rule C12
 			if o.ResourceVersion, err = a.newest(ctx); err != nil {
 				return nil, err
 			}
