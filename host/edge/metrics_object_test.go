@@ -31,8 +31,8 @@ import (
 // metric is a metric as /metrics describes it.
 type metric struct {
 	kind   string
-	labels map[string]bool // names, except for cluster and object
-	bounds map[string]bool // of a histogram
+	labels map[string]bool // label names, except for cluster and object
+	bounds map[string]bool // upper bounds of the buckets of a histogram
 }
 
 func parse(text string) map[string]metric {
