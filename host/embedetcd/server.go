@@ -24,8 +24,8 @@ const quota = 8 << 30
 // Config configures a server. The zero value selects free ports and a temporary
 // directory, and disables compaction.
 type Config struct {
-	// Dir is the data directory. Empty means a temporary one. Close removes it, or a
-	// later Start if the process was killed.
+	// Dir is the data directory. Empty means a temporary one. Close removes a temporary
+	// directory. If the process is killed, a later Start removes it.
 	Dir string
 	// ClientPort and PeerPort are the ports on loopback. Zero means a free one.
 	ClientPort, PeerPort int

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// until names the variable that makes this binary run a server until it is
+// until is the environment variable that makes this binary run a server until it is
 // killed.
 const until = "EMBEDETCD_RUN_UNTIL_KILLED"
 
