@@ -123,9 +123,9 @@ func TestMetricsAreDocumented(t *testing.T) {
 		assert.Contains(t, documented, name)
 		documented[name] = true
 	}
-	delete(documented, "watchglass_audit_events_total") // with --audit-log
+	delete(documented, "watchglass_audit_events_total") // served only with --audit-log
 	delete(documented, "watchglass_audit_failures_total")
-	delete(documented, "watchglass_reviews_total") // with --auth kube
+	delete(documented, "watchglass_reviews_total") // served only with --auth kube
 	delete(documented, "watchglass_cached_verdicts")
 	for name, exists := range documented {
 		assert.True(t, exists, "%s is documented, and does not exist", name)

@@ -77,8 +77,8 @@ func TestAlertsAndDashboardUseMetricsThatExist(t *testing.T) {
 	for _, name := range matches(`(?m)^# TYPE (\w+) `, scrape(t, everything(t))) {
 		exist[name] = true
 	}
-	exist["watchglass_audit_failures_total"] = true // with an audit log
-	exist["watchglass_edge_up"] = true              // of an edge
+	exist["watchglass_audit_failures_total"] = true // served only with an audit log
+	exist["watchglass_edge_up"] = true              // served only by an edge
 	for _, file := range []string{"alerts.yaml", "dashboard.json"} {
 		used := matches(`\b((?:watchglass|process|go)_\w+)\b`, read(t, deploy+"/monitoring/"+file))
 		require.NotEmpty(t, used)

@@ -26,17 +26,17 @@ func NewTimings() *Timings {
 		prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "watchglass_event_delivery_seconds",
 			Help:    "Time from the receipt of a change from the source to its write to a reader's socket.",
-			Buckets: prometheus.ExponentialBuckets(0.00025, 4, 9), // to 16 s
+			Buckets: prometheus.ExponentialBuckets(0.00025, 4, 9), // up to 16 s
 		}),
 		prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "watchglass_initial_sync_seconds",
 			Help:    "Time from the first use of a resource to the end of its first list.",
-			Buckets: prometheus.ExponentialBuckets(0.01, 4, 8), // to 164 s
+			Buckets: prometheus.ExponentialBuckets(0.01, 4, 8), // up to 164 s
 		}, []string{"resource"}),
 		prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "watchglass_list_duration_seconds",
 			Help:    "Duration of list requests to the Kubernetes API, to the last byte of the response.",
-			Buckets: prometheus.ExponentialBuckets(0.001, 4, 8), // to 16 s
+			Buckets: prometheus.ExponentialBuckets(0.001, 4, 8), // up to 16 s
 		}, []string{"code"}),
 	}
 }
