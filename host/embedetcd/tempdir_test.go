@@ -48,7 +48,7 @@ func TestDirectoryOfKilledProcessIsRemoved(t *testing.T) {
 	beside, err := Start(Config{UnsafeNoFsync: true})
 	require.NoError(t, err)
 	defer beside.Close()
-	require.DirExists(t, left, "its process runs")
+	require.DirExists(t, left, "the process of the directory is still running")
 
 	require.NoError(t, child.Process.Kill())
 	require.Error(t, child.Wait())

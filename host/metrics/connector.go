@@ -11,7 +11,7 @@ import (
 var (
 	readers            = gauge("readers", "Connected readers.")
 	connections        = counter("connections", "Readers that have connected, before their token was checked.")
-	refused            = counter("refused", "Readers that were refused because there were too many.")
+	refused            = counter("refused", "Readers that were refused because of the limits of readers or memory.")
 	malformed          = counter("malformed", "Readers that were disconnected for a violation of the protocol.")
 	messages           = counter("messages", "Messages sent to readers.")
 	sentBytes          = counter("bytes", "Bytes of messages sent to readers.")

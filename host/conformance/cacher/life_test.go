@@ -15,9 +15,9 @@ import (
 )
 
 var (
-	worlds = flag.Int("worlds", 30, "how many random lives to lead")
-	steps  = flag.Int("steps", 1000, "how many steps each has")
-	seed   = flag.Int64("seed", 1, "what the first life is made from; each further one takes the next number")
+	worlds = flag.Int("worlds", 30, "number of random sequences of operations")
+	steps  = flag.Int("steps", 1000, "operations of each sequence")
+	seed   = flag.Int64("seed", 1, "seed of the first sequence; each further sequence has the next number")
 )
 
 // step makes one random change or request.

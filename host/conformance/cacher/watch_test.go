@@ -195,13 +195,13 @@ func (p *pair) holds(what func() bool) bool {
 func (p *pair) compare(w *world) {
 	w.t.Helper()
 	p.read(w)
-	observe := waited(func() bool {
+	observed := waited(func() bool {
 		return p.holds(func() bool { return len(p.theirs.events) >= len(p.ours.events) })
 	})
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !observe || !slices.Equal(p.ours.events[p.same:], p.theirs.events[p.same:]) {
-		w.t.Fatalf("watch %s\nafter %d events on which they agree, the library observe\n  %s\nand we\n  %s", p.request, p.same,
+	if !observed || !slices.Equal(p.ours.events[p.same:], p.theirs.events[p.same:]) {
+		w.t.Fatalf("watch %s\nafter %d equal events, the library observes\n  %s\nand watchglass observes\n  %s", p.request, p.same,
 			strings.Join(p.theirs.events[p.same:], "\n  "), strings.Join(p.ours.events[p.same:], "\n  "))
 	}
 	p.same = len(p.ours.events)
