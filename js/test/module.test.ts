@@ -6,10 +6,11 @@ import { existsSync, readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { test, type TestContext } from "node:test";
 import { abi, compile, openGuest } from "../src/guest.js";
-import { connect, type Collection, type KubeObject, type View, WatchglassError, type WatchEvent } from "../src/index.js";
+import { connect, type KubeObject, WatchglassError, type WatchEvent } from "../src/index.js";
 import { Wasi } from "../src/wasi.js";
 import { Writer } from "../src/wire/codec.js";
 import { writeCommand, type Command } from "../src/wire/driver-commands.js";
+import { until } from "./cluster.js";
 import { TestConnector } from "./connector.js";
 import { built } from "./paths.js";
 
@@ -28,18 +29,6 @@ async function setup(t: TestContext, token: string | (() => string) = "t0ken") {
     await connector.close();
   });
   return { connector, wg, pods: wg.collection("v1/pods") };
-}
-
-/** Resolves when `wanted` returns true, which is checked whenever the source changes. */
-function until(source: Pick<View | Collection, "subscribe">, wanted: () => boolean): Promise<void> {
-  return new Promise((resolve) => {
-    if (wanted()) return resolve();
-    const stop = source.subscribe(() => {
-      if (!wanted()) return;
-      stop();
-      resolve();
-    });
-  });
 }
 
 async function take(it: AsyncIterator<WatchEvent<KubeObject>>): Promise<string> {
