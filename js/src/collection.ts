@@ -34,13 +34,13 @@ import { Match, type MemberCommand } from "./wire/commands.js";
 import type { Delivery } from "./wire/outputs.js";
 
 /**
- * The options of a collection, with additions for use within the package. Chunks to restore may
- * lack their bodies.
+ * The options of a collection, with additions for use within the package. A chunk in `restore` may
+ * be a {@link ChunkHead}, whose body is loaded later.
  */
 export interface OpenOptions extends Omit<CollectionOptions, "restore"> {
   restore?: Iterable<Uint8Array | ChunkHead>;
   /**
-   * Called when a body that was omitted at first cannot be loaded. The collection has
+   * Called when a body that the restored chunks omitted cannot be loaded later. The collection has
    * then discarded the restored state, and the caller must delete the stored state.
    */
   lost?: (why: Status) => void;
@@ -61,7 +61,10 @@ async function own<T>(act: () => Promise<T>): Promise<T> {
   }
 }
 
-/** An open collection. Tracks its status, and opens watches and views on it. */
+/**
+ * An open collection. The handle tracks the status of the collection, and opens its watches and
+ * views.
+ */
 export class CollectionHandle<T extends object> implements Collection<T>, OpenCollection, Open {
   readonly id: number;
   readonly client: EngineClient;
@@ -94,7 +97,7 @@ export class CollectionHandle<T extends object> implements Collection<T>, OpenCo
     this.#columns = columns(options.columns);
     this.id = client.register(this);
     this.#open(chunks !== undefined);
-    // If #restored was rejected before that, it stays rejected.
+    // If #restored is rejected while the chunks are passed on, it stays rejected.
     if (chunks) {
       const done = own(async () => (await optional()).restore(client, this.id, chunks)).finally(() => (this.#handedIn = true));
       done.then(this.#restored.resolve, this.#restored.reject);
@@ -172,8 +175,7 @@ export class CollectionHandle<T extends object> implements Collection<T>, OpenCo
     checkMatch(resourceVersionMatch);
     let page = await this.#page(options, { resourceVersion, match: Match[resourceVersionMatch ?? "unset"], limit, continue: token });
     const items = [...page.items];
-    // The engine ends a page at about 1 MiB. The pages of one list have the same
-    // version.
+    // The engine ends a page at about 1 MiB. All pages of one list have the same resource version.
     while (page.continue && items.length < limit) {
       page = await this.#page(options, { resourceVersion: "", match: Match.unset, limit: limit - items.length, continue: page.continue });
       for (const item of page.items) items.push(item);
@@ -192,8 +194,8 @@ export class CollectionHandle<T extends object> implements Collection<T>, OpenCo
   }
 
   /**
-   * Sends a request to the engine. Rejects with the collection's error if it has ended by
-   * the time of the response.
+   * Sends a request to the engine, and returns the reply. If the collection has ended, rejects with
+   * the collection's error.
    */
   async #request<Type extends Delivery["type"]>(type: Type, command: (request: number) => MemberCommand, signal: AbortSignal | undefined): Promise<Delivery & { type: Type }> {
     this.check();

@@ -1,15 +1,15 @@
 // Where browsers have no shared workers, the pages of an origin share a dedicated worker. A Web
 // Lock elects the page that runs it. That page reaches the worker through a message channel, and
 // the other pages through broadcast channels, because ports cannot be sent to other pages. When the
-// lock is released, the next page in its queue starts a worker. Pages attached to the old worker
-// then attach again.
+// lock is released, the next page in the lock's queue starts a worker. Pages attached to the old
+// worker then attach again.
 
 import { messageOf } from "./errors.js";
 import type { FromElected, Port, ToElected, ToPage, ToWorker, WorkerCandidate, WorkerPort } from "./port.js";
 
 /**
  * The interval at which a page repeats its request to join until the worker responds, in
- * milliseconds. The worker or its page may have ended before the request arrived.
+ * milliseconds. A request is lost if the worker or its page ends before the request arrives.
  */
 const joinMillis = 2_500;
 /**
@@ -18,8 +18,8 @@ const joinMillis = 2_500;
  */
 const maxJoins = 4;
 /**
- * How long a page stays in the election without ports, in milliseconds. A page that attaches
- * again keeps its place and its worker.
+ * How long a page stays in the election without ports, in milliseconds. A page that attaches again
+ * within this time keeps its place in the election and its worker.
  */
 const lingerMillis = 1_000;
 
@@ -67,7 +67,7 @@ class Election {
   #release: (() => void) | undefined;
   /** Whether the worker was started and has not responded yet. */
   #starting = false;
-  /** The number of pages that use the worker, as it last reported. */
+  /** The number of pages that use the worker, as the worker last reported. */
   #pages = 0;
   #frozen = false;
   #linger: ReturnType<typeof setTimeout> | undefined;
@@ -118,7 +118,9 @@ class Election {
     }
   }
 
-  /** Enters the queue of the lock, or takes the lock from a page that does not respond. */
+  /**
+   * Enters the queue of the lock. With `steal`, takes the lock from a page that does not respond.
+   */
   #campaign(steal = false): void {
     if (this.#release || this.#frozen || this.#ports.size === 0 || (this.#withdraw && !steal)) return;
     this.#withdraw?.abort();
@@ -162,7 +164,10 @@ class Election {
     }
   }
 
-  /** Ends the worker, and leaves the election to other pages. This page returns to the end of the queue. */
+  /**
+   * Ends the worker, and releases the lock, so that another page starts a worker. This page returns
+   * to the end of the queue.
+   */
   #stepDown(): void {
     const [worker, release] = [this.#worker, this.#release];
     this.#worker = this.#release = undefined;
@@ -184,7 +189,7 @@ class Election {
     this.#stepDown();
   }
 
-  /** Ends the worker when no page uses it, and the election when this page does not use it. */
+  /** If no page uses the worker, ends the worker and this page's election after `lingerMillis`. */
   #endIfUnused(): void {
     clearTimeout(this.#linger);
     if (!this.#used) this.#linger = setTimeout(() => this.#used || this.#end(), lingerMillis);
@@ -234,7 +239,7 @@ class ElectedPort implements WorkerPort {
   /** The messages since the start; undefined once the page is attached. */
   #first: ToWorker[] | undefined = [];
   #joined = false;
-  /** The attempts to join since the last response. */
+  /** The number of attempts to join since the last response. */
   joins = 0;
   onmessage: ((event: MessageEvent<ToPage>) => void) | null = null;
   onfailure: ((message: string) => void) | null = null;
@@ -247,7 +252,7 @@ class ElectedPort implements WorkerPort {
     return this.#first === undefined;
   }
 
-  /** Waits for the worker on a pipe, which replaces the previous one. */
+  /** Waits for the worker on a new pipe, and closes the previous pipe. */
   use(pipe: Pipe): void {
     this.#pipe?.close();
     this.#pipe = pipe;

@@ -14,8 +14,8 @@ export interface Open {
   /** Receives an output with the ID of this resource. */
   receive(output: Delivery): void;
   /**
-   * Called after the engine was replaced. The new engine does not know the ID, so the resource is
-   * opened again or ends.
+   * Called after the engine was replaced. The new engine does not know the ID, so the resource must
+   * open again or end.
    */
   restarted(status: Status): void;
   /**
@@ -23,7 +23,7 @@ export interface Open {
    * state may be outdated.
    */
   silent?(status: Status): void;
-  /** Called when the client ends. The resource ends with it. */
+  /** Called when the client ends, which also ends the resource. */
   closed(error: WatchglassError): void;
   /**
    * Describes the resource for {@link Watchglass.opened}, with engine-wide IDs. Requests
@@ -32,7 +32,7 @@ export interface Open {
   describe?(): Opened;
 }
 
-/** The interface of a collection to its watches, views and snapshots. */
+/** The part of a collection that its watches, views and snapshots use. */
 export interface OpenCollection {
   readonly id: number;
   readonly client: EngineClient;
@@ -132,7 +132,7 @@ export class EngineClient {
     this.#onClose.push(act);
   }
 
-  /** Assigns an ID to a resource that is about to be opened. */
+  /** Registers a resource that is about to be opened, and returns its new ID. */
   register(open: Open): number {
     this.check();
     do {
@@ -196,8 +196,8 @@ export class EngineClient {
   /** Ends the client and everything that is open. Later calls have no effect. */
   end(error: WatchglassError): void {
     if (this.#closed) return;
-    // Resources are closed in the order of opening. Collections precede their watches and
-    // views, which end with them and are not visited again.
+    // Resources are closed in the order of opening. A collection precedes its watches and views.
+    // They end with their collection, so the loop does not visit them.
     for (const open of this.#open.values()) open.closed(error);
     this.#open.clear();
     this.#closed = error;
@@ -240,7 +240,10 @@ export class EngineClient {
   }
 }
 
-/** Settles a promise with the reply to its request. */
+/**
+ * Settles a promise with the reply to a request. Rejects if the reply has another type than
+ * expected.
+ */
 export function settle<Type extends Delivery["type"]>(answer: Deferred<Delivery & { type: Type }>, type: Type, output: Delivery): void {
   if (output.type === type) answer.resolve(output as Delivery & { type: Type });
   else answer.reject(output.type === "ErrorReply" ? statusError(output.status) : unexpected(output));

@@ -26,14 +26,14 @@ export interface Running {
 }
 
 /**
- * The state after a failure of the guest. The next guest is created after the delay, which is in
+ * The state after a failure of the guest. The next guest is created after `delay`, which is in
  * milliseconds.
  */
 export interface Restarting {
   readonly name: "restarting";
   readonly delay: number;
   readonly failures: Failures;
-  /** The frames of members that the next guest receives. */
+  /** The frames that members have sent in this state. The next guest receives them. */
   readonly waiting: readonly (readonly [member: number, frames: Uint8Array])[];
 }
 
@@ -44,7 +44,7 @@ export interface Closed {
 
 export type EngineState = Running | Restarting | Closed;
 
-/** Failures in short succession, and the time of the last one. */
+/** The number of repeated failures in short succession, and the time of the last failure. */
 interface Failures {
   readonly repeated: number;
   readonly at: number;
@@ -64,7 +64,7 @@ export function started(guest: Guest): EngineState {
   return { name: "running", guest, failures: never };
 }
 
-/** Returns the state after an event, which is the same state if the event does not apply. */
+/** Returns the state after an event. An event that does not apply leaves the state unchanged. */
 export function next(state: EngineState, event: EngineEvent): EngineState {
   if (state.name === "closed") return state;
   switch (event.type) {
@@ -90,15 +90,18 @@ function restartDelay({ repeated }: Failures): number {
 }
 
 /**
- * Whether a page of the engine is visible. After all have been hidden for some time, the engine
- * pauses: it closes its streams and opens no others.
+ * Whether a page of the engine is visible. After all pages have been hidden for some time, the
+ * engine pauses: it closes its streams and opens no others.
  */
 export type Visibility = "visible" | "hidden" | "paused";
 
 /** The last visible page was hidden, a page was shown, or the time until the pause elapsed. */
 export type VisibilityEvent = "hidden" | "shown" | "elapsed";
 
-/** Returns the visibility after an event, which is the same if the event does not apply. */
+/**
+ * Returns the visibility after an event. An event that does not apply leaves the visibility
+ * unchanged.
+ */
 export function nextVisibility(visibility: Visibility, event: VisibilityEvent): Visibility {
   switch (event) {
     case "shown":

@@ -12,16 +12,16 @@ import { writeCommand, type Command } from "./wire/driver-commands.js";
 import { readOutput, recipient, type Output } from "./wire/driver-outputs.js";
 
 /**
- * The maximum size of the stream messages in one step. A step of this size takes some
- * milliseconds.
+ * The maximum total size of the stream messages in one step, in bytes. A step of this size takes
+ * some milliseconds.
  */
 const stepBytes = 1 << 17;
 
 const defaultTokenMillis = 2_000;
 
 /**
- * The longest time of a timer while a stream is open, in milliseconds. It limits the delay until a
- * sleep of the machine is detected.
+ * The maximum delay of a timer while a stream is open, in milliseconds. This limits the time until
+ * a sleep of the machine is detected.
  */
 const beatMillis = 5_000;
 const sleptMessage = "the machine slept, so the connection is renewed";
@@ -29,10 +29,12 @@ const sleptMessage = "the machine slept, so the connection is renewed";
 const defaultPauseMillis = 60_000;
 const pausedMessage = "paused while all pages are hidden";
 
-/** The type of the frame with the statistics, to which the persistence adds its own. */
+/** The type of the InspectReply frame. The persistence adds its own statistics to this frame. */
 const inspectReply = 0x6d;
 
-/** The longest time of a timer, in milliseconds. */
+/**
+ * The maximum delay of a timer, in milliseconds. With a longer delay, setTimeout fires immediately.
+ */
 const maxTimer = 0x7fff_ffff;
 
 export interface EngineOptions {
@@ -43,8 +45,8 @@ export interface EngineOptions {
   /** Creates a guest. Called again after a guest has failed. */
   guest: () => Promise<Guest>;
   /**
-   * Arranges for a call of {@link Engine.tick} at this time, in milliseconds since the
-   * epoch. Each call replaces the previous time. Default: a timer.
+   * Arranges for a call of {@link Engine.tick} at the given time, in milliseconds since the epoch;
+   * 0 cancels it. Each call replaces the previous time. Default: a timer.
    */
   wake?: (millis: number) => void;
   /**
@@ -53,7 +55,7 @@ export interface EngineOptions {
    */
   flushes?: boolean;
   /**
-   * The time that one member has to return a token before the next one is requested, in
+   * How long the engine waits for a token from one member before it asks the next member, in
    * milliseconds. Default 2000.
    */
   tokenMillis?: number;
@@ -62,13 +64,14 @@ export interface EngineOptions {
    * Default 60,000; Infinity keeps them open.
    */
   pauseMillis?: number;
-  /** Stores and restores the collections. The engine closes it. */
+  /** Stores and restores the collections. Closing the engine closes the persistence too. */
   persistence?: Persistence | undefined;
 }
 
 /**
- * The driver of one guest for one origin. It executes the guest's intents, passes the results back,
- * and routes deliveries to the members. It replaces a guest that fails.
+ * The driver of one guest for one connector or Kubernetes API. The engine executes the guest's
+ * intents, passes the results back, and routes deliveries to the members. It replaces a guest that
+ * fails.
  */
 export class Engine {
   readonly #options: EngineOptions;
@@ -76,14 +79,14 @@ export class Engine {
   readonly #streams = new Map<number, Stream | undefined>();
   readonly #inbox = new Writer();
   readonly #schedule = eachTask(() => this.flush());
-  /** Continues work that the guest divides into several calls. */
+  /** Schedules a tick in which the guest continues work that it divides into several calls. */
   readonly #continue = eachTask(() => this.tick());
   #state: EngineState;
   #visibility: Visibility = "visible";
   #wake: ReturnType<typeof setTimeout> | undefined;
   #restart: ReturnType<typeof setTimeout> | undefined;
   readonly #clock = new Clock();
-  /** The number of the clock's sleeps when the streams were last renewed. */
+  /** The value of `sleeps` of the clock when the streams were last renewed. */
   #sleeps = 0;
   #pause: ReturnType<typeof setTimeout> | undefined;
 
@@ -93,7 +96,7 @@ export class Engine {
     options.persistence?.start({ send: (frames) => this.#run((guest) => guest.step(frames)) });
   }
 
-  /** Rejects if no guest can be created. */
+  /** Starts an engine with a new guest. Rejects if no guest can be created. */
   static async start(options: EngineOptions): Promise<Engine> {
     return new Engine(options, await options.guest());
   }
@@ -109,7 +112,7 @@ export class Engine {
     return previous;
   }
 
-  /** The memory of the guest in bytes. */
+  /** The memory of the guest in bytes; 0 while no guest is running. */
   get memoryBytes(): number {
     return this.#guest?.memoryBytes ?? 0;
   }
@@ -119,8 +122,8 @@ export class Engine {
   }
 
   /**
-   * Adds a member, with the number that it had at a previous engine if one is given.
-   * Throws if the number is in use.
+   * Adds a member, and returns its membership. `wanted` is the number that the member had at a
+   * previous engine, if any. Throws if that number is in use.
    */
   attach(events: MemberEvents, wanted?: number): Membership {
     const member = this.#members.add(events, wanted);
@@ -228,8 +231,8 @@ export class Engine {
   }
 
   /**
-   * Advances the clock of the guest, runs a function on it, and processes the output. If any of
-   * this throws, the guest is replaced.
+   * Advances the clock of the guest, runs a function on the guest, and processes the guest's
+   * output. If any of these steps throws, the guest is replaced.
    */
   #run(act: (guest: Guest) => void): void {
     if (!this.#guest) return;
@@ -297,8 +300,8 @@ export class Engine {
   }
 
   /**
-   * Schedules a tick at a time of the clock; zero for never. Timers of Node and browsers
-   * may fire a millisecond early. The guest does not repeat its request, so the timer is
+   * Schedules a tick at a time of the clock; zero cancels the scheduled tick. Timers of Node and
+   * browsers may fire a millisecond early. The guest does not repeat its request, so the timer is
    * then set again.
    */
   #wakeAt(millis: number): void {
@@ -316,9 +319,8 @@ export class Engine {
   }
 
   /**
-   * Renews the streams after the machine slept. They are usually dead by then, and the
-   * guest would detect this only after the silent period. Collections resume without a
-   * list.
+   * Renews the streams after the machine slept. The old streams are usually dead by then, and the
+   * guest would notice this only after a period of silence. Collections resume without a list.
    */
   #checkSleep(): void {
     if (this.#sleeps === this.#clock.sleeps) return;
@@ -350,7 +352,10 @@ export class Engine {
     });
   }
 
-  /** Fetches a token and begins a stream, unless the stream was closed meanwhile. */
+  /**
+   * Fetches a token and begins a stream, unless the stream is closed or the guest is replaced
+   * meanwhile.
+   */
   async #begin(stream: number, begin: (token: string, current: () => boolean) => Stream | undefined): Promise<void> {
     const guest = this.#guest;
     const current = (): boolean => this.#guest === guest && this.#streams.has(stream);
@@ -372,7 +377,8 @@ export class Engine {
 
   /** Queues an event of a stream. The events of a task are passed to the guest in one step. */
   #queue(command: Command): void {
-    // If the message would exceed the size of a step, it begins a new one, whatever its own size.
+    // A message that would make the current step too large starts a new step, whatever the size of
+    // the message.
     if (this.#inbox.length + (command.type === "StreamData" ? command.data.length : 0) > stepBytes) this.flush();
     writeCommand(this.#inbox, command);
     if (!this.#options.flushes) this.#schedule.run();
@@ -387,13 +393,13 @@ export class Engine {
     this.#run((guest) => guest.stepData(stream, piece));
   }
 
-  /** Advances the engine's clock, after the queued events of streams. */
+  /** Passes the queued events of streams to the guest, and then advances the guest's clock. */
   tick(): void {
     this.flush();
     this.#run(() => {});
   }
 
-  /** Passes the queued events of streams to the engine immediately. */
+  /** Passes the queued events of streams to the guest immediately. */
   flush(): void {
     if (this.#inbox.length === 0) return;
     const frames = this.#inbox.take();
@@ -415,7 +421,8 @@ export class Engine {
   }
 
   /**
-   * Replaces a broken guest. Everything that was open in it is lost, and the members open it again.
+   * Replaces a broken guest. All resources that were open in the old guest are lost, and the
+   * members open them again.
    */
   #break(message: string): void {
     if (this.#state.name !== "running") return;
@@ -463,8 +470,8 @@ export class Engine {
 }
 
 /**
- * Returns a scheduler that runs a function in a separate task, once for all calls of
- * `run` before that.
+ * Returns a scheduler that runs a function in a separate task. All calls of `run` before that task
+ * result in one call of the function.
  */
 function eachTask(act: () => void): { run(): void; close(): void } {
   let due = false;
@@ -472,7 +479,8 @@ function eachTask(act: () => void): { run(): void; close(): void } {
     due = false;
     act();
   };
-  // A property, because bundlers that add polyfills replace the global name.
+  // setImmediate is read as a property, because bundlers that add polyfills replace the global
+  // name.
   const { setImmediate: immediately } = globalThis as { setImmediate?: (act: () => void) => void };
   if (immediately) return { run: () => void (due ||= (immediately(fire), true)), close() {} };
   // A message arrives sooner than a timer, which browsers throttle.

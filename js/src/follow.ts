@@ -1,10 +1,10 @@
 // A cache of all objects of a collection, for adapters. A watch feeds the cache. After a new list,
-// the cache computes the differences from its previous objects.
+// the cache compares the new objects with its previous objects and reports the differences.
 
 import type { WatchglassClient } from "./lazy.js";
 import type { Collection, KubeObject, ResourceVersion, Selectors, Watchglass } from "./types.js";
 
-/** A client, or the connection that it made. */
+/** A client, or a connection that a client has made. */
 export type Connection = WatchglassClient | Watchglass;
 
 /** Returns the connection of a client, and connects it if necessary. */
@@ -39,18 +39,17 @@ export class ObjectCache<T extends object> {
   readonly #changed: (changes: ObjectChange<T>[]) => void;
 
   /**
-   * Creates a cache. The callback receives each change, and the differences after each
-   * complete state, even if there are none.
+   * Creates a cache. The callback receives each change, and the differences after each complete
+   * state, even if nothing has changed.
    */
   constructor(changed: (changes: ObjectChange<T>[]) => void) {
     this.#changed = changed;
   }
 
   /**
-   * Follows a collection until the signal is aborted or the collection is closed. A watch
-   * that the collection cannot serve yet, for example because its token is refused, is
-   * opened again when the collection recovers. Rejects if the watch can never be served,
-   * or when the collection ends.
+   * Follows a collection, and resolves when the signal is aborted. A watch that the collection
+   * cannot serve yet, for example because the token is refused, is opened again when the collection
+   * recovers. Rejects if the watch can never be served, or when the collection ends.
    */
   async follow(collection: Collection<T>, selectors: Selectors, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {

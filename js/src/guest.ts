@@ -11,7 +11,7 @@ import { readOutput } from "./wire/driver-outputs.js";
  */
 export const abi = (1 << 24) | fingerprint;
 
-/** The error of a call that the guest refused. */
+/** The error of a call that the guest refused, or in which the guest crashed. */
 export class GuestError extends Error {
   /**
    * False if the input was invalid and nothing was applied, so that the guest remains
@@ -43,7 +43,7 @@ export interface Guest {
 /** The possible sources of a module. */
 export type ModuleSource = URL | string | BufferSource | WebAssembly.Module;
 
-/** The smallest module with a vector instruction. */
+/** The smallest module with a vector instruction, to test whether the platform supports vectors. */
 const vectorModule = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, 1, 5, 1, 0x60, 0, 1, 0x7b, 3, 2, 1, 0, 10, 8, 1, 6, 0, 0x41, 0, 0xfd, 0x0f, 0x0b);
 
 /** Compiles the module. Callers keep the result, because compiling is expensive. */
@@ -92,8 +92,8 @@ interface Exports {
 const names = ["wg_abi", "wg_reserve", "wg_open", "wg_step", "wg_tick", "wg_ready", "wg_out", "wg_advance", "wg_error", "wg_close"] as const;
 
 /**
- * A function that returns a body that was omitted from a RestoreChunk, by its name in that command.
- * The result is empty if the body no longer exists.
+ * A function that returns a body that was omitted from a RestoreChunk. The argument is the name of
+ * the body in that command. The result is empty if the body no longer exists.
  */
 export type Load = (name: number) => Uint8Array;
 
@@ -186,8 +186,8 @@ class WasmGuest implements Guest {
   }
 
   /**
-   * Calls an export. After a trap, an instance remains callable, but its state is corrupt. The
-   * first trap therefore makes all later calls fail.
+   * Calls an export. After a trap, an instance remains callable, but its state is corrupt. After
+   * the first trap, all later calls therefore fail.
    */
   #call(what: string, call: () => number): number {
     if (this.#broken) throw this.#broken;
@@ -200,8 +200,8 @@ class WasmGuest implements Guest {
   }
 
   /**
-   * Returns the guest's description of its last error code. It tolerates a guest that
-   * cannot provide one.
+   * Returns the guest's description of its last error code. If the guest cannot provide one,
+   * returns a message that contains the code.
    */
   #reason(what: string, code: number): string {
     try {

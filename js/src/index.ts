@@ -37,8 +37,9 @@ export async function connect(url: string | URL, options: ConnectOptions = {}): 
 }
 
 /**
- * Returns a client that connects when it is first used, with the arguments of {@link connect}. It
- * uses no browser API before that, so a module that is also loaded on a server may create it.
+ * Returns a client that connects when it is first used, with the arguments of {@link connect}. The
+ * client uses no browser API before its first use, so a module that is also loaded on a server may
+ * create one.
  */
 export function createClient(url: string | URL, options: ConnectOptions = {}): WatchglassClient {
   return lazy(() => connect(url, options));
@@ -158,7 +159,7 @@ function webSocketURL(url: string | URL): string {
   return target.href;
 }
 
-/** Returns the absolute URL without trailing slashes, because request paths begin with one. */
+/** Returns the absolute URL without trailing slashes, because request paths begin with a slash. */
 function kubernetesURL(url: string | URL): string {
   const target = parseURL(url, "http://127.0.0.1:8001");
   if (!/^https?:$/.test(target.protocol)) throw badRequest(`"${url}" is not the URL of a Kubernetes API; expected "https:" or "http:"`);

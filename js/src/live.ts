@@ -26,8 +26,8 @@ import type {
 } from "./types.js";
 
 /**
- * How long a collection stays open without users, in milliseconds. A component that is mounted in
- * this time finds it in sync.
+ * How long a collection stays open without users, in milliseconds. A component that mounts within
+ * this time reuses the collection, which is still in sync.
  */
 export const lingerMillis = 5000;
 
@@ -45,8 +45,8 @@ class Collections {
   readonly #open = new Map<string, Shared>();
 
   /**
-   * Opens a collection or joins its users. Returns the collection, and a function that
-   * leaves it. Later calls of the function have no effect.
+   * Opens a collection, or shares the one that is already open. Returns the collection, and a
+   * function that ends this use. The caller must call the function once.
    */
   join<T extends object>(wg: Watchglass, resource: string, scope: Scope): [collection: Collection<T>, leave: () => void] {
     const key = JSON.stringify([resource, scope.namespace, scope.labelSelector, scope.fieldSelector, scope.metadataOnly, scope.columns]);
@@ -88,8 +88,8 @@ export interface Store<Value> {
 }
 
 /**
- * The base class of all stores. It has a value, its listeners, and one resource that is open on the
- * client.
+ * The base class of all stores. A store manages a value, the listeners of this value, and one
+ * resource that it opens on the client.
  */
 abstract class Live<Value extends object> implements Store<Value> {
   readonly #client: WatchglassClient;
@@ -126,7 +126,10 @@ abstract class Live<Value extends object> implements Store<Value> {
     onNextFrame(this.#notify);
   }
 
-  /** Closes the open resource, and opens another one when the client is connected. */
+  /**
+   * Closes the open resource, and opens another one when the client is connected. Calls `failed` if
+   * the client cannot connect or `open` throws.
+   */
   protected restart(open: (wg: Watchglass) => void, failed: (status: Status) => void): void {
     this.stop();
     const generation = this.#generation;
@@ -150,8 +153,8 @@ abstract class Live<Value extends object> implements Store<Value> {
 }
 
 /**
- * Returns the status of an error. The error is identified by its name, because its class
- * may belong to another entry of the package.
+ * Returns the status of a WatchglassError, and a 500 for any other error. A WatchglassError is
+ * identified by its name, because its class may belong to another entry of the package.
  */
 export function statusOf(error: unknown): Status {
   if (error instanceof Error && error.name === "WatchglassError") return (error as WatchglassError).status;
@@ -216,8 +219,8 @@ export class LiveView extends Live<ViewValue> {
   }
 
   /**
-   * Changes the query. The collection stays open, and its rows remain until the rows of the
-   * new query arrive.
+   * Changes the query. If the resource and the scope are the same, the collection stays open, and
+   * the old rows remain until the new rows arrive.
    */
   update(resource: string, { scope = {}, ...query }: QueryOptions): void {
     const key = JSON.stringify([resource, scope]);
@@ -373,7 +376,7 @@ interface StatusValue {
   status: CollectionStatus;
 }
 
-/** A store of the status of a collection, which is open while the store is. */
+/** A store of the status of a collection. The collection is open until the store is stopped. */
 export class LiveStatus extends Live<StatusValue> {
   #key = "";
 

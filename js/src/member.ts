@@ -39,7 +39,10 @@ export interface MemberEvents {
 
 /** A member's access to the engine. */
 export interface Membership {
-  /** The number of the member. Its IDs start at {@link idsPerMember} times this number. */
+  /**
+   * The number of the member. The IDs of the member start at {@link idsPerMember} times this
+   * number.
+   */
   readonly member: number;
   /** Sends complete frames. The engine then owns the bytes. */
   send(frames: Uint8Array<ArrayBuffer>): void;

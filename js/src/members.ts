@@ -20,7 +20,7 @@ export class Members {
     return this.#byNumber.size;
   }
 
-  /** Whether there are members, and the pages of all of them are hidden. */
+  /** Whether there are members, and the pages of all members are hidden. */
   get hidden(): boolean {
     return this.size > 0 && this.list().every((member) => member.hidden);
   }
@@ -29,14 +29,14 @@ export class Members {
     return this.#byNumber.get(number);
   }
 
-  /** Returns a copy, because callbacks of members may add and remove others. */
+  /** Returns a copy of the list of members, because their callbacks may add and remove members. */
   list(): Member[] {
     return [...this.#byNumber.values()];
   }
 
   /**
-   * Adds a member, with the number that it had at a previous engine if one is given.
-   * Returns its number. Throws if the number is in use.
+   * Adds a member, and returns its number. `wanted` is the number that the member had at a previous
+   * engine, if any. Throws if that number is in use.
    */
   add(events: MemberEvents, wanted?: number): number {
     const number = wanted ?? this.#newNumber();
@@ -54,9 +54,9 @@ export class Members {
   }
 
   /**
-   * Requests a token from the members, the newest member first, because its token is the
-   * freshest. A member that does not respond in time, such as a page that shows a dialog,
-   * is skipped. If no member responds, the last token is reused.
+   * Requests a token from the members, the newest member first, because its token is the freshest.
+   * A member that does not respond in time, such as a page that shows a dialog, is skipped. If no
+   * member responds, returns the last known token, or rejects if there is none.
    */
   async token(timeoutMillis: number): Promise<string> {
     let failure: unknown = new Error("no page is connected");

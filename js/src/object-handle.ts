@@ -7,7 +7,7 @@ import type { CallOptions, ObjectHandle, ObjectOptions, Opened, State, Status } 
 import type { Delivery } from "./wire/outputs.js";
 
 /**
- * Closes the references of garbage-collected handles. It is undefined in edge runtimes that lack
+ * Closes the references of garbage-collected handles. Undefined in edge runtimes that lack
  * FinalizationRegistry.
  */
 const forgotten = typeof FinalizationRegistry === "function" ? new FinalizationRegistry<Reference<any>>(closeForgotten) : undefined;
@@ -92,7 +92,7 @@ class Reference<T extends object> implements Open {
   readonly #notify = (): void => this.#listeners.call();
   readonly #ready = new Deferred();
   /**
-   * The handles with pending promises or listeners, with one entry for each promise
+   * Keeps handles with pending promises or listeners alive. The map has one entry for each promise
    * and listener.
    */
   readonly #inUse = new Map<object, object>();

@@ -25,8 +25,8 @@ export type ToWorker =
   | (EngineRequest & {
       op: "attach";
       /**
-       * The name of a lock that the page holds while it exists, so that the worker notices its end.
-       * Empty where locks do not exist.
+       * The name of a lock that the page holds while it exists, so that the worker notices when the
+       * page ends. Empty where locks do not exist.
        */
       lock: string;
       /** The previous member number, for a page whose worker died. */
@@ -36,7 +36,7 @@ export type ToWorker =
   | { op: "token"; request: number; token: string }
   | { op: "no token"; request: number; message: string }
   /**
-   * Requests a "pong". Where locks do not exist, it also shows the worker that the page still
+   * Requests a "pong". Where locks do not exist, the ping also shows the worker that the page still
    * exists.
    */
   | { op: "ping" }
@@ -52,8 +52,8 @@ export type ToPage =
       op: "attached";
       member: number;
       /**
-       * The name of a lock that the worker holds while it exists, so that pages notice its end.
-       * Empty where locks do not exist.
+       * The name of a lock that the worker holds while it exists, so that pages notice when the
+       * worker ends. Empty where locks do not exist.
        */
       lock: string;
     }
@@ -74,8 +74,9 @@ export type ToElected =
   | { op: "left"; id: string };
 
 /**
- * The messages to all pages that share an elected worker, from the page that starts it and from
- * the worker. The worker reports the number of its pages to the elected page only.
+ * The messages about a worker that pages share through an election. The elected page broadcasts
+ * "starting", and the worker broadcasts "ready". The worker sends "pages", the number of its pages,
+ * only to the elected page.
  */
 export type FromElected = { op: "starting" } | { op: "ready" } | { op: "pages"; pages: number };
 
@@ -94,8 +95,8 @@ export interface WorkerPort extends Port<ToPage, ToWorker> {
 
 export interface PortOptions extends EngineRequest {
   /**
-   * The ways to start a worker, in order of preference. The next one is tried if a worker
-   * cannot be loaded or does not respond.
+   * The ways to start a worker, in order of preference. If a worker cannot be loaded or does not
+   * respond, the page tries the next way.
    */
   workers: readonly WorkerCandidate[];
   /**
@@ -123,8 +124,8 @@ const defaultPingMillis = 5_000;
 const missedPings = 3;
 
 /**
- * Attaches to the engine in a worker. If the worker dies or does not respond, starts a
- * new worker and attaches to its engine.
+ * Attaches to the engine in a worker, and returns the membership. If the worker later dies or does
+ * not respond, the membership starts a new worker and attaches to the engine in that worker.
  */
 export async function attachWorker(options: PortOptions, events: MemberEvents): Promise<Membership> {
   const page = await holdLock();
@@ -184,7 +185,7 @@ class WorkerMembership implements Membership {
   }
 
   /**
-   * Starts a worker and attaches to it. Rejects with a WatchglassError if none can be
+   * Starts a worker and attaches to its engine. Rejects with a WatchglassError if no worker can be
    * used.
    */
   async attach(): Promise<Membership> {
@@ -250,7 +251,7 @@ class WorkerMembership implements Membership {
 
   /**
    * Pings the worker. If it does not respond while the page attaches, the page tries the next
-   * candidate. Once the page is attached, it replaces the worker instead.
+   * candidate. Once attached, the page replaces an unresponsive worker.
    */
   #watchSilence(port: WorkerPort, reject: (error: Error) => void): { alive(): void } {
     const period = this.#options.pingMillis ?? defaultPingMillis;

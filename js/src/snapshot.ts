@@ -8,8 +8,8 @@ import { maxMessage } from "./wire/codec.js";
 import type { Delivery } from "./wire/outputs.js";
 
 /**
- * Reads the chunks of a collection's state. Requests each chunk when the caller has
- * finished with the previous one.
+ * Yields the chunks of a collection's state. Requests each chunk when the caller has finished with
+ * the previous one.
  */
 export async function* takeSnapshot(collection: OpenCollection, options: SnapshotOptions): AsyncGenerator<SnapshotChunk, void, void> {
   collection.check();
@@ -45,8 +45,8 @@ export async function* takeSnapshot(collection: OpenCollection, options: Snapsho
 }
 
 /**
- * A stored chunk without its body. The body is loaded by name when an object in it is
- * read.
+ * A stored chunk without its body. `body` is the name under which the body is loaded when one of
+ * its objects is read.
  */
 export interface ChunkHead {
   data: Uint8Array;

@@ -70,7 +70,7 @@ export async function attachEngine(options: StartOptions & Pick<ConnectOptions, 
   };
 }
 
-/** Reports whether this is a page or its worker, which have a location. */
+/** Reports whether this code runs in a page or in a page's worker. Only these have a `location`. */
 const inBrowser = (): boolean => typeof location === "object";
 
 /** The Dial of direct mode, which opens no connections to connectors. */

@@ -41,7 +41,8 @@ export interface CollectionProgress {
   lastProgress: number;
   objects: number;
   /**
-   * The number of objects loaded so far, while syncing. {@link total} estimates their final number.
+   * While the collection is syncing, the number of objects loaded so far. {@link total} estimates
+   * the final number.
    */
   loaded: number;
   total: number;
@@ -57,40 +58,41 @@ export interface CollectionOptions extends Selectors {
   metadataOnly?: boolean;
   /**
    * Whether to load all rows before the bodies. Views, including their order and counts, are
-   * complete as soon as all rows are loaded. {@link Collection.get} requests the body of its object
-   * ahead of the others, and rejects if the body does not arrive within 10 s. Watches and lists
-   * with bodies start when all bodies have arrived. If the memory limit is reached first, the
-   * collection continues without bodies, and {@link CollectionStatus.error} has the reason.
+   * complete as soon as all rows are loaded. {@link Collection.get} requests the body of the given
+   * object before all other bodies, and rejects if the body does not arrive within 10 s. Watches
+   * and lists with bodies start when all bodies have arrived. If the memory limit is reached first,
+   * the collection continues without bodies, and {@link CollectionStatus.error} has the reason.
    */
   rowsFirst?: boolean;
   /**
    * The columns of the objects. They replace the default columns, which come from a built-in
-   * catalog or from the CustomResourceDefinition. Each has a name, the kind of its cells, and the
-   * JSONPath of their values. A connector computes the cells from the bodies, even with
-   * {@link metadataOnly}. If it does not support that, the collection closes with the cause
-   * `ColumnsUnsupported`. A connector accepts no printers in these columns, and truncates texts to
-   * 1024 bytes.
+   * catalog or from the CustomResourceDefinition. Each column specifies a name, the kind of its
+   * cells, and a JSONPath that selects the values. A connector computes the cells from the bodies,
+   * even with {@link metadataOnly}. If it does not support that, the collection closes with the
+   * cause `ColumnsUnsupported`. A connector accepts no printers in these columns, and truncates
+   * texts to 1024 bytes.
    *
    * Columns with the printer `join` are added to the columns of the objects, instead of replacing
    * them. Each shows a column of another resource, taken from the object with the same key. Its
    * `path` consists of that resource and the column: `"metrics.k8s.io/v1beta1/pods CPU"`. Only
-   * views contain joined columns. They must all be of one resource, which is opened with the rights
-   * of the user. While that resource cannot be read, the joined cells are null, and
-   * {@link CollectionStatus.error} has the reason with the cause `JoinUnavailable`. The state is
-   * still that of the objects.
+   * views contain joined columns. All joined columns must come from one resource, which is opened
+   * with the rights of the user. While that resource cannot be read, the joined cells are null, and
+   * {@link CollectionStatus.error} has the reason with the cause `JoinUnavailable`. The `state` of
+   * the collection still describes the objects, not the joined resource.
    *
    * Columns with the printer `children` count the objects that a row owns, directly or through
    * other objects. Their `path` lists the resources on the way down to the counted objects,
    * separated by commas. For a Deployment, `"apps/v1/replicasets,v1/pods"` with the kind `integer`
-   * shows the number of pods. If the path ends with a space and a column of the counted objects, a
-   * column of kind `string` shows their number for each value: `"apps/v1/replicasets,v1/pods
-   * Status"` shows `Running 3, Pending 1`. The resources are opened like those of joined columns.
+   * shows the number of pods. The path may end with a space and a column of the counted objects. A
+   * column of kind `string` then shows the number of objects for each value:
+   * `"apps/v1/replicasets,v1/pods Status"` shows `Running 3, Pending 1`. These resources are opened
+   * with the rights of the user, as for joined columns.
    */
   columns?: readonly (Pick<Column, "name" | "kind" | "path"> & Partial<Column>)[];
   /**
-   * The stored chunks of {@link Collection.snapshot}: those of a complete state, followed by those
-   * of later changes. The collection starts with the stored state, reports in
-   * {@link Collection.progress} how old it is, and resumes from its position. See
+   * The stored chunks of {@link Collection.snapshot}: the chunks of a complete state, followed by
+   * the chunks of later changes. The collection starts with the stored state, reports the age of
+   * this state in {@link Collection.progress}, and resumes from the state's position. See
    * {@link Collection.restored}.
    */
   restore?: Iterable<Uint8Array>;
@@ -106,7 +108,8 @@ export interface Position {
 export interface SnapshotOptions extends CallOptions {
   /**
    * The position of the state that is already stored. The snapshot then contains only the changes
-   * since that position. If these are no longer available, it contains the complete state.
+   * since that position. If these changes are no longer available, the snapshot contains the
+   * complete state.
    */
   since?: Position | undefined;
   /**
@@ -125,7 +128,7 @@ export interface SnapshotChunk {
   data: Uint8Array;
   /**
    * True if the snapshot replaces all stored chunks. False if it contains only the changes since
-   * {@link SnapshotOptions.since}, which must be appended.
+   * {@link SnapshotOptions.since}; the caller then appends its chunks to the stored ones.
    */
   whole: boolean;
   /** Whether this is the last chunk. A snapshot without its last chunk cannot be restored. */
@@ -150,7 +153,9 @@ export interface WatchOptions extends Selectors {
    * - `"terminate"`: the watch ends with a 410 when its queue is full, as in Kubernetes.
    */
   policy?: "stall" | "terminate" | "conflate";
-  /** The maximum number of events that wait here until the loop reads them. Default 1000. */
+  /**
+   * The maximum number of events that the client queues until the loop reads them. Default 1000.
+   */
   credit?: number;
   /**
    * Whether `MODIFIED` events also have the object before the change. That object is decoded only
@@ -161,8 +166,8 @@ export interface WatchOptions extends Selectors {
 }
 
 /**
- * An event of a watch. ERROR events of Kubernetes are not among them: the loop throws a
- * {@link WatchglassError} instead.
+ * An event of a watch. Watches deliver no ERROR events: where Kubernetes sends one, the loop throws
+ * a `WatchglassError`.
  */
 export type WatchEvent<T extends object = KubeObject> =
   | {
@@ -180,8 +185,8 @@ export type WatchEvent<T extends object = KubeObject> =
 
 /**
  * The reason for which a watch ended. After `Closed` and `Timeout`, the loop over its events ends
- * normally. After any other reason, the loop throws a {@link WatchglassError} whose `status.cause`
- * is the reason, unless the status has a more specific cause.
+ * normally. After any other reason, the loop throws a `WatchglassError` whose `status.cause` is the
+ * reason, unless the status has a more specific cause.
  * - `Closed`: the program left the loop or aborted the signal. After an abort, the loop throws the
  *   signal's reason.
  * - `Timeout`: the watch was open for `timeoutSeconds`.
@@ -193,8 +198,8 @@ export type WatchEvent<T extends object = KubeObject> =
  *   while reading the collection is forbidden, and 404 while its resource does not exist.
  * - `SlowConsumer`: the queue of a watch with the policy `"terminate"` was full (410).
  * - `Overtaken`: the history evicted the next event of the watch while the watch was paused (410).
- * - `HistoryLost`: the source lost the history of the resource version, or a different source
- *   replaced it (410).
+ * - `HistoryLost`: the source lost the history of the resource version, or the engine now follows a
+ *   different source (410).
  * - `Corrupt`: the restored state of the collection is corrupt (410).
  */
 export type WatchEnd = "Closed" | "Timeout" | "CollectionClosed" | "EngineReplaced" | "Refused" | "SlowConsumer" | "Overtaken" | "HistoryLost" | "Corrupt";
@@ -225,7 +230,7 @@ export interface ListResult<T extends object = KubeObject> {
 export interface Collection<T extends object = KubeObject> {
   readonly status: CollectionStatus;
   readonly progress: CollectionProgress;
-  /** Undefined until the first sync. */
+  /** The fields and columns of the objects; undefined until the first sync. */
   readonly schema: Schema | undefined;
   /**
    * Calls a listener after every change of {@link status} or {@link schema}, at most once per
@@ -236,7 +241,7 @@ export interface Collection<T extends object = KubeObject> {
   /** Like {@link subscribe}, for changes of {@link progress}. */
   readonly subscribeProgress: (listener: () => void) => () => void;
   /**
-   * Calls a listener for each object whose latest version cannot be read, with the
+   * Calls a listener with the key of each object whose latest version cannot be read, and the
    * reason. Returns a function that unsubscribes.
    */
   onObjectError(listener: (key: string, status: Status) => void): () => void;
@@ -289,13 +294,13 @@ export interface ObjectOptions {
 
 /**
  * A reference to one object. The engine keeps the object up to date while it is referenced. If an
- * open collection contains the object, it is taken from there. Otherwise the engine watches the
- * single object.
+ * open collection contains the object, the engine takes the object from that collection. Otherwise
+ * the engine watches the single object.
  *
- * Close the handle after use, or declare it with `using`. An unreferenced handle is
- * closed when it is garbage-collected, which may be late or never. A handle with
- * listeners or pending promises is not collected. The first handle of a
- * connection that is closed this way is reported with console.warn.
+ * Close the handle after use, or declare it with `using`. An unreferenced handle is closed when it
+ * is garbage-collected, which may be late or never. A handle with listeners or pending promises is
+ * not collected. For each connection, console.warn reports only the first handle that is closed
+ * this way.
  */
 export interface ObjectHandle<T extends object = KubeObject> {
   /**
@@ -305,7 +310,7 @@ export interface ObjectHandle<T extends object = KubeObject> {
   readonly current: T | undefined;
   /** Whether the object exists; undefined until that is known. */
   readonly exists: boolean | undefined;
-  /** How current the handle is. The last known version stays visible in every state. */
+  /** How current the object is. The last known version stays visible in every state. */
   readonly state: State;
   /** The reason for the state, if it has one. */
   readonly error: Status | undefined;
@@ -336,8 +341,8 @@ export interface TrustedScriptURL {
 
 export interface ConnectOptions extends CallOptions {
   /**
-   * A bearer token, or a function that returns a fresh one for each connection. It is
-   * never part of the URL.
+   * A bearer token, or a function that returns a fresh one for each connection. The token is never
+   * part of the URL.
    */
   token?: string | (() => string | Promise<string>);
   /**
@@ -348,15 +353,15 @@ export interface ConnectOptions extends CallOptions {
   wasm?: URL | string | BufferSource | WebAssembly.Module;
   /**
    * Where the engine runs: "shared" (one worker for all pages: a SharedWorker, or the Worker of an
-   * elected page where there are none), "dedicated" (a Worker of this page), or "inline" (this
-   * thread, as in Node). Where no worker can be shared, "shared" has the effect of "dedicated".
-   * Default: "shared" on pages, and "inline" elsewhere.
+   * elected page where SharedWorkers are unavailable), "dedicated" (a Worker of this page), or
+   * "inline" (this thread, as in Node). Where no worker can be shared, "shared" has the effect of
+   * "dedicated". Default: "shared" on pages, and "inline" elsewhere.
    */
   worker?: "shared" | "dedicated" | "inline";
   /**
    * The URL of the worker script. Default: `worker.js` next to the package's scripts. A script of
-   * another origin runs in the Worker of an elected page, because browsers have no SharedWorker for
-   * it. A page with Trusted Types passes a TrustedScriptURL.
+   * another origin runs in the Worker of an elected page, because browsers refuse to start a
+   * SharedWorker from another origin. A page with Trusted Types passes a TrustedScriptURL.
    */
   workerURL?: URL | string | TrustedScriptURL;
   /**
@@ -376,11 +381,11 @@ export interface ConnectOptions extends CallOptions {
    */
   pauseMillis?: number;
   /**
-   * Identifies the user. Pages with the same URL and identity share an engine, and the data that
-   * its token may read. The default depends on the token. A token that is a string is itself the
-   * identity. If a token function returns JWTs, their issuer and subject are the identity. With any
-   * other token function, the page shares its engine with no other page. Pages without a token
-   * share one identity.
+   * Identifies the user. Pages with the same URL and identity share an engine, and thus all data
+   * that the token of this engine may read. The default depends on the token. A token that is a
+   * string is itself the identity. If a token function returns JWTs, their issuer and subject are
+   * the identity. With any other token function, the page shares its engine with no other page.
+   * Pages without a token share one identity.
    */
   identity?: string;
   /**
@@ -400,13 +405,13 @@ export interface ConnectOptions extends CallOptions {
   kubernetes?: boolean;
   /**
    * For inline engines: the function that sends requests to Kubernetes, for example one that trusts
-   * the cluster's certificate. Outside of browsers, it also requests the reason after a WebSocket
-   * was refused. Default: the platform's fetch.
+   * the cluster's certificate. Outside of browsers, the engine also uses this function to request
+   * the reason when a WebSocket is refused. Default: the platform's fetch.
    */
   fetch?: typeof globalThis.fetch;
   /**
-   * For inline engines: the WebSocket class. Default: the one of the platform, or in Node versions
-   * without one that of the package `ws`.
+   * For inline engines: the WebSocket class. Default: the platform's class. Node versions without
+   * one use the class of the package `ws`.
    */
   WebSocket?: new (url: string, protocols: string[]) => WebSocket;
 }
@@ -424,8 +429,8 @@ export type Opened =
 /**
  * How current the data of a client is: the worst state of the collections and objects that it has
  * open. A resource that is refused (403) or absent (404) counts as live, because the connection
- * works; its own status has the error. The object is frozen. It is replaced only when a property
- * changes.
+ * works. The error is then in the status of that collection or object. The object is frozen. It is
+ * replaced only when a property changes.
  */
 export type ClientStatus =
   /** Nothing is open, so no connection is needed. */

@@ -17,8 +17,8 @@ const defaultLimit = 100;
 const maxLimit = 10_000;
 
 /**
- * Returns the fields of commands that describe the window of a view. Throws a 400 for invalid
- * options.
+ * Returns the window of a view as the fields of OpenView and MoveView commands. Throws a 400 for
+ * invalid options.
  */
 function windowOf({ offset = 0, limit = defaultLimit, anchor: { key, before = 0 } = { key: "" } }: ViewOptions) {
   return { offset: uint32("offset", offset), limit: uint32("limit", limit, maxLimit), anchor: text("the key of anchor", key), before: uint32("before of anchor", before) };
@@ -39,9 +39,10 @@ const empty: ViewSnapshot = frozen({
 const queryErrors = [400, 413, 422];
 
 /**
- * A live view. Each query has its own window at the engine. The window of a new query opens beside
- * the old one. It replaces the old window with its first patch, or is dropped if the engine refuses
- * it. A view without a window waits for its collection to recover or for another query.
+ * A live view. Each query has its own window at the engine. The window of a new query opens while
+ * the old window stays open. The first patch of the new window makes it replace the old window. If
+ * the engine refuses the new query, the view drops its window. A view without a window waits for
+ * its collection to recover or for another query.
  */
 export class ViewHandle implements View {
   readonly #collection: OpenCollection;
@@ -205,7 +206,7 @@ function queryOf({ namespaces = [], where, recursive, sort, facets = [], groupBy
     where: whereText(where),
     recursive: !!recursive,
     sort: sortText(sort),
-    // The groups are sent as an additional facet.
+    // The engine computes the groups as an additional facet.
     facets: [...facets, ...(by ? [{ by, then, limit: 1000, rowsOnly: true, aggregates: texts("aggregates", aggregates) }] : [])].map(facetOf),
   };
 }
@@ -241,8 +242,9 @@ class Window implements Open {
   readonly #query: ReturnType<typeof queryOf>;
   #options: ViewOptions;
   #rows: readonly Row[] = empty.rows;
-  // The engine sends one patch per grant. A page that draws no frames has at most
-  // one waiting patch, and no page applies more than one per frame.
+  // The engine sends one patch per grant, and each patch is followed by a grant in the next frame.
+  // A page that draws no frames has at most one waiting patch, and no page applies more than one
+  // per frame.
   readonly #grant = (): void => this.#collection.client.send({ type: "GrantView", view: this.#id });
 
   constructor(collection: OpenCollection, options: ViewOptions, events: WindowEvents) {

@@ -10,7 +10,7 @@ const notImplemented = 52;
 
 /**
  * The environment variables of the guest. With Go's default GOGC of 100, the memory of the module
- * would grow to twice the live heap, and such memory never shrinks.
+ * would grow to twice the live heap, and the memory of a module never shrinks.
  */
 const environment = new TextEncoder().encode("GOGC=40\0");
 
@@ -38,8 +38,8 @@ export class Wasi {
   }
 
   /**
-   * Returns the imports with which a module is instantiated: the calls of WASI, and the given
-   * others. Throws if the module needs a further import.
+   * Returns the imports with which a module is instantiated: the calls of WASI, and `others`.
+   * Throws if the module requires any other import.
    */
   importsFor(module: WebAssembly.Module, others: Record<string, Calls> = {}): WebAssembly.Imports {
     const imports: Record<string, Calls> = { ...others, [namespace]: this.#calls() };
@@ -53,8 +53,8 @@ export class Wasi {
     return imports as WebAssembly.Imports;
   }
 
-  // Any call into the guest may replace the memory's buffer, so a view is valid
-  // until the next call.
+  // Any call into the guest may replace the memory's buffer, so a view is valid only until the next
+  // call.
   #view(): DataView {
     if (!this.#memory) throw internalError("the module made a system call before its memory was bound");
     return new DataView(this.#memory.buffer);
@@ -100,7 +100,7 @@ export class Wasi {
   }
 
   #clock(id: number, at: number): number {
-    // The clock with ID 0 is the wall clock, and the one with ID 1 the monotonic clock.
+    // ID 0 is the wall clock, and ID 1 is the monotonic clock.
     const millis = id === 0 ? Date.now() : performance.now();
     this.#view().setBigUint64(at, BigInt(Math.round(millis * 1e6)), true);
     return ok;
@@ -115,7 +115,9 @@ export class Wasi {
     return ok;
   }
 
-  /** Writes complete lines to the console. A Go runtime writes crash reports there. */
+  /**
+   * Writes complete lines to the console. A Go runtime writes its crash reports to standard error.
+   */
   #write(fd: number, iovs: number, count: number, written: number): number {
     if (fd !== 1 && fd !== 2) return badDescriptor;
     const view = this.#view();

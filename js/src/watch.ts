@@ -15,8 +15,9 @@ interface Waiter<T extends object> {
 }
 
 /**
- * One loop over the events of a watch. It requests as many events as its credit allows, and grants
- * more as they are consumed. A slow loop therefore queues a bounded number of events.
+ * One loop over the events of a watch. The engine sends as many events as the credit allows, and
+ * the loop grants more credit as it consumes events. A slow loop therefore queues a bounded number
+ * of events.
  */
 export class WatchIterator<T extends object> implements AsyncIterableIterator<WatchEvent<T>>, Open {
   readonly #collection: OpenCollection;
@@ -41,8 +42,8 @@ export class WatchIterator<T extends object> implements AsyncIterableIterator<Wa
     uint32("timeoutSeconds", options.timeoutSeconds ?? 0);
     checkMatch(options.resourceVersionMatch);
     checkWord("policy", options.policy ?? "stall", Object.keys(Policy));
-    // Zero and undefined mean "any state". Such a watch begins with initial events in arbitrary
-    // order, so it can resume only after a bookmark.
+    // A resourceVersion of "0" or undefined means "any state". Such a watch begins with initial
+    // events in arbitrary order, so it can resume only after a bookmark.
     this.#resumeFrom = options.sendInitialEvents || options.resourceVersion === "0" ? "" : (options.resourceVersion ?? "");
     if (options.signal?.aborted) {
       this.#end = { reason: "Closed", error: options.signal.reason };
@@ -112,7 +113,7 @@ export class WatchIterator<T extends object> implements AsyncIterableIterator<Wa
     this.#finish("CollectionClosed", error);
   }
 
-  /** Ends the watch after the queued events. Later calls have no effect. */
+  /** Ends the watch after the loop has read the queued events. Later calls have no effect. */
   #finish(reason: WatchEnd, error: WatchglassError | undefined): void {
     this.#release();
     this.#end ??= { reason, error };
@@ -127,7 +128,7 @@ export class WatchIterator<T extends object> implements AsyncIterableIterator<Wa
       collection: this.#collection.id,
       ...selection(o),
       resourceVersion,
-      // Kubernetes requires this match if sendInitialEvents is set.
+      // Kubernetes requires NotOlderThan if sendInitialEvents is set.
       match: Match[resourceVersionMatch ?? (initial === undefined ? "unset" : "NotOlderThan")],
       sendInitialEvents: Tristate[`${initial ?? "unset"}`],
       bookmarks: o.allowWatchBookmarks ?? false,

@@ -1,6 +1,6 @@
 // The script of the worker that runs the engines. There is one engine for each connector and user,
-// which all pages share. The script runs as a SharedWorker, as the dedicated Worker of one page, or
-// as the dedicated Worker that an elected page runs for all.
+// which all pages of that user share. The script runs as a SharedWorker, as the dedicated Worker of
+// one page, or as the dedicated Worker that an elected page runs for all.
 
 import type { Engine } from "./engine.js";
 import { messageOf } from "./errors.js";
@@ -10,15 +10,16 @@ import { holdLock, onRelease, type FromElected, type Port, type ToElected, type 
 import { startEngine } from "./start.js";
 
 /**
- * The time without a message after which a page without locks counts as closed, in milliseconds. It
- * is longer than a minute, because browsers run the timers of hidden pages once a minute.
+ * The time without a message after which the worker treats a page without locks as closed, in
+ * milliseconds. The time is longer than a minute, because browsers run the timers of hidden pages
+ * once a minute.
  */
 const silenceMillis = 200_000;
 
 /**
- * How long an engine outlives its last page, in milliseconds, so that a page that is
- * reloaded finds its objects. The engine keeps collections without users for the same time.
- * This requires a browser that extends the lifetime of shared workers.
+ * How long an engine outlives its last page, in milliseconds, so that a reloaded page finds its
+ * objects already loaded. The engine keeps collections without users for the same time. This
+ * requires a browser that extends the lifetime of shared workers.
  */
 const lingerMillis = 5_000;
 

@@ -49,7 +49,10 @@ export interface Column {
   kind: "null" | "bool" | "integer" | "number" | "date" | "string" | "duration";
   /** The JSONPath of the value, or the arguments of the printer. */
   path: string;
-  /** Narrow tables show only columns of priority 0. No table shows those of priority 255, which come last. */
+  /**
+   * Narrow tables show only columns of priority 0. Columns of priority 255 come last, and no table
+   * shows them.
+   */
   priority: number;
   /** The function that computes the cells; "" for the value at `path`, "join" for a column of another resource. */
   printer: string;

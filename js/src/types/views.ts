@@ -1,5 +1,5 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-/** Views: their queries, their rows and their state. */
+/** The types of views: queries, rows, snapshots and states. */
 import type { CallOptions, Cell, ResourceVersion, Selectors, Status } from "./objects.js";
 
 /**
@@ -33,8 +33,8 @@ export interface Row {
   /** The cells, in the order of {@link Schema.columns}. */
   columns: readonly Cell[];
   /**
-   * The times of the last events in columns that count events, such as the restarts of a pod. The
-   * keys are indices of {@link columns}, and the values milliseconds since the epoch.
+   * The time of the last event for each column that counts events, such as the restarts of a pod.
+   * The keys are indices of {@link columns}, and the values are milliseconds since the epoch.
    */
   times: Readonly<Record<number, number>>;
   /** The cells by the name of their column, such as `cells.Restarts`. The object is frozen. */
@@ -55,7 +55,7 @@ export interface Facet {
   values: ReadonlyArray<readonly [value: string, rows: number]>;
   /**
    * The number of values that are not in {@link values}. {@link otherRows} is the number of rows
-   * with them.
+   * with these values.
    */
   otherValues: number;
   otherRows: number;
@@ -66,8 +66,8 @@ export interface Groups {
   /** The groups, sorted by their values. */
   values: readonly Group[];
   /**
-   * The number of groups that are not in {@link values}. {@link otherRows} is the number of their
-   * rows.
+   * The number of groups that are not in {@link values}. {@link otherRows} is the number of rows in
+   * these groups.
    */
   otherValues: number;
   otherRows: number;
@@ -76,7 +76,7 @@ export interface Groups {
 /** The rows of a view that have equal values of {@link ViewOptions.groupBy}. */
 export interface Group {
   /**
-   * The values as texts, in the order of {@link ViewOptions.groupBy}: "" for no value, and
+   * The values as texts, in the order of {@link ViewOptions.groupBy}: "" if a row has no value, and
    * milliseconds since the epoch for times. The second value is "" if rows are grouped by one name.
    */
   values: readonly [string, string];
@@ -169,19 +169,22 @@ export interface Anchor {
 }
 
 export interface ViewOptions extends Selectors {
-  /** The namespaces of the rows; empty for all. It cannot be combined with {@link namespace}. */
+  /**
+   * The namespaces of the rows; empty for all. This option cannot be combined with
+   * {@link namespace}.
+   */
   namespaces?: readonly string[];
   /**
-   * Words that a row contains in its name, namespace, labels (as `key=value`) and text
-   * columns, ignoring case. `-word` excludes rows, and double quotes keep spaces. To show
-   * the matches, see `highlighter` of `watchglass/search`.
+   * Words that a row must contain in its name, namespace, labels (as `key=value`) or text columns,
+   * ignoring case. `-word` excludes rows that contain the word. Double quotes enclose a text with
+   * spaces. To show the matches, see `highlighter` of `watchglass/search`.
    */
   search?: string;
   /** A condition on columns, fields and labels. */
   where?: Condition;
   /**
-   * The UID of an owner. Only its objects are rows of the view. The owner of an object is its
-   * controller, or else its first owner reference. The owner need not exist.
+   * The UID of an owner. The view contains only the objects of this owner. The owner of an object
+   * is its controller, or else its first owner reference. The owner need not exist.
    */
   ownedBy?: string;
   /**
@@ -205,7 +208,7 @@ export interface ViewOptions extends Selectors {
    * Keeps the window at the position of an object, instead of at {@link offset}. Rows that are
    * inserted or deleted above the object change {@link ViewSnapshot.offset}, but not the rows of
    * the window. If the object itself changes or is deleted later, the window stays in place. If the
-   * collection does not have the object, the window is at `offset`.
+   * collection does not contain the object, the window starts at `offset`.
    */
   anchor?: Anchor | undefined;
   /**
@@ -213,7 +216,7 @@ export interface ViewOptions extends Selectors {
    * `limit` most frequent values, by default 100 and at most 1000. It ignores the conditions of
    * {@link where} that concern only its own name, so that values that were not chosen keep their
    * counts. With a `width`, the facet is a histogram: it counts numbers in intervals of this width,
-   * each named by its start. The width is a whole number, for times in milliseconds.
+   * each named by its start. The width is a whole number; for times, it is in milliseconds.
    */
   facets?: readonly (string | { by: string; limit?: number; width?: number })[];
   /**
@@ -265,9 +268,8 @@ export interface View {
   move(offset: number, limit: number, anchor?: Anchor): void;
   /**
    * Replaces the query, and resolves when its first rows arrive. The rows of the old query stay
-   * until then. If the new query is invalid, the promise rejects with a {@link WatchglassError},
-   * and the view keeps the old query. A signal only ends the wait, and the view keeps the new
-   * query.
+   * until then. If the new query is invalid, the promise rejects with a `WatchglassError`, and the
+   * view keeps the old query. Aborting the signal ends only the wait; the view keeps the new query.
    */
   query(options: ViewOptions, call?: CallOptions): Promise<void>;
   /**
