@@ -10,8 +10,8 @@ export function decodeBase64url(text: string): Uint8Array<ArrayBuffer> {
 }
 
 /**
- * Decodes base64url in the form that {@link encodeBase64url} writes, so that each byte
- * sequence has one text. Returns undefined for other input.
+ * Decodes base64url in the form that {@link encodeBase64url} writes, so that each byte sequence has
+ * exactly one encoding. Returns undefined for other input.
  */
 export function decodeCanonicalBase64url(text: string | undefined): Uint8Array<ArrayBuffer> | undefined {
   if (text === undefined) return undefined;

@@ -7,8 +7,8 @@ interface TrustedTypes {
 let policy: { createScriptURL(url: string): TrustedScriptURL | string } | undefined;
 
 /**
- * Returns the URL of a script that this package created, in the form that pages with
- * Trusted Types require. Their Content-Security-Policy must allow the policy "watchglass".
+ * Returns the URL of a script that this package created, in the form that pages with Trusted Types
+ * require. The Content-Security-Policy of these pages must allow the policy "watchglass".
  */
 export function trusted(url: string): TrustedScriptURL | string {
   if (!policy) {

@@ -1,5 +1,5 @@
 // Checks of arguments that untyped programs may pass incorrectly. The engine cannot report these
-// errors: after an invalid frame, it closes everything that the program has open.
+// errors: after an invalid frame, the engine closes everything that the program has open.
 import { badRequest, type WatchglassError } from "./errors.js";
 import type { CollectionOptions, Column, ConnectOptions, ListOptions, Selectors } from "./types.js";
 import { columnKinds } from "./wire/outputs.js";
@@ -47,12 +47,15 @@ export function columns(chosen: CollectionOptions["columns"] = []): readonly Col
 }
 
 /**
- * Returns the selectors as commands contain them, with "" for omitted ones. Throws a 400 if one is
- * not a string.
+ * Returns the selectors as commands contain them, with "" for omitted selectors. Throws a 400 if a
+ * selector is not a string.
  */
 export const selection = (options: Selectors): Required<Selectors> => textOptions(options, "namespace", "labelSelector", "fieldSelector");
 
-/** Returns the named options, with "" for omitted ones. Throws a 400 if one is not a string. */
+/**
+ * Returns the named options, with "" for omitted options. Throws a 400 if an option is not a
+ * string.
+ */
 export function textOptions<Name extends string>(options: { readonly [name in Name]?: string }, ...names: Name[]): Record<Name, string> {
   return Object.fromEntries(names.map((name) => {
     const { [name]: value = "" } = options;

@@ -34,8 +34,8 @@ export class Clock {
   }
 
   /**
-   * Records that a timer with this due time has fired. A timer that is very late counts as a sleep,
-   * because some monotonic clocks advance during sleep.
+   * Records that a timer with this due time has fired. The clock counts a very late timer as a
+   * sleep, because some monotonic clocks advance during sleep.
    */
   fired(due: number): void {
     const sleeps = this.sleeps;

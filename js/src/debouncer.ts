@@ -1,5 +1,5 @@
 /**
- * A debouncer, which calls a function when no trigger has arrived for `quietMillis`, and at the
+ * A debouncer, which calls a function once no trigger has arrived for `quietMillis`, but at the
  * latest `mostMillis` after the first trigger.
  */
 export class Debouncer {

@@ -1,5 +1,5 @@
-// The entry `watchglass/edge`, for Cloudflare's Durable Objects. Their runtime loads WebAssembly
-// modules only by import.
+// The entry `watchglass/edge`, for Cloudflare's Durable Objects. The runtime of Durable Objects
+// loads WebAssembly modules only by import.
 import { WatchglassObject as WithModule } from "./edge/object.js";
 import type { EdgeOptions } from "./edge/options.js";
 import type { EdgeEnv } from "./edge/entry.js";
@@ -23,8 +23,8 @@ export class WatchglassObject extends WithModule {
 }
 
 /**
- * A Durable Object in a region, which reads from the object that the connector feeds and
- * serves nearby readers. {@link edgeEntry} derives its name.
+ * A Durable Object in a region, which reads from the object that the connector feeds and serves
+ * nearby readers. {@link edgeEntry} derives the name of the regional object.
  */
 export class WatchglassRegion extends WithModule {
   constructor(state: ObjectState, env: EdgeEnv, options: EdgeOptions = {}) {

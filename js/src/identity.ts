@@ -1,11 +1,11 @@
-// Pages share an engine, and the data that one token may read, only if they have shown that their
-// user is the same.
+// Pages that share an engine share the data that one token may read. Pages may do so only if they
+// have shown that their user is the same.
 import { decodeBase64url } from "./base64url.js";
 import { WatchglassError } from "./errors.js";
 import type { ConnectOptions } from "./types.js";
 
 /**
- * How long a token function may take at the start, in milliseconds. A page with a slower
+ * How long the first call of a token function may take, in milliseconds. A page with a slower
  * function gets its own engine.
  */
 const timeoutMillis = 10_000;
@@ -54,7 +54,7 @@ async function firstToken(token: () => string | Promise<string>): Promise<string
       new Promise<undefined>((resolve) => void (late = setTimeout(resolve, timeoutMillis, undefined))),
     ]);
   } catch {
-    return undefined; // the function is called again for each connection, which reports its error
+    return undefined; // each connection calls the function again and reports its error
   } finally {
     clearTimeout(late);
   }

@@ -26,7 +26,7 @@ export interface IndexerOptions extends Selectors, CallOptions {}
 export interface Indexer<Name extends string = string> {
   /**
    * The state is `loading` until the rows are complete, and then `ready`. If the collection refuses
-   * the rows, it is `error`, {@link error} has the reason, and the last rows stay. A 400 is
+   * the rows, the state is `error`, {@link error} has the reason, and the last rows stay. A 400 is
    * permanent. After any other error, the indexer continues when the collection recovers. The
    * status of the collection reports how current the rows are.
    */
@@ -107,7 +107,7 @@ type ValuesOf = (row: Row) => readonly string[];
 class Index {
   readonly by: IndexBy;
   readonly buckets = new Map<string, Bucket>();
-  /** Returns the values of a row. Until the schema is known, it returns none. */
+  /** Returns the values of a row; no values until the schema is known. */
   valuesOf: ValuesOf = () => [];
 
   constructor(by: IndexBy) {
@@ -131,7 +131,7 @@ class RowIndexer<Name extends string> implements Indexer<Name> {
   readonly #indexes = new Map<string, Index>();
   readonly #rows = new Map<string, Row>();
   readonly #listeners = new Listeners();
-  /** The buckets with listeners that have changed since the last frame. */
+  /** The buckets that have listeners and whose rows have changed since the last frame. */
   readonly #changed = new Set<Bucket>();
   readonly #watch: RowWatch;
   readonly #signal: AbortSignal | undefined;
@@ -245,7 +245,7 @@ class RowIndexer<Name extends string> implements Indexer<Name> {
 
   /**
    * Resolves the names of the indexes in a schema. If the schema has changed, drops the rows,
-   * because their values may differ. Throws a 400 for a name that the schema does not have.
+   * because their values may differ. Throws a 400 for a name that the schema does not contain.
    */
   #describe(schema: Schema): void {
     const text = JSON.stringify(schema);
@@ -309,8 +309,8 @@ class RowIndexer<Name extends string> implements Indexer<Name> {
 }
 
 /**
- * Returns the function that determines the values of a row. Throws a 400 if the schema does not
- * have the name.
+ * Returns the function that determines the values of a row. Throws a 400 if `by` is a name that the
+ * schema does not contain.
  */
 function valuesBy(by: IndexBy, schema: Schema): ValuesOf {
   if (typeof by === "string") {

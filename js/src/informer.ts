@@ -23,8 +23,8 @@ export const ERROR = "error";
 export type ERROR = typeof ERROR;
 
 /**
- * The members of an object that an informer reads. The generated types of client-node
- * have them.
+ * The members of an object that an informer reads. The generated types of client-node have these
+ * members.
  */
 export interface KubernetesObject {
   metadata?: { name?: string; namespace?: string; resourceVersion?: string };
@@ -61,21 +61,20 @@ export interface Informer<T extends KubernetesObject> {
   off(verb: ADD | UPDATE | DELETE | CHANGE, callback: ObjectCallback<T>): void;
   off(verb: ERROR | CONNECT, callback: ErrorCallback): void;
   /**
-   * Resolves when the objects are loaded or {@link stop} is called. Has no effect on a
-   * running informer.
+   * Starts the informer. Resolves when the objects are loaded or {@link stop} is called. Has no
+   * effect on a running informer.
    */
   start(): Promise<void>;
   /**
-   * Stops the informer. The objects stay in the cache, and the next start reports the changes
-   * since.
-   */
+   * Stops the informer. The objects stay in the cache, and the next start reports the changes since
+   * the stop. */
   stop(): Promise<void>;
 }
 
 /**
  * Returns an informer of the objects at a path such as "/api/v1/namespaces/default/pods".
  *
- * Unlike the informer of client-node, it reports failures and recovers automatically.
+ * Unlike the informer of client-node, this informer reports failures and recovers automatically.
  * Calling start after an error, as programs written for client-node do, has no effect.
  */
 export function makeInformer<T extends KubernetesObject = KubeObject>(client: Connection, path: string, list?: ListPromise<T>, labelSelector?: string, fieldSelector?: string): Informer<T> & ObjectCacheReader<T> {
@@ -228,7 +227,7 @@ class Run {
   }
 }
 
-/** Adds `statusCode`, by which users of client-node recognize a 410. */
+/** Returns the error with a `statusCode`, by which users of client-node recognize a 410. */
 function withStatusCode(error: unknown): Error {
   const thrown = error instanceof Error ? error : new Error(messageOf(error));
   return Object.assign(thrown, { statusCode: (thrown as { code?: unknown }).code });

@@ -18,7 +18,10 @@ export type { WatchglassClient } from "./lazy.js";
 export type * from "./types.js";
 export { compareResourceVersions } from "./versions.js";
 
-/** The options of a connection, without the locations of files, which the entry contains. */
+/**
+ * The options of a connection, without the locations of files, because the entry contains these
+ * files.
+ */
 export interface InlineOptions extends Omit<ConnectOptions, "worker" | "workerURL" | "wasm"> {
   /**
    * Where the engine runs: "dedicated" (a Worker; the default on pages), or "inline" (this thread;
@@ -36,7 +39,7 @@ export async function connect(url: string | URL, options: InlineOptions = {}): P
   return connectTo(url, { ...options, worker, wasm: await bytes(), ...(worker === "dedicated" && { workerURL: workerURL() }) });
 }
 
-/** Returns a client that connects as {@link connect} when it is first used. */
+/** Returns a client that connects like {@link connect} when it is first used. */
 export function createClient(url: string | URL, options: InlineOptions = {}): WatchglassClient {
   return lazy(() => connect(url, options));
 }
@@ -48,7 +51,7 @@ export function connectKubernetes(url: string | URL, options: Omit<InlineOptions
   return connect(url, { ...options, kubernetes: true });
 }
 
-/** Decodes the module, which the build embeds compressed with gzip, as Base64. */
+/** Decodes the module. The build compresses the module with gzip, and embeds it as Base64. */
 async function bytes(): Promise<ArrayBuffer> {
   const compressed = Uint8Array.from(atob(module), (char) => char.charCodeAt(0));
   return new Response(new Blob([compressed]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();

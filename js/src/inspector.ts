@@ -23,9 +23,9 @@ const patience = 3000;
 const Base = (globalThis.HTMLElement ?? class {}) as typeof HTMLElement;
 
 /**
- * The element `<watchglass-inspector>`. It reads from {@link client} while it is part of
- * the document and the page is visible. The close button and the Escape key dispatch a
- * `close` event and remove the element, unless a listener calls `preventDefault`.
+ * The element `<watchglass-inspector>`. The element reads from {@link client} while it is part of
+ * the document and the page is visible. The close button and the Escape key dispatch a `close`
+ * event and remove the element, unless a listener calls `preventDefault`.
  */
 export class WatchglassInspector extends Base {
   #source: Watchglass | WatchglassClient | undefined;
@@ -166,7 +166,7 @@ class Parts {
     close.addEventListener("click", leave);
     host.addEventListener("keydown", (event) => {
       if (event.key !== "Escape") return;
-      event.stopPropagation(); // the page has other uses for the key
+      event.stopPropagation(); // the page may handle the Escape key itself
       leave();
     });
     for (const [i, tab] of this.#tabs.entries()) tab.addEventListener("click", () => this.#select(i));

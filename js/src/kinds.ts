@@ -15,7 +15,7 @@ export interface Kind {
   plural: string;
   /** The singular name, such as "deployment". */
   singular: string;
-  /** The kind of its objects, such as "Deployment". */
+  /** The kind of the objects, such as "Deployment". */
   kind: string;
   namespaced: boolean;
   /** Abbreviations, such as "deploy". */
@@ -62,13 +62,13 @@ const accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscovery
 
 /**
  * Returns the kinds that a connector, an edge or a Kubernetes API offers for list and watch, sorted
- * by resource. They include those of CustomResourceDefinitions. A resource with several versions is
- * listed once, in the preferred version.
+ * by resource. The result includes the kinds of CustomResourceDefinitions. A resource with several
+ * versions is listed once, in the preferred version.
  *
- * With the URL of a connector or an edge, as for `connect`, the result contains the kinds that it
- * serves. An edge needs the Go worker, which serves its Kubernetes API. The URL can also be that of
- * a Kubernetes API, as for `connectKubernetes`. This requires Kubernetes 1.30 or later. Rejects
- * with a {@link KindsError}.
+ * With the URL of a connector or an edge, as for `connect`, the result contains the kinds that this
+ * server serves. An edge needs the Go worker, which serves its Kubernetes API. The URL can also be
+ * that of a Kubernetes API, as for `connectKubernetes`; such a server must run Kubernetes 1.30 or
+ * later. Rejects with a {@link KindsError}.
  */
 export async function listKinds(url: string | URL, options: KindsOptions = {}): Promise<Kind[]> {
   const { href } = new URL(url, typeof location === "object" ? location.href : undefined);

@@ -9,7 +9,7 @@ export interface AnswerEvents {
   /** Called with the status code, and the seconds of a Retry-After header or 0. */
   head(code: number, retryAfterSeconds: number): void;
   data(piece: Uint8Array): void;
-  /** Called at the end of the response, with a message if it failed. */
+  /** Called at the end of the response, with a message if the response failed, or "". */
   closed(message: string): void;
 }
 

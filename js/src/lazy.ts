@@ -4,9 +4,9 @@ import type { CallOptions, Watchglass } from "./types.js";
 /** A client that connects when it is first used. All components of a page share one client. */
 export interface WatchglassClient {
   /**
-   * Connects, or returns the existing connection. After a failure, and after
-   * {@link close}, the next call connects again. Rejects as `connect` does.
-   * A signal ends this call only, because others may wait for the same connection.
+   * Connects, or returns the existing connection. After a failure, and after {@link close}, the
+   * next call connects again. Rejects as `connect` does. Aborting the signal ends only this call,
+   * because other callers may wait for the same connection.
    */
   connect(options?: CallOptions): Promise<Watchglass>;
   /** Closes the connection and everything opened on it. */

@@ -1,4 +1,4 @@
-/** A set of listeners. If one throws, the others are still called. */
+/** A set of listeners. If a listener throws, the other listeners are still called. */
 export class Listeners<Args extends unknown[] = []> {
   readonly #listeners = new Set<{ call: (...args: Args) => void }>();
 
@@ -41,8 +41,8 @@ const due = new Set<() => void>();
 let cancel: (() => void) | undefined;
 
 /**
- * Calls a function in the next animation frame, or soon on platforms without
- * frames. Repeated requests before that result in one call.
+ * Calls a function in the next animation frame, or soon on platforms without frames. Repeated
+ * requests before that frame result in one call.
  */
 export function onNextFrame(act: () => void): void {
   due.add(act);

@@ -1,5 +1,4 @@
-// The entry `watchglass/persistence`, for pages that sign a user out. The states themselves are
-// stored by the worker.
+// The entry `watchglass/persistence`, for pages that sign a user out. The worker stores the states.
 import { databaseName } from "./persistence/database.js";
 
 /**

@@ -3,7 +3,7 @@
 import { badRequest, internalError } from "./errors.js";
 import type { WebSocketClass } from "./transport.js";
 
-/** Returns the platform's WebSocket. Rejects with a 400 if it has none. */
+/** Returns the platform's WebSocket. Rejects with a 400 if the platform has none. */
 export async function findWebSocket(): Promise<WebSocketClass> {
   if (typeof WebSocket === "function") return WebSocket;
   throw badRequest('this platform has no WebSocket: pass a WebSocket class as the "WebSocket" option');

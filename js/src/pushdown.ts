@@ -24,7 +24,7 @@ export interface Subset {
   offset?: number | undefined;
 }
 
-/** The query for the engine. */
+/** The part of a subset's query that the engine evaluates. */
 export interface Pushdown {
   selectors: Required<Selectors>;
   /**
@@ -86,9 +86,9 @@ function translate({ name, args: [ref, constant] = [] }: Expression, fields: rea
 }
 
 /**
- * Returns the sort of a view with the order of a query. Only an order by one property
- * that every object has is supported, because the engine and TanStack DB order missing
- * values differently.
+ * Returns the `sort` option of a view that has the order of a query, or undefined if there is none.
+ * Only an order by one property that every object has is supported, because the engine and TanStack
+ * DB order missing values differently.
  */
 function sortOf(orderBy: readonly Ordering[], columns: Schema["columns"]): string | undefined {
   const [first, ...more] = orderBy;

@@ -38,8 +38,7 @@ export function whereText(where: Condition = ""): string {
   const parts = and ?? or;
   if (!Array.isArray(parts)) throw wrongType("a condition of where", where, "text, [name, operator, value], { and }, { or } or { not }");
   const texts = parts.map((part: Condition) => whereText(part)).filter((text) => text.trim());
-  // An empty part of "and" excludes no rows, but an empty part of "or" includes all of
-  // them.
+  // An empty part of "and" excludes no rows, but an empty part of "or" includes all rows.
   if (!and && texts.length < parts.length) return "";
   if (!and && texts.length === 0) throw badRequest("or in where has no conditions");
   return texts.length > 1 ? texts.map((text) => `(${text})`).join(and ? " and " : " or ") : (texts[0] ?? "");

@@ -114,8 +114,8 @@ export function useIndex<Name extends string>(indexer: Indexer<Name> | undefined
 const unknown = { status: unknownStatus };
 
 /**
- * The argument of {@link useK8sWatchResource}. It selects one object if a name is given, or
- * else a list.
+ * The argument of {@link useK8sWatchResource}. The argument selects one object if it contains a
+ * name, or else a list of objects.
  */
 export interface WatchK8sResource {
   /** The resource, for example "v1/pods" or "apps/v1/deployments". */

@@ -14,8 +14,8 @@ export type FindRefusal = (url: string, token: string, signal: AbortSignal) => P
 
 /**
  * Returns a function that requests the reason with a plain GET, because WebSockets do not expose
- * the response to an upgrade. Browsers do not need this. The connector recognizes them by their
- * Origin and reports the reason through an accepted WebSocket.
+ * the response to an upgrade. Browsers do not need this. The connector recognizes browsers by the
+ * Origin header, and reports the reason through an accepted WebSocket.
  */
 export function findRefusal(fetch: typeof globalThis.fetch): FindRefusal {
   return async (url, token, signal) => {
@@ -26,7 +26,7 @@ export function findRefusal(fetch: typeof globalThis.fetch): FindRefusal {
       const refused = readStatus(await readText(response), response.status);
       return refused && refusal(refused);
     } catch {
-      return undefined; // the WebSocket failed for the same reason, and reports it
+      return undefined; // the WebSocket reports its own error
     }
   };
 }
@@ -53,7 +53,7 @@ async function readText(response: Response): Promise<string> {
 }
 
 /**
- * Parses a Kubernetes Status. Returns undefined for anything else, and for a 426: it only states
+ * Parses a Kubernetes Status. Returns undefined for anything else, and for a 426. A 426 only states
  * that an upgrade is required, which does not explain the refusal.
  */
 function readStatus(text: string, responseCode: number): Status | undefined {

@@ -26,8 +26,8 @@ export interface RowEvents {
 }
 
 /**
- * A watch of the matching rows of a collection, without bodies. It reads all rows again if the
- * engine loses the history of the watch, is replaced, or sends another schema.
+ * A watch of the matching rows of a collection, without bodies. A RowWatch reads all rows again if
+ * the engine loses the history of the watch, is replaced, or sends another schema.
  */
 export class RowWatch implements Open {
   readonly #collection: Collection & OpenCollection;
@@ -160,7 +160,7 @@ export class RowWatch implements Open {
         if (this.#initial) this.#initial.set(row.key, row);
         else this.#events.put(row);
       }
-      if (this.#id === undefined) return; // closed by the receiver
+      if (this.#id === undefined) return; // the receiver has closed this watch
     }
     this.#consumed += events.length;
     if (this.#consumed < credit / 2) return;

@@ -9,8 +9,8 @@ export type MatchRange = readonly [start: number, end: number];
 
 /**
  * Returns a function that finds the words of a {@link ViewOptions.search} in a text, for
- * highlighting. Its ranges are sorted and do not overlap. To highlight a label, pass it as
- * `key=value`.
+ * highlighting. The ranges that the function returns are sorted and do not overlap. To highlight a
+ * label, pass it as `key=value`.
  */
 export function highlighter(search: string): (text: string) => MatchRange[] {
   const { words } = splitSearch(search);

@@ -8,7 +8,7 @@ import type { ClientStatus, CollectionStatus, KubeObject, Row, Selectors } from 
 
 export type { ObjectsValue, ObjectValue, QueryOptions, Scope, ViewValue } from "./live.js";
 
-/** A changing value. It is kept up to date while it has subscribers. */
+/** A changing value, which is kept up to date while the store has subscribers. */
 export interface Readable<Value> {
   /**
    * Calls a function with the value, immediately and after every change, at most once per
@@ -66,7 +66,7 @@ export function clientStatusStore(client: WatchglassClient): Readable<{ status: 
 
 /** The differences between the rows of a view at two times. */
 export interface RowChanges {
-  /** Rows that entered the window, in its order. */
+  /** Rows that entered the window, in the order of the window. */
   added: Row[];
   /** The new versions of rows that are still in the window. */
   changed: Row[];
@@ -76,8 +76,8 @@ export interface RowChanges {
 
 /**
  * Returns the differences between two snapshots of a view's rows, for tables that are updated with
- * transactions instead of complete data. An object that was deleted and created again is removed
- * and added. The order of the rows is not compared.
+ * transactions instead of complete data. An object that was deleted and created again is in both
+ * `removed` and `added`. The order of the rows is not compared.
  */
 export function rowChanges(before: readonly Row[], after: readonly Row[]): RowChanges {
   const left = new Map(before.map((row) => [row.uid, row]));
@@ -95,8 +95,8 @@ export function rowChanges(before: readonly Row[], after: readonly Row[]): RowCh
 type Updated<Value, Query> = Store<Value> & { update(resource: string, query: Query): void; stop(): void };
 
 /**
- * Returns a store that opens its resource for the first subscriber, and closes it after the last
- * one.
+ * Returns a store that opens its resource for the first subscriber, and closes the resource after
+ * the last subscriber.
  */
 function storeOf<Value, Query>(live: Updated<Value, Query>, resource: string, query: Query): QueryStore<Value, Query> {
   let users = 0;

@@ -5,9 +5,9 @@ export const subprotocol = "watchglass.v2";
 
 /**
  * The subprotocol of the first version. Connectors of that version refuse other versions with an
- * HTTP response, which browsers do not expose. If a client also offers the first version, they
- * accept the connection, and the client reports {@link versionStatus}. Later connectors send the
- * reason themselves.
+ * HTTP response, which browsers do not expose. If a client also offers the first version, such
+ * connectors accept the connection, and the client reports {@link versionStatus}. Later connectors
+ * send the reason themselves.
  */
 export const firstSubprotocol = "watchglass.v1";
 

@@ -21,8 +21,8 @@ export interface WatchglassCollectionConfig {
    * The contents of the TanStack collection.
    * - `"eager"` (default): every object of the scope.
    * - `"on-demand"`: the objects that live queries select. The engine evaluates equality and
-   *   `inArray` on labels, the namespace, and the fields that field selectors support. It also
-   *   applies the limit if it evaluates all conditions and the order is by name or age.
+   *   `inArray` on labels, the namespace, and the fields that field selectors support. The engine
+   *   also applies the limit if it evaluates all conditions and the order is by name or age.
    */
   syncMode?: "eager" | "on-demand";
   /**
@@ -78,7 +78,7 @@ class StatusStore {
 
   /**
    * Reports the status of another collection from now on. Returns a function that unsubscribes from
-   * it.
+   * that collection.
    */
   follow(collection: Collection<any>): () => void {
     this.#collection = collection;

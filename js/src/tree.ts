@@ -10,7 +10,7 @@ export interface TreeNode {
   row: Row | undefined;
   /** The first of the tree's collections that has the object. */
   collection: Collection | undefined;
-  /** The objects that it owns, in the order of the collections, and then of their keys. */
+  /** The objects that this object owns, ordered by collection and then by key. */
   children: readonly TreeNode[];
 }
 
@@ -72,8 +72,8 @@ export function ownerTree(collections: readonly Collection[], uid: string, { lim
   const sources: Source[] = [];
   let snapshot: TreeSnapshot | undefined;
   let scheduled = false;
-  // Several views may change in one frame, and each calls its listener. The listeners of the tree
-  // are called once.
+  // Several views may change in one frame, and each view then calls `changed`. The tree calls its
+  // own listeners only once.
   const changed = (): void => {
     snapshot = undefined;
     if (scheduled) return;
@@ -118,7 +118,10 @@ export function ownerTree(collections: readonly Collection[], uid: string, { lim
   };
 }
 
-/** Returns why the objects of a collection are missing or outdated, if they are. */
+/**
+ * Returns the reason why objects of a collection are missing or outdated, or undefined if there is
+ * none.
+ */
 function errorOf({ collection, views: [, { state, error }] }: Source): Status | undefined {
   return error ?? (state === "loading" ? collection.status.error : undefined);
 }

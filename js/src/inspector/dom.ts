@@ -23,7 +23,7 @@ export interface Column {
   number?: boolean;
 }
 
-/** A table whose rows are updated in place. While there are none, it shows a text instead. */
+/** A table whose rows are updated in place. A table without rows shows a text instead. */
 export class Table {
   readonly element: HTMLElement;
   readonly #columns: readonly Column[];

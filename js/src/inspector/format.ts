@@ -8,7 +8,10 @@ export function bytes(n: number): string {
   return `${value < 10 ? value.toFixed(1) : Math.round(value)} ${["kB", "MB", "GB"][power - 1]}`;
 }
 
-/** Formats the age of a time in milliseconds since the epoch; "–" for never. */
+/**
+ * Formats the age of the time `then`, in milliseconds since the epoch. Returns "–" for zero, which
+ * means never.
+ */
 export function age(then: number, now: number): string {
   if (then === 0) return "–";
   const seconds = Math.max(0, now - then) / 1000;
@@ -22,7 +25,7 @@ const tones: Partial<Record<State, Tone>> = { live: "good", connecting: "", sync
 
 export const state = (text: State): { text: string; tone: Tone } => ({ text, tone: tones[text] ?? "warn" });
 
-/** Formats a number that is normally zero, with a warning color if it is not. */
+/** Formats a number that is normally zero, with a warning color if the number is positive. */
 export const alarm = (n: number): { text: string; tone: Tone } => ({ text: n.toLocaleString("en-US"), tone: n > 0 ? "warn" : "" });
 
 export const failure = (status: Status | undefined): { text: string; tone: Tone } => ({ text: status ? `${status.code} ${status.message}` : "", tone: "bad" });

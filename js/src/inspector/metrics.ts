@@ -29,7 +29,7 @@ export function group(inspected: Record<string, number>): Metrics {
 
 /**
  * Returns the sum of a statistic over all collections. Collections that share a subscription all
- * report the same number, which counts once.
+ * report the same number, which is counted once.
  */
 export function total({ collections }: Metrics, name: string): number {
   let sum = 0;

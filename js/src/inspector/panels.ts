@@ -16,7 +16,7 @@ export interface Shown {
 export interface Panel {
   readonly name: string;
   readonly element: HTMLElement;
-  /** Returns the number in the tab's label. */
+  /** Returns the number to show in the tab's label; the label omits 0. */
   count(shown: Shown): number;
   /** Updates the element. Called only while the panel is selected. */
   draw(shown: Shown): void;

@@ -63,8 +63,7 @@ export class PersistencePanel implements Panel {
 
   /**
    * Draws the stored states and the last restores. If the last read of the storage is older than
-   * the period, starts another one.
-   */
+   * the period, starts another read. */
   draw(shown: Shown): void {
     if (shown.now - this.#readAt >= period) this.#read(shown.now);
     const reports = this.#reports?.all ?? [];

@@ -1,5 +1,5 @@
-// The colors are pairs for light and dark pages. The page's color-scheme selects one,
-// or the system's setting where light-dark() does not exist.
+// The colors are pairs for light and dark pages. The page's color-scheme selects one color of each
+// pair. Where light-dark() does not exist, the system's setting selects it.
 const colors: Record<string, [light: string, dark: string]> = {
   "--surface": ["#ffffff", "#151a21"],
   "--raised": ["#f1f3f6", "#1c222b"],

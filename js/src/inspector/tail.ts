@@ -9,7 +9,10 @@ export interface TailLine {
 
 const maxLines = 200;
 
-/** The maximum number of events that wait for the loop. Later ones are merged by object. */
+/**
+ * The maximum number of events that wait for the loop. The engine then merges later events of the
+ * same object.
+ */
 const credit = 100;
 
 /** The latest events of one collection, newest first. */
@@ -48,8 +51,8 @@ export class Tail {
   }
 
   /**
-   * Watches a collection. After an error, it watches again from the version that the collection
-   * then has.
+   * Watches a collection. After an error, watches again from the version that the collection has
+   * reached by then.
    */
   async #run(collection: Collection, signal: AbortSignal): Promise<void> {
     while (!signal.aborted && collection.status.state !== "closed") {
@@ -80,7 +83,7 @@ export class Tail {
   }
 }
 
-/** Resolves at the next change of a collection's status. */
+/** Resolves at the next change of a collection's status, or when the signal is aborted. */
 function nextChange(collection: Collection, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const stop = collection.subscribe(() => (stop(), resolve()));

@@ -26,13 +26,13 @@ export interface Stored {
   wholeBytes: number;
   changeBytes: number;
   position: Position;
-  /** When it was stored, in milliseconds since the epoch. */
+  /** When the state was stored, in milliseconds since the epoch. */
   time: number;
 }
 
 /**
- * Returns the first 32 bits of an owner as a number. Statistics can contain numbers only, and
- * inspectors find the states of their page by this one.
+ * Returns the first 32 bits of an owner as a number. Statistics can contain only numbers. An
+ * inspector uses this number to find the states of its page.
  */
 export const ownerNumber = (owner: string): number => Number.parseInt(owner.slice(0, 8), 16);
 
@@ -40,7 +40,7 @@ export const sizeOf = (stored: Stored | undefined): number => (stored ? stored.w
 
 /**
  * Returns all states that are stored on the origin, for all users and releases, without their
- * chunks. It does not create the database. It closes its connection afterwards, so that other pages
+ * chunks. Does not create a missing database. Closes the connection afterwards, so that other pages
  * can delete the database.
  */
 export async function readStates(): Promise<Stored[]> {
@@ -48,7 +48,7 @@ export async function readStates(): Promise<Stored[]> {
   let missing = false;
   request.onupgradeneeded = () => {
     missing = true;
-    request.transaction!.abort(); // it would be created otherwise
+    request.transaction!.abort(); // otherwise, the browser would create the database
   };
   try {
     const db = await result(request);
@@ -64,8 +64,8 @@ export async function readStates(): Promise<Stored[]> {
 const readChunks = 8;
 
 /**
- * The states in IndexedDB: rows for the chunks, and one row per collection that lists the
- * valid ones. That row is written last, so that updates are atomic.
+ * The states in IndexedDB: one row per chunk, and one row per collection that records which chunks
+ * are valid. The row of the collection is written last, so that updates are atomic.
  */
 export class Database {
   readonly #db: IDBDatabase;
@@ -106,7 +106,7 @@ export class Database {
     }
   }
 
-  /** Writes a chunk of a new generation. It becomes valid with {@link commit}. */
+  /** Writes a chunk of a new generation. The chunk becomes valid with {@link commit}. */
   put(generation: Pick<Stored, "owner" | "scope" | "generation">, number: number, data: Uint8Array): Promise<void> {
     const transaction = this.#db.transaction("chunks", "readwrite");
     transaction.objectStore("chunks").put(data, chunkKey(generation, number));
@@ -114,9 +114,9 @@ export class Database {
   }
 
   /**
-   * Appends the changes since `before`, and makes the state valid. Deletes all other
-   * chunks of the collection. Returns false, and writes nothing, if another worker has
-   * replaced the state `before` or deleted the chunks.
+   * Appends the changes since `before`, and makes the state valid. Deletes all other chunks of the
+   * collection. Returns true when the state is stored. Returns false, and writes nothing, if
+   * another worker has replaced the state `before` or deleted the chunks.
    */
   async commit(next: Stored, before: Stored | undefined, changes: readonly Uint8Array[]): Promise<boolean> {
     const transaction = this.#db.transaction(["states", "chunks"], "readwrite", { durability: "relaxed" });

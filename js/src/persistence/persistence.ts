@@ -19,8 +19,8 @@ const quietMillis = 1_000;
 /** The interval at which a continuously changing state is stored, in milliseconds. */
 const mostMillis = 10_000;
 /**
- * Changes are appended to a stored state until they reach this share of its size. Then
- * the complete state is stored again.
+ * Changes are appended to a stored state until they reach this share of the size of the complete
+ * state. Then the complete state is stored again.
  */
 const changeShare = 0.5;
 /** The minimum size of the changes for which the complete state is stored again, in bytes. */
@@ -28,7 +28,7 @@ const changeBytes = 64 << 10;
 
 export interface PersistenceOptions {
   url: string;
-  /** Identifies the user. It is stored as a hash. */
+  /** Identifies the user. Only a hash of the identity is stored. */
   identity: string;
   /** The maximum size of all stored states of the page's origin, in bytes. */
   maxBytes?: number | undefined;
@@ -159,8 +159,9 @@ export class Persistence {
   }
 
   /**
-   * Processes a command of a page before the engine does. The first collection of a scope is
-   * opened here, so that the page's collection shares the restored state.
+   * Processes a command of a page before the engine does. For the first collection of a scope,
+   * opens another collection for the persistence, whose restored state the page's collection
+   * shares.
    */
   note({ type, payload }: Frame, step: (frames: Uint8Array) => void): void {
     if (type === memberCommands.CloseCollection[0]) return this.leave(new Reader(payload, "CloseCollection").uint32());
@@ -181,8 +182,8 @@ export class Persistence {
   }
 
   /**
-   * Processes the end of a page's collection. After the last one of a scope, the state is stored
-   * and closed.
+   * Processes the end of a page's collection. After the last collection of a scope, stores the
+   * state and closes the collection of the persistence.
    */
   leave(collection: number): void {
     for (const persisted of this.#byScope.values()) {
@@ -226,7 +227,7 @@ export class Persistence {
       this.#due.trigger();
     } else if (output.type === "Rejected") {
       if (output.object !== "restore") this.#drop(persisted);
-      else if (persisted.stored) this.#discard(persisted, output.status); // if undefined, it was discarded before
+      else if (persisted.stored) this.#discard(persisted, output.status); // undefined: discarded before
     }
   }
 
@@ -373,7 +374,7 @@ export class Persistence {
   }
 
   async #commit(persisted: Persisted, before: Stored | undefined, position: Stored["position"], whole: Pick<Stored, "owner" | "scope" | "generation" | "chunks" | "wholeBytes"> | undefined, changes: readonly Uint8Array[]): Promise<void> {
-    if (!persisted.live) throw new Refused(); // the user may no longer read it
+    if (!persisted.live) throw new Refused(); // the user may no longer read the collection
     const rest = { position, time: Date.now(), origin: this.#origin, format };
     const added = concat(changes).length;
     const next: Stored = whole ? { ...whole, changeBytes: 0, ...rest } : { ...before!, chunks: before!.chunks + changes.length, changeBytes: before!.changeBytes + added, ...rest };
@@ -385,8 +386,8 @@ export class Persistence {
   }
 
   /**
-   * Deletes unused states, the oldest first, until a state of this size fits. Throws TooLarge if it
-   * does not fit without them either.
+   * Deletes unused states, the oldest first, until a state of this size fits. Throws TooLarge if
+   * the state does not fit even without the unused states.
    */
   async #makeRoom(persisted: Persisted, bytes: number): Promise<void> {
     const own = sizeOf(this.#states.get(persisted.scope.key));
@@ -413,8 +414,8 @@ export class Persistence {
   }
 
   /**
-   * Runs an access to the database. If it fails, for example because the quota is exceeded, nothing
-   * more is persisted.
+   * Runs an access to the database. If the access fails, for example because the quota is exceeded,
+   * nothing more is persisted.
    */
   async #attempt(access: () => Promise<void>): Promise<void> {
     if (this.#off) return;
@@ -426,7 +427,7 @@ export class Persistence {
   }
 }
 
-/** The format of this release. States in another format are not read. */
+/** The format in which this release stores states. States in another format are not read. */
 const format = `0.1.0 ${fingerprint.toString(16)}`;
 
 function frame(command: MemberCommand): Uint8Array<ArrayBuffer> {
@@ -436,7 +437,8 @@ function frame(command: MemberCommand): Uint8Array<ArrayBuffer> {
 }
 
 /**
- * Returns the SHA-256 hash of values in hexadecimal, which identifies them without revealing them.
+ * Returns the SHA-256 hash of values in hexadecimal, which identifies the values without revealing
+ * them.
  */
 async function digest(values: readonly string[]): Promise<string> {
   const hash = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(JSON.stringify(values)));

@@ -1,4 +1,4 @@
-// The reports of engines about their stored states, for inspectors on the same origin. They
+// The reports of engines about their stored states, for inspectors on the same origin. Reports
 // contain texts, so they cannot be part of the statistics, which are numbers.
 
 /** The last restore of a collection. */
@@ -55,7 +55,7 @@ export function answerFailure(why: string): void {
   failure = why;
 }
 
-/** An engine that has left this number of requests unanswered counts as ended. */
+/** An engine that leaves more than this number of requests unanswered is treated as ended. */
 const missedRequests = 3;
 
 /** The reports of all engines on this origin, in all pages and workers. */

@@ -28,9 +28,8 @@ interface Query {
 }
 
 /**
- * A Kubernetes API in memory, for unit tests of programs that use watchglass. The engine
- * reads it like a real one, so states, views, selectors and errors are the same as in
- * production:
+ * A Kubernetes API in memory, for unit tests of programs that use watchglass. The engine reads this
+ * API like a real one, so states, views, selectors and errors are the same as in production:
  *
  *     const cluster = new TestCluster();
  *     cluster.apply({ apiVersion: "v1", kind: "Pod", metadata: { name: "web", namespace: "default" } });
@@ -107,9 +106,9 @@ export class TestCluster {
   }
 
   /**
-   * Deletes the objects of a resource and the resource itself, as when its
-   * CustomResourceDefinition is deleted. Watches of it end, and requests for it get 404 until
-   * {@link apply} creates an object of it.
+   * Deletes the objects of a resource and the resource itself, as when its CustomResourceDefinition
+   * is deleted. Watches of the resource end, and requests get 404 until {@link apply} creates an
+   * object of the resource.
    */
   uninstall(resource: string): void {
     for (const key of [...this.#objects(resource).keys()]) this.delete(resource, key);
@@ -124,7 +123,7 @@ export class TestCluster {
   }
 
   /**
-   * Accepts connections again. Readers connect with their next attempt. `wg.reconnect()` makes that
+   * Accepts connections again. Readers reconnect at their next attempt. `wg.reconnect()` makes that
    * attempt immediately.
    */
   restore(): void {
@@ -142,7 +141,8 @@ export class TestCluster {
   }
 
   /**
-   * Revokes the right to read a resource. Watches of it end, and requests for it get 403.
+   * Revokes the right to read a resource. Watches of the resource end, and requests for the
+   * resource get 403.
    */
   deny(resource: string, message = `${resource} is forbidden: the test denies it`): void {
     this.#denied.set(resource, message);
@@ -150,14 +150,14 @@ export class TestCluster {
   }
 
   /**
-   * Restores the right to read a resource. Readers use it with their next attempt. `wg.reconnect()`
-   * makes that attempt immediately.
+   * Restores the right to read a resource. Readers regain access at their next attempt.
+   * `wg.reconnect()` makes that attempt immediately.
    */
   allow(resource: string): void {
     this.#denied.delete(resource);
   }
 
-  /** Serves the requests of a client. It has the signature of `fetch`. */
+  /** Serves the requests of a client. The function has the signature of `fetch`. */
   readonly fetch = async (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
     const url = new URL(input instanceof Request ? input.url : input);
     const signal = init?.signal ?? undefined;
@@ -209,8 +209,8 @@ export class TestCluster {
   }
 
   /**
-   * Returns the aggregated discovery document of the core group, or of all other groups. It
-   * contains only resources that have objects.
+   * Returns the aggregated discovery document of the core group, or of all other groups. The
+   * document contains only resources that have objects.
    */
   #aggregated(core: boolean): Response {
     const groups = new Map<string, Map<string, unknown[]>>();
@@ -325,8 +325,8 @@ class Watch {
 }
 
 /**
- * Returns the event of a change for a watch, or undefined if the watch has none. An object that
- * begins to match is added, and one that stops matching is deleted.
+ * Returns the event that a watch reports for a change, or undefined if it reports none. An object
+ * that begins to match is reported as added, and an object that stops matching as deleted.
  */
 function eventOf({ resource, object, previous, deleted }: Change, query: Query): string | undefined {
   if (resource !== query.resource) return undefined;
