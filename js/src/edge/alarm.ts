@@ -2,8 +2,8 @@ import type { ObjectStorage } from "./platform.js";
 
 /**
  * Times that are at most this far away use a timer instead of an alarm, in milliseconds. An idle
- * object stays in memory for about as long. An alarm costs a write, and wakes the object even if it
- * is no longer needed.
+ * object stays in memory for about this time. An alarm costs a write, and wakes the object even if
+ * the call is no longer needed.
  */
 const nearMillis = 10_000;
 
@@ -57,8 +57,8 @@ export class Alarm {
     const now = Date.now();
     const next = Math.min(...wanted.map(([, millis]) => millis));
     const near = next - now <= nearMillis;
-    // Keep a stored alarm that fires before it is needed, and set it again when it fires.
-    // It is then written once per period, not with every message.
+    // Keep a stored alarm that fires before it is needed, and set it again when it fires. The alarm
+    // is then written once per period, not with every message.
     if (!near && this.#stored > now && this.#stored <= next) return;
     if (near) {
       this.#timer = setTimeout(() => this.#check(), Math.max(0, next - now));

@@ -1,8 +1,10 @@
 import { WatchglassError } from "../errors.js";
 
-// Responses that are longer than a frame. Each reports the size of its unread part.
+// Responses that are longer than a frame. Each response reports the size of its unread part.
 
-/** The response to a watch. It grants the engine as many events as its reader has read. */
+/**
+ * The response to a watch. The stream grants the engine as many new events as the client has read.
+ */
 export class WatchStream {
   readonly readable: ReadableStream<Uint8Array>;
   failure: WatchglassError | undefined;
@@ -18,7 +20,7 @@ export class WatchStream {
         this.#controller = controller;
       },
       pull: async () => {
-        await undefined; // not while the engine's output is being handled
+        await undefined; // grant only after the engine's output has been handled
         const events = this.#delivered;
         this.#delivered = 0;
         if (events > 0) grant(events);
@@ -67,7 +69,9 @@ export interface Page {
   next: string;
 }
 
-/** The response to a list. It requests the next page when its reader reads it. */
+/**
+ * The response to a list. The stream requests each page only when the client is ready to read it.
+ */
 export class PageStream {
   readonly readable: ReadableStream<Uint8Array>;
   #page: Page | undefined;

@@ -83,7 +83,9 @@ export class Backend {
     });
   }
 
-  /** The size of all unread responses. */
+  /**
+   * The size of all unread responses in bytes, with an estimate for pages that have not arrived.
+   */
   get bytes(): number {
     let bytes = this.#pages * pageBytes;
     for (const { bytes: waiting } of this.#watches.values()) bytes += waiting;
@@ -129,7 +131,10 @@ export class Backend {
     }
   }
 
-  /** Executes a command. Calls `ended` when the response ends, or throws. */
+  /**
+   * Executes a command, and returns the response. Calls `ended` when the response ends, unless it
+   * throws.
+   */
   async #perform(resource: string, command: ReadCommand, all: boolean, ended: (code: number) => void): Promise<Response> {
     switch (command.type) {
       case "Get": {
@@ -201,7 +206,7 @@ export class Backend {
 
   /**
    * Opens the collection of a resource that the object holds. In the engine, this collection shares
-   * the store of the object's own one.
+   * the store of the object's own collection.
    */
   #hold(resource: string): Held {
     const { resources } = this.#collections;
@@ -272,7 +277,8 @@ export class Backend {
         return;
       }
       case "CollectionState":
-        // The collection is dropped, so that the next request opens it again and makes an attempt.
+        // The collection is dropped, so that the next request opens it again and retries
+        // immediately.
         if (output.state === "forbidden" || (output.status?.code === 404 && output.nextAttemptMillis)) this.#drop(output.id, output.status);
         return;
       case "Rejected":
@@ -285,7 +291,7 @@ export class Backend {
     }
   }
 
-  /** Passes events on unmodified. */
+  /** Passes events unmodified to the response of their watch. */
   #events(frame: Frame): void {
     const r = new Reader(frame.payload, "WatchEvents");
     const stream = this.#watches.get(r.uint32());
@@ -351,7 +357,7 @@ export class Backend {
     this.#membership.send(this.#writer.take());
   }
 
-  /** Waits for the engine, see {@link within}. */
+  /** Waits as {@link within} does, and counts the request as pending meanwhile. */
   async #within<T>(answer: Promise<T>): Promise<T> {
     this.#pending++;
     try {

@@ -1,7 +1,7 @@
-// This module tracks the bytes that were sent to readers and may be unread. They occupy the memory
-// of the isolate, and the platform does not report their number. A reader that stopped reading
-// looks like an idle one. If the total is large, the object therefore sends a Ping with a random
-// mark. A reader can respond to it only after it has read all earlier data.
+// This module tracks the bytes that were sent to readers and may be unread. These bytes occupy the
+// memory of the isolate, and the platform does not report their number. A reader that stopped
+// reading looks like an idle one. If the total is large, the object therefore sends a Ping with a
+// random mark. A reader can respond to the Ping only after it has read all earlier data.
 
 /** The time that a reader has to answer a Ping while memory is short, in milliseconds. */
 const answerMillis = 10_000;
@@ -65,8 +65,9 @@ export class Backlog<R extends Account> {
   }
 
   /**
-   * Yields the readers to ping, if readers without a Ping have more than half of the limit. Those
-   * with the most bytes come first, until the rest has at most a quarter of the limit.
+   * Yields the readers to ping, if readers without a Ping have more than half of the limit. Readers
+   * with the most bytes come first, until the readers without a Ping have at most a quarter of the
+   * limit.
    */
   *pings(now: number): Generator<[reader: R, mark: number], void, void> {
     if (this.#unpinged <= this.#room / 2) return;

@@ -8,8 +8,8 @@ import { status } from "./refusal.js";
 const defaultCluster = "default";
 
 /**
- * A group of resources. If it names none, it has all resources that no earlier group
- * has. A group is stored in one object, or in several objects that each store one shard
+ * A group of resources. A group that names no resources contains all resources that no earlier
+ * group contains. A group is stored in one object, or in several objects that each store one shard
  * of the namespaces.
  */
 export interface Group {
@@ -25,8 +25,8 @@ export interface Group {
 export type Clusters = Record<string, { groups?: Group[]; regions?: number }>;
 
 /**
- * Parses the configuration, which host/edge validates. Without one, there is one cluster
- * in one object.
+ * Parses the configuration, which host/edge validates. Without a configuration, there is one
+ * cluster in one object.
  */
 export function parseClusters(text: string | undefined): Clusters {
   return text ? (JSON.parse(text) as Clusters) : { [defaultCluster]: {} };
@@ -57,7 +57,7 @@ export interface Wanted {
 export interface EdgeObject {
   /** The object's name. */
   object: string;
-  /** The shard of the namespaces that it stores, or undefined for all. */
+  /** The shard of the namespaces that the object stores; undefined if the object stores all. */
   shard?: string;
 }
 
@@ -101,7 +101,8 @@ export function feeds(clusters: Clusters, cluster: string, resources: readonly s
 
 /**
  * Returns the groups that contain these resources, each with the requested resources that it
- * contains. Without resources, returns the first group.
+ * contains. Without resources, returns the first group. Returns an error for an unknown cluster or
+ * resource.
  */
 function groupsOf(clusters: Clusters, cluster: string, resources: readonly string[]): Map<Group, string[]> | Status {
   const spread = Object.hasOwn(clusters, cluster) ? clusters[cluster] : undefined;

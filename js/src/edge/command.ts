@@ -9,9 +9,9 @@ import { status } from "./refusal.js";
 export type ReadCommand = Command & { type: "Get" | "List" | "OpenWatch" };
 
 /**
- * Parses a command of core/wire, which is one frame in base64url. The caller replaces its IDs.
- * Throws a 400 for other input. If such input reached the engine, it would remove the member that
- * serves all requests.
+ * Parses a command of core/wire, which is one frame in base64url. The caller replaces the IDs of
+ * the command. Throws a 400 for other input. If such input reached the engine, the engine would
+ * remove the member that serves all requests.
  */
 export function readCommand(text: string | null): ReadCommand {
   const [frame, ...more] = frames(text);

@@ -125,8 +125,8 @@ function parseQuery(query: URLSearchParams): Wanted {
 }
 
 /**
- * Returns the token of a request; empty if there is none. It is a bearer token or part of the name
- * of a subprotocol, because browsers cannot set headers of WebSockets.
+ * Returns the token of a request; empty if there is none. The token is in the Authorization header
+ * or in the name of a subprotocol, because browsers cannot set headers of WebSockets.
  */
 function presented(headers: Headers): string {
   const [, token] = /^bearer +(\S*) *$/i.exec(headers.get("Authorization") ?? "") ?? [];

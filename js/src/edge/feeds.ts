@@ -25,17 +25,17 @@ interface Feed {
   clusterID: string;
   user: string;
   expires: number;
-  /** The number of its last session; zero if there was none. */
+  /** The number of the connector's last session; zero if there was none. */
   session: number;
 }
 
 /**
  * The connectors that feed an object. One is active, and the others are on standby.
  *
- * The active connector's socket carries a session of the reader's protocol, in which the
- * engine is the reader. The object sends `begin N`, the connector responds `begun N`, and
- * binary messages after that belong to session N. An object that hibernated begins
- * a new session on the same socket. It drops messages of the old session.
+ * The active connector's socket carries a session of the reader's protocol, in which the engine is
+ * the reader. The object sends `begin N`, the connector responds `begun N`, and binary messages
+ * after that belong to session N. An object that hibernated begins a new session on the same
+ * socket. The object then drops messages of the old session.
  */
 export class Feeds {
   readonly #state: ObjectState;
@@ -44,7 +44,7 @@ export class Feeds {
   #collections!: StoredCollections;
   #readers!: Readers;
   readonly #metrics: Metrics;
-  /** The resources of the session's subscriptions, by number. */
+  /** The resources of the session's subscriptions, by subscription number. */
   readonly #subscribed = new Map<number, string>();
   /** The stream that the engine has opened. It may be set before a connector is active. */
   #stream: StreamEvents | undefined;
@@ -166,7 +166,10 @@ export class Feeds {
     return foreign === undefined ? undefined : status(403, "Forbidden", `${who} may not feed ${foreign} in all namespaces`);
   }
 
-  /** Returns why a connector conflicts with the other connectors or with the held data. */
+  /**
+   * Returns why a connector conflicts with the other connectors or with the held data; undefined if
+   * there is no conflict.
+   */
   #conflict(resources: readonly string[], clusterID: string, replace: boolean): Status | undefined {
     const others = this.#sockets().map(feedOf);
     const different = others.find((other) => other.resources.join() !== resources.join());
@@ -183,8 +186,8 @@ export class Feeds {
   }
 
   /**
-   * Counts the bytes of a message. Returns whether the message has changes, and an error if it is
-   * from a different cluster.
+   * Counts the bytes of a message. Returns whether the message contains changes, and an error if
+   * the message is from a different cluster.
    */
   #examine(socket: HibernatableSocket, message: Uint8Array): { foreign?: Status; changes: boolean } {
     let changes = false;
@@ -240,7 +243,8 @@ export class Feeds {
   #begin(): void {
     const [socket] = this.#sockets();
     if (!socket) return;
-    // The number is greater than every previous one, also after the object has hibernated.
+    // The new session number is greater than all previous ones, even after the object has
+    // hibernated.
     this.#session = Math.max(Date.now(), feedOf(socket).session + 1, this.#session + 1);
     this.#active = socket;
     this.#begun = false;

@@ -93,7 +93,7 @@ export interface Subscribed {
   resource: string;
   /** Empty for all namespaces. */
   namespace: string;
-  /** Whether no bodies are sent, and no columns are computed from them. */
+  /** Whether no bodies are sent, and no columns are computed from bodies. */
   metadataOnly: boolean;
 }
 

@@ -2,8 +2,8 @@ import type { Status } from "../types.js";
 import { status } from "./refusal.js";
 
 /**
- * The header with the grant of a request. The router sets it after it has verified a
- * token, and removes it from requests of clients.
+ * The header with the grant of a request. The router sets this header after it has verified a
+ * token, and removes this header from the requests of clients.
  */
 export const grantHeader = "x-watchglass-grant";
 
@@ -47,7 +47,10 @@ export function scopes({ resources, namespaces }: Grant): { resource: string; na
   return resources.flatMap((resource) => namespaces.map((namespace) => ({ resource, namespace: namespace === "*" ? "" : namespace })));
 }
 
-/** Reports whether a grant allows a namespace of a resource, or all of the resource. */
+/**
+ * Reports whether a grant allows a namespace of a resource, or all namespaces if `namespace` is
+ * empty.
+ */
 export function covers({ resources, namespaces }: Grant, resource: string, namespace = ""): boolean {
   return (resources.includes("*") || resources.includes(resource)) && (namespaces.includes("*") || namespaces.includes(namespace));
 }

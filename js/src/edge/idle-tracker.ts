@@ -11,7 +11,10 @@ export class IdleTracker {
     this.#since = storage.sql.exec<{ since: number }>("SELECT since FROM disuse").toArray()[0]?.since ?? 0;
   }
 
-  /** The time in milliseconds since the epoch; zero while the object is in use. */
+  /**
+   * The time since which the object has been unused, in milliseconds since the epoch; zero while it
+   * is in use.
+   */
   get since(): number {
     return this.#since;
   }

@@ -8,11 +8,13 @@ const emptyBytes = 4 << 20;
  * live heap.
  */
 const perByte = 2.5;
-/** The minimum time between two replacements of a module that do not drop data. */
+/** The minimum time between two replacements of a module that do not drop data, in milliseconds. */
 export const restartMillis = 60_000;
 
 export interface Taken {
-  /** The memory of the module, in bytes. {@link bufferBytes} is that of buffers in JavaScript. */
+  /**
+   * The memory of the module, in bytes. {@link bufferBytes} is the memory of buffers in JavaScript.
+   */
   moduleBytes: number;
   bufferBytes: number;
   /** The part of the module's memory that objects and their history take, in bytes. */
@@ -27,7 +29,7 @@ export interface Taken {
 
 /**
  * Returns how to reduce the memory. "restart" means that a new instance of the module suffices.
- * "shed" means that it would not suffice, so some data must be dropped first.
+ * "shed" means that a new instance would not suffice, so some data must be dropped first.
  */
 export function relief({ moduleBytes, bufferBytes, usedBytes, limit, restarted }: Taken): "none" | "restart" | "shed" {
   const needed = emptyBytes + perByte * usedBytes;

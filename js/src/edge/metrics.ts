@@ -13,7 +13,9 @@ const listBounds = bounds(0.001, 8);
 /** A histogram of durations in seconds. */
 export class Histogram {
   readonly bounds: readonly number[];
-  /** The number of durations in each bucket, and in the last element those above all bounds. */
+  /**
+   * The number of durations in each bucket. The last element counts the durations above all bounds.
+   */
   readonly counts: number[];
   sum = 0;
 
@@ -31,7 +33,7 @@ export class Histogram {
   }
 }
 
-/** Counts by the value of a label. */
+/** Counts for each value of a label. */
 export type Tally = Record<string, number>;
 
 /** Adds one to the count of a label. */
@@ -48,7 +50,7 @@ export interface ResourceMetrics {
   readonly initialSync: Histogram;
 }
 
-/** The metrics of an object. They outlive its module. */
+/** The metrics of an object. They outlive an instance of the object's module. */
 export class Metrics {
   /** Readers that have connected, including the refused ones. */
   connections = 0;
@@ -56,7 +58,7 @@ export class Metrics {
   refused = 0;
   /** Readers that were disconnected for a violation of the protocol. */
   malformed = 0;
-  /** Messages to readers, and their size. */
+  /** Messages to readers. `bytes` is the total size of these messages. */
   messages = 0;
   bytes = 0;
   /** Subscriptions that were refused or ended, by code. */

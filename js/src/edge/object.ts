@@ -25,9 +25,9 @@ import { upstreamDial } from "./upstream.js";
 const clientName = "watchglass-edge/0.1.0";
 
 /**
- * The number of changes per resource from which watches and pages of lists can resume,
- * for at most 75 seconds. They count as memory for objects. A change of a pod's status
- * takes about 110 bytes.
+ * The number of changes per resource from which watches and pages of lists can resume, for at most
+ * 75 seconds. These changes use part of the memory for objects. A change of a pod's status takes
+ * about 110 bytes.
  */
 const maxHistory = 4_096;
 
@@ -40,7 +40,7 @@ const leastOutputBytes = 8 << 20;
  *
  * - `/feed?resources=v1/pods,…&clusterID=ID`: the WebSocket of a connector,
  * - `/watch`: the WebSocket of a reader,
- * - `/status`: its status, as JSON,
+ * - `/status`: the status of the object, as JSON,
  * - `/backend/…`: the requests of the edge's HTTP server, see {@link Backend}.
  *
  * The runtime removes an idle object from memory, including the guest and its state. The
@@ -176,7 +176,7 @@ export class WatchglassObject {
     return refuse(status(404, "NotFound", `not found: ${pathname}; the endpoints are /feed, /watch and /status`));
   }
 
-  /** Updates the deadlines after an attempt to connect, and returns its response. */
+  /** Updates the deadlines after an attempt to connect, and returns the response to it. */
   #connected(response: Response): Response {
     this.#watchTimes();
     this.#touched();
@@ -234,8 +234,8 @@ export class WatchglassObject {
         restarted: Date.now() < this.#restartedAt + restartMillis,
       });
       if (what === "none" || (what === "shed" && !this.#collections.shed(used))) return;
-      // The data that readers follow may no longer exist. They receive the error when
-      // they subscribe again.
+      // The data that readers follow may no longer exist. Readers receive the error when they
+      // subscribe again.
       if (what === "shed") this.#readers.endAll(status(503, "ServiceUnavailable", "the object has reached its memory limit: connect again"));
       await this.#state.blockConcurrencyWhile(() => this.#restart());
     } catch (error) {

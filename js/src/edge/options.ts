@@ -26,15 +26,16 @@ export interface EdgeOptions {
   messagesPerSecond?: number;
   /**
    * The memory for objects, in bytes; default 32 MiB. A resource that needs more is held without
-   * bodies, until this option or `isolateBytes` is raised. If it needs more even without bodies, it
-   * is dropped.
+   * bodies, until this option or `isolateBytes` is raised. A resource that needs more even without
+   * bodies is dropped.
    */
   memoryBytes?: number;
   /**
    * The part of the isolate's 128 MB for the module, its garbage and unread output, in bytes;
-   * default 96 MiB. If unread output of readers exceeds the limit, the slowest are disconnected
-   * with a 429. If the module and HTTP responses exceed it, the object replaces the instance of the
-   * module. If that does not suffice, it drops data as if it had exceeded memoryBytes.
+   * default 96 MiB. If unread output of readers exceeds the limit, the slowest readers are
+   * disconnected with a 429. If the module and HTTP responses exceed the limit, the object replaces
+   * the instance of the module. If a new instance does not suffice, the object drops data as if
+   * memoryBytes were exceeded.
    */
   isolateBytes?: number;
   /**
@@ -44,7 +45,7 @@ export interface EdgeOptions {
   storageBytes?: number;
   /**
    * The delay in milliseconds after which changes are stored if no other change follows, default
-   * 1000. During continuous changes, they are stored at least every keepMillis, default 10,000.
+   * 1000. Changes that do not pause are stored at least every keepMillis, default 10,000.
    */
   quietMillis?: number;
   keepMillis?: number;
@@ -54,11 +55,11 @@ export interface EdgeOptions {
    * divided differently.
    */
   unusedMillis?: number;
-  /** Another object from which this one reads. Connectors then cannot feed it. */
+  /** Another object from which this object reads. Connectors then cannot feed this object. */
   upstream?: Upstream | undefined;
 }
 
-/** Another object, which is read while this one has readers. */
+/** Another object, from which an object reads while it has readers itself. */
 export interface Upstream {
   /**
    * Returns a stub of the object. Called for every connection, because a stub stays broken after a

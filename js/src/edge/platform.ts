@@ -1,17 +1,17 @@
-// The types of Cloudflare's runtime that are used here. TypeScript's own libraries
-// do not contain them.
+// The types of Cloudflare's runtime that this package uses. TypeScript's own libraries do not
+// contain them.
 
 /** The server's end of a WebSocket, which stays open while the object hibernates. */
 export interface HibernatableSocket {
   readonly readyState: number;
   /**
    * Accepts the socket in this isolate, which keeps the isolate alive.
-   * {@link ObjectState.acceptWebSocket} does not.
+   * {@link ObjectState.acceptWebSocket} does not keep the isolate alive.
    */
   accept(): void;
   send(message: string | Uint8Array): void;
   close(code?: number, reason?: string): void;
-  /** Attaches a value to the socket, which outlasts hibernation. */
+  /** Attaches a value to the socket. The value survives hibernation. */
   serializeAttachment(value: unknown): void;
   deserializeAttachment(): unknown;
 }
@@ -36,7 +36,7 @@ export interface ObjectStorage {
 }
 
 export interface ObjectState {
-  /** Set for an object that was found by its name. */
+  /** The name is set for an object that was found by its name. */
   readonly id: { readonly name?: string };
   readonly storage: ObjectStorage;
   blockConcurrencyWhile<T>(act: () => Promise<T>): Promise<T>;

@@ -37,7 +37,8 @@ class Program {
     let ready!: () => void;
     this.#ready = new Promise((resolve) => (ready = resolve));
     const instance = new WebAssembly.Instance(module, { ...go.importObject, workers: { ready } });
-    // The program reads this property before it first blocks, and therefore before `run` returns.
+    // The program reads the property `context` before it first blocks, and therefore before `run`
+    // returns.
     const scope = globalThis as { context?: unknown };
     scope.context = { ...given, binding: this.#binding };
     const ended = go.run(instance);
@@ -45,14 +46,14 @@ class Program {
     this.#failed = new Promise((_, reject) => {
       ended.then(() => code !== 0 && reject(new Error(`the program ended with code ${code}`)), reject);
     });
-    this.#failed.catch(() => {}); // callers race it with their own promises
+    this.#failed.catch(() => {}); // callers race #failed with other promises
   }
 
   async answer(request: Request): Promise<Response> {
     await Promise.race([this.#ready, this.#failed]);
     const response = await Promise.race([this.#binding.handleRequest!(request), this.#failed]);
     if (!response.body) return response;
-    // A program that fails midway must not look like one that has finished.
+    // The response of a program that fails midway must not look like a complete response.
     const broken = new AbortController();
     this.#failed.catch((error) => broken.abort(error));
     const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();

@@ -36,7 +36,7 @@ const maxMessage = 1 << 20;
 /** The maximum number of frames in a reader's message, as at a connector. */
 const maxFrames = 1024;
 
-/** The time until a reader must send a Hello, as at a connector. */
+/** The time in milliseconds within which a new reader must send a Hello, as at a connector. */
 const helloMillis = 10_000;
 
 /** The state that is attached to a reader's socket while the object hibernates. */
@@ -68,7 +68,7 @@ interface Reader extends Account {
   readonly grant: Grant;
   readonly shard: string | undefined;
   readonly whole: boolean;
-  /** Bytes sent since its last message. */
+  /** Bytes sent to the reader since its last message. */
   sent: number;
   /** The time since which data waits for the reader's credit or for room, or zero if none waits. */
   stalledAt: number;
@@ -76,9 +76,12 @@ interface Reader extends Account {
   silentSince: number;
   /** Whether the reader sent or received messages since its position was stored. */
   active: boolean;
-  /** The resources of its subscriptions, by number. */
+  /** The resources of the reader's subscriptions, by subscription number. */
   readonly subscriptions: Map<number, string>;
-  /** The time at which the oldest change that waits for it was received; zero if none waits. */
+  /**
+   * The time at which the oldest change that waits for this reader was received; zero if none
+   * waits.
+   */
   received: number;
   readonly bucket: TokenBucket;
 }
@@ -94,7 +97,7 @@ export class Readers {
   readonly #writer = new Writer();
   readonly #byId = new Map<number, Reader>();
   readonly #bySocket = new Map<HibernatableSocket, Reader>();
-  /** The readers with a deadline. */
+  /** The readers with a deadline: those that are stalled or have not sent a Hello. */
   readonly #withDeadline = new Set<Reader>();
   readonly #backlog = new Backlog<Reader>();
   #lastSerial = 0;
@@ -164,7 +167,7 @@ export class Readers {
   /**
    * Passes changes from the connector to the engine, and measures their delivery. The platform's
    * clock does not advance during the call, so an immediate delivery counts as zero. Only
-   * deliveries to stalled readers take time.
+   * deliveries to stalled readers take measurable time.
    */
   deliver(pass: () => void): void {
     const now = Date.now();
@@ -177,7 +180,7 @@ export class Readers {
     for (const reader of this.#withDeadline) if (reader.stalledAt !== 0) reader.received ||= now;
   }
 
-  /** Pings readers so that the total of unread bytes stays within this limit. */
+  /** Pings readers so that the total of unread bytes stays within `room`. */
   fit(room: number, now: number): void {
     this.#backlog.room = room;
     for (const [reader, mark] of this.#backlog.pings(now)) {
@@ -240,7 +243,7 @@ export class Readers {
     }
     if (reader.ping) for (const mark of pongs(message)) this.#backlog.pong(reader, mark);
     // Unless a Pong is due, a message shows that the reader has read everything that was sent
-    // before. These bytes then count as room again.
+    // before. These bytes are then granted as room again.
     const { id } = reader;
     const acknowledged = reader.ping ? 0 : reader.sent;
     reader.sent -= acknowledged;
@@ -276,12 +279,15 @@ export class Readers {
     }
   }
 
-  /** Ends all readers, independently of the engine. */
+  /** Ends all readers without sending commands to the engine. */
   endAll(why: Status): void {
     for (const reader of [...this.#bySocket.values()]) this.#close(reader, why);
   }
 
-  /** Attaches each reader's position to its socket. */
+  /**
+   * Requests the position of each active reader from the engine, to be attached to the reader's
+   * socket.
+   */
   save(): void {
     for (const reader of this.#bySocket.values()) {
       if (!reader.active) continue;
@@ -322,7 +328,7 @@ export class Readers {
       case "SendReader":
         reader.sent += output.data.length;
         reader.active = true;
-        // The output is the response to the Hello, or follows it.
+        // The output is the response to the Hello, or follows that response.
         if (reader.silentSince !== 0) this.#await(reader, { silentSince: 0 });
         this.#send(reader, output.data);
         this.#delivered(reader);
@@ -336,7 +342,7 @@ export class Readers {
     }
   }
 
-  /** Sends a message to a reader, and counts it and the subscriptions that it ends. */
+  /** Sends a message to a reader, and counts the message and the subscriptions that it ends. */
   #send(reader: Reader, message: Uint8Array): void {
     send(reader.socket, message);
     this.#metrics.messages++;
@@ -349,7 +355,7 @@ export class Readers {
     }
   }
 
-  /** Measures the delivery of a message that has been sent, if it has changes. */
+  /** Measures the delivery of a message that has been sent, if the message contains changes. */
   #delivered(reader: Reader): void {
     const received = reader.received || this.#received;
     reader.received = 0;
@@ -357,8 +363,8 @@ export class Readers {
   }
 
   /**
-   * Records whether a reader is stalled. A stalled reader uses only its socket, but it
-   * has a deadline.
+   * Records whether a reader is stalled. A stalled reader costs only its socket, but has a
+   * deadline.
    */
   #stall(reader: Reader, stalled: boolean): void {
     reader.active = true;
@@ -448,7 +454,7 @@ function note({ subscriptions }: Reader, changes: readonly SubscriptionChange[])
   }
 }
 
-/** Sends the reason to a reader and closes its socket. */
+/** Sends a reader the reason for which it ends. The caller then closes the socket. */
 function closeReader(socket: HibernatableSocket, why: Status): void {
   const w = new Writer();
   writeSubscriptionStatus(w, 0, why);
@@ -457,12 +463,15 @@ function closeReader(socket: HibernatableSocket, why: Status): void {
 
 function saveReader({ socket, serial, grant, shard, whole, sent, stalledAt, silentSince, unacknowledged, ping }: Reader, saved: Uint8Array): void {
   const attachment: Attachment = { serial, grant, ...(shard && { shard, whole }), sent, stalledAt, silentSince, unacknowledged, ping };
-  // If a reader has more subscriptions than fit, it must connect again when the
-  // object wakes up.
+  // If the position does not fit because a reader has too many subscriptions, the reader must
+  // connect again when the object wakes up.
   if (setAttachment(socket, { ...attachment, saved } satisfies Attachment)) setAttachment(socket, attachment);
 }
 
-/** Returns why a subscription is refused because this object stores less data than it selects. */
+/**
+ * Returns why a subscription is refused because it selects data that this object does not store;
+ * undefined if it selects no such data.
+ */
 function misplaced({ shard, whole }: Reader, { resource, namespace }: Subscribed): Status | undefined {
   if (!shard || (namespace ? inShard(namespace, shard) : whole)) return undefined;
   const lacks = namespace ? `${namespace} is not in it` : "a subscription must name a namespace";

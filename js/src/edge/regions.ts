@@ -5,7 +5,7 @@ import type { Fetcher } from "./platform.js";
 // Regional objects are the second level of distribution. They read from the object that the
 // connector feeds, which is their home, and serve readers near them. The name of a regional object
 // consists of its home's name, the continent, and a number, as in "default/pods@weur-3". If the
-// home stores a shard of the namespaces, it is "default/pods/0-of-16@weur-3".
+// home stores a shard of the namespaces, the name is like "default/pods/0-of-16@weur-3".
 
 /** The objects of one class. */
 export interface Objects {
@@ -17,8 +17,8 @@ export interface Objects {
 const hints: Readonly<Record<string, string>> = { AF: "afr", AS: "apac", EU: "weur", NA: "enam", OC: "oc", SA: "sam" };
 
 /**
- * Returns the regional object for a reader on a continent, if the cluster has regions.
- * `random` is in [0, 1).
+ * Returns the regional object for a reader on a continent, if the cluster has regions. `random`, in
+ * [0, 1), selects one of several.
  */
 export function region(clusters: Clusters, home: string, continent: string | undefined, random: number): { name: string; hint: string | undefined } | undefined {
   const { regions = 0 } = clusters[home.slice(0, home.indexOf("/"))]!;
@@ -28,8 +28,9 @@ export function region(clusters: Clusters, home: string, continent: string | und
 }
 
 /**
- * Returns the upstream of the regional object with this name. It has no resources if the home has
- * none configured, or if the home no longer exists, as after the cluster was divided differently.
+ * Returns the upstream of the regional object with this name. The upstream has no resources if none
+ * are configured for the home, or if the home no longer exists, as after the cluster was divided
+ * differently.
  */
 export function upstreamOf(name: string | undefined, env: { WATCHGLASS: Objects; WATCHGLASS_CLUSTERS?: string }): Upstream {
   const [, home, cluster, group, shard = ""] = /^(([^/]*)\/([^/@]*)(?:\/([^@]*))?)@/.exec(name ?? "") ?? [];

@@ -6,9 +6,8 @@ import { refuse } from "./refusal.js";
 import { closeSocket, upgraded, upgradeRefused } from "./sockets.js";
 
 /**
- * Rejects a reader. A browser does not expose the response to an upgrade, so it gets a
- * WebSocket with the reason as its only message. Other clients get the Status as the
- * response.
+ * Rejects a reader. A browser does not expose the response to an upgrade, so a browser gets a
+ * WebSocket with the reason as the only message. Other clients get the Status as the response.
  */
 export function reject(request: Request, refused: Status): Response {
   if (!request.headers.has("Origin") || upgradeRefused(request)) return refuse(refused);

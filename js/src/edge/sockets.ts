@@ -5,7 +5,7 @@ import type { Status } from "../types.js";
 import type { HibernatableSocket } from "./platform.js";
 import { refuse, status } from "./refusal.js";
 
-/** Returns the error for a request that cannot become a WebSocket. */
+/** Returns the error for a request that cannot become a WebSocket; undefined for other requests. */
 export function upgradeRefused(request: Request): Response | undefined {
   if (request.headers.get("Upgrade")?.toLowerCase() !== "websocket") {
     return refuse(status(426, "UpgradeRequired", `this is a WebSocket endpoint: connect with subprotocol ${subprotocol}`));
@@ -23,7 +23,10 @@ const offeredVersion = (headers: Headers): string | undefined => {
   return names.find((name) => name === subprotocol) ?? names.find((name) => name.startsWith("watchglass.v"));
 };
 
-/** Returns the status for a client that only offers other versions of the protocol. */
+/**
+ * Returns the status for a client that only offers other versions of the protocol; undefined for
+ * other clients.
+ */
 export function otherVersion(headers: Headers): Status | undefined {
   return versionStatus(offeredVersion(headers));
 }
@@ -64,7 +67,7 @@ export function closeSocket(socket: HibernatableSocket, why: Status): void {
   try {
     socket.close(closeCode(why), closeReason(`${why.code} ${why.reason}: ${why.message}`));
   } catch {
-    // It is closed already.
+    // The socket is closed already.
   }
 }
 

@@ -15,11 +15,11 @@ export interface StoredState {
   position: Position;
   /** Whether bodies were omitted because they needed too much memory. */
   metadataOnly: boolean;
-  /** The generation of its rows. Rows of other generations belong to incomplete states. */
+  /** The generation of the state's rows. Rows of other generations belong to incomplete states. */
   generation: number;
   /**
-   * The number of rows of chunks. The sizes are those of the complete state and of the later
-   * changes, in bytes.
+   * The number of rows that the chunks take. `wholeBytes` is the size of the complete state, and
+   * `changeBytes` the size of the later changes.
    */
   chunks: number;
   wholeBytes: number;
@@ -37,7 +37,7 @@ interface Row {
   resource: string;
   version: string;
   source: string;
-  /** The memory limit that was too small for bodies; zero if they are stored. */
+  /** The memory limit that was too small for bodies; zero if bodies are stored. */
   metadata_only: number;
   generation: number;
   chunks: number;
@@ -50,9 +50,9 @@ export class StorageFull extends Error {}
 
 /**
  * The states in an object's SQLite storage: rows for the chunks, rows for their bodies, and one row
- * per resource that lists the valid ones. That row is written last, so that updates are atomic. A
- * Durable Object that wakes up reads the chunks. It reads a body only when a Kubernetes object in
- * it is read.
+ * per resource that records which of these are valid. The row of the resource is written last, so
+ * that updates are atomic. A Durable Object that wakes up reads the chunks. It reads a body only
+ * when a Kubernetes object in that body is read.
  */
 export class Storage {
   readonly #storage: ObjectStorage;
@@ -110,7 +110,7 @@ export class Storage {
       yield chunk;
       chunk = undefined;
     }
-    if (chunk) yield chunk; // the engine reports the error
+    if (chunk) yield chunk; // the chunk is incomplete, and the engine reports the error
   }
 
   /** Returns a body by the name from {@link read}; empty if it no longer exists. */
@@ -137,9 +137,9 @@ export class Storage {
   }
 
   /**
-   * Writes a chunk of a complete state or of the following changes. It becomes valid with
-   * {@link commit}. Returns the number of rows that the chunk takes, without those of its body.
-   * Throws {@link StorageFull}.
+   * Writes a chunk of a complete state or of the following changes. The chunk becomes valid with
+   * {@link commit}. Returns the number of rows that the chunk takes, without the rows of its body.
+   * Throws {@link StorageFull} if the storage is full.
    */
   write(resource: string, generation: number, number: number, data: Uint8Array): number {
     if (this.bytes + data.length > this.#limit) {
@@ -161,7 +161,7 @@ export class Storage {
     }
   }
 
-  /** Makes the written chunks valid. */
+  /** Makes the written chunks of a state valid, and deletes all other rows of the resource. */
   commit(state: StoredState): void {
     const { resource, position, metadataOnly, generation, chunks, wholeBytes, changeBytes } = state;
     this.#storage.transactionSync(() => {

@@ -7,8 +7,8 @@ import type { ResourceMetrics } from "./metrics.js";
 import { StorageFull, type StoredState, type Storage } from "./storage.js";
 
 /**
- * Changes are appended to a stored state until they reach this share of its size. Then
- * the complete state is stored again.
+ * Changes are appended to a stored state until they reach this share of the size of the complete
+ * state. Then the complete state is stored again.
  */
 const changeShare = 0.5;
 /** The minimum size of the changes, in bytes, for which the complete state is stored again. */
@@ -54,7 +54,7 @@ export class StoredCollection {
     const opened = Date.now();
     this.#open();
     if (this.#ended) this.close();
-    else if (!stored) this.#collection.synced.then(() => metrics.initialSync.since(opened), () => {}); // it may end before
+    else if (!stored) this.#collection.synced.then(() => metrics.initialSync.since(opened), () => {}); // the collection may end before its first sync
   }
 
   get collection(): Collection {
@@ -104,7 +104,7 @@ export class StoredCollection {
     return state === "closed" ? error : undefined;
   }
 
-  /** Drops the bodies, because they need too much memory. */
+  /** Opens the resource again without bodies, because bodies need too much memory. */
   withoutBodies(): void {
     this.#metadataOnly = true;
     this.forget();
@@ -120,14 +120,14 @@ export class StoredCollection {
   }
 
   /**
-   * Returns the memory of the resource in the module, from the engine's statistics of all
-   * collections.
+   * Returns the bytes that the resource uses in the module. `inspected` has the engine's statistics
+   * of all collections.
    */
   used(inspected: Record<string, number>): number {
     return this.#counted("usedBytes", inspected);
   }
 
-  /** Returns a statistic of the resource; zero while the engine does not have it. */
+  /** Returns a statistic of the resource; zero while the engine does not report it. */
   #counted(name: string, inspected: Record<string, number>): number {
     return inspected[`collection.${this.#collection.id % idsPerMember}.${name}`] ?? 0;
   }
@@ -146,7 +146,7 @@ export class StoredCollection {
     };
   }
 
-  /** Stores the changes since the last call. */
+  /** Stores the changes since the stored state, if there are any. */
   async store(now: number): Promise<void> {
     const { status, progress } = this.#collection;
     const { resourceVersion } = progress;

@@ -35,7 +35,7 @@ export class StoredCollections {
     return this.#held.get(resource)?.collection;
   }
 
-  /** Returns the cluster ID of a resource's versions; empty if unknown. */
+  /** Returns the cluster ID of a resource's stored versions; empty if unknown. */
   clusterID(resource: string): string {
     return this.#held.get(resource)?.clusterID ?? "";
   }
@@ -69,8 +69,8 @@ export class StoredCollections {
   }
 
   /**
-   * Drops the bodies of each resource that the engine closed at the memory limit, unless it is held
-   * without bodies already.
+   * Drops the bodies of each resource that the engine closed at the memory limit, unless the
+   * resource is held without bodies already.
    */
   fitMemory(): void {
     for (const collection of this.#held.values()) {
@@ -78,7 +78,7 @@ export class StoredCollections {
     }
   }
 
-  /** Returns the memory of each resource in the module. */
+  /** Returns the bytes that each resource uses in the module. */
   async used(): Promise<Map<StoredCollection, number>> {
     const inspected = await this.#client.inspect();
     return new Map([...this.#held.values()].map((collection) => [collection, collection.used(inspected)]));
@@ -88,12 +88,12 @@ export class StoredCollections {
    * Drops the bodies of the largest resource. If no resource has bodies, drops the
    * largest resource. Returns false if there is nothing left to drop.
    *
-   * It does not drop the history. The history contains 4,096 changes of about 110 bytes
-   * each, or 0.7 kB if a change contains a whole pod. That is 0.5 to 3 MB of 32, and
-   * later changes fill it again. Without the history, the pages of every running list
-   * end with a 410 (rule C45). Every reader that reconnects, such as a region, takes a
-   * snapshot, which needs more output when memory is short. A new instance of the
-   * module, which is tried first if it can suffice, begins without a history anyway.
+   * The function does not drop the history. The history contains 4,096 changes of about 110 bytes
+   * each, or 0.7 kB if a change contains a whole pod. That is 0.5 to 3 MB of 32 MB, and later
+   * changes fill the history again. Without the history, the pages of every running list end with a
+   * 410 (rule C45). Every reader that reconnects, such as a region, takes a snapshot, which needs
+   * more output when memory is short. A new instance of the module, which is tried first if it can
+   * suffice, begins without a history anyway.
    */
   shed(used: ReadonlyMap<StoredCollection, number>): boolean {
     const held = [...used.keys()].filter(({ ended }) => !ended).sort((a, b) => used.get(b)! - used.get(a)!);
@@ -114,7 +114,9 @@ export class StoredCollections {
     return [...this.#held.values()].some(({ metadataOnly }) => metadataOnly);
   }
 
-  /** Returns why a subscription cannot be served for lack of memory. */
+  /**
+   * Returns why a subscription cannot be served for lack of memory; undefined if it can be served.
+   */
   refused(resource: string, metadataOnly: boolean): Status | undefined {
     const collection = this.#held.get(resource);
     if (!collection?.metadataOnly) return undefined;

@@ -5,8 +5,8 @@ import { grantHeader, type Grant } from "./grant.js";
 import type { Upstream } from "./options.js";
 
 /**
- * The maximum duration of a connection to another object, in seconds. The engine then connects
- * again.
+ * The maximum duration of a connection to another object, in seconds. The engine connects again
+ * after this time.
  */
 const grantSeconds = 24 * 60 * 60;
 
@@ -15,7 +15,7 @@ interface ClientSocket extends WebSocket {
   accept(): void;
 }
 
-/** Returns a Dial for streams to another object, which serves this one like any reader. */
+/** Returns a Dial for streams to another object, which serves this object like any other reader. */
 export function upstreamDial({ object, cluster, resources, shard }: Upstream): Dial {
   return (_url, events) => {
     let socket: ClientSocket | undefined;
@@ -41,7 +41,7 @@ export function upstreamDial({ object, cluster, resources, shard }: Upstream): D
     };
     open().catch((error) => end(`cannot read from the upstream object: ${messageOf(error)}`));
     return {
-      // A socket that is closing drops the message, and reports its end separately.
+      // A closing socket would drop the message. The close event reports the end of the stream.
       send: (message) => void (done || socket?.readyState !== 1 || socket.send(message as Uint8Array<ArrayBuffer>)),
       close(message) {
         done = true;

@@ -55,7 +55,7 @@ export function answerFailure(why: string): void {
   failure = why;
 }
 
-/** An engine that leaves more than this number of requests unanswered is treated as ended. */
+/** An engine that leaves this number of requests unanswered is treated as ended. */
 const missedRequests = 3;
 
 /** The reports of all engines on this origin, in all pages and workers. */

@@ -89,8 +89,8 @@ export class Writer {
 }
 
 /**
- * Reads one payload. It throws at the first error, with the name of the frame and the
- * offset in its payload. Returned bytes alias the payload.
+ * Reads one payload. A Reader throws at the first error, with the name of the frame and the offset
+ * in its payload. Returned bytes alias the payload.
  */
 export class Reader {
   readonly #bytes: Uint8Array;
@@ -140,7 +140,7 @@ export class Reader {
     return v;
   }
 
-  /** Reads a signed 64-bit integer. Beyond 2^53 it returns the nearest number. */
+  /** Reads a signed 64-bit integer. For values beyond 2^53, returns the nearest number. */
   varint(): number {
     const v = this.#uint64();
     if (typeof v === "number") return v % 2 === 0 ? v / 2 : -(v + 1) / 2;
@@ -168,7 +168,7 @@ export class Reader {
     return this.#bytes.subarray(at, at + n);
   }
 
-  /** Skips bytes with a length prefix. */
+  /** Skips a length prefix and the bytes that it counts. */
   skip(): void {
     this.#skip(this.uvarint());
   }

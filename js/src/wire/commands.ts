@@ -31,8 +31,8 @@ export interface CountedFacet {
 }
 
 /**
- * The commands from a member, such as a page, to the engine. The program chooses the IDs,
- * which fit 32 bits. core/wire documents every field. The commands of the driver are in
+ * The commands from a member, such as a page, to the engine. The program chooses the IDs, which
+ * must fit in 32 bits. core/wire documents every field. The commands of the driver are in
  * driver-commands.ts, which pages with a worker do not load.
  */
 export type MemberCommand =

@@ -7,7 +7,7 @@ export const Flag = {
   endOfInitialEvents: 4,
 } as const;
 
-/** The encodings of a body. The engine outputs only these. */
+/** The encodings of a body. The engine outputs no other encodings. */
 export const Codec = { none: 0, json: 1 } as const;
 
 /** The contents of an envelope. The body aliases its frame. */
@@ -16,7 +16,7 @@ export interface Envelope {
   uid: string;
   fields: string[];
   columns: Cell[];
-  /** The times of cells that count events, by the number of the column. */
+  /** The times of the last events of cells that count events, by column index. */
   times: Record<number, number>;
   codec: number;
   body: Uint8Array;
@@ -77,7 +77,7 @@ function readUID(r: Reader): string {
 }
 
 /**
- * Reads a field: 0 for the name in the key, 1 for its namespace, or the length plus two
+ * Reads a field: 0 for the name in the key, 1 for the namespace in the key, or the length plus two
  * and the text.
  */
 function field(r: Reader, key: string): string {

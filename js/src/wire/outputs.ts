@@ -16,9 +16,8 @@ export interface ChangeFrame {
 }
 
 /**
- * An edit of the rows of a window. Edits apply from top to bottom: the next `keep` rows
- * stay, and the `remove` rows after them are replaced by others. Rows after the last edit
- * stay.
+ * An edit of the rows of a window. Edits apply from top to bottom: the next `keep` rows stay, and
+ * the `remove` rows after them are replaced by the rows of `insert`. Rows after the last edit stay.
  */
 export interface Edit {
   keep: number;
@@ -62,7 +61,7 @@ export type Delivery =
       resourceVersion: ResourceVersion;
       total: number;
       offset: number;
-      /** The last element has the groups of the view, if it has groups. */
+      /** The last element contains the groups of the view, if the view has groups. */
       facets: Groups[];
       /** Whether the edits start from an empty window. */
       reset: boolean;
