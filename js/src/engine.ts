@@ -46,7 +46,7 @@ export interface EngineOptions {
   guest: () => Promise<Guest>;
   /**
    * Arranges for a call of {@link Engine.tick} at the given time, in milliseconds since the epoch;
-   * 0 cancels it. Each call replaces the previous time. Default: a timer.
+   * 0 cancels the call. Each call replaces the previous time. Default: a timer.
    */
   wake?: (millis: number) => void;
   /**
@@ -455,7 +455,7 @@ export class Engine {
     for (const [member, frames] of previous.waiting) this.#command(member, frames);
   }
 
-  /** Closes the guest of a previous state and its streams. */
+  /** Closes the guest of a previous state and all streams. */
   #discard(previous: EngineState, message: string): void {
     this.#inbox.take();
     clearTimeout(this.#wake);

@@ -1,5 +1,5 @@
-// Pages that share an engine share the data that one token may read. Pages may do so only if they
-// have shown that their user is the same.
+// Pages that share an engine share the data that one token may read. Pages share an engine only if
+// their tokens or identities show that their user is the same.
 import { decodeBase64url } from "./base64url.js";
 import { WatchglassError } from "./errors.js";
 import type { ConnectOptions } from "./types.js";

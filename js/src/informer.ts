@@ -234,7 +234,7 @@ function withStatusCode(error: unknown): Error {
 }
 
 /**
- * Parses a path of the Kubernetes API: /api/v1/pods,
+ * Parses a path of the Kubernetes API, such as /api/v1/pods or
  * /apis/apps/v1/namespaces/default/deployments.
  */
 function parsePath(path: string): { resource: string; namespace: string } {

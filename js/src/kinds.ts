@@ -8,7 +8,7 @@ import type { CallOptions, Schema, Status, Watchglass } from "./types.js";
 export interface Kind {
   /** The name to open, such as "apps/v1/deployments". */
   resource: string;
-  /** "" for the core group. */
+  /** The API group; "" for the core group. */
   group: string;
   version: string;
   /** The plural name, such as "deployments". */

@@ -2,8 +2,8 @@ import { messageOf } from "./errors.js";
 import type { Stream } from "./transport.js";
 
 /**
- * The callbacks of a response. They are never called before the call that sends the request has
- * returned. `closed` is called at most once, and last.
+ * The callbacks of a response. The callbacks are never called before the call that sends the
+ * request has returned. `closed` is called at most once, and last.
  */
 export interface AnswerEvents {
   /** Called with the status code, and the seconds of a Retry-After header or 0. */
@@ -14,8 +14,8 @@ export interface AnswerEvents {
 }
 
 /**
- * A function that requests a path of a Kubernetes API. The returned stream is only closed, never
- * written to.
+ * A function that requests a path of a Kubernetes API. Callers only close the returned stream, and
+ * never write to it.
  */
 export type OpenRequest = (url: string, path: string, token: string, events: AnswerEvents) => Stream;
 
@@ -29,7 +29,7 @@ export function fetchRequests(fetch: typeof globalThis.fetch): OpenRequest {
     const headers: Record<string, string> = { accept: "application/json" };
     if (token) headers["authorization"] = `Bearer ${token}`;
     const read = async (): Promise<string> => {
-      // A cached response to a watch would never become current.
+      // A watch that is served from the HTTP cache would receive no new events.
       const response = await fetch(url + path, { headers, signal: abort.signal, cache: "no-store" });
       const body = response.body?.getReader();
       events.head(response.status, retryAfter(response.headers.get("retry-after")));

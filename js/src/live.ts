@@ -267,7 +267,9 @@ export class LiveView extends Live<ViewValue> {
 export interface ObjectsValue<T extends object = KubeObject> {
   /** The objects, sorted by key. */
   objects: readonly T[];
-  /** Whether all objects have been loaded. They are then complete as of some resource version. */
+  /**
+   * Whether all objects have been loaded. `objects` is then complete as of some resource version.
+   */
   loaded: boolean;
   state: State;
   error: Status | undefined;
@@ -276,8 +278,8 @@ export interface ObjectsValue<T extends object = KubeObject> {
 export const noObjects: ObjectsValue<never> = Object.freeze({ objects: Object.freeze([]), loaded: false, state: "connecting", error: undefined });
 
 /**
- * A store of all matching objects of a resource. It decodes every object, so use a {@link LiveView}
- * for long tables.
+ * A store of all matching objects of a resource. The store decodes every object, so use a
+ * {@link LiveView} for long tables.
  */
 export class LiveObjects<T extends object = KubeObject> extends Live<ObjectsValue<T>> {
   #key = "";

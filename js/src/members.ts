@@ -3,7 +3,7 @@ import type { MemberEvents } from "./member.js";
 import { Reader } from "./wire/codec.js";
 import { commandTypes } from "./wire/driver-commands.js";
 
-/** A program that shares the engine, and its open objects. */
+/** A program that shares the engine, and the collections and handles that it has open. */
 export interface Member {
   readonly events: MemberEvents;
   readonly collections: Set<number>;

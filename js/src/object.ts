@@ -28,7 +28,7 @@ export function toObject<T extends object>(item: Item, schema: Schema | undefine
  */
 function metadataOnly(item: Item, { key, uid }: Envelope, schema: Schema | undefined): KubeObject {
   const { namespace, name } = splitKey(key);
-  const { "": _, ...labels } = item.labels(); // see toRow
+  const { "": _, ...labels } = item.labels(); // "" is the owner, see toRow
   return {
     apiVersion: [schema?.group, schema?.version].filter(Boolean).join("/"),
     kind: schema?.kind ?? "",

@@ -69,7 +69,10 @@ export type ToPage =
  */
 export type ToElected =
   | { op: "lead"; name: string }
-  /** A page waits on the channel with the given ID. Repeated until the worker responds. */
+  /**
+   * A page waits on the channel with the given ID. The page repeats this message until the worker
+   * responds.
+   */
   | { op: "join"; id: string }
   | { op: "left"; id: string };
 
@@ -88,7 +91,7 @@ export interface Port<In, Out> {
 
 /** The page's end of the channel to a worker. */
 export interface WorkerPort extends Port<ToPage, ToWorker> {
-  /** Called when the script cannot be loaded. */
+  /** Called when the script of the worker cannot be loaded. */
   onfailure: ((message: string) => void) | null;
   close(): void;
 }
@@ -208,8 +211,8 @@ class WorkerMembership implements Membership {
   }
 
   /**
-   * Attaches to the engine of a worker. Rejects with a WatchglassError if the engine refuses
-   * the page, so that another worker would not help.
+   * Attaches to the engine of a worker. If the engine refuses the page, rejects with a
+   * WatchglassError, because another worker would not help.
    */
   #use(port: WorkerPort): Promise<void> {
     return new Promise((attached, reject) => {
@@ -275,7 +278,7 @@ class WorkerMembership implements Membership {
     this.#drop("starting");
     this.attach().then(
       () => this.#events.restarted(why),
-      () => {}, // reported through failed
+      () => {}, // attach has reported the failure
     );
   }
 

@@ -35,9 +35,9 @@ export interface Pushdown {
 }
 
 /**
- * Returns the part of a query that the engine can evaluate. TanStack DB checks every
- * condition again, so conditions without an equivalent selector are omitted. The limit is
- * then omitted too.
+ * Returns the part of a query that the engine can evaluate. TanStack DB checks every condition
+ * again, so conditions without an equivalent selector are omitted. If a condition is omitted, the
+ * limit is omitted too.
  */
 export function pushDown({ where, orderBy = [], limit, offset = 0 }: Subset, fields: readonly string[], columns: Schema["columns"]): Pushdown {
   const terms = where ? conjunction(where).map((term) => translate(term, fields)) : [];

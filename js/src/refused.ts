@@ -14,8 +14,8 @@ export type FindRefusal = (url: string, token: string, signal: AbortSignal) => P
 
 /**
  * Returns a function that requests the reason with a plain GET, because WebSockets do not expose
- * the response to an upgrade. Browsers do not need this. The connector recognizes browsers by the
- * Origin header, and reports the reason through an accepted WebSocket.
+ * the response to an upgrade. Browsers do not need this request. The connector recognizes browsers
+ * by the Origin header, and reports the reason through an accepted WebSocket.
  */
 export function findRefusal(fetch: typeof globalThis.fetch): FindRefusal {
   return async (url, token, signal) => {

@@ -21,7 +21,7 @@ export interface RowEvents {
    * recovers.
    */
   refused(error: WatchglassError): void;
-  /** Called when the collection has ended, and the watch with it. */
+  /** Called when the collection has ended, which also ends the watch. */
   closed(error: WatchglassError): void;
 }
 

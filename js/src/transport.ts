@@ -19,8 +19,8 @@ export interface Stream {
 }
 
 /**
- * The callbacks of a stream. They are never called before the call that opens the stream has
- * returned. `closed` is called at most once, and last.
+ * The callbacks of a stream. The callbacks are never called before the call that opens the stream
+ * has returned. `closed` is called at most once, and last.
  */
 export interface StreamEvents {
   opened(): void;

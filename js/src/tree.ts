@@ -6,7 +6,9 @@ import type { Collection, Row, Status, View, ViewOptions } from "./types.js";
 /** An object with the objects that it owns. Frozen. */
 export interface TreeNode {
   uid: string;
-  /** The row of the object. Only the root may lack one, if no collection has the object. */
+  /**
+   * The row of the object. Only the root may lack a row, if no collection contains the root object.
+   */
   row: Row | undefined;
   /** The first of the tree's collections that has the object. */
   collection: Collection | undefined;

@@ -15,7 +15,7 @@ export type * from "./types/views.js";
  */
 export interface CollectionStatus {
   /**
-   * The state of the collection. While the resource does not exist, it is `connecting`, and
+   * The state of the collection. While the resource does not exist, the state is `connecting`, and
    * {@link error} is a 404.
    */
   state: State;
@@ -68,17 +68,17 @@ export interface CollectionOptions extends Selectors {
    * The columns of the objects. They replace the default columns, which come from a built-in
    * catalog or from the CustomResourceDefinition. Each column specifies a name, the kind of its
    * cells, and a JSONPath that selects the values. A connector computes the cells from the bodies,
-   * even with {@link metadataOnly}. If it does not support that, the collection closes with the
-   * cause `ColumnsUnsupported`. A connector accepts no printers in these columns, and truncates
-   * texts to 1024 bytes.
+   * even with {@link metadataOnly}. If the connector does not support this, the collection closes
+   * with the cause `ColumnsUnsupported`. A connector accepts no printers in these columns, and
+   * truncates texts to 1024 bytes.
    *
    * Columns with the printer `join` are added to the columns of the objects, instead of replacing
-   * them. Each shows a column of another resource, taken from the object with the same key. Its
-   * `path` consists of that resource and the column: `"metrics.k8s.io/v1beta1/pods CPU"`. Only
-   * views contain joined columns. All joined columns must come from one resource, which is opened
-   * with the rights of the user. While that resource cannot be read, the joined cells are null, and
-   * {@link CollectionStatus.error} has the reason with the cause `JoinUnavailable`. The `state` of
-   * the collection still describes the objects, not the joined resource.
+   * them. Each joined column shows a column of another resource, taken from the object with the
+   * same key. Its `path` consists of that resource and the column: `"metrics.k8s.io/v1beta1/pods
+   * CPU"`. Only views contain joined columns. All joined columns must come from one resource, which
+   * is opened with the rights of the user. While that resource cannot be read, the joined cells are
+   * null, and {@link CollectionStatus.error} has the reason with the cause `JoinUnavailable`. The
+   * `state` of the collection still describes the objects, not the joined resource.
    *
    * Columns with the printer `children` count the objects that a row owns, directly or through
    * other objects. Their `path` lists the resources on the way down to the counted objects,
@@ -194,8 +194,8 @@ export type WatchEvent<T extends object = KubeObject> =
  * - `EngineReplaced`: the engine failed, and the engine that replaced it cannot continue the watch
  *   (410).
  * - `Refused`: the watch could not start. The code is 410 for a resource version that is too old,
- *   504 for one that the collection did not reach in time, and 400 for invalid options. It is 403
- *   while reading the collection is forbidden, and 404 while its resource does not exist.
+ *   504 for one that the collection did not reach in time, and 400 for invalid options. The code is
+ *   403 while reading the collection is forbidden, and 404 while the resource does not exist.
  * - `SlowConsumer`: the queue of a watch with the policy `"terminate"` was full (410).
  * - `Overtaken`: the history evicted the next event of the watch while the watch was paused (410).
  * - `HistoryLost`: the source lost the history of the resource version, or the engine now follows a
@@ -226,7 +226,10 @@ export interface ListResult<T extends object = KubeObject> {
   remainingItemCount?: number;
 }
 
-/** An open resource, or the part of it that selectors choose. The engine keeps it up to date. */
+/**
+ * An open resource, or the part of it that selectors choose. The engine keeps the collection up to
+ * date.
+ */
 export interface Collection<T extends object = KubeObject> {
   readonly status: CollectionStatus;
   readonly progress: CollectionProgress;
@@ -263,8 +266,8 @@ export interface Collection<T extends object = KubeObject> {
   readonly restored: Promise<void>;
   /**
    * Reads the state in chunks for persistence: the complete state, or the changes since
-   * {@link SnapshotOptions.since}. The collection may change while the chunks are read. Together
-   * they contain the state at the position of the last chunk.
+   * {@link SnapshotOptions.since}. The collection may change while the chunks are read. Together,
+   * the chunks contain the state at the position of the last chunk.
    *
    * Throws a 503 if the collection has no state yet. Throws a 410 if the collection is relisted
    * while the chunks are read, or changes faster than they are read. The caller must then start a
@@ -326,8 +329,8 @@ export interface ObjectHandle<T extends object = KubeObject> {
    */
   readonly subscribe: (listener: () => void) => () => void;
   /**
-   * Returns a new copy of the object. Waits up to a second; rejects with a 404 if the
-   * object does not exist.
+   * Returns a new copy of the object. Waits up to a second for the object; rejects with a 404 if
+   * the object does not exist.
    */
   get(options?: CallOptions): Promise<T>;
   close(): void;
@@ -376,8 +379,8 @@ export interface ConnectOptions extends CallOptions {
   maxHistory?: number;
   /**
    * The time in milliseconds after which an engine closes its connections when all of its pages are
-   * hidden. It connects again when a page becomes visible. Default 60,000; Infinity keeps the
-   * connections. The value of the first page applies.
+   * hidden. The engine connects again when a page becomes visible. Default 60,000; Infinity keeps
+   * the connections. The value of the first page applies.
    */
   pauseMillis?: number;
   /**

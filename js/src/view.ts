@@ -117,7 +117,7 @@ export class ViewHandle implements View {
     return this.#settled.promise;
   }
 
-  /** Sends the query again if it was refused for a temporary reason. */
+  /** Sends the query again if the engine refused it for a temporary reason. */
   recover(): void {
     if (this.#ended || this.#current || this.#next || !this.#error || queryErrors.includes(this.#error.code)) return;
     this.#settled = new Deferred();
@@ -184,7 +184,7 @@ interface WindowEvents {
   changed(snapshot: ViewSnapshot): void;
   /** Called when the engine has refused the query. The window is closed. */
   refused(error: WatchglassError): void;
-  /** Called when the collection has ended, and the window with it. */
+  /** Called when the collection has ended, which also ends the window. */
   ended(error: WatchglassError): void;
   /** Returns the displayed rows, so that unchanged rows are reused. */
   previous(): readonly Row[];
@@ -331,7 +331,7 @@ class Window implements Open {
 /**
  * Applies edits to a copy of the rows. The function `shown` returns the row for an inserted item.
  * Most patches only replace rows in place. Copying the array and replacing rows takes a fifth of
- * the time of building it row by row.
+ * the time of building a new array row by row.
  */
 function edited(rows: readonly Row[], edits: Edit[], shown: (item: Item) => Row): readonly Row[] {
   const replacements = edits.every(({ remove, insert }) => remove === insert.length);

@@ -199,7 +199,9 @@ export class WatchIterator<T extends object> implements AsyncIterableIterator<Wa
     return { type: event.type, resourceVersion: event.resourceVersion, initialEventsEnd };
   }
 
-  /** Returns the event of a change. Its objects are parsed when they are first read. */
+  /**
+   * Returns the event for a change. The objects of the event are parsed when they are first read.
+   */
   #change({ type, item, previous }: ChangeFrame): WatchEvent<T> {
     const collection = this.#collection;
     let object: T | undefined;

@@ -12,7 +12,7 @@ export class WatchStream {
   #delivered = 0;
   readonly #ended: (code: number) => void;
 
-  /** Calls `ended` with an HTTP code when the response ends. */
+  /** Creates a stream that calls `ended` with an HTTP code when the response ends. */
   constructor({ grant, ended, cancel }: { grant(events: number): void; ended(code: number): void; cancel(): void }) {
     this.#ended = ended;
     const source: UnderlyingDefaultSource<Uint8Array> = {
@@ -77,8 +77,8 @@ export class PageStream {
   #page: Page | undefined;
 
   /**
-   * Requests the next page with `follow`, and calls `done` with an HTTP code when the response
-   * ends.
+   * Creates a stream that requests the next page with `follow`, and calls `done` with an HTTP code
+   * when the response ends.
    */
   constructor(first: Page, { follow, done }: { follow(next: string): Promise<Page>; done(code: number): void }) {
     this.#page = first;

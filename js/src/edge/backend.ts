@@ -199,7 +199,7 @@ export class Backend {
     });
     this.#watches.set(watch, stream);
     this.#send({ ...command, watch, collection, credit: watchCredit });
-    // The engine refuses invalid watches immediately.
+    // If the watch is invalid, the engine has already refused it.
     if (stream.failure) throw stream.failure;
     return new Response(stream.readable);
   }

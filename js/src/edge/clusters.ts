@@ -38,7 +38,7 @@ export interface Route {
   rest: string;
 }
 
-/** Removes the cluster from the start of a path. */
+/** Splits a path into its cluster and the rest. Without a cluster, returns the default cluster. */
 export function route(path: string): Route {
   const [, cluster, rest] = /^\/clusters\/([^/]*)(.*)$/s.exec(path) ?? [];
   return cluster === undefined ? { cluster: defaultCluster, rest: path } : { cluster, rest: rest || "/" };

@@ -1,5 +1,5 @@
-// The frames of the reader's protocol that an object reads or writes. It forwards
-// all others between the engine, the connector and the readers.
+// The frames of the reader's protocol that an object reads or writes. The object forwards all other
+// frames between the engine, the connector and the readers.
 
 import type { Status } from "../types.js";
 import { concat, Reader, readerFrames, split, Writer } from "../wire/codec.js";
@@ -37,7 +37,7 @@ const objectFrames: ReadonlySet<number> = new Set([more.SnapshotPart, more.Event
 /** A request of a reader that begins or ends a subscription. */
 export interface SubscriptionChange {
   subscription: number;
-  /** The resource of a new subscription; undefined for the end of one. */
+  /** The resource of a new subscription; undefined if a subscription ends. */
   resource?: string;
 }
 

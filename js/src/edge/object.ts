@@ -120,8 +120,9 @@ export class WatchglassObject {
   }
 
   /**
-   * Returns the collection of a resource, for the additional endpoints of a subclass. Do not keep
-   * the result, because the collection may be replaced.
+   * Returns the collection of a resource, for the additional endpoints of a subclass; undefined if
+   * the object does not hold the resource. Do not keep the result, because the collection may be
+   * replaced.
    */
   protected collection(resource: string): Collection | undefined {
     return this.#collections.collection(resource);
@@ -270,7 +271,9 @@ export class WatchglassObject {
     return this.#feeds.count > 0 || this.#readers.count > 0;
   }
 
-  /** Deletes everything. A later request finds a new object. */
+  /**
+   * Deletes the object's storage and ends the object. A later request starts with an empty object.
+   */
   #end(): void {
     this.#alarm.at("unused", 0);
     const gone = this.#state.storage.deleteAll().then(() => this.#state.abort("the object was unused for too long, and has been deleted"));

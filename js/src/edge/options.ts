@@ -59,7 +59,10 @@ export interface EdgeOptions {
   upstream?: Upstream | undefined;
 }
 
-/** Another object, from which an object reads while it has readers itself. */
+/**
+ * The source of an object that no connector feeds. The object reads from the source only while
+ * readers are connected to the object.
+ */
 export interface Upstream {
   /**
    * Returns a stub of the object. Called for every connection, because a stub stays broken after a

@@ -124,7 +124,10 @@ export class Readers {
     });
   }
 
-  /** Continues with the readers that are still connected, if their positions are known. */
+  /**
+   * Continues with the readers that are still connected. Disconnects readers whose positions are
+   * unknown.
+   */
   start(): void {
     for (const socket of this.#state.getWebSockets(tag)) {
       if (socket.readyState !== 1) continue;
@@ -454,7 +457,7 @@ function note({ subscriptions }: Reader, changes: readonly SubscriptionChange[])
   }
 }
 
-/** Sends a reader the reason for which it ends. The caller then closes the socket. */
+/** Sends a reader the reason why the object disconnects it. The caller then closes the socket. */
 function closeReader(socket: HibernatableSocket, why: Status): void {
   const w = new Writer();
   writeSubscriptionStatus(w, 0, why);

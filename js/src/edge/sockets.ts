@@ -32,8 +32,8 @@ export function otherVersion(headers: Headers): Status | undefined {
 }
 
 /**
- * Attaches a value to a socket, which keeps it while the object hibernates. Returns an error if the
- * value exceeds the platform's 16 KiB.
+ * Attaches a value to a socket. The value survives while the object hibernates. Returns an error if
+ * the value exceeds the platform's 16 KiB.
  */
 export function setAttachment(socket: HibernatableSocket, value: unknown): Status | undefined {
   try {

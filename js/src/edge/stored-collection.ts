@@ -30,7 +30,7 @@ export interface Degraded {
 /** The statistics of a resource in reports, for metrics. */
 const reported = ["usedBytes", "history", "events", "relists", "resumes", "expired", "terminatedWatches", "overtakenWatches", "stalls", "conflations", "initialEvents"];
 
-/** A resource of the object, in the engine and in storage. */
+/** A resource that an object holds in its engine and in storage. */
 export class StoredCollection {
   readonly resource: string;
   readonly #client: Client;

@@ -227,7 +227,7 @@ export class Persistence {
       this.#due.trigger();
     } else if (output.type === "Rejected") {
       if (output.object !== "restore") this.#drop(persisted);
-      else if (persisted.stored) this.#discard(persisted, output.status); // undefined: discarded before
+      else if (persisted.stored) this.#discard(persisted, output.status); // undefined after a discard
     }
   }
 
@@ -267,7 +267,7 @@ export class Persistence {
         if (this.#byId.get(persisted.id) !== persisted) return;
         if (data.length > maxMessage - batchBytes) throw new Error(`a chunk has ${data.length} bytes`);
         this.#send({ type: "RestoreChunk", collection: persisted.id, data, end: false, body: 0 });
-        if (!persisted.stored) return; // refused
+        if (!persisted.stored) return; // the engine has refused the state
       }
       if (chunks < stored.chunks) throw new Error(`it has ${chunks} of ${stored.chunks} chunks`);
       this.#counts.restored++;
@@ -289,7 +289,7 @@ export class Persistence {
 
   /** Records the outcome of a restore for reports. */
   #note({ scope: { key: scope } }: Persisted, discarded?: string): void {
-    this.#restores.delete(scope); // moves it to the end
+    this.#restores.delete(scope); // moves the scope to the end
     this.#restores.set(scope, { scope, time: Date.now(), discarded });
     for (const oldest of this.#restores.keys()) {
       if (this.#restores.size <= maxRestores) break;

@@ -34,7 +34,7 @@ const question = "report";
  * reports.
  */
 export function answerReports(report: () => Omit<Report, "engine">): () => void {
-  // Node has no inspectors, and an open channel would keep its process running.
+  // Node has no inspectors, and an open channel would keep the Node process running.
   if (typeof indexedDB !== "object" || typeof BroadcastChannel !== "function") return () => {};
   const engine = crypto.randomUUID();
   const channel = new BroadcastChannel(channelName);

@@ -13,8 +13,8 @@ export interface Scope {
 }
 
 /**
- * Reads an OpenCollection command. Returns undefined for a collection that is never stored.
- * Examples are Secrets, and a collection whose state the page restores itself.
+ * Reads an OpenCollection command. Returns undefined for a collection that is never stored:
+ * Secrets, or a collection whose state the page restores itself.
  */
 export function readScope(payload: Uint8Array): { collection: number; scope: Scope } | undefined {
   const r = new Reader(payload, "OpenCollection");

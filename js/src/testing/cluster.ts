@@ -49,7 +49,7 @@ export class TestCluster {
   #uids = 0;
   #isCut = false;
 
-  /** The options for `connect` and `createClient`. Copy them to add others. */
+  /** The options for `connect` and `createClient`. Copy the returned object to add options. */
   get options(): ConnectOptions {
     return { kubernetes: true, worker: "inline", fetch: this.fetch };
   }

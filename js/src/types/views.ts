@@ -244,8 +244,8 @@ export interface ViewOptions extends Selectors {
 export type ViewState = "loading" | "ready" | "error" | "closed";
 
 /**
- * A live window over a collection. It survives reconnects and replacements of the engine,
- * as its collection does.
+ * A live window over a collection. A view survives reconnects and replacements of the engine, as
+ * its collection does.
  */
 export interface View {
   readonly state: ViewState;
@@ -273,7 +273,7 @@ export interface View {
    */
   query(options: ViewOptions, call?: CallOptions): Promise<void>;
   /**
-   * Resolves with the first snapshot of the current query. Rejects if the query was
+   * Resolves when the first snapshot of the current query has arrived. Rejects if the query was
    * refused.
    */
   readonly ready: Promise<void>;

@@ -37,8 +37,8 @@ export const outputParsers: Parsers<Output> = {
 export const readOutput = (frame: Frame): Output | undefined => parse(frame, outputParsers);
 
 /**
- * Returns the ID of a delivery without parsing the rest. Returns undefined for an intent,
- * whose recipient is the driver.
+ * Returns the ID of the resource or reader that receives an output, without parsing the rest.
+ * Returns undefined for an intent that only concerns the driver.
  */
 export function recipient(frame: Frame): number | undefined {
   if (frame.type < 0x64 || frame.type === 0x75) return undefined;

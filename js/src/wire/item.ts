@@ -91,7 +91,10 @@ export function splitKey(key: string): { namespace: string; name: string } {
   return { namespace: key.slice(0, Math.max(slash, 0)), name: key.slice(slash + 1) };
 }
 
-/** A cell of this kind has the text of field 0, the next kind that of field 1, and so on. */
+/**
+ * A cell of this kind has the text of field 0. A cell of the next kind has the text of field 1, and
+ * so on.
+ */
 const sameAsField = 0x10;
 
 /**
