@@ -10,7 +10,7 @@ const notImplemented = 52;
 
 /**
  * The environment variables of the guest. With Go's default GOGC of 100, the memory of the module
- * would grow to twice the live heap, and the memory of a module never shrinks.
+ * would grow to twice the live heap. This memory never shrinks.
  */
 const environment = new TextEncoder().encode("GOGC=40\0");
 

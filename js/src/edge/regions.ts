@@ -29,8 +29,8 @@ export function region(clusters: Clusters, home: string, continent: string | und
 
 /**
  * Returns the upstream of the regional object with this name. The upstream has no resources if none
- * are configured for the home, or if the home no longer exists, as after the cluster was divided
- * differently.
+ * are configured for the home. It also has none if the home no longer exists, as after the cluster
+ * was divided differently.
  */
 export function upstreamOf(name: string | undefined, env: { WATCHGLASS: Objects; WATCHGLASS_CLUSTERS?: string }): Upstream {
   const [, home, cluster, group, shard = ""] = /^(([^/]*)\/([^/@]*)(?:\/([^@]*))?)@/.exec(name ?? "") ?? [];

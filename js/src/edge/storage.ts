@@ -50,9 +50,9 @@ export class StorageFull extends Error {}
 
 /**
  * The states in an object's SQLite storage: rows for the chunks, rows for their bodies, and one row
- * per resource that records which of these are valid. The row of the resource is written last, so
- * that updates are atomic. A Durable Object that wakes up reads the chunks. It reads a body only
- * when a Kubernetes object in that body is read.
+ * per resource that lists the valid ones. The row of a resource is written last, so that updates
+ * are atomic. A Durable Object that wakes up reads the chunks. It reads a body only when a
+ * Kubernetes object in that body is read.
  */
 export class Storage {
   readonly #storage: ObjectStorage;
