@@ -12,18 +12,18 @@ import (
 //
 //   - A reader that receives a Modified event has the previous version. It received that
 //     version as well (rules W26 to W32), or resumed from it.
-//   - The reader has the same base of that version as this cacher if this subscription sent
-//     the version, or an earlier one with the same DeltaEpoch did. This is true for versions
-//     above deltaEpochSince, and for all versions after a snapshot. After a resumption with
-//     a different DeltaEpoch (another connector, or before a relist), older versions have
-//     unknown bases or none.
-//   - The reader may have a newer version from another connector if this one could not
-//     read the object for a while. The next change of that object is sent complete.
+//   - The reader and this cacher have the same base for that version if this
+//     subscription, or an earlier one with the same DeltaEpoch, sent the version. This is
+//     true for versions above deltaEpochSince, and for all versions after a snapshot. If
+//     the reader resumes with a different DeltaEpoch (from another connector, or from
+//     before a relist), the bases of its older versions are unknown or missing.
+//   - The reader may have a newer version from another connector if this connector could
+//     not read the object for a while. The next change of that object is sent complete.
 //   - While a snapshot is sent, all changes are sent complete. The reader may have
-//     started it at another connector.
+//     started the snapshot at another connector.
 //
-// Comparing versions is therefore sufficient. An event is sent either complete or as a
-// difference from the previous version.
+// Comparing resource versions is therefore sufficient to know which versions the reader
+// has. An event is sent either complete or as a difference from the previous version.
 
 // held returns the previous version of a changed object if the reader has it with the same
 // base as this cacher. Otherwise it returns zero.
@@ -38,8 +38,9 @@ func (s *subscription) held(t api.EventType, e *history.Event) store.Ref {
 	return e.Previous
 }
 
-// base returns the base of a version's body. It includes the body of the base, unless the
-// base is the version held or the base of that version. The reader has both of these.
+// base returns the base of the body of ref, or a zero Base if that body has none. The
+// result contains the body of the base, unless the base is held or the base of held. The
+// reader already has these two versions.
 func (s *subscription) base(ref, held store.Ref) wire.Base {
 	arena := s.cacher.Arena()
 	base := arena.Base(ref)

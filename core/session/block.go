@@ -12,17 +12,18 @@ import (
 // A snapshot is sent in blocks of neighboring objects that are compressed
 // together, because siblings are similar.
 //
-// A block contains objects of one namespace. Readers with selectors or with chosen columns
-// receive no blocks. Every reader of a block is therefore authorized to read all of it, so
-// the block is encoded once for all of them. Label sets are numbered within the block.
+// A block contains objects of one namespace. Readers with selectors or with chosen
+// columns receive no blocks. Every reader of a block is therefore authorized to read the
+// whole block, so all readers share one encoding. Label sets are numbered within the
+// block.
 //
 // A key whose hash is a multiple of blockStarts starts a block. A new object therefore
 // changes one block, not all later blocks of its namespace.
 const (
-	// blockStarts is the mean number of keys from one that starts a block to the next.
+	// blockStarts is the mean distance, in keys, between two keys that start a block.
 	blockStarts = 128
-	// maxBlockObjects and blockBytes limit the objects of a block, and their bytes
-	// before compression. An object of more than maxBlockBytes is sent in a
+	// maxBlockObjects limits the objects of a block, and blockBytes limits their total
+	// size before compression. An object of more than maxBlockBytes is sent in a
 	// SnapshotPart.
 	maxBlockObjects = 192
 	blockBytes      = 128 << 10
@@ -71,7 +72,8 @@ func (s *subscription) appendBlock(message []byte) []byte {
 	return s.sendEncoded(message, refs[0], block)
 }
 
-// sendEncoded appends an encoded block whose first version is given.
+// sendEncoded appends an encoded block to the message, without bodies if the subscription
+// omits them. The version first is the first object of the block.
 func (s *subscription) sendEncoded(message []byte, first store.Ref, block *encodedBlock) []byte {
 	f := block.frame
 	if s.omitsBodies() {
@@ -81,8 +83,8 @@ func (s *subscription) sendEncoded(message []byte, first store.Ref, block *encod
 }
 
 // nextBlock returns the versions of the block that starts at a key, and their estimated
-// size in bytes. It also returns the key at which the next block starts, or done if no
-// objects remain.
+// size in bytes. It also returns the key at which the next block starts. If no objects
+// remain, done is true.
 func (s *subscription) nextBlock(from api.Key) (refs []store.Ref, size int, next api.Key, done bool) {
 	refs, next, done = s.frame.Refs[:0], from, true
 	last := api.Key("")
@@ -145,9 +147,10 @@ func (s *subscription) encodeBlock(refs []store.Ref) *encodedBlock {
 	return encoded
 }
 
-// storeBlock stores the complete bodies of versions in their block if that saves memory.
-// The arena and the cache of blocks share the bytes of the block. Deltas and their bases
-// remain outside, because such objects change often and the next delta needs the base.
+// storeBlock makes the arena read the complete bodies of versions from their block, if
+// that saves memory. The arena and the cache of blocks share the bytes of the block.
+// Deltas and their bases remain outside the block, because such objects change often and
+// the next delta needs the base.
 func (s *subscription) storeBlock(refs []store.Ref, b *encodedBlock) {
 	arena, f, bytes := s.cacher.Arena(), s.frame, 0
 	for _, ref := range refs {
@@ -169,8 +172,8 @@ func (s *subscription) storeBlock(refs []store.Ref, b *encodedBlock) {
 	arena.CloseBlock()
 }
 
-// appendBodies appends the body of a requested object, or else the bodies of the next block
-// in key order.
+// appendBodies appends the body of a requested object. If there is no request, it appends
+// the bodies of the next block in key order.
 func (s *subscription) appendBodies(message []byte) []byte {
 	b := s.bodies
 	for len(b.requested) > 0 {
@@ -194,8 +197,8 @@ func (s *subscription) appendBodies(message []byte) []byte {
 	return s.appendBodyBlock(message, refs, size, done)
 }
 
-// appendBodyBlock appends a SnapshotBodies frame with the bodies of versions, which must be
-// in one namespace. last means that no other bodies follow.
+// appendBodyBlock appends a SnapshotBodies frame with the bodies of refs, which must be
+// in one namespace. The flag last tells the reader that no other bodies follow.
 func (s *subscription) appendBodyBlock(message []byte, refs []store.Ref, size int, last bool) []byte {
 	f := wire.SnapshotBodies{}
 	if len(refs) > 0 {
@@ -209,8 +212,8 @@ func (s *subscription) appendBodyBlock(message []byte, refs []store.Ref, size in
 	return s.charge(message, f.Append(message))
 }
 
-// bodyBlock returns the bodies of versions. The block for readers without selectors is
-// encoded once for all of them.
+// bodyBlock returns a frame with the bodies of refs. All readers without selectors share
+// one encoding of a block.
 func (s *subscription) bodyBlock(refs []store.Ref, size int) wire.SnapshotBodies {
 	if len(refs) == 1 || size > maxBlockBytes || s.filter.Selects() {
 		return s.encodeBodies(refs, size <= maxBlockBytes)
@@ -230,7 +233,8 @@ func (s *subscription) bodyBlock(refs []store.Ref, size int) wire.SnapshotBodies
 	return block.bodies
 }
 
-// encodeBodies encodes the bodies of versions. The result aliases the scratch space.
+// encodeBodies encodes the bodies of versions. The result aliases the scratch space of
+// the collection.
 func (s *subscription) encodeBodies(refs []store.Ref, compress bool) wire.SnapshotBodies {
 	arena, f := s.cacher.Arena(), s.frame
 	f.Bytes = f.Bytes[:0]

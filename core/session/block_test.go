@@ -277,8 +277,9 @@ func TestObsoleteBlocksAreDropped(t *testing.T) {
 	require.Positive(t, w.BlockBytes())
 }
 
-// Bodies of unchanged versions are stored in the blocks that readers have received. A changed
-// object has its own body, and so does its base, which the next delta needs (rule B33).
+// Bodies of unchanged versions are stored in the blocks that readers have received. The
+// body of a changed object is stored outside the block, as is its base, which the next
+// delta needs (rule B33).
 func TestCompleteBodiesAreStoredInTheirBlocks(t *testing.T) {
 	w := newBlockWorld(t)
 	text := strings.Repeat("all-siblings-have-this-", 20)
@@ -309,8 +310,8 @@ func TestCompleteBodiesAreStoredInTheirBlocks(t *testing.T) {
 }
 
 // A session without an encoder forwards the blocks that its collection stores (rule B34).
-// Changed blocks are sent in parts, and readers with selectors or without bodies receive
-// no blocks.
+// Objects of changed blocks are sent in parts. Readers with selectors or without bodies
+// receive no blocks.
 func TestStoredBlocksAreForwarded(t *testing.T) {
 	w := newBlockWorld(t)
 	text := strings.Repeat("all-siblings-have-this-", 20)

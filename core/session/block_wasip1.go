@@ -5,7 +5,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// tryBlock forwards stored blocks, because the module has no encoder.
+// tryBlock appends a stored block and reports whether it did. The module has no encoder
+// for other blocks.
 func (s *subscription) tryBlock(message []byte) ([]byte, bool) { return s.forwardBlock(message) }
 
 // askBodies starts a complete snapshot for a reader that requests rows first, because the

@@ -18,9 +18,9 @@ import (
 // requests are ignored, and those bodies arrive in key order.
 const maxRequestedBodies = 256
 
-// askBodies decides when the bodies are sent. A session without an encoder cannot send
-// them later. It sends a complete snapshot, even to a reader that resumes and still lacks
-// bodies.
+// askBodies prepares to send the bodies after the rows, if the reader requests that. A
+// session without an encoder cannot send bodies later, so it sends a complete snapshot,
+// even to a reader that resumes and still lacks bodies.
 func (s *subscription) askBodies(f *wire.Subscribe) {
 	switch {
 	case !f.RowsFirst || f.MetadataOnly:
@@ -37,7 +37,7 @@ func (s *subscription) omitsBodies() bool {
 	return s.metadataOnly || s.rowsFirst && s.phase != live
 }
 
-// owesBodies reports whether there are bodies to send.
+// owesBodies reports whether bodies remain to be sent to a reader that has all rows.
 func (s *subscription) owesBodies() bool {
 	return s.bodies != nil && s.phase == live && (!s.bodies.done || len(s.bodies.requested) > 0)
 }
@@ -47,7 +47,8 @@ func (s *subscription) mayLackBody(key api.Key) bool {
 	return !s.bodies.done && key >= s.bodies.next
 }
 
-// requestBody records an object whose body is sent before those in key order.
+// requestBody queues the body of an object, to be sent before the bodies in key order. It
+// ignores duplicates and requests beyond maxRequestedBodies.
 func (s *subscription) requestBody(key api.Key) {
 	if b := s.bodies; b != nil && len(b.requested) < maxRequestedBodies && len(key) <= maxScopeBytes && !slices.Contains(b.requested, key) {
 		b.requested = append(b.requested, api.Key(lite.Clone(string(key))))

@@ -7,8 +7,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// Collection is a cacher with the encodings that the sessions on it share. All
-// backends of a cacher must return the same Collection.
+// Collection is a cacher with the encodings that the sessions on it share. All backends
+// that serve a cacher must return the same Collection for it.
 //
 // Most readers are sent the same events back to back, so the last encodings are
 // cached. One cache contains a patch per change, for readers that have the previous
@@ -42,15 +42,15 @@ const (
 	// maxPatches is the number of cached patches. It must cover a burst of changes,
 	// because one reader receives the whole burst before the next reader does.
 	maxPatches = 256
-	// maxPatch is the size limit of a cached patch. A larger patch contains
-	// most of the object and would take as much memory.
+	// maxPatch is the size limit of a cached patch. A larger patch contains most of the
+	// object and would take about as much memory as the object.
 	maxPatch = 4 << 10
 )
 
 type cachedPatch struct {
 	position int
 	bodies   bool
-	of       wire.Patch // empty if there is none, nil if not cached
+	of       wire.Patch // empty if the change has no patch, nil if not cached
 }
 
 // patch returns the change at a position of the window as a difference between

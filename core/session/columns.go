@@ -18,8 +18,8 @@ const (
 	costColumns = 8
 )
 
-// choose sets the columns of a request if the last ChooseColumns frame has the number of
-// its subscription.
+// choose sets the columns of a request to those of the last ChooseColumns frame, if both
+// frames have the same subscription number.
 func (m *Message) choose(r *Request) {
 	if c := m.chosen; c != nil && r != nil && c.Subscription == r.Frame.Subscription {
 		r.Columns = c.Columns
@@ -90,7 +90,7 @@ func (s *subscription) broken() *api.Status {
 }
 
 // computeEnvelope returns the envelope of a version with the columns that the reader
-// chose. The result aliases the scratch space.
+// chose. The result aliases the scratch space of the collection.
 func (s *subscription) computeEnvelope(ref store.Ref) wire.Envelope {
 	c, arena, f := s.computed, s.cacher.Arena(), s.frame
 	f.Base = f.Base[:0]

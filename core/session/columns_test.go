@@ -19,8 +19,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// chooser is a session with what its subscriptions have received: the schema, the last cells
-// of each object, and the status that ended the subscription.
+// chooser is a session with the data that its subscriptions have received: the schema,
+// the last cells of each object, and the status that ended the subscription.
 type chooser struct {
 	*session.Session
 	t        *testing.T
@@ -206,8 +206,8 @@ func TestChosenColumnsApplyToTheirSubscriptionOfTheSameMessage(t *testing.T) {
 	}
 }
 
-// A session without a decoder sends the columns of the collection, and its schema
-// names them.
+// A session without a decoder sends the columns of the collection, and names them in the
+// schema.
 func TestASessionWithoutADecoderIgnoresChosenColumns(t *testing.T) {
 	c := podsWith(t, fmt.Sprintf(named, "one"))
 	r := newChooser(t, c)

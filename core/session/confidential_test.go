@@ -25,8 +25,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// secretive is a collection whose objects have a sentinel in each of their parts:
-// name, uid, labels, fields and body.
+// secretive is a collection whose objects contain unique texts, called sentinels, in
+// their name, UID, labels, fields and body.
 type secretive struct {
 	*session.Served
 	t       *testing.T
@@ -46,8 +46,8 @@ func newSecretive(t *testing.T, seed int64) *secretive {
 	return c
 }
 
-// key returns a random key of a few names in a few namespaces. Each name contains a
-// sentinel, which is the same in all namespaces.
+// key returns a random key, composed of one of a few namespaces and one of a few names.
+// Each name contains a sentinel, which is the same in all namespaces.
 func (c *secretive) key() api.Key {
 	namespace, name := []string{"team-a", "team-b", "team-c"}[c.rand.Intn(3)], fmt.Sprint("n", c.rand.Intn(8))
 	return api.Key(namespace + "/" + name + "-" + c.planted.Plant("name of "+name))
@@ -177,7 +177,7 @@ func raw(t *testing.T, payload []byte) []byte {
 	return slices.Concat(payload, []byte{0}, data)
 }
 
-// resume persists the session, and continues in another one.
+// resume persists the session, and restores it in another one.
 func (r *narrow) resume() {
 	saved := r.session.Save()
 	r.session.Close()
@@ -246,8 +246,8 @@ func (r *narrow) check(typ wire.Type, payload []byte) {
 	}
 }
 
-// For any changes and disconnects, no frame contains a byte of an object outside
-// its subscription's scope (rule B25).
+// For any changes and disconnects, no frame contains a byte of an object outside the
+// scope of its subscription (rule B25).
 func TestFramesContainNoDataOutsideTheScope(t *testing.T) {
 	had, blocks, bodies, cells := 0, 0, 0, 0
 	for seed := range int64(40) {
@@ -306,8 +306,9 @@ func TestFramesContainNoDataOutsideTheScope(t *testing.T) {
 	require.Positive(t, had, "readers may receive some sentinels")
 }
 
-// Blocks that readers of everything and of one namespace share contain no data
-// outside the scope of either. Each namespace in this test has several blocks.
+// Readers of all namespaces and readers of one namespace share blocks. These blocks
+// contain no data outside the scope of either reader. Each namespace in this test has
+// several blocks.
 func TestSharedBlocksContainNoDataOutsideTheScope(t *testing.T) {
 	c := newSecretive(t, 1)
 	c.Listing().Begin()
@@ -335,9 +336,10 @@ func TestSharedBlocksContainNoDataOutsideTheScope(t *testing.T) {
 	}
 }
 
-// An engine at the edge forwards the blocks that it has received without inspecting them. A
-// block must therefore reach only readers who may read its whole namespace and have no
-// selectors. This holds however the collection has changed since (rules B25, B27, B34).
+// An engine at the edge forwards the blocks that it has received without inspecting them.
+// A block must therefore reach only readers who may read its whole namespace and have no
+// selectors. This holds regardless of later changes to the collection (rules B25, B27,
+// B34).
 func TestForwardedBlocksContainNoDataOutsideTheScope(t *testing.T) {
 	forwarded := map[string]int{}
 	for seed := range int64(2) {

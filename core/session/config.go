@@ -6,7 +6,8 @@ import (
 	"github.com/watchglass/watchglass/core/watcher"
 )
 
-// These constants name the limits of a session. They are used as the Cause of an error.
+// These constants name the limits of a session. An error that reports a limit has its
+// constant as the Cause.
 const (
 	LimitSubscriptions = "max-subscriptions"
 	LimitFrames        = "max-message-frames"
@@ -35,30 +36,31 @@ type Config struct {
 	// Selectors limits the selectors of one subscription; default 8 KiB, 256
 	// requirements and 1024 values. Larger ones are rejected with 413.
 	Selectors selector.Limits
-	// MaxRequirements limits the total cost of the selectors of all open
-	// subscriptions, as defined by selector.Selection.Cost; default 2048. Further
-	// ones are rejected with 429.
+	// MaxRequirements limits the total cost of the selectors of all open subscriptions,
+	// as defined by selector.Selection.Cost; default 2048. A subscription that exceeds it
+	// is rejected with 429.
 	MaxRequirements int
-	// Meter limits the evaluations of the selectors of all subscriptions; nil for no
-	// limit. When it is exhausted, AppendNext stops before the next selector. Call
-	// AppendNext again after granting more evaluations.
+	// Meter limits how often selectors are evaluated, for all subscriptions together; nil
+	// for no limit. When the meter is exhausted, AppendNext stops before the next
+	// selector. Call AppendNext again after granting more evaluations.
 	Meter *watcher.Meter
 	// LabelSets limits how many label set definitions a subscription remembers as sent;
 	// default 1024. A forgotten definition is sent again.
 	LabelSets int
-	// Decode returns the plain JSON of a body, given its base, which may be the zero Body,
-	// and its dictionary. The session uses the result only until the next call, and does
-	// not modify it. Decode must not retain its arguments. If it is nil, columns that
-	// readers choose are ignored.
+	// Decode returns the plain JSON of a body, given its base, which may be the zero
+	// Body, and its dictionary. The session uses the result only until the next call, and
+	// does not modify it. Decode must not retain its arguments. If Decode is nil, the
+	// session ignores columns that readers choose.
 	Decode func(body, base api.Body, dictionary []byte) ([]byte, error)
 	// MaxColumns limits the columns that a reader chooses for a subscription; default 64.
 	// MaxColumnBytes limits the total length of the texts of one column; default 1024.
 	// Subscriptions beyond a limit are rejected with 413.
 	MaxColumns, MaxColumnBytes int
 	// Deflate appends a deflate stream of envelopes and bodies to dst. The first
-	// envelopesEnd bytes of the stream, not counting dst, must be sufficient to decompress
-	// the envelopes. Deflate must not retain its arguments. If it is nil, the session
-	// encodes no blocks, but still forwards blocks that the collection stores.
+	// envelopesEnd bytes of the stream, not counting dst, must be sufficient to
+	// decompress the envelopes. Deflate must not retain its arguments. If Deflate is nil,
+	// the session encodes no blocks, but still forwards blocks that the collection
+	// stores.
 	Deflate func(dst, envelopes, bodies []byte) (data []byte, envelopesEnd int)
 	// Shard restricts the reader to a shard of the namespaces; zero means all.
 	Shard api.Shard

@@ -17,7 +17,7 @@ func dictionaryID(data []byte) uint32 {
 	return max(h, 1)
 }
 
-// appendDictionary appends a dictionary unless the connection has sent it already.
+// appendDictionary appends a dictionary unless it was already sent on the connection.
 func (s *Session) appendDictionary(message []byte, id uint32, data []byte) []byte {
 	if slices.Contains(s.dictionaries, id) {
 		return message

@@ -20,8 +20,9 @@
 // Neighboring objects of a snapshot are compressed together, in blocks (block.go).
 // A block is encoded once for all readers without selectors.
 //
-// A reader may choose the columns of a subscription (columns.go). They are computed from
-// bodies for this subscription alone, and their cost is charged to [Config].Meter.
+// A reader may choose the columns of a subscription (columns.go). Their values are
+// computed from bodies for this subscription alone, and the cost is charged to
+// [Config].Meter.
 //
 // The frames of a subscription contain no data of objects outside its scope. This also
 // applies to label sets, faults and totals. Label sets have IDs that are private to the

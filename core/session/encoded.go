@@ -8,9 +8,9 @@ import (
 )
 
 // Readers without selectors that have caught up receive the same Events frames, except
-// for the subscription number. The changes are encoded for the first such reader. The
-// encoding is copied for each other reader if the conditions below show that it has
-// exactly the same state.
+// for the subscription number. The changes are encoded for the first such reader. Every
+// other reader receives a copy of the encoding if appendEncoded finds its state to be
+// exactly the same.
 
 // maxEncoded is the size in bytes of the largest encoding that is cached.
 const maxEncoded = 256 << 10
@@ -34,8 +34,8 @@ func (s *subscription) sharesEncoding() bool {
 	return s.phase == live && !s.metadataOnly && s.computed == nil && (s.bodies == nil || s.bodies.done) && s.filter.Everything() && s.collection.subscriptions > 1
 }
 
-// appendEncoded appends the events encoded for another reader if they are exactly
-// the next events of this one.
+// appendEncoded appends the cached encoding if it contains exactly the next events of
+// this reader, and reports whether it did.
 func (s *subscription) appendEncoded(message []byte, room int) ([]byte, bool) {
 	e := &s.collection.events
 	if e.Count == 0 || e.From != s.follower.Position() || e.To != s.cacher.Window().End() ||
@@ -50,8 +50,8 @@ func (s *subscription) appendEncoded(message []byte, room int) ([]byte, bool) {
 	return s.charge(message, (&encodedFrame{wire.Events{Subscription: s.id, ResourceVersion: s.rv}, e}).Append(message)), true
 }
 
-// encode appends the events of a range of the window and caches the encoding for
-// other readers.
+// encode appends the events between two positions of the window. It caches the encoding
+// if other readers can use it.
 func (s *subscription) encode(message []byte, from, to int, held api.ResourceVersion) []byte {
 	f := wire.Events{Subscription: s.id, ResourceVersion: s.rv, Changes: s.frame.Changes}
 	if to != s.cacher.Window().End() || held <= s.deltaEpochSince || !s.sharesEncoding() {

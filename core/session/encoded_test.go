@@ -35,8 +35,8 @@ func (c *collection) session(t *testing.T, f wire.Subscribe) *session.Session {
 // one on an equal collection without other readers.
 type twins struct{ shared, alone *session.Session }
 
-// The output for a reader is identical with and without other readers, at any position of
-// these readers.
+// A reader receives the same bytes with and without other readers, wherever these readers
+// are in the window.
 func TestG3_SharedEncodingEqualsOwnEncoding(t *testing.T) {
 	const most = 8
 	for seed := range int64(30) {

@@ -9,12 +9,12 @@ import (
 
 // encodedBlock is a cached block of a snapshot.
 type encodedBlock struct {
-	// frame is the frame for readers with bodies; its Subscription is not set. The
-	// first envelopesEnd bytes of its stream contain the envelopes.
+	// frame is the frame for readers with bodies, without a subscription number. The
+	// first envelopesEnd bytes of its deflate stream contain the envelopes.
 	frame        wire.SnapshotBlock
 	envelopesEnd int
-	// bodies is the frame for readers that have the rows; its Subscription is not set.
-	// It has no objects until such a reader needs it.
+	// bodies is the frame for readers that already have the rows, without a subscription
+	// number. It stays empty until such a reader needs it.
 	bodies   wire.SnapshotBodies
 	versions []blockVersion
 }
@@ -32,14 +32,14 @@ type encodedBlocks struct {
 	generation int // window generation of the state that the blocks belong to
 	byFirst    map[api.Key]*encodedBlock
 	bytes      int
-	// found contains the blocks for readers of all objects, by the key at which the reader
-	// continues. It is valid while position is the end of the window. Until then, further
-	// readers need not determine the objects of a block.
+	// found contains the blocks for readers of all objects, by the key at which the
+	// reader continues. It is valid while position is the end of the window. While found
+	// is valid, further readers need not determine the objects of a block.
 	found    map[api.Key]foundBlock
 	position int
 }
 
-// foundBlock is a result of nextBlock, with the encoded block.
+// foundBlock is an encoded block with the results that nextBlock returned for it.
 type foundBlock struct {
 	block *encodedBlock
 	first store.Ref
@@ -78,7 +78,8 @@ func (c *Collection) encodedBlock(refs []store.Ref) *encodedBlock {
 	return b
 }
 
-// find returns the blocks that were found in the current state. The caller may add blocks.
+// find returns the found blocks of the current state, by the key at which a reader
+// continues. The caller may add blocks to the map.
 func (c *Collection) find() map[api.Key]foundBlock {
 	c.relisted()
 	if end := c.cacher.Window().End(); c.blocks.found == nil || c.blocks.position != end {

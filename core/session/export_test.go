@@ -34,11 +34,11 @@ func (c *Collection) PatchBytes() (bytes int) {
 // BlockBytes returns the memory of the cached blocks.
 func (c *Collection) BlockBytes() int { return c.blocks.bytes }
 
-// FoundBlocks returns the number of blocks whose objects further readers need not
-// determine.
+// FoundBlocks returns the number of blocks that are cached by the key at which a reader
+// continues.
 func (c *Collection) FoundBlocks() int { return len(c.find()) }
 
-// EncodedEvents returns the cached encoding of the end of the window.
+// EncodedEvents returns the cached encoding of the events at the end of the window.
 func (c *Collection) EncodedEvents() *EncodedEvents { return &c.events }
 
 // EncodedEvents is the type of a cached encoding.

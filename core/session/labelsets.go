@@ -14,8 +14,8 @@ type knownLabelSets []knownLabelSet
 // is 1 plus the generation of the ID. A zero mark means an empty entry.
 type knownLabelSet struct{ id, mark uint32 }
 
-// define records a definition and reports whether it is new. IDs are dense, so the
-// table has an entry for each ID until it has as many entries as most allows.
+// define records a definition and reports whether the definition is new. IDs are dense,
+// so the table grows to one entry per ID, up to the limit given by most.
 func (k *knownLabelSets) define(id, generation uint32, most int) (isNew bool) {
 	if missing := min(int(id)+1, most) - len(*k); missing > 0 {
 		*k = append(*k, make(knownLabelSets, missing)...)
@@ -61,8 +61,8 @@ func (o *ownLabelSets) find(id uint32) int {
 	return low
 }
 
-// limit clears the table when it is full. It must not be called while a frame is
-// being built, because an ID has one meaning within a frame.
+// limit clears the table when it is full. Do not call limit while a frame is being built,
+// because an ID must keep its meaning within a frame.
 func (o *ownLabelSets) limit(most int) {
 	if len(*o) >= most {
 		*o = nil

@@ -60,8 +60,8 @@ func (c *labelled) sessions(t testing.TB, n int, config session.Config, f wire.S
 	return all
 }
 
-// labelReader checks that each label set in a frame was defined before, and equals
-// the object's labels.
+// labelReader checks that each label set that a frame uses was defined before, and equals
+// the labels of the object.
 type labelReader struct {
 	t       *testing.T
 	of      *labelled
@@ -109,8 +109,8 @@ func (r *labelReader) check(changes []wire.Change) {
 	}
 }
 
-// Each label set is defined before its use, even if a subscription remembers few of
-// them, for readers with and without a shared encoding.
+// Each label set is defined before its use, even if a subscription remembers few
+// definitions. This applies to readers with and without a shared encoding.
 func TestEveryLabelSetIsDefinedBeforeItIsUsed(t *testing.T) {
 	again := 0
 	for seed := range int64(20) {
@@ -144,8 +144,8 @@ func TestEveryLabelSetIsDefinedBeforeItIsUsed(t *testing.T) {
 	require.Positive(t, again, "some were defined again")
 }
 
-// Readers without selectors receive the bytes that were encoded for the first of
-// them, even if a label set in these bytes must be defined to them first.
+// Readers without selectors receive the bytes that were encoded for the first such
+// reader, even if the session must first define a label set in these bytes.
 func TestSharedEncodingIsUsedByReadersThatLackALabelSet(t *testing.T) {
 	c := newLabelled(40, 1)
 	sessions := c.sessions(t, 2, session.Config{LabelSets: 1}, wire.Subscribe{})
@@ -204,8 +204,9 @@ func TestMemoryOfAReaderDoesNotGrowWithLabelSets(t *testing.T) {
 	}
 }
 
-// The private numbers of label sets start over at the limit. The table therefore
-// remains small while a reader with a selector receives a long snapshot, and afterwards.
+// The private numbers of label sets start over at the limit. The table of these numbers
+// therefore remains small, both while a reader with a selector receives a long snapshot
+// and afterwards.
 func TestPrivateLabelSetsAreBounded(t *testing.T) {
 	const most, message = 100, 1000
 	c := newLabelled(2000, 1)

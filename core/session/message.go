@@ -15,7 +15,7 @@ type Message struct {
 	// *wire.ChooseColumns.
 	Frames []any
 	bytes  int
-	chosen *wire.ChooseColumns // the last one
+	chosen *wire.ChooseColumns // the last ChooseColumns frame
 	err    error
 }
 
@@ -27,8 +27,8 @@ type Request struct {
 	// Columns are the columns that the reader chose; none means those of the
 	// collection.
 	Columns []api.Column
-	// Refused is the reason why the request is invalid for any collection, or
-	// nil. If it is set, Resource and Selection must not be used.
+	// Refused is the reason why the request is invalid for every collection, or nil. If
+	// Refused is set, Resource and Selection must not be used.
 	Refused *api.Status
 }
 
@@ -42,8 +42,9 @@ const (
 	costRequirements = 64
 )
 
-// Parse parses a message. It reads only the configuration of the session, so it
-// may run while another goroutine uses the session. Apply returns parse errors.
+// Parse parses a message. It reads only the configuration of the session, so it may run
+// while another goroutine uses the session. A parse error is stored in the Message, and
+// Apply returns it.
 func (s *Session) Parse(message []byte) *Message {
 	return parse(message, s.cfg.MaxFrames, s.parseFrame)
 }

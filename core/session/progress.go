@@ -39,8 +39,8 @@ func (s *subscription) appendProgress(message []byte) []byte {
 }
 
 // confirmed returns the version of the reader, and the time at which the source last
-// confirmed everything up to it. For a reader that is always slightly behind, it uses an
-// earlier confirmation that the reader has since reached.
+// confirmed everything up to that version. For a reader that is always slightly behind,
+// confirmed uses an earlier confirmation that the reader has since reached.
 func (s *subscription) confirmed() confirmation {
 	all := confirmation{s.cacher.ResourceVersion(), s.cacher.Upstream().Progressed()}
 	if s.caughtUp() {
@@ -86,7 +86,7 @@ func (s *subscription) appendSourceError(message []byte) []byte {
 }
 
 // disclosable returns the status of the source. If the subscription does not cover all
-// objects, it replaces the message, which may name an object outside its scope.
+// objects, disclosable replaces the message, which may name an object outside the scope.
 func (s *subscription) disclosable(status *api.Status) *api.Status {
 	if status == nil || s.filter.Scope().Whole() {
 		return status
@@ -116,7 +116,7 @@ func (s *subscription) await() {
 }
 
 // wake returns the time at which the subscription has something to send even without a
-// change, or zero.
+// change, or zero if there is no such time.
 func (s *subscription) wake() int64 {
 	var at, again int64
 	now := s.session.now

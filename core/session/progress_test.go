@@ -58,8 +58,8 @@ func follower(t *testing.T, w *world, labels string) *session.Session {
 	return s
 }
 
-// Changes are not progress, because they may be late. The version still advances. For
-// readers without matching changes, it advances once per period.
+// Changes are not progress, because they may arrive late. They still advance the version
+// of a reader. If no change matches, the version advances once per period.
 func TestChangesWithoutProgressOnlyMoveTheVersion(t *testing.T) {
 	for _, labels := range []string{"app=web", "app=other"} {
 		w := newWorld(t, 1)

@@ -153,7 +153,7 @@ type reader struct {
 // position is the position of a reader in an unfinished snapshot.
 type position struct {
 	rv   api.ResourceVersion // the staged rows are exact as of this version
-	last api.Key             // the last key of the parts
+	last api.Key             // the last key in the received parts
 	from api.Key             // SnapshotFrom of the subscription
 }
 
@@ -171,8 +171,8 @@ func (w *world) newReader() *reader {
 	return r
 }
 
-// matches reports whether the reader's subscription selects an object, without package
-// selector.
+// matches reports whether the subscription of the reader selects an object. It does not
+// use package selector, which the test checks.
 func (r *reader) matches(key api.Key, x *row) bool {
 	s := &r.subscribe
 	return x != nil && (r.shard.Whole() || api.ShardOf(key.Namespace(), 2) == r.shard) && (s.Namespace == "" || strings.HasPrefix(string(key), s.Namespace+"/")) &&
@@ -208,8 +208,8 @@ func (r *reader) move() {
 	require.NoError(r.t, r.session.Resume(saved, r.now))
 }
 
-// open subscribes. It resumes or continues a snapshot, or starts a new one if that is
-// necessary or randomly chosen.
+// open subscribes. It resumes, continues a snapshot, or starts a new one. The choice is
+// random unless only a new snapshot is possible.
 func (r *reader) open() {
 	s := r.subscribe
 	s.Credit = uint64(1 + r.rand.Intn(300))
@@ -240,7 +240,8 @@ func (r *reader) grant(bytes int) {
 	r.send((&wire.Credit{Subscription: 1, Bytes: uint64(bytes)}).Append(nil))
 }
 
-// pull receives a message from the session, and checks that its cost was granted.
+// pull receives a message from the session, and checks that the reader had granted credit
+// for it.
 func (r *reader) pull() bool {
 	message := r.session.Next(1+r.rand.Intn(200), r.now)
 	for rest := message; len(rest) > 0; {
@@ -356,7 +357,8 @@ func (r *reader) begin(f *wire.SnapshotBegin) {
 	r.stage.last = r.lastStaged()
 }
 
-// part adds the next objects of a snapshot. No part repeats keys of earlier ones.
+// part adds the next objects of a snapshot. It checks that the keys follow those of
+// earlier parts.
 func (r *reader) part(list []wire.Change) {
 	for i := range list {
 		require.Greater(r.t, list[i].Key, r.stage.last)
@@ -373,7 +375,7 @@ func (r *reader) lastStaged() (last api.Key) {
 	return last
 }
 
-// checkStaged compares the rows of a snapshot in progress with a list (rule B38).
+// checkStaged compares the rows of a snapshot in progress with the model (rule B38).
 func (r *reader) checkStaged() {
 	want, last := rows{}, r.lastStaged()
 	for key, x := range r.at(r.stage.rv) {
@@ -430,7 +432,8 @@ func (r *reader) follow(f *wire.Events) {
 	require.Equal(r.t, want, got, "from %d to %d", r.rv, f.ResourceVersion)
 }
 
-// reached compares the whole state with a list at this version (G6, G9, G17).
+// reached records that the reader has the version rv, and compares its rows with the
+// model at rv (G6, G9, G17).
 func (r *reader) reached(rv api.ResourceVersion) {
 	require.GreaterOrEqual(r.t, rv, r.rv, "versions never decrease")
 	r.rv = rv
@@ -443,8 +446,8 @@ func (r *reader) reached(rv api.ResourceVersion) {
 	require.Equal(r.t, want, r.rows, "at %d", rv)
 }
 
-// Random readers of a random history are slow, disconnected at any message, moved to
-// other sessions, and resume. Each receives complete revisions of exactly the matching
+// Random readers of a random history are slow, lose their connection at any message, move
+// to other sessions, and resume. Each receives complete revisions of exactly the matching
 // events, and finally has the current state. An interrupted snapshot continues, and its
 // rows are exact at any time (rule B38).
 func TestG3_RandomReadersOfARandomHistory(t *testing.T) {

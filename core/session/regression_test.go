@@ -74,8 +74,8 @@ func TestPersistedSessionKeepsItsNegativeCredit(t *testing.T) {
 	require.NotNil(t, s.Next(1<<20, w.now))
 }
 
-// A reader may have a newer last good version of an unreadable object than its
-// connector. When the object is readable again, its complete body is sent.
+// If an object is unreadable, a reader may have a newer version of it than its connector.
+// When the object is readable again, its complete body is sent.
 func TestRecoveredObjectIsSentCompletely(t *testing.T) {
 	w := newWorld(t, 1)
 	w.cacher = session.Serve(cacher.New(cacher.Config{Schema: objects.Pods()}))

@@ -8,8 +8,9 @@ import (
 )
 
 // A persisted session contains the frames with which its reader would resume on a new
-// connection. It also records which dictionaries and schemas the reader already has, so a
-// restored session does not repeat them. It sends no data until a change matches.
+// connection. It also records which dictionaries the reader already has, so a restored
+// session does not repeat them. To a reader that has caught up, the restored session
+// sends no data until a change matches.
 
 // Save returns the state that Resume needs to continue with the reader in another
 // session, including responses that were not sent yet. It returns nil if the session has
@@ -73,7 +74,7 @@ func (s *Session) Resume(saved []byte, now int64) error {
 // savedFrame is a frame in the output of Save.
 type savedFrame struct {
 	wire.Frame
-	request *Request // of a wire.SavedSubscription
+	request *Request // parsed from a wire.SavedSubscription; nil for other frames
 }
 
 func (s *Session) parseSaved(t wire.Type, payload []byte) (any, error) {
@@ -123,6 +124,6 @@ func (s *Session) resumeSubscription(f *wire.SavedSubscription, r *Request) *api
 	return nil
 }
 
-// noSchemaSent is an invalid dictionary number. It forces a schema before the next
-// object.
+// noSchemaSent is an invalid dictionary number. A subscription with this number sends a
+// schema before the next object.
 const noSchemaSent = math.MaxUint32

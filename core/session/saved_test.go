@@ -11,7 +11,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// types returns the types of the frames before the Checksum that ends each message.
+// types returns the types of the frames of a message, without the Checksum at its end.
 func types(t *testing.T, message []byte) (all []wire.Type) {
 	t.Helper()
 	require.True(t, wire.Intact(message))

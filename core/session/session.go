@@ -24,7 +24,7 @@ type Backend interface {
 	Wake()
 }
 
-// Session serves one reader.
+// Session is the server side of the connection of one reader.
 type Session struct {
 	now     int64
 	turn    int // round-robin position in subs
@@ -227,9 +227,10 @@ func (s *Session) drop(sub *subscription) {
 	s.subs = lite.Remove(s.subs, sub)
 }
 
-// Next returns the next message of about limit bytes after decompression, or nil if
-// there is nothing to send now. Call it after Receive, after the backend's Wake, at
-// the time that Wake returns, and while More returns true. The caller owns the bytes.
+// Next returns the next message of about limit bytes after decompression, or nil if there
+// is nothing to send now. Call Next after Receive, after each call of Backend.Wake, at
+// the time that Session.Wake returns, and while More returns true. The caller owns the
+// returned bytes.
 func (s *Session) Next(limit int, now int64) []byte {
 	if message := s.AppendNext(nil, limit, now); len(message) > 0 {
 		return message
@@ -267,12 +268,12 @@ func (s *Session) AppendNext(message []byte, limit int, now int64) []byte {
 func (s *Session) full(message []byte, limit int) bool { return len(message)+s.inflated >= limit }
 
 // More reports whether the last message reached its limit, so that Next may return
-// another one immediately. If More returns false, nothing else is to be sent now, unless
-// Config.Meter is exhausted.
+// another one immediately. If More returns false, there is nothing else to send now,
+// unless Config.Meter is exhausted.
 func (s *Session) More() bool { return s.more }
 
-// Wake returns the time in milliseconds at which Next has something to send even
-// without a change. It returns zero if there is no such time.
+// Wake returns the earliest time, in milliseconds, at which Next has something to send
+// even without a change. It returns zero if there is no such time.
 func (s *Session) Wake() int64 {
 	var wake int64
 	for _, sub := range s.subs {

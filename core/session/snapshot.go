@@ -9,9 +9,9 @@ import (
 )
 
 // SnapshotReader reads a collection for persistence. It produces the frames that a reader
-// without selectors would receive until it has caught up. Like a subscription, it does not
-// copy the state, and the collection may change meanwhile. The result is exact once Next
-// has returned the last chunk.
+// without selectors would receive until that reader has caught up. Like a subscription,
+// it does not copy the state, and the collection may change meanwhile. The result is
+// exact once Next has returned the last chunk.
 type SnapshotReader struct {
 	sub *subscription
 }
@@ -79,9 +79,9 @@ func (c *SnapshotReader) Next(p *SnapshotChunk, limit int) (status *api.Status) 
 	return c.sub.cacher.Restored().Corrupt()
 }
 
-// appendBody reads objects of the snapshot that take about limit bytes of memory when they
-// are loaded. The limit applies to this memory because the time to load the body is
-// proportional to it.
+// appendBody reads objects of the snapshot that take about limit bytes of memory when
+// they are loaded. The limit applies to memory because the time to load a body is
+// proportional to its memory.
 func (c *SnapshotReader) appendBody(p *SnapshotChunk, limit int) {
 	c.sub.resendSchema()
 	for c.sub.phase == listing && len(p.Frames)+int(p.Info.Memory) < limit {

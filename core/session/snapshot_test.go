@@ -174,8 +174,9 @@ func (k *storedCollection) takeBody(p *session.SnapshotChunk) {
 	}
 }
 
-// A snapshot contains the whole collection or its changes, exactly as of one version. The
-// collection may change while it is read, and use any dictionaries.
+// A snapshot contains either the whole collection or its changes since a version, and is
+// exact as of one version. The collection may change during the snapshot and use any
+// dictionaries.
 func TestG9_SnapshotOfAChangingCollection(t *testing.T) {
 	for _, limit := range []int{1, 100, 1000, 1 << 20} {
 		c := newCollection(20)
@@ -217,8 +218,9 @@ func TestG9_SnapshotOfAChangingCollection(t *testing.T) {
 	}
 }
 
-// A snapshot ends with a 410 if the collection is relisted or changes faster than it
-// is read. A snapshot of another source starts over.
+// A snapshot ends with a 410 if the collection is relisted or changes faster than it is
+// read. If the stored state belongs to another source, the next snapshot contains the
+// whole state.
 func TestH8_OvertakenSnapshotEndsWith410(t *testing.T) {
 	c := newCollection(20)
 	k := &storedCollection{t: t}

@@ -33,8 +33,8 @@ func TestSourceError_FirstList(t *testing.T) {
 	require.Equal(t, wire.AppendChecksum((&wire.SourceError{Subscription: 1, Status: down}).Append(nil)), s.Next(1<<20, w.now), "sent immediately")
 }
 
-// A reader is informed immediately, and every period, why its connector is not
-// current, until the connector is current again.
+// While a connector is not current, its reader receives the reason immediately and again
+// every period.
 func TestSourceError(t *testing.T) {
 	w := newWorld(t, 1)
 	s := session.New(session.Config{ProgressMillis: 5000}, w)

@@ -48,8 +48,8 @@ func (s *subscription) begin(now int64) (ready bool, status *api.Status) {
 	return true, status
 }
 
-// firstKey returns a key that sorts before all others of the subscription. It is not
-// empty, because an empty next key means that no snapshot is in progress.
+// firstKey returns a key that sorts before all keys of the subscription's objects. It is
+// not empty, because an empty next key means that no snapshot is in progress.
 func (s *subscription) firstKey() api.Key {
 	if s.namespace == "" {
 		return "\x00"
@@ -58,7 +58,7 @@ func (s *subscription) firstKey() api.Key {
 }
 
 // appendStart appends the schema and, for a snapshot, SnapshotBegin. For a restored
-// subscription it appends nothing. The schema then precedes the next object.
+// subscription it appends nothing, because the schema is sent before the next object.
 func (s *subscription) appendStart(message []byte) []byte {
 	if s.restored {
 		s.dictionary = noSchemaSent

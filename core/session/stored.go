@@ -11,10 +11,10 @@ import (
 // objects are all unchanged. A persisted snapshot contains the unchanged objects of each
 // block. All other objects are sent in parts.
 
-// forwardBlock appends the block that begins with the next object, if the collection still
-// stores all of it, and reports whether it did. As with encoded blocks, all objects are of
-// one namespace, and readers with selectors receive no blocks. Readers without bodies
-// receive no stored blocks either.
+// forwardBlock appends the block that begins with the next object, if the collection
+// still stores all of it, and reports whether it did. As with encoded blocks, all objects
+// are in one namespace, and readers with selectors receive no blocks. Readers without
+// bodies receive no stored blocks either.
 func (s *subscription) forwardBlock(message []byte) ([]byte, bool) {
 	if s.stores || s.metadataOnly || s.filter.Selects() || s.computed != nil {
 		return message, false
@@ -55,9 +55,9 @@ type storedRun struct {
 	done    bool
 }
 
-// nextStored returns the members of the block of the next object, up to a member of
-// another block or another namespace. It also returns the objects in between that are in
-// no block, up to about room bytes.
+// nextStored returns the next objects of the snapshot that are members of one block. It
+// stops at a member of another block or at an object of another namespace. The result
+// includes objects between the members that are in no block, up to about room bytes.
 func (s *subscription) nextStored(room int) storedRun {
 	arena := s.cacher.Arena()
 	run := storedRun{refs: s.frame.Refs[:0], next: s.next, done: true}
@@ -158,7 +158,8 @@ func (s *subscription) advanceTo(next api.Key, done bool) {
 	}
 }
 
-// sendBlock appends a block that starts with the given version.
+// sendBlock appends a block, and before it a schema if the bodies use another dictionary.
+// The version first is the first object of the block.
 func (s *subscription) sendBlock(message []byte, first store.Ref, f *wire.SnapshotBlock) []byte {
 	if s.usesOtherDictionary(first) {
 		message = s.appendSchema(message, s.cacher.Arena().Dictionary(first), s.cacher.Bodies().Dictionary(first))
@@ -181,8 +182,8 @@ func (s *subscription) blockSize(ref store.Ref) int {
 	return size
 }
 
-// blockOf returns a block that contains the given versions with the envelopes that envelope
-// returns. Label sets are numbered within the block.
+// blockOf returns a block of the versions refs, with the envelopes that the function
+// envelope returns. Label sets are numbered within the block.
 func (s *subscription) blockOf(refs []store.Ref, envelope func(store.Ref) wire.Envelope) wire.Block {
 	arena := s.cacher.Arena()
 	block := wire.Block{Objects: s.frame.Changes[:0]}

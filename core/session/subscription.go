@@ -196,9 +196,10 @@ func (s *subscription) usesOtherDictionary(ref store.Ref) bool {
 	return !s.omitsBodies() && s.cacher.Arena().Dictionary(ref) != s.dictionary
 }
 
-// checkPosition returns a status that ends the subscription if an eviction or a relist has
-// removed its next event from the window (rule H8). A reader without credit learns about
-// eviction only when it grants more. Eviction wakes no reader.
+// checkPosition returns a status that ends the subscription if the source has changed, or
+// if an eviction or a relist removed the next event from the window (rule H8). A reader
+// without credit learns about eviction only when it grants more. Eviction wakes no
+// reader.
 func (s *subscription) checkPosition() *api.Status {
 	window := s.cacher.Window()
 	if s.clusterID != s.cacher.Upstream().ClusterID() {
@@ -252,7 +253,7 @@ func (s *subscription) advance(message []byte, limit int) []byte {
 				return message // the meter is exhausted
 			}
 			// None of the remaining events matched. The snapshot ends now, because the
-			// next matching event may be far away.
+			// next matching event may arrive much later.
 		}
 		if s.rowsFirst {
 			s.dictionary = noSchemaSent // bodies follow, so the reader needs their dictionary
