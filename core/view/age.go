@@ -24,7 +24,8 @@ func (v *View) NextTick() int64 {
 	return max(v.ages.next, v.ticked+minTickMillis)
 }
 
-// Tick advances the time that ages refer to, and updates the rows that it affects.
+// Tick advances the time that ages refer to, and updates the rows that enter or leave the
+// view.
 func (v *View) Tick(now int64) {
 	if v.build != nil {
 		return // the scan evaluates all objects as of the same time

@@ -54,7 +54,8 @@ func TestViewRowsLeaveAndEnterAsTheyAge(t *testing.T) {
 	require.Zero(t, young.NextTick())
 }
 
-// A view with ages that has followed changes has the same rows as a view that is opened now.
+// After any changes, a view with ages has the same rows as a view that is opened at that
+// time.
 func TestViewWithAgesAgreesWithANewView(t *testing.T) {
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 9))

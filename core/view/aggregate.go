@@ -13,7 +13,7 @@ import (
 // group. A change of one object takes two searches in a sorted sequence of all objects.
 type aggregate struct {
 	of query.Operand
-	at []position // by object; set for the objects in order
+	at []position // by object; set for the objects that order contains
 	// order contains the objects with a number, by group and number.
 	order store.Ordered
 }
@@ -93,8 +93,8 @@ func (a *aggregate) report(group uint32, s *sum) wire.Aggregate {
 // are ignored.
 const maxNumber = 1 << 62
 
-// numberOf returns a value as a number. A time is a number of milliseconds, and a text
-// must be a quantity.
+// numberOf converts a value to a number, and reports whether the value can be aggregated.
+// A time is a number of milliseconds, and a text must be a quantity.
 func numberOf(v api.Value) (n float64, ok bool) {
 	switch v.Kind {
 	case api.Null:

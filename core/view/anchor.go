@@ -22,8 +22,8 @@ func (v *View) setAnchor(key string, before uint32) {
 }
 
 // findAnchor retains a version of the anchor's object. It prefers the version in the
-// window that was last sent, because the program chose it there. Otherwise it retains
-// the current version.
+// window that was last sent, because the program chose the object in that window.
+// Otherwise it retains the current version.
 func (v *View) findAnchor() {
 	ref := v.cacher.State().Get(v.anchor.key)
 	for _, r := range v.shown.rows {

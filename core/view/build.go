@@ -13,9 +13,9 @@ import (
 // A view evaluates all objects when it opens and after a relist. It does so in steps, so
 // that no call of the engine takes long. Meanwhile it has no rows and sends no patch.
 //
-// It first scans the objects in key order, which counts facets and computes sort keys,
-// and then sorts the rows. A change of an object that was not scanned yet needs no work. A
-// change of a scanned object updates the facets; its row is inserted after the sort.
+// It first scans the objects in key order to count facets and compute sort keys, and then
+// sorts the rows. A change of an object that was not scanned yet needs no work. A change
+// of a scanned object updates the facets; its row is inserted after the sort.
 //
 // A view that starts from the rows of a broader view only reads the search texts of
 // these rows, and adopts their order.
@@ -32,8 +32,8 @@ type build struct {
 	// moved are the rows whose position in ids is wrong, in any order.
 	moved   []store.ID
 	isMoved map[store.ID]bool
-	// If relisted is set, total and counts are the number of rows and the groups of the
-	// facets before the relist.
+	// If relisted is set, total is the number of rows before the relist, and counts
+	// contains the groups of the facets before it.
 	relisted bool
 	total    int
 	counts   []map[string]*group
@@ -132,8 +132,8 @@ func (v *View) scan(work int) (done int) {
 	return max(done, costRow)
 }
 
-// evaluate determines whether an object is a row, computes the sort keys of the row, and
-// counts it in the facets.
+// evaluate determines whether an object is a row, and computes the sort keys of a row. It
+// also counts the object in the facets that include it.
 func (v *View) evaluate(id store.ID, ref store.Ref) {
 	v.trackAge(id, ref)
 	row := v.readRow(ref)
@@ -202,7 +202,8 @@ func (v *View) narrow(work int) (done int) {
 	return done + costSkip
 }
 
-// adoptOrder loads the rows in their order in a broader view, and copies its sort keys.
+// adoptOrder loads the rows in the order of a broader view, and copies the sort keys of
+// that view.
 func (v *View) adoptOrder(from *View) {
 	var ids []store.ID
 	from.rows.From(0, func(id store.ID) bool {
@@ -257,7 +258,7 @@ func (b *build) reads(v *View, id store.ID, e *history.Event) bool {
 	return b.scanned || v.arena.Key(ref) <= b.cursor
 }
 
-// move records that the position of a row is determined after the sort.
+// move records that the position of a row must be determined again after the sort.
 func (b *build) move(id store.ID) {
 	if b.from == nil && !b.isMoved[id] {
 		b.isMoved[id] = true

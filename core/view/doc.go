@@ -20,10 +20,10 @@
 // A view by owner contains the objects that belong to one of a set of owners. The owners
 // depend on other collections, so the engine sets them before each patch with SetOwners.
 //
-// A window is positioned by an offset or by an anchor. An anchor is a version of an object,
-// and the window stays at the position of that version in the order. The first patch after
-// a move determines the version. Each patch counts the rows before the anchor, and reports
-// the resulting offset.
+// A window is positioned by an offset or by an anchor. An anchor is a version of an
+// object, and the window stays at the position of that version in the order. The first
+// patch after a move chooses the version of the anchor. Each patch counts the rows before
+// the anchor, and reports the resulting offset.
 //
 // A patch is the difference between the window last returned and the current one,
 // regardless of the changes in between. A view therefore never falls behind. A change that

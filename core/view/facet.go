@@ -13,12 +13,12 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// facet counts rows by value, or by a pair of values. It includes objects that are not rows
-// only because of the facet's own conditions.
+// facet counts rows by value, or by a pair of values. It also counts objects that only
+// the conditions on its own operands exclude from the rows.
 type facet struct {
 	arena *store.Arena
 	by    []query.Operand
-	// own is the bit of the conditions that the facet ignores.
+	// own is the bit in failures for the conditions that the facet ignores.
 	own        failures
 	limit      int
 	width      float64 // width of intervals, or zero
@@ -84,8 +84,8 @@ func (f *facet) reset() map[string]*group {
 	return before
 }
 
-// equals reports whether the groups are known to equal others. Aggregates are not compared,
-// so the result is false if there are any.
+// equals reports whether the facet is known to have the given groups. Aggregates are not
+// compared, so the result is false for a facet with aggregates.
 func (f *facet) equals(groups map[string]*group) bool {
 	return f.aggregates == nil && maps.EqualFunc(groups, f.groups, func(a, b *group) bool { return a.rows == b.rows })
 }

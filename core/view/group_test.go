@@ -247,7 +247,8 @@ func groupedCacher(r *rand.Rand) *cacher.Cacher {
 	return c
 }
 
-// valueIs returns the condition that groupQuery of the npm package creates.
+// valueIs returns the condition that an operand has a value, as groupQuery of the npm
+// package writes it.
 func valueIs(name, value string) string {
 	quote := strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 	return `"` + quote.Replace(name) + `" === "` + quote.Replace(value) + `"`

@@ -23,15 +23,15 @@ type matcher struct {
 	rest       query.Where   // the conditions that apply to every facet
 	own        []query.Where // by facet: the conditions that this facet ignores
 	labels     bool          // the condition reads labels
-	// plain means that there are neither namespaces, owners, a search nor a condition.
+	// plain means that the view has no namespaces, owners, search or condition.
 	plain bool
 	// now is the time that ages refer to.
 	now int64
 }
 
 // failures is the set of the parts of a query that exclude a version. Bit i is set if the
-// conditions that facet i ignores exclude it. If anything else excludes the version, only
-// the bit other is set. The version is a row if the set is empty.
+// conditions that facet i ignores exclude the version. If anything else excludes the
+// version, only the bit other is set. The version is a row if the set is empty.
 type failures uint32
 
 const other failures = 1 << 31
@@ -81,8 +81,9 @@ const LimitNamespaces = "max-view-namespaces"
 
 const maxNamespaces = 1000
 
-// scope returns the namespace for the filter, which rejects a namespace if the resource is
-// not namespaced. If there are several, scope stores them in the matcher and returns "".
+// scope returns the namespace for the filter, which rejects a namespace if the resource
+// is not namespaced. If there are several namespaces, scope stores them in the matcher
+// and returns "".
 func (m *matcher) scope(namespaces []string, schema *api.Schema) string {
 	switch {
 	case len(namespaces) == 0:
@@ -98,8 +99,8 @@ func (m *matcher) scope(namespaces []string, schema *api.Schema) string {
 }
 
 // selects reports whether an object passes all parts of the query except the conditions.
-// ref is its current version. searched means that the object is known to match the search.
-// cells is the cell index of the version, or nil.
+// ref is the current version of the object. If searched is set, the object is known to
+// match the search. cells is the cell index of the version, or nil.
 func (m *matcher) selects(id store.ID, ref store.Ref, searched bool, cells *wire.CellIndex) bool {
 	switch {
 	case ref == 0 || !m.all && !m.filter.Matches(ref):
@@ -111,7 +112,8 @@ func (m *matcher) selects(id store.ID, ref store.Ref, searched bool, cells *wire
 		(searched || m.search.matches(id, ref, cells))
 }
 
-// failing returns which conditions exclude a row.
+// failing returns the conditions that exclude a row. The result is empty if all
+// conditions hold.
 func (m *matcher) failing(row query.Row) failures {
 	if m.plain {
 		return 0
@@ -128,7 +130,8 @@ func (m *matcher) failing(row query.Row) failures {
 	return failed
 }
 
-// failures returns which parts of the query exclude an object. ref is its current version.
+// failures returns the parts of the query that exclude an object. ref is the current
+// version of the object.
 func (m *matcher) failures(id store.ID, ref store.Ref) failures {
 	if !m.selects(id, ref, false, nil) {
 		return other
@@ -165,7 +168,8 @@ type searcher struct {
 	// one. Zero means that the set is not cached.
 	cached []query.Words
 	texts  *texts // nil if the search cannot use texts
-	// decided contains the words of the search that all rows of the broader view fulfill.
+	// decided contains the words of the search that every row of the broader view is
+	// known to match.
 	decided query.Words
 }
 

@@ -68,7 +68,8 @@ func TestMetricsAreQuantities(t *testing.T) {
 	require.Equal(t, []float64{90<<20 + 1<<30 + 8<<10, 2024 << 10}, []float64{sums["a"][1], sums["b"][1]})
 }
 
-// usages returns a JSON list of containers with the given pairs of CPU and memory.
+// usages returns the elements of a JSON list: one container for each pair of CPU and
+// memory.
 func usages(pairs ...string) (list string) {
 	for i := 0; i < len(pairs); i += 2 {
 		if i > 0 {

@@ -7,14 +7,15 @@ import (
 	"github.com/watchglass/watchglass/core/store"
 )
 
-// level orders rows by one sort key. A view has one level per sort key, or none for
-// the order of the objects' keys.
+// level orders rows by one sort key. A view has one level per sort key, or no level if it
+// sorts by the keys of the objects.
 type level struct {
 	arena *store.Arena
 	by    query.SortKey
 	// column is the index of the column that the level orders by, or -1.
 	column int
-	// byKey means that the level orders by the keys of the objects, ignoring by.
+	// byKey means that the level orders by the keys of the objects, and ignores the field
+	// by.
 	byKey bool
 	// reversed has all bits set if large values come first. Otherwise it is zero.
 	reversed sortKey
@@ -91,7 +92,8 @@ func (l *level) keyOfComparable(v api.Value) sortKey {
 	return sortKeyOf(v) ^ l.reversed
 }
 
-// compareValues orders two texts of the operand.
+// compareValues compares two texts of the operand in the order of the level. It returns a
+// negative number, zero or a positive number.
 func (l *level) compareValues(a, b api.Value) int {
 	a, l.a = l.by.Comparable(a, l.a)
 	b, l.b = l.by.Comparable(b, l.b)
@@ -111,7 +113,8 @@ func (l *level) textKey(ref store.Ref, from int) sortKey {
 	return sortKeyOf(v) ^ l.reversed
 }
 
-// compare orders two versions by value.
+// compare compares the values of two versions in the order of the level, with a result
+// like that of compareValues.
 func (l *level) compare(a, b store.Ref) int {
 	c := l.value(a, &l.a).Compare(l.value(b, &l.b))
 	if l.reversed != 0 {
@@ -120,7 +123,7 @@ func (l *level) compare(a, b store.Ref) int {
 	return c
 }
 
-// exact reports whether versions with this sort key have equal values.
+// exact reports whether all versions with this sort key have equal values.
 func (l *level) exact(key sortKey) bool { return key == l.null || (key ^ l.reversed).exact() }
 
 // same reports whether a change preserves the value. key is the sort key of both

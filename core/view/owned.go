@@ -5,7 +5,7 @@ import (
 	"github.com/watchglass/watchglass/core/store"
 )
 
-// owned selects objects by the UID of their owner. The zero value selects all.
+// owned selects objects by the UID of their owner. The zero value selects all objects.
 type owned struct {
 	by   map[string]bool
 	list []string // the keys of by

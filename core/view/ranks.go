@@ -62,9 +62,9 @@ func atLeast(list []sortKey, length int) []sortKey {
 	return list
 }
 
-// intern sets last to the number of a text. A null value sorts like an empty text. If
-// there are too many texts, or the value is not a text, intern returns false and the level
-// stops interning.
+// intern sets last to the number of a text and returns true. A null value sorts like an
+// empty text. If there are too many texts, or the value is not a text, intern returns
+// false and the level stops interning.
 func (b *levelBuild) intern(l *level, value api.Value) bool {
 	text := value.Text
 	if value.Kind != api.String && value.Kind != api.Null {

@@ -21,8 +21,8 @@ const (
 )
 
 // startSort begins to sort the scanned objects, which are in key order, into the order of
-// the view. Rows are sorted by the digits of their sort keys, which is stable. Where equal
-// sort keys are not exact, texts are sorted by their next bytes and other values by
+// the view. A stable radix sort orders the rows by the digits of their sort keys. Where
+// equal sort keys are not exact, texts are sorted by their next bytes and other values by
 // comparison. Rows with equal values are sorted by the next level. A level that interns
 // sorts by ranks, which are exact.
 func (v *View) startSort() {
@@ -129,7 +129,8 @@ func (v *View) sortParts(t sortTask, work int) (done int) {
 }
 
 // sortLevel sorts objects by a level and all later levels. The sort keys of texts must
-// represent the part that starts at the byte offset "from". scratch has the length of ids.
+// represent the part of each text that starts at the byte offset "from". scratch has the
+// length of ids.
 func (v *View) sortLevel(level int, scratch, ids []store.ID, from int) {
 	if level == len(v.levels) {
 		return
@@ -184,12 +185,12 @@ func sortByInsertion(keys []sortKey, ids []store.ID) {
 }
 
 const (
-	// fewRows is the number of rows up to which insertion is faster than sorting by
-	// digits.
+	// fewRows is the number of rows up to which an insertion sort is faster than a radix
+	// sort.
 	fewRows = 32
 	// usualText is the length that most texts do not exceed. If only a few rows have
-	// texts that are equal up to this length, the whole texts are compared. Each further
-	// step would read all of every text again.
+	// texts that are equal up to this length, the whole texts are compared. Another step
+	// of the radix sort would read every text completely again.
 	usualText = 6 * textBytes
 )
 
@@ -218,8 +219,8 @@ func (v *View) sortRuns(level int, scratch, ids []store.ID, from int) {
 	}
 }
 
-// sortRest sorts objects with equal sort keys by the rest of their texts, which starts at a
-// byte offset.
+// sortRest sorts objects with equal sort keys by the rest of their texts, which starts at
+// the byte offset "from".
 func (v *View) sortRest(level int, scratch, ids []store.ID, from int) {
 	keys, state := v.keys[level], v.cacher.State() // never ranks, because ranks are exact
 	key := keys[ids[0]]

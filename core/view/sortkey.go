@@ -6,11 +6,11 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// sortKey is a number that compares like the value it is computed from, but faster. A view
-// reads versions only where two sort keys are equal. The top three bits are the kind, and
-// the other 61 bits represent the value. For an integer or a time, they are its value,
-// clamped and offset. For a float, see floatKey. For a string, they are the first seven
-// bytes and the length, up to eight.
+// sortKey is a number that compares like the value it is computed from, but faster. A
+// view reads versions only where two sort keys are equal. The top three bits are the
+// kind, and the other 61 bits represent the value. For an integer or a time, they are its
+// value, clamped and offset. For a float, see floatKey. For a string, they are the first
+// seven bytes and the length, which is capped at eight.
 type sortKey uint64
 
 const (
@@ -34,7 +34,7 @@ func sortKeyOf(v api.Value) sortKey {
 	return key | sortKey(min(max(v.Int, -middle), middle-1)+middle)
 }
 
-// exact reports whether only equal values have this key.
+// exact reports whether all values with this sort key are equal.
 func (k sortKey) exact() bool {
 	value := k & (1<<valueBits - 1)
 	switch api.ValueKind(k >> valueBits) {

@@ -8,7 +8,8 @@ import (
 )
 
 // texts caches the search texts of objects, for all views of a collection. A text is
-// computed when a search that narrows another one reads it, and dropped when it changes.
+// computed when a search that narrows another search reads it. It is dropped when the
+// object changes in a column that the text consists of.
 type texts struct {
 	arena *store.Arena
 	// cells are the columns that texts consist of. opaque means that api.Cells cannot
@@ -34,8 +35,8 @@ const (
 	longestText = 1 << 12
 	// maxTextBytes limits the memory of the texts of a collection.
 	maxTextBytes = 64 << 20
-	// unusedTextBytes is how much more memory may be unused than used. If more is unused,
-	// all texts are dropped.
+	// unusedTextBytes is the amount by which unused memory may exceed used memory. Beyond
+	// this amount, all texts are dropped.
 	unusedTextBytes = 1 << 20
 )
 

@@ -25,8 +25,8 @@ type View struct {
 	build *build     // nil if all objects are evaluated
 	cost  int        // work that the evaluation of an object takes
 	cells wire.CellIndex
-	// needsCells means that the evaluation reads columns or fields, and labels that it
-	// reads labels.
+	// needsCells means that the evaluation reads columns or fields. The flag labels means
+	// that the evaluation reads labels.
 	needsCells, labels bool
 	ages               ages
 	ticked             int64   // time of the last evaluation of ages
@@ -100,7 +100,7 @@ func (v *View) scopeOf(q *wire.OpenView) string {
 	return "view" + end + lite.Join(q.Namespaces, ",") + end + lite.Clone(q.LabelSelector+end+q.FieldSelector+end+q.Where+end+q.Sort)
 }
 
-// findNeeds sets needsCells and labels.
+// findNeeds sets needsCells and labels to what the parts of the query read.
 func (v *View) findNeeds(facets []query.Facet) {
 	need := func(o *query.Operand) {
 		v.needsCells, v.labels = v.needsCells || o.NeedsCells(), v.labels || o.NeedsLabels()
@@ -194,7 +194,7 @@ func (v *View) transition(id store.ID, e *history.Event) transition {
 			return t
 		}
 	}
-	// An object that matched the search still does if its texts are the same.
+	// An object that matched the search still matches if its texts are unchanged.
 	searched := t.was != other && t.sameLabels && v.set.texts != nil && v.set.texts.same(e)
 	switch {
 	case !v.match.selects(id, e.Current, searched, nil):
@@ -270,10 +270,10 @@ func (v *View) insert(id store.ID, ref store.Ref) {
 
 func (v *View) remove(id store.ID, ref store.Ref) { v.rows.Remove(id, v.before(id, ref)) }
 
-// before returns a function that reports whether a row precedes the object, where
-// ref is the version that its sort keys belong to. When a row is removed, the
-// state has another version of the object, or none. With noID, the key of ref is used
-// where the sort keys are equal.
+// before returns a function that reports whether a row precedes the object id. The sort
+// keys of this object belong to the version ref. When a row is removed, the state already
+// has another version of the object, or none. For noID, the object key of ref decides
+// between equal sort keys.
 func (v *View) before(id store.ID, ref store.Ref) func(store.ID) bool {
 	state := v.cacher.State()
 	precedes := func(other store.ID) bool {
@@ -300,8 +300,8 @@ func (v *View) before(id store.ID, ref store.Ref) func(store.ID) bool {
 	}
 }
 
-// compare orders two rows by their values, starting at a sort level. Zero means that all
-// values are equal, so the keys of the objects decide.
+// compare compares two rows by their values, starting at a sort level. Zero means that
+// all values are equal, so the keys of the objects decide.
 func (v *View) compare(from int, a store.ID, aRef store.Ref, b store.ID, bRef store.Ref) int {
 	for i := from; i < len(v.levels); i++ {
 		l, ka, kb := &v.levels[i], v.keys[i][a], v.keys[i][b]
@@ -320,7 +320,8 @@ func (v *View) compare(from int, a store.ID, aRef store.Ref, b store.ID, bRef st
 	return 0
 }
 
-// Move moves the window. If it has an anchor, the next patch determines the version.
+// Move moves the window. If the request names an anchor, the next patch chooses the
+// version.
 func (v *View) Move(f *wire.MoveView) *api.Status {
 	if status := checkLimit(f.Limit); status != nil {
 		return status
@@ -351,7 +352,8 @@ func (v *View) Close() {
 
 // Patch sets f to the difference between the window last returned and the current one. It
 // returns false if there is no difference, or if the view is not built. The frame aliases
-// the arena and buffers of the view and is valid until the next change of either.
+// the arena and buffers of the view. It is valid until the collection or the view
+// changes.
 func (v *View) Patch(f *wire.ViewPatch) bool {
 	if v.build != nil || !v.changed && !v.touched {
 		return false

@@ -82,8 +82,8 @@ const complete = 1 << 30
 // filtering and sorting all of them.
 type model map[string]api.Object
 
-// window returns the rows of a window, the number of all rows, and their counts by phase. If
-// there is an anchor, it sets the offset of q.
+// window returns the rows of a window, the number of all rows, and their counts by phase.
+// If there is an anchor, window sets the offset of q.
 func (m model) window(q *wire.OpenView, anchor *api.Object, less func(a, b api.Object) int, match func(api.Object) bool) (rows []string, total int, counts string) {
 	var all []api.Object
 	byPhase := map[string]int{}
@@ -162,7 +162,8 @@ func put(o api.Object) *cacher.Update {
 	}
 }
 
-// put stores an object in the model and in the cacher, at the time of its version.
+// put stores an object in the model and in the cacher. It uses the resource version as
+// the time.
 func (m model) put(c *cacher.Cacher, o api.Object) {
 	m[string(o.Key)] = o
 	p := put(o)
@@ -185,8 +186,9 @@ func randomPod(r *rand.Rand, rv int) api.Object {
 	return o
 }
 
-// A client that applies patches has the rows of the filtered and sorted collection, for any
-// query, move, relist and change of query, and at any times of patches.
+// A client that applies patches has the rows of the filtered and sorted collection, for
+// any queries, moves, relists and changes of the query, regardless of when it takes a
+// patch.
 func TestView_agrees_with_filter_and_sort(t *testing.T) {
 	type query struct {
 		wire.OpenView
@@ -288,7 +290,7 @@ func TestView_agrees_with_filter_and_sort(t *testing.T) {
 				next, status = set.Open(&nextQuery.OpenView, 0)
 				require.Nil(t, status)
 			case n < 93 && next != nil:
-				v.Close() // the new view can no longer start from its rows
+				v.Close() // the new view can no longer start from the rows of v
 				v, q, next, shown = next, nextQuery, nil, &client{}
 				shown.follow(q.Anchor)
 			case n < 95:
@@ -313,8 +315,8 @@ func TestView_agrees_with_filter_and_sort(t *testing.T) {
 	}
 }
 
-// A closed view no longer observes changes. A narrower view that is still being built must
-// therefore not start from its rows.
+// A closed view no longer observes changes. A narrower view that is still being built
+// must therefore not start from the rows of the closed view.
 func TestViewDoesNotStartFromTheRowsOfAClosedView(t *testing.T) {
 	c, m := cacher.New(cacher.Config{Schema: objects.Pods()}), model{}
 	c.Listing().Begin()
@@ -336,7 +338,7 @@ func TestViewDoesNotStartFromTheRowsOfAClosedView(t *testing.T) {
 	(&client{}).check(t, narrow, m, q, byKey, func(o api.Object) bool { return app(o) == "web" })
 }
 
-// Every call of Build makes progress, even with the least work.
+// Every call of Build makes progress, even if it may do only one unit of work.
 func TestBuildOfTheLeastWorkCompletes(t *testing.T) {
 	c, m := cacher.New(cacher.Config{Schema: objects.Pods()}), model{}
 	c.Listing().Begin()
@@ -358,7 +360,7 @@ func TestBuildOfTheLeastWorkCompletes(t *testing.T) {
 	}
 }
 
-// Many long texts with a common prefix are sorted by the text after it.
+// Many long texts with a common prefix are sorted by the text after the prefix.
 func TestView_sorts_many_texts_that_begin_alike(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 1))
 	beginnings := []string{"", "node", "node-ab", "node-abc", "node-ab/node-ab", "node-ab/node-ab/node-abc"}
@@ -426,8 +428,8 @@ func anchor(r *rand.Rand) string {
 // follow moves the window to an anchor with the next patch.
 func (c *client) follow(anchor string) { c.wanted, c.anchor = api.Key(anchor), nil }
 
-// find determines the version at whose position the window stays: that of the row as it was
-// shown, or else the current one.
+// find determines the version at whose position the window stays: the version of the row
+// that was shown, or else the current version.
 func (c *client) find(rows []string, m model) {
 	if c.wanted == "" {
 		return
