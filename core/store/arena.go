@@ -36,11 +36,11 @@ type Arena struct {
 	blocks  blocks
 	deltas  int // number of versions that have a base
 	scratch []byte
-	warm    uint8 // checksum of what Prefetch read, so that the reads are not optimized away
+	warm    uint8 // checksum of the bytes that Prefetch reads, so that the compiler does not remove the reads
 }
 
-// page is a fixed-size block of records. If all records were in one slice, its growth would
-// copy them and take twice the memory during the copy.
+// page is a fixed-size block of records. If all records were in one slice, growing the
+// slice would copy all of them and need twice the memory during the copy.
 type page [pageSize]record
 
 const pageSize = 256
@@ -65,7 +65,8 @@ type Version struct {
 	// body. The base itself must not have a base.
 	Base     Ref
 	Envelope wire.Envelope
-	// Body is appended to the envelope if the caller has it in a separate slice.
+	// Body is the body, if the caller has it in a separate slice. Put appends it to the
+	// envelope.
 	Body []byte
 	// Member locates the envelope's body in the open block. It is zero if the body is
 	// stored by itself.
@@ -134,7 +135,7 @@ func (a *Arena) Retain(ref Ref) Ref {
 	return ref
 }
 
-// Release drops a reference. Dropping the last one frees the version and
+// Release drops a reference. Dropping the last reference frees the version and
 // invalidates every slice obtained from it.
 func (a *Arena) Release(ref Ref) {
 	if ref == 0 {
@@ -171,7 +172,7 @@ func (a *Arena) Flags(ref Ref) api.Flags { return a.record(ref).flags }
 // LabelSet returns the label set ID of a version.
 func (a *Arena) LabelSet(ref Ref) uint32 { return a.record(ref).labels }
 
-// Dictionary returns the dictionary ID that was given to Put.
+// Dictionary returns the dictionary ID of a version, as passed to Put or SetBody.
 func (a *Arena) Dictionary(ref Ref) uint32 { return a.record(ref).dictionary }
 
 // Dictionaries yields the dictionary ID of every stored version, in no particular
@@ -224,7 +225,8 @@ func (a *Arena) RowLabels(ref Ref) api.Labels {
 // the arena and is valid as long as the caller holds a reference.
 func (a *Arena) Envelope(ref Ref) wire.Envelope { return a.slab.bytes(a.record(ref).at) }
 
-// Key returns the key of a version. It aliases the arena like Envelope.
+// Key returns the key of a version. The key aliases the arena, like the result of
+// Envelope.
 func (a *Arena) Key(ref Ref) api.Key { return a.Envelope(ref).Key() }
 
 // Versions returns the number of stored versions, current and older ones.

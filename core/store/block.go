@@ -9,10 +9,10 @@ import (
 // received. A version then refers to a member of the block. The block is freed when no
 // version refers to it.
 //
-// A block is stored only while it takes less memory than the bodies that versions refer to
-// would take by themselves. When most of its members have changed, Repack takes the others
-// out in steps. Repack is a separate call because it invalidates slices obtained from
-// versions.
+// A block is stored only while it takes less memory than separate copies of the bodies
+// that versions still use. When most members of a block have changed, Repack takes the
+// other members out in steps. Repack is a separate call because it invalidates slices
+// obtained from versions.
 
 // MemberRef locates a body in a block. The zero value means that the body is stored
 // by itself.
@@ -24,16 +24,16 @@ type MemberRef struct {
 }
 
 const (
-	// inBlock is the codec in the envelope of a version whose body is in a block. The
-	// reference replaces the body: the block, the member, and the size of the body, in
-	// three, two and three bytes. Callers of Envelope may compare the codec only with
-	// NoBody.
+	// inBlock is the codec in the envelope of a version whose body is in a block. A
+	// reference replaces the body. It consists of the number of the block, the index of
+	// the member, and the size of the body, in three, two and three bytes. Callers of
+	// Envelope may compare the codec only with NoBody.
 	inBlock       = api.Codec(0xff)
 	referenceSize = 8
 	// blockOverhead is the memory of a block without its data.
 	blockOverhead = 64
-	// maxTaken and maxTakenBytes limit the bodies that BaseBody records for the next
-	// Repack.
+	// maxTaken and maxTakenBytes limit the number and the total size of the bodies that
+	// BaseBody records for the next Repack.
 	maxTaken      = 256
 	maxTakenBytes = 256 << 10
 	// sweptPages is the maximum number of pages that one Repack searches.
@@ -42,13 +42,14 @@ const (
 	maxIdleExpanded = 512 << 10
 )
 
-// block is a stored block with the numbers of versions and bytes that refer to it.
+// block is a stored block, with the number and the total body size of the versions that
+// refer to it.
 type block struct {
 	wire.BlockBodies
 	live      int  // number of versions that refer to it
 	liveBytes int  // size of their bodies
 	open      bool // between OpenBlock and CloseBlock
-	sparse    bool // Repack takes its remaining members out
+	sparse    bool // Repack takes the remaining members out of the block
 }
 
 // openBlock is a block between OpenBlock and CloseBlock.
@@ -70,7 +71,7 @@ type blocks struct {
 	expanded uint32 // the block in expander, or zero
 	expander *wire.BodyExpander
 
-	taken      []taken // bodies for Repack
+	taken      []taken // bodies that the next Repack takes out
 	takenBytes []byte
 }
 
@@ -142,8 +143,8 @@ func (x *blocks) opened() *openBlock { return &x.open[len(x.open)-1] }
 // worthwhile reports whether the block takes less memory than its bodies.
 func (b *block) worthwhile() bool { return len(b.Data)+blockOverhead < b.liveBytes }
 
-// forget makes the number of a block available again. It drops everything that may refer to
-// the block.
+// forget makes the number of a block available again. It also discards cached data that
+// may refer to the block.
 func (x *blocks) forget(number uint32) {
 	x.free = append(x.free, number)
 	x.taken, x.takenBytes = x.taken[:0], x.takenBytes[:0]
@@ -191,7 +192,8 @@ func (a *Arena) memberOf(ref Ref) (MemberRef, int) {
 	return member, int(e[5]) | int(e[6])<<8 | int(e[7])<<16
 }
 
-// leave drops the reference of a version to its block.
+// leave drops the reference of a version to its block. It frees a block without
+// references, and marks a block as sparse if separate bodies would take less memory.
 func (a *Arena) leave(ref Ref) {
 	x := &a.blocks
 	member, n := a.memberOf(ref)
@@ -248,8 +250,8 @@ func (a *Arena) Member(ref Ref) (number, index uint32) {
 	return member.Block, member.Index / 2
 }
 
-// BlockBodies returns the block with a number. The block is valid as long as a version
-// refers to it.
+// BlockBodies returns the block with the given number. The block is valid as long as a
+// version refers to it.
 func (a *Arena) BlockBodies(number uint32) *wire.BlockBodies {
 	return &a.blocks.list[number].BlockBodies
 }
@@ -297,9 +299,10 @@ func (a *Arena) CompleteSize(ref Ref) int {
 	return n
 }
 
-// BaseBody returns the body of the base of a version, or the zero Body. If that body is in
-// a block, it is appended to buffer. If the version itself is not in a block, its object has
-// changed, and the base is often read again. The next Repack then takes the base out.
+// BaseBody returns the body of the base of a version, or the zero Body. If that body is
+// in a block, it is appended to buffer. If the version itself is not in a block, its
+// object has changed, and the base is likely to be read again. The next Repack therefore
+// takes the base out of its block.
 func (a *Arena) BaseBody(ref Ref, buffer *[]byte) api.Body {
 	base := a.record(ref).base
 	if base == 0 {
@@ -364,8 +367,8 @@ func (a *Arena) repackTaken() {
 	a.blocks.taken, a.blocks.takenBytes = list[:0], bytes[:0]
 }
 
-// sweep searches pages for versions in sparse blocks. It stops after a page in which it has
-// taken out versions of one block.
+// sweep searches pages for versions in sparse blocks. It takes out versions of at most
+// one block, and stops after the first page that contains such versions.
 func (a *Arena) sweep() {
 	x := &a.blocks
 	found := uint32(0)

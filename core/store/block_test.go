@@ -198,8 +198,9 @@ func TestMembersLeaveASparseBlock(t *testing.T) {
 	}
 }
 
-// After the base of a changed object was read, Repack takes it out of its block. Objects
-// that have not changed since they arrived stay in their block, even if they are deltas.
+// After the base of a changed object was read, Repack takes the base out of its block.
+// Objects that have not changed since they arrived stay in their block, even if they are
+// deltas.
 func TestTheBaseOfAChangedObjectLeavesItsBlock(t *testing.T) {
 	h, list := NewArena(), siblings(randomOf(7), 64)
 	refs := putBlock(h, list, none)

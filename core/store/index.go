@@ -94,7 +94,8 @@ func (x *index) remove(s *Store, key api.Key) ID {
 	return id
 }
 
-// find returns the slot of the key, or the empty slot where it belongs.
+// find returns the slot of the key, or the empty slot where an insertion would put the
+// key.
 func (t *table) find(s *Store, key api.Key, h uint64) int {
 	mask, tag := t.slots()-1, tagOf(h)
 	for i := int(h) & mask; ; i = (i + 1) & mask {

@@ -63,7 +63,7 @@ func (l *LabelSets) Intern(labels api.Labels) uint32 {
 	return id
 }
 
-// NoLabelSet is an ID that no set has.
+// NoLabelSet is never the ID of a label set.
 const NoLabelSet = ^uint32(0)
 
 // Retain adds a reference to a set in use and returns its ID.
@@ -82,7 +82,7 @@ func (l *LabelSets) RetainAgain(id, generation uint32) bool {
 	return true
 }
 
-// Release drops a reference. Dropping the last one frees the set and its ID.
+// Release drops a reference. Dropping the last reference frees the set and its ID.
 //
 //go:noinline
 func (l *LabelSets) Release(id uint32) {
@@ -110,7 +110,8 @@ func labelSetBytes(text string) int { return 2 * len(text) }
 func (l *LabelSets) Freed() int { return l.freed }
 
 // EachFreed calls forget for every ID that was freed after Freed returned the number
-// "since". If there are too many to report, it returns false and calls forget for none.
+// "since". If more IDs were freed than can be reported, EachFreed returns false without
+// calling forget.
 func (l *LabelSets) EachFreed(since int, forget func(id uint32)) bool {
 	if l.freed-since > maxRecent {
 		return false
@@ -146,7 +147,7 @@ func appendLengthed(dst []byte, s string) []byte {
 	return append(append(dst, byte(n), byte(n>>8), byte(n>>16), byte(n>>24)), s...)
 }
 
-// labelsIn returns the labels in an encoded set, whose memory they share.
+// labelsIn returns the n labels of an encoded set. The labels share the memory of text.
 func labelsIn(text string, n int) api.Labels {
 	labels := make(api.Labels, n)
 	for i := range labels {

@@ -122,9 +122,9 @@ func (o *Ordered) insert(id ID, chunk, pos int) {
 	o.chunks[chunk] = lite.Insert(o.chunks[chunk], pos, id)
 }
 
-// split halves a full chunk before an insertion at pos. For an insertion at the
-// end it keeps the chunk full, because the input is probably sorted. It returns
-// the new location of pos.
+// split halves a full chunk before an insertion at pos. For an insertion at the end it
+// keeps the chunk full, because the input is probably sorted. It returns the location in
+// the new chunks that corresponds to pos.
 func (o *Ordered) split(chunk, pos int) (int, int) {
 	c := o.chunks[chunk]
 	at := chunkSize / 2

@@ -5,15 +5,16 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// Updating one object in a large collection causes cache misses: for the index
-// slot, the current version, its base and its bytes. Evicting the oldest version
-// from the history does the same. The reads of one update depend on each other.
-// Doing each step for many objects together overlaps the cache misses.
+// Updating one object in a large collection causes cache misses: for the index slot, the
+// current version, its base and its bytes. Evicting the oldest version from the history
+// causes cache misses as well. The reads of one update depend on each other. Doing each
+// step for many objects together overlaps the cache misses.
 
 const cacheLine = 64
 
-// Prefetch appends the ID of the probable object of each change to into, or zero if there
-// is none. It prefetches the memory that updates of these objects read.
+// For each change, Prefetch appends to the slice into the ID of the object that the
+// change probably updates, or zero if there is none. It prefetches the memory that
+// updates of these objects read.
 func (s *Store) Prefetch(into []ID, changes []wire.Change) []ID {
 	start := len(into)
 	for i := range changes {
@@ -46,7 +47,8 @@ func (a *Arena) warmRecord(ref Ref) {
 	}
 }
 
-// warmBytes reads up to most bytes of a version, and the record of its base.
+// warmBytes reads the bytes of a version, up to the limit most, and the record of its
+// base.
 func (a *Arena) warmBytes(ref Ref, most int) {
 	if ref == 0 {
 		return
@@ -61,8 +63,8 @@ func (a *Arena) warmBytes(ref Ref, most int) {
 	}
 }
 
-// guess returns the first object whose hash tag matches that of the key, or zero.
-// It may return a different object.
+// guess returns the first object whose hash tag matches that of the key, or zero. The
+// object may have a different key.
 func (x *index) guess(key api.Key) ID {
 	h := hash(key)
 	t := &x.tables[tableOf(h)]

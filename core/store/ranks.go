@@ -8,8 +8,8 @@ type ranks []uint64 // by ID
 
 const (
 	// rankStep is the gap between adjacent objects after a renumbering and at the ends.
-	// rankRun limits the gap between an object that is inserted between two others and
-	// its predecessor. It leaves room for successors, because names often end in a
+	// If an object is inserted between two others, rankRun limits the gap to its
+	// predecessor. The limit leaves room for successors, because names often end in a
 	// counter.
 	rankStep = 1 << 32
 	rankRun  = 1 << 16

@@ -27,8 +27,9 @@ type segments struct {
 	count    int       // number of unloaded segments
 }
 
-// AddSegment adds a segment whose first key is given. It adds nothing and returns false if
-// the store has loaded objects, or if another segment does not start before that key.
+// AddSegment adds a segment that starts at the key first, and returns true. It adds
+// nothing and returns false if the store has loaded objects, or if another segment starts
+// at that key or later.
 func (s *Store) AddSegment(first api.Key, segment Segment) bool {
 	r := &s.segments
 	if n := len(r.first); s.order.Len() > 0 || n > 0 && first <= r.first[n-1] {

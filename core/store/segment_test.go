@@ -32,8 +32,8 @@ func (r *testSegment) Load(s *Store) {
 
 func (r *testSegment) Drop() { r.gone = true }
 
-// waiting returns a store whose objects are all in unloaded segments of the given
-// length, these segments, and the keys of the objects.
+// waiting returns a store that consists of unloaded segments of the given length. It also
+// returns these segments and the keys of their objects.
 func waiting(t *testing.T, length int) (*Store, []*testSegment, []api.Key) {
 	s := New(NewArena())
 	var all []api.Key

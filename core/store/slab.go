@@ -15,10 +15,11 @@ type slab struct {
 	used   int      // bytes in live spans, rounded up to their class
 }
 
-// counts contains the numbers of spans of at most maxSpan bytes in a chunk.
+// counts contains the numbers of live and free spans in a chunk, not counting spans of
+// more than maxSpan bytes.
 type counts struct {
 	live int32
-	free int32 // number of its spans in slab.free
+	free int32 // number of spans of the chunk in slab.free
 }
 
 type span struct {

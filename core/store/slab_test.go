@@ -71,7 +71,7 @@ func TestSlabFreesChunksWithoutLiveSpans(t *testing.T) {
 	}
 	grown := s.reserved()
 	for i, sp := range old {
-		next := s.alloc(200) // as when its body moves to a block
+		next := s.alloc(200) // as when a body moves to a block
 		copy(s.bytes(next), "next")
 		s.release(sp)
 		old[i] = next

@@ -54,8 +54,8 @@ func (s *Store) Version(id ID) Ref { return s.versions[id] }
 // Get returns the current version of a key, or zero. It adds no reference.
 func (s *Store) Get(key api.Key) Ref { return s.versions[s.Find(key)] }
 
-// Add inserts a version and takes ownership of one reference. Its key must be
-// neither in the store nor in an unloaded segment.
+// Add inserts a version, takes ownership of one reference, and returns the ID of the
+// object. The key must not be in the store or in an unloaded segment yet.
 func (s *Store) Add(ref Ref) ID {
 	id := s.number(ref)
 	left, right := s.order.Insert(id, s.before(s.arena.Key(ref)))
@@ -116,8 +116,8 @@ func (s *Store) Expect(objects int) {
 	s.index.expect(s, objects)
 }
 
-// EnableRanks enables Before. From then on, each object takes eight more
-// bytes.
+// EnableRanks enables Before, after loading all segments. From then on, each object takes
+// eight more bytes.
 func (s *Store) EnableRanks() {
 	s.LoadAll()
 	if s.ranks == nil {
@@ -131,9 +131,9 @@ func (s *Store) EnableRanks() {
 // have been called.
 func (s *Store) Before(id, other ID) bool { return s.ranks[id] < s.ranks[other] }
 
-// Replace sets the version of a present object to ref, which must have the same key, and
-// takes ownership of one reference. It returns the previous version together with its
-// reference.
+// Replace replaces the version of an object in the store by ref, which must have the same
+// key, and takes ownership of one reference. It returns the previous version together
+// with its reference.
 func (s *Store) Replace(id ID, ref Ref) (previous Ref) {
 	previous = s.versions[id]
 	s.versions[id] = ref
@@ -216,7 +216,7 @@ func (s *Store) Clear() {
 	*s = *New(s.arena)
 }
 
-// After yields the objects whose keys sort after the given one, in key order, until yield
+// After yields the objects whose keys sort after the given key, in key order, until yield
 // returns false. It adds no references. The store must not change during the iteration.
 func (s *Store) After(key api.Key, yield func(ID, Ref) bool) {
 	s.LoadAll()

@@ -80,7 +80,8 @@ func TestStoreCountsBetweenKeys(t *testing.T) {
 	}
 }
 
-// Two stores can refer to the same versions. A version remains until both have released it.
+// Two stores can refer to the same versions. A version remains until both stores have
+// released it.
 func TestStoresShareAnArena(t *testing.T) {
 	h := NewArena()
 	present, next := New(h), New(h)
